@@ -1,4 +1,5 @@
 // Calls that may take long: other Python threads run meanwhile, and Ctrl-C ends the wait for them.
+// Those that cannot take long go without the thread that this needs.
 #ifndef GRAPHNET_PYTHON_BINDINGS_LONG_CALL_H_
 #define GRAPHNET_PYTHON_BINDINGS_LONG_CALL_H_
 
@@ -30,6 +31,13 @@ auto LongCall(std::vector<ReadLock> locks, Work work) -> decltype(work()) {
   auto shared = std::make_shared<Work>(std::move(work));
   RunLongCall([result, shared] { result->emplace((*shared)()); }, std::move(locks));
   return *std::move(*result);
+}
+
+// Runs `work`, which takes milliseconds, without the GIL in the thread that calls: a signal waits.
+template <typename Work>
+auto ShortCall(const Work& work) -> decltype(work()) {
+  const nb::gil_scoped_release release;
+  return work();
 }
 
 template <typename... Modules>

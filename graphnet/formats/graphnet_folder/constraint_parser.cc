@@ -282,7 +282,8 @@ class ConstraintParser {
   absl::Status ParseShapes() {
     if (seen_shapes_) return scanner_.Error("the shapes are given twice");
     seen_shapes_ = true;
-    absl::flat_hash_map<absl::string_view, Node*> unlisted;
+    absl::flat_hash_map<absl::string_view, Node*, NameHash> unlisted;
+    unlisted.reserve(module_->main()->num_nodes() / 2);
     for (Node* node : module_->main()->nodes()) {
       if (!node->is_placeholder()) break;
       unlisted[node->target()] = node;
@@ -328,10 +329,17 @@ class ConstraintParser {
     RETURN_IF_ERROR(scanner_.Expect(Punct("["), "before the sizes"));
     while (!scanner_.Is(Punct("]"))) {
       if (dims_.size() >= kMaxRank) return scanner_.Error("the tensor has too many dimensions");
-      const Token token = scanner_.token();
+      const Token& token = scanner_.token();
+      const char* const begin = token.begin;
+      if (token.kind == TokenKind::kInt && token.int_value >= 0 && scanner_.EndsElement()) {
+        dims_.push_back(token.int_value);
+        scanner_.Next();
+        if (!scanner_.Accept(Punct(","))) break;
+        continue;
+      }
       ASSIGN_OR_RETURN(const SymExpr* expr, ParseSum(0));
       if (expr->kind == Kind::kInt) {
-        if (expr->value < 0) return scanner_.ErrorAtOffset(token.begin, "the size is negative");
+        if (expr->value < 0) return scanner_.ErrorAtOffset(begin, "the size is negative");
         dims_.push_back(expr->value);
       } else {
         dims_.push_back(expr);

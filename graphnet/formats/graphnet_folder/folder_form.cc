@@ -1,5 +1,7 @@
 #include "graphnet/formats/graphnet_folder/folder_form.h"
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -146,15 +148,21 @@ void DescribeNumber(Node* node) {
 }  // namespace
 
 bool IsPythonKeyword(absl::string_view name) {
-  // Most names end in a digit or are longer.
-  if (name.size() < 2 || name.size() > 8) return false;
-  if (!absl::ascii_isalpha(static_cast<unsigned char>(name.back()))) return false;
-  static const auto* const kKeywords = new absl::flat_hash_set<absl::string_view>{
+  static constexpr absl::string_view kKeywords[] = {
       "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
       "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
       "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
       "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
-  return kKeywords->contains(name);
+  // Most names are longer, or have another first letter than all keywords of their size.
+  static constexpr auto kLetters = [] {
+    std::array<uint32_t, 9> letters{};
+    for (const absl::string_view keyword : kKeywords)
+      letters[keyword.size()] |= uint32_t{1} << (keyword[0] & 31);
+    return letters;
+  }();
+  if (name.empty() || name.size() >= kLetters.size()) return false;
+  if ((kLetters[name.size()] >> (name[0] & 31) & 1) == 0) return false;
+  return absl::c_linear_search(kKeywords, name);
 }
 
 bool IsPythonIdentifier(absl::string_view name) {

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -13,6 +15,7 @@
 #include "graphnet/formats/graphnet_folder/framework.h"
 #include "graphnet/formats/graphnet_folder/parsers.h"
 #include "graphnet/formats/graphnet_folder/scanner.h"
+#include "graphnet/ir/unchecked_builder.h"
 
 namespace graphnet {
 namespace {
@@ -38,11 +41,226 @@ class MetaParser {
     // Records usually stand in the order of the arguments, so the next
     // placeholder is tried before the index by name is built.
     expected_ = module_->main()->first();
-    while (scanner_.token().kind != TokenKind::kEnd) RETURN_IF_ERROR(ParseRecord());
+    while (scanner_.token().kind != TokenKind::kEnd) {
+      if (TakePlainRecord()) {
+        RETURN_IF_ERROR(Apply(expected_->target(), plain_name_begin_, expected_->target()));
+      } else {
+        RETURN_IF_ERROR(ParseRecord());
+      }
+    }
     return absl::OkStatus();
   }
 
  private:
+  // --- Records as they are mostly written ------------------------------------------
+  // One field a line, as the writers of samples have it, read without tokens. What is
+  // unusual in any way, errors among it, is left to ParseRecord, so that both read the same.
+
+  // The bytes from `next` on.
+  struct Cursor {
+    const char* next;
+    const char* end;
+
+    bool Accept(absl::string_view text) {
+      if (static_cast<size_t>(end - next) < text.size() ||
+          std::memcmp(next, text.data(), text.size()) != 0) {
+        return false;
+      }
+      next += text.size();
+      return true;
+    }
+    // Blanks and ends of lines, as they may stand inside brackets.
+    void SkipBlanks(uint32_t* lines) {
+      while (next < end && (*next == ' ' || *next == '\n')) {
+        if (Accept("        ")) continue;
+        *lines += *next++ == '\n';
+      }
+    }
+    // -1 unless digits follow, of a number without zeros in front that is far from too large.
+    int64_t TakeDigits() {
+      const char* const begin = next;
+      int64_t value = 0;
+      while (next < end && absl::ascii_isdigit(static_cast<unsigned char>(*next)) &&
+             next - begin < 16) {
+        value = value * 10 + (*next++ - '0');
+      }
+      const bool is_plain = next > begin && (*begin != '0' || next - begin == 1);
+      return is_plain ? value : -1;
+    }
+    // A number of few digits, whose value as a float is one exact division away.
+    bool TakeNumber(Argument* number) {
+      static constexpr double kPowers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
+      constexpr int64_t kMostDigits = 10'000'000;
+      const bool negative = Accept("-");
+      int64_t value = TakeDigits();
+      if (value < 0) return false;
+      if (!Accept(".")) {
+        *number = Argument(negative ? -value : value);
+        return true;
+      }
+      if (value > kMostDigits) return false;
+      const char* const begin = next;
+      while (next < end && absl::ascii_isdigit(static_cast<unsigned char>(*next)) &&
+             next - begin < 8) {
+        value = value * 10 + (*next++ - '0');
+      }
+      if (next == begin) return false;
+      const double real = static_cast<double>(value) / kPowers[next - begin];
+      *number = Argument(negative ? -real : real);
+      return true;
+    }
+    // A text in double quotes without escapes.
+    bool TakeText(absl::string_view* text) {
+      if (!Accept("\"")) return false;
+      const char* const begin = next;
+      while (next < end && *next != '"' && *next != '\\' && *next >= ' ') ++next;
+      *text = {begin, static_cast<size_t>(next - begin)};
+      return Accept("\"") && text->size() <= kMaxNameBytes;
+    }
+  };
+
+  // Reads the record of the next argument if it is written so.
+  bool TakePlainRecord() {
+    if (expected_ == nullptr || !expected_->is_placeholder() || framework_ != Framework::kTorch ||
+        !scanner_.IsName("class") || scanner_.indent() != 0) {
+      return false;
+    }
+    Cursor at = {scanner_.token().begin, scanner_.text_end()};
+    uint32_t lines = 0;
+    if (!TakePlainName(expected_->target(), &at, &lines)) return false;
+    StartRecord();
+    if (!at.Accept("    shape = ") || !TakePlainShape(&at) || !TakePlainTypes(&at)) return false;
+    lines += 3;
+    if (!TakePlainDetails(&at, &lines)) return false;
+    while (at.Accept("\n")) ++lines;
+    // Else there is more of this record.
+    if (at.next != at.end && *at.next != 'c') return false;
+    scanner_.ContinueAt(at.next, lines);
+    return true;
+  }
+
+  // The first two lines; long names stand in parentheses.
+  bool TakePlainName(absl::string_view name, Cursor* at, uint32_t* lines) {
+    if (!at->Accept(kind_ == MetaFile::kWeightMeta ? "class Program_weight_tensor_meta_"
+                                                   : "class Program_input_tensor_meta_") ||
+        !at->Accept(name) || !at->Accept(":\n    name = ")) {
+      return false;
+    }
+    const bool parenthesised = at->Accept("(\n        ");
+    plain_name_begin_ = at->next;
+    if (!at->Accept("\"") || !at->Accept(name)) return false;
+    *lines += parenthesised ? 4 : 2;
+    return at->Accept(parenthesised ? "\"\n    )\n" : "\"\n");
+  }
+
+  // "[64, 3]" and the end of the line
+  bool TakePlainShape(Cursor* at) {
+    shape_begin_ = at->next;
+    meta_.has_shape = true;
+    if (at->Accept("[]\n")) return true;
+    if (!at->Accept("[")) return false;
+    int64_t elements = 1;
+    do {
+      const int64_t size = at->TakeDigits();
+      if (size <= 0 || __builtin_mul_overflow(elements, size, &elements) ||
+          elements > kMaxTensorElements || shape_.size() == kMaxRank) {
+        return false;
+      }
+      shape_.push_back(size);
+    } while (at->Accept(", "));
+    elements_ = elements;
+    return at->Accept("]\n");
+  }
+
+  // The lines of the dtype and the device, which mostly are those of the record before.
+  bool TakePlainTypes(Cursor* at) {
+    const char* const begin = at->next;
+    if (!plain_types_.empty() && at->Accept(plain_types_)) {
+      meta_.dtype = plain_dtype_;
+      meta_.device = plain_device_;
+      meta_.has_device = true;
+      return true;
+    }
+    absl::string_view dtype_text, device_text;
+    if (!at->Accept("    dtype = ") || !at->TakeText(&dtype_text) ||
+        !at->Accept("\n    device = ") || !at->TakeText(&device_text) || !at->Accept("\n")) {
+      return false;
+    }
+    const std::optional<DType> dtype = ParseDTypeWord(dtype_text, framework_);
+    const std::optional<Device> device = ParseDeviceWord(device_text, framework_);
+    if (!dtype || !device) return false;
+    meta_.dtype = plain_dtype_ = *dtype;
+    meta_.device = plain_device_ = *device;
+    meta_.has_device = true;
+    plain_types_ = {begin, static_cast<size_t>(at->next - begin)};
+    return true;
+  }
+
+  // The fields behind the device, in the order in which they are mostly written.
+  bool TakePlainDetails(Cursor* at, uint32_t* lines) {
+    if (at->Accept("    mean = ")) {
+      if (!TakePlainNumber(at, &spec_.mean, &spec_.has_mean)) return false;
+      ++*lines;
+    }
+    if (at->Accept("    std = ")) {
+      if (!TakePlainNumber(at, &spec_.std, &spec_.has_std)) return false;
+      ++*lines;
+    }
+    if (at->Accept("    data = ")) {
+      if (!TakePlainData(at, lines)) return false;
+    }
+    if (at->Accept("    min_val = ")) {
+      if (!at->Accept("None") && !at->TakeNumber(&spec_.min)) return false;
+      if (!at->Accept("\n")) return false;
+      ++*lines;
+    }
+    if (at->Accept("    max_val = ")) {
+      if (!at->Accept("None") && !at->TakeNumber(&spec_.max)) return false;
+      if (!at->Accept("\n")) return false;
+      ++*lines;
+    }
+    return true;
+  }
+
+  bool TakePlainNumber(Cursor* at, double* value, bool* has_value) const {
+    if (!at->Accept("None")) {
+      Argument number;
+      if (!at->TakeNumber(&number)) return false;
+      *value = number.is_int() ? static_cast<double>(number.integer()) : number.real();
+      *has_value = true;
+    }
+    return at->Accept("\n");
+  }
+
+  bool TakePlainData(Cursor* at, uint32_t* lines) {
+    ++*lines;
+    if (at->Accept("None\n")) return true;
+    data_begin_ = at->next;
+    if (!at->Accept("[")) return false;
+    spec_.data = Argument::List({});  // Completed in Apply.
+    at->SkipBlanks(lines);
+    while (!at->Accept("]")) {
+      Argument number;
+      if (!at->TakeNumber(&number)) return false;
+      data_.push_back(number);
+      at->SkipBlanks(lines);
+      const bool more = at->Accept(",");
+      at->SkipBlanks(lines);
+      if (!more && (at->next == at->end || *at->next != ']')) return false;
+    }
+    return at->Accept("\n");
+  }
+
+  // --- Records however they are written --------------------------------------------
+  void StartRecord() {
+    spec_ = DrawSpec();
+    spec_.in_input_meta = kind_ == MetaFile::kInputMeta;
+    meta_ = TensorMeta();
+    shape_.clear();
+    data_.clear();
+    elements_ = 1;
+  }
+
   absl::Status ParseRecord() {
     const char* const begin = scanner_.token().begin;
     if (!scanner_.IsName("class")) return scanner_.Expected("a class");
@@ -59,11 +277,7 @@ class MetaParser {
     RETURN_IF_ERROR(scanner_.Expect(Punct(":"), "after the class name"));
     RETURN_IF_ERROR(scanner_.ExpectNewline("after the class name"));
 
-    spec_ = DrawSpec();
-    spec_.in_input_meta = kind_ == MetaFile::kInputMeta;
-    meta_ = TensorMeta();
-    shape_.clear();
-    data_.clear();
+    StartRecord();
     absl::string_view name;
     const char* name_begin = begin;
     uint32_t seen = 0;
@@ -297,7 +511,7 @@ class MetaParser {
     }
     meta_.shape = shape_;
     if (meta_.has_shape || meta_.has_device || meta_.dtype != DType::kUnknown) {
-      node->set_meta(module_->InternValueMeta(meta_));
+      UncheckedBuilder(node->graph()).SetMeta(node, module_->InternValueMeta(meta_));
     }
     node->set_draw_spec(spec_);
     expected_ = node->next();
@@ -320,6 +534,12 @@ class MetaParser {
   int64_t elements_ = 1;
   const char* shape_begin_ = nullptr;
   const char* data_begin_ = nullptr;
+  const char* plain_name_begin_ = nullptr;
+
+  // Lines of a dtype and a device, and what they say.
+  absl::string_view plain_types_;
+  DType plain_dtype_ = DType::kUnknown;
+  Device plain_device_;
 };
 
 }  // namespace

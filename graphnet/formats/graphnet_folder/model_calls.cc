@@ -34,13 +34,15 @@ class ModelParser::CallArguments {
       if (scanner.Is(Punct("*")) || scanner.Is(Punct("**"))) {
         return scanner.Error("starred arguments are not supported");
       }
-      const Token token = scanner.token();
-      if (token.kind == TokenKind::kName) {
+      if (Argument element; parser_->TakeElement(&element)) {
+        RETURN_IF_ERROR(PushPositional(element));
+      } else if (scanner.token().kind == TokenKind::kName) {
+        const absl::string_view name = scanner.token().text;
         scanner.Next();
         if (scanner.Is(Punct("="))) {
           for (size_t i = kwbase_; i < parser_->kwargs_.size(); ++i) {
-            if (parser_->kwargs_[i].name == token.text) {
-              return scanner.Error(absl::StrCat("keyword '", token.text, "' is given twice"));
+            if (parser_->kwargs_[i].name == name) {
+              return scanner.Error(absl::StrCat("keyword '", name, "' is given twice"));
             }
           }
           if (parser_->kwargs_.size() - kwbase_ >= kMaxKeywords) {
@@ -48,11 +50,11 @@ class ModelParser::CallArguments {
           }
           scanner.Next();
           ASSIGN_OR_RETURN(const Argument value, parser_->ParseExpression());
-          parser_->kwargs_.push_back({token.text, value});
+          parser_->kwargs_.push_back({name, value});
           if (!scanner.Accept(Punct(","))) break;
           continue;
         }
-        ASSIGN_OR_RETURN(Argument value, parser_->ParseAtomFromName(token));
+        ASSIGN_OR_RETURN(Argument value, parser_->ParseAtomFromName(name));
         ASSIGN_OR_RETURN(value, parser_->ParsePostfix(value));
         ASSIGN_OR_RETURN(value, parser_->ParseBinaryRest(value, kComparison));
         RETURN_IF_ERROR(PushPositional(value));
@@ -85,23 +87,22 @@ class ModelParser::CallArguments {
   bool dropped_ = false;
 };
 
-absl::StatusOr<Argument> ModelParser::Lookup(const Token& token) {
-  const auto it = scope_.names.find(token.text);
+absl::StatusOr<Argument> ModelParser::Lookup(absl::string_view name) {
+  const auto it = scope_.names.find(name);
   if (it != scope_.names.end() && it->second.kind == Binding::kValue) return it->second.value;
   // Functions that are complete can be referred to from any later one.
   if (it == scope_.names.end()) {
-    const auto function = functions_.find(token.text);
+    const auto function = functions_.find(name);
     if (function != functions_.end()) return Argument(function->second);
   }
-  if (token.text == "self") {
-    return scanner_.ErrorAtOffset(token.begin, "attributes of self are outside the subset");
+  if (name == "self") {
+    return scanner_.ErrorAtOffset(name.data(), "attributes of self are outside the subset");
   }
   if (it != scope_.names.end() && it->second.kind == Binding::kReleased) {
     return scanner_.ErrorAtOffset(
-        token.begin,
-        absl::StrCat("'", token.text, "' is used after it was released (set to None)"));
+        name.data(), absl::StrCat("'", name, "' is used after it was released (set to None)"));
   }
-  return scanner_.ErrorAtOffset(token.begin, absl::StrCat("'", token.text, "' is not defined"));
+  return scanner_.ErrorAtOffset(name.data(), absl::StrCat("'", name, "' is not defined"));
 }
 
 std::optional<Argument> ModelParser::NamedLiteral(absl::string_view name) {
@@ -125,27 +126,54 @@ std::optional<Argument> ModelParser::NamedLiteral(absl::string_view name) {
   return std::nullopt;
 }
 
-// `token` is a name that has been taken already.
-absl::StatusOr<Argument> ModelParser::ParseAtomFromName(const Token& token) {
-  const auto it = scope_.names.find(token.text);
+bool ModelParser::TakeElement(Argument* value) {
+  if (!scanner_.EndsElement()) return false;
+  const Token& token = scanner_.token();
+  switch (token.kind) {
+    case TokenKind::kInt:
+      if (token.int_value < 0) return false;  // 2^63
+      *value = token.int_value;
+      break;
+    case TokenKind::kFloat: *value = token.float_value; break;
+    case TokenKind::kName:
+      if (const auto it = scope_.names.find(token.text);
+          it != scope_.names.end() && it->second.kind == Binding::kValue) {
+        *value = it->second.value;
+      } else if (const std::optional<Argument> literal = NamedLiteral(token.text)) {
+        *value = *literal;
+      } else {
+        return false;
+      }
+      break;
+    default: return false;
+  }
+  scanner_.Next();
+  return true;
+}
+
+// `name` has been taken already.
+absl::StatusOr<Argument> ModelParser::ParseAtomFromName(absl::string_view name) {
+  const auto it = scope_.names.find(name);
   if (it != scope_.names.end() && it->second.kind == Binding::kValue) return it->second.value;
-  if (const std::optional<Argument> literal = NamedLiteral(token.text)) return *literal;
+  if (const std::optional<Argument> literal = NamedLiteral(name)) return *literal;
   if (scanner_.Is(Punct("(")) || scanner_.Is(Punct("."))) {
     if (it == scope_.names.end() || it->second.kind == Binding::kUndefined) {
-      return ParseGlobal(token);
+      return ParseGlobal(name);
     }
   }
-  if (IsForeignKeyword(token.text)) {
-    return scanner_.ErrorAtOffset(token.begin,
-                                  absl::StrCat("'", token.text, "' is outside the subset"));
+  if (IsForeignKeyword(name)) {
+    return scanner_.ErrorAtOffset(name.data(), absl::StrCat("'", name, "' is outside the subset"));
   }
-  return Lookup(token);
+  return Lookup(name);
 }
 
 // A function or constant: `torch.conv2d(…)`, `torch.float32`, `slice(…)`.
-absl::StatusOr<Argument> ModelParser::ParseGlobal(const Token& first) {
+absl::StatusOr<Argument> ModelParser::ParseGlobal(absl::string_view first) {
   // The path as one view.
-  const char* end = first.begin + first.text.size();
+  const char* end = first.data() + first.size();
+  if (scanner_.Is(Punct(".")) && scanner_.token().begin == end) {
+    if (const char* const dotted = scanner_.TakeDottedNames()) end = dotted;
+  }
   while (scanner_.Is(Punct("."))) {
     if (scanner_.token().begin != end) return scanner_.Error("white space inside a dotted name");
     scanner_.Next();
@@ -155,27 +183,27 @@ absl::StatusOr<Argument> ModelParser::ParseGlobal(const Token& first) {
     end = scanner_.token().begin + scanner_.token().text.size();
     scanner_.Next();
   }
-  const absl::string_view written(first.begin, static_cast<size_t>(end - first.begin));
+  const absl::string_view written(first.data(), static_cast<size_t>(end - first.data()));
   const bool is_call = scanner_.Is(Punct("("));
-  const bool is_plain = written.size() == first.text.size();
+  const bool is_plain = written.size() == first.size();
 
   if (is_plain && is_call) {
     if (written == "slice") return ParseSliceCall(first);
     if (written == "device") return ParseDeviceCall(first);
     if (written == "complex" || written == "float") return ParseNumberCall(first);
   }
-  const auto import = imports_.find(first.text);
+  const auto import = imports_.find(first);
   if (import == imports_.end()) {
-    if (first.text == "self") return Lookup(first).status();
+    if (first == "self") return Lookup(first).status();
     if (is_plain && is_call && IsBuiltinFunction(written)) {
       return ParseCall(Op::kCallFunction,
                        module_->InternString(absl::StrCat("builtins.", written)));
     }
-    return scanner_.ErrorAtOffset(first.begin, absl::StrCat("'", first.text, "' is not defined"));
+    return scanner_.ErrorAtOffset(first.data(), absl::StrCat("'", first, "' is not defined"));
   }
   absl::string_view path = written;
-  if (import->second != first.text) {  // from torch import inf
-    path = module_->InternString(absl::StrCat(import->second, written.substr(first.text.size())));
+  if (import->second != first) {  // from torch import inf
+    path = module_->InternString(absl::StrCat(import->second, written.substr(first.size())));
   }
   if (is_call) {
     if (path == "torch.device") return ParseDeviceCall(first);
@@ -189,7 +217,8 @@ absl::StatusOr<Argument> ModelParser::ParseGlobal(const Token& first) {
   return ParseConstant(first, path);
 }
 
-absl::StatusOr<Argument> ModelParser::ParseConstant(const Token& first, absl::string_view path) {
+absl::StatusOr<Argument> ModelParser::ParseConstant(absl::string_view first,
+                                                    absl::string_view path) {
   absl::string_view name = path;
   const bool is_torch = absl::ConsumePrefix(&name, "torch.");
   if (is_paddle() && absl::ConsumePrefix(&name, "paddle.")) {
@@ -206,12 +235,12 @@ absl::StatusOr<Argument> ModelParser::ParseConstant(const Token& first, absl::st
     if (name == "pi") return Argument(std::numbers::pi);
     if (name == "e") return Argument(std::numbers::e);
   }
-  return scanner_.ErrorAtOffset(first.begin,
+  return scanner_.ErrorAtOffset(first.data(),
                                 absl::StrCat("'", path, "' is not a constant known here"));
 }
 
 // device(type='cuda', index=0), device('cuda:0')
-absl::StatusOr<Argument> ModelParser::ParseDeviceCall(const Token& first) {
+absl::StatusOr<Argument> ModelParser::ParseDeviceCall(absl::string_view first) {
   CallArguments call(this);
   RETURN_IF_ERROR(call.Parse());
   Argument type;
@@ -237,7 +266,7 @@ absl::StatusOr<Argument> ModelParser::ParseDeviceCall(const Token& first) {
     device.reset();
   }
   if (!device) {
-    return scanner_.ErrorAtOffset(first.begin,
+    return scanner_.ErrorAtOffset(first.data(),
                                   "expected a device such as device(type='cuda', index=0)");
   }
   return Argument(*device);
@@ -245,7 +274,7 @@ absl::StatusOr<Argument> ModelParser::ParseDeviceCall(const Token& first) {
 
 // torch.vmap(body, in_dims=(0, None))(x, y): the function that it makes is called at
 // once, and is no value of its own.
-absl::StatusOr<Argument> ModelParser::ParseVmapCall(const Token& first) {
+absl::StatusOr<Argument> ModelParser::ParseVmapCall(absl::string_view first) {
   static constexpr absl::string_view kByPosition[] = {"in_dims", "out_dims", "randomness"};
   Argument body;
   std::vector<KwArg> kwargs;
@@ -253,7 +282,7 @@ absl::StatusOr<Argument> ModelParser::ParseVmapCall(const Token& first) {
     CallArguments call(this);
     RETURN_IF_ERROR(call.Parse());
     if (call.args().empty() || !call.args()[0].is_graph() || call.args().size() > 4) {
-      return scanner_.ErrorAtOffset(first.begin, "torch.vmap takes a function defined before");
+      return scanner_.ErrorAtOffset(first.data(), "torch.vmap takes a function defined before");
     }
     body = call.args()[0];
     for (size_t i = 1; i < call.args().size(); ++i) {
@@ -262,7 +291,7 @@ absl::StatusOr<Argument> ModelParser::ParseVmapCall(const Token& first) {
     for (const KwArg& kwarg : call.kwargs()) {
       for (const KwArg& other : kwargs) {
         if (other.name != kwarg.name) continue;
-        return scanner_.ErrorAtOffset(first.begin,
+        return scanner_.ErrorAtOffset(first.data(),
                                       absl::StrCat("argument '", kwarg.name, "' is given twice"));
       }
       kwargs.push_back(kwarg);
@@ -272,19 +301,19 @@ absl::StatusOr<Argument> ModelParser::ParseVmapCall(const Token& first) {
   CallArguments call(this);
   RETURN_IF_ERROR(call.Parse());
   if (!call.kwargs().empty()) {
-    return scanner_.ErrorAtOffset(first.begin, "torch.vmap's operands have no keywords");
+    return scanner_.ErrorAtOffset(first.data(), "torch.vmap's operands have no keywords");
   }
   const Argument args[] = {body, Argument::Tuple(call.args())};
   return Argument(Create(Op::kCallFunction, "torch.vmap", args, kwargs));
 }
 
 // slice(stop), slice(start, stop), slice(start, stop, step)
-absl::StatusOr<Argument> ModelParser::ParseSliceCall(const Token& first) {
+absl::StatusOr<Argument> ModelParser::ParseSliceCall(absl::string_view first) {
   CallArguments call(this);
   RETURN_IF_ERROR(call.Parse());
   const absl::Span<const Argument> args = call.args();
   if (args.empty() || args.size() > 3 || !call.kwargs().empty()) {
-    return scanner_.ErrorAtOffset(first.begin, "slice takes one to three arguments");
+    return scanner_.ErrorAtOffset(first.data(), "slice takes one to three arguments");
   }
   Argument parts[3];
   if (args.size() == 1) {
@@ -300,26 +329,25 @@ absl::StatusOr<Argument> ModelParser::ParseSliceCall(const Token& first) {
 
 // complex(1.0, 2.0) and float('nan') are how literals are written; with other
 // arguments they are calls.
-absl::StatusOr<Argument> ModelParser::ParseNumberCall(const Token& first) {
+absl::StatusOr<Argument> ModelParser::ParseNumberCall(absl::string_view first) {
   CallArguments call(this);
   RETURN_IF_ERROR(call.Parse());
   const absl::Span<const Argument> args = call.args();
-  if (first.text == "complex" && args.size() == 2 && args[0].is_float() && args[1].is_float() &&
+  if (first == "complex" && args.size() == 2 && args[0].is_float() && args[1].is_float() &&
       call.kwargs().empty()) {
     return module_->Complex({args[0].real(), args[1].real()});
   }
-  if (first.text == "float" && args.size() == 1 && args[0].is_string() && call.kwargs().empty()) {
+  if (first == "float" && args.size() == 1 && args[0].is_string() && call.kwargs().empty()) {
     const absl::string_view text = args[0].string();
     if (text == "nan") return Argument(std::numeric_limits<double>::quiet_NaN());
     if (text == "inf") return Argument(std::numeric_limits<double>::infinity());
     if (text == "-inf") return Argument(-std::numeric_limits<double>::infinity());
     if (double value = 0; is_paddle() && absl::SimpleAtod(text, &value)) return Argument(value);
-    return scanner_.ErrorAtOffset(first.begin,
+    return scanner_.ErrorAtOffset(first.data(),
                                   "expected float('nan'), float('inf') or float('-inf')");
   }
-  return Argument(Create(Op::kCallFunction,
-                         module_->InternString(absl::StrCat("builtins.", first.text)), args,
-                         call.kwargs()));
+  return Argument(Create(Op::kCallFunction, module_->InternString(absl::StrCat("builtins.", first)),
+                         args, call.kwargs()));
 }
 
 absl::StatusOr<Argument> ModelParser::ParseCall(Op op, absl::string_view target,

@@ -81,6 +81,7 @@ absl::StatusOr<Argument> ModelParser::ParseTupleRest(const Argument& first) {
 }
 
 absl::StatusOr<Argument> ModelParser::ParseExpression() {
+  if (Argument element; TakeElement(&element)) return element;
   // Brackets are counted by the scanner; this bounds chains of ** and of
   // unary operators.
   ASSIGN_OR_RETURN(const Argument operand, ParseUnary());
@@ -176,24 +177,27 @@ absl::StatusOr<Argument> ModelParser::ParsePrimary() {
 }
 
 absl::StatusOr<Argument> ModelParser::ParseAtom() {
-  const Token token = scanner_.token();
+  const Token& token = scanner_.token();
   switch (token.kind) {
-    case TokenKind::kName: scanner_.Next(); return ParseAtomFromName(token);
+    case TokenKind::kName: {
+      const absl::string_view name = token.text;
+      scanner_.Next();
+      return ParseAtomFromName(name);
+    }
     case TokenKind::kInt:
       if (token.text == "9223372036854775808") {
         return scanner_.Error("the integer does not fit in 64 bits");
       }
-      scanner_.Next();
-      return Argument(token.int_value);
-    case TokenKind::kFloat: scanner_.Next(); return Argument(token.float_value);
-    case TokenKind::kImaginary: scanner_.Next(); return module_->Complex({0.0, token.float_value});
+      return Taken(token.int_value);
+    case TokenKind::kFloat: return Taken(token.float_value);
+    case TokenKind::kImaginary: return Taken(module_->Complex({0.0, token.float_value}));
     case TokenKind::kString: return Argument(scanner_.TakeStrings());
     case TokenKind::kPunct:
       switch (token.punct) {
         case '(': return ParseParenthesis();
         case '[': return ParseList();
         case '{': return ParseDict();
-        case Punct("..."): scanner_.Next(); return Argument::Ellipsis();
+        case Punct("..."): return Taken(Argument::Ellipsis());
         default: break;
       }
       break;
@@ -208,13 +212,13 @@ absl::StatusOr<Argument> ModelParser::ParsePostfix(Argument value) {
     switch (scanner_.token().punct) {
       case '.': {
         scanner_.Next();
-        const Token name = scanner_.token();
-        if (name.kind != TokenKind::kName) return scanner_.Expected("a name after '.'");
+        if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a name after '.'");
+        const absl::string_view name = scanner_.token().text;
         scanner_.Next();
         if (scanner_.Is(Punct("("))) {
-          ASSIGN_OR_RETURN(value, ParseCall(Op::kCallMethod, name.text, value));
+          ASSIGN_OR_RETURN(value, ParseCall(Op::kCallMethod, name, value));
         } else {
-          const Argument args[] = {value, name.text};
+          const Argument args[] = {value, name};
           value = Create(Op::kCallFunction, "builtins.getattr", args, {});
         }
         break;

@@ -67,19 +67,19 @@ absl::Status ModelParser::ParseDelete() {
   const bool parenthesised = scanner_.Accept(Punct("("));
   do {
     if (parenthesised && scanner_.Is(Punct(")"))) break;
-    const Token name = scanner_.token();
-    if (name.kind != TokenKind::kName) return scanner_.Expected("a name after del");
+    const absl::string_view name = scanner_.token().text;
+    if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a name after del");
     RETURN_IF_ERROR(Lookup(name).status());
     scanner_.Next();
-    Release(name.text);
+    Release(name);
   } while (scanner_.Accept(Punct(",")));
   return parenthesised ? scanner_.Expect(Punct(")"), "after the names") : absl::OkStatus();
 }
 
 // After `first` in "a, b = value", "(a, b) = value" or "a, b, = value".
-absl::Status ModelParser::ParseUnpacking(const Token& first, bool parenthesised) {
+absl::Status ModelParser::ParseUnpacking(absl::string_view first, bool parenthesised) {
   FinishUnnamed();
-  std::vector<absl::string_view> targets = {first.text};
+  std::vector<absl::string_view> targets = {first};
   while (scanner_.Accept(Punct(","))) {
     if (scanner_.token().kind != TokenKind::kName) break;
     targets.push_back(scanner_.token().text);
@@ -89,7 +89,7 @@ absl::Status ModelParser::ParseUnpacking(const Token& first, bool parenthesised)
   RETURN_IF_ERROR(scanner_.Expect(Punct("="), "after the names"));
   const char* const begin = scanner_.token().begin;
   ASSIGN_OR_RETURN(const Argument value, ParseExpressionList());
-  NameNewNodes({});
+  NameNewNodes();
   if (value.is_list() || value.is_tuple()) {
     if (value.elements().size() != targets.size()) {
       return scanner_.ErrorAtOffset(

@@ -111,6 +111,9 @@ absl::StatusOr<absl::string_view> ModelParser::ParseDotted() {
   const char* end = begin + scanner_.token().text.size();
   bool contiguous = true;
   scanner_.Next();
+  if (scanner_.Is(Punct(".")) && scanner_.token().begin == end) {
+    if (const char* const dotted = scanner_.TakeDottedNames()) end = dotted;
+  }
   while (scanner_.Is(Punct("."))) {
     contiguous &= scanner_.token().begin == end;
     scanner_.Next();
@@ -154,15 +157,14 @@ absl::Status ModelParser::ParseSignature(bool is_method) {
     if (!scanner_.Is(Punct(")"))) RETURN_IF_ERROR(scanner_.Expect(Punct(","), "after 'self'"));
   }
   while (!scanner_.Is(Punct(")"))) {
-    const Token name = scanner_.token();
-    if (name.kind != TokenKind::kName) return scanner_.Expected("a parameter");
+    const absl::string_view name = scanner_.token().text;
+    if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a parameter");
     const SourceLocation location = {file_, scanner_.line(), scanner_.column()};
-    Binding& binding = scope_.names[name.text];
-    if (binding.kind != Binding::kUndefined || name.text == "self") {
-      return scanner_.Error(absl::StrCat("a second parameter named '", name.text, "'"));
+    Binding& binding = scope_.names[name];
+    if (binding.kind != Binding::kUndefined || name == "self") {
+      return scanner_.Error(absl::StrCat("a second parameter named '", name, "'"));
     }
-    Node* node =
-        UncheckedBuilder(scope_.graph).CreateNode(Op::kPlaceholder, name.text, {}, {}, name.text);
+    Node* node = UncheckedBuilder(scope_.graph).CreateNode(Op::kPlaceholder, name, {}, {}, name);
     node->set_location(location);
     binding = {node, Binding::kValue, true};
     scanner_.Next();
@@ -220,7 +222,7 @@ absl::Status ModelParser::ParseReturn() {
   StartStatement();
   // A bare return is what is left of a file that was cut.
   ASSIGN_OR_RETURN(Argument value, ParseExpressionList());
-  NameNewNodes({});
+  NameNewNodes();
   location_ = location;
   value = WrittenOut(value);
   // "output" may be the name of a variable.

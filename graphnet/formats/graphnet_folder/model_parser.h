@@ -66,7 +66,7 @@ class ModelParser {
   // functions it may refer to.
   struct Scope {
     Graph* graph = nullptr;
-    absl::flat_hash_map<absl::string_view, Binding> names;
+    absl::flat_hash_map<absl::string_view, Binding, NameHash> names;
     // A node whose name is still to come: `a += b` and `a[i] = b` are followed
     // by an alias of `a` that names them.
     Node* unnamed = nullptr;
@@ -88,19 +88,19 @@ class ModelParser {
   bool is_paddle() const { return framework_ == Framework::kPaddle; }
   absl::Status ParseInit();
   absl::Status ParseDelete();
-  absl::Status ParseUnpacking(const Token& first, bool parenthesised);
+  absl::Status ParseUnpacking(absl::string_view first, bool parenthesised);
   absl::StatusOr<Argument> ParseOutputsRest();
   absl::StatusOr<std::optional<Argument>> ParsePlace(absl::string_view path);
   absl::Status CheckSubscript(const Argument& value, const Argument& index) const;
 
   // model_statements.cc
   absl::Status ParseStatement();
-  absl::Status ParseAssignment(const Token& first);
+  absl::Status ParseAssignment(absl::string_view target);
   void Bind(absl::string_view name, const Argument& value);
-  absl::Status Alias(absl::string_view target, const Token& source);
-  absl::Status ParseAugmented(const Token& target, const BinaryOperator& op);
-  absl::Status ParseSubscriptStatement(const Token& first);
-  void NameNewNodes(absl::string_view name);
+  absl::Status Alias(absl::string_view target, absl::string_view source);
+  absl::Status ParseAugmented(absl::string_view target, const BinaryOperator& op);
+  absl::Status ParseSubscriptStatement(absl::string_view first);
+  void NameNewNodes();
   void NameNode(Node* node, absl::string_view name);
   absl::string_view DefaultName(const Node& node) const;
   absl::string_view UniqueName(absl::string_view base);
@@ -118,6 +118,11 @@ class ModelParser {
     const Token& token = scanner_.token();
     return token.kind == TokenKind::kNewline || token.kind == TokenKind::kEnd ||
            scanner_.Is(Punct(";"));
+  }
+  // `value`, which the current token says.
+  Argument Taken(const Argument& value) {
+    scanner_.Next();
+    return value;
   }
   void Release(absl::string_view name) { scope_.names[name].kind = Binding::kReleased; }
 
@@ -141,15 +146,17 @@ class ModelParser {
   absl::StatusOr<Argument> ParseDict();
 
   // model_calls.cc
-  absl::StatusOr<Argument> Lookup(const Token& token);
+  absl::StatusOr<Argument> Lookup(absl::string_view name);
   static std::optional<Argument> NamedLiteral(absl::string_view name);
-  absl::StatusOr<Argument> ParseAtomFromName(const Token& token);
-  absl::StatusOr<Argument> ParseGlobal(const Token& first);
-  absl::StatusOr<Argument> ParseConstant(const Token& first, absl::string_view path);
-  absl::StatusOr<Argument> ParseDeviceCall(const Token& first);
-  absl::StatusOr<Argument> ParseVmapCall(const Token& first);
-  absl::StatusOr<Argument> ParseSliceCall(const Token& first);
-  absl::StatusOr<Argument> ParseNumberCall(const Token& first);
+  // Takes a number or the name of a value that is all of an element of brackets, as most are.
+  bool TakeElement(Argument* value);
+  absl::StatusOr<Argument> ParseAtomFromName(absl::string_view name);
+  absl::StatusOr<Argument> ParseGlobal(absl::string_view first);
+  absl::StatusOr<Argument> ParseConstant(absl::string_view first, absl::string_view path);
+  absl::StatusOr<Argument> ParseDeviceCall(absl::string_view first);
+  absl::StatusOr<Argument> ParseVmapCall(absl::string_view first);
+  absl::StatusOr<Argument> ParseSliceCall(absl::string_view first);
+  absl::StatusOr<Argument> ParseNumberCall(absl::string_view first);
   absl::StatusOr<Argument> ParseCall(Op op, absl::string_view target,
                                      std::optional<Argument> self = std::nullopt);
 

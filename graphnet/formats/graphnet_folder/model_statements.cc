@@ -12,10 +12,10 @@ absl::Status ModelParser::ParseStatement() {
   // Formatters put long targets into parentheses.
   const bool parenthesised = scanner_.Accept(Punct("("));
   if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a statement");
-  const Token first = scanner_.token();
-  if (is_paddle() && first.text == "del" && !parenthesised) return ParseDelete();
-  if (IsForeignKeyword(first.text)) {
-    return scanner_.Error(absl::StrCat("'", first.text,
+  const absl::string_view first = scanner_.token().text;
+  if (is_paddle() && first == "del" && !parenthesised) return ParseDelete();
+  if (IsForeignKeyword(first)) {
+    return scanner_.Error(absl::StrCat("'", first,
                                        "' is outside the subset of straight-line "
                                        "assignments and calls"));
   }
@@ -40,13 +40,12 @@ absl::Status ModelParser::ParseStatement() {
   if (scanner_.Is(Punct("=")))
     return scanner_.Error("only names and subscripts can be assigned to");
   if (!value.is_node() || new_nodes_.empty()) return scanner_.Expected("an assignment or a call");
-  NameNewNodes({});
+  NameNewNodes();
   return absl::OkStatus();
 }
 
-absl::Status ModelParser::ParseAssignment(const Token& first) {
+absl::Status ModelParser::ParseAssignment(absl::string_view target) {
   // Most statements have one target; further ones are kept aside.
-  const absl::string_view target = first.text;
   more_targets_.clear();
   Argument value;
   while (true) {
@@ -55,8 +54,8 @@ absl::Status ModelParser::ParseAssignment(const Token& first) {
     // start of an expression.
     const size_t base = stack_.size();
     const bool parenthesised = scanner_.Accept(Punct("("));
-    const Token token = scanner_.token();
-    if (token.kind != TokenKind::kName || (parenthesised && token.text == "lambda")) {
+    const absl::string_view name = scanner_.token().text;
+    if (scanner_.token().kind != TokenKind::kName || (parenthesised && name == "lambda")) {
       FinishUnnamed();
       if (parenthesised) {
         ASSIGN_OR_RETURN(value, ParseParenthesisRest(base));
@@ -70,17 +69,17 @@ absl::Status ModelParser::ParseAssignment(const Token& first) {
     const bool closed = parenthesised && scanner_.Accept(Punct(")"));
     if (closed == parenthesised) {
       if (scanner_.Is(Punct("="))) {
-        more_targets_.push_back(token.text);
+        more_targets_.push_back(name);
         continue;
       }
       if (EndsStatement()) {
-        if (more_targets_.empty() && token.text != "None") return Alias(target, token);
-        ASSIGN_OR_RETURN(value, ParseAtomFromName(token));
+        if (more_targets_.empty() && name != "None") return Alias(target, name);
+        ASSIGN_OR_RETURN(value, ParseAtomFromName(name));
         break;
       }
     }
     FinishUnnamed();
-    ASSIGN_OR_RETURN(value, ParseAtomFromName(token));
+    ASSIGN_OR_RETURN(value, ParseAtomFromName(name));
     if (parenthesised && !closed) {
       ASSIGN_OR_RETURN(value, ParsePostfix(value));
       ASSIGN_OR_RETURN(value, ParseBinaryRest(value, kComparison));
@@ -104,25 +103,36 @@ absl::Status ModelParser::ParseAssignment(const Token& first) {
 // Binds a name to the value of an expression; the node that yields it takes
 // the name if it is new.
 void ModelParser::Bind(absl::string_view name, const Argument& value) {
-  NameNewNodes(value.is_node() && !new_nodes_.empty() && new_nodes_.back() == value.node()
-                   ? name
-                   : absl::string_view());
-  new_nodes_.clear();
-  Binding& binding = scope_.names[name];
-  binding.value = value.is_aggregate() ? values_.Keep(value) : value;
-  binding.kind = Binding::kValue;
+  Node* takes_name = nullptr;
+  if (value.is_node() && !new_nodes_.empty() && new_nodes_.back() == value.node()) {
+    takes_name = new_nodes_.back();
+    new_nodes_.pop_back();
+  }
+  NameNewNodes();
+  Binding* binding = &scope_.names[name];
+  if (takes_name != nullptr) {
+    if (binding->names_a_node) {
+      UncheckedBuilder(scope_.graph).SetName(takes_name, UniqueName(name));
+      binding = &scope_.names[name];  // A new name may have moved it.
+    } else {
+      binding->names_a_node = true;
+      UncheckedBuilder(scope_.graph).SetName(takes_name, name);
+    }
+  }
+  binding->value = value.is_aggregate() ? values_.Keep(value) : value;
+  binding->kind = Binding::kValue;
 }
 
 // `target = source`
-absl::Status ModelParser::Alias(absl::string_view target, const Token& source) {
-  if (const std::optional<Argument> literal = NamedLiteral(source.text)) {
+absl::Status ModelParser::Alias(absl::string_view target, absl::string_view source) {
+  if (const std::optional<Argument> literal = NamedLiteral(source)) {
     FinishUnnamed();
     Bind(target, *literal);
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const Argument value, Lookup(source));
   if (scope_.unnamed != nullptr) {
-    if (source.text == scope_.unnamed_base) {
+    if (source == scope_.unnamed_base) {
       // This alias names `a += b` or `a[i] = b`.
       Binding& binding = scope_.names[target];
       if (!binding.names_a_node) {
@@ -146,24 +156,24 @@ absl::Status ModelParser::Alias(absl::string_view target, const Token& source) {
   return absl::OkStatus();
 }
 
-absl::Status ModelParser::ParseAugmented(const Token& target, const BinaryOperator& op) {
+absl::Status ModelParser::ParseAugmented(absl::string_view target, const BinaryOperator& op) {
   ASSIGN_OR_RETURN(const Argument self, Lookup(target));
   scanner_.Next();
   ASSIGN_OR_RETURN(const Argument value, ParseExpressionList());
   const Argument args[] = {self, value};
   Node* node = Create(Op::kCallFunction, op.in_place_target, args, {});
   new_nodes_.pop_back();
-  NameNewNodes({});
+  NameNewNodes();
   scope_.unnamed = node;
-  scope_.unnamed_base = target.text;
-  Binding& binding = scope_.names[target.text];
+  scope_.unnamed_base = target;
+  Binding& binding = scope_.names[target];
   binding.value = node;
   binding.kind = Binding::kValue;
   return absl::OkStatus();
 }
 
 // `name[...]...`: an item assignment, or a call on an element.
-absl::Status ModelParser::ParseSubscriptStatement(const Token& first) {
+absl::Status ModelParser::ParseSubscriptStatement(absl::string_view first) {
   ASSIGN_OR_RETURN(const Argument self, Lookup(first));
   scanner_.Next();  // [
   ASSIGN_OR_RETURN(const Argument index, ParseSubscript());
@@ -174,7 +184,7 @@ absl::Status ModelParser::ParseSubscriptStatement(const Token& first) {
     const Argument args[] = {self, index};
     Argument value = Create(Op::kCallFunction, "operator.getitem", args, {});
     ASSIGN_OR_RETURN(value, ParsePostfix(value));
-    NameNewNodes({});
+    NameNewNodes();
     return absl::OkStatus();
   }
   scanner_.Next();
@@ -184,19 +194,15 @@ absl::Status ModelParser::ParseSubscriptStatement(const Token& first) {
   const Argument args[] = {self, index, value};
   Node* node = Create(Op::kCallFunction, "operator.setitem", args, {});
   new_nodes_.pop_back();
-  NameNewNodes({});
+  NameNewNodes();
   scope_.unnamed = node;
-  scope_.unnamed_base = first.text;
+  scope_.unnamed_base = first;
   return absl::OkStatus();
 }
 
-// Names the nodes made by this statement: the last takes `name` if given, the
-// others (nested calls) names after their targets.
-void ModelParser::NameNewNodes(absl::string_view name) {
-  for (size_t i = 0; i < new_nodes_.size(); ++i) {
-    const bool takes_name = i + 1 == new_nodes_.size() && !name.empty();
-    NameNode(new_nodes_[i], takes_name ? name : DefaultName(*new_nodes_[i]));
-  }
+// Names the nodes made by this statement after their targets.
+void ModelParser::NameNewNodes() {
+  for (Node* node : new_nodes_) NameNode(node, DefaultName(*node));
   new_nodes_.clear();
 }
 

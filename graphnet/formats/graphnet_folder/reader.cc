@@ -1,9 +1,9 @@
 #include "graphnet/formats/graphnet_folder/reader.h"
 
-#include <filesystem>
+#include <sys/stat.h>
+
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -150,7 +150,8 @@ absl::StatusOr<Sample> ReadGraphNetFolder(const std::string& path) {
     const std::string file = JoinPath(path, name);
     if (!extra && !absl::c_linear_search(kKnownFiles, name)) continue;
     // It may lead to any file of the reader's, which the sample would then carry.
-    if (std::error_code ignored; std::filesystem::is_symlink(file, ignored)) {
+    struct stat info;
+    if (lstat(file.c_str(), &info) == 0 && S_ISLNK(info.st_mode)) {
       return absl::InvalidArgumentError(
           absl::StrCat(Printable(file, 1000), ": is a symbolic link, which a sample may not have"));
     }

@@ -24,7 +24,15 @@
 namespace graphnet {
 namespace {
 
-enum : uint8_t { kNameStart = 1, kNameRest = 2, kDigit = 4, kSpace = 8 };
+// kSkipped is what SkipSpace looks at, kSingle a mark that is no part of a longer one.
+enum : uint8_t {
+  kNameStart = 1,
+  kNameRest = 2,
+  kDigit = 4,
+  kSpace = 8,
+  kSkipped = 16,
+  kSingle = 32,
+};
 
 constexpr std::array<uint8_t, 256> MakeClasses() {
   std::array<uint8_t, 256> out{};
@@ -32,7 +40,11 @@ constexpr std::array<uint8_t, 256> MakeClasses() {
   for (int c = 'A'; c <= 'Z'; ++c) out[c] = kNameStart | kNameRest;
   out['_'] = kNameStart | kNameRest;
   for (int c = '0'; c <= '9'; ++c) out[c] = kNameRest | kDigit;
-  out[' '] = out['\t'] = kSpace;
+  out[' '] = out['\t'] = kSpace | kSkipped;
+  out['#'] = out['\r'] = out['\n'] = out['\\'] = kSkipped;
+  for (const char c : {',', ':', ';', '~', '(', ')', '[', ']', '{', '}'}) {
+    out[static_cast<unsigned char>(c)] = kSingle;
+  }
   return out;
 }
 constexpr std::array<uint8_t, 256> kClasses = MakeClasses();
@@ -76,21 +88,24 @@ const char* EndOfSpaces(const char* p, const char* end) {
   return p;
 }
 
-// The first quote, backslash or newline.
+// The first quote, backslash, newline, NUL or byte beyond ASCII.
 const char* EndOfPlainString(const char* p, const char* end, char quote) {
 #ifdef __SSE2__
   const __m128i quotes = _mm_set1_epi8(quote), backslash = _mm_set1_epi8('\\');
-  const __m128i newline = _mm_set1_epi8('\n');
+  // NUL and, as negative numbers, what lies beyond ASCII are less than 1.
+  const __m128i newline = _mm_set1_epi8('\n'), one = _mm_set1_epi8(1);
   for (; end - p >= 16; p += 16) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     const __m128i stop = _mm_or_si128(
-        _mm_cmpeq_epi8(bytes, quotes),
+        _mm_or_si128(_mm_cmpeq_epi8(bytes, quotes), _mm_cmplt_epi8(bytes, one)),
         _mm_or_si128(_mm_cmpeq_epi8(bytes, backslash), _mm_cmpeq_epi8(bytes, newline)));
     const unsigned stops = static_cast<unsigned>(_mm_movemask_epi8(stop));
     if (stops != 0) return p + std::countr_zero(stops);
   }
 #endif
-  while (p < end && *p != quote && *p != '\\' && *p != '\n') ++p;
+  while (p < end && *p != quote && *p != '\\' && *p != '\n' && static_cast<signed char>(*p) > 0) {
+    ++p;
+  }
   return p;
 }
 
@@ -234,27 +249,50 @@ void Scanner::SkipSpace() {
 }
 
 void Scanner::Next() {
-  if (token_.kind == TokenKind::kError) return;
-  SkipSpace();
-  if (token_.kind == TokenKind::kError) return;
-  token_.begin = p_;
+  if (token_.kind == TokenKind::kError) [[unlikely]]
+    return;
+  // Most tokens follow the one before them at once, or after one blank.
+  if (*p_ == ' ') ++p_;
+  if (Class(*p_) & kSkipped) {
+    SkipSpace();
+    if (token_.kind == TokenKind::kError) return;
+  }
+  const char* const p = p_;
+  token_.begin = p;
   at_line_start_ = begin_line_;
   if (begin_line_) {
-    indent_ = static_cast<int>(p_ - line_start_);
+    indent_ = static_cast<int>(p - line_start_);
     begin_line_ = false;
   }
-  const char c = *p_;
+  const char c = *p;
   const uint8_t cls = Class(c);
   if (cls & kNameStart) {
-    const char* q = EndOfName(p_ + 1, end_);
+    const char* q = EndOfName(p + 1, end_);
     token_.kind = TokenKind::kName;
-    token_.text = absl::string_view(p_, static_cast<size_t>(q - p_));
+    token_.text = absl::string_view(p, static_cast<size_t>(q - p));
     p_ = q;
-    if (*p_ == '"' || *p_ == '\'') Fail(token_.begin, "prefixed strings are not supported");
-    if (token_.text.size() > kMaxNameBytes) Fail(token_.begin, "the name is too long");
+    if (*q == '"' || *q == '\'') [[unlikely]]
+      Fail(p, "prefixed strings are not supported");
+    if (token_.text.size() > kMaxNameBytes) [[unlikely]]
+      Fail(p, "the name is too long");
     return;
   }
-  if (cls & kDigit || (c == '.' && Class(p_[1]) & kDigit)) return ScanNumber();
+  if (cls & kSingle) {
+    if (c == '(' || c == '[' || c == '{') {
+      if (++nesting_ > kMaxNesting) [[unlikely]]
+        return Fail(p, absl::StrCat("brackets nest more than ", kMaxNesting, " deep"));
+    } else if (c == ')' || c == ']' || c == '}') {
+      if (nesting_ == 0) [[unlikely]]
+        return Fail(p, "a closing bracket that nothing opened");
+      --nesting_;
+    }
+    token_.kind = TokenKind::kPunct;
+    token_.punct = static_cast<unsigned char>(c);
+    token_.text = absl::string_view(p, 1);
+    p_ = p + 1;
+    return;
+  }
+  if (cls & kDigit || (c == '.' && Class(p[1]) & kDigit)) return ScanNumber();
   if (c == '"' || c == '\'') return ScanString(c);
   if (c == '\n') {
     // Not consumed: the line ends when the next token is scanned, so that this
@@ -263,11 +301,50 @@ void Scanner::Next() {
     begin_line_ = true;
     return;
   }
-  if (p_ == end_) {
+  if (p == end_) {
     token_.kind = TokenKind::kEnd;
     return;
   }
   ScanPunct();
+}
+
+const char* Scanner::TakeDottedNames() {
+  const char* p = token_.begin;
+  while (*p == '.' && Class(p[1]) & kNameStart) {
+    const char* const end = EndOfName(p + 2, end_);
+    if (static_cast<size_t>(end - p) > kMaxNameBytes || *end == '"' || *end == '\'') return nullptr;
+    p = end;
+  }
+  if (p == token_.begin) return nullptr;
+  p_ = p;
+  Next();
+  return p;
+}
+
+void Scanner::ContinueAt(const char* line, uint32_t lines) {
+  p_ = line_start_ = line;
+  line_ += lines;
+  begin_line_ = true;
+  Next();
+}
+
+// A few digits, a point and a few more, whose value is one exact division away.
+bool Scanner::ScanPlainFloat(const char* point, int64_t digits) {
+  static constexpr double kPowers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                       1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  constexpr int64_t kExact = int64_t{1} << 53;
+  const char* q = point + 1;
+  for (; Class(*q) & kDigit; ++q) {
+    if (digits >= kExact / 16 || q - point > 15) return false;
+    digits = digits * 10 + (*q - '0');
+  }
+  const size_t decimals = static_cast<size_t>(q - point) - 1;
+  if (decimals == 0 || Class(*q) & kNameRest) return false;
+  token_.text = absl::string_view(p_, static_cast<size_t>(q - p_));
+  token_.float_value = static_cast<double>(digits) / kPowers[decimals];
+  token_.kind = TokenKind::kFloat;
+  p_ = q;
+  return true;
 }
 
 void Scanner::ScanNumber() {
@@ -282,6 +359,7 @@ void Scanner::ScanNumber() {
     p_ = q;
     return;
   }
+  if (*q == '.' && q > p_ && ScanPlainFloat(q, small)) return;
   q = p_;
   if (*q == '0' && Class(q[1]) & kNameStart) {
     const char letter = static_cast<char>(q[1] | 0x20);
@@ -364,9 +442,8 @@ void Scanner::ScanString(char quote) {
   token_.kind = TokenKind::kString;
   const char* start = q;
   q = EndOfPlainString(q, end_, quote);
-  if (*q == quote && q < end_) {
+  if (*q == quote) {
     token_.text = absl::string_view(start, static_cast<size_t>(q - start));
-    if (!IsPythonText(token_.text)) return Fail(p_, "the string holds a NUL or is not UTF-8");
     p_ = q + 1;
     return;
   }
@@ -421,23 +498,6 @@ void Scanner::ScanPunct() {
   const char b = p_[1];
   size_t length = 1;
   switch (a) {
-    case '(':
-    case '[':
-    case '{':
-      if (++nesting_ > kMaxNesting) {
-        return Fail(p_, absl::StrCat("brackets nest more than ", kMaxNesting, " deep"));
-      }
-      break;
-    case ')':
-    case ']':
-    case '}':
-      if (nesting_ == 0) return Fail(p_, "a closing bracket that nothing opened");
-      --nesting_;
-      break;
-    case ',':
-    case ':':
-    case ';':
-    case '~': break;
     case '.':
       if (b == '.' && p_[2] == '.') length = 3;
       break;

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <string>
 
@@ -45,6 +46,46 @@ struct Token {
   double float_value = 0;
 };
 
+// For tables of names, which are looked up at each word: all bytes count, 16 at a time. As Abseil's, it differs between runs of a
+// program, so that no input can be full of names with one hash.
+struct NameHash {
+  size_t operator()(absl::string_view name) const {
+    const char* p = name.data();
+    size_t n = name.size();
+    uint64_t state = reinterpret_cast<uintptr_t>(&kSeed) + n;
+    for (; n > 16; n -= 16, p += 16) state = Mix(Load<uint64_t>(p), Load<uint64_t>(p + 8), state);
+    // The last bytes, some of them twice.
+    uint64_t a = 0, b = 0;
+    if (n >= 8) {
+      a = Load<uint64_t>(p);
+      b = Load<uint64_t>(p + n - 8);
+    } else if (n >= 4) {
+      a = Load<uint32_t>(p);
+      b = Load<uint32_t>(p + n - 4);
+    } else if (n > 0) {
+      a = static_cast<unsigned char>(p[0]) | uint64_t{static_cast<unsigned char>(p[n / 2])} << 8;
+      b = static_cast<unsigned char>(p[n - 1]);
+    }
+    return static_cast<size_t>(Mix(a, b, state));
+  }
+
+ private:
+  // Its address is another in each run.
+  static inline const char kSeed = 0;
+
+  template <typename T>
+  static T Load(const char* p) {
+    T value;
+    std::memcpy(&value, p, sizeof value);
+    return value;
+  }
+  static uint64_t Mix(uint64_t a, uint64_t b, uint64_t state) {
+    const uint64_t other = (state << 32 | state >> 32) ^ b ^ 0xd1b54a32d192ed03;
+    const auto product = static_cast<unsigned __int128>(a ^ state ^ 0x9e3779b97f4a7c15) * other;
+    return static_cast<uint64_t>(product >> 64) ^ static_cast<uint64_t>(product);
+  }
+};
+
 class Scanner {
  public:
   // `text` must be followed by a NUL (as std::string's is) and outlive the
@@ -60,6 +101,8 @@ class Scanner {
   bool IsName(absl::string_view name) const {
     return token_.kind == TokenKind::kName && token_.text == name;
   }
+  // Whether the current token ends where an element of brackets does: right before ",", ")" or "]".
+  bool EndsElement() const { return *p_ == ',' || *p_ == ')' || *p_ == ']'; }
   // Takes the punctuation mark if it is next.
   bool Accept(uint32_t punct) {
     if (!Is(punct)) return false;
@@ -74,6 +117,12 @@ class Scanner {
   absl::Status Expect(uint32_t punct, absl::string_view where);
   // Takes the string that is next, and those that follow it directly, which Python joins.
   absl::string_view TakeStrings();
+  // Takes the names, with dots between them and nothing else, that follow the dot that is next.
+  // Returns where they end; null, and takes nothing, if anything about them is unusual.
+  const char* TakeDottedNames();
+  // Goes on at `line`, where a line begins `lines` lines behind the current token, which begins a
+  // line, too.
+  void ContinueAt(const char* line, uint32_t lines);
   // Takes the end of a line; fails on anything else.
   absl::Status ExpectNewline(absl::string_view where);
 
@@ -85,6 +134,8 @@ class Scanner {
   uint32_t line() const { return line_; }
   // Where the current token ends.
   const char* token_end() const { return p_; }
+  // Where the input ends.
+  const char* text_end() const { return end_; }
   // Column of the current token, from 1.
   uint32_t column() const { return static_cast<uint32_t>(token_.begin - line_start_) + 1; }
 
@@ -98,6 +149,7 @@ class Scanner {
   std::string DescribeToken() const;
 
  private:
+  bool ScanPlainFloat(const char* point, int64_t digits);
   void ScanNumber();
   void ScanInt(const char* begin, const char* end, int base, bool underscores);
   absl::string_view NumberText(const char* begin, const char* end, bool underscores);

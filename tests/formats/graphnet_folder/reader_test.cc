@@ -115,6 +115,12 @@ TEST(ReaderTest, ValuesMayBeSpelledInAnyWay) {
   expect_same(metas, "float(\"nan\")", "(float(\n        'nan',\n    ))");
   expect_same(metas, "= 1.5", "= ((1.5))");
   expect_same(metas, "data = [4]", "data = \\\n        [4]");
+  expect_same(metas, "data = [4]", "data = [\n        4,\n    ]");
+  expect_same(metas, "[0.500000, -1.000000]", "[\n        5e-1,  # half\n        -1.0,\n    ]");
+  expect_same(metas, "-0.000", "-0.0e0");
+  expect_same(metas, "1.234", "1_2.34e-1");
+  expect_same(metas, "1.5", "1.50000000000000000000");
+  expect_same(metas, "    mean = None\n", "\n\n    mean = None\n");
   const char* const constraints = "input_tensor_constraints.py";
   expect_same(constraints, "Symbol, Expr, Rel, Eq", "(\n    Eq,\n    Symbol,\n)");
   expect_same(constraints, "Symbol(\"S0\")", "(Symbol(\n    'S' \"0\",\n))");
