@@ -101,9 +101,10 @@ def compare_loading(files):
         part = files[begin:begin + 20]
         executing.run(lambda: execute(part))  # pylint: disable=cell-var-from-loop
         loading.run(lambda: load(part))  # pylint: disable=cell-var-from-loop
-    print(f"{len(files)} samples, seconds: exec {executing.clock:.2f}, load {loading.clock:.2f}, "
-          f"ratio {executing.clock / loading.clock:.1f}; of the processor {executing.processor:.2f}, "
-          f"{loading.processor:.2f}, ratio {executing.processor / loading.processor:.1f}")
+    print(f"\n| {len(files)} samples | exec, s | load, s | ratio |\n|---|---:|---:|---:|")
+    for name, a, b in (("on the clock", executing.clock, loading.clock),
+                       ("of the processor", executing.processor, loading.processor)):
+        print(f"| {name} | {a:.2f} | {b:.2f} | {a / b:.1f} |")
 
 
 def main():

@@ -60,7 +60,7 @@ std::vector<ModuleObject*> AllVerified(const Samples& samples, std::vector<ReadL
 
 // --- Files -----------------------------------------------------------------------------------
 
-// Whether it is a GraphNet folder whose files, those that are parsed, are of 4 MiB together at most:
+// Whether it is a GraphNet folder whose files, those that are parsed, have at most 4 MiB together:
 // reading it takes some 10 ms.
 bool IsSmallFolder(const std::string& path) {
   off_t bytes = 0;

@@ -1,6 +1,7 @@
 // The parser of model.py, as a class over several files: functions and the file as a whole in
-// model_parser.cc, what only Paddle's samples have in model_paddle.cc, statements and the names of nodes in model_statements.cc, expressions in
-// model_expressions.cc, what names and calls mean in model_calls.cc.
+// model_parser.cc, what only Paddle's samples have in model_paddle.cc, statements and the names of
+// nodes in model_statements.cc, expressions in model_expressions.cc, what names and calls mean in
+// model_calls.cc.
 #ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_MODEL_PARSER_H_
 #define GRAPHNET_FORMATS_GRAPHNET_FOLDER_MODEL_PARSER_H_
 

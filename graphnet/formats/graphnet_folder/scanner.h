@@ -46,8 +46,9 @@ struct Token {
   double float_value = 0;
 };
 
-// For tables of names, which are looked up at each word: all bytes count, 16 at a time. As Abseil's, it differs between runs of a
-// program, so that no input can be full of names with one hash.
+// For tables of names, which are looked up at each word: all bytes count, 16 at a time. As
+// Abseil's hash, it differs between runs of a program, so that no input can be full of names with
+// one hash.
 struct NameHash {
   size_t operator()(absl::string_view name) const {
     const char* p = name.data();
