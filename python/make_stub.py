@@ -73,6 +73,7 @@ NodeListIterator.__next__ -> Node
 InsertPoint.__enter__ -> InsertPoint
 InsertPoint.__exit__ -> None, args: Any
 Graph.owning_module -> Module
+Graph.records -> list[dict[str, Any]]
 Graph.placeholders -> list[Node]
 Graph.output_node -> Node
 Graph.find_node -> Node

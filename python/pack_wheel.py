@@ -29,6 +29,8 @@ Summary: Computation graphs of PyTorch: import, look at, check, cut and convert
 License-Expression: Apache-2.0
 {licences}
 Requires-Python: >=3.{minor},<3.{next}
+Provides-Extra: notebook
+Requires-Dist: tqdm; extra == "notebook"
 Provides-Extra: torch
 Requires-Dist: torch=={torch}.*; extra == "torch"
 Description-Content-Type: text/markdown

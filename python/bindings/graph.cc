@@ -381,6 +381,10 @@ void BindGraph(nb::module_& m) {
   cls.def(
       "print_tabular", [](nb::handle self) { nb::print(CallPython("tabular", self)); },
       "Prints the nodes as a table: opcode, name, target, args, kwargs, as torch.fx does.");
+  cls.def(
+      "records", [](nb::handle self) { return CallPython("records", self); },
+      "A dict for each node, which pandas takes: name, op, target, args, kwargs, num_users, dtype, "
+      "shape, device, module_path, file and line.");
   cls.def("_repr_html_", [](nb::handle self) { return CallPython("graph_html", self); });
   cls.def("__str__", [](const GraphObject& self) {
     std::string text;

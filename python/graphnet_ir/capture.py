@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import atexit
 import functools
-import html
 import os
 import threading
 import time
@@ -470,8 +469,16 @@ class Capture:
 
         return explain_capture(self)
 
+    def records(self) -> List[Dict[str, Any]]:
+        """A dict for each graph, which pandas takes: what the table of explain has, and more."""
+        from graphnet_ir.capture_report import capture_records
+
+        return capture_records(self)
+
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.report())}</pre>"
+        from graphnet_ir.capture_report import capture_html
+
+        return capture_html(self)
 
     def explain(self) -> None:
         """Prints the graphs, how often each ran, why it ended and where, and what would be there
