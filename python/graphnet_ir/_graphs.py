@@ -10,10 +10,10 @@ from graphnet_ir._core import (DType, Device, Graph, Layout, MemoryFormat, Modul
                                SymExpr, TensorMeta)
 from graphnet_ir._notebook import page_in_notebook
 
-# A value that an argument of a node may be.
 Argument = Optional[Union[Node, bool, int, float, complex, str, DType, Device, Layout,
                           MemoryFormat, SymExpr, Graph, slice, List[Any],
                           Tuple[Any, ...], Dict[Any, Any]]]
+"""A value that an argument of a node may be."""
 
 
 class NodeMeta(MutableMapping[str, Any]):
@@ -119,4 +119,4 @@ def module_html(module: Module) -> str:
 
 
 def sample_html(sample: Sample) -> str:
-    return page_in_notebook(_core.page(sample))
+    return page_in_notebook(_core.page(sample, sample.name))

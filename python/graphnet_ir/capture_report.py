@@ -46,7 +46,7 @@ def capture_html(capture: "Capture") -> str:
                  "</pre></details>")
     for graph in capture.kept()[:MAX_PICTURES]:
         if graph.sample is not None and graph.num_ops <= MAX_PICTURED_OPS:
-            picture = page_in_notebook(_core.page(graph.sample))
+            picture = page_in_notebook(_core.page(graph.sample, graph.sample.name))
             parts.append(f"<details><summary>graph {graph.index}: {html.escape(graph.function)}"
                          f"</summary>{picture}</details>")
     return "\n".join(parts)

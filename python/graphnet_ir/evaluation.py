@@ -47,8 +47,8 @@ class Benchmark:
         return [row["log"] for row in self.backends]
 
     def records(self) -> List[Dict[str, Any]]:
-        """A dict for each compiler and sample, with backend, path, status, speedup and the rest of
-        NAME.jsonl."""
+        """Returns a dict for each compiler and sample, with backend, path, status, speedup and the
+        rest of NAME.jsonl."""
         made = []
         for row in self.backends:
             for record in _lines(os.path.splitext(row["log"])[0] + ".jsonl"):
@@ -57,7 +57,7 @@ class Benchmark:
         return made
 
     def score(self, **options: Any) -> Scores:
-        """The scores of all logs; options are those of score()."""
+        """Returns the scores of all logs; options are those of score()."""
         return score(self, **options)
 
     def _repr_html_(self) -> str:
@@ -79,8 +79,8 @@ class Scores:
     page: str = field(repr=False)
 
     def records(self) -> List[Dict[str, Any]]:
-        """A dict for each log and tolerance: curve, t, S, ES, their intervals of 95 % and the macro
-        parameters."""
+        """Returns a dict for each log and tolerance: curve, t, S, ES, their intervals of 95 % and
+        the macro parameters."""
         made = []
         for curve in self.curves:
             for t, s in curve["S"].items():
@@ -175,7 +175,8 @@ def _plain(path: Path) -> str:
     return os.path.join(os.curdir, text) if text.startswith("-") else text
 
 
-def _stored(samples: Sequence[Union[Sample, Path]], folder: str) -> tuple[List[str], Dict[str, str]]:
+def _stored(samples: Sequence[Union[Sample, Path]],
+            folder: str) -> tuple[List[str], Dict[str, str]]:
     """The files of samples, and names of those that had none and were written into a folder."""
     files, titles = [], {}
     for i, sample in enumerate(samples):

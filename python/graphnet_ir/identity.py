@@ -23,7 +23,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class GraphDiff:
-    """What two graphs differ in, with nodes matched by structure and not by name."""
+    """The differences of two graphs, with nodes matched by structure and not by name."""
 
     differences: List[Difference]
     pairs: List[Tuple[Node, Node]] = field(repr=False)
@@ -36,7 +36,7 @@ class GraphDiff:
         return self.text
 
     def records(self) -> List[Dict[str, Any]]:
-        """A dict for each difference: kind, the names of its nodes in a and b, text and what."""
+        """Returns a dict for each difference: kind, its nodes' names in a and b, text and what."""
         return [{"kind": d.kind, "a": d.a and d.a.name, "b": d.b and d.b.name, "text": d.text,
                  "what": d.what} for d in self.differences]
 
@@ -49,8 +49,8 @@ class GraphDiff:
 
 
 def diff(a: Sample, b: Sample, *, metas: bool = False) -> GraphDiff:
-    """What b has, lacks or changes of a. Names, locations and the order of independent nodes are no
-    difference; metas: dtypes, shapes and devices count, too."""
+    """Finds what b has, lacks or changes of a. Names, locations and the order of independent nodes
+    are no difference; metas: dtypes, shapes and devices count, too."""
     made = _core._diff(a, b, metas)
     return GraphDiff([Difference(**row) for row in made["differences"]], made["pairs"],
                      made["text"])

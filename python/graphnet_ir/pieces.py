@@ -32,8 +32,8 @@ class Decomposition:
         return self.pieces[i]
 
     def records(self) -> List[Dict[str, Any]]:
-        """A dict for each piece: name, operators, inputs, outputs, and the range of operators of
-        the whole that it is, where the configuration has it."""
+        """Returns a dict for each piece: name, operators, inputs, outputs, and the range of
+        operators of the whole that it is, where the configuration has it."""
         ranges = (self.config or {}).get("subgraphs") or [{}] * len(self.pieces)
         made = []
         for piece, known in zip(self.pieces, ranges):
@@ -54,7 +54,7 @@ class Validation(Dict[str, Any]):
     """The report of validate: 'valid', 'findings' and what was counted."""
 
     def records(self) -> List[Dict[str, Any]]:
-        """A dict for each finding: class, check, piece, where and message."""
+        """Returns a dict for each finding: class, check, piece, where and message."""
         return [dict(finding) for finding in self["findings"]]
 
     def _repr_html_(self) -> str:
@@ -115,15 +115,15 @@ def decompose(sample: Sample, config: Optional[Dict[str, Any]] = None, *,
 
 
 def load_pieces(folder: Union[str, os.PathLike[str]], *, weights: bool = True) -> Decomposition:
-    """The pieces in a folder, as decompose, the tool or Python GraphNet wrote them."""
+    """Loads the pieces in a folder, as decompose, the tool or Python GraphNet wrote them."""
     text, parts = _core._load_pieces(os.fspath(folder), weights)
     return Decomposition(parts, None if text is None else json.loads(text), [])
 
 
 def compose(pieces: Union[Decomposition, Sequence[Sample]], *, style: str = "chain",
             like: Optional[Sample] = None) -> Sample:
-    """One sample that does what the pieces do. like: a sample whose order of inputs, symbols and
-    attributes counts."""
+    """Makes one sample that does what the pieces do. like: a sample whose order of inputs, symbols
+    and attributes counts."""
     chain = style == "chain"
     if isinstance(pieces, Decomposition):
         chain, pieces = pieces.is_chain, pieces.pieces

@@ -30,7 +30,7 @@ class OptResult:
         return any(step["changed"] for step in self.steps)
 
     def records(self) -> List[Dict[str, Any]]:
-        """The steps, a dict for each pass that ran."""
+        """Returns the steps, a dict for each pass that ran."""
         return [dict(step) for step in self.steps]
 
     def _repr_html_(self) -> str:

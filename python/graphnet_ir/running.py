@@ -108,7 +108,7 @@ class ReadyProgram:
         return outputs
 
     def records(self) -> List[Dict[str, Any]]:
-        """A dict for each run: its number, its seconds, and dtype and shape of the outputs."""
+        """Returns a dict for each run: its number, seconds, and dtype and shape of outputs."""
         return [dict(row) for row in self._runs]
 
     def _repr_html_(self) -> str:
@@ -117,7 +117,7 @@ class ReadyProgram:
             for row in self._runs])
 
     def state(self) -> Dict[str, Any]:
-        """Parameters and buffers by name, as runs have left them."""
+        """Returns parameters and buffers by name, as runs have left them."""
         return {name: to_torch(value) for name, value in self._program.state().items()}
 
 
@@ -125,8 +125,8 @@ def prepare(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = No
             seed: Optional[int] = 0, device: str = "cpu") -> ReadyProgram:
     """Makes a sample ready to run. tensors: its inputs in order, all of them or those that are no
     parameters; values: inputs and attributes by name. What is not given is taken from the sample's
-    weights, or drawn by the seed. Operators draw by the seed, too; with None their generator goes on
-    from where it is. Tensors that ask for gradients are multiplied as PyTorch does then; no
+    weights, or drawn by the seed. Operators draw by the seed, too; with None their generator goes
+    on from where it is. Tensors that ask for gradients are multiplied as PyTorch does then; no
     gradients are computed."""
     _need_torch()
     given = _given(sample, tensors, values or {})
@@ -141,13 +141,13 @@ def run(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None,
 
 
 def shapes(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None) -> Sample:
-    """A copy of a sample with the shape and dtype of each value, found by running it on tensors
-    without data. Small tensors that are given count with their data."""
+    """Returns a copy of a sample with the shape and dtype of each value, found by running it on
+    tensors without data. Small tensors that are given count with their data."""
     _need_torch()
     return _core._with_shapes(sample, _tensors(_given(sample, tensors, values or {})))
 
 
 def set_num_threads(threads: int) -> None:
-    """How many threads operators compute with from now on; 0: as many as torch likes."""
+    """Sets how many threads operators compute with; 0: as many as torch likes."""
     _need_torch()
     _core._set_num_threads(threads)

@@ -37,7 +37,8 @@ class NotebookTest(unittest.TestCase):
         for cell in notebook.cells:
             for output in cell.outputs if cell.cell_type == "code" else []:
                 if output.output_type == "execute_result":
-                    self.assertRegex(output.data["text/html"], "^<(table|iframe|p|div)[ >]", cell.source)
+                    self.assertRegex(output.data["text/html"], "^<(table|iframe|p|div)[ >]",
+                                     cell.source)
                     shown += 1
                 # Bars go to the standard error, as there are no widgets.
                 self.assertNotEqual(output.output_type, "error", cell.source)

@@ -130,7 +130,8 @@ class InstalledTest(unittest.TestCase):
         said = run(command, "--version").stdout
         self.assertTrue(said.startswith(f"graphnet {VERSION}\nLibTorch 2.13."), said)
         done = run(command, "run", SAMPLE)
-        self.assertEqual((done.returncode, done.stdout.splitlines()[0]), (0, "o0  f32[1, 10]"), done)
+        self.assertEqual((done.returncode, done.stdout.splitlines()[0]), (0, "o0  f32[1, 10]"),
+                         done)
         with tempfile.TemporaryDirectory() as folder:
             link = pathlib.Path(folder, "graphnet")
             link.symlink_to(command)
