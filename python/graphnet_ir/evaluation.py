@@ -7,12 +7,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
 import subprocess
 import tempfile
 import warnings
+import weakref
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Union
 
@@ -39,7 +41,6 @@ class Benchmark:
     folder: str
     backends: List[Dict[str, Any]]
     _names: Dict[str, str] = field(repr=False)  # of samples that were objects, by their files
-    _temporary: Any = field(repr=False)  # deletes the folder with the last Benchmark that has it
 
     @property
     def logs(self) -> List[str]:
@@ -121,13 +122,13 @@ def bench(samples: Union[Sample, Path, Sequence[Union[Sample, Path]]],
     if resume and any(isinstance(sample, Sample) for sample in many):
         raise ValueError("resume takes files and folders: samples in memory may be others now")
     names = [backends] if isinstance(backends, str) else list(backends)
-    temporary = None
-    if out is None:
-        temporary = tempfile.TemporaryDirectory(prefix="graphnet-bench-")
-        folder = os.path.join(temporary.name, "bench")
-    else:
-        folder = os.fspath(out)
-    with tempfile.TemporaryDirectory(prefix="graphnet-samples-") as scratch:
+    with (contextlib.ExitStack() as kept,
+          tempfile.TemporaryDirectory(prefix="graphnet-samples-") as scratch):
+        if out is None:
+            place = kept.enter_context(tempfile.TemporaryDirectory(prefix="graphnet-bench-"))
+            folder = os.path.join(place, "bench")
+        else:
+            folder = os.fspath(out)
         files, titles = _stored(many, scratch)
         arguments = ["bench", "--json", "--progress=none", f"--backend={','.join(names)}",
                      f"--resume={folder}" if resume else f"--out={folder}", f"--device={device}",
@@ -138,7 +139,9 @@ def bench(samples: Union[Sample, Path, Sequence[Union[Sample, Path]]],
         compilers = len(",".join(names).split(","))
         with Bar("bench", lambda: compilers * len(_core.find_samples(files)), progress) as bar:
             document = _run_tool(arguments, _Counter(folder, bar).look)
-    return Benchmark(folder, document["backends"], titles, temporary)
+        made = Benchmark(folder, document["backends"], titles)
+        weakref.finalize(made, kept.pop_all().close)
+        return made
 
 
 def score(logs: Union[Benchmark, Path, Sequence[Path]], *, p: float = 0.0, b: float = 0.1,
