@@ -260,6 +260,27 @@ graph @forward(%x : f32[s0, 3]@cpu) {
                          [(i, [{"dtype": "float32", "shape": [4, 3]}]) for i in range(2)])
         self.assertIn("float32 [4, 3]", program._repr_html_())
 
+    def test_captures(self) -> None:
+        import torch
+
+        def function(x: torch.Tensor) -> torch.Tensor:
+            y = torch.relu(x) + 1
+            if y.sum() > 0:
+                y = y * 2
+            return y - 1
+
+        net = graphnet_ir.extract(function, name="net")
+        net(torch.ones(3, 2))
+        rows = net.capture.records()
+        json.dumps(rows)
+        self.assertEqual([(row["graph"], row["operators"], row["calls"], row["is_break"])
+                          for row in rows], [(0, 4, 1, True), (1, 2, 1, False)])
+        self.assertEqual(rows[0]["source"], "if y.sum() > 0:")
+        shown = net.capture._repr_html_()
+        self.assertIn("if y.sum() &gt; 0:", shown)
+        self.assertIn("2 graphs of 6 operators, 1 break, 2 calls of graphs", shown)
+        self.assertEqual(shown.count("<iframe"), 2)
+
     def test_shapes_keep_constraints_and_provenance(self) -> None:
         sample = graphnet_ir.parse("""
 graphnet.sample 1
