@@ -366,7 +366,7 @@ std::string ValidateStored(const SampleObject& original, const std::string& fold
   return ValueOrRaise(
       LongCall(Locks(whole), [&whole, folder, config]() -> absl::StatusOr<std::string> {
         ASSIGN_OR_RETURN(const FolderValidation validation,
-                         ValidateFolder(CopyOf(whole.sample()), folder,
+                         ValidateFolder(WholeCopyOf(whole.sample()), folder,
                                         {.config_file = config, .weights = true}));
         return ReportJson(validation.report);
       }));

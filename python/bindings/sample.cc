@@ -59,7 +59,7 @@ nb::object MakeSample(Sample sample, nb::object base, bool is_verified) {
       SampleObject{ModuleObject::Make(std::move(sample), std::move(base), is_verified)});
 }
 
-Sample CopyOf(const Sample& sample) {
+Sample WholeCopyOf(const Sample& sample) {
   Sample copy = WithoutModule(sample);
   copy.module = sample.module->Clone();
   return copy;
@@ -151,8 +151,9 @@ void BindSample(nb::module_& m) {
       [](const SampleObject& self) {
         ModuleObject& object = self.get();
         object.RequireVerified();
-        return MakeSample(LongCall(Locks(object), [&object] { return CopyOf(object.sample()); }),
-                          {}, /*is_verified=*/true);
+        return MakeSample(
+            LongCall(Locks(object), [&object] { return WholeCopyOf(object.sample()); }), {},
+            /*is_verified=*/true);
       },
       "Returns a sample of its own, which shares the weights. The module must verify.");
   cls.def(
