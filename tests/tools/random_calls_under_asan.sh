@@ -4,20 +4,21 @@
 #
 #   tests/tools/random_calls_under_asan.sh [--seed N] [--calls N] [--threads N]
 #
-# The extension has the IR, formats, passes, pieces and proofs inside. What runs operators stays
-# out: LibTorch has no build with sanitizers, and no random call needs it.
+# Its core is compiled so, too, some hundred files. What runs operators stays out: LibTorch has no
+# build with sanitizers, and no random call needs it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-build=(--config=asan --noshow_progress //python:extension_alone)
-./bazelw build "${build[@]}"
-extension=$(./bazelw cquery "${build[@]}" --output=starlark \
+targets=(//python:extension //python:graphnet_core)
+./bazelw build --config=asan --noshow_progress "${targets[@]}"
+root=$(./bazelw info execution_root 2>/dev/null)
+built=$(./bazelw cquery --config=asan "set(${targets[*]})" --output=starlark \
   --starlark:expr='"\n".join([file.path for file in target.files.to_list()])' 2>/dev/null)
 
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 mkdir "$place/graphnet_ir"
 cp python/graphnet_ir/*.py "$place/graphnet_ir"
-cp "$(./bazelw info execution_root 2>/dev/null)/$extension" "$place/graphnet_ir/_core.so"
+while read -r file; do cp "$root/$file" "$place/graphnet_ir"; done <<<"$built"
 
 # Python itself is without sanitizers, so their libraries come first, and libstdc++ for exceptions.
 # It frees not all when it ends. With malloc, objects of Python are watched, too.
