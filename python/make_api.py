@@ -3,9 +3,9 @@
 
     PY python/make_api.py docs/python_api.md [--check]
 
-PY is a Python that has the wheel and griffelib. Public are the names of graphnet_ir.__all__, and the
-classes that these take and return. What lacks a docstring ends it. --check: only says whether the
-page is as it would be written.
+PY is a Python that has the wheel and griffelib. Public are the names of graphnet_ir.__all__, and
+the classes that these take and return. What lacks a docstring ends it. --check: only says whether
+the page is as it would be written.
 """
 import argparse
 import ast
