@@ -55,7 +55,11 @@ def _link(ctx, out, inputs, arguments):
     args.use_param_file("@%s", use_always = True)
     args.set_param_file_format("multiline")
     args.add("-o", out)
-    args.add_all(["-Wl,-z,relro,-z,now", "-Wl,-s", "-Wl,--gc-sections", "-pthread"])
+    args.add_all(["-Wl,-z,relro,-z,now", "-Wl,--gc-sections", "-pthread"])
+
+    # Sanitizers (.bazelrc) are linked, too, and their reports need names.
+    options = ctx.fragments.cpp.linkopts
+    args.add_all(options or ["-Wl,-s"])
     args.add_all(arguments)
     args.add_all(["-lstdc++", "-lm"])
     ctx.actions.run(

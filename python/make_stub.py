@@ -4,11 +4,12 @@ nanobind's stubgen writes it from the extension. That knows no more of an object
 that it is one, so TYPES says what it is. A row that nothing is found for, and a result that no row
 says, end the build.
 """
+import json
 import re
 import subprocess
 import sys
 
-HEADER = """\
+HEADER = '''\
 from __future__ import annotations
 
 import os
@@ -22,29 +23,47 @@ _Meta = Union[TensorMeta, Sequence[Any], None]
 
 
 __version__: str
+"""The version of graphnet."""
 
 
 class Place(NamedTuple):
+    """@Place@"""
+
     file: str
     line: int
     column: int
 
 
 class Error(Exception):
+    """@Error@"""
+
     kind: str
     place: Place | None
     format: str
 
+'''
+
+# Prints the docstrings that stubgen leaves out: those of properties in C, and of HEADER's classes.
+TELL_DOCS = """
+import json, types
+from graphnet_ir import _core
+docs = {name: getattr(_core, name).__doc__ for name in ("Error", "Place")}
+for cls in filter(lambda thing: isinstance(thing, type), vars(_core).values()):
+    for name, value in vars(cls).items():
+        if isinstance(value, types.GetSetDescriptorType) and value.__doc__:
+            docs[f"{cls.__name__}.{name}"] = value.__doc__
+print(json.dumps(docs))
 """
 
-# What a property or function yields, and "name: type" of the parameters that are objects.
+# The type that a property or function yields, and "name: type" of the parameters that are objects.
 TYPES = """
 DType.__init__ -> None, name: _DType
 Device.__init__ -> None, name: _Device
 SymExpr.__(r?)(add|sub|mul|floordiv|mod|pow)__ -> SymExpr, arg: int | SymExpr
 SymExpr.(min|max|eq|ne|lt|le|gt|ge) -> SymExpr, other: int | SymExpr
 SymExpr.operands -> tuple[SymExpr, ...]
-TensorMeta.__init__ -> None, dtype: _DType, shape: Sequence[int | SymExpr] | None, device: _Device | None
+TensorMeta.__init__ -> None, dtype: _DType, shape: Sequence[int | SymExpr] | None, device: _Device |
+  None
 TensorMeta.dtype -> DType
 TensorMeta.shape -> Any
 TensorMeta.device -> Device | None
@@ -73,17 +92,22 @@ NodeListIterator.__next__ -> Node
 InsertPoint.__enter__ -> InsertPoint
 InsertPoint.__exit__ -> None, args: Any
 Graph.owning_module -> Module
+Graph.records -> list[dict[str, Any]]
 Graph.placeholders -> list[Node]
 Graph.output_node -> Node
 Graph.find_node -> Node
 Graph.find_nodes -> list[Node], target: str | Callable[..., Any] | None
 Graph.placeholder -> Node, target: str
 Graph.get_attr -> Node, qualified_name: str
-Graph.call_function -> Node, the_function: str | Callable[..., Any], args: Sequence[Argument] | None, kwargs: Mapping[str, Argument] | None
-Graph.call_method -> Node, method_name: str, args: Sequence[Argument] | None, kwargs: Mapping[str, Argument] | None
-Graph.call_module -> Node, module_name: str, args: Sequence[Argument] | None, kwargs: Mapping[str, Argument] | None
+Graph.call_function -> Node, the_function: str | Callable[..., Any], args: Sequence[Argument] |
+  None, kwargs: Mapping[str, Argument] | None
+Graph.call_method -> Node, method_name: str, args: Sequence[Argument] | None, kwargs: Mapping[str,
+  Argument] | None
+Graph.call_module -> Node, module_name: str, args: Sequence[Argument] | None, kwargs: Mapping[str,
+  Argument] | None
 Graph.output -> Node, result: Argument
-Graph.create_node -> Node, target: str | Callable[..., Any], args: Sequence[Argument] | None, kwargs: Mapping[str, Argument] | None
+Graph.create_node -> Node, target: str | Callable[..., Any], args: Sequence[Argument] | None,
+  kwargs: Mapping[str, Argument] | None
 Graph.node_copy -> Node, arg_transform: Callable[[Node], Node] | None
 Graph.graph_copy -> Any, val_map: dict[Node, Node]
 Graph.eliminate_dead_code -> bool, is_impure_node: Callable[[Node], bool] | None
@@ -96,7 +120,8 @@ Module.add_symbol -> SymExpr, name: str
 Module.symbols -> dict[str, int | None]
 Module.symbol -> SymExpr
 Module.relations -> list[SymExpr]
-Module.add_attribute -> None, name: str, tensor_meta: TensorMeta | None, draw_spec: dict[str, Any] | None
+Module.add_attribute -> None, name: str, tensor_meta: TensorMeta | None, draw_spec: dict[str, Any] |
+  None
 Module.attributes -> dict[str, dict[str, Any]]
 Tensor.__init__ -> None, array: Any
 Tensor.from_bytes -> Tensor, bytes: Any, dtype: _DType
@@ -139,14 +164,15 @@ _with_shapes -> Sample, values: dict[str, Tensor]
 
 
 def rows():
-    for line in filter(None, TYPES.splitlines()):
+    for line in filter(None, TYPES.replace("\n  ", " ").splitlines()):
         name, sign, rest = re.fullmatch(r"(\S+) (->|=) (.*)", line).groups()
         result, *parameters = re.split(r", (?=\w+: )", rest)
-        yield name.replace(".", r"\."), sign == "=", result, dict(p.split(": ", 1) for p in parameters)
+        kinds = dict(parameter.split(": ", 1) for parameter in parameters)
+        yield name.replace(".", r"\."), sign == "=", result, kinds
 
 
-def typed(text):
-    """The stub with TYPES put in."""
+def typed(text, docs):
+    """The stub with TYPES and docstrings put in."""
     lines, cls = [], ""
     table = list(rows())
     unused = {name for name, *_ in table}
@@ -163,7 +189,8 @@ def typed(text):
             unused.discard(pattern)
             if "getset_descriptor" in line:
                 given, _, taken = result.partition("; ") if is_set else (result, "", "")
-                line = f"    @property\n    def {match[1]}(self) -> {given}: ..."
+                body = f'\n        """{docs[name]}"""\n' if name in docs else " ..."
+                line = f"    @property\n    def {match[1]}(self) -> {given}:{body}"
                 if is_set:
                     line += (f"\n\n    @{match[1]}.setter\n    def {match[1]}(self, value: "
                              f"{taken or given}) -> None: ...")
@@ -173,14 +200,15 @@ def typed(text):
                 line = re.sub(rf"\b{parameter}(: [\w.| \[\], ]*?)?(?=,|\)| = )",
                               f"{parameter}: {kind}", line, count=1)
             if not is_setter:
-                line = re.sub(r"(?: -> .*?)?:( \.\.\.)?$", lambda m: f" -> {result}:{m[1] or ''}", line)
+                line = re.sub(r"(?: -> .*?)?:( \.\.\.)?$",
+                              lambda m: f" -> {result}:{m[1] or ''}", line)
             break
         lines.append(line)
     if unused:
         raise SystemExit(f"make_stub: nothing is called {', '.join(sorted(unused))}")
     for line in lines:
-        if re.search(r"-> (object|list|dict|tuple):|getset_descriptor\b|: object\b(?!.*__eq__)", line) \
-                and "__eq__" not in line:
+        if "__eq__" not in line and re.search(
+                r"-> (object|list|dict|tuple):|getset_descriptor\b|: object\b", line):
             raise SystemExit(f"make_stub: TYPES does not say what this is: {line.strip()}")
     return "\n".join(lines) + "\n"
 
@@ -188,16 +216,23 @@ def typed(text):
 def make_stub(folder):
     """The text of _core.pyi for the package graphnet_ir in a folder."""
     out = folder / "_core.pyi"
-    done = subprocess.run(
-        [sys.executable, "-m", "nanobind.stubgen", "-q", "-P", "-m", "graphnet_ir._core", "-o", out],
-        env={"PYTHONPATH": f"{folder}:" + ":".join(filter(None, sys.path))}, capture_output=True,
-        text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"make_stub: {done.stderr}")
+
+    def run(*arguments):
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            env={"PYTHONPATH": f"{folder}:" + ":".join(filter(None, sys.path))},
+            capture_output=True, text=True)
+        if done.returncode != 0:
+            raise SystemExit(f"make_stub: {done.stderr}")
+        return done.stdout
+
+    run("-m", "nanobind.stubgen", "-q", "-P", "-m", "graphnet_ir._core", "-o", out)
+    docs = json.loads(run("-c", TELL_DOCS))
+    header = re.sub("@(Error|Place)@", lambda match: docs[match[1]], HEADER)
     body = re.sub(r"(?m)^(from|import) .*\n", "", out.read_text())
     body = re.sub(r"(?m)^class (Error|Place)\b.*\n(?:(?:    .*)?\n)*", "", body)
     body = body.replace("collections.abc.", "")
-    return HEADER + typed(body)
+    return header + typed(body, docs)
 
 
 if __name__ == "__main__":

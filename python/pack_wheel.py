@@ -29,6 +29,8 @@ Summary: Computation graphs of PyTorch: import, look at, check, cut and convert
 License-Expression: Apache-2.0
 {licences}
 Requires-Python: >=3.{minor},<3.{next}
+Provides-Extra: notebook
+Requires-Dist: tqdm; extra == "notebook"
 Provides-Extra: torch
 Requires-Dist: torch=={torch}.*; extra == "torch"
 Description-Content-Type: text/markdown
@@ -79,8 +81,8 @@ def check(wheel, platform):
     found = analyze_wheel_abi(Libc.GLIBC, Architecture.x86_64, wheel, LIBTORCH,
                               disable_isa_ext_check=False, allow_graft=False)
     if found.overall_policy.name != platform:
-        raise SystemExit(f"pack_wheel: auditwheel finds {found.overall_policy.name}, not {platform}; "
-                         f"versions that are wanted: {found.versioned_symbols}")
+        raise SystemExit(f"pack_wheel: auditwheel finds {found.overall_policy.name}, not "
+                         f"{platform}; versions that are wanted: {found.versioned_symbols}")
 
 
 def stub(content):
@@ -102,7 +104,8 @@ def main():
     parser.add_argument("--readme", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--file", action="append", default=[], help="SOURCE=PATH IN THE WHEEL")
-    parser.add_argument("--notice", action="append", default=[], help="a Debian package that is inside")
+    parser.add_argument("--notice", action="append", default=[],
+                        help="a Debian package that is inside")
     parser.add_argument("--entry-point", action="append", default=[])
     args = parser.parse_args()
 
@@ -123,12 +126,13 @@ def main():
     content[f"{NAME}/_core.pyi"] = stub(content), False
     for package in args.notice:
         content[f"{info}/licenses/{package}"] = (DOC / package / "copyright").read_bytes(), False
+    licences = [path.rpartition("/")[2] for path in sorted(content)
+                if path.startswith(f"{info}/licenses/")]
     texts = {
         "METADATA": METADATA.format(
             name=NAME, version=version, minor=minor, next=minor + 1, readme=args.readme.read_text(),
             torch=number(header, "kLibTorchVersion"),
-            licences="\n".join(f"License-File: {path.rpartition('/')[2]}"
-                               for path in sorted(content) if path.startswith(f"{info}/licenses/"))),
+            licences="\n".join(f"License-File: {name}" for name in licences)),
         "WHEEL": WHEEL.format(tag=tag),
     }
     if args.entry_point:

@@ -732,7 +732,16 @@ window.onkeydown = (e) => {
   if (e.key === '+' || e.key === '=') zoomMiddle(1.3);
   if (e.key === '-') zoomMiddle(1 / 1.3);
 };
-window.onresize = () => { drawMap(); redraw(); };
+// As a part of another page it may have no size at first.
+let seen = canvas.clientWidth > 0;
+window.onresize = () => {
+  if (!seen && canvas.clientWidth > 0) {
+    seen = true;
+    openView();
+  }
+  drawMap();
+  redraw();
+};
 dark.onchange = () => { chooseTheme(); fillLegend(); drawMap(); redraw(); };
 
 function fillLegend() {

@@ -448,14 +448,14 @@ void BindSymExpr(nb::module_& m) {
         },
         nb::arg("other"), doc);
   };
-  named("min", Kind::kMin, "The smaller one of both.");
-  named("max", Kind::kMax, "The larger one of both.");
-  named("eq", Kind::kEq, "The relation self == other.");
-  named("ne", Kind::kNe, "The relation self != other.");
-  named("lt", Kind::kLt, "The relation self < other.");
-  named("le", Kind::kLe, "The relation self <= other.");
-  named("gt", Kind::kGt, "The relation self > other.");
-  named("ge", Kind::kGe, "The relation self >= other.");
+  named("min", Kind::kMin, "Returns the smaller one of both.");
+  named("max", Kind::kMax, "Returns the larger one of both.");
+  named("eq", Kind::kEq, "Returns the relation self == other.");
+  named("ne", Kind::kNe, "Returns the relation self != other.");
+  named("lt", Kind::kLt, "Returns the relation self < other.");
+  named("le", Kind::kLe, "Returns the relation self <= other.");
+  named("gt", Kind::kGt, "Returns the relation self > other.");
+  named("ge", Kind::kGe, "Returns the relation self >= other.");
   cls.def("__neg__", [](const SymExprObject& self) {
     auto& owner = nb::cast<ModuleObject&>(self.module);
     owner.CheckMayChange();
@@ -566,8 +566,9 @@ void BindConstants(nb::module_& m) {
             new (self) LayoutObject{ParsedOrRaise(ParseLayout(name), "layout", name)};
           },
           nb::arg("name"))
-      .def_prop_ro("name",
-                   [](const LayoutObject& self) { return std::string(LayoutName(self.value)); })
+      .def_prop_ro(
+          "name", [](const LayoutObject& self) { return std::string(LayoutName(self.value)); },
+          "PyTorch's name of it: 'strided'.")
       .def("__str__", [](const LayoutObject& self) { return std::string(LayoutName(self.value)); })
       .def("__repr__",
            [](const LayoutObject& self) { return absl::StrCat("torch.", LayoutName(self.value)); })
@@ -583,7 +584,8 @@ void BindConstants(nb::module_& m) {
           nb::arg("name"))
       .def_prop_ro(
           "name",
-          [](const MemoryFormatObject& self) { return std::string(MemoryFormatName(self.value)); })
+          [](const MemoryFormatObject& self) { return std::string(MemoryFormatName(self.value)); },
+          "PyTorch's name of it: 'channels_last'.")
       .def("__str__",
            [](const MemoryFormatObject& self) { return std::string(MemoryFormatName(self.value)); })
       .def("__repr__",

@@ -274,15 +274,15 @@ void BindGraph(nb::module_& m) {
   cls.def(
       "output_node",
       [](const GraphObject& self) { return self.module().NodeOrNone(self.get()->output()); },
-      "The output, or None while there is none.");
+      "Returns the output, or None while there is none.");
   cls.def(
       "find_node",
       [](const GraphObject& self, const std::string& name) {
         return self.module().NodeOrNone(self.get()->FindNode(name));
       },
-      nb::arg("name"), "The node of that name, or None.");
+      nb::arg("name"), "Returns the node of that name, or None.");
   cls.def("find_nodes", FindNodes, nb::kw_only(), nb::arg("op"), nb::arg("target") = nb::none(),
-          "The nodes of a kind, and of a target if one is given, in program order.");
+          "Returns the nodes of a kind, and of a target if one is given, in program order.");
 
   cls.def(
       "placeholder",
@@ -381,6 +381,11 @@ void BindGraph(nb::module_& m) {
   cls.def(
       "print_tabular", [](nb::handle self) { nb::print(CallPython("tabular", self)); },
       "Prints the nodes as a table: opcode, name, target, args, kwargs, as torch.fx does.");
+  cls.def(
+      "records", [](nb::handle self) { return CallPython("records", self); },
+      "Returns a dict for each node, which pandas takes: name, op, target, args, kwargs, "
+      "num_users, dtype, "
+      "shape, device, module_path, file and line.");
   cls.def("_repr_html_", [](nb::handle self) { return CallPython("graph_html", self); });
   cls.def("__str__", [](const GraphObject& self) {
     std::string text;
@@ -392,7 +397,7 @@ void BindGraph(nb::module_& m) {
       [](const GraphObject& self, nb::handle candidate) {
         return self.ForChange()->UniqueName(NameOf(candidate, "a name"));
       },
-      nb::arg("candidate"), "A name derived from this one that no node has.");
+      nb::arg("candidate"), "Returns a name derived from this one that no node has.");
   cls.def("__repr__", [](const GraphObject& self) {
     return absl::StrCat("<graphnet_ir.Graph ", self.get()->name(), ", ", self.get()->num_nodes(),
                         " nodes>");
@@ -439,7 +444,7 @@ void BindModule(nb::module_& m) {
         Graph* const graph = self.module().FindGraph(name);
         return graph == nullptr ? nb::none() : self.GraphOf(graph);
       },
-      nb::arg("name"), "The graph of that name, or None.");
+      nb::arg("name"), "Returns the graph of that name, or None.");
   cls.def(
       "erase_unused_graphs",
       [](ModuleObject& self) {
@@ -478,7 +483,7 @@ void BindModule(nb::module_& m) {
         self.CheckMayChange();
         return ToPython(self.module().SymSymbol(name), self);
       },
-      nb::arg("name"), "A declared symbol as an expression.");
+      nb::arg("name"), "Returns a declared symbol as an expression.");
   cls.def(
       "add_relation",
       [](ModuleObject& self, const SymExprObject& relation) {

@@ -182,13 +182,19 @@ void BindMetas(nb::module_& m) {
             new (self) TensorMetaObject(std::move(made));
           },
           nb::arg("dtype"), nb::arg("shape") = nb::none(), nb::arg("device") = nb::none())
-      .def_prop_ro("dtype", [](const TensorMetaObject& self) { return ToPython(self.dtype); })
-      .def_prop_ro("shape", [](const TensorMetaObject& self) { return self.shape; })
-      .def_prop_ro("device",
-                   [](const TensorMetaObject& self) -> nb::object {
-                     if (!self.device) return nb::none();
-                     return ToPython(*self.device);
-                   })
+      .def_prop_ro(
+          "dtype", [](const TensorMetaObject& self) { return ToPython(self.dtype); },
+          "The type of the elements.")
+      .def_prop_ro(
+          "shape", [](const TensorMetaObject& self) { return self.shape; },
+          "The sizes, a tuple of int and SymExpr, or None if not even the rank is known.")
+      .def_prop_ro(
+          "device",
+          [](const TensorMetaObject& self) -> nb::object {
+            if (!self.device) return nb::none();
+            return ToPython(*self.device);
+          },
+          "The device, or None if it is unknown.")
       .def("__eq__",
            [](const TensorMetaObject& self, nb::handle other) {
              if (!nb::isinstance<TensorMetaObject>(other)) return false;

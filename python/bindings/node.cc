@@ -364,11 +364,11 @@ void BindNode(nb::module_& m) {
             self.module().RequireVerified();
             return !Effects(self.module().module()).Of(*node).is_pure();
           },
-          "Whether the call does more than yield its value, by the schema of its operator. An "
+          "Says whether the call does more than yield its value, by the schema of its operator. An "
           "operator that nothing knows counts as impure.")
       .def(
           "format_node", [](const NodeObject& self) { return PrintNode(*self.get()); },
-          "The line of the text form.")
+          "Returns the line of the text form.")
       .def("__repr__", [](const NodeObject& self) { return Text(self.raw()->name()); })
       .def(
           "__lt__",

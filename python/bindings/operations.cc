@@ -381,7 +381,7 @@ std::string ValidateStored(const SampleObject& original, const std::string& fold
   return ValueOrRaise(
       LongCall(Locks(whole), [&whole, folder, config]() -> absl::StatusOr<std::string> {
         ASSIGN_OR_RETURN(const FolderValidation validation,
-                         ValidateFolder(CopyOf(whole.sample()), folder,
+                         ValidateFolder(WholeCopyOf(whole.sample()), folder,
                                         {.config_file = config, .weights = true}));
         return ReportJson(validation.report);
       }));
@@ -414,24 +414,25 @@ void BindOperations(nb::module_& m) {
   m.def(
       "load", LoadSample, nb::arg("path"), nb::kw_only(), nb::arg("weights") = true,
       nb::arg("trust") = false, nb::arg("statistics") = false,
-      "The verified sample at a path, a file or a folder of any format. weights: with the real "
+      "Loads and verifies the sample at a path, a file or a folder of any format. weights: with "
+      "the real "
       "values, which stay in their file until they are read. trust: lets a TorchScript archive in "
       "without a check. statistics: describes inputs and attributes of which nothing is said by "
       "their values.");
   m.def("load_bytes", LoadSampleBytes, nb::arg("bytes"), nb::arg("name") = "<bytes>", nb::kw_only(),
         nb::arg("weights") = true, nb::arg("trust") = false,
-        "A sample from bytes in memory; errors call them by the name.");
+        "Loads a sample from bytes in memory; errors call them by the name.");
   m.def("parse", ParseText, nb::arg("text"), nb::arg("name") = "<text>",
-        "A sample from the text form (docs/text.md).");
+        "Reads a sample from the text form (docs/text.md).");
   m.def("save", SaveSample, nb::arg("sample"), nb::arg("path"), nb::kw_only(),
         nb::arg("format") = "", nb::arg("embed_weights") = false,
         "Writes a sample, whole or not at all, in the format of the path's ending, or the one that "
         "is named; without an ending as a GraphNet folder. Returns remarks on what was written.");
   m.def("to_bytes", SampleBytes, nb::arg("sample"), nb::arg("format") = "protobuf",
-        "The bytes that save would write, weights among them.");
+        "Returns the bytes that save would write, weights among them.");
   m.def("folder_files", FolderFiles, nb::arg("sample"),
-        "The files of the GraphNet folder that save would write, name to bytes.");
-  m.def("formats", AllFormats, "The formats that load and save know, a dict each.");
+        "Returns the files of the GraphNet folder that save would write, name to bytes.");
+  m.def("formats", AllFormats, "Returns the formats that load and save know, a dict each.");
   m.def(
       "find_samples",
       [](nb::handle places) {
@@ -439,28 +440,31 @@ void BindOperations(nb::module_& m) {
         for (const nb::handle place : TupleOf(places)) paths.push_back(PathOf(place));
         return ValueOrRaise(LongCall(Locks(), [paths] { return FindInputs(paths); }));
       },
-      nb::arg("paths"), "The paths of all samples at or below these, sorted within each.");
+      nb::arg("paths"), "Returns the paths of all samples at or below these, sorted within each.");
 
   m.def("_split_pipeline", SplitPipeline, nb::arg("text"));
   m.def("_run_passes", RunPasses, nb::arg("sample"), nb::arg("pipeline"), nb::arg("verify_each"));
-  m.def("passes", PassList, "The passes that a pipeline can name, a dict each.");
+  m.def("passes", PassList, "Returns the passes that a pipeline can name, a dict each.");
   m.def(
       "_apply_rules",
       [](const SampleObject& self, const std::string& text, const std::string& name) {
         return RulesApplied(self.get(), text, name);
       },
       nb::arg("sample"), nb::arg("rules"), nb::arg("name"));
-  m.def("find_matches", Matches, nb::arg("sample"), nb::arg("pattern"),
-        nb::arg("where") = std::vector<std::string>(),
-        "Where a pattern matches (docs/optimising.md): for each match its nodes, first the one "
-        "that the pattern returns.");
+  m.def(
+      "find_matches", Matches, nb::arg("sample"), nb::arg("pattern"),
+      nb::arg("where") = std::vector<std::string>(),
+      "Finds where a pattern matches (docs/optimising.md): for each match its nodes, first the one "
+      "that the pattern returns.");
 
   m.def("hash", Hash, nb::arg("sample"), nb::kw_only(), nb::arg("metas") = false,
         nb::arg("weights") = false,
-        "The canonical hash of what a sample computes, 64 hexadecimal digits. metas, weights: "
+        "Returns the canonical hash of what a sample computes, 64 hexadecimal digits. metas, "
+        "weights: "
         "dtypes, shapes and devices count, too; so do real values.");
   m.def("normal_form", Normalised, nb::arg("sample"),
-        "The sample in normal form, which programs that compute the same have in common as far as "
+        "Returns the sample in normal form, which programs that compute the same have in common as "
+        "far as "
         "rules can tell (docs/hash.md).");
   m.def("_diff", Diff, nb::arg("a"), nb::arg("b"), nb::arg("metas"));
 
@@ -473,12 +477,12 @@ void BindOperations(nb::module_& m) {
   m.def("_validate_stored", ValidateStored, nb::arg("original"), nb::arg("folder"),
         nb::arg("config"));
 
-  m.def(
-      "page", Page, nb::arg("sample"), nb::arg("title") = "", nb::arg("depth") = -1,
-      "A page of HTML that shows the graph, with pan, zoom, search and modules that fold; modules "
-      "deeper than depth are folded at first.");
+  m.def("page", Page, nb::arg("sample"), nb::arg("title") = "", nb::arg("depth") = -1,
+        "Returns a page of HTML that shows the graph, with pan, zoom, search and modules that "
+        "fold; modules "
+        "deeper than depth are folded at first.");
   m.def("show", Show, nb::arg("sample"), nb::kw_only(), nb::arg("complete") = false,
-        "The text form: readable, or complete, so that parse gives the same sample back.");
+        "Returns the text form: readable, or complete, so that parse gives the same sample back.");
 }
 
 }  // namespace graphnet

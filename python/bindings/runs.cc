@@ -101,7 +101,7 @@ nb::object WithShapes(const SampleObject& self, nb::dict given) {
   Sample copy = ValueOrRaise(LongCall(
       Locks(object), [&object, values = std::move(values)]() mutable -> absl::StatusOr<Sample> {
         ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-        Sample made = CopyOf(object.sample());
+        Sample made = WholeCopyOf(object.sample());
         RETURN_IF_ERROR(engine->InferShapesOf(made.module.get(), values).status());
         return made;
       }));

@@ -59,7 +59,7 @@ nb::object MakeSample(Sample sample, nb::object base, bool is_verified) {
       SampleObject{ModuleObject::Make(std::move(sample), std::move(base), is_verified)});
 }
 
-Sample CopyOf(const Sample& sample) {
+Sample WholeCopyOf(const Sample& sample) {
   Sample copy = WithoutModule(sample);
   copy.module = sample.module->Clone();
   return copy;
@@ -87,7 +87,7 @@ void BindSample(nb::module_& m) {
         if (!nb::isinstance<ModuleObject>(module)) Raise(PyExc_TypeError, "a sample has a Module");
         new (self) SampleObject{std::move(module)};
       },
-      nb::arg("module"), "Of a module, which the sample shares.");
+      nb::arg("module"), "Makes a sample of a module, which it shares.");
   cls.def_prop_ro(
       "module", [](const SampleObject& self) { return self.owner; }, "Its module.");
   cls.def_prop_ro(
@@ -151,10 +151,11 @@ void BindSample(nb::module_& m) {
       [](const SampleObject& self) {
         ModuleObject& object = self.get();
         object.RequireVerified();
-        return MakeSample(LongCall(Locks(object), [&object] { return CopyOf(object.sample()); }),
-                          {}, /*is_verified=*/true);
+        return MakeSample(
+            LongCall(Locks(object), [&object] { return WholeCopyOf(object.sample()); }), {},
+            /*is_verified=*/true);
       },
-      "A sample of its own, which shares the weights. The module must verify.");
+      "Returns a sample of its own, which shares the weights. The module must verify.");
   cls.def(
       "save",
       [](nb::handle self, nb::handle path, nb::kwargs options) {

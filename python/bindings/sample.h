@@ -27,7 +27,7 @@ struct TensorObject {
 TensorData ReadTensor(nb::handle value);
 
 // A sample of its own with a clone of the module. It shares the weights. The module must verify.
-Sample CopyOf(const Sample& sample);
+Sample WholeCopyOf(const Sample& sample);
 
 // Samples side by side for functions that take a span of them. The modules stay where they are.
 class BorrowedSamples {

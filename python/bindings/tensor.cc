@@ -142,7 +142,8 @@ void BindTensor(nb::module_& m) {
       .def(
           "__init__",
           [](TensorObject* self, nb::handle array) { new (self) TensorObject{ReadTensor(array)}; },
-          nb::arg("array"), "From an object that has __dlpack__ or a buffer; its memory is shared.")
+          nb::arg("array"),
+          "Makes a tensor of an object that has __dlpack__ or a buffer; its memory is shared.")
       .def_static(
           "from_bytes",
           [](nb::handle bytes, nb::handle dtype, std::vector<int64_t> shape) {
@@ -158,18 +159,25 @@ void BindTensor(nb::module_& m) {
             return TensorObject{std::move(data)};
           },
           nb::arg("bytes"), nb::arg("dtype"), nb::arg("shape"),
-          "From raw bytes, for dtypes that DLPack does not have; the memory is shared.")
-      .def_prop_ro("dtype", [](const TensorObject& self) { return ToPython(self.data.dtype); })
-      .def_prop_ro("shape",
-                   [](const TensorObject& self) {
-                     nb::list sizes;
-                     for (const int64_t size : self.data.shape) sizes.append(size);
-                     return nb::tuple(sizes);
-                   })
-      .def_prop_ro("nbytes",
-                   [](const TensorObject& self) {
-                     return self.data.bytes == nullptr ? 0 : self.data.bytes->size();
-                   })
+          "Makes a tensor of raw bytes, for dtypes that DLPack does not have; the memory is "
+          "shared.")
+      .def_prop_ro(
+          "dtype", [](const TensorObject& self) { return ToPython(self.data.dtype); },
+          "The type of the elements.")
+      .def_prop_ro(
+          "shape",
+          [](const TensorObject& self) {
+            nb::list sizes;
+            for (const int64_t size : self.data.shape) sizes.append(size);
+            return nb::tuple(sizes);
+          },
+          "The sizes, a tuple.")
+      .def_prop_ro(
+          "nbytes",
+          [](const TensorObject& self) {
+            return self.data.bytes == nullptr ? 0 : self.data.bytes->size();
+          },
+          "How many bytes the elements take.")
       .def(
           "with_strides",
           [](const TensorObject& self, std::vector<int64_t> strides) {
@@ -180,7 +188,8 @@ void BindTensor(nb::module_& m) {
             return made;
           },
           nb::arg("strides"),
-          "The same tensor, which lies in memory so where it is run: one stride a dimension, in "
+          "Returns the same tensor, which lies in memory so where it is run: one stride a "
+          "dimension, in "
           "elements. The bytes here stay row-major.")
       .def_prop_ro(
           "strides",

@@ -18,23 +18,29 @@ from graphnet_ir._core import (DType, Device, Error, Graph, Layout, MemoryFormat
                                load_bytes, normal_form, page, parse, passes, save, show, to_bytes)
 from graphnet_ir._graphs import Argument
 from graphnet_ir.identity import GraphDiff, diff
-from graphnet_ir.pieces import Decomposition, compose, decompose, load_pieces, validate
+from graphnet_ir.loading import load_samples
+from graphnet_ir.pieces import (Decomposition, Validation, compose, decompose, load_pieces,
+                                validate)
 from graphnet_ir.rewriting import OptResult, opt, register_pass, rewrite
 from graphnet_ir.running import prepare, run, set_num_threads, shapes
 
 _LAZY = {
+    "Benchmark": "graphnet_ir.evaluation",
     "Capture": "graphnet_ir.capture",
+    "Scores": "graphnet_ir.evaluation",
+    "bench": "graphnet_ir.evaluation",
     "captured": "graphnet_ir.capture",
     "extract": "graphnet_ir.capture",
     "from_fx": "graphnet_ir.fx",
     "to_fx": "graphnet_ir.fx",
     "from_exported": "graphnet_ir.exported",
+    "score": "graphnet_ir.evaluation",
     "to_exported": "graphnet_ir.exported",
 }
 
 
 def __getattr__(name: str) -> Any:
-    # Modules that import torch are imported when they are first asked for.
+    # Modules that import torch, or much else, are imported when they are first asked for.
     if name in _LAZY:
         import importlib
 
@@ -43,11 +49,12 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Argument", "Capture", "DType", "Decomposition", "Device", "Error", "Graph", "GraphDiff",
-    "Layout", "MemoryFormat", "Module", "Node", "NodeList", "OptResult", "Place", "Sample",
-    "SymExpr", "Tensor", "TensorMeta", "__version__", "captured", "compose", "decompose", "diff",
-    "extract", "find_matches", "find_samples", "folder_files", "formats", "from_exported",
-    "from_fx", "hash", "load", "load_bytes", "load_pieces", "normal_form", "opt", "page", "parse",
-    "passes", "prepare", "register_pass", "rewrite", "run", "save", "set_num_threads", "shapes",
-    "show", "to_bytes", "to_exported", "to_fx", "validate",
+    "Argument", "Benchmark", "Capture", "DType", "Decomposition", "Device", "Error", "Graph",
+    "GraphDiff", "Layout", "MemoryFormat", "Module", "Node", "NodeList", "OptResult", "Place",
+    "Sample", "Scores", "SymExpr", "Tensor", "TensorMeta", "Validation", "__version__", "bench",
+    "captured", "compose", "decompose", "diff", "extract", "find_matches", "find_samples",
+    "folder_files", "formats", "from_exported", "from_fx", "hash", "load", "load_bytes",
+    "load_pieces", "load_samples", "normal_form", "opt", "page", "parse", "passes", "prepare",
+    "register_pass", "rewrite", "run", "save", "score", "set_num_threads", "shapes", "show",
+    "to_bytes", "to_exported", "to_fx", "validate",
 ]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, MutableMapping
 from typing import Any, Dict, List, Optional, Tuple, Union
 
 from graphnet_ir import _core
 from graphnet_ir._core import (DType, Device, Graph, Layout, MemoryFormat, Module, Node, Sample,
-                               SymExpr)
+                               SymExpr, TensorMeta)
+from graphnet_ir._notebook import page_in_notebook
 
-# A value that an argument of a node may be.
 Argument = Optional[Union[Node, bool, int, float, complex, str, DType, Device, Layout,
                           MemoryFormat, SymExpr, Graph, slice, List[Any],
                           Tuple[Any, ...], Dict[Any, Any]]]
+"""A value that an argument of a node may be."""
 
 
 class NodeMeta(MutableMapping[str, Any]):
@@ -88,10 +88,25 @@ def tabular(graph: Graph) -> str:
                      for row in rows)
 
 
-def page_in_notebook(page: str, height: int = 500) -> str:
-    """A page of HTML as a part of another one, which its scripts and styles do not touch."""
-    return (f'<iframe srcdoc="{html.escape(page, quote=True)}" width="100%" height="{height}" '
-            'style="border:1px solid #ccc" sandbox="allow-scripts"></iframe>')
+def records(graph: Graph) -> List[Dict[str, Any]]:
+    return [{"name": node.name, "op": node.op, "target": node.target, "args": str(node.args),
+             "kwargs": str(node.kwargs), "num_users": len(node.users),
+             **_described(node.tensor_meta), "module_path": node.module_path or None,
+             "file": node.location[0] if node.location else None,
+             "line": node.location[1] if node.location else None} for node in graph.nodes]
+
+
+def _described(meta: Any) -> Dict[str, Any]:
+    """Plain values of a meta; of one with several parts, lists of them."""
+    if meta is None:
+        return {"dtype": None, "shape": None, "device": None}
+    if not isinstance(meta, TensorMeta):
+        parts = [_described(part) for part in meta]
+        return {key: [part[key] for part in parts] for key in ("dtype", "shape", "device")}
+    shape = None if meta.shape is None else [size if isinstance(size, int) else str(size)
+                                             for size in meta.shape]
+    return {"dtype": meta.dtype.name, "shape": shape,
+            "device": None if meta.device is None else str(meta.device)}
 
 
 def graph_html(graph: Graph) -> str:
@@ -104,4 +119,4 @@ def module_html(module: Module) -> str:
 
 
 def sample_html(sample: Sample) -> str:
-    return page_in_notebook(_core.page(sample))
+    return page_in_notebook(_core.page(sample, sample.name))

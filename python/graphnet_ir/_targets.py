@@ -17,7 +17,8 @@ def name_of(function: Any) -> str:
     if torch is not None:
         ops = sys.modules.get("torch._ops")
         if ops is not None and isinstance(function, ops.OpOverload):
-            return f"{function.namespace}.{function._schema.name.split('::')[1]}.{function._overloadname}"
+            name = function._schema.name.split("::")[1]
+            return f"{function.namespace}.{name}.{function._overloadname}"
         if ops is not None and isinstance(function, ops.OpOverloadPacket):
             return f"torch.ops.{function._qualified_op_name}".replace("::", ".")
         if ops is not None and isinstance(function, ops.HigherOrderOperator):

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import atexit
 import functools
-import html
 import os
 import threading
 import time
@@ -104,6 +103,7 @@ class CapturedGraph:
 
     @property
     def frame(self) -> str:
+        """The number of the frame, which all recompilations of a function share."""
         return self.compile_id.partition("/")[0]
 
 
@@ -143,12 +143,12 @@ class Capture:
         self.backward, self.weights, self.statistics = backward, weights, statistics
         self.verify = verify
         self.to = to or ("protobuf" if weights else "graphnet")
-        self.graphs: List[CapturedGraph] = []
-        self.steps: List[Step] = []
+        self.graphs: List[CapturedGraph] = []  # all, in the order in which they came
+        self.steps: List[Step] = []  # the first calls of graphs, in order
         self.arguments: List[Tuple[str, Any]] = []
-        self.skipped: List[SkippedFrame] = []
-        self.verified: List[Verified] = []
-        self.raised: Optional[str] = None
+        self.skipped: List[SkippedFrame] = []  # functions that Dynamo left to Python
+        self.verified: List[Verified] = []  # a row for each call that was replayed
+        self.raised: Optional[str] = None  # the exception that ended a call
         self.seconds = 0.0  # that capturing took besides what Dynamo does
         self._lock = threading.RLock()
         self._tensors = _TensorNumbers()
@@ -161,7 +161,7 @@ class Capture:
 
     def compile(self, gm: torch.fx.GraphModule, example_inputs: Sequence[Any],
                 **_: Any) -> Callable[..., Any]:
-        """The backend: keeps the graph, and returns what runs in its place."""
+        """Keeps a graph, as the backend of torch.compile, and returns what runs in its place."""
         begin = time.perf_counter()
         graph = self._add(gm, "graph")
         self._keep(graph, gm, example_inputs)
@@ -288,7 +288,7 @@ class Capture:
 
     def call(self, function: Callable[..., Any], compiled: Callable[..., Any],
              args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
-        """One call of what is captured. What is new afterwards is saved."""
+        """Makes one call of what is captured, and saves the graphs that are new then."""
         tls = torch._dynamo.eval_frame.dynamo_tls
         outer = getattr(tls, "skip_reasons", None)
         if not self.arguments:
@@ -377,8 +377,8 @@ class Capture:
             raise raised
         lost = [graph for graph in self.graphs if graph.calls and graph.sample is None]
         if lost:
-            raise made_error("unimplemented", f"graph {lost[0].index} of {self.name} ran and is not "
-                         f"kept: {lost[0].why_not}")
+            raise made_error("unimplemented", f"graph {lost[0].index} of {self.name} ran and is "
+                             f"not kept: {lost[0].why_not}")
         if found and not is_dynamos:
             raise made_error("internal", f"the replay of {self.name} is not what eager does: "
                          + "; ".join(found[:3]))
@@ -430,7 +430,7 @@ class Capture:
         merge_variants(self.graphs)
 
     def kept(self) -> List[CapturedGraph]:
-        """The graphs that are written: those with a sample that are no case of another."""
+        """Returns the graphs that are written: those with a sample that are no case of another."""
         return [graph for graph in self.graphs
                 if graph.sample is not None and graph.merged_into is None]
 
@@ -445,10 +445,12 @@ class Capture:
 
     @property
     def tensors(self) -> List[Dict[str, Any]]:
+        """Returns a dict for each tensor that went between graphs, as the manifest has them."""
         return self._tensors.rows
 
     @property
     def folder(self) -> Optional[str]:
+        """The folder that is written after each call, or None without a workspace."""
         return None if self.workspace is None else os.path.join(self.workspace, self.name)
 
     def save(self, workspace: Optional[Union[str, os.PathLike[str]]] = None) -> str:
@@ -465,13 +467,21 @@ class Capture:
         return path
 
     def report(self) -> str:
-        """The table that explain prints."""
+        """Returns the table that explain prints."""
         from graphnet_ir.capture_folder import explain_capture
 
         return explain_capture(self)
 
+    def records(self) -> List[Dict[str, Any]]:
+        """Returns a dict for each graph, which has what the table of explain has, and more."""
+        from graphnet_ir.capture_report import capture_records
+
+        return capture_records(self)
+
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.report())}</pre>"
+        from graphnet_ir.capture_report import capture_html
+
+        return capture_html(self)
 
     def explain(self) -> None:
         """Prints the graphs, how often each ran, why it ended and where, and what would be there
@@ -725,7 +735,7 @@ def backend(gm: torch.fx.GraphModule, example_inputs: Sequence[Any],
 
 
 def captured(name: str = "graphnet") -> Capture:
-    """The capture that backend="graphnet" fills under a name."""
+    """Returns the capture that backend="graphnet" fills under a name."""
     found = [capture for (known, _), capture in _captures.items() if known == name]
     if not found:
         raise KeyError(f"nothing was compiled under the name {name}")

@@ -12,7 +12,7 @@ from graphnet_ir._core import Sample
 
 
 def from_exported(program: torch.export.ExportedProgram, *, name: str = "exported") -> Sample:
-    """The sample of a program of torch.export, as reading its .pt2 file gives it.
+    """Makes a sample of a program of torch.export, as reading its .pt2 file gives it.
 
     Parameters, buffers and constants come with their values. name: of the sample. Raises Error for
     what a sample cannot hold.
@@ -25,7 +25,7 @@ def from_exported(program: torch.export.ExportedProgram, *, name: str = "exporte
 
 
 def to_exported(sample: Sample) -> torch.export.ExportedProgram:
-    """A program of torch.export that does what a sample does.
+    """Makes a program of torch.export that does what a sample does.
 
     Raises Error for what a .pt2 file cannot hold: a call that is no operator of PyTorch, a value
     that is not known, an input of unknown shape.

@@ -238,8 +238,8 @@ def _parse_type(tokens: List[str]) -> Tuple[Any, List[str]]:
 def from_fx(gm: torch.fx.GraphModule, example_inputs: Optional[Sequence[Any]] = None, *,
             name: Optional[str] = None, weights: bool = False,
             statistics: bool = False) -> Sample:
-    """A sample of a graph module: of torch.fx.symbolic_trace, make_fx, torch.export, or a backend
-    of torch.compile.
+    """Makes a sample of a graph module: of torch.fx.symbolic_trace, make_fx, torch.export, or a
+    backend of torch.compile.
 
     example_inputs: the values of its inputs in order, as a backend gets them; they say shapes and
     dtypes where the graph does not. name: of the sample, else that of gm's class. weights: the
@@ -654,7 +654,7 @@ def _signature_of(gm: torch.fx.GraphModule) -> Dict[str, Any]:
 
 def to_fx(sample: Sample, root: Optional[Root] = None, *,
           copy: bool = False) -> torch.fx.GraphModule:
-    """A graph module that does what a sample does.
+    """Makes a graph module that does what a sample does.
 
     Targets are looked up by their names among functions that compute; no text of the sample is
     run, and a name that leads elsewhere is refused. root: a module, or objects by their names, in
@@ -812,7 +812,8 @@ class _Writer:
     def _submodule(self, name: str) -> torch.nn.Module:
         found = self._in_root(name)
         if not isinstance(found, torch.nn.Module):
-            raise made_error("not_found", f"it calls the module {name}; give to_fx a root that has it")
+            raise made_error("not_found",
+                             f"it calls the module {name}; give to_fx a root that has it")
         return found
 
     def _in_root(self, name: str) -> Any:

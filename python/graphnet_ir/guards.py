@@ -36,6 +36,7 @@ class GraphBreak:
 
     @property
     def line(self) -> Optional[SourceLine]:
+        """The innermost line of the user's program, where it is known."""
         return self.stack[-1] if self.stack else None
 
 

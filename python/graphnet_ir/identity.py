@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from graphnet_ir import _core
 from graphnet_ir._core import Node, Sample
+from graphnet_ir._notebook import table
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class GraphDiff:
-    """What two graphs differ in, with nodes matched by structure and not by name."""
+    """The differences of two graphs, with nodes matched by structure and not by name."""
 
     differences: List[Difference]
     pairs: List[Tuple[Node, Node]] = field(repr=False)
@@ -34,29 +35,22 @@ class GraphDiff:
     def __str__(self) -> str:
         return self.text
 
-    def to_dict(self) -> Dict[str, Any]:
-        """Plain values, for json and pandas."""
-        return {"differences": [{"kind": d.kind, "a": d.a and d.a.name, "b": d.b and d.b.name,
-                                 "what": d.what, "text": d.text} for d in self.differences],
-                "num_pairs": len(self.pairs)}
+    def records(self) -> List[Dict[str, Any]]:
+        """Returns a dict for each difference: kind, its nodes' names in a and b, text and what."""
+        return [{"kind": d.kind, "a": d.a and d.a.name, "b": d.b and d.b.name, "text": d.text,
+                 "what": d.what} for d in self.differences]
 
     def _repr_html_(self) -> str:
-        import html
-
         if not self:
             return "<p>The graphs are the same.</p>"
-        colour = {"removed": "#b31d28", "added": "#22863a", "changed": "#b08800"}
-        rows = "".join(
-            f'<tr style="color:{colour[d.kind]}"><td>{d.kind}</td>'
-            f"<td><code>{html.escape(d.text)}</code></td>"
-            f"<td>{'<br>'.join(html.escape(line) for line in d.what)}</td></tr>"
-            for d in self.differences)
-        return f"<table><tr><th>change</th><th>node</th><th>what</th></tr>{rows}</table>"
+        colours = {"removed": "#b31d28", "added": "#22863a", "changed": "#b08800"}
+        return table(self.records(), ("kind", "text", "what"),
+                     colour=lambda record: colours[record["kind"]])
 
 
 def diff(a: Sample, b: Sample, *, metas: bool = False) -> GraphDiff:
-    """What b has, lacks or changes of a. Names, locations and the order of independent nodes are no
-    difference; metas: dtypes, shapes and devices count, too."""
+    """Finds what b has, lacks or changes of a. Names, locations and the order of independent nodes
+    are no difference; metas: dtypes, shapes and devices count, too."""
     made = _core._diff(a, b, metas)
     return GraphDiff([Difference(**row) for row in made["differences"]], made["pairs"],
                      made["text"])

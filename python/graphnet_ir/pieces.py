@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 
 from graphnet_ir import _core
 from graphnet_ir._core import Sample
+from graphnet_ir._notebook import table
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Decomposition:
 
     @property
     def is_chain(self) -> bool:
+        """Says whether each piece takes what the one before it returns."""
         return bool(self.config is None or self.config.get("chain_style", True))
 
     def __len__(self) -> int:
@@ -28,6 +30,39 @@ class Decomposition:
 
     def __getitem__(self, i: int) -> Sample:
         return self.pieces[i]
+
+    def records(self) -> List[Dict[str, Any]]:
+        """Returns a dict for each piece: name, operators, inputs, outputs, and the range of
+        operators of the whole that it is, where the configuration has it."""
+        ranges = (self.config or {}).get("subgraphs") or [{}] * len(self.pieces)
+        made = []
+        for piece, known in zip(self.pieces, ranges):
+            nodes = list(piece.graph.nodes)
+            result = piece.graph.output_node().args[0]
+            made.append({
+                "name": piece.name, "start": known.get("start"), "end": known.get("end"),
+                "operators": sum(node.op.startswith("call_") for node in nodes),
+                "inputs": len(piece.graph.placeholders),
+                "outputs": len(result) if isinstance(result, (list, tuple)) else 1})
+        return made
+
+    def _repr_html_(self) -> str:
+        return table(self.records())
+
+
+class Validation(Dict[str, Any]):
+    """The report of validate: 'valid', 'findings' and what was counted."""
+
+    def records(self) -> List[Dict[str, Any]]:
+        """Returns a dict for each finding: class, check, piece, where and message."""
+        return [dict(finding) for finding in self["findings"]]
+
+    def _repr_html_(self) -> str:
+        counted = (f'{self["original_operators"]} = '
+                   f'{" + ".join(map(str, self["piece_operators"]))} operators')
+        head = f'<p>{"valid" if self["valid"] else "not valid"}: {counted}</p>'
+        findings = table(self.records(), ("class", "check", "piece", "where", "message"))
+        return head + (findings if self["findings"] else "")
 
 
 def decompose(sample: Sample, config: Optional[Dict[str, Any]] = None, *,
@@ -80,31 +115,33 @@ def decompose(sample: Sample, config: Optional[Dict[str, Any]] = None, *,
 
 
 def load_pieces(folder: Union[str, os.PathLike[str]], *, weights: bool = True) -> Decomposition:
-    """The pieces in a folder, as decompose, the tool or Python GraphNet wrote them."""
+    """Loads the pieces in a folder, as decompose, the tool or Python GraphNet wrote them."""
     text, parts = _core._load_pieces(os.fspath(folder), weights)
     return Decomposition(parts, None if text is None else json.loads(text), [])
 
 
 def compose(pieces: Union[Decomposition, Sequence[Sample]], *, style: str = "chain",
             like: Optional[Sample] = None) -> Sample:
-    """One sample that does what the pieces do. like: a sample whose order of inputs, symbols and
-    attributes counts."""
+    """Makes one sample that does what the pieces do. like: a sample whose order of inputs, symbols
+    and attributes counts."""
     chain = style == "chain"
     if isinstance(pieces, Decomposition):
         chain, pieces = pieces.is_chain, pieces.pieces
     return _core._compose(list(pieces), chain, like)
 
 
-def validate(original: Sample, pieces: Union[str, os.PathLike[str], Decomposition, Sequence[Sample]], *,
-             style: str = "chain", config: str = "") -> Dict[str, Any]:
+def validate(original: Sample,
+             pieces: Union[str, os.PathLike[str], Decomposition, Sequence[Sample]], *,
+             style: str = "chain", config: str = "") -> Validation:
     """Checks, without running anything, that pieces are the whole (docs/validate.md).
 
     pieces: samples, a Decomposition, or a folder of them, for which the configuration is checked,
     too. Returns the report: 'valid', 'findings' and what was counted.
     """
     if isinstance(pieces, (str, os.PathLike)):
-        return dict(json.loads(_core._validate_stored(original, os.fspath(pieces), config)))
+        return Validation(
+            json.loads(_core._validate_stored(original, os.fspath(pieces), config)))
     chain = style == "chain"
     if isinstance(pieces, Decomposition):
         chain, pieces = pieces.is_chain, pieces.pieces
-    return dict(json.loads(_core._validate_pieces(original, list(pieces), chain)))
+    return Validation(json.loads(_core._validate_pieces(original, list(pieces), chain)))

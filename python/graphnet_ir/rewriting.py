@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
 
 from graphnet_ir import _core
 from graphnet_ir._core import Graph, Sample
+from graphnet_ir._notebook import table
 
 # A function that changes a graph, and says whether it did; None counts as True.
 PassFunction = Callable[[Graph], Any]
@@ -25,7 +26,15 @@ class OptResult:
 
     @property
     def changed(self) -> bool:
+        """Says whether any pass changed the sample."""
         return any(step["changed"] for step in self.steps)
+
+    def records(self) -> List[Dict[str, Any]]:
+        """Returns the steps, a dict for each pass that ran."""
+        return [dict(step) for step in self.steps]
+
+    def _repr_html_(self) -> str:
+        return table(self.steps)
 
 
 def register_pass(name: str) -> Callable[[PassFunction], PassFunction]:

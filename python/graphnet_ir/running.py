@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Tuple
+import time
+from typing import Any, Dict, List, Optional, Tuple
 
 from graphnet_ir import _core
 from graphnet_ir._core import Sample, Tensor
 from graphnet_ir._errors import made_error
+from graphnet_ir._notebook import table
 
 TORCH_VERSION = "2.13"  # that the library was built with
 
@@ -92,23 +94,39 @@ class ReadyProgram:
 
     def __init__(self, program: _core.ReadyProgram):
         self._program = program
+        self._runs: List[Dict[str, Any]] = []
 
     def run(self) -> Tuple[Any, ...]:
         """Runs it and returns the outputs, tensors of torch."""
-        outputs = self._program.run()
-        return tuple(to_torch(outputs[f"o{i}"]) for i in range(len(outputs)))
+        begin = time.perf_counter()
+        made = self._program.run()
+        seconds = time.perf_counter() - begin
+        outputs = tuple(to_torch(made[f"o{i}"]) for i in range(len(made)))
+        self._runs.append({"run": len(self._runs), "seconds": seconds, "outputs": [
+            {"dtype": str(output.dtype).removeprefix("torch."), "shape": list(output.shape)}
+            for output in outputs]})
+        return outputs
+
+    def records(self) -> List[Dict[str, Any]]:
+        """Returns a dict for each run: its number, seconds, and dtype and shape of outputs."""
+        return [dict(row) for row in self._runs]
+
+    def _repr_html_(self) -> str:
+        return table([{"run": row["run"], "seconds": row["seconds"], "outputs": [
+            f"{output['dtype']} {output['shape']}" for output in row["outputs"]]}
+            for row in self._runs])
 
     def state(self) -> Dict[str, Any]:
-        """Parameters and buffers by name, as runs have left them."""
+        """Returns parameters and buffers by name, as runs have left them."""
         return {name: to_torch(value) for name, value in self._program.state().items()}
 
 
-def prepare(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None, seed: Optional[int] = 0,
-            device: str = "cpu") -> ReadyProgram:
+def prepare(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None,
+            seed: Optional[int] = 0, device: str = "cpu") -> ReadyProgram:
     """Makes a sample ready to run. tensors: its inputs in order, all of them or those that are no
     parameters; values: inputs and attributes by name. What is not given is taken from the sample's
-    weights, or drawn by the seed. Operators draw by the seed, too; with None their generator goes on
-    from where it is. Tensors that ask for gradients are multiplied as PyTorch does then; no
+    weights, or drawn by the seed. Operators draw by the seed, too; with None their generator goes
+    on from where it is. Tensors that ask for gradients are multiplied as PyTorch does then; no
     gradients are computed."""
     _need_torch()
     given = _given(sample, tensors, values or {})
@@ -116,20 +134,20 @@ def prepare(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = No
     return ReadyProgram(_core._prepare(sample, _tensors(given), seed, device, asks))
 
 
-def run(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None, seed: Optional[int] = 0,
-        device: str = "cpu") -> Tuple[Any, ...]:
+def run(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None,
+        seed: Optional[int] = 0, device: str = "cpu") -> Tuple[Any, ...]:
     """Runs a sample once (prepare) and returns its outputs, a tuple of tensors of torch."""
     return prepare(sample, *tensors, values=values, seed=seed, device=device).run()
 
 
 def shapes(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None) -> Sample:
-    """A copy of a sample with the shape and dtype of each value, found by running it on tensors
-    without data. Small tensors that are given count with their data."""
+    """Returns a copy of a sample with the shape and dtype of each value, found by running it on
+    tensors without data. Small tensors that are given count with their data."""
     _need_torch()
     return _core._with_shapes(sample, _tensors(_given(sample, tensors, values or {})))
 
 
 def set_num_threads(threads: int) -> None:
-    """How many threads operators compute with from now on; 0: as many as torch likes."""
+    """Sets how many threads operators compute with; 0: as many as torch likes."""
     _need_torch()
     _core._set_num_threads(threads)

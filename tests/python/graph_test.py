@@ -1,4 +1,4 @@
-"""The IR in Python: torch.fx's names do what they do in torch.fx, and nothing crashes the process."""
+"""The IR in Python: torch.fx's names do what they do there, and nothing crashes the process."""
 
 import gc
 import pickle

@@ -129,8 +129,7 @@ class RewritingTest(unittest.TestCase):
             graphnet_ir.opt(sample, ["dce", broken])
             self.fail("nothing was raised")
         except ZeroDivisionError as error:
-            self.assertEqual([frame.name for frame in traceback.extract_tb(error.__traceback__)][-1],
-                             "broken")
+            self.assertEqual(traceback.extract_tb(error.__traceback__)[-1].name, "broken")
         self.assertEqual(str(sample), before)
 
     def test_a_pass_that_breaks_the_graph_is_refused(self) -> None:
@@ -206,11 +205,114 @@ class IdentityTest(unittest.TestCase):
                          {"removed", "added", "changed"}, set())
         self.assertIn("torch.tanh", str(made))
         self.assertIn("<table", made._repr_html_())
-        json.dumps(made.to_dict())
+        self.assertIn("torch.tanh", json.dumps(made.records()))
 
     def test_pictures(self) -> None:
         self.assertIn("<iframe", graphnet_ir.parse(TEXT)._repr_html_())
         self.assertIn("sigmoid", graphnet_ir.page(graphnet_ir.parse(TEXT)))
+
+
+class RecordsTest(unittest.TestCase):
+    """Results as plain dicts, and as HTML in which no text of a sample is markup."""
+
+    def test_nodes(self) -> None:
+        sample = graphnet_ir.parse("""
+symbol s0 = 4
+graph @forward(%x : f32[s0, 3]@cpu) {
+  %split = torch.split(%x, 2) : (f32[2, 3], f32[2, 3])
+  %a = operator.getitem(%split, 0)
+  return (%a, %a)
+}
+""")
+        rows = {row["name"]: row for row in sample.graph.records()}
+        self.assertEqual(list(rows), ["x", "split", "a", "output"])
+        self.assertEqual((rows["x"]["dtype"], rows["x"]["shape"], rows["x"]["device"]),
+                         ("float32", ["s0", 3], "cpu"))
+        self.assertEqual(rows["split"]["shape"], [[2, 3], [2, 3]])
+        self.assertEqual((rows["a"]["shape"], rows["a"]["num_users"]), (None, 1))
+        json.dumps(list(rows.values()))
+
+    def test_pieces_and_proof(self) -> None:
+        sample = graphnet_ir.parse(TEXT)
+        pieces = graphnet_ir.decompose(sample, pieces=2)
+        self.assertEqual([row["operators"] for row in pieces.records()], [3, 2])
+        self.assertEqual([(row["start"], row["end"]) for row in pieces.records()],
+                         [(0, 3), (3, 5)])
+        self.assertEqual(pieces.records()[1]["outputs"], 1)
+        valid = graphnet_ir.validate(sample, pieces)
+        self.assertEqual(valid.records(), [])
+        self.assertIn("valid: 5 = 3 + 2 operators", valid._repr_html_())
+        pieces[1].graph.find_node("add").target = "<script>"
+        broken = graphnet_ir.validate(sample, pieces)
+        self.assertEqual(broken.records()[0]["piece"], 1)
+        self.assertIn("&lt;script&gt;", broken._repr_html_())
+        self.assertNotIn("<script>", broken._repr_html_())
+
+    def test_steps_and_runs(self) -> None:
+        made = graphnet_ir.opt(graphnet_ir.parse(TEXT), "dce,cse")
+        self.assertEqual([row["pass"] for row in made.records()], ["dce", "cse"])
+        self.assertIn("<table", made._repr_html_())
+        program = graphnet_ir.prepare(made.sample)
+        self.assertEqual(program.records(), [])
+        program.run()
+        program.run()
+        self.assertEqual([(row["run"], row["outputs"]) for row in program.records()],
+                         [(i, [{"dtype": "float32", "shape": [4, 3]}]) for i in range(2)])
+        self.assertIn("float32 [4, 3]", program._repr_html_())
+
+    def test_captures(self) -> None:
+        import torch
+
+        def function(x: torch.Tensor) -> torch.Tensor:
+            y = torch.relu(x) + 1
+            if y.sum() > 0:
+                y = y * 2
+            return y - 1
+
+        net = graphnet_ir.extract(function, name="net")
+        net(torch.ones(3, 2))
+        rows = net.capture.records()
+        json.dumps(rows)
+        self.assertEqual([(row["graph"], row["operators"], row["calls"], row["is_break"])
+                          for row in rows], [(0, 4, 1, True), (1, 2, 1, False)])
+        self.assertEqual(rows[0]["source"], "if y.sum() > 0:")
+        shown = net.capture._repr_html_()
+        self.assertIn("if y.sum() &gt; 0:", shown)
+        self.assertIn("2 graphs of 6 operators, 1 break, 2 calls of graphs", shown)
+        self.assertEqual(shown.count("<iframe"), 2)
+
+    def test_shapes_keep_constraints_and_provenance(self) -> None:
+        sample = graphnet_ir.parse("""
+graphnet.sample 1
+name = "part"
+constraints = True
+constraint_order = ["y", "x"]
+provenance [3, 5) of "whole" hash "abc"
+file "note.txt" = "kept"
+graphnet.module 1
+symbol s0 = 4
+symbol s1 = 8
+relation s1 == 2*s0
+graph @forward(%x : f32[s0, 3]@cpu, %y : f32[s1, 3]@cpu) {
+  %a = torch.relu(%x)
+  %c = torch.cat([%a, %y])
+  return (%c,)
+}
+end
+""")
+        known = graphnet_ir.shapes(sample)
+        self.assertEqual(known.graph.find_node("c").tensor_meta.dtype.name, "float32")
+        self.assertEqual(sample.graph.find_node("c").tensor_meta, None)
+        self.assertEqual(known.graph.find_node("y").tensor_meta,
+                         sample.graph.find_node("y").tensor_meta)
+        self.assertEqual(known.provenance, [
+            {**sample.provenance[0], "start": 3, "end": 5}])
+        # All that stands before the graph: fields, symbols and the relation.
+        before, after = (graphnet_ir.to_bytes(one, "text").decode().partition("graph @")[0]
+                         for one in (sample, known))
+        self.assertIn("relation s1 == 2*s0", before)
+        self.assertIn('constraint_order = ["y", "x"]', before)
+        self.assertEqual(after, before)
 
 
 class TensorTest(unittest.TestCase):

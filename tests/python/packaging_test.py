@@ -83,7 +83,8 @@ class WheelTest(unittest.TestCase):
                                      r".*_x86_64\.whl$")
         found = importlib.metadata.metadata("graphnet_ir")
         self.assertEqual(found["Requires-Python"], f">=3.{minor},<3.{minor + 1}")
-        self.assertEqual(found.get_all("Requires-Dist"), ['torch==2.13.*; extra == "torch"'])
+        self.assertEqual(found.get_all("Requires-Dist"), ['tqdm; extra == "notebook"',
+                                                          'torch==2.13.*; extra == "torch"'])
 
     def test_it_has_the_licence_of_each_thing_inside(self) -> None:
         with zipfile.ZipFile(WHEEL) as wheel:
@@ -129,7 +130,8 @@ class InstalledTest(unittest.TestCase):
         said = run(command, "--version").stdout
         self.assertTrue(said.startswith(f"graphnet {VERSION}\nLibTorch 2.13."), said)
         done = run(command, "run", SAMPLE)
-        self.assertEqual((done.returncode, done.stdout.splitlines()[0]), (0, "o0  f32[1, 10]"), done)
+        self.assertEqual((done.returncode, done.stdout.splitlines()[0]), (0, "o0  f32[1, 10]"),
+                         done)
         with tempfile.TemporaryDirectory() as folder:
             link = pathlib.Path(folder, "graphnet")
             link.symlink_to(command)

@@ -104,6 +104,7 @@ class Caller:
             lambda: pick(Graph).eliminate_dead_code(),
             lambda: pick(Graph).eliminate_dead_code(lambda n: self.act()),
             lambda: pick(Graph).lint(), lambda: pick(Graph).find_nodes(op="call_function"),
+            lambda: pick(Graph).records(), lambda: pick(Graph)._repr_html_(),
             lambda: pick(Graph).owning_module, lambda: pick(Module).graphs,
             lambda: pick(Module).erase_unused_graphs(), lambda: pick(Module).add_graph("g"),
             lambda: pick(Module).add_symbol("s1", 3), lambda: pick(Module).symbol("s0"),
