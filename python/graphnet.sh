@@ -4,6 +4,13 @@
 self=$0
 [ -L "$self" ] && self=$(readlink -f "$self")
 above=${self%/*}/..
+if [ "$1" = harvest ]; then  # runs models of Python
+  shift
+  python=$above/bin/python3
+  [ -x "$python" ] || python=python3
+  [ -d "$above/graphnet_ir" ] && export PYTHONPATH="$above${PYTHONPATH:+:$PYTHONPATH}"  # --target
+  exec "$python" -m graphnet_ir.harvest "$@"
+fi
 # As pip lays it out: an environment or --user, Fedora's, Debian's for root, --target.
 for place in "$above"/lib/python3.@MINOR@/site-packages "$above"/lib64/python3.@MINOR@/site-packages \
   "$above"/lib/python3.@MINOR@/dist-packages "$above"; do

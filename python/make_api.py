@@ -3,9 +3,9 @@
 
     PY python/make_api.py docs/python_api.md [--check]
 
-PY is a Python that has the wheel and griffelib. Public are the names of graphnet_ir.__all__, and
-the classes that these take and return. What lacks a docstring ends it. --check: only says whether
-the page is as it would be written.
+PY is a Python that has the wheel and griffelib. Public are the names of __all__ of graphnet_ir and
+graphnet_ir.harvest, and the classes that these take and return. What lacks a docstring ends it.
+--check: only says whether the page is as it would be written.
 """
 import argparse
 import ast
@@ -43,6 +43,8 @@ class Page:
         for name in sorted(self.package.exports):
             module = self.lazy.get(name, "graphnet_ir").partition(".")[2]
             found[name] = resolved((self.package[module] if module else self.package)[name])
+        harvest = self.package["harvest"]
+        found.update((f"harvest.{name}", resolved(harvest[name])) for name in sorted(harvest.exports))
         waiting = list(found.values())
         while waiting:
             for path in types_of(waiting.pop()):

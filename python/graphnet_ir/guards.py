@@ -93,7 +93,10 @@ def read_reason(reason: Any) -> GraphBreak:
     def under(heading: str) -> List[str]:
         return [" ".join(part[len(heading):].split()) for part in parts if part.startswith(heading)]
 
-    explanation, hints = " ".join(under("Explanation:")), under("Hint:")
+    # It quotes lines of traces, with the files that they stand in.
+    explanation = re.sub(r'File "([^"]+)"', lambda file: f'File "{short_path(file.group(1))}"',
+                         " ".join(under("Explanation:")))
+    hints = under("Hint:")
     if parts[0].startswith("generic_jump") and not explanation:
         explanation = "a branch or loop depends on what a tensor holds"
         hints = ["Compute both sides and choose with torch.where, or use torch.cond."]

@@ -1,0 +1,33 @@
+"""Harvest: models of hubs and libraries become verified, published samples (docs/harvest.md).
+
+    from graphnet_ir.harvest import Options, harvest
+
+    for row in harvest(["hub-folder", "torchvision:resnet18"], "out", Options(jobs=2)):
+        print(row.id, row.stage, row.failure)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Optional
+
+from graphnet_ir.harvest.failures import CLASSES, Failure
+from graphnet_ir.harvest.journal import ENDS, STAGES, Row
+from graphnet_ir.harvest.processes import Limits
+from graphnet_ir.harvest.runner import Options, harvest
+from graphnet_ir.harvest.sources import Access, Model, Source
+
+
+@dataclass(frozen=True)
+class PythonModel:
+    """A model that `models()` of a Python file yields. build makes the module, inputs the keyword
+    arguments of a call."""
+
+    name: str
+    build: Callable[[], Any]
+    inputs: Callable[[], Dict[str, Any]]
+    licence: Optional[str] = None
+
+
+__all__ = ["Access", "CLASSES", "ENDS", "Failure", "Limits", "Model", "Options", "PythonModel",
+           "Row", "STAGES", "Source", "harvest"]

@@ -1,0 +1,100 @@
+"""graphnet harvest: the command."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sqlite3
+import sys
+from typing import List, Optional
+
+from graphnet_ir import Error
+from graphnet_ir.harvest import report
+from graphnet_ir.harvest.processes import Limits
+from graphnet_ir.harvest.runner import Options, harvest
+
+
+def _number(text: str) -> float:
+    """A number above 0 with k, M, G or T behind it."""
+    scale = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}.get(text[-1:], 0.0)
+    value = float(text[:-1]) * scale if scale else float(text)
+    if not 0 < value < 1e18:
+        raise ValueError(text)
+    return value
+
+
+def _bytes(text: str) -> int:
+    return int(_number(text))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="graphnet harvest", allow_abbrev=False,
+        description="Fetches models, captures them, verifies the captures and publishes their new "
+                    "graphs. A harvest that was ended goes on when it is called again.")
+    parser.add_argument("sources", nargs="+", metavar="SOURCE",
+                        help="a folder in the layout of the hub's cache; a Python file with "
+                             "models(); hub:ID; torchvision:NAMES; timm:NAMES (with * and commas)")
+    parser.add_argument("-o", "--out", required=True, metavar="FOLDER",
+                        help="where samples, journal and report are")
+    parser.add_argument("--jobs", type=int, metavar="N", default=os.cpu_count() or 1,
+                        help="models at a time (as many as there are processors)")
+    parser.add_argument("--max-params", type=_bytes, default=1_000_000_000, metavar="N",
+                        help="parameters of a model; 1G if not said; k, M, G may follow")
+    parser.add_argument("--shrink", action="store_true",
+                        help="halve the layers of what is larger until it fits")
+    parser.add_argument("--max-seconds", type=_number, default=600, metavar="N",
+                        help="time of a model (600)")
+    parser.add_argument("--max-memory", type=_bytes, default=8_000_000_000, metavar="BYTES",
+                        help="memory of a model's processes together (8G)")
+    parser.add_argument("--max-processes", type=int, default=32, metavar="N",
+                        help="processes of a model at a time (32)")
+    parser.add_argument("--max-output", type=_bytes, default=16_000_000, metavar="BYTES",
+                        help="what a model may print (16M)")
+    parser.add_argument("--max-files", type=_bytes, default=4_000_000_000, metavar="BYTES",
+                        help="what a model may write to disk (4G)")
+    parser.add_argument("--trust-remote-code", action="append", default=[], metavar="ID",
+                        help="run code of this repository; * stands for anything")
+    parser.add_argument("--allow-pickles", action="store_true",
+                        help="let models read pickled files of their repository")
+    parser.add_argument("--network", action="store_true", help="let sources and models use it")
+    parser.add_argument("--token", metavar="FILE", help="a file with a token for the hub")
+    parser.add_argument("--allow-unknown-licence", action="store_true",
+                        help="publish also what has no licence")
+    parser.add_argument("--repair", metavar="COMMAND",
+                        help="gets a failure as JSON and may change the script, twice at most")
+    parser.add_argument("--prelude", metavar="FILE.py",
+                        help="Python that runs first in the process of each model")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is random")
+    return parser
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    args = _parser().parse_args(arguments)
+    try:
+        token = None
+        if args.token is not None:
+            with open(args.token, encoding="utf-8") as file:
+                token = file.read().strip()
+        options = Options(
+            jobs=max(1, args.jobs), max_parameters=args.max_params, shrink=args.shrink,
+            limits=Limits(args.max_seconds, args.max_memory, args.max_processes, args.max_output,
+                          args.max_files),
+            trust=args.trust_remote_code, pickles=args.allow_pickles, network=args.network,
+            token=token, allow_unknown_licence=args.allow_unknown_licence, repair=args.repair,
+            prelude=None if args.prelude is None else os.path.abspath(args.prelude),
+            seed=args.seed)
+        rows = harvest(args.sources, args.out, options, report.Progress())
+        path = report.write_page(rows, args.out)
+    except KeyboardInterrupt:
+        print("graphnet: interrupted; the same command goes on", file=sys.stderr)
+        return 130
+    except (Error, OSError, sqlite3.Error) as error:
+        print(f"graphnet: {error}", file=sys.stderr)
+        return 2
+    print(f"{report.summary(rows)}; {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

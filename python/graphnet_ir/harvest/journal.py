@@ -1,0 +1,130 @@
+"""The journal of a harvest: how far each model is, in SQLite.
+
+A model goes through STAGES, one transaction each, after its files are in place. So a harvest that
+was killed at any moment goes on with the stage behind the last one that is written here.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional
+
+from graphnet_ir._errors import made_error
+
+STAGES = ("listed", "fetched", "analysed", "captured", "verified", "hashed", "deduplicated",
+          "published")
+# Where a model ends: published, or one of these.
+ENDS = ("published", "duplicate", "withheld", "failed")
+
+
+@dataclass
+class Row:
+    """A model. number: its place in the order of the sources, from 0."""
+
+    number: int
+    id: str
+    place: str  # the name of its folders
+    source: str
+    stage: str  # one of STAGES or ENDS
+    facts: Dict[str, Any]  # that its stages found out
+    failed_at: Optional[str]  # the stage that it did not reach
+    failure: Optional[str]  # a class of failures.CLASSES
+    message: Optional[str]
+    seconds: float  # of work, over all attempts
+    repairs: int
+
+    @property
+    def ended(self) -> bool:
+        return self.stage in ENDS
+
+
+class Journal:
+    """All methods are for one thread; each that writes is one transaction."""
+
+    def __init__(self, path: str):
+        self._db = sqlite3.connect(path, isolation_level=None)
+        try:
+            self._create()
+        except sqlite3.DatabaseError as error:
+            raise made_error("data_loss", f"{path} is no journal of a harvest: {error}") from error
+
+    def _create(self) -> None:
+        self._db.executescript("""
+            CREATE TABLE IF NOT EXISTS models(
+              number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, place TEXT UNIQUE NOT NULL,
+              source TEXT NOT NULL, stage TEXT NOT NULL, facts TEXT NOT NULL,
+              failed_at TEXT, failure TEXT, message TEXT,
+              seconds REAL NOT NULL DEFAULT 0, repairs INTEGER NOT NULL DEFAULT 0,
+              ended_at REAL);
+            CREATE TABLE IF NOT EXISTS graphs(
+              hash TEXT PRIMARY KEY, model INTEGER NOT NULL, place TEXT NOT NULL);
+            """)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def add(self, id: str, place: str, source: str, facts: Dict[str, Any]) -> bool:
+        """A new model behind all others; False if it is known."""
+        done = self._db.execute(
+            "INSERT OR IGNORE INTO models(number, id, place, source, stage, facts) SELECT "
+            "COALESCE(MAX(number) + 1, 0), ?, ?, ?, 'listed', ? FROM models",
+            (id, place, source, json.dumps(facts)))
+        return done.rowcount == 1
+
+    def rows(self) -> List[Row]:
+        """All models, in their order."""
+        found = self._db.execute(
+            "SELECT number, id, place, source, stage, facts, failed_at, failure, message, seconds, "
+            "repairs FROM models ORDER BY number")
+        return [Row(*row[:5], facts=json.loads(row[5]), failed_at=row[6], failure=row[7],
+                    message=row[8], seconds=row[9], repairs=row[10]) for row in found]
+
+    def reach(self, row: Row, stage: str, facts: Optional[Dict[str, Any]] = None,
+              seconds: float = 0) -> None:
+        """row is at `stage` now; facts are added to what is known of it."""
+        row.stage = stage
+        row.facts.update(facts or {})
+        row.seconds += seconds
+        self._write(row)
+
+    def fail(self, row: Row, failure: str, message: str, seconds: float = 0) -> None:
+        """row ends at the stage behind the one that it is at."""
+        row.failed_at = STAGES[STAGES.index(row.stage) + 1]
+        row.stage, row.failure, row.message = "failed", failure, message
+        row.seconds += seconds
+        self._write(row)
+
+    def reopen(self, row: Row, stage: str) -> None:
+        """row goes on from `stage`."""
+        row.stage, row.failed_at, row.failure, row.message = stage, None, None, None
+        self._write(row)
+
+    def count_repair(self, row: Row) -> None:
+        row.repairs += 1
+        self._write(row)
+
+    def _write(self, row: Row) -> None:
+        self._db.execute(
+            "UPDATE models SET stage = ?, facts = ?, failed_at = ?, failure = ?, message = ?, "
+            "seconds = ?, repairs = ?, ended_at = ? WHERE number = ?",
+            (row.stage, json.dumps(row.facts), row.failed_at, row.failure, row.message,
+             row.seconds, row.repairs, time.time() if row.ended else None, row.number))
+
+    # Graphs that are published, each by the first model that has it.
+
+    def owner(self, hash: str) -> Optional[str]:
+        """The place of the published graph with this canonical hash."""
+        found = self._db.execute("SELECT place FROM graphs WHERE hash = ?", (hash,)).fetchone()
+        return None if found is None else str(found[0])
+
+    def publish(self, row: Row, stage: str, graphs: Dict[str, str]) -> None:
+        """row ends, and its new graphs (places by hash) are known from now on."""
+        self._db.execute("BEGIN")
+        self._db.executemany("INSERT OR IGNORE INTO graphs VALUES(?, ?, ?)",
+                             [(hash, row.number, place) for hash, place in graphs.items()])
+        row.stage = stage
+        self._write(row)
+        self._db.execute("COMMIT")

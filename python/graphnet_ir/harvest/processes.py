@@ -1,0 +1,165 @@
+"""The processes of one model: started together, watched, and ended with all that they started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Tuple
+
+MARK = "GRAPHNET_HARVEST_MODEL"  # in the environment of all processes of a model
+MAX_EVENT = 4_000_000  # bytes of a line that a worker tells
+LOG_HEAD = 1_000_000  # bytes of what it prints that are kept
+
+
+@dataclass(frozen=True)
+class Limits:
+    """seconds: of a model's processes. memory: bytes that they hold together. processes: how many
+    there are at a time. output: bytes that they print. files: bytes in their folder."""
+
+    seconds: float = 600
+    memory: int = 8 << 30
+    processes: int = 32
+    output: int = 16 << 20
+    files: int = 4 << 30
+
+
+def marked(mark: str) -> List[int]:
+    """The processes whose environment has the mark, also those that left the group of the first."""
+    entry = f"{MARK}={mark}".encode()
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/environ", "rb") as file:
+                    variables = file.read().split(b"\0")
+            except OSError:
+                continue
+            if any(variable == entry or variable.startswith(entry + b"/")
+                   for variable in variables):
+                found.append(int(name))
+    return found
+
+
+def end_all(mark: str) -> int:
+    """Ends all processes with the mark, and says how many there were."""
+    ended = 0
+    for _ in range(50):
+        here = [process for process in marked(mark) if process != os.getpid()]
+        if not here:
+            break
+        ended = max(ended, len(here))
+        for process in here:
+            try:
+                os.kill(process, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                pass
+        time.sleep(0.02)
+    return ended
+
+
+def _held(process: int) -> int:
+    """Bytes that a process holds; what it shares with n others counts as an nth."""
+    try:
+        with open(f"/proc/{process}/smaps_rollup", encoding="ascii") as file:
+            return sum(int(line.split()[1]) * 1024 for line in file
+                       if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
+    except (OSError, ValueError):
+        return 0
+
+
+def size_of(folder: str) -> int:
+    """Bytes of the files in a folder that may change meanwhile."""
+    total = 0
+    for path, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(path, name)).st_blocks * 512
+            except OSError:
+                pass
+    return total
+
+
+class Group:
+    """A command in a session of its own, with pipes for what it tells and what it prints."""
+
+    def __init__(self, command: List[str], folder: str, mark: str, environment: Dict[str, str],
+                 limits: Limits):
+        self.folder, self.mark, self.limits = folder, mark, limits
+        self.begin = time.monotonic()
+        self.printed = 0
+        self._looked = 0.0
+        self._told = b""
+        events, told = os.pipe()
+        self.log = open(os.path.join(folder, "log.txt"), "wb")  # noqa: SIM115 (closed by close)
+        try:
+            self.process = subprocess.Popen(
+                [*command, str(told)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, pass_fds=(told,), start_new_session=True,
+                cwd=os.path.join(folder, "tmp"), env={**environment, MARK: mark})
+        finally:
+            os.close(told)
+        self.events: Any = os.fdopen(events, "rb", buffering=0)
+        assert self.process.stdout is not None
+        self.output = self.process.stdout
+        for pipe in (self.events, self.output):
+            os.set_blocking(pipe.fileno(), False)
+
+    def drain(self) -> Tuple[List[bytes], bool]:
+        """Lines that it told since the last call, and whether more may come."""
+        for pipe, take in ((self.output, self._print), (self.events, self._tell)):
+            for _ in range(64):
+                try:
+                    chunk = os.read(pipe.fileno(), 1 << 16)
+                except BlockingIOError:
+                    break
+                if not chunk:
+                    break
+                take(chunk)
+        *lines, self._told = self._told.split(b"\n")
+        return lines, self.process.poll() is None
+
+    def _print(self, chunk: bytes) -> None:
+        if self.printed < LOG_HEAD:
+            self.log.write(chunk[:LOG_HEAD - self.printed])
+        self.printed += len(chunk)
+
+    def _tell(self, chunk: bytes) -> None:
+        if len(self._told) < MAX_EVENT:
+            self._told += chunk
+
+    def over(self) -> Optional[Tuple[str, str]]:
+        """The class and the message of the limit that it is over, if it is over one."""
+        limits = self.limits
+        if self.seconds > limits.seconds:
+            return "time", f"more than {limits.seconds:g} seconds"
+        if self.printed > limits.output:
+            return "output", f"more than {limits.output} bytes printed"
+        now = time.monotonic()
+        if now - self._looked < 0.2:
+            return None
+        processes = marked(self.mark)
+        memory = sum(map(_held, processes))
+        if len(processes) > limits.processes:
+            return "processes", f"more than {limits.processes} processes at a time"
+        if memory > limits.memory:
+            return "memory", f"more than {limits.memory / 1e9:.1f} GB held"
+        if size_of(self.folder) > limits.files:
+            return "files", f"more than {limits.files} bytes written"
+        self._looked = time.monotonic()
+        return None
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.begin
+
+    def close(self) -> int:
+        """Ends what is left of it, and says how many processes that were besides the first."""
+        ended_itself = self.process.poll() is not None
+        left = end_all(self.mark)
+        self.process.wait()
+        for pipe in (self.events, self.output, self.log):
+            pipe.close()
+        return left if ended_itself else max(0, left - 1)

@@ -1,0 +1,142 @@
+"""What is published of a model: its new graphs, its manifest, its script and where all came from.
+
+A graph is published once, by the first model in the order of the sources that has it. The files
+hold no times and no paths, so that they are the same however a harvest ran.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from typing import Any, Callable, Dict, List, Optional
+
+import graphnet_ir
+from graphnet_ir.harvest.failures import Failure
+from graphnet_ir.harvest.journal import Journal, Row
+
+MANIFEST = "stitch.json"
+SAMPLES = "samples"
+
+
+def hashes_of(captured: str) -> Dict[str, str]:
+    """The canonical hash of each graph in a captured folder, by its place in it, as the files are
+    read back."""
+    with open(os.path.join(captured, MANIFEST), encoding="utf-8") as file:
+        rows = json.load(file)["subgraphs"]
+    places = [row["sample"] for row in rows if row["sample"] is not None]
+    found = {}
+    for place in places:
+        try:
+            found[place] = graphnet_ir.hash(graphnet_ir.load(os.path.join(captured, place)))
+        except graphnet_ir.Error as error:
+            raise Failure("capture", f"{place} cannot be read back: {error}") from error
+    return found
+
+
+def same_as(row: Row, journal: Journal) -> Dict[str, str]:
+    """Graphs of row, by place, that are published by earlier models or stand earlier in it."""
+    here: Dict[str, str] = {}
+    found = {}
+    for place, hash in row.facts["hashes"].items():
+        owner = journal.owner(hash) or here.get(hash)
+        if owner is None:
+            here[hash] = sample_place(row, place)
+        else:
+            found[place] = owner
+    return found
+
+
+def sample_place(row: Row, place: str) -> str:
+    return row.place if place == "." else f"{row.place}/{place}"
+
+
+def publish(row: Row, folder: str, captured: str, script: str,
+            repeated: Dict[str, str]) -> None:
+    """Writes folder/samples/PLACE, whole or not at all. repeated: as same_as found them."""
+    target = os.path.join(folder, SAMPLES, row.place)
+    aside = os.path.join(folder, SAMPLES, f".{row.place}.new")
+    shutil.rmtree(aside, ignore_errors=True)
+    shutil.copytree(captured, aside)
+    for place in repeated:
+        shutil.rmtree(os.path.join(aside, place))
+    shutil.copyfile(script, os.path.join(aside, "capture.py"))
+    _rewrite(os.path.join(aside, MANIFEST), lambda text: _without(text, repeated))
+    kept = [place for place in row.facts["hashes"] if place not in repeated]
+    for place in kept:
+        _rewrite(os.path.join(aside, place, "graph_net.json"), lambda text: _named(text, row))
+    with open(os.path.join(aside, "provenance.json"), "w", encoding="utf-8") as file:
+        json.dump(provenance(row, repeated), file, indent=2, ensure_ascii=False)
+        file.write("\n")
+    # An earlier try may have come this far; its files are the same.
+    shutil.rmtree(target, ignore_errors=True)
+    os.rename(aside, target)
+
+
+def _rewrite(path: str, change: Callable[[str], str]) -> None:
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(change(text))
+
+
+def _without(text: str, repeated: Dict[str, str]) -> str:
+    """The manifest, where graphs that are published elsewhere have no sample here."""
+    lines: List[str] = []
+    for line in text.split("\n"):
+        bare = line.strip().removesuffix(",")
+        if '"sample":' in bare and bare.startswith("{"):
+            entry: Any = json.loads(bare)
+            if entry.get("sample") in repeated:
+                entry["same_as"], entry["sample"] = repeated[entry["sample"]], None
+                made = json.dumps(entry, ensure_ascii=False, separators=(",", ":"))
+                line = line.replace(bare, made)
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _named(text: str, row: Row) -> str:
+    entry = json.loads(text)
+    entry["model_name"] = row.id
+    return json.dumps(entry, indent=4)
+
+
+def provenance(row: Row, repeated: Dict[str, str]) -> Dict[str, Any]:
+    facts = row.facts
+    return {
+        "format": "graphnet harvest", "version": 1, "model": row.id,
+        "revision": facts["revision"], "licence": facts["licence"], "library": facts["library"],
+        "architecture": facts["architecture"], "family": facts["family"],
+        "parameters": facts["parameters"], "halvings": facts["halvings"],
+        "inputs": facts.get("inputs", {}), "seed": facts["seed"], "weights": "random",
+        "versions": facts["versions"], "equal_to_eager": facts["equal"], "notes": facts["notes"],
+        "repaired": row.repairs > 0,
+        "graphs": [{"hash": hash, "sample": None if place in repeated else place,
+                    "same_as": repeated.get(place)} for place, hash in facts["hashes"].items()],
+    }
+
+
+def write_index(rows: List[Row], folder: str) -> Optional[str]:
+    """folder/index.jsonl: a line for each published graph, in the order of the models."""
+    lines = []
+    for row in rows:
+        if row.stage != "published":
+            continue
+        for place, hash in row.facts["hashes"].items():
+            if place not in row.facts["same_as"]:
+                lines.append(json.dumps({
+                    "sample": f"{SAMPLES}/{sample_place(row, place)}", "hash": hash,
+                    "model": row.id, "family": row.facts["family"],
+                    "licence": row.facts["licence"]}, ensure_ascii=False))
+    path = os.path.join(folder, "index.jsonl")
+    text = "".join(line + "\n" for line in lines)
+    try:
+        with open(path, encoding="utf-8") as file:
+            if file.read() == text:
+                return None
+    except OSError:
+        pass
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(path + ".new", path)
+    return path

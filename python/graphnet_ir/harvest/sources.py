@@ -1,0 +1,331 @@
+"""Where models come from: plug-ins that list models and fetch what builds them.
+
+A source is an object with `list()`, which yields Model, and `fetch(model)`, which yields facts:
+
+    library        transformers, diffusers, timm, torchvision or python
+    config         the configuration, as a dict
+    revision       of the source, as text
+    licence        as text; None if nobody says
+    environment    variables that the process of the model gets
+
+and raises Failure. Packages add sources by the entry point group `graphnet_ir.harvest_sources`,
+each a callable of the text behind `NAME:` and of Access.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import hashlib
+import importlib
+import importlib.metadata
+import json
+import os
+import re
+import time
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Iterator, List, Optional, Protocol
+
+from graphnet_ir._core import Error
+from graphnet_ir._errors import made_error
+from graphnet_ir.harvest.failures import Failure, first_line
+
+MAX_CONFIGURATION = 10_000_000  # bytes
+PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".joblib", ".npy")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model of a source. id: the name that people know it by."""
+
+    id: str
+    source: str
+    part: Optional[str] = None  # of a pipeline of diffusers: the folder of one of its models
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a source may do. downloads: the folder for what comes through the network."""
+
+    network: bool
+    downloads: str
+    token: Optional[str] = None
+
+
+class Source(Protocol):
+    def list(self) -> Iterator[Model]: ...
+
+    def fetch(self, model: Model) -> Dict[str, Any]: ...
+
+
+def open_source(text: str, access: Access) -> Source:
+    """A source by its name: a folder in the layout of the hub's cache, a Python file that yields
+    models, or NAME:WHAT with hub, torchvision, timm or the name of a plug-in."""
+    if os.path.isdir(text):
+        return HubFolder(text)
+    if text.endswith(".py") and os.path.isfile(text):
+        return PythonFile(text)
+    name, colon, what = text.partition(":")
+    known: Dict[str, Callable[[str, Access], Source]] = {
+        "hub": Hub, "torchvision": Torchvision, "timm": Timm}
+    if colon and name in known:
+        return known[name](what, access)
+    if colon:
+        for point in importlib.metadata.entry_points(group="graphnet_ir.harvest_sources"):
+            if point.name == name:
+                made: Source = point.load()(what, access)
+                return made
+    raise made_error("not_found", f"{text} is no source: a folder in the layout of the hub's "
+                                  "cache, a Python file, hub:ID, torchvision:NAME or timm:NAME")
+
+
+# --- The hub and its cache ------------------------------------------------------------------------
+
+
+class HubFolder:
+    """models--ORG--NAME/snapshots/REVISION/config.json, as huggingface_hub lays it out."""
+
+    def __init__(self, folder: str):
+        self.folder = os.path.abspath(folder)
+        if not any(True for _ in self.list()):
+            raise made_error("not_found", f"{folder} has no folder models--ORG--NAME")
+
+    def list(self) -> Iterator[Model]:
+        for path in sorted(glob.glob(os.path.join(glob.escape(self.folder), "models--*"))):
+            id = os.path.basename(path)[len("models--"):].replace("--", "/")
+            if re.fullmatch(r"[\w.-]+(/[\w.-]+)?", id) and ".." not in id:
+                yield from self._parts(id)
+
+    def _parts(self, id: str) -> Iterator[Model]:
+        """The model, or the models of a pipeline of diffusers."""
+        try:
+            snapshot = self._snapshot(id)
+            index = _read_json(snapshot, "model_index.json") or {}
+        except Failure:
+            index = {}
+        # Schedulers and tokenizers have files of other names.
+        parts = [name for name in sorted(index) if re.fullmatch(r"\w+", name)
+                 and os.path.isfile(os.path.join(snapshot, name, "config.json"))]
+        if not parts:
+            yield Model(id, self.folder)
+        for name in parts:
+            yield Model(f"{id}/{name}", self.folder, name)
+
+    def _snapshot(self, id: str) -> str:
+        home = os.path.join(self.folder, "models--" + id.replace("/", "--"))
+        snapshots = os.path.join(home, "snapshots")
+        try:
+            with open(os.path.join(home, "refs", "main"), encoding="ascii") as file:
+                revision = file.read(200).strip()
+        except (OSError, ValueError):
+            names = sorted(os.listdir(snapshots)) if os.path.isdir(snapshots) else []
+            revision = names[-1] if names else ""
+        path = os.path.join(snapshots, revision)
+        if not re.fullmatch(r"\w[\w.-]*", revision) or not os.path.isdir(path):
+            raise Failure("not_found", f"{id} has no snapshot in {os.path.basename(self.folder)}")
+        return path
+
+    def fetch(self, model: Model) -> Dict[str, Any]:
+        id = model.id if model.part is None else model.id.rpartition("/")[0]
+        snapshot = self._snapshot(id)
+        card = _read_card(snapshot)
+        config = _read_json(snapshot, *([model.part] if model.part else []), "config.json")
+        if config is None:
+            raise _why_no_configuration(snapshot, card)
+        return {
+            "library": ("diffusers" if "_diffusers_version" in config else
+                        "timm" if "pretrained_cfg" in config and "architecture" in config else
+                        "transformers"),
+            "config": config, "revision": os.path.basename(snapshot), "repository": id,
+            "licence": _licence(card),
+            "environment": {"HF_HUB_CACHE": self.folder},
+        }
+
+
+class Hub:
+    """A model of the hub by its id, fetched without its weights by huggingface_hub."""
+
+    def __init__(self, what: str, access: Access):
+        if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", what):
+            raise made_error("invalid_argument", f"{what} is not the id of a model")
+        self.id, self.access = what, access
+
+    def list(self) -> Iterator[Model]:
+        yield Model(self.id, "hub")
+
+    def fetch(self, model: Model) -> Dict[str, Any]:
+        if not self.access.network:
+            raise Failure("network", "the hub is asked only with --network")
+        try:
+            huggingface_hub = importlib.import_module("huggingface_hub")
+            errors = importlib.import_module("huggingface_hub.errors")
+        except ImportError:
+            raise Failure("missing_package", "the hub needs the package huggingface_hub") from None
+        for attempt in range(3):
+            try:
+                huggingface_hub.snapshot_download(
+                    self.id, cache_dir=self.access.downloads, token=self.access.token,
+                    allow_patterns=["*.json", "*.md", "*.py"])
+                break
+            except errors.GatedRepoError as error:
+                raise Failure("gated", str(error)) from None
+            except errors.RepositoryNotFoundError as error:
+                raise Failure("not_found", str(error)) from None
+            except Exception as error:
+                if attempt == 2:
+                    raise Failure("network", f"{type(error).__name__}: {error}") from None
+                time.sleep(5)
+        return HubFolder(self.access.downloads).fetch(model)
+
+
+def _read_json(*path: str) -> Optional[Dict[str, Any]]:
+    """The object in a file of a repository; None if there is no file."""
+    content = _read(os.path.join(*path))
+    if content is None:
+        return None
+    name = os.path.basename(path[-1])
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise Failure("bad_configuration", f"{name}: {first_line(str(error))}") from None
+    if not isinstance(value, dict):
+        raise Failure("bad_configuration", f"{name} is not an object")
+    return value
+
+
+def _read(path: str) -> Optional[bytes]:
+    """A file of a repository, in which links lead nowhere else."""
+    if not os.path.isfile(path):
+        return None
+    real = os.path.realpath(path)
+    home = os.path.realpath(path.partition("/snapshots/")[0])
+    if not real.startswith(home + os.sep):
+        raise Failure("bad_configuration", f"{os.path.basename(path)} is a link out of the "
+                                           "repository")
+    if os.path.getsize(real) > MAX_CONFIGURATION:
+        raise Failure("bad_configuration", f"{os.path.basename(path)} has more than "
+                                           f"{MAX_CONFIGURATION} bytes")
+    with open(real, "rb") as file:
+        return file.read()
+
+
+def _read_card(snapshot: str) -> Dict[str, Any]:
+    """The data at the head of README.md, which is YAML between lines of ---."""
+    content = _read(os.path.join(snapshot, "README.md")) or b""
+    found = re.match(r"\s*---\r?\n(.*?)\r?\n---", content.decode(errors="replace"), re.S)
+    if found is None:
+        return {}
+    yaml = importlib.import_module("yaml")
+    try:
+        card = yaml.safe_load(found.group(1))
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return {}
+    return card if isinstance(card, dict) else {}
+
+
+def _licence(card: Dict[str, Any]) -> Optional[str]:
+    """As the card says it; None where it says nothing that names one."""
+    said = card.get("license")
+    names = said if isinstance(said, list) else [said]
+    texts = [name.strip() for name in names if isinstance(name, str) and name.strip()]
+    named = [str(card["license_name"]) if name == "other" and card.get("license_name") else name
+             for name in texts if name.lower() not in ("unknown", "none")]
+    return ", ".join(named) or None
+
+
+def _why_no_configuration(snapshot: str, card: Dict[str, Any]) -> Failure:
+    if any(str(key) == "gated" or str(key).startswith("extra_gated") for key in card):
+        return Failure("gated", "the model's card asks for an agreement, and only the card is here")
+    names: List[str] = sorted(os.listdir(snapshot))
+    pickles = [name for name in names if name.endswith(PICKLES)]
+    if pickles:
+        return Failure("pickled_weights", f"there is no config.json, only {pickles[0]}, which is a "
+                                          "pickle")
+    return Failure("no_configuration", "there is no config.json")
+
+
+# --- Libraries of models --------------------------------------------------------------------------
+
+
+def _named(library: str, what: str, names: List[str]) -> Iterator[Model]:
+    """Those of the library's names that a pattern of `what` (with commas) meets."""
+    for pattern in what.split(","):
+        found = fnmatch.filter(names, pattern)
+        if not found:
+            raise made_error("not_found", f"{library} has no model {pattern}")
+        for name in found:
+            yield Model(f"{library}:{name}", library)
+
+
+def _library(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        raise made_error("failed_precondition",
+                         f"{name} cannot be imported: {first_line(str(error))}") from None
+
+
+class Torchvision:
+    """torchvision:resnet18, torchvision:vgg*"""
+
+    def __init__(self, what: str, access: Access):
+        self.what = what
+
+    def list(self) -> Iterator[Model]:
+        torchvision = _library("torchvision")
+        yield from _named("torchvision", self.what, torchvision.models.list_models())
+
+    def fetch(self, model: Model) -> Dict[str, Any]:
+        return {"library": "torchvision", "config": {"name": model.id.partition(":")[2]},
+                "revision": importlib.metadata.version("torchvision"), "licence": "bsd-3-clause",
+                "environment": {}}
+
+
+class Timm:
+    """timm:resnet18, timm:vit_tiny*"""
+
+    def __init__(self, what: str, access: Access):
+        self.what = what
+
+    def list(self) -> Iterator[Model]:
+        yield from _named("timm", self.what, _library("timm").list_models())
+
+    def fetch(self, model: Model) -> Dict[str, Any]:
+        return {"library": "timm", "config": {"architecture": model.id.partition(":")[2]},
+                "revision": importlib.metadata.version("timm"), "licence": "apache-2.0",
+                "environment": {}}
+
+
+class PythonFile:
+    """FILE.py with a function models(), which yields harvest.PythonModel."""
+
+    def __init__(self, path: str):
+        self.path = os.path.abspath(path)
+        with open(path, encoding="utf-8") as file:
+            self.text = file.read()
+
+    def list(self) -> Iterator[Model]:
+        for name in _names_in(self.path):
+            yield Model(f"{os.path.splitext(os.path.basename(self.path))[0]}:{name}", self.path)
+
+    def fetch(self, model: Model) -> Dict[str, Any]:
+        name = model.id.partition(":")[2]
+        return {"library": "python", "config": {"name": name, "text": self.text},
+                "revision": hashlib.sha256(self.text.encode()).hexdigest()[:16],
+                "licence": _names_in(self.path)[name], "environment": {}}
+
+
+def _names_in(path: str) -> Dict[str, Optional[str]]:
+    """Names and licences of the models that a file yields. It is the user's own, and is run."""
+    import runpy
+
+    try:
+        models = runpy.run_path(path).get("models")
+        if models is None:
+            raise made_error("invalid_argument", f"{path} has no function models()")
+        return {model.name: model.licence for model in models()}
+    except Error:
+        raise
+    except Exception as error:
+        raise made_error("invalid_argument", f"{path}: {type(error).__name__}: "
+                                             f"{first_line(str(error))}") from error

@@ -1,0 +1,241 @@
+"""Harvest: each end that a model can come to, and the same files however a harvest was ended."""
+
+import hashlib
+import json
+import os
+import pathlib
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from unittest import mock
+
+import graphnet_ir
+from graphnet_ir.harvest import Limits, Options, Row, harvest
+from graphnet_ir.harvest.report import page
+
+HERE = pathlib.Path(__file__).parent
+MODELS = str(HERE / "harvest_models.py")
+TOOL = os.environ.get("GRAPHNET_TOOL", str(pathlib.Path(sys.prefix, "bin", "graphnet")))
+REVISION = 10 * "0abc"
+CONFIG = {"model_type": "bert", "architectures": ["BertModel"], "hidden_size": 32,
+          "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64,
+          "vocab_size": 100}
+
+
+def content(folder: pathlib.Path) -> dict[str, str]:
+    """The hash of each published file, by its path."""
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+class HarvestTest(unittest.TestCase):
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.hub = self.folder / "hub"
+
+    def only(self, *names: str) -> None:
+        """harvest_models.py yields these."""
+        patch = mock.patch.dict(os.environ, HARVEST_MODELS=",".join(names))
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def add(self, id: str, files: dict[str, str], card: str = "license: mit") -> pathlib.Path:
+        snapshot = self.hub / ("models--" + id.replace("/", "--")) / "snapshots" / REVISION
+        snapshot.mkdir(parents=True)
+        for name, text in files.items():
+            (snapshot / name).write_text(text)
+        (snapshot / "README.md").write_text(f"---\n{card}\n---\n# {id}\n")
+        return snapshot
+
+    def run_harvest(self, *sources: str, out: str = "out", **options: object) -> dict[str, Row]:
+        options.setdefault("prelude", str(HERE / "torchvision_operators.py"))
+        options.setdefault("jobs", 2)
+        rows = harvest(sources, str(self.folder / out), Options(**options))  # type: ignore
+        return {row.id.partition(":")[2] or row.id: row for row in rows}
+
+    def ends(self, rows: dict[str, Row]) -> dict[str, str]:
+        return {name: row.failure or row.stage for name, row in rows.items()}
+
+
+class EndsTest(HarvestTest):
+
+    def test_each_failure_is_of_its_class(self) -> None:
+        self.only("fine", "breaks", "duplicate", "raising", "forking", "leaving", "hungry",
+                  "growing", "printing", "writing", "calling", "exiting", "crashing", "unlicensed")
+        rows = self.run_harvest(MODELS, limits=Limits(memory=3 << 30, files=200_000_000))
+        self.assertEqual(self.ends(rows), {
+            "fine": "published", "breaks": "published", "duplicate": "duplicate",
+            "raising": "inputs", "forking": "processes", "leaving": "processes",
+            "hungry": "memory", "growing": "memory", "printing": "output", "writing": "files",
+            "calling": "network", "exiting": "crashed", "crashing": "crashed",
+            "unlicensed": "withheld"})
+        self.assertEqual(rows["raising"].message, "ValueError: a forward that raises")
+        self.assertEqual(rows["raising"].failed_at, "analysed")
+        self.assertEqual(rows["exiting"].message, "exit code 3")
+
+        out = self.folder / "out"
+        samples = sorted(path.name for path in (out / "samples").iterdir())
+        self.assertEqual(samples, ["harvest_models--breaks", "harvest_models--fine"])
+        done = subprocess.run([TOOL, "check", str(out / "samples")], capture_output=True,
+                              text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        told = json.loads((out / "samples/harvest_models--breaks/provenance.json").read_text())
+        self.assertEqual((told["model"], told["licence"], told["weights"], len(told["graphs"])),
+                         ("harvest_models:breaks", "mit", "random", 3))
+        index = [json.loads(line) for line in (out / "index.jsonl").read_text().splitlines()]
+        self.assertEqual(len(index), 4)
+        for row in index:
+            self.assertEqual(graphnet_ir.hash(graphnet_ir.load(out / row["sample"])), row["hash"])
+        for path in (out / "samples").rglob("*"):
+            if path.is_file():
+                self.assertNotIn(str(self.folder).encode(), path.read_bytes(), path)
+
+        # The script of a model runs by itself, and captures the same.
+        script = out / "samples/harvest_models--fine/capture.py"
+        subprocess.run([sys.executable, str(script), str(self.folder / "again")], check=True,
+                       capture_output=True)
+        self.assertEqual((self.folder / "again/harvest_models--fine/model.py").read_bytes(),
+                         (out / "samples/harvest_models--fine/model.py").read_bytes())
+
+        # A second run does nothing; with the licence allowed it publishes one more.
+        before = content(out)
+        rows = self.run_harvest(MODELS, limits=Limits(memory=3 << 30, files=200_000_000))
+        self.assertEqual(content(out), before)
+        rows = self.run_harvest(MODELS, allow_unknown_licence=True)
+        self.assertEqual(rows["unlicensed"].stage, "published")
+        text = page(list(rows.values()))
+        self.assertIn("<td>processes</td>", text)
+
+    def test_time_ends(self) -> None:
+        self.only("hanging")
+        rows = self.run_harvest(MODELS, limits=Limits(seconds=20))
+        self.assertEqual(self.ends(rows), {"hanging": "time"})
+        self.assertEqual(rows["hanging"].message, "more than 20 seconds")
+
+    def test_configurations_that_try(self) -> None:
+        bomb = "cos\nsystem\n(S'touch pickle-was-run'\ntR."
+        self.add("a/auto", {"config.json": json.dumps({**CONFIG, "auto_map": {
+            "AutoConfig": "net.Config", "AutoModel": "net.Net"}}),
+            "net.py": "raise SystemExit('code was run')"})
+        self.add("a/deep", {"config.json": "[" * 200_000})
+        self.add("a/gated", {}, "extra_gated_prompt: Please agree.")
+        self.add("a/link", {})
+        os.symlink("/etc/passwd", self.hub / f"models--a--link/snapshots/{REVISION}/config.json")
+        self.add("a/list", {"config.json": "[1, 2]"})
+        evil = "1) or open('expression-was-run', 'w') or (1"
+        self.add("a/expression", {"config.json": json.dumps({
+            "model_type": "audio-spectrogram-transformer", "max_length": evil,
+            "num_mel_bins": evil, "num_hidden_layers": 1})})
+        self.add("a/name", {"config.json": json.dumps({"model_type": "../../x"})})
+        self.add("a/nothing", {})
+        self.add("a/pickle", {"pytorch_model.bin": bomb})
+        (self.hub / "models--a--empty/snapshots").mkdir(parents=True)
+        rows = self.run_harvest(str(self.hub))
+        self.assertIn(rows.pop("a/expression").stage, ("failed", "published"))
+        self.assertEqual(self.ends(rows), {
+            "a/auto": "remote_code", "a/deep": "bad_configuration", "a/gated": "gated",
+            "a/link": "bad_configuration", "a/list": "bad_configuration",
+            "a/name": "unknown_architecture", "a/nothing": "no_configuration",
+            "a/pickle": "pickled_weights", "a/empty": "not_found"})
+        self.assertFalse(list(self.folder.rglob("*-was-run")))
+
+    def test_models_of_the_hub(self) -> None:
+        code = ("import torch\nfrom transformers import PretrainedConfig, PreTrainedModel\n"
+                "class Config(PretrainedConfig):\n    model_type = 'mine'\n"
+                "class Net(PreTrainedModel):\n    config_class = Config\n"
+                "    def __init__(self, config):\n        super().__init__(config)\n"
+                "        self.layer = torch.nn.Embedding(config.vocab_size, 8)\n"
+                "        self.post_init()\n"
+                "    def forward(self, input_ids):\n        return self.layer(input_ids).sum(-1)\n")
+        self.add("org/bert", {"config.json": json.dumps(CONFIG), "pytorch_model.bin": "no pickle"})
+        self.add("org/large", {"config.json": json.dumps({**CONFIG, "num_hidden_layers": 16})})
+        self.add("org/mine", {"net.py": code, "config.json": json.dumps({
+            "model_type": "mine", "vocab_size": 50,
+            "auto_map": {"AutoConfig": "net.Config", "AutoModel": "net.Net"}})},
+            "license: other\nlicense_name: my-own")
+        rows = self.run_harvest(str(self.hub), max_parameters=60_000, shrink=True,
+                                trust=["org/m*"])
+        self.assertEqual(self.ends(rows), {"org/bert": "published", "org/large": "published",
+                                           "org/mine": "published"})
+        self.assertEqual(rows["org/large"].facts["halvings"], 2)
+        self.assertEqual(rows["org/mine"].facts["licence"], "my-own")
+        self.assertEqual(rows["org/bert"].facts["family"], "text")
+        sample = graphnet_ir.load(self.folder / "out/samples/org--bert")
+        self.assertEqual(json.loads(sample.graph_net_json)["model_name"], "org/bert")
+        large = self.run_harvest(str(self.hub), out="other", max_parameters=60_000)
+        self.assertEqual(large["org/large"].failure, "too_large")
+
+
+class ResumeTest(HarvestTest):
+
+    NAMES = ("raising", "breaks", "fine", "duplicate", "unlicensed")
+
+    def start(self, out: str) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [TOOL, "harvest", MODELS, "-o", str(self.folder / out), "--jobs=2"],
+            env={**os.environ, "HARVEST_MODELS": ",".join(self.NAMES)},
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def test_killed_at_any_moment(self) -> None:
+        begin = time.monotonic()
+        self.assertEqual(self.start("whole").wait(), 0)
+        seconds = time.monotonic() - begin
+        draw = random.Random(1)
+        for kill in (signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGKILL):
+            process = self.start("killed")
+            try:
+                process.wait(draw.uniform(0.2, seconds / 2))
+            except subprocess.TimeoutExpired:
+                process.send_signal(kill)
+                process.wait()
+        self.assertEqual(self.start("killed").wait(), 0)
+        self.assertEqual(content(self.folder / "killed/samples"),
+                         content(self.folder / "whole/samples"))
+        self.assertEqual((self.folder / "killed/index.jsonl").read_bytes(),
+                         (self.folder / "whole/index.jsonl").read_bytes())
+        self.assertTrue(content(self.folder / "whole/samples"))
+
+    def test_one_at_a_time(self) -> None:
+        self.only("fine")
+        first = self.start("out")
+        try:
+            journal = self.folder / "out/journal.sqlite"
+            while not journal.exists() and first.poll() is None:
+                time.sleep(0.05)
+            with self.assertRaisesRegex(graphnet_ir.Error, "another harvest writes"):
+                self.run_harvest(MODELS)
+        finally:
+            first.kill()
+            first.wait()
+
+    def test_a_repair_changes_the_script(self) -> None:
+        self.only("raising")
+        repair = self.folder / "repair.py"
+        repair.write_text(
+            "import json, sys\n"
+            "told = json.load(sys.stdin)\n"
+            "assert (told['class'], told['stage']) == ('inputs', 'fetched'), told\n"
+            "text = open(told['script']).read()\n"
+            "with open(told['script'], 'w') as file:\n"
+            "    file.write(text.replace('raise ValueError', 'return x #'\n"
+            "               if told['attempt'] == 2 else 'raise ValueError'))\n"
+            "    file.write('# looked at\\n')\n")
+        rows = self.run_harvest(MODELS, repair=f"{sys.executable} {repair}")
+        self.assertEqual((rows["raising"].stage, rows["raising"].repairs), ("published", 2))
+        told = json.loads((self.folder / "out/samples/harvest_models--raising/provenance.json")
+                          .read_text())
+        self.assertTrue(told["repaired"])
+        self.assertEqual(sqlite3.connect(self.folder / "out/journal.sqlite").execute(
+            "SELECT COUNT(*) FROM graphs").fetchone(), (1,))
+
+
+if __name__ == "__main__":
+    unittest.main()
