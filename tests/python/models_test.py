@@ -1,5 +1,5 @@
 """Models as their libraries make them, captured in at most ten lines each, then checked, validated
-and replayed. Needs torchvision and transformers."""
+and replayed. Needs torchvision, timm and transformers."""
 
 import os
 import pathlib
@@ -66,6 +66,14 @@ class ModelsTest(unittest.TestCase):
 
         model = graphnet_ir.extract(resnet18().eval(), name="resnet18", workspace=self.out, verify=True)
         model(torch.randn(1, 3, 64, 64))
+        self.judge(model.capture, graphs=1)
+
+    def test_timm_vit(self) -> None:
+        import timm
+
+        model = timm.create_model("test_vit").eval()
+        model = graphnet_ir.extract(model, name="vit", workspace=self.out, verify=True)
+        model(torch.randn(1, 3, 160, 160))
         self.judge(model.capture, graphs=1)
 
     def test_bert(self) -> None:
