@@ -264,7 +264,8 @@ class FxTest(unittest.TestCase):
             spec = graphnet_ir.from_fx(same, [value], statistics=True).graph.placeholders[0]
             wide = value.double()
             torch.testing.assert_close((spec.draw_spec["mean"], spec.draw_spec["std"]),
-                                       (wide.mean().item(), wide.std().item()), rtol=1e-5, atol=1e-3)
+                                       (wide.mean().item(), wide.std().item()),
+                                       rtol=1e-5, atol=1e-3)
         with self.assertRaises(TypeError):
             graphnet_ir.from_fx(ids, [])
 

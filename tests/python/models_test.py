@@ -20,7 +20,8 @@ TINY = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermed
 
 
 def setUpModule() -> None:  # pylint: disable=invalid-name
-    """torchvision's own build of these does not load beside every torch; no model here calls them."""
+    """torchvision's own build of these does not load beside every torch, and no model here calls
+    them."""
     library = torch.library.Library("torchvision", "FRAGMENT")  # noqa: TOR901
     for name in ("nms", "roi_align", "_roi_align_backward", "roi_pool", "_roi_pool_backward",
                  "ps_roi_align", "_ps_roi_align_backward", "ps_roi_pool", "_ps_roi_pool_backward",
@@ -64,7 +65,8 @@ class ModelsTest(unittest.TestCase):
     def test_resnet18(self) -> None:
         from torchvision.models import resnet18
 
-        model = graphnet_ir.extract(resnet18().eval(), name="resnet18", workspace=self.out, verify=True)
+        model = resnet18().eval()
+        model = graphnet_ir.extract(model, name="resnet18", workspace=self.out, verify=True)
         model(torch.randn(1, 3, 64, 64))
         self.judge(model.capture, graphs=1)
 
@@ -96,7 +98,8 @@ class ModelsTest(unittest.TestCase):
         from transformers import T5Config, T5Model
 
         config = T5Config(d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4, vocab_size=1000)
-        model = graphnet_ir.extract(T5Model(config).eval(), name="t5", workspace=self.out, verify=True)
+        model = T5Model(config).eval()
+        model = graphnet_ir.extract(model, name="t5", workspace=self.out, verify=True)
         ids = torch.randint(3, 900, (2, 16))
         model(input_ids=ids, decoder_input_ids=ids)
         self.judge(model.capture, graphs=1)
