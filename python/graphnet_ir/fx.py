@@ -61,7 +61,8 @@ Root = Union[torch.nn.Module, Mapping[str, Any]]
 _FILE = "torch_fx.json"  # how inputs are packed, their defaults, and other words of fx alone
 _META = "graphnet"  # the key of fx's node.meta and gm.meta under which ours travel along
 _PARAMETER = "torch.nn.parameter.Parameter"
-_PART = 2**17  # elements whose mean is taken at once
+_SMALL = 2**12  # elements whose deviation torch.std finds as fast
+_PART = 2**17  # elements that a cache holds
 _LITERAL_SIZE = 64  # tensors of fewer elements are described by their data
 
 
@@ -619,20 +620,20 @@ def _statistics(value: torch.Tensor) -> Dict[str, Any]:
 
 
 def _mean_and_std(value: torch.Tensor) -> Tuple[float, float]:
-    """In parts that a cache holds, which takes half as long as torch.std of all."""
-    if value.is_contiguous() and value.numel() > 1:
-        sums: List[Tuple[int, float, float]] = []  # of each part: elements, mean, squared distances
+    """Of large tensors by sums over parts that a cache holds, in a sixth of the time of torch.std,
+    unless the mean is so far from zero that squares would not say how values differ."""
+    count = value.numel()
+    if value.is_contiguous() and count > _SMALL:
+        total = squares = 0.0
         for part in value.view(-1).split(_PART):
             part = part if part.dtype == torch.float64 else part.float()
-            mean = part.mean()
-            apart = part - mean
-            sums.append((part.numel(), mean.item(), torch.dot(apart, apart).item()))
-        whole = sum(n * mean for n, mean, _ in sums) / value.numel()
-        squares = sum(square + n * (mean - whole)**2 for n, mean, square in sums)
-        if math.isfinite(squares):
-            return whole, math.sqrt(squares / (value.numel() - 1))
+            total += part.sum().item()
+            squares += torch.dot(part, part).item()
+        apart = squares - total * total / count
+        if 32 * apart > squares:
+            return total / count, math.sqrt(apart / (count - 1))
     wide = value if value.dtype == torch.float64 else value.float()
-    return wide.mean().item(), wide.std().item() if value.numel() > 1 else 0.0
+    return wide.mean().item(), wide.std().item() if count > 1 else 0.0
 
 
 def _signature_of(gm: torch.fx.GraphModule) -> Dict[str, Any]:

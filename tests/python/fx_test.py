@@ -259,8 +259,9 @@ class FxTest(unittest.TestCase):
         spec = graphnet_ir.from_fx(ids, [torch.arange(100)], statistics=True)
         self.assertEqual(spec.graph.placeholders[0].draw_spec, {"min": 0, "max": 99})
         same = torch.fx.symbolic_trace(torch.nn.Identity())
-        for value in (torch.randn(700, 500) + 5, torch.randn(9, 300000).half() * 3,
-                      torch.randn(80, 90).t(), torch.randn(100, dtype=torch.float64) * 1e200):
+        for value in (torch.randn(700, 500) + 3, torch.randn(99, 99) + 1e3, torch.zeros(99, 99),
+                      torch.randn(9, 300000).half() * 3, torch.randn(80, 90).t(),
+                      torch.randn(100, dtype=torch.float64) * 1e200):
             spec = graphnet_ir.from_fx(same, [value], statistics=True).graph.placeholders[0]
             wide = value.double()
             torch.testing.assert_close((spec.draw_spec["mean"], spec.draw_spec["std"]),

@@ -6,8 +6,8 @@ usage: capture_models.py --source torchvision|timm|transformers [--count N] [--n
        capture_models.py --table FILE…
 
 Needs torch, the source's package and graphnet_ir. Models are chosen evenly among the small ones
-that the source lists; one that cannot be built or run with a plain call makes room for the next
-one. Each model runs in a process of its own. Its row says: graphs; operators; breaks by reason;
+that the source lists; one that is large after all, or that cannot be built or run with a plain
+call, makes room for the next one. Each model runs in a process of its own. Its row says: graphs; operators; breaks by reason;
 processor seconds of Dynamo in the first call; what capturing added to these in percent; whether the
 replay by graphnet's interpreter yields eager's bits, or why not. Rows are added to FILE as JSON,
 and who is there already is not run again; --table makes Markdown of such files.
@@ -35,7 +35,9 @@ import warnings
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 Row = Dict[str, Any]
+# Models with more are left out.
 MAX_PARAMETERS = 60_000_000
+MAX_MODULES = 250
 
 
 # --- Models ------------------------------------------------------------------------------------
@@ -162,6 +164,8 @@ def capture(source: str, name: str, out: str) -> Row:
     row: Row = {"source": source, "name": name}
     try:
         model, args, kwargs = build(source, name)
+        if len(list(model.modules())) > MAX_MODULES:
+            raise ValueError("too many modules")
         model.eval()
         with torch.no_grad():
             model(*args, **kwargs)
