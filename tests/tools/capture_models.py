@@ -1,16 +1,17 @@
 """Captures models of torchvision, timm and transformers as they are, and proves each capture.
 
 usage: capture_models.py --source torchvision|timm|transformers [--count N] [--names A,B]
-                         [--rows FILE] [--out FOLDER] [--graphnet TOOL] [--seconds S] …
+                         [--modules N] [--rows FILE] [--out FOLDER] [--graphnet TOOL] …
        capture_models.py --cost SOURCE/NAME,… [--repeat N]
        capture_models.py --table FILE…
 
 Needs torch, the source's package and graphnet_ir. Models are chosen evenly among the small ones
 that the source lists; one that is large after all, or that cannot be built or run with a plain
-call, makes room for the next one. Each model runs in a process of its own. Its row says: graphs; operators; breaks by reason;
-processor seconds of Dynamo in the first call; what capturing added to these in percent; whether the
-replay by graphnet's interpreter yields eager's bits, or why not. Rows are added to FILE as JSON,
-and who is there already is not run again; --table makes Markdown of such files.
+call, makes room for the next one. Each model runs in a process of its own. Its row says: graphs;
+operators; breaks by reason; processor seconds of Dynamo in the first call; what capturing added to
+these in percent; whether the replay by graphnet's interpreter yields eager's bits, or why not. Rows
+are added to FILE as JSON, and who is there already is not run again; --table makes Markdown of such
+files.
 
 --cost measures what capturing adds more exactly: medians of N captures in one process.
 """
@@ -35,9 +36,7 @@ import warnings
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 Row = Dict[str, Any]
-# Models with more are left out.
-MAX_PARAMETERS = 60_000_000
-MAX_MODULES = 250
+MAX_PARAMETERS = 75_000_000  # models with more are left out
 
 
 # --- Models ------------------------------------------------------------------------------------
@@ -153,7 +152,7 @@ def prepare() -> None:
         graphnet_ir.extract(torch.nn.Linear(2, 2))(torch.ones(1, 2))
 
 
-def capture(source: str, name: str, out: str) -> Row:
+def capture(source: str, name: str, out: str, max_modules: int) -> Row:
     """Captures one model, in this process."""
     import torch
 
@@ -164,8 +163,10 @@ def capture(source: str, name: str, out: str) -> Row:
     row: Row = {"source": source, "name": name}
     try:
         model, args, kwargs = build(source, name)
-        if len(list(model.modules())) > MAX_MODULES:
+        if len(list(model.modules())) > max_modules:
             raise ValueError("too many modules")
+        if sum(parameter.numel() for parameter in model.parameters()) > MAX_PARAMETERS:
+            raise ValueError("too many parameters")
         model.eval()
         with torch.no_grad():
             model(*args, **kwargs)
@@ -256,7 +257,7 @@ def run_source(args: argparse.Namespace) -> List[Row]:
             if name in known:
                 continue
             row = {"source": args.source, "name": name,
-                   **in_own_process(lambda: capture(args.source, name, args.out),
+                   **in_own_process(lambda: capture(args.source, name, args.out, args.modules),
                                     args.seconds, args.gigabytes)}
             if args.graphnet and row.get("folder"):
                 check = subprocess.run([args.graphnet, "check", row["folder"]], text=True,
@@ -355,6 +356,7 @@ def main() -> int:
     parser.add_argument("--source", choices=("torchvision", "timm", "transformers"))
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--names", default="")
+    parser.add_argument("--modules", type=int, default=250, help="of a model, at most")
     parser.add_argument("--rows", default="")
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--gigabytes", type=float, default=16)

@@ -1,13 +1,13 @@
 """Compares graphs that another capture of the same models made with those of graphnet_ir.extract.
 
-usage: compare_peer_graphs.py PEER ZOO [--names A,B] [--rows FILE]
+usage: compare_peer_graphs.py PEER ZOO [--names A,B] [--out FOLDER]
 
 PEER has a GraphNet folder NAME for each model, and NAME.json with what making it cost: extract_s,
 peak_mb. ZOO has names.txt, lines such as `timm levit_128s`, and export_zoo.py, whose
 build(source, name) makes the model and its inputs. Each model is captured in a process of its own.
 Two graphs are the same as they stand, or in normal form (docs/hash.md); the table says which, and
-in what they differ as they stand. Rows are added to FILE as JSON; who is there already is not
-captured again.
+in what they differ as they stand. FOLDER keeps the captures; who is there already is not captured
+again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import argparse
 import collections
 import json
 import os
-import re
 import resource
 import subprocess
 import sys
@@ -39,6 +38,7 @@ def capture(zoo: str, source: str, name: str, out: str) -> Row:
     torch.manual_seed(0)
     model, inputs = export_zoo.build(source, name)
     model.eval()
+    os.makedirs(out, exist_ok=True)
     with torch.no_grad():
         model(*inputs)
         extracted = graphnet_ir.extract(model, name=name, workspace=out)
@@ -50,13 +50,22 @@ def capture(zoo: str, source: str, name: str, out: str) -> Row:
             "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
 
 
-def kind_of(difference: Any) -> str:
-    """A difference without the names of the values that it is about."""
-    if difference.kind != "changed":
-        node = difference.a or difference.b
-        return f"{node.target} was {difference.kind}"
-    return "; ".join(re.sub(r"^target: ", "", re.sub(r"%\w+", "%…", line))
-                     for line in difference.what)
+def differences(theirs: Any, made: Any) -> str:
+    """In what two graphs differ: calls of other names first, of one function if these end alike."""
+    import graphnet_ir
+
+    targets = [collections.Counter(node.target for node in sample.graph.nodes
+                                   if node.op.startswith("call")) for sample in (theirs, made)]
+    ours = targets[1] - targets[0]
+    other = {target.rpartition(".")[2]: (target, count)
+             for target, count in (targets[0] - targets[1]).items()}
+    same = {target: other[target.rpartition(".")[2]][0] for target, count in ours.items()
+            if other.get(target.rpartition(".")[2], ("", 0))[1] == count}
+    if len(same) == len(ours) == len(other):
+        return ", ".join(f"{ours[target]} × {target} for {peers}"
+                         for target, peers in sorted(same.items()))
+    found = graphnet_ir.diff(theirs, made).differences
+    return f"{len(found)} differences, the first: {found[0].text}"
 
 
 def compare(peer: str, ours: str) -> Row:
@@ -66,26 +75,29 @@ def compare(peer: str, ours: str) -> Row:
     theirs, made = graphnet_ir.load(peer), graphnet_ir.load(ours)
     if graphnet_ir.hash(theirs) == graphnet_ir.hash(made):
         return {"same": "equal", "why": ""}
-    kinds = collections.Counter(map(kind_of, graphnet_ir.diff(theirs, made).differences))
-    why = "; ".join(f"{count} × {kind}" for kind, count in kinds.most_common(4))
     normal = [graphnet_ir.hash(graphnet_ir.normal_form(sample)) for sample in (theirs, made)]
-    return {"same": "equal in normal form" if normal[0] == normal[1] else "differ", "why": why}
+    return {"same": "equal in normal form" if normal[0] == normal[1] else "differ",
+            "why": differences(theirs, made)}
 
 
 def row_of(peer: str, zoo: str, source: str, name: str, out: str) -> Row:
-    done = subprocess.run(
-        [sys.executable, os.path.abspath(__file__), peer, zoo, "--one", f"{source} {name}", "--out",
-         out], capture_output=True, text=True, check=False)
-    if done.returncode:
-        why = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1][:150]
-        return {"name": name, "same": "no capture", "why": why}
-    row: Row = json.loads(done.stdout.splitlines()[-1])
+    costs = os.path.join(out, name + ".json")
+    if not os.path.exists(costs):
+        done = subprocess.run(
+            [sys.executable, os.path.abspath(__file__), peer, zoo, "--one", f"{source} {name}",
+             "--out", out], capture_output=True, text=True, check=False)
+        if done.returncode:
+            why = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1][:150]
+            return {"name": name, "same": "no capture", "why": why}
+        with open(costs, "w", encoding="utf-8") as file:
+            file.write(done.stdout.splitlines()[-1])
+    with open(costs, encoding="utf-8") as file:
+        row: Row = json.load(file)
     with open(os.path.join(peer, name + ".json"), encoding="utf-8") as file:
         row["peer"] = json.load(file)
-    folder = os.path.join(out, name)
     if row["graphs"] != 1:
         return {**row, "same": "differ", "why": f"{row['graphs']} graphs instead of one"}
-    return {**row, **compare(os.path.join(peer, name), folder)}
+    return {**row, **compare(os.path.join(peer, name), os.path.join(out, name))}
 
 
 def print_table(rows: List[Row]) -> None:
@@ -111,7 +123,6 @@ def main() -> int:
     parser.add_argument("peer")
     parser.add_argument("zoo")
     parser.add_argument("--names", default="")
-    parser.add_argument("--rows", default="")
     parser.add_argument("--one", default="")
     parser.add_argument("--out", default="")
     args = parser.parse_args()
@@ -120,22 +131,14 @@ def main() -> int:
         print(json.dumps(capture(args.zoo, *args.one.split(), args.out)))
         return 0
     rows: List[Row] = []
-    if args.rows and os.path.exists(args.rows):
-        with open(args.rows, encoding="utf-8") as file:
-            rows = [json.loads(line) for line in file]
     with tempfile.TemporaryDirectory() as folder, open(
             os.path.join(args.zoo, "names.txt"), encoding="utf-8") as lines:
         for line in lines:
             source, name = line.split()
-            if any(row["name"] == name for row in rows) or (
-                    args.names and name not in args.names.split(",")):
+            if args.names and name not in args.names.split(","):
                 continue
-            row = row_of(args.peer, args.zoo, source, name, folder)
-            rows.append(row)
-            print(json.dumps(row), file=sys.stderr, flush=True)
-            if args.rows:
-                with open(args.rows, "a", encoding="utf-8") as file:
-                    file.write(json.dumps(row) + "\n")
+            rows.append(row_of(args.peer, args.zoo, source, name, args.out or folder))
+            print(f"{name}: {rows[-1]['same']}", file=sys.stderr, flush=True)
     print_table(rows)
     return 0 if {row["same"] for row in rows} <= {"equal", "equal in normal form"} else 1
 
