@@ -625,7 +625,9 @@ def _mean_and_std(value: torch.Tensor) -> Tuple[float, float]:
     count = value.numel()
     if value.is_contiguous() and count > _SMALL:
         total = squares = 0.0
-        for part in value.view(-1).split(_PART):
+        flat = value.view(-1)
+        for start in range(0, count, _PART):
+            part = flat[start:start + _PART]
             part = part if part.dtype == torch.float64 else part.float()
             total += part.sum().item()
             squares += torch.dot(part, part).item()
