@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Captures models of torchvision, timm and transformers as they are, and proves each capture.
 
 usage: capture_models.py --source torchvision|timm|transformers [--count N] [--names A,B]
@@ -281,17 +282,19 @@ def print_table(rows: List[Row]) -> None:
                            in row.get("breaks", {}).items())
         cost = (f"{row['dynamo']:.1f} s | {100 * row['own'] / row['dynamo']:.1f} %"
                 if row.get("dynamo") else "|")
-        why = f": {row['why']}" if row.get("why") and row["state"] != "equal" else ""
         print(f"| {row['source']} {row['name']} | {row.get('graphs', '')} | {row.get('ops', '')} "
-              f"| {breaks} | {cost} | {row['state']}{why} |".replace("\n", " "))
+              f"| {breaks} | {cost} | {row['state']} |".replace("\n", " "))
+    print()
+    for row in models:
+        if row["state"] != "equal":
+            print(f"- {row['name']}: {row.get('why', '')}".replace("\n", " "))
     states = collections.Counter(row["state"] for row in models)
     costs = [100 * row["own"] / row["dynamo"] for row in models if row.get("dynamo")]
     print(f"\n{len(models)} models, {sum(row.get('graphs', 0) for row in models)} graphs of "
           f"{sum(row.get('ops', 0) for row in models)} operators: "
-          + ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
-          + f"; {len(rows) - len(models)} others could not be built or run.")
+          + ", ".join(f"{count} {state}" for state, count in sorted(states.items())))
     if costs:
-        print(f"Capturing added {statistics.median(costs):.1f} % in the median, at most "
+        print(f"capturing added {statistics.median(costs):.1f} % in the median, at most "
               f"{max(costs):.1f} %.")
 
 

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Compares graphs that another capture of the same models made with those of graphnet_ir.extract.
 
 usage: compare_peer_graphs.py PEER ZOO [--names A,B] [--out FOLDER]
