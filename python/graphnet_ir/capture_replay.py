@@ -306,25 +306,15 @@ class GraphRunner:
 
     def interpret(self, args: Sequence[Any]) -> Tuple[List[Any], Dict[int, torch.Tensor]]:
         """The outputs, and the new values of inputs that were written to."""
-        kept = torch.get_rng_state()
-        fresh = torch.Generator().manual_seed(torch.initial_seed()).get_state()
-        is_fresh = bool(torch.equal(kept, fresh))
-        seed = torch.initial_seed() % 2**63 if is_fresh else 0
         threads = torch.get_num_threads()
         sample, shared = self._sharing(args)
         with torch.no_grad():
-            values, program = self._run_sample(sample, [*args, *shared], seed)
+            values, program = self._run_sample(sample, [*args, *shared])
             for whole in reversed(shared):
                 whole.copy_(values.pop())
             state = program.state() if self._attributes else {}
         if threads != torch.get_num_threads():
             torch.set_num_threads(threads)
-        after = torch.get_rng_state()
-        drew = not torch.equal(after, torch.Generator().manual_seed(seed).get_state())
-        if not drew or not is_fresh:
-            torch.set_rng_state(kept)
-        if drew and not is_fresh:
-            raise Error("it draws random numbers, and not as the first of the call")
         with torch.no_grad():
             for name, tensor in self._attributes.items():
                 if name in state and not same_bits(tensor, state[name]):
@@ -377,20 +367,22 @@ class GraphRunner:
             shared.append(whole)
         return sample, shared
 
-    def _run_sample(self, sample: Sample, given: List[Any], seed: int) -> Tuple[List[Any], Any]:
-        """What the interpreter returns, and the program that ran. It works on copies."""
+    def _run_sample(self, sample: Sample, given: List[Any]) -> Tuple[List[Any], Any]:
+        """What the interpreter returns, and the program that ran. It works on copies, and draws
+        random numbers where PyTorch would go on."""
         def plain(value: Any) -> Any:
             return value.detach() if isinstance(value, torch.Tensor) else value
 
         if self._records:
+            random = torch.get_rng_state()
             try:
-                program = prepare(sample, *given, values=self._attributes, seed=seed)
+                program = prepare(sample, *given, values=self._attributes, seed=None)
                 return list(program.run()), program
             except Error:
                 # An optimiser's step writes to parameters, for which it turns gradients off.
-                pass
+                torch.set_rng_state(random)
         program = prepare(
-            sample, *map(plain, given), seed=seed,
+            sample, *map(plain, given), seed=None,
             values={name: plain(value) for name, value in self._attributes.items()})
         return list(program.run()), program
 

@@ -311,6 +311,23 @@ class Training(CaptureCase):
         self.assertTrue(torch.equal(x.grad, expected))
         self.assertTrue(g.capture.verified[0].equal)
 
+    def test_random_numbers_go_on_from_graph_to_graph(self):
+        drop = nn.Dropout(0.5)
+
+        def f(x):
+            y = drop(x) + torch.rand(8)
+            torch._dynamo.graph_break()
+            z = drop(y * 2)
+            torch._dynamo.graph_break()
+            return (z + torch.randn(8)).sum()
+
+        made = graphnet_ir.extract(f, name="random", verify=True)
+        x = torch.randn(8, requires_grad=True)
+        made(x).backward()
+        made(x)
+        self.assertEqual([(call.equal, call.runs, call.notes) for call in made.capture.verified],
+                         [(True, 3, []), (True, 3, [])])
+
     def test_writes_to_arguments_and_views_of_them(self):
         def f(x, out):
             out.add_(x)

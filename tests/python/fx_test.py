@@ -258,6 +258,15 @@ class FxTest(unittest.TestCase):
         ids = torch.fx.symbolic_trace(lambda i: i + 1)
         spec = graphnet_ir.from_fx(ids, [torch.arange(100)], statistics=True)
         self.assertEqual(spec.graph.placeholders[0].draw_spec, {"min": 0, "max": 99})
+        same = torch.fx.symbolic_trace(torch.nn.Identity())
+        for value in (torch.randn(700, 500) + 3, torch.randn(99, 99) + 1e3, torch.zeros(99, 99),
+                      torch.randn(9, 300000).half() * 3, torch.randn(80, 90).t(),
+                      torch.randn(100, dtype=torch.float64) * 1e200):
+            spec = graphnet_ir.from_fx(same, [value], statistics=True).graph.placeholders[0]
+            wide = value.double()
+            torch.testing.assert_close((spec.draw_spec["mean"], spec.draw_spec["std"]),
+                                       (wide.mean().item(), wide.std().item()),
+                                       rtol=1e-5, atol=1e-3)
         with self.assertRaises(TypeError):
             graphnet_ir.from_fx(ids, [])
 
@@ -421,6 +430,22 @@ graph @body(%a, %b) {
         parts = {name: module for name, module in gm.named_modules() if name}
         parts["scale"] = gm.scale
         self.assertEqual(graphnet_ir.to_fx(sample, root=parts).code, gm.code)
+
+    def test_modules_that_are_read_and_called(self) -> None:
+        class Both(torch.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.first = torch.nn.Sequential(torch.nn.Linear(4, 4))
+                self.second = torch.nn.Linear(4, 4)
+
+            def forward(self, x: torch.Tensor) -> Any:
+                x = self.first(x * self.first[0].weight)
+                return self.second(x) + self.second.weight
+
+        gm = torch.fx.symbolic_trace(Both())
+        sample = self.round_trip(gm, torch.randn(4, 4))
+        sample.set_weight("second.weight", graphnet_ir.Tensor(torch.ones(4, 4)))
+        self.refuses("has that already", graphnet_ir.to_fx, sample, gm)
 
     def test_own_functions(self) -> None:
         made = torch.fx.Graph()

@@ -1,5 +1,5 @@
 """Models as their libraries make them, captured in at most ten lines each, then checked, validated
-and replayed. Needs torchvision and transformers."""
+and replayed. Needs torchvision, timm and transformers."""
 
 import os
 import pathlib
@@ -11,25 +11,14 @@ import warnings
 
 import torch
 
+import torchvision_operators  # noqa: F401 (before torchvision)
+
 import graphnet_ir
 from graphnet_ir import Sample
 
 TOOL = os.environ.get("GRAPHNET_TOOL", str(pathlib.Path(sys.prefix, "bin", "graphnet")))
 TINY = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128,
             vocab_size=1000)
-
-
-def setUpModule() -> None:  # pylint: disable=invalid-name
-    """torchvision's build of these does not load beside every torch; no model here calls them."""
-    library = torch.library.Library("torchvision", "FRAGMENT")  # noqa: TOR901
-    for name in ("nms", "roi_align", "_roi_align_backward", "roi_pool", "_roi_pool_backward",
-                 "ps_roi_align", "_ps_roi_align_backward", "ps_roi_pool", "_ps_roi_pool_backward",
-                 "deform_conv2d", "_deform_conv2d_backward", "qnms"):
-        try:
-            library.define(f"{name}(Tensor x) -> Tensor")
-        except RuntimeError:
-            pass
-    unittest.addModuleCleanup(lambda: library)
 
 
 class ModelsTest(unittest.TestCase):
@@ -67,6 +56,14 @@ class ModelsTest(unittest.TestCase):
         model = graphnet_ir.extract(resnet18().eval(), name="resnet18", workspace=self.out,
                                     verify=True)
         model(torch.randn(1, 3, 64, 64))
+        self.judge(model.capture, graphs=1)
+
+    def test_timm_vit(self) -> None:
+        import timm
+
+        model = timm.create_model("test_vit").eval()
+        model = graphnet_ir.extract(model, name="vit", workspace=self.out, verify=True)
+        model(torch.randn(1, 3, 160, 160))
         self.judge(model.capture, graphs=1)
 
     def test_bert(self) -> None:

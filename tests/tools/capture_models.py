@@ -1,31 +1,50 @@
-"""Captures models of torchvision, timm or transformers as they are, and proves each capture.
+#!/usr/bin/env python3
+"""Captures models of torchvision, timm and transformers as they are, and proves each capture.
 
 usage: capture_models.py --source torchvision|timm|transformers [--count N] [--names A,B]
-                         [--seconds S] [--gigabytes G] [--out FOLDER] [--graphnet TOOL]
+                         [--modules N] [--rows FILE] [--out FOLDER] [--graphnet TOOL] …
+       capture_models.py --cost SOURCE/NAME,… [--repeat N]
+       capture_models.py --table FILE…
 
-Needs torch, the source's package and graphnet_ir. Each model runs in a process of its own, first
-without verify, which says what capturing costs, then with it. The table in Markdown has: graphs;
-operators; breaks by reason; seconds of the first call; what capturing added to them in percent;
-whether the replay by graphnet's interpreter yields eager's bits, or why not.
+Needs torch, the source's package and graphnet_ir. Models are chosen evenly among the small ones
+that the source lists; one that is large after all, or that cannot be built or run with a plain
+call, makes room for the next one. Each model runs in a process of its own. Its row says: graphs;
+operators; breaks by reason; processor seconds of Dynamo in the first call; what capturing added to
+these in percent; whether the replay by graphnet's interpreter yields eager's bits, or why not. Rows
+are added to FILE as JSON, and who is there already is not run again; --table makes Markdown of such
+files.
+
+--cost measures what capturing adds more exactly: medians of N captures in one process.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import importlib
 import importlib.util
 import json
 import os
 import resource
+import signal
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from typing import Any, Dict, List, Tuple
+import traceback
+import warnings
+from typing import Any, Callable, Dict, Iterator, List, Tuple
+
+Row = Dict[str, Any]
+MAX_PARAMETERS = 75_000_000  # models with more are left out
 
 
-def choose(source: str, count: int) -> List[str]:
-    """Names of small models, spread over all that there are."""
+# --- Models ------------------------------------------------------------------------------------
+
+
+def candidates(source: str) -> List[str]:
+    """Names of small models, evenly spread: each prefix of the list is spread over all."""
     if source == "torchvision":
         import torchvision
 
@@ -45,8 +64,14 @@ def choose(source: str, count: int) -> List[str]:
 
         names = [name for name, config in transformers.CONFIG_MAPPING.items()
                  if config in transformers.MODEL_MAPPING]
-    step = max(1, len(names) // count)
-    return names[::step][:count]
+    spread: List[str] = []
+    step = 1
+    while step < len(names):
+        step *= 2
+    while step:
+        spread += [name for name in names[::step] if name not in spread]
+        step //= 2
+    return spread
 
 
 def build(source: str, name: str) -> Tuple[Any, Tuple[Any, ...], Dict[str, Any]]:
@@ -79,10 +104,12 @@ def build(source: str, name: str) -> Tuple[Any, Tuple[Any, ...], Dict[str, Any]]
                 setattr(config, key, value)
             except Exception:  # some keys are computed
                 pass
-    model = transformers.MODEL_MAPPING[type(config)](config)
-    size = sum(parameter.numel() for parameter in model.parameters())
-    if size > 3e8:
+    make = transformers.MODEL_MAPPING[type(config)]
+    with torch.device("meta"):
+        size = sum(parameter.numel() for parameter in make(config).parameters())
+    if size > MAX_PARAMETERS:
         raise ValueError(f"{size} parameters are too many")
+    model = make(config)
     if model.main_input_name == "pixel_values":
         image = getattr(config, "image_size", 224) or 224
         image = image if isinstance(image, (list, tuple)) else (image, image)
@@ -94,120 +121,272 @@ def build(source: str, name: str) -> Tuple[Any, Tuple[Any, ...], Dict[str, Any]]
     return model, (), kwargs
 
 
-def capture(source: str, name: str, out: str) -> Dict[str, Any]:
+# --- One model ---------------------------------------------------------------------------------
+
+
+class Clock:
+    """Processor seconds that a function takes."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.seconds = 0.0
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        begin = time.process_time()
+        try:
+            return self._function(*args, **kwargs)
+        finally:
+            self.seconds += time.process_time() - begin
+
+
+def prepare() -> None:
+    """What a first capture does once, and is no cost of a model."""
+    import torch
+    import torch._dynamo.eval_frame  # noqa: F401
+
+    import graphnet_ir
+    import graphnet_ir.capture
+
+    graphnet_ir.capture.clock = time.process_time
+    torch.set_num_threads(1)
+    with torch.no_grad():
+        graphnet_ir.extract(torch.nn.Linear(2, 2))(torch.ones(1, 2))
+
+
+def capture(source: str, name: str, out: str, max_modules: int) -> Row:
     """Captures one model, in this process."""
     import torch
 
-    from graphnet_ir.capture import extract
+    import graphnet_ir
+    import graphnet_ir.capture
 
     torch.manual_seed(0)
-    row: Dict[str, Any] = {"name": name}
+    row: Row = {"source": source, "name": name}
     try:
         model, args, kwargs = build(source, name)
+        if len(list(model.modules())) > max_modules:
+            raise ValueError("too many modules")
+        if sum(parameter.numel() for parameter in model.parameters()) > MAX_PARAMETERS:
+            raise ValueError("too many parameters")
         model.eval()
         with torch.no_grad():
             model(*args, **kwargs)
     except Exception as error:
         return {**row, "state": "no model", "why": f"{type(error).__name__}: {error}"[:150]}
-    import torch._dynamo.eval_frame  # noqa: F401 (its imports are no cost of a capture)
+    prepare()
+    extracted = graphnet_ir.extract(model, name=name.replace("/", "_"), verify=True)
+    # Dynamo takes what the compiled call does, but what the interpreter does in it.
+    compiled = extracted._compiled = Clock(extracted._compiled)
+    replay = Clock(graphnet_ir.capture._Replay.run)
+    graphnet_ir.capture._Replay.run = lambda *args: replay(*args)  # type: ignore[method-assign]
     with torch.no_grad():
-        torch.compile(torch.nn.Linear(2, 2), backend=lambda gm, _: gm.forward)(torch.ones(1, 2))
-        first = extract(model, name=name.replace("/", "_"))
-        begin = time.perf_counter()
-        first(*args, **kwargs)
-        row["seconds"] = time.perf_counter() - begin
-        row["own"] = first.capture.seconds
-        torch._dynamo.reset()
-        second = extract(model, name=name.replace("/", "_"), workspace=out, verify=True)
         try:
-            second(*args, **kwargs)
+            extracted(*args, **kwargs)
         except Exception as error:
             row.update(state="differs", why=f"{type(error).__name__}: {error}"[:300])
-    graphs = second.capture.graphs
-    row.update(graphs=len(graphs), ops=sum(graph.num_ops for graph in graphs),
-               lost=sum(graph.sample is None for graph in graphs),
-               breaks=collections.Counter(graph.ended.reason for graph in graphs
+    found = extracted.capture
+    row.update(graphs=len(found), ops=sum(graph.num_ops for graph in found), own=found.seconds,
+               dynamo=compiled.seconds - replay.seconds - found.seconds,
+               lost=[graph.why_not for graph in found if graph.sample is None],
+               breaks=collections.Counter(graph.ended.reason for graph in found
                                           if graph.ended.is_break))
-    for call in second.capture.verified:
+    for call in found.verified:
         row.setdefault("why", "; ".join(call.notes + call.differences)[:300])
         row.setdefault("state", "equal" if call.equal and not call.notes else
                        "equal, not all by the interpreter" if call.equal else
                        "Dynamo's bits, not eager's" if call.equal_to_dynamo else "differs")
+    if row["lost"]:
+        row["state"] = "not all kept"
+    row["folder"] = found.save(out)
     return row
 
 
-def limited(args: argparse.Namespace, name: str) -> Dict[str, Any]:
-    """One model in a process with limits."""
-    limit = int(args.gigabytes * 2**30)
-    command = [sys.executable, os.path.abspath(__file__), "--source", args.source, "--one", name,
-               "--out", args.out]
-    begin = time.perf_counter()
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=args.seconds,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
-    except subprocess.TimeoutExpired:
-        return {"name": name, "state": "limit", "why": f"{args.seconds} seconds"}
-    rows = [line for line in done.stdout.splitlines() if line.startswith('{"name"')]
-    if not rows:
-        last = (done.stderr.strip().splitlines() or ["?"])[-1]
-        return {"name": name, "state": "ended", "why": f"exit {done.returncode}: {last[:150]}"}
-    row: Dict[str, Any] = json.loads(rows[-1])
-    if args.graphnet and "graphs" in row and row["graphs"]:
-        check = subprocess.run([args.graphnet, "check", os.path.join(args.out, name)],
-                               capture_output=True, text=True)
-        row["check"] = check.stdout.strip().splitlines()[-1:] or [check.stderr.strip()[:150]]
-    row["all"] = time.perf_counter() - begin
+def in_own_process(run: Callable[[], Row], seconds: int, gigabytes: float) -> Row:
+    """What a function returns in a process that is forked for it, within limits."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            limit = int(gigabytes * 2**30)
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+            signal.alarm(seconds)
+            os.close(reader)
+            with os.fdopen(writer, "w") as pipe:
+                json.dump(run(), pipe)
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        text = pipe.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status == -signal.SIGALRM:
+        return {"state": "limit", "why": f"{seconds} seconds"}
+    if status:
+        return {"state": "ended", "why": f"exit {status}"}
+    row: Row = json.loads(text)
     return row
+
+
+# --- Many models -------------------------------------------------------------------------------
+
+
+def read_rows(paths: List[str]) -> Iterator[Row]:
+    for path in paths:
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                yield from map(json.loads, file)
+
+
+def is_model(row: Row) -> bool:
+    return str(row["state"]) != "no model"
+
+
+def run_source(args: argparse.Namespace) -> List[Row]:
+    importlib.import_module(args.source)  # so that no process does it again
+    importlib.import_module("graphnet_ir.capture")
+    rows = [row for row in read_rows([args.rows]) if row["source"] == args.source]
+    known = {row["name"] for row in rows}
+    names = args.names.split(",") if args.names else candidates(args.source)
+    with open(args.rows, "a", encoding="utf-8") as file:
+        for name in names:
+            if not args.names and sum(map(is_model, rows)) >= args.count:
+                break
+            if name in known:
+                continue
+            row = {"source": args.source, "name": name,
+                   **in_own_process(lambda: capture(args.source, name, args.out, args.modules),
+                                    args.seconds, args.gigabytes)}
+            if args.graphnet and row.get("folder"):
+                check = subprocess.run([args.graphnet, "check", row["folder"]], text=True,
+                                       capture_output=True, check=False)
+                row["check"] = (check.stdout.strip().splitlines() or [check.stderr[:150]])[-1]
+                if check.returncode:
+                    row["state"] = "not valid"
+            rows.append(row)
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+            print(json.dumps(row), file=sys.stderr, flush=True)
+    return rows
+
+
+def print_table(rows: List[Row]) -> None:
+    models = [row for row in rows if is_model(row)]
+    print("| model | graphs | operators | breaks | Dynamo | added | replay |")
+    print("|---|---:|---:|---|---:|---:|---|")
+    for row in models:
+        breaks = ", ".join(f"{count} × {reason}" for reason, count
+                           in row.get("breaks", {}).items())
+        cost = (f"{row['dynamo']:.1f} s | {100 * row['own'] / row['dynamo']:.1f} %"
+                if row.get("dynamo") else "|")
+        print(f"| {row['source']} {row['name']} | {row.get('graphs', '')} | {row.get('ops', '')} "
+              f"| {breaks} | {cost} | {row['state']} |".replace("\n", " "))
+    print()
+    for row in models:
+        if row["state"] != "equal":
+            print(f"- {row['name']}: {row.get('why', '')}".replace("\n", " "))
+    states = collections.Counter(row["state"] for row in models)
+    costs = [100 * row["own"] / row["dynamo"] for row in models if row.get("dynamo")]
+    print(f"\n{len(models)} models, {sum(row.get('graphs', 0) for row in models)} graphs of "
+          f"{sum(row.get('ops', 0) for row in models)} operators: "
+          + ", ".join(f"{count} {state}" for state, count in sorted(states.items())))
+    if costs:
+        print(f"capturing added {statistics.median(costs):.1f} % in the median, at most "
+              f"{max(costs):.1f} %.")
+
+
+# --- Cost --------------------------------------------------------------------------------------
+
+
+def cost(name: str, repeat: int, out: str) -> Row:
+    """Processor seconds of a first call: of Dynamo alone, and what capturing and writing add."""
+    import torch
+
+    import graphnet_ir
+
+    source, _, model_name = name.partition("/")
+    torch.manual_seed(0)
+    model, args, kwargs = build(source, model_name)
+    model.eval()
+    prepare()
+    eager = Clock(model)
+    dynamo: List[float] = []
+    own: List[float] = []
+    written: List[float] = []
+    with torch.no_grad():
+        eager(*args, **kwargs)
+        for _ in range(repeat + 1):  # the first time is not counted
+            eager.seconds = 0.0
+            eager(*args, **kwargs)
+            torch._dynamo.reset()
+            plain = Clock(torch.compile(model, backend=lambda gm, _: gm.forward))
+            plain(*args, **kwargs)
+            dynamo.append(plain.seconds - eager.seconds)
+            torch._dynamo.reset()
+            extracted = graphnet_ir.extract(model, name=model_name)
+            extracted(*args, **kwargs)
+            own.append(extracted.capture.seconds)
+            write = Clock(extracted.capture.save)
+            write(out)
+            written.append(write.seconds)
+    medians = [statistics.median(seconds[1:]) for seconds in (dynamo, own, written)]
+    return {"name": model_name, "state": "measured", "medians": medians,
+            "parameters": sum(parameter.numel() for parameter in model.parameters())}
+
+
+def print_costs(args: argparse.Namespace) -> int:
+    print("| model | parameters | Dynamo | capturing adds | writing the folder adds |")
+    print("|---|---:|---:|---:|---:|")
+    costs = []
+    for name in args.cost.split(","):
+        row = in_own_process(lambda: cost(name, args.repeat, args.out), args.seconds,
+                             args.gigabytes)
+        if row["state"] != "measured":
+            print(f"{name}: {row['why']}")
+            continue
+        dynamo, own, written = row["medians"]
+        costs.append(own / dynamo)
+        print(f"| {row['name']} | {row['parameters'] / 1e6:.1f} million | {1000 * dynamo:.0f} ms | "
+              f"{100 * own / dynamo:.1f} % | {100 * written / dynamo:.1f} % |", flush=True)
+    return 0 if costs and max(costs) < 0.05 else 1
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--source", required=True,
-                        choices=("torchvision", "timm", "transformers"))
+    parser.add_argument("--source", choices=("torchvision", "timm", "transformers"))
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--names", default="")
-    parser.add_argument("--seconds", type=float, default=240)
-    parser.add_argument("--gigabytes", type=float, default=12)
+    parser.add_argument("--modules", type=int, default=250, help="of a model, at most")
+    parser.add_argument("--rows", default="")
+    parser.add_argument("--seconds", type=int, default=600)
+    parser.add_argument("--gigabytes", type=float, default=16)
     parser.add_argument("--out", default="")
     parser.add_argument("--graphnet", default="")
-    parser.add_argument("--prelude", default=os.environ.get("CAPTURE_PRELUDE", ""))
-    parser.add_argument("--one", default="")
+    parser.add_argument("--prelude", default="", help="a file that is run first")
+    parser.add_argument("--cost", default="")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--table", nargs="*", default=[])
     args = parser.parse_args()
-    if args.prelude:  # a file that is run first, as an environment may need
-        os.environ["CAPTURE_PRELUDE"] = args.prelude
+    if args.table:
+        print_table(list(read_rows(args.table)))
+        return 0
+    warnings.filterwarnings("ignore")
+    if args.prelude:
         spec = importlib.util.spec_from_file_location("capture_prelude", args.prelude)
         assert spec is not None and spec.loader is not None
         sys.modules["capture_prelude"] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(sys.modules["capture_prelude"])
-    if args.one:
-        print(json.dumps(capture(args.source, args.one, args.out)))
-        return 0
-    if not args.out:
-        args.out = tempfile.mkdtemp()
-    names = args.names.split(",") if args.names else choose(args.source, args.count)
-    print("| model | graphs | operators | breaks | seconds | added | replay | check |")
-    print("|---|---|---|---|---|---|---|---|")
-    states: Dict[str, int] = collections.Counter()
-    costs: List[float] = []
-    for name in names:
-        row = limited(args, name)
-        states[row["state"]] += 1
-        breaks = ", ".join(f"{count} {reason[:60]}" for reason, count
-                           in row.get("breaks", {}).items())
-        added = ""
-        if "own" in row:
-            costs.append(row["own"] / (row["seconds"] - row["own"]))
-            added = f"{100 * costs[-1]:.1f} %"
-        why = f": {row['why']}" if row.get("why") else ""
-        print(f"| {name} | {row.get('graphs', '')} | {row.get('ops', '')} | {breaks} | "
-              f"{row.get('seconds', 0):.1f} | {added} | {row['state']}{why} | "
-              f"{' '.join(row.get('check', []))} |".replace("\n", " "), flush=True)
-    print("\n" + ", ".join(f"{count} {state}" for state, count in sorted(states.items())))
-    if costs:
-        print(f"capturing added {100 * sum(costs) / len(costs):.1f} % on the average, at most "
-              f"{100 * max(costs):.1f} %")
-    return 0 if set(states) <= {"equal", "no model", "limit"} else 1
+    with tempfile.TemporaryDirectory() as folder:
+        args.out = args.out or folder
+        args.rows = args.rows or os.path.join(folder, "rows.jsonl")
+        if args.cost:
+            return print_costs(args)
+        rows = run_source(args)
+        print_table(rows)
+    return 0 if {row["state"] for row in rows} <= {"equal", "no model", "limit"} else 1
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sends graph modules of real models to a sample and back, and compares code and results.
 
-    compare_fx.py [--kinds symbolic,dynamo,…] [--limit N] [--seconds N] [--each N]
+    compare_fx.py [--kinds symbolic,dynamo,…] [--limit N] [--seconds N] [--each N] [--rows FILE]
 
 The models are torchvision's, timm's and small configurations of transformers, as far as these
 packages are installed. Of each one there are graph modules of torch.fx.symbolic_trace, of Dynamo,
@@ -9,6 +9,8 @@ of torch.export (its module and its graph, before and after decompositions), of 
 AOTAutograd, forward and backward. `to_fx(from_fx(gm), root=gm)` must have the same code and yield
 the same bits, and so must what a sample that was saved and loaded gives. One line a graph that
 differs or is refused, and one line of counts at the end. The exit status is 0 if none differs.
+With --rows a run goes on where the one before stopped: what each model and kind yielded is kept in
+the file, and counted.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import argparse
 import collections
 import copy
 import functools
+import json
 import logging
 import sys
 import time
@@ -292,65 +295,82 @@ def bodies(gm: torch.fx.GraphModule) -> List[Tuple[str, torch.fx.GraphModule]]:
                   if name in called and isinstance(module, torch.fx.GraphModule))
 
 
+def verdicts_of(name: str, kind: str, build: Callable[[], torch.nn.Module],
+                inputs: Tuple[Any, ...]) -> Iterator[str]:
+    """One verdict for each graph module of a model and kind; none if there is no such module."""
+    try:
+        torch.manual_seed(0)
+        cases = list(KINDS[kind](build().eval(), inputs))
+    except Exception as error:  # PyTorch itself cannot build or trace it.
+        print(f"# {name} {kind}: {type(error).__name__} {str(error)[:100]!r}", flush=True)
+        return
+    for i, (gm, examples) in enumerate(cases):
+        try:
+            verdict = check(gm, examples)
+        except graphnet_ir.Error as error:
+            verdict = error.kind
+            print(f"{name} {kind} {i}: {error.kind}: {str(error)[:200]}", flush=True)
+        except Exception as error:
+            verdict = "failed"
+            print(f"{name} {kind} {i}: {type(error).__name__} {str(error)[:200]}", flush=True)
+        if "differ" in verdict:
+            print(f"{name} {kind} {i}: {verdict}", flush=True)
+            verdict = "differs"
+        yield verdict
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--limit", type=int, default=500, help="graph modules in all")
     parser.add_argument("--each", type=int, default=10**9, help="graph modules of each kind")
     parser.add_argument("--skip", type=int, default=0, help="models that are left out at first")
+    parser.add_argument("--rows", default="", help="a file of what is done already")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="time for all")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
     logging.disable(logging.CRITICAL)
+    done: Dict[Tuple[str, str], List[str]] = {}
+    rows = open(args.rows, "a+", encoding="utf-8") if args.rows else None
+    if rows is not None:
+        rows.seek(0)
+        done = {(row["model"], row["kind"]): row["verdicts"] for row in map(json.loads, rows)}
     counts: Dict[str, Dict[str, int]] = collections.defaultdict(collections.Counter)
+    for (_, kind), verdicts in done.items():
+        counts[kind].update(verdicts)
     end = time.monotonic() + args.seconds
-    failed = untraceable = 0
+    untraceable = sum(not verdicts for verdicts in done.values())
     for number, (name, build, inputs) in enumerate(all_models()):
         total = sum(n for kind in counts.values() for n in kind.values())
         if total >= args.limit or time.monotonic() > end:
             break
-        if number < args.skip:
-            continue
-        if not is_small(build):
+        # Images take long: of most such models there are two kinds, if none is asked for.
+        is_brief = args.kinds == ",".join(KINDS) and inputs[0].ndim == 4 and number % 8
+        kinds = [kind for kind in (("symbolic", "dynamo") if is_brief else args.kinds.split(","))
+                 if (name, kind) not in done]
+        if number < args.skip or not kinds or not is_small(build):
             continue
         print(f"# {name}: {total} graph modules so far", flush=True)
         if not runs(build, inputs):
             print(f"# {name} does not run on these inputs", flush=True)
             continue
-        for kind in args.kinds.split(","):
-            # Images take long: of most such models there are two kinds, if none is asked for.
-            if args.kinds == ",".join(KINDS) and inputs[0].ndim == 4 and number % 8 \
-                    and kind not in ("symbolic", "dynamo"):
-                continue
+        for kind in kinds:
             if time.monotonic() > end or sum(counts[kind].values()) >= args.each:
                 continue
-            try:
-                torch.manual_seed(0)
-                cases = list(KINDS[kind](build().eval(), inputs))
-            except Exception as error:  # PyTorch itself cannot build or trace it.
-                untraceable += 1
-                print(f"# {name} {kind}: {type(error).__name__} {str(error)[:100]!r}", flush=True)
-                continue
-            for i, (gm, examples) in enumerate(cases):
-                try:
-                    verdict = check(gm, examples)
-                except graphnet_ir.Error as error:
-                    verdict = error.kind
-                    print(f"{name} {kind} {i}: {error.kind}: {str(error)[:200]}", flush=True)
-                except Exception as error:
-                    verdict = "failed"
-                    print(f"{name} {kind} {i}: {type(error).__name__} {str(error)[:200]}",
-                          flush=True)
-                if "differ" in verdict:
-                    print(f"{name} {kind} {i}: {verdict}", flush=True)
-                    verdict = "differs"
-                failed += verdict not in ("equal", "equal code", "unimplemented")
-                counts[kind][verdict] += 1
+            verdicts = list(verdicts_of(name, kind, build, inputs))
+            untraceable += not verdicts
+            counts[kind].update(verdicts)
+            if rows is not None:
+                rows.write(json.dumps({"model": name, "kind": kind, "verdicts": verdicts}) + "\n")
+                rows.flush()
     total = sum(n for kind in counts.values() for n in kind.values())
-    kinds = "; ".join(f"{kind}: " + ", ".join(f"{n} {verdict}" for verdict, n in sorted(of.items()))
-                      for kind, of in counts.items())
+    failed = sum(n for of in counts.values() for verdict, n in of.items()
+                 if verdict not in ("equal", "equal code", "unimplemented"))
+    by_kind = "; ".join(
+        f"{kind}: " + ", ".join(f"{n} {verdict}" for verdict, n in sorted(of.items()))
+        for kind, of in counts.items())
     print(f"{total} graph modules, {failed} differ or failed; {untraceable} times PyTorch could "
-          f"not trace; {kinds}")
+          f"not trace; {by_kind}")
     return 1 if failed else 0
 
 
