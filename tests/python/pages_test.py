@@ -32,6 +32,16 @@ class PagesTest(unittest.TestCase):
         pattern = "(?s)" + ".*".join(re.escape(part) for part in found[2].split("…\n"))
         self.assertRegex(done.stdout, pattern, done.stderr[-2000:])
 
+    def test_harvest_page(self) -> None:
+        page = (ROOT / "docs" / "harvest.md").read_text(encoding="utf-8")
+        found = re.search(r"```python\n(.*?)```.*?```python\n(.*?)```.*?```\n(.*?)```", page, re.S)
+        assert found is not None
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "models.py").write_text(found[2], encoding="utf-8")
+            done = subprocess.run([sys.executable, "-c", found[1]], cwd=folder,
+                                  capture_output=True, text=True, check=False)
+        self.assertEqual(done.stdout, found[3], done.stderr[-2000:])
+
     def check(self, name: str, least: int) -> None:
         page = ROOT / name
         # Fences would be taken for what an example prints.

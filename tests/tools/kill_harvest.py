@@ -46,10 +46,12 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", default="")
-    parser.add_argument("options", nargs="*")
-    args = parser.parse_args()
+    words = [*sys.argv[1:], "--"]
+    split = words.index("--")
+    args = parser.parse_args(words[:split])
     folder = args.folder or tempfile.mkdtemp()
-    command = [sys.executable, "-m", "graphnet_ir.harvest", args.source, *args.options, "-o"]
+    command = [sys.executable, "-m", "graphnet_ir.harvest", args.source,
+               *words[split + 1:-1], "-o"]
     whole, killed = os.path.join(folder, "whole"), os.path.join(folder, "killed")
 
     begin = time.monotonic()
@@ -66,7 +68,7 @@ def main() -> int:
                                    stderr=subprocess.DEVNULL)
         try:
             # Before the last kill it should not come to its end.
-            process.wait(draw.uniform(1, 40) if kills < args.kills else None)
+            process.wait(draw.uniform(1, 20) if kills < args.kills else None)
             if process.returncode != 0:
                 print(f"run {runs} ended with {process.returncode}")
                 return 1

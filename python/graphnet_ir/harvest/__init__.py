@@ -20,13 +20,12 @@ from graphnet_ir.harvest.sources import Access, Model, Source
 
 @dataclass(frozen=True)
 class PythonModel:
-    """A model that `models()` of a Python file yields. build makes the module, inputs the keyword
-    arguments of a call."""
+    """A model that `models()` of a Python file yields."""
 
     name: str
-    build: Callable[[], Any]
-    inputs: Callable[[], Dict[str, Any]]
-    licence: Optional[str] = None
+    build: Callable[[], Any]  # makes the module
+    inputs: Callable[[], Dict[str, Any]]  # makes the keyword arguments of a call
+    licence: Optional[str] = None  # None: nobody says
 
 
 __all__ = ["Access", "CLASSES", "ENDS", "Failure", "Limits", "Model", "Options", "PythonModel",

@@ -143,12 +143,13 @@ def _diffusers(job: Dict[str, Any], facts: Dict[str, Any], how: Dict[str, Any]) 
 
     name = facts["config"].get("_class_name")
     is_name = isinstance(name, str) and name.isidentifier()
-    found: Any = getattr(diffusers, name, None) if is_name else None
+    found = getattr(diffusers, name, None) if is_name else None
     if not (isinstance(found, type) and issubclass(found, diffusers.ModelMixin)):
         raise Failure("unknown_architecture", f"diffusers has no model {name!r}")
     config = cleaned(facts["config"])
     how.update(config=config, architecture=name)
-    return Plan(how, config, lambda: found.from_config(copy.deepcopy(config)), str(name))
+    cls: Any = found
+    return Plan(how, config, lambda: cls.from_config(copy.deepcopy(config)), str(name))
 
 
 def _timm(job: Dict[str, Any], facts: Dict[str, Any], how: Dict[str, Any]) -> Plan:

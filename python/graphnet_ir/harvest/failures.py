@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-# Each class with what it says to a reader. The report and docs/harvest.md have them, too.
 CLASSES = {
     "not_found": "The source has no such model.",
     "gated": "The model is behind an agreement that nobody signed here.",
@@ -25,13 +24,14 @@ CLASSES = {
     "files": "The model wrote more to disk than is allowed.",
     "crashed": "The process of the model ended without a word.",
 }
+"""The classes of failures, each with its meaning."""
 
 # A repair of the script may help against these.
 REPAIRABLE = ("build", "inputs", "capture", "not_verified", "unknown_architecture")
 
 
 class Failure(Exception):
-    """A model ends here. kind: a key of CLASSES."""
+    """Ends a model. `kind` is a key of CLASSES."""
 
     def __init__(self, kind: str, message: str):
         assert kind in CLASSES, kind
@@ -40,7 +40,7 @@ class Failure(Exception):
 
     @property
     def message(self) -> str:
-        """The first line that says why."""
+        """The first line of the reason."""
         return first_line(str(self)) or CLASSES[self.kind]
 
 

@@ -16,15 +16,16 @@ from graphnet_ir._errors import made_error
 
 STAGES = ("listed", "fetched", "analysed", "captured", "verified", "hashed", "deduplicated",
           "published")
-# Where a model ends: published, or one of these.
+"""The stages of a model, in order."""
 ENDS = ("published", "duplicate", "withheld", "failed")
+"""The stages at which a model may end."""
 
 
 @dataclass
 class Row:
-    """A model. number: its place in the order of the sources, from 0."""
+    """A model as the journal has it."""
 
-    number: int
+    number: int  # its place in the order of the sources, from 0
     id: str
     place: str  # the name of its folders
     source: str
@@ -38,6 +39,7 @@ class Row:
 
     @property
     def ended(self) -> bool:
+        """Says whether nothing is left to do."""
         return self.stage in ENDS
 
 
@@ -79,8 +81,10 @@ class Journal:
         found = self._db.execute(
             "SELECT number, id, place, source, stage, facts, failed_at, failure, message, seconds, "
             "repairs FROM models ORDER BY number")
-        return [Row(*row[:5], facts=json.loads(row[5]), failed_at=row[6], failure=row[7],
-                    message=row[8], seconds=row[9], repairs=row[10]) for row in found]
+        return [Row(number, id, place, source, stage, json.loads(facts), failed_at, failure,
+                    message, seconds, repairs)
+                for (number, id, place, source, stage, facts, failed_at, failure, message, seconds,
+                     repairs) in found]
 
     def reach(self, row: Row, stage: str, facts: Optional[Dict[str, Any]] = None,
               seconds: float = 0) -> None:

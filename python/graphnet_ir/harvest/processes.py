@@ -16,14 +16,13 @@ LOG_HEAD = 1_000_000  # bytes of what it prints that are kept
 
 @dataclass(frozen=True)
 class Limits:
-    """seconds: of a model's processes. memory: bytes that they hold together. processes: how many
-    there are at a time. output: bytes that they print. files: bytes in their folder."""
+    """The limits of a model, which all its processes share."""
 
     seconds: float = 600
-    memory: int = 8 << 30
-    processes: int = 32
-    output: int = 16 << 20
-    files: int = 4 << 30
+    memory: int = 8 << 30  # bytes that they hold together
+    processes: int = 32  # at a time
+    output: int = 16 << 20  # bytes that they print
+    files: int = 4 << 30  # bytes in their folder
 
 
 def marked(mark: str) -> List[int]:
@@ -83,7 +82,7 @@ def size_of(folder: str) -> int:
 
 
 class Group:
-    """A command in a session of its own, with pipes for what it tells and what it prints."""
+    """The processes of one model: a command in a session of its own, and what it starts."""
 
     def __init__(self, command: List[str], folder: str, mark: str, environment: Dict[str, str],
                  limits: Limits):
@@ -153,6 +152,7 @@ class Group:
 
     @property
     def seconds(self) -> float:
+        """The seconds since it began."""
         return time.monotonic() - self.begin
 
     def close(self) -> int:

@@ -35,24 +35,26 @@ MAX_REPAIRS = 2
 
 @dataclass(frozen=True)
 class Options:
-    """How a harvest is run. trust: patterns of the ids whose code may run. repair: a command that
-    gets a failure as JSON and may change the script."""
+    """The options of a harvest."""
 
-    jobs: int = 1
+    jobs: int = 1  # models at a time
     max_parameters: int = 1_000_000_000
-    shrink: bool = False
+    shrink: bool = False  # halve the layers of what is larger until it fits
     limits: Limits = field(default_factory=Limits)
-    trust: Sequence[str] = ()
-    pickles: bool = False
-    network: bool = False
-    token: Optional[str] = None
-    allow_unknown_licence: bool = False
-    repair: Optional[str] = None
-    prelude: Optional[str] = None
-    seed: int = 0
+    trust: Sequence[str] = ()  # patterns of the ids whose code may run
+    pickles: bool = False  # models may read pickled files of their repository
+    network: bool = False  # sources and models may use it
+    token: Optional[str] = None  # for the hub
+    allow_unknown_licence: bool = False  # publish also what has no licence
+    repair: Optional[str] = None  # a command that gets a failure and may change the script
+    prelude: Optional[str] = None  # a Python file that runs first in the process of each model
+    seed: int = 0  # of all that is random
 
 
 class Runner:
+    """One run of a harvest. `rows` are its models, `running` the processes of those that run, by
+    their numbers."""
+
     def __init__(self, sources: Sequence[str], output: str, options: Options,
                  progress: Optional[Callable[["Runner"], None]] = None):
         self.folder = os.path.abspath(output)
@@ -92,6 +94,7 @@ class Runner:
                 self.journal.reopen(row, "hashed")
 
     def close(self) -> None:
+        """Ends all processes, and lets go of the folder."""
         for group in list(self.running.values()):
             group.close()
         self.running.clear()
@@ -296,6 +299,7 @@ class Runner:
         return True
 
     def work(self, row: Row) -> str:
+        """Returns the folder for the work on a model."""
         return os.path.join(self.folder, "work", row.place)
 
 
@@ -324,8 +328,11 @@ def _versions(library: str) -> Dict[str, str]:
 
 def harvest(sources: Sequence[str], output: str, options: Optional[Options] = None,
             progress: Optional[Callable[[Runner], None]] = None) -> List[Row]:
-    """Harvests all models of the sources into a folder, or goes on with that, and returns a row
-    for each. Raises Error if a source or the folder cannot be used; a model that fails is a row."""
+    """Harvests all models of the sources into a folder, and returns a row for each model.
+
+    A harvest that was ended goes on. sources: as docs/harvest.md has them. progress: is called all
+    the time. Raises Error if a source or the folder cannot be used; a model that fails is a row.
+    """
     runner = Runner(sources, output, options or Options(), progress)
     try:
         runner.run()

@@ -36,26 +36,30 @@ PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".joblib", ".npy")
 
 @dataclass(frozen=True)
 class Model:
-    """A model of a source. id: the name that people know it by."""
+    """A model of a source."""
 
-    id: str
+    id: str  # the name that people know it by
     source: str
     part: Optional[str] = None  # of a pipeline of diffusers: the folder of one of its models
 
 
 @dataclass(frozen=True)
 class Access:
-    """What a source may do. downloads: the folder for what comes through the network."""
+    """The means that a source has."""
 
-    network: bool
-    downloads: str
-    token: Optional[str] = None
+    network: bool  # whether it may be used
+    downloads: str  # the folder for what comes through it
+    token: Optional[str] = None  # for the hub
 
 
 class Source(Protocol):
-    def list(self) -> Iterator[Model]: ...
+    """A place where models come from."""
 
-    def fetch(self, model: Model) -> Dict[str, Any]: ...
+    def list(self) -> Iterator[Model]:
+        """Yields the models, always in the same order."""
+
+    def fetch(self, model: Model) -> Dict[str, Any]:
+        """Returns what builds the model (docs/harvest.md), or raises Failure."""
 
 
 def open_source(text: str, access: Access) -> Source:
