@@ -109,7 +109,8 @@ def read_reason(reason: Any) -> GraphBreak:
 
 def _without_addresses(code: str) -> str:
     code = re.sub(r"(___check_(?:obj|type)_id\(.*), \d{6,}\)", r"\1)", code)
-    code = re.sub(r"\b\d{9,}\b", "…", code)
+    # Dynamo names its globals by addresses, too: _139657337907744_c0.
+    code = re.sub(r"(?<!\d)\d{9,}(?!\d)", "…", code)
     return re.sub(r"0x[0-9a-f]+", "0x…", code)
 
 
@@ -161,7 +162,7 @@ def read_guard(guard: RawGuard, tensors: Dict[str, Dict[str, Any]]) -> GuardReco
     elif kind != "SHAPE_ENV":
         value = _value(code)
     lines = source_lines((guard.stack or [])[-1:])
-    return GuardRecord(kind, guard.name, code, value, lines[-1] if lines else None)
+    return GuardRecord(kind, _without_addresses(guard.name), code, value, lines[-1] if lines else None)
 
 
 def attribute_of(source: str) -> Optional[str]:

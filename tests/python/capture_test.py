@@ -603,5 +603,17 @@ class Folders(CaptureCase):
         self.check_whole()
 
 
+class GuardsTest(unittest.TestCase):
+
+    def test_no_address_is_kept(self) -> None:
+        from graphnet_ir.guards import RawGuard, read_guard
+
+        name = "G['_139657337907744_c0'].Tensor"
+        read = read_guard(RawGuard("ID_MATCH", name, [f"___check_obj_id({name}), type=Tensor"],
+                                   None), {})
+        self.assertEqual((read.name, read.text), (
+            "G['_…_c0'].Tensor", ["___check_obj_id(G['_…_c0'].Tensor), type=Tensor"]))
+
+
 if __name__ == "__main__":
     unittest.main()
