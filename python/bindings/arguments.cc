@@ -535,7 +535,7 @@ void BindConstants(nb::module_& m) {
       .def("__repr__",
            [](const DTypeObject& self) { return absl::StrCat("torch.", DTypeName(self.value)); })
       .def("__hash__", [](const DTypeObject& self) { return static_cast<int>(self.value); });
-  BindConstant<DeviceObject>(m, "Device", "Where a tensor lies: Device('cuda:0').")
+  BindConstant<DeviceObject>(m, "Device", "The place of a tensor: Device('cuda:0').")
       .def(
           "__init__",
           [](DeviceObject* self, nb::handle name) { new (self) DeviceObject{ReadDevice(name)}; },

@@ -228,7 +228,7 @@ void BindNodeList(nb::module_& m) {
       .def("__len__", [](const NodeList& self) {
         return nb::cast<const GraphObject&>(self.graph).get()->num_nodes();
       });
-  nb::class_<InsertPoint>(m, "InsertPoint", "Where new nodes go, within a `with` statement.")
+  nb::class_<InsertPoint>(m, "InsertPoint", "The place of new nodes within a `with` statement.")
       .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
       .def("__exit__", [](const InsertPoint& self, nb::args) {
         const auto& graph = nb::cast<const GraphObject&>(self.graph);

@@ -1,5 +1,5 @@
 // Calls that may take long: other Python threads run meanwhile, and Ctrl-C ends the wait for them.
-// Those that cannot take long go without the thread that this needs.
+// A short call goes without the thread that this needs.
 #ifndef GRAPHNET_PYTHON_BINDINGS_LONG_CALL_H_
 #define GRAPHNET_PYTHON_BINDINGS_LONG_CALL_H_
 

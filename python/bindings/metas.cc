@@ -167,8 +167,8 @@ void ReadDrawSpec(nb::handle value, ModuleObject& module,
 void BindMetas(nb::module_& m) {
   nb::class_<TensorMetaObject>(
       m, "TensorMeta",
-      "What is known of a tensor without running anything: dtype (a DType), shape (a tuple of int "
-      "and SymExpr, or None if not even the rank is known) and device (a Device, or None).")
+      "The facts of a tensor that are known without running it: dtype (a DType), shape (a tuple of "
+      "int and SymExpr, or None if not even the rank is known) and device (a Device, or None).")
       .def(
           "__init__",
           [](TensorMetaObject* self, nb::handle dtype, nb::object shape, nb::object device) {

@@ -668,7 +668,7 @@ def extract(target: Any = None, *, name: Optional[str] = None,
         @graphnet_ir.extract(workspace="out")
         def step(x): ...
 
-    What it returns is called as before, and has `capture`, a Capture. After each call that brought
+    The result is called as before, and has `capture`, a Capture. After each call that brought
     new graphs WORKSPACE/NAME is written (docs/capture.md); without a workspace, and without the
     variable GRAPH_NET_EXTRACT_WORKSPACE, nothing is.
 

@@ -96,7 +96,7 @@ def _write_files(capture: "Capture", folder: str) -> None:
     if not alone:
         for graph in kept:
             _save(capture, graph, os.path.join(folder, places[graph.index]))
-    text = manifest_text(capture, places)
+    text = manifest_text(manifest(capture, places))
     if alone:
         _save(capture, kept[0], folder, {MANIFEST: text})
     else:
@@ -196,10 +196,10 @@ def _subgraph(graph: "CapturedGraph", places: Dict[int, str]) -> Dict[str, Any]:
     }
 
 
-def manifest_text(capture: "Capture", places: Dict[int, str]) -> str:
+def manifest_text(manifest: Dict[str, Any]) -> str:
     """JSON in which each row of a list is a line."""
     parts = []
-    for key, value in manifest(capture, places).items():
+    for key, value in manifest.items():
         if isinstance(value, list) and value:
             rows = ",\n  ".join(json.dumps(row, ensure_ascii=False, separators=(",", ":"),
                                            default=str) for row in value)

@@ -12,7 +12,7 @@ from graphnet_ir.capture_folder import explain_capture
 if TYPE_CHECKING:
     from graphnet_ir.capture import Capture
 
-# Of the graphs that are drawn: pages of all would make a notebook large.
+# Pages of more graphs would make a notebook large.
 MAX_PICTURES = 8
 MAX_PICTURED_OPS = 500
 

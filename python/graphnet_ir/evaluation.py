@@ -150,7 +150,7 @@ def score(logs: Union[Benchmark, Path, Sequence[Path]], *, p: float = 0.0, b: fl
 
     p: how much slower than eager counts. b: what a failure counts. interpretation: which failures
     ES(t) forgives from which t on, 'default', 'mismatch_extended' or 'report' (docs/evaluation.md).
-    Of several logs one that cannot be scored is left out, with a warning.
+    A log that cannot be scored is left out with a warning if there are others.
     """
     if isinstance(logs, Benchmark):
         logs = logs.logs

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Deque, Dict, List, Optional, Tuple
 
 from graphnet_ir import _core
 from graphnet_ir._core import Sample, Tensor
@@ -11,6 +12,7 @@ from graphnet_ir._errors import made_error
 from graphnet_ir._notebook import table
 
 TORCH_VERSION = "2.13"  # that the library was built with
+MAX_RUNS = 1000  # of a program that records() remembers
 
 
 def _need_torch() -> Any:
@@ -94,7 +96,8 @@ class ReadyProgram:
 
     def __init__(self, program: _core.ReadyProgram):
         self._program = program
-        self._runs: List[Dict[str, Any]] = []
+        self._count = 0
+        self._runs: Deque[Dict[str, Any]] = collections.deque(maxlen=MAX_RUNS)
 
     def run(self) -> Tuple[Any, ...]:
         """Runs it and returns the outputs, tensors of torch."""
@@ -102,13 +105,14 @@ class ReadyProgram:
         made = self._program.run()
         seconds = time.perf_counter() - begin
         outputs = tuple(to_torch(made[f"o{i}"]) for i in range(len(made)))
-        self._runs.append({"run": len(self._runs), "seconds": seconds, "outputs": [
+        self._runs.append({"run": self._count, "seconds": seconds, "outputs": [
             {"dtype": str(output.dtype).removeprefix("torch."), "shape": list(output.shape)}
             for output in outputs]})
+        self._count += 1
         return outputs
 
     def records(self) -> List[Dict[str, Any]]:
-        """Returns a dict for each run: its number, seconds, and dtype and shape of outputs."""
+        """Returns a dict for each of the last 1000 runs: its number, seconds, and outputs."""
         return [dict(row) for row in self._runs]
 
     def _repr_html_(self) -> str:

@@ -307,7 +307,7 @@ end
                          sample.graph.find_node("y").tensor_meta)
         self.assertEqual(known.provenance, [
             {**sample.provenance[0], "start": 3, "end": 5}])
-        # All that stands before the graph: fields, symbols and the relation.
+        # Fields, symbols and the relation stand before the graph.
         before, after = (graphnet_ir.to_bytes(one, "text").decode().partition("graph @")[0]
                          for one in (sample, known))
         self.assertIn("relation s1 == 2*s0", before)

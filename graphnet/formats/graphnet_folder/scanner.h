@@ -135,7 +135,7 @@ class Scanner {
   uint32_t line() const { return line_; }
   // Where the current token ends.
   const char* token_end() const { return p_; }
-  // Where the input ends.
+  // The end of the input.
   const char* text_end() const { return end_; }
   // Column of the current token, from 1.
   uint32_t column() const { return static_cast<uint32_t>(token_.begin - line_start_) + 1; }

@@ -7,7 +7,7 @@ import importlib
 from dataclasses import dataclass
 from typing import Any, Dict, Optional
 
-from graphnet_ir.harvest.failures import Failure, first_line
+from graphnet_ir.harvest.failures import Failure, described, first_line
 
 # Configurations say these of a run or of files; the graph does not depend on them, or they would
 # ask for the network.
@@ -21,12 +21,11 @@ BYTES_PER_PARAMETER = 4 * 3  # its value, what verify puts back, and what initia
 
 @dataclass
 class Plan:
-    """how: for script_of. config: what inputs are made from; cls: on the meta device, cls(config)
-    builds the model, if that can be."""
+    """A way to build a model."""
 
-    how: Dict[str, Any]
-    config: Any
-    make: Any  # a function without arguments
+    how: Dict[str, Any]  # for script_of
+    config: Any  # inputs are made from it
+    make: Any  # a function that builds the model; None: only the script can
     architecture: str
 
 
@@ -81,7 +80,7 @@ def _transformers(job: Dict[str, Any], facts: Dict[str, Any], how: Dict[str, Any
                       f"transformers has no model_type {kind!r}" if kind else
                       "the configuration names no model_type")
     made = _configuration(transformers.CONFIG_MAPPING[kind], config)
-    cls = _architecture(transformers, facts["config"], transformers.PreTrainedModel)
+    cls = _class_of(transformers, config.get("architectures"), transformers.PreTrainedModel)
     if cls is None:
         cls = transformers.MODEL_MAPPING.get(type(made), None)
         cls = cls[0] if isinstance(cls, (list, tuple)) else cls
@@ -91,9 +90,8 @@ def _transformers(job: Dict[str, Any], facts: Dict[str, Any], how: Dict[str, Any
     return Plan(how, made, lambda: cls(copy.deepcopy(made)), cls.__name__)
 
 
-def _architecture(module: Any, config: Dict[str, Any], base: type) -> Optional[Any]:
-    """The class that the configuration names, if the library has it."""
-    names = config.get("architectures")
+def _class_of(module: Any, names: Any, base: type) -> Optional[Any]:
+    """The first class of models that a list names, if the library has it."""
     for name in names if isinstance(names, list) else []:
         found = getattr(module, name, None) if isinstance(name, str) and name.isidentifier() \
             else None
@@ -106,8 +104,7 @@ def _configuration(cls: Any, config: Dict[str, Any]) -> Any:
     try:
         return cls.from_dict(copy.deepcopy(config))
     except Exception as error:
-        raise Failure("bad_configuration",
-                      f"{type(error).__name__}: {first_line(str(error))}") from error
+        raise Failure("bad_configuration", described(error)) from error
 
 
 def _remote(job: Dict[str, Any], facts: Dict[str, Any], how: Dict[str, Any]) -> Plan:
@@ -131,7 +128,7 @@ def _remote(job: Dict[str, Any], facts: Dict[str, Any], how: Dict[str, Any]) -> 
         except ImportError:
             raise
         except Exception as error:
-            raise Failure("build", f"{type(error).__name__}: {first_line(str(error))}") from error
+            raise Failure("build", described(error)) from error
 
     made = _configuration(load(names["AutoConfig"]), config)
     cls = load(models[0])
@@ -140,15 +137,12 @@ def _remote(job: Dict[str, Any], facts: Dict[str, Any], how: Dict[str, Any]) -> 
 
 def _diffusers(job: Dict[str, Any], facts: Dict[str, Any], how: Dict[str, Any]) -> Plan:
     diffusers = importlib.import_module("diffusers")
-
     name = facts["config"].get("_class_name")
-    is_name = isinstance(name, str) and name.isidentifier()
-    found = getattr(diffusers, name, None) if is_name else None
-    if not (isinstance(found, type) and issubclass(found, diffusers.ModelMixin)):
+    cls = _class_of(diffusers, [name], diffusers.ModelMixin)
+    if cls is None:
         raise Failure("unknown_architecture", f"diffusers has no model {name!r}")
     config = cleaned(facts["config"])
     how.update(config=config, architecture=name)
-    cls: Any = found
     return Plan(how, config, lambda: cls.from_config(copy.deepcopy(config)), str(name))
 
 
@@ -172,12 +166,9 @@ def _torchvision(job: Dict[str, Any], facts: Dict[str, Any], how: Dict[str, Any]
 
     name = facts["config"]["name"]
     how.update(architecture=name)
-    weights = torchvision.models.get_model_weights(name)
-    crop = 224
-    for entry in weights:
-        said = getattr(entry.transforms(), "crop_size", None)
-        crop = said[0] if isinstance(said, (list, tuple)) and said else crop
-        break
+    entry = next(iter(torchvision.models.get_model_weights(name)), None)
+    said = None if entry is None else getattr(entry.transforms(), "crop_size", None)
+    crop = said[0] if isinstance(said, (list, tuple)) and said else 224
     return Plan(how, {"image_size": crop},
                 lambda: torchvision.models.get_model(name, weights=None), name)
 
@@ -191,6 +182,10 @@ _PLANS = {"transformers": _transformers, "diffusers": _diffusers, "timm": _timm,
           "torchvision": _torchvision, "python": _python}
 
 
+def count_parameters(model: Any) -> int:
+    return int(sum(parameter.numel() for parameter in model.parameters()))
+
+
 def foretell(make: Any) -> Optional[int]:
     """The number of parameters, from a model on the meta device; None where that fails."""
     import torch
@@ -198,11 +193,9 @@ def foretell(make: Any) -> Optional[int]:
     try:
         with torch.device("meta"):
             model = make()
-    except Failure:
-        raise
     except Exception:
         return None
-    return int(sum(parameter.numel() for parameter in model.parameters()))
+    return count_parameters(model)
 
 
 def fit(job: Dict[str, Any], facts: Dict[str, Any]) -> tuple[Plan, Dict[str, Any]]:
@@ -212,11 +205,9 @@ def fit(job: Dict[str, Any], facts: Dict[str, Any]) -> tuple[Plan, Dict[str, Any
     while True:
         made = plan(job, facts)
         count = None if made.make is None else foretell(made.make)
-        memory = None if count is None else count * BYTES_PER_PARAMETER
-        said = {"parameters": count, "halvings": halvings}
-        if count is None or memory is None or (count <= job["max_parameters"]
-                                               and memory <= job["max_memory"]):
-            return made, said
+        memory = (count or 0) * BYTES_PER_PARAMETER
+        if count is None or (count <= job["max_parameters"] and memory <= job["max_memory"]):
+            return made, {"parameters": count, "halvings": halvings}
         smaller = shrunk(facts["config"]) if job["shrink"] else facts["config"]
         if smaller == facts["config"]:
             raise Failure("too_large", f"{count:,} parameters, which take {memory / 1e9:.1f} GB, "

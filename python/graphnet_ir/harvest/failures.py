@@ -44,6 +44,11 @@ class Failure(Exception):
         return first_line(str(self)) or CLASSES[self.kind]
 
 
+def described(error: BaseException) -> str:
+    """The type of an exception and its first line."""
+    return f"{type(error).__name__}: {first_line(str(error))}"
+
+
 def first_line(text: str) -> str:
     """The first line with something on it, at most 300 characters of it."""
     return next((line.strip()[:300] for line in text.splitlines() if line.strip()), "")

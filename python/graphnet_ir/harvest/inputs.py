@@ -10,7 +10,7 @@ import inspect
 import math
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
-# Where a composite configuration keeps that of a part.
+# Composite configurations keep those of their parts under these names.
 PARTS = ("text_config", "vision_config", "audio_config", "decoder", "encoder", "backbone_config",
          "text_encoder", "audio_encoder", "llm_config", "thinker_config")
 FAMILIES = ("text", "mixture of experts", "seq2seq", "vision", "video", "audio", "multimodal",
@@ -23,9 +23,9 @@ class Configuration:
     def __init__(self, config: Any):
         self.config = config
 
-    def get(self, *names: str, default: Any = None, parts: tuple[str, ...] = PARTS) -> Any:
-        places = [self.config] + [_entry(self.config, part) for part in parts]
-        places += [_entry(_entry(self.config, part), inner) for part in parts for inner in parts]
+    def get(self, *names: str, default: Any = None) -> Any:
+        parts = [_entry(self.config, part) for part in PARTS]
+        places = [self.config, *parts, *(_entry(part, inner) for part in parts for inner in PARTS)]
         for place in places:
             for name in names:
                 value = _entry(place, name)
@@ -84,18 +84,13 @@ def family_of(library: str, config: Any, main: str, parameters: Dict[str, bool])
 
 
 class Rules:
-    """Makes arguments of one model. length: of its text."""
+    """Makes arguments of one model. length: of its text. A method that is public makes the
+    argument of its name."""
 
     def __init__(self, config: Any, library: str, length: int):
         self.known = Configuration(config)
         self.library = library
         self.length = length
-
-    def make(self, name: str) -> Optional[str]:
-        """The expression for an argument; None where no rule makes it."""
-        rule = getattr(self, name, None) if name in self.NAMES else None
-        made = None if rule is None else rule()
-        return made if made is None or isinstance(made, str) else None
 
     # Text
 
@@ -271,14 +266,12 @@ class Rules:
         classes = self.known.number("num_embeds_ada_norm", "num_class_embeds")
         return f"torch.randint(0, {classes}, (1,))" if classes else None
 
-    NAMES = frozenset((
-        "input_ids", "attention_mask", "decoder_input_ids", "bbox", "token_type_ids",
-        "pixel_values", "pixel_values_videos", "input_values", "input_features",
-        "decoder_input_values", "past_values", "past_time_features", "past_observed_mask",
-        "future_values", "future_time_features", "static_categorical_features",
-        "static_real_features", "states", "actions", "rewards", "returns_to_go", "timesteps",
-        "sample", "hidden_states", "timestep", "encoder_hidden_states", "pooled_projections",
-        "class_labels"))
+
+def made_by(rules: Rules, name: str) -> Optional[str]:
+    """The expression for an argument; None where no rule makes it."""
+    rule = None if name.startswith("_") else vars(Rules).get(name)
+    made: Optional[str] = None if rule is None else rule(rules)
+    return made
 
 
 # --- Sets of arguments ----------------------------------------------------------------------------
@@ -312,7 +305,7 @@ def input_sets(family: str, config: Any, library: str,
         needed = [name for name, must in parameters.items() if must]
         given = [name for name in GIVEN[family] if name in parameters]
         full = {name: made for name in dict.fromkeys(given + needed)
-                if (made := rules.make(name)) is not None}
+                if (made := made_by(rules, name)) is not None}
         tries = [full, {name: made for name, made in full.items() if name != "attention_mask"}]
         if family == "multimodal":
             # The text alone, then each other input alone.
@@ -325,8 +318,8 @@ def input_sets(family: str, config: Any, library: str,
                           if not name.startswith("future")})
             tries.append({"past_values": full.get("past_values", "")})
         if family in ("audio", "vision", "video"):
-            tries += [{**{name: made for name, made in full.items() if name not in other}}
-                      for other in (("decoder_input_ids", "decoder_input_values"),)]
+            tries.append({name: made for name, made in full.items()
+                          if not name.startswith("decoder")})
         for tried in tries:
             if tried and all(tried.values()) and tried not in seen:
                 seen.append(tried)

@@ -106,8 +106,8 @@ class Group:
         for pipe in (self.events, self.output):
             os.set_blocking(pipe.fileno(), False)
 
-    def drain(self) -> Tuple[List[bytes], bool]:
-        """Lines that it told since the last call, and whether more may come."""
+    def drain(self) -> List[bytes]:
+        """Lines that it told since the last call."""
         for pipe, take in ((self.output, self._print), (self.events, self._tell)):
             for _ in range(64):
                 try:
@@ -118,7 +118,7 @@ class Group:
                     break
                 take(chunk)
         *lines, self._told = self._told.split(b"\n")
-        return lines, self.process.poll() is None
+        return lines
 
     def _print(self, chunk: bytes) -> None:
         if self.printed < LOG_HEAD:

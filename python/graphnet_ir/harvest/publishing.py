@@ -12,10 +12,10 @@ import shutil
 from typing import Any, Callable, Dict, List, Optional
 
 import graphnet_ir
+from graphnet_ir.capture_folder import MANIFEST, manifest_text
 from graphnet_ir.harvest.failures import Failure
 from graphnet_ir.harvest.journal import Journal, Row
 
-MANIFEST = "stitch.json"
 SAMPLES = "samples"
 
 
@@ -82,17 +82,11 @@ def _rewrite(path: str, change: Callable[[str], str]) -> None:
 
 def _without(text: str, repeated: Dict[str, str]) -> str:
     """The manifest, where graphs that are published elsewhere have no sample here."""
-    lines: List[str] = []
-    for line in text.split("\n"):
-        bare = line.strip().removesuffix(",")
-        if '"sample":' in bare and bare.startswith("{"):
-            entry: Any = json.loads(bare)
-            if entry.get("sample") in repeated:
-                entry["same_as"], entry["sample"] = repeated[entry["sample"]], None
-                made = json.dumps(entry, ensure_ascii=False, separators=(",", ":"))
-                line = line.replace(bare, made)
-        lines.append(line)
-    return "\n".join(lines)
+    manifest = json.loads(text)
+    for row in manifest["subgraphs"]:
+        if row["sample"] in repeated:
+            row["same_as"], row["sample"] = repeated[row["sample"]], None
+    return manifest_text(manifest)
 
 
 def _named(text: str, row: Row) -> str:

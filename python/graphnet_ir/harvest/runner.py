@@ -31,6 +31,8 @@ from graphnet_ir.harvest.sources import Access, Model, Source, open_source
 
 REPAIR_SECONDS = 360
 MAX_REPAIRS = 2
+# A model at one of these stages only waits for those before it.
+_READY = ("hashed", "deduplicated")
 
 
 @dataclass(frozen=True)
@@ -106,27 +108,22 @@ class Runner:
 
     def run(self) -> None:
         """Returns when all models have ended."""
-        waiting = [row for row in self.rows if not row.ended]
-        self._publish_ready()
         while True:
-            waiting = [row for row in waiting if not row.ended and row.stage != "hashed"
-                       and row.number not in self.running]
-            while waiting and len(self.running) < self.options.jobs:
-                self._start(waiting.pop(0))
+            while len(self.running) < self.options.jobs and (row := self._next()) is not None:
+                self._start(row)
             self._publish_ready()
             self.progress(self)
             if not self.running:
-                if all(row.ended or row.stage == "hashed" for row in self.rows):
-                    break
-                waiting = [row for row in self.rows if not row.ended]
-                continue
+                break
             self._selector.select(0.1)
             for number, group in list(self.running.items()):
-                row = self.rows[number]
-                self._step(row, group)
-                if number not in self.running and not row.ended:
-                    waiting.insert(0, row)
+                self._step(self.rows[number], group)
         publishing.write_index(self.rows, self.folder)
+
+    def _next(self) -> Optional[Row]:
+        """The first model that has work left and is not running."""
+        return next((row for row in self.rows if not row.ended and row.stage not in _READY
+                     and row.number not in self.running), None)
 
     def _start(self, row: Row) -> None:
         """Begins with row where the journal says that it is; it may end at once."""
@@ -175,16 +172,13 @@ class Runner:
 
     def _step(self, row: Row, group: Group) -> None:
         """Reads what a process told, and ends it where it is over a limit or done."""
-        lines, is_running = group.drain()
+        is_running = group.process.poll() is None  # before the last lines are read
         failure: Optional[Failure] = None
-        for line in lines:
+        for line in group.drain():
             failure = self._told(row, line) or failure
-        over = None if failure else group.over() if is_running else None
+        over = group.over() if is_running and failure is None else None
         if is_running and failure is None and over is None:
             return
-        if not is_running:
-            for line in group.drain()[0]:
-                failure = self._told(row, line) or failure
         self._selector.unregister(group.events)
         code = group.process.poll()
         left = group.close()
@@ -241,7 +235,7 @@ class Runner:
     def _publish_ready(self) -> None:
         """Ends the models that are ready and have none before them that is not."""
         for row in self.rows:
-            if not row.ended and row.stage not in ("hashed", "deduplicated"):
+            if not row.ended and row.stage not in _READY:
                 break
             if not row.ended:
                 self._publish(row)

@@ -21,16 +21,18 @@ import graphnet_ir
 
 '''
 
-_TAIL = '''
+_INPUTS = '''
 
 def inputs():
     torch.manual_seed({seed})
     return {{{inputs}}}
+'''
 
+_CAPTURE = '''
 
 def capture(model, workspace):
     """Captures a call, and proves the capture by a replay."""
-    extracted = graphnet_ir.extract(model, name={name!r}, workspace=workspace, verify=True)
+    extracted = graphnet_ir.extract(model, name={place!r}, workspace=workspace, verify=True)
     with torch.no_grad():
         extracted(**inputs())
     return extracted.capture
@@ -91,7 +93,7 @@ def build():
 ''',
 }
 
-_PYTHON_TAIL = '''
+_PYTHON = '''
 
 # --- Added by `graphnet harvest` ------------------------------------------------------------------
 import sys
@@ -111,28 +113,16 @@ def build():
 def inputs():
     torch.manual_seed({seed})
     return _MODEL.inputs()
-
-
-def capture(model, workspace):
-    """Captures a call, and proves the capture by a replay."""
-    extracted = graphnet_ir.extract(model, name={place!r}, workspace=workspace, verify=True)
-    with torch.no_grad():
-        extracted(**inputs())
-    return extracted.capture
-
-
-if __name__ == "__main__":
-    capture(build(), sys.argv[1] if len(sys.argv) > 1 else ".").explain()
 '''
 
 
 def script_of(how: Dict[str, Any], inputs: Dict[str, str]) -> str:
     """The script. how: `form`, a key of _BUILD or python, and what its text names. inputs: an
     expression for each argument."""
+    capture = _CAPTURE.format(place=how["place"])
     if how["form"] == "python":
         text = str(how["text"]).rstrip("\n")
-        return f"{text}\n" + _PYTHON_TAIL.format(
-            name=how["name"], place=how["place"], seed=how["seed"])
+        return f"{text}\n" + _PYTHON.format(name=how["name"], seed=how["seed"]) + capture
     texts = {**how, "id": _plain(how["id"]), "revision": _plain(how["revision"])}
     texts["config"] = pprint.pformat(how.get("config"), width=96, sort_dicts=False)
     body = _BUILD[how["form"]].format(**texts)
@@ -140,8 +130,8 @@ def script_of(how: Dict[str, Any], inputs: Dict[str, str]) -> str:
     head = _HEAD.format(id=texts["id"], revision=texts["revision"], imports=imports,
                         needs="transformers" if how["form"] == "remote" else how["form"])
     arguments = "".join(f"\n        {name!r}: {value}," for name, value in inputs.items())
-    return head + build.strip("\n") + "\n" + _TAIL.format(
-        seed=how["seed"], inputs=arguments + "\n    ", name=how["place"])
+    return head + build.strip("\n") + "\n" + _INPUTS.format(
+        seed=how["seed"], inputs=arguments + "\n    ") + capture
 
 
 def _plain(text: str) -> str:

@@ -28,7 +28,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Protocol
 
 from graphnet_ir._core import Error
 from graphnet_ir._errors import made_error
-from graphnet_ir.harvest.failures import Failure, first_line
+from graphnet_ir.harvest.failures import Failure, described, first_line
 
 MAX_CONFIGURATION = 10_000_000  # bytes
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".joblib", ".npy")
@@ -177,7 +177,7 @@ class Hub:
                 raise Failure("not_found", str(error)) from None
             except Exception as error:
                 if attempt == 2:
-                    raise Failure("network", f"{type(error).__name__}: {error}") from None
+                    raise Failure("network", described(error)) from None
                 time.sleep(5)
         return HubFolder(self.access.downloads).fetch(model)
 
@@ -331,5 +331,4 @@ def _names_in(path: str) -> Dict[str, Optional[str]]:
     except Error:
         raise
     except Exception as error:
-        raise made_error("invalid_argument", f"{path}: {type(error).__name__}: "
-                                             f"{first_line(str(error))}") from error
+        raise made_error("invalid_argument", f"{path}: {described(error)}") from error

@@ -6,15 +6,16 @@ the end {"failure": a class, "message": …}. What the model prints goes elsewhe
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib.util
 import json
 import os
 import resource
 import sys
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Iterator, List, Optional
 
-from graphnet_ir.harvest.failures import Failure, first_line
+from graphnet_ir.harvest.failures import Failure, described, first_line
 
 # Address space that PyTorch and its libraries take without using it.
 ADDRESS_ROOM = 16 << 30
@@ -73,7 +74,7 @@ def failure_of(error: BaseException, otherwise: str) -> Failure:
         if isinstance(seen, ModuleNotFoundError) and otherwise == "build":
             return Failure("missing_package", str(seen))
         seen = seen.__cause__ or seen.__context__
-    return Failure(otherwise, f"{type(error).__name__}: {first_line(str(error))}")
+    return Failure(otherwise, described(error))
 
 
 class Worker:
@@ -94,6 +95,17 @@ class Worker:
         if os.getpid() != self.process:
             os._exit(0)
 
+    @contextlib.contextmanager
+    def model_code(self, otherwise: str) -> Iterator[None]:
+        """Code of the model runs here. Its exception is a Failure, of the class `otherwise` if its
+        type says nothing, and a child that it forked ends."""
+        try:
+            yield
+        except Exception as error:
+            self.end_if_forked()
+            raise failure_of(error, otherwise) from error
+        self.end_if_forked()
+
     def run(self) -> None:
         try:
             if not os.path.exists(self.script):
@@ -112,7 +124,7 @@ class Worker:
 
     def analyse(self) -> None:
         """Finds out how the model is built and called, and writes the script."""
-        from graphnet_ir.harvest.building import fit
+        from graphnet_ir.harvest.building import count_parameters, fit
 
         plan, facts = fit(self.job, self.job["facts"])
         # The script is there before it is known to run, so that it can be looked at and repaired.
@@ -126,21 +138,21 @@ class Worker:
             family, chosen = self.choose(plan, model)
             self.write_script(plan.how, chosen)
         if facts["parameters"] is None:
-            facts["parameters"] = sum(parameter.numel() for parameter in model.parameters())
+            facts["parameters"] = count_parameters(model)
         self.tell(stage="analysed", facts={**facts, "family": family, "inputs": chosen,
                                            "architecture": plan.architecture})
 
     def look_at_repaired(self) -> None:
         """Finds out what a script says that a repair changed before its model was analysed."""
         from graphnet_ir.harvest import inputs
+        from graphnet_ir.harvest.building import count_parameters
 
         script = self.load()
         model = self.build(script)
         self.try_call(model, script.inputs)
         self.tell(stage="analysed", facts={
-            "parameters": sum(parameter.numel() for parameter in model.parameters()),
-            "halvings": 0, "inputs": {}, "architecture": type(model).__name__,
-            "family": inputs.family_of(
+            "parameters": count_parameters(model), "halvings": 0, "inputs": {},
+            "architecture": type(model).__name__, "family": inputs.family_of(
                 self.job["facts"]["library"], getattr(model, "config", {}),
                 getattr(model, "main_input_name", ""), inputs.parameters_of(model.forward))})
 
@@ -169,8 +181,7 @@ class Worker:
         """A text with as many tokens of an image as the model makes of one."""
         from graphnet_ir.harvest import inputs
 
-        count = 1
-        tried = inputs.image_inputs(plan.config, count)
+        tried = inputs.image_inputs(plan.config, 1)
         features = getattr(model, "get_image_features", None)
         if tried is None or features is None:
             return []
@@ -210,13 +221,8 @@ class Worker:
         import torch
 
         torch.manual_seed(self.job["seed"])
-        try:
-            with torch.no_grad():
-                model(**inputs())
-            self.end_if_forked()
-        except Exception as error:
-            self.end_if_forked()
-            raise failure_of(error, "inputs") from error
+        with self.model_code("inputs"), torch.no_grad():
+            model(**inputs())
 
     # --- The script -------------------------------------------------------------------------------
 
@@ -228,38 +234,26 @@ class Worker:
         os.replace(self.script + ".new", self.script)
 
     def load(self) -> Any:
-        try:
+        with self.model_code("build"):
             return _load("capture", self.script)
-        except Exception as error:
-            self.end_if_forked()
-            raise failure_of(error, "build") from error
 
     def build(self, script: Any) -> Any:
-        try:
-            model = script.build()
-            self.end_if_forked()
-            return model
-        except Exception as error:
-            self.end_if_forked()
-            raise failure_of(error, "build") from error
+        with self.model_code("build"):
+            return script.build()
 
     def capture(self) -> None:
         import graphnet_ir
 
         script = self.load()
         model = self.build(script)
-        try:
-            captured = script.capture(model, os.path.join(self.folder, "captured"))
-            self.end_if_forked()
-        except graphnet_ir.Error as error:
-            self.end_if_forked()
-            if error.kind == "internal":
+        with self.model_code("capture"):
+            try:
+                captured = script.capture(model, os.path.join(self.folder, "captured"))
+            except graphnet_ir.Error as error:
+                if error.kind != "internal":
+                    raise
                 self.tell(stage="captured")
                 raise Failure("not_verified", str(error)) from error
-            raise failure_of(error, "capture") from error
-        except Exception as error:
-            self.end_if_forked()
-            raise failure_of(error, "capture") from error
         if not captured.kept():
             raise Failure("capture", "the model computes nothing that a graph could hold")
         self.tell(stage="captured", facts={"graphs": len(captured.kept()),
