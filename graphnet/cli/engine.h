@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -68,6 +69,45 @@ struct CapturedProgram {
   absl::Status status;
 };
 
+// A subgraph that takes values by the names of its placeholders and yields its results in order.
+using SubgraphFunction =
+    std::function<absl::StatusOr<std::vector<TensorData>>(const TensorValues& inputs)>;
+
+// What runs the subgraphs of a program that is called again and again.
+struct RunBackend {
+  std::string name;  // "nope" and "jit" run in this process
+  // Compiles a subgraph for any other backend.
+  std::function<absl::StatusOr<SubgraphFunction>(const Sample& sample)> compile;
+};
+
+// A program that is called through captures of it (extract/cache.h), on the same inputs each time.
+class CachedProgram {
+ public:
+  virtual ~CachedProgram() = default;
+
+  struct CallReport {
+    bool is_hit = false;         // else the call was captured
+    int64_t guard_failures = 0;  // captures that did not fit
+    int64_t compilations = 0;    // subgraphs that the backend compiled
+    double compile_ms = 0;
+    double run_ms = 0;  // all else
+  };
+  // Returns the errors of the program itself, too.
+  virtual absl::StatusOr<CallReport> Call() = 0;
+  // Returns what the last call yielded: o0, o1, … in order.
+  virtual absl::StatusOr<TensorValues> Outputs() const = 0;
+  // Calls the program by LibTorch, which follows its own state, and returns what that yields.
+  virtual absl::StatusOr<TensorValues> CallByLibTorch() = 0;
+
+  struct Capture {
+    size_t subgraphs = 0;
+    size_t operations = 0;  // between them
+    // Subgraphs that the interpreter runs in place of the backend: "subgraph_0", and why.
+    std::vector<std::pair<std::string, std::string>> interpreted;
+  };
+  virtual std::vector<Capture> captures() const = 0;
+};
+
 // A TorchScript program that can be captured.
 class TorchScriptProgram {
  public:
@@ -82,6 +122,9 @@ class TorchScriptProgram {
   // Runs the program in `folder` and, by LibTorch, the archive on the same inputs. Says how they
   // differ; empty if they do not.
   virtual absl::StatusOr<std::string> CompareWithLibTorch(const std::string& folder) = 0;
+  // The program on the inputs that were set. What is returned must not outlive this.
+  virtual absl::StatusOr<std::unique_ptr<CachedProgram>> Cache(const CaptureOptions& options,
+                                                               const RunBackend& backend) = 0;
 };
 
 // Of lint: what is wrong, and whether it was set right.

@@ -24,6 +24,8 @@
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
+#include "graphnet/cli/run_cached.h"
+#include "graphnet/cli/run_outputs.h"
 #include "graphnet/evaluate/trials.h"
 #include "graphnet/extract/folder.h"
 #include "graphnet/extract/input_leaves.h"
@@ -49,6 +51,10 @@ struct RunFlags {
   int threads = 0;
   int64_t max_memory_mib = 0;
   CallKey profile = CallKey::kNone;
+  std::string backend;
+  std::string cache;
+  int64_t cache_mib = 10240;
+  bool check = false;
   bool trust = false;
   bool json = false;
 };
@@ -115,27 +121,6 @@ class Profile {
   Clock::time_point last_;
 };
 
-void PrintOutputs(const TensorValues& outputs, FILE* out) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const TensorData& data = outputs.at(absl::StrCat("o", i));
-    std::fprintf(out, "o%zu  %s[%s]\n", i, std::string(DTypeShortName(data.dtype)).c_str(),
-                 absl::StrJoin(data.shape, ", ").c_str());
-  }
-}
-
-Json OutputsJson(const TensorValues& outputs) {
-  Json list = Json::List();
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string name = absl::StrCat("o", i);
-    Json output;
-    output["name"] = name;
-    output["dtype"] = DTypeShortName(outputs.at(name).dtype);
-    output["shape"] = Json::List(outputs.at(name).shape);
-    list.push_back(std::move(output));
-  }
-  return list;
-}
-
 // Says what was made ready, and in how long.
 struct Ready {
   std::string text;
@@ -168,12 +153,7 @@ absl::StatusOr<int> RunAndReport(const RunFlags& options, ReadyProgram& program,
   progress.End();
   ASSIGN_OR_RETURN(const TensorValues named, program.Outputs());
   const bool to_stdout = options.outputs == "-";
-  if (to_stdout) {
-    ASSIGN_OR_RETURN(const std::string bytes, SerializeSafetensors(named));
-    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
-  } else if (!options.outputs.empty()) {
-    RETURN_IF_ERROR(WriteSafetensorsFile(named, options.outputs));
-  }
+  RETURN_IF_ERROR(WriteOutputs(named, options.outputs));
   const TimeStatistics ran = StatisticsOf(times);
   if (options.json) {
     Json& document = ready.json;
@@ -343,6 +323,12 @@ absl::StatusOr<int> RunAll(const RunFlags& options, const DrawOptions& draw, con
 absl::StatusOr<int> RunGraphs(const RunFlags& options) {
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   engine->SetNumThreads(options.threads);
+  if (!options.backend.empty()) {
+    return RunCached({options.in, options.inputs, options.outputs, options.backend, options.cache,
+                      options.cache_mib, options.seed, options.repeat, options.check, options.trust,
+                      options.json},
+                     *engine);
+  }
   DrawOptions draw;
   draw.seed = options.seed;
   draw.max_bytes = AvailableMemoryBytes();
@@ -405,11 +391,33 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
       ->add_flag_callback(
           "--profile", [options] { options->profile = CallKey::kTarget; }, "As --profile-by target")
       ->excludes("--profile-by");
+  CLI::Option* backend = command->add_option(
+      "--backend", options->backend,
+      "Call a TorchScript archive through captures of it, whose subgraphs this compiler runs "
+      "(graphnet backends lists them)");
+  for (const char* other : {"--state", "--device", "--compat", "--max-memory", "--profile-by"})
+    backend->excludes(other);
+  CLI::Option* cache =
+      command
+          ->add_option("--cache", options->cache,
+                       "With --backend: a folder that keeps what was compiled for later runs")
+          ->type_name("DIR")
+          ->needs(backend);
+  command
+      ->add_option("--cache-size", options->cache_mib,
+                   "MiB that the cache may take; what was used longest ago goes first")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
+      ->capture_default_str()
+      ->needs(cache);
+  command
+      ->add_flag("--check", options->check,
+                 "With --backend: compare each call with LibTorch; exit code 1 if one is wrong")
+      ->needs(backend);
   AddTrustOption(command, &options->trust);
   AddJsonOption(
       command, &options->json,
       "samples with path, outputs, and of one sample ms of each run, median_ms, ready_ms, "
-      "drawn_weights and profile");
+      "drawn_weights and profile; with --backend calls and captures");
   command->callback([options, run] { *run = [options] { return RunGraphs(*options); }; });
 }
 

@@ -74,6 +74,10 @@ std::string EnvironmentFolder(const Backend& backend) {
   return JoinPath(std::filesystem::absolute(root).string(), backend.name);
 }
 
+std::string WorkerProgramFile(const Backend& backend) {
+  return JoinPath(EnvironmentFolder(backend), absl::StrCat("bin/", backend.name, "_worker"));
+}
+
 std::string PythonOfTorch(const std::string& torch) {
   // PREFIX/lib/python3.11/site-packages/torch, or dist-packages.
   const std::filesystem::path site = std::filesystem::path(torch).parent_path();
@@ -112,8 +116,7 @@ absl::StatusOr<std::vector<std::string>> WorkerCommand(const Backend& backend,
                                       JoinPath(folder, absl::StrCat(backend.name, "_worker.py"))};
     }
     case BackendKind::kProgram: {
-      const std::string program =
-          JoinPath(EnvironmentFolder(backend), absl::StrCat("bin/", backend.name, "_worker"));
+      const std::string program = WorkerProgramFile(backend);
       if (!FileExists(program)) break;
       return std::vector<std::string>{program};
     }

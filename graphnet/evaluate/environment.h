@@ -22,6 +22,9 @@ struct WorkerHost {
 // ${GRAPHNET_BACKENDS:-~/.local/share/graphnet/backends}/NAME.
 std::string EnvironmentFolder(const Backend& backend);
 
+// The program of a worker of kProgram, which is there once it is installed.
+std::string WorkerProgramFile(const Backend& backend);
+
 // The Python whose package LibTorch's folder is; empty if it is none.
 std::string PythonOfTorch(const std::string& torch);
 

@@ -79,6 +79,8 @@ absl::Status Worker::Greet() {
   ASSIGN_OR_RETURN(const JsonValue answer, Ask(*process_, {{"verb", "hello"}}, limit_));
   greeting_.name = TextOf(answer, "name");
   greeting_.version = TextOf(answer, "version");
+  if (const auto slots = answer.find("slots"); slots != answer.end())
+    greeting_.has_slots = *slots == true;
   if (const auto devices = answer.find("devices"); devices != answer.end()) {
     for (const JsonValue& device : *devices) {
       if (device.is_string()) greeting_.devices.push_back(Printable(device.get<std::string>()));
@@ -94,16 +96,18 @@ absl::Status Worker::Prepare(const PrepareRequest& request) {
   if (!request.weights.empty()) json["weights"] = request.weights;
   if (!request.constants.empty()) json["constants"] = request.constants;
   if (!request.written.empty()) json["written"] = request.written;
+  if (request.slot != 0) json["slot"] = request.slot;
+  if (!request.keep.empty()) json["keep"] = request.keep;
+  if (!request.kept.empty()) json["kept"] = request.kept;
   return Ask(*process_, json, limit_).status();
 }
 
 absl::StatusOr<std::string> Worker::Run(const std::string& inputs, const std::string& outputs,
-                                        uint64_t seed) {
+                                        uint64_t seed, int slot) {
   Forget(outputs);
-  ASSIGN_OR_RETURN(
-      const JsonValue answer,
-      Ask(*process_, {{"verb", "run"}, {"inputs", inputs}, {"outputs", outputs}, {"seed", seed}},
-          limit_));
+  JsonValue request = {{"verb", "run"}, {"inputs", inputs}, {"outputs", outputs}, {"seed", seed}};
+  if (slot != 0) request["slot"] = slot;
+  ASSIGN_OR_RETURN(const JsonValue answer, Ask(*process_, request, limit_));
   return TextOf(answer, "proof");
 }
 
@@ -145,6 +149,10 @@ absl::Status Worker::Export(const ExportRequest& request) {
   return Nonsense(*process_, answer.dump());
 }
 
-absl::Status Worker::Close() { return Ask(*process_, {{"verb", "close"}}, limit_).status(); }
+absl::Status Worker::Close(int slot) {
+  JsonValue request = {{"verb", "close"}};
+  if (slot != 0) request["slot"] = slot;
+  return Ask(*process_, request, limit_).status();
+}
 
 }  // namespace graphnet

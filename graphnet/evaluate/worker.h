@@ -23,6 +23,8 @@ struct WorkerGreeting {
   std::string name;
   std::string version;
   std::vector<std::string> devices;
+  // Whether it keeps programs apart by PrepareRequest::slot. Workers of older versions have one.
+  bool has_slots = false;
 };
 
 struct PrepareRequest {
@@ -37,6 +39,12 @@ struct PrepareRequest {
   std::vector<std::string> written;
   std::string device = "cpu";
   uint64_t seed = 0;
+  // Which of the worker's programs this is from now on. Each slot has one.
+  int slot = 0;
+  // Files of the worker's own format: where it may write what it compiled, and what it wrote
+  // earlier for the same program, which it loads instead of compiling. Empty: none.
+  std::string keep = {};
+  std::string kept = {};
 };
 
 // Only of backend onnxruntime.
@@ -59,13 +67,13 @@ class Worker {
   absl::Status Prepare(const PrepareRequest& request);
   // Yields what shows that the compiler ran the program, a line, which may be empty.
   absl::StatusOr<std::string> Run(const std::string& inputs, const std::string& outputs,
-                                  uint64_t seed);
+                                  uint64_t seed, int slot = 0);
   // Milliseconds of each trial.
   absl::StatusOr<std::vector<double>> Time(const std::string& inputs, const std::string& outputs,
                                            int warmup, int trials, uint64_t seed);
   // Writes the program in the compiler's own format instead of compiling it.
   absl::Status Export(const ExportRequest& request);
-  absl::Status Close();
+  absl::Status Close(int slot = 0);
 
  private:
   Worker(std::unique_ptr<WorkerProcess> process, absl::Duration limit)

@@ -1,12 +1,15 @@
 #include "graphnet/extract/cache.h"
 
+#include <chrono>
 #include <utility>
 
 #include "ATen/CPUGeneratorImpl.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "c10/core/InferenceMode.h"
 #include "graphnet/base/status.h"
+#include "graphnet/extract/samples.h"
 #include "graphnet/interp/torch/status.h"
 
 namespace graphnet {
@@ -44,17 +47,97 @@ bool IsSame(const IValue& a, const IValue& b) {
          (a.isString() && b.isString() && a.toStringRef() == b.toStringRef());
 }
 
+// Goes up with each write in place. Inference tensors count none.
+uint32_t VersionOf(const at::Tensor& tensor) {
+  return tensor.is_inference() ? 0 : static_cast<uint32_t>(tensor._version());
+}
+
 }  // namespace
 
-CaptureCache::CaptureCache(torch::jit::Module module, CaptureOptions options, size_t max_entries)
-    : module_(std::move(module)), options_(std::move(options)), max_entries_(max_entries) {
-  options_.statistics = false;
+CaptureCache::CaptureCache(torch::jit::Module module, CaptureOptions options)
+    : CaptureCache(std::move(module), std::move(options), Options()) {}
+
+CaptureCache::CaptureCache(torch::jit::Module module, CaptureOptions options, Options cache_options)
+    : module_(std::move(module)),
+      options_(std::move(options)),
+      cache_options_(std::move(cache_options)) {
+  // A compiler may want values to try, which are drawn by the statistics.
+  options_.statistics = cache_options_.compile != nullptr;
 }
 
 absl::Status CaptureCache::CheckAttributes(const Capture& capture) {
   for (const Capture::AttributeGuard& guard : capture.attribute_guards) {
     if (!IsSame(guard.object->getSlot(guard.slot), guard.value))
       return absl::FailedPreconditionError(absl::StrCat("attribute ", guard.name, " has changed"));
+  }
+  return absl::OkStatus();
+}
+
+void CaptureCache::ForgetStale() {
+  const auto is_stale = [this](const Entry& entry) {
+    for (const std::shared_ptr<const Compiled>& compiled : entry.compiled) {
+      for (const Compiled::Weight& weight : compiled->weights) {
+        if (VersionOf(weight.tensor) == weight.version) continue;
+        reasons_.push_back(
+            absl::StrCat("attribute ", weight.name, " was written to since it was compiled"));
+        return true;
+      }
+    }
+    return false;
+  };
+  counters_.guard_failures += static_cast<int64_t>(std::erase_if(entries_, is_stale));
+}
+
+absl::StatusOr<std::shared_ptr<const CaptureCache::Compiled>> CaptureCache::CompileSubgraph(
+    const std::string& hash, std::vector<Compiled::Weight> weights, const Sample& sample) {
+  const auto is_same = [](const Compiled::Weight& a, const Compiled::Weight& b) {
+    return a.tensor.is_same(b.tensor) && a.version == b.version;
+  };
+  for (const Entry& entry : entries_) {
+    for (const std::shared_ptr<const Compiled>& compiled : entry.compiled) {
+      if (compiled->hash == hash && absl::c_equal(compiled->weights, weights, is_same))
+        return compiled;
+    }
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  absl::StatusOr<std::shared_ptr<Executable>> executable = cache_options_.compile(sample);
+  counters_.compile_ms +=
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  RETURN_IF_ERROR(executable.status());
+  ++counters_.compilations;
+  return std::make_shared<const Compiled>(
+      Compiled{hash, std::move(weights), *std::move(executable)});
+}
+
+absl::Status CaptureCache::CompileSubgraphs(Entry* entry,
+                                            std::vector<StitchedProgram::Subgraph>* subgraphs) {
+  const Capture& capture = *entry->capture;
+  ASSIGN_OR_RETURN(const ExtractedProgram samples, ToSamples(capture, "program"));
+  std::vector<const Module*> modules;
+  for (const StitchedProgram::Subgraph& subgraph : *subgraphs) modules.push_back(subgraph.module);
+  const std::vector<std::string> refused = WhyInterpreted(capture.manifest, modules);
+  for (size_t i = 0; i < subgraphs->size(); ++i) {
+    StitchedProgram::Subgraph& subgraph = (*subgraphs)[i];
+    const StitchManifest::Subgraph& named = capture.manifest.subgraphs[i];
+    std::string why = refused[i];
+    std::vector<Compiled::Weight> weights;
+    for (const Attribute& attribute : subgraph.module->attributes()) {
+      const std::string name(attribute.name);
+      if (capture.initial.contains(name)) why = absl::StrCat("the program writes to ", name);
+      const at::Tensor& tensor = subgraph.attributes.at(name);
+      weights.push_back({name, tensor, VersionOf(tensor)});
+    }
+    if (why.empty()) {
+      const absl::StatusOr<std::shared_ptr<const Compiled>> compiled =
+          CompileSubgraph(named.hash, std::move(weights), samples.subgraphs[i]);
+      if (compiled.ok()) {
+        subgraph.executable = (*compiled)->executable;
+        entry->compiled.push_back(*compiled);
+        continue;
+      }
+      why = std::string(compiled.status().message());
+    }
+    entry->interpreted.push_back({named.name, std::move(why)});
   }
   return absl::OkStatus();
 }
@@ -78,6 +161,7 @@ absl::StatusOr<IValue> CaptureCache::Call(const std::vector<IValue>& inputs) {
   return Guarded([&]() -> absl::StatusOr<IValue> {
     c10::InferenceMode inference;
     reasons_.clear();
+    ForgetStale();
     for (const Entry& entry : entries_) {
       absl::StatusOr<IValue> result = Replay(entry, inputs);
       if (result.ok()) {
@@ -89,7 +173,7 @@ absl::StatusOr<IValue> CaptureCache::Call(const std::vector<IValue>& inputs) {
       reasons_.push_back(std::string(result.status().message()));
     }
     ++counters_.misses;
-    const bool keep = counters_.captures < static_cast<int64_t>(max_entries_);
+    const bool keep = counters_.captures < static_cast<int64_t>(cache_options_.max_entries);
     ++(keep ? counters_.captures : counters_.fallbacks);
     ASSIGN_OR_RETURN(Capture capture, CaptureProgram(module_, inputs, options_));
     if (!capture.status.ok()) return capture.status;
@@ -101,6 +185,7 @@ absl::StatusOr<IValue> CaptureCache::Call(const std::vector<IValue>& inputs) {
     for (const Capture::Subgraph& subgraph : entry.capture->subgraphs) {
       subgraphs.push_back({subgraph.module.get(), subgraph.attributes});
     }
+    if (cache_options_.compile != nullptr) RETURN_IF_ERROR(CompileSubgraphs(&entry, &subgraphs));
     ASSIGN_OR_RETURN(entry.program,
                      StitchedProgram::Make(entry.capture->manifest, std::move(subgraphs),
                                            entry.capture->constants, entry.capture->objects,

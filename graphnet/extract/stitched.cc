@@ -82,6 +82,10 @@ absl::StatusOr<std::unique_ptr<StitchedProgram>> StitchedProgram::Make(
   program->records_gradients_ = absl::c_any_of(
       subgraphs, [](const Subgraph& subgraph) { return AsksForGradients(*subgraph.module); });
   for (Subgraph& subgraph : subgraphs) {
+    if (subgraph.executable != nullptr) {
+      program->executables_.push_back(std::move(subgraph.executable));
+      continue;
+    }
     CompileOptions options;
     options.records_gradients = program->records_gradients_;
     options.attributes = std::move(subgraph.attributes);

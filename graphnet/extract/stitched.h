@@ -38,6 +38,7 @@ class StitchedProgram {
   struct Subgraph {
     const Module* module;  // must outlive the program
     std::map<std::string, at::Tensor> attributes;
+    std::shared_ptr<Executable> executable = nullptr;  // null: the interpreter runs the module
   };
   struct RunOptions {
     std::function<void(const std::string&)> print;  // default: standard output
@@ -84,7 +85,7 @@ class StitchedProgram {
                                                      const RunOptions& options);
 
   StitchManifest manifest_;
-  std::vector<std::unique_ptr<Executable>> executables_;
+  std::vector<std::shared_ptr<Executable>> executables_;
   bool records_gradients_ = false;  // one of them asks for gradients
   std::map<int64_t, at::Tensor> constants_;
   std::map<int64_t, c10::IValue> objects_;

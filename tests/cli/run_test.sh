@@ -269,6 +269,28 @@ contains "$out" "o1   bit-equal"
 "$graphnet" decompose "$scratch/nested.txt" -o "$scratch/nested" --pieces 2 --to protobuf >/dev/null 2>&1
 contains "$("$graphnet" validate "$scratch/nested.txt" "$scratch/nested" --run 2>/dev/null)" "2 of 2 outputs bit-equal"
 
+# Captured once, compiled, and called again; all calls beside LibTorch.
+for model in bert detector; do
+  out=$("$graphnet" run samples/$model.pt --backend jit --repeat 3 --check --json) || fail "$model: $out"
+  python3 - "$out" <<'END' || fail "$model: $out"
+import json, sys
+sample = json.loads(sys.argv[1])["samples"][0]
+assert sample["backend"] == "jit"
+assert [call["hit"] for call in sample["calls"]] == [False, True, True], sample["calls"]
+assert sample["calls"][0]["compiled"] > 0
+assert all(call["compiled"] == 0 for call in sample["calls"][1:])
+assert all(call["right"] for call in sample["calls"])
+END
+done
+out=$("$graphnet" run samples/resnet.pt --backend nope --repeat 2 --check)
+contains "$out" "right, off by 0"
+contains "$out" "capture 1: 1 subgraphs, 0 operations between them"
+contains "$("$graphnet" run samples/resnet.pb --backend jit 2>&1)" "--backend calls a TorchScript archive"
+contains "$("$graphnet" run samples/resnet.pt --backend jut 2>&1)" "is jit meant?"
+contains "$("$graphnet" run samples/resnet.pt --check 2>&1)" "--check requires --backend"
+contains "$(HOME=$scratch GRAPHNET_BACKENDS='' "$graphnet" run samples/resnet.pt --backend tvm 2>&1)" \
+  "not installed: graphnet backends --install tvm"
+
 # What the samples say of their inputs is enough to run them.
 for model in resnet vit bert gpt detector unet; do
   "$graphnet" run samples/$model.pt -o "$scratch/pt.safetensors" >/dev/null

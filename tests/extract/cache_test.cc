@@ -6,7 +6,9 @@
 
 #include "ATen/ATen.h"
 #include "absl/strings/match.h"
+#include "graphnet/extract/reference.h"
 #include "graphnet/extract/samples.h"
+#include "graphnet/interp/torch/tensors.h"
 #include "gtest/gtest.h"
 #include "tests/extract/store_and_load.h"
 #include "torch/csrc/jit/ir/irparser.h"
@@ -63,7 +65,7 @@ TEST(CaptureCache, CapturesUpToItsLimitThenRunsTheModule) {
 TEST(CaptureCache, HasOneFenceBeyondItsLimit) {
   CaptureCache cache(Define("def forward(self, x):\n"
                             "    return torch.from_file('/nowhere', None, x.size(0))\n"),
-                     {}, /*max_entries=*/0);
+                     {}, {.max_entries = 0});
   const absl::StatusOr<IValue> result = cache.Call({at::ones({3})});
   ASSERT_FALSE(result.ok());
   EXPECT_TRUE(absl::StrContains(result.status().message(), "reach beyond the program's values"))
@@ -175,6 +177,135 @@ TEST(CaptureCache, HowATensorLiesInMemoryIsNoConstant) {
   Check(module, cache, {at::ones({2, 2}).t()});
   Check(module, cache, {at::ones({2, 2})});
   EXPECT_EQ(cache.counters().captures, 1 + 1);
+}
+
+// --- Backends ----------------------------------------------------------------------
+
+// A compiler that counts: what it makes is the interpreter on a copy of the graph, with weights as
+// they were.
+class CountingCompiler {
+ public:
+  SubgraphCompiler compile() {
+    return [this](const Sample& sample) -> absl::StatusOr<std::shared_ptr<Executable>> {
+      if (refuses_) return absl::UnimplementedError("not today");
+      ++compiled_;
+      auto made = std::make_shared<Compiled>(*this);
+      made->module = sample.module->Clone();
+      CompileOptions options;
+      for (const auto& [name, data] : sample.weights)
+        options.attributes[name] = *ToTensor(data, c10::Device(c10::kCPU));
+      made->executable = *graphnet::Compile(*made->module, options);
+      return made;
+    };
+  }
+  void Refuse() { refuses_ = true; }
+  int compiled() const { return compiled_; }
+  int runs() const { return runs_; }
+
+ private:
+  struct Compiled final : Executable {
+    explicit Compiled(CountingCompiler& counter) : counter(counter) {}
+    // NOLINTNEXTLINE(google-default-arguments): as the base class has it.
+    absl::StatusOr<std::vector<IValue>> Run(std::vector<IValue> inputs,
+                                            const RunOptions& options = {}) override {
+      ++counter.runs_;
+      return executable->Run(std::move(inputs), options);
+    }
+    size_t num_instructions() const override { return 1; }
+    CountingCompiler& counter;
+    std::unique_ptr<Module> module;
+    std::unique_ptr<Executable> executable;
+  };
+
+  bool refuses_ = false;
+  int compiled_ = 0;
+  int runs_ = 0;
+};
+
+TEST(CaptureCacheBackend, CompilesEachSubgraphOnce) {
+  // The second subgraph is the same whatever n is.
+  const std::string source =
+      "def forward(self, x, n: int):\n"
+      "    y = x * self.buffer * n\n"
+      "    if y.sum() > 0:\n"
+      "        y = torch.relu(y)\n"
+      "    return y + self.buffer\n";
+  torch::jit::Module module = Define(source);
+  CountingCompiler compiler;
+  CaptureCache cache(Define(source), {}, {.compile = compiler.compile()});
+  const at::Tensor x = at::tensor({1.F, -2.F, 3.F});
+  for (const int64_t n : {1, 1, 2, 2, 1}) {
+    const absl::StatusOr<IValue> found = cache.Call({x, n});
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_TRUE(found->toTensor().equal(module.forward({x, n}).toTensor()));
+  }
+  EXPECT_EQ(cache.counters().captures, 2);
+  EXPECT_EQ(cache.counters().hits, 3);
+  EXPECT_EQ(compiler.compiled(), 3);
+  EXPECT_EQ(cache.counters().compilations, 3);
+  EXPECT_EQ(compiler.runs(), 3 * 2);
+}
+
+TEST(CaptureCacheBackend, WeightsThatAreWrittenToAreCompiledAnew) {
+  const std::string source = "def forward(self, x):\n    return x * self.buffer\n";
+  torch::jit::Module module = Define(source), other = Define(source);
+  CountingCompiler compiler;
+  CaptureCache cache(module, {}, {.compile = compiler.compile()});
+  Check(other, cache, {at::ones({3})});
+  Check(other, cache, {at::ones({3})});
+  module.attr("buffer").toTensor().mul_(5);
+  other.attr("buffer").toTensor().mul_(5);
+  Check(other, cache, {at::ones({3})});
+  EXPECT_EQ(cache.reasons(),
+            std::vector<std::string>({"attribute buffer was written to since it was compiled"}));
+  Check(other, cache, {at::ones({3})});
+  EXPECT_EQ(cache.num_entries(), 1u);
+  EXPECT_EQ(compiler.compiled(), 2);
+  EXPECT_EQ(cache.counters().hits, 2);
+}
+
+TEST(CaptureCacheBackend, ARefusedSubgraphIsInterpreted) {
+  const std::string source = "def forward(self, x):\n    return x * self.buffer\n";
+  torch::jit::Module module = Define(source);
+  CountingCompiler compiler;
+  compiler.Refuse();
+  CaptureCache cache(Define(source), {}, {.compile = compiler.compile()});
+  Check(module, cache, {at::ones({3})});
+  Check(module, cache, {at::ones({3})});
+  ASSERT_EQ(cache.interpreted(0).size(), 1u);
+  EXPECT_EQ(cache.interpreted(0)[0].subgraph, "subgraph_0");
+  EXPECT_EQ(cache.interpreted(0)[0].why, "not today");
+  EXPECT_EQ(cache.counters().hits, 1);
+  EXPECT_EQ(cache.counters().compilations, 0);
+}
+
+// Each program writes, draws or shares, so that a compiler that only maps values to values would
+// change what it does.
+TEST(CaptureCacheBackend, WhatACompilerMayNotDoIsInterpreted) {
+  const auto why = [](const std::string& body, const Inputs& inputs) -> std::string {
+    torch::jit::Module module = Define("def forward(self, x):\n" + body);
+    CountingCompiler compiler;
+    CaptureCache cache(Define("def forward(self, x):\n" + body), {},
+                       {.compile = compiler.compile()});
+    EXPECT_TRUE(cache.Call({inputs[0].deepcopy()}).ok());
+    at::manual_seed(1);
+    const IValue expected = module.forward({inputs[0].deepcopy()});
+    at::manual_seed(1);
+    const absl::StatusOr<IValue> found = cache.Call({inputs[0].deepcopy()});
+    EXPECT_TRUE(found.ok()) << found.status();
+    if (found.ok()) {
+      EXPECT_EQ(DifferenceOf(expected, *found), "") << body;
+    }
+    EXPECT_EQ(cache.counters().captures, 1);
+    return cache.interpreted(0).empty() ? "" : cache.interpreted(0)[0].why;
+  };
+  const Inputs x = {at::tensor({1.F, -2.F, 3.F})};
+  EXPECT_EQ(why("    return torch.relu(x)\n", x), "");
+  EXPECT_EQ(why("    x.mul_(2)\n    return x + 1\n", x), "it writes to %x");
+  EXPECT_EQ(why("    return torch.dropout(x, 0.5, True)\n", x), "%dropout draws random numbers");
+  EXPECT_EQ(why("    return x.view(3, 1)\n", x), "its result %view may share memory with %x");
+  EXPECT_EQ(why("    y = x * 2\n    return y, y.view(3, 1)\n", {at::ones({3})}),
+            "its result %view may share memory with %y");
 }
 
 // --- Dynamic sizes ---------------------------------------------------------------

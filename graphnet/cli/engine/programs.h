@@ -10,6 +10,7 @@
 #include "ATen/core/ivalue.h"
 #include "absl/status/statusor.h"
 #include "graphnet/cli/engine.h"
+#include "torch/csrc/jit/api/module.h"
 
 namespace graphnet {
 
@@ -24,6 +25,11 @@ absl::StatusOr<std::unique_ptr<TorchScriptProgram>> OpenTorchScript(const std::s
                                                                     bool trust);
 // Deep copies, which a run may write to.
 std::vector<c10::IValue> Copies(const std::vector<c10::IValue>& values);
+
+// `inputs`: what each call is given copies of. `reference` is another copy of the program, for LibTorch.
+absl::StatusOr<std::unique_ptr<CachedProgram>> CacheProgram(
+    torch::jit::Module module, torch::jit::Module reference, std::vector<c10::IValue> inputs,
+    uint64_t seed, const CaptureOptions& options, const RunBackend& backend);
 
 absl::StatusOr<int> ServeWorker(const std::string& backend);
 

@@ -76,6 +76,14 @@ class Program final : public TorchScriptProgram {
     });
   }
 
+  absl::StatusOr<std::unique_ptr<CachedProgram>> Cache(const CaptureOptions& options,
+                                                       const RunBackend& backend) override {
+    CaptureOptions how = options;
+    how.custom_operators = trust_;
+    ASSIGN_OR_RETURN(torch::jit::Module reference, LoadTorchScriptModule(path_, trust_));
+    return CacheProgram(module_, std::move(reference), inputs_, seed_, how, backend);
+  }
+
  private:
   const std::string path_;
   const bool trust_;

@@ -122,14 +122,17 @@ class JitProgram final : public WorkerProgram {
 
 }  // namespace
 
+torch::jit::Module OptimizedForInference(torch::jit::Module module) {
+  module.eval();
+  module = torch::jit::freeze(module);
+  return torch::jit::optimize_for_inference(module);
+}
+
 absl::StatusOr<std::unique_ptr<WorkerProgram>> PrepareJit(const WorkerProgramRequest& request) {
   ASSIGN_OR_RETURN(const c10::Device device, ParseRunDevice(request.device));
   return Guarded([&]() -> absl::StatusOr<std::unique_ptr<WorkerProgram>> {
-    torch::jit::Module module = torch::jit::load(request.program, device);
-    module.eval();
-    module = torch::jit::freeze(module);
-    module = torch::jit::optimize_for_inference(module);
-    return std::make_unique<JitProgram>(std::move(module), request.order, device);
+    return std::make_unique<JitProgram>(
+        OptimizedForInference(torch::jit::load(request.program, device)), request.order, device);
   });
 }
 

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graphnet/ir/sample.h"
+#include "torch/csrc/jit/api/module.h"
 
 namespace graphnet {
 
@@ -39,6 +40,9 @@ class WorkerProgram {
 // Errors of preparing are those of compiling.
 absl::StatusOr<std::unique_ptr<WorkerProgram>> PrepareNope(const WorkerProgramRequest& request);
 absl::StatusOr<std::unique_ptr<WorkerProgram>> PrepareJit(const WorkerProgramRequest& request);
+
+// What backend jit makes of a module. May throw c10::Error.
+torch::jit::Module OptimizedForInference(torch::jit::Module module);
 
 }  // namespace graphnet
 

@@ -34,12 +34,14 @@ class IreeWorker(worker.Worker):
     def prepare(self, program, inputs):
         self.close()
         main = mlir_program.read(program)
-        tool = os.path.join(os.path.dirname(sys.executable), "iree-compile")
-        done = subprocess.run([tool, program, *FLAGS, "-o", "program.vmfb"],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
-        if done.returncode != 0:
-            raise worker.Failure("compile", mlir_program.first_error(done))
-        with open("program.vmfb", "rb") as file:
+        compiled = self.request.get("kept") or self.request.get("keep", "program.vmfb")
+        if "kept" not in self.request:
+            tool = os.path.join(os.path.dirname(sys.executable), "iree-compile")
+            done = subprocess.run([tool, program, *FLAGS, "-o", compiled], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True, errors="replace")
+            if done.returncode != 0:
+                raise worker.Failure("compile", mlir_program.first_error(done))
+        with open(compiled, "rb") as file:
             binary = file.read()
         context = iree.runtime.SystemContext(config=self.config)
         context.add_vm_module(iree.runtime.VmModule.copy_buffer(context.instance, binary))

@@ -1,5 +1,8 @@
 """ONNX Runtime: a .pt2 that torch.onnx.export writes as ONNX, run on the CPU."""
 
+import os
+import shutil
+
 import onnxruntime
 
 import onnx_export
@@ -17,12 +20,16 @@ class OnnxRuntimeWorker(worker.Worker):
 
     def prepare(self, program, inputs):
         self.close()
-        onnx_export.export(program, "program.onnx")
+        onnx = self.request.get("kept", "program.onnx")
+        if "kept" not in self.request:
+            onnx_export.export(program, onnx)
+        if "keep" in self.request and not os.path.exists(onnx + ".data"):
+            shutil.copyfile(onnx, self.request["keep"])
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
-        self.session = onnxruntime.InferenceSession("program.onnx", options, ["CPUExecutionProvider"])
+        self.session = onnxruntime.InferenceSession(onnx, options, ["CPUExecutionProvider"])
         self.names = [argument.name for argument in self.session.get_inputs()]
-        self.operators = onnx_export.count_operators("program.onnx")
+        self.operators = onnx_export.count_operators(onnx)
 
     def export(self, program, out, inputs, outputs):
         onnx_export.export(program, out, inputs, outputs)

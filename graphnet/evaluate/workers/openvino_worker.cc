@@ -174,6 +174,29 @@ const std::map<std::string, std::vector<std::string>>& ArgumentsOf() {
         {"full_like.default", with({"self", "fill_value"}, true)},
         {"clamp.default", {"self", "min", "max"}},
         {"clamp.Tensor", {"self", "min", "max"}},
+        // Whose translators want all that may be there.
+        {"conv1d.default",
+         {"input", "weight", "bias", "stride=[1]", "padding=[0]", "dilation=[1]", "groups=1"}},
+        {"conv2d.default",
+         {"input", "weight", "bias", "stride=[1,1]", "padding=[0,0]", "dilation=[1,1]",
+          "groups=1"}},
+        {"conv3d.default",
+         {"input", "weight", "bias", "stride=[1,1,1]", "padding=[0,0,0]", "dilation=[1,1,1]",
+          "groups=1"}},
+        {"conv_transpose1d.default",
+         {"input", "weight", "bias", "stride=[1]", "padding=[0]", "output_padding=[0]", "groups=1",
+          "dilation=[1]"}},
+        {"conv_transpose2d.input",
+         {"input", "weight", "bias", "stride=[1,1]", "padding=[0,0]", "output_padding=[0,0]",
+          "groups=1", "dilation=[1,1]"}},
+        {"conv_transpose3d.input",
+         {"input", "weight", "bias", "stride=[1,1,1]", "padding=[0,0,0]", "output_padding=[0,0,0]",
+          "groups=1", "dilation=[1,1,1]"}},
+        {"leaky_relu.default", {"self", "negative_slope=0.01"}},
+        {"layer_norm.default", {"input", "normalized_shape", "weight", "bias", "eps=1e-05"}},
+        {"group_norm.default", {"input", "num_groups", "weight", "bias", "eps=1e-05"}},
+        {"mean.default", {"self", "dtype"}},
+        {"argsort.default", {"self", "dim=-1", "descending=false"}},
         // Overloads that are told apart by how many arguments there are.
         {"sum.dim_IntList", {"self", "dim", "keepdim=false", "dtype"}},
         {"mean.dim", {"self", "dim", "keepdim=false", "dtype"}},
@@ -403,7 +426,11 @@ class Reader {
           inputs.push_back(AddNone());
         } else {
           const Json value = Json::parse(argument.substr(sign + 1));
-          inputs.push_back(AddArgument(value.is_boolean() ? "as_bool" : "as_int", value));
+          inputs.push_back(AddArgument(value.is_boolean()        ? "as_bool"
+                                       : value.is_array()        ? "as_ints"
+                                       : value.is_number_float() ? "as_float"
+                                                                 : "as_int",
+                                       value));
           filled = inputs.size();
         }
       }
@@ -547,6 +574,12 @@ class Reader {
   size_t calls_ = 0;
 };
 
+// One for all programs.
+ov::Core& Core() {
+  static ov::Core core;
+  return core;
+}
+
 class OpenVinoWorker : public worker::Worker {
  public:
   std::string name() const override { return "openvino"; }
@@ -565,14 +598,23 @@ class OpenVinoWorker : public worker::Worker {
     if (program->inputs.size() != inputs.size())
       throw Failure("compile",
                     "the program takes " + std::to_string(program->inputs.size()) + " inputs");
-    const auto root = std::make_shared<Decoder>(program);
-    ov::frontend::pytorch::FrontEnd front_end;
-    const std::shared_ptr<ov::Model> converted = front_end.convert(front_end.load(
-        std::vector<ov::Any>{std::static_pointer_cast<ov::frontend::IDecoder>(root)}));
-    compiled_ =
-        core_.compile_model(converted, "CPU", ov::hint::inference_precision(ov::element::f32),
-                            ov::hint::execution_mode(ov::hint::ExecutionMode::ACCURACY),
-                            ov::hint::performance_mode(ov::hint::PerformanceMode::LATENCY));
+    const ov::AnyMap properties = {ov::hint::inference_precision(ov::element::f32),
+                                   ov::hint::execution_mode(ov::hint::ExecutionMode::ACCURACY),
+                                   ov::hint::performance_mode(ov::hint::PerformanceMode::LATENCY)};
+    if (request.contains("kept")) {
+      std::ifstream kept(request.at("kept").get<std::string>(), std::ios::binary);
+      compiled_ = Core().import_model(kept, "CPU", properties);
+    } else {
+      const auto root = std::make_shared<Decoder>(program);
+      ov::frontend::pytorch::FrontEnd front_end;
+      const std::shared_ptr<ov::Model> converted = front_end.convert(front_end.load(
+          std::vector<ov::Any>{std::static_pointer_cast<ov::frontend::IDecoder>(root)}));
+      compiled_ = Core().compile_model(converted, "CPU", properties);
+    }
+    if (request.contains("keep")) {
+      std::ofstream keep(request.at("keep").get<std::string>(), std::ios::binary);
+      compiled_.export_model(keep);
+    }
     request_ = compiled_.create_infer_request();
     // It may have lost inputs that it does not use.
     ports_.clear();
@@ -664,7 +706,6 @@ class OpenVinoWorker : public worker::Worker {
         .name;
   }
 
-  ov::Core core_;
   ov::CompiledModel compiled_;
   ov::InferRequest request_;
   std::vector<size_t> ports_;  // which input a port takes
@@ -674,7 +715,4 @@ class OpenVinoWorker : public worker::Worker {
 
 }  // namespace
 
-int main() {
-  OpenVinoWorker openvino;
-  return worker::Serve(&openvino);
-}
+int main() { return worker::Serve<OpenVinoWorker>(); }

@@ -172,7 +172,8 @@ class Server {
         return {{"ok", true},
                 {"name", worker_.name()},
                 {"version", worker_.version()},
-                {"devices", {"cpu"}}};
+                {"devices", {"cpu"}},
+                {"slots", true}};
       if (verb == "prepare") return Prepare(request);
       if (verb == "run") return Run(request);
       if (verb == "time") return Time(request);
@@ -245,13 +246,20 @@ class Server {
   std::vector<std::string> order_;
 };
 
-// Answers requests until there are no more.
-inline int Serve(Worker* worker) {
-  Server server(worker);
+// Answers requests until there are no more. Each slot has a worker and a program of its own.
+template <typename W>
+int Serve() {
+  struct Slot {
+    W worker;
+    Server server{&worker};
+  };
+  std::map<int, Slot> slots;
   std::string line;
   while (std::getline(std::cin, line)) {
+    const Json request = Json::parse(line);
+    Server& server = slots[request.value("slot", 0)].server;
     const std::string answer =
-        server.Answer(Json::parse(line)).dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
+        server.Answer(request).dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
     for (size_t written = 0; written < answer.size();) {
       const ssize_t count = write(3, answer.data() + written, answer.size() - written);
       if (count <= 0) return 1;

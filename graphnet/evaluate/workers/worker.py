@@ -94,7 +94,7 @@ class _Server:
 
     def hello(self, request):
         return {"name": self.worker.name, "version": self.worker.version(),
-                "devices": self.worker.devices()}
+                "devices": self.worker.devices(), "slots": True}
 
     def prepare(self, request):
         self.worker.request = request
@@ -210,14 +210,17 @@ def described(error):
 
 
 def serve(worker):
-    """Answers requests until there are no more."""
-    server = _Server(worker)
+    """Answers requests until there are no more. Each slot has a worker and a program of its own."""
+    servers = {0: _Server(worker)}
     with os.fdopen(3, "w") as answers:
         os.set_inheritable(3, False)
         for line in sys.stdin:
             request = json.loads(line)
             try:
-                answer = {"ok": True, **getattr(server, request["verb"])(request)}
+                slot = request.get("slot", 0)
+                if slot not in servers:
+                    servers[slot] = _Server(type(worker)())
+                answer = {"ok": True, **getattr(servers[slot], request["verb"])(request)}
             except Failure as failure:
                 answer = {"ok": False, "stage": failure.stage, "error": str(failure)}
             except Exception as error:

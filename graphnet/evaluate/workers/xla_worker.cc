@@ -378,7 +378,4 @@ class XlaWorker : public worker::Worker {
 
 }  // namespace
 
-int main() {
-  XlaWorker xla;
-  return worker::Serve(&xla);
-}
+int main() { return worker::Serve<XlaWorker>(); }

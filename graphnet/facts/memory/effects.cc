@@ -41,6 +41,16 @@ bool IsForInference(const Node& call, const Schema& schema) {
   return value != nullptr && value->is_bool() && !value->boolean();
 }
 
+// Whether the call is told to drop out with a probability of 0, as attention mostly is.
+bool DropsNothing(const Node& call, const Schema& schema) {
+  const int i = schema.IndexOf("dropout_p");
+  if (i < 0) return false;
+  const Argument* given = schema.Given(call, static_cast<size_t>(i));
+  const Argument& p =
+      given != nullptr ? *given : schema.arguments[static_cast<size_t>(i)].default_value;
+  return (p.is_float() && p.real() == 0) || (p.is_int() && p.integer() == 0);
+}
+
 class Analysis {
  public:
   explicit Analysis(const Module& module, NodeTable<CallEffects>* effects) : effects_(*effects) {
@@ -134,7 +144,7 @@ class Analysis {
 
   void AddSchema(const Node& call, const Schema& schema, CallEffects* effects) {
     const bool inference = IsForInference(call, schema);
-    effects->is_random = schema.is_random && !inference;
+    effects->is_random = schema.is_random && !inference && !DropsNothing(call, schema);
     const bool declares_alias =
         absl::c_any_of(schema.returns, [](const SchemaType& type) { return type.is_alias; });
     for (size_t i = 0; i < schema.arguments.size(); ++i) {

@@ -53,6 +53,12 @@ TEST_F(EffectsTest, Random) {
   EXPECT_EQ(Effect("%y = torch.rand([2])"), "random");
   EXPECT_EQ(Effect("%y = torch.nn.functional.dropout(%x, 0.1, True, False)"), "random, aliases %x");
   EXPECT_EQ(Effect("%y = torch.nn.functional.dropout(%x, 0.1, False, False)"), "pure, aliases %x");
+  // Attention that drops nothing out.
+  EXPECT_EQ(Effect("%y = aten.scaled_dot_product_attention.default(%x, %w, %b)"), "pure");
+  EXPECT_EQ(Effect("%y = torch.nn.functional.scaled_dot_product_attention(%x, %w, %b, None, 0.0)"),
+            "pure");
+  EXPECT_EQ(Effect("%y = aten.scaled_dot_product_attention.default(%x, %w, %b, None, 0.5)"),
+            "random");
 }
 
 TEST_F(EffectsTest, RunningStatisticsAreWrittenInTraining) {

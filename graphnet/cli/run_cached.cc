@@ -1,0 +1,239 @@
+#include "graphnet/cli/run_cached.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "graphnet/base/memory.h"
+#include "graphnet/base/status.h"
+#include "graphnet/cli/json.h"
+#include "graphnet/cli/progress.h"
+#include "graphnet/cli/run_outputs.h"
+#include "graphnet/cli/table.h"
+#include "graphnet/cli/terminal.h"
+#include "graphnet/cli/worker_host.h"
+#include "graphnet/evaluate/bench_workers.h"
+#include "graphnet/evaluate/compare_outputs.h"
+#include "graphnet/evaluate/compile_cache.h"
+#include "graphnet/evaluate/compiled_sample.h"
+#include "graphnet/evaluate/sample_result.h"
+#include "graphnet/formats/formats.h"
+
+namespace graphnet {
+namespace {
+
+constexpr absl::Duration kWorkerTime = absl::Minutes(10);  // of each request
+
+// A backend, and what it needs for as long as the program lives.
+struct Opened {
+  RunBackend backend;
+  std::unique_ptr<CompileCache> cache;
+  std::shared_ptr<SampleCompiler> compiler;  // null: the backend runs in this process
+};
+
+absl::StatusOr<Opened> Open(const CachedRunFlags& options) {
+  ASSIGN_OR_RETURN(const Backend* backend, BackendOfName(options.backend));
+  Opened opened;
+  opened.backend.name = std::string(backend->name);
+  if (backend->kind == BackendKind::kTool) {
+    if (options.cache.empty()) return opened;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--cache: ", backend->name, " compiles in memory and has nothing to keep"));
+  }
+  if (backend->kind == BackendKind::kCommand)
+    return absl::InvalidArgumentError("--backend exec is for bench, which has --exec");
+  if (!options.cache.empty()) {
+    ASSIGN_OR_RETURN(opened.cache, CompileCache::Open({.folder = options.cache,
+                                                       .max_bytes = options.cache_mib << 20}));
+  }
+  ASSIGN_OR_RETURN(opened.compiler,
+                   SampleCompiler::Start(backend, HostOfTool(),
+                                         {.time = kWorkerTime, .memory = AvailableMemoryBytes()},
+                                         opened.cache.get()));
+  opened.backend.compile = [compiler = opened.compiler, seed = options.seed](
+                               const Sample& sample) -> absl::StatusOr<SubgraphFunction> {
+    ASSIGN_OR_RETURN(std::shared_ptr<CompiledSample> compiled, compiler->Compile(sample));
+    return [compiled, seed](const TensorValues& inputs) { return compiled->Run(inputs, seed); };
+  };
+  return opened;
+}
+
+std::vector<TensorData> InOrder(const TensorValues& named) {
+  std::vector<TensorData> outputs;
+  for (size_t i = 0; i < named.size(); ++i) outputs.push_back(named.at(absl::StrCat("o", i)));
+  return outputs;
+}
+
+// How far a call is from what LibTorch yields.
+struct Comparison {
+  bool is_right = false;
+  double largest = 0;
+  std::string reason;  // where they cannot be compared
+};
+
+Comparison Compare(const TensorValues& expected, const TensorValues& found) {
+  const std::vector<TensorData> outputs = InOrder(expected);
+  const OutputsVerdict verdict = CompareOutputs(outputs, InOrder(found));
+  Comparison comparison{verdict.status == Outcome::kCorrect, 0, verdict.reason};
+  const std::vector<std::string> dtypes = DTypesOf(outputs);
+  for (size_t i = 0; i < verdict.outputs.size(); ++i) {
+    const OutputComparison& output = verdict.outputs[i];
+    comparison.is_right &= output.IsRight(kCustomaryToleranceLevel, ToleranceClassOf(dtypes.at(i)));
+    comparison.largest = std::max(comparison.largest, output.max_diff);
+  }
+  return comparison;
+}
+
+struct Called {
+  CachedProgram::CallReport report;
+  int64_t cached = 0;  // of the subgraphs that were compiled, those that the cache had
+  Comparison comparison;
+};
+
+std::string CheckText(const Comparison& comparison) {
+  if (!comparison.reason.empty()) return comparison.reason;
+  return absl::StrFormat("%s, off by %.3g", comparison.is_right ? "right" : "WRONG",
+                         comparison.largest);
+}
+
+void PrintCalls(const std::vector<Called>& calls, bool has_cache, bool check, FILE* out) {
+  TableRow head = {"call", "was", "guards failed", "compiled"};
+  if (has_cache) head.emplace_back("from cache");
+  head.insert(head.end(), {"compile ms", "run ms"});
+  if (check) head.emplace_back("beside LibTorch");
+  std::vector<TableRow> rows = {head};
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const CachedProgram::CallReport& report = calls[i].report;
+    TableRow row = {absl::StrCat(i + 1), report.is_hit ? "a hit" : "captured",
+                    absl::StrCat(report.guard_failures),
+                    absl::StrCat(report.compilations - calls[i].cached)};
+    if (has_cache) row.push_back(absl::StrCat(calls[i].cached));
+    row.push_back(absl::StrFormat("%.2f", report.compile_ms));
+    row.push_back(absl::StrFormat("%.2f", report.run_ms));
+    if (check) row.push_back(CheckText(calls[i].comparison));
+    rows.push_back(std::move(row));
+  }
+  PrintTable(rows, /*last_is_text=*/check, out);
+}
+
+void PrintCaptures(const std::vector<CachedProgram::Capture>& captures, const std::string& backend,
+                   FILE* out) {
+  for (size_t i = 0; i < captures.size(); ++i) {
+    const CachedProgram::Capture& capture = captures[i];
+    std::fprintf(out, "capture %zu: %zu subgraphs, %zu operations between them\n", i + 1,
+                 capture.subgraphs, capture.operations);
+    for (const auto& [subgraph, why] : capture.interpreted) {
+      std::fprintf(out, "  the interpreter runs %s, not %s: %s\n", subgraph.c_str(),
+                   backend.c_str(), why.c_str());
+    }
+  }
+}
+
+Json CallsJson(const std::vector<Called>& calls, bool check) {
+  Json list = Json::List();
+  for (const Called& called : calls) {
+    const CachedProgram::CallReport& report = called.report;
+    Json json;
+    json["hit"] = report.is_hit;
+    json["guard_failures"] = report.guard_failures;
+    json["compiled"] = report.compilations - called.cached;
+    json["from_cache"] = called.cached;
+    json["compile_ms"] = report.compile_ms;
+    json["run_ms"] = report.run_ms;
+    if (check) {
+      json["right"] = called.comparison.is_right;
+      json["largest_difference"] = called.comparison.largest;
+      if (!called.comparison.reason.empty()) json["reason"] = called.comparison.reason;
+    }
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+Json CapturesJson(const std::vector<CachedProgram::Capture>& captures) {
+  Json list = Json::List();
+  for (const CachedProgram::Capture& capture : captures) {
+    Json json;
+    json["subgraphs"] = capture.subgraphs;
+    json["operations"] = capture.operations;
+    Json& interpreted = json["interpreted"] = Json::List();
+    for (const auto& [subgraph, why] : capture.interpreted) {
+      Json part;
+      part["subgraph"] = subgraph;
+      part["why"] = why;
+      interpreted.push_back(std::move(part));
+    }
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+}  // namespace
+
+absl::StatusOr<int> RunCached(const CachedRunFlags& options, const Engine& engine) {
+  ASSIGN_OR_RETURN(const Format* format, Recognise(options.in));
+  if (format->name != "torchscript") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Printable(options.in, 1000),
+                     ": --backend calls a TorchScript archive; graphnet bench runs samples by "
+                     "backends"));
+  }
+  ASSIGN_OR_RETURN(const Opened backend, Open(options));
+  ASSIGN_OR_RETURN(const std::unique_ptr<TorchScriptProgram> opened,
+                   engine.OpenTorchScript(options.in, options.trust));
+  ASSIGN_OR_RETURN(const TensorValues given,
+                   ReadValues(options.inputs.file, opened->names_of_inputs()));
+  RETURN_IF_ERROR(opened->SetInputs(given, options.inputs.words, options.seed));
+  Progress progress("capturing");
+  const bool speaks = !options.json && options.outputs != "-";
+  FILE* const out = speaks ? stdout : stderr;
+  CaptureOptions how;
+  how.print = [&](const std::string& text) {
+    if (speaks) {
+      progress.Print(text);
+    } else {
+      std::fputs(text.c_str(), stderr);
+    }
+  };
+  ASSIGN_OR_RETURN(const std::unique_ptr<CachedProgram> program,
+                   opened->Cache(how, backend.backend));
+  std::vector<Called> calls;
+  bool all_right = true;
+  TensorValues outputs;
+  for (int i = 0; i < options.calls; ++i) {
+    if (i > 0) progress.Say(absl::StrCat("calling ", i + 1, "/", options.calls));
+    Called& called = calls.emplace_back();
+    const int64_t cached = backend.compiler == nullptr ? 0 : backend.compiler->num_cached();
+    absl::StatusOr<CachedProgram::CallReport> report = program->Call();
+    if (!report.ok()) return Annotate(report.status(), Printable(options.in, 1000));
+    called.report = *report;
+    if (backend.compiler != nullptr) called.cached = backend.compiler->num_cached() - cached;
+    ASSIGN_OR_RETURN(outputs, program->Outputs());
+    if (!options.check) continue;
+    ASSIGN_OR_RETURN(const TensorValues expected, program->CallByLibTorch());
+    called.comparison = Compare(expected, outputs);
+    all_right &= called.comparison.is_right;
+  }
+  progress.End();
+  RETURN_IF_ERROR(WriteOutputs(outputs, options.outputs));
+  if (options.json) {
+    Json sample = SampleJson(options.in, absl::OkStatus());
+    sample["outputs"] = OutputsJson(outputs);
+    sample["backend"] = backend.backend.name;
+    sample["calls"] = CallsJson(calls, options.check);
+    sample["captures"] = CapturesJson(program->captures());
+    PrintJson(SamplesJson({std::move(sample)}, /*failed=*/0));
+  } else {
+    PrintCalls(calls, !options.cache.empty(), options.check, out);
+    PrintCaptures(program->captures(), backend.backend.name, out);
+    PrintOutputs(outputs, out);
+  }
+  return all_right ? 0 : 1;
+}
+
+}  // namespace graphnet

@@ -1,0 +1,216 @@
+#include "graphnet/evaluate/compile_cache.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <system_error>
+#include <tuple>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "graphnet/base/digest.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/mapped_file.h"
+#include "graphnet/base/status.h"
+#include "nlohmann/json.hpp"
+
+namespace graphnet {
+namespace {
+
+using JsonValue = nlohmann::json;
+
+constexpr int kVersion = 1;
+constexpr size_t kMaxEntryJson = size_t{1} << 20;
+constexpr size_t kAnySize = std::numeric_limits<size_t>::max();
+constexpr char kEntry[] = "entry.json";
+constexpr char kCompiled[] = "compiled";
+
+std::string TextOf(const CompileKey& key) {
+  JsonValue json = {{"version", kVersion}};
+  for (const auto& [name, value] : key) json[name] = value;
+  return json.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/true, JsonValue::error_handler_t::replace);
+}
+
+// Whether the file or folder is the user's, and nobody else may write to it.
+bool IsOwn(const std::string& path) {
+  struct stat info {};
+  return lstat(path.c_str(), &info) == 0 && info.st_uid == geteuid() &&
+         (info.st_mode & (S_IWGRP | S_IWOTH)) == 0 && !S_ISLNK(info.st_mode);
+}
+
+// A lock on a file, which ends with the process at the latest.
+class FileLock {
+ public:
+  static absl::StatusOr<FileLock> Take(const std::string& path, absl::Duration patience) {
+    FileLock lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (lock.fd_ < 0)
+      return absl::UnavailableError(absl::StrCat("cannot open ", Printable(path, 1000)));
+    const absl::Time end = absl::Now() + patience;
+    while (flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) {
+      if (absl::Now() > end) return absl::DeadlineExceededError("another process has it");
+      absl::SleepFor(absl::Milliseconds(10));
+    }
+    return lock;
+  }
+  FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  ~FileLock() {
+    if (fd_ >= 0) close(fd_);
+  }
+
+ private:
+  explicit FileLock(int fd) : fd_(fd) {}
+  int fd_;
+};
+
+// What processes that ended half-way have left of this entry. The lock on it is held.
+void RemoveUnfinished(const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::path path(folder);
+  std::vector<std::filesystem::path> found;
+  for (const auto& file : std::filesystem::directory_iterator(path.parent_path(), error)) {
+    const std::string name = file.path().filename().string();
+    if (name != path.filename() && absl::StrContains(name, path.filename().string()))
+      found.push_back(file.path());
+  }
+  for (const std::filesystem::path& file : found) std::filesystem::remove_all(file, error);
+}
+
+}  // namespace
+
+std::string ProcessorFeatures() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (absl::StartsWith(line, "flags") || absl::StartsWith(line, "Features")) return line;
+  }
+  return "unknown";
+}
+
+absl::StatusOr<std::unique_ptr<CompileCache>> CompileCache::Open(Options options) {
+  std::error_code error;
+  options.folder = std::filesystem::absolute(options.folder).string();
+  const bool is_new = !FileExists(options.folder) && !IsFolder(options.folder);
+  for (const char* part : {"entries", "locks"})
+    std::filesystem::create_directories(JoinPath(options.folder, part), error);
+  if (is_new && !error) {
+    std::filesystem::permissions(options.folder, std::filesystem::perms::owner_all, error);
+  }
+  if (error) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "cannot create the cache ", Printable(options.folder, 1000), ": ", error.message()));
+  }
+  if (!IsOwn(std::filesystem::canonical(options.folder, error).string())) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("the cache ", Printable(options.folder, 1000),
+                     " belongs to another user, or others may write to it"));
+  }
+  return std::unique_ptr<CompileCache>(new CompileCache(std::move(options)));
+}
+
+absl::StatusOr<std::string> CompileCache::Find(const std::string& text,
+                                               const std::string& folder) const {
+  const std::string entry = JoinPath(folder, kEntry);
+  std::string compiled = JoinPath(folder, kCompiled);
+  if (!IsOwn(folder) || !IsOwn(entry) || !IsOwn(compiled)) return absl::NotFoundError("");
+  ASSIGN_OR_RETURN(const std::string read, ReadFile(entry, kMaxEntryJson));
+  const JsonValue json = JsonValue::parse(read, nullptr, /*allow_exceptions=*/false);
+  const auto holds = [&json](const char* name, const JsonValue& value) {
+    const auto it = json.find(name);
+    return it != json.end() && *it == value;
+  };
+  if (!json.is_object() || !holds("made_of", text)) return absl::NotFoundError("");
+  ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(compiled, kAnySize));
+  if (!holds("bytes", file.bytes().size()) || !holds("sha256", Sha256(file.bytes())))
+    return absl::NotFoundError("");
+  // The time of the last use.
+  utimensat(AT_FDCWD, entry.c_str(), nullptr, 0);
+  return compiled;
+}
+
+absl::Status CompileCache::Store(const std::string& text, const std::string& folder,
+                                 absl::FunctionRef<absl::Status(const std::string& path)> make) {
+  bool is_made = false;
+  absl::Status made;
+  const absl::Status stored =
+      WriteFolderAtomic(folder, /*replace=*/true, [&](const std::string& dir) -> absl::Status {
+        const std::string path = JoinPath(dir, kCompiled);
+        made = make(path);
+        is_made = true;
+        RETURN_IF_ERROR(made);
+        ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, kAnySize));
+        const JsonValue json = {
+            {"made_of", text}, {"bytes", file.bytes().size()}, {"sha256", Sha256(file.bytes())}};
+        return WriteFileAtomic(JoinPath(dir, kEntry), json.dump());
+      });
+  // A cache that cannot be written to is none; what was compiled is there all the same.
+  if (!is_made) return make("");
+  if (stored.ok()) Evict(folder);
+  return made;
+}
+
+void CompileCache::Evict(const std::string& but) const {
+  struct Entry {
+    std::filesystem::file_time_type used;
+    std::string folder;
+    int64_t bytes;
+  };
+  std::vector<Entry> entries;
+  int64_t all = 0;
+  std::error_code error;
+  for (const auto& part :
+       std::filesystem::directory_iterator(JoinPath(options_.folder, "entries"), error)) {
+    for (const auto& folder : std::filesystem::directory_iterator(part.path(), error)) {
+      const std::string entry = JoinPath(folder.path().string(), kEntry);
+      const auto used = std::filesystem::last_write_time(entry, error);
+      if (error) continue;
+      const auto bytes = std::filesystem::file_size(folder.path() / kCompiled, error);
+      if (error) continue;
+      entries.push_back({used, folder.path().string(), static_cast<int64_t>(bytes)});
+      all += entries.back().bytes;
+    }
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.used, a.folder) < std::tie(b.used, b.folder);
+  });
+  for (const Entry& entry : entries) {
+    if (all <= options_.max_bytes) return;
+    if (entry.folder == but) continue;
+    std::filesystem::remove_all(entry.folder, error);
+    all -= entry.bytes;
+  }
+}
+
+absl::StatusOr<bool> CompileCache::LoadOrMake(
+    const CompileKey& key, absl::FunctionRef<absl::Status(const std::string& path)> load,
+    absl::FunctionRef<absl::Status(const std::string& path)> make) {
+  const std::string text = TextOf(key);
+  const std::string name = Sha256(text);
+  const std::string folder =
+      JoinPath(options_.folder, absl::StrCat("entries/", name.substr(0, 2), "/", name));
+  const auto is_loaded = [&] {
+    const absl::StatusOr<std::string> path = Find(text, folder);
+    return path.ok() && load(*path).ok();
+  };
+  if (is_loaded()) return true;
+  const std::string lock_path =
+      JoinPath(options_.folder, absl::StrCat("locks/", name.substr(0, 2)));
+  const absl::StatusOr<FileLock> lock = FileLock::Take(lock_path, options_.patience);
+  if (!lock.ok()) {
+    RETURN_IF_ERROR(make(""));
+    return false;
+  }
+  // Another process may have made it meanwhile.
+  if (is_loaded()) return true;
+  RemoveUnfinished(folder);
+  RETURN_IF_ERROR(Store(text, folder, make));
+  return false;
+}
+
+}  // namespace graphnet
