@@ -11,6 +11,7 @@
 #include <deque>
 #include <string>
 
+#include "absl/base/attributes.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
@@ -115,7 +116,11 @@ class Scanner {
     Next();
     return true;
   }
-  absl::Status Expect(uint32_t punct, absl::string_view where);
+  absl::Status Expect(uint32_t punct, absl::string_view where) {
+    if (Accept(punct)) [[likely]]
+      return absl::OkStatus();
+    return ExpectedPunct(punct, where);
+  }
   // Takes the string that is next, and those that follow it directly, which Python joins.
   absl::string_view TakeStrings();
   // Takes the names, with dots between them and nothing else, that follow the dot that is next.
@@ -125,7 +130,14 @@ class Scanner {
   // line, too.
   void ContinueAt(const char* line, uint32_t lines);
   // Takes the end of a line; fails on anything else.
-  absl::Status ExpectNewline(absl::string_view where);
+  absl::Status ExpectNewline(absl::string_view where) {
+    if (token_.kind == TokenKind::kNewline) [[likely]] {
+      Next();
+    } else if (token_.kind != TokenKind::kEnd) {
+      return ExpectedNewline(where);
+    }
+    return absl::OkStatus();
+  }
 
   // Columns of white space before the first token of the current logical line.
   int indent() const { return indent_; }
@@ -155,9 +167,13 @@ class Scanner {
   void ScanInt(const char* begin, const char* end, int base, bool underscores);
   absl::string_view NumberText(const char* begin, const char* end, bool underscores);
   void ScanString(char quote);
-  void ScanPunct();
+  ABSL_ATTRIBUTE_NOINLINE void ScanEscapedString(char quote, const char* q);
+  ABSL_ATTRIBUTE_NOINLINE void ScanPunct();
   void SkipSpace();
-  void Fail(const char* where, absl::string_view message);
+  ABSL_ATTRIBUTE_NOINLINE void Fail(const char* where, absl::string_view message);
+  ABSL_ATTRIBUTE_NOINLINE void FailNesting();
+  absl::Status ExpectedPunct(uint32_t punct, absl::string_view where);
+  absl::Status ExpectedNewline(absl::string_view where);
 
   absl::string_view file_;
   absl::string_view text_;
