@@ -205,6 +205,19 @@ void Scanner::FailNesting() {
   Fail(p_, absl::StrCat("brackets nest more than ", kMaxNesting, " deep"));
 }
 
+void Scanner::SkipComment() {
+  const void* const newline = std::memchr(p_, '\n', static_cast<size_t>(end_ - p_));
+  const char* const begin = p_;
+  p_ = newline ? static_cast<const char*>(newline) : end_;
+  const absl::string_view comment(begin, static_cast<size_t>(p_ - begin));
+  if (!IsPythonText(comment)) return Fail(begin, "the comment holds a NUL or is not UTF-8");
+  // Only before anything else, as Python looks for it.
+  if (line_ <= 2 && token_.begin == nullptr && !has_coding_ &&
+      NamesOtherCoding(comment, &has_coding_)) {
+    Fail(begin, "the file says that it is not in UTF-8");
+  }
+}
+
 // Skips blanks, comments, line joins and, inside brackets and between logical
 // lines, newlines.
 void Scanner::SkipSpace() {
@@ -217,20 +230,10 @@ void Scanner::SkipSpace() {
       }
     }
     switch (*p_) {
-      case '#': {
-        const void* newline = std::memchr(p_, '\n', static_cast<size_t>(end_ - p_));
-        const char* const begin = p_;
-        p_ = newline ? static_cast<const char*>(newline) : end_;
-        if (!IsPythonText({begin, static_cast<size_t>(p_ - begin)})) {
-          return Fail(begin, "the comment holds a NUL or is not UTF-8");
-        }
-        // Only before anything else, as Python looks for it.
-        if (line_ <= 2 && token_.begin == nullptr && !has_coding_ &&
-            NamesOtherCoding({begin, static_cast<size_t>(p_ - begin)}, &has_coding_)) {
-          return Fail(begin, "the file says that it is not in UTF-8");
-        }
+      case '#':
+        SkipComment();
+        if (token_.kind == TokenKind::kError) return;
         break;
-      }
       case '\r':
         if (p_[1] != '\n') return;
         ++p_;
