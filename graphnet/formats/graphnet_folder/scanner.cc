@@ -330,6 +330,7 @@ const char* Scanner::TakeDottedNames() {
 }
 
 void Scanner::ContinueAt(const char* line, uint32_t lines) {
+  if (Is(Punct("(")) || Is(Punct("[")) || Is(Punct("{"))) --nesting_;
   p_ = line_start_ = line;
   line_ += lines;
   begin_line_ = true;

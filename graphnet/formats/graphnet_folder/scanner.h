@@ -84,8 +84,8 @@ class Scanner {
   // Takes the names, with dots between them and nothing else, that follow the dot that is next.
   // Returns where they end; null, and takes nothing, if anything about them is unusual.
   const char* TakeDottedNames();
-  // Goes on at `line`, where a line begins `lines` lines behind the current token, which begins a
-  // line, too.
+  // Goes on at `line`, where a line begins `lines` lines behind the current token, which is passed
+  // over: with the bracket that closes it, if it opens one.
   void ContinueAt(const char* line, uint32_t lines);
   // Takes the end of a line; fails on anything else.
   absl::Status ExpectNewline(absl::string_view where) {
