@@ -160,10 +160,11 @@ Producer InOnePart(absl::string_view content) {
 
 }  // namespace
 
-absl::StatusOr<InputFile> InputFile::Open(const std::string& path) {
+absl::StatusOr<InputFile> InputFile::Open(const std::string& path, Links links) {
   RETURN_IF_ERROR(CheckPath(path));
   // O_NONBLOCK: opening a pipe that nobody writes to must not hang.
-  InputFile file(path, open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const int no_link = links == Links::kRefused ? O_NOFOLLOW : 0;
+  InputFile file(path, open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | no_link));
   if (file.fd_ < 0) return SystemError("cannot open", path);
   struct stat info;
   if (fstat(file.fd_, &info) != 0) return SystemError("cannot stat", path);
@@ -187,9 +188,9 @@ absl::StatusOr<std::string> InputFile::Read(uint64_t offset, size_t bytes) const
   return content;
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) {
+absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes, Links links) {
   if (path != "-") {
-    ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+    ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path, links));
     if (file.size() <= max_bytes) return file.Read(0, static_cast<size_t>(file.size()));
     return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": ", file.size(),
                                                    " bytes; at most ", max_bytes, " are read"));

@@ -16,11 +16,14 @@
 
 namespace graphnet {
 
-// A regular file, open for reading (links are followed, devices and pipes refused).
+// Whether a path may be a symbolic link itself; links in the folders before it are followed.
+enum class Links { kFollowed, kRefused };
+
+// A regular file, open for reading (devices and pipes are refused).
 class InputFile {
  public:
   // NotFound if there is none.
-  static absl::StatusOr<InputFile> Open(const std::string& path);
+  static absl::StatusOr<InputFile> Open(const std::string& path, Links links = Links::kFollowed);
   InputFile(InputFile&& other) noexcept
       : path_(std::move(other.path_)), size_(other.size_), fd_(other.fd_) {
     other.fd_ = -1;
@@ -41,7 +44,8 @@ class InputFile {
 
 // Reads a regular file, or for "-" the standard input.
 // NotFound if there is none, InvalidArgument if it exceeds `max_bytes`.
-absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes);
+absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes,
+                                     Links links = Links::kFollowed);
 
 // Takes the next part of a content. After an error it is given no more.
 using ByteSink = std::function<absl::Status(absl::string_view part)>;

@@ -28,6 +28,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/base/arena.h"
+#include "graphnet/base/name_hash.h"
 #include "graphnet/ir/argument.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/node.h"
@@ -168,8 +169,8 @@ class Module {
   // A set of pointers is a third of a map in size, and most strings are unique.
   struct StringHash {
     using is_transparent = void;
-    size_t operator()(absl::string_view s) const { return absl::HashOf(s); }
-    size_t operator()(const absl::string_view* s) const { return absl::HashOf(*s); }
+    size_t operator()(absl::string_view s) const { return NameHash()(s); }
+    size_t operator()(const absl::string_view* s) const { return NameHash()(*s); }
   };
   struct StringEq {
     using is_transparent = void;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/check.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/name_hash.h"
 #include "graphnet/base/python_numbers.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/shared_walk.h"
@@ -76,6 +77,7 @@ class Verifier {
     names_.clear();
     names_.reserve(graph_->num_nodes());
     targets_.clear();
+    targets_.reserve(graph_->num_nodes() / 2);
     for (const Node* node = graph_->first_; node != nullptr; before = node, node = node->next_) {
       node_ = node;
       ++count;
@@ -377,9 +379,9 @@ class Verifier {
   const Node* node_ = nullptr;
   const Attribute* attribute_ = nullptr;
   absl::flat_hash_set<const Graph*> graphs_;
-  absl::flat_hash_set<absl::string_view> names_;
-  absl::flat_hash_set<absl::string_view> targets_;
-  absl::flat_hash_set<absl::string_view> keywords_;
+  absl::flat_hash_set<absl::string_view, NameHash> names_;
+  absl::flat_hash_set<absl::string_view, NameHash> targets_;
+  absl::flat_hash_set<absl::string_view, NameHash> keywords_;
   absl::flat_hash_set<const TensorMeta*> checked_metas_;
   absl::flat_hash_map<const ValueMeta*, int> checked_tuples_;  // by depth
   struct CheckedAggregate {

@@ -1,9 +1,11 @@
-"""Many samples, one after the other."""
+"""Many samples, in their order and ahead of who asks for them."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import warnings
+from collections import deque
 from collections.abc import Iterator
 from typing import Optional, Sequence, Union
 
@@ -16,7 +18,10 @@ Path = Union[str, "os.PathLike[str]"]
 
 def load_samples(paths: Union[Path, Sequence[Path]], *, errors: str = "raise",
                  progress: Optional[bool] = None) -> Iterator[Sample]:
-    """Loads all samples below files and folders, each when it is asked for.
+    """Loads all samples below files and folders, in their order.
+
+    While one is worked on, threads load the next ones: as many as there are processor cores for
+    this process. Those that are not asked for any more are given up.
 
         for sample in graphnet_ir.load_samples("corpus"):
             print(sample.name, len(sample.graph))
@@ -32,14 +37,27 @@ def load_samples(paths: Union[Path, Sequence[Path]], *, errors: str = "raise",
 
 
 def _loaded(files: Sequence[str], raises: bool, progress: Optional[bool]) -> Iterator[Sample]:
+    from concurrent.futures import ThreadPoolExecutor  # Importing it takes long.
+    window = min(os.cpu_count() or 1, len(os.sched_getaffinity(0)))
+    pool = ThreadPoolExecutor(window, "graphnet_ir.load_samples")
     with Bar("load", len(files), progress) as bar:
-        for file in files:
-            try:
-                sample = _core.load(file)
-            except Error as error:
-                if raises:
-                    raise
-                warnings.warn(f"{file} is left out: {error}", stacklevel=3)
-            else:
-                yield sample
-            bar.advance()
+        try:
+            rest = ((file, pool.submit(_core.load, file)) for file in files)
+            ahead = deque(itertools.islice(rest, window))
+            while ahead:
+                file, loading = ahead.popleft()
+                try:
+                    sample = loading.result()
+                except Error as error:
+                    if raises:
+                        raise
+                    warnings.warn(f"{file} is left out: {error}", stacklevel=2)
+                    sample = None
+                ahead.extend(itertools.islice(rest, 1))
+                del loading  # It has the sample, too.
+                if sample is not None:
+                    yield sample
+                bar.advance()
+        finally:
+            # A thread ends when it has loaded what it is at; nobody waits for that.
+            pool.shutdown(wait=False, cancel_futures=True)

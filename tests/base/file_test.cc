@@ -81,6 +81,8 @@ TEST_F(FileTest, FollowsLinksWhenReading) {
   ASSERT_OK(WriteFileAtomic(Path("f"), "x"));
   ASSERT_EQ(symlink("f", Path("link").c_str()), 0);
   EXPECT_THAT(ReadFile(Path("link"), kAnySize), IsOkAndHolds("x"));
+  EXPECT_THAT(ReadFile(Path("f"), kAnySize, Links::kRefused), IsOkAndHolds("x"));
+  EXPECT_FALSE(ReadFile(Path("link"), kAnySize, Links::kRefused).ok());
 }
 
 // A name that C cuts short would be another file's.

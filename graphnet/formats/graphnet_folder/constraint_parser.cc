@@ -8,8 +8,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/name_hash.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/parsers.h"
+#include "graphnet/formats/graphnet_folder/plain_cursor.h"
 #include "graphnet/formats/graphnet_folder/scanner.h"
 #include "graphnet/ir/verifier.h"
 
@@ -43,6 +45,8 @@ class ConstraintParser {
   }
 
  private:
+  using NodesByName = absl::flat_hash_map<absl::string_view, Node*, NameHash>;
+
   // from sympy import Symbol, Expr, Rel, Eq
   absl::Status ParseImport() {
     scanner_.Next();
@@ -278,11 +282,42 @@ class ConstraintParser {
     return scratch_.SymSymbol(name);
   }
 
+  // The argument of a shape of numbers that is written as it mostly is, in one line or in four,
+  // which is taken then; else null.
+  Node* TakePlainShape(NodesByName* unlisted) {
+    if (!scanner_.Is(Punct("("))) return nullptr;
+    PlainCursor at = {scanner_.token().begin, scanner_.text_end()};
+    const bool is_long = at.Accept("(\n        [");
+    if (!is_long && !at.Accept("([")) return nullptr;
+    dims_.clear();
+    has_symbol_ = false;
+    if (!at.Accept("]")) {
+      do {
+        const int64_t size = at.TakeDigits();
+        if (size < 0 || dims_.size() >= kMaxRank) return nullptr;
+        dims_.push_back(size);
+      } while (at.Accept(", "));
+      if (!at.Accept("]")) return nullptr;
+    }
+    // A name with an escape is no argument's.
+    absl::string_view name;
+    if (!at.Accept(is_long ? ",\n        " : ", ") || !at.TakeQuoted(&name) ||
+        !at.Accept(is_long ? ",\n    ),\n" : "),\n")) {
+      return nullptr;
+    }
+    const auto it = unlisted->find(name);
+    if (it == unlisted->end()) return nullptr;
+    Node* const node = it->second;
+    unlisted->erase(it);
+    scanner_.ContinueAt(at.next, is_long ? 4 : 1);
+    return node;
+  }
+
   // [([S0, 3, S1, S1], "L_x_"), …]
   absl::Status ParseShapes() {
     if (seen_shapes_) return scanner_.Error("the shapes are given twice");
     seen_shapes_ = true;
-    absl::flat_hash_map<absl::string_view, Node*, NameHash> unlisted;
+    NodesByName unlisted;
     unlisted.reserve(module_->main()->num_nodes() / 2);
     for (Node* node : module_->main()->nodes()) {
       if (!node->is_placeholder()) break;
@@ -292,6 +327,11 @@ class ConstraintParser {
     std::vector<absl::string_view> listed;
     while (!scanner_.Is(Punct("]"))) {
       const char* const begin = scanner_.token().begin;
+      if (Node* const node = TakePlainShape(&unlisted)) {
+        listed.push_back(node->target());
+        RETURN_IF_ERROR(ApplyShape(node, begin));
+        continue;
+      }
       RETURN_IF_ERROR(scanner_.Expect(Punct("("), "before a shape"));
       RETURN_IF_ERROR(ParseDims());
       RETURN_IF_ERROR(scanner_.Expect(Punct(","), "after the shape"));

@@ -24,13 +24,20 @@ absl::string_view FrameworkName(Framework framework) {
   return framework == Framework::kPaddle ? "paddle" : "torch";
 }
 
+std::optional<Framework> ParseFramework(absl::string_view name) {
+  for (const Framework framework : {Framework::kTorch, Framework::kPaddle}) {
+    if (name == FrameworkName(framework)) return framework;
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<Framework> FrameworkOf(const std::string& graph_net_json,
                                       absl::string_view file_name) {
   const Json json = Json::parse(graph_net_json, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("framework")) return Framework::kTorch;
   const Json& value = json["framework"];
-  for (const Framework framework : {Framework::kTorch, Framework::kPaddle}) {
-    if (value.is_string() && value.get<std::string>() == FrameworkName(framework)) return framework;
+  if (value.is_string()) {
+    if (const auto framework = ParseFramework(value.get<std::string>())) return *framework;
   }
   const std::string given = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   return absl::InvalidArgumentError(absl::StrCat(Printable(file_name, 1000), ": the framework ",

@@ -16,6 +16,9 @@ enum class Framework { kTorch, kPaddle };
 // "torch", "paddle"
 absl::string_view FrameworkName(Framework framework);
 
+// Nullopt: `name` is neither.
+std::optional<Framework> ParseFramework(absl::string_view name);
+
 // What graph_net.json says; torch if it says nothing, or is empty. InvalidArgument for a
 // framework that is neither; `file_name` serves the message.
 absl::StatusOr<Framework> FrameworkOf(const std::string& graph_net_json,

@@ -1,5 +1,7 @@
 #include "graphnet/formats/graphnet_folder/json_object.h"
 
+#include <utility>
+
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
@@ -12,18 +14,27 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Refuses depth while parsing, before a deep tree could be built and destroyed
-// recursively; builds nothing.
-class DepthChecker : public nlohmann::json_sax<Json> {
+// recursively; builds nothing. Keeps the string that the object has for one key.
+class ObjectChecker : public nlohmann::json_sax<Json> {
  public:
+  explicit ObjectChecker(absl::string_view key) : key_(key) {}
+
   bool null() override { return Scalar(); }
   bool boolean(bool) override { return Scalar(); }
   bool number_integer(number_integer_t) override { return Scalar(); }
   bool number_unsigned(number_unsigned_t) override { return Scalar(); }
   bool number_float(number_float_t, const string_t&) override { return Scalar(); }
-  bool string(string_t&) override { return Scalar(); }
+  bool string(string_t& text) override {
+    if (is_value_) value_ = std::move(text);
+    return Scalar();
+  }
   bool binary(binary_t&) override { return Scalar(); }
   bool start_object(std::size_t) override { return Open(); }
-  bool key(string_t&) override { return true; }
+  bool key(string_t& name) override {
+    is_value_ = depth_ == 1 && name == key_;
+    if (is_value_) value_.clear();  // A later one of the same name replaces it.
+    return true;
+  }
   bool end_object() override { return Close(); }
   bool start_array(std::size_t) override {
     if (depth_ == 0) return false;
@@ -38,10 +49,15 @@ class DepthChecker : public nlohmann::json_sax<Json> {
 
   std::size_t position() const { return position_; }
   bool too_deep() const { return too_deep_; }
+  std::string TakeValue() { return std::move(value_); }
 
  private:
-  bool Scalar() const { return depth_ > 0; }
+  bool Scalar() {
+    is_value_ = false;
+    return depth_ > 0;
+  }
   bool Open() {
+    is_value_ = false;
     too_deep_ |= ++depth_ > kMaxJsonDepth;
     return !too_deep_;
   }
@@ -49,6 +65,9 @@ class DepthChecker : public nlohmann::json_sax<Json> {
     --depth_;
     return true;
   }
+  const absl::string_view key_;
+  bool is_value_ = false;  // whether what comes next is the value of the key
+  std::string value_;
   int depth_ = 0;
   bool too_deep_ = false;
   std::size_t position_ = 0;
@@ -57,8 +76,17 @@ class DepthChecker : public nlohmann::json_sax<Json> {
 }  // namespace
 
 absl::Status CheckJsonObject(const std::string& text, absl::string_view file_name) {
-  DepthChecker checker;
-  if (Json::sax_parse(text, &checker)) return absl::OkStatus();
+  std::string unused;
+  return CheckJsonObject(text, file_name, "", &unused);
+}
+
+absl::Status CheckJsonObject(const std::string& text, absl::string_view file_name,
+                             absl::string_view key, std::string* value) {
+  ObjectChecker checker(key);
+  if (Json::sax_parse(text, &checker)) {
+    *value = checker.TakeValue();
+    return absl::OkStatus();
+  }
   if (checker.too_deep())
     return ErrorAt(file_name, 1, 1, absl::StrCat("JSON nests more than ", kMaxJsonDepth, " deep"));
   if (checker.position() == 0) return ErrorAt(file_name, 1, 1, "expected a JSON object");

@@ -13,6 +13,9 @@ namespace graphnet {
 // OK if `text` is a JSON object nested at most kMaxJsonDepth deep. Errors name
 // line and column.
 absl::Status CheckJsonObject(const std::string& text, absl::string_view file_name);
+// Sets `value` as well, to the string that the object has for `key`; to "" if it has none.
+absl::Status CheckJsonObject(const std::string& text, absl::string_view file_name,
+                             absl::string_view key, std::string* value);
 
 // The graph_net.json that a new sample gets: the five keys GraphNet's extractor
 // writes.

@@ -1,19 +1,19 @@
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/name_hash.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/framework.h"
 #include "graphnet/formats/graphnet_folder/parsers.h"
+#include "graphnet/formats/graphnet_folder/plain_cursor.h"
 #include "graphnet/formats/graphnet_folder/scanner.h"
 #include "graphnet/ir/unchecked_builder.h"
 
@@ -56,76 +56,13 @@ class MetaParser {
   // One field a line, as the writers of samples have it, read without tokens. What is
   // unusual in any way, errors among it, is left to ParseRecord, so that both read the same.
 
-  // The bytes from `next` on.
-  struct Cursor {
-    const char* next;
-    const char* end;
-
-    bool Accept(absl::string_view text) {
-      if (static_cast<size_t>(end - next) < text.size() ||
-          std::memcmp(next, text.data(), text.size()) != 0) {
-        return false;
-      }
-      next += text.size();
-      return true;
-    }
-    // Blanks and ends of lines, as they may stand inside brackets.
-    void SkipBlanks(uint32_t* lines) {
-      while (next < end && (*next == ' ' || *next == '\n')) {
-        if (Accept("        ")) continue;
-        *lines += *next++ == '\n';
-      }
-    }
-    // -1 unless digits follow, of a number without zeros in front that is far from too large.
-    int64_t TakeDigits() {
-      const char* const begin = next;
-      int64_t value = 0;
-      while (next < end && absl::ascii_isdigit(static_cast<unsigned char>(*next)) &&
-             next - begin < 16) {
-        value = value * 10 + (*next++ - '0');
-      }
-      const bool is_plain = next > begin && (*begin != '0' || next - begin == 1);
-      return is_plain ? value : -1;
-    }
-    // A number of few digits, whose value as a float is one exact division away.
-    bool TakeNumber(Argument* number) {
-      static constexpr double kPowers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
-      constexpr int64_t kMostDigits = 10'000'000;
-      const bool negative = Accept("-");
-      int64_t value = TakeDigits();
-      if (value < 0) return false;
-      if (!Accept(".")) {
-        *number = Argument(negative ? -value : value);
-        return true;
-      }
-      if (value > kMostDigits) return false;
-      const char* const begin = next;
-      while (next < end && absl::ascii_isdigit(static_cast<unsigned char>(*next)) &&
-             next - begin < 8) {
-        value = value * 10 + (*next++ - '0');
-      }
-      if (next == begin) return false;
-      const double real = static_cast<double>(value) / kPowers[next - begin];
-      *number = Argument(negative ? -real : real);
-      return true;
-    }
-    // A text in double quotes without escapes.
-    bool TakeText(absl::string_view* text) {
-      if (!Accept("\"")) return false;
-      const char* const begin = next;
-      while (next < end && *next != '"' && *next != '\\' && *next >= ' ') ++next;
-      *text = {begin, static_cast<size_t>(next - begin)};
-      return Accept("\"") && text->size() <= kMaxNameBytes;
-    }
-  };
-
   // Reads the record of the next argument if it is written so.
   bool TakePlainRecord() {
     if (expected_ == nullptr || !expected_->is_placeholder() || framework_ != Framework::kTorch ||
         !scanner_.IsName("class") || scanner_.indent() != 0) {
       return false;
     }
-    Cursor at = {scanner_.token().begin, scanner_.text_end()};
+    PlainCursor at = {scanner_.token().begin, scanner_.text_end()};
     uint32_t lines = 0;
     if (!TakePlainName(expected_->target(), &at, &lines)) return false;
     StartRecord();
@@ -140,7 +77,7 @@ class MetaParser {
   }
 
   // The first two lines; long names stand in parentheses.
-  bool TakePlainName(absl::string_view name, Cursor* at, uint32_t* lines) {
+  bool TakePlainName(absl::string_view name, PlainCursor* at, uint32_t* lines) {
     if (!at->Accept(kind_ == MetaFile::kWeightMeta ? "class Program_weight_tensor_meta_"
                                                    : "class Program_input_tensor_meta_") ||
         !at->Accept(name) || !at->Accept(":\n    name = ")) {
@@ -154,7 +91,7 @@ class MetaParser {
   }
 
   // "[64, 3]" and the end of the line
-  bool TakePlainShape(Cursor* at) {
+  bool TakePlainShape(PlainCursor* at) {
     shape_begin_ = at->next;
     meta_.has_shape = true;
     if (at->Accept("[]\n")) return true;
@@ -173,7 +110,7 @@ class MetaParser {
   }
 
   // The lines of the dtype and the device, which mostly are those of the record before.
-  bool TakePlainTypes(Cursor* at) {
+  bool TakePlainTypes(PlainCursor* at) {
     const char* const begin = at->next;
     if (!plain_types_.empty() && at->Accept(plain_types_)) {
       meta_.dtype = plain_dtype_;
@@ -197,7 +134,7 @@ class MetaParser {
   }
 
   // The fields behind the device, in the order in which they are mostly written.
-  bool TakePlainDetails(Cursor* at, uint32_t* lines) {
+  bool TakePlainDetails(PlainCursor* at, uint32_t* lines) {
     if (at->Accept("    mean = ")) {
       if (!TakePlainNumber(at, &spec_.mean, &spec_.has_mean)) return false;
       ++*lines;
@@ -222,7 +159,7 @@ class MetaParser {
     return true;
   }
 
-  bool TakePlainNumber(Cursor* at, double* value, bool* has_value) const {
+  bool TakePlainNumber(PlainCursor* at, double* value, bool* has_value) const {
     if (!at->Accept("None")) {
       Argument number;
       if (!at->TakeNumber(&number)) return false;
@@ -232,7 +169,7 @@ class MetaParser {
     return at->Accept("\n");
   }
 
-  bool TakePlainData(Cursor* at, uint32_t* lines) {
+  bool TakePlainData(PlainCursor* at, uint32_t* lines) {
     ++*lines;
     if (at->Accept("None\n")) return true;
     data_begin_ = at->next;
@@ -245,7 +182,7 @@ class MetaParser {
       data_.push_back(number);
       at->SkipBlanks(lines);
       const bool more = at->Accept(",");
-      at->SkipBlanks(lines);
+      if (more) at->SkipBlanks(lines);
       if (!more && (at->next == at->end || *at->next != ']')) return false;
     }
     return at->Accept("\n");
@@ -523,7 +460,7 @@ class MetaParser {
   Framework framework_;
   Module* module_;
   Node* expected_ = nullptr;
-  absl::flat_hash_map<absl::string_view, Node*> by_target_;
+  absl::flat_hash_map<absl::string_view, Node*, NameHash> by_target_;
   int64_t declared_bytes_ = 0;
 
   // Of the record that is being parsed:

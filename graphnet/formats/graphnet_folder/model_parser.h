@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "graphnet/base/name_hash.h"
 #include "graphnet/formats/graphnet_folder/argument_stack.h"
 #include "graphnet/formats/graphnet_folder/framework.h"
 #include "graphnet/formats/graphnet_folder/named_values.h"
@@ -169,7 +170,7 @@ class ModelParser {
   size_t text_size_;
   Scope scope_;
   // Imported names and the paths they stand for.
-  absl::flat_hash_map<absl::string_view, absl::string_view> imports_;
+  absl::flat_hash_map<absl::string_view, absl::string_view, NameHash> imports_;
   absl::flat_hash_map<absl::string_view, int> suffixes_;
   absl::flat_hash_map<absl::string_view, Graph*> functions_;
   // Values of paddle._C_ops that the text treats as tuples.

@@ -69,6 +69,11 @@ bool IsExtraFile(absl::string_view name) {
                         [&](absl::string_view ending) { return absl::EndsWith(name, ending); });
 }
 
+bool IsLink(const std::string& path) {
+  struct stat info;
+  return lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
+}
+
 }  // namespace
 
 bool IsGraphNetFolder(const std::string& path) {
@@ -109,10 +114,17 @@ absl::StatusOr<Sample> ParseGraphNetFiles(const GraphNetFileMap& files, const st
   Module* const module = sample.module.get();
   sample.graph_net_json = *find("graph_net.json");
   // GraphNet's own samples for tests have nothing in it.
-  if (!absl::StripAsciiWhitespace(sample.graph_net_json).empty())
-    RETURN_IF_ERROR(CheckJsonObject(sample.graph_net_json, JoinPath(path, "graph_net.json")));
-  ASSIGN_OR_RETURN(const Framework framework,
-                   FrameworkOf(sample.graph_net_json, JoinPath(path, "graph_net.json")));
+  std::optional<Framework> said = Framework::kTorch;
+  if (!absl::StripAsciiWhitespace(sample.graph_net_json).empty()) {
+    std::string word;
+    RETURN_IF_ERROR(CheckJsonObject(sample.graph_net_json, JoinPath(path, "graph_net.json"),
+                                    "framework", &word));
+    said = ParseFramework(word);
+  }
+  if (!said) {  // Nothing, or what is refused.
+    ASSIGN_OR_RETURN(said, FrameworkOf(sample.graph_net_json, JoinPath(path, "graph_net.json")));
+  }
+  const Framework framework = *said;
   // Paddle's own samples without weights have no file for them.
   if (framework == Framework::kTorch && find("weight_meta.py") == nullptr) {
     return absl::NotFoundError(
@@ -149,20 +161,20 @@ absl::StatusOr<Sample> ReadGraphNetFolder(const std::string& path) {
     const bool extra = IsExtraFile(name);
     const std::string file = JoinPath(path, name);
     if (!extra && !absl::c_linear_search(kKnownFiles, name)) continue;
-    // It may lead to any file of the reader's, which the sample would then carry.
-    struct stat info;
-    if (lstat(file.c_str(), &info) == 0 && S_ISLNK(info.st_mode)) {
+    if (extra && !IsLink(file) && IsFolder(file)) continue;
+    // A link may lead to any file of the reader's, which the sample would then carry.
+    absl::StatusOr<std::string> content = ReadFile(file, kMaxTextFileBytes, Links::kRefused);
+    if (!content.ok() && IsLink(file)) {
       return absl::InvalidArgumentError(
           absl::StrCat(Printable(file, 1000), ": is a symbolic link, which a sample may not have"));
     }
-    if (extra && IsFolder(file)) continue;
-    ASSIGN_OR_RETURN(std::string content, ReadFile(file, kMaxTextFileBytes));
-    if (extra) extra_bytes += content.size();
+    RETURN_IF_ERROR(content.status());
+    if (extra) extra_bytes += content->size();
     if (extra_bytes > kMaxTextFileBytes) {
       return absl::InvalidArgumentError(
           absl::StrCat(Printable(path, 1000), ": the additional files are too large together"));
     }
-    files[name] = std::move(content);
+    files[name] = *std::move(content);
   }
   return ParseGraphNetFiles(files, path);
 }

@@ -53,18 +53,18 @@ uint8_t Class(char c) { return kClasses[static_cast<unsigned char>(c)]; }
 
 // The ends of runs, 16 bytes at a time where the processor can: names of
 // parameters and indentation are most of the input.
-const char* EndOfName(const char* p, const char* end) {
+inline const char* EndOfName(const char* p, const char* end) {
 #ifdef __SSE2__
-  const __m128i lower_a = _mm_set1_epi8('a' - 1), lower_z = _mm_set1_epi8('z' + 1);
-  const __m128i zero = _mm_set1_epi8('0' - 1), nine = _mm_set1_epi8('9' + 1);
+  // A range of characters, moved to where signed bytes begin, is what is less than its end.
+  const auto moved = [](char first) { return _mm_set1_epi8(static_cast<char>(first + 128)); };
+  const __m128i to_letters = moved('a'), to_digits = moved('0');
+  const __m128i letters_end = moved(26), digits_end = moved(10);
   const __m128i bar = _mm_set1_epi8('_'), case_bit = _mm_set1_epi8(0x20);
   for (; end - p >= 16; p += 16) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-    const __m128i folded = _mm_or_si128(bytes, case_bit);
-    // Bytes above 0x7f are negative and fail both tests of a range.
     const __m128i letter =
-        _mm_and_si128(_mm_cmpgt_epi8(folded, lower_a), _mm_cmplt_epi8(folded, lower_z));
-    const __m128i digit = _mm_and_si128(_mm_cmpgt_epi8(bytes, zero), _mm_cmplt_epi8(bytes, nine));
+        _mm_cmplt_epi8(_mm_sub_epi8(_mm_or_si128(bytes, case_bit), to_letters), letters_end);
+    const __m128i digit = _mm_cmplt_epi8(_mm_sub_epi8(bytes, to_digits), digits_end);
     const __m128i name = _mm_or_si128(_mm_or_si128(letter, digit), _mm_cmpeq_epi8(bytes, bar));
     const unsigned others = ~static_cast<unsigned>(_mm_movemask_epi8(name)) & 0xffff;
     if (others != 0) return p + std::countr_zero(others);
@@ -201,6 +201,23 @@ void Scanner::Fail(const char* where, absl::string_view message) {
   error_ = std::string(message);
 }
 
+void Scanner::FailNesting() {
+  Fail(p_, absl::StrCat("brackets nest more than ", kMaxNesting, " deep"));
+}
+
+void Scanner::SkipComment() {
+  const void* const newline = std::memchr(p_, '\n', static_cast<size_t>(end_ - p_));
+  const char* const begin = p_;
+  p_ = newline ? static_cast<const char*>(newline) : end_;
+  const absl::string_view comment(begin, static_cast<size_t>(p_ - begin));
+  if (!IsPythonText(comment)) return Fail(begin, "the comment holds a NUL or is not UTF-8");
+  // Only before anything else, as Python looks for it.
+  if (line_ <= 2 && token_.begin == nullptr && !has_coding_ &&
+      NamesOtherCoding(comment, &has_coding_)) {
+    Fail(begin, "the file says that it is not in UTF-8");
+  }
+}
+
 // Skips blanks, comments, line joins and, inside brackets and between logical
 // lines, newlines.
 void Scanner::SkipSpace() {
@@ -213,20 +230,10 @@ void Scanner::SkipSpace() {
       }
     }
     switch (*p_) {
-      case '#': {
-        const void* newline = std::memchr(p_, '\n', static_cast<size_t>(end_ - p_));
-        const char* const begin = p_;
-        p_ = newline ? static_cast<const char*>(newline) : end_;
-        if (!IsPythonText({begin, static_cast<size_t>(p_ - begin)})) {
-          return Fail(begin, "the comment holds a NUL or is not UTF-8");
-        }
-        // Only before anything else, as Python looks for it.
-        if (line_ <= 2 && token_.begin == nullptr && !has_coding_ &&
-            NamesOtherCoding({begin, static_cast<size_t>(p_ - begin)}, &has_coding_)) {
-          return Fail(begin, "the file says that it is not in UTF-8");
-        }
+      case '#':
+        SkipComment();
+        if (token_.kind == TokenKind::kError) return;
         break;
-      }
       case '\r':
         if (p_[1] != '\n') return;
         ++p_;
@@ -251,7 +258,8 @@ void Scanner::SkipSpace() {
 void Scanner::Next() {
   if (token_.kind == TokenKind::kError) [[unlikely]]
     return;
-  // Most tokens follow the one before them at once, or after one blank.
+  // Most tokens follow the one before them at once, or after one blank. What is rare is in
+  // functions of its own, so that this one needs no room on the stack.
   if (*p_ == ' ') ++p_;
   if (Class(*p_) & kSkipped) {
     SkipSpace();
@@ -267,7 +275,7 @@ void Scanner::Next() {
   const char c = *p;
   const uint8_t cls = Class(c);
   if (cls & kNameStart) {
-    const char* q = EndOfName(p + 1, end_);
+    const char* const q = EndOfName(p + 1, end_);
     token_.kind = TokenKind::kName;
     token_.text = absl::string_view(p, static_cast<size_t>(q - p));
     p_ = q;
@@ -280,7 +288,7 @@ void Scanner::Next() {
   if (cls & kSingle) {
     if (c == '(' || c == '[' || c == '{') {
       if (++nesting_ > kMaxNesting) [[unlikely]]
-        return Fail(p, absl::StrCat("brackets nest more than ", kMaxNesting, " deep"));
+        return FailNesting();
     } else if (c == ')' || c == ']' || c == '}') {
       if (nesting_ == 0) [[unlikely]]
         return Fail(p, "a closing bracket that nothing opened");
@@ -322,6 +330,7 @@ const char* Scanner::TakeDottedNames() {
 }
 
 void Scanner::ContinueAt(const char* line, uint32_t lines) {
+  if (Is(Punct("(")) || Is(Punct("[")) || Is(Punct("{"))) --nesting_;
   p_ = line_start_ = line;
   line_ += lines;
   begin_line_ = true;
@@ -440,13 +449,19 @@ void Scanner::ScanString(char quote) {
   const char* q = p_ + 1;
   if (*q == quote && q[1] == quote) return Fail(p_, "triple-quoted strings are not supported");
   token_.kind = TokenKind::kString;
-  const char* start = q;
+  const char* const start = q;
   q = EndOfPlainString(q, end_, quote);
   if (*q == quote) {
     token_.text = absl::string_view(start, static_cast<size_t>(q - start));
     p_ = q + 1;
     return;
   }
+  ScanEscapedString(quote, q);
+}
+
+// A string that is plain up to `q`.
+void Scanner::ScanEscapedString(char quote, const char* q) {
+  const char* const start = p_ + 1;
   std::string value(start, q);
   while (true) {
     if (q >= end_ || *q == '\n') return Fail(p_, "the string does not end on its line");
@@ -564,8 +579,7 @@ absl::Status Scanner::Expected(absl::string_view what) {
   return Error(absl::StrCat("expected ", what, ", found ", DescribeToken()));
 }
 
-absl::Status Scanner::Expect(uint32_t punct, absl::string_view where) {
-  if (Accept(punct)) return absl::OkStatus();
+absl::Status Scanner::ExpectedPunct(uint32_t punct, absl::string_view where) {
   std::string text;
   for (int shift = 24; shift >= 0; shift -= 8) {
     if (const char c = static_cast<char>(punct >> shift & 0xff); c != 0) text.push_back(c);
@@ -573,12 +587,7 @@ absl::Status Scanner::Expect(uint32_t punct, absl::string_view where) {
   return Expected(absl::StrCat("'", text, "' ", where));
 }
 
-absl::Status Scanner::ExpectNewline(absl::string_view where) {
-  if (token_.kind == TokenKind::kNewline) {
-    Next();
-    return absl::OkStatus();
-  }
-  if (token_.kind == TokenKind::kEnd) return absl::OkStatus();
+absl::Status Scanner::ExpectedNewline(absl::string_view where) {
   return Expected(absl::StrCat("the end of the line ", where));
 }
 

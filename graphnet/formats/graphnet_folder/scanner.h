@@ -7,10 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <deque>
 #include <string>
 
+#include "absl/base/attributes.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
@@ -46,47 +46,6 @@ struct Token {
   double float_value = 0;
 };
 
-// For tables of names, which are looked up at each word: all bytes count, 16 at a time. As
-// Abseil's hash, it differs between runs of a program, so that no input can be full of names with
-// one hash.
-struct NameHash {
-  size_t operator()(absl::string_view name) const {
-    const char* p = name.data();
-    size_t n = name.size();
-    uint64_t state = reinterpret_cast<uintptr_t>(&kSeed) + n;
-    for (; n > 16; n -= 16, p += 16) state = Mix(Load<uint64_t>(p), Load<uint64_t>(p + 8), state);
-    // The last bytes, some of them twice.
-    uint64_t a = 0, b = 0;
-    if (n >= 8) {
-      a = Load<uint64_t>(p);
-      b = Load<uint64_t>(p + n - 8);
-    } else if (n >= 4) {
-      a = Load<uint32_t>(p);
-      b = Load<uint32_t>(p + n - 4);
-    } else if (n > 0) {
-      a = static_cast<unsigned char>(p[0]) | uint64_t{static_cast<unsigned char>(p[n / 2])} << 8;
-      b = static_cast<unsigned char>(p[n - 1]);
-    }
-    return static_cast<size_t>(Mix(a, b, state));
-  }
-
- private:
-  // Its address is another in each run.
-  static inline const char kSeed = 0;
-
-  template <typename T>
-  static T Load(const char* p) {
-    T value;
-    std::memcpy(&value, p, sizeof value);
-    return value;
-  }
-  static uint64_t Mix(uint64_t a, uint64_t b, uint64_t state) {
-    const uint64_t other = (state << 32 | state >> 32) ^ b ^ 0xd1b54a32d192ed03;
-    const auto product = static_cast<unsigned __int128>(a ^ state ^ 0x9e3779b97f4a7c15) * other;
-    return static_cast<uint64_t>(product >> 64) ^ static_cast<uint64_t>(product);
-  }
-};
-
 class Scanner {
  public:
   // `text` must be followed by a NUL (as std::string's is) and outlive the
@@ -115,17 +74,28 @@ class Scanner {
     Next();
     return true;
   }
-  absl::Status Expect(uint32_t punct, absl::string_view where);
+  absl::Status Expect(uint32_t punct, absl::string_view where) {
+    if (Accept(punct)) [[likely]]
+      return absl::OkStatus();
+    return ExpectedPunct(punct, where);
+  }
   // Takes the string that is next, and those that follow it directly, which Python joins.
   absl::string_view TakeStrings();
   // Takes the names, with dots between them and nothing else, that follow the dot that is next.
   // Returns where they end; null, and takes nothing, if anything about them is unusual.
   const char* TakeDottedNames();
-  // Goes on at `line`, where a line begins `lines` lines behind the current token, which begins a
-  // line, too.
+  // Goes on at `line`, where a line begins `lines` lines behind the current token, which is passed
+  // over: with the bracket that closes it, if it opens one.
   void ContinueAt(const char* line, uint32_t lines);
   // Takes the end of a line; fails on anything else.
-  absl::Status ExpectNewline(absl::string_view where);
+  absl::Status ExpectNewline(absl::string_view where) {
+    if (token_.kind == TokenKind::kNewline) [[likely]] {
+      Next();
+    } else if (token_.kind != TokenKind::kEnd) {
+      return ExpectedNewline(where);
+    }
+    return absl::OkStatus();
+  }
 
   // Columns of white space before the first token of the current logical line.
   int indent() const { return indent_; }
@@ -155,9 +125,14 @@ class Scanner {
   void ScanInt(const char* begin, const char* end, int base, bool underscores);
   absl::string_view NumberText(const char* begin, const char* end, bool underscores);
   void ScanString(char quote);
-  void ScanPunct();
+  ABSL_ATTRIBUTE_NOINLINE void ScanEscapedString(char quote, const char* q);
+  ABSL_ATTRIBUTE_NOINLINE void ScanPunct();
   void SkipSpace();
-  void Fail(const char* where, absl::string_view message);
+  ABSL_ATTRIBUTE_NOINLINE void SkipComment();
+  ABSL_ATTRIBUTE_NOINLINE void Fail(const char* where, absl::string_view message);
+  ABSL_ATTRIBUTE_NOINLINE void FailNesting();
+  absl::Status ExpectedPunct(uint32_t punct, absl::string_view where);
+  absl::Status ExpectedNewline(absl::string_view where);
 
   absl::string_view file_;
   absl::string_view text_;

@@ -164,7 +164,12 @@ TEST(PaddleSampleTest, FrameworkMustBeKnownAndTrue) {
   files["graph_net.json"] = "{\"framework\": [1]}";
   EXPECT_EQ(ErrorOf(files),
             "dir/m/graph_net.json: the framework [1] is neither \"torch\" nor \"paddle\"");
-  files["graph_net.json"] = "{\"framework\": \"torch\"}";
+  files["graph_net.json"] = "{\"framework\": \"paddle\", \"framework\": 1}";
+  EXPECT_EQ(ErrorOf(files),
+            "dir/m/graph_net.json: the framework 1 is neither \"torch\" nor \"paddle\"");
+  files["graph_net.json"] = "{\"framework\": \"torch\", \"a\": {\"framework\": \"paddle\"}}";
+  EXPECT_THAT(ErrorOf(files), HasSubstr("module 'paddle' may not be imported; only torch"));
+  files["graph_net.json"] = "{\"framework\": [\"paddle\"], \"framework\": \"torch\"}";
   EXPECT_THAT(ErrorOf(files), HasSubstr("module 'paddle' may not be imported; only torch"));
   files["model.py"] = absl::StrReplaceAll(files["model.py"], {{"import paddle", "import torch"}});
   EXPECT_EQ(ErrorOf(files),

@@ -122,6 +122,9 @@ TEST(ReaderTest, ValuesMayBeSpelledInAnyWay) {
   expect_same(metas, "1.5", "1.50000000000000000000");
   expect_same(metas, "    mean = None\n", "\n\n    mean = None\n");
   const char* const constraints = "input_tensor_constraints.py";
+  expect_same(constraints, "([], \"s0\")", "(\n        [],\n        \"s0\",\n    )");
+  expect_same(constraints, "([], \"s0\")", "(\n        [],\n        's0',\n    )");
+  expect_same(constraints, "([], \"s0\")", "([], \"\\x730\")");
   expect_same(constraints, "Symbol, Expr, Rel, Eq", "(\n    Eq,\n    Symbol,\n)");
   expect_same(constraints, "Symbol(\"S0\")", "(Symbol(\n    'S' \"0\",\n))");
   expect_same(constraints, "{S0: 4}", "(\n    {\n        S0: 4,\n    }\n)");
@@ -230,6 +233,33 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"graph_net.json", "{\"framework\"", "[\"framework\"",
                "d/graph_net.json:1:1: expected a JSON object"},
         Damage{"graph_net.json", "[1, 2]", "[1, 2", "d/graph_net.json:1:49: malformed JSON"}));
+
+// Shapes without symbols are read without tokens where they are written as they mostly are.
+TEST(ReaderTest, PlacesAreRightBehindPlainShapes) {
+  const auto read = [](const char* first, const char* last, const char* behind) {
+    GraphNetFileMap files = SmallSample();
+    std::string& text = files["input_tensor_constraints.py"];
+    text.resize(text.find("dynamic_dim_constraint_input_shapes"));
+    absl::StrAppend(&text, "dynamic_dim_constraint_input_shapes = [\n    ", first, ",\n",
+                    "    (\n        [1, 2],\n        \"L_w_\",\n    ),\n    ", last, ",\n]\n",
+                    behind);
+    return std::string(ParseGraphNetFiles(files, "d").status().message());
+  };
+  const char* const right = "([S0, 8], \"L_x_\")";
+  EXPECT_EQ(read("([], \"s0\")", right, ""), "");
+  const std::string file = "d/input_tensor_constraints.py:";
+  EXPECT_EQ(read("([], \"s0\")", "([S0, 8], \"q\")", ""),
+            file + "17:15: 'q' is no argument of forward, or is listed twice");
+  EXPECT_EQ(read("([], \"s0\")", "([1, 2], \"L_w_\")", ""),
+            file + "17:14: 'L_w_' is no argument of forward, or is listed twice");
+  EXPECT_EQ(read("([], \"s0\")", "([1, 2], 3)", ""),
+            file + "17:14: expected the name of an argument, found '3'");
+  EXPECT_EQ(
+      read("([3], \"s0\")", right, ""),
+      file + "12:5: the shape of 's0' at the example values is not the one of weight_meta.py");
+  // All brackets are closed.
+  EXPECT_EQ(read("([], \"s0\")", right, "x = 1\n"), file + "19:1: unknown variable 'x'");
+}
 
 TEST(ReaderTest, MissingFilesAreNamed) {
   for (const char* name : {"model.py", "weight_meta.py", "graph_net.json"}) {
