@@ -31,8 +31,8 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
 std::string Folder() {
-  const std::string folder = absl::StrCat(
-      testing::TempDir(), "/", testing::UnitTest::GetInstance()->current_test_info()->name());
+  std::string folder = absl::StrCat(testing::TempDir(), "/",
+                                    testing::UnitTest::GetInstance()->current_test_info()->name());
   fs::remove_all(folder);
   return folder;
 }

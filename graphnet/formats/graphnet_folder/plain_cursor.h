@@ -1,6 +1,5 @@
-// PlainCursor: reads what the writers of samples write, as they mostly write it, without tokens.
-// What is unusual in any way, errors among it, is left to a parser of tokens, so that both read
-// the same.
+// PlainCursor reads texts without tokens, as the writers of samples mostly write them. A text that
+// is unusual in any way, or wrong, is left to a parser of tokens, so that both read the same.
 #ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_PLAIN_CURSOR_H_
 #define GRAPHNET_FORMATS_GRAPHNET_FOLDER_PLAIN_CURSOR_H_
 
@@ -39,7 +38,7 @@ struct PlainCursor {
     }
   }
 
-  // -1 unless digits follow, of a number without zeros in front that is far from too large.
+  // Returns -1 unless digits follow, of a number without zeros in front that is far from too large.
   int64_t TakeDigits() {
     const char* const begin = next;
     const int64_t value = AddDigits(0, 16);
@@ -47,7 +46,7 @@ struct PlainCursor {
     return is_plain ? value : -1;
   }
 
-  // A number of few digits, whose value as a float is one exact division away.
+  // Takes a number of few digits, whose value as a float is one exact division away.
   bool TakeNumber(Argument* number) {
     static constexpr double kPowers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
     constexpr int64_t kMostDigits = 10'000'000;
@@ -67,7 +66,7 @@ struct PlainCursor {
     return true;
   }
 
-  // A text in double quotes without escapes.
+  // Takes a text in double quotes without escapes.
   bool TakeText(absl::string_view* text) {
     if (!Accept("\"")) return false;
     const char* const begin = next;
@@ -76,7 +75,7 @@ struct PlainCursor {
     return Accept("\"") && text->size() <= kMaxNameBytes;
   }
 
-  // What stands in double quotes, escapes and all.
+  // Takes all that stands in double quotes, with its escapes.
   bool TakeQuoted(absl::string_view* text) {
     if (!Accept("\"")) return false;
     const size_t most = std::min(static_cast<size_t>(end - next), kMaxNameBytes + 1);
@@ -88,7 +87,7 @@ struct PlainCursor {
   }
 
  private:
-  // `value` with the digits that follow, at most so many, written behind it.
+  // Returns `value` with the digits that follow, at most so many, written behind it.
   int64_t AddDigits(int64_t value, ptrdiff_t most) {
     const char* p = next;
     for (const char* const last = p + most; p < last; ++p) {
