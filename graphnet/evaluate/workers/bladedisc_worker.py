@@ -1,12 +1,13 @@
 """BladeDISC: a TorchScript archive optimised by a command of the user's.
 
 Its last release is for torch 1.12 and no package of it exists for torch 2, so it runs where that
-is, most likely in a container: GRAPHNET_BLADEDISC is a command, to which are appended the
-archive to read, the archive to write and the inputs (.safetensors), as in
+is, most likely in a container. GRAPHNET_BLADEDISC is a command that runs in the folder of this file.
+To it are appended the archive to read, the archive to write, the inputs (.safetensors) and their
+names in order, as bladedisc_optimise.py takes them. For a container it is a script:
 
-    GRAPHNET_BLADEDISC="docker run --rm -v /tmp:/tmp bladedisc python /tmp/optimise.py"
+    exec docker run --rm -v /tmp:/tmp -w "$PWD" bladedisc python bladedisc_optimise.py "$@"
 
-What it writes is run here.
+The archive that it writes is run here.
 """
 import os
 import shlex
@@ -27,7 +28,8 @@ class BladeDiscWorker(torch_worker.TorchWorker):
         return "the command " + _command()
 
     def prepare(self, program, inputs):
-        done = subprocess.run([*shlex.split(_command()), program, "optimised.pt", self.request["inputs"]],
+        done = subprocess.run([*shlex.split(_command()), program, os.path.abspath("optimised.pt"),
+                               self.request["inputs"], *self.request["order"]],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace")
         if done.returncode != 0:

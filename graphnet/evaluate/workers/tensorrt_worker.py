@@ -21,10 +21,11 @@ class TensorRtWorker(torch_worker.TorchWorker):
         if not self.on_gpu():
             raise worker.Failure("compile", "TensorRT runs on GPUs only: --device cuda:0")
         self.load_program(program)
-        # float32 stays what it is, and what TensorRT lacks runs in PyTorch.
+        # Dtypes stay what they are, as is the default. What TensorRT lacks runs in PyTorch. A mask
+        # of attention is any mask, though it takes it for a causal one if it is not told.
         self.function = torch_tensorrt.dynamo.compile(
-            self.exported, arg_inputs=self.arguments(inputs), enabled_precisions={torch.float32},
-            disable_tf32=True, min_block_size=1, require_full_compilation=False)
+            self.exported, arg_inputs=self.arguments(inputs), disable_tf32=True, min_block_size=1,
+            require_full_compilation=False, attn_bias_is_causal=False)
         self.engines = sum("TensorRT" in type(part).__name__ for part in self.function.modules())
 
     def proof(self):

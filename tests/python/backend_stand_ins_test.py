@@ -1,0 +1,182 @@
+"""Workers of TensorRT and BladeDISC, which no machine here can run, against stand-ins.
+
+A stand-in has the documented call of the compiler, notes how it is called and compiles nothing. So
+these tests show that the workers call their compiler as its documentation says. They do not show
+that TensorRT or BladeDISC compile anything.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import types
+import unittest
+from unittest import mock
+
+import torch
+
+WORKERS = pathlib.Path(__file__).resolve().parents[2] / "graphnet" / "evaluate" / "workers"
+sys.path.insert(0, str(WORKERS))
+
+import tensors  # noqa: E402  pylint: disable=wrong-import-position
+import worker  # noqa: E402  pylint: disable=wrong-import-position
+
+
+# The options of torch_tensorrt.dynamo.compile, of its documentation for torch 2.13.
+TENSORRT_OPTIONS = {
+    "arg_inputs", "kwarg_inputs", "device", "disable_tf32", "assume_dynamic_shape_support",
+    "sparse_weights", "engine_capability", "num_avg_timing_iters", "workspace_size",
+    "truncate_double", "require_full_compilation", "min_block_size", "torch_executed_ops",
+    "torch_executed_modules", "pass_through_build_failures", "max_aux_streams",
+    "version_compatible", "optimization_level", "dryrun", "hardware_compatible",
+    "timing_cache_path", "lazy_engine_init", "cache_built_engines", "reuse_cached_engines",
+    "use_fp32_acc", "immutable_weights", "offload_module_to_cpu", "enable_autocast",
+    "decompose_attention", "attn_bias_is_causal"}
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 4)
+
+    def forward(self, x, y):
+        return torch.relu(self.linear(x)) + y
+
+
+class TensorRTEngine(torch.nn.Module):
+    """Named as the modules are that hold an engine."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+
+    def forward(self, *values):
+        return self.module(*values)
+
+
+class StandInTest(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(place.name)
+        torch.manual_seed(0)
+        self.net = Net().eval()
+        # Names that are not in the order of the alphabet.
+        self.values = {"x": torch.randn(2, 3), "a": torch.randn(2, 4)}
+        self.expected = self.net(*self.values.values())
+        tensors.write("inputs.safetensors", {k: tensors.of(v) for k, v in self.values.items()})
+
+    def request(self, **more):
+        return {"inputs": os.path.abspath("inputs.safetensors"), "seed": 0, "order": ["x", "a"],
+                "device": "cpu", **more}
+
+    def check(self, server, program):
+        """Compiles and runs the program, and compares what it yields with eager. Yields the proof."""
+        server.prepare(self.request(program=os.path.abspath(program)))
+        proof = server.run(self.request(outputs="out.safetensors"))["proof"]
+        found = tensors.read("out.safetensors")["0"].torch()
+        self.assertTrue(torch.equal(found, self.expected))
+        return proof
+
+
+class TensorRt(StandInTest):
+    @contextlib.contextmanager
+    def stand_in(self):
+        calls = []
+
+        def compile_(exported_program, inputs=None, **options):
+            calls.append((exported_program, inputs, options))
+            return torch.fx.GraphModule({"engine": TensorRTEngine(exported_program.module())},
+                                        engine_graph(len(options["arg_inputs"])))
+
+        module = types.ModuleType("torch_tensorrt")
+        module.dynamo = types.SimpleNamespace(compile=compile_)
+        tensorrt = types.ModuleType("tensorrt")
+        tensorrt.__version__ = "stand-in"
+        with mock.patch.dict(sys.modules, {"torch_tensorrt": module, "tensorrt": tensorrt}):
+            yield calls
+
+    @staticmethod
+    def server():
+        import tensorrt_worker
+        return worker._Server(tensorrt_worker.TensorRtWorker())  # pylint: disable=protected-access
+
+    def test_calls_the_compiler_as_documented(self):
+        torch.export.save(torch.export.export(self.net, tuple(self.values.values())), "net.pt2")
+        server = self.server()
+        # What the worker asks of a GPU is answered as one would.
+        with self.stand_in() as calls, \
+                mock.patch("torch.cuda.is_available", return_value=True), \
+                mock.patch("torch.cuda.synchronize"), \
+                mock.patch("torch.export.passes.move_to_device_pass", lambda program, _: program), \
+                mock.patch.object(type(server.worker), "on_gpu", return_value=True):
+            self.assertEqual(server.hello({})["version"], "stand-in")
+            proof = self.check(server, "net.pt2")
+        (program, inputs, options), = calls
+        self.assertIsInstance(program, torch.export.ExportedProgram)
+        self.assertIsNone(inputs)
+        self.assertLessEqual(set(options), TENSORRT_OPTIONS)
+        for given, value in zip(options["arg_inputs"], self.values.values()):
+            self.assertTrue(torch.equal(given, value))
+        # Numbers are compared with eager's, so nothing may round on purpose.
+        self.assertTrue(options["disable_tf32"])
+        self.assertFalse(options["attn_bias_is_causal"])
+        self.assertEqual(proof, "1 engines of TensorRT")
+
+    def test_says_that_there_is_no_gpu(self):
+        with mock.patch("torch.cuda.is_available", return_value=False), \
+                self.assertRaisesRegex(worker.Failure, "needs a GPU of NVIDIA"):
+            self.server().hello({})
+
+
+def engine_graph(num_inputs):
+    graph = torch.fx.Graph()
+    values = [graph.placeholder(f"value_{i}") for i in range(num_inputs)]
+    graph.output(graph.call_module("engine", tuple(values)))
+    return graph
+
+
+STAND_IN_BLADE = '''
+import json, torch
+def optimize(model, allow_tracing=False, model_inputs=None):
+    assert isinstance(model, torch.jit.ScriptModule) and not model.training
+    assert not torch.is_grad_enabled()
+    json.dump({"tracing": allow_tracing, "inputs": [x.tolist() for x in model_inputs]},
+              open("called.json", "w"))
+    return model
+'''
+
+
+class BladeDisc(StandInTest):
+    def server(self):
+        import bladedisc_worker
+        return worker._Server(bladedisc_worker.BladeDiscWorker())  # pylint: disable=protected-access
+
+    def test_calls_the_compiler_as_documented(self):
+        torch.jit.script(self.net).save("net.pt")
+        pathlib.Path("torch_blade.py").write_text(STAND_IN_BLADE, encoding="utf-8")
+        command = f"{sys.executable} {WORKERS / 'bladedisc_optimise.py'}"
+        with mock.patch.dict(os.environ, {"GRAPHNET_BLADEDISC": command, "PYTHONPATH": os.getcwd()}):
+            self.check(self.server(), "net.pt")
+        with open("called.json", encoding="utf-8") as file:
+            called = json.load(file)
+        self.assertEqual(called, {"tracing": True,
+                                  "inputs": [value.tolist() for value in self.values.values()]})
+
+    def test_says_what_the_command_says(self):
+        torch.jit.script(self.net).save("net.pt")
+        with mock.patch.dict(os.environ, {"GRAPHNET_BLADEDISC": "sh -c 'echo no disc here; exit 3'"}):
+            with self.assertRaisesRegex(worker.Failure, "no disc here"):
+                self.server().prepare(self.request(program="net.pt"))
+
+    def test_says_that_there_is_no_command(self):
+        with mock.patch.dict(os.environ):
+            os.environ.pop("GRAPHNET_BLADEDISC", None)
+            with self.assertRaisesRegex(worker.Failure, "GRAPHNET_BLADEDISC names a command"):
+                self.server().hello({})
+
+
+if __name__ == "__main__":
+    unittest.main()
