@@ -246,10 +246,12 @@ void RegisterShard(CLI::App& app, CommandRunner* run) {
                   "Folder for the samples of the ranks and plan.json; without, nothing is written");
   command->add_option("--mesh", options->mesh, "How many ranks along each axis: 4, 2x2");
   command
-      ->add_option("--shard", options->shardings,
-                   "How an input or weight is divided: its name and for each dimension the axis "
-                   "of the mesh, -1 for none: x:0,-1. A name with * in it: all that it fits, as "
-                   "far as they can be divided so. Again for others; what none names stays whole")
+      ->add_option(
+          "--shard", options->shardings,
+          "How an input or weight is divided: its name and for each dimension the axis "
+          "of the mesh, -1 for none: x:0,-1. A name with * (any text) or ? (one character): "
+          "all that it fits, as far as they can be divided so. Again for others; inputs "
+          "that none names stay whole")
       ->type_name("SHARDING");
   command
       ->add_option("--plan", options->plan,

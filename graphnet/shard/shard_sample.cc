@@ -33,23 +33,33 @@ constexpr char kPlanFile[] = "plan.json";
 
 std::string RankName(int rank) { return absl::StrCat("rank_", rank); }
 
-// Whether `name` is what `pattern` says, in which each * stands for any text.
+bool IsPattern(absl::string_view name) {
+  return absl::StrContains(name, '*') || absl::StrContains(name, '?');
+}
+
+// Whether `name` is as `pattern` says: * stands for any text, ? for one character.
 bool Fits(absl::string_view pattern, absl::string_view name) {
-  const size_t star = pattern.find('*');
-  if (star == absl::string_view::npos) return pattern == name;
-  if (!absl::StartsWith(name, pattern.substr(0, star))) return false;
-  // The first place that the text up to the next star fits leaves the most for what follows.
-  name.remove_prefix(star);
-  pattern.remove_prefix(star + 1);
-  while (true) {
-    const size_t next = pattern.find('*');
-    const absl::string_view text = pattern.substr(0, next);
-    if (next == absl::string_view::npos) return absl::EndsWith(name, text);
-    const size_t found = name.find(text);
-    if (found == absl::string_view::npos) return false;
-    name.remove_prefix(found + text.size());
-    pattern.remove_prefix(next + 1);
+  size_t p = 0;
+  size_t n = 0;
+  // Where to go on if the text that the last * stands for has to be longer.
+  size_t after_star = absl::string_view::npos;
+  size_t longer = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      after_star = ++p;
+      longer = n;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
+      ++p;
+      ++n;
+    } else if (after_star != absl::string_view::npos) {
+      p = after_star;
+      n = ++longer;
+    } else {
+      return false;
+    }
   }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
 }
 
 // None if they are not known.
@@ -133,7 +143,7 @@ absl::StatusOr<std::map<std::string, Sharding>> ReadShardings(absl::Span<const s
     const auto& [name, sharding] = named;
     if (const absl::Status status = CheckAxes(sharding, mesh); !status.ok())
       return Annotate(status, absl::StrCat("--shard ", Printable(name)));
-    if (!absl::StrContains(name, '*')) {
+    if (!IsPattern(name)) {
       const auto input = absl::c_find_if(inputs, [&, &name = name](const Node* node) {
         return node->target() == name || node->name() == name;
       });

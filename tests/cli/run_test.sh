@@ -270,18 +270,22 @@ contains "$out" "o1   bit-equal"
 contains "$("$graphnet" validate "$scratch/nested.txt" "$scratch/nested" --run 2>/dev/null)" "2 of 2 outputs bit-equal"
 
 # Captured once, compiled, and called again; all calls beside LibTorch.
-for model in bert detector; do
-  out=$("$graphnet" run samples/$model.pt --backend jit --repeat 3 --check --json) || fail "$model: $out"
-  python3 - "$out" <<'END' || fail "$model: $out"
+four_calls() {
+  out=$("$graphnet" run samples/$1.pt --backend $2 --repeat 4 --check --json) || fail "$1: $out"
+  python3 - $2 "$out" <<'END' || fail "$1: $out"
 import json, sys
-sample = json.loads(sys.argv[1])["samples"][0]
-assert sample["backend"] == "jit"
-assert [call["hit"] for call in sample["calls"]] == [False, True, True], sample["calls"]
+sample = json.loads(sys.argv[2])["samples"][0]
+assert sample["backend"] == sys.argv[1]
+assert [call["hit"] for call in sample["calls"]] == [False, True, True, True], sample["calls"]
 assert sample["calls"][0]["compiled"] > 0
 assert all(call["compiled"] == 0 for call in sample["calls"][1:])
 assert all(call["right"] for call in sample["calls"])
 END
-done
+}
+backend=jit
+! "$graphnet" run samples/resnet.pt --backend openvino >/dev/null 2>&1 || backend=openvino
+four_calls resnet $backend
+four_calls detector jit
 out=$("$graphnet" run samples/resnet.pt --backend nope --repeat 2 --check)
 contains "$out" "right, off by 0"
 contains "$out" "capture 1: 1 subgraphs, 0 operations between them"

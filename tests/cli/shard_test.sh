@@ -78,6 +78,10 @@ END
 cmp tensors/plan.json again/plan.json
 "$graphnet" shard mlp.gn --mesh 2x2 --shard 'w*:1,-1' --shard 'x:0,-1' --check -o again >out.txt || fail "$(cat out.txt)"
 contains "$(cat out.txt)" "4 of 5 inputs divided"
+"$graphnet" shard mlp.gn --mesh 2x2 --shard 'w?:1,-1' --shard '*?:0,-1' -o again >again.txt || fail "$(cat again.txt)"
+contains "$(cat again.txt)" "inputs divided"
+refused "no input that w?? fits can be laid out as [1, -1]" mlp.gn --mesh 2x2 --shard 'w??:1,-1'
+refused "no input that ? fits can be laid out as [1, -1, -1]" mlp.gn --mesh 2x2 --shard '?:1,-1,-1'
 mkdir full
 touch full/notes.txt
 refused "full: not replaced, as it holds notes.txt" mlp.gn --mesh 4 -o full
