@@ -54,8 +54,8 @@ def target_of(name):
     """How a graph calls the name: a function, or a method after a dot. None: by hand only."""
     import torch
 
-    if name.startswith("Tensor."):
-        return "." + name[len("Tensor."):]
+    if name.startswith(("Tensor.", "torch.Tensor.")):
+        return "." + name.partition("Tensor.")[2]
     if "." in name:
         return name
     if hasattr(torch, name):
@@ -87,6 +87,24 @@ def callable_of(target):
     for part in target.split(".")[1:]:
         value = getattr(value, part)
     return value
+
+
+def for_each(name, by_hand):
+    """The calls of torch._foreach_NAME, with what one of them is called with, put into `by_hand`."""
+    import torch
+
+    found = []
+    for spelling in (f"_foreach_{name}", f"_foreach_{name}_"):
+        function = getattr(torch, spelling, None)
+        overloads = getattr(getattr(torch.ops.aten, spelling, None), "overloads", list)()
+        if function is None or "default" not in overloads:
+            continue
+        schema = getattr(torch.ops.aten, spelling).default._schema
+        if len(schema.arguments) == 1:
+            tensors = [torch.rand(2, 3) * 0.9 + 0.05, torch.rand(4) * 0.9 + 0.05]
+            by_hand[spelling] = [((tensors,), {}, *(["a"] if spelling.endswith("_") else []))]
+            found.append(spelling)
+    return found
 
 
 class Unwritable(Exception):
@@ -322,7 +340,8 @@ def make(out, only):
     cases, drawn = {}, []
     infos, by_hand = op_infos(), more()
     for names, _, _ in rows(RULES):
-        for name in names:
+        # A call for each tensor of a list falls out of the call for one.
+        for name in [spelling for name in names for spelling in (name, *for_each(name, by_hand))]:
             if name in cases or (only and name not in only):
                 continue
             cases[name] = []
