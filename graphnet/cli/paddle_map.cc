@@ -53,9 +53,10 @@ void RegisterPaddleMap(CLI::App& app, CommandRunner* run) {
   CLI::App* command =
       app.add_subcommand("paddle-map", "Print which calls of Paddle stand for calls of PyTorch");
   command
-      ->add_option("API", *api,
-                   "A call of PyTorch, such as torch.addmm or torch.Tensor.addmm, or the end of its "
-                   "name, such as gelu; without it, all are printed as a page in Markdown")
+      ->add_option(
+          "API", *api,
+          "A call of PyTorch, such as torch.addmm or torch.Tensor.addmm, or the end of its "
+          "name, such as gelu; without it, all are printed as a page in Markdown")
       ->type_name("API");
   AddJsonOption(command, json.get(), "rules with name, class, paddle (the call) and reason");
   command->callback([api, json, run] { *run = [api, json] { return PrintMapping(*api, *json); }; });

@@ -22,6 +22,7 @@
 #include "graphnet/facts/shapes/tensor_facts.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ops/binder.h"
+#include "graphnet/ops/binding_defaults.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/python_operator.h"
@@ -163,8 +164,10 @@ class PaddleConversion {
         return absl::OkStatus();
       case PaddleRule::Kind::kCall: break;
     }
+    std::vector<KwArg> kwargs(node->kwargs().begin(), node->kwargs().end());
+    if (LacksReduction(callee, node->args(), kwargs)) kwargs.push_back({"reduction", 0});
     ASSIGN_OR_RETURN(const BoundCall call,
-                     Bind(callee, node->args(), node->kwargs(),
+                     Bind(callee, node->args(), kwargs,
                           [this](const Node* operand) { return TypeOf(operand); }));
     absl::Status why;
     for (const PaddleRule& rule : rules) {
@@ -440,12 +443,19 @@ class PaddleConversion {
   using Constant = absl::StatusOr<Argument> (PaddleConversion::*)(const Argument& of);
   static const Constant* ConstantOf(absl::string_view name) {
     static constexpr std::pair<absl::string_view, Constant> kConstants[] = {
-        {"complement", &PaddleConversion::Complement}, {"subscript", &PaddleConversion::Subscript},
-        {"last_axes", &PaddleConversion::LastAxes},    {"axes", &PaddleConversion::Axes},
-        {"dtype_of", &PaddleConversion::DTypeOf},      {"several", &PaddleConversion::Several},
-        {"positive", &PaddleConversion::Positive},     {"grown", &PaddleConversion::Grown},
-        {"cropped", &PaddleConversion::Cropped},       {"reduction", &PaddleConversion::Reduction},
+        {"complement", &PaddleConversion::Complement},
+        {"subscript", &PaddleConversion::Subscript},
+        {"last_axes", &PaddleConversion::LastAxes},
+        {"axes", &PaddleConversion::Axes},
+        {"dtype_of", &PaddleConversion::DTypeOf},
+        {"several", &PaddleConversion::Several},
+        {"positive", &PaddleConversion::Positive},
+        {"grown", &PaddleConversion::Grown},
+        {"cropped", &PaddleConversion::Cropped},
+        {"reduction", &PaddleConversion::Reduction},
         {"slice", &PaddleConversion::Slice},
+        {"not", &PaddleConversion::Not},
+        {"list", &PaddleConversion::List},
     };
     for (const auto& row : kConstants) {
       if (row.first == name) return &row.second;
@@ -534,6 +544,16 @@ class PaddleConversion {
     return Argument(kWords[static_cast<size_t>(of.integer())]);
   }
 
+  absl::StatusOr<Argument> Not(const Argument& of) {
+    if (!of.is_bool()) return No("a bool that is not written");
+    return Argument(!of.boolean());
+  }
+
+  // Where Paddle takes no tuple.
+  absl::StatusOr<Argument> List(const Argument& of) {
+    return of.is_tuple() ? Argument::List(of.elements()) : of;
+  }
+
   // Of a tuple of bounds, the index.
   absl::StatusOr<Argument> Slice(const Argument& of) {
     Argument* const bounds = arena_.NewArray<Argument>(3);
@@ -572,8 +592,11 @@ class PaddleConversion {
       if (operand.kind == PaddleTerm::Kind::kVariadic) {
         for (const Argument& argument : making.call.variadic()) {
           ASSIGN_OR_RETURN(const Argument value, Words(argument));
-          // PyTorch takes a list for them, too.
-          if (value.is_list() || value.is_tuple()) {
+          // PyTorch takes a list of tensors for them, too.
+          const bool is_list =
+              (value.is_list() || value.is_tuple()) &&
+              absl::c_any_of(value.elements(), [](const Argument& a) { return a.is_node(); });
+          if (is_list) {
             args->insert(args->end(), value.elements().begin(), value.elements().end());
           } else {
             args->push_back(value);
@@ -583,9 +606,8 @@ class PaddleConversion {
       }
       // A parameter, be it under axes(p).
       const bool is_under = operand.name == "axes" || operand.name == "reduction";
-      const PaddleTerm& asked = operand.kind == PaddleTerm::Kind::kCall && is_under
-                                    ? operand.arguments[0]
-                                    : operand;
+      const PaddleTerm& asked =
+          operand.kind == PaddleTerm::Kind::kCall && is_under ? operand.arguments[0] : operand;
       if (asked.kind == PaddleTerm::Kind::kParameter) {
         const int i = schema.IndexOf(asked.name);
         if (i < 0) continue;  // of another overload

@@ -90,11 +90,38 @@ TEST(PaddleMappingTest, OneCallByItsNameOrTheEndOfIt) {
   const std::string section = PaddleMappingSection(exact->front());
   EXPECT_THAT(section, StartsWith("## `Tensor.bfloat16`\n"));
   EXPECT_THAT(PaddleMappingPage(), HasSubstr(section));
-  const auto end = FindPaddleRules("torch.Tensor.bfloat16");
+  const auto end = FindPaddleRules("bfloat16");
   ASSERT_TRUE(end.ok()) << end.status();
   EXPECT_EQ(PaddleMappingSection(end->front()), section);
   EXPECT_THAT(std::string(FindPaddleRules("bfloat61").status().message()),
               HasSubstr("there is no rule for bfloat61"));
+}
+
+// As programs and converters write them: one set of rules, whatever the spelling.
+TEST(PaddleMappingTest, SpellingsOfACall) {
+  const auto section = [](const char* spelling) {
+    const auto found = FindPaddleRules(spelling);
+    if (!found.ok()) return std::string(found.status().message());
+    EXPECT_EQ(found->size(), 1u) << spelling;
+    return PaddleMappingSection(found->front());
+  };
+  for (const char* const spelling : {"torch.addmm", "torch.Tensor.addmm", "aten.addmm"}) {
+    const std::string text = section(spelling);
+    EXPECT_THAT(text, StartsWith(absl::StrCat("## `", spelling, "`\n")));
+    EXPECT_THAT(text, HasSubstr(absl::StrCat(spelling, "(self, mat1, mat2, *, beta=1, alpha=1)")));
+    EXPECT_THAT(text, HasSubstr("The rules are those of `addmm`.\n"));
+    EXPECT_THAT(text, HasSubstr("1. class 1, direct: `paddle.addmm("));
+    EXPECT_THAT(text, HasSubstr("| `mat1` | `x` |"));
+    EXPECT_THAT(text, HasSubstr("%r = paddle.addmm("));
+  }
+  EXPECT_THAT(section("torch.Tensor.addbmm_"),
+              HasSubstr("those of `addbmm`; the call writes to its input by `paddle.assign`."));
+  EXPECT_THAT(section("torch._foreach_cosh"),
+              HasSubstr("those of `cosh`, for each tensor of the list."));
+  EXPECT_THAT(section("torch._foreach_cosh_"),
+              HasSubstr("for each tensor of the list; the call writes to its input"));
+  EXPECT_THAT(section("torch.meshgrid"), HasSubstr("those of `torch.functional.meshgrid`."));
+  EXPECT_THAT(section("torch.no_such_call"), HasSubstr("there is no rule for torch.no_such_call"));
 }
 
 TEST(PaddleMappingTest, EachRowIsDocumented) {
