@@ -141,7 +141,7 @@ class Layer:
     def eval(self): pass
     def __call__(self, *args): return self.forward(*args)
 END
-  echo "from . import nn" >>"$1/site/paddle/__init__.py"
+  echo "import paddle.nn" >>"$1/site/paddle/__init__.py"
   cat >"$1/site/numpy/__init__.py" <<'END'
 from paddle import Value
 asarray = lambda *args: Value()

@@ -380,7 +380,7 @@ def more():
     calls["resize_"] += [((x + 0, [2, 3]), {})]
     for name in "get_device is_contiguous is_signed is_pinned Tensor.nelement".split():
         calls[name] += [((x,), {}), ((b,), {})]
-    calls["is_set_to"] += [((x, x), {}), ((x, y), {})]
+    calls["is_set_to"] += [((x, y), {})]
     calls["stride"].append(((x, 0), {}))
     calls["Tensor.new_tensor"] += [((x, [1.0, 2.0]), {}), ((x, [1, 2]), {"dtype": torch.int64})]
     calls["torch.is_tensor"].append(((x,), {}))
