@@ -17,6 +17,7 @@
 #include "graphnet/paddle/mapping.h"
 #include "graphnet/paddle/rules.h"
 #include "graphnet/paddle/to_paddle.h"
+#include "graphnet/passes/pipeline.h"
 #include "tests/base/status_matchers.h"
 
 namespace graphnet {
@@ -25,11 +26,15 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+// The passes of convert that see more than spellings.
 TEST(PaddleExamplesTest, AreConvertedSo) {
   ASSERT_FALSE(AllPaddleExamples().empty());
+  const auto pipeline = ParsePipeline("explicit-operators");
+  ASSERT_OK(pipeline);
   for (const PaddleExample& example : AllPaddleExamples()) {
     const auto module = ParseModule(std::string(example.graph), "example");
     ASSERT_OK(module) << example.graph;
+    ASSERT_OK(RunPipeline(*pipeline, module->get()));
     const auto coverage = ConvertCallsToPaddle(module->get());
     ASSERT_OK(coverage);
     EXPECT_TRUE(coverage->left.empty()) << example.graph;
@@ -78,19 +83,7 @@ const std::map<std::string, std::string>& NotRun() {
       {"torch.is_autocast_enabled", "says how the caller runs it"},
       {"torch.is_grad_enabled", "says how the caller runs it"},
       {"pin_memory", "needs a GPU"},
-      {"__lshift__", "PyTorch's own tests have no call"},
-      {"__rshift__", "PyTorch's own tests have no call"},
-      {"bilinear", "Paddle's takes matrices only, and a bias of another shape"},
-      {"bitwise_left_shift", "PyTorch's own tests have no call"},
-      {"bitwise_right_shift", "PyTorch's own tests have no call"},
       {"index", "PyTorch's own tests have no call"},
-      {"nonzero", "as_tuple, which PyTorch's own tests always say, is not taken"},
-      {"operator.iand", "not run since it is another method"},
-      {"operator.ilshift", "not run since it is another method"},
-      {"operator.ior", "not run since it is another method"},
-      {"operator.irshift", "not run since it is another method"},
-      {"operator.ixor", "not run since it is another method"},
-      {"real", "Paddle has it for complex numbers only"},
       {"slice", "PyTorch's own tests have other starts only"},
       {"torch.nn.functional.interpolate", "expand-functions writes it out before"},
       {"torch.nn.functional.upsample", "expand-functions writes it out before"}};

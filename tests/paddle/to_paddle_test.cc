@@ -266,8 +266,8 @@ TEST(ToPaddleTest, WhatRowsMakeOfValues) {
     return Convert("  %r = " + call + "\n  return (%r,)\n").text;
   };
   EXPECT_THAT(converts("torch.std_mean(%x, 1)"),
-              HasSubstr("%std = paddle.std(x = %x, axis = [1])\n"
-                        "  %mean = paddle.mean(x = %x, axis = [1])\n"
+              HasSubstr("%std = paddle.std(x = %x, axis = 1)\n"
+                        "  %mean = paddle.mean(x = %x, axis = 1)\n"
                         "  %r = builtins.tuple((%std, %mean))"));
   // One frexp for both elements.
   EXPECT_THAT(converts("torch.frexp(%x)"),
