@@ -83,10 +83,7 @@ const std::map<std::string, std::string>& NotRun() {
       {"torch.is_autocast_enabled", "says how the caller runs it"},
       {"torch.is_grad_enabled", "says how the caller runs it"},
       {"pin_memory", "needs a GPU"},
-      {"index", "PyTorch's own tests have no call"},
-      {"slice", "PyTorch's own tests have other starts only"},
-      {"torch.nn.functional.interpolate", "expand-functions writes it out before"},
-      {"torch.nn.functional.upsample", "expand-functions writes it out before"}};
+      {"index", "PyTorch's own tests have no call"}};
   return *names;
 }
 
