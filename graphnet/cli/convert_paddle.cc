@@ -173,7 +173,7 @@ class Report {
     const std::string full = JoinPath(folder, kFullList);
     RETURN_IF_ERROR(WriteFileAtomic(full, TextOf(written_)));
     if (!has_runs_) return absl::OkStatus();
-    const absl::Status status = WriteFileAtomic(JoinPath(folder, kRunList), TextOf(run_));
+    absl::Status status = WriteFileAtomic(JoinPath(folder, kRunList), TextOf(run_));
     std::error_code ignored;
     if (!status.ok()) std::filesystem::remove(full, ignored);
     return status;
