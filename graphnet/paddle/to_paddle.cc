@@ -175,6 +175,7 @@ class PaddleConversion {
         if (AllHold(rule, call)) return No(rule.reason);
         continue;
       }
+      if (rule.kind == PaddleRule::Kind::kKeep) return Keep(node);
       const absl::Status fits = Fits(rule, call);
       absl::Status made = fits.ok() ? Replace(node, rule, call, found.in_place) : fits;
       if (made.ok()) return made;

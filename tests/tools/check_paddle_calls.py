@@ -292,6 +292,8 @@ def more():
         calls["builtins." + name].append((args, {}))
     for name in "ceil cos exp fabs floor log log10 log2 sin sqrt tan trunc".split():
         calls["math." + name].append(((2.5,), {}))
+    for name in "real imag mH H".split():
+        calls["builtins.getattr"].append(((torch.complex(x, y), name), {}))
     calls["math.pow"].append(((2.0, 3.0), {}))
     calls["math.prod"].append((([2, 3],), {}))
     for name, args in {"_sym_sqrt": (4,), "sym_float": (2,), "sym_int": (2.5,), "sym_max": (2, 3), "sym_min": (2, 3), "sym_not": (True,),
