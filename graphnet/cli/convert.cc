@@ -29,6 +29,8 @@ struct ConvertFlags {
   std::vector<std::string> inputs;
   std::string list;
   std::string report;
+  std::string paddle_python;
+  double timeout_s = 300;
   bool trust = false;
   bool lift = false;
   bool strip = false;
@@ -84,11 +86,15 @@ absl::StatusOr<int> Convert(const ConvertFlags& options) {
                             .report = options.report,
                             .trust = options.trust,
                             .json = options.json,
-                            .jobs = options.jobs},
+                            .jobs = options.jobs,
+                            .paddle_python = options.paddle_python,
+                            .timeout_s = options.timeout_s},
                            options.out);
   }
   if (!options.list.empty() || !options.report.empty())
     return absl::InvalidArgumentError("--list and --report are for --to paddle");
+  if (!options.paddle_python.empty())
+    return absl::InvalidArgumentError("--paddle-python is for --to paddle");
   if (!IsFolderOfSamples(options.in) || to_file) {
     Losses losses;
     RETURN_IF_ERROR(ConvertOne(options.in, options.out, options, &losses));
@@ -143,6 +149,16 @@ void RegisterConvert(CLI::App& app, CommandRunner* run) {
       ->add_option("--report", options->report,
                    "With --to paddle: what became of each sample, as JSON")
       ->type_name("FILE");
+  command
+      ->add_option("--paddle-python", options->paddle_python,
+                   "With --to paddle: run each sample that was written once, with the Python of "
+                   "this virtual environment, which has Paddle; the samples are then trusted code")
+      ->type_name("ENV");
+  command
+      ->add_option("--timeout", options->timeout_s,
+                   "With --paddle-python: seconds that a sample may take (default: 300)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("SECONDS");
   command->add_flag("--lift", options->lift, "Make parameters and buffers arguments of the graph");
   CLI::Option* strip =
       command->add_flag("--strip-weights", options->strip,

@@ -2,10 +2,13 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdio>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,12 +19,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/losses.h"
+#include "graphnet/cli/paddle_runner.h"
+#include "graphnet/cli/progress.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
@@ -32,6 +38,7 @@ namespace graphnet {
 namespace {
 
 constexpr char kFullList[] = "torch_to_paddle_samples_list_full.txt";
+constexpr char kRunList[] = "torch_to_paddle_samples_list.txt";
 
 // The paths below `root` that a list names.
 absl::StatusOr<std::vector<std::string>> ReadList(const std::string& list,
@@ -105,13 +112,33 @@ class Report {
     sample["api_convert_rate"] = Rate(coverage.converted, left);
     Json& names = sample["api_unsupported_list"] = Json::List();
     for (const std::string& name : unsupported) names.push_back(name);
-    if (!status.ok()) sample["error"] = ErrorJson(status);
+    if (!status.ok()) {
+      sample["error"] = ErrorJson(status);
+      AddError("conversion", std::string(status.message()), path);
+    }
     samples_.emplace(path, std::move(sample));
     ++(status.ok() ? success_ : failed_);
     converted_ += coverage.converted;
     left_ += left;
     if (status.ok()) written_.insert(path);
   }
+
+  // What came of running a sample that was added.
+  void AddRun(const std::string& path, const absl::Status& status) {
+    Json& sample = samples_[path];
+    sample["run_status"] = status.ok() ? "success" : "failed";
+    has_runs_ = true;
+    if (status.ok()) {
+      run_.insert(path);
+      return;
+    }
+    const std::string kind(PaddleErrorClass(status));
+    sample["run_error"]["class"] = kind;
+    sample["run_error"]["message"] = status.message();
+    AddError(kind, std::string(status.message()), path);
+  }
+
+  size_t num_run() const { return run_.size(); }
 
   absl::Status Write(const std::string& path) const {
     Json document;
@@ -123,33 +150,103 @@ class Report {
     document["num_calls"] = converted_ + left_;
     document["converted_calls"] = converted_;
     document["api_convert_rate"] = Rate(converted_, left_);
+    if (has_runs_) {
+      document["run_success"] = run_.size();
+      document["run_failed"] = written_.size() - run_.size();
+    }
+    Json& errors = document["errors"] = Json::Object();
+    for (const auto& [kind, messages] : errors_) {
+      Json& of_kind = errors[kind] = Json::List();
+      for (const auto& [message, paths] : messages) {
+        Json error;
+        error["message"] = message;
+        error["count"] = paths.size();
+        error["samples"] = Json::List(paths);
+        of_kind.push_back(std::move(error));
+      }
+    }
     return WriteFileAtomic(path, document.Dump() + "\n");
   }
 
-  absl::Status WriteList(const std::string& path) const {
-    std::string text;
-    for (const std::string& name : written_) absl::StrAppend(&text, name, "\n");
-    return WriteFileAtomic(path, text);
+  // Both lists, or none of them.
+  absl::Status WriteLists(const std::string& folder) const {
+    const std::string full = JoinPath(folder, kFullList);
+    RETURN_IF_ERROR(WriteFileAtomic(full, TextOf(written_)));
+    if (!has_runs_) return absl::OkStatus();
+    absl::Status status = WriteFileAtomic(JoinPath(folder, kRunList), TextOf(run_));
+    std::error_code ignored;
+    if (!status.ok()) std::filesystem::remove(full, ignored);
+    return status;
   }
 
  private:
+  static std::string TextOf(const std::set<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) absl::StrAppend(&text, name, "\n");
+    return text;
+  }
+
+  void AddError(const std::string& kind, const std::string& message, const std::string& path) {
+    const std::string line = message.substr(0, message.find('\n'));
+    errors_[kind][line].push_back(path);
+  }
+
   std::map<std::string, Json> samples_;
   std::set<std::string> written_;
+  std::set<std::string> run_;
+  bool has_runs_ = false;
+  // By class, the first line of the error.
+  std::map<std::string, std::map<std::string, std::vector<std::string>>> errors_;
   size_t success_ = 0;
   size_t failed_ = 0;
   size_t converted_ = 0;
   size_t left_ = 0;
 };
 
-absl::StatusOr<int> ConvertSingle(const PaddleFlags& flags, const Output& out) {
+// Below the folder of samples.
+std::string NameOf(const std::string& path, const std::string& root) {
+  return std::filesystem::path(path).lexically_relative(root).string();
+}
+
+absl::Status RunOne(PaddleRunner& runner, const std::string& path) {
+  return Annotate(runner.Run(path), absl::StrCat("in Paddle ", runner.version()));
+}
+
+// One after the other, as each may take the machine's memory. Yields how many failed.
+size_t RunAll(PaddleRunner& runner, const std::vector<std::string>& inputs, const std::string& root,
+              const std::vector<size_t>& written, const std::map<std::string, Output>& outputs,
+              bool quiet, Report* report, std::vector<Json>* samples) {
+  Progress progress(written.size());
+  size_t failed = 0;
+  size_t done = 0;
+  for (const size_t i : written) {
+    const absl::Status status = RunOne(runner, outputs.at(inputs[i]).path);
+    report->AddRun(NameOf(inputs[i], root), status);
+    (*samples)[i]["run_status"] = status.ok() ? "success" : "failed";
+    if (!status.ok()) {
+      ++failed;
+      (*samples)[i]["run_error"] = ErrorJson(status);
+      if (!quiet) progress.Print(FailLine(inputs[i], status) + "\n");
+    }
+    progress.Step(++done, failed);
+  }
+  return failed;
+}
+
+absl::StatusOr<int> ConvertSingle(const PaddleFlags& flags, const Output& out,
+                                  PaddleRunner* runner) {
   Converted converted;
   const absl::Status status = ConvertOne(flags.in, out, flags.trust, &converted);
-  if (!flags.report.empty()) {
-    Report report;
-    report.Add(flags.in, status, converted.coverage);
-    RETURN_IF_ERROR(report.Write(flags.report));
+  Report report;
+  report.Add(flags.in, status, converted.coverage);
+  absl::Status run;
+  if (status.ok() && runner != nullptr) {
+    run = RunOne(*runner, out.path);
+    report.AddRun(flags.in, run);
   }
+  if (!flags.report.empty()) RETURN_IF_ERROR(report.Write(flags.report));
   RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(run);
   if (flags.json) {
     Json sample = SampleJson(flags.in, status);
     sample["out"] = out.path;
@@ -163,11 +260,16 @@ absl::StatusOr<int> ConvertSingle(const PaddleFlags& flags, const Output& out) {
 }  // namespace
 
 absl::StatusOr<int> ConvertToPaddle(const PaddleFlags& flags, const Output& out) {
+  std::unique_ptr<PaddleRunner> runner;
+  if (!flags.paddle_python.empty()) {
+    ASSIGN_OR_RETURN(runner,
+                     PaddleRunner::Start(flags.paddle_python, absl::Seconds(flags.timeout_s)));
+  }
   if (!IsFolderOfSamples(flags.in)) {
     if (!flags.list.empty())
       return absl::InvalidArgumentError(absl::StrCat("--list is for a folder of samples, and ",
                                                      Printable(flags.in, 1000), " is none"));
-    return ConvertSingle(flags, out);
+    return ConvertSingle(flags, out, runner.get());
   }
   std::vector<std::string> inputs;
   if (flags.list.empty()) {
@@ -179,30 +281,40 @@ absl::StatusOr<int> ConvertToPaddle(const PaddleFlags& flags, const Output& out)
   Report report;
   Losses lost;
   std::vector<Json> samples(inputs.size());
+  std::vector<size_t> written;
   const BatchCount count = RunBatch<Converted>(
       inputs, flags.jobs,
       [&](const std::string& path, Converted* converted) {
         return ConvertOne(path, outputs.at(path), flags.trust, converted);
       },
       [&](size_t i, const absl::Status& status, const Converted& converted) {
-        report.Add(std::filesystem::path(inputs[i]).lexically_relative(flags.in).string(), status,
-                   converted.coverage);
+        report.Add(NameOf(inputs[i], flags.in), status, converted.coverage);
+        if (status.ok()) written.push_back(i);
         samples[i] = SampleJson(inputs[i], status);
         if (status.ok()) samples[i]["out"] = outputs.at(inputs[i]).path;
         if (status.ok() && converted.lost.any()) samples[i]["lost"] = converted.lost.AsJson();
         if (status.ok()) lost.Add(converted.lost);
         return flags.json ? "" : FailLine(inputs[i], status);
       });
-  RETURN_IF_ERROR(report.WriteList(JoinPath(out.path, kFullList)));
+  size_t failed_runs = 0;
+  if (runner != nullptr) {
+    failed_runs =
+        RunAll(*runner, inputs, flags.in, written, outputs, flags.json, &report, &samples);
+  }
+  RETURN_IF_ERROR(report.WriteLists(out.path));
   if (!flags.report.empty()) RETURN_IF_ERROR(report.Write(flags.report));
   if (flags.json) {
-    PrintJson(SamplesJson(std::move(samples), count.failed));
+    PrintJson(SamplesJson(std::move(samples), count.failed + failed_runs));
   } else {
     PrintCount(count);
+    if (runner != nullptr) {
+      std::printf("%zu of %zu that were written ran in Paddle %s\n", report.num_run(),
+                  written.size(), runner->version().c_str());
+    }
   }
   std::fflush(stdout);
   TellLosses(lost, out);
-  return count.ExitCode();
+  return failed_runs > 0 ? 2 : count.ExitCode();
 }
 
 }  // namespace graphnet

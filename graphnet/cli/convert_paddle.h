@@ -16,11 +16,15 @@ struct PaddleFlags {
   bool trust = false;
   bool json = false;
   int jobs = 0;
+  // Of an environment with Paddle, which runs what is written; empty: nothing is run.
+  std::string paddle_python;
+  double timeout_s = 300;  // for each sample that it runs
 };
 
 // What is converted goes to the same path below `out`, or to `out` itself if `in` is one sample;
 // what has calls that Paddle lacks is not written. Of a folder of samples, the paths of those
-// written go to torch_to_paddle_samples_list_full.txt in `out`. 1 if any fails.
+// written go to torch_to_paddle_samples_list_full.txt in `out`, and of those that Paddle ran to
+// torch_to_paddle_samples_list.txt. 2 if any fails.
 absl::StatusOr<int> ConvertToPaddle(const PaddleFlags& flags, const Output& out);
 
 }  // namespace graphnet

@@ -29,8 +29,8 @@ absl::StatusOr<int> PrintMapping(const std::string& api, bool json) {
   ASSIGN_OR_RETURN(const auto found, FindPaddleRules(api));
   if (json) {
     std::vector<Json> rules;
-    for (const absl::Span<const PaddleRule> of_name : found) {
-      for (const PaddleRule& rule : of_name) rules.push_back(RuleJson(rule));
+    for (const FoundPaddleRules& of_name : found) {
+      for (const PaddleRule& rule : of_name.rules) rules.push_back(RuleJson(rule));
     }
     Json document;
     document["rules"] = Json::List(rules);
@@ -53,9 +53,10 @@ void RegisterPaddleMap(CLI::App& app, CommandRunner* run) {
   CLI::App* command =
       app.add_subcommand("paddle-map", "Print which calls of Paddle stand for calls of PyTorch");
   command
-      ->add_option("API", *api,
-                   "A call of PyTorch, such as torch.nn.functional.gelu, or the end of its name, "
-                   "such as gelu; without it, all are printed as a page in Markdown")
+      ->add_option(
+          "API", *api,
+          "A call of PyTorch, such as torch.addmm or torch.Tensor.addmm, or the end of its "
+          "name, such as gelu; without it, all are printed as a page in Markdown")
       ->type_name("API");
   AddJsonOption(command, json.get(), "rules with name, class, paddle (the call) and reason");
   command->callback([api, json, run] { *run = [api, json] { return PrintMapping(*api, *json); }; });

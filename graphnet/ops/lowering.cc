@@ -14,6 +14,7 @@
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ir/unchecked_builder.h"
 #include "graphnet/ops/adapters.h"
+#include "graphnet/ops/binding_defaults.h"
 #include "graphnet/ops/operator_names.h"
 
 namespace graphnet {
@@ -21,8 +22,8 @@ namespace {
 
 using Kind = ValueType::Kind;
 
-// Python's bindings read the default at::Reduction::Mean as 0, which is none; torch.ops
-// does not.
+}  // namespace
+
 bool LacksReduction(const Callable& callee, absl::Span<const Argument> args,
                     absl::Span<const KwArg> kwargs) {
   if (!callee.is_binding) return false;
@@ -30,8 +31,6 @@ bool LacksReduction(const Callable& callee, absl::Span<const Argument> args,
   return i >= 0 && args.size() <= static_cast<size_t>(i) &&
          absl::c_none_of(kwargs, [](const KwArg& kwarg) { return kwarg.name == "reduction"; });
 }
-
-}  // namespace
 
 ValueType Lowering::TypeOf(const Argument& argument) const {
   return graphnet::TypeOf(argument,

@@ -74,7 +74,7 @@ std::string ConditionText(const PaddleCondition& condition) {
 // The arguments of Paddle's calls that a parameter of PyTorch becomes.
 void WhereUsed(const PaddleTerm& call, absl::string_view parameter, std::set<std::string>* uses) {
   for (const PaddleTerm& argument : call.arguments) {
-    if (argument.kind == PaddleTerm::Kind::kCall) {
+    if (!argument.arguments.empty()) {
       WhereUsed(argument, parameter, uses);
     } else if (argument.kind != PaddleTerm::Kind::kLiteral && argument.name == parameter) {
       const std::string keyword = argument.keyword.empty()
@@ -129,19 +129,33 @@ std::string RowText(const PaddleRule& rule) {
   return out;
 }
 
-void AppendSection(absl::Span<const PaddleRule> rules, std::string* out) {
+// How a spelling comes to the rules of another name.
+std::string SpellingText(const std::string& spelling, absl::string_view name) {
+  std::string out = absl::StrCat("The rules are those of `", name, "`");
+  const std::string operation = PaddleRuleName(spelling);
+  const PaddleRulesOfCall found = FindPaddleRulesOfCall(operation);
+  if (found.for_each) absl::StrAppend(&out, ", for each tensor of the list");
+  if (found.in_place) absl::StrAppend(&out, "; the call writes to its input by `paddle.assign`");
+  return absl::StrCat(out, ".\n\n");
+}
+
+void AppendSection(const FoundPaddleRules& section, std::string* out) {
+  const absl::Span<const PaddleRule> rules = section.rules;
   const std::string& name = rules[0].name;
-  absl::StrAppend(out, "\n## `", name, "`\n\n");
-  const absl::Span<const Schema> overloads = OverloadsOf(name);
+  const std::string& title = section.spelling.empty() ? name : section.spelling;
+  absl::StrAppend(out, "\n## `", title, "`\n\n");
+  const absl::Span<const Schema> overloads =
+      OverloadsOf(section.spelling.empty() ? name : PaddleRuleName(section.spelling));
   if (!overloads.empty()) {
     std::set<std::string> seen;
     out->append("```python\n");
     for (const Schema& schema : overloads) {
-      const std::string signature = Signature(schema, name);
+      const std::string signature = Signature(schema, title);
       if (seen.insert(signature).second) absl::StrAppend(out, signature, "\n");
     }
     out->append("```\n\n");
   }
+  if (!section.spelling.empty()) out->append(SpellingText(section.spelling, name));
   for (size_t i = 0; i < rules.size(); ++i) {
     absl::StrAppend(out, i + 1, ". ", RowText(rules[i]), "\n");
   }
@@ -196,6 +210,7 @@ std::string PaddleCallText(const PaddleTerm& call) {
     case PaddleTerm::Kind::kParameter: return call.name;
     case PaddleTerm::Kind::kVariadic: return absl::StrCat("*", call.name);
     case PaddleTerm::Kind::kPieces: return absl::StrCat("sizes of ", call.name);
+    case PaddleTerm::Kind::kTuple:
     case PaddleTerm::Kind::kCall: break;
   }
   return absl::StrCat(call.name, "(",
@@ -242,28 +257,32 @@ std::string PaddleMappingPage() {
   for (size_t i = 1; i < kClasses.size(); ++i) {
     absl::StrAppend(&out, "| ", i, " ", kClasses[i], " | ", count[i], " |\n");
   }
-  ForEachName([&](absl::Span<const PaddleRule> rules) { AppendSection(rules, &out); });
+  ForEachName([&](absl::Span<const PaddleRule> rules) { AppendSection({rules, ""}, &out); });
   return out;
 }
 
-absl::StatusOr<std::vector<absl::Span<const PaddleRule>>> FindPaddleRules(absl::string_view api) {
-  std::vector<absl::Span<const PaddleRule>> exact, alike;
+absl::StatusOr<std::vector<FoundPaddleRules>> FindPaddleRules(absl::string_view api) {
+  const std::string spelling(api);
+  const PaddleRulesOfCall of_call = FindPaddleRulesOfCall(PaddleRuleName(spelling));
+  if (!of_call.rules.empty()) {
+    const bool is_name = of_call.rules[0].name == api;
+    return std::vector<FoundPaddleRules>{{of_call.rules, is_name ? "" : spelling}};
+  }
+  std::vector<FoundPaddleRules> alike;
   std::vector<absl::string_view> names;
   ForEachName([&](absl::Span<const PaddleRule> rules) {
     const absl::string_view name = rules[0].name;
     names.push_back(name);
-    if (api.empty() || name == api) exact.push_back(rules);
-    if (LastComponent(name) == LastComponent(api)) alike.push_back(rules);
+    if (api.empty() || LastComponent(name) == LastComponent(api)) alike.push_back({rules, ""});
   });
-  if (!exact.empty()) return exact;
   if (!alike.empty()) return alike;
   return absl::NotFoundError(
       absl::StrCat("there is no rule for ", Printable(api), NearMissHint(api, names)));
 }
 
-std::string PaddleMappingSection(absl::Span<const PaddleRule> rules) {
+std::string PaddleMappingSection(const FoundPaddleRules& found) {
   std::string text;
-  AppendSection(rules, &text);
+  AppendSection(found, &text);
   return text.substr(1);  // without the blank line before it
 }
 

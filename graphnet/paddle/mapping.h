@@ -31,12 +31,18 @@ std::string PaddleCallText(const PaddleTerm& call);
 // The page: a section a name, with the signatures that PyTorch has, the class and the call of
 // each row, which argument is which, and examples.
 std::string PaddleMappingPage();
-// The rules of one call, those of a name together: of the name itself, as in "Tensor.size", or of
-// all names that end as it does, as in "gelu" or "torch.nn.functional.gelu"; of all calls for "".
-// NotFound, with names that are near, if there is none.
-absl::StatusOr<std::vector<absl::Span<const PaddleRule>>> FindPaddleRules(absl::string_view api);
-// The section of a name.
-std::string PaddleMappingSection(absl::Span<const PaddleRule> rules);
+// The rules of a call, and how it is spelled where that is not the name of the rules.
+struct FoundPaddleRules {
+  absl::Span<const PaddleRule> rules;
+  std::string spelling;  // "torch.Tensor.addmm_" for the rules of addmm; empty: their name
+};
+// The rules of one call, those of a name together: of the name itself, as in "Tensor.size", of what
+// the tables of ops say that a spelling is, as in "torch.Tensor.addmm_" or "torch.addmm", or of all
+// names that end as it does, as in "gelu"; of all calls for "". NotFound, with names that are near,
+// if there is none.
+absl::StatusOr<std::vector<FoundPaddleRules>> FindPaddleRules(absl::string_view api);
+// The section of a name, or of a spelling.
+std::string PaddleMappingSection(const FoundPaddleRules& found);
 
 }  // namespace graphnet
 

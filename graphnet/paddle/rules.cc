@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/check.h"
+#include "graphnet/ops/callable.h"
 #include "graphnet/paddle/rule_text.h"
 
 namespace graphnet {
@@ -28,6 +30,11 @@ bool ParseLiteral(absl::string_view word, Argument* value) {
   }
   if (word[0] == '"') {
     *value = Argument(word.substr(1, word.size() - 2));
+    return true;
+  }
+  if (word == "inf" || word == "-inf") {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    *value = Argument(word == "inf" ? kInfinity : -kInfinity);
     return true;
   }
   int64_t integer = 0;
@@ -62,10 +69,11 @@ class CallParser {
   }
 
   PaddleTerm Term() {
-    absl::string_view word = Word();
+    const bool is_tuple = absl::StartsWith(text_, "(");
+    absl::string_view word = is_tuple ? "" : Word();
     PaddleTerm term;
     if (absl::ConsumePrefix(&text_, "(")) {
-      term.kind = PaddleTerm::Kind::kCall;
+      term.kind = is_tuple ? PaddleTerm::Kind::kTuple : PaddleTerm::Kind::kCall;
       term.name = std::string(word);
       if (absl::ConsumeSuffix(&word, "*")) {
         term.name = absl::StrCat(word, rule_->name.substr(rule_->name.rfind('.') + 1));
@@ -87,7 +95,8 @@ class CallParser {
   }
 
   void AddArgument(PaddleTerm* call) {
-    if (absl::ConsumePrefix(&text_, "-")) {
+    if (text_.size() > 1 && text_[0] == '-' && !absl::ascii_isdigit(text_[1])) {
+      text_.remove_prefix(1);
       rule_->dropped.push_back(Word());
       return;
     }
@@ -177,6 +186,27 @@ absl::Span<const PaddleRule> PaddleRulesOf(absl::string_view name) {
   auto last = first;
   while (last != all.end() && last->name == name) ++last;
   return all.subspan(static_cast<size_t>(first - all.begin()), static_cast<size_t>(last - first));
+}
+
+std::string PaddleRuleName(const std::string& target) {
+  const Callable callee = FindCallable(Op::kCallFunction, target);
+  if (callee.kind == Callable::Kind::kPythonOperator)
+    return absl::StrCat("operator.", callee.python_operator->name);
+  return callee.name.empty() ? target : std::string(callee.name);
+}
+
+PaddleRulesOfCall FindPaddleRulesOfCall(absl::string_view name) {
+  constexpr absl::string_view kForEach = "_foreach_";
+  PaddleRulesOfCall found = {.rules = PaddleRulesOf(name), .name = name};
+  if (!found.rules.empty()) return found;
+  found.for_each = absl::ConsumePrefix(&found.name, kForEach);
+  found.rules = PaddleRulesOf(found.name);
+  const bool in_place = absl::EndsWith(name, "_") && !absl::EndsWith(name, "__");
+  if (found.rules.empty() && in_place) {
+    found.in_place = true;
+    found.rules = PaddleRulesOf(found.name.substr(0, found.name.size() - 1));
+  }
+  return found;
 }
 
 }  // namespace graphnet

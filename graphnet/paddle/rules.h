@@ -11,9 +11,9 @@
 
 namespace graphnet {
 
-// An argument of a call in Paddle's terms, or the call itself.
+// An argument of a call in Paddle's terms, or the call itself; a tuple has arguments, too.
 struct PaddleTerm {
-  enum class Kind { kCall, kParameter, kVariadic, kPieces, kLiteral };
+  enum class Kind { kCall, kTuple, kParameter, kVariadic, kPieces, kLiteral };
   Kind kind = Kind::kLiteral;
   std::string name;         // "paddle.cast", ".item" for a method; of a parameter of PyTorch
   bool may_lack = false;    // an overload need not have the parameter
@@ -47,6 +47,18 @@ struct PaddleRule {
 
 // In the order in which they are tried; empty when there is none.
 absl::Span<const PaddleRule> PaddleRulesOf(absl::string_view name);
+
+// The name that rows have for a call by its target, "torch.Tensor.relu" for a method: the one of
+// the tables of ops, or the target where these know no such call.
+std::string PaddleRuleName(const std::string& target);
+// The rows that a call is converted by, of `name` in the tables of ops.
+struct PaddleRulesOfCall {
+  absl::Span<const PaddleRule> rules;
+  absl::string_view name;  // without "_foreach_" where that is of no row
+  bool for_each = false;   // the rows are of the call for each tensor of a list
+  bool in_place = false;   // the rows are of the call that leaves its input as it is
+};
+PaddleRulesOfCall FindPaddleRulesOfCall(absl::string_view name);
 // All, in groups of one name, by name.
 absl::Span<const PaddleRule> AllPaddleRules();
 

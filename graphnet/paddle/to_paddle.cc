@@ -22,10 +22,12 @@
 #include "graphnet/facts/shapes/tensor_facts.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ops/binder.h"
+#include "graphnet/ops/binding_defaults.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/python_operator.h"
 #include "graphnet/ops/value_type.h"
+#include "graphnet/paddle/mapping.h"
 #include "graphnet/paddle/rule_text.h"
 #include "graphnet/paddle/rules.h"
 #include "graphnet/passes/pass.h"
@@ -39,15 +41,9 @@ constexpr int64_t kMaxPieces = 10000;
 // Why no rule takes a call.
 absl::Status No(absl::string_view why) { return absl::UnimplementedError(why); }
 
-std::string RuleName(const Node& node, const Callable& callee) {
-  if (callee.kind == Callable::Kind::kPythonOperator) {
-    return absl::StrCat("operator.", callee.python_operator->name);
-  }
-  return std::string(callee.name.empty() ? node.target() : callee.name);
-}
-
-bool IsSpelledInPlace(absl::string_view name) {
-  return absl::EndsWith(name, "_") && !absl::EndsWith(name, "__");
+std::string RuleName(const Node& node) {
+  return PaddleRuleName(node.op() == Op::kCallMethod ? absl::StrCat("torch.Tensor.", node.target())
+                                                     : std::string(node.target()));
 }
 
 class PaddleConversion {
@@ -150,14 +146,11 @@ class PaddleConversion {
   absl::Status Convert(Node* node) {
     if (absl::StartsWith(node->target(), "paddle.")) return absl::OkStatus();
     const Callable callee = CalleeOf(*node);
-    const std::string name = RuleName(*node, callee);
-    absl::Span<const PaddleRule> rules = PaddleRulesOf(name);
-    bool in_place = false;
-    if (rules.empty() && IsSpelledInPlace(name)) {
-      rules = PaddleRulesOf(absl::string_view(name).substr(0, name.size() - 1));
-      in_place = true;
-    }
+    const std::string name = RuleName(*node);
+    const PaddleRulesOfCall found = FindPaddleRulesOfCall(name);
+    const absl::Span<const PaddleRule> rules = found.rules;
     if (rules.empty()) return No("no rule");
+    if (found.for_each) return ConvertEach(node, found.name);
     switch (rules[0].kind) {
       case PaddleRule::Kind::kNone:
         if (rules[0].conditions.empty()) return No(rules[0].reason);
@@ -171,8 +164,10 @@ class PaddleConversion {
         return absl::OkStatus();
       case PaddleRule::Kind::kCall: break;
     }
+    std::vector<KwArg> kwargs(node->kwargs().begin(), node->kwargs().end());
+    if (LacksReduction(callee, node->args(), kwargs)) kwargs.push_back({"reduction", 0});
     ASSIGN_OR_RETURN(const BoundCall call,
-                     Bind(callee, node->args(), node->kwargs(),
+                     Bind(callee, node->args(), kwargs,
                           [this](const Node* operand) { return TypeOf(operand); }));
     absl::Status why;
     for (const PaddleRule& rule : rules) {
@@ -180,12 +175,60 @@ class PaddleConversion {
         if (AllHold(rule, call)) return No(rule.reason);
         continue;
       }
+      if (rule.kind == PaddleRule::Kind::kKeep) return Keep(node);
       const absl::Status fits = Fits(rule, call);
-      absl::Status made = fits.ok() ? Replace(node, rule, call, in_place) : fits;
+      absl::Status made = fits.ok() ? Replace(node, rule, call, found.in_place) : fits;
       if (made.ok()) return made;
       why.Update(made);  // of the first, which is the usual one
     }
     return why;
+  }
+
+  // A call of torch._foreach_f is the call of f for each tensor of the list, and so of every other
+  // list, and the list of what these are.
+  absl::Status ConvertEach(Node* node, absl::string_view name) {
+    const auto is_list = [](const Argument& a) { return a.is_list() || a.is_tuple(); };
+    if (node->args().empty() || !is_list(node->args()[0])) return No("no list of tensors");
+    const size_t size = node->args()[0].elements().size();
+    const auto element = [&](const Argument& a, size_t i) {
+      return is_list(a) && a.elements().size() == size ? a.elements()[i] : a;
+    };
+    const std::string target = absl::StrCat("torch.", name);
+    Graph* const graph = node->graph();
+    Node* const before = node->prev();
+    std::vector<Argument> values;
+    absl::Status status;
+    for (size_t i = 0; i < size && status.ok(); ++i) {
+      std::vector<Argument> args;
+      std::vector<KwArg> kwargs;
+      for (const Argument& argument : node->args()) args.push_back(element(argument, i));
+      for (const KwArg& kwarg : node->kwargs())
+        kwargs.push_back({kwarg.name, element(kwarg.value, i)});
+      {
+        const InsertionGuard guard(graph, node);
+        Node* const call = graph->CallFunction(target, args, kwargs);
+        call->set_location(node->location());
+        call->set_module_path(node->module_path());
+        status = Convert(call);
+      }
+      values.emplace_back(node->prev());
+    }
+    if (!status.ok()) {
+      while (node->prev() != before) graph->EraseNode(node->prev());
+      return status;
+    }
+    if (node->has_uses()) {
+      const std::string result(node->name());
+      const Argument list = Argument::List(arena_.Copy(absl::MakeConstSpan(values)));
+      Node* const made = graph->CallLike(*node, "builtins.list", {list}, {});
+      node->ReplaceAllUsesWith(made);
+      graph->EraseNode(node);
+      made->set_name(result);
+    } else {
+      graph->EraseNode(node);
+    }
+    coverage_.changed = true;
+    return absl::OkStatus();
   }
 
   // A call that is written alike, but for dtypes and devices.
@@ -361,6 +404,7 @@ class PaddleConversion {
     Node* node;
     const BoundCall& call;
     std::vector<Node*> made;
+    std::vector<std::pair<std::string, Node*>> named;  // by what the row says
   };
 
   absl::StatusOr<Argument> ValueOf(const PaddleTerm& term, Making& making) {
@@ -374,13 +418,25 @@ class PaddleConversion {
         const std::vector<Argument> sizes(pieces->begin(), pieces->end());
         return Argument::List(arena_.Copy(absl::MakeConstSpan(sizes)));
       }
+      case PaddleTerm::Kind::kTuple: {
+        std::vector<Argument> elements;
+        std::vector<KwArg> none;
+        RETURN_IF_ERROR(Arguments(term, making, &elements, &none));
+        return Argument::Tuple(arena_.Copy(absl::MakeConstSpan(elements)));
+      }
       case PaddleTerm::Kind::kCall: break;
     }
     if (const Constant* constant = ConstantOf(term.name)) {
       ASSIGN_OR_RETURN(const Argument of, ValueOf(term.arguments[0], making));
       return (this->**constant)(of);
     }
+    // What a row says twice is one value.
+    const std::string text = PaddleCallText(term);
+    for (const auto& [known, node] : making.named) {
+      if (known == text) return Argument(node);
+    }
     ASSIGN_OR_RETURN(Node * made, Make(term, making));
+    making.named.emplace_back(text, made);
     return Argument(made);
   }
 
@@ -388,11 +444,19 @@ class PaddleConversion {
   using Constant = absl::StatusOr<Argument> (PaddleConversion::*)(const Argument& of);
   static const Constant* ConstantOf(absl::string_view name) {
     static constexpr std::pair<absl::string_view, Constant> kConstants[] = {
-        {"complement", &PaddleConversion::Complement}, {"subscript", &PaddleConversion::Subscript},
-        {"last_axes", &PaddleConversion::LastAxes},    {"axes", &PaddleConversion::Axes},
-        {"dtype_of", &PaddleConversion::DTypeOf},      {"several", &PaddleConversion::Several},
-        {"positive", &PaddleConversion::Positive},     {"grown", &PaddleConversion::Grown},
+        {"complement", &PaddleConversion::Complement},
+        {"subscript", &PaddleConversion::Subscript},
+        {"last_axes", &PaddleConversion::LastAxes},
+        {"axes", &PaddleConversion::Axes},
+        {"dtype_of", &PaddleConversion::DTypeOf},
+        {"several", &PaddleConversion::Several},
+        {"positive", &PaddleConversion::Positive},
+        {"grown", &PaddleConversion::Grown},
         {"cropped", &PaddleConversion::Cropped},
+        {"reduction", &PaddleConversion::Reduction},
+        {"slice", &PaddleConversion::Slice},
+        {"not", &PaddleConversion::Not},
+        {"list", &PaddleConversion::List},
     };
     for (const auto& row : kConstants) {
       if (row.first == name) return &row.second;
@@ -474,6 +538,31 @@ class PaddleConversion {
            });
   }
 
+  // The word for the number that ATen's losses take.
+  absl::StatusOr<Argument> Reduction(const Argument& of) {
+    static constexpr absl::string_view kWords[] = {"none", "mean", "sum"};
+    if (!of.is_int() || of.integer() < 0 || of.integer() > 2) return No("a reduction of no word");
+    return Argument(kWords[static_cast<size_t>(of.integer())]);
+  }
+
+  absl::StatusOr<Argument> Not(const Argument& of) {
+    if (!of.is_bool()) return No("a bool that is not written");
+    return Argument(!of.boolean());
+  }
+
+  // Where Paddle takes no tuple.
+  absl::StatusOr<Argument> List(const Argument& of) {
+    return of.is_tuple() ? Argument::List(of.elements()) : of;
+  }
+
+  // Of a tuple of bounds, the index.
+  absl::StatusOr<Argument> Slice(const Argument& of) {
+    Argument* const bounds = arena_.NewArray<Argument>(3);
+    for (size_t i = 0; i < 3; ++i)
+      new (&bounds[i]) Argument(i < of.elements().size() ? of.elements()[i] : Argument());
+    return Argument::Slice(absl::MakeConstSpan(bounds, 3));
+  }
+
   // That PyTorch gives a tensor of a number.
   absl::StatusOr<Argument> DTypeOf(const Argument& of) {
     if (of.is_bool()) return Argument("bool");
@@ -504,8 +593,11 @@ class PaddleConversion {
       if (operand.kind == PaddleTerm::Kind::kVariadic) {
         for (const Argument& argument : making.call.variadic()) {
           ASSIGN_OR_RETURN(const Argument value, Words(argument));
-          // PyTorch takes a list for them, too.
-          if (value.is_list() || value.is_tuple()) {
+          // PyTorch takes a list of tensors for them, too.
+          const bool is_list =
+              (value.is_list() || value.is_tuple()) &&
+              absl::c_any_of(value.elements(), [](const Argument& a) { return a.is_node(); });
+          if (is_list) {
             args->insert(args->end(), value.elements().begin(), value.elements().end());
           } else {
             args->push_back(value);
@@ -514,9 +606,9 @@ class PaddleConversion {
         continue;
       }
       // A parameter, be it under axes(p).
-      const PaddleTerm& asked = operand.kind == PaddleTerm::Kind::kCall && operand.name == "axes"
-                                    ? operand.arguments[0]
-                                    : operand;
+      const bool is_under = operand.name == "axes" || operand.name == "reduction";
+      const PaddleTerm& asked =
+          operand.kind == PaddleTerm::Kind::kCall && is_under ? operand.arguments[0] : operand;
       if (asked.kind == PaddleTerm::Kind::kParameter) {
         const int i = schema.IndexOf(asked.name);
         if (i < 0) continue;  // of another overload
@@ -528,7 +620,11 @@ class PaddleConversion {
           continue;
         }
         // Trailing ones by position.
-        if (says_nothing && operand.keyword.empty() && schema.arguments[at].has_default) continue;
+        const bool is_element = term.kind == PaddleTerm::Kind::kTuple;
+        if (says_nothing && operand.keyword.empty() && schema.arguments[at].has_default &&
+            !asked.is_written && !is_element) {
+          continue;
+        }
       }
       ASSIGN_OR_RETURN(const Argument value, ValueOf(operand, making));
       if (operand.keyword.empty()) {
@@ -556,7 +652,7 @@ class PaddleConversion {
   }
 
   absl::Status Replace(Node* node, const PaddleRule& rule, const BoundCall& call, bool in_place) {
-    Making making = {node, call, {}};
+    Making making = {node, call, {}, {}};
     const int inplace = call.schema().IndexOf("inplace");
     if (inplace >= 0 && call.is_true("inplace") && !Mentions(rule.call, "inplace") &&
         !absl::c_linear_search(rule.dropped, "inplace") &&

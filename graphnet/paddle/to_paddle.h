@@ -23,8 +23,8 @@ namespace graphnet {
 // arguments under Paddle's names, those left out that say nothing, others written where the
 // defaults differ. dtypes and devices become Paddle's words: torch.float32 is "float32",
 // cuda:0 is "gpu:0". A call in place becomes the one of Paddle that is, or
-// paddle.assign of the value. Checks of sizes whose value nobody uses go. Operators of
-// Python are the same in both.
+// paddle.assign of the value; torch._foreach_f becomes f for each tensor of the list. Checks of
+// sizes whose value nobody uses go. Operators of Python are the same in both.
 //
 // Performance impact: O(nodes).
 //

@@ -103,6 +103,109 @@ printf '# some\na/good  # this one\n\n' >list.txt
 [ "$(cat listed/torch_to_paddle_samples_list_full.txt)" = a/good ] || fail "listed"
 [ ! -e listed/alone ] || fail "not in the list"
 
+# --- What was written is run, by stand-ins for Paddle that compute nothing ---
+# Each is an environment: what its Python says of a sample depends on the sample's name alone.
+environment() {  # folder, body of run(sample)
+  mkdir -p "$1/bin"
+  printf '#!/bin/bash\nexport PYTHONPATH=%q\nexec python3 "$@"\n' "$PWD/$1/site" >"$1/bin/python"
+  chmod +x "$1/bin/python"
+  mkdir -p "$1/site/paddle/nn" "$1/site/numpy"
+  [ -n "$2" ] || return 0
+  cat >"$1/site/paddle/__init__.py" <<END
+import contextlib, os, sys, time
+__version__ = "0.stand-in"
+class device:
+    set_device = staticmethod(lambda name: None)
+no_grad = contextlib.nullcontext
+seed = lambda number: None
+class Value:
+    def reshape(self, shape): return self
+    def astype(self, dtype): return self
+    def __mul__(self, other): return self
+    def __add__(self, other): return self
+to_tensor = lambda value: value
+float32 = None
+class base:
+    class framework:
+        EagerParamBase = None
+class Tensor: pass
+class compat: pass
+def __getattr__(name):
+    if name.startswith("__"): raise AttributeError(name)
+    return lambda *args, **kwargs: run(name)
+def run(name):
+$2
+END
+  cat >"$1/site/paddle/nn/__init__.py" <<'END'
+class Layer:
+    def eval(self): pass
+    def __call__(self, *args): return self.forward(*args)
+END
+  echo "import paddle.nn" >>"$1/site/paddle/__init__.py"
+  cat >"$1/site/numpy/__init__.py" <<'END'
+from paddle import Value
+asarray = lambda *args: Value()
+clip = nan_to_num = lambda value, *args, **kwargs: value
+class random:
+    def default_rng(seed): return random()
+    def standard_normal(self, shape, dtype): return Value()
+END
+}
+
+for call in tanh sin cos exp sqrt; do
+  sample "runs/$call" "        out = torch.$call(l_x_);  l_x_ = None
+        return (out,)"
+done
+environment works '    if name == "tanh": raise ValueError("\n\nnot tanh\nsecond line")
+    if name == "sin": time.sleep(600)
+    if name == "cos":
+        while True: print("x" * 4096)
+    if name == "exp": os._exit(3)'
+status=0
+out=$("$graphnet" convert runs --to paddle -o ran --paddle-python works --timeout 3 --report r.json 2>&1) ||
+  status=$?
+[ "$status" -eq 2 ] || fail "status $status of samples that do not run: $out"
+contains "$out" '1 of 5 that were written ran in Paddle 0.stand-in'
+contains "$out" 'runs/tanh: in Paddle 0.stand-in: ValueError: not tanh'
+contains "$out" 'runs/sin: in Paddle 0.stand-in: '
+[ "$(grep -c FAIL <<<"$out")" -eq 4 ] || fail "a line each: $out"
+[ "$(cat ran/torch_to_paddle_samples_list_full.txt)" = $'cos\nexp\nsin\nsqrt\ntanh' ] || fail "list"
+[ "$(cat ran/torch_to_paddle_samples_list.txt)" = sqrt ] || fail "list of what ran"
+python3 - <<'END_OF_PYTHON'
+import json
+report = json.load(open("r.json"))
+assert report["success"] == 5 and report["run_success"] == 1 and report["run_failed"] == 4, report
+assert report["samples"]["sqrt"]["run_status"] == "success"
+assert report["errors"]["run"] == [
+    {"message": "in Paddle 0.stand-in: ValueError: not tanh", "count": 1, "samples": ["tanh"]}], report["errors"]
+classes = {name: report["samples"][name]["run_error"]["class"] for name in ("sin", "cos", "exp")}
+assert classes == {"sin": "time limit", "cos": "limit of memory or output", "exp": "crash"}, classes
+END_OF_PYTHON
+environment without ""
+rm -r without/site/paddle
+refuses "without/bin/python runs no Paddle: ModuleNotFoundError: No module named 'paddle'" \
+  "$graphnet" convert runs --to paddle -o unwritten --paddle-python without
+refuses 'nowhere is no program that can be run' \
+  "$graphnet" convert runs --to paddle -o unwritten --paddle-python nowhere
+mkdir empty
+refuses 'empty/bin/python is no program that can be run' \
+  "$graphnet" convert runs --to paddle -o unwritten --paddle-python empty
+printf '#!/bin/bash\nexit 1\n' >dies && chmod +x dies
+refuses 'dies runs no Paddle' "$graphnet" convert runs --to paddle -o unwritten --paddle-python dies
+[ ! -e unwritten ] || fail "written before it was known that Paddle is there"
+refuses '--paddle-python is for --to paddle' \
+  "$graphnet" convert runs -o unwritten --to text --paddle-python works
+"$graphnet" convert runs/sqrt --to paddle -o one --paddle-python works >/dev/null
+refuses 'in Paddle 0.stand-in: ValueError: not tanh' \
+  "$graphnet" convert runs/tanh --to paddle -o one --paddle-python works
+
+# --- The page of one call ---
+page=$("$graphnet" paddle-map torch.Tensor.addmm)
+contains "$page" 'torch.Tensor.addmm(self, mat1, mat2, *, beta=1, alpha=1)'
+contains "$page" 'class 1, direct: `paddle.addmm('
+contains "$page" '| `mat1` | `x` |'
+contains "$page" '%r = paddle.addmm('
+
 # --- Attention that PyTorch has fused for inference, in steps that Paddle has. ---
 cat >fused.gn <<'END'
 graph @forward(%q : f32[2, 5, 8], %w : f32[24, 8], %b : f32[24], %p : f32[8, 8], %c : f32[8]) {

@@ -17,6 +17,7 @@
 #include "graphnet/paddle/mapping.h"
 #include "graphnet/paddle/rules.h"
 #include "graphnet/paddle/to_paddle.h"
+#include "graphnet/passes/pipeline.h"
 #include "tests/base/status_matchers.h"
 
 namespace graphnet {
@@ -25,11 +26,15 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+// The passes of convert that see more than spellings.
 TEST(PaddleExamplesTest, AreConvertedSo) {
   ASSERT_FALSE(AllPaddleExamples().empty());
+  const auto pipeline = ParsePipeline("explicit-operators");
+  ASSERT_OK(pipeline);
   for (const PaddleExample& example : AllPaddleExamples()) {
     const auto module = ParseModule(std::string(example.graph), "example");
     ASSERT_OK(module) << example.graph;
+    ASSERT_OK(RunPipeline(*pipeline, module->get()));
     const auto coverage = ConvertCallsToPaddle(module->get());
     ASSERT_OK(coverage);
     EXPECT_TRUE(coverage->left.empty()) << example.graph;
@@ -46,23 +51,39 @@ TEST(PaddleExamplesTest, AreConvertedSo) {
 // Why Paddle has run no call of a name, or not to the same result; checked by hand.
 const std::map<std::string, std::string>& NotRun() {
   static const auto* const names = new std::map<std::string, std::string>{
+      {"Tensor.backward", "autograd: its value is a gradient or none"},
       {"Tensor.cuda", "needs a GPU"},
-      {"__lshift__", "PyTorch's own tests have no call"},
-      {"__rshift__", "PyTorch's own tests have no call"},
-      {"bilinear", "Paddle's takes matrices only, and a bias of another shape"},
-      {"bitwise_left_shift", "PyTorch's own tests have no call"},
-      {"bitwise_right_shift", "PyTorch's own tests have no call"},
-      {"index", "PyTorch's own tests have no call"},
-      {"nonzero", "as_tuple, which PyTorch's own tests always say, is not taken"},
-      {"operator.iand", "not run since it is another method"},
-      {"operator.ilshift", "not run since it is another method"},
-      {"operator.ior", "not run since it is another method"},
-      {"operator.irshift", "not run since it is another method"},
-      {"operator.ixor", "not run since it is another method"},
-      {"real", "Paddle has it for complex numbers only"},
-      {"slice", "PyTorch's own tests have other starts only"},
-      {"torch.nn.functional.interpolate", "expand-functions writes it out before"},
-      {"torch.nn.functional.upsample", "expand-functions writes it out before"}};
+      {"Tensor.register_hook", "autograd: its value is a gradient or none"},
+      {"retain_grad", "autograd: its value is a gradient or none"},
+      {"Tensor.to_sparse_coo", "sparse: its value is no array that could be compared"},
+      {"coalesce", "sparse: its value is no array that could be compared"},
+      {"col_indices", "sparse: its value is no array that could be compared"},
+      {"crow_indices", "sparse: its value is no array that could be compared"},
+      {"dense_dim", "sparse: its value is no array that could be compared"},
+      {"indices", "sparse: its value is no array that could be compared"},
+      {"is_coalesced", "sparse: its value is no array that could be compared"},
+      {"smm", "sparse: its value is no array that could be compared"},
+      {"sparse_coo_tensor", "sparse: its value is no array that could be compared"},
+      {"sparse_csr_tensor", "sparse: its value is no array that could be compared"},
+      {"sparse_dim", "sparse: its value is no array that could be compared"},
+      {"sparse_mask", "sparse: its value is no array that could be compared"},
+      {"sspaddmm", "sparse: its value is no array that could be compared"},
+      {"to_dense", "sparse: its value is no array that could be compared"},
+      {"to_sparse", "sparse: its value is no array that could be compared"},
+      {"to_sparse_csr", "sparse: its value is no array that could be compared"},
+      {"values", "sparse: its value is no array that could be compared"},
+      {"torch.autocast", "changes how later calls run, and has no value"},
+      {"torch.cpu.amp.autocast", "changes how later calls run, and has no value"},
+      {"torch.enable_grad", "changes how later calls run, and has no value"},
+      {"torch.inference_mode", "changes how later calls run, and has no value"},
+      {"torch.manual_seed", "changes how later calls run, and has no value"},
+      {"torch.no_grad", "changes how later calls run, and has no value"},
+      {"torch.set_default_dtype", "changes how later calls run, and has no value"},
+      {"torch.get_default_dtype", "its value is no array"},
+      {"torch.is_autocast_enabled", "says how the caller runs it"},
+      {"torch.is_grad_enabled", "says how the caller runs it"},
+      {"pin_memory", "needs a GPU"},
+      {"index", "PyTorch's own tests have no call"}};
   return *names;
 }
 
@@ -90,11 +111,38 @@ TEST(PaddleMappingTest, OneCallByItsNameOrTheEndOfIt) {
   const std::string section = PaddleMappingSection(exact->front());
   EXPECT_THAT(section, StartsWith("## `Tensor.bfloat16`\n"));
   EXPECT_THAT(PaddleMappingPage(), HasSubstr(section));
-  const auto end = FindPaddleRules("torch.Tensor.bfloat16");
+  const auto end = FindPaddleRules("bfloat16");
   ASSERT_TRUE(end.ok()) << end.status();
   EXPECT_EQ(PaddleMappingSection(end->front()), section);
   EXPECT_THAT(std::string(FindPaddleRules("bfloat61").status().message()),
               HasSubstr("there is no rule for bfloat61"));
+}
+
+// As programs and converters write them: one set of rules, whatever the spelling.
+TEST(PaddleMappingTest, SpellingsOfACall) {
+  const auto section = [](const char* spelling) {
+    const auto found = FindPaddleRules(spelling);
+    if (!found.ok()) return std::string(found.status().message());
+    EXPECT_EQ(found->size(), 1u) << spelling;
+    return PaddleMappingSection(found->front());
+  };
+  for (const char* const spelling : {"torch.addmm", "torch.Tensor.addmm", "aten.addmm"}) {
+    const std::string text = section(spelling);
+    EXPECT_THAT(text, StartsWith(absl::StrCat("## `", spelling, "`\n")));
+    EXPECT_THAT(text, HasSubstr(absl::StrCat(spelling, "(self, mat1, mat2, *, beta=1, alpha=1)")));
+    EXPECT_THAT(text, HasSubstr("The rules are those of `addmm`.\n"));
+    EXPECT_THAT(text, HasSubstr("1. class 1, direct: `paddle.addmm("));
+    EXPECT_THAT(text, HasSubstr("| `mat1` | `x` |"));
+    EXPECT_THAT(text, HasSubstr("%r = paddle.addmm("));
+  }
+  EXPECT_THAT(section("torch.Tensor.addbmm_"),
+              HasSubstr("those of `addbmm`; the call writes to its input by `paddle.assign`."));
+  EXPECT_THAT(section("torch._foreach_cosh"),
+              HasSubstr("those of `cosh`, for each tensor of the list."));
+  EXPECT_THAT(section("torch._foreach_cosh_"),
+              HasSubstr("for each tensor of the list; the call writes to its input"));
+  EXPECT_THAT(section("torch.meshgrid"), HasSubstr("those of `torch.functional.meshgrid`."));
+  EXPECT_THAT(section("torch.no_such_call"), HasSubstr("there is no rule for torch.no_such_call"));
 }
 
 TEST(PaddleMappingTest, EachRowIsDocumented) {

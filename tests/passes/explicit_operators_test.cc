@@ -45,6 +45,15 @@ TEST(ExplicitOperatorsTest, CastsWhatIsPromoted) {
   EXPECT_THAT(Written("  %r = torch.where(%b, %f, %i)\n"),
               HasSubstr("%r = torch.where(%b, %f, %to)"));
   EXPECT_THAT(Written("  %r = operator.sub(%h, %d)\n"), HasSubstr(".to(%h, torch.float64)"));
+  // A tensor of a written float is as wide as those that torch.zeros makes.
+  EXPECT_THAT(Written("  %t = torch.tensor(2.5)\n  %m = operator.mul(%f, %t)\n"
+                      "  %r = operator.mul(%m, %i)\n"),
+              HasSubstr("%to = .to(%i, torch.float32)\n  %r = operator.mul(%m, %to)"));
+  EXPECT_THAT(Written("  %t = operator.truediv(%i, 128)\n  %r = operator.mul(%t, %i)\n"),
+              HasSubstr("%to = .to(%i, torch.float32)\n  %r = operator.mul(%t, %to)"));
+  EXPECT_EQ(Written("  %t = torch.div(%i, %i, rounding_mode = \"floor\")\n"
+                    "  %r = operator.mul(%t, %f)\n"),
+            "as it was");
   // One without dimensions does not raise what is of its sort.
   EXPECT_THAT(Written("  %r = operator.add(%s, %z)\n"), HasSubstr(".to(%z, torch.int32)"));
   EXPECT_THAT(Written("  %r = operator.add(%b, %z)\n"), HasSubstr(".to(%b, torch.int64)"));

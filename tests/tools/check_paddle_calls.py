@@ -54,8 +54,8 @@ def target_of(name):
     """How a graph calls the name: a function, or a method after a dot. None: by hand only."""
     import torch
 
-    if name.startswith("Tensor."):
-        return "." + name[len("Tensor."):]
+    if name.startswith(("Tensor.", "torch.Tensor.")):
+        return "." + name.partition("Tensor.")[2]
     if "." in name:
         return name
     if hasattr(torch, name):
@@ -87,6 +87,24 @@ def callable_of(target):
     for part in target.split(".")[1:]:
         value = getattr(value, part)
     return value
+
+
+def for_each(name, by_hand):
+    """The calls of torch._foreach_NAME, with what one of them is called with, put into `by_hand`."""
+    import torch
+
+    found = []
+    for spelling in (f"_foreach_{name}", f"_foreach_{name}_"):
+        function = getattr(torch, spelling, None)
+        overloads = getattr(getattr(torch.ops.aten, spelling, None), "overloads", list)()
+        if function is None or "default" not in overloads:
+            continue
+        schema = getattr(torch.ops.aten, spelling).default._schema
+        if len(schema.arguments) == 1:
+            tensors = [torch.rand(2, 3) * 0.9 + 0.05, torch.rand(4) * 0.9 + 0.05]
+            by_hand[spelling] = [((tensors,), {}, *(["a"] if spelling.endswith("_") else []))]
+            found.append(spelling)
+    return found
 
 
 class Unwritable(Exception):
@@ -274,6 +292,8 @@ def more():
         calls["builtins." + name].append((args, {}))
     for name in "ceil cos exp fabs floor log log10 log2 sin sqrt tan trunc".split():
         calls["math." + name].append(((2.5,), {}))
+    for name in "real imag mH H".split():
+        calls["builtins.getattr"].append(((torch.complex(x, y), name), {}))
     calls["math.pow"].append(((2.0, 3.0), {}))
     calls["math.prod"].append((([2, 3],), {}))
     for name, args in {"_sym_sqrt": (4,), "sym_float": (2,), "sym_int": (2.5,), "sym_max": (2, 3), "sym_min": (2, 3), "sym_not": (True,),
@@ -310,6 +330,81 @@ def more():
     calls["randperm"].append(((5,), {}))
     for name in "hann hamming blackman bartlett".split():
         calls[name + "_window"] += [((8,), {}), ((8, False), {})]
+    unit = x.sigmoid()
+    positive = x.abs() + 0.5
+    for name in "igamma igammac special_gammainc special_gammaincc".split():
+        calls[name] += [((positive, y.abs() + 0.1), {}), ((positive, y[0].abs() + 0.1), {})]
+    calls["special_psi"].append(((positive,), {}))
+    for name in "polygamma special_polygamma".split():
+        calls[name] += [((1, positive), {}), ((2, positive), {})]
+    calls["special_multigammaln"].append(((positive + 2, 2), {}))
+    for name in "erfc exp2".split():
+        calls["special_" + name].append(((x,), {}))
+    for name in "xlogy special_xlogy special_xlog1py".split():
+        zero = torch.tensor([0.0, 0.0, 0.0, 2.0, -1.0])
+        other = torch.tensor([0.0, float("nan"), 3.0, 0.5, 4.0])
+        calls[name] += [((zero, other), {}), ((zero, 2.5), {}), ((1.5, other), {}), ((0.0, other), {}), ((zero, 0.0), {})]
+    for name in "alpha_dropout feature_alpha_dropout".split():
+        calls[name].append(((image, 0.5, False), {}))
+    calls["instance_norm"].append(((image, torch.randn(4), torch.randn(4), None, None, True, 0.1, 1e-5, False), {}))
+    calls["adaptive_max_pool1d"].append(((seq, 5), {}))
+    sign = torch.tensor([1.0, -1.0, 1.0])
+    for name in ("cosine_embedding_loss", "torch.nn.functional.cosine_embedding_loss"):
+        calls[name] += [((x, y, sign), {}), ((x, y, sign), {"margin": 0.5, "reduction": 1 if "." not in name else "sum"})]
+    for name in ("margin_ranking_loss", "torch.nn.functional.margin_ranking_loss"):
+        calls[name].append(((x[:, 0] + 0, y[:, 0] + 0, sign), {"margin": 0.1}))
+    calls["hinge_embedding_loss"] += [((x, y.sign()), {}), ((x, y.sign(), 0.5, 1), {})]
+    calls["triplet_margin_loss"] += [((x, y, x.flip(0) + 1), {"swap": True}), ((x, y, x.flip(0) + 1), {"reduction": 1})]
+    calls["torch.nn.functional.triplet_margin_with_distance_loss"].append(((x, y, x.flip(0) + 1), {"margin": 0.5}))
+    calls["poisson_nll_loss"] += [((x, positive, True, False, 1e-8, 1), {}), ((x, positive, False, True, 1e-6, 0), {})]
+    calls["kl_div"] += [((x, unit), {"reduction": 2}), ((x, unit), {}), ((x, y), {"reduction": 1, "log_target": True})]
+    calls["binary_cross_entropy_with_logits"] += [((x, unit), {}), ((x, unit, unit), {"reduction": 1})]
+    scores = torch.randn(6, 2, 5).log_softmax(-1)
+    labels, lengths = torch.tensor([[1, 2, 3], [4, 2, 1]]), torch.tensor([3, 2])
+    for name, reduction in (("ctc_loss", 0), ("torch.nn.functional.ctc_loss", "sum")):
+        calls[name] += [((scores, labels, torch.tensor([6, 6]), lengths), {"reduction": reduction}),
+                        ((scores, labels, [6, 5], [3, 2]), {"reduction": 1 if reduction == 0 else "mean"})]
+    calls["torch.functional.chain_matmul"] += [((x, y.t().contiguous(), x + 1), {})]
+    square = torch.randn(3, 3)
+    spd = square @ square.t() + torch.eye(3)
+    calls["slogdet"].append(((spd,), {}))
+    calls["linalg_lstsq"].append(((torch.randn(5, 3), torch.randn(5, 2)), {}))
+    for name in "matrix_exp linalg_matrix_exp".split():
+        calls[name].append(((square * 0.5,), {}))
+    calls["vander"] += [((x[0] + 0,), {}), ((x[0] + 0, 3, True), {})]
+    calls["torch.svd_lowrank"].append(((x, 2), {}))
+    calls["torch.pca_lowrank"].append(((x, 2), {}))
+    calls["is_nonzero"].append(((scalar,), {}))
+    calls["histogramdd"] += [((x[:, :2] + 0, [3, 4]), {"range": [-3.0, 3.0, -2.0, 2.0]})]
+    calls["torch.functional.broadcast_shapes"].append((((2, 1), (1, 3)), {}))
+    calls["slice_scatter"] += [((x, y[:, :2] + 0, 1, 1, 3), {}), ((x, y, 0), {}), ((x, y[:2] + 0, 0, None, 2), {}), ((x, y[1:] + 0, 0, 1), {})]
+    calls["fill_diagonal_"] += [((x + 0, 2.5), {}), ((torch.randn(7, 3), 1.0, True), {})]
+    calls["resize_"] += [((x + 0, [2, 3]), {})]
+    for name in "get_device is_contiguous is_signed is_pinned Tensor.nelement".split():
+        calls[name] += [((x,), {}), ((b,), {})]
+    calls["is_set_to"] += [((x, y), {})]
+    calls["stride"].append(((x, 0), {}))
+    calls["Tensor.new_tensor"] += [((x, [1.0, 2.0]), {}), ((x, [1, 2]), {"dtype": torch.int64})]
+    calls["torch.is_tensor"].append(((x,), {}))
+    calls["torch._assert"].append(((True, "holds"), {}, ONLY))
+    calls["range"] += [((0, 4), {}), ((1, 2, 0.5), {})]
+    calls["kaiser_window"] += [((8,), {}), ((8, False), {}), ((8, True, 5.0), {})]
+    calls["poisson"].append(((positive,), {}))
+    calls["random_"] += [((x + 0,), {}), ((i + 0, 10), {}), ((i + 0, 2, 10), {})]
+    for name in "constant_ normal_ uniform_ trunc_normal_".split():
+        calls["torch.nn.init." + name].append(((x + 0, *([0.5] if name == "constant_" else [])), {}))
+    for name in "ones_ zeros_ eye_ kaiming_normal_ kaiming_uniform_ orthogonal_ xavier_normal_ xavier_uniform_".split():
+        calls["torch.nn.init." + name].append(((x + 0,), {}))
+    calls["torch.nn.init.dirac_"].append(((torch.randn(4, 4, 3),), {}))
+    calls["torch.nn.init.calculate_gain"] += [(("relu",), {}), (("leaky_relu", 0.2), {})]
+    calls["torch.nn.init._calculate_fan_in_and_fan_out"].append(((image,), {}))
+    calls["torch.nn.utils.parameters_to_vector"].append((([x, y],), {}))
+    calls["torch.nn.utils.rnn.invert_permutation"].append(((torch.tensor([2, 0, 1]),), {}))
+    calls["fft_fftfreq"] += [((8,), {}), ((5, 0.5), {})]
+    calls["fft_rfftfreq"] += [((8,), {}), ((5, 0.5), {})]
+    for name, kwargs in (("cosine", {}), ("gaussian", {"std": 1.5}), ("exponential", {"tau": 2.0}), ("general_hamming", {"alpha": 0.5}),
+                         ("general_cosine", {"a": [0.5, 0.3, 0.2]}), ("hann", {}), ("hamming", {}), ("blackman", {})):
+        calls["torch.signal.windows." + name] += [((7,), kwargs), ((7,), {"sym": False, **kwargs}), ((7,), {"dtype": torch.float64, **kwargs})]
     calls["torch.set_grad_enabled"] = [((False,), {}, ONLY)]
     return calls
 
@@ -322,7 +417,8 @@ def make(out, only):
     cases, drawn = {}, []
     infos, by_hand = op_infos(), more()
     for names, _, _ in rows(RULES):
-        for name in names:
+        # A call for each tensor of a list falls out of the call for one.
+        for name in [spelling for name in names for spelling in (name, *for_each(name, by_hand))]:
             if name in cases or (only and name not in only):
                 continue
             cases[name] = []

@@ -17,7 +17,8 @@ import warnings
 import paddle
 
 RULES = pathlib.Path(__file__).parents[2] / "graphnet/paddle/paddle_rules.txt"
-OURS = {"complement", "subscript", "last_axes", "axes", "dtype_of", "several", "positive"}
+OURS = {"complement", "subscript", "last_axes", "axes", "dtype_of", "several", "positive", "grown",
+        "cropped", "reduction", "slice", "not", "list", "tuple of values"}
 PYTHON = ("operator.", "builtins.", "math.")
 
 # Keywords that only a decorator takes, and a call that shows it.
@@ -30,11 +31,11 @@ DECORATED = {
 def calls(text):
     """(function, keywords) of each call in `text`, nested ones too."""
     stack = []
-    token = re.compile(r"\s+|([\w.*]+)\(|([\w]+)=|(\))|(,)|\"[^\"]*\"|[^,()=]+")
+    token = re.compile(r"\s+|([\w.*]*)\(|([\w]+)=|(\))|(,)|\"[^\"]*\"|[^,()=]+")
     found = []
     for match in token.finditer(text):
-        if match[1]:
-            stack.append((match[1], []))
+        if match[1] is not None:
+            stack.append((match[1] or "tuple of values", []))
         elif match[2] and stack:
             stack[-1][1].append(match[2])
         elif match[3]:

@@ -38,9 +38,10 @@ TensorFacts OfLiteral(const Node& call) {
   const Argument* dtype = call.kwarg("dtype");
   if (dtype != nullptr && dtype->kind() == Argument::Kind::kDType)
     return TensorFacts::Tensor(rank, dtype->dtype());
-  return TensorFacts::Tensor(rank, data->is_bool()  ? DType::kBool
-                                   : data->is_int() ? DType::kInt64
-                                                    : DType::kUnknown);
+  return TensorFacts::Tensor(rank, data->is_bool()    ? DType::kBool
+                                   : data->is_int()   ? DType::kInt64
+                                   : data->is_float() ? DType::kFloat32
+                                                      : DType::kUnknown);
 }
 
 }  // namespace

@@ -142,11 +142,17 @@ DType TypeOfResult(const CallFacts& call, Reach number) {
            : reach == Reach::kFloat ? DType::kFloat32
                                     : DType::kUnknown;
   }
-  CHECK(type == "common" || type == "float" || type == "real");  // A test looks at all rows.
-  const DType common = Common(call, type == "float" ? Reach::kNone : number);
+  const bool is_quotient = type == "quotient";
+  // A test looks at all rows.
+  CHECK(type == "common" || type == "float" || is_quotient || type == "real");
+  const DType common = Common(call, type == "float" || is_quotient ? Reach::kNone : number);
   const Reach reach = ReachOf(common);
   if (reach == Reach::kFloat) return common;
-  if (type == "float" || (type == "real" && reach == Reach::kComplex)) return DType::kUnknown;
+  const bool is_exact = call["rounding_mode"].is_none();
+  if (is_quotient && is_exact && (reach == Reach::kInt || reach == Reach::kBool))
+    return DType::kFloat32;
+  if (type == "float" || is_quotient || (type == "real" && reach == Reach::kComplex))
+    return DType::kUnknown;
   return common;
 }
 
