@@ -168,13 +168,15 @@ class Report {
     return WriteFileAtomic(path, document.Dump() + "\n");
   }
 
-  // Both lists, or none of them.
+  // Writes both lists, or none of them. Without runs, the second list of an earlier conversion goes.
   absl::Status WriteLists(const std::string& folder) const {
     const std::string full = JoinPath(folder, kFullList);
+    const std::string run = JoinPath(folder, kRunList);
+    std::error_code ignored;
+    std::filesystem::remove(run, ignored);
     RETURN_IF_ERROR(WriteFileAtomic(full, TextOf(written_)));
     if (!has_runs_) return absl::OkStatus();
-    absl::Status status = WriteFileAtomic(JoinPath(folder, kRunList), TextOf(run_));
-    std::error_code ignored;
+    absl::Status status = WriteFileAtomic(run, TextOf(run_));
     if (!status.ok()) std::filesystem::remove(full, ignored);
     return status;
   }
