@@ -123,7 +123,7 @@ class Report {
     if (status.ok()) written_.insert(path);
   }
 
-  // What came of running a sample that was added.
+  // Adds whether a sample that was added ran.
   void AddRun(const std::string& path, const absl::Status& status) {
     Json& sample = samples_[path];
     sample["run_status"] = status.ok() ? "success" : "failed";

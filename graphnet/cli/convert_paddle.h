@@ -16,7 +16,7 @@ struct PaddleFlags {
   bool trust = false;
   bool json = false;
   int jobs = 0;
-  // Of an environment with Paddle, which runs what is written; empty: nothing is run.
+  // A virtual environment with Paddle, which runs the samples that are written. Empty: nothing is run.
   std::string paddle_python;
   double timeout_s = 300;  // for each sample that it runs
 };

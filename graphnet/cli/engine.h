@@ -73,7 +73,7 @@ struct CapturedProgram {
 using SubgraphFunction =
     std::function<absl::StatusOr<std::vector<TensorData>>(const TensorValues& inputs)>;
 
-// What runs the subgraphs of a program that is called again and again.
+// The compiler that runs the subgraphs of a program that is called again and again.
 struct RunBackend {
   std::string name;  // "nope" and "jit" run in this process
   // Compiles a subgraph for any other backend.

@@ -1,4 +1,4 @@
-// What a run yields, as the tool writes and prints it.
+// The outputs of a run, as the tool writes and prints them.
 #ifndef GRAPHNET_CLI_RUN_OUTPUTS_H_
 #define GRAPHNET_CLI_RUN_OUTPUTS_H_
 

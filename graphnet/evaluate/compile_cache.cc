@@ -70,7 +70,7 @@ class FileLock {
   int fd_;
 };
 
-// What processes that ended half-way have left of this entry. The lock on it is held.
+// Removes what processes that ended half-way have left of this entry, whose lock is held.
 void RemoveUnfinished(const std::string& folder) {
   std::error_code error;
   const std::filesystem::path path(folder);

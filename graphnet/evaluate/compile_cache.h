@@ -1,13 +1,12 @@
-// What backends have compiled, on disk, for whoever asks next: other processes, and this one when
-// it runs again. An entry is found by all that it was made of, so that it never has to be
-// invalidated.
+// A folder that keeps what backends have compiled, for other processes and for later runs. An entry
+// is found by all that it was made of, so that it never has to be invalidated.
 //
 //   FOLDER/entries/3f/3f0c…/entry.json   all that it was made of; size and SHA-256 of the other file
 //   FOLDER/entries/3f/3f0c…/compiled     what the backend wrote; no pickles
 //   FOLDER/locks/3f                      held by who compiles
 //
-// Entries appear whole or not at all. One that does not fit its size and digest, or whose owner is
-// another user, is not used.
+// Entries appear whole or not at all. An entry that does not fit its size and digest, or that another
+// user may have written, is not used.
 #ifndef GRAPHNET_EVALUATE_COMPILE_CACHE_H_
 #define GRAPHNET_EVALUATE_COMPILE_CACHE_H_
 

@@ -28,7 +28,7 @@ absl::StatusOr<std::string> DigestOfFile(const std::string& path) {
   return Sha256(file.bytes());
 }
 
-// Of the files of the worker, and of the program that was made of them.
+// Digests the files of the worker, and the program that was made of them.
 absl::StatusOr<std::string> DigestOf(const Backend& backend) {
   std::string all;
   for (const WorkerFile& file : backend.files) absl::StrAppend(&all, file.text(), "\n");

@@ -26,7 +26,7 @@ class CaptureCache {
  public:
   struct Options {
     size_t max_entries = 20;
-    // What runs the subgraphs of captures; null: the interpreter.
+    // Compiles the subgraphs of captures. Null: the interpreter runs them.
     SubgraphCompiler compile = nullptr;
   };
   struct Counters {

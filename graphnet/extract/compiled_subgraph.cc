@@ -34,7 +34,7 @@ bool LetsEscape(const StitchStep& step) {
   }
 }
 
-// What calls of a graph do that no value shows, and what may share memory.
+// Knows what the calls of a graph do besides yielding values, and which values may share memory.
 class Subgraph {
  public:
   explicit Subgraph(const Module& module)

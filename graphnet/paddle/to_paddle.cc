@@ -430,7 +430,7 @@ class PaddleConversion {
       ASSIGN_OR_RETURN(const Argument of, ValueOf(term.arguments[0], making));
       return (this->**constant)(of);
     }
-    // What a row says twice is one value.
+    // A value that a row names twice is made once.
     const std::string text = PaddleCallText(term);
     for (const auto& [known, node] : making.named) {
       if (known == text) return Argument(node);
@@ -550,12 +550,12 @@ class PaddleConversion {
     return Argument(!of.boolean());
   }
 
-  // Where Paddle takes no tuple.
+  // Paddle takes no tuple here.
   absl::StatusOr<Argument> List(const Argument& of) {
     return of.is_tuple() ? Argument::List(of.elements()) : of;
   }
 
-  // Of a tuple of bounds, the index.
+  // The index of a tuple of bounds.
   absl::StatusOr<Argument> Slice(const Argument& of) {
     Argument* const bounds = arena_.NewArray<Argument>(3);
     for (size_t i = 0; i < 3; ++i)

@@ -181,7 +181,7 @@ assert report["errors"]["run"] == [
 classes = {name: report["samples"][name]["run_error"]["class"] for name in ("sin", "cos", "exp")}
 assert classes == {"sin": "time limit", "cos": "limit of memory or output", "exp": "crash"}, classes
 END_OF_PYTHON
-# What ran earlier says nothing of what is written now.
+# A list of what ran earlier says nothing of what is written now.
 "$graphnet" convert runs --to paddle -o ran >/dev/null
 [ ! -e ran/torch_to_paddle_samples_list.txt ] || fail "the second list of an earlier run is there"
 environment without ""

@@ -118,7 +118,7 @@ TEST(PaddleMappingTest, OneCallByItsNameOrTheEndOfIt) {
               HasSubstr("there is no rule for bfloat61"));
 }
 
-// As programs and converters write them: one set of rules, whatever the spelling.
+// Programs and converters spell a call in several ways, and the rules are the same.
 TEST(PaddleMappingTest, SpellingsOfACall) {
   const auto section = [](const char* spelling) {
     const auto found = FindPaddleRules(spelling);

@@ -283,7 +283,7 @@ TEST(ToPaddleTest, WhatRowsMakeOfValues) {
   EXPECT_THAT(converts("torch.special.entr(%x)"), HasSubstr("x = -inf"));
   EXPECT_THAT(converts("torch.linalg.inv_ex(%x)"),
               HasSubstr("operator.getitem(%getattr, slice(None, -2, None))"));
-  // What is an attribute in PyTorch and a method in Paddle, and what is one in both.
+  // One is an attribute in PyTorch and a method in Paddle, the other an attribute in both.
   EXPECT_THAT(converts("builtins.getattr(%x, \"real\")"), HasSubstr("%r = paddle.real(x = %x)"));
   EXPECT_THAT(converts("builtins.getattr(%x, \"ndim\")"), HasSubstr("getattr(%x, \"ndim\")"));
   // Bindings of Python take a default that ATen has not.

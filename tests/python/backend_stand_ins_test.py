@@ -106,7 +106,7 @@ class TensorRt(StandInTest):
     def test_calls_the_compiler_as_documented(self):
         torch.export.save(torch.export.export(self.net, tuple(self.values.values())), "net.pt2")
         server = self.server()
-        # What the worker asks of a GPU is answered as one would.
+        # The worker asks for a GPU, and is answered as if there were one.
         with self.stand_in() as calls, \
                 mock.patch("torch.cuda.is_available", return_value=True), \
                 mock.patch("torch.cuda.synchronize"), \

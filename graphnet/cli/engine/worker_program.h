@@ -41,7 +41,7 @@ class WorkerProgram {
 absl::StatusOr<std::unique_ptr<WorkerProgram>> PrepareNope(const WorkerProgramRequest& request);
 absl::StatusOr<std::unique_ptr<WorkerProgram>> PrepareJit(const WorkerProgramRequest& request);
 
-// What backend jit makes of a module. May throw c10::Error.
+// Freezes and optimises a module, as backend jit does. May throw c10::Error.
 torch::jit::Module OptimizedForInference(torch::jit::Module module);
 
 }  // namespace graphnet
