@@ -15,7 +15,6 @@
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/run_outputs.h"
 #include "graphnet/cli/table.h"
-#include "graphnet/cli/terminal.h"
 #include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/bench_workers.h"
 #include "graphnet/evaluate/compare_outputs.h"

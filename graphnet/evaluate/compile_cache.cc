@@ -12,7 +12,6 @@
 #include <system_error>
 #include <tuple>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"

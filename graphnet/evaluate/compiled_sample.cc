@@ -61,6 +61,15 @@ absl::StatusOr<std::shared_ptr<SampleCompiler>> SampleCompiler::Start(const Back
         absl::StrCat("the worker of ", backend->name,
                      " is of an older version and holds one program: ", InstallLine(*backend)));
   }
+  if (cache != nullptr) {
+    ASSIGN_OR_RETURN(const std::string worker, DigestOf(*backend));
+    made->key_ = {{"backend", std::string(backend->name)},
+                  {"backend_version", made->process_.greeting().version},
+                  {"worker", worker},
+                  {"graphnet", kVersion},
+                  {"torch", kLibTorchVersion},
+                  {"processor", Sha256(ProcessorFeatures())}};
+  }
   return made;
 }
 
@@ -86,19 +95,14 @@ absl::StatusOr<CompileKey> SampleCompiler::KeyOf(const Sample& sample,
                                                  const PrepareRequest& request) const {
   ASSIGN_OR_RETURN(const std::string program, DigestOfFile(request.program));
   ASSIGN_OR_RETURN(const std::string weights, DigestOfFile(request.weights));
-  ASSIGN_OR_RETURN(const std::string worker, DigestOf(process_.backend()));
-  return CompileKey{{"graph", CanonicalHash(*sample.module)},
-                    {"program", program},
-                    {"weights", weights},
-                    {"order", absl::StrJoin(request.order, "\n")},
-                    {"constants", absl::StrJoin(request.constants, "\n")},
-                    {"device", request.device},
-                    {"backend", std::string(process_.backend().name)},
-                    {"backend_version", process_.greeting().version},
-                    {"worker", worker},
-                    {"graphnet", kVersion},
-                    {"torch", kLibTorchVersion},
-                    {"processor", Sha256(ProcessorFeatures())}};
+  CompileKey key = key_;
+  key.insert(key.end(), {{"graph", CanonicalHash(*sample.module)},
+                         {"program", program},
+                         {"weights", weights},
+                         {"order", absl::StrJoin(request.order, "\n")},
+                         {"constants", absl::StrJoin(request.constants, "\n")},
+                         {"device", request.device}});
+  return key;
 }
 
 absl::Status SampleCompiler::Prepare(const Sample& sample, PrepareRequest request) {

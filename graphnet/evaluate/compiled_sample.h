@@ -45,13 +45,14 @@ class SampleCompiler : public std::enable_shared_from_this<SampleCompiler> {
   friend class CompiledSample;
   SampleCompiler(std::unique_ptr<ScratchFolder> folder, const Backend* backend,
                  const WorkerHost& host, const WorkerLimits& limits, CompileCache* cache);
-  // All that what is compiled depends on.
+  // Returns all that the compiled program depends on.
   absl::StatusOr<CompileKey> KeyOf(const Sample& sample, const PrepareRequest& request) const;
   absl::Status Prepare(const Sample& sample, PrepareRequest request);
 
   std::unique_ptr<ScratchFolder> folder_;
   BackendProcess process_;  // ends before its folder goes
   CompileCache* cache_;
+  CompileKey key_;  // the part that all programs have in common, if there is a cache
   int next_slot_ = 0;
   int64_t num_cached_ = 0;
 };

@@ -178,7 +178,10 @@ absl::StatusOr<IValue> CaptureCache::Call(const std::vector<IValue>& inputs) {
     ASSIGN_OR_RETURN(Capture capture, CaptureProgram(module_, inputs, options_));
     if (!capture.status.ok()) return capture.status;
     IValue result = std::exchange(capture.result, IValue());
-    if (!keep) return result;
+    // A run that cannot be given up half-way is not replayed.
+    if (!keep || StitchedProgram::HasGuardAfterEffect(capture.manifest, capture.writes_inputs)) {
+      return result;
+    }
     Entry entry;
     entry.capture = std::make_unique<Capture>(std::move(capture));
     std::vector<StitchedProgram::Subgraph> subgraphs;
@@ -190,9 +193,7 @@ absl::StatusOr<IValue> CaptureCache::Call(const std::vector<IValue>& inputs) {
                      StitchedProgram::Make(entry.capture->manifest, std::move(subgraphs),
                                            entry.capture->constants, entry.capture->objects,
                                            std::make_unique<ModuleStore>(module_)));
-    // What cannot be given up half-way is not replayed.
-    if (!entry.program->has_guard_after_effect(entry.capture->writes_inputs))
-      entries_.push_back(std::move(entry));
+    entries_.push_back(std::move(entry));
     return result;
   });
 }

@@ -156,9 +156,9 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::MakeInputs(
   });
 }
 
-bool StitchedProgram::has_guard_after_effect(bool from_start) const {
+bool StitchedProgram::HasGuardAfterEffect(const StitchManifest& manifest, bool from_start) {
   bool effect = from_start;
-  for (const StitchStep& step : manifest_.steps) {
+  for (const StitchStep& step : manifest.steps) {
     if (step.subgraph >= 0) continue;
     switch (step.reason) {
       case BreakReason::kPrint:
@@ -171,7 +171,7 @@ bool StitchedProgram::has_guard_after_effect(bool from_start) const {
       default: break;
     }
     for (const ValueTree& result : step.results) {
-      if (effect && HasGuard(step, result, manifest_)) return true;
+      if (effect && HasGuard(step, result, manifest)) return true;
     }
   }
   return false;

@@ -69,9 +69,9 @@ class StitchedProgram {
   size_t num_guards() const;
   // Whether a guard can fail after the run has begun.
   bool has_guard_on_the_way() const { return has_guard_on_the_way_; }
-  // Whether a guard can fail after something outside the run has changed (with
-  // `from_start`: anything at all on the way): such a run cannot be given up.
-  bool has_guard_after_effect(bool from_start) const;
+  // Whether a guard of such a program can fail after something outside the run has changed (with
+  // `from_start`: anything at all on the way): a run of it cannot be given up.
+  static bool HasGuardAfterEffect(const StitchManifest& manifest, bool from_start);
 
   // The arguments of Run that have these tensors, by number, at their places.
   absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const std::map<int64_t, at::Tensor>& tensors);

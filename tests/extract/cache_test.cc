@@ -279,6 +279,20 @@ TEST(CaptureCacheBackend, ARefusedSubgraphIsInterpreted) {
   EXPECT_EQ(cache.counters().compilations, 0);
 }
 
+// A guard behind what the program prints: no call is replayed, so nothing is compiled for one.
+TEST(CaptureCacheBackend, ACaptureThatIsNotKeptIsNotCompiled) {
+  const std::string source =
+      "def forward(self, x):\n    print(1)\n    if x.sum() > 0:\n        return x * 2\n    return "
+      "x\n";
+  torch::jit::Module module = Define(source);
+  CountingCompiler compiler;
+  CaptureCache cache(Define(source), {}, {.compile = compiler.compile()});
+  Check(module, cache, {at::ones({3})});
+  Check(module, cache, {at::ones({3})});
+  EXPECT_EQ(cache.num_entries(), 0u);
+  EXPECT_EQ(compiler.compiled(), 0);
+}
+
 // Each program writes, draws or shares, so that a compiler that only maps values to values would
 // change what it does.
 TEST(CaptureCacheBackend, WhatACompilerMayNotDoIsInterpreted) {
