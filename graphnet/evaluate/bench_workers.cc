@@ -6,12 +6,10 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -22,20 +20,12 @@
 #include "graphnet/base/without_exceptions.h"
 #include "graphnet/evaluate/bench_rewrite.h"
 #include "graphnet/evaluate/failure_kind.h"
+#include "graphnet/evaluate/processor.h"
 
 namespace graphnet {
 namespace {
 
 constexpr int64_t kMaxWorkerDisk = int64_t{10} << 30;
-
-std::string ProcessorName() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (!absl::StartsWith(line, "model name")) continue;
-    return std::string(absl::StripAsciiWhitespace(line.substr(line.find(':') + 1)));
-  }
-  return "unknown";
-}
 
 WorkerLimits LimitsOf(const BenchRun& run, int threads) {
   WorkerLimits limits;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <system_error>
 #include <tuple>
@@ -83,14 +82,6 @@ void RemoveUnfinished(const std::string& folder) {
 }
 
 }  // namespace
-
-std::string ProcessorFeatures() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (absl::StartsWith(line, "flags") || absl::StartsWith(line, "Features")) return line;
-  }
-  return "unknown";
-}
 
 absl::StatusOr<std::unique_ptr<CompileCache>> CompileCache::Open(Options options) {
   std::error_code error;

@@ -26,9 +26,6 @@ namespace graphnet {
 // Names and values of all that an entry depends on: {"backend", "openvino"}, {"program", digest}.
 using CompileKey = std::vector<std::pair<std::string, std::string>>;
 
-// Returns the instructions that this machine's processor has, by which compilers choose code.
-std::string ProcessorFeatures();
-
 class CompileCache {
  public:
   struct Options {

@@ -14,6 +14,7 @@
 #include "graphnet/base/version.h"
 #include "graphnet/base/without_exceptions.h"
 #include "graphnet/evaluate/bench_sample.h"
+#include "graphnet/evaluate/processor.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/ir/canonical_hash.h"
