@@ -104,6 +104,7 @@ void Explain(const StitchManifest& manifest) {
       before = manifest.subgraphs[static_cast<size_t>(step.subgraph)].num_calls;
       continue;
     }
+    if (step.reason == BreakReason::kNone) continue;  // It works on numbers.
     const BreakReasonText& text = TextOf(step.reason);
     std::string operands;
     for (const ValueTree& operand : step.operands) {
@@ -132,12 +133,14 @@ void Explain(const StitchManifest& manifest) {
 }
 
 Json StepJson(const StitchStep& step) {
-  const BreakReasonText& text = TextOf(step.reason);
   Json json;
-  json["reason"] = text.name;
   json["op"] = step.op;
-  json["why"] = text.explanation;
-  json["hint"] = text.hint;
+  if (step.reason != BreakReason::kNone) {
+    const BreakReasonText& text = TextOf(step.reason);
+    json["reason"] = text.name;
+    json["why"] = text.explanation;
+    json["hint"] = text.hint;
+  }
   if (step.line > 0) {
     json["file"] = step.file;
     json["line"] = step.line;
@@ -191,15 +194,20 @@ Json ExtractedJson(const StitchManifest& manifest, const std::string& out) {
 
 void PrintTotals(const StitchManifest& manifest) {
   size_t operations = 0;
+  size_t on_numbers = 0;
   size_t duplicates = 0;
   int64_t calls = 0;
-  for (const StitchStep& step : manifest.steps) operations += step.subgraph < 0 ? 1 : 0;
+  for (const StitchStep& step : manifest.steps) {
+    if (step.subgraph < 0) ++(step.reason == BreakReason::kNone ? on_numbers : operations);
+  }
   for (const auto& subgraph : manifest.subgraphs) {
     duplicates += subgraph.duplicate_of >= 0 ? 1 : 0;
     calls += subgraph.num_calls;
   }
-  std::printf("%zu subgraphs of %lld calls, %zu of them duplicates; %zu operations between them\n",
-              manifest.subgraphs.size(), static_cast<long long>(calls), duplicates, operations);
+  std::printf(
+      "%zu subgraphs of %lld calls, %zu of them duplicates; %zu operations between them%s\n",
+      manifest.subgraphs.size(), static_cast<long long>(calls), duplicates, operations,
+      on_numbers > 0 ? absl::StrCat(", ", on_numbers, " on numbers").c_str() : "");
 }
 
 std::string Stem(const std::string& path) {
@@ -321,9 +329,11 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
       "--check", options->check,
       "Run what was written, and the archive by LibTorch; exit code 1 if they differ");
   AddTrustOption(command, &options->trust);
-  AddJsonOption(command, &options->json,
-                "out, steps (subgraphs, and what broke them with place, why and hint), symbols, "
-                "relations and same_bits");
+  AddJsonOption(
+      command, &options->json,
+      "out, steps (subgraphs; what broke them with place, reason, why and hint; operations on "
+      "numbers, without a reason), symbols, "
+      "relations and same_bits");
   command->callback([options, run] { *run = [options] { return ExtractProgram(*options); }; });
 }
 

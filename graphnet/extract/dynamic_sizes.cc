@@ -12,6 +12,7 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/ivalue_tree.h"
+#include "graphnet/extract/run_number.h"
 #include "graphnet/interp/meta_rules.h"
 #include "graphnet/ir/verifier.h"
 
@@ -76,6 +77,7 @@ bool HasSymbols(const Values& values) {
 IValue WithoutSymbols(const IValue& value) {
   if (!HasSymbols(value)) return value;
   return MapLeaves(value, [](const IValue& leaf) {
+    if (const RunNumber* number = RunNumberOf(leaf)) return number->example;
     return leaf.isSymInt() ? IValue(NodeOf(leaf).example) : leaf;
   });
 }
@@ -197,6 +199,7 @@ int64_t DynamicSizes::Pin(const SymExpr& expr) {
 
 IValue DynamicSizes::Pin(const IValue& value) {
   if (!HasSymbols(value)) return value;
+  if (const RunNumber* number = RunNumberOf(value)) return number->Pin();
   if (value.isSymInt()) return Pin(ExprOf(value));
   if (value.isList()) {
     auto list = value.toList();
@@ -292,6 +295,7 @@ IValue DynamicSizes::ForProbe(const IValue& value, size_t probe) {
       return at::empty_strided(tensor.sizes(), tensor.strides(),
                                tensor.options().device(at::kMeta));
     }
+    if (const RunNumber* number = RunNumberOf(leaf)) return number->example;
     if (!leaf.isSymInt()) return leaf;
     const std::optional<int64_t> size = Evaluate(ExprOf(leaf), probes_[probe].values);
     TORCH_CHECK(size, "a size has no value");

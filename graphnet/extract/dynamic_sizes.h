@@ -26,9 +26,9 @@ namespace graphnet::extract {
 
 // The expression of a SymInt that a DynamicSizes has made.
 const SymExpr& ExprOf(const c10::IValue& value);
-// Whether there is one in `values`.
+// Whether there is a number in `values` that is not plain: such a SymInt, or one of run_number.h.
 bool HasSymbols(const std::vector<c10::IValue>& values);
-// A copy with the numbers of this run in place of SymInts; `value` if there are none.
+// A copy with the plain numbers of this run; `value` if it has no others.
 c10::IValue WithoutSymbols(const c10::IValue& value);
 
 class DynamicSizes {

@@ -55,7 +55,7 @@ class LeafMapper {
   explicit LeafMapper(absl::FunctionRef<IValue(const IValue&)> change) : change_(change) {}
 
   IValue Map(const IValue& value, int depth = 0) {
-    if (value.isDoubleList() || value.isBoolList()) return value;
+    if (value.isBoolList() || (value.isDoubleList() && !HasSymbols(value))) return value;
     if (!IsContainer(value)) return change_(value);
     TORCH_CHECK(depth <= kMaxNesting, "a value nests too deep");
     const void* const identity = IdentityOf(value);
@@ -120,15 +120,19 @@ bool AnyObject(const std::vector<IValue>& values) {
   return any;
 }
 
-bool HasSymbols(const IValue& value) {
-  if (!IsContainer(value)) return value.isSymInt();
+bool AnyLeaf(const IValue& value, absl::FunctionRef<bool(const IValue&)> is_such) {
+  if (!IsContainer(value)) return is_such(value);
   bool any = false;
   const auto enter = [&](const IValue& inner) {
-    any = any || inner.isSymInt();
-    return !any && !inner.isDoubleList() && !inner.isBoolList() && !inner.isTensorList();
+    any = any || (!IsContainer(inner) && is_such(inner));
+    return !any && !inner.isBoolList() && !inner.isTensorList();
   };
   Walk(enter).Visit(value);
   return any;
+}
+
+bool HasSymbols(const IValue& value) {
+  return AnyLeaf(value, [](const IValue& leaf) { return leaf.isSymInt() || leaf.isSymFloat(); });
 }
 
 void ForEachContainer(const IValue& value, absl::FunctionRef<void(const IValue&)> fn) {

@@ -26,12 +26,16 @@ bool AnyTensor(const std::vector<c10::IValue>& values,
                absl::FunctionRef<bool(const at::Tensor&)> is_such);
 // Whether one of `values` is an object of a class that is written in C++, or holds one.
 bool AnyObject(const std::vector<c10::IValue>& values);
-// Whether it is a size that depends on a symbol, or holds one.
+// Whether is_such(leaf) of a number in `value`, or of `value`. Tensors are not looked at, nor is
+// what lists of bools hold.
+bool AnyLeaf(const c10::IValue& value, absl::FunctionRef<bool(const c10::IValue&)> is_such);
+// Whether it is a number that is not plain, or holds one: a size that depends on a symbol, or a
+// number that the run has read (run_number.h).
 bool HasSymbols(const c10::IValue& value);
 // For each list and dict, outer ones first.
 void ForEachContainer(const c10::IValue& value, absl::FunctionRef<void(const c10::IValue&)> fn);
 
-// A copy with change(leaf) in place of each value that is no container; a list of floats
+// A copy with change(leaf) in place of each value that is no container; a list of plain floats
 // or bools is itself. The copy shares its parts as `value` does. Throws where it nests deeper than
 // kMaxNesting.
 c10::IValue MapLeaves(const c10::IValue& value,

@@ -22,7 +22,8 @@ constexpr int64_t kMaxNumber = int64_t{1} << 22;
 constexpr int kMaxValueDepth = 64;
 
 bool IsNumbered(ValueTree::Kind kind) {
-  return kind == ValueTree::Kind::kTensor || kind == ValueTree::Kind::kObject;
+  return kind == ValueTree::Kind::kTensor || kind == ValueTree::Kind::kObject ||
+         kind == ValueTree::Kind::kNumber;
 }
 
 bool IsText(ValueTree::Kind kind) {
@@ -59,8 +60,9 @@ absl::StatusOr<ValueTree> FromProto(const proto::StitchValue& value, int depth =
   out.text = IsText(out.kind) ? value.text() : value.type();
   if (!IsText(out.kind) && out.text.size() > 1000)
     return absl::InvalidArgumentError("a type is too long");
+  const bool is_number = out.kind == ValueTree::Kind::kNumber;
   const bool is_structure =
-      out.kind >= ValueTree::Kind::kList && out.kind <= ValueTree::Kind::kDict;
+      is_number || (out.kind >= ValueTree::Kind::kList && out.kind <= ValueTree::Kind::kDict);
   if (!is_structure && value.elements_size() > 0) {
     return absl::InvalidArgumentError("a value that is no structure has elements");
   }
@@ -70,6 +72,9 @@ absl::StatusOr<ValueTree> FromProto(const proto::StitchValue& value, int depth =
   for (const proto::StitchValue& element : value.elements()) {
     ASSIGN_OR_RETURN(out.elements.emplace_back(), FromProto(element, depth + 1));
   }
+  if (is_number && (out.elements.size() != 1 || (out.elements[0].kind != ValueTree::Kind::kInt &&
+                                                 out.elements[0].kind != ValueTree::Kind::kFloat)))
+    return absl::InvalidArgumentError("a number without an example");
   return out;
 }
 
@@ -316,7 +321,8 @@ std::string PrintValueTree(const ValueTree& tree) {
   switch (tree.kind) {
     case ValueTree::Kind::kNone: return "None";
     case ValueTree::Kind::kTensor:
-    case ValueTree::Kind::kObject: return absl::StrCat("v", tree.number);
+    case ValueTree::Kind::kObject:
+    case ValueTree::Kind::kNumber: return absl::StrCat("v", tree.number);
     case ValueTree::Kind::kBool: return tree.number != 0 ? "True" : "False";
     case ValueTree::Kind::kInt: return absl::StrCat(tree.number);
     case ValueTree::Kind::kFloat: return absl::StrCat(tree.real);

@@ -16,7 +16,7 @@
 
 namespace graphnet {
 
-// A value as programs pass it. Tensors and objects are numbered; all else is what it was in
+// A value as programs pass it. Tensors, objects and numbers that a run reads are numbered; all else is what it was in
 // the run that was captured. As a result it says what to make; as a pattern (of an
 // argument, or of what an operation yields) it says what must be found: the same
 // structure and constants, and tensors that fit StitchManifest::tensors.
@@ -36,6 +36,7 @@ struct ValueTree {
     kDict,     // keys and values alternate in elements; text: the type of all
     kSize,     // text: an int, as an expression over StitchManifest::symbols
     kObject,   // number; of a class that is written in C++
+    kNumber,   // number; an int or float that a run reads; elements: that of the captured run
   };
   Kind kind = Kind::kNone;
   int64_t number = 0;
@@ -63,7 +64,7 @@ struct TensorGuard {
 // One operation: a subgraph, or, between them, one that broke the graph.
 struct StitchStep {
   int subgraph = -1;  // an index, or -1 for an operation
-  // Of a subgraph: the tensors that it takes and yields.
+  // Of a subgraph: the tensors and numbers that it takes, and the tensors that it yields.
   std::vector<int64_t> inputs;
   std::vector<int64_t> outputs;
   std::vector<std::string> symbols;  // that it takes in front of `inputs`
@@ -75,8 +76,8 @@ struct StitchStep {
   std::string overload;
   std::vector<ValueTree> operands;
   std::vector<ValueTree> results;
-  BreakReason reason = BreakReason::kNone;
-  std::string file;  // of the program's text; empty if unknown
+  BreakReason reason = BreakReason::kNone;  // kNone: it works on numbers and breaks nothing
+  std::string file;                         // of the program's text; empty if unknown
   int64_t line = 0;
   int64_t column = 0;
   std::string source;  // that line

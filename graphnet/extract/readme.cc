@@ -127,9 +127,10 @@ std::string StitchReadme(const ExtractedProgram& program, const std::vector<Subg
     absl::StrAppend(&out, "- ", Code(input.name), ": ", Code(Describe(input.pattern, manifest)),
                     input.after ? ", which it changes" : "", "\n");
   }
-  absl::StrAppend(&out,
-                  "\nNumbers and texts are part of the capture: others are refused, as are other "
-                  "shapes.\n");
+  absl::StrAppend(
+      &out,
+      "\nNumbers and texts among them are part of the capture: others are refused, as are "
+      "other shapes.\n");
   if (!manifest.symbols.empty()) {
     absl::StrAppend(&out, "\nSizes may be any of which this holds:\n\n");
     for (const auto& symbol : manifest.symbols)
@@ -192,12 +193,14 @@ std::string StitchReadme(const ExtractedProgram& program, const std::vector<Subg
         &out, "| ", after, " | ",
         Code(absl::StrCat(step.op, "(", absl::StrJoin(step.operands, ", ", print), ")")), " | ",
         step.results.empty() ? "" : Code(absl::StrJoin(step.results, ", ", print)), " | ",
-        std::string(TextOf(step.reason).name), " | ", PlaceOf(step), " |\n");
+        step.reason == BreakReason::kNone ? "" : std::string(TextOf(step.reason).name), " | ",
+        PlaceOf(step), " |\n");
   }
-  absl::StrAppend(&out,
-                  "\n`v3` is tensor 3 of `stitch.json`, which says where each tensor comes from, "
-                  "what runs in which order, and what must be found. `stitch.pb` is what "
-                  "`graphnet run` reads.\n");
+  absl::StrAppend(
+      &out,
+      "\n`v3` is tensor or number 3 of `stitch.json`, which says where each comes from, "
+      "what runs in which order, and what must be found. `stitch.pb` is what "
+      "`graphnet run` reads.\n");
   return out;
 }
 

@@ -205,6 +205,26 @@ Node* Recorder::Placeholder(int64_t number, const at::Tensor& tensor, const Trac
   return node;
 }
 
+Node* Recorder::NumberPlaceholder(const RunNumber& number) {
+  Growing& growing = Current();
+  Node*& node = growing.placeholders[number.id];
+  if (node != nullptr) return node;
+  const InsertionGuard guard(growing.graph, growing.last_placeholder != nullptr
+                                                ? growing.last_placeholder->next()
+                                                : growing.graph->first());
+  const std::string name = growing.graph->UniqueName("number");
+  node = growing.last_placeholder = growing.graph->Placeholder(name, name);
+  const bool is_int = number.example.isInt();
+  node->set_annotation(is_int ? "torch.SymInt" : "torch.SymFloat");
+  const Argument data[] = {is_int ? Argument(number.example.toInt())
+                                  : Argument(number.example.toDouble())};
+  DrawSpec spec;
+  spec.data = Argument::List(data);
+  node->set_draw_spec(spec);
+  growing.inputs.push_back(number.id);
+  return node;
+}
+
 // A symbol is a placeholder, as in the samples of torch.compile; what is computed of
 // symbols are calls of Python's operators.
 Argument Recorder::Size(const SymExpr& expr) {
@@ -321,6 +341,7 @@ absl::StatusOr<Argument> Recorder::Operand(const IValue& value) {
     }
     return Argument(NodeOf(value.toTensor()));
   }
+  if (const RunNumber* number = RunNumberOf(value)) return Argument(NumberPlaceholder(*number));
   if (value.isSymInt()) return Size(ExprOf(value));
   std::complex<double> complex;
   if (const std::optional<Argument> argument = ArgumentOf(value, &complex)) {

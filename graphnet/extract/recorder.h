@@ -15,6 +15,7 @@
 #include "graphnet/base/arena.h"
 #include "graphnet/extract/capture.h"
 #include "graphnet/extract/dynamic_sizes.h"
+#include "graphnet/extract/run_number.h"
 #include "graphnet/formats/torchscript/call_form.h"
 #include "graphnet/formats/torchscript/program.h"
 
@@ -36,6 +37,8 @@ class Recorder {
   void AddConstant(const at::Tensor& tensor);
   // The number by which a manifest refers to it: it becomes an output of its graph.
   int64_t NumberOf(const at::Tensor& tensor);
+  // A number for a number that the run reads.
+  int64_t NewNumber() { return next_number_++; }
   // Of an object whose class is written in C++; at `path` if it is an attribute.
   int64_t NumberOfObject(const c10::IValue& object, const std::string* path);
   // Whether what it holds is the same in every run that gets here.
@@ -143,6 +146,7 @@ class Recorder {
                   std::vector<c10::IValue> results, const torchscript::Place& place,
                   const std::string& module_path);
   Node* Placeholder(int64_t number, const at::Tensor& tensor, const Tracked& tracked);
+  Node* NumberPlaceholder(const RunNumber& number);
   Node* GetAttr(const std::string& name, const at::Tensor& tensor);
   Node* Item(Growing& growing, Node* node, const std::vector<int>& path, const at::Tensor& tensor);
   const ValueMeta* MetaOf(Module& module, const at::Tensor& tensor);

@@ -79,6 +79,8 @@ class Program:
         objects = [row["object"] for row in self.manifest["objects"] if "attribute" in row["from"]]
         stored = torch.jit.load(str(folder / "stitch.pt")) if objects else None
         self.objects = self.kept = {number: getattr(stored, f"object_{number}") for number in objects}
+        self.numbers = {}
+        self.examples = {row["number"]: self.make(row["example"]) for row in self.manifest.get("numbers", [])}
         self.state = {(row["path"], row["name"]): self.make(row["value"]) for row in self.manifest["states"]}
         self.graphs, self.asks_for_gradients = [], False
         for row in self.manifest["subgraphs"]:
@@ -100,6 +102,7 @@ class Program:
             case None: return value
             case "tensor": return self.tensors[what]
             case "object": return self.objects[what]
+            case "number": return self.numbers.get(what, self.examples[what])
             case "list": return [self.make(element) for element in what]
             case "tuple": return tuple(self.make(element) for element in what)
             case "dict": return {self.make(key): self.make(element) for key, element in what}
@@ -131,6 +134,9 @@ class Program:
             check(self.tensors.setdefault(what, value) is value, "the same tensor as elsewhere", "another one")
         elif kind == "object":
             self.objects.setdefault(what, value)
+        elif kind == "number":
+            check(type(value) is type(self.examples[what]), type(self.examples[what]).__name__, repr(value))
+            self.numbers[what] = value
         elif kind in ("list", "tuple", "dict"):
             check(type(value).__name__ == kind or kind == "tuple" and isinstance(value, tuple), f"a {kind}", repr(value))
             check(len(value) == len(what), f"{len(what)} elements", len(value))
@@ -176,7 +182,7 @@ class Program:
         expected = self.manifest["inputs"]
         if len(inputs) != len(expected):
             raise TypeError(f"expected {len(expected)} inputs ({', '.join(row['name'] for row in expected)}), found {len(inputs)}")
-        self.tensors, self.sizes, self.objects = {}, {}, dict(self.kept)
+        self.tensors, self.sizes, self.numbers, self.objects = {}, {}, {}, dict(self.kept)
         for row, value in zip(expected, inputs):
             self.match(row["value"], value, row["name"])
         for row in self.manifest["states"]:
@@ -215,7 +221,7 @@ class Program:
 def type_of(value):
     """As TorchScript writes it."""
     kind, what = parts(value)
-    if kind in ("list", "dict"):
+    if kind in ("list", "dict", "number"):
         return value["type"]
     if kind == "tuple":
         return f"Tuple[{', '.join(map(type_of, what))}]"

@@ -119,7 +119,6 @@ absl::Status Session::AddDynamic(const CaptureOptions::DynamicSize& size, const 
 }
 
 void Session::MarkOuter(const IValue& value) {
-  if (!sizes_.any()) return;
   ForEachContainer(value, [&](const IValue& c) { outer_.insert(IdentityOf(c)); });
 }
 
@@ -181,10 +180,19 @@ absl::StatusOr<IValue> Session::GetAttr(const IValue& owner, const std::string& 
   const auto found = paths_.find(object.get());
   if (found == paths_.end() || (value.isObject() && !value.isCustomClass())) return value;
   const auto [seen, first] = read_.insert({object.get(), slot});
-  if (!first) return value;
+  if (!first) {
+    const auto held = numbers_held_.find({object.get(), slot});
+    return held == numbers_held_.end() ? value : held->second;
+  }
   const std::string full = Join(found->second, name);
   MarkOuter(value);
   if (assigned_.contains({object->type().get(), name})) {
+    if (value.isInt() || value.isDouble()) {
+      const IValue number = NewNumber(value);
+      ASSIGN_OR_RETURN(ValueTree pattern, Operand(number));
+      capture_.manifest.states.push_back({found->second, name, std::move(pattern)});
+      return numbers_held_[{object.get(), slot}] = number;
+    }
     ASSIGN_OR_RETURN(ValueTree pattern, Pattern(value, full));
     // What it holds now is what it begins with.
     ForEachTensor(value, [&](const at::Tensor& tensor) {
@@ -212,12 +220,13 @@ absl::StatusOr<IValue> Session::GetAttr(const IValue& owner, const std::string& 
 absl::Status Session::SetAttr(const StepPlan& step, const Frame&, const IValue& owner,
                               IValue value) {
   if (recorder_.in_body()) return NoBody();
-  value = sizes_.Pin(value);
-  MarkOuter(value);
   const std::string& name = step.node->s(attr::name);
   const auto object = owner.toObject();
   const size_t slot = object->type()->getAttributeSlot(name);
   const auto found = paths_.find(object.get());
+  // A list or dict that is there after the run holds plain numbers.
+  if (RunNumberOf(value) == nullptr || found == paths_.end()) value = sizes_.Pin(value);
+  MarkOuter(value);
   if (found != paths_.end()) {
     // Read from now on, it is this value.
     read_.insert({object.get(), slot});
@@ -225,6 +234,12 @@ absl::Status Session::SetAttr(const StepPlan& step, const Frame&, const IValue& 
     RETURN_IF_ERROR(
         Break(step, BreakReason::kAttributeAssigned, "prim::SetAttr", "", operands, NoOperation)
             .status());
+  }
+  if (RunNumberOf(value) != nullptr) {
+    numbers_held_[{object.get(), slot}] = value;
+    value = WithoutSymbols(value);
+  } else {
+    numbers_held_.erase({object.get(), slot});
   }
   object->setSlot(slot, std::move(value));
   return absl::OkStatus();
@@ -277,6 +292,7 @@ absl::Status Session::RunBlock(const BlockPlan& block, Frame* frame) {
 
 absl::Status Session::RunStep(const StepPlan& step, Frame* frame) {
   sizes_.set_step(&step);
+  step_ = &step;
   try {
     return RunStepOrThrow(step, frame);
   } catch (...) {

@@ -20,6 +20,7 @@
 #include "graphnet/extract/dynamic_sizes.h"
 #include "graphnet/extract/plan.h"
 #include "graphnet/extract/recorder.h"
+#include "graphnet/extract/run_number.h"
 #include "graphnet/extract/value_tree.h"
 #include "graphnet/formats/torchscript/call_form.h"
 #include "graphnet/ir/shared_walk.h"
@@ -49,7 +50,7 @@ class Session {
   };
   absl::Status AddDynamic(const CaptureOptions::DynamicSize& size,
                           const std::vector<c10::IValue>& inputs);
-  // Lists and dicts that are there after the run: they get no symbols.
+  // Lists and dicts that are there after the run: they hold plain numbers.
   void MarkOuter(const c10::IValue& value);
   int64_t NumberOfObject(const c10::IValue& object);
   // What stands for a value that is there already.
@@ -66,6 +67,23 @@ class Session {
   static absl::Status NoBody() { return absl::CancelledError("no body of a branch"); }
   absl::Status SetAttr(const StepPlan& step, const Frame&, const c10::IValue& owner,
                        c10::IValue value);
+
+  // --- Numbers that the run reads --------------------------------------------------
+  // A value for an int or float that another run may read otherwise.
+  c10::IValue NewNumber(const c10::IValue& example);
+  // Such values in place of the numbers that an operation has read from tensors.
+  c10::IValue WithNewNumbers(const c10::IValue& read);
+  // Runs an operator on numbers alone, in front of the current graph; false, and nothing done, if
+  // `step` is no such operator.
+  absl::StatusOr<bool> RunOnNumbers(const StepPlan& step, Frame* frame,
+                                    const std::vector<c10::IValue>& operands);
+  // The capture needs that this number is what it is.
+  void Pin(const RunNumber& number);
+  // Whether sizes of `results` change with the numbers in `operands`.
+  bool SizesDependOnNumbers(const StepPlan& step, const std::vector<c10::IValue>& operands,
+                            const std::vector<c10::IValue>& results);
+  StitchStep StepAt(const StepPlan& step, const std::string& op, const std::string& overload,
+                    BreakReason reason);
 
   // --- Functions and blocks ------------------------------------------------------
   absl::StatusOr<c10::IValue> CallFunction(torch::jit::Function& callee,
@@ -136,6 +154,7 @@ class Session {
   const bool asks_for_gradients_;
   Capture& capture_;
   DynamicSizes sizes_;
+  const RunNumber::OnPin on_pin_ = [this](const RunNumber& number) { Pin(number); };
   Budget tree_parts_{uint64_t{1} << 21};  // of all that stands between subgraphs
   absl::flat_hash_set<const void*> outer_;
   Recorder recorder_;
@@ -148,9 +167,14 @@ class Session {
   absl::flat_hash_set<const c10::ClassType*> types_;
   absl::flat_hash_set<std::pair<const c10::ClassType*, std::string>> assigned_;
   absl::flat_hash_set<std::pair<const void*, size_t>> read_;  // attributes
+  // What attributes hold that are, or have, numbers that the run has read.
+  absl::flat_hash_map<std::pair<const void*, size_t>, c10::IValue> numbers_held_;
+  absl::flat_hash_set<int64_t> pinned_;  // numbers
+  const StepPlan* step_ = nullptr;       // that runs
+  int num_number_steps_ = 0;
   absl::node_hash_map<const void*, Home> homes_;
   absl::flat_hash_map<const c10::FunctionSchema*, bool> is_of_meta_;
-  // Tensors that hold a symbolic number.
+  // Tensors that hold a number that is not plain.
   absl::flat_hash_map<const c10::TensorImpl*, std::pair<at::Tensor, c10::IValue>> numbers_;
   // By `if`: the tensor that it depends on, and the step that reads it.
   absl::flat_hash_map<const torch::jit::Node*, std::pair<at::Tensor, const StepPlan*>> deferred_;

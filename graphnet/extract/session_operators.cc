@@ -193,8 +193,12 @@ absl::Status Session::RunOperator(const StepPlan& step, Frame* frame, Values ope
     Execute(step, &operands);
     return SetOutputs(step, frame, std::move(operands));
   }
-  if (sizes_.any() && HasSymbols(operands)) {
-    if (!asked) {
+  if (HasSymbols(operands)) {
+    if (HasRunNumbers(operands)) {
+      if (recorder_.in_body()) return NoBody();
+      ASSIGN_OR_RETURN(const bool done, RunOnNumbers(step, frame, operands));
+      if (done) return absl::OkStatus();
+    } else if (!asked) {
       if (std::optional<IValue> value = sizes_.Compute(step.schema->name(), operands))
         return SetOutputs(step, frame, {*std::move(value)});
     }
@@ -338,19 +342,19 @@ bool Session::YieldsUnknownSizes(const StepPlan& step, const Values& operands, b
 absl::Status Session::Record(const StepPlan& step, Frame* frame, Values operands) {
   if (recorder_.in_body() && (step.is_random || !Writes(step, operands).empty())) return NoBody();
   // Tracing writes sizes as tensors. One that is only read is the number that it holds.
-  const bool is_number =
-      sizes_.any() && step.node->kind() == prim::NumToTensor && HasSymbols(operands);
-  if (is_number && !absl::c_all_of(step.node->output()->uses(),
-                                   [](const jit::Use& use) { return IsReadOfNumber(*use.user); })) {
+  const bool is_number = step.node->kind() == prim::NumToTensor && HasSymbols(operands);
+  if (is_number && !HasRunNumbers(operands) &&
+      !absl::c_all_of(step.node->output()->uses(),
+                      [](const jit::Use& use) { return IsReadOfNumber(*use.user); })) {
     operands[0] = sizes_.Pin(operands[0]);
   }
   const Values symbolic = operands;
-  const bool is_symbolic = sizes_.any() && HasSymbols(symbolic);
+  const bool is_symbolic = HasSymbols(symbolic);
   if (is_symbolic) {
     for (IValue& operand : operands) operand = WithoutSymbols(operand);
   }
   const bool known = !step.is_random && !is_symbolic && AllKnown(operands);
-  const bool unknown_sizes = YieldsUnknownSizes(step, operands, known);
+  bool unknown_sizes = YieldsUnknownSizes(step, operands, known);
   const std::optional<IValue> number = NumberFor(step, operands);
   Values results = operands;
   // LibTorch replaces conjugate views in lists that it is given by what they stand for.
@@ -358,6 +362,8 @@ absl::Status Session::Record(const StepPlan& step, Frame* frame, Values operands
     if (result.isTensorList()) result = result.toTensorList().copy();
   }
   Execute(step, &results);
+  const bool has_numbers = is_symbolic && HasRunNumbers(symbolic);
+  if (has_numbers && !unknown_sizes) unknown_sizes = SizesDependOnNumbers(step, symbolic, results);
   if (YieldsItsOperand(step, operands, results)) {
     ++capture_.folded[absl::StrCat("aten.to.", step.schema->overload_name())];
     return SetOutputs(step, frame, std::move(results));
@@ -378,7 +384,7 @@ absl::Status Session::Record(const StepPlan& step, Frame* frame, Values operands
     form.target = step.target_for_numbers;
     if (step.node->kind() == aten::copy_) form.args.resize(2);
   }
-  SpellAsScripts(operands, &arena_, &form);
+  if (!has_numbers) SpellAsScripts(operands, &arena_, &form);
   const std::string name = step.out.size() == 1 ? torchscript::NameOf(step.node->output()) : "";
   Node* node = recorder_.Call(form, name, PlaceOf(step), frame->path);
   if (options_.progress && recorder_.num_calls() % 64 == 0)
@@ -453,11 +459,8 @@ absl::Status Session::BreakAtOperator(const StepPlan& step, Frame* frame, BreakR
   return SetOutputs(step, frame, std::move(results));
 }
 
-absl::StatusOr<Values> Session::Break(const StepPlan& step, BreakReason reason,
-                                      const std::string& op, const std::string& overload,
-                                      Values operands,
-                                      absl::FunctionRef<absl::Status(Values*)> run) {
-  if (recorder_.in_body()) return NoBody();
+StitchStep Session::StepAt(const StepPlan& step, const std::string& op, const std::string& overload,
+                           BreakReason reason) {
   StitchStep out;
   out.op = op;
   out.overload = overload;
@@ -467,6 +470,15 @@ absl::StatusOr<Values> Session::Break(const StepPlan& step, BreakReason reason,
   out.line = static_cast<int64_t>(place.line);
   out.column = static_cast<int64_t>(place.column);
   out.source = SourceLine(torchscript::NearestWithPlace(*step.node));
+  return out;
+}
+
+absl::StatusOr<Values> Session::Break(const StepPlan& step, BreakReason reason,
+                                      const std::string& op, const std::string& overload,
+                                      Values operands,
+                                      absl::FunctionRef<absl::Status(Values*)> run) {
+  if (recorder_.in_body()) return NoBody();
+  StitchStep out = StepAt(step, op, overload, reason);
   for (const IValue& operand : operands) {
     absl::StatusOr<ValueTree> tree = Operand(operand);
     if (!tree.ok()) return torchscript::CannotRepresent(*step.node, tree.status().message());
@@ -480,6 +492,11 @@ absl::StatusOr<Values> Session::Break(const StepPlan& step, BreakReason reason,
   const Values symbolic = operands;
   for (IValue& operand : operands) operand = WithoutSymbols(operand);
   RETURN_IF_ERROR(run(&operands));
+  const bool reads = step.schema != nullptr && op == step.schema->name() &&
+                     step.op_class == OpClass::kRead && reason != BreakReason::kCustomOperator;
+  if (reads) {
+    for (IValue& result : operands) result = WithNewNumbers(result);
+  }
   if (sizes_.any() && step.schema != nullptr && op == step.schema->name() &&
       !step.sizes_may_depend_on_data && HasTensors(operands) && !AnyUnknownSizes(symbolic)) {
     sizes_.Run(step, symbolic, operands);

@@ -48,6 +48,10 @@ Json ToJson(const ValueTree& tree) {
     case Kind::kDict: return {{"dict", std::move(elements)}, {"type", tree.text}};
     case Kind::kSize: return {{"size", tree.text}};
     case Kind::kObject: return {{"object", tree.number}};
+    case Kind::kNumber: {
+      const bool is_int = tree.elements[0].kind == Kind::kInt;
+      return {{"number", tree.number}, {"type", is_int ? "int" : "float"}};
+    }
   }
   return nullptr;
 }
@@ -56,16 +60,23 @@ Json Place(const std::string& file, int64_t line) {
   return {{"file", file.empty() ? Json() : Json(file)}, {"line", line > 0 ? Json(line) : Json()}};
 }
 
-// Rows of what is numbered, in order.
+// Rows of numbered values, in order.
 using Rows = std::map<int64_t, Json>;
+struct Numbered {
+  Rows tensors, objects, numbers;
+};
 
-void AddNumbers(const ValueTree& tree, const Json& from, Rows* tensors, Rows* objects) {
+void AddNumbers(const ValueTree& tree, const Json& from, Numbered* rows) {
   if (tree.kind == Kind::kTensor) {
-    tensors->try_emplace(tree.number, Json{{"tensor", tree.number}, {"from", from}});
+    rows->tensors.try_emplace(tree.number, Json{{"tensor", tree.number}, {"from", from}});
   } else if (tree.kind == Kind::kObject) {
-    objects->try_emplace(tree.number, Json{{"object", tree.number}, {"from", from}});
+    rows->objects.try_emplace(tree.number, Json{{"object", tree.number}, {"from", from}});
+  } else if (tree.kind == Kind::kNumber) {
+    rows->numbers.try_emplace(
+        tree.number,
+        Json{{"number", tree.number}, {"from", from}, {"example", ToJson(tree.elements[0])}});
   }
-  for (const ValueTree& element : tree.elements) AddNumbers(element, from, tensors, objects);
+  for (const ValueTree& element : tree.elements) AddNumbers(element, from, rows);
 }
 
 // What is known of a tensor, from its guard or from the graph that yields it.
@@ -101,25 +112,26 @@ std::optional<TensorGuard> GuardOf(const Module& module, const TensorMeta* meta)
 }
 
 // Numbered values in the order in which they are made.
-void CollectNumbers(const ExtractedProgram& program, Rows* tensors, Rows* objects) {
+Numbered CollectNumbers(const ExtractedProgram& program) {
   const StitchManifest& manifest = program.manifest;
+  Numbered rows;
+  Rows& tensors = rows.tensors;
   for (const auto& [number, name] : manifest.constants) {
-    tensors->try_emplace(number, Json{{"tensor", number}, {"from", {{"attribute", name}}}});
+    tensors.try_emplace(number, Json{{"tensor", number}, {"from", {{"attribute", name}}}});
   }
   for (const auto& [number, path] : manifest.objects)
-    objects->try_emplace(number, Json{{"object", number}, {"from", {{"attribute", path}}}});
+    rows.objects.try_emplace(number, Json{{"object", number}, {"from", {{"attribute", path}}}});
   for (const auto& input : manifest.inputs)
-    AddNumbers(input.pattern, {{"input", input.name}}, tensors, objects);
+    AddNumbers(input.pattern, {{"input", input.name}}, &rows);
   for (const auto& state : manifest.states) {
     const std::string name = absl::StrCat(state.path, state.path.empty() ? "" : ".", state.name);
-    AddNumbers(state.pattern, {{"state", name}}, tensors, objects);
+    AddNumbers(state.pattern, {{"state", name}}, &rows);
   }
   for (size_t i = 0; i < manifest.steps.size(); ++i) {
     const StitchStep& step = manifest.steps[i];
-    for (const ValueTree& result : step.results)
-      AddNumbers(result, {{"step", i}}, tensors, objects);
+    for (const ValueTree& result : step.results) AddNumbers(result, {{"step", i}}, &rows);
     for (size_t k = 0; k < step.outputs.size(); ++k) {
-      const auto [it, added] = tensors->try_emplace(
+      const auto [it, added] = tensors.try_emplace(
           step.outputs[k], Json{{"tensor", step.outputs[k]}, {"from", {{"step", i}}}});
       if (!added || static_cast<size_t>(step.subgraph) >= program.subgraphs.size()) continue;
       const Module& module = *program.subgraphs[static_cast<size_t>(step.subgraph)].module;
@@ -131,13 +143,14 @@ void CollectNumbers(const ExtractedProgram& program, Rows* tensors, Rows* object
         Describe(*guard, &it->second);
     }
   }
-  for (auto& [number, row] : *tensors) {
+  for (auto& [number, row] : tensors) {
     if (const auto it = manifest.tensors.find(number); it != manifest.tensors.end())
       Describe(it->second, &row);
     for (const char* key : {"dtype", "device", "shape", "example"}) {
       if (!row.contains(key)) row[key] = nullptr;
     }
   }
+  return rows;
 }
 
 // Each stored tensor by name, and the file that holds it.
@@ -179,21 +192,24 @@ Json Attributes(const ExtractedProgram& program, const std::vector<SubgraphFiles
   return out;
 }
 
-Json Step(const StitchStep& step) {
+Json Step(const StitchStep& step, const Rows& numbers) {
   Json inputs = Json::array(), outputs = Json::array();
   if (step.subgraph >= 0) {
     for (const std::string& symbol : step.symbols) inputs.push_back({{"size", symbol}});
-    for (const int64_t number : step.inputs) inputs.push_back({{"tensor", number}});
+    for (const int64_t number : step.inputs)
+      inputs.push_back({{numbers.count(number) > 0 ? "number" : "tensor", number}});
     for (const int64_t number : step.outputs) outputs.push_back({{"tensor", number}});
     return {{"subgraph", step.subgraph}, {"inputs", inputs}, {"outputs", outputs}};
   }
   for (const ValueTree& operand : step.operands) inputs.push_back(ToJson(operand));
   for (const ValueTree& result : step.results) outputs.push_back(ToJson(result));
-  Json row = {{"operation", step.op},
-              {"overload", step.overload},
-              {"inputs", inputs},
-              {"outputs", outputs},
-              {"reason", std::string(TextOf(step.reason).name)}};
+  Json row = {
+      {"operation", step.op},
+      {"overload", step.overload},
+      {"inputs", inputs},
+      {"outputs", outputs},
+      {"reason",
+       step.reason == BreakReason::kNone ? Json() : Json(std::string(TextOf(step.reason).name))}};
   row.update(Place(step.file, step.line));
   row["column"] = step.line > 0 ? Json(step.column) : Json();
   row["source"] = step.source.empty() ? Json() : Json(step.source);
@@ -230,11 +246,11 @@ std::string StitchJson(const ExtractedProgram& program, const std::vector<Subgra
   out["states"] = list(manifest.states, [](const auto& state) {
     return Json{{"path", state.path}, {"name", state.name}, {"value", ToJson(state.pattern)}};
   });
-  Rows tensors, objects;
-  CollectNumbers(program, &tensors, &objects);
-  out["tensors"] = list(tensors, [](const auto& row) { return row.second; });
+  const Numbered numbered = CollectNumbers(program);
+  out["tensors"] = list(numbered.tensors, [](const auto& row) { return row.second; });
   out["attributes"] = Attributes(program, files);
-  out["objects"] = list(objects, [](const auto& row) { return row.second; });
+  out["objects"] = list(numbered.objects, [](const auto& row) { return row.second; });
+  out["numbers"] = list(numbered.numbers, [](const auto& row) { return row.second; });
   out["subgraphs"] = Json::array();
   for (size_t i = 0; i < manifest.subgraphs.size(); ++i) {
     const StitchManifest::Subgraph& subgraph = manifest.subgraphs[i];
@@ -251,7 +267,8 @@ std::string StitchJson(const ExtractedProgram& program, const std::vector<Subgra
          {"why_not", or_null(file.why_not)},
          {"attributes", file.attributes}});
   }
-  out["steps"] = list(manifest.steps, Step);
+  out["steps"] =
+      list(manifest.steps, [&](const StitchStep& step) { return Step(step, numbered.numbers); });
   out["result"] = ToJson(manifest.result);
 
   // A row of a table is a line: for eyes, and for line-by-line tools.

@@ -52,7 +52,7 @@ bool IsCustom(const StitchStep& step) {
 
 // Whether what `step` yields in place of `tree` can be such that it does not fit.
 bool HasGuard(const StitchStep& step, const ValueTree& tree, const StitchManifest& manifest) {
-  if (tree.kind == ValueTree::Kind::kObject) return false;
+  if (tree.kind == ValueTree::Kind::kObject || tree.kind == ValueTree::Kind::kNumber) return false;
   if (tree.kind != ValueTree::Kind::kTensor || IsCustom(step)) return true;
   return manifest.tensors.find(tree.number) != manifest.tensors.end();
 }
@@ -302,7 +302,7 @@ absl::StatusOr<IValue> StitchedProgram::Run(const std::vector<IValue>& inputs,
       }
       std::vector<IValue> values;
       for (const std::string& symbol : step.symbols) values.push_back(tensors_->SizeOf(symbol));
-      for (const int64_t number : step.inputs) values.push_back(tensors_->Get(number));
+      for (const int64_t number : step.inputs) values.push_back(tensors_->Value(number));
       absl::StatusOr<std::vector<IValue>> outputs =
           executables_[static_cast<size_t>(step.subgraph)]->Run(std::move(values), run);
       if (!outputs.ok())

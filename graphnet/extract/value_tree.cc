@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/dynamic_sizes.h"
+#include "graphnet/extract/run_number.h"
 #include "graphnet/formats/torchscript/attributes.h"
 #include "graphnet/interp/torch/types.h"
 #include "graphnet/ir/text/parser.h"
@@ -81,6 +82,10 @@ absl::StatusOr<ValueTree> ToTree(const IValue& value, ValueNumber number, Budget
   } else if (value.isCustomClass()) {
     tree.kind = Kind::kObject;
     ASSIGN_OR_RETURN(tree.number, number(value));
+  } else if (const RunNumber* read = RunNumberOf(value)) {
+    tree.kind = Kind::kNumber;
+    tree.number = read->id;
+    RETURN_IF_ERROR(add(read->example));
   } else if (value.isSymInt()) {
     tree.kind = Kind::kSize;
     tree.text = PrintSymExpr(ExprOf(value));
@@ -200,6 +205,12 @@ int64_t TensorTable::Evaluate(const SymExpr& expr) const {
   return *value;
 }
 
+IValue TensorTable::Value(int64_t number) const {
+  const auto it = objects_.find(number);
+  if (it != objects_.end()) return it->second;
+  return Get(number);
+}
+
 int64_t TensorTable::SizeOf(const std::string& symbol) const {
   const Symbol* found = symbols_ == nullptr ? nullptr : symbols_->FindSymbol(symbol);
   TORCH_CHECK(found != nullptr && found->example, "no size for the symbol ", symbol);
@@ -255,6 +266,10 @@ IValue TensorTable::Make(const ValueTree& tree) const {
       const auto it = objects_.find(tree.number);
       TORCH_CHECK(it != objects_.end(), "there is no object v", tree.number);
       return it->second;
+    }
+    case Kind::kNumber: {
+      const auto it = objects_.find(tree.number);
+      return it == objects_.end() ? Make(tree.elements[0]) : it->second;
     }
     case Kind::kBool: return tree.number != 0;
     case Kind::kInt: return tree.number;
@@ -389,6 +404,13 @@ bool TensorTable::Match(const ValueTree& pattern, const IValue& value, absl::str
       if (const auto it = objects_.try_emplace(pattern.number, value).first; it->second.is(value))
         return true;
       return Differs(why, name, "the same object as elsewhere", "another one");
+    case Kind::kNumber: {
+      const bool is_int = pattern.elements[0].kind == Kind::kInt;
+      if (!(is_int ? value.isInt() : value.isDouble()))
+        return Differs(why, name, is_int ? "an int" : "a float", Describe(value));
+      objects_.insert_or_assign(pattern.number, value);
+      return true;
+    }
     case Kind::kBool:
       if (value.isBool() && value.toBool() == (pattern.number != 0)) return true;
       break;

@@ -29,23 +29,25 @@ absl::StatusOr<ValueTree> ToTree(const c10::IValue& value, ValueNumber number, B
 
 TensorGuard GuardOf(const at::Tensor& tensor);
 
-// The tensors and objects of a run, by number.
+// The tensors, objects and numbers of a run, by their numbers in the manifest.
 class TensorTable {
  public:
   explicit TensorTable(const StitchManifest& manifest);
 
-  // Forgets tensors, objects and sizes.
+  // Forgets tensors, objects, numbers and sizes.
   void Clear();
   const at::Tensor& Get(int64_t number) const { return tensors_[static_cast<size_t>(number)]; }
   void Set(int64_t number, at::Tensor tensor) {
     tensors_[static_cast<size_t>(number)] = std::move(tensor);
   }
+  // A tensor, or a number that this run has read.
+  c10::IValue Value(int64_t number) const;
   // No effect if there is one already.
   void SetObject(int64_t number, const c10::IValue& object) {
     objects_.try_emplace(number, object);
   }
 
-  // The value that `tree` describes. Throws c10::Error for types that there are not.
+  // The value that `tree` describes; for a number that the run has not read, the example. Throws c10::Error for types that there are not.
   c10::IValue Make(const ValueTree& tree) const;
   // Lets the lists and dicts in `value` hold what `tree` says.
   void Assign(const ValueTree& tree, const c10::IValue& value) const;
@@ -75,7 +77,7 @@ class TensorTable {
   static c10::TypePtr ElementOf(const std::string& list);
 
   std::vector<at::Tensor> tensors_;
-  std::map<int64_t, c10::IValue> objects_;
+  std::map<int64_t, c10::IValue> objects_;  // and numbers
   std::vector<Guard> guards_;
   // The symbols, whose examples are the sizes that they have met, and the relations.
   std::unique_ptr<Module> symbols_;

@@ -148,7 +148,10 @@ Counts CountsOf(const Capture& capture) {
   }
   for (const auto& [target, count] : capture.folded) out[name_of(target)] += count;
   for (const StitchStep& step : capture.manifest.steps) {
-    if (step.subgraph < 0 && step.reason != BreakReason::kCustomClass) ++out[step.op];
+    // What works on numbers is no operator on tensors, though it may have the name of one.
+    const bool counts =
+        step.reason != BreakReason::kCustomClass && step.reason != BreakReason::kNone;
+    if (step.subgraph < 0 && counts) ++out[step.op];
   }
   return OnTensors(out);
 }
@@ -337,8 +340,9 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
     const auto print = [](std::string* out, const ValueTree& tree) {
       absl::StrAppend(out, PrintValueTree(tree));
     };
-    absl::StrAppend(&text, std::string(TextOf(step.reason).name), ": ", step.op, "(",
-                    absl::StrJoin(step.operands, ", ", print), ") -> (",
+    const bool is_break = step.reason != BreakReason::kNone;
+    absl::StrAppend(&text, is_break ? std::string(TextOf(step.reason).name) : "numbers", ": ",
+                    step.op, "(", absl::StrJoin(step.operands, ", ", print), ") -> (",
                     absl::StrJoin(step.results, ", ", print), ") at line ", step.line, "\n");
   }
   for (const auto& input : capture.manifest.inputs) {
@@ -347,7 +351,11 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
   }
   for (const auto& relation : capture.manifest.relations)
     absl::StrAppend(&text, "requires ", relation.text, "\n");
-  if (program.cond || !program.dynamic.empty())
+  const bool reads = absl::c_any_of(capture.manifest.steps, [](const StitchStep& step) {
+    return step.subgraph < 0 &&
+           (step.reason == BreakReason::kNumberFromTensor || step.reason == BreakReason::kNone);
+  });
+  if (program.cond || !program.dynamic.empty() || reads)
     absl::StrAppend(&text, "calls with other inputs: ", cache.counters().hits - 2, " of 3 hits\n");
   absl::StrAppend(&text, "return ", PrintValueTree(capture.manifest.result), "\n");
   return text;

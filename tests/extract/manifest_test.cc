@@ -91,6 +91,16 @@ TEST(Manifest, RefusesWhatNoExtractionWrites) {
     manifest.result = outer;
   }
   refused(manifest, "nest too deep");
+  manifest = Example();
+  manifest.inputs[1].pattern = {.kind = ValueTree::Kind::kNumber, .number = 8};
+  refused(manifest, "a number without an example");
+  manifest.inputs[1].pattern.elements = {Tensor(0)};
+  refused(manifest, "a number without an example");
+  manifest = Example();
+  manifest.result = {.kind = ValueTree::Kind::kNumber,
+                     .number = 8,
+                     .elements = {{.kind = ValueTree::Kind::kFloat, .real = 0.5}}};
+  refused(manifest, "v8 is used before it is made");
 }
 
 TEST(Manifest, RefusesEveryTruncation) {
