@@ -23,6 +23,7 @@
 #include "graphnet/evaluate/backend_table.h"
 #include "graphnet/evaluate/bench_workers.h"
 #include "graphnet/evaluate/environment.h"
+#include "graphnet/evaluate/remote_cache.h"
 #include "graphnet/evaluate/scratch_folder.h"
 
 namespace graphnet {
@@ -32,6 +33,7 @@ constexpr absl::Duration kTimeToSayHello = absl::Seconds(120);
 
 struct BackendsFlags {
   std::vector<std::string> install;
+  std::string index_cache;  // a folder; empty: none
   bool json = false;
 };
 
@@ -150,6 +152,18 @@ absl::StatusOr<int> List(const BackendsFlags& options) {
   return 0;
 }
 
+absl::StatusOr<int> IndexCache(const BackendsFlags& options) {
+  ASSIGN_OR_RETURN(const std::string digest, WriteCacheIndex(options.index_cache));
+  if (options.json) {
+    Json document;
+    document["sha256"] = digest;
+    PrintJson(document);
+  } else {
+    std::printf("%s\n", digest.c_str());
+  }
+  return 0;
+}
+
 }  // namespace
 
 void RegisterBackends(CLI::App& app, CommandRunner* run) {
@@ -162,10 +176,19 @@ void RegisterBackends(CLI::App& app, CommandRunner* run) {
                    "~/.local/share/graphnet/backends, and install it with pip")
       ->delimiter(',')
       ->type_name("BACKENDS");
+  command
+      ->add_option("--index-cache", options->index_cache,
+                   "Write index.json for the cache in DIR, so that a web server can offer it, and "
+                   "print the SHA-256 that run --trust-cache takes")
+      ->type_name("DIR")
+      ->excludes("--install");
   AddJsonOption(command, &options->json,
-                "backends with name, reads, tier, found, version or install");
+                "backends with name, reads, tier, found, version or install; sha256 of the index");
   command->callback([options, run] {
-    *run = [options] { return options->install.empty() ? List(*options) : InstallAll(*options); };
+    *run = [options] {
+      if (!options->index_cache.empty()) return IndexCache(*options);
+      return options->install.empty() ? List(*options) : InstallAll(*options);
+    };
   });
 }
 

@@ -54,6 +54,8 @@ struct RunFlags {
   std::string backend;
   std::string cache;
   int64_t cache_mib = 10240;
+  std::string cache_url;
+  std::string cache_digest;
   bool check = false;
   bool trust = false;
   bool json = false;
@@ -325,8 +327,8 @@ absl::StatusOr<int> RunGraphs(const RunFlags& options) {
   engine->SetNumThreads(options.threads);
   if (!options.backend.empty()) {
     return RunCached({options.in, options.inputs, options.outputs, options.backend, options.cache,
-                      options.cache_mib, options.seed, options.repeat, options.check, options.trust,
-                      options.json},
+                      options.cache_mib, options.cache_url, options.cache_digest, options.seed,
+                      options.repeat, options.check, options.trust, options.json},
                      *engine);
   }
   DrawOptions draw;
@@ -409,6 +411,21 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
       ->capture_default_str()
       ->needs(cache);
+  CLI::Option* url =
+      command
+          ->add_option("--cache-url", options->cache_url,
+                       "A cache on a web server that is asked before something is compiled; "
+                       "needs --trust-cache")
+          ->type_name("URL")
+          ->needs(cache);
+  CLI::Option* trusted =
+      command
+          ->add_option("--trust-cache", options->cache_digest,
+                       "Load compiled code from --cache-url if this is the SHA-256 of its index, "
+                       "which backends --index-cache prints")
+          ->type_name("SHA256")
+          ->needs(url);
+  url->needs(trusted);
   command
       ->add_flag("--check", options->check,
                  "With --backend: compare each call with LibTorch; exit code 1 if one is wrong")

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "graphnet/base/file.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/json.h"
@@ -20,6 +21,8 @@
 #include "graphnet/evaluate/compare_outputs.h"
 #include "graphnet/evaluate/compile_cache.h"
 #include "graphnet/evaluate/compiled_sample.h"
+#include "graphnet/evaluate/environment.h"
+#include "graphnet/evaluate/remote_cache.h"
 #include "graphnet/evaluate/sample_result.h"
 #include "graphnet/formats/formats.h"
 
@@ -31,6 +34,7 @@ constexpr absl::Duration kWorkerTime = absl::Minutes(10);  // of each request
 // A backend, and what it needs for as long as the program lives.
 struct Opened {
   RunBackend backend;
+  std::unique_ptr<RemoteCache> remote;  // null: none
   std::unique_ptr<CompileCache> cache;
   std::shared_ptr<SampleCompiler> compiler;  // null: the backend runs in this process
 };
@@ -47,8 +51,23 @@ absl::StatusOr<Opened> Open(const CachedRunFlags& options) {
   if (backend->kind == BackendKind::kCommand)
     return absl::InvalidArgumentError("--backend exec is for bench, which has --exec");
   if (!options.cache.empty()) {
-    ASSIGN_OR_RETURN(opened.cache, CompileCache::Open({.folder = options.cache,
-                                                       .max_bytes = options.cache_mib << 20}));
+    CompileCache::Options cache = {.folder = options.cache, .max_bytes = options.cache_mib << 20};
+    if (!options.cache_url.empty()) {
+      const std::string python = JoinPath(EnvironmentFolder(*backend), "bin/python");
+      const auto note = [](const std::string& line) {
+        std::fprintf(stderr, "graphnet: note: %s\n", line.c_str());
+      };
+      ASSIGN_OR_RETURN(opened.remote,
+                       RemoteCache::Open({.url = options.cache_url,
+                                          .digest = options.cache_digest,
+                                          .python = FileExists(python) ? python : "python3",
+                                          .note = note}));
+      cache.fetch = [remote = opened.remote.get()](const std::string& name,
+                                                   const std::string& path) {
+        return remote->Fetch(name, path);
+      };
+    }
+    ASSIGN_OR_RETURN(opened.cache, CompileCache::Open(std::move(cache)));
   }
   ASSIGN_OR_RETURN(opened.compiler,
                    SampleCompiler::Start(backend, HostOfTool(),

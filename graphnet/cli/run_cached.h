@@ -19,6 +19,8 @@ struct CachedRunFlags {
   std::string backend;
   std::string cache;  // a folder that keeps what was compiled; empty: none
   int64_t cache_mib = 0;
+  std::string cache_url;     // of a cache that is asked before something is compiled; empty: none
+  std::string cache_digest;  // of its index
   uint64_t seed = 0;
   int calls = 1;
   bool check = false;

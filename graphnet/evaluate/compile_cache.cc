@@ -104,24 +104,32 @@ absl::StatusOr<std::unique_ptr<CompileCache>> CompileCache::Open(Options options
   return std::unique_ptr<CompileCache>(new CompileCache(std::move(options)));
 }
 
-absl::StatusOr<std::string> CompileCache::Find(const std::string& text,
-                                               const std::string& folder) const {
+absl::StatusOr<CacheEntry> DescribeCacheEntry(const std::string& folder) {
   const std::string entry = JoinPath(folder, kEntry);
-  std::string compiled = JoinPath(folder, kCompiled);
+  const std::string compiled = JoinPath(folder, kCompiled);
   if (!IsOwn(folder) || !IsOwn(entry) || !IsOwn(compiled)) return absl::NotFoundError("");
   ASSIGN_OR_RETURN(const std::string read, ReadFile(entry, kMaxEntryJson));
   const JsonValue json = JsonValue::parse(read, nullptr, /*allow_exceptions=*/false);
-  const auto holds = [&json](const char* name, const JsonValue& value) {
-    const auto it = json.find(name);
-    return it != json.end() && *it == value;
-  };
-  if (!json.is_object() || !holds("made_of", text)) return absl::NotFoundError("");
   ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(compiled, kAnySize));
-  if (!holds("bytes", file.bytes().size()) || !holds("sha256", Sha256(file.bytes())))
+  CacheEntry out{.bytes = static_cast<int64_t>(file.bytes().size()),
+                 .sha256 = Sha256(file.bytes())};
+  const auto made_of = json.is_object() ? json.find("made_of") : json.end();
+  if (!json.is_object() || made_of == json.end() || !made_of->is_string() ||
+      json.value("bytes", JsonValue()) != out.bytes ||
+      json.value("sha256", JsonValue()) != out.sha256) {
     return absl::NotFoundError("");
+  }
+  out.name = Sha256(made_of->get<std::string>());
+  return out;
+}
+
+absl::StatusOr<std::string> CompileCache::Find(const std::string& text,
+                                               const std::string& folder) const {
+  ASSIGN_OR_RETURN(const CacheEntry entry, DescribeCacheEntry(folder));
+  if (entry.name != Sha256(text)) return absl::NotFoundError("");
   // The time of the last use.
-  utimensat(AT_FDCWD, entry.c_str(), nullptr, 0);
-  return compiled;
+  utimensat(AT_FDCWD, JoinPath(folder, kEntry).c_str(), nullptr, 0);
+  return JoinPath(folder, kCompiled);
 }
 
 absl::Status CompileCache::Store(const std::string& text, const std::string& folder,
@@ -199,6 +207,12 @@ absl::StatusOr<bool> CompileCache::LoadOrMake(
   // Another process may have made it meanwhile.
   if (is_loaded()) return true;
   RemoveUnfinished(folder);
+  if (options_.fetch) {
+    const auto fetch = [&](const std::string& path) {
+      return path.empty() ? absl::UnavailableError("") : options_.fetch(name, path);
+    };
+    if (Store(text, folder, fetch).ok() && is_loaded()) return true;
+  }
   RETURN_IF_ERROR(Store(text, folder, make));
   return false;
 }

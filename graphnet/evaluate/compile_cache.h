@@ -11,6 +11,7 @@
 #define GRAPHNET_EVALUATE_COMPILE_CACHE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,6 +34,9 @@ class CompileCache {
     int64_t max_bytes = int64_t{10} << 30;  // the entries used longest ago go first
     // How long to wait for another process that compiles the same; then compile without the cache.
     absl::Duration patience = absl::Minutes(20);
+    // Writes the compiled form of the entry of that name to a file, if somebody else has it; asked
+    // before it is made here. Empty: nobody is asked.
+    std::function<absl::Status(const std::string& name, const std::string& path)> fetch = nullptr;
   };
   // PermissionDenied if the folder belongs to another user or others may write to it.
   static absl::StatusOr<std::unique_ptr<CompileCache>> Open(Options options);
@@ -54,6 +58,15 @@ class CompileCache {
 
   const Options options_;
 };
+
+// An entry of a cache, as it says of itself.
+struct CacheEntry {
+  std::string name;  // that it must have, by all that it was made of
+  int64_t bytes = 0;
+  std::string sha256;
+};
+// NotFound if the folder is no entry, or its file does not fit its size and digest.
+absl::StatusOr<CacheEntry> DescribeCacheEntry(const std::string& folder);
 
 }  // namespace graphnet
 

@@ -235,7 +235,8 @@ def leaves(value):
         for element in value.values() if isinstance(value, dict) else value:
             yield from leaves(element)
     elif value is not None:
-        dtype = {float: torch.float64, complex: torch.complex128}.get(type(value))
+        dtype = {float: torch.float64, complex: torch.complex128, str: torch.uint8}.get(type(value))
+        value = [*value.encode(errors="surrogateescape")] if isinstance(value, str) else value
         yield value if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=dtype)
 
 

@@ -285,6 +285,25 @@ END
 backend=jit
 ! "$graphnet" run samples/resnet.pt --backend openvino >/dev/null 2>&1 || backend=openvino
 four_calls resnet $backend
+if [ $backend = openvino ]; then  # A cache behind a URL.
+  "$graphnet" run samples/resnet.pt --backend openvino --cache "$scratch/made" >/dev/null
+  digest=$("$graphnet" backends --index-cache "$scratch/made")
+  python3 -u -m http.server --bind 127.0.0.1 --directory "$scratch/made" 0 >"$scratch/served" 2>&1 &
+  server=$!
+  until grep -q "port" "$scratch/served"; do sleep 0.1; done
+  url=http://127.0.0.1:$(sed -n 's/.* port \([0-9]*\).*/\1/p' "$scratch/served")
+  from() {
+    "$graphnet" run samples/resnet.pt --backend openvino --cache "$1" --cache-url "$url" \
+      --trust-cache "$2" --json 2>&1 || true
+  }
+  contains "$(from "$scratch/fetched" "$digest")" '"from_cache": 1'
+  contains "$(from "$scratch/refused" "${digest/?/x}")" "64 hexadecimal digits"
+  contains "$(from "$scratch/refused" "$(printf '%064d' 0)")" "its index is not the trusted one"
+  kill $server
+  contains "$(from "$scratch/alone" "$digest")" "the cache behind this URL is not used any more"
+fi
+contains "$("$graphnet" run samples/resnet.pt --backend jit --cache-url http://h/ 2>&1)" \
+  "--cache-url requires --"
 four_calls detector jit
 out=$("$graphnet" run samples/resnet.pt --backend nope --repeat 2 --check)
 contains "$out" "right, off by 0"
