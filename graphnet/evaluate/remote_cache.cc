@@ -15,7 +15,7 @@
 #include "graphnet/base/mapped_file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/evaluate/compile_cache.h"
-#include "graphnet/evaluate/worker_text.h"
+#include "graphnet/evaluate/fetch_text.h"
 #include "nlohmann/json.hpp"
 
 namespace graphnet {

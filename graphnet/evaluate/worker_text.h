@@ -8,7 +8,6 @@ namespace graphnet {
 
 absl::string_view BladeDiscOptimisePy();
 absl::string_view BladeDiscWorkerPy();
-absl::string_view FetchPy();
 absl::string_view InductorWorkerPy();
 absl::string_view IreeWorkerPy();
 absl::string_view MlirProgramPy();
