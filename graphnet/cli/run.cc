@@ -52,6 +52,7 @@ struct RunFlags {
   int64_t max_memory_mib = 0;
   CallKey profile = CallKey::kNone;
   std::string backend;
+  bool in_process = false;
   std::string cache;
   int64_t cache_mib = 10240;
   std::string cache_url;
@@ -326,10 +327,11 @@ absl::StatusOr<int> RunGraphs(const RunFlags& options) {
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   engine->SetNumThreads(options.threads);
   if (!options.backend.empty()) {
-    return RunCached({options.in, options.inputs, options.outputs, options.backend, options.cache,
-                      options.cache_mib, options.cache_url, options.cache_digest, options.seed,
-                      options.repeat, options.check, options.trust, options.json},
-                     *engine);
+    return RunCached(
+        {options.in, options.inputs, options.outputs, options.backend, options.in_process,
+         options.cache, options.cache_mib, options.cache_url, options.cache_digest, options.seed,
+         options.repeat, options.check, options.trust, options.json},
+        *engine);
   }
   DrawOptions draw;
   draw.seed = options.seed;
@@ -399,6 +401,11 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
       "(graphnet backends lists them)");
   for (const char* other : {"--state", "--device", "--compat", "--max-memory", "--profile-by"})
     backend->excludes(other);
+  command
+      ->add_flag("--in-process", options->in_process,
+                 "With --backend openvino: load it into this process, which then ends if OpenVINO "
+                 "crashes. nope and jit always run so")
+      ->needs(backend);
   CLI::Option* cache =
       command
           ->add_option("--cache", options->cache,

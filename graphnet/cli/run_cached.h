@@ -17,6 +17,7 @@ struct CachedRunFlags {
   InputOptions inputs;
   std::string outputs;  // of the last call: a file, "-", or nowhere
   std::string backend;
+  bool in_process = false;
   std::string cache;  // a folder that keeps what was compiled; empty: none
   int64_t cache_mib = 0;
   std::string cache_url;     // of a cache that is asked before something is compiled; empty: none

@@ -49,6 +49,8 @@ struct Backend {
   // Makes NAME_worker of kProgram: a command of the shell, run where its files lie, with the
   // environment's packages in $SITE and the program to be written in $OUT.
   absl::string_view compile = "";
+  // `compile` makes $OUT.so, too, a library that can be loaded (worker_library.h).
+  bool is_library = false;
   // Another name that it is known by.
   absl::string_view alias = "";
   Tier tier = Tier::kSupported;

@@ -177,10 +177,9 @@ std::string ShapeText(const TensorData& data) {
   return absl::StrCat("[", absl::StrJoin(data.shape, ", "), "]");
 }
 
-}  // namespace
+using Named = std::map<std::string, TensorData>;
 
-absl::StatusOr<Outputs> ReadOutputs(const std::string& path) {
-  auto read = ReadSafetensorsFile(path);
+absl::StatusOr<Outputs> InOrder(absl::StatusOr<Named> read) {
   if (!read.ok()) {
     return absl::DataLossError(absl::StrCat("garbage: outputs that cannot be read: ",
                                             absl::string_view(read.status().message())));
@@ -195,6 +194,16 @@ absl::StatusOr<Outputs> ReadOutputs(const std::string& path) {
     outputs.push_back(std::move(it->second));
   }
   return outputs;
+}
+
+}  // namespace
+
+absl::StatusOr<Outputs> ReadOutputs(const std::string& path) {
+  return InOrder(ReadSafetensorsFile(path));
+}
+
+absl::StatusOr<Outputs> ParseOutputs(absl::string_view bytes, absl::string_view name) {
+  return InOrder(ParseSafetensors(bytes, name));
 }
 
 std::vector<std::string> DTypesOf(const Outputs& outputs) {

@@ -17,6 +17,8 @@ using Outputs = std::vector<TensorData>;
 
 // Of a file in which they are called "0", "1", …; DataLoss if it is no such file.
 absl::StatusOr<Outputs> ReadOutputs(const std::string& path);
+// As ReadOutputs, for the content of such a file; `name` is what messages call it.
+absl::StatusOr<Outputs> ParseOutputs(absl::string_view bytes, absl::string_view name);
 
 // "float32" and so on, of each.
 std::vector<std::string> DTypesOf(const Outputs& outputs);

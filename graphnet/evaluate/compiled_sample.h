@@ -19,20 +19,27 @@
 #include "graphnet/evaluate/compile_cache.h"
 #include "graphnet/evaluate/scratch_folder.h"
 #include "graphnet/evaluate/worker.h"
+#include "graphnet/evaluate/worker_library.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
 
 class CompiledSample;
 
+// Where the compiler runs.
+enum class CompilerPlace {
+  kWorker,   // in a process of its own
+  kProcess,  // in this one, for backends that are libraries (worker_library.h)
+};
+
 // A worker of a backend, which holds many programs. Not thread-safe, nor are its programs.
 class SampleCompiler : public std::enable_shared_from_this<SampleCompiler> {
  public:
   // Starts the worker. `cache`, which may be null, keeps what is compiled and must outlive this.
-  static absl::StatusOr<std::shared_ptr<SampleCompiler>> Start(const Backend* backend,
-                                                               const WorkerHost& host,
-                                                               const WorkerLimits& limits,
-                                                               CompileCache* cache = nullptr);
+  // InvalidArgument if `place` is this process and the backend is no library.
+  static absl::StatusOr<std::shared_ptr<SampleCompiler>> Start(
+      const Backend* backend, const WorkerHost& host, const WorkerLimits& limits,
+      CompileCache* cache = nullptr, CompilerPlace place = CompilerPlace::kWorker);
 
   // Compiles the graph for inputs of the sizes that it says, with Sample::weights as the values of
   // its attributes. Errors say why the backend cannot.
@@ -48,12 +55,16 @@ class SampleCompiler : public std::enable_shared_from_this<SampleCompiler> {
   // Returns all that the compiled program depends on.
   absl::StatusOr<CompileKey> KeyOf(const Sample& sample, const PrepareRequest& request) const;
   absl::Status Prepare(const Sample& sample, PrepareRequest request);
+  // One that lives.
+  absl::StatusOr<Worker*> worker();
+  bool is_running() const { return library_ != nullptr || process_.is_running(); }
 
   std::unique_ptr<ScratchFolder> folder_;
-  BackendProcess process_;  // ends before its folder goes
+  BackendProcess process_;  // ends before its folder goes; not started if there is a library
+  std::shared_ptr<WorkerLibrary> library_;  // null: the process
+  std::unique_ptr<Worker> worker_in_library_;
   CompileCache* cache_;
   CompileKey key_;  // the part that all programs have in common, if there is a cache
-  int next_slot_ = 0;
   int64_t num_cached_ = 0;
 };
 

@@ -25,6 +25,9 @@ std::string EnvironmentFolder(const Backend& backend);
 // The program of a worker of kProgram, which is there once it is installed.
 std::string WorkerProgramFile(const Backend& backend);
 
+// The library that such a worker can be loaded as, where Backend::is_library.
+std::string WorkerLibraryFile(const Backend& backend);
+
 // The Python whose package LibTorch's folder is; empty if it is none.
 std::string PythonOfTorch(const std::string& torch);
 

@@ -61,6 +61,10 @@ class Worker {
   static absl::StatusOr<std::unique_ptr<Worker>> Start(const ProcessOptions& options,
                                                        absl::Duration limit);
 
+  // As Start, for a worker that is there already.
+  static absl::StatusOr<std::unique_ptr<Worker>> Over(std::shared_ptr<WorkerChannel> channel,
+                                                      absl::Duration limit);
+
   const WorkerGreeting& greeting() const { return greeting_; }
   bool is_alive() const { return process_->is_alive(); }
 
@@ -76,11 +80,11 @@ class Worker {
   absl::Status Close(int slot = 0);
 
  private:
-  Worker(std::unique_ptr<WorkerProcess> process, absl::Duration limit)
+  Worker(std::shared_ptr<WorkerChannel> process, absl::Duration limit)
       : process_(std::move(process)), limit_(limit) {}
   absl::Status Greet();
 
-  std::unique_ptr<WorkerProcess> process_;
+  std::shared_ptr<WorkerChannel> process_;
   absl::Duration limit_;
   WorkerGreeting greeting_;
 };

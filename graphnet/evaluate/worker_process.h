@@ -31,21 +31,30 @@ struct ProcessOptions {
   int64_t max_file_bytes = 0;  // of a file, and of all in the folder; 0: any
 };
 
-class WorkerProcess {
+// Something that answers a line with a line.
+class WorkerChannel {
+ public:
+  virtual ~WorkerChannel() = default;
+  virtual absl::StatusOr<std::string> Ask(absl::string_view line, absl::Duration limit) = 0;
+  virtual bool is_alive() const = 0;
+  virtual void Kill() = 0;
+};
+
+class WorkerProcess : public WorkerChannel {
  public:
   static absl::StatusOr<std::unique_ptr<WorkerProcess>> Start(const ProcessOptions& options);
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
-  ~WorkerProcess() { Kill(); }
+  ~WorkerProcess() override { Kill(); }
 
   // Sends a line and waits for the answer, without its end. After an error the process and all
   // that it started are gone; the message is one line that says how it ended, with what it printed
   // last: DeadlineExceeded if it did not answer within `limit`, ResourceExhausted beyond a limit,
   // Aborted if it died, DataLoss if it said what nobody asked for.
-  absl::StatusOr<std::string> Ask(absl::string_view line, absl::Duration limit);
-  bool is_alive() const { return pid_ > 0; }
+  absl::StatusOr<std::string> Ask(absl::string_view line, absl::Duration limit) override;
+  bool is_alive() const override { return pid_ > 0; }
   // For who finds an answer to be nonsense. Does nothing to one that is gone.
-  void Kill();
+  void Kill() final;
 
  private:
   WorkerProcess() = default;

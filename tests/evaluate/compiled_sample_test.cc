@@ -121,5 +121,55 @@ TEST_F(CompiledSampleTest, WorkersOfOneProgramAreRefused) {
   EXPECT_THAT(compiler.status().message(), HasSubstr("is of an older version"));
 }
 
+// Puts a file where the installation of a backend puts its library.
+std::string Installed(const std::string& file) {
+  // Of its own, as a library that is loaded once is found again by its path.
+  const std::string root =
+      absl::StrCat(testing::TempDir(), "/",
+                   testing::UnitTest::GetInstance()->current_test_info()->name(), file.size());
+  const std::string bin = absl::StrCat(root, "/scaling/bin");
+  std::filesystem::remove_all(root);
+  std::filesystem::create_directories(bin);
+  if (!file.empty()) std::filesystem::copy_file(file, absl::StrCat(bin, "/scaling_worker.so"));
+  return root;
+}
+
+TEST_F(CompiledSampleTest, ALibraryRunsInThisProcess) {
+  setenv("GRAPHNET_BACKENDS", Installed("tests/evaluate/scaling_library.so").c_str(), 1);
+  Backend backend = backend_;
+  backend.kind = BackendKind::kProgram;
+  backend.is_library = true;
+  const auto started =
+      SampleCompiler::Start(&backend, WorkerHost(), {}, nullptr, CompilerPlace::kProcess);
+  ASSERT_TRUE(started.ok()) << started.status();
+  auto twice = *(*started)->Compile(Scaled(2));
+  auto thrice = *(*started)->Compile(Scaled(3));
+  EXPECT_THAT(Run(*twice, {1, 2, 3}), ElementsAre(2, 4, 6));
+  EXPECT_THAT(Run(*thrice, {1, 2, 3}), ElementsAre(3, 6, 9));
+  TensorData integers = Floats({1, 2});
+  integers.dtype = DType::kInt32;
+  const auto failed = thrice->Run({{"x", integers}}, /*seed=*/0);
+  EXPECT_EQ(failed.status().message(), "takes floats,");
+  const auto other = thrice->Run({{"y", integers}}, /*seed=*/0);
+  EXPECT_EQ(other.status().message(), "there is no input x");
+  EXPECT_THAT(Run(*thrice, {1, 1, 1}), ElementsAre(3, 3, 3));
+}
+
+TEST_F(CompiledSampleTest, WhatIsNoLibraryOfAWorkerIsRefused) {
+  Backend backend = backend_;
+  backend.kind = BackendKind::kProgram;
+  const auto error = [&] {
+    const auto started =
+        SampleCompiler::Start(&backend, WorkerHost(), {}, nullptr, CompilerPlace::kProcess);
+    return std::string(started.status().message());
+  };
+  EXPECT_EQ(error(), "scaling runs in a process of its own only");
+  backend.is_library = true;
+  setenv("GRAPHNET_BACKENDS", Installed("").c_str(), 1);
+  EXPECT_THAT(error(), HasSubstr("not installed: graphnet backends --install scaling"));
+  setenv("GRAPHNET_BACKENDS", Installed("tests/evaluate/scaling_worker.py").c_str(), 1);
+  EXPECT_THAT(error(), HasSubstr("cannot load"));
+}
+
 }  // namespace
 }  // namespace graphnet

@@ -715,4 +715,4 @@ class OpenVinoWorker : public worker::Worker {
 
 }  // namespace
 
-int main() { return worker::Serve<OpenVinoWorker>(); }
+GRAPHNET_WORKER_LIBRARY(OpenVinoWorker)

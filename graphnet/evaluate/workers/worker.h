@@ -70,17 +70,17 @@ inline size_t BytesOf(const std::string& dtype, const std::vector<int64_t>& shap
   return bytes;
 }
 
-inline std::map<std::string, Tensor> ReadTensors(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+// `name`: what errors call the stream.
+inline std::map<std::string, Tensor> ReadTensors(std::istream& file, const std::string& name) {
   uint64_t length = 0;
   file.read(reinterpret_cast<char*>(&length), sizeof(length));
-  if (!file || length > (uint64_t{1} << 30)) throw Failure("inputs", "cannot read " + path);
+  if (!file || length > (uint64_t{1} << 30)) throw Failure("inputs", "cannot read " + name);
   std::string text(length, ' ');
   file.read(text.data(), static_cast<std::streamsize>(length));
   const Json header = Json::parse(text);
   std::map<std::string, Tensor> tensors;
-  for (const auto& [name, entry] : header.items()) {
-    if (name == "__metadata__") continue;
+  for (const auto& [key, entry] : header.items()) {
+    if (key == "__metadata__") continue;
     Tensor tensor;
     tensor.dtype = entry.at("dtype").get<std::string>();
     tensor.shape = entry.at("shape").get<std::vector<int64_t>>();
@@ -88,14 +88,19 @@ inline std::map<std::string, Tensor> ReadTensors(const std::string& path) {
     file.seekg(
         static_cast<std::streamoff>(8 + length + entry.at("data_offsets").at(0).get<uint64_t>()));
     file.read(tensor.data(), static_cast<std::streamsize>(tensor.bytes));
-    if (!file) throw Failure("inputs", path + " ends early");
-    tensors[name] = std::move(tensor);
+    if (!file) throw Failure("inputs", name + " ends early");
+    tensors[key] = std::move(tensor);
   }
   return tensors;
 }
 
-// Whole or not at all; "0", "1", …
-inline void WriteTensors(const std::vector<Tensor>& tensors, const std::string& path) {
+inline std::map<std::string, Tensor> ReadTensors(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return ReadTensors(file, path);
+}
+
+// They are called "0", "1", …
+inline void WriteTensors(const std::vector<Tensor>& tensors, std::ostream& file) {
   Json header = Json::object();
   size_t end = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -107,12 +112,17 @@ inline void WriteTensors(const std::vector<Tensor>& tensors, const std::string& 
   std::string text = header.dump();
   text.append((8 - text.size() % 8) % 8, ' ');
   const uint64_t length = text.size();
-  const std::string part = path + ".part";
-  std::ofstream file(part, std::ios::binary);
   file.write(reinterpret_cast<const char*>(&length), sizeof(length));
   file << text;
   for (const Tensor& tensor : tensors)
     file.write(tensor.data(), static_cast<std::streamsize>(tensor.bytes));
+}
+
+// The file appears whole or not at all.
+inline void WriteTensors(const std::vector<Tensor>& tensors, const std::string& path) {
+  const std::string part = path + ".part";
+  std::ofstream file(part, std::ios::binary);
+  WriteTensors(tensors, file);
   file.close();
   if (!file || std::rename(part.c_str(), path.c_str()) != 0)
     throw Failure("run", "cannot write " + path);
@@ -190,12 +200,13 @@ class Server {
     }
   }
 
- private:
   static Json Refusal(const std::string& stage, const std::string& what) {
     return {{"ok", false}, {"stage", stage}, {"error", OneLine(what)}};
   }
-  std::vector<Tensor> Read(const Json& request) {
-    const std::map<std::string, Tensor> read = ReadTensors(request.at("inputs"));
+  std::vector<Tensor> Read(const Json& request) const {
+    return InOrder(ReadTensors(request.at("inputs").get<std::string>()));
+  }
+  std::vector<Tensor> InOrder(const std::map<std::string, Tensor>& read) const {
     std::vector<Tensor> inputs;
     for (const std::string& name : order_) {
       const auto it = read.find(name);
@@ -212,6 +223,17 @@ class Server {
     return {{"ok", true}};
   }
 
+  // One call on tensors in a stream.
+  std::vector<Tensor> RunOn(std::istream& tensors) {
+    worker_.SetInputs(InOrder(ReadTensors(tensors, "the inputs")));
+    worker_.Run();
+    return worker_.Outputs();
+  }
+  std::string MessageOf(const std::exception& error) const {
+    return OneLine(worker_.Message(error.what()));
+  }
+
+ private:
   Json Run(const Json& request) {
     const std::vector<Tensor> inputs = Read(request);
     worker_.SetInputs(inputs);
@@ -246,20 +268,33 @@ class Server {
   std::vector<std::string> order_;
 };
 
-// Answers requests until there are no more. Each slot has a worker and a program of its own.
+// Each slot has a worker and a program of its own.
 template <typename W>
-int Serve() {
+class Slots {
+ public:
+  Server& At(int slot) { return slots_[slot].server; }
+  std::string Answer(const std::string& line) {
+    const Json request = Json::parse(line);
+    return At(request.value("slot", 0))
+        .Answer(request)
+        .dump(-1, ' ', true, Json::error_handler_t::replace);
+  }
+
+ private:
   struct Slot {
     W worker;
     Server server{&worker};
   };
-  std::map<int, Slot> slots;
+  std::map<int, Slot> slots_;
+};
+
+// Answers requests until there are no more.
+template <typename W>
+int Serve() {
+  Slots<W> slots;
   std::string line;
   while (std::getline(std::cin, line)) {
-    const Json request = Json::parse(line);
-    Server& server = slots[request.value("slot", 0)].server;
-    const std::string answer =
-        server.Answer(request).dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
+    const std::string answer = slots.Answer(line) + "\n";
     for (size_t written = 0; written < answer.size();) {
       const ssize_t count = write(3, answer.data() + written, answer.size() - written);
       if (count <= 0) return 1;
@@ -270,5 +305,43 @@ int Serve() {
 }
 
 }  // namespace worker
+
+// The functions of a worker that is a library, which a program may load (worker_library.h):
+//  - serve is the worker's main function;
+//  - answer yields the answer to a request, which lives until the next call;
+//  - run calls the program in a slot on tensors in the form of a .safetensors file, hands what comes
+//    out to `append` in the same form, and returns 0; or 1 and the text of an error.
+#define GRAPHNET_WORKER_LIBRARY(W)                                                         \
+  static worker::Slots<W>& GraphnetSlots() {                                               \
+    static auto* const slots = new worker::Slots<W>;                                       \
+    return *slots;                                                                         \
+  }                                                                                        \
+  extern "C" int graphnet_worker_serve() { return worker::Serve<W>(); }                    \
+  extern "C" const char* graphnet_worker_answer(const char* line) {                        \
+    static auto* const answer = new std::string;                                           \
+    try {                                                                                  \
+      *answer = GraphnetSlots().Answer(line);                                              \
+    } catch (const std::exception&) {                                                      \
+      answer->clear();                                                                     \
+    }                                                                                      \
+    return answer->c_str();                                                                \
+  }                                                                                        \
+  extern "C" int graphnet_worker_run(int slot, const char* bytes, size_t size, void* into, \
+                                     void (*append)(void*, const char*, size_t)) {         \
+    worker::Server& server = GraphnetSlots().At(slot);                                     \
+    std::string text;                                                                      \
+    int code = 0;                                                                          \
+    try {                                                                                  \
+      std::istringstream given(std::string(bytes, size));                                  \
+      std::ostringstream yielded;                                                          \
+      worker::WriteTensors(server.RunOn(given), yielded);                                  \
+      text = yielded.str();                                                                \
+    } catch (const std::exception& error) {                                                \
+      text = server.MessageOf(error);                                                      \
+      code = 1;                                                                            \
+    }                                                                                      \
+    append(into, text.data(), text.size());                                                \
+    return code;                                                                           \
+  }
 
 #endif  // GRAPHNET_EVALUATE_WORKERS_WORKER_H_
