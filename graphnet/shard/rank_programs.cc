@@ -257,6 +257,7 @@ class Partition {
   void GiveInputs(int rank, absl::Span<Node* const> copies, std::vector<Node*>* others) const {
     const ShardPlan& plan = result_.plan;
     const Node* last = nullptr;
+    Node* placed = nullptr;
     for (size_t i = 0; i < plan.inputs.size(); ++i) {
       const LaidOutTensor& input = plan.inputs[i];
       Node* const copy = copies[index_[inputs_[i]]];
@@ -264,19 +265,20 @@ class Partition {
       const bool is_last = i + 1 == plan.inputs.size() || inputs_[i + 1] != inputs_[i];
       if (position.has_value() && last != inputs_[i]) {
         last = inputs_[i];
+        placed = copy;
         DivideInput(plan.MeshOf(input), input.sharding, *position, copy);
       } else if (position.has_value()) {
-        GiveAgain(input, *inputs_[i], *position, copies, copy);
+        placed = GiveAgain(input, *inputs_[i], *position, copies, copy, placed->next());
       }
       if (is_last && last != inputs_[i]) others->push_back(copy);
     }
   }
 
-  // The input on another mesh of the same rank.
-  void GiveAgain(const LaidOutTensor& input, const Node& node, size_t position,
-                 absl::Span<Node* const> copies, Node* copy) const {
+  // The input on another mesh of the same rank, before `next`.
+  Node* GiveAgain(const LaidOutTensor& input, const Node& node, size_t position,
+                  absl::Span<Node* const> copies, Node* copy, Node* next) const {
     Graph* const graph = copy->graph();
-    const InsertionGuard guard(graph, copy->next());
+    const InsertionGuard guard(graph, next);
     const Mesh& mesh = result_.plan.MeshOf(input);
     Node* const again = graph->Placeholder(
         absl::StrCat(copy->target(), "_", result_.plan.meshes[input.mesh].name));
@@ -287,6 +289,7 @@ class Partition {
     for (const Node* user : node.users()) {
       if (MeshOf(user) == mesh) copies[index_[user]]->ReplaceInput(copy, again);
     }
+    return again;
   }
 
   void ReturnOwn(const Node& node, int rank, Node* copy) const {
