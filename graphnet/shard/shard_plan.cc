@@ -20,6 +20,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Kind = ReshardStep::Kind;
 
+// One mesh of ranks 0, 1, … has no need of a name.
+bool HasNames(const ShardPlan& plan) {
+  return plan.meshes.size() > 1 || plan.meshes[0].mesh != Mesh::Of(plan.meshes[0].mesh.shape);
+}
+
 Json TensorJson(const ShardPlan& plan, const LaidOutTensor& tensor, bool is_input) {
   Json json;
   json["name"] = tensor.name;
@@ -27,7 +32,7 @@ Json TensorJson(const ShardPlan& plan, const LaidOutTensor& tensor, bool is_inpu
   if (!tensor.number.empty()) json["number"] = tensor.number;
   if (tensor.dtype != DType::kUnknown) json["dtype"] = std::string(DTypeShortName(tensor.dtype));
   json["shape"] = tensor.sizes;
-  if (plan.meshes.size() > 1) json["mesh"] = plan.meshes[tensor.mesh].name;
+  if (HasNames(plan)) json["mesh"] = plan.meshes[tensor.mesh].name;
   json["sharding"] = tensor.sharding.dims_mapping;
   if (!is_input) json["exact"] = tensor.is_exact;
   if (!tensor.gathered.empty()) json["gathered"] = tensor.gathered;
@@ -176,7 +181,7 @@ class PlanReader {
       tensor.number = Text(object, "number");
       const std::string of = absl::StrCat(key, " ", Printable(tensor.name));
       if (tensor.name.empty()) return Error(absl::StrCat(key, " has a tensor without a name"));
-      if (meshes.size() > 1) {
+      if (json.contains("meshes")) {
         const std::string name = Text(object, "mesh");
         const auto found =
             absl::c_find_if(meshes, [&](const NamedMesh& m) { return m.name == name; });
@@ -247,7 +252,7 @@ std::string PlanToJson(const ShardPlan& plan) {
   Json ranks = Json::array();
   for (size_t i = 0; i < plan.num_ranks(); ++i) ranks.push_back(absl::StrCat("rank_", i));
   std::string meshes = absl::StrCat("\"mesh\": ", Line(plan.meshes[0].mesh.shape));
-  if (plan.meshes.size() > 1) {
+  if (HasNames(plan)) {
     std::vector<Json> lines;
     for (const auto& [name, mesh] : plan.meshes) {
       Json json;

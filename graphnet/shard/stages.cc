@@ -79,7 +79,7 @@ class Assignment {
  private:
   absl::Status ReadStage(const std::string& text) {
     const size_t colon = text.rfind(':');
-    if (colon == std::string::npos || colon == 0)
+    if (colon == std::string::npos || colon == 0 || colon + 1 == text.size())
       return StageError(text, "expected PLACE,PLACE:MESH, as in layers.0-3:mesh0");
     const std::string name = text.substr(colon + 1);
     const auto mesh =
