@@ -78,8 +78,8 @@ absl::StatusOr<spmd::ShardedSample> ShardAsSaid(const ShardFlags& options, const
     ASSIGN_OR_RETURN(std::vector<spmd::NamedMesh> meshes, spmd::ParseMeshes(options.meshes));
     ASSIGN_OR_RETURN(request.stages,
                      spmd::AssignStages(std::move(meshes), options.stages, *sample.module));
-    ASSIGN_OR_RETURN(request.inputs, spmd::ReadShardings(options.shardings, *sample.module,
-                                                         request.stages));
+    ASSIGN_OR_RETURN(request.inputs,
+                     spmd::ReadShardings(options.shardings, *sample.module, request.stages));
     ASSIGN_OR_RETURN(request.outputs,
                      spmd::ReadOutputShardings(options.output_shardings, *sample.module));
   } else {
@@ -145,14 +145,15 @@ Json PlanOverview(const spmd::ShardPlan& plan) {
 void PrintPlan(const spmd::ShardPlan& plan) {
   std::string meshes = absl::StrCat("mesh ", spmd::MeshName(plan.meshes[0].mesh));
   if (plan.meshes.size() > 1) {
-    meshes = absl::StrCat("meshes ", absl::StrJoin(plan.meshes, ", ", [](std::string* out, const auto& m) {
+    meshes = absl::StrCat("meshes ",
+                          absl::StrJoin(plan.meshes, ", ", [](std::string* out, const auto& m) {
                             absl::StrAppend(out, Printable(m.name), "=", spmd::MeshName(m.mesh));
                           }));
   }
-  std::printf("%s: %zu ranks, %d of %zu inputs divided, %d of %zu outputs\n",
-              meshes.c_str(), plan.num_ranks(),
-              static_cast<int>(absl::c_count_if(plan.inputs, IsDivided)), plan.inputs.size(),
-              static_cast<int>(absl::c_count_if(plan.outputs, IsDivided)), plan.outputs.size());
+  std::printf("%s: %zu ranks, %d of %zu inputs divided, %d of %zu outputs\n", meshes.c_str(),
+              plan.num_ranks(), static_cast<int>(absl::c_count_if(plan.inputs, IsDivided)),
+              plan.inputs.size(), static_cast<int>(absl::c_count_if(plan.outputs, IsDivided)),
+              plan.outputs.size());
   const std::map<std::string, Collective> collective = CollectivesOf(plan);
   if (!collective.empty()) {
     std::vector<TableRow> rows = {{"communication", "times", "bytes"}};
@@ -234,8 +235,7 @@ absl::StatusOr<int> Report(const ShardFlags& options, const spmd::ShardPlan& pla
   if (!note.empty()) std::printf("note: %s\n", Printable(note, 1000).c_str());
   for (const RankOutput& output : checked) PrintOutput(output);
   if (!options.out.empty())
-    std::printf("%s: %zu ranks written\n", Printable(options.out, 1000).c_str(),
-                plan.num_ranks());
+    std::printf("%s: %zu ranks written\n", Printable(options.out, 1000).c_str(), plan.num_ranks());
   return is_right ? 0 : 1;
 }
 
@@ -337,12 +337,13 @@ void RegisterShard(CLI::App& app, CommandRunner* run) {
   command
       ->add_option("--gather", options->gathered,
                    "A value of the sample by its name, or o0 for an output: brought whole to the "
-                   "first rank that has it, and printed. It is returned by the ranks, too; with "
-                   "--check's comparison of all outputs")
+                   "first rank of its mesh, which returns it, too, and printed, all of it. As with "
+                   "--check everything is run")
       ->type_name("NAME");
   command
-      ->add_option("--plan", options->plan,
-                   "The meshes, stages and how inputs are divided, of a plan.json; instead of --mesh")
+      ->add_option(
+          "--plan", options->plan,
+          "The meshes, stages and how inputs are divided, of a plan.json; instead of --mesh")
       ->type_name("FILE");
   command
       ->add_option("--stored", options->stored,
@@ -358,10 +359,10 @@ void RegisterShard(CLI::App& app, CommandRunner* run) {
   AddSeedOption(command, &options->seed);
   AddThreadsOption(command, &options->threads);
   AddTrustOption(command, &options->trust);
-  AddJsonOption(
-      command, &options->json,
-      "mesh (of several: meshes), ranks, num_inputs, divided_inputs, num_outputs, divided_outputs, communication, "
-      "replicated, notes, out; with --check: right, checked");
+  AddJsonOption(command, &options->json,
+                "mesh (of several: meshes), ranks, num_inputs, divided_inputs, num_outputs, "
+                "divided_outputs, communication, "
+                "replicated, notes, out; with --check: right, checked");
   command->callback([options, run] { *run = [options] { return Shard(*options); }; });
 }
 

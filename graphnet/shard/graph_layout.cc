@@ -56,9 +56,9 @@ absl::Status GraphLayout::CheckMesh(const Node& node) const {
   for (const Node* operand : node.operands()) {
     const Mesh* const other = MeshOf(operand);
     if (other == nullptr || *other == *mesh) continue;
-    return NodeError(node, absl::StrCat("is on mesh ", MeshName(*mesh), " and takes ",
-                                        Printable(operand->name()), ", which is on ",
-                                        MeshName(*other)));
+    return NodeError(node,
+                     absl::StrCat("is on mesh ", MeshName(*mesh), " and takes ",
+                                  Printable(operand->name()), ", which is on ", MeshName(*other)));
   }
   return absl::OkStatus();
 }

@@ -237,10 +237,9 @@ class Joiner {
     sent.pop_front();
     const TensorMeta* const meta = value->tensor_meta();
     if (meta != nullptr && meta->has_shape && meta->is_static() &&
-        !absl::c_equal(meta->shape, node.args()[0].elements(),
-                       [](const Dim& dim, const Argument& size) {
-                         return size == Argument(dim.value);
-                       }))
+        !absl::c_equal(
+            meta->shape, node.args()[0].elements(),
+            [](const Dim& dim, const Argument& size) { return size == Argument(dim.value); }))
       return NodeError(node, absl::StrCat("receives ", Printable(value->name()), " of rank ", from,
                                           ", which has other sizes"));
     rank->values[&node] = value;

@@ -228,9 +228,11 @@ class Propagation {
       absl::Status status;  // of the last mesh, if none takes it so
       for (const NamedMesh& mesh : stages_.meshes) {
         const bool is_used =
-            absl::c_any_of(input->users(), [&](const Node* user) {
-              return (user->is_output() ? &stages_.meshes[0].mesh : MeshOf(user)) == &mesh.mesh;
-            }) ||
+            absl::c_any_of(input->users(),
+                           [&](const Node* user) {
+                             return (user->is_output() ? &stages_.meshes[0].mesh : MeshOf(user)) ==
+                                    &mesh.mesh;
+                           }) ||
             (input->num_uses() == 0 && &mesh == &stages_.meshes[0]);
         if (!is_used) continue;
         status = CheckSharding(sharding, mesh.mesh, *facts.sizes);
@@ -273,9 +275,8 @@ class Propagation {
         return absl::InvalidArgumentError(absl::StrCat(
             "output o", place,
             sharding.partial.empty() ? " is no tensor of known shape" : " cannot be partial"));
-      RETURN_IF_ERROR(
-          graphnet::Annotate(CheckSharding(sharding, MeshOfOutput(value), *facts.sizes),
-                             absl::StrCat("output o", place)));
+      RETURN_IF_ERROR(graphnet::Annotate(CheckSharding(sharding, MeshOfOutput(value), *facts.sizes),
+                                         absl::StrCat("output o", place)));
       wanted[value] = {sharding};
     }
     for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
@@ -311,7 +312,8 @@ class Propagation {
       results.push_back(Sharding::Replicated(rank));
       // A list has one result for all of its elements: the first of which something is asked.
       for (size_t j = i; j < asked.size(); ++j) {
-        if (asked[j].dims_mapping.size() == rank && results[i].is_replicated()) results[i] = asked[j];
+        if (asked[j].dims_mapping.size() == rank && results[i].is_replicated())
+          results[i] = asked[j];
         if (rule->results.size() > 1) break;
       }
     }
@@ -365,8 +367,8 @@ class Propagation {
     std::vector<Sharding> wanted;
     Inferred inferred;
     if (rule.has_value()) {
-      ASSIGN_OR_RETURN(
-          inferred, InferForward(*rule, mesh, given, OnConflict::kFirstCounts, Order(operands)));
+      ASSIGN_OR_RETURN(inferred,
+                       InferForward(*rule, mesh, given, OnConflict::kFirstCounts, Order(operands)));
       // What is of no known shape cannot be laid out anew.
       for (size_t i = 0; i < operands.size(); ++i) {
         if (inferred.operands[i] != given[i] && !facts_[operands[i]].is_static()) rule.reset();

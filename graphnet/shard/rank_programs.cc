@@ -243,9 +243,9 @@ class Partition {
       if (layout_.Of(&node).empty()) continue;
       RETURN_IF_ERROR(layout_.SetLocalSizes(node, copy));
       const TensorMeta* meta = node.tensor_meta();
-      copy->set_meta(meta == nullptr ? nullptr
-                                     : PartMeta(*meta, layout_.Of(&node)[0], MeshOf(&node),
-                                                module.get()));
+      copy->set_meta(meta == nullptr
+                         ? nullptr
+                         : PartMeta(*meta, layout_.Of(&node)[0], MeshOf(&node), module.get()));
     }
     // Who takes their values goes before them.
     absl::c_sort(others, [](const Node* a, const Node* b) { return b->IsBefore(a); });
@@ -280,8 +280,8 @@ class Partition {
     Graph* const graph = copy->graph();
     const InsertionGuard guard(graph, next);
     const Mesh& mesh = result_.plan.MeshOf(input);
-    Node* const again = graph->Placeholder(
-        absl::StrCat(copy->target(), "_", result_.plan.meshes[input.mesh].name));
+    Node* const again =
+        graph->Placeholder(absl::StrCat(copy->target(), "_", result_.plan.meshes[input.mesh].name));
     again->set_meta(copy->graph()->module()->CopyMeta(node.meta()));
     again->set_annotation(node.annotation());
     if (node.draw_spec() != nullptr) again->set_draw_spec(*node.draw_spec());
@@ -300,8 +300,9 @@ class Partition {
       if (Has(MeshOf(operands[i]), rank)) own.insert(copied[i]);
     }
     std::deque<std::vector<Argument>> storage;
-    copy->set_arg(0, Without(copy->args()[0], [&](const Node* x) { return own.contains(x); },
-                             &storage));
+    copy->set_arg(0,
+                  Without(
+                      copy->args()[0], [&](const Node* x) { return own.contains(x); }, &storage));
   }
 
   static void DivideInput(const Mesh& mesh, const Sharding& sharding, size_t position, Node* copy) {
@@ -330,7 +331,8 @@ class Partition {
     const InsertionGuard guard(graph, copy);
     const Node* const x = node.args()[0].node();
     const bool is_input = x->is_placeholder();
-    Node* value = Has(is_input ? MeshOf(&node) : MeshOf(x), rank) ? copy->args()[0].node() : nullptr;
+    Node* value =
+        Has(is_input ? MeshOf(&node) : MeshOf(x), rank) ? copy->args()[0].node() : nullptr;
     if (!plan.is_of_input) {
       for (const ReshardStep& step : plan.plan.steps) {
         if (LeavesMesh(step)) {
@@ -442,9 +444,9 @@ class Partition {
   const Module& sharded_;
   const GraphLayout layout_;
   std::vector<const Node*> nodes_;
-  NodeTable<size_t> index_;  // of nodes_
+  NodeTable<size_t> index_;          // of nodes_
   std::vector<const Node*> inputs_;  // of the inputs of the plan
-  NodeTable<Plan> plans_;  // of reshards
+  NodeTable<Plan> plans_;            // of reshards
   RankPrograms result_;
 };
 
@@ -454,7 +456,8 @@ absl::StatusOr<RankPrograms> MakeRankPrograms(const Module& sharded,
                                               absl::Span<const NamedMesh> meshes) {
   ASSIGN_OR_RETURN(GraphLayout layout, GraphLayout::Read(sharded));
   absl::flat_hash_set<int> ranks;
-  for (const NamedMesh& named : meshes) ranks.insert(named.mesh.ranks.begin(), named.mesh.ranks.end());
+  for (const NamedMesh& named : meshes)
+    ranks.insert(named.mesh.ranks.begin(), named.mesh.ranks.end());
   if (sharded.num_nodes() * ranks.size() > kMaxRankNodes)
     return absl::InvalidArgumentError(
         absl::StrCat("all ranks would have more than ", kMaxRankNodes, " nodes"));

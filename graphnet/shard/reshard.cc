@@ -471,8 +471,8 @@ absl::StatusOr<std::vector<Layout>> RouteReshard(const Layout& from, const Layou
   one.ranks = {from.mesh.ranks[0]};
   const Layout alone = {std::move(one), whole.sharding};
   absl::Status status;
-  for (const std::vector<Layout>& way : std::vector<std::vector<Layout>>{
-           {to}, {alone, to}, {whole, to}, {whole, alone, to}}) {
+  for (const std::vector<Layout>& way :
+       std::vector<std::vector<Layout>>{{to}, {alone, to}, {whole, to}, {whole, alone, to}}) {
     const Layout* at = &from;
     absl::Status can;
     for (const Layout& next : way) {

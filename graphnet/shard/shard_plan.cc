@@ -125,8 +125,7 @@ class PlanReader {
         return Error("has a mesh without a name of its own");
       ASSIGN_OR_RETURN(named.mesh, ReadShape(object, "shape", of));
       const auto ranks = object.find("ranks");
-      if (ranks == object.end() || !ranks->is_array() ||
-          ranks->size() != named.mesh.num_ranks())
+      if (ranks == object.end() || !ranks->is_array() || ranks->size() != named.mesh.num_ranks())
         return Error(absl::StrCat(of, " has not as many ranks as its shape"));
       std::set<int64_t> own;
       for (size_t i = 0; i < ranks->size(); ++i) {
@@ -237,7 +236,8 @@ class PlanReader {
 
 size_t ShardPlan::num_ranks() const {
   int last = -1;
-  for (const NamedMesh& named : meshes) last = std::max(last, *absl::c_max_element(named.mesh.ranks));
+  for (const NamedMesh& named : meshes)
+    last = std::max(last, *absl::c_max_element(named.mesh.ranks));
   return static_cast<size_t>(last) + 1;
 }
 
@@ -261,8 +261,7 @@ std::string PlanToJson(const ShardPlan& plan) {
       json["ranks"] = mesh.ranks;
       lines.push_back(std::move(json));
     }
-    meshes = absl::StrCat("\"meshes\": ", Lines(lines),
-                          ",\n\"stages\": ", Line(Json(plan.stages)));
+    meshes = absl::StrCat("\"meshes\": ", Lines(lines), ",\n\"stages\": ", Line(Json(plan.stages)));
   }
   std::vector<Json> inputs;
   for (const LaidOutTensor& input : plan.inputs) inputs.push_back(TensorJson(plan, input, true));

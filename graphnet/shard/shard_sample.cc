@@ -174,8 +174,7 @@ absl::StatusOr<std::map<size_t, Sharding>> ReadOutputShardings(absl::Span<const 
     ASSIGN_OR_RETURN(const auto named, ParseNamedSharding(text));
     const absl::StatusOr<size_t> place = PlaceOfOutput(named.first, module);
     if (!place.ok())
-      return absl::InvalidArgumentError(
-          absl::StrCat("--shard-output: ", place.status().message()));
+      return absl::InvalidArgumentError(absl::StrCat("--shard-output: ", place.status().message()));
     if (!shardings.emplace(*place, named.second).second)
       return absl::InvalidArgumentError(
           absl::StrCat("--shard-output: ", Printable(named.first), " is given twice"));
@@ -191,8 +190,8 @@ absl::Status ReturnToo(absl::string_view name, Module* module) {
   for (Node* node : graph->nodes()) {
     if (node->is_output()) continue;
     names.push_back(node->name());
-    if (value == nullptr && (node->name() == name ||
-                             (node->is_placeholder() && node->target() == name)))
+    if (value == nullptr &&
+        (node->name() == name || (node->is_placeholder() && node->target() == name)))
       value = node;
   }
   if (value == nullptr) {
@@ -204,8 +203,8 @@ absl::Status ReturnToo(absl::string_view name, Module* module) {
     });
   }
   if (value == nullptr)
-    return absl::InvalidArgumentError(absl::StrCat("no value is called ", Printable(name),
-                                                   NearMissHint(name, names)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("no value is called ", Printable(name), NearMissHint(name, names)));
   const Argument returned = output->args()[0];
   output->set_arg(0, Argument::Tuple({returned, value}));
   return absl::OkStatus();
@@ -224,8 +223,8 @@ absl::StatusOr<std::map<std::string, Sharding>> ShardingsOfPlan(const ShardPlan&
       all.back() = &input;
   }
   if (inputs.size() != all.size())
-    return absl::InvalidArgumentError(absl::StrCat("the plan is for ", all.size(),
-                                                   " inputs, the sample has ", inputs.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the plan is for ", all.size(), " inputs, the sample has ", inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const LaidOutTensor& planned = *all[i];
     if (planned.name != inputs[i]->target())
@@ -247,8 +246,7 @@ absl::StatusOr<std::map<std::string, Sharding>> ShardingsOfPlan(const ShardPlan&
 
 absl::StatusOr<ShardedSample> ShardSample(const Sample& sample, const ShardRequest& request) {
   ASSIGN_OR_RETURN(const ShardedGraph sharded, PropagateShardings(*sample.module, request));
-  ASSIGN_OR_RETURN(RankPrograms programs,
-                   MakeRankPrograms(*sharded.module, request.stages.meshes));
+  ASSIGN_OR_RETURN(RankPrograms programs, MakeRankPrograms(*sharded.module, request.stages.meshes));
   ShardedSample made;
   made.plan = std::move(programs.plan);
   made.plan.stages = request.stages.said;
@@ -290,7 +288,8 @@ absl::StatusOr<std::map<std::string, TensorData>> ValuesOfRank(
           absl::StrCat("input ", Printable(input.name), " has a value of shape [",
                        absl::StrJoin(value->second.shape, ", "), "], the plan is for [",
                        absl::StrJoin(input.sizes, ", "), "]"));
-    absl::StatusOr<TensorData> piece = PieceOf(value->second, input.sharding, plan.MeshOf(input), *position);
+    absl::StatusOr<TensorData> piece =
+        PieceOf(value->second, input.sharding, plan.MeshOf(input), *position);
     if (!piece.ok()) return Annotate(piece.status(), absl::StrCat("input ", Printable(input.name)));
     held[input.argument] = *std::move(piece);
   }

@@ -88,7 +88,7 @@ class Assignment {
       std::vector<absl::string_view> names;
       for (const NamedMesh& m : result_.meshes) names.push_back(m.name);
       return StageError(text, absl::StrCat("no mesh is called ", Printable(name), ", there are ",
-                                      absl::StrJoin(names, ", ")));
+                                           absl::StrJoin(names, ", ")));
     }
     stages_.push_back({absl::StrSplit(text.substr(0, colon), ','),
                        static_cast<size_t>(mesh - result_.meshes.begin())});
@@ -102,8 +102,8 @@ class Assignment {
     if (call != calls_.end()) return static_cast<size_t>(call - calls_.begin());
     std::vector<absl::string_view> names;
     for (const Node* c : calls_) names.push_back(c->name());
-    return StageError(text,
-                 absl::StrCat("no operator is called ", Printable(name), NearMissHint(name, names)));
+    return StageError(
+        text, absl::StrCat("no operator is called ", Printable(name), NearMissHint(name, names)));
   }
 
   absl::Status NameCalls(int stage) {
@@ -114,9 +114,9 @@ class Assignment {
         fits = true;
         int& at = at_[calls_[i]];
         if (at != kNone && at != stage)
-          return StageError(text, absl::StrCat(NameOf(*calls_[i], paths_[i]), " is in stage ",
-                                          Printable(result_.said[static_cast<size_t>(at)], 200),
-                                          ", too"));
+          return StageError(
+              text, absl::StrCat(NameOf(*calls_[i], paths_[i]), " is in stage ",
+                                 Printable(result_.said[static_cast<size_t>(at)], 200), ", too"));
         at = stage;
         return absl::OkStatus();
       };

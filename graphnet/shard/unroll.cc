@@ -227,9 +227,10 @@ absl::StatusOr<std::unique_ptr<Module>> UnrollRanks(const Module& sharded) {
   std::unique_ptr<Module> copy = sharded.Clone();
   ASSIGN_OR_RETURN(GraphLayout layout, GraphLayout::Read(*copy));
   if (layout.meshes().size() > 1)
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the graph is over meshes ", MeshName(layout.meshes()[0]), " and ",
-        MeshName(layout.meshes()[1]), ": only one is unrolled, others are run as programs of ranks"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the graph is over meshes ", MeshName(layout.meshes()[0]), " and ",
+                     MeshName(layout.meshes()[1]),
+                     ": only one is unrolled, others are run as programs of ranks"));
   return Unroller(std::move(copy), std::move(layout)).Run();
 }
 

@@ -47,8 +47,7 @@ absl::StatusOr<Values> ValuesOfAll(const spmd::ShardedSample& shards, const Valu
     if (i < shards.values.size()) {
       for (const auto& [argument, value] : shards.values[i]) held[argument] = value;
     }
-    for (auto& [argument, value] : held)
-      all[spmd::JoinedInput(rank, argument)] = std::move(value);
+    for (auto& [argument, value] : held) all[spmd::JoinedInput(rank, argument)] = std::move(value);
   }
   return all;
 }
@@ -214,9 +213,9 @@ absl::StatusOr<std::vector<RankOutput>> ValidateRanks(const Sample& original,
                                                       const RankOptions& options) {
   std::vector<const Module*> programs;
   for (const Sample& rank : shards.ranks) programs.push_back(rank.module.get());
-  ASSIGN_OR_RETURN(const std::unique_ptr<Module> joined,
-                   spmd::JoinRanks(programs, spmd::Mesh::Of({static_cast<int64_t>(
-                                                 shards.plan.num_ranks())})));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<Module> joined,
+      spmd::JoinRanks(programs, spmd::Mesh::Of({static_cast<int64_t>(shards.plan.num_ranks())})));
   DrawOptions draw;
   draw.seed = options.seed;
   draw.max_bytes = options.max_bytes.value_or(AvailableMemoryBytes() / 2);

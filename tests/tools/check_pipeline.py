@@ -5,14 +5,15 @@
 
 The layers of a sample are the numbered modules that most parameters are of, "encoder.layer.3". The
 first half of them, with the modules whose parameters come before, is the first stage, all else is
-the second. Each has as many ranks as --ranks says; of the first the data is divided along its
-batch, of the second the weights of two dimensions along the first, as far as that can be.
+the second. Each has as many ranks as --ranks says, over which weights of two dimensions are divided
+along the first, as far as that can be.
 
 `graphnet shard --check` runs the ranks in one process, and examples/shard_launcher.py as
-processes, which are compared with `graphnet run`. With --micro-batches the graph is divided for the
-batch that it has, and run on that many, which come to the whole that is run at once, if the graph
-bears it. What differs in float32, as sums of another order do in a deep network, is divided anew in
-float64, where it must not. A line a sample; the exit status is 1 if one is not right. PYTHON must have torch.
+processes, which are compared with `graphnet run`. With --micro-batches N they run N batches of the
+size that the sample has, of other data each, and are compared with N runs of the sample, joined.
+What differs in float32, as sums of another order do in a deep network, is divided anew in
+float64, where it must not. A line a sample; the exit status is 1 if one is not right. PYTHON must
+have torch.
 """
 
 import argparse
@@ -30,17 +31,22 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from check_shard import Sample  # noqa: E402
 
 LAUNCHER = pathlib.Path(__file__).parents[2] / "examples" / "shard_launcher.py"
-# The data of a folder for one rank, by the names of the sample.
-EXTRACT = """
+# Run by PYTHON, which has torch: the data among the values of a folder for one rank, by the names of
+# the sample, and tensors of several files joined along their first dimension.
+TENSORS = """
 import json, pathlib, sys
 sys.path.insert(0, sys.argv[1])
-import shard_launcher
-folder = pathlib.Path(sys.argv[2])
-values = shard_launcher.read_safetensors(folder / "rank_0.safetensors")
-names = {i["argument"]: i["name"] for i in json.loads((folder / "plan.json").read_text())["inputs"]}
-wanted = set(sys.argv[4:])
-shard_launcher.write_safetensors(
-    {names[a]: v for a, v in values.items() if names[a] in wanted}, sys.argv[3])
+import shard_launcher, torch
+what, out, rest = sys.argv[2], sys.argv[3], sys.argv[4:]
+if what == "data":
+    folder = pathlib.Path(rest[0])
+    values = shard_launcher.read_safetensors(folder / "rank_0.safetensors")
+    plan = json.loads((folder / "plan.json").read_text())
+    made = {i["name"]: values[i["argument"]] for i in plan["inputs"] if i["name"] in rest[1:]}
+else:
+    files = [shard_launcher.read_safetensors(path) for path in rest]
+    made = {name: torch.cat([file[name] for file in files]) for name in files[0]}
+shard_launcher.write_safetensors(made, out)
 """
 
 
@@ -53,7 +59,7 @@ def parameters(path: str) -> List[str]:
 
 def module_of(name: str) -> List[str]:
     path = re.sub(r"_parameters_\w+_$|_buffers_\w+_$", "", name)
-    return [part for part in re.split(r"_?modules_|^[lL]_self_", path) if part]
+    return [part for part in re.split(r"_?modules_", re.sub("^[lL]_self_?", "", path)) if part]
 
 
 def stages(names: List[str]) -> Tuple[str, str]:
@@ -104,10 +110,10 @@ def data(sample: Sample) -> Dict[str, Tuple[str, List[int]]]:
             if "_parameters_" not in name and "_buffers_" not in name}
 
 
-def inputs(sample: Sample, times: int) -> List[str]:
+def inputs(sample: Sample) -> List[str]:
     made = []
     for name, (dtype, sizes) in data(sample).items():
-        text = f"{name}={dtype}[{','.join(map(str, [times * sizes[0], *sizes[1:]]))}]"
+        text = f"{name}={dtype}[{','.join(map(str, sizes))}]"
         # Tokens; of what says which are there, or of which kind, there is 0 and 1.
         if dtype == "i64":
             text += ":0..1" if re.search("mask|type", name) else ":0..99"
@@ -120,7 +126,7 @@ def check(arguments: argparse.Namespace, path: str, scratch: str) -> str:
     sample = Sample(g, path)
     first, second = stages(parameters(path))
     command = [g, "shard", path, "--mesh", f"first={n}", "--mesh", f"second={n}", "--stage",
-               f"{first}:first", "--stage", f"{second}:second", *inputs(sample, 1),
+               f"{first}:first", "--stage", f"{second}:second", *inputs(sample),
                "--shard", "*weight*:0,-1", "--values", "--check", "--json", "-o", scratch + "/ranks"]
     # What differs is told in what is printed.
     document = json.loads(run(*command, codes=(0, 1)))
@@ -129,22 +135,25 @@ def check(arguments: argparse.Namespace, path: str, scratch: str) -> str:
     talk = " ".join(f"{call}:{row['times']}" for call, row in document["communication"].items())
     whole, batch = scratch + "/whole.safetensors", scratch + "/batch.safetensors"
     launch = [arguments.python, str(LAUNCHER), scratch + "/ranks", "--expect", whole]
-    run(g, "run", path, *inputs(sample, 1), "--outputs", whole)
+    run(g, "run", path, *inputs(sample), "--outputs", whole)
     begin = time.monotonic()
     said = [run(*launch).strip().splitlines()[-1]]
     seconds = time.monotonic() - begin
     if arguments.micro_batches > 1:
-        wide = inputs(sample, arguments.micro_batches)
-        try:
-            run(g, "run", path, *wide, "--outputs", whole)
-        except Failed:
-            said.append("a larger batch it does not bear")
-        else:
-            run(g, "shard", path, *wide, "--mesh", "1", "--values", "-o", scratch + "/one")
-            run(arguments.python, "-c", EXTRACT, str(LAUNCHER.parent), scratch + "/one", batch,
-                *data(sample))
-            said.append(run(*launch, "--inputs", batch, "--micro-batches",
-                            str(arguments.micro_batches)).strip().splitlines()[-1])
+        parts: Dict[str, List[str]] = {"data": [], "outputs": []}
+        tensors = [arguments.python, "-c", TENSORS, str(LAUNCHER.parent)]
+        for i in range(arguments.micro_batches):
+            for what, files in parts.items():
+                files.append(f"{scratch}/{what}_{i}.safetensors")
+            run(g, "shard", path, *inputs(sample), "--mesh", "1", "--values", "--seed", str(i), "-o",
+                scratch + "/one")
+            run(*tensors, "data", parts["data"][i], scratch + "/one", *data(sample))
+            run(g, "run", path, *inputs(sample), "--inputs", parts["data"][i], "--outputs",
+                parts["outputs"][i])
+        run(*tensors, "join", batch, *parts["data"])
+        run(*tensors, "join", whole, *parts["outputs"])
+        said.append(run(*launch, "--inputs", batch, "--micro-batches",
+                        str(arguments.micro_batches)).strip().splitlines()[-1])
     return f"{first} | {second}: {talk}; {'; '.join(said)}; {seconds:.0f} s"
 
 
