@@ -3,11 +3,18 @@
 torch.distributed.
 
     shard_launcher.py DIR [-o WHOLE.safetensors] [--expect OUTPUTS.safetensors] [--seed N]
+                          [--inputs FILE.safetensors] [--micro-batches N]
 
 It starts the processes itself, or is started by torchrun. The program of a rank is the model.py of
-its folder; the calls in it that are not PyTorch's, torch.ops.spmd.*, are the five functions below.
+its folder; the calls in it that are not PyTorch's, torch.ops.spmd.*, are the seven functions below.
 Outputs are put together as plan.json says. --expect compares them with those of the sample, as
 `graphnet run SAMPLE --outputs FILE` writes them, and exits with 1 if one differs.
+
+--inputs has whole inputs by the names that the sample has for them; of others the values in DIR
+count. --micro-batches N says that those of the file which are N times as long in their first
+dimension as the sample's are N batches: the programs run for each, one after the other, so that the
+ranks of one mesh work on a batch while those of another have the one before, and outputs are
+joined along their first dimension.
 """
 
 import argparse
@@ -24,6 +31,8 @@ import tempfile
 import torch
 import torch.distributed as dist
 import torch.multiprocessing
+
+SENT = []  # what is under way, and the tensors, which must live as long
 
 DTYPES = {
     "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16,
@@ -118,6 +127,21 @@ def keep_first(x, reduce, group):
     return torch.ones_like(x) if reduce == "product" else torch.zeros_like(x)
 
 
+def send(x, rank):
+    """Goes on at once; the process waits for all in the end."""
+    # As bytes, as gloo does not know all dtypes.
+    raw = x.contiguous().reshape(-1).view(torch.uint8) if x.numel() else None
+    if raw is not None:
+        SENT.append((dist.isend(raw, rank), raw))
+
+
+def recv(size, dtype, rank):
+    x = torch.empty(size, dtype=dtype)
+    if x.numel():
+        dist.recv(x.view(-1).view(torch.uint8), rank)
+    return x
+
+
 def define_calls():
     library = torch.library.Library("spmd", "DEF")
     for function, schema in [
@@ -125,7 +149,9 @@ def define_calls():
             (all_reduce, "(Tensor x, str reduce, int[] group) -> Tensor"),
             (reduce_scatter, "(Tensor x, int dim, str reduce, int[] group) -> Tensor"),
             (all_to_all, "(Tensor x, int dim, int to_dim, int[] group) -> Tensor"),
-            (keep_first, "(Tensor x, str reduce, int[] group) -> Tensor")]:
+            (keep_first, "(Tensor x, str reduce, int[] group) -> Tensor"),
+            (send, "(Tensor x, int rank) -> ()"),
+            (recv, "(int[] size, ScalarType dtype, int rank) -> Tensor")]:
         library.define(function.__name__ + schema)
         library.impl(function.__name__, function, "CompositeExplicitAutograd")
     return library
@@ -140,18 +166,75 @@ def flat(value):
     return [] if value is None else [value]
 
 
-def run_rank(folder, plan, rank, seed):
-    path = pathlib.Path(folder) / plan["ranks"][rank]
+def mesh_of(plan, entry):
+    """Shape and ranks of the mesh that has a tensor."""
+    for mesh in plan.get("meshes", []):
+        if mesh["name"] == entry["mesh"]:
+            return mesh["shape"], mesh["ranks"]
+    return plan["mesh"], list(range(len(plan["ranks"])))
+
+
+def place_of(plan, entry, whole, rank):
+    """The part of a whole tensor that a rank has."""
+    shape, ranks = mesh_of(plan, entry)
+    place = coordinates(shape, ranks.index(rank))
+    part = whole
+    for dim, axis in enumerate(entry["sharding"]):
+        if axis >= 0:
+            length = whole.shape[dim] // shape[axis]
+            part = part.narrow(dim, place[axis] * length, length)
+    return part
+
+
+def batches(plan, given, count):
+    """Inputs by name, for each micro-batch."""
+    made = [{} for _ in range(count)]
+    entries = {entry["name"]: entry for entry in plan["inputs"]}
+    for name, value in given.items():
+        if name not in entries:
+            sys.exit(f"--inputs: no input is called {name}")
+        shape = entries[name]["shape"]
+        if list(value.shape) == shape:
+            pieces = [value] * count
+        elif shape and list(value.shape) == [count * shape[0], *shape[1:]]:
+            pieces = value.chunk(count)
+        else:
+            sys.exit(f"--inputs: {name} is {list(value.shape)}, the programs are for {shape}"
+                     + (f" or {count} times as long" if count > 1 else ""))
+        for batch, piece in zip(made, pieces):
+            batch[name] = piece
+    if count > 1 and not given:
+        sys.exit("--micro-batches: --inputs has no input to divide")
+    return made
+
+
+def run_rank(arguments, plan, rank):
+    """The outputs of a rank, for each micro-batch."""
+    path = pathlib.Path(arguments.folder) / plan["ranks"][rank]
     spec = importlib.util.spec_from_file_location("model", path / "model.py")
     model = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(model)
-    values = read_safetensors(str(path) + ".safetensors")
-    for entry in plan["inputs"]:
-        if "number" in entry:
-            values[entry["argument"]] = values[entry["argument"]].item()
-    torch.manual_seed(seed)
-    with torch.no_grad():
-        return flat(model.GraphModule().forward(**values))
+    values = {}
+    if os.path.exists(str(path) + ".safetensors"):
+        values = read_safetensors(str(path) + ".safetensors")
+    given = read_safetensors(arguments.inputs) if arguments.inputs else {}
+    own = [entry for entry in plan["inputs"] if rank in mesh_of(plan, entry)[1]]
+    made = []
+    torch.manual_seed(arguments.seed)
+    for batch in batches(plan, given, arguments.micro_batches):
+        taken = dict(values)
+        for entry in own:
+            if entry["name"] in batch:
+                part = place_of(plan, entry, batch[entry["name"]], rank)
+                taken[entry["argument"]] = part.contiguous()
+            if "number" in entry:
+                taken[entry["argument"]] = taken[entry["argument"]].item()
+        with torch.no_grad():
+            made.append(flat(model.GraphModule().forward(**taken)))
+    for work, _ in SENT:
+        work.wait()
+    SENT.clear()
+    return made
 
 
 def coordinates(mesh, rank):
@@ -165,8 +248,11 @@ def coordinates(mesh, rank):
 def put_together(plan, by_rank):
     """The outputs, whole: what each rank holds goes to its place."""
     outputs = {}
-    for i, entry in enumerate(plan["outputs"]):
-        first = by_rank[0][i]
+    left = [list(values) for values in by_rank]  # each rank returns what its meshes have
+    for entry in plan["outputs"]:
+        ranks = mesh_of(plan, entry)[1]
+        parts = {rank: left[rank].pop(0) for rank in ranks}
+        first = parts[ranks[0]]
         if not isinstance(first, torch.Tensor):
             outputs[entry["name"]] = torch.tensor(first)
             continue
@@ -174,21 +260,26 @@ def put_together(plan, by_rank):
             outputs[entry["name"]] = first
             continue
         whole = torch.empty(entry["shape"], dtype=first.dtype)
-        for rank, values in enumerate(by_rank):
-            place = coordinates(plan["mesh"], rank)
-            part = whole
-            for dim, axis in enumerate(entry["sharding"]):
-                if axis >= 0:
-                    length = entry["shape"][dim] // plan["mesh"][axis]
-                    part = part.narrow(dim, place[axis] * length, length)
-            part.copy_(values[i])
+        for rank, part in parts.items():
+            place_of(plan, entry, whole, rank).copy_(part)
         outputs[entry["name"]] = whole
     return outputs
 
 
+def join(by_batch):
+    """Outputs of micro-batches, along their first dimension."""
+    if len(by_batch) == 1:
+        return by_batch[0]
+    for name, value in by_batch[0].items():
+        if value.dim() == 0:
+            sys.exit(f"--micro-batches: output {name} has no dimension to join along")
+    return {name: torch.cat([outputs[name] for outputs in by_batch]) for name in by_batch[0]}
+
+
 def compare(plan, outputs, expected):
     """Whether all outputs are right; a line about each that is not."""
-    right = outputs.keys() == expected.keys()
+    gathered = {entry["name"] for entry in plan["outputs"] if "gathered" in entry}
+    right = outputs.keys() - gathered == expected.keys() - gathered
     if not right:
         print(f"outputs {sorted(outputs)}, expected {sorted(expected)}", file=sys.stderr)
     for entry in plan["outputs"]:
@@ -221,17 +312,22 @@ def worker(rank, arguments, plan, store):
     library = define_calls()
     make_groups(plan)
     by_rank = [None] * ranks if rank == 0 else None
-    dist.gather_object(run_rank(arguments.folder, plan, rank, arguments.seed), by_rank)
+    dist.gather_object(run_rank(arguments, plan, rank), by_rank)
     del library
     right = True
     if rank == 0:
-        outputs = put_together(plan, by_rank)
+        outputs = join([put_together(plan, made) for made in zip(*by_rank)])
+        torch.set_printoptions(profile="full")
+        for entry in plan["outputs"]:
+            if "gathered" in entry:
+                print(entry["gathered"], outputs[entry["name"]])
         if arguments.out:
             write_safetensors(outputs, arguments.out)
         if arguments.expect:
             right = compare(plan, outputs, read_safetensors(arguments.expect))
         said = ", as expected" if arguments.expect and right else ""
-        print(f"{ranks} ranks, {len(outputs)} outputs{said}")
+        many = f", {arguments.micro_batches} micro-batches" if arguments.micro_batches > 1 else ""
+        print(f"{ranks} ranks{many}, {len(outputs)} outputs{said}")
     dist.barrier()
     dist.destroy_process_group()
     if not right:
@@ -244,7 +340,11 @@ def main():
     parser.add_argument("-o", "--out")
     parser.add_argument("--expect")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--inputs")
+    parser.add_argument("--micro-batches", type=int, default=1)
     arguments = parser.parse_args()
+    if arguments.micro_batches < 1:
+        parser.error("--micro-batches: expected at least one")
     plan = json.loads((pathlib.Path(arguments.folder) / "plan.json").read_text())
     if "RANK" in os.environ:
         worker(int(os.environ["RANK"]), arguments, plan, "")

@@ -53,7 +53,9 @@ absl::Span<const absl::string_view> ExamplesOf(absl::string_view command) {
       {"roundtrip", {"graphnet roundtrip samples/gpt.pb --pieces 3 -o round"}},
       {"shard",
        {"graphnet shard samples/vit.pb --mesh 2 --input f32[4,3,64,64] --shard image:0,-1,-1,-1 "
-        "--check -o ranks"}},
+        "--check -o ranks",
+        "graphnet shard samples/vit.pb --mesh front=2 --mesh back=2 "
+        "--stage 'patch_embed,blocks.0-1:front' --stage 'blocks.2-3,norm,head:back' --check"}},
       {"extract",
        {"graphnet extract samples/detector.pt --input f32[1,3,64,64] --explain -o detector",
         "graphnet extract samples/resnet.pt --input f32[2,3,64,64] --check -o captured"}},

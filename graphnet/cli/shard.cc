@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -9,7 +10,9 @@
 #include "CLI/CLI.hpp"
 #include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
@@ -22,11 +25,13 @@
 #include "graphnet/formats/formats.h"
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/shard/mesh.h"
+#include "graphnet/shard/propagate.h"
 #include "graphnet/shard/rank_output.h"
 #include "graphnet/shard/reshard.h"
 #include "graphnet/shard/shard_plan.h"
 #include "graphnet/shard/shard_sample.h"
 #include "graphnet/shard/sharding.h"
+#include "graphnet/shard/stages.h"
 
 namespace graphnet {
 namespace {
@@ -34,8 +39,11 @@ namespace {
 struct ShardFlags {
   std::string in;
   std::string out;
-  std::string mesh;
+  std::vector<std::string> meshes;
+  std::vector<std::string> stages;
   std::vector<std::string> shardings;
+  std::vector<std::string> output_shardings;
+  std::vector<std::string> gathered;
   std::string plan;
   std::string stored;
   InputOptions inputs;
@@ -49,8 +57,17 @@ struct ShardFlags {
 
 using Values = std::map<std::string, TensorData>;
 
-// How the inputs of `sample`, which is prepared, are divided.
+bool IsDivided(const spmd::LaidOutTensor& tensor) { return !tensor.sharding.is_replicated(); }
+
+// How `sample`, which is prepared, is divided. The last of what it returns is gathered.
 absl::StatusOr<spmd::ShardedSample> ShardAsSaid(const ShardFlags& options, const Sample& sample) {
+  spmd::ShardRequest request;
+  size_t count = 0;
+  sample.module->main()->output()->ForEachArgument([&](const Argument& argument) {
+    count += argument.is_aggregate() || argument.is_none() ? 0 : 1;
+  });
+  const size_t first_gathered = count - options.gathered.size();
+  for (size_t i = first_gathered; i < count; ++i) request.gathered.insert(i);
   if (!options.stored.empty()) {
     ASSIGN_OR_RETURN(spmd::ShardedSample stored, spmd::ReadShards(options.stored));
     const auto inputs = spmd::ShardingsOfPlan(stored.plan, *sample.module);
@@ -58,15 +75,33 @@ absl::StatusOr<spmd::ShardedSample> ShardAsSaid(const ShardFlags& options, const
     return stored;
   }
   if (options.plan.empty()) {
-    ASSIGN_OR_RETURN(const spmd::Mesh mesh, spmd::ParseMesh(options.mesh));
-    ASSIGN_OR_RETURN(const auto inputs,
-                     spmd::ReadShardings(options.shardings, *sample.module, mesh));
-    return spmd::ShardSample(sample, mesh, inputs);
+    ASSIGN_OR_RETURN(std::vector<spmd::NamedMesh> meshes, spmd::ParseMeshes(options.meshes));
+    ASSIGN_OR_RETURN(request.stages,
+                     spmd::AssignStages(std::move(meshes), options.stages, *sample.module));
+    ASSIGN_OR_RETURN(request.inputs,
+                     spmd::ReadShardings(options.shardings, *sample.module, request.stages));
+    ASSIGN_OR_RETURN(request.outputs,
+                     spmd::ReadOutputShardings(options.output_shardings, *sample.module));
+  } else {
+    ASSIGN_OR_RETURN(spmd::ShardPlan plan, spmd::ReadPlan(options.plan));
+    auto inputs = spmd::ShardingsOfPlan(plan, *sample.module);
+    if (!inputs.ok()) return Annotate(inputs.status(), Printable(options.plan, 1000));
+    request.inputs = *std::move(inputs);
+    for (size_t i = 0; i < plan.outputs.size() && i < first_gathered; ++i) {
+      const spmd::LaidOutTensor& output = plan.outputs[i];
+      if (output.gathered.empty() && IsDivided(output)) request.outputs[i] = output.sharding;
+    }
+    // What is gathered has a mesh of one rank, of which no stage is.
+    std::erase_if(plan.meshes, [&](const spmd::NamedMesh& mesh) {
+      return absl::StartsWith(mesh.name, "rank_") && mesh.mesh.num_ranks() == 1;
+    });
+    ASSIGN_OR_RETURN(request.stages, spmd::AssignStages(std::move(plan.meshes),
+                                                        std::move(plan.stages), *sample.module));
   }
-  ASSIGN_OR_RETURN(const spmd::ShardPlan plan, spmd::ReadPlan(options.plan));
-  const auto inputs = spmd::ShardingsOfPlan(plan, *sample.module);
-  if (!inputs.ok()) return Annotate(inputs.status(), Printable(options.plan, 1000));
-  return spmd::ShardSample(sample, plan.mesh, *inputs);
+  ASSIGN_OR_RETURN(spmd::ShardedSample made, spmd::ShardSample(sample, request));
+  for (size_t i = 0; i < options.gathered.size(); ++i)
+    made.plan.outputs[first_gathered + i].gathered = options.gathered[i];
+  return made;
 }
 
 // Times and bytes over all links, by what ranks call.
@@ -84,12 +119,15 @@ std::map<std::string, Collective> CollectivesOf(const spmd::ShardPlan& plan) {
   return collective;
 }
 
-bool IsDivided(const spmd::LaidOutTensor& tensor) { return !tensor.sharding.is_replicated(); }
-
 Json PlanOverview(const spmd::ShardPlan& plan) {
   Json json;
-  json["mesh"] = spmd::MeshName(plan.mesh);
-  json["ranks"] = plan.mesh.num_ranks();
+  if (plan.meshes.size() == 1) {
+    json["mesh"] = spmd::MeshName(plan.meshes[0].mesh);
+  } else {
+    Json& meshes = json["meshes"] = Json::Object();
+    for (const auto& [name, mesh] : plan.meshes) meshes[name] = spmd::MeshName(mesh);
+  }
+  json["ranks"] = plan.num_ranks();
   json["num_inputs"] = plan.inputs.size();
   json["divided_inputs"] = absl::c_count_if(plan.inputs, IsDivided);
   json["num_outputs"] = plan.outputs.size();
@@ -105,10 +143,17 @@ Json PlanOverview(const spmd::ShardPlan& plan) {
 }
 
 void PrintPlan(const spmd::ShardPlan& plan) {
-  std::printf("mesh %s: %zu ranks, %d of %zu inputs divided, %d of %zu outputs\n",
-              spmd::MeshName(plan.mesh).c_str(), plan.mesh.num_ranks(),
-              static_cast<int>(absl::c_count_if(plan.inputs, IsDivided)), plan.inputs.size(),
-              static_cast<int>(absl::c_count_if(plan.outputs, IsDivided)), plan.outputs.size());
+  std::string meshes = absl::StrCat("mesh ", spmd::MeshName(plan.meshes[0].mesh));
+  if (plan.meshes.size() > 1) {
+    meshes = absl::StrCat("meshes ",
+                          absl::StrJoin(plan.meshes, ", ", [](std::string* out, const auto& m) {
+                            absl::StrAppend(out, Printable(m.name), "=", spmd::MeshName(m.mesh));
+                          }));
+  }
+  std::printf("%s: %zu ranks, %d of %zu inputs divided, %d of %zu outputs\n", meshes.c_str(),
+              plan.num_ranks(), static_cast<int>(absl::c_count_if(plan.inputs, IsDivided)),
+              plan.inputs.size(), static_cast<int>(absl::c_count_if(plan.outputs, IsDivided)),
+              plan.outputs.size());
   const std::map<std::string, Collective> collective = CollectivesOf(plan);
   if (!collective.empty()) {
     std::vector<TableRow> rows = {{"communication", "times", "bytes"}};
@@ -135,6 +180,14 @@ void PrintOutput(const RankOutput& output) {
   std::printf("%-4s %s%s%s\n", Printable(output.name).c_str(),
               (same ? Green(state) : Red(state)).c_str(), output.how.empty() ? "" : ", ",
               Printable(output.how, 1000).c_str());
+  if (output.elements.empty()) return;
+  // A line for each row of the last dimension.
+  const size_t width =
+      output.shape.empty() ? 1 : static_cast<size_t>(std::max<int64_t>(output.shape.back(), 1));
+  for (size_t i = 0; i < output.elements.size(); i += width) {
+    const auto row = absl::MakeConstSpan(output.elements).subspan(i, width);
+    std::printf("     %s\n", absl::StrJoin(row, " ").c_str());
+  }
 }
 
 // Shapes decide what can be divided. What cannot be inferred stays whole; the reason.
@@ -168,6 +221,10 @@ absl::StatusOr<int> Report(const ShardFlags& options, const spmd::ShardPlan& pla
         row["state"] = StateName(output.state);
         row["max_difference"] = output.max_difference;
         if (!output.how.empty()) row["how"] = output.how;
+        if (!output.elements.empty()) {
+          row["shape"] = Json::List(output.shape);
+          row["elements"] = Json::List(output.elements);
+        }
         rows.push_back(std::move(row));
       }
     }
@@ -178,23 +235,32 @@ absl::StatusOr<int> Report(const ShardFlags& options, const spmd::ShardPlan& pla
   if (!note.empty()) std::printf("note: %s\n", Printable(note, 1000).c_str());
   for (const RankOutput& output : checked) PrintOutput(output);
   if (!options.out.empty())
-    std::printf("%s: %zu ranks written\n", Printable(options.out, 1000).c_str(),
-                plan.mesh.num_ranks());
+    std::printf("%s: %zu ranks written\n", Printable(options.out, 1000).c_str(), plan.num_ranks());
   return is_right ? 0 : 1;
 }
 
 absl::StatusOr<int> Shard(const ShardFlags& options) {
-  const auto given = absl::c_count_if(std::vector{options.mesh, options.plan, options.stored},
-                                      [](const std::string& text) { return !text.empty(); });
+  const int given = static_cast<int>(!options.meshes.empty()) +
+                    static_cast<int>(!options.plan.empty()) +
+                    static_cast<int>(!options.stored.empty());
   if (given != 1) return absl::InvalidArgumentError("expected one of --mesh, --plan and --stored");
-  if (options.mesh.empty() && !options.shardings.empty())
-    return absl::InvalidArgumentError(
-        absl::StrCat("--shard: ", options.plan.empty() ? "--stored" : "--plan",
-                     " says already how inputs are divided"));
+  const auto refuse = [&](const char* option, const char* what) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        option, ": ", options.plan.empty() ? "--stored" : "--plan", " says already ", what));
+  };
+  if (options.meshes.empty()) {
+    if (!options.shardings.empty()) return refuse("--shard", "how inputs are divided");
+    if (!options.output_shardings.empty()) return refuse("--shard-output", "how outputs are");
+    if (!options.stages.empty()) return refuse("--stage", "what runs where");
+  }
   if (!options.stored.empty() && !options.out.empty())
     return absl::InvalidArgumentError("--stored: nothing is written; leave out -o");
   ASSIGN_OR_RETURN(Sample original, Load(options.in, {.trust = options.trust, .weights = true}));
   RETURN_IF_ERROR(GiveInputs(options.inputs, options.seed, &original));
+  for (const std::string& name : options.gathered) {
+    if (const absl::Status status = spmd::ReturnToo(name, original.module.get()); !status.ok())
+      return Annotate(status, "--gather");
+  }
   Sample sample = {.name = original.name,
                    .module = original.module->Clone(),
                    .graph_net_json = original.graph_net_json,
@@ -212,7 +278,7 @@ absl::StatusOr<int> Shard(const ShardFlags& options) {
   }
   RETURN_IF_ERROR(made.status());
   spmd::ShardedSample shards = *std::move(made);
-  const bool check = options.check || !options.stored.empty();
+  const bool check = options.check || !options.stored.empty() || !options.gathered.empty();
   const spmd::ShardPlan plan = shards.plan;
   if (!options.out.empty()) {
     Values values = sample.weights;
@@ -244,7 +310,16 @@ void RegisterShard(CLI::App& app, CommandRunner* run) {
   AddSampleOption(command, &options->in);
   AddFolderOption(command, &options->out,
                   "Folder for the samples of the ranks and plan.json; without, nothing is written");
-  command->add_option("--mesh", options->mesh, "How many ranks along each axis: 4, 2x2");
+  command->add_option(
+      "--mesh", options->meshes,
+      "How many ranks along each axis: 4, 2x2. Again for others, each with a name: mesh0=2x2; "
+      "their ranks follow each other, or are said: mesh0=2x2{0,1,2,3}");
+  command
+      ->add_option("--stage", options->stages,
+                   "Which operators a mesh runs: PLACE,PLACE:MESH. A place is a module, "
+                   "layers.0-3, by its path or a part of it, or a range of operators by name, "
+                   "FIRST..END without END, of which one may be left out")
+      ->type_name("STAGE");
   command
       ->add_option(
           "--shard", options->shardings,
@@ -254,8 +329,21 @@ void RegisterShard(CLI::App& app, CommandRunner* run) {
           "that none names stay whole")
       ->type_name("SHARDING");
   command
-      ->add_option("--plan", options->plan,
-                   "The mesh, and how inputs are divided, of a plan.json; instead of --mesh")
+      ->add_option("--shard-output", options->output_shardings,
+                   "How an output is laid out in the end: its name, or o0 for the first, and the "
+                   "axes, as in --shard. Inputs of which nothing is said are divided as the rules "
+                   "ask for it")
+      ->type_name("SHARDING");
+  command
+      ->add_option("--gather", options->gathered,
+                   "A value of the sample by its name, or o0 for an output: brought whole to the "
+                   "first rank of its mesh, which returns it, too, and printed, all of it. As with "
+                   "--check everything is run")
+      ->type_name("NAME");
+  command
+      ->add_option(
+          "--plan", options->plan,
+          "The meshes, stages and how inputs are divided, of a plan.json; instead of --mesh")
       ->type_name("FILE");
   command
       ->add_option("--stored", options->stored,
@@ -271,10 +359,10 @@ void RegisterShard(CLI::App& app, CommandRunner* run) {
   AddSeedOption(command, &options->seed);
   AddThreadsOption(command, &options->threads);
   AddTrustOption(command, &options->trust);
-  AddJsonOption(
-      command, &options->json,
-      "mesh, ranks, num_inputs, divided_inputs, num_outputs, divided_outputs, communication, "
-      "replicated, notes, out; with --check: right, checked");
+  AddJsonOption(command, &options->json,
+                "mesh (of several: meshes), ranks, num_inputs, divided_inputs, num_outputs, "
+                "divided_outputs, communication, "
+                "replicated, notes, out; with --check: right, checked");
   command->callback([options, run] { *run = [options] { return Shard(*options); }; });
 }
 

@@ -27,6 +27,8 @@ absl::StatusOr<GraphLayout> GraphLayout::Read(const Module& module) {
   if (module.main() == nullptr) return absl::InvalidArgumentError("a module without graphs");
   GraphLayout layout(module);
   for (const Node* node : module.main()->nodes()) RETURN_IF_ERROR(layout.ReadNode(*node));
+  if (layout.meshes_.size() < 2) return layout;
+  for (const Node* node : module.main()->nodes()) RETURN_IF_ERROR(layout.CheckMesh(*node));
   return layout;
 }
 
@@ -37,11 +39,27 @@ absl::Status GraphLayout::ReadNode(const Node& node) {
     return absl::OkStatus();
   absl::StatusOr<ShardedValue> value = ParseAnnotation(node.annotation());
   if (!value.ok()) return NodeError(node, value.status().message());
-  if (!mesh_.has_value()) mesh_ = value->mesh;
-  if (value->mesh != *mesh_)
-    return NodeError(node, absl::StrCat("is over mesh ", MeshName(value->mesh),
-                                        ", values before it over ", MeshName(*mesh_)));
-  shardings_[&node] = std::move(value->shardings);
+  const auto mesh = absl::c_find(meshes_, value->mesh) - meshes_.begin();
+  if (mesh == static_cast<ptrdiff_t>(meshes_.size())) meshes_.push_back(value->mesh);
+  mesh_of_[&node] = static_cast<size_t>(mesh) + 1;
+  // That it is whole needs no saying.
+  if (absl::c_any_of(value->shardings, [](const Sharding& s) { return !s.is_replicated(); }))
+    shardings_[&node] = std::move(value->shardings);
+  return absl::OkStatus();
+}
+
+absl::Status GraphLayout::CheckMesh(const Node& node) const {
+  if (!node.is_call()) return absl::OkStatus();
+  const Mesh* const mesh = MeshOf(&node);
+  if (mesh == nullptr) return NodeError(node, "is on none of the meshes");
+  if (node.is_call_function(kReshard)) return absl::OkStatus();
+  for (const Node* operand : node.operands()) {
+    const Mesh* const other = MeshOf(operand);
+    if (other == nullptr || *other == *mesh) continue;
+    return NodeError(node,
+                     absl::StrCat("is on mesh ", MeshName(*mesh), " and takes ",
+                                  Printable(operand->name()), ", which is on ", MeshName(*other)));
+  }
   return absl::OkStatus();
 }
 
@@ -59,22 +77,22 @@ absl::StatusOr<ReshardPlan> GraphLayout::PlanOf(const Node& reshard, int64_t ele
     return NodeError(reshard, "expected a value and how it is laid out");
   const absl::StatusOr<ShardedValue> to = ParseAnnotation(reshard.args()[1].string());
   if (!to.ok()) return NodeError(reshard, to.status().message());
-  if (mesh_.has_value() && to->mesh != *mesh_)
-    return NodeError(reshard, absl::StrCat("is over mesh ", MeshName(to->mesh),
-                                           ", values before it over ", MeshName(*mesh_)));
   if (to->shardings.size() != 1) return NodeError(reshard, "expected one sharding");
   const Node* const x = reshard.args()[0].node();
+  // What all can be given is on the mesh already.
+  const Mesh& mesh = MeshOf(x) == nullptr ? to->mesh : *MeshOf(x);
   ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, WholeSizes(*x));
   const Sharding& wanted = to->shardings[0];
   if (const absl::Status status = CheckSharding(wanted, to->mesh, sizes); !status.ok())
     return NodeError(reshard, status.message());
-  if (OfTensor(&reshard, sizes.size()) != wanted)
+  if (OfTensor(&reshard, sizes.size()) != wanted ||
+      (MeshOf(&reshard) != nullptr && *MeshOf(&reshard) != to->mesh))
     return NodeError(reshard, "is laid out otherwise than it is annotated");
   const Sharding from = OfTensor(x, sizes.size());
-  if (const absl::Status status = CheckSharding(from, to->mesh, sizes); !status.ok())
+  if (const absl::Status status = CheckSharding(from, mesh, sizes); !status.ok())
     return NodeError(reshard, status.message());
   absl::StatusOr<ReshardPlan> plan =
-      PlanReshard({to->mesh, from}, {to->mesh, wanted}, sizes, element_bytes);
+      PlanReshard({mesh, from}, {to->mesh, wanted}, sizes, element_bytes);
   if (!plan.ok()) return NodeError(reshard, plan.status().message());
   return plan;
 }
@@ -85,9 +103,9 @@ absl::Status GraphLayout::SetLocalSizes(const Node& node, Node* copy) const {
     return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, WholeSizes(node));
   const Sharding& sharding = Of(&node)[0];
-  if (const absl::Status status = CheckSharding(sharding, *mesh_, sizes); !status.ok())
+  if (const absl::Status status = CheckSharding(sharding, *MeshOf(&node), sizes); !status.ok())
     return NodeError(node, status.message());
-  const std::vector<int64_t> local = LocalSizes(sharding, *mesh_, sizes);
+  const std::vector<int64_t> local = LocalSizes(sharding, *MeshOf(&node), sizes);
   const Schema& schema = *FindOverload(node.target());
   const int at = schema.IndexOf(rule->sizes_parameter);
   const Argument* given = schema.Given(*copy, rule->sizes_parameter);

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -23,11 +22,16 @@ absl::StatusOr<std::vector<int64_t>> WholeSizes(const Node& node);
 
 class GraphLayout {
  public:
-  // Of the main graph, by its annotations. InvalidArgument names the first that is no sharding, or
-  // one over another mesh than those before it.
+  // Of the main graph, by its annotations. InvalidArgument names the first that is no sharding, and,
+  // where there are several meshes, a call that is on none or takes what is on another than it.
   static absl::StatusOr<GraphLayout> Read(const Module& module);
 
-  const std::optional<Mesh>& mesh() const { return mesh_; }  // none: nothing is annotated
+  // In the order in which they come; none: nothing is annotated.
+  const std::vector<Mesh>& meshes() const { return meshes_; }
+  // Null of what is not annotated: it is on the one mesh there is, or wherever it is used.
+  const Mesh* MeshOf(const Node* node) const {
+    return mesh_of_[node] == 0 ? nullptr : &meshes_[mesh_of_[node] - 1];
+  }
   // Of a tensor, or of the elements of a tuple, of a list that of each; empty: it is whole.
   const std::vector<Sharding>& Of(const Node* node) const { return shardings_[node]; }
   Sharding OfTensor(const Node* node, size_t rank) const;
@@ -42,10 +46,12 @@ class GraphLayout {
   absl::Status SetLocalSizes(const Node& node, Node* copy) const;
 
  private:
-  explicit GraphLayout(const Module& module) : shardings_(module) {}
+  explicit GraphLayout(const Module& module) : mesh_of_(module), shardings_(module) {}
   absl::Status ReadNode(const Node& node);
+  absl::Status CheckMesh(const Node& node) const;
 
-  std::optional<Mesh> mesh_;
+  std::vector<Mesh> meshes_;
+  NodeTable<size_t> mesh_of_;  // from 1 on
   NodeTable<std::vector<Sharding>> shardings_;
 };
 

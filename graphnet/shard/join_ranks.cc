@@ -1,6 +1,8 @@
 #include "graphnet/shard/join_ranks.h"
 
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -48,6 +50,9 @@ constexpr CollectiveForm kForms[] = {
     {"all_to_all", ReshardStep::Kind::kAllToAll, 2, false},
     {"keep_first", ReshardStep::Kind::kKeepFirst, 0, true},
 };
+
+constexpr absl::string_view kSend = "spmd.send.default";
+constexpr absl::string_view kReceive = "spmd.recv.default";
 
 bool IsCollective(const Node& node) {
   return node.is_call() && absl::StartsWith(node.target(), kNamedCallPrefix);
@@ -120,6 +125,12 @@ class Joiner {
       }
       if (!moves) return Stuck();
     }
+    for (const auto& [pair, values] : sent_) {
+      if (!values.empty())
+        return absl::InvalidArgumentError(absl::StrCat("rank ", pair.second, " does not receive ",
+                                                       Printable(values.front()->name()),
+                                                       ", which rank ", pair.first, " sends"));
+    }
     std::vector<Argument> outputs;
     for (const auto& rank : ranks_) {
       rank->at->ForEachArgument([&](const Argument& argument) {
@@ -156,7 +167,11 @@ class Joiner {
       if (node.op() == Op::kGetAttr) return NodeError(node, "reads an attribute");
       if (node.is_placeholder()) return NodeError(node, "is an input behind calls");
       bool done = true;  // then all that took part have got on
-      if (IsCollective(node)) {
+      if (node.target() == kSend) {
+        RETURN_IF_ERROR(Send(rank));
+      } else if (node.target() == kReceive) {
+        ASSIGN_OR_RETURN(done, TryReceive(rank));
+      } else if (IsCollective(node)) {
         ASSIGN_OR_RETURN(done, TryCollective(rank));
       } else if (Draws(*rank, node)) {
         done = TryDraw();
@@ -190,6 +205,45 @@ class Joiner {
       rank->values[rank->at] = drawn;
       rank->at = rank->at->next();
     }
+    return true;
+  }
+
+  absl::StatusOr<int> OtherRank(const Node& node, const Rank& rank, const Argument& said) const {
+    if (!said.is_int() || !by_rank_.contains(static_cast<int>(said.integer())))
+      return NodeError(node, "expected another rank of the meshes");
+    if (said.integer() == rank.number) return NodeError(node, "sends to the rank itself");
+    return static_cast<int>(said.integer());
+  }
+
+  // Nobody waits for others to receive.
+  absl::Status Send(Rank* rank) {
+    const Node& node = *rank->at;
+    if (node.args().size() != 2 || !node.args()[0].is_node())
+      return NodeError(node, "expected a value and a rank");
+    ASSIGN_OR_RETURN(const int to, OtherRank(node, *rank, node.args()[1]));
+    sent_[{rank->number, to}].push_back(rank->values[node.args()[0].node()]);
+    rank->at = node.next();
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<bool> TryReceive(Rank* rank) {
+    const Node& node = *rank->at;
+    if (node.args().size() != 3 || !node.args()[0].is_sequence())
+      return NodeError(node, "expected sizes, a dtype and a rank");
+    ASSIGN_OR_RETURN(const int from, OtherRank(node, *rank, node.args()[2]));
+    std::deque<Node*>& sent = sent_[{from, rank->number}];
+    if (sent.empty()) return false;
+    Node* const value = sent.front();
+    sent.pop_front();
+    const TensorMeta* const meta = value->tensor_meta();
+    if (meta != nullptr && meta->has_shape && meta->is_static() &&
+        !absl::c_equal(
+            meta->shape, node.args()[0].elements(),
+            [](const Dim& dim, const Argument& size) { return size == Argument(dim.value); }))
+      return NodeError(node, absl::StrCat("receives ", Printable(value->name()), " of rank ", from,
+                                          ", which has other sizes"));
+    rank->values[&node] = value;
+    rank->at = node.next();
     return true;
   }
 
@@ -276,6 +330,7 @@ class Joiner {
   Graph* graph_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   absl::flat_hash_map<int, Rank*> by_rank_;
+  std::map<std::pair<int, int>, std::deque<Node*>> sent_;  // by who sends and who receives
 };
 
 }  // namespace

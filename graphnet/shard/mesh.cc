@@ -4,11 +4,13 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 
 namespace graphnet::spmd {
@@ -45,7 +47,8 @@ std::vector<std::vector<int>> Mesh::LinesAlong(int axis) const {
 absl::StatusOr<Mesh> ParseMesh(absl::string_view text) {
   std::vector<int64_t> shape;
   int64_t ranks = 1;
-  for (const absl::string_view part : absl::StrSplit(text, 'x')) {
+  const size_t open = std::min(text.find('{'), text.size());
+  for (const absl::string_view part : absl::StrSplit(text.substr(0, open), 'x')) {
     int64_t size = 0;
     if (!absl::SimpleAtoi(part, &size) || size < 1)
       return absl::InvalidArgumentError(
@@ -55,7 +58,26 @@ absl::StatusOr<Mesh> ParseMesh(absl::string_view text) {
                                                      kMaxRanks, " ranks or 16 axes"));
     shape.push_back(size);
   }
-  return Mesh::Of(std::move(shape));
+  Mesh mesh = Mesh::Of(std::move(shape));
+  if (open == text.size()) return mesh;
+  const auto error = [&](absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat("mesh ", Printable(text), ": ", what));
+  };
+  absl::string_view list = text.substr(open + 1);
+  if (!absl::ConsumeSuffix(&list, "}")) return error("expected its ranks, as in 2{4, 5}");
+  mesh.ranks.clear();
+  for (const absl::string_view part : absl::StrSplit(list, ',')) {
+    int rank = 0;
+    if (!absl::SimpleAtoi(part, &rank) || rank < 0 || rank >= kMaxRanks)
+      return error("expected its ranks, as in 2{4, 5}");
+    mesh.ranks.push_back(rank);
+  }
+  if (static_cast<int64_t>(mesh.ranks.size()) != ranks)
+    return error(absl::StrCat("has ", mesh.ranks.size(), " ranks in the place of ", ranks));
+  std::vector<int> sorted = mesh.ranks;
+  absl::c_sort(sorted);
+  if (absl::c_adjacent_find(sorted) != sorted.end()) return error("has a rank twice");
+  return mesh;
 }
 
 std::string MeshName(const Mesh& mesh) {

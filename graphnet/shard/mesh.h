@@ -32,10 +32,14 @@ struct Mesh {
   friend bool operator==(const Mesh& a, const Mesh& b) = default;
 };
 
-// "2x4".
+// "2x4" of ranks 0, 1, …; "2{4, 5}" of others.
 absl::StatusOr<Mesh> ParseMesh(absl::string_view text);
-// Ditto, and its ranks where they are not 0, 1, …: "2{4, 5}".
 std::string MeshName(const Mesh& mesh);
+
+struct NamedMesh {
+  std::string name;
+  Mesh mesh;
+};
 
 // The pieces of `length` along an axis of `n` ranks: ceil(length / n) as long as there is so
 // much, then what is left: 5 over 4 is 2, 2, 1, 0.

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,10 +16,12 @@
 #include "graphnet/base/status.h"
 #include "graphnet/facts/shapes/facts_table.h"
 #include "graphnet/facts/shapes/tensor_facts.h"
+#include "graphnet/ir/node_error.h"
 #include "graphnet/ir/node_table.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/shard/call_rules.h"
+#include "graphnet/shard/reshard.h"
 #include "graphnet/shard/sharding_rule.h"
 
 namespace graphnet::spmd {
@@ -35,21 +39,30 @@ std::unique_ptr<Module> WithMetas(const Module& module) {
   return copy;
 }
 
+struct MeshOrder {
+  bool operator()(const Mesh& a, const Mesh& b) const {
+    return std::tie(a.shape, a.ranks) < std::tie(b.shape, b.ranks);
+  }
+};
+
 // The sharding of a tensor, or those of the elements of a tuple; of a list that of each.
 using Shardings = std::vector<Sharding>;
 
 class Propagation {
  public:
-  Propagation(const Module& module, const Mesh& mesh)
-      : mesh_(mesh),
+  Propagation(const Module& module, const ShardRequest& request)
+      : request_(request),
+        stages_(request.stages),
+        is_staged_(stages_.meshes.size() > 1 || !request.gathered.empty()),
         source_(WithMetas(module)),
         lowered_(*LowerToAten(*source_, &refused_)),
         known_(lowered_, refused_),
         facts_(*lowered_.module),
         shardings_(*lowered_.module),
+        meshes_(*lowered_.module),
         graph_(lowered_.module->main()) {}
 
-  absl::StatusOr<ShardedGraph> Run(const std::map<std::string, Sharding>& inputs) {
+  absl::StatusOr<ShardedGraph> Run() {
     std::vector<Node*> nodes;
     for (Node* node : graph_->nodes()) {
       nodes.push_back(node);
@@ -59,17 +72,43 @@ class Propagation {
       const Node* origin = node->is_placeholder() ? lowered_.origins[node] : nullptr;
       if (origin != nullptr && origin->draw_spec() != nullptr)
         node->set_draw_spec(*origin->draw_spec());
+      if (node->is_call()) meshes_[node] = &stages_.meshes[StageOf(node)].mesh;
     }
-    RETURN_IF_ERROR(DivideInputs(nodes, inputs));
+    RETURN_IF_ERROR(DivideInputs(nodes));
     for (Node* node : nodes) {
       if (node->is_call()) RETURN_IF_ERROR(VisitCall(node));
-      if (node->is_output()) ReduceOutputs(node);
+      if (node->is_output()) RETURN_IF_ERROR(LayOutOutputs(node));
     }
     result_.module = std::move(lowered_.module);
     return std::move(result_);
   }
 
  private:
+  // The mesh of a call, by its place in the list.
+  size_t StageOf(const Node* call) const {
+    const Node* const origin = lowered_.origins[call];
+    return origin == nullptr ? 0 : stages_.MeshOf(*origin);
+  }
+  // Of inputs, which are where they are used: null.
+  const Mesh* MeshOf(const Node* node) const { return meshes_[node]; }
+  // Where a value is returned.
+  const Mesh& MeshOfOutput(const Node* value) const {
+    return MeshOf(value) == nullptr ? stages_.meshes[0].mesh : *MeshOf(value);
+  }
+  // How a value counts on another mesh than its own.
+  Sharding Carried(const Node* value, const Sharding& sharding, const Mesh& from,
+                   const Mesh& to) const {
+    if (from.shape == to.shape) return sharding;
+    Sharding carried = sharding;
+    carried.partial.clear();
+    for (size_t i = 0; i < carried.dims_mapping.size(); ++i) {
+      int& axis = carried.dims_mapping[i];
+      const int64_t size = (*facts_[value].sizes)[i];
+      if (axis >= to.num_axes() || (axis >= 0 && size % to.size(axis) != 0)) axis = kReplicated;
+    }
+    return carried;
+  }
+
   void SetMeta(Node* node) {
     const TensorFacts& facts = facts_[node];
     const TensorMeta* known = node->tensor_meta();
@@ -96,14 +135,21 @@ class Propagation {
   }
 
   void Annotate(Node* node, Shardings shardings) {
-    if (absl::c_all_of(shardings, [](const Sharding& s) { return s.is_replicated(); })) return;
-    node->set_annotation(AnnotationOf(mesh_, shardings));
+    const bool is_whole =
+        absl::c_all_of(shardings, [](const Sharding& s) { return s.is_replicated(); });
+    if (is_staged_ && is_whole) {
+      const bool is_tensor = facts_[node].is_tensor() && facts_[node].rank() >= 0;
+      node->set_annotation(
+          AnnotationOf(*MeshOf(node), {is_tensor ? Whole(node) : Sharding::Replicated(0)}));
+    }
+    if (is_whole) return;
+    node->set_annotation(AnnotationOf(*MeshOf(node), shardings));
     shardings_[node] = std::move(shardings);
   }
 
   // Before `user`, the first of the graph that takes it so.
-  Node* Reshard(Node* value, const Sharding& to, Node* user) {
-    const std::string text = AnnotationOf(mesh_, {to});
+  Node* Reshard(Node* value, const Mesh& mesh, const Sharding& to, Node* user) {
+    const std::string text = AnnotationOf(mesh, {to});
     Node*& made = made_[{value, text}];
     if (made != nullptr) return made;
     made = graph_->CallLike(*value, kReshard, {value, absl::string_view(text)});
@@ -111,15 +157,59 @@ class Propagation {
     made->set_annotation({});
     TensorFacts facts = facts_[value];  // the table may grow
     facts_[made] = std::move(facts);
+    meshes_[made] = &*mesh_storage_.insert(mesh).first;
     Annotate(made, {to});
     return made;
   }
 
-  absl::Status DivideInputs(absl::Span<Node* const> nodes,
-                            const std::map<std::string, Sharding>& inputs) {
+  // Ditto, from another mesh, step by step.
+  absl::StatusOr<Node*> Send(Node* value, const Mesh& mesh, const Sharding& to, Node* user) {
+    if (!facts_[value].is_tensor() || !facts_[value].is_static())
+      return NodeError(*user, absl::StrCat("takes ", Printable(value->name()),
+                                           " of another mesh, which is no tensor of known shape"));
+    const absl::StatusOr<std::vector<Layout>> way =
+        RouteReshard({*MeshOf(value), ShardingOf(value)}, {mesh, to}, *facts_[value].sizes);
+    if (!way.ok()) return NodeError(*user, way.status().message());
+    for (const Layout& layout : *way) value = Reshard(value, layout.mesh, layout.sharding, user);
+    return value;
+  }
+
+  absl::Status DivideInputs(absl::Span<Node* const> nodes) {
     const auto first = absl::c_find_if(nodes, [](Node* n) { return !n->is_placeholder(); });
     if (first == nodes.end()) return absl::InvalidArgumentError("a graph without an output");
-    for (const auto& [name, sharding] : inputs) {
+    absl::flat_hash_map<const Node*, Sharding> layouts;
+    RETURN_IF_ERROR(ReadInputs(nodes, &layouts));
+    RETURN_IF_ERROR(InferInputs(nodes, &layouts));
+    for (Node* input : nodes) {
+      const auto layout = layouts.find(input);
+      if (layout == layouts.end() || layout->second.is_replicated()) continue;
+      const auto is_on = [&](const Node* user, const Mesh& mesh) {
+        return user->target() != kReshard &&
+               (user->is_output() ? stages_.meshes[0].mesh : *MeshOf(user)) == mesh;
+      };
+      for (const NamedMesh& named : stages_.meshes) {
+        const Mesh& mesh = named.mesh;
+        const auto users = input->users();  // copied, as reshards are added to them
+        const bool is_used =
+            absl::c_any_of(users, [&](const Node* user) { return is_on(user, mesh); });
+        const bool is_first = &named == &stages_.meshes[0];
+        if (!(is_used || (is_first && users.empty())) ||
+            !CheckSharding(layout->second, mesh, *facts_[input].sizes).ok())
+          continue;
+        // Parameters stay together.
+        Node* const divided =
+            Reshard(input, mesh, layout->second, input->is_placeholder() ? *first : input->next());
+        input->ReplaceUsesWithIf(
+            divided, [&](const Node* user) { return user != divided && is_on(user, mesh); });
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // What is said of them.
+  absl::Status ReadInputs(absl::Span<Node* const> nodes,
+                          absl::flat_hash_map<const Node*, Sharding>* layouts) {
+    for (const auto& [name, sharding] : request_.inputs) {
       const auto is_it = [&input = name](const Node* node) {
         return (node->is_placeholder() && node->name() == input) ||
                ((node->is_placeholder() || node->op() == Op::kGetAttr) && node->target() == input);
@@ -135,13 +225,107 @@ class Propagation {
       if (!sharding.partial.empty())
         return absl::InvalidArgumentError(
             absl::StrCat("input ", Printable(name), " is whole: it cannot be partial"));
-      RETURN_IF_ERROR(graphnet::Annotate(CheckSharding(sharding, mesh_, *facts.sizes),
-                                         absl::StrCat("input ", Printable(name))));
-      if (sharding.is_replicated()) continue;
-      // Parameters stay together.
-      Node* const divided =
-          Reshard(input, sharding, input->is_placeholder() ? *first : input->next());
-      input->ReplaceUsesWithIf(divided, [&](const Node* user) { return user != divided; });
+      absl::Status status;  // of the last mesh, if none takes it so
+      for (const NamedMesh& mesh : stages_.meshes) {
+        const bool is_used =
+            absl::c_any_of(input->users(),
+                           [&](const Node* user) {
+                             return (user->is_output() ? &stages_.meshes[0].mesh : MeshOf(user)) ==
+                                    &mesh.mesh;
+                           }) ||
+            (input->num_uses() == 0 && &mesh == &stages_.meshes[0]);
+        if (!is_used) continue;
+        status = CheckSharding(sharding, mesh.mesh, *facts.sizes);
+        if (status.ok()) break;
+      }
+      RETURN_IF_ERROR(
+          graphnet::Annotate(std::move(status), absl::StrCat("input ", Printable(name))));
+      layouts->emplace(input, sharding);
+    }
+    return absl::OkStatus();
+  }
+
+  // Operands of the output, and which of what is returned each is.
+  static std::vector<size_t> PlacesOfOutputs(const Node& output) {
+    std::vector<size_t> places;
+    size_t place = 0;
+    output.ForEachArgument([&](const Argument& argument) {
+      if (argument.is_aggregate() || argument.is_none()) return;
+      if (argument.is_node()) places.push_back(place);
+      ++place;
+    });
+    return places;
+  }
+
+  // How inputs of which nothing is said should be, so that outputs come as is asked for.
+  absl::Status InferInputs(absl::Span<Node* const> nodes,
+                           absl::flat_hash_map<const Node*, Sharding>* layouts) {
+    if (request_.outputs.empty()) return absl::OkStatus();
+    NodeTable<Shardings> wanted(*lowered_.module);
+    Node* const output = nodes.back();
+    const std::vector<Node*> values = output->operands();
+    const std::vector<size_t> places = PlacesOfOutputs(*output);
+    for (const auto& [place, sharding] : request_.outputs) {
+      const auto found = absl::c_find(places, place);
+      if (found == places.end())
+        return absl::InvalidArgumentError(absl::StrCat("output o", place, " is no tensor"));
+      const Node* const value = values[static_cast<size_t>(found - places.begin())];
+      const TensorFacts& facts = facts_[value];
+      if (!facts.is_tensor() || !facts.is_static() || !sharding.partial.empty())
+        return absl::InvalidArgumentError(absl::StrCat(
+            "output o", place,
+            sharding.partial.empty() ? " is no tensor of known shape" : " cannot be partial"));
+      RETURN_IF_ERROR(graphnet::Annotate(CheckSharding(sharding, MeshOfOutput(value), *facts.sizes),
+                                         absl::StrCat("output o", place)));
+      wanted[value] = {sharding};
+    }
+    for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+      Node* const node = *it;
+      if (wanted[node].empty()) continue;
+      if (node->is_placeholder()) layouts->try_emplace(node, wanted[node][0]);
+      if (node->is_call()) RETURN_IF_ERROR(InferOperands(node, &wanted));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status InferOperands(Node* node, NodeTable<Shardings>* wanted) {
+    const std::vector<Node*> operands = node->operands();
+    if (operands.empty()) return absl::OkStatus();
+    if (node->target() == "operator.getitem" && !facts_[operands[0]].is_tensor()) {
+      if (node->args().size() != 2 || !node->args()[1].is_int()) return absl::OkStatus();
+      const int64_t index = node->args()[1].integer();
+      if (index < 0 || index > 1000) return absl::OkStatus();
+      Shardings& all = (*wanted)[operands[0]];
+      if (all.size() <= static_cast<size_t>(index)) all.resize(static_cast<size_t>(index) + 1);
+      all[static_cast<size_t>(index)] = (*wanted)[node][0];
+      return absl::OkStatus();
+    }
+    std::vector<TensorFacts> facts;
+    for (const Node* operand : operands) facts.push_back(facts_[operand]);
+    std::optional<ShardingRule> rule =
+        ShardingRuleOfCall(CallFacts(*node, std::move(facts), facts_[node]));
+    if (!rule.has_value() || !Fits(node, *rule)) return absl::OkStatus();
+    const Shardings asked = (*wanted)[node];
+    Shardings results;
+    for (size_t i = 0; i < rule->results.size(); ++i) {
+      const size_t rank = rule->results[i].dims.size();
+      results.push_back(Sharding::Replicated(rank));
+      // A list has one result for all of its elements: the first of which something is asked.
+      for (size_t j = i; j < asked.size(); ++j) {
+        if (asked[j].dims_mapping.size() == rank && results[i].is_replicated())
+          results[i] = asked[j];
+        if (rule->results.size() > 1) break;
+      }
+    }
+    const absl::StatusOr<Inferred> inferred = InferBackward(*rule, *MeshOf(node), results);
+    if (!inferred.ok()) return absl::OkStatus();  // results of one call that disagree
+    for (size_t i = 0; i < operands.size(); ++i) {
+      Node* const x = operands[i];
+      if (inferred->operands[i].is_replicated() || !(*wanted)[x].empty() || !facts_[x].is_static())
+        continue;
+      const Mesh& mesh = MeshOf(x) == nullptr ? *MeshOf(node) : *MeshOf(x);
+      Sharding carried = Carried(x, inferred->operands[i], *MeshOf(node), mesh);
+      if (CheckSharding(carried, mesh, *facts_[x].sizes).ok()) (*wanted)[x] = {std::move(carried)};
     }
     return absl::OkStatus();
   }
@@ -153,8 +337,16 @@ class Propagation {
       return absl::FailedPreconditionError(
           absl::StrCat(Printable(node->target()), " (node ", Printable(node->name()),
                        "): writes to memory; functionalize the graph first"));
-    if (absl::c_all_of(operands, [&](const Node* x) { return shardings_[x].empty(); }))
+    const Mesh& mesh = *MeshOf(node);
+    const auto is_elsewhere = [&](const Node* x) {
+      return MeshOf(x) != nullptr && *MeshOf(x) != mesh;
+    };
+    const bool is_whole =
+        absl::c_all_of(operands, [&](const Node* x) { return shardings_[x].empty(); });
+    if (is_whole && absl::c_none_of(operands, is_elsewhere)) {
+      Annotate(node, {});
       return absl::OkStatus();
+    }
     if (TakeElement(node)) return absl::OkStatus();
     if (schema != nullptr && schema->name == "squeeze") NameSqueezedDims(node, *schema);
     std::vector<TensorFacts> facts;
@@ -162,6 +354,12 @@ class Propagation {
     for (const Node* operand : operands) {
       facts.push_back(facts_[operand]);
       given.push_back(ShardingOf(operand));
+      if (!is_elsewhere(operand)) continue;
+      if (!facts_[operand].is_tensor() || !facts_[operand].is_static())
+        return NodeError(*node,
+                         absl::StrCat("takes ", Printable(operand->name()),
+                                      " of another mesh, which is no tensor of known shape"));
+      given.back() = Carried(operand, given.back(), *MeshOf(operand), mesh);
     }
     const CallFacts call(*node, std::move(facts), facts_[node]);
     std::optional<ShardingRule> rule = ShardingRuleOfCall(call);
@@ -169,8 +367,8 @@ class Propagation {
     std::vector<Sharding> wanted;
     Inferred inferred;
     if (rule.has_value()) {
-      ASSIGN_OR_RETURN(
-          inferred, InferForward(*rule, mesh_, given, OnConflict::kFirstCounts, Order(operands)));
+      ASSIGN_OR_RETURN(inferred,
+                       InferForward(*rule, mesh, given, OnConflict::kFirstCounts, Order(operands)));
       // What is of no known shape cannot be laid out anew.
       for (size_t i = 0; i < operands.size(); ++i) {
         if (inferred.operands[i] != given[i] && !facts_[operands[i]].is_static()) rule.reset();
@@ -180,13 +378,20 @@ class Propagation {
       wanted = std::move(inferred.operands);
       Annotate(node, std::move(inferred.results));
     } else {
-      ++result_.replicated[std::string(node->target())];
+      if (!is_whole) ++result_.replicated[std::string(node->target())];
       for (const Node* operand : operands) wanted.push_back(Whole(operand));
+      Annotate(node, {});
     }
     for (size_t i = 0; i < operands.size(); ++i) {
+      if (is_elsewhere(operands[i])) {
+        ++result_.reshards;
+        ASSIGN_OR_RETURN(Node* const sent, Send(operands[i], mesh, wanted[i], node));
+        node->SetOperand(static_cast<int>(i), sent);
+        continue;
+      }
       if (given[i] == wanted[i]) continue;
       ++result_.reshards;
-      node->SetOperand(static_cast<int>(i), Reshard(operands[i], wanted[i], node));
+      node->SetOperand(static_cast<int>(i), Reshard(operands[i], mesh, wanted[i], node));
     }
     return absl::OkStatus();
   }
@@ -261,26 +466,50 @@ class Propagation {
     return order;
   }
 
-  // What is returned is no partial value.
-  void ReduceOutputs(Node* output) {
+  // What is returned is no partial value, and as is asked for.
+  absl::Status LayOutOutputs(Node* output) {
     const std::vector<Node*> values = output->operands();
+    const std::vector<size_t> places = PlacesOfOutputs(*output);
     for (size_t i = 0; i < values.size(); ++i) {
-      if (shardings_[values[i]].size() != 1) continue;
-      Sharding sharding = shardings_[values[i]][0];
-      if (sharding.partial.empty()) continue;
+      Node* value = values[i];
+      const Mesh& mesh = MeshOfOutput(value);
+      if (request_.gathered.contains(places[i])) {
+        if (!facts_[value].is_tensor() || !facts_[value].is_static())
+          return NodeError(*value, "cannot be gathered: it is no tensor of known shape");
+        Mesh one = Mesh::Of({1});
+        one.ranks = {mesh.ranks[0]};
+        ++result_.reshards;
+        if (MeshOf(value) == nullptr) {
+          value = Reshard(value, one, Whole(value), output);
+        } else {
+          ASSIGN_OR_RETURN(value, Send(value, one, Whole(value), output));
+        }
+        output->SetOperand(static_cast<int>(i), value);
+        continue;
+      }
+      if (shardings_[value].size() > 1) continue;
+      Sharding sharding = ShardingOf(value);
       sharding.partial.clear();
+      const auto asked = request_.outputs.find(places[i]);
+      if (asked != request_.outputs.end()) sharding = asked->second;
+      if (sharding == ShardingOf(value)) continue;
       ++result_.reshards;
-      output->SetOperand(static_cast<int>(i), Reshard(values[i], sharding, output));
+      output->SetOperand(static_cast<int>(i), Reshard(value, mesh, sharding, output));
     }
+    return absl::OkStatus();
   }
 
-  const Mesh& mesh_;
+  const ShardRequest& request_;
+  const Stages& stages_;
+  const bool is_staged_;  // every call is annotated
   const std::unique_ptr<Module> source_;
   RefusedCalls refused_;
   LoweredModule lowered_;
   const FactsTable known_;
   NodeTable<TensorFacts> facts_;
   NodeTable<Shardings> shardings_;  // empty: replicated
+  NodeTable<const Mesh*> meshes_;
+  std::set<Mesh, MeshOrder> mesh_storage_;  // of reshards
   Graph* graph_;
   absl::flat_hash_map<std::pair<Node*, std::string>, Node*> made_;
   ShardedGraph result_;
@@ -288,10 +517,17 @@ class Propagation {
 
 }  // namespace
 
+absl::StatusOr<ShardedGraph> PropagateShardings(const Module& module, const ShardRequest& request) {
+  if (module.main() == nullptr) return absl::InvalidArgumentError("a module without graphs");
+  return Propagation(module, request).Run();
+}
+
 absl::StatusOr<ShardedGraph> PropagateShardings(const Module& module, const Mesh& mesh,
                                                 const std::map<std::string, Sharding>& inputs) {
-  if (module.main() == nullptr) return absl::InvalidArgumentError("a module without graphs");
-  return Propagation(module, mesh).Run(inputs);
+  ShardRequest request;
+  request.stages.meshes = {{"mesh", mesh}};
+  request.inputs = inputs;
+  return PropagateShardings(module, request);
 }
 
 }  // namespace graphnet::spmd

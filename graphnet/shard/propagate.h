@@ -1,10 +1,11 @@
-// Sharding of a whole graph, from that of its inputs.
+// Sharding of a whole graph, from that of its inputs, or backwards from that of its outputs.
 #ifndef GRAPHNET_SHARD_PROPAGATE_H_
 #define GRAPHNET_SHARD_PROPAGATE_H_
 
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -12,6 +13,7 @@
 #include "graphnet/ir/module.h"
 #include "graphnet/shard/mesh.h"
 #include "graphnet/shard/sharding.h"
+#include "graphnet/shard/stages.h"
 
 namespace graphnet::spmd {
 
@@ -29,10 +31,27 @@ struct ShardedGraph {
   std::map<std::string, size_t> replicated;
 };
 
-// `inputs`: by name, of placeholders and attributes; the others are replicated. Where the
-// operands of a call disagree, that of the most bytes has its way. InvalidArgument for inputs
-// that there are not, or that cannot be laid out so; FailedPrecondition names a call that
+struct ShardRequest {
+  Stages stages;
+  // By name, of placeholders and attributes. One that several meshes use is divided so on those
+  // that can.
+  std::map<std::string, Sharding> inputs;
+  // By place among what is returned, None left out. What the rules of the calls that make it ask
+  // of inputs that are not named they are given, and it is laid out so in the end.
+  std::map<size_t, Sharding> outputs;
+  std::set<size_t> gathered;  // ditto: they come whole to the first rank of their mesh
+};
+
+// Inputs of which nothing is said, and nothing follows from outputs, are replicated. Where the
+// operands of a call disagree, that of the most bytes has its way. A value of another mesh counts
+// as divided along the axes of the same number, as far as the mesh of the call has them.
+// InvalidArgument for inputs that there are not, or that cannot be laid out so, and for what goes
+// to another mesh and is no tensor of known shape; FailedPrecondition names a call that
 // writes to memory: functionalize first. Bodies of control flow are replicated.
+//
+// Over several meshes every call is annotated, also if it is replicated.
+absl::StatusOr<ShardedGraph> PropagateShardings(const Module& module, const ShardRequest& request);
+// On one mesh, from inputs alone.
 absl::StatusOr<ShardedGraph> PropagateShardings(const Module& module, const Mesh& mesh,
                                                 const std::map<std::string, Sharding>& inputs);
 

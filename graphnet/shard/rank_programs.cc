@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graphnet/base/status.h"
 #include "graphnet/facts/memory/memory_use.h"
 #include "graphnet/ir/annotation.h"
@@ -16,29 +22,48 @@
 #include "graphnet/shard/graph_layout.h"
 #include "graphnet/shard/propagate.h"
 #include "graphnet/shard/tensor_pieces.h"
+#include "graphnet/shard/unroll.h"
 
 namespace graphnet::spmd {
 namespace {
 
 using Kind = ReshardStep::Kind;
 
+// Whether ranks talk. A send from a rank to itself is none.
 bool IsCollective(const ReshardStep& step) {
   return step.kind != Kind::kTakePiece && step.kind != Kind::kKeepFirst;
 }
 
+bool Has(const Mesh& mesh, int rank) { return absl::c_linear_search(mesh.ranks, rank); }
+
+// `value` with None in the place of nodes that are not wanted.
+Argument Without(const Argument& value, absl::FunctionRef<bool(const Node*)> is_wanted,
+                 std::deque<std::vector<Argument>>* storage) {
+  if (value.is_node()) return is_wanted(value.node()) ? value : Argument();
+  if (!value.is_aggregate()) return value;
+  std::vector<Argument> elements;
+  for (const Argument& element : value.elements())
+    elements.push_back(Without(element, is_wanted, storage));
+  storage->push_back(std::move(elements));
+  return Argument::Aggregate(value.kind(), storage->back());
+}
+
 class Partition {
  public:
-  Partition(const Module& sharded, const Mesh& mesh, GraphLayout layout)
-      : sharded_(sharded), mesh_(mesh), layout_(std::move(layout)), plans_(sharded) {
-    for (const Node* node : sharded.main()->nodes()) nodes_.push_back(node);
+  Partition(const Module& sharded, absl::Span<const NamedMesh> meshes, GraphLayout layout)
+      : sharded_(sharded), layout_(std::move(layout)), index_(sharded), plans_(sharded) {
+    result_.plan.meshes.assign(meshes.begin(), meshes.end());
+    for (const Node* node : sharded.main()->nodes()) {
+      index_[node] = nodes_.size();
+      nodes_.push_back(node);
+    }
   }
 
   absl::StatusOr<RankPrograms> Run() {
-    result_.plan.mesh = mesh_;
     RETURN_IF_ERROR(PlanReshards());
     RETURN_IF_ERROR(DescribeEnds());
-    for (size_t i = 0; i < mesh_.num_ranks(); ++i) {
-      ASSIGN_OR_RETURN(std::unique_ptr<Module> module, MakeModule(i));
+    for (size_t i = 0; i < result_.plan.num_ranks(); ++i) {
+      ASSIGN_OR_RETURN(std::unique_ptr<Module> module, MakeModule(static_cast<int>(i)));
       result_.modules.push_back(std::move(module));
     }
     return std::move(result_);
@@ -50,6 +75,21 @@ class Partition {
     std::vector<int64_t> sizes;
     bool is_of_input = false;  // which is held so
   };
+
+  // The mesh of a value; inputs are returned by the first.
+  const Mesh& MeshOf(const Node* node) const {
+    const Mesh* const mesh = layout_.MeshOf(node);
+    return mesh == nullptr ? result_.plan.meshes[0].mesh : *mesh;
+  }
+  // By its place in the plan, where one rank may be a mesh of its own.
+  size_t PlaceOf(const Mesh& mesh) {
+    std::vector<NamedMesh>& meshes = result_.plan.meshes;
+    const auto found =
+        absl::c_find_if(meshes, [&](const NamedMesh& named) { return named.mesh == mesh; });
+    if (found != meshes.end()) return static_cast<size_t>(found - meshes.begin());
+    meshes.push_back({absl::StrCat("rank_", mesh.ranks[0]), mesh});
+    return meshes.size() - 1;
+  }
 
   absl::Status PlanReshards() {
     for (const Node* node : nodes_) {
@@ -66,13 +106,15 @@ class Partition {
       const Sharding to = layout_.OfTensor(node, made.sizes.size());
       made.is_of_input = x->is_placeholder() && to.partial.empty() &&
                          absl::c_all_of(x->users(), [&](const Node* user) {
-                           return user->is_call_function(kReshard) &&
-                                  layout_.OfTensor(user, made.sizes.size()) == to;
+                           return MeshOf(user) != MeshOf(node) ||
+                                  (user->is_call_function(kReshard) &&
+                                   layout_.OfTensor(user, made.sizes.size()) == to);
                          });
       if (made.is_of_input) continue;
       for (const ReshardStep& step : made.plan.steps) {
-        if (!IsCollective(step)) continue;
-        result_.plan.communication.push_back({std::string(node->name()), dtype, step});
+        if (!IsCollective(step) || step.num_links == 0) continue;
+        result_.plan.communication.push_back(
+            {std::string(node->name()), std::string(made.plan.function), dtype, step});
       }
     }
     return absl::OkStatus();
@@ -100,10 +142,7 @@ class Partition {
         LaidOutTensor input = Describe(node, std::string(node->target()));
         if (NumberDType(node->annotation()).has_value())
           input.number = std::string(node->annotation());
-        for (const Node* user : node->users()) {
-          if (plans_[user].is_of_input) input.sharding = layout_.Of(user)[0];
-        }
-        result_.plan.inputs.push_back(std::move(input));
+        RETURN_IF_ERROR(DescribeInput(node, input));
       }
       if (!node->is_output()) continue;
       absl::Status status;
@@ -120,8 +159,29 @@ class Partition {
               NodeError(*value, "is returned and is several tensors: return its elements"));
         result_.plan.outputs.push_back(Describe(value, std::move(name)));
         result_.plan.outputs.back().is_exact = !is_inexact[value];
+        result_.plan.outputs.back().mesh = PlaceOf(MeshOf(value));
       });
       RETURN_IF_ERROR(status);
+    }
+    return absl::OkStatus();
+  }
+
+  // For each mesh that uses it.
+  absl::Status DescribeInput(const Node* node, const LaidOutTensor& input) {
+    std::vector<size_t> used;
+    for (const Node* user : node->users()) used.push_back(PlaceOf(MeshOf(user)));
+    if (used.empty()) used.push_back(0);
+    absl::c_sort(used);
+    used.erase(std::unique(used.begin(), used.end()), used.end());
+    for (const size_t mesh : used) {
+      LaidOutTensor held = input;
+      held.mesh = mesh;
+      for (const Node* user : node->users()) {
+        if (plans_[user].is_of_input && MeshOf(user) == result_.plan.meshes[mesh].mesh)
+          held.sharding = layout_.OfTensor(user, held.sizes.size());
+      }
+      result_.plan.inputs.push_back(std::move(held));
+      inputs_.push_back(node);
     }
     return absl::OkStatus();
   }
@@ -130,7 +190,8 @@ class Partition {
   bool AddsUp(const Node& node) const {
     if (node.is_call_function(kReshard)) {
       return absl::c_any_of(plans_[&node].plan.steps, [](const ReshardStep& step) {
-        return (step.kind == Kind::kAllReduce || step.kind == Kind::kReduceScatter) &&
+        return (step.kind == Kind::kAllReduce || step.kind == Kind::kReduceScatter ||
+                step.kind == Kind::kReduce) &&
                (step.reduce == ReduceType::kSum || step.reduce == ReduceType::kAvg ||
                 step.reduce == ReduceType::kProduct);
       });
@@ -152,22 +213,25 @@ class Partition {
     return module->InternValueMeta(part);
   }
 
-  absl::StatusOr<std::unique_ptr<Module>> MakeModule(size_t position) {
+  absl::StatusOr<std::unique_ptr<Module>> MakeModule(int rank) {
     std::unique_ptr<Module> module = sharded_.Clone();
     Graph* const graph = module->main();
     std::vector<Node*> copies;
     for (Node* node : graph->nodes()) copies.push_back(node);
-    size_t inputs = 0;
+    std::vector<Node*> others;  // what other ranks do
+    GiveInputs(rank, copies, &others);
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const Node& node = *nodes_[i];
       Node* const copy = copies[i];
-      if (node.is_placeholder()) {
-        DivideInput(result_.plan.inputs[inputs++].sharding, position, copy);
-        continue;
-      }
+      if (node.is_output()) ReturnOwn(node, rank, copy);
       if (!node.is_call()) continue;
       if (node.is_call_function(kReshard)) {
-        RETURN_IF_ERROR(ReplaceReshard(node, position, copy));
+        ASSIGN_OR_RETURN(const bool is_there, ReplaceReshard(node, rank, copy));
+        if (!is_there) others.push_back(copy);
+        continue;
+      }
+      if (!Has(MeshOf(&node), rank)) {
+        others.push_back(copy);
         continue;
       }
       // What is a view of a tensor in one piece need not be one of a part of it.
@@ -175,24 +239,80 @@ class Partition {
            copy->target() == "aten._unsafe_view.default") &&
           copy->kwargs().empty())
         copy->set_target("aten.reshape.default");
+      if (layout_.MeshOf(&node) != nullptr) copy->set_annotation({});
       if (layout_.Of(&node).empty()) continue;
-      copy->set_annotation({});
       RETURN_IF_ERROR(layout_.SetLocalSizes(node, copy));
       const TensorMeta* meta = node.tensor_meta();
-      copy->set_meta(meta == nullptr ? nullptr
-                                     : PartMeta(*meta, layout_.Of(&node)[0], mesh_, module.get()));
+      copy->set_meta(meta == nullptr
+                         ? nullptr
+                         : PartMeta(*meta, layout_.Of(&node)[0], MeshOf(&node), module.get()));
     }
+    // Who takes their values goes before them.
+    absl::c_sort(others, [](const Node* a, const Node* b) { return b->IsBefore(a); });
+    for (Node* other : others) graph->EraseNode(other);
     return module;
   }
 
-  void DivideInput(const Sharding& sharding, size_t position, Node* copy) const {
+  // A placeholder for each mesh of the rank that uses the input.
+  void GiveInputs(int rank, absl::Span<Node* const> copies, std::vector<Node*>* others) const {
+    const ShardPlan& plan = result_.plan;
+    const Node* last = nullptr;
+    Node* placed = nullptr;
+    for (size_t i = 0; i < plan.inputs.size(); ++i) {
+      const LaidOutTensor& input = plan.inputs[i];
+      Node* const copy = copies[index_[inputs_[i]]];
+      const std::optional<size_t> position = plan.PositionOf(rank, input);
+      const bool is_last = i + 1 == plan.inputs.size() || inputs_[i + 1] != inputs_[i];
+      if (position.has_value() && last != inputs_[i]) {
+        last = inputs_[i];
+        placed = copy;
+        DivideInput(plan.MeshOf(input), input.sharding, *position, copy);
+      } else if (position.has_value()) {
+        placed = GiveAgain(input, *inputs_[i], *position, copies, copy, placed->next());
+      }
+      if (is_last && last != inputs_[i]) others->push_back(copy);
+    }
+  }
+
+  // The input on another mesh of the same rank, before `next`.
+  Node* GiveAgain(const LaidOutTensor& input, const Node& node, size_t position,
+                  absl::Span<Node* const> copies, Node* copy, Node* next) const {
+    Graph* const graph = copy->graph();
+    const InsertionGuard guard(graph, next);
+    const Mesh& mesh = result_.plan.MeshOf(input);
+    Node* const again =
+        graph->Placeholder(absl::StrCat(copy->target(), "_", result_.plan.meshes[input.mesh].name));
+    again->set_meta(copy->graph()->module()->CopyMeta(node.meta()));
+    again->set_annotation(node.annotation());
+    if (node.draw_spec() != nullptr) again->set_draw_spec(*node.draw_spec());
+    DivideInput(mesh, input.sharding, position, again);
+    for (const Node* user : node.users()) {
+      if (MeshOf(user) == mesh) copies[index_[user]]->ReplaceInput(copy, again);
+    }
+    return again;
+  }
+
+  void ReturnOwn(const Node& node, int rank, Node* copy) const {
+    absl::flat_hash_set<const Node*> own;
+    const std::vector<Node*> operands = node.operands();
+    const std::vector<Node*> copied = copy->operands();
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (Has(MeshOf(operands[i]), rank)) own.insert(copied[i]);
+    }
+    std::deque<std::vector<Argument>> storage;
+    copy->set_arg(0,
+                  Without(
+                      copy->args()[0], [&](const Node* x) { return own.contains(x); }, &storage));
+  }
+
+  static void DivideInput(const Mesh& mesh, const Sharding& sharding, size_t position, Node* copy) {
     if (sharding.is_replicated()) return;
     const TensorMeta& whole = *copy->tensor_meta();
     if (copy->draw_spec() != nullptr && copy->draw_spec()->data.is_list()) {
       std::vector<int64_t> sizes;
       for (const Dim& dim : whole.shape) sizes.push_back(dim.value);
       const absl::Span<const Argument> data = copy->draw_spec()->data.elements();
-      const std::vector<size_t> places = PlacesOfPiece(sizes, sharding, mesh_, position);
+      const std::vector<size_t> places = PlacesOfPiece(sizes, sharding, mesh, position);
       if (absl::c_all_of(places, [&](size_t place) { return place < data.size(); })) {
         std::vector<Argument> piece;
         for (const size_t place : places) piece.push_back(data[place]);
@@ -201,41 +321,96 @@ class Partition {
         copy->set_draw_spec(spec);
       }
     }
-    copy->set_meta(PartMeta(whole, sharding, mesh_, copy->graph()->module()));
+    copy->set_meta(PartMeta(whole, sharding, mesh, copy->graph()->module()));
   }
 
-  absl::Status ReplaceReshard(const Node& node, size_t position, Node* copy) const {
+  // Whether the rank has the value then.
+  absl::StatusOr<bool> ReplaceReshard(const Node& node, int rank, Node* copy) const {
     const Plan& plan = plans_[&node];
     Graph* const graph = copy->graph();
     const InsertionGuard guard(graph, copy);
-    Node* value = copy->args()[0].node();
-    const int rank = mesh_.ranks[position];
+    const Node* const x = node.args()[0].node();
+    const bool is_input = x->is_placeholder();
+    Node* value =
+        Has(is_input ? MeshOf(&node) : MeshOf(x), rank) ? copy->args()[0].node() : nullptr;
     if (!plan.is_of_input) {
       for (const ReshardStep& step : plan.plan.steps) {
+        if (LeavesMesh(step)) {
+          ASSIGN_OR_RETURN(value, TakeSends(node, step, rank, value, graph));
+          continue;
+        }
         const auto group = absl::c_find_if(step.groups, [&](const std::vector<int>& ranks) {
           return absl::c_linear_search(ranks, rank);
         });
-        if (group == step.groups.end()) return NodeError(node, "leaves out a rank");
-        ASSIGN_OR_RETURN(value, TakeStep(node, step, *group, rank, plan.sizes, value, graph));
+        if (group == step.groups.end()) continue;
+        if (value == nullptr) return NodeError(node, "leaves out a rank");
+        value = TakeStep(step, *group, rank, plan.sizes, value, graph);
       }
+      if (!Has(MeshOf(&node), rank)) return false;
+      if (value == nullptr) return NodeError(node, "leaves out a rank");
       if (value != copy->args()[0].node()) {
         copy->set_name(absl::StrCat(node.name(), "_whole"));  // erased below
         value->set_name(node.name());
         value->set_location(node.location());
         value->set_module_path(node.module_path());
         value->set_meta(PartMeta(*node.args()[0].node()->tensor_meta(),
-                                 layout_.OfTensor(&node, plan.sizes.size()), mesh_,
+                                 layout_.OfTensor(&node, plan.sizes.size()), MeshOf(&node),
                                  graph->module()));
       }
+    } else if (value == nullptr) {
+      return false;
     }
     copy->ReplaceAllUsesWith(value);
     graph->EraseNode(copy);
-    return absl::OkStatus();
+    return true;
   }
 
-  static absl::StatusOr<Node*> TakeStep(const Node& node, const ReshardStep& step,
-                                        const std::vector<int>& group, int rank,
-                                        absl::Span<const int64_t> sizes, Node* x, Graph* graph) {
+  static bool LeavesMesh(const ReshardStep& step) {
+    return step.kind == Kind::kSend || step.kind == Kind::kBroadcast ||
+           step.kind == Kind::kGather || step.kind == Kind::kReduce;
+  }
+
+  // Between two ranks each: what the rank has then, null if nothing. It sends before it receives.
+  static absl::StatusOr<Node*> TakeSends(const Node& node, const ReshardStep& step, int rank,
+                                         Node* x, Graph* graph) {
+    const DType dtype = node.args()[0].node()->tensor_meta()->dtype;
+    if (dtype == DType::kUnknown) return NodeError(node, "sends what is of no known dtype");
+    const std::vector<Argument> sizes(step.piece.begin(), step.piece.end());
+    const auto send = [&](int to) {
+      graph->CallFunction(absl::StrCat(kNamedCallPrefix, "send.default"), {x, to});
+    };
+    const auto receive = [&](int from) {
+      return graph->CallFunction(absl::StrCat(kNamedCallPrefix, "recv.default"),
+                                 {Argument::List(sizes), dtype, from});
+    };
+    if (step.kind == Kind::kGather || step.kind == Kind::kReduce) {
+      const std::vector<int>& group = step.groups[0];
+      if (rank != step.root) {
+        if (absl::c_linear_search(group, rank)) send(step.root);
+        return nullptr;
+      }
+      std::vector<Node*> parts;
+      for (const int from : group) parts.push_back(from == rank ? x : receive(from));
+      if (step.kind == Kind::kReduce) return ReduceParts(parts, step.reduce, graph);
+      const std::vector<Argument> elements(parts.begin(), parts.end());
+      return graph->CallFunction("aten.cat.default", {Argument::List(elements), step.dim});
+    }
+    Node* after = nullptr;
+    for (const std::vector<int>& group : step.groups) {
+      if (group[0] != rank) continue;
+      if (step.kind == Kind::kBroadcast) after = x;
+      std::set<int> to(group.begin() + 1, group.end());
+      if (to.erase(rank) > 0) after = x;
+      for (const int other : to) send(other);
+    }
+    for (const std::vector<int>& group : step.groups) {
+      if (group[0] != rank && absl::c_linear_search(group, rank)) after = receive(group[0]);
+    }
+    return after;
+  }
+
+  static Node* TakeStep(const ReshardStep& step, const std::vector<int>& group, int rank,
+                        absl::Span<const int64_t> sizes, Node* x, Graph* graph) {
     const std::vector<Argument> elements(group.begin(), group.end());
     const Argument ranks = Argument::List(elements);
     const absl::string_view reduce = ReduceTypeName(step.reduce);
@@ -261,30 +436,47 @@ class Partition {
       case Kind::kBroadcast:
       case Kind::kGather:
       case Kind::kReduce:
-      case Kind::kSend: break;
+      case Kind::kSend: break;  // TakeSends
     }
-    return NodeError(node, "leaves the mesh");  // between layouts on one mesh nothing does
+    return x;
   }
 
   const Module& sharded_;
-  const Mesh& mesh_;
   const GraphLayout layout_;
   std::vector<const Node*> nodes_;
-  NodeTable<Plan> plans_;  // of reshards
+  NodeTable<size_t> index_;          // of nodes_
+  std::vector<const Node*> inputs_;  // of the inputs of the plan
+  NodeTable<Plan> plans_;            // of reshards
   RankPrograms result_;
 };
 
 }  // namespace
 
-absl::StatusOr<RankPrograms> MakeRankPrograms(const Module& sharded, const Mesh& mesh) {
+absl::StatusOr<RankPrograms> MakeRankPrograms(const Module& sharded,
+                                              absl::Span<const NamedMesh> meshes) {
   ASSIGN_OR_RETURN(GraphLayout layout, GraphLayout::Read(sharded));
-  if (sharded.num_nodes() * mesh.num_ranks() > kMaxRankNodes)
+  absl::flat_hash_set<int> ranks;
+  for (const NamedMesh& named : meshes)
+    ranks.insert(named.mesh.ranks.begin(), named.mesh.ranks.end());
+  if (sharded.num_nodes() * ranks.size() > kMaxRankNodes)
     return absl::InvalidArgumentError(
         absl::StrCat("all ranks would have more than ", kMaxRankNodes, " nodes"));
-  if (layout.mesh().has_value() && *layout.mesh() != mesh)
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the graph is over mesh ", MeshName(*layout.mesh()), ", not ", MeshName(mesh)));
-  return Partition(sharded, mesh, std::move(layout)).Run();
+  for (const Mesh& mesh : layout.meshes()) {
+    const bool is_rank = mesh.num_ranks() == 1 && ranks.contains(mesh.ranks[0]);
+    if (is_rank || absl::c_any_of(meshes, [&](const NamedMesh& m) { return m.mesh == mesh; }))
+      continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("the graph is over mesh ", MeshName(mesh), ", not ",
+                     absl::StrJoin(meshes, " and ", [](std::string* out, const NamedMesh& m) {
+                       out->append(MeshName(m.mesh));
+                     })));
+  }
+  return Partition(sharded, meshes, std::move(layout)).Run();
+}
+
+absl::StatusOr<RankPrograms> MakeRankPrograms(const Module& sharded, const Mesh& mesh) {
+  const NamedMesh named = {"mesh", mesh};
+  return MakeRankPrograms(sharded, absl::MakeConstSpan(&named, 1));
 }
 
 }  // namespace graphnet::spmd

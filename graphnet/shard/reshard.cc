@@ -77,6 +77,7 @@ class Planner {
       if (at_.mesh.ranks[i] != mesh.ranks[i]) ++step.num_links;
     }
     step.bytes_per_link = step.num_links == 0 ? 0 : LocalBytes();
+    step.piece = Piece();
     at_.mesh = mesh;
     steps_.push_back(std::move(step));
   }
@@ -88,6 +89,7 @@ class Planner {
     step.root = root;
     step.bytes_per_link = LocalBytes();
     step.num_links = links;
+    step.piece = Piece();
     if (!at_.sharding.partial.empty()) {
       step.kind = Kind::kReduce;
       step.reduce = at_.sharding.partial.begin()->second;
@@ -109,6 +111,7 @@ class Planner {
     for (const std::vector<int>& group : step.groups)
       step.num_links += absl::c_count_if(group, [&](int rank) { return rank != group[0]; });
     step.bytes_per_link = LocalBytes();
+    step.piece = Piece();
     at_.mesh = mesh;
     steps_.push_back(std::move(step));
   }
@@ -148,12 +151,17 @@ class Planner {
                             at_.sharding.dims_mapping.begin());
   }
   // Of the largest piece.
+  std::vector<int64_t> Piece() const {
+    std::vector<int64_t> piece(sizes_.begin(), sizes_.end());
+    for (size_t i = 0; i < piece.size(); ++i) {
+      const int axis = at_.sharding.dims_mapping[i];
+      if (axis >= 0) piece[i] = BalancedSplit(piece[i], at_.mesh.size(axis))[0];
+    }
+    return piece;
+  }
   int64_t LocalBytes() const {
     int64_t bytes = element_bytes_;
-    for (size_t i = 0; i < sizes_.size(); ++i) {
-      const int axis = at_.sharding.dims_mapping[i];
-      bytes *= axis < 0 ? sizes_[i] : BalancedSplit(sizes_[i], at_.mesh.size(axis))[0];
-    }
+    for (const int64_t size : Piece()) bytes *= size;
     return bytes;
   }
   ReshardStep& Line(Kind kind, int axis, int64_t bytes_per_link, int64_t links_of_line) {
@@ -246,10 +254,17 @@ absl::Status PlanSToS(const Request& r, Planner* planner) {
   return absl::OkStatus();
 }
 
-bool SuitsShrink(const Request& r) {
-  return r.from.mesh.num_axes() == 1 && r.to.mesh.num_axes() == 1 && r.from.mesh.size(0) > 1 &&
-         r.to.mesh.size(0) == 1 && r.to.sharding.is_replicated();
+// Of a mesh of several axes one that all of its ranks have.
+bool IsLineOrWhole(const Layout& layout) {
+  return layout.mesh.num_ranks() > 1 &&
+         (layout.mesh.num_axes() == 1 || layout.sharding.is_replicated());
 }
+bool IsOneRank(const Layout& layout) {
+  return layout.mesh.num_axes() == 1 && layout.mesh.num_ranks() == 1 &&
+         layout.sharding.is_replicated();
+}
+
+bool SuitsShrink(const Request& r) { return IsLineOrWhole(r.from) && IsOneRank(r.to); }
 
 absl::Status PlanShrink(const Request& r, Planner* planner) {
   for (const auto& [axis, type] : r.from.sharding.partial) {
@@ -262,16 +277,16 @@ absl::Status PlanShrink(const Request& r, Planner* planner) {
   return absl::OkStatus();
 }
 
-bool SuitsExpand(const Request& r) {
-  return r.from.mesh.num_axes() == 1 && r.to.mesh.num_axes() == 1 && r.from.mesh.size(0) == 1 &&
-         r.to.mesh.size(0) > 1 && r.from.sharding.is_replicated();
-}
+bool SuitsExpand(const Request& r) { return IsOneRank(r.from) && r.to.mesh.num_ranks() > 1; }
 
 absl::Status PlanExpand(const Request& r, Planner* planner) {
   std::vector<int> group = r.from.mesh.ranks;
   group.insert(group.end(), r.to.mesh.ranks.begin(), r.to.mesh.ranks.end());
   planner->Broadcast(r.to.mesh, {std::move(group)});
-  Transit(planner, r.to.sharding);
+  if (r.to.mesh.num_axes() == 1)
+    Transit(planner, r.to.sharding);
+  else
+    planner->Reach(r.to.sharding);
   return absl::OkStatus();
 }
 
@@ -436,6 +451,10 @@ absl::StatusOr<ReshardPlan> PlanReshard(const Layout& from, const Layout& to,
   Planner planner(source, sizes, element_bytes);
   const Request request = {source, target, sizes};
   if (request.same_mesh() && source.sharding == target.sharding) return ReshardPlan();
+  // A grid of the same ranks in another shape, all of which have all of it.
+  if (source.mesh.ranks == target.mesh.ranks && source.sharding.is_replicated() &&
+      target.sharding.is_replicated())
+    return ReshardPlan();
   for (const ReshardFunction& function : kFunctions) {
     if (!function.suits(request)) continue;
     RETURN_IF_ERROR(function.plan(request, &planner));
@@ -443,6 +462,27 @@ absl::StatusOr<ReshardPlan> PlanReshard(const Layout& from, const Layout& to,
   }
   return absl::UnimplementedError(
       absl::StrCat("no reshard of ", LayoutName(from), " to ", LayoutName(to)));
+}
+
+absl::StatusOr<std::vector<Layout>> RouteReshard(const Layout& from, const Layout& to,
+                                                 absl::Span<const int64_t> sizes) {
+  const Layout whole = {from.mesh, Sharding::Replicated(sizes.size())};
+  Mesh one = Mesh::Of({1});
+  one.ranks = {from.mesh.ranks[0]};
+  const Layout alone = {std::move(one), whole.sharding};
+  absl::Status status;
+  for (const std::vector<Layout>& way :
+       std::vector<std::vector<Layout>>{{to}, {alone, to}, {whole, to}, {whole, alone, to}}) {
+    const Layout* at = &from;
+    absl::Status can;
+    for (const Layout& next : way) {
+      can.Update(PlanReshard(*at, next, sizes, /*element_bytes=*/1).status());
+      at = &next;
+    }
+    if (can.ok()) return way;
+    status.Update(can);
+  }
+  return status;
 }
 
 std::vector<absl::string_view> ReshardFunctions() {

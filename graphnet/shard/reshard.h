@@ -10,7 +10,7 @@
 //                                                     it does not divide evenly
 // A mesh of the same shape and other ranks is reached by sending point to point first (p -> s:
 // last), one rank from many by gathering, many from one by a broadcast, and a mesh of more axes
-// by these steps axis for axis.
+// by these steps axis for axis. What all have is one rank's and is all ranks' whatever their mesh.
 #ifndef GRAPHNET_SHARD_RESHARD_H_
 #define GRAPHNET_SHARD_RESHARD_H_
 
@@ -53,6 +53,7 @@ struct ReshardStep {
   int to_dim = -1;
   ReduceType reduce = ReduceType::kSum;
   int root = -1;
+  std::vector<int64_t> piece;  // of sends, broadcasts, gathers to one: the sizes of what each gives
   // Over the busiest link, and over how many links something goes. Collectives go around a
   // ring, all-to-all and sends straight; gathers and broadcasts from and to each one.
   int64_t bytes_per_link = 0;
@@ -75,6 +76,12 @@ inline constexpr int64_t kMaxReshardBytes = int64_t{1} << 44;
 // cannot be and for larger tensors, Unimplemented with both of them where no function suits.
 absl::StatusOr<ReshardPlan> PlanReshard(const Layout& from, const Layout& to,
                                         absl::Span<const int64_t> sizes, int64_t element_bytes);
+
+// The layouts that a tensor goes through on its way to `to`, which is the last of them, so that
+// PlanReshard knows how to get to each: `to` alone where it can be. Between meshes of other shapes
+// the way leads over one rank that has all of it. The error of PlanReshard where there is none.
+absl::StatusOr<std::vector<Layout>> RouteReshard(const Layout& from, const Layout& to,
+                                                 absl::Span<const int64_t> sizes);
 
 // The functions, first come first.
 std::vector<absl::string_view> ReshardFunctions();

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -18,15 +20,22 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Kind = ReshardStep::Kind;
 
-Json TensorJson(const LaidOutTensor& tensor, bool is_input) {
+// One mesh of ranks 0, 1, … has no need of a name.
+bool HasNames(const ShardPlan& plan) {
+  return plan.meshes.size() > 1 || plan.meshes[0].mesh != Mesh::Of(plan.meshes[0].mesh.shape);
+}
+
+Json TensorJson(const ShardPlan& plan, const LaidOutTensor& tensor, bool is_input) {
   Json json;
   json["name"] = tensor.name;
   if (is_input) json["argument"] = tensor.argument;
   if (!tensor.number.empty()) json["number"] = tensor.number;
   if (tensor.dtype != DType::kUnknown) json["dtype"] = std::string(DTypeShortName(tensor.dtype));
   json["shape"] = tensor.sizes;
+  if (HasNames(plan)) json["mesh"] = plan.meshes[tensor.mesh].name;
   json["sharding"] = tensor.sharding.dims_mapping;
   if (!is_input) json["exact"] = tensor.is_exact;
+  if (!tensor.gathered.empty()) json["gathered"] = tensor.gathered;
   return json;
 }
 
@@ -34,12 +43,15 @@ Json CommunicationJson(const Communication& communication) {
   const ReshardStep& step = communication.step;
   Json json;
   json["value"] = communication.value;
+  json["function"] = communication.function;
   json["call"] = std::string(ReshardKindName(step.kind));
   json["dtype"] = std::string(DTypeShortName(communication.dtype));
   if (step.dim >= 0) json["dim"] = step.dim;
   if (step.to_dim >= 0) json["to_dim"] = step.to_dim;
-  if (step.kind == Kind::kAllReduce || step.kind == Kind::kReduceScatter)
+  if (step.kind == Kind::kAllReduce || step.kind == Kind::kReduceScatter ||
+      step.kind == Kind::kReduce)
     json["reduce"] = std::string(ReduceTypeName(step.reduce));
+  if (step.root >= 0) json["root"] = step.root;
   json["groups"] = step.groups;
   json["bytes_per_link"] = step.bytes_per_link;
   json["links"] = step.num_links;
@@ -70,16 +82,9 @@ class PlanReader {
     const Json json = Json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
     if (json.is_discarded() || !json.is_object()) return Error("is no JSON object");
     ShardPlan plan;
-    ASSIGN_OR_RETURN(const std::vector<int64_t> shape, Integers(json, "mesh", "the plan"));
-    int64_t ranks = 1;
-    for (const int64_t size : shape) {
-      if (size < 1 || size > kMaxRanks || (ranks *= size) > kMaxRanks)
-        return Error("has a mesh of no shape there is");
-    }
-    if (shape.empty()) return Error("has no mesh");
-    plan.mesh = Mesh::Of(shape);
-    RETURN_IF_ERROR(ReadTensors(json, "inputs", plan.mesh, &plan.inputs));
-    RETURN_IF_ERROR(ReadTensors(json, "outputs", plan.mesh, &plan.outputs));
+    RETURN_IF_ERROR(ReadMeshes(json, &plan));
+    RETURN_IF_ERROR(ReadTensors(json, "inputs", plan.meshes, &plan.inputs));
+    RETURN_IF_ERROR(ReadTensors(json, "outputs", plan.meshes, &plan.outputs));
     RETURN_IF_ERROR(CheckCommunication(json));
     return plan;
   }
@@ -87,6 +92,61 @@ class PlanReader {
  private:
   absl::Status Error(absl::string_view what) const {
     return absl::InvalidArgumentError(absl::StrCat(Printable(name_, 1000), ": ", what));
+  }
+
+  absl::StatusOr<Mesh> ReadShape(const Json& object, const char* key, absl::string_view of) const {
+    ASSIGN_OR_RETURN(const std::vector<int64_t> shape, Integers(object, key, of));
+    int64_t ranks = 1;
+    for (const int64_t size : shape) {
+      if (size < 1 || size > kMaxRanks || (ranks *= size) > kMaxRanks)
+        return Error("has a mesh of no shape there is");
+    }
+    if (shape.empty()) return Error("has no mesh");
+    return Mesh::Of(shape);
+  }
+
+  absl::Status ReadMeshes(const Json& json, ShardPlan* plan) const {
+    const auto several = json.find("meshes");
+    if (several == json.end()) {
+      ASSIGN_OR_RETURN(Mesh mesh, ReadShape(json, "mesh", "the plan"));
+      plan->meshes.push_back({"mesh", std::move(mesh)});
+      return absl::OkStatus();
+    }
+    if (!several->is_array() || several->empty() || several->size() > 1000)
+      return Error("has no list meshes");
+    std::set<int64_t> all;
+    for (const Json& object : *several) {
+      if (!object.is_object()) return Error("meshes holds what is no object");
+      NamedMesh named;
+      named.name = Text(object, "name");
+      const std::string of = absl::StrCat("mesh ", Printable(named.name));
+      if (named.name.empty() ||
+          absl::c_any_of(plan->meshes, [&](const NamedMesh& m) { return m.name == named.name; }))
+        return Error("has a mesh without a name of its own");
+      ASSIGN_OR_RETURN(named.mesh, ReadShape(object, "shape", of));
+      const auto ranks = object.find("ranks");
+      if (ranks == object.end() || !ranks->is_array() || ranks->size() != named.mesh.num_ranks())
+        return Error(absl::StrCat(of, " has not as many ranks as its shape"));
+      std::set<int64_t> own;
+      for (size_t i = 0; i < ranks->size(); ++i) {
+        const Json& rank = (*ranks)[i];
+        if (!rank.is_number_integer() || rank < 0 || rank >= kMaxRanks ||
+            !own.insert(rank.get<int64_t>()).second)
+          return Error(absl::StrCat(of, ": ranks holds what is no rank of its own"));
+        named.mesh.ranks[i] = rank.get<int>();
+      }
+      all.merge(own);
+      plan->meshes.push_back(std::move(named));
+    }
+    if (*all.rbegin() != static_cast<int64_t>(all.size()) - 1)
+      return Error("has meshes that leave out a rank");
+    const auto stages = json.find("stages");
+    if (stages == json.end() || !stages->is_array()) return Error("has no list stages");
+    for (const Json& stage : *stages) {
+      if (!stage.is_string()) return Error("stages holds what is no text");
+      plan->stages.push_back(stage.get<std::string>());
+    }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::vector<int64_t>> Integers(const Json& object, const char* key,
@@ -108,7 +168,7 @@ class PlanReader {
     return found == object.end() || !found->is_string() ? "" : found->get<std::string>();
   }
 
-  absl::Status ReadTensors(const Json& json, const char* key, const Mesh& mesh,
+  absl::Status ReadTensors(const Json& json, const char* key, absl::Span<const NamedMesh> meshes,
                            std::vector<LaidOutTensor>* tensors) const {
     const auto list = json.find(key);
     if (list == json.end() || !list->is_array()) return Error(absl::StrCat("has no list ", key));
@@ -120,6 +180,15 @@ class PlanReader {
       tensor.number = Text(object, "number");
       const std::string of = absl::StrCat(key, " ", Printable(tensor.name));
       if (tensor.name.empty()) return Error(absl::StrCat(key, " has a tensor without a name"));
+      if (json.contains("meshes")) {
+        const std::string name = Text(object, "mesh");
+        const auto found =
+            absl::c_find_if(meshes, [&](const NamedMesh& m) { return m.name == name; });
+        if (found == meshes.end()) return Error(absl::StrCat(of, " is on no mesh there is"));
+        tensor.mesh = static_cast<size_t>(found - meshes.begin());
+      }
+      const Mesh& mesh = meshes[tensor.mesh].mesh;
+      tensor.gathered = Text(object, "gathered");
       if (object.contains("dtype")) {
         const std::optional<DType> dtype = ParseDTypeShortName(Text(object, "dtype"));
         if (!dtype.has_value()) return Error(absl::StrCat(of, ": dtype is none there is"));
@@ -165,18 +234,45 @@ class PlanReader {
 
 }  // namespace
 
+size_t ShardPlan::num_ranks() const {
+  int last = -1;
+  for (const NamedMesh& named : meshes)
+    last = std::max(last, *absl::c_max_element(named.mesh.ranks));
+  return static_cast<size_t>(last) + 1;
+}
+
+std::optional<size_t> ShardPlan::PositionOf(int rank, const LaidOutTensor& tensor) const {
+  const std::vector<int>& ranks = MeshOf(tensor).ranks;
+  const auto found = absl::c_find(ranks, rank);
+  if (found == ranks.end()) return std::nullopt;
+  return static_cast<size_t>(found - ranks.begin());
+}
+
 std::string PlanToJson(const ShardPlan& plan) {
   Json ranks = Json::array();
-  for (const int rank : plan.mesh.ranks) ranks.push_back(absl::StrCat("rank_", rank));
+  for (size_t i = 0; i < plan.num_ranks(); ++i) ranks.push_back(absl::StrCat("rank_", i));
+  std::string meshes = absl::StrCat("\"mesh\": ", Line(plan.meshes[0].mesh.shape));
+  if (HasNames(plan)) {
+    std::vector<Json> lines;
+    for (const auto& [name, mesh] : plan.meshes) {
+      Json json;
+      json["name"] = name;
+      json["shape"] = mesh.shape;
+      json["ranks"] = mesh.ranks;
+      lines.push_back(std::move(json));
+    }
+    meshes = absl::StrCat("\"meshes\": ", Lines(lines), ",\n\"stages\": ", Line(Json(plan.stages)));
+  }
   std::vector<Json> inputs;
-  for (const LaidOutTensor& input : plan.inputs) inputs.push_back(TensorJson(input, true));
+  for (const LaidOutTensor& input : plan.inputs) inputs.push_back(TensorJson(plan, input, true));
   std::vector<Json> outputs;
-  for (const LaidOutTensor& output : plan.outputs) outputs.push_back(TensorJson(output, false));
+  for (const LaidOutTensor& output : plan.outputs)
+    outputs.push_back(TensorJson(plan, output, false));
   std::vector<Json> communication;
   for (const Communication& step : plan.communication)
     communication.push_back(CommunicationJson(step));
   const Json replicated = plan.replicated.empty() ? Json::object() : Json(plan.replicated);
-  return absl::StrCat("{\n\"mesh\": ", Line(plan.mesh.shape), ",\n\"ranks\": ", Line(ranks),
+  return absl::StrCat("{\n", meshes, ",\n\"ranks\": ", Line(ranks),
                       ",\n\"inputs\": ", Lines(inputs), ",\n\"outputs\": ", Lines(outputs),
                       ",\n\"communication\": ", Lines(communication),
                       ",\n\"replicated\": ", Line(replicated), "\n}\n");

@@ -8,7 +8,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graphnet/base/file.h"
@@ -22,7 +21,7 @@
 #include "graphnet/ir/node_error.h"
 #include "graphnet/passes/partial_evaluation.h"
 #include "graphnet/passes/pipeline.h"
-#include "graphnet/shard/propagate.h"
+#include "graphnet/shard/name_pattern.h"
 #include "graphnet/shard/rank_programs.h"
 #include "graphnet/shard/tensor_pieces.h"
 
@@ -32,35 +31,6 @@ namespace {
 constexpr char kPlanFile[] = "plan.json";
 
 std::string RankName(int rank) { return absl::StrCat("rank_", rank); }
-
-bool IsPattern(absl::string_view name) {
-  return absl::StrContains(name, '*') || absl::StrContains(name, '?');
-}
-
-// Whether `name` is as `pattern` says: * stands for any text, ? for one character.
-bool Fits(absl::string_view pattern, absl::string_view name) {
-  size_t p = 0;
-  size_t n = 0;
-  // The match goes on from here if the text that the last * stands for has to be longer.
-  size_t after_star = absl::string_view::npos;
-  size_t longer = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      after_star = ++p;
-      longer = n;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
-      ++p;
-      ++n;
-    } else if (after_star != absl::string_view::npos) {
-      p = after_star;
-      n = ++longer;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
 
 // None if they are not known.
 std::optional<std::vector<int64_t>> SizesOf(const Node& input) {
@@ -134,15 +104,19 @@ absl::Status PrepareToShard(Sample* sample) {
 
 absl::StatusOr<std::map<std::string, Sharding>> ReadShardings(absl::Span<const std::string> said,
                                                               const Module& module,
-                                                              const Mesh& mesh) {
+                                                              const Stages& stages) {
   const std::vector<Node*> inputs = module.main()->placeholders();
   std::map<std::string, Sharding> exact;
   std::map<std::string, Sharding> by_pattern;
   for (const std::string& text : said) {
     ASSIGN_OR_RETURN(const auto named, ParseNamedSharding(text));
     const auto& [name, sharding] = named;
-    if (const absl::Status status = CheckAxes(sharding, mesh); !status.ok())
-      return Annotate(status, absl::StrCat("--shard ", Printable(name)));
+    absl::Status status;
+    for (const NamedMesh& named : stages.meshes) {
+      status = CheckAxes(sharding, named.mesh);
+      if (status.ok()) break;
+    }
+    if (!status.ok()) return Annotate(status, absl::StrCat("--shard ", Printable(name)));
     if (!IsPattern(name)) {
       const auto input = absl::c_find_if(inputs, [&, &name = name](const Node* node) {
         return node->target() == name || node->name() == name;
@@ -161,8 +135,10 @@ absl::StatusOr<std::map<std::string, Sharding>> ReadShardings(absl::Span<const s
     bool fits = false;
     for (const Node* input : inputs) {
       const auto sizes = SizesOf(*input);
-      if (!Fits(name, input->target()) || !sizes.has_value() ||
-          !CheckSharding(sharding, mesh, *sizes).ok())
+      if (!FitsPattern(name, input->target()) || !sizes.has_value() ||
+          absl::c_none_of(stages.MeshesOfInput(*input), [&, &sharding = sharding](size_t mesh) {
+            return CheckSharding(sharding, stages.meshes[mesh].mesh, *sizes).ok();
+          }))
         continue;
       fits = true;
       by_pattern[std::string(input->target())] = sharding;
@@ -176,15 +152,81 @@ absl::StatusOr<std::map<std::string, Sharding>> ReadShardings(absl::Span<const s
   return exact;
 }
 
+absl::StatusOr<size_t> PlaceOfOutput(absl::string_view name, const Module& module) {
+  std::optional<size_t> found;
+  std::vector<std::string> names;
+  module.main()->output()->ForEachArgument([&](const Argument& argument) {
+    if (argument.is_aggregate() || argument.is_none()) return;
+    const size_t place = names.size();
+    const std::string number = absl::StrCat("o", place);
+    names.push_back(argument.is_node() ? std::string(argument.node()->name()) : number);
+    if (!found.has_value() && (name == number || name == names.back())) found = place;
+  });
+  if (found.has_value()) return *found;
+  return absl::NotFoundError(absl::StrCat("no output is called ", Printable(name), ", there are ",
+                                          absl::StrJoin(names, ", "), ", or o0 and so on"));
+}
+
+absl::StatusOr<std::map<size_t, Sharding>> ReadOutputShardings(absl::Span<const std::string> said,
+                                                               const Module& module) {
+  std::map<size_t, Sharding> shardings;
+  for (const std::string& text : said) {
+    ASSIGN_OR_RETURN(const auto named, ParseNamedSharding(text));
+    const absl::StatusOr<size_t> place = PlaceOfOutput(named.first, module);
+    if (!place.ok())
+      return absl::InvalidArgumentError(absl::StrCat("--shard-output: ", place.status().message()));
+    if (!shardings.emplace(*place, named.second).second)
+      return absl::InvalidArgumentError(
+          absl::StrCat("--shard-output: ", Printable(named.first), " is given twice"));
+  }
+  return shardings;
+}
+
+absl::Status ReturnToo(absl::string_view name, Module* module) {
+  Graph* const graph = module->main();
+  Node* const output = graph->output();
+  Node* value = nullptr;
+  std::vector<absl::string_view> names;
+  for (Node* node : graph->nodes()) {
+    if (node->is_output()) continue;
+    names.push_back(node->name());
+    if (value == nullptr &&
+        (node->name() == name || (node->is_placeholder() && node->target() == name)))
+      value = node;
+  }
+  if (value == nullptr) {
+    size_t place = 0;
+    output->ForEachArgument([&](const Argument& argument) {
+      if (argument.is_aggregate() || argument.is_none()) return;
+      if (argument.is_node() && name == absl::StrCat("o", place)) value = argument.node();
+      ++place;
+    });
+  }
+  if (value == nullptr)
+    return absl::InvalidArgumentError(
+        absl::StrCat("no value is called ", Printable(name), NearMissHint(name, names)));
+  const Argument returned = output->args()[0];
+  output->set_arg(0, Argument::Tuple({returned, value}));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::map<std::string, Sharding>> ShardingsOfPlan(const ShardPlan& plan,
                                                                 const Module& module) {
   std::map<std::string, Sharding> shardings;
   const std::vector<Node*> inputs = module.main()->placeholders();
-  if (inputs.size() != plan.inputs.size())
-    return absl::InvalidArgumentError(absl::StrCat("the plan is for ", plan.inputs.size(),
-                                                   " inputs, the sample has ", inputs.size()));
+  // One that several meshes take stands there for each.
+  std::vector<const LaidOutTensor*> all;
+  for (const LaidOutTensor& input : plan.inputs) {
+    if (all.empty() || all.back()->name != input.name)
+      all.push_back(&input);
+    else if (all.back()->sharding.is_replicated())
+      all.back() = &input;
+  }
+  if (inputs.size() != all.size())
+    return absl::InvalidArgumentError(
+        absl::StrCat("the plan is for ", all.size(), " inputs, the sample has ", inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const LaidOutTensor& planned = plan.inputs[i];
+    const LaidOutTensor& planned = *all[i];
     if (planned.name != inputs[i]->target())
       return absl::InvalidArgumentError(absl::StrCat("the plan has ", Printable(planned.name),
                                                      " as input ", i, ", the sample ",
@@ -202,39 +244,52 @@ absl::StatusOr<std::map<std::string, Sharding>> ShardingsOfPlan(const ShardPlan&
   return shardings;
 }
 
-absl::StatusOr<ShardedSample> ShardSample(const Sample& sample, const Mesh& mesh,
-                                          const std::map<std::string, Sharding>& inputs) {
-  ASSIGN_OR_RETURN(const ShardedGraph sharded, PropagateShardings(*sample.module, mesh, inputs));
-  ASSIGN_OR_RETURN(RankPrograms programs, MakeRankPrograms(*sharded.module, mesh));
+absl::StatusOr<ShardedSample> ShardSample(const Sample& sample, const ShardRequest& request) {
+  ASSIGN_OR_RETURN(const ShardedGraph sharded, PropagateShardings(*sample.module, request));
+  ASSIGN_OR_RETURN(RankPrograms programs, MakeRankPrograms(*sharded.module, request.stages.meshes));
   ShardedSample made;
   made.plan = std::move(programs.plan);
+  made.plan.stages = request.stages.said;
   made.plan.replicated = sharded.replicated;
   for (size_t i = 0; i < programs.modules.size(); ++i) {
     Sample rank;
-    rank.name = RankName(mesh.ranks[i]);
+    rank.name = RankName(static_cast<int>(i));
     rank.module = std::move(programs.modules[i]);
     rank.graph_net_json = sample.graph_net_json;
     ASSIGN_OR_RETURN(rank, FolderFormOfSample(rank));
     made.ranks.push_back(std::move(rank));
   }
-  const std::vector<Node*> arguments = made.ranks[0].module->main()->placeholders();
-  for (size_t i = 0; i < arguments.size(); ++i)
-    made.plan.inputs[i].argument = std::string(arguments[i]->target());
+  for (size_t i = 0; i < made.ranks.size(); ++i) {
+    const std::vector<Node*> arguments = made.ranks[i].module->main()->placeholders();
+    size_t next = 0;
+    for (LaidOutTensor& input : made.plan.inputs) {
+      if (!made.plan.PositionOf(static_cast<int>(i), input).has_value()) continue;
+      const std::string argument(arguments[next++]->target());
+      if (!input.argument.empty() && input.argument != argument)
+        return absl::InvalidArgumentError(
+            absl::StrCat("input ", Printable(input.name), " is called ", Printable(argument),
+                         " on rank ", i, " and ", Printable(input.argument),
+                         " on others of its mesh: give inputs names that Python can have"));
+      input.argument = argument;
+    }
+  }
   return made;
 }
 
 absl::StatusOr<std::map<std::string, TensorData>> ValuesOfRank(
-    const ShardPlan& plan, const std::map<std::string, TensorData>& values, size_t position) {
+    const ShardPlan& plan, const std::map<std::string, TensorData>& values, int rank) {
   std::map<std::string, TensorData> held;
   for (const LaidOutTensor& input : plan.inputs) {
     const auto value = values.find(input.name);
-    if (value == values.end()) continue;
+    const std::optional<size_t> position = plan.PositionOf(rank, input);
+    if (value == values.end() || !position.has_value()) continue;
     if (!input.sharding.is_replicated() && value->second.shape != input.sizes)
       return absl::InvalidArgumentError(
           absl::StrCat("input ", Printable(input.name), " has a value of shape [",
                        absl::StrJoin(value->second.shape, ", "), "], the plan is for [",
                        absl::StrJoin(input.sizes, ", "), "]"));
-    absl::StatusOr<TensorData> piece = PieceOf(value->second, input.sharding, plan.mesh, position);
+    absl::StatusOr<TensorData> piece =
+        PieceOf(value->second, input.sharding, plan.MeshOf(input), *position);
     if (!piece.ok()) return Annotate(piece.status(), absl::StrCat("input ", Printable(input.name)));
     held[input.argument] = *std::move(piece);
   }
@@ -254,10 +309,10 @@ absl::Status WriteShards(const ShardedSample& shards,
   }
   return WriteFolderAtomic(folder, /*replace=*/true, [&](const std::string& dir) -> absl::Status {
     for (size_t i = 0; i < shards.ranks.size(); ++i) {
-      const std::string path = JoinPath(dir, RankName(shards.plan.mesh.ranks[i]));
+      const std::string path = JoinPath(dir, RankName(static_cast<int>(i)));
       RETURN_IF_ERROR(WriteGraphNetFolder(shards.ranks[i], path));
       if (values.empty()) continue;
-      ASSIGN_OR_RETURN(const auto held, ValuesOfRank(shards.plan, values, i));
+      ASSIGN_OR_RETURN(const auto held, ValuesOfRank(shards.plan, values, static_cast<int>(i)));
       RETURN_IF_ERROR(WriteSafetensorsFile(held, absl::StrCat(path, ".safetensors")));
     }
     return WriteFileAtomic(JoinPath(dir, kPlanFile), PlanToJson(shards.plan));
@@ -272,7 +327,8 @@ absl::StatusOr<ShardPlan> ReadPlan(const std::string& path) {
 absl::StatusOr<ShardedSample> ReadShards(const std::string& folder) {
   ShardedSample shards;
   ASSIGN_OR_RETURN(shards.plan, ReadPlan(JoinPath(folder, kPlanFile)));
-  for (const int rank : shards.plan.mesh.ranks) {
+  for (size_t i = 0; i < shards.plan.num_ranks(); ++i) {
+    const auto rank = static_cast<int>(i);
     ASSIGN_OR_RETURN(Sample sample, ReadGraphNetFolder(JoinPath(folder, RankName(rank))));
     shards.ranks.push_back(std::move(sample));
     const std::string values = absl::StrCat(JoinPath(folder, RankName(rank)), ".safetensors");

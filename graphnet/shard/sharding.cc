@@ -140,7 +140,7 @@ std::vector<int64_t> LocalSizes(const Sharding& sharding, const Mesh& mesh,
 
 std::string AnnotationOf(const Mesh& mesh, absl::Span<const Sharding> shardings) {
   return absl::StrJoin(shardings, "; ", [&](std::string* out, const Sharding& sharding) {
-    absl::StrAppend(out, absl::StrJoin(mesh.shape, "x"), ShardingName(sharding));
+    absl::StrAppend(out, MeshName(mesh), ShardingName(sharding));
   });
 }
 

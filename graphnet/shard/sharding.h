@@ -55,7 +55,8 @@ std::vector<int64_t> LocalSizes(const Sharding& sharding, const Mesh& mesh,
                                 absl::Span<const int64_t> sizes);
 
 // What a node of a sharded graph is annotated with: "2x4[0, -1] sum(1)"; of a tuple one for
-// each element, "2x4[0]; 2x4[0, -1]", of a list one for all of them.
+// each element, "2x4[0]; 2x4[0, -1]", of a list one for all of them. What is whole and of no
+// known number of dimensions is "2x4[]".
 std::string AnnotationOf(const Mesh& mesh, absl::Span<const Sharding> shardings);
 struct ShardedValue {
   Mesh mesh;

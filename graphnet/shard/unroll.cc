@@ -119,7 +119,7 @@ class Unroller {
       : module_(std::move(sharded)),
         graph_(module_->main()),
         layout_(std::move(layout)),
-        mesh_(layout_.mesh().value_or(Mesh::Of({1}))),
+        mesh_(layout_.meshes().empty() ? Mesh::Of({1}) : layout_.meshes()[0]),
         values_(*module_) {}
 
   absl::StatusOr<std::unique_ptr<Module>> Run() {
@@ -226,6 +226,11 @@ RankValues Unroll(const ReshardPlan& plan, absl::Span<const int64_t> sizes, Rank
 absl::StatusOr<std::unique_ptr<Module>> UnrollRanks(const Module& sharded) {
   std::unique_ptr<Module> copy = sharded.Clone();
   ASSIGN_OR_RETURN(GraphLayout layout, GraphLayout::Read(*copy));
+  if (layout.meshes().size() > 1)
+    return absl::InvalidArgumentError(
+        absl::StrCat("the graph is over meshes ", MeshName(layout.meshes()[0]), " and ",
+                     MeshName(layout.meshes()[1]),
+                     ": only one is unrolled, others are run as programs of ranks"));
   return Unroller(std::move(copy), std::move(layout)).Run();
 }
 

@@ -33,7 +33,8 @@ RankValues Unroll(const ReshardPlan& plan, absl::Span<const int64_t> sizes, Rank
 
 // Of a graph as PropagateShardings (propagate.h) leaves it, or as its text was read. Inputs are
 // whole, and so are outputs. What all ranks compute alike is computed once. InvalidArgument
-// where annotations are wrong or do not fit each other.
+// where annotations are wrong or do not fit each other, and for a graph over several meshes, whose
+// ranks JoinRanks (join_ranks.h) joins.
 absl::StatusOr<std::unique_ptr<Module>> UnrollRanks(const Module& sharded);
 
 }  // namespace graphnet::spmd

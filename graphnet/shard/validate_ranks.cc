@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ATen/Functions.h"
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -41,12 +42,12 @@ absl::StatusOr<std::vector<c10::IValue>> RunOne(const Module& module, Values val
 absl::StatusOr<Values> ValuesOfAll(const spmd::ShardedSample& shards, const Values& whole) {
   Values all;
   for (size_t i = 0; i < shards.ranks.size(); ++i) {
-    ASSIGN_OR_RETURN(Values held, spmd::ValuesOfRank(shards.plan, whole, i));
+    const auto rank = static_cast<int>(i);
+    ASSIGN_OR_RETURN(Values held, spmd::ValuesOfRank(shards.plan, whole, rank));
     if (i < shards.values.size()) {
       for (const auto& [argument, value] : shards.values[i]) held[argument] = value;
     }
-    for (auto& [argument, value] : held)
-      all[spmd::JoinedInput(shards.plan.mesh.ranks[i], argument)] = std::move(value);
+    for (auto& [argument, value] : held) all[spmd::JoinedInput(rank, argument)] = std::move(value);
   }
   return all;
 }
@@ -57,7 +58,7 @@ absl::flat_hash_set<std::string> ParametersOfAll(const spmd::ShardedSample& shar
   for (size_t i = 0; i < shards.ranks.size(); ++i) {
     for (const Node* node : shards.ranks[i].module->main()->placeholders()) {
       if (IsLiftedParameter(*node))
-        all.insert(spmd::JoinedInput(shards.plan.mesh.ranks[i], node->target()));
+        all.insert(spmd::JoinedInput(static_cast<int>(i), node->target()));
     }
   }
   return all;
@@ -100,6 +101,33 @@ void Compare(const TensorData& expected, const TensorData& actual, bool is_exact
   if (!status.ok()) output->how = absl::StrCat("and cannot be compared: ", status.message());
 }
 
+// As PyTorch writes a number: by as few digits as tell it apart.
+absl::StatusOr<std::vector<std::string>> ElementsAsText(const TensorData& data) {
+  std::vector<std::string> elements;
+  const absl::Status status = Guarded([&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const at::Tensor tensor, ToTensor(data, c10::Device(c10::kCPU)));
+    const at::Tensor flat = tensor.contiguous().view({-1});
+    for (int64_t i = 0; i < flat.numel(); ++i) {
+      const c10::Scalar element = flat[i].item();
+      if (element.isBoolean()) {
+        elements.emplace_back(element.toBool() ? "True" : "False");
+      } else if (element.isIntegral(/*includeBool=*/false)) {
+        elements.push_back(absl::StrCat(element.toLong()));
+      } else if (element.isComplex()) {
+        const auto number = element.toComplexDouble();
+        elements.push_back(absl::StrFormat("%g%+gj", number.real(), number.imag()));
+      } else if (flat.scalar_type() == at::kDouble) {
+        elements.push_back(absl::StrFormat("%.17g", element.toDouble()));
+      } else {
+        elements.push_back(absl::StrFormat("%.9g", element.toDouble()));
+      }
+    }
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return elements;
+}
+
 class Validation {
  public:
   explicit Validation(const spmd::ShardedSample& shards) : shards_(shards) {}
@@ -107,7 +135,15 @@ class Validation {
   absl::StatusOr<std::vector<RankOutput>> Run(const std::vector<c10::IValue>& expected,
                                               const std::vector<c10::IValue>& joined) {
     const size_t count = expected.size();
-    if (joined.size() != count * shards_.ranks.size() || shards_.plan.outputs.size() != count)
+    // By rank, where what it returns begins.
+    size_t all = 0;
+    for (size_t rank = 0; rank < shards_.ranks.size(); ++rank) {
+      next_.push_back(all);
+      all += static_cast<size_t>(absl::c_count_if(shards_.plan.outputs, [&](const auto& output) {
+        return shards_.plan.PositionOf(static_cast<int>(rank), output).has_value();
+      }));
+    }
+    if (joined.size() != all || shards_.plan.outputs.size() != count)
       return absl::FailedPreconditionError(absl::StrCat(
           shards_.ranks.size(), " ranks return ", joined.size(), " values, the plan has ",
           shards_.plan.outputs.size(), ", the sample returns ", count));
@@ -121,15 +157,17 @@ class Validation {
 
  private:
   absl::StatusOr<RankOutput> CheckOutput(size_t i, const c10::IValue& expected,
-                                         const std::vector<c10::IValue>& joined) const {
+                                         const std::vector<c10::IValue>& joined) {
     const spmd::LaidOutTensor& planned = shards_.plan.outputs[i];
-    const size_t count = shards_.plan.outputs.size();
     RankOutput output;
-    output.name = planned.name;
+    output.name = planned.gathered.empty() ? planned.name : planned.gathered;
     output.max_difference = std::numeric_limits<double>::infinity();
     std::vector<TensorData> parts;
-    for (size_t rank = 0; rank < shards_.ranks.size(); ++rank) {
-      const c10::IValue& part = joined[rank * count + i];
+    std::vector<const c10::IValue*> own;
+    for (const int rank : shards_.plan.MeshOf(planned).ranks)
+      own.push_back(&joined[next_[static_cast<size_t>(rank)]++]);
+    for (const c10::IValue* value : own) {
+      const c10::IValue& part = *value;
       if (!expected.isTensor()) {
         if (part.tagKind() != expected.tagKind() || part != expected) {
           output.how = "and no tensor";
@@ -150,17 +188,22 @@ class Validation {
       return output;
     }
     const absl::StatusOr<TensorData> whole =
-        spmd::WholeOf(parts, planned.sharding, shards_.plan.mesh, planned.sizes);
+        spmd::WholeOf(parts, planned.sharding, shards_.plan.MeshOf(planned), planned.sizes);
     if (!whole.ok()) {
       output.how = absl::StrCat("as it ", whole.status().message());
       return output;
     }
     ASSIGN_OR_RETURN(const TensorData wanted, ToTensorData(expected.toTensor()));
     Compare(wanted, *whole, planned.is_exact, &output);
+    if (!planned.gathered.empty()) {
+      ASSIGN_OR_RETURN(output.elements, ElementsAsText(*whole));
+      output.shape = whole->shape;
+    }
     return output;
   }
 
   const spmd::ShardedSample& shards_;
+  std::vector<size_t> next_;  // by rank: of what all return, its next
 };
 
 }  // namespace
@@ -170,8 +213,9 @@ absl::StatusOr<std::vector<RankOutput>> ValidateRanks(const Sample& original,
                                                       const RankOptions& options) {
   std::vector<const Module*> programs;
   for (const Sample& rank : shards.ranks) programs.push_back(rank.module.get());
-  ASSIGN_OR_RETURN(const std::unique_ptr<Module> joined,
-                   spmd::JoinRanks(programs, shards.plan.mesh));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<Module> joined,
+      spmd::JoinRanks(programs, spmd::Mesh::Of({static_cast<int64_t>(shards.plan.num_ranks())})));
   DrawOptions draw;
   draw.seed = options.seed;
   draw.max_bytes = options.max_bytes.value_or(AvailableMemoryBytes() / 2);

@@ -216,6 +216,132 @@ graph @forward(%x) {
 END
 refused "--input" unknown.gn --mesh 4 --shard x:0,-1
 
+# --- Stages on two meshes, whose ranks send what crosses.
+stages=(--mesh m0=2 --mesh m1=2 --stage '..y:m0' --stage 'y..:m1')
+out=$("$graphnet" shard mlp.gn "${stages[@]}" --shard w1:0,-1 --shard b1:0 --shard w2:-1,0 --values --check -o pipe)
+contains "$out" "meshes m0=2, m1=2{2, 3}: 4 ranks, 3 of 6 inputs divided, 0 of 2 outputs"
+contains "$out" "send               1   1024"
+contains "$out" "o0   close"
+contains "$out" "o1   bit-equal"
+contains "$(cat pipe/rank_1/model.py)" "spmd.send.default(a, 3)"
+contains "$(cat pipe/rank_3/model.py)" "spmd.recv.default([8, 16], torch.float32, 1)"
+! grep -q "spmd.send" pipe/rank_2/model.py || fail "rank 2 sends: $(cat pipe/rank_2/model.py)"
+python3 - <<'END' || fail "plan.json of stages"
+import json
+plan = json.load(open("pipe/plan.json"))
+assert plan["meshes"] == [{"name": "m0", "shape": [2], "ranks": [0, 1]}, {"name": "m1", "shape": [2], "ranks": [2, 3]}], plan
+assert plan["stages"] == ["..y:m0", "y..:m1"] and "mesh" not in plan, plan
+# Both meshes take x, each for an operator of its own.
+assert [(i["name"], i["mesh"]) for i in plan["inputs"]] == [("x", "m0"), ("x", "m1"), ("w1", "m0"), ("b1", "m0"), ("w2", "m1"), ("b2", "m1")], plan
+assert [o["mesh"] for o in plan["outputs"]] == ["m1", "m1"], plan
+assert [(c["function"], c["call"]) for c in plan["communication"]] == [("SameStatus", "send"), ("PToR", "all_reduce")], plan
+END
+"$graphnet" shard mlp.gn --plan pipe/plan.json -o pipe_again >/dev/null
+cmp pipe/plan.json pipe_again/plan.json
+contains "$("$graphnet" shard mlp.gn --stored pipe)" "o1   bit-equal"
+# A rank's program keeps its sends through passes.
+"$graphnet" opt pipe/rank_0 -p dce,cse -o cleaned >/dev/null
+contains "$(cat cleaned/model.py)" "spmd.send.default(a, 2)"
+# Another shape of mesh is reached over one rank, and a mesh may be a part of another.
+out=$("$graphnet" shard mlp.gn --mesh m0=2x2 --mesh m1=4 --stage '..y:m0' --stage 'y..:m1' "${both[@]:0:6}" --check -o shapes)
+contains "$out" "o0   close"
+for function in SameNdMesh RToXExpand; do grep -q "$function" shapes/plan.json || fail "no $function: $(cat shapes/plan.json)"; done
+out=$("$graphnet" shard mlp.gn --mesh 'all=2x2' --mesh 'half=1x2{2,3}' --stage '..a:all' --stage 'a..y:half' --stage 'y..:all' --check)
+contains "$out" "meshes all=2x2, half=1x2{2, 3}: 4 ranks"
+contains "$out" "o0   bit-equal"
+
+# By modules: their paths, or those of the parameters that operators take.
+cat >layers.gn <<'END'
+graph @forward(%x : f32[4, 8] {mean = 0.5, std = 1.0}, %w0 "L_self_modules_model_modules_layers_modules_0_modules_fc_parameters_weight_" : f32[8, 8] as torch.nn.parameter.Parameter {mean = 0.0, std = 1.0}, %w1 "L_self_modules_model_modules_layers_modules_1_modules_fc_parameters_weight_" : f32[8, 8] as torch.nn.parameter.Parameter {mean = 0.0, std = 1.0}, %w2 "L_self_modules_head_parameters_weight_" : f32[8, 8] as torch.nn.parameter.Parameter {mean = 0.0, std = 1.0}) {
+  %mask = torch.gt(%x, 0)
+  %h = torch.nn.functional.linear(%x, %w0)
+  %a = torch.relu(%h)
+  %g = torch.nn.functional.linear(%a, %w1)
+  %m = torch.mul(%g, %mask)
+  %y = torch.nn.functional.linear(%m, %w2)
+  return (%y,)
+}
+END
+out=$("$graphnet" shard layers.gn --mesh m0=1 --mesh m1=2 --stage 'layers.0-0:m0' --stage 'layers.1-7,hea?:m1' --check -o layers)
+contains "$out" "o0   bit-equal"
+contains "$(cat layers/rank_0/model.py)" "aten.relu"
+contains "$(cat layers/rank_1/model.py)" "aten.gt"
+refused "--stage: operator y (module head) is in no stage" layers.gn --mesh m0=2 --mesh m1=2 --stage layers.0:m0 --stage layers.1:m1
+refused "operator h (module model.layers.0.fc) is in stage layers.0:m0, too" layers.gn --mesh m0=2 --mesh m1=2 --stage layers.0:m0 --stage '*:m1'
+refused "stages in a ring: layers.0,head:m0 gives a to layers.1:m1, gives m to layers.0,head:m0" layers.gn --mesh m0=2 --mesh m1=2 --stage layers.0,head:m0 --stage layers.1:m1
+
+refused "mesh m0 is given twice" mlp.gn --mesh m0=2 --mesh m0=4
+refused "one of several is given a name" mlp.gn --mesh m0=2 --mesh 4
+refused "no mesh has rank 2" mlp.gn --mesh m0=2 --mesh 'm1=2{3,4}'
+refused "has a rank twice" mlp.gn --mesh 'm0=2{0,0}'
+refused "has 1 ranks in the place of 2" mlp.gn --mesh 'm0=2{0}'
+refused "mesh m1 has no stage" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..:m0
+refused "no mesh is called m2, there are m0, m1" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..:m0 --stage y..:m2
+refused "expected PLACE,PLACE:MESH" mlp.gn --mesh m0=2 --mesh m1=2 --stage y
+refused "operator a is in stage ..y:m0, too" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..y:m0 --stage a..:m1
+refused "--stage: operator a is in no stage" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..a:m0 --stage y..:m1
+refused "stages in a ring: ..a,y..s:m0 gives h to a..y,s..:m1, gives a to ..a,y..s:m0" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..a,y..s:m0 --stage a..y,s..:m1
+refused "no operator is called hh; is h meant?" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..hh:m0 --stage y..:m1
+refused "layers.0 names no operator" mlp.gn --mesh m0=2 --mesh m1=2 --stage layers.0:m0 --stage ..:m1
+refused "axis 0 of mesh 3 does not divide dimension 0 of size 32" mlp.gn --mesh m0=3 --mesh m1=2 --stage ..y:m0 --stage y..:m1 --shard w1:0,-1
+refused "--plan says already what runs where" mlp.gn --plan pipe/plan.json --stage ..:m0
+sed 's/"ranks":\[2,3\]/"ranks":[2,4]/' pipe/plan.json >gap.json
+refused "gap.json: has meshes that leave out a rank" mlp.gn --plan gap.json
+sed 's/"mesh":"m1"/"mesh":"m9"/' pipe/plan.json >m9.json
+refused "m9.json: inputs x is on no mesh there is" mlp.gn --plan m9.json
+cp -r pipe mute
+sed -i '/spmd.send/d' mute/rank_0/model.py
+refused "ranks wait for each other: rank 0 at its end, rank 1 at its end, rank 2 at a_1, rank 3 at y_1" mlp.gn --stored mute
+cp -r pipe twice
+sed -i 's/^\( *\)\(send = spmd.send.*\)  a = send = None/\1send_2 = spmd.send.default(a, 2)\n\1\2  a = send = None/' twice/rank_0/model.py
+refused "rank 2 does not receive" mlp.gn --stored twice
+cat >random.gn <<'END'
+graph @forward(%x : f32[8, 8] {mean = 0.5, std = 1.0}) {
+  %y = torch.nn.functional.dropout(%x, 0.5, True)
+  %z = torch.neg(%y)
+  return (%z,)
+}
+END
+refused "draws random numbers" random.gn --mesh m0=2 --mesh m1=2 --stage ..z:m0 --stage z..:m1
+
+# --- Outputs asked for in a layout: inputs follow by the rules, backwards.
+"$graphnet" shard mlp.gn --mesh 2x2 --shard-output y:0,1 --check -o asked >out.txt || fail "$(cat out.txt)"
+python3 - <<'END' || fail "plan.json of what was asked"
+import json
+plan = json.load(open("asked/plan.json"))
+assert plan["outputs"][0]["sharding"] == [0, 1], plan
+# Rows of the batch, and columns of the last weight with its bias; nobody talks.
+held = {i["name"]: i["sharding"] for i in plan["inputs"]}
+assert held == {"x": [0, -1], "w1": [-1, -1], "b1": [-1], "w2": [1, -1], "b2": [1]}, held
+assert plan["communication"] == [], plan
+END
+# What is said of an input goes before that, and the output is laid out anew in the end.
+out=$("$graphnet" shard mlp.gn --mesh 2 --shard-output o0:0,-1 --shard x:-1,-1 --shard w2:-1,0 --check -o anew)
+contains "$out" "reduce_scatter  "
+refused "no output is called q, there are y, s, or o0 and so on" mlp.gn --mesh 2 --shard-output q:0
+refused "y is given twice" mlp.gn --mesh 2 --shard-output y:0,-1 --shard-output y:-1,0
+refused "output o0: sharding [0]: is of 1 dimensions, the tensor of 2" mlp.gn --mesh 2 --shard-output y:0
+refused "axis 0 of mesh 3 does not divide dimension 0 of size 8" mlp.gn --mesh 3 --shard-output y:0,-1
+
+# --- Any value whole on one rank, and all of it printed: divided, partial, replicated.
+cat >sums.gn <<'END'
+graph @forward(%x : i64[2, 4] {data = [1, 2, 3, 4, 5, 6, 7, 8]}) {
+  %n = torch.neg(%x)
+  %s = torch.sum(%n, 0)
+  %y = torch.mul(%s, 2)
+  return (%y,)
+}
+END
+out=$("$graphnet" shard sums.gn --mesh 2 --shard x:0,-1 --gather n --gather s --gather o0 --gather x -o sums)
+contains "$out" "meshes mesh=2, rank_0=1: 2 ranks"
+contains "$out" $'n    bit-equal\n     -1 -2 -3 -4\n     -5 -6 -7 -8\ns    '
+contains "$out" $'\n     -6 -8 -10 -12\no0   '
+contains "$out" $'\n     -12 -16 -20 -24\nx    bit-equal\n     1 2 3 4\n     5 6 7 8'
+grep -q '"gathered":"s"' sums/plan.json || fail "$(cat sums/plan.json)"
+for call in gather reduce; do grep -q "\"function\":\"XToRShrink\",\"call\":\"$call\"" sums/plan.json || fail "no $call: $(cat sums/plan.json)"; done
+contains "$("$graphnet" shard sums.gn --mesh 2 --shard x:0,-1 --gather s --json)" '"-6"'
+refused "--gather: no value is called nn; is n meant?" sums.gn --mesh 2 --gather nn
+
 # --- PyTorch runs it, if a Python that has it is found: that of the LibTorch of the engine.
 torch=$(readelf -d "$engine" | sed -n 's/.*RUNPATH.*\[\([^]:]*\).*/\1/p')
 python=
@@ -237,3 +363,20 @@ contains "$out" "4 ranks, 10 outputs, as expected"
 "$graphnet" run mlp.gn --seed 1 --outputs other.safetensors >/dev/null
 differs "output o0 differs" launch tensors --expect other.safetensors
 differs "output o0 differs" launch torn --expect whole.safetensors
+# Two stages of two ranks, a batch of eight as four of two, and a value that was gathered.
+sed 's/f32\[8, 16\]/f32[2, 16]/' mlp.gn >micro.gn
+"$graphnet" shard micro.gn "${stages[@]}" --shard w1:0,-1 --shard b1:0 --shard w2:-1,0 --values --gather h -o micro >/dev/null
+"$graphnet" shard mlp.gn --mesh 1 --values -o one >/dev/null
+# Of the whole only the batch is given anew: weights are drawn alike.
+"$python" - "$(dirname "$launcher")" <<'END'
+import sys
+sys.path.insert(0, sys.argv[1])
+import shard_launcher
+x = shard_launcher.read_safetensors("one/rank_0.safetensors")["x"]
+shard_launcher.write_safetensors({"x": x}, "batch.safetensors")
+END
+out=$(launch micro --inputs batch.safetensors --micro-batches 4 --expect whole.safetensors 2>&1) || fail "$out"
+contains "$out" "4 ranks, 4 micro-batches, 3 outputs, as expected"
+contains "$out" "h tensor(["
+differs "output o0 differs" launch micro --inputs batch.safetensors --micro-batches 4 --expect other.safetensors
+differs "x is [8, 16], the programs are for [2, 16] or 3 times as long" launch micro --inputs batch.safetensors --micro-batches 3

@@ -23,10 +23,13 @@
 #include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/shard/call_rules.h"
+#include "graphnet/shard/graph_layout.h"
 #include "graphnet/shard/join_ranks.h"
 #include "graphnet/shard/propagate.h"
 #include "graphnet/shard/rank_programs.h"
+#include "graphnet/shard/reshard.h"
 #include "graphnet/shard/shard_plan.h"
+#include "graphnet/shard/stages.h"
 #include "graphnet/shard/tensor_pieces.h"
 #include "graphnet/shard/unroll.h"
 #include "tests/base/status_matchers.h"
@@ -44,16 +47,19 @@ Mesh AnyMesh(Random& random) {
   return Mesh::Of(kShapes[Below(random, 6)]);
 }
 
-Sharding AnySharding(const Node& input, const Mesh& mesh, Random& random) {
-  Sharding sharding = Sharding::Replicated(input.tensor_meta()->shape.size());
+Sharding AnySharding(const std::vector<int64_t>& sizes, const Mesh& mesh, Random& random) {
+  Sharding sharding = Sharding::Replicated(sizes.size());
   for (int axis = 0; axis < mesh.num_axes(); ++axis) {
     if (sharding.dims_mapping.empty() || Below(random, 3) == 0) continue;
     const auto dim = static_cast<size_t>(Below(random, sharding.dims_mapping.size()));
-    if (sharding.dims_mapping[dim] < 0 &&
-        input.tensor_meta()->shape[dim].value % mesh.size(axis) == 0)
+    if (sharding.dims_mapping[dim] < 0 && sizes[dim] % mesh.size(axis) == 0)
       sharding.dims_mapping[dim] = axis;
   }
   return sharding;
+}
+
+Sharding AnySharding(const Node& input, const Mesh& mesh, Random& random) {
+  return AnySharding(*WholeSizes(input), mesh, random);
 }
 
 struct Counts {
@@ -61,6 +67,12 @@ struct Counts {
   int sharded_calls = 0;  // that yield something sharded
   int partial_calls = 0;
   std::set<std::string> rules;  // of those
+  // Over several meshes: what crosses, by state before and after ("PR"), and by function.
+  std::map<std::string, int> crossings;
+  std::map<std::string, int> functions;
+  int several_ranks = 0;  // graphs in which a rank is of two meshes
+  int asked = 0;          // outputs that are asked for in a layout
+  int gathered = 0;
 };
 
 bool IsSame(const at::Tensor& a, const at::Tensor& b) {
@@ -70,37 +82,58 @@ bool IsSame(const at::Tensor& a, const at::Tensor& b) {
 }
 
 // The programs of the ranks, run in one process: what they return, put together.
-absl::StatusOr<std::vector<at::Tensor>> RunRanks(const Module& sharded, const Mesh& mesh,
+absl::StatusOr<std::vector<at::Tensor>> RunRanks(const Module& sharded,
+                                                 const std::vector<NamedMesh>& meshes,
                                                  const std::vector<c10::IValue>& inputs) {
-  ASSIGN_OR_RETURN(const RankPrograms programs, MakeRankPrograms(sharded, mesh));
+  ASSIGN_OR_RETURN(RankPrograms programs, MakeRankPrograms(sharded, meshes));
+  if (programs.plan.meshes.size() > 1) programs.plan.stages = {"..:mesh"};
   ASSIGN_OR_RETURN(const ShardPlan read, ParsePlan(PlanToJson(programs.plan), "plan"));
   EXPECT_EQ(PlanToJson(read).substr(0, 100), PlanToJson(programs.plan).substr(0, 100));
+  std::map<std::string, TensorData> values;
+  const std::vector<Node*> placeholders = sharded.main()->placeholders();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    ASSIGN_OR_RETURN(values[std::string(placeholders[i]->target())],
+                     ToTensorData(inputs[i].toTensor()));
+  }
   std::vector<const Module*> modules;
   std::vector<c10::IValue> held;
   for (size_t rank = 0; rank < programs.modules.size(); ++rank) {
     modules.push_back(programs.modules[rank].get());
     RETURN_IF_ERROR(Verify(*modules.back()));
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      ASSIGN_OR_RETURN(const TensorData whole, ToTensorData(inputs[i].toTensor()));
-      ASSIGN_OR_RETURN(const TensorData piece, PieceOf(whole, read.inputs[i].sharding, mesh, rank));
+    for (const LaidOutTensor& input : read.inputs) {
+      const auto position = read.PositionOf(static_cast<int>(rank), input);
+      if (!position.has_value()) continue;
+      ASSIGN_OR_RETURN(const TensorData piece, PieceOf(values.at(input.name), input.sharding,
+                                                       read.MeshOf(input), *position));
       ASSIGN_OR_RETURN(at::Tensor tensor, ToTensor(piece, c10::Device(c10::kCPU)));
       held.emplace_back(std::move(tensor));
     }
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<Module> joined, JoinRanks(modules, mesh));
+  const auto ranks = static_cast<int64_t>(modules.size());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Module> joined, JoinRanks(modules, Mesh::Of({ranks})));
   RETURN_IF_ERROR(Verify(*joined));
   ASSIGN_OR_RETURN(const std::vector<c10::IValue> made, RunGraph(*joined, std::move(held)));
-  const size_t count = read.outputs.size();
-  EXPECT_EQ(made.size(), count * mesh.num_ranks());
+  // Each rank returns what its meshes have.
+  std::map<std::pair<size_t, size_t>, size_t> places;  // by output and rank
+  size_t next = 0;
+  for (size_t rank = 0; rank < modules.size(); ++rank) {
+    for (size_t i = 0; i < read.outputs.size(); ++i) {
+      if (read.PositionOf(static_cast<int>(rank), read.outputs[i]).has_value())
+        places[{i, rank}] = next++;
+    }
+  }
+  EXPECT_EQ(made.size(), next);
   std::vector<at::Tensor> outputs;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < read.outputs.size(); ++i) {
+    const LaidOutTensor& output = read.outputs[i];
     std::vector<TensorData> pieces;
-    for (size_t rank = 0; rank < mesh.num_ranks(); ++rank) {
-      ASSIGN_OR_RETURN(TensorData piece, ToTensorData(made[rank * count + i].toTensor()));
+    for (const int rank : read.MeshOf(output).ranks) {
+      ASSIGN_OR_RETURN(TensorData piece,
+                       ToTensorData(made[places.at({i, static_cast<size_t>(rank)})].toTensor()));
       pieces.push_back(std::move(piece));
     }
     ASSIGN_OR_RETURN(const TensorData whole,
-                     WholeOf(pieces, read.outputs[i].sharding, mesh, read.outputs[i].sizes));
+                     WholeOf(pieces, output.sharding, read.MeshOf(output), output.sizes));
     ASSIGN_OR_RETURN(at::Tensor tensor, ToTensor(whole, c10::Device(c10::kCPU)));
     outputs.push_back(std::move(tensor));
   }
@@ -144,7 +177,7 @@ bool CheckOnce(const Module& module, uint64_t seed, Counts* counts) {
     EXPECT_TRUE(same) << a << "\nbut rank by rank\n" << b;
     if (!same) return false;
   }
-  const auto by_ranks = RunRanks(**read, mesh, DrawInputs(module, seed));
+  const auto by_ranks = RunRanks(**read, {{"mesh", mesh}}, DrawInputs(module, seed));
   EXPECT_OK(by_ranks);
   if (!by_ranks.ok()) return false;
   EXPECT_EQ(expected->size(), by_ranks->size());
@@ -163,6 +196,109 @@ bool CheckOnce(const Module& module, uint64_t seed, Counts* counts) {
     if (const CallRule* rule = FindCallRule(*node)) counts->rules.insert(std::string(rule->name));
   }
   return divided;
+}
+
+NamedMesh MeshAt(const std::string& name, std::vector<int64_t> shape, int first) {
+  NamedMesh named = {name, Mesh::Of(std::move(shape))};
+  for (int& rank : named.mesh.ranks) rank += first;
+  return named;
+}
+
+// Two or three, of the same shape, of others, of one rank, and one that is a part of another.
+std::vector<NamedMesh> AnyMeshes(Random& random) {
+  switch (Below(random, 9)) {
+    case 0:
+    case 1:
+    case 2: return {MeshAt("a", {2}, 0), MeshAt("b", {2}, 2)};
+    case 3: return {MeshAt("a", {2, 2}, 0), MeshAt("b", {2, 2}, 4)};
+    case 4: return {MeshAt("a", {2, 2}, 0), MeshAt("b", {4}, 4)};
+    case 5: return {MeshAt("a", {2}, 0), MeshAt("b", {1}, 2), MeshAt("c", {4}, 3)};
+    case 6: return {MeshAt("a", {1}, 0), MeshAt("b", {2}, 1), MeshAt("c", {1}, 3)};
+    case 7: return {MeshAt("a", {2, 2}, 0), MeshAt("b", {1, 2}, 2)};  // ranks of both
+    default: return {MeshAt("a", {1, 2}, 0), MeshAt("b", {2, 2}, 0), MeshAt("c", {2}, 1)};
+  }
+}
+
+std::string StateOf(const Sharding& sharding) {
+  return sharding.is_replicated() ? "R" : sharding.partial.empty() ? "S" : "P";
+}
+
+void CountCrossings(const Module& sharded, Counts* counts) {
+  const auto layout = GraphLayout::Read(sharded);
+  ASSERT_OK(layout);
+  for (const Node* node : sharded.main()->nodes()) {
+    if (!node->is_call_function(kReshard)) continue;
+    const Node* const x = node->args()[0].node();
+    const auto plan = layout->PlanOf(*node, 8);
+    ASSERT_OK(plan);
+    if (!plan->function.empty()) ++counts->functions[std::string(plan->function)];
+    if (layout->MeshOf(x) == nullptr || layout->MeshOf(node) == nullptr ||
+        *layout->MeshOf(x) == *layout->MeshOf(node))
+      continue;
+    const size_t rank = x->tensor_meta()->shape.size();
+    ++counts->crossings[StateOf(layout->OfTensor(x, rank)) + StateOf(layout->OfTensor(node, rank))];
+  }
+}
+
+// Cut at random places into as many stages as there are meshes, inputs and outputs laid out at
+// random, some outputs gathered.
+void CheckStaged(const Module& module, uint64_t seed, Counts* counts) {
+  Random random(seed);
+  ShardRequest request;
+  request.stages.meshes = AnyMeshes(random);
+  const std::vector<NamedMesh>& meshes = request.stages.meshes;
+  std::vector<const Node*> calls;
+  for (const Node* node : module.main()->nodes()) {
+    if (node->is_call()) calls.push_back(node);
+  }
+  std::vector<size_t> cuts;
+  for (size_t i = 1; i < meshes.size(); ++i)
+    cuts.push_back(static_cast<size_t>(Below(random, calls.size() + 1)));
+  std::sort(cuts.begin(), cuts.end());
+  for (size_t i = 0; i < calls.size(); ++i)
+    request.stages.mesh_of_call[calls[i]->name()] =
+        static_cast<size_t>(std::upper_bound(cuts.begin(), cuts.end(), i) - cuts.begin());
+  for (const Node* node : module.main()->placeholders()) {
+    const size_t used = request.stages.MeshesOfInput(*node)[0];
+    request.inputs[std::string(node->name())] = AnySharding(*node, meshes[used].mesh, random);
+  }
+  const auto expected = RunGraph(module, DrawInputs(module, seed));
+  ASSERT_OK(expected);
+  const std::vector<Node*> returned = module.main()->output()->operands();
+  for (size_t i = 0; i < returned.size(); ++i) {
+    const int what = Below(random, 4);
+    if (what == 0) request.gathered.insert(i);
+    if (what != 1) continue;
+    const NamedMesh& mesh = meshes[request.stages.MeshOf(*returned[i])];
+    request.outputs[i] = AnySharding((*expected)[i].toTensor().sizes().vec(), mesh.mesh, random);
+  }
+  counts->asked += static_cast<int>(request.outputs.size());
+  counts->gathered += static_cast<int>(request.gathered.size());
+  const absl::StatusOr<ShardedGraph> sharded = PropagateShardings(module, request);
+  SCOPED_TRACE(absl::StrCat("seed ", seed, "\n", PrintModule(module)));
+  ASSERT_OK(sharded);
+  const std::string text = PrintModule(*sharded->module);
+  SCOPED_TRACE(absl::StrCat("as sharded:\n", text));
+  const auto read = ParseModule(text, "test");
+  ASSERT_OK(read);
+  CountCrossings(**read, counts);
+  if (::testing::Test::HasFailure()) return;
+  const auto found = RunRanks(**read, meshes, DrawInputs(module, seed));
+  ASSERT_OK(found);
+  ASSERT_EQ(expected->size(), found->size());
+  for (size_t i = 0; i < expected->size(); ++i) {
+    const at::Tensor a = (*expected)[i].toTensor();
+    ASSERT_TRUE(IsSame(a, (*found)[i])) << a << "\nbut by the programs of the ranks\n"
+                                        << (*found)[i];
+  }
+  size_t ranks = 0;
+  std::set<int> all;
+  for (const NamedMesh& mesh : meshes) {
+    ranks += mesh.mesh.num_ranks();
+    all.insert(mesh.mesh.ranks.begin(), mesh.mesh.ranks.end());
+  }
+  counts->several_ranks += all.size() < ranks ? 1 : 0;
+  ++counts->graphs;
 }
 
 // Graphs of one call, of each kind that the rules tell apart: inputs, the call, and which element
@@ -303,10 +439,11 @@ TEST(OracleTest, EachRuleHoldsAndIsDocumented) {
   }
 }
 
-// Graphs of one to five calls. Sizes are so that most calls fit.
+// Graphs of one to five calls, or of more. Sizes are so that most calls fit.
 class RandomGraph {
  public:
-  explicit RandomGraph(uint64_t seed) : random_(seed), module_(std::make_unique<Module>()) {
+  explicit RandomGraph(uint64_t seed, size_t most = 5)
+      : random_(seed), most_(most), module_(std::make_unique<Module>()) {
     graph_ = module_->AddGraph("forward");
   }
 
@@ -316,7 +453,7 @@ class RandomGraph {
     graph_->set_insertion_point(mark);
     first_call_ = mark;
     Input(AnySizes());
-    const int calls = 1 + Below(random_, 5);
+    const int calls = 1 + Below(random_, most_);
     int tries = 0;
     for (int made = 0; made < calls && tries < 50; ++tries) made += Call() ? 1 : 0;
     std::vector<Argument> outputs = {values_.back().node};
@@ -479,6 +616,7 @@ class RandomGraph {
   }
 
   Random random_;
+  size_t most_;
   std::unique_ptr<Module> module_;
   Graph* graph_;
   Node* first_call_;
@@ -504,6 +642,52 @@ TEST(OracleTest, RandomGraphs) {
   std::cout << counts.graphs << " graphs, " << divided << " with divided inputs, "
             << counts.sharded_calls << " sharded calls, " << counts.partial_calls
             << " of them partial\n";
+}
+
+// In which a value of each state may come to be used on another mesh in each state.
+constexpr const char* kCrossings[] = {
+    "%x : f64[4, 8], %w : f64[8, 4], %t : f64[4, 4]) {\n"
+    "%h = torch.matmul(%x, %w)\n%y = torch.add(%h, %t)\n",
+    "%u : f64[4], %t : f64[4, 8], %v : f64[4, 8]) {\n"
+    "%h = torch.relu(%u)\n%y = torch.nn.functional.linear(%t, %v, %h)\n",
+    "%x : f64[4, 8], %t : f64[4, 8], %v : f64[4, 8]) {\n"
+    "%h = torch.sum(%x, 1)\n%y = torch.nn.functional.linear(%t, %v, %h)\n",
+    "%x : f64[4, 4], %s : f64[2, 4, 4]) {\n%h = torch.relu(%x)\n%y = torch.add(%h, %s)\n",
+};
+
+TEST(OracleTest, RandomGraphsWithStages) {
+  const char* wanted = std::getenv("SPMD_ORACLE_GRAPHS");
+  const int graphs = wanted != nullptr ? std::atoi(wanted) : 1000;
+  Counts counts;
+  for (int i = 0; i < graphs && !HasFailure(); ++i) {
+    const auto seed = static_cast<uint64_t>(i);
+    const std::unique_ptr<Module> module = RandomGraph(seed, 8).Make();
+    CheckStaged(*module, seed, &counts);
+  }
+  std::cout << counts.graphs << " random graphs\n";
+  for (const char* graph : kCrossings) {
+    const auto module =
+        ParseModule(absl::StrCat("graph @forward(", graph, "return (%y,)\n}\n"), "test");
+    ASSERT_OK(module);
+    for (int i = 0; i < graphs / 2 && !HasFailure(); ++i)
+      CheckStaged(**module, static_cast<uint64_t>(i), &counts);
+  }
+  for (const char* from : {"R", "S", "P"}) {
+    for (const char* to : {"R", "S", "P"}) {
+      const std::string crossing = absl::StrCat(from, to);
+      EXPECT_TRUE(graphs < 1000 || counts.crossings[crossing] > 0) << crossing;
+      std::cout << crossing << " " << counts.crossings[crossing] << "  ";
+    }
+  }
+  std::cout << "\n";
+  for (const absl::string_view function : ReshardFunctions()) {
+    EXPECT_TRUE(graphs < 1000 || counts.functions[std::string(function)] > 0) << function;
+    std::cout << function << " " << counts.functions[std::string(function)] << "  ";
+  }
+  std::cout << "\n"
+            << counts.graphs << " graphs in all, " << counts.several_ranks
+            << " with ranks of two meshes, " << counts.asked << " outputs asked for in a layout, "
+            << counts.gathered << " gathered\n";
 }
 
 }  // namespace

@@ -50,10 +50,10 @@ graph @forward(
   %w2 : f32[16, 32],
   %b2 : f32[16]
 ) {
-  %b1_1 = spmd.reshard(%b1, "2x4[1]") : f32[32] as "2x4[1]"
-  %w1_1 = spmd.reshard(%w1, "2x4[1, -1]") : f32[32, 16] as "2x4[1, -1]"
-  %w2_1 = spmd.reshard(%w2, "2x4[-1, 1]") : f32[16, 32] as "2x4[-1, 1]"
   %x_1 = spmd.reshard(%x, "2x4[0, -1]") : f32[8, 16] as "2x4[0, -1]"
+  %w1_1 = spmd.reshard(%w1, "2x4[1, -1]") : f32[32, 16] as "2x4[1, -1]"
+  %b1_1 = spmd.reshard(%b1, "2x4[1]") : f32[32] as "2x4[1]"
+  %w2_1 = spmd.reshard(%w2, "2x4[-1, 1]") : f32[16, 32] as "2x4[-1, 1]"
   %h = aten.linear.default(%x_1, %w1_1, %b1_1) : f32[8, 32] as "2x4[0, 1]"
   %a = aten.relu.default(%h) : f32[8, 32] as "2x4[0, 1]"
   %b2_1 = spmd.reshard(%b2, "2x4[-1] sum(1)") : f32[16] as "2x4[-1] sum(1)"
@@ -163,7 +163,7 @@ TEST(UnrollTest, RefusesAnnotationsThatDoNotFit) {
   refuses(graph("spmd.reshard(%x, \"3[0, -1]\") : f32[8, 8] as \"3[0, -1]\"", ""),
           "does not divide");
   refuses(graph("spmd.reshard(%x, \"2[0, -1]\") : f32[8, 8] as \"2[0, -1]\"", "as \"4[0, -1]\""),
-          "is over mesh 4, values before it over 2");
+          "is on mesh 4 and takes y, which is on 2");
   refuses(graph("spmd.reshard(%x, \"2[0, -1]\") : f32[8, 8] as \"2[0, -1]\"", "as \"2[0]\""),
           "dimensions");
 }

@@ -1,0 +1,19 @@
+// Patterns of names: * stands for any text, ? for one character.
+#ifndef GRAPHNET_SHARD_NAME_PATTERN_H_
+#define GRAPHNET_SHARD_NAME_PATTERN_H_
+
+#include "absl/strings/string_view.h"
+
+namespace graphnet::spmd {
+
+bool IsPattern(absl::string_view name);
+bool FitsPattern(absl::string_view pattern, absl::string_view name);
+
+// Of the path of a module, component by component: "layers.0-3" fits each path in which `layers`
+// and a number from 0 to 3 follow each other, as "model.layers.2.mlp". A component is a range of
+// numbers or a pattern as above.
+bool FitsModulePath(absl::string_view pattern, absl::string_view path);
+
+}  // namespace graphnet::spmd
+
+#endif  // GRAPHNET_SHARD_NAME_PATTERN_H_
