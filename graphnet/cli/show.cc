@@ -156,6 +156,11 @@ void FindTypes(Sample* sample) {
   if (const auto engine = OpenEngine(); engine.ok()) (*engine)->InferShapes(sample).IgnoreError();
 }
 
+// Whether operators that make one kernel are put together.
+bool HasGroups(const ShowFlags& options) {
+  return options.fused || options.form == Form::kLoops;
+}
+
 absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options) {
   if (const std::optional<PictureForm> picture = PictureOf(options)) {
     DrawingOptions drawing = options.drawing;
@@ -170,9 +175,8 @@ absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options
     }
     case Form::kPir:
     case Form::kLoops: {
-      const bool has_groups = options.fused || options.form == Form::kLoops;
       ASSIGN_OR_RETURN(std::unique_ptr<Module> lowered,
-                       pir::ToPir(*sample.module, {.functional = has_groups}));
+                       pir::ToPir(*sample.module, {.functional = HasGroups(options)}));
       if (options.form == Form::kLoops) return pir::PrintLoops(*lowered, {.bound = options.bound});
       if (options.fused) pir::FuseGroups(lowered.get());
       size_t untyped = 0;
@@ -254,7 +258,14 @@ absl::StatusOr<int> Show(ShowFlags options) {
     PrintJson(OutlineJson(sample));
     return 0;
   }
-  if (options.form == Form::kPir || options.form == Form::kLoops) FindTypes(&sample);
+  if (options.form == Form::kPir || options.form == Form::kLoops) {
+    // Writes become values by what is known of them, and those values have types in turn.
+    FindTypes(&sample);
+    if (HasGroups(options)) {
+      pir::PrepareForPir(sample.module.get(), {.functional = true});
+      FindTypes(&sample);
+    }
+  }
   if (options.shapes) RETURN_IF_ERROR(FindShapes(&sample));
   const PictureOptions& part = options.drawing.part;
   if (is_text && part.is_part()) {

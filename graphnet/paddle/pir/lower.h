@@ -32,6 +32,11 @@ struct PirOptions {
   bool functional = false;
 };
 
+// What ToPir does first: regions and small bodies are written where they are called, and writes
+// become values if that is asked for. Types that are found after it (graphnet shapes) are those of
+// all values that ToPir sees. A graph that has operators of PIR already stays as it is.
+void PrepareForPir(Module* module, const PirOptions& options = {});
+
 // Of a module that the verifier accepts. InvalidArgument if bodies are called so often that the
 // text would have many times as many operations as the module has nodes.
 absl::StatusOr<std::unique_ptr<Module>> ToPir(const Module& module, const PirOptions& options = {});
