@@ -157,9 +157,7 @@ void FindTypes(Sample* sample) {
 }
 
 // Whether operators that make one kernel are put together.
-bool HasGroups(const ShowFlags& options) {
-  return options.fused || options.form == Form::kLoops;
-}
+bool HasGroups(const ShowFlags& options) { return options.fused || options.form == Form::kLoops; }
 
 absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options) {
   if (const std::optional<PictureForm> picture = PictureOf(options)) {

@@ -123,8 +123,10 @@ bool TypeReader::ReadVec(Type* out, bool keep, int depth) {
 
 bool TypeReader::ReadSymbolicShapes(absl::string_view end, std::vector<std::vector<Dim>>* shapes) {
   while (!(end.empty() ? in_.AtEnd() : in_.Take(end))) {
-    if (in_.Take("(") || in_.Take(")") || in_.Take(",")) continue;
-    if (in_.Take("NULL")) {
+    if (in_.Take(")") || in_.Take(",")) continue;
+    if (in_.Take("(")) {
+      if (in_.Take(")")) shapes->emplace_back();
+    } else if (in_.Take("NULL")) {
       shapes->emplace_back();
     } else if (in_.Take("shape[")) {
       if (!ReadSizes(in_, &shapes->emplace_back())) return false;
