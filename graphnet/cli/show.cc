@@ -58,6 +58,7 @@ struct ShowFlags {
   bool shapes = false;
   bool fused = false;
   bool bound = false;
+  std::optional<size_t> group;
   bool runnable = false;
   bool trust = false;
   bool json = false;
@@ -175,7 +176,9 @@ absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options
     case Form::kLoops: {
       ASSIGN_OR_RETURN(std::unique_ptr<Module> lowered,
                        pir::ToPir(*sample.module, {.functional = HasGroups(options)}));
-      if (options.form == Form::kLoops) return pir::PrintLoops(*lowered, {.bound = options.bound});
+      if (options.form == Form::kLoops) {
+        return pir::PrintLoops(*lowered, {.bound = options.bound, .group = options.group});
+      }
       if (options.fused) pir::FuseGroups(lowered.get());
       size_t untyped = 0;
       ASSIGN_OR_RETURN(std::string text, pir::PrintPir(*lowered, &untyped));
@@ -238,8 +241,9 @@ absl::StatusOr<int> Show(ShowFlags options) {
         "graphnet subgraph cuts samples");
   }
   if ((options.fused && options.form != Form::kPir) ||
-      (options.bound && options.form != Form::kLoops)) {
-    return absl::InvalidArgumentError("--fused is for --format pir, --bound for --format loops");
+      ((options.bound || options.group.has_value()) && options.form != Form::kLoops)) {
+    return absl::InvalidArgumentError(
+        "--fused is for --format pir, --bound and --group for --format loops");
   }
   if (picture == PictureForm::kPng && options.out == "-" && isatty(STDOUT_FILENO) != 0) {
     return absl::InvalidArgumentError("png is not for a terminal: -o FILE.png");
@@ -318,6 +322,8 @@ void RegisterShow(CLI::App& app, CommandRunner* run) {
   command->add_flag("--fused", options->fused,
                     "pir: operators that make one kernel in a cinn_op.fusion");
   command->add_flag("--bound", options->bound, "loops: bound to the blocks and threads of a GPU");
+  command->add_option("--group", options->group,
+                      "loops: of that group of operators alone, counted from 0");
   AddJsonOption(command, &options->json,
                 "name, hash, inputs, outputs, attributes, symbols, counts of targets, and graphs "
                 "with their nodes")
