@@ -240,7 +240,7 @@ const SymExpr* TypeReader::NewSymbol() {
 
 const ValueMeta* TypeReader::Named(const ValueMeta* meta, absl::Span<const std::vector<Dim>> shapes,
                                    size_t* next) {
-  if (meta != nullptr && meta->is_tuple) {
+  if (meta != nullptr && meta->is_tuple && !meta->elements.empty()) {
     std::vector<const ValueMeta*> elements;
     for (const ValueMeta* element : meta->elements)
       elements.push_back(Named(element, shapes, next));
