@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/paddle/pir/operators.h"
 
@@ -208,6 +209,25 @@ Result Transpose(const Call& call) {
   return type;
 }
 
+// The product of sizes, of which the numbers hold `divisor` as a factor; none if they do not.
+std::optional<Dim> Product(Module* module, absl::Span<const Dim> sizes, int64_t divisor) {
+  int64_t number = 1;
+  const SymExpr* symbols = nullptr;
+  for (const Dim& dim : sizes) {
+    if (!dim.is_static()) {
+      symbols =
+          symbols == nullptr ? dim.expr : module->SymBinary(SymExpr::Kind::kMul, symbols, dim.expr);
+    } else if (__builtin_mul_overflow(number, dim.value, &number)) {
+      return std::nullopt;
+    }
+  }
+  if (divisor <= 0 || number % divisor != 0) return std::nullopt;
+  number /= divisor;
+  if (symbols == nullptr) return Dim(number);
+  if (number == 1) return Dim(symbols);
+  return Dim(module->SymBinary(SymExpr::Kind::kMul, symbols, module->SymInt(number)));
+}
+
 Result Reshape(const Call& call) {
   const Result x = call.tensor(0);
   const auto shape = call.constant(1);
@@ -221,13 +241,29 @@ Result Reshape(const Call& call) {
     if (size != -1 && __builtin_mul_overflow(known, size, &known)) return std::nullopt;
   }
   if (!open) return type;
-  int64_t all = 1;
-  for (const Dim& dim : x->sizes) {
-    if (!dim.is_static() || __builtin_mul_overflow(all, dim.value, &all)) return std::nullopt;
-  }
-  if (known <= 0 || all % known != 0) return std::nullopt;
-  type.sizes[*open] = all / known;
+  const std::optional<Dim> rest = Product(call.module(), x->sizes, known);
+  if (!rest) return std::nullopt;
+  type.sizes[*open] = *rest;
   return type;
+}
+
+Result Flatten(const Call& call) {
+  Result x = call.tensor(0);
+  const auto first = call.integer("start_axis");
+  const auto last = call.integer("stop_axis");
+  if (!x || !first || !last || x->sizes.empty()) return std::nullopt;
+  const int64_t begin = At(*first, x->sizes.size());
+  const int64_t end = At(*last, x->sizes.size()) + 1;
+  if (begin < 0 || begin >= end || end > static_cast<int64_t>(x->sizes.size())) {
+    return std::nullopt;
+  }
+  const absl::Span<const Dim> joined = absl::MakeConstSpan(x->sizes).subspan(
+      static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+  const std::optional<Dim> size = Product(call.module(), joined, 1);
+  if (!size) return std::nullopt;
+  x->sizes.erase(x->sizes.begin() + begin + 1, x->sizes.begin() + end);
+  x->sizes[static_cast<size_t>(begin)] = *size;
+  return x;
 }
 
 Result Unsqueeze(const Call& call) {
@@ -503,6 +539,7 @@ const absl::flat_hash_map<absl::string_view, Rule>& Rules() {
                                                        {"expand", Expand},
                                                        {"expm1", Same},
                                                        {"flip", Same},
+                                                       {"flatten", Flatten},
                                                        {"floor", Same},
                                                        {"floor_divide", Binary},
                                                        {"fmax", Binary},
