@@ -25,6 +25,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 // The text of a graph, after it was seen to read back as an equal module and the same text.
 std::string Lower(const std::string& graph) {
@@ -169,6 +170,36 @@ graph @forward(%x : f32[S0, 8], %y : f32[S0 + 1, 8]) {
   EXPECT_THAT(text, HasSubstr(R"pir(sym_shape_str:"shape[Add(S0, 1), 8], data[NULL]")pir"));
   EXPECT_THAT(text,
               HasSubstr("builtin.tensor<-1x8xf32> { (shape[Add(Mul(S0, 2), 1), 8], data[NULL]) }"));
+}
+
+// What the rules of results.txt know only as some size follows from what operators take.
+TEST(ToPir, SymbolsKeepTheirNamesThroughOperators) {
+  const std::string text = Lower(R"(
+symbol S0 = 7
+symbol S1 = 7
+graph @forward(%x : f32[S0, 8], %y : f32[S0, 8], %z : f32[S1, 1], %m : bool[S0, 8]) {
+  %c = torch.cat((%x, %y))
+  %s = torch.nn.functional.silu(%c)
+  %f = torch.flatten(%s)
+  %e = torch.einsum("ij,kj->ik", %x, %y)
+  %w = torch.where(%m, %x, %y)
+  %a = torch.add(%w, %z)
+  return (%f, %e, %a)
+}
+)");
+  const auto shape_of = [&](absl::string_view op) {
+    const size_t at = text.find(absl::StrCat("\"pd_op.", op, "\""));
+    const size_t begin = text.find("{ (", at) + 2;
+    return at == std::string::npos ? "none" : text.substr(begin, text.find(" }\t", at) - begin);
+  };
+  EXPECT_EQ(shape_of("concat"), "(shape[Add(S0, S0), 8], data[NULL])");
+  EXPECT_EQ(shape_of("silu"), "(shape[Add(S0, S0), 8], data[NULL])");
+  EXPECT_EQ(shape_of("flatten"), "(shape[Mul(Add(S0, S0), 8)], data[NULL])");
+  EXPECT_THAT(shape_of("einsum"),
+              StartsWith("(shape[S0, S0], data[NULL]), (shape[0], data[NULL], "));
+  EXPECT_EQ(shape_of("where"), "(shape[S0, 8], data[NULL])");
+  EXPECT_EQ(shape_of("add"), "(shape[Max(S0, S1), 8], data[NULL])");
+  EXPECT_THAT(text, Not(HasSubstr("NULL TYPE")));
 }
 
 TEST(ToPir, BodiesThatAreCalledOverAndOverAreRefused) {
