@@ -93,7 +93,7 @@ constexpr Formula kGeluByTanh = {
     "gelu",
     "((0.5 * $0) * (1 + tanh((0.7978845608028654 * ($0 + (0.044715 * (($0 * $0) * $0)))))))"};
 
-// Of a scale that has no bias, and of one that only adds.
+// A scale without a bias, and a scale that only adds.
 constexpr Formula kTimes = {"scale", "($0 * $1)"};
 constexpr Formula kPlus = {"scale", "($0 + @bias)"};
 

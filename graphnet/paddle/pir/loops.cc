@@ -185,7 +185,7 @@ class Function {
     for (Node* node : nodes_) {
       if (FormulaOf(*node)->is_reduction) kept_.insert(node);
       if (absl::c_none_of(node->users(), [&](Node* u) { return !members.contains(u); })) continue;
-      // What is used outside is stored once more, under the next name.
+      // A value that is used outside is stored once more, under the next name.
       outputs_.push_back(node);
       kept_.insert(node);
       names_[node] = Unique("var", num_values++);
@@ -208,7 +208,7 @@ class Function {
 
   const std::vector<Node*>& inputs() const { return inputs_; }
   const std::vector<Node*>& outputs() const { return outputs_; }
-  // What has a block of its own, in order.
+  // The values that have a block of their own, in order.
   std::vector<Node*> blocks() const {
     std::vector<Node*> blocks;
     absl::c_copy_if(nodes_, std::back_inserter(blocks), [&](Node* n) { return IsKept(*n); });

@@ -48,7 +48,7 @@ struct LoopOptions {
   std::optional<size_t> group;  // the loops of that group alone, counted from 0
 };
 
-// Of the main graph of a module as ToPir makes it. InvalidArgument if there is no such group.
+// Prints the main graph of a module as ToPir makes it. InvalidArgument if there is no such group.
 absl::StatusOr<std::string> PrintLoops(const Module& module, const LoopOptions& options = {});
 
 }  // namespace graphnet::pir

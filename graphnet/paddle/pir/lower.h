@@ -32,7 +32,7 @@ struct PirOptions {
   bool functional = false;
 };
 
-// What ToPir does first: regions and small bodies are written where they are called, and writes
+// Does what ToPir does first: regions and small bodies are written where they are called, and writes
 // become values if that is asked for. Types that are found after it (graphnet shapes) are those of
 // all values that ToPir sees. A graph that has operators of PIR already stays as it is.
 void PrepareForPir(Module* module, const PirOptions& options = {});

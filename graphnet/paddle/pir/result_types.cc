@@ -97,7 +97,7 @@ std::optional<Sizes> Broadcast(Module* module, Sizes a, Sizes b) {
 
 Result Same(const Call& call) { return call.tensor(0); }
 
-// What operands `first` and `second` make, element by element, in the dtype of the first.
+// The type of operands `first` and `second` element by element, in the dtype of the first.
 Result Broadcasted(const Call& call, size_t first, size_t second) {
   const Result a = call.tensor(first);
   const Result b = call.tensor(second);
@@ -436,7 +436,7 @@ Result Expand(const Call& call) {
   return x;
 }
 
-// Of five dimensions: what is added before and behind the last, the one before it, and so on.
+// The tensor has five dimensions; paddings stand before and behind the last, then the one before.
 Result Pad3d(const Call& call) {
   Result x = call.tensor(0);
   const auto pads = call.constant(1);
@@ -646,7 +646,7 @@ std::optional<std::vector<const ValueMeta*>> Several(const Call& call, Module* m
   if (name == "einsum") {
     const ValueMeta* vec = call.meta(0);
     if (vec == nullptr || !vec->is_tuple) return std::nullopt;
-    // What it keeps for its gradient: nothing yet, and what it took.
+    // For its gradient it keeps nothing yet, and what it took.
     for (const ValueMeta* element : vec->elements) {
       const DType dtype = element->tensor == nullptr ? DType::kUnknown : element->tensor->dtype;
       metas.push_back(MetaOf(module, TensorType{dtype, {Dim(0)}}));
@@ -755,7 +755,7 @@ std::vector<const ValueMeta*> InferResults(const Node& node) {
   if (auto several = Several(call, module)) return *several;
   const Operator* op = FindOperator(node.target());
   std::vector<const ValueMeta*> metas(op == nullptr ? 1 : std::max<size_t>(1, op->results.size()));
-  // What works in place yields what the other does.
+  // An operator that works in place yields what the other does.
   const absl::string_view name = absl::StripPrefix(node.target(), "pd_op.");
   const auto rule = Rules().find(absl::StripSuffix(name, "_"));
   if (op != nullptr && rule != Rules().end()) metas[0] = MetaOf(module, rule->second(call));

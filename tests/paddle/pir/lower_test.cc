@@ -172,7 +172,7 @@ graph @forward(%x : f32[S0, 8], %y : f32[S0 + 1, 8]) {
               HasSubstr("builtin.tensor<-1x8xf32> { (shape[Add(Mul(S0, 2), 1), 8], data[NULL]) }"));
 }
 
-// What the rules of results.txt know only as some size follows from what operators take.
+// Sizes that the rules of results.txt do not know follow from what operators take.
 TEST(ToPir, SymbolsKeepTheirNamesThroughOperators) {
   const std::string text = Lower(R"(
 symbol S0 = 7
