@@ -21,11 +21,11 @@
 //
 // A function is a group of operations (groups.h); its parameters are what it takes and then what it
 // yields. Its values are called var, var_0, var_1, … in the order of its inputs, its operations
-// and what it stores for others; axes and the root are counted alike, by operation. What is computed
-// element by element is written where it is read, in one block. A value has a block of its own if
-// others use it outside, if it is a reduction, or if a block would get too long; those that stay
-// inside are named under `buffers`. Blocks of one shape that follow each other share a nest. A
-// reduction has one of its own: a block that begins it, the loops that are reduced, called
+// and what it stores for others; axes and the root are counted alike, by operation. A value that
+// is computed element by element is written where it is read, in one block. A value has a block of
+// its own if others use it outside, if it is a reduction, or if a block would get too long; those
+// that stay inside are named under `buffers`. Blocks of one shape that follow each other share a
+// nest. A reduction has one of its own: a block that begins it, the loops that are reduced, called
 // reduce_…, and a block that finishes it if it is a mean. All else is a `call`.
 //
 // Bound to a GPU, a nest is a loop over blocks and one over 256 threads, or as many as there are
