@@ -58,6 +58,7 @@ struct ShowFlags {
   bool shapes = false;
   bool fused = false;
   bool bound = false;
+  std::optional<size_t> group;
   bool runnable = false;
   bool trust = false;
   bool json = false;
@@ -156,6 +157,9 @@ void FindTypes(Sample* sample) {
   if (const auto engine = OpenEngine(); engine.ok()) (*engine)->InferShapes(sample).IgnoreError();
 }
 
+// Whether operators that make one kernel are put together.
+bool HasGroups(const ShowFlags& options) { return options.fused || options.form == Form::kLoops; }
+
 absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options) {
   if (const std::optional<PictureForm> picture = PictureOf(options)) {
     DrawingOptions drawing = options.drawing;
@@ -170,10 +174,11 @@ absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options
     }
     case Form::kPir:
     case Form::kLoops: {
-      const bool has_groups = options.fused || options.form == Form::kLoops;
       ASSIGN_OR_RETURN(std::unique_ptr<Module> lowered,
-                       pir::ToPir(*sample.module, {.functional = has_groups}));
-      if (options.form == Form::kLoops) return pir::PrintLoops(*lowered, {.bound = options.bound});
+                       pir::ToPir(*sample.module, {.functional = HasGroups(options)}));
+      if (options.form == Form::kLoops) {
+        return pir::PrintLoops(*lowered, {.bound = options.bound, .group = options.group});
+      }
       if (options.fused) pir::FuseGroups(lowered.get());
       size_t untyped = 0;
       ASSIGN_OR_RETURN(std::string text, pir::PrintPir(*lowered, &untyped));
@@ -236,8 +241,9 @@ absl::StatusOr<int> Show(ShowFlags options) {
         "graphnet subgraph cuts samples");
   }
   if ((options.fused && options.form != Form::kPir) ||
-      (options.bound && options.form != Form::kLoops)) {
-    return absl::InvalidArgumentError("--fused is for --format pir, --bound for --format loops");
+      ((options.bound || options.group.has_value()) && options.form != Form::kLoops)) {
+    return absl::InvalidArgumentError(
+        "--fused is for --format pir, --bound and --group for --format loops");
   }
   if (picture == PictureForm::kPng && options.out == "-" && isatty(STDOUT_FILENO) != 0) {
     return absl::InvalidArgumentError("png is not for a terminal: -o FILE.png");
@@ -254,7 +260,14 @@ absl::StatusOr<int> Show(ShowFlags options) {
     PrintJson(OutlineJson(sample));
     return 0;
   }
-  if (options.form == Form::kPir || options.form == Form::kLoops) FindTypes(&sample);
+  if (options.form == Form::kPir || options.form == Form::kLoops) {
+    // Writes become values by what is known of them, and those values have types in turn.
+    FindTypes(&sample);
+    if (HasGroups(options)) {
+      pir::PrepareForPir(sample.module.get(), {.functional = true});
+      FindTypes(&sample);
+    }
+  }
   if (options.shapes) RETURN_IF_ERROR(FindShapes(&sample));
   const PictureOptions& part = options.drawing.part;
   if (is_text && part.is_part()) {
@@ -309,6 +322,8 @@ void RegisterShow(CLI::App& app, CommandRunner* run) {
   command->add_flag("--fused", options->fused,
                     "pir: operators that make one kernel in a cinn_op.fusion");
   command->add_flag("--bound", options->bound, "loops: bound to the blocks and threads of a GPU");
+  command->add_option("--group", options->group,
+                      "loops: of that group of operators alone, counted from 0");
   AddJsonOption(command, &options->json,
                 "name, hash, inputs, outputs, attributes, symbols, counts of targets, and graphs "
                 "with their nodes")

@@ -34,6 +34,8 @@ expect "operations" <<'EOF'
 }
 EOF
 
+test "$(grep -c 'builtin.tensor<64x128xf32> { () }.(op_[1-4])$' a.pir)" = 4
+
 # What is printed is read: as a file, on the standard input, by other commands.
 "$graphnet" show a.pir --format pir | diff - a.pir
 "$graphnet" show - --format pir <a.pir | diff - a.pir
@@ -51,20 +53,29 @@ cp a.pir folder
 test "$(grep -c 'cinn_op.fusion' fused.pir)" = 1
 "$graphnet" show fused.pir --format pir | diff - fused.pir
 
-"$graphnet" show a.gn --format loops | grep -A 7 'serial for (i, 0, 64)' >out.txt
+"$graphnet" show a.gn --format loops --group 0 >out.txt
 expect "serial loops" <<'EOF'
-    serial for (i, 0, 64)
+{
+  ScheduleBlock(root_1)
+  {
+    serial for (i, 0ll, 64ll)
     {
-      serial for (j, 0, 128)
+      serial for (j, 0ll, 128ll)
       {
-        ScheduleBlock(subtract)
+        ScheduleBlock(var_3)
         {
-          i0, i1 = axis.bind(i, j)
-          read_buffers(_x[i0(0:64), i1(0:128)], _y[i0(0:64), i1(0:128)])
+          i0_1, i1_1 = axis.bind(i, j)
+          var_3[i0_1, i1_1] = ((var[i0_1, i1_1] - var_0[i0_1, i1_1]) * var[i0_1, i1_1])
+        }
+      }
+    }
+  }
+}
 EOF
 "$graphnet" show a.gn --format loops --bound >out.txt
-grep -q 'thread_bind\[blockIdx.x\] for (b, 0, 32)' out.txt
-grep -q 'thread_bind\[threadIdx.x\] for (t, 0, 256)' out.txt
+grep -q 'thread_bind\[blockIdx.x\] for (i_j_fused, 0, 32)' out.txt
+grep -q 'thread_bind\[threadIdx.x\] for (i_j_fused_0, 0, 256)' out.txt
+grep -q 'call group_0 (x, y) -> (multiply: float32\[64, 128\])' out.txt
 grep -q 'call mylib.f (multiply) -> (f)' out.txt
 
 # refuse MESSAGE COMMAND…: it exits with 2 and prints that.
@@ -83,5 +94,6 @@ refuse 'bad.pir:5:41: no operation before has the result %9' "$graphnet" show ba
 head -c 700 a.pir >cut.pir
 refuse 'cut.pir:' "$graphnet" show cut.pir
 refuse '--fused is for --format pir' "$graphnet" show a.gn --fused
-refuse '--bound for --format loops' "$graphnet" show a.gn --format pir --bound
+refuse '--bound and --group for --format loops' "$graphnet" show a.gn --format pir --bound
+refuse 'there is no group 1: there are 1' "$graphnet" show a.gn --format loops --group 1
 echo PASS

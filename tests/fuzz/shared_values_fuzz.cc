@@ -133,7 +133,7 @@ void Work(size_t who, Sample* sample) {
       const auto lowered = pir::ToPir(module, {.functional = true});
       if (!lowered.ok()) return;
       pir::PrintPir(**lowered).status().IgnoreError();
-      pir::PrintLoops(**lowered);
+      pir::PrintLoops(**lowered).status().IgnoreError();
       return;
     }
     case 8: {

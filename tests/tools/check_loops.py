@@ -4,11 +4,13 @@
     check_loops.py [--graphnet bazel-bin/graphnet/cli/graphnet]
 
 Needs torch and numpy. Each program of the table is exported by torch.export, dumped in both forms,
-serial and bound, and its text is translated to Python: loops are loops, blocks nothing, an access
-outside of what read_buffers and write_buffers say is an error.
+serial and bound, and its text is translated to Python: functions are functions, loops are loops,
+blocks nothing, symbols the sizes of the inputs. An access outside of what read_buffers and
+write_buffers say is an error.
 """
 
 import argparse
+import functools
 import pathlib
 import re
 import subprocess
@@ -19,7 +21,11 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-# Each: what is computed, and the sizes of what it takes (int64 where it says so).
+ROWS = torch.export.Dim("rows", max=1000)
+COLUMNS = torch.export.Dim("columns", max=1000)
+
+# Each: what is computed, the sizes of what it takes (int64 where it says so), and which of them are
+# symbols.
 PROGRAMS = {
     "x - y, times x": (lambda x, y: (x - y) * x, [(64, 128), (64, 128)]),
     "a row and a column": (lambda x, y: torch.exp(x + y), [(1, 24), (10, 1)]),
@@ -49,6 +55,16 @@ PROGRAMS = {
     "any and all": (lambda x: ((x > 2).any(1), (x > -9).all(1)), [(30, 6)]),
     "more than a block": (lambda x: torch.cos(x) + torch.sin(x), [(3, 7, 100)]),
     "one element": (lambda x: torch.sqrt(x * x + 4), [()]),
+    "a long chain": (lambda x: functools.reduce(lambda y, i: (y * y + i).sin(), range(9), x), [(4, 8)]),
+    "used inside and outside": (lambda x, y: (x - y, (x - y) * x, ((x - y) * x).sum(0)), [(6, 5), (6, 5)]),
+    "symbols": (lambda x, y: torch.tanh(x + y) * x, [(7, 8), (8,)], [{0: ROWS}, None]),
+    "symbols, no guard": (lambda x: torch.exp(x) - 1, [(3, 256)], [{0: ROWS}]),
+    "two symbols": (lambda x, y: (x * y - y).relu(), [(5, 9), (5, 1)],
+                    [{0: ROWS, 1: COLUMNS}, {0: ROWS}]),
+    "mean over a symbol": (lambda x: ((x + 1).mean(1), (x * 2).sum(0, keepdim=True)), [(5, 9)],
+                           [{0: ROWS, 1: COLUMNS}]),
+    "computed symbols": (lambda x, y: torch.cat((x, y)).exp() * 2, [(5, 3), (4, 3)],
+                         [{0: ROWS}, {0: COLUMNS}]),
     "five dimensions": (lambda x, y: x + y, [(2, 3, 2, 3, 2), (3, 1, 3, 1)]),
 }
 
@@ -64,13 +80,24 @@ FUNCTIONS = {
     **{name: np.dtype(name).type for name in ("float16", "float32", "float64", "int32", "int64", "uint8")},
     "bool": np.bool_,
 }
-CALLS = {"pd_op.bmm": np.matmul}
+CALLS = {"pd_op.bmm": np.matmul, "builtin.combine": lambda *values: values,
+         "pd_op.full": lambda: 0, "pd_op.concat": lambda values, axis: np.concatenate(values, axis)}
+
+
+def narrow(text):
+    """Numbers as Python writes them."""
+    return re.sub(r"\b(\d+)ll\b", r"\1", text)
 
 
 def declared(text):
-    """By name, the dtype and sizes of "_x: float32[64, 128], …"."""
-    return {name: (dtype, tuple(int(s) for s in sizes.split(",") if s.strip()))
+    """By name, the dtype and sizes, as text, of "_x: float32[64, 128], …"."""
+    return {name: (dtype, [size for size in sizes.split(", ") if size])
             for name, dtype, sizes in re.findall(r"_?(\w+): (\w+)\[([^\]]*)\]", text)}
+
+
+def new_array(name, dtype, sizes):
+    sizes = "".join(size.replace(" / ", " // ") + ", " for size in sizes)
+    return f"{name} = np.full(({sizes}), 77, '{dtype}')"
 
 
 def check_ranges(lines, at, buffers):
@@ -90,7 +117,7 @@ def check_ranges(lines, at, buffers):
 
 def translate(text):
     """The Python program that the text is, as the lines of one function of `arrays`."""
-    lines = [line.strip() for line in text.splitlines()]
+    lines = [narrow(line.strip()) for line in text.splitlines()]
     out, depth, buffers, said, outputs = [], 0, {}, {}, []
     for at, line in enumerate(lines):
         def add(code):
@@ -100,23 +127,30 @@ def translate(text):
         if line == "}":
             depth -= 1
         elif found := re.match(r"inputs \((.*)\)$", line):
-            buffers |= declared(found[1])
+            for name, (_, sizes) in declared(found[1]).items():
+                for i, size in enumerate(sizes):
+                    if size.isidentifier():
+                        add(f"{size} = {name}.shape[{i}]")
         elif found := re.match(r"outputs \((.*)\)$", line):
             outputs = [name for name in found[1].split(", ") if name]
-        elif found := re.match(r"call ([\w.]+) \((.*?)\) -> \((.*)\)$", line):
+        elif found := re.match(r"call (group_\d+) \((.*?)\) -> \((.*)\)$", line):
             results = declared(found[3])
-            buffers |= results
-            add(f"{', '.join(results)} = CALLS['{found[1]}']({found[2]})")
-        elif found := re.match(r"(?:function \w+|buffers) \((.*)\)$", line):
+            for name, (dtype, sizes) in results.items():
+                add(new_array(name, dtype, sizes))
+            operands = [name for name in found[2].split(", ") if name]
+            add(f"{found[1]}({', '.join([*operands, *results])})")
+        elif found := re.match(r"call ([\w.]+) \((.*?)\) -> \((\w+).*\)$", line):
+            add(f"{found[3]} = CALLS['{found[1]}']({found[2]})")
+        elif found := re.match(r"function (\w+) \((.*)\)$", line):
+            buffers = declared(found[2])
+            add(f"def {found[1]}({', '.join(buffers)}):")
+            depth += 1
+        elif found := re.match(r"buffers \((.*)\)$", line):
+            buffers |= declared(found[1])
             for name, (dtype, sizes) in declared(found[1]).items():
-                if name not in buffers:
-                    buffers[name] = (dtype, sizes)
-                    add(f"{name} = np.full({sizes}, 77, '{dtype}')")
-            if line.startswith("function"):
-                add("if True:")
-                depth += 1
-        elif found := re.match(r"(?:serial|thread_bind\[\w+\.x\]) for \((\w+), (\d+), (\d+)\)$", line):
-            add(f"for {found[1]} in range({found[2]}, {found[3]}):")
+                add(new_array(name, dtype, sizes))
+        elif found := re.match(r"(?:serial|thread_bind\[\w+\.x\]) for \((\w+), 0, (.+)\)$", line):
+            add(f"for {found[1]} in range({found[2].replace(' / ', ' // ')}):")
             depth += 1
         elif found := re.match(r"if (.*)$", line):
             add(f"if {found[1]}:")
@@ -131,7 +165,8 @@ def translate(text):
                 said = check_ranges(lines, at, buffers)
         elif line:
             for name, indices in re.findall(r"(\w+)\[([^\]]*)\]", line):
-                assert indices in said[name], f"{name}[{indices}] is not among the buffers: {line}"
+                assert "thread_bind" not in text or indices in said[name], \
+                    f"{name}[{indices}] is not among the buffers: {line}"
             line = re.sub(r"\b([a-z]\w*)\(", r"FUNCTIONS['\1'](", line)
             line = re.sub(r"\b(inf|nan|true|false)\b(?!')", r"FUNCTIONS['\1']", line)
             line = line.replace("[]", "[()]").replace("&&", " and ").replace("||", " or ")
@@ -163,20 +198,22 @@ def main():
     args = parser.parse_args()
     failed, groups = 0, 0
     with tempfile.TemporaryDirectory() as scratch:
-        for name, (function, specs) in PROGRAMS.items():
+        for name, (function, specs, *symbols) in PROGRAMS.items():
             inputs = [value_of(spec, i) for i, spec in enumerate(specs)]
             wanted = function(*inputs)
             wanted = [wanted] if isinstance(wanted, torch.Tensor) else list(wanted)
             path = pathlib.Path(scratch) / "program.pt2"
-            torch.export.save(torch.export.export(Program(function), tuple(inputs)), path)
+            dynamic = {"dynamic_shapes": (tuple(symbols[0]),)} if symbols else {}
+            torch.export.save(torch.export.export(Program(function), tuple(inputs), **dynamic), path)
             for form in ([], ["--bound"]):
                 shown = subprocess.run([args.graphnet, "show", path, "--format", "loops", *form],
                                        capture_output=True, text=True, check=True).stdout
-                calls = set(re.findall(r"^call ([\w.]+)", shown, re.M)) - set(CALLS)
+                calls = set(re.findall(r"^call (?!group_)([\w.]+)", shown, re.M)) - set(CALLS)
                 space = {"np": np, "FUNCTIONS": FUNCTIONS}
                 try:
                     assert not calls, f"there are calls of {calls}"
                     assert bool(form) == ("thread_bind" in shown)
+                    assert bool(symbols) == bool(re.search(r" for \(\w+, 0l*, .*[a-z]\d", shown)), "no symbols"
                     exec(translate(shown), space)
                     with np.errstate(all="ignore"):
                         got = space["program"](CALLS, *[x.numpy() for x in inputs])

@@ -42,10 +42,12 @@ class Operation:
 
     LINE = re.compile(r'\((?P<results>[^)]*)\) = "(?P<name>[^"]+)"(?: \[id:\d+\])? \((?P<operands>[^)]*)\)'
                       r'(?: \{(?P<attributes>.*?)\})? ?(?:: \((?P<takes>.*?)\) )?-> ?(?P<types>.*?)'
-                      r'(?P<symbolic> \{ \(.*\) \})?(?P<opens> \{)?$')
+                      r'(?P<opens> \{)?$')
+    # The symbolic shapes and the id at the end.
+    END = re.compile(r' \{ (?!.* \{ ).*\}\t\(op_\d+\)$')
 
     def __init__(self, line):
-        found = self.LINE.match(line)
+        found = self.LINE.match(self.END.sub("", line))
         if not found:
             raise ValueError(line)
         self.name = found["name"]

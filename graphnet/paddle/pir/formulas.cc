@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/strip.h"
+#include "graphnet/paddle/pir/groups.h"
 
 namespace graphnet::pir {
 namespace {
@@ -92,6 +93,10 @@ constexpr Formula kGeluByTanh = {
     "gelu",
     "((0.5 * $0) * (1 + tanh((0.7978845608028654 * ($0 + (0.044715 * (($0 * $0) * $0)))))))"};
 
+// A scale without a bias, and a scale that only adds.
+constexpr Formula kTimes = {"scale", "($0 * $1)"};
+constexpr Formula kPlus = {"scale", "($0 + @bias)"};
+
 bool IsTrue(const Node& node, absl::string_view attribute) {
   const Argument* value = node.kwarg(attribute);
   return value != nullptr && value->is_bool() && value->boolean();
@@ -115,7 +120,15 @@ const Formula* FormulaOf(const Node& node) {
   const auto it = kTable->find(name);
   if (it == kTable->end()) return nullptr;
   if (name == "gelu" && IsTrue(node, "approximate")) return &kGeluByTanh;
-  if (name == "scale" && !IsTrue(node, "bias_after_scale")) return nullptr;
+  if (name == "scale") {
+    if (!IsTrue(node, "bias_after_scale") || node.args().size() != 2) return nullptr;
+    const Argument* bias = node.kwarg("bias");
+    if (bias != nullptr && bias->is_float() && bias->real() == 0) return &kTimes;
+    double factor = 0;
+    const bool is_number =
+        node.args()[1].is_node() && IsScalarConstant(*node.args()[1].node(), &factor);
+    return is_number && factor == 1 ? &kPlus : it->second;
+  }
   const Formula* formula = it->second;
   if (!formula->is_reduction) return formula;
   const std::optional<std::vector<bool>> dims = ReducedDims(node);

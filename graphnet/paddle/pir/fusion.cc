@@ -74,7 +74,7 @@ void FuseGroups(Module* module) {
   Node* const output = graph->output();
   // All that is kept moves to the end, in the order of the units.
   for (const Unit& unit : units) {
-    if (unit.is_group && unit.nodes.size() > 1) {
+    if (unit.is_group) {
       Fuse(graph, unit, output);
       continue;
     }
@@ -90,7 +90,7 @@ void FuseGroups(Module* module) {
     }
   }
   for (const Unit& unit : units) {
-    if (!unit.is_group || unit.nodes.size() < 2) continue;
+    if (!unit.is_group) continue;
     for (auto it = unit.nodes.rbegin(); it != unit.nodes.rend(); ++it) graph->EraseNode(*it);
   }
   NameNodes(module);

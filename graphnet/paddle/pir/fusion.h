@@ -6,7 +6,7 @@
 
 namespace graphnet::pir {
 
-// Puts each group of the main graph (groups.h) that has two operations or more into the region of a
+// Puts each group of the main graph (groups.h), also one of one operation, into the region of a
 // cinn_op.fusion, whose results are the values that are used outside: each goes through a
 // cinn_op.yield_store, and all by cf.yield. Of a module as ToPir makes it.
 void FuseGroups(Module* module);

@@ -603,15 +603,21 @@ bool IsInPirTerms(const Module& module) {
   return false;
 }
 
+void PrepareForPir(Module* module, const PirOptions& options) {
+  if (IsInPirTerms(*module)) return;
+  PassRun run;
+  // Where a graph would get too large, it stays as it is.
+  InlineRegions(module, run).IgnoreError();
+  if (options.functional) Functionalize(module, run).IgnoreError();
+}
+
 absl::StatusOr<std::unique_ptr<Module>> ToPir(const Module& module, const PirOptions& options) {
   if (IsInPirTerms(module)) return module.Clone();
   const std::unique_ptr<Module> from = module.Clone();
-  PassRun run;
-  // Where a graph would get too large, it stays as it is.
-  InlineRegions(from.get(), run).IgnoreError();
-  if (options.functional) Functionalize(from.get(), run).IgnoreError();
+  PrepareForPir(from.get(), options);
   const size_t num_symbols = from->symbols().size();
   AddMetas(from.get());
+  PassRun run;
   RETURN_IF_ERROR(ToPaddle(from.get(), run).status());
   auto to = std::make_unique<Module>();
   const size_t max_nodes = 16 * from->num_nodes() + 1000;

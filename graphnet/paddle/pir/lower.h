@@ -11,7 +11,8 @@
 // and sizes count as such only where they are written; a size that is computed makes the call
 // that takes it stay.
 //
-// The metas of values are those that the graph has, or what facts/shapes/tensor_facts.h tells of them.
+// The metas of values are those that the graph has, or what facts/shapes/tensor_facts.h tells of
+// them, or what follows from the operands (result_types.h).
 // What PIR has no place for is gone: names of values, locations, module paths, draw specs,
 // annotations but that of a parameter, devices but of inputs, relations and examples of symbols,
 // and what is no value in what the main graph returns. What is left prints (printer.h) and reads
@@ -27,10 +28,15 @@
 namespace graphnet::pir {
 
 struct PirOptions {
-  // Writes to memory become values where they can (passes/functional/functionalize.h): what writes is in no
-  // group of operators.
+  // Writes to memory become values where they can (passes/functional/functionalize.h): an operator
+  // that writes is in no group.
   bool functional = false;
 };
+
+// Does what ToPir does first: regions are written where they are called, and writes become values
+// if that is asked for. Types that are found after it (graphnet shapes) are those of all values that
+// ToPir sees. A graph that has operators of PIR already stays as it is.
+void PrepareForPir(Module* module, const PirOptions& options = {});
 
 // Of a module that the verifier accepts. InvalidArgument if bodies are called so often that the
 // text would have many times as many operations as the module has nodes.

@@ -82,7 +82,9 @@ class PirPrinter {
   size_t num_untyped() const { return num_untyped_; }
   absl::StatusOr<std::string> Print(const Module& module) {
     for (const Graph* graph : module.graphs()) {
-      for (const Node* node : graph->nodes()) is_symbolic_ |= IsSymbolic(*node);
+      for (const Node* node : graph->nodes()) {
+        is_symbolic_ |= IsSymbolic(*node) || node->is_call_function("cinn_op.fusion");
+      }
     }
     out_ = "{\n";
     depth_ = 1;
@@ -274,23 +276,57 @@ class PirPrinter {
       absl::StrAppend(&out_, i > 0 ? ", " : "",
                       op.operands[i].has_value() ? ValueOf(*op.operands[i]) : "<<NULL VALUE>>");
     }
-    std::string symbolic;
-    for (const ValueMeta* result : op.results) {
-      absl::StrAppend(&symbolic, symbolic.empty() ? "" : ", ");
-      AppendSymbolicShape(result, &symbolic);
+    if (!absl::StartsWith(op.name, "cinn_op.")) AddWhatFollows(gradient + "]", &op);
+    absl::c_sort(op.attributes);
+    out_ += ')';
+    // The passes that make it give it no attributes.
+    if (op.name != "cinn_op.fusion" || !op.attributes.empty() || !op.operands.empty()) {
+      AppendAttributes(op);
     }
-    if (is_symbolic_ && !op.results.empty()) {
+    out_ += " -> ";
+    const size_t types = out_.size();
+    AppendTypes(op);
+    if (of != nullptr) types_[of] = out_.substr(types);
+    for (size_t i = 0; i < op.regions.size(); ++i) {
+      out_ += i == 0 ? " {\n" : " else {\n";
+      RETURN_IF_ERROR(WriteRegion(op.regions[i]));
+      Indent();
+      out_ += '}';
+    }
+    out_ += " { ";
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      out_ += i > 0 ? ", (" : "(";
+      if (is_symbolic_) AppendSymbolicShape(op.results[i], &out_);
+      out_ += ')';
+    }
+    absl::StrAppend(&out_, " }\t(op_", id, ")\n");
+    return absl::OkStatus();
+  }
+
+  // The attributes that follow from the types of an operation.
+  void AddWhatFollows(const std::string& gradient, Operation* op) {
+    const bool is_output = op->name == "builtin.shadow_output";
+    if (is_symbolic_ && (is_output || !op->results.empty())) {
+      std::string symbolic;
+      for (const ValueMeta* result : op->results) {
+        absl::StrAppend(&symbolic, symbolic.empty() ? "" : ", ");
+        AppendSymbolicShape(result, &symbolic);
+      }
+      if (is_output) AppendSymbolicShape(op->operands[0]->node()->meta(), &symbolic);
       std::string text;
       AppendQuoted(symbolic, &text);
-      op.attributes.emplace_back("sym_shape_str", std::move(text));
+      op->attributes.emplace_back("sym_shape_str", std::move(text));
     }
     const bool says_gradient = absl::c_any_of(
-        op.attributes, [](const auto& attribute) { return attribute.first == "stop_gradient"; });
-    if (!says_gradient && !op.results.empty()) {
-      op.attributes.emplace_back("stop_gradient", gradient + "]");
+        op->attributes, [](const auto& attribute) { return attribute.first == "stop_gradient"; });
+    if (!says_gradient && !op->results.empty()) {
+      op->attributes.emplace_back("stop_gradient", gradient);
     }
-    absl::c_sort(op.attributes);
-    out_ += ") {";
+  }
+
+  // " {a:1} : (types of the operands)"
+  void AppendAttributes(const Operation& op) {
+    out_ += " {";
     for (size_t i = 0; i < op.attributes.size(); ++i) {
       absl::StrAppend(&out_, i > 0 ? "," : "", op.attributes[i].first, ":",
                       op.attributes[i].second);
@@ -302,21 +338,7 @@ class PirPrinter {
           op.operands[i].has_value() ? types_.find(op.operands[i]->node()) : types_.end();
       out_ += it == types_.end() ? std::string(kUnknownType) : it->second;
     }
-    out_ += ") -> ";
-    const size_t types = out_.size();
-    AppendTypes(op);
-    if (of != nullptr) types_[of] = out_.substr(types);
-    if (is_symbolic_ && !op.results.empty()) {
-      absl::StrAppend(&out_, " { (", symbolic, ") }");
-    }
-    for (size_t i = 0; i < op.regions.size(); ++i) {
-      out_ += i == 0 ? " {\n" : " else {\n";
-      RETURN_IF_ERROR(WriteRegion(op.regions[i]));
-      Indent();
-      out_ += '}';
-    }
-    out_ += '\n';
-    return absl::OkStatus();
+    out_ += ')';
   }
 
   absl::Status WriteRegion(const Argument& region) {

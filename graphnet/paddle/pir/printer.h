@@ -3,14 +3,16 @@
 //   {
 //       (%0) = "pd_op.data" [id:1] () {dtype:(pd_op.DataType)float32,name:"x",place:…,
 //         shape:(pd_op.IntArray)[64,128],stop_gradient:[false]} : () -> builtin.tensor<64x128xf32>
+//         { () }\t(op_1)
 //       (%1) = "pd_op.exp" [id:2] (%0) {stop_gradient:[false]} : (builtin.tensor<64x128xf32>) ->
-//         builtin.tensor<64x128xf32>
-//       () = "builtin.shadow_output" [id:3] (%1) {output_name:"output_0"} : (…) ->
+//         builtin.tensor<64x128xf32> { () }\t(op_2)
+//       () = "builtin.shadow_output" [id:3] (%1) {output_name:"output_0"} : (…) ->  {  }\t(op_3)
 //   }
 //
 // (spec.md section 8, source 004; Paddle's own printer is pir/src/core/ir_printer.cc.) One line is
 // one operation; %0, %1, … are the values in the order in which they come, ids those of the
-// operations. Attributes are sorted by name and say their types.
+// operations. Attributes are sorted by name and say their types. The symbolic shapes of the
+// results in braces, and the id again, end an operation, behind its regions if it has some.
 //
 // What stands for what:
 //  - A placeholder is pd_op.data, one that is annotated as a parameter builtin.parameter, a
@@ -24,8 +26,10 @@
 //    parameters of the block. What a region returns is cf.yield.
 //  - Several results: builder.h. stop_gradient is false where a value is of floats and comes from
 //    an input; what an operation says itself counts more.
-//  - If a size is symbolic, every operation has `sym_shape_str`, and its shapes in braces at the
-//    end.
+//  - If a size is symbolic, or there is a cinn_op.fusion, shapes are known as symbols: every
+//    operation but those of the dialects cinn_op and cf has `sym_shape_str`, and the braces hold
+//    the shapes. Otherwise they hold `()` a result.
+//  - Operations of cinn_op have no stop_gradient.
 //
 // ToPir (lower.h) makes a graph of PyTorch one of Paddle's operators; reader.h reads it back.
 #ifndef GRAPHNET_PADDLE_PIR_PRINTER_H_

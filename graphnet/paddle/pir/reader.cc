@@ -49,6 +49,7 @@ struct Operation {
   std::vector<Argument> operands;
   std::vector<NamedAttribute> attributes;  // by name
   std::vector<Type> types;
+  std::vector<std::vector<Dim>> shapes;  // the symbolic ones, of each tensor
 
   const Argument* Find(absl::string_view attribute) const {
     const auto it =
@@ -123,7 +124,7 @@ class PirReader {
     if (!ReadOperands(block, &op)) return false;
     // pd_op.while says no more than that; the region follows.
     const bool is_bare = op.name == "pd_op.while" && in_.Peek("{") && !HasAttributes();
-    if (!is_bare && !ReadAttributes(&op)) return false;
+    if (!is_bare && in_.Peek("{") && !ReadAttributes(&op)) return false;
     if (is_bare) {
       for (size_t i = 1; i < op.operands.size(); ++i) {
         op.types.push_back(op.operands[i].is_node() ? TypeOf(*op.operands[i].node()) : Type());
@@ -138,8 +139,18 @@ class PirReader {
       return in_.Fail(op.where, absl::StrCat("the operation has ", op.results.size(),
                                              " results and ", op.types.size(), " types"));
     }
-    if (!is_bare && !ReadShapes(&op)) return false;
-    return Make(block, &op, depth);
+    std::vector<Argument> regions;
+    // The shapes stand behind the regions or, as some passes print them, in front.
+    if (!ReadShapes(&op) || !ReadRegions(block, &op, depth, &regions) || !ReadShapes(&op)) {
+      return false;
+    }
+    if (absl::c_all_of(op.shapes, [](const auto& sizes) { return sizes.empty(); })) {
+      op.shapes.clear();
+      const std::string text = op.Text("sym_shape_str");
+      if (!types_.ParseSymbolicShapes(text, op.where, &op.shapes)) return false;
+    }
+    types_.NameSizes(op.shapes, absl::MakeSpan(op.types));
+    return Make(block, &op, regions);
   }
 
   // `{` of attributes is followed by a name and a colon, or closes at once.
@@ -227,54 +238,58 @@ class PirReader {
     return true;
   }
 
-  // The shapes behind an operation, or those of sym_shape_str, name the sizes of -1.
+  // The symbolic shapes and the id at the end of an operation, if they are there.
   bool ReadShapes(Operation* op) {
-    std::vector<std::vector<Dim>> shapes;
     if (IsShapeNext()) {
       in_.Take("{");
-      if (!types_.ReadSymbolicShapes("}", &shapes)) return false;
-    } else if (const std::string text = op->Text("sym_shape_str"); !text.empty()) {
-      if (!types_.ParseSymbolicShapes(text, op->where, &shapes)) return false;
+      if (!types_.ReadSymbolicShapes("}", &op->shapes)) return false;
     }
     if (in_.Take("(op_")) {
       int64_t id = 0;
       if (!in_.ReadInt(&id) || !in_.Expect(")")) return false;
     }
-    types_.NameSizes(shapes, absl::MakeSpan(op->types));
     return true;
   }
 
-  // Whether the bracket that is next opens a shape and no region.
+  // Whether the bracket that is next opens shapes, `{ (shape[2]), () }` or `{  }` with an id
+  // behind it, and no region.
   bool IsShapeNext() {
     absl::string_view rest = in_.rest();
-    if (!absl::ConsumePrefix(&rest, "{")) return false;
-    rest = absl::StripLeadingAsciiWhitespace(rest);
-    if (!absl::ConsumePrefix(&rest, "(")) return false;
-    return absl::StartsWith(rest, "shape[") || absl::StartsWith(rest, "NULL");
+    const auto take = [&](absl::string_view token) {
+      rest = absl::StripLeadingAsciiWhitespace(rest);
+      return absl::ConsumePrefix(&rest, token);
+    };
+    if (!take("{")) return false;
+    if (take("}")) return take("(op_");
+    if (!take("(")) return false;
+    return take("shape[") || take("NULL") || (take(")") && (take(",") || take("}")));
   }
 
   static Type TypeOf(const Node& node) {
     return {node.meta(), std::string(node.annotation() == kParameter ? "" : node.annotation())};
   }
 
-  bool Make(Block* block, Operation* op, int depth) {
+  bool Make(Block* block, Operation* op, absl::Span<const Argument> regions) {
     if (op->name == "builtin.shadow_output" || op->name == "builtin.set_parameter" ||
         op->name == "pd_op.fetch") {
-      if (block->around == nullptr && op->operands.size() == 1 && op->results.empty()) {
+      if (regions.empty() && block->around == nullptr && op->operands.size() == 1 &&
+          op->results.empty()) {
         if (!op->operands[0].is_node()) return in_.Fail(op->where, "the output is no value");
         block->outputs.push_back(op->operands[0]);
         return true;
       }
     }
-    if (op->name == "cf.yield" && block->around != nullptr) return MakeYield(block, op);
-    if (block->around == nullptr && op->results.size() == 1 && op->operands.empty()) {
+    if (op->name == "cf.yield" && block->around != nullptr) {
+      if (!regions.empty()) return in_.Fail(op->where, "cf.yield has no regions");
+      return MakeYield(block, op);
+    }
+    if (block->around == nullptr && op->results.size() == 1 && op->operands.empty() &&
+        regions.empty()) {
       if (op->name == "pd_op.data") return MakeInput(block, op, op->Text("name"), "");
       if (op->name == "builtin.parameter") {
         return MakeInput(block, op, op->Text("parameter_name"), kParameter);
       }
     }
-    std::vector<Argument> regions;
-    if (!ReadRegions(block, op, depth, &regions)) return false;
     Node* node = nullptr;
     if (const Argument* call = op->Find("call"); call != nullptr && call->is_string()) {
       if (!MakeCall(block, *op, regions, &node)) return false;

@@ -10,7 +10,10 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/paddle/pir/operators.h"
 
@@ -29,6 +32,7 @@ using Result = std::optional<TensorType>;
 struct Call {
   const Node& node;
 
+  Module* module() const { return node.graph()->module(); }
   const ValueMeta* meta(size_t i) const {
     return i < node.args().size() && node.args()[i].is_node() ? node.args()[i].node()->meta()
                                                               : nullptr;
@@ -73,14 +77,19 @@ int64_t At(int64_t axis, size_t rank) {
 
 bool IsOne(const Dim& dim) { return dim.is_static() && dim.value == 1; }
 
-std::optional<Sizes> Broadcast(Sizes a, Sizes b) {
+// Sizes that are not the same, of which none is 1, are one size in a program that runs: a symbol
+// is then 1 or what the other says. Of two symbols it is the larger.
+std::optional<Sizes> Broadcast(Module* module, Sizes a, Sizes b) {
   if (a.size() < b.size()) std::swap(a, b);
   for (size_t i = 0; i < b.size(); ++i) {
     Dim& to = a[a.size() - b.size() + i];
-    if (IsOne(to)) {
-      to = b[i];
-    } else if (!IsOne(b[i]) && !(to == b[i])) {
-      return std::nullopt;
+    const Dim& from = b[i];
+    if (to == from || IsOne(from)) continue;
+    if (to.is_static() && from.is_static() && !IsOne(to)) return std::nullopt;
+    if (IsOne(to) || from.is_static()) {
+      to = from;
+    } else if (!to.is_static()) {
+      to = Dim(module->SymBinary(SymExpr::Kind::kMax, to.expr, from.expr));
     }
   }
   return a;
@@ -88,13 +97,32 @@ std::optional<Sizes> Broadcast(Sizes a, Sizes b) {
 
 Result Same(const Call& call) { return call.tensor(0); }
 
-Result Binary(const Call& call) {
-  const Result a = call.tensor(0);
-  const Result b = call.tensor(1);
+// The type of operands `first` and `second` element by element, in the dtype of the first.
+Result Broadcasted(const Call& call, size_t first, size_t second) {
+  const Result a = call.tensor(first);
+  const Result b = call.tensor(second);
   if (!a || !b) return std::nullopt;
-  const std::optional<Sizes> sizes = Broadcast(a->sizes, b->sizes);
+  const std::optional<Sizes> sizes = Broadcast(call.module(), a->sizes, b->sizes);
   if (!sizes) return std::nullopt;
   return TensorType{a->dtype, *sizes};
+}
+
+Result Binary(const Call& call) { return Broadcasted(call, 0, 1); }
+
+Result Where(const Call& call) {
+  Result result = Broadcasted(call, 1, 2);
+  const Result condition = call.tensor(0);
+  if (!result || !condition) return std::nullopt;
+  const auto sizes = Broadcast(call.module(), result->sizes, condition->sizes);
+  if (!sizes) return std::nullopt;
+  result->sizes = *sizes;
+  return result;
+}
+
+Result Tested(const Call& call) {
+  Result result = call.tensor(0);
+  if (result) result->dtype = DType::kBool;
+  return result;
 }
 
 Result Compared(const Call& call) {
@@ -123,6 +151,19 @@ Result Full(const Call& call) {
   return type;
 }
 
+std::optional<Dim> Sum(Module* module, const Dim& a, const Dim& b) {
+  int64_t sum = 0;
+  if (a.is_static() && b.is_static()) {
+    if (__builtin_add_overflow(a.value, b.value, &sum)) return std::nullopt;
+    return Dim(sum);
+  }
+  if (b.is_static() && b.value == 0) return a;
+  const auto expr = [&](const Dim& dim) {
+    return dim.is_static() ? module->SymInt(dim.value) : dim.expr;
+  };
+  return Dim(module->SymBinary(SymExpr::Kind::kAdd, expr(a), expr(b)));
+}
+
 Result Matmul(const Call& call) {
   Result a = call.tensor(0);
   Result b = call.tensor(1);
@@ -148,7 +189,7 @@ Result Matmul(const Call& call) {
     row.push_back(rows.back());
     rows.pop_back();
   }
-  std::optional<Sizes> batch = Broadcast(rows, columns);
+  std::optional<Sizes> batch = Broadcast(call.module(), rows, columns);
   if (!batch) return std::nullopt;
   batch->insert(batch->end(), row.begin(), row.end());
   batch->insert(batch->end(), last.begin(), last.end());
@@ -168,6 +209,25 @@ Result Transpose(const Call& call) {
   return type;
 }
 
+// The product of sizes, of which the numbers hold `divisor` as a factor; none if they do not.
+std::optional<Dim> Product(Module* module, absl::Span<const Dim> sizes, int64_t divisor) {
+  int64_t number = 1;
+  const SymExpr* symbols = nullptr;
+  for (const Dim& dim : sizes) {
+    if (!dim.is_static()) {
+      symbols =
+          symbols == nullptr ? dim.expr : module->SymBinary(SymExpr::Kind::kMul, symbols, dim.expr);
+    } else if (__builtin_mul_overflow(number, dim.value, &number)) {
+      return std::nullopt;
+    }
+  }
+  if (divisor <= 0 || number % divisor != 0) return std::nullopt;
+  number /= divisor;
+  if (symbols == nullptr) return Dim(number);
+  if (number == 1) return Dim(symbols);
+  return Dim(module->SymBinary(SymExpr::Kind::kMul, symbols, module->SymInt(number)));
+}
+
 Result Reshape(const Call& call) {
   const Result x = call.tensor(0);
   const auto shape = call.constant(1);
@@ -181,13 +241,29 @@ Result Reshape(const Call& call) {
     if (size != -1 && __builtin_mul_overflow(known, size, &known)) return std::nullopt;
   }
   if (!open) return type;
-  int64_t all = 1;
-  for (const Dim& dim : x->sizes) {
-    if (!dim.is_static() || __builtin_mul_overflow(all, dim.value, &all)) return std::nullopt;
-  }
-  if (known <= 0 || all % known != 0) return std::nullopt;
-  type.sizes[*open] = all / known;
+  const std::optional<Dim> rest = Product(call.module(), x->sizes, known);
+  if (!rest) return std::nullopt;
+  type.sizes[*open] = *rest;
   return type;
+}
+
+Result Flatten(const Call& call) {
+  Result x = call.tensor(0);
+  const auto first = call.integer("start_axis");
+  const auto last = call.integer("stop_axis");
+  if (!x || !first || !last || x->sizes.empty()) return std::nullopt;
+  const int64_t begin = At(*first, x->sizes.size());
+  const int64_t end = At(*last, x->sizes.size()) + 1;
+  if (begin < 0 || begin >= end || end > static_cast<int64_t>(x->sizes.size())) {
+    return std::nullopt;
+  }
+  const absl::Span<const Dim> joined = absl::MakeConstSpan(x->sizes).subspan(
+      static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+  const std::optional<Dim> size = Product(call.module(), joined, 1);
+  if (!size) return std::nullopt;
+  x->sizes.erase(x->sizes.begin() + begin + 1, x->sizes.begin() + end);
+  x->sizes[static_cast<size_t>(begin)] = *size;
+  return x;
 }
 
 Result Unsqueeze(const Call& call) {
@@ -294,7 +370,8 @@ Result Norm(const Call& call) {
 
 Result Reduction(const Call& call) {
   Result x = call.tensor(0);
-  const auto axes = call.constant(1);
+  auto axes = call.constant(1);
+  if (call.node.kwarg("axis") != nullptr) axes = call.list("axis");
   if (!x || !axes) return std::nullopt;
   std::vector<bool> is_reduced(x->sizes.size(), axes->empty());
   for (const int64_t axis : *axes) {
@@ -316,55 +393,228 @@ Result Reduction(const Call& call) {
   return x;
 }
 
+// A vec along one of its dimensions.
+Result Concat(const Call& call) {
+  const ValueMeta* vec = call.meta(0);
+  const auto axis = call.constant(1);
+  if (vec == nullptr || !vec->is_tuple || vec->elements.empty() || !axis || axis->size() != 1) {
+    return std::nullopt;
+  }
+  Result result;
+  for (const ValueMeta* element : vec->elements) {
+    const TensorMeta* part = element->tensor;
+    if (part == nullptr || !part->has_shape) return std::nullopt;
+    if (!result) {
+      result = TensorType{part->dtype, Sizes(part->shape.begin(), part->shape.end())};
+      continue;
+    }
+    const int64_t at = At((*axis)[0], result->sizes.size());
+    if (part->shape.size() != result->sizes.size() || at < 0 ||
+        at >= static_cast<int64_t>(part->shape.size())) {
+      return std::nullopt;
+    }
+    Dim& size = result->sizes[static_cast<size_t>(at)];
+    const std::optional<Dim> sum = Sum(call.module(), size, part->shape[static_cast<size_t>(at)]);
+    if (!sum) return std::nullopt;
+    size = *sum;
+  }
+  return result;
+}
+
+Result Expand(const Call& call) {
+  Result x = call.tensor(0);
+  const auto sizes = call.constant(1);
+  if (!x || !sizes || sizes->size() < x->sizes.size()) return std::nullopt;
+  const size_t more = sizes->size() - x->sizes.size();
+  Sizes expanded;
+  for (size_t i = 0; i < sizes->size(); ++i) {
+    const int64_t size = (*sizes)[i];
+    if (size < -1 || (size == -1 && i < more)) return std::nullopt;
+    expanded.push_back(size == -1 ? x->sizes[i - more] : Dim(size));
+  }
+  x->sizes = expanded;
+  return x;
+}
+
+// The tensor has five dimensions; paddings stand before and behind the last, then the one before.
+Result Pad3d(const Call& call) {
+  Result x = call.tensor(0);
+  const auto pads = call.constant(1);
+  const Argument* format = call.node.kwarg("data_format");
+  if (!x || x->sizes.size() != 5 || !pads || pads->size() != 6 || format == nullptr ||
+      !format->is_string() || format->string() != "NCDHW") {
+    return std::nullopt;
+  }
+  for (size_t i = 0; i < 3; ++i) {
+    Dim& size = x->sizes[4 - i];
+    for (size_t side = 0; side < 2; ++side) {
+      const std::optional<Dim> sum = Sum(call.module(), size, Dim((*pads)[2 * i + side]));
+      if (!sum) return std::nullopt;
+      size = *sum;
+    }
+  }
+  return x;
+}
+
+Result OneHot(const Call& call) {
+  Result x = call.tensor(0);
+  const auto classes = call.constant(1);
+  if (!x || !classes || classes->size() != 1) return std::nullopt;
+  x->dtype = DType::kFloat32;
+  x->sizes.emplace_back((*classes)[0]);
+  return x;
+}
+
+// "ij,jk->ik" of a vec; an ellipsis is not followed.
+Result Einsum(const Call& call) {
+  const ValueMeta* vec = call.meta(0);
+  const Argument* equation = call.node.kwarg("equation");
+  if (vec == nullptr || !vec->is_tuple || vec->elements.empty() || equation == nullptr ||
+      !equation->is_string() || absl::StrContains(equation->string(), '.')) {
+    return std::nullopt;
+  }
+  const std::pair<absl::string_view, absl::string_view> sides =
+      absl::StrSplit(equation->string(), absl::MaxSplits("->", 1));
+  if (!absl::StrContains(equation->string(), "->")) return std::nullopt;
+  const std::vector<absl::string_view> terms = absl::StrSplit(sides.first, ',');
+  if (terms.size() != vec->elements.size()) return std::nullopt;
+  absl::flat_hash_map<char, Dim> sizes;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const TensorMeta* part = vec->elements[i]->tensor;
+    size_t k = 0;
+    for (const char c : terms[i]) {
+      if (c == ' ') continue;
+      if (part == nullptr || !part->has_shape || k >= part->shape.size()) return std::nullopt;
+      const Dim& size = part->shape[k++];
+      Dim& known = sizes.try_emplace(c, size).first->second;
+      if (IsOne(known)) known = size;
+    }
+  }
+  TensorType type{vec->elements[0]->tensor->dtype, {}};
+  for (const char c : sides.second) {
+    if (c == ' ') continue;
+    const auto size = sizes.find(c);
+    if (size == sizes.end()) return std::nullopt;
+    type.sizes.push_back(size->second);
+  }
+  return type;
+}
+
 using Rule = Result (*)(const Call&);
 
 const absl::flat_hash_map<absl::string_view, Rule>& Rules() {
   static const auto* const kRules =
       new absl::flat_hash_map<absl::string_view, Rule>{{"abs", Same},
+                                                       {"acos", Same},
+                                                       {"acosh", Same},
                                                        {"add", Binary},
-                                                       {"add_", Binary},
+                                                       {"amax", Reduction},
+                                                       {"amin", Reduction},
+                                                       {"asin", Same},
+                                                       {"asinh", Same},
                                                        {"assign", Same},
+                                                       {"atan", Same},
+                                                       {"atan2", Binary},
+                                                       {"atanh", Same},
+                                                       {"bitwise_and", Binary},
                                                        {"bitwise_not", Same},
+                                                       {"bitwise_or", Binary},
+                                                       {"bitwise_xor", Binary},
+                                                       {"bmm", Matmul},
                                                        {"cast", Cast},
+                                                       {"ceil", Same},
+                                                       {"celu", Same},
+                                                       {"clip", Same},
+                                                       {"concat", Concat},
                                                        {"conv2d", Convolution},
                                                        {"conv3d", Convolution},
+                                                       {"cos", Same},
+                                                       {"cosh", Same},
                                                        {"divide", Binary},
                                                        {"elementwise_pow", Binary},
+                                                       {"elu", Same},
                                                        {"equal", Compared},
+                                                       {"erf", Same},
                                                        {"exp", Same},
+                                                       {"expand", Expand},
+                                                       {"expm1", Same},
+                                                       {"flip", Same},
+                                                       {"flatten", Flatten},
+                                                       {"floor", Same},
                                                        {"floor_divide", Binary},
+                                                       {"fmax", Binary},
+                                                       {"fmin", Binary},
                                                        {"full", Full},
                                                        {"full_int_array", Full},
                                                        {"full_like", Cast},
+                                                       {"gelu", Same},
                                                        {"greater_equal", Compared},
                                                        {"greater_than", Compared},
+                                                       {"hardsigmoid", Same},
+                                                       {"hardswish", Same},
+                                                       {"hardtanh", Same},
+                                                       {"isfinite", Tested},
+                                                       {"isinf", Tested},
+                                                       {"isnan", Tested},
+                                                       {"leaky_relu", Same},
                                                        {"less_equal", Compared},
                                                        {"less_than", Compared},
+                                                       {"log", Same},
+                                                       {"log10", Same},
+                                                       {"log1p", Same},
+                                                       {"log2", Same},
+                                                       {"log_softmax", Same},
+                                                       {"logical_and", Compared},
+                                                       {"logical_not", Tested},
+                                                       {"logical_or", Compared},
+                                                       {"logical_xor", Compared},
+                                                       {"logsigmoid", Same},
+                                                       {"masked_fill", Binary},
                                                        {"matmul", Matmul},
                                                        {"max", Reduction},
                                                        {"maximum", Binary},
                                                        {"mean", Reduction},
                                                        {"min", Reduction},
                                                        {"minimum", Binary},
+                                                       {"mish", Same},
                                                        {"multiply", Binary},
                                                        {"not_equal", Compared},
+                                                       {"one_hot", OneHot},
                                                        {"p_norm", Norm},
+                                                       {"pad3d", Pad3d},
+                                                       {"reciprocal", Same},
                                                        {"relu", Same},
+                                                       {"relu6", Same},
                                                        {"remainder", Binary},
                                                        {"reshape", Reshape},
+                                                       {"roll", Same},
+                                                       {"round", Same},
                                                        {"rsqrt", Same},
                                                        {"scale", Same},
+                                                       {"selu", Same},
                                                        {"sigmoid", Same},
+                                                       {"sign", Same},
+                                                       {"silu", Same},
+                                                       {"sin", Same},
+                                                       {"sinh", Same},
                                                        {"slice", Slice},
                                                        {"softmax", Same},
+                                                       {"softplus", Same},
+                                                       {"softsign", Same},
                                                        {"sqrt", Same},
+                                                       {"square", Same},
                                                        {"squeeze", Squeeze},
                                                        {"strided_slice", Slice},
                                                        {"subtract", Binary},
                                                        {"sum", Reduction},
+                                                       {"swish", Same},
+                                                       {"tan", Same},
                                                        {"tanh", Same},
+                                                       {"tanh_shrink", Same},
                                                        {"transpose", Transpose},
-                                                       {"unsqueeze", Unsqueeze}};
+                                                       {"trunc", Same},
+                                                       {"unsqueeze", Unsqueeze},
+                                                       {"where", Where}};
   return *kRules;
 }
 
@@ -392,6 +642,17 @@ std::optional<std::vector<const ValueMeta*>> Several(const Call& call, Module* m
     const ValueMeta* vec = call.meta(0);
     if (vec == nullptr || !vec->is_tuple) return std::nullopt;
     return std::vector<const ValueMeta*>(vec->elements.begin(), vec->elements.end());
+  }
+  if (name == "einsum") {
+    const ValueMeta* vec = call.meta(0);
+    if (vec == nullptr || !vec->is_tuple) return std::nullopt;
+    // For its gradient it keeps nothing yet, and what it took.
+    for (const ValueMeta* element : vec->elements) {
+      const DType dtype = element->tensor == nullptr ? DType::kUnknown : element->tensor->dtype;
+      metas.push_back(MetaOf(module, TensorType{dtype, {Dim(0)}}));
+    }
+    return std::vector<const ValueMeta*>{MetaOf(module, Einsum(call)),
+                                         module->InternTupleMeta(metas), vec};
   }
   if (name == "meshgrid") {
     const ValueMeta* vec = call.meta(0);
@@ -494,7 +755,9 @@ std::vector<const ValueMeta*> InferResults(const Node& node) {
   if (auto several = Several(call, module)) return *several;
   const Operator* op = FindOperator(node.target());
   std::vector<const ValueMeta*> metas(op == nullptr ? 1 : std::max<size_t>(1, op->results.size()));
-  const auto rule = Rules().find(absl::StripPrefix(node.target(), "pd_op."));
+  // An operator that works in place yields what the other does.
+  const absl::string_view name = absl::StripPrefix(node.target(), "pd_op.");
+  const auto rule = Rules().find(absl::StripSuffix(name, "_"));
   if (op != nullptr && rule != Rules().end()) metas[0] = MetaOf(module, rule->second(call));
   return metas;
 }

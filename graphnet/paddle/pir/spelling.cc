@@ -131,7 +131,8 @@ void AppendDimExpr(const SymExpr& expr, std::string* out) {
 }
 
 void AppendSymbolicShape(const ValueMeta* meta, std::string* out) {
-  if (meta == nullptr || !meta->is_tuple) {
+  // A vec of none counts as one that is not known.
+  if (meta == nullptr || !meta->is_tuple || meta->elements.empty()) {
     AppendShape(meta == nullptr ? nullptr : meta->tensor, out);
     return;
   }

@@ -123,8 +123,10 @@ bool TypeReader::ReadVec(Type* out, bool keep, int depth) {
 
 bool TypeReader::ReadSymbolicShapes(absl::string_view end, std::vector<std::vector<Dim>>* shapes) {
   while (!(end.empty() ? in_.AtEnd() : in_.Take(end))) {
-    if (in_.Take("(") || in_.Take(")") || in_.Take(",")) continue;
-    if (in_.Take("NULL")) {
+    if (in_.Take(")") || in_.Take(",")) continue;
+    if (in_.Take("(")) {
+      if (in_.Take(")")) shapes->emplace_back();
+    } else if (in_.Take("NULL")) {
       shapes->emplace_back();
     } else if (in_.Take("shape[")) {
       if (!ReadSizes(in_, &shapes->emplace_back())) return false;
@@ -238,7 +240,7 @@ const SymExpr* TypeReader::NewSymbol() {
 
 const ValueMeta* TypeReader::Named(const ValueMeta* meta, absl::Span<const std::vector<Dim>> shapes,
                                    size_t* next) {
-  if (meta != nullptr && meta->is_tuple) {
+  if (meta != nullptr && meta->is_tuple && !meta->elements.empty()) {
     std::vector<const ValueMeta*> elements;
     for (const ValueMeta* element : meta->elements)
       elements.push_back(Named(element, shapes, next));

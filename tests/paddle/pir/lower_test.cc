@@ -25,6 +25,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 // The text of a graph, after it was seen to read back as an equal module and the same text.
 std::string Lower(const std::string& graph) {
@@ -72,7 +73,7 @@ graph @forward(%x : f32[SIZE, 4, 3, 3], %m : f32[4], %v : f32[4], %w : f32[4], %
 // The memory that batch_norm keeps has a type; its size, which nobody knows, names no other one.
 TEST(ToPir, AllResultsOfBatchNormHaveTypes) {
   const std::string fixed = Lower(absl::StrReplaceAll(kBatchNorm, {{"SIZE", "2"}}));
-  EXPECT_THAT(fixed, HasSubstr("builtin.tensor<4xf32>, builtin.tensor<-1xu8>\n"));
+  EXPECT_THAT(fixed, HasSubstr("builtin.tensor<4xf32>, builtin.tensor<-1xu8> { ("));
   EXPECT_THAT(fixed, Not(HasSubstr("NULL TYPE")));
   EXPECT_THAT(fixed, Not(HasSubstr("sym_shape_str")));
   const std::string symbolic =
@@ -91,11 +92,11 @@ graph @forward(%x : f32[64, 128], %y : f32[64, 128]) {
 }
 )"),
             R"pir({
-    (%0) = "pd_op.data" [id:1] () {dtype:(pd_op.DataType)float32,name:"x",place:(pd_op.Place)Place(undefined:0),shape:(pd_op.IntArray)[64,128],stop_gradient:[false]} : () -> builtin.tensor<64x128xf32>
-    (%1) = "pd_op.data" [id:2] () {dtype:(pd_op.DataType)float32,name:"y",place:(pd_op.Place)Place(undefined:0),shape:(pd_op.IntArray)[64,128],stop_gradient:[false]} : () -> builtin.tensor<64x128xf32>
-    (%2) = "pd_op.subtract" [id:3] (%0, %1) {stop_gradient:[false]} : (builtin.tensor<64x128xf32>, builtin.tensor<64x128xf32>) -> builtin.tensor<64x128xf32>
-    (%3) = "pd_op.multiply" [id:4] (%2, %0) {stop_gradient:[false]} : (builtin.tensor<64x128xf32>, builtin.tensor<64x128xf32>) -> builtin.tensor<64x128xf32>
-    () = "builtin.shadow_output" [id:5] (%3) {output_name:"output_0"} : (builtin.tensor<64x128xf32>) -> 
+    (%0) = "pd_op.data" [id:1] () {dtype:(pd_op.DataType)float32,name:"x",place:(pd_op.Place)Place(undefined:0),shape:(pd_op.IntArray)[64,128],stop_gradient:[false]} : () -> builtin.tensor<64x128xf32> { () }	(op_1)
+    (%1) = "pd_op.data" [id:2] () {dtype:(pd_op.DataType)float32,name:"y",place:(pd_op.Place)Place(undefined:0),shape:(pd_op.IntArray)[64,128],stop_gradient:[false]} : () -> builtin.tensor<64x128xf32> { () }	(op_2)
+    (%2) = "pd_op.subtract" [id:3] (%0, %1) {stop_gradient:[false]} : (builtin.tensor<64x128xf32>, builtin.tensor<64x128xf32>) -> builtin.tensor<64x128xf32> { () }	(op_3)
+    (%3) = "pd_op.multiply" [id:4] (%2, %0) {stop_gradient:[false]} : (builtin.tensor<64x128xf32>, builtin.tensor<64x128xf32>) -> builtin.tensor<64x128xf32> { () }	(op_4)
+    () = "builtin.shadow_output" [id:5] (%3) {output_name:"output_0"} : (builtin.tensor<64x128xf32>) ->  {  }	(op_5)
 }
 )pir");
 }
@@ -169,6 +170,36 @@ graph @forward(%x : f32[S0, 8], %y : f32[S0 + 1, 8]) {
   EXPECT_THAT(text, HasSubstr(R"pir(sym_shape_str:"shape[Add(S0, 1), 8], data[NULL]")pir"));
   EXPECT_THAT(text,
               HasSubstr("builtin.tensor<-1x8xf32> { (shape[Add(Mul(S0, 2), 1), 8], data[NULL]) }"));
+}
+
+// Sizes that the rules of results.txt do not know follow from what operators take.
+TEST(ToPir, SymbolsKeepTheirNamesThroughOperators) {
+  const std::string text = Lower(R"(
+symbol S0 = 7
+symbol S1 = 7
+graph @forward(%x : f32[S0, 8], %y : f32[S0, 8], %z : f32[S1, 1], %m : bool[S0, 8]) {
+  %c = torch.cat((%x, %y))
+  %s = torch.nn.functional.silu(%c)
+  %f = torch.flatten(%s)
+  %e = torch.einsum("ij,kj->ik", %x, %y)
+  %w = torch.where(%m, %x, %y)
+  %a = torch.add(%w, %z)
+  return (%f, %e, %a)
+}
+)");
+  const auto shape_of = [&](absl::string_view op) {
+    const size_t at = text.find(absl::StrCat("\"pd_op.", op, "\""));
+    const size_t begin = text.find("{ (", at) + 2;
+    return at == std::string::npos ? "none" : text.substr(begin, text.find(" }\t", at) - begin);
+  };
+  EXPECT_EQ(shape_of("concat"), "(shape[Add(S0, S0), 8], data[NULL])");
+  EXPECT_EQ(shape_of("silu"), "(shape[Add(S0, S0), 8], data[NULL])");
+  EXPECT_EQ(shape_of("flatten"), "(shape[Mul(Add(S0, S0), 8)], data[NULL])");
+  EXPECT_THAT(shape_of("einsum"),
+              StartsWith("(shape[S0, S0], data[NULL]), (shape[0], data[NULL], "));
+  EXPECT_EQ(shape_of("where"), "(shape[S0, 8], data[NULL])");
+  EXPECT_EQ(shape_of("add"), "(shape[Max(S0, S1), 8], data[NULL])");
+  EXPECT_THAT(text, Not(HasSubstr("NULL TYPE")));
 }
 
 TEST(ToPir, BodiesThatAreCalledOverAndOverAreRefused) {

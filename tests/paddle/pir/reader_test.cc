@@ -76,7 +76,7 @@ graph @forward(
   %dropout = pd_op.dropout(%subtract, None, %sum, fix_seed = False, is_test = False, mode = "upscale_in_train", seed = 0) : (f32[D2, 128], u8[D3, 128])
   %getitem = operator.getitem(%dropout, 0) : f32[D2, 128]
   %cast = pd_op.cast(%sum, dtype = torch.bool) : bool[]
-  %if = pd_op.if(%cast, (@region, %subtract, %getitem), (@region_1, %subtract)) : f32[D4, 128]
+  %if = pd_op.if(%cast, (@region, %subtract, %getitem), (@region_1, %subtract)) : f32[D5, 128]
   return (%if,)
 }
 
@@ -84,7 +84,7 @@ graph @region(
   %captured_0 : f32[D1, 128],
   %captured_1 : f32[D2, 128]
 ) {
-  %add = pd_op.add(%captured_0, %captured_1) : f32[D5, 128]
+  %add = pd_op.add(%captured_0, %captured_1) : f32[D4, 128]
   return (%add,)
 }
 
@@ -110,11 +110,16 @@ TEST(PirReader, ReadsSymbolicShapesAndFusion) {
 }
 )pir";
   const std::string printed = RoundTrip(text);
-  EXPECT_THAT(printed, HasSubstr(R"pir(sym_shape_str:"shape[Add(S0, 1), 128], data[NULL]"})pir"));
+  EXPECT_THAT(
+      printed,
+      HasSubstr(
+          R"pir(sym_shape_str:"shape[Add(S0, 1), 128], data[NULL]"} : (builtin.tensor<-1x128xf32>) ->  {  })pir"));
   EXPECT_THAT(printed, HasSubstr(R"pir(place:(pd_op.Place)Place(gpu:0))pir"));
-  EXPECT_THAT(printed,
-              HasSubstr("-> builtin.tensor<-1x128xf32> { (shape[S0, 128], data[NULL]) }\n"));
-  EXPECT_THAT(printed, HasSubstr(R"pir((%3) = "cinn_op.yield_store" [id:4] (%2))pir"));
+  EXPECT_THAT(
+      printed,
+      HasSubstr("-> builtin.tensor<-1x128xf32> { (shape[S0, 128], data[NULL]) }\t(op_3)\n"));
+  EXPECT_THAT(printed, HasSubstr(R"pir((%3) = "cinn_op.yield_store" [id:4] (%2) {} : )pir"));
+  EXPECT_THAT(printed, HasSubstr("    } { (shape[Add(S0, 1), 128], data[NULL]) }\t(op_2)\n"));
 }
 
 TEST(PirReader, KeepsTypesOfAttributesAndValues) {
@@ -123,29 +128,30 @@ TEST(PirReader, KeepsTypesOfAttributesAndValues) {
       R"pir(e:(cinn_op.Group)<x,y>,f:"a \"b\" \\",g:(Double)inf,h:(0x7fac3),i:true,j:[],k:(Float)1e-05)pir";
   const std::string text = absl::StrCat(
       "{\n    (%0) = \"x.y\" [id:1] () {", attributes,
-      ",stop_gradient:[true]} : () -> vec[builtin.tensor<2xf32>,builtin.tensor<f8e4m3fn>]\n"
+      ",stop_gradient:[true]} : () -> vec[builtin.tensor<2xf32>,builtin.tensor<f8e4m3fn>] { () "
+      "}\t(op_1)\n"
       "    (%1) = \"x.z\" [id:2] (%0) {stop_gradient:[true]} : "
-      "(vec[builtin.tensor<2xf32>,builtin.tensor<f8e4m3fn>]) -> cpu_tensor<3xi32>\n"
+      "(vec[builtin.tensor<2xf32>,builtin.tensor<f8e4m3fn>]) -> cpu_tensor<3xi32> { () }\t(op_2)\n"
       "    (%2, %3) = \"x.two\" [id:3] (%1) {stop_gradient:[true,true]} : (cpu_tensor<3xi32>) -> "
-      "builtin.tensor<1xb>, <<NULL TYPE>>\n"
+      "builtin.tensor<1xb>, <<NULL TYPE>> { (), () }\t(op_3)\n"
       "    (%4) = \"x.w\" [id:4] (%2, <<NULL VALUE>>) {stop_gradient:[true]} : "
-      "(builtin.tensor<1xb>, <<NULL TYPE>>) -> pd_op.tensor_array<f32>\n}\n");
+      "(builtin.tensor<1xb>, <<NULL TYPE>>) -> pd_op.tensor_array<f32> { () }\t(op_4)\n}\n");
   EXPECT_EQ(RoundTrip(text), text);
 }
 
 TEST(PirReader, CallsOfOthersAreText) {
   const std::string text = R"pir({
-    (%0) = "pd_op.data" [id:1] () {dtype:(pd_op.DataType)float32,name:"x",place:(pd_op.Place)Place(undefined:0),shape:(pd_op.IntArray)[4],stop_gradient:[false]} : () -> builtin.tensor<4xf32>
-    (%1) = "Tensor.view" [id:2] (%0) {call:".view(%a0, (2, 2))",stop_gradient:[false]} : (builtin.tensor<4xf32>) -> builtin.tensor<2x2xf32>
+    (%0) = "pd_op.data" [id:1] () {dtype:(pd_op.DataType)float32,name:"x",place:(pd_op.Place)Place(undefined:0),shape:(pd_op.IntArray)[4],stop_gradient:[false]} : () -> builtin.tensor<4xf32> { () }	(op_1)
+    (%1) = "Tensor.view" [id:2] (%0) {call:".view(%a0, (2, 2))",stop_gradient:[false]} : (builtin.tensor<4xf32>) -> builtin.tensor<2x2xf32> { () }	(op_2)
     (%2) = "torch.cond" [id:3] (%1) {call:"torch.cond(True, @r0, @r1, (%a0,))",stop_gradient:[true]} : (builtin.tensor<2x2xf32>) -> <<NULL TYPE>> {
         ^%arg_0 {type:(Type)builtin.tensor<2x2xf32>}
-        () = "cf.yield" [id:4] (%arg_0) {} : (builtin.tensor<2x2xf32>) -> 
+        () = "cf.yield" [id:4] (%arg_0) {} : (builtin.tensor<2x2xf32>) ->  {  }	(op_4)
     } else {
         ^%arg_1 {type:(Type)builtin.tensor<2x2xf32>}
-        (%3) = "mylib.f" [id:5] (%arg_1) {call:"mylib.f([%a0], n = 3)",stop_gradient:[true]} : (builtin.tensor<2x2xf32>) -> <<NULL TYPE>>
-        () = "cf.yield" [id:6] (%3) {call:"return [%a0, None]"} : (<<NULL TYPE>>) -> 
-    }
-    () = "builtin.shadow_output" [id:7] (%2) {output_name:"output_0"} : (<<NULL TYPE>>) -> 
+        (%3) = "mylib.f" [id:5] (%arg_1) {call:"mylib.f([%a0], n = 3)",stop_gradient:[true]} : (builtin.tensor<2x2xf32>) -> <<NULL TYPE>> { () }	(op_5)
+        () = "cf.yield" [id:6] (%3) {call:"return [%a0, None]"} : (<<NULL TYPE>>) ->  {  }	(op_6)
+    } { () }	(op_3)
+    () = "builtin.shadow_output" [id:7] (%2) {output_name:"output_0"} : (<<NULL TYPE>>) ->  {  }	(op_7)
 }
 )pir";
   EXPECT_EQ(RoundTrip(text), text);
