@@ -65,16 +65,23 @@ void CopyRows(size_t width, const Dimension& outer, const Dimension& inner, cons
   }
 }
 
-// One element a row, again and again: what is there already is copied behind itself.
-void FillRows(size_t width, const Dimension& outer, const Dimension& inner, const char* from,
-              char* to) {
-  const size_t bytes = static_cast<size_t>(inner.size) * width;
+using Bytes = uint8_t __attribute__((vector_size(16)));
+
+// One element a row, again and again.
+template <size_t kWidth>
+void FillRows(size_t, const Dimension& outer, const Dimension& inner, const char* from, char* to) {
+  const size_t bytes = static_cast<size_t>(inner.size) * kWidth;
   for (int64_t i = 0; i < outer.size; ++i) {
-    std::memcpy(to, from, width);
-    for (size_t filled = width; filled < bytes;) {
-      const size_t more = std::min(filled, bytes - filled);
-      std::memcpy(to + filled, to, more);
-      filled += more;
+    if constexpr (kWidth == 1) {
+      std::memset(to, static_cast<unsigned char>(*from), bytes);
+    } else {
+      Bytes elements;
+      for (size_t k = 0; k < 16; k += kWidth) {
+        std::memcpy(reinterpret_cast<char*>(&elements) + k, from, kWidth);
+      }
+      size_t filled = 0;
+      for (; filled + 16 <= bytes; filled += 16) std::memcpy(to + filled, &elements, 16);
+      std::memcpy(to + filled, &elements, bytes - filled);
     }
     from += outer.from;
     to += outer.to;
@@ -120,13 +127,40 @@ void CopyShortRows(size_t, const Dimension& outer, const Dimension& inner, const
   }
 }
 
-using Bytes = uint8_t __attribute__((vector_size(16)));
-
 // The elements of two vectors in turns: those of the lower halves, and of the upper.
 template <size_t kWidth, size_t kFirst, size_t... kByte>
 Bytes Interleave(Bytes a, Bytes b, std::index_sequence<kByte...>) {
   return __builtin_shufflevector(
       a, b, (kByte / kWidth % 2 * 16 + kFirst + kByte / (2 * kWidth) * kWidth + kByte % kWidth)...);
+}
+
+// The elements of two vectors that lie behind each other, but for each second one.
+template <size_t kWidth, size_t... kByte>
+Bytes EachSecond(Bytes a, Bytes b, std::index_sequence<kByte...>) {
+  return __builtin_shufflevector(a, b, (kByte / kWidth * 2 * kWidth + kByte % kWidth)...);
+}
+
+// `inner` is dense in `to`, and takes each second element of a dense row in `from`.
+template <size_t kWidth>
+void CopyEachSecond(size_t, const Dimension& outer, const Dimension& inner, const char* from,
+                    char* to) {
+  constexpr int64_t kElements = 16 / kWidth;
+  for (int64_t i = 0; i < outer.size; ++i) {
+    int64_t j = 0;
+    // What is read ends behind an element that is not copied, so that one more has to follow.
+    for (; j + kElements < inner.size; j += kElements) {
+      Bytes a, b;
+      std::memcpy(&a, from + j * int64_t{2 * kWidth}, 16);
+      std::memcpy(&b, from + j * int64_t{2 * kWidth} + 16, 16);
+      a = EachSecond<kWidth>(a, b, std::make_index_sequence<16>());
+      std::memcpy(to + j * int64_t{kWidth}, &a, 16);
+    }
+    for (; j < inner.size; ++j) {
+      std::memcpy(to + j * int64_t{kWidth}, from + j * int64_t{2 * kWidth}, kWidth);
+    }
+    from += outer.from;
+    to += outer.to;
+  }
 }
 
 // A square of 16 bytes a side: rows that are dense in `from` become rows that are dense in `to`.
@@ -193,9 +227,13 @@ Kernel ShortRows(int64_t size) {
 template <size_t kWidth>
 Kernel ChooseOf(const Dimension& outer, const Dimension& inner) {
   if (const Kernel kernel = ShortRows<kWidth>(inner.size); kernel != nullptr) return kernel;
+  if (inner.to == kWidth && inner.from == 0) return FillRows<kWidth>;
   if (inner.to != kWidth) return CopyElementsOf<kWidth, false>;
   if constexpr (kWidth < 16) {
     if (outer.from == kWidth) return Transpose<kWidth>;
+  }
+  if constexpr (kWidth < 8) {
+    if (inner.from == 2 * kWidth) return CopyEachSecond<kWidth>;
   }
   return CopyElementsOf<kWidth, true>;
 }
@@ -203,10 +241,7 @@ Kernel ChooseOf(const Dimension& outer, const Dimension& inner) {
 Kernel Choose(size_t width, const Dimension& outer, const Dimension& inner) {
   const auto dense = static_cast<int64_t>(width);
   constexpr int64_t kShort = 4;  // elements; rows of so few are quicker one by one
-  if (inner.to == dense && inner.size > kShort) {
-    if (inner.from == dense) return CopyRows;
-    if (inner.from == 0) return FillRows;
-  }
+  if (inner.to == dense && inner.from == dense && inner.size > kShort) return CopyRows;
   switch (width) {
     case 1: return ChooseOf<1>(outer, inner);
     case 2: return ChooseOf<2>(outer, inner);

@@ -179,6 +179,8 @@ class Engine : public TorchFunctions {
                                                                 uint64_t seed) const = 0;
   // interp/torch/operator_library.h.
   virtual absl::Status LoadOperatorLibrary(const std::string& path) const = 0;
+  // interp/torch/allowed_operators.h.
+  virtual void TrustFiles() const = 0;
   // interp/declared_operator.h.
   virtual absl::Status DeclareOperator(const std::string& schema, bool is_identity,
                                        std::shared_ptr<const Module> body) const = 0;

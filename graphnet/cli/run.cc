@@ -59,6 +59,7 @@ struct RunFlags {
   std::string cache_digest;
   bool check = false;
   bool trust = false;
+  bool trusts_files = false;
   bool json = false;
 };
 
@@ -326,6 +327,7 @@ absl::StatusOr<int> RunAll(const RunFlags& options, const DrawOptions& draw, con
 absl::StatusOr<int> RunGraphs(const RunFlags& options) {
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   engine->SetNumThreads(options.threads);
+  if (options.trusts_files) engine->TrustFiles();
   if (!options.backend.empty()) {
     return RunCached(
         {options.in, options.inputs, options.outputs, options.backend, options.in_process,
@@ -438,6 +440,8 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
                  "With --backend: compare each call with LibTorch; exit code 1 if one is wrong")
       ->needs(backend);
   AddTrustOption(command, &options->trust);
+  command->add_flag("--trust-files", options->trusts_files,
+                    "Let graphs read the files that they name (fused.read_file)");
   AddJsonOption(
       command, &options->json,
       "samples with path, outputs, and of one sample ms of each run, median_ms, ready_ms, "

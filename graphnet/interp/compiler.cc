@@ -212,6 +212,8 @@ class Compiler {
     // It takes its numbers from a node of LibTorch's.
     if (name == "prim::ConstantChunk") return Error("an operation that only LibTorch itself makes");
     if (!IsAllowed(*schema)) {
+      if (ReadsFiles(*schema))
+        return Error(absl::StrCat(name, " reads a file, which needs --trust-files"));
       return Error(absl::StrCat(name, " is not run: it may reach beyond the graph's values"));
     }
     if (operation != nullptr) {

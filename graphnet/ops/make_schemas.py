@@ -13,6 +13,7 @@ them. The flags:
   a  may return an argument, or a view of it, though its schema does not say so
   u  writes to its running statistics in training, which its schema does not say
   e  element by element: its tensors broadcast, and so is its result
+  S  is there for more than its value: it reads a file
   c  only computes on the values that it is given: graphs may run it (may_run below)
   -  none of these
 signatures.txt: functions and methods written in Python, as inspect.signature gives them.
@@ -171,6 +172,8 @@ def schema_lines():
             flags += "r"
         if "pointwise" in f.tags:
             flags += "e"
+        if f.func.name.name.base == "from_file":
+            flags += "S"
         if may_run(f):
             flags += "c"
         reads = str(f.func.name.name).endswith("_functional")  # and returns what they become

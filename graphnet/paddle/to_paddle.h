@@ -28,9 +28,9 @@ namespace graphnet {
 //
 // Performance impact: O(nodes).
 //
-// Risks and limitations: what has no row, or is given an argument that Paddle has not,
-// stays as it is, and a note says how many calls of what and why. Paddle promotes types by
-// its own rules, and draws other random numbers. The metas, and the names, stay.
+// Risks and limitations: a call stays as it is where its target has no row, or where it has an
+// argument that Paddle does not have. A note says how many calls of which target stay, and why.
+// Paddle promotes types by its own rules, and draws other random numbers. Names and metas stay.
 //
 // Example: other names, other defaults, two calls for one
 //   graph @forward(%x, %w, %b) {
@@ -52,7 +52,27 @@ namespace graphnet {
 //     return (%f,)
 //   }
 //
-// Counter-example: Paddle has none, or not that argument
+// Example: a sum in place, a list of tensors, and a device
+//   graph @forward(%x, %y) {
+//     %a = .add_(%x, %y)
+//     %b = torch._foreach_mul((%x, %y), 2)
+//     %c = torch.zeros(2, 3, dtype = torch.int64, device = device("cuda:0"))
+//     %d = operator.mul(%a, 2)
+//     return (%b, %c, %d)
+//   }
+//   becomes
+//   graph @forward(%x, %y) {
+//     %add = operator.add(%x, %y)
+//     %a = paddle.assign(x = %add, output = %x)
+//     %mul = operator.mul(%x, 2)
+//     %mul_2 = operator.mul(%y, 2)
+//     %b = builtins.list([%mul, %mul_2])
+//     %c = paddle.zeros(shape = [2, 3], dtype = "int64", device = "gpu:0")
+//     %d = operator.mul(%a, 2)
+//     return (%b, %c, %d)
+//   }
+//
+// Counter-example: Paddle does not have the argument, or the function
 //   graph @forward(%v, %x) {
 //     %a = torch.nn.functional.max_pool2d(%x, 3, dilation = 2)
 //     %b = mylib.f(%a)

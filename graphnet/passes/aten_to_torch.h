@@ -20,8 +20,9 @@ namespace graphnet {
 //
 // Performance impact: O(nodes): two lowerings of the graph.
 //
-// Risks and limitations: an overload that the Python API does not reach by its arguments
-// alone stays; so do private operators.
+// Risks and limitations: an overload that the Python API does not reach by its arguments alone
+// stays, and so do private operators. A call in place stays in place. The dtypes and shapes of
+// values are not looked at.
 //
 // Example: functions and methods
 //   graph @forward(%x, %w) {
@@ -40,7 +41,24 @@ namespace graphnet {
 //     return (%s,)
 //   }
 //
-// Counter-example: Python would call another overload, or has none
+// Example: overloads of torch.linalg and torch.fft change, an operator of Python stays
+//   graph @forward(%x, %i) {
+//     %a = aten.index_select.default(%x, 0, %i)
+//     %b = aten.linalg_vector_norm.default(%a, 2, [-1], True)
+//     %c = operator.getitem(%b, 0)
+//     %d = aten.fft_rfft.default(%c, dim = -1)
+//     return (%d,)
+//   }
+//   becomes
+//   graph @forward(%x, %i) {
+//     %a = torch.index_select(%x, 0, %i)
+//     %b = torch.linalg.vector_norm(%a, 2, [-1], True)
+//     %c = operator.getitem(%b, 0)
+//     %d = torch.fft.rfft(%c, dim = -1)
+//     return (%d,)
+//   }
+//
+// Counter-example: the operators are private, and no public function calls them
 //   graph @forward(%x) {
 //     %y = aten._unsafe_view.default(%x, [-1])
 //     %z = aten._softmax.default(%y, 0, False)

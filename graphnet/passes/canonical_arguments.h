@@ -20,8 +20,9 @@ namespace graphnet {
 //
 // Performance impact: O(nodes).
 //
-// Risks and limitations: where overloads disagree about the place of a name, it stays a
-// keyword. Targets that nothing resolves stay as they are.
+// Risks and limitations: where overloads disagree about the place of a name, the argument stays a
+// keyword. Calls of a target that nothing resolves stay as they are. Two calls that differ in a
+// default that is written out are still different.
 //
 // Example: keywords in any order, one of them only a keyword, one behind a gap
 //   graph @forward(%x, %w, %b, %m) {
@@ -38,7 +39,22 @@ namespace graphnet {
 //     return (%s,)
 //   }
 //
-// Counter-example: the arguments before are left out, or nobody knows the function
+// Example: a method, a parameter without a gap, and one that is only a keyword
+//   graph @forward(%x, %y) {
+//     %a = .transpose(%x, dim1 = 2, dim0 = 1)
+//     %b = torch.clamp(%a, min = 0, max = 6)
+//     %c = torch.add(%b, %y, alpha = 2)
+//     return (%c,)
+//   }
+//   becomes
+//   graph @forward(%x, %y) {
+//     %a = .transpose(%x, 1, 2)
+//     %b = torch.clamp(%a, 0, 6)
+//     %c = torch.add(%b, %y, alpha = 2)
+//     return (%c,)
+//   }
+//
+// Counter-example: an argument before the keyword is left out, or the function is not known
 //   graph @forward(%x) {
 //     %y = torch.nn.functional.dropout(%x, training = False)
 //     %z = mylib.f(input = %y)

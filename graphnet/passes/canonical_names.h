@@ -19,8 +19,9 @@ namespace graphnet {
 //
 // Performance impact: O(nodes).
 //
-// Risks and limitations: whoever refers to values by name (decompose --by-value) has to
-// use the new ones.
+// Risks and limitations: whoever refers to values by name, as decompose --by-value does, has to
+// use the new names. Graphs of different programs may get the same names. Names do not say where
+// a value comes from in the model.
 //
 // Example: names after the targets
 //   graph @forward(%x, %relu) {
@@ -37,7 +38,32 @@ namespace graphnet {
 //     return (%view_1, %relu)
 //   }
 //
-// Counter-example: names that are so already
+// Example: an attribute that is read, an overload, and a body
+//   attribute fc.weight
+//   graph @forward(%x) {
+//     %p = get_attr fc.weight
+//     %q = aten.add.Tensor(%x, %p)
+//     %r = torch.cond(True, @then, @then, (%q,))
+//     return (%r,)
+//   }
+//   graph @then(%x) {
+//     %foo = torch.neg(%x)
+//     return %foo
+//   }
+//   becomes
+//   attribute fc.weight
+//   graph @forward(%x) {
+//     %weight = get_attr fc.weight
+//     %add_tensor = aten.add.Tensor(%x, %weight)
+//     %cond = torch.cond(True, @then, @then, (%add_tensor,))
+//     return (%cond,)
+//   }
+//   graph @then(%x) {
+//     %neg = torch.neg(%x)
+//     return %neg
+//   }
+//
+// Counter-example: the names are canonical already
 //   graph @forward(%x) {
 //     %add = torch.add(%x, 1)
 //     %add_1 = torch.add(%add, 1)

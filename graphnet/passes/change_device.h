@@ -25,9 +25,9 @@ namespace graphnet {
 //
 // Performance impact: O(nodes). Time of running is that of the other device.
 //
-// Risks and limitations: a program that moves values to the host on purpose does so no
-// more unless from says which device is meant. Strings elsewhere are left, as
-// the operators of the device that are called by name.
+// Risks and limitations: where a program moves values to the host on purpose, it no longer does
+// so, unless from says which device is meant. A method .cuda() that is given an index stays. So
+// do strings in other places, and operators that belong to one device and are called by name.
 //
 // Example: a graph for the host
 //   to=cpu
@@ -45,11 +45,38 @@ namespace graphnet {
 //     return (%a, %c)
 //   }
 //
+// Example: only one of two devices changes
+//   to=cuda:1,from=cuda:0
+//   attribute w : f32[2]@cuda:0
+//   graph @forward(%x : f32[2]@cpu) {
+//     %w = get_attr w
+//     %a = .to(%x, device = "cuda:0")
+//     %b = torch.mul(%a, %w)
+//     %c = .cpu(%b)
+//     return (%c,)
+//   }
+//   becomes
+//   attribute w : f32[2]@cuda:1
+//   graph @forward(%x : f32[2]@cpu) {
+//     %w = get_attr w
+//     %a = .to(%x, device = "cuda:1")
+//     %b = torch.mul(%a, %w)
+//     %c = .cpu(%b)
+//     return (%c,)
+//   }
+//
 // Counter-example: another device than the one meant
 //   to=cuda:1,from=cuda:0
 //   graph @forward(%x : f32[2]@cpu) {
 //     %a = torch.arange(2, device = device("cpu"))
 //     return (%a, %x)
+//   }
+//
+// Counter-example: a method is given the index of the device
+//   to=cpu
+//   graph @forward(%x : f32[2]@cpu) {
+//     %a = .cuda(%x, 0)
+//     return (%a,)
 //   }
 //
 // Returns whether anything changed.

@@ -67,6 +67,28 @@ namespace graphnet {
 //     return (%b, %z, %to_1)
 //   }
 //
+// Example: only bfloat16 becomes float32, and a method becomes .to
+//   to=f32,from=bf16
+//   attribute w : bf16[4]@cpu
+//   graph @forward(%x : bf16[4]@cpu, %h : f16[4]@cpu) {
+//     %w = get_attr w
+//     %a = torch.mul(%x, %w)
+//     %b = .bfloat16(%h)
+//     %c = torch.zeros(4, dtype = torch.bfloat16)
+//     %d = torch.add(%h, 1.0)
+//     return (%a, %b, %c, %d)
+//   }
+//   becomes
+//   attribute w : f32[4]@cpu
+//   graph @forward(%x : f32[4]@cpu, %h : f16[4]@cpu) {
+//     %w = get_attr w
+//     %a = torch.mul(%x, %w)
+//     %b = .to(%h, torch.float32)
+//     %c = torch.zeros(4, dtype = torch.float32)
+//     %d = torch.add(%h, 1.0)
+//     return (%a, %b, %c, %d)
+//   }
+//
 // Counter-example: another dtype than the one meant
 //   to=bf16,from=f16
 //   graph @forward(%x : f32[2]@cpu, %i : i64[2]@cpu) {

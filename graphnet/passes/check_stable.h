@@ -24,10 +24,11 @@ namespace graphnet {
 //
 // Performance impact: O(nodes).
 //
-// Risks and limitations: a public name is believed to be public API (verify_calls.h
-// says whether PyTorch has it).
+// Risks and limitations: a public name is taken for public API without a look at PyTorch
+// (verify_calls.h says whether PyTorch has it). Without all, only functions of torch._C count as
+// private.
 //
-// Example: what may stay is told to it, and nothing changes
+// Example: allow names what may stay, and nothing changes
 //   allow=gelu
 //   graph @forward(%x) {
 //     %y = torch._C._nn.gelu(%x)
@@ -39,7 +40,18 @@ namespace graphnet {
 //     return (%y,)
 //   }
 //
-// Counter-example: private calls, counted by target with the first nodes of each
+// Example: a private function outside torch._C counts only with all
+//   graph @forward(%v, %g) {
+//     %w = torch._weight_norm(%v, %g, 0)
+//     return (%w,)
+//   }
+//   becomes
+//   graph @forward(%v, %g) {
+//     %w = torch._weight_norm(%v, %g, 0)
+//     return (%w,)
+//   }
+//
+// Counter-example: private calls are left, and are counted by target
 //   graph @forward(%x, %w) {
 //     %l = torch._C._nn.linear(%x, %w) at 2:5
 //     %g = torch._C._nn.gelu(%l) at 3:5
@@ -47,6 +59,14 @@ namespace graphnet {
 //     return (%m,)
 //   }
 //   refused: 3 private calls: torch._C._nn.gelu 1 (%g at 3:5), torch._C._nn.linear 2 (%l at 2:5, %m at 4:5)
+//
+// Counter-example: the same call is refused with all
+//   all=true
+//   graph @forward(%v, %g) {
+//     %w = torch._weight_norm(%v, %g, 0) at 2:5
+//     return (%w,)
+//   }
+//   refused: 1 private call: torch._weight_norm 1 (%w at 2:5)
 //
 // Returns false, or FailedPrecondition with the calls that are left.
 absl::StatusOr<bool> CheckStable(Module* module, PassRun& run);

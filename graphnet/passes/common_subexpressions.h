@@ -23,9 +23,9 @@ namespace graphnet {
 // Performance impact: O(nodes), most of it for finding effects. Running saves the second
 // computation; its value lives longer.
 //
-// Risks and limitations: calls are compared as they are written: add(a, b) is not
-// add(b, a), and a default that is written out differs from one that is not
-// (canonical-arguments helps). Two outputs may become one tensor.
+// Risks and limitations: calls are compared as they are written: add(a, b) is not add(b, a), and
+// a default that is written out differs from one that is not (canonical-arguments helps). Calls
+// in different graphs are not compared. Two outputs may become one tensor.
 //
 // Example: the second mask is the first
 //   graph @forward(%x, %m) {
@@ -43,7 +43,26 @@ namespace graphnet {
 //     return (%z,)
 //   }
 //
-// Counter-example: random numbers, and values that are written to
+// Example: a size that is asked for twice, and what is made from it
+//   graph @forward(%x) {
+//     %n = .size(%x, 0)
+//     %a = torch.arange(%n)
+//     %m = .size(%x, 0)
+//     %b = torch.arange(%m)
+//     %y = torch.add(%x, %a)
+//     %z = torch.mul(%y, %b)
+//     return (%z,)
+//   }
+//   becomes
+//   graph @forward(%x) {
+//     %n = .size(%x, 0)
+//     %a = torch.arange(%n)
+//     %y = torch.add(%x, %a)
+//     %z = torch.mul(%y, %a)
+//     return (%z,)
+//   }
+//
+// Counter-example: random numbers are drawn, and one of two equal values is written to
 //   graph @forward(%x) {
 //     %a = torch.rand([2])
 //     %b = torch.rand([2])

@@ -20,14 +20,15 @@ namespace graphnet {
 // binary_cross_entropy are given back through views, copies, conversions and the operands of
 // calls with bodies. Each input or attribute that it ends at and that may be drawn from outside
 // gets bounds on how it is drawn that keep it inside. Of a normal distribution, six deviations
-// count. An end that is outside itself is kept away from by 1e-6. Calls do not change.
-// What no bounds mend, as literal data, is told as a warning. Variances of normalisations are
-// for constrain-variance.
+// count. Where the end of a domain does not belong to it, as 0 for log, the bound lies 1e-6 inside.
+// Calls do not change. A warning names what no bound can mend, such as literal data. The pass
+// constrain-variance takes care of the variances of normalisations.
 //
 // Performance impact: O(nodes), most of it for lowering.
 //
 // Risks and limitations: a value that is computed from an input is not followed, nor is an input
-// that the graph writes to.
+// that the graph writes to. The bounds say how inputs are drawn, and nothing about inputs that a
+// caller gives.
 //
 // Example: the logarithm of what may be negative
 //   graph @forward(%x : f32[8] {mean = 0.5, std = 1.0}) {
@@ -42,7 +43,32 @@ namespace graphnet {
 //     return (%y,)
 //   }
 //
-// Counter-example: far enough from 0; computed; literal
+// Example: an upper bound, a divisor far from 0, and an exponent of a half
+//   graph @forward(
+//     %x : f32[8] {mean = 0.5, std = 1.0},
+//     %d : f32[8] {mean = 9.0, std = 1.0},
+//     %p : f32[8]
+//   ) {
+//     %a = torch.acos(%x)
+//     %b = torch.div(%a, %d)
+//     %c = torch.pow(%p, 0.5)
+//     %e = torch.add(%b, %c)
+//     return (%e,)
+//   }
+//   becomes
+//   graph @forward(
+//     %x : f32[8] {mean = 0.5, std = 1.0, max = 1},
+//     %d : f32[8] {mean = 9.0, std = 1.0},
+//     %p : f32[8] {min = 0}
+//   ) {
+//     %a = torch.acos(%x)
+//     %b = torch.div(%a, %d)
+//     %c = torch.pow(%p, 0.5)
+//     %e = torch.add(%b, %c)
+//     return (%e,)
+//   }
+//
+// Counter-example: one input is far enough from 0, one is computed with, one is literal
 //   graph @forward(%x : f32[8] {mean = 2.0, std = 1.0}, %y : f32[8], %z : f32[1] {data = [-1.0]}) {
 //     %a = torch.log(%x)
 //     %b = torch.add(%y, 1)

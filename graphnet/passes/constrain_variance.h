@@ -21,13 +21,13 @@ namespace graphnet {
 // operands of calls with bodies, and give each input or attribute that it ends at a lower
 // bound of 0 in how it is drawn, unless it has one; of 1e-6 where eps is 0, which keeps no
 // variance of 0 from being divided by. No name is looked at, so that it works on renamed graphs
-// and on pieces, where the variance is an input of the piece. Calls do not change. What no bound
-// mends, as a negative literal, is told as a warning.
+// and on pieces, where the variance is an input of the piece. Calls do not change. A warning
+// names what no bound can mend, such as a negative literal.
 //
 // Performance impact: O(nodes), most of it for lowering.
 //
-// Risks and limitations: a variance that is computed from something else is not followed
-// further.
+// Risks and limitations: a variance that is computed from another value is not followed further.
+// The bounds say how inputs are drawn, and nothing about inputs that a caller gives.
 //
 // Example: the third argument, under any name
 //   graph @forward(%x : f32[1, 2, 4], %m : f32[2], %v : f32[2] {mean = 0.9, std = 0.5}) {
@@ -42,8 +42,33 @@ namespace graphnet {
 //     return (%y,)
 //   }
 //
-// Counter-example: bounded already, or no running statistics
-//   graph @forward(%x : f32[1, 2, 4], %m : f32[2], %v : f32[2] {mean = 0.9, std = 0.5, min = 0.1}) {
+// Example: the variance is an attribute, and an eps is 0
+//   attribute running_var : f32[2] {mean = 0.9, std = 0.5}
+//   graph @forward(%x : f32[1, 2, 4], %m : f32[2], %w : f32[2] {mean = 0.9, std = 0.5}) {
+//     %v = get_attr running_var
+//     %y = torch.nn.functional.instance_norm(%x, %m, %v, use_input_stats = False)
+//     %z = torch.nn.functional.batch_norm(%y, %m, %w, None, None, False, 0.1, 0)
+//     return (%z,)
+//   }
+//   becomes
+//   attribute running_var : f32[2] {mean = 0.9, std = 0.5, min = 0}
+//   graph @forward(
+//     %x : f32[1, 2, 4],
+//     %m : f32[2],
+//     %w : f32[2] {mean = 0.9, std = 0.5, min = 1e-06}
+//   ) {
+//     %v = get_attr running_var
+//     %y = torch.nn.functional.instance_norm(%x, %m, %v, use_input_stats = False)
+//     %z = torch.nn.functional.batch_norm(%y, %m, %w, None, None, False, 0.1, 0)
+//     return (%z,)
+//   }
+//
+// Counter-example: the variance has a bound already, and a norm has no running statistics
+//   graph @forward(
+//     %x : f32[1, 2, 4],
+//     %m : f32[2],
+//     %v : f32[2] {mean = 0.9, std = 0.5, min = 0.1}
+//   ) {
 //     %y = torch.nn.functional.batch_norm(%x, %m, %v, None, None, False, 0.1, 1e-05)
 //     %z = torch.nn.functional.instance_norm(%y)
 //     return (%z,)

@@ -26,10 +26,11 @@ namespace graphnet {
 //
 // Performance impact: O(nodes), most of it for finding effects.
 //
-// Risks and limitations: a call that would fail when run is gone with its error. A
-// write to a value that nobody reads later stays.
+// Risks and limitations: a call that would fail when it is run goes, and its error with it. A
+// write to a value that nobody reads later stays. A call of an operator that nothing is known of
+// stays.
 //
-// Example: what nobody uses goes, and what only that used
+// Example: a value that nobody uses goes, and so does the value that only it used
 //   graph @forward(%x) {
 //     %a = torch.exp(%x)
 //     %b = torch.neg(%a)

@@ -17,7 +17,7 @@
 //
 //   Risks and limitations: …
 //
-//   Example: what it shows                   (one or more)
+//   Example: what it shows                   (one or more; those of graphnet show two)
 //     option=value,other=value               (optional)
 //     graph … in the text form
 //     becomes

@@ -26,9 +26,10 @@ namespace graphnet {
 //
 // Performance impact: O(nodes). The same kernels run.
 //
-// Risks and limitations: a call stays, with a note, if those ranks and dtypes are not known, which
-// are taken from metas and by rules, not by running; `graphnet shapes` finds them. The results of
-// attention are the same bits; a weight norm, which PyTorch fuses, may differ by rounding.
+// Risks and limitations: numbers of dimensions and dtypes are taken from metas and from rules,
+// not from a run. Where they are not known the call stays, and a note says so; `graphnet shapes`
+// finds them. The results of attention are the same bits. A weight norm may differ by rounding,
+// as PyTorch has a fused kernel for it.
 //
 // Example: a norm of weights
 //   graph @forward(%v : f32[4, 3, 2], %g : f32[4, 1, 1]) {
@@ -43,10 +44,30 @@ namespace graphnet {
 //     return (%w,)
 //   }
 //
-// Counter-example: of how many dimensions is not known
+// Example: two modes of interpolation
+//   graph @forward(%x : f32[1, 3, 8, 8]) {
+//     %a = torch.nn.functional.interpolate(%x, size = (4, 4), mode = "nearest")
+//     %b = torch.nn.functional.interpolate(%a, scale_factor = 2.0, mode = "bilinear", align_corners = False)
+//     return (%b,)
+//   }
+//   becomes
+//   graph @forward(%x : f32[1, 3, 8, 8]) {
+//     %a = aten.upsample_nearest2d.vec(%x, [4, 4], None)
+//     %b = aten.upsample_bilinear2d.vec(%a, None, False, [2.0, 2.0])
+//     return (%b,)
+//   }
+//
+// Counter-example: the number of dimensions is not known
 //   graph @forward(%v, %g) {
 //     %w = torch._weight_norm(%v, %g, 0)
 //     return (%w,)
+//   }
+//
+// Counter-example: the option says that interpolation stays
+//   keep_interpolate=true
+//   graph @forward(%x : f32[1, 3, 8, 8]) {
+//     %a = torch.nn.functional.interpolate(%x, size = (4, 4), mode = "nearest")
+//     return (%a,)
 //   }
 //
 // Returns whether anything changed. A note a call that stays says why.

@@ -19,8 +19,8 @@ namespace graphnet {
 //
 // Performance impact: O(nodes). Running does the same before and after.
 //
-// Risks and limitations: InvalidArgument if a call is not what the operator takes: it names what is
-// wrong, with a near miss.
+// Risks and limitations: a call that the operator does not take is refused, with its name and
+// what is wrong with it. The values in between get new names, and no metas.
 //
 // Example: linear and gelu
 //   graph @forward(%x, %w, %b) {
@@ -34,11 +34,32 @@ namespace graphnet {
 //     return (%y,)
 //   }
 //
-// Counter-example: no operator that is declared
+// Example: one call becomes as many layers as there are weights
+//   graph @forward(%x, %v, %w, %b) {
+//     %y = fused.fusion_repeated_fc_relu(%x, [%v, %w], [%b, None])
+//     return (%y,)
+//   }
+//   becomes
+//   graph @forward(%x, %v, %w, %b) {
+//     %y_1 = aten.linear.default(%x, %v, %b)
+//     %y_2 = aten.relu.default(%y_1)
+//     %y_3 = aten.linear.default(%y_2, %w, None)
+//     %y = aten.relu.default(%y_3)
+//     return (%y,)
+//   }
+//
+// Counter-example: the call is of no fused operator
 //   graph @forward(%x, %w) {
 //     %y = torch.nn.functional.linear(%x, %w)
 //     return (%y,)
 //   }
+//
+// Counter-example: an operand is missing
+//   graph @forward(%x) {
+//     %y = fused.fused_gemm_epilogue(%x)
+//     return (%y,)
+//   }
+//   refused: y is missing
 //
 // Returns whether anything changed.
 absl::StatusOr<bool> ExpandFused(Module* module, PassRun& run);

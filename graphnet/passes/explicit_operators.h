@@ -10,19 +10,19 @@ namespace graphnet {
 
 // Writes promotions of dtypes as casts, and `a += b` of tensors as a call of add_.
 //
-// Applicable in scenarios where a graph goes to who does not promote as PyTorch does, or to whom
-// += means another tensor: Paddle adds no bools to floats.
+// Applicable in scenarios where the consumer of a graph does not promote dtypes as PyTorch does, or
+// makes a new tensor for `a += b`. Paddle, for example, does not add bools to floats.
 //
-// When applied, this pass will put .to(dtype) on tensors that an operator which works element by
-// element takes with one of another dtype, so that all have the dtype that PyTorch computes in;
-// what the call writes to decides it where there is such. operator.iadd and its like, given a
-// tensor, become the method of Tensor that they call.
+// When applied, this pass will look at operators that work element by element. Where they take
+// tensors of different dtypes, .to(dtype) gives all of them the dtype that PyTorch computes in.
+// In a call in place, that is the dtype of the tensor that is written to. operator.iadd and its
+// like, given a tensor, become the method of Tensor that they call.
 //
 // Performance impact: O(nodes). The same numbers: PyTorch casts, too.
 //
-// Risks and limitations: dtypes are taken from metas and by rules, not by running: where they are
-// not known, the call stays. Where a tensor without dimensions is narrowed to the dtype of the
-// others, PyTorch may have computed with the wider one.
+// Risks and limitations: dtypes are taken from metas and from rules, not from a run. Where they
+// are not known, the call stays. Where a tensor without dimensions is narrowed to the dtype of
+// the others, PyTorch may have computed with the wider one.
 //
 // Example: a mask times weights, a sum in place
 //   graph @forward(%w : f32[2, 3], %i : i64[3]) {
@@ -41,7 +41,24 @@ namespace graphnet {
 //     return (%y,)
 //   }
 //
-// Counter-example: numbers are no tensors, and nothing is known of %a
+// Example: two widths of floats, a bool, and a product in place
+//   graph @forward(%h : f16[4], %f : f32[4], %b : bool[4]) {
+//     %s = torch.add(%h, %f)
+//     %t = .mul_(%s, %b)
+//     %u = operator.imul(%t, %f)
+//     return (%u,)
+//   }
+//   becomes
+//   graph @forward(%h : f16[4], %f : f32[4], %b : bool[4]) {
+//     %to = .to(%h, torch.float32)
+//     %s = torch.add(%to, %f)
+//     %to_1 = .to(%b, torch.float32)
+//     %t = .mul_(%s, %to_1)
+//     %u = .mul_(%t, %f)
+//     return (%u,)
+//   }
+//
+// Counter-example: a number has no dtype of its own, and that of %a is not known
 //   graph @forward(%a, %w : f32[2, 3]) {
 //     %x = operator.mul(%w, 2)
 //     %y = operator.mul(%a, %x)

@@ -49,6 +49,23 @@ namespace graphnet {
 //     return (%y,)
 //   }
 //
+// Example: a number of dimensions, a shape, and a function of math
+//   graph @forward(%x : f32[4, 64]) {
+//     %d = .dim(%x)
+//     %s = builtins.getattr(%x, "shape")
+//     %n = operator.getitem(%s, 1)
+//     %k = operator.mul(%n, %d)
+//     %r = math.floor(8.5)
+//     %e = operator.sub(%k, %r)
+//     %y = torch.zeros(%e, 2)
+//     return (%y,)
+//   }
+//   becomes
+//   graph @forward(%x : f32[4, 64]) {
+//     %y = torch.zeros(120, 2)
+//     return (%y,)
+//   }
+//
 // Counter-example: a symbolic size, and a division that Python refuses
 //   symbol S0 = 4
 //   graph @forward(%x : f32[S0, 6]) {

@@ -330,7 +330,8 @@ class BareModule {
 
 // --- The rules ----------------------------------------------------------------------
 
-// Those of an operator that find it: their patterns have several calls.
+// Those of an operator that find it: their patterns have several calls, and none that is there for
+// what it writes, as nothing could be put in the place of such calls.
 struct Finder {
   const FusedOperator* fused = nullptr;
   std::vector<RewriteRule> rules;
@@ -345,10 +346,12 @@ absl::StatusOr<Finder> FinderOf(const FusedOperator& fused) {
                           [&](const Node* node) { return node->is_call_function(fused.name); });
   };
   for (const FusedRule& rule : fused.rules) {
-    if (absl::c_count_if(rule.definition->nodes(),
-                         [](const Node* node) { return node->is_call(); }) < 2) {
-      continue;
+    size_t calls = 0, writes = 0;
+    for (const Node* node : rule.definition->nodes()) {
+      calls += node->is_call() ? 1 : 0;
+      writes += node->is_call() && !node->has_uses() ? 1 : 0;
     }
+    if (calls < 2 || writes > 0) continue;
     ASSIGN_OR_RETURN(std::vector<RewriteRule> read,
                      ParseRules(rule.text, "graphnet/ops/fused.txt"));
     for (Graph* graph : read[0].module->graphs()) {

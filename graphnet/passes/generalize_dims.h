@@ -66,6 +66,29 @@ namespace graphnet {
 //     return (%f,)
 //   }
 //
+// Example: the length of a sequence becomes a symbol, drawn as 8
+//   dim=1,to=8
+//   graph @forward(%x : i64[2, 4], %w : f32[10, 6] as torch.nn.parameter.Parameter) {
+//     %e = torch.nn.functional.embedding(%x, %w) : f32[2, 4, 6]
+//     %p = torch.arange(4) : i64[4]
+//     %q = .unsqueeze(%p, 0) : i64[1, 4]
+//     %s = torch.add(%x, %q) : i64[2, 4]
+//     %f = .reshape(%e, 2, 24) : f32[2, 24]
+//     return (%f, %s)
+//   }
+//   becomes
+//   symbol S0 = 8
+//   graph @forward(%x : i64[2, S0], %w : f32[10, 6] as torch.nn.parameter.Parameter) {
+//     %size = .size(%x, 1)
+//     %e = torch.nn.functional.embedding(%x, %w) : f32[2, S0, 6]
+//     %p = torch.arange(%size) : i64[S0]
+//     %q = .unsqueeze(%p, 0) : i64[1, S0]
+//     %s = torch.add(%x, %q) : i64[2, S0]
+//     %mul = operator.mul(%size, 6)
+//     %f = .reshape(%e, 2, %mul) : f32[2, 6*S0]
+//     return (%f, %s)
+//   }
+//
 // Counter-example: it is general already
 //   symbol S0 = 2
 //   graph @forward(%x : f32[S0, 4]) {

@@ -26,8 +26,8 @@ namespace graphnet {
 //
 // Performance impact: O(nodes). Time of running is the same.
 //
-// Risks and limitations: the caller must give the values that the module held. A
-// body that reads an attribute is refused.
+// Risks and limitations: the caller must give the values that the module held. A module in which
+// a body reads an attribute is refused as a whole.
 //
 // Example: a weight becomes an argument
 //   attribute fc.weight : f32[4, 8]
@@ -42,6 +42,26 @@ namespace graphnet {
 //     return %linear
 //   }
 //
+// Example: an attribute that is read twice, and one that nothing reads
+//   attribute a : f32[4] as torch.nn.parameter.Parameter {std = 0.1}
+//   attribute b : f32[4]
+//   graph @forward(%x) {
+//     %p = get_attr a
+//     %y = torch.add(%x, %p)
+//     %q = get_attr a
+//     %z = torch.mul(%y, %q)
+//     return (%z,)
+//   }
+//   becomes
+//   graph @forward(
+//     %x,
+//     %p_1 "a" : f32[4] as torch.nn.parameter.Parameter {std = 0.1, original_name = a}
+//   ) {
+//     %y = torch.add(%x, %p_1)
+//     %z = torch.mul(%y, %p_1)
+//     return (%z,)
+//   }
+//
 // Counter-example: a body would need one more operand
 //   attribute w
 //   graph @forward(%x) {
@@ -54,6 +74,12 @@ namespace graphnet {
 //     return %y
 //   }
 //   refused: an attribute is read inside a body
+//
+// Counter-example: there are no attributes
+//   graph @forward(%x, %w) {
+//     %y = torch.add(%x, %w)
+//     return (%y,)
+//   }
 //
 // Returns whether anything changed.
 absl::StatusOr<bool> LiftAttributes(Module* module, PassRun& run);

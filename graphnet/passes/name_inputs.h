@@ -24,7 +24,7 @@ namespace graphnet {
 // Performance impact: O(nodes).
 //
 // Risks and limitations: whoever feeds the program has to use the new names. A name that no input
-// has, and one that another input or attribute has, are refused.
+// has is refused, and so is a new name that another input or attribute has.
 //
 // Example: an input of a traced function
 //   L_x_=image
@@ -38,12 +38,31 @@ namespace graphnet {
 //     return (%y,)
 //   }
 //
+// Example: two inputs, and a value that gives its name up
+//   a=left,b=right
+//   graph @forward(%a : f32[2], %b : f32[2]) {
+//     %left = torch.sub(%a, %b)
+//     return (%left,)
+//   }
+//   becomes
+//   graph @forward(%left : f32[2], %right : f32[2]) {
+//     %left_1 = torch.sub(%left, %right)
+//     return (%left_1,)
+//   }
+//
 // Counter-example: renamed already
 //   L_x_=image
 //   graph @forward(%image : f32[2]) {
 //     %y = torch.relu(%image)
 //     return (%y,)
 //   }
+//
+// Counter-example: no input has that name
+//   image=picture
+//   graph @forward(%x : f32[2]) {
+//     return (%x,)
+//   }
+//   refused: there is no input image
 //
 // Returns whether anything changed.
 absl::StatusOr<bool> NameInputs(Module* module, PassRun& run);

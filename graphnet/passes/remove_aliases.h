@@ -22,9 +22,9 @@ namespace graphnet {
 // Performance impact: O(nodes), most of it for lowering. Running saves little, as the
 // interpreter knows such calls too.
 //
-// Risks and limitations: dropping a call drops its source location, and operators are
-// counted fewer than before. Aliases that PyTorch makes by an operator (detach,
-// contiguous of what is contiguous) stay.
+// Risks and limitations: the source location of a call goes with it, and fewer operators are
+// counted than before. An alias that PyTorch makes by an operator stays, such as detach, or
+// contiguous of what is contiguous.
 //
 // Example: dropout in evaluation mode
 //   graph @forward(%x) {
@@ -36,6 +36,20 @@ namespace graphnet {
 //   graph @forward(%x) {
 //     %z = torch.relu(%x)
 //     return (%z,)
+//   }
+//
+// Example: other kinds of dropout
+//   graph @forward(%x) {
+//     %a = torch.nn.functional.alpha_dropout(%x, 0.5, False)
+//     %b = torch.nn.functional.dropout2d(%a, 0.5, False)
+//     %c = torch.nn.functional.feature_alpha_dropout(%b, 0.1, training = False)
+//     %d = torch.sigmoid(%c)
+//     return (%d,)
+//   }
+//   becomes
+//   graph @forward(%x) {
+//     %d = torch.sigmoid(%x)
+//     return (%d,)
 //   }
 //
 // Counter-example: dropout in training, and an alias that is an operator

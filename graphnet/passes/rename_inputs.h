@@ -23,18 +23,38 @@ namespace graphnet {
 //
 // Performance impact: O(placeholders).
 //
-// Risks and limitations: whoever feeds inputs or weights by name has to use the new
-// ones. A weight whose name does not say so counts as an input.
+// Risks and limitations: whoever feeds inputs or weights by name has to use the new names. A
+// weight whose name and annotation do not say so counts as an input.
 //
 // Example: an input and a parameter
-//   graph @forward(%x "L_x_" : f32[2], %fc "L_self_fc_weight" : f32[4, 2] as torch.nn.parameter.Parameter {std = 0.1}) {
+//   graph @forward(
+//     %x "L_x_" : f32[2],
+//     %fc "L_self_fc_weight" : f32[4, 2] as torch.nn.parameter.Parameter {std = 0.1}
+//   ) {
 //     %y = torch.nn.functional.linear(%x, %fc)
 //     return (%y,)
 //   }
 //   becomes
-//   graph @forward(%in_0 : f32[2] {original_name = L_x_}, %w_0 : f32[4, 2] as torch.nn.parameter.Parameter {std = 0.1, original_name = L_self_fc_weight}) {
+//   graph @forward(
+//     %in_0 : f32[2] {original_name = L_x_},
+//     %w_0 : f32[4, 2] as torch.nn.parameter.Parameter {std = 0.1, original_name = L_self_fc_weight}
+//   ) {
 //     %y = torch.nn.functional.linear(%in_0, %w_0)
 //     return (%y,)
+//   }
+//
+// Example: a name tells of a weight, and a value gives its name up
+//   graph @forward(%y "L_y_" : f32[2], %b "L_self_buffers_mean_" : f32[2]) {
+//     %in_0 = torch.sub(%y, %b)
+//     return (%in_0,)
+//   }
+//   becomes
+//   graph @forward(
+//     %in_0 : f32[2] {original_name = L_y_},
+//     %w_0 : f32[2] {original_name = L_self_buffers_mean_}
+//   ) {
+//     %in_0_1 = torch.sub(%in_0, %w_0)
+//     return (%in_0_1,)
 //   }
 //
 // Counter-example: renamed already

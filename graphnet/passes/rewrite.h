@@ -24,12 +24,13 @@ namespace graphnet {
 // Performance impact: O(nodes) for the usual rules: a match is looked for where the
 // target of its last call occurs, and costs the size of the pattern.
 //
-// Risks and limitations: that a replacement computes the same is for the rule's author to
-// know. For a rule that never matched a warning says why; one that is applied once is so
-// in each run. Values inside of a match must not be used elsewhere, and nothing may be written
-// to memory in between, or it is left alone. Rules that undo each other are an error.
+// Risks and limitations: the author of a rule has to know that the replacement computes the same.
+// A warning says why a rule never matched. A rule with "once" is not applied to what it made
+// itself, but it is in the next run. A part is left alone where a value inside of it is used
+// elsewhere, or where a call in between writes to memory. Rules that undo each other are an
+// error.
 //
-// Example: a rule by which the second of two relus goes, and one by which a chain is one call
+// Example: one rule removes the second of two relus, another makes a chain one call
 //   rules=tests/passes/example.rules
 //   graph @forward(%x, %w, %b) {
 //     %a = torch.relu(%x)
@@ -45,12 +46,40 @@ namespace graphnet {
 //     return (%y,)
 //   }
 //
-// Counter-example: the value inside is used elsewhere
+// Example: the operands of the chain are values of other calls
+//   rules=tests/passes/example.rules
+//   graph @forward(%x, %w, %b) {
+//     %t = .t(%w)
+//     %m = torch.matmul(%x, %t)
+//     %n = torch.neg(%b)
+//     %y = torch.add(%m, %n)
+//     %r = torch.relu(%y)
+//     return (%r,)
+//   }
+//   becomes
+//   graph @forward(%x, %w, %b) {
+//     %t = .t(%w)
+//     %n = torch.neg(%b)
+//     %y = torch.addmm(%n, %x, %t)
+//     %r = torch.relu(%y)
+//     return (%r,)
+//   }
+//
+// Counter-example: the value inside is an output, too
 //   rules=tests/passes/example.rules
 //   graph @forward(%x) {
 //     %a = torch.relu(%x)
 //     %c = torch.relu(%a)
 //     return (%a, %c)
+//   }
+//
+// Counter-example: a call in between writes to memory
+//   rules=tests/passes/example.rules
+//   graph @forward(%x) {
+//     %a = torch.relu(%x)
+//     %b = .add_(%x, 1)
+//     %c = torch.relu(%a)
+//     return (%b, %c)
 //   }
 //
 // Returns whether anything changed.

@@ -15,15 +15,16 @@ namespace graphnet {
 //
 // When applied, this pass will apply the rules in simplify.cc (by pattern.h): repeated
 // contiguous, conversions to a dtype, relu and flatten, transposes there and back,
-// unsqueeze and squeeze of one dimension. Only what keeps every bit and which values
-// share memory is among them.
+// unsqueeze and squeeze of one dimension. Every rule keeps all bits, and keeps which
+// values share memory.
 //
 // Performance impact: O(nodes). Running saves the calls.
 //
-// Risks and limitations: only what is written alike is recognised: 1 and -1 may be the
-// same dimension and are not taken for it.
+// Risks and limitations: only calls that are written alike are recognised: 1 and -1 may name the
+// same dimension, and are not taken for it. Nothing changes where the value in between is used
+// elsewhere, too.
 //
-// Example: there and back
+// Example: two transpositions, and contiguous twice
 //   graph @forward(%x) {
 //     %a = .transpose(%x, 1, 2)
 //     %b = .transpose(%a, 1, 2)
@@ -37,7 +38,24 @@ namespace graphnet {
 //     return (%d,)
 //   }
 //
-// Counter-example: other dimensions, and a write to memory in between
+// Example: conversions, a dimension that comes and goes, and flatten twice
+//   graph @forward(%x) {
+//     %a = .float(%x)
+//     %b = .float(%a)
+//     %c = .unsqueeze(%b, 0)
+//     %d = .squeeze(%c, 0)
+//     %e = torch.flatten(%d, 1)
+//     %f = torch.flatten(%e, 1)
+//     return (%f,)
+//   }
+//   becomes
+//   graph @forward(%x) {
+//     %b = .float(%x)
+//     %f = torch.flatten(%b, 1)
+//     return (%f,)
+//   }
+//
+// Counter-example: the dimensions differ, and a call in between writes to memory
 //   graph @forward(%x) {
 //     %a = .transpose(%x, 1, 2)
 //     %b = .transpose(%a, 0, 1)

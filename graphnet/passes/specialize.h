@@ -13,15 +13,16 @@ namespace graphnet {
 // Applicable in scenarios where a graph goes to a compiler that wants sizes to be known, or
 // compiles better for such.
 //
-// When applied, this pass will write sizes in metas that are symbols as the numbers that they
-// were in the example. Who uses an input of type torch.SymInt is given the number that it is
-// drawn as; so is who takes a number by .item() out of a small tensor that is always drawn the
-// same. Such inputs stay, unused. fold-constants computes what follows; generalize-dims does the opposite.
+// When applied, this pass will write the symbols in metas as the numbers that they were in the
+// example. Calls that use an input of type torch.SymInt get the number that it is drawn as. So do
+// calls that use a number which .item() takes out of a small tensor that is always drawn the same.
+// Such inputs stay, but nothing uses them. fold-constants computes what follows;
+// generalize-dims does the opposite.
 //
 // Performance impact: O(nodes).
 //
-// Risks and limitations: the graph holds for these sizes and numbers only. Calls of size()
-// stay, as fold-constants takes them, and so do symbols without an example.
+// Risks and limitations: the graph holds for these sizes and numbers only. Calls of size() stay,
+// as fold-constants replaces them. A symbol without an example stays, too.
 //
 // Example: a batch of two
 //   symbol S0 = 2

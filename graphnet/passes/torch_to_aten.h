@@ -23,8 +23,8 @@ namespace graphnet {
 //
 // Performance impact: O(nodes). Time of running is the same, as running lowers too.
 //
-// Risks and limitations: InvalidArgument names the first call that nothing resolves. The
-// device and dtype that Python would fill in are still left to the operators.
+// Risks and limitations: a call that nothing resolves is refused, with its name. The device and
+// dtype that Python would fill in are still left to the operators.
 //
 // Example: a function, a method and a Python operator
 //   graph @forward(%x, %w) {
@@ -41,7 +41,24 @@ namespace graphnet {
 //     return (%a,)
 //   }
 //
-// Counter-example: no operator of PyTorch
+// Example: the mode of gradients goes, and an index becomes two overloads
+//   graph @forward(%x : f32[3, 4]) {
+//     %off = torch._C._set_grad_enabled(False)
+//     %y = operator.getitem(%x, (0, slice(None, 2, None)))
+//     %s = .sum(%y, dim = -1, keepdim = True)
+//     %r = torch.nn.functional.relu(%s, inplace = True)
+//     %on = torch._C._set_grad_enabled(True)
+//     return (%r,)
+//   }
+//   becomes
+//   graph @forward(%x : f32[3, 4]) {
+//     %y = operator.getitem(%x, (0, slice(None, 2, None)))
+//     %s = aten.sum.dim_IntList(%y, -1, True)
+//     %r = aten.relu_.default(%s)
+//     return (%r,)
+//   }
+//
+// Counter-example: PyTorch has no such operator
 //   graph @forward(%x) {
 //     %y = mylib.f(%x)
 //     return (%y,)

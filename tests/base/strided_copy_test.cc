@@ -108,6 +108,27 @@ TEST(StridedCopyTest, CopiesAnyLayoutOfAnyWidth) {
   }
 }
 
+// Rows of each second element, and of one element again and again, of every length up to some
+// vectors. Memory ends with the last element, so that the sanitizer sees what is read behind it.
+TEST(StridedCopyTest, RowsOfEachSecondElementAndOfOne) {
+  Layouts layouts;
+  for (const size_t width : {1, 2, 4, 8, 16}) {
+    for (int64_t length = 1; length <= 70; ++length) {
+      for (const int64_t stride : {0, 2}) {
+        const std::vector<int64_t> sizes = {3, length};
+        const int64_t row = stride * length + 1;
+        const std::string drawn =
+            layouts.Bytes(static_cast<size_t>(2 * row + (length - 1) * stride + 1) * width);
+        const std::vector<char> from(drawn.begin(), drawn.end());
+        std::string expected(static_cast<size_t>(3 * length) * width, '\0'), actual = expected;
+        CopyByIndex(width, sizes, from.data(), {row, stride}, expected.data(), {length, 1});
+        StridedCopy(width, sizes, from.data(), {row, stride}, actual.data(), {length, 1});
+        ASSERT_EQ(actual, expected) << width << " " << length << " " << stride;
+      }
+    }
+  }
+}
+
 TEST(StridedCopyTest, SixtyFourDimensions) {
   // Every other dimension has one element, and of the rest few have more.
   std::vector<int64_t> sizes(64, 1), strides(64);

@@ -314,6 +314,14 @@ contains "$("$graphnet" run samples/resnet.pt --check 2>&1)" "--check requires -
 contains "$(HOME=$scratch GRAPHNET_BACKENDS='' "$graphnet" run samples/resnet.pt --backend tvm 2>&1)" \
   "not installed: graphnet backends --install tvm"
 
+# A graph reads files only when it is trusted to.
+printf 'graph!' >"$scratch/read"
+printf 'graph @forward() {\n  %%y = fused.read_file("%s", size = 5)\n  return (%%y,)\n}\n' "$scratch/read" >"$scratch/read.gn"
+contains "$("$graphnet" run "$scratch/read.gn" 2>&1)" \
+  "fused.read_file (node y): aten::from_file reads a file, which needs --trust-files"
+"$graphnet" run "$scratch/read.gn" --trust-files -o "$scratch/read.safetensors" >/dev/null
+[ "$(tail -c 5 "$scratch/read.safetensors")" = graph ] || fail "read_file: other bytes"
+
 # What the samples say of their inputs is enough to run them.
 for model in resnet vit bert gpt detector unet; do
   "$graphnet" run samples/$model.pt -o "$scratch/pt.safetensors" >/dev/null

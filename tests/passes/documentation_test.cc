@@ -41,8 +41,10 @@ TEST_P(DocumentationTest, ExamplesAreSo) {
   for (const absl::string_view option : pass.options()) {
     EXPECT_THAT(documentation->options, HasSubstr(absl::StrCat("- ", option, ": ")));
   }
+  size_t examples = 0;
   for (const PassExample& example : documentation->examples) {
     SCOPED_TRACE(example.title);
+    examples += example.is_counter_example ? 0 : 1;
     const auto module = ParseModule(example.before, "example");
     ASSERT_OK(module);
     ASSERT_OK(Verify(**module));
@@ -50,21 +52,26 @@ TEST_P(DocumentationTest, ExamplesAreSo) {
     ASSERT_OK(pipeline);
     PipelineOptions options;
     options.verify_each = true;
+    PrintOptions print;
+    print.locations = false;
+    const std::string before = PrintModule(**module, print);
     const auto results = RunPipeline(*pipeline, module->get(), options);
     if (!example.refused.empty()) {
       EXPECT_THAT(results.status().message(), HasSubstr(example.refused));
       EXPECT_NE(results.status().code(), absl::StatusCode::kInternal);
+      EXPECT_EQ(PrintModule(**module, print), before);
       continue;
     }
     ASSERT_OK(results);
-    PrintOptions print;
-    print.locations = false;
+    // check-stable looks at a graph only, so that its examples change nothing either.
+    EXPECT_EQ((*results)[0].changed, !example.is_counter_example && pass.name() != "check-stable");
     EXPECT_EQ(PrintModule(**module, print), Canonical(example.after));
     // Once more changes nothing.
     const auto again = RunPipeline(*pipeline, module->get(), options);
     ASSERT_OK(again);
     EXPECT_FALSE((*again)[0].changed);
   }
+  EXPECT_GE(examples, 2u) << "a pass shows two kinds of call that it rewrites";
 }
 
 std::vector<const Pass*> Pointers() {

@@ -27,6 +27,7 @@
 #include "graphnet/interp/observe.h"
 #include "graphnet/interp/shapes.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/interp/torch/allowed_operators.h"
 #include "graphnet/interp/torch/operator_library.h"
 #include "graphnet/shard/shard_sample.h"
 #include "graphnet/shard/validate_ranks.h"
@@ -128,6 +129,7 @@ class TorchEngine final : public Engine {
   absl::Status LoadOperatorLibrary(const std::string& path) const override {
     return graphnet::LoadOperatorLibrary(path);
   }
+  void TrustFiles() const override { graphnet::TrustFiles(); }
   absl::Status DeclareOperator(const std::string& schema, bool is_identity,
                                std::shared_ptr<const Module> body) const override {
     return graphnet::DeclareOperator({schema, is_identity, std::move(body)});

@@ -159,7 +159,8 @@ class Analysis {
         AddOperands(*value, &effects->aliases);
       }
     }
-    if (schema.returns.empty() && effects->mutates.empty()) effects->is_statement = true;
+    if (schema.is_statement || (schema.returns.empty() && effects->mutates.empty()))
+      effects->is_statement = true;
   }
 
   void AddBodies(const Node& call, CallEffects* effects) {

@@ -10,8 +10,12 @@ namespace graphnet {
 
 // True for operators of ATen and TorchScript that only compute on their operands
 // (MayRun in ops/schema_table.h), for those that WithGuard makes such, and for those of
-// libraries that the user trusts (operator_library.h).
+// libraries that the user trusts (operator_library.h). Operators that read files once TrustFiles
+// was called.
 bool IsAllowed(const c10::FunctionSchema& schema);
+bool ReadsFiles(const c10::FunctionSchema& schema);
+// Lets all graphs and programs of this process read files from now on.
+void TrustFiles();
 
 // Whether an operator trusts its operands where it must not: it reads memory by what they
 // say, divides by them, or takes memory or time without end.

@@ -63,6 +63,39 @@ namespace graphnet {
 //     return (%b, %s_1)
 //   }
 //
+// Example: a sum in place, and an assignment to a slice
+//   graph @forward(%x : f32[4, 4], %y : f32[2, 4]) {
+//     %a = torch.relu(%x)
+//     %b = .add_(%a, 1)
+//     %c = operator.setitem(%a, slice(0, 2, None), %y)
+//     %d = torch.sigmoid(%a)
+//     return (%d,)
+//   }
+//   becomes
+//   graph @forward(%x : f32[4, 4], %y : f32[2, 4]) {
+//     %a = torch.relu(%x)
+//     %b = aten.add.Scalar(%a, 1)
+//     %c_1 = aten.slice.Tensor(%b, 0, 0, 2)
+//     %c_2 = aten.copy.default(%c_1, %y)
+//     %c = aten.slice_scatter.default(%b, %c_2, 0, 0, 2)
+//     %d = torch.sigmoid(%c)
+//     return (%d,)
+//   }
+//
+// Example: the last value of an input becomes an output
+//   outputs=true
+//   graph @forward(%x : f32[2, 4]) {
+//     %z = .mul_(%x, 2)
+//     %y = torch.neg(%x)
+//     return (%y,)
+//   }
+//   becomes
+//   graph @forward(%x : f32[2, 4]) {
+//     %z = aten.mul.Scalar(%x, 2) : f32[2, 4]
+//     %y = torch.neg(%z)
+//     return (%y, %z)
+//   }
+//
 // Counter-example: elements that overlap
 //   graph @forward(%x : f32[2, 4]) {
 //     %a = torch.zeros(2, 1)

@@ -56,6 +56,23 @@ namespace graphnet {
 //     return (%m,)
 //   }
 //
+// Example: a product with a captured matrix, and a sum
+//   graph @forward(%x : f32[3, 4], %w : f32[4, 2]) {
+//     %m = torch.vmap(@body, (%x, %w), in_dims = (0, None), out_dims = 0)
+//     return (%m,)
+//   }
+//   graph @body(%a, %w) {
+//     %p = torch.matmul(%a, %w)
+//     %s = torch.sum(%p, dim = 0)
+//     return %s
+//   }
+//   becomes
+//   graph @forward(%x : f32[3, 4], %w : f32[4, 2]) {
+//     %p = aten.matmul.default(%x, %w)
+//     %m = aten.sum.dim_IntList(%p, [1])
+//     return (%m,)
+//   }
+//
 // Counter-example: an operator without a rule
 //   graph @forward(%x : f32[3,4]) {
 //     %m = torch.vmap(@body, (%x,), in_dims = (0,), out_dims = 0)

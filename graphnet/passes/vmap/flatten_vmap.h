@@ -55,6 +55,29 @@ inline constexpr size_t kMaxFlattenedNodes = size_t{1} << 24;
 //     return (%q,)
 //   }
 //
+// Example: the size is not known, and one of two results is not batched
+//   graph @forward(%x, %c) {
+//     %q = torch.vmap(@body, (%x, %c), in_dims = (0, None), out_dims = (0, None), randomness = "same")
+//     return (%q,)
+//   }
+//   graph @body(%a, %b) {
+//     %s = torch.neg(%a)
+//     %t = torch.exp(%b)
+//     return (%s, %t)
+//   }
+//   becomes
+//   graph @forward(%x, %c) {
+//     %lazy_load_decompositions = torch._functorch.predispatch.lazy_load_decompositions()
+//     %size = .size(%x, 0)
+//     %_vmap_increment_nesting = torch._functorch.predispatch._vmap_increment_nesting(%size, "same")
+//     %a = torch._functorch.predispatch._add_batch_dim(%x, 0, 1)
+//     %s = torch.neg(%a)
+//     %t = torch.exp(%c)
+//     %_remove_batch_dim = torch._functorch.predispatch._remove_batch_dim(%s, 1, %size, 0)
+//     %_vmap_decrement_nesting = torch._functorch.predispatch._vmap_decrement_nesting()
+//     return ((%_remove_batch_dim, %t),)
+//   }
+//
 // Counter-example: no operand says how large the batch is
 //   graph @forward(%x) {
 //     %q = torch.vmap(@body, (%x,), in_dims = None)
@@ -65,6 +88,12 @@ inline constexpr size_t kMaxFlattenedNodes = size_t{1} << 24;
 //     return %s
 //   }
 //   refused: at least one operand must have a batch dimension
+//
+// Counter-example: there is no torch.vmap
+//   graph @forward(%x) {
+//     %y = torch.neg(%x)
+//     return (%y,)
+//   }
 //
 // Returns whether anything changed. InvalidArgument or Unimplemented names the call
 // that is wrong or cannot be written so; the module is then as it was.

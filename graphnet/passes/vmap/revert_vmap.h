@@ -64,6 +64,28 @@ namespace graphnet {
 //     return %s
 //   }
 //
+// Example: a call in the level that belongs to no other value of it moves out
+//   graph @forward(%x, %c) {
+//     %l = torch._functorch.predispatch.lazy_load_decompositions()
+//     %i = torch._functorch.predispatch._vmap_increment_nesting(3, "same")
+//     %a = torch._functorch.predispatch._add_batch_dim(%x, 0, 1)
+//     %e = torch.exp(%c)
+//     %s = torch.neg(%a)
+//     %q = torch._functorch.predispatch._remove_batch_dim(%s, 1, 3, 0)
+//     %d = torch._functorch.predispatch._vmap_decrement_nesting()
+//     return (%q, %e)
+//   }
+//   becomes
+//   graph @forward(%x, %c) {
+//     %e = torch.exp(%c)
+//     %q = torch.vmap(@vmap_body, (%x,), in_dims = (0,), out_dims = 0, randomness = "same")
+//     return (%q, %e)
+//   }
+//   graph @vmap_body(%a) {
+//     %s = torch.neg(%a)
+//     return %s
+//   }
+//
 // Counter-example: the level is never closed
 //   graph @forward(%x) {
 //     %i = torch._C._functorch._vmap_increment_nesting(3, "error")
@@ -72,6 +94,16 @@ namespace graphnet {
 //     return (%r,)
 //   }
 //   refused: opens a vmap level that nothing closes
+//
+// Counter-example: it is folded already
+//   graph @forward(%x) {
+//     %y = torch.vmap(@body, (%x,), in_dims = (0,), out_dims = 0)
+//     return (%y,)
+//   }
+//   graph @body(%a) {
+//     %s = torch.neg(%a)
+//     return %s
+//   }
 //
 // Returns whether anything changed. InvalidArgument names the node that is wrong,
 // Unimplemented the one that cannot be moved out of its level.
