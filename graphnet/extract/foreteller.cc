@@ -266,6 +266,12 @@ Foreteller::Outcome Foreteller::RunLoop(const StepPlan& step, Frame* frame) {
   const bool counts = always && always->isBool() && always->toBool();
   const LoopState outer =
       std::exchange(loop_, {.num_breaks = num_breaks_, .num_calls = num_calls_});
+  const absl::Cleanup leave = [&] {
+    loop_ = {.is_repeatable = loop_.is_repeatable && outer.is_repeatable,
+             .keeps_sizes = loop_.keeps_sizes && outer.keeps_sizes,
+             .num_breaks = outer.num_breaks,
+             .num_calls = outer.num_calls};
+  };
   const Values initial = carried;
   int64_t turn = 0;
   // Turns that happen in any case. Of many, the first one.
@@ -309,10 +315,6 @@ Foreteller::Outcome Foreteller::RunLoop(const StepPlan& step, Frame* frame) {
                                        : is_over ? std::optional(turn)
                                                  : std::nullopt;
   BreakLongLoop(step, counts, turns, proceed.of_data || trips.of_data);
-  loop_ = {.is_repeatable = loop_.is_repeatable && outer.is_repeatable,
-           .keeps_sizes = loop_.keeps_sizes && outer.keeps_sizes,
-           .num_breaks = outer.num_breaks,
-           .num_calls = outer.num_calls};
   for (size_t k = 0; k < carried.size(); ++k)
     frame->slots[static_cast<size_t>(step.out[k])] = std::move(carried[k]);
   return true;

@@ -112,7 +112,7 @@ class Foreteller {
     bool only = false;
     bool of_sizes = false;
   };
-  MetaUse MetaUseOf(const StepPlan& step, const Values& operands);
+  MetaUse MetaUseOf(const StepPlan& step);
 
   void Break(const StepPlan& step, BreakReason reason, const std::string& op,
              Certainty certainty = Certainty::kAlways);

@@ -269,7 +269,7 @@ void Foreteller::RunOnValues(const StepPlan& step, Frame* frame, const Values& o
   }
 }
 
-Foreteller::MetaUse Foreteller::MetaUseOf(const StepPlan& step, const Values&) {
+Foreteller::MetaUse Foreteller::MetaUseOf(const StepPlan& step) {
   const auto [it, is_new] = meta_uses_.try_emplace(step.schema);
   if (!is_new || step.schema->is_varret()) return it->second;
   const auto dense = TryOn(step, OnMeta({2, 3, 4, 5}, at::MemoryFormat::Contiguous));
@@ -288,7 +288,7 @@ void Foreteller::RunRead(const StepPlan& step, Frame* frame, const Values& opera
     RunOnValues(step, frame, operands);
     return;
   }
-  if (const MetaUse use = MetaUseOf(step, operands); use.only)
+  if (const MetaUse use = MetaUseOf(step); use.only)
     reads = use.of_sizes ? Any(operands, kDataSizes, kFixedSizes) : Certainty::kNever;
   Break(step, ReasonOfReading(step), step.schema->name(), reads);
   for (size_t i = 0; i < step.out.size(); ++i) {

@@ -83,10 +83,11 @@ def in_training(programs, folder):
     for name, path, words, options in programs:
         if path is None:
             continue
-        module = torch.jit.load(str(path))
+        inputs = {"graphnet_inputs": ""}
+        module = torch.jit.load(str(path), _extra_files=inputs)
         if not hasattr(module, "training"):
             continue
-        module.train().save(str(folder / f"{name}.pt"))
+        torch.jit.save(module.train(), str(folder / f"{name}.pt"), _extra_files=inputs)
         yield name, folder / f"{name}.pt", words, options
 
 
@@ -157,7 +158,7 @@ def main():
                 group = groups[mode] = Count()
                 compare(options.graphnet, made, group, by_reason, folder(mode + " out"), options.verbose)
     head = ["programs", "number", "breaks", "certain", "conditional", "precision", "recall", "all"]
-    table(head, [count.row(name) for name, count in groups.items()])
+    table(head, [count.row(name) for name, count in groups.items() if count.programs])
     head[0] = "reason"
     table(head, [count.row(f"`{name}`") for name, count in sorted(by_reason.items())])
     counts = [*groups.values(), *by_reason.values()]
