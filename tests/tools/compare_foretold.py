@@ -59,6 +59,14 @@ class Count:
         self.had += len(had)
 
     @staticmethod
+    def sum(counts):
+        total = Count()
+        for count in counts:
+            for name, number in vars(count).items():
+                setattr(total, name, getattr(total, name) + number)
+        return total
+
+    @staticmethod
     def rate(part, whole):
         return part / whole if whole else 1.0
 
@@ -157,8 +165,9 @@ def main():
                     made = in_training(made, folder(mode + " saved"))
                 group = groups[mode] = Count()
                 compare(options.graphnet, made, group, by_reason, folder(mode + " out"), options.verbose)
-    head = ["programs", "number", "breaks", "certain", "conditional", "precision", "recall", "all"]
-    table(head, [count.row(name) for name, count in groups.items() if count.programs])
+    head = ["programs", "number", "breaks of runs", "always", "conditional", "precision", "recall", "all"]
+    table(head, [count.row(name) for name, count in groups.items() if count.programs] +
+          [Count.sum(groups.values()).row("together")])
     head[0] = "reason"
     table(head, [count.row(f"`{name}`") for name, count in sorted(by_reason.items())])
     counts = [*groups.values(), *by_reason.values()]
