@@ -19,6 +19,7 @@
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/extract/capture_options.h"
 #include "graphnet/extract/folder.h"
+#include "graphnet/extract/foretold_break.h"
 #include "graphnet/formats/torch_functions.h"
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/run_report.h"
@@ -119,6 +120,8 @@ class TorchScriptProgram {
   // extract/capture.h; the samples are called `name`. May be called once.
   virtual absl::StatusOr<CapturedProgram> Capture(const CaptureOptions& options,
                                                   const std::string& name) = 0;
+  // extract/foretell.h; needs no inputs.
+  virtual absl::StatusOr<ForetoldBreaks> Foretell(const CaptureOptions& options) = 0;
   // Runs the program in `folder` and, by LibTorch, the archive on the same inputs. Says how they
   // differ; empty if they do not.
   virtual absl::StatusOr<std::string> CompareWithLibTorch(const std::string& folder) = 0;

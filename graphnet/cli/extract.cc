@@ -23,6 +23,7 @@
 #include "graphnet/cli/terminal.h"
 #include "graphnet/extract/break_reason.h"
 #include "graphnet/extract/folder.h"
+#include "graphnet/extract/foretold_break.h"
 #include "graphnet/formats/formats.h"
 
 namespace graphnet {
@@ -38,6 +39,7 @@ struct ExtractFlags {
   uint64_t seed = 0;
   int threads = 0;
   bool explain = false;
+  bool foretell = false;
   bool check = false;
   bool trust = false;
   bool json = false;
@@ -96,6 +98,12 @@ void PrintSubgraphs(const StitchManifest& manifest) {
   PrintTable(rows, /*last_is_text=*/true);
 }
 
+void PrintReason(BreakReason reason) {
+  const BreakReasonText& text = TextOf(reason);
+  std::printf("  why: %s\n  hint: %s\n", std::string(text.explanation).c_str(),
+              std::string(text.hint).c_str());
+}
+
 void Explain(const StitchManifest& manifest) {
   int64_t before = 0;
   for (size_t i = 0; i < manifest.steps.size(); ++i) {
@@ -116,8 +124,7 @@ void Explain(const StitchManifest& manifest) {
       std::printf("  at %s:%lld:%lld\n", Printable(step.file, 300).c_str(),
                   static_cast<long long>(step.line), static_cast<long long>(step.column));
     if (!step.source.empty()) std::printf("  > %s\n", Printable(step.source).c_str());
-    std::printf("  why: %s\n  hint: %s\n", std::string(text.explanation).c_str(),
-                std::string(text.hint).c_str());
+    PrintReason(step.reason);
     int64_t after = 0;
     for (size_t k = i + 1; k < manifest.steps.size() && after == 0; ++k) {
       if (manifest.steps[k].subgraph >= 0) {
@@ -132,22 +139,90 @@ void Explain(const StitchManifest& manifest) {
   }
 }
 
-Json StepJson(const StitchStep& step) {
+void AddPlace(const SourcePlace& place, Json* json) {
+  if (place.line > 0) {
+    (*json)["file"] = place.file;
+    (*json)["line"] = place.line;
+    (*json)["column"] = place.column;
+  }
+  if (!place.source.empty()) (*json)["source"] = place.source;
+}
+
+Json BreakJson(BreakReason reason, const std::string& op, const SourcePlace& place) {
   Json json;
-  json["op"] = step.op;
-  if (step.reason != BreakReason::kNone) {
-    const BreakReasonText& text = TextOf(step.reason);
-    json["reason"] = text.name;
-    json["why"] = text.explanation;
-    json["hint"] = text.hint;
+  if (reason != BreakReason::kNone) json["reason"] = TextOf(reason).name;
+  json["op"] = op;
+  if (reason != BreakReason::kNone) {
+    json["why"] = TextOf(reason).explanation;
+    json["hint"] = TextOf(reason).hint;
   }
-  if (step.line > 0) {
-    json["file"] = step.file;
-    json["line"] = step.line;
-    json["column"] = step.column;
-  }
-  if (!step.source.empty()) json["source"] = step.source;
+  AddPlace(place, &json);
   return json;
+}
+
+Json StepJson(const StitchStep& step) {
+  return BreakJson(step.reason, step.op, {step.file, step.line, step.column, step.source});
+}
+
+// "the `if` holds, on data"
+std::string TextOf(const BreakCondition& condition) {
+  const absl::string_view on = condition.on_data ? "on data" : "on the inputs";
+  switch (condition.kind) {
+    case BreakCondition::Kind::kTrue: return absl::StrCat("the `if` holds, ", on);
+    case BreakCondition::Kind::kFalse: return absl::StrCat("the `if` does not hold, ", on);
+    case BreakCondition::Kind::kTurn: return absl::StrCat("the loop goes on, ", on);
+    case BreakCondition::Kind::kLong:
+      return absl::StrCat("the loop has more than --max-unroll turns, ", on);
+    case BreakCondition::Kind::kData: break;
+  }
+  return "what it works on depends on data";
+}
+
+std::string TextOf(const SourcePlace& place) {
+  return place.line == 0
+             ? "a line that is not known"
+             : absl::StrCat(Printable(place.file, 300), ":", place.line, ":", place.column);
+}
+
+void PrintForetold(const ForetoldBreaks& foretold) {
+  size_t always = 0;
+  for (const ForetoldBreak& told : foretold.breaks) {
+    always += told.conditions.empty() ? 1 : 0;
+    std::printf("%s: %s, %s\n", std::string(TextOf(told.reason).name).c_str(),
+                Printable(told.op).c_str(),
+                told.conditions.empty() ? "always" : "where a branch is taken");
+    std::printf("  at %s\n", TextOf(told.place).c_str());
+    if (!told.place.source.empty()) std::printf("  > %s\n", told.place.source.c_str());
+    for (const BreakCondition& condition : told.conditions) {
+      std::printf("  where: %s, at %s\n", TextOf(condition).c_str(),
+                  TextOf(condition.place).c_str());
+    }
+    PrintReason(told.reason);
+    std::printf("\n");
+  }
+  std::printf("%zu breaks always, %zu where a branch is taken; nothing was run\n", always,
+              foretold.breaks.size() - always);
+  if (foretold.always_raises) std::printf("no run gets to the end: an error ends each\n");
+}
+
+Json ForetoldJson(const ForetoldBreaks& foretold) {
+  Json document;
+  Json& breaks = document["breaks"] = Json::List();
+  for (const ForetoldBreak& told : foretold.breaks) {
+    Json json = BreakJson(told.reason, told.op, told.place);
+    json["always"] = told.conditions.empty();
+    Json& where = json["where"] = Json::List();
+    for (const BreakCondition& condition : told.conditions) {
+      Json row;
+      row["what"] = TextOf(condition);
+      row["on_data"] = condition.on_data;
+      AddPlace(condition.place, &row);
+      where.push_back(std::move(row));
+    }
+    breaks.push_back(std::move(json));
+  }
+  document["always_raises"] = foretold.always_raises;
+  return document;
 }
 
 // The steps in order: subgraphs, and what is between them.
@@ -217,6 +292,8 @@ std::string Stem(const std::string& path) {
 }
 
 absl::StatusOr<int> ExtractProgram(const ExtractFlags& options) {
+  if (options.out.empty() && !options.foretell)
+    return absl::InvalidArgumentError("--out is required, but for --foretell");
   ASSIGN_OR_RETURN(const Format* format, Recognise(options.in));
   if (format->name != "torchscript") {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -229,6 +306,16 @@ absl::StatusOr<int> ExtractProgram(const ExtractFlags& options) {
   engine->SetNumThreads(options.threads);
   ASSIGN_OR_RETURN(const std::unique_ptr<TorchScriptProgram> opened,
                    engine->OpenTorchScript(options.in, options.trust));
+  if (options.foretell) {
+    const absl::StatusOr<ForetoldBreaks> foretold = opened->Foretell(options.capture);
+    if (!foretold.ok()) return Annotate(foretold.status(), Printable(options.in, 1000));
+    if (options.json) {
+      PrintJson(ForetoldJson(*foretold));
+    } else {
+      PrintForetold(*foretold);
+    }
+    return 0;
+  }
   ASSIGN_OR_RETURN(const TensorValues given,
                    ReadValues(options.inputs.file, opened->names_of_inputs()));
   RETURN_IF_ERROR(opened->SetInputs(given, options.inputs.words, options.seed));
@@ -295,7 +382,7 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
   CLI::App* command =
       app.add_subcommand("extract", "Capture the subgraphs of a TorchScript program");
   command->add_option("IN", options->in, "TorchScript archive")->required();
-  AddFolderOption(command, &options->out, "Folder for the subgraphs", ",--output")->required();
+  AddFolderOption(command, &options->out, "Folder for the subgraphs", ",--output");
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
   command
@@ -325,15 +412,20 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
   AddThreadsOption(command, &options->threads);
   command->add_flag("--explain", options->explain,
                     "Tell why each subgraph ended, and what would help");
-  command->add_flag(
-      "--check", options->check,
-      "Run what was written, and the archive by LibTorch; exit code 1 if they differ");
+  command
+      ->add_flag("--foretell", options->foretell,
+                 "Tell from the code which breaks there will be, without inputs and a run")
+      ->excludes("--out", "--input", "--inputs", "--dynamic", "--cond", "--explain");
+  command
+      ->add_flag("--check", options->check,
+                 "Run what was written, and the archive by LibTorch; exit code 1 if they differ")
+      ->excludes("--foretell");
   AddTrustOption(command, &options->trust);
   AddJsonOption(
       command, &options->json,
       "out, steps (subgraphs; what broke them with place, reason, why and hint; operations on "
-      "numbers, without a reason), symbols, "
-      "relations and same_bits");
+      "numbers, without a reason), symbols, relations and same_bits; with --foretell breaks and "
+      "always_raises");
   command->callback([options, run] { *run = [options] { return ExtractProgram(*options); }; });
 }
 

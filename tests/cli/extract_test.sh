@@ -175,6 +175,40 @@ contains "$("$graphnet" run "$scratch/structures")" "f32[3, 3]"
 refused "elements of different types" "$scratch/structures.pt" -o "$scratch/e" --input 'list(f32[2,3],int=1)'
 refused "brackets do not match" "$scratch/structures.pt" -o "$scratch/e" --input 'list(f32[2,3]'
 
+# Foretold without inputs, a folder and a run.
+"$make_archive" "$scratch/foretold.pt" <<'END'
+def forward(self, x, n: int):
+    y = x * self.weight
+    print("one")
+    if n > 1:
+        self.count += 1
+    return y * y.sum().item()
+END
+out=$("$graphnet" extract "$scratch/foretold.pt" --foretell)
+contains "$out" "print: prim::Print, always"
+contains "$out" "number-from-tensor: aten::item, always"
+contains "$out" "attribute-assigned: prim::SetAttr, where a branch is taken"
+contains "$out" "where: the \`if\` holds, on the inputs, at "
+contains "$out" "hint: keep it a tensor with one element"
+contains "$out" "2 breaks always, 1 where a branch is taken; nothing was run"
+if grep -qx one <<<"$out"; then fail "it ran"; fi
+out=$("$graphnet" extract "$scratch/foretold.pt" --foretell --json)
+contains "$(python3 -c 'import json, sys
+breaks = json.load(sys.stdin)["breaks"]
+print([(b["reason"], b["always"], b["line"], len(b["where"])) for b in breaks])' <<<"$out")" \
+  "[('print', True, 3, 0), ('attribute-assigned', False, 5, 1), ('number-from-tensor', True, 6, 0)]"
+contains "$("$graphnet" extract "$scratch/none.pt" --foretell)" "0 breaks always"
+"$make_archive" "$scratch/method.pt" <<'END'
+def other(self, x):
+    return x
+END
+refused "the module has no method forward" "$scratch/method.pt" --foretell
+echo "no archive" >"$scratch/text.pt"
+refused "$scratch/text.pt" "$scratch/text.pt" --foretell
+refused "steps to foretell it" "$scratch/foretold.pt" --foretell --max-steps 3
+refused "excludes --foretell" "$scratch/foretold.pt" --foretell --input 'f32[3]'
+refused "--out is required" "$scratch/foretold.pt" --input 'f32[3]'
+
 # What goes wrong.
 "$make_archive" "$scratch/raises.pt" <<'END'
 def forward(self, x):

@@ -203,9 +203,9 @@ class Holder(torch.nn.Module):
         self.history = []
 
 
-def programs(folder):
-    """Those of tests/extract/programs.txt: name | inputs | operators to break on | dynamic size, other options."""
-    for block in (ROOT / "tests/extract/programs.txt").read_text().split("=== ")[1:]:
+def programs(folder, file="tests/extract/programs.txt"):
+    """Those of a file in tests/extract: name | inputs | operators to break on | dynamic size, other options."""
+    for block in (ROOT / file).read_text().split("=== ")[1:]:
         head, source = block.split("\n", 1)
         name, words, *rest = (part.strip() for part in head.split("|"))
         options = ["--break-on", rest[0]] if rest and rest[0] else []

@@ -6,6 +6,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/engine/programs.h"
 #include "graphnet/extract/capture.h"
+#include "graphnet/extract/foretell.h"
 #include "graphnet/extract/program_inputs.h"
 #include "graphnet/extract/reference.h"
 #include "graphnet/extract/samples.h"
@@ -52,6 +53,10 @@ class Program final : public TorchScriptProgram {
       ASSIGN_OR_RETURN(captured.program, ToSamples(capture, name));
       return captured;
     });
+  }
+
+  absl::StatusOr<ForetoldBreaks> Foretell(const CaptureOptions& options) override {
+    return ForetellBreaks(module_, options);
   }
 
   absl::StatusOr<std::string> CompareWithLibTorch(const std::string& folder) override {

@@ -1,0 +1,140 @@
+// Internal: follows a program that is not run (foretell.h).
+#ifndef GRAPHNET_EXTRACT_FORETELLER_H_
+#define GRAPHNET_EXTRACT_FORETELLER_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graphnet/extract/abstract_value.h"
+#include "graphnet/extract/capture_options.h"
+#include "graphnet/extract/foretold_break.h"
+#include "graphnet/extract/plan.h"
+#include "graphnet/ir/shared_walk.h"
+#include "torch/csrc/jit/api/module.h"
+
+namespace graphnet::extract {
+
+class Foreteller {
+ public:
+  struct Condition {
+    BreakCondition::Kind kind;
+    bool on_data;
+    const StepPlan* step;
+    friend bool operator==(const Condition&, const Condition&) = default;
+  };
+  struct Found {
+    BreakReason reason;
+    std::string op;
+    const StepPlan* step;
+    std::vector<Condition> conditions;  // the outermost first
+  };
+
+  // `options` must outlive this.
+  explicit Foreteller(const CaptureOptions& options);
+  // False where no run gets to the end. Errors say which line asks for more than the options allow.
+  absl::StatusOr<bool> Run(const torch::jit::Module& module, torch::jit::GraphFunction& function);
+  // In the order of the program; one for a step and reason. Good while this lives.
+  const std::vector<Found>& found() const { return found_.all; }
+
+ private:
+  using Values = std::vector<AbstractValue>;
+  using Outcome = absl::StatusOr<bool>;  // whether what is behind it is reached
+  struct Breaks {
+    std::vector<Found> all;
+    std::map<std::pair<const StepPlan*, BreakReason>, size_t> by_step;
+  };
+  struct Frame {
+    Values slots;
+  };
+  // Whether something is so in all runs, in some, or in none.
+  enum class Certainty { kNever, kSometimes, kAlways };
+
+  // --- Blocks --------------------------------------------------------------------
+  Outcome RunGraph(const torch::jit::Graph& graph, Values arguments, const torch::jit::Node* node,
+                   AbstractValue* result);
+  Outcome RunBlock(const BlockPlan& block, Frame* frame);
+  Outcome RunStep(const StepPlan& step, Frame* frame);
+  Outcome RunIf(const StepPlan& step, Frame* frame);
+  Outcome RunLoop(const StepPlan& step, Frame* frame);
+  // One turn; `proceed` becomes what says whether there is another.
+  Outcome RunTurn(const StepPlan& step, Frame* frame, AbstractValue index, Values* carried,
+                  AbstractValue* proceed);
+  // What may keep a loop from becoming a while_loop, since it began.
+  struct LoopState {
+    bool is_repeatable = true;  // nothing has been written, drawn, or carried on as a number
+    bool keeps_sizes = true;    // as far as rules of operators say
+    size_t num_breaks = 0;      // before it, as num_breaks_
+    size_t num_calls = 0;
+  };
+  // Of a loop with `turns` turns, if that is known.
+  void BreakLongLoop(const StepPlan& step, bool counts, std::optional<int64_t> turns, bool on_data);
+  // Whether a turn that makes `after` of `before` carries tensors on and all else unchanged.
+  bool IsCarriedOn(const StepPlan& step, const Values& before, const Values& after);
+  // Runs what is only reached under a condition, and keeps its breaks in `breaks`.
+  template <typename What>
+  Outcome Under(Breaks* breaks, What&& what);
+  Outcome CallMethod(const StepPlan& step, Frame* frame, const std::string& name, Values arguments);
+  Outcome Call(const StepPlan& step, Frame* frame, torch::jit::Function& callee, Values arguments);
+  absl::Status TooMuch(const StepPlan& step) const;
+
+  // --- Objects -------------------------------------------------------------------
+  void FindAssigned(const torch::jit::Module& module);
+  AbstractValue GetAttr(const StepPlan& step, const AbstractValue& owner);
+  void SetAttr(const StepPlan& step, const AbstractValue& owner, const AbstractValue& value);
+
+  // --- Operators -----------------------------------------------------------------
+  Outcome RunOperator(const StepPlan& step, Frame* frame, const Values& operands);
+  void RunOnValues(const StepPlan& step, Frame* frame, const Values& operands);
+  void RunRead(const StepPlan& step, Frame* frame, const Values& operands);
+  void RunCompute(const StepPlan& step, Frame* frame, const Values& operands);
+  // The operands that the operator writes to, and how surely.
+  std::vector<std::pair<size_t, Certainty>> Writes(const StepPlan& step, const Values& operands);
+  AbstractValue ResultOf(const StepPlan& step, size_t i, const Values& operands, uint8_t facts);
+  bool YieldsDataSizes(const StepPlan& step, const Values& operands);
+  uint8_t DtypeOfResult(const StepPlan& step, const Values& operands);
+  // Numbers that follow from constants.
+  std::optional<AbstractValue> Fold(const StepPlan& step, const Values& operands);
+  // A value of the type made of what the operands hold.
+  AbstractValue Made(const c10::Type& type, const Values& operands, int depth = 0);
+  bool AnyOfData(const Values& operands) const;
+  // Of tensors in the operands: one that is not known; one of which `fact` and not its opposite.
+  Certainty Any(const Values& operands, uint8_t fact, uint8_t opposite);
+  // Whether the operator looks at metas alone, and whether it looks at sizes.
+  struct MetaUse {
+    bool only = false;
+    bool of_sizes = false;
+  };
+  MetaUse MetaUseOf(const StepPlan& step);
+
+  void Break(const StepPlan& step, BreakReason reason, const std::string& op,
+             Certainty certainty = Certainty::kAlways);
+  static void AddBreak(Found found, Breaks* breaks);
+  static void MoveBreaks(Breaks from, const Condition* condition, Breaks* to);
+
+  const CaptureOptions& options_;
+  Budget budget_;
+  AbstractMemory memory_{&budget_};
+  Planner planner_;
+  absl::flat_hash_set<std::string> break_on_;
+  Breaks found_;
+  Breaks* breaks_ = &found_;
+  absl::flat_hash_set<std::pair<const c10::ClassType*, std::string>> assigned_;
+  absl::flat_hash_map<std::pair<const c10::ivalue::Object*, size_t>, AbstractValue> attributes_;
+  absl::flat_hash_map<const c10::FunctionSchema*, MetaUse> meta_uses_;
+  int depth_ = 0;
+  size_t num_breaks_ = 0;  // that were met, again too
+  size_t num_calls_ = 0;   // that a graph would have
+  LoopState loop_;         // the innermost one
+};
+
+}  // namespace graphnet::extract
+
+#endif  // GRAPHNET_EXTRACT_FORETELLER_H_
