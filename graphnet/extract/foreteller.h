@@ -98,6 +98,9 @@ class Foreteller {
   // The operands that the operator writes to, and how surely.
   std::vector<std::pair<size_t, Certainty>> Writes(const StepPlan& step, const Values& operands);
   AbstractValue ResultOf(const StepPlan& step, size_t i, const Values& operands, uint8_t facts);
+  // Whether numbers among the operands were read from tensors.
+  bool TakesReadNumbers(const Values& operands);
+  bool TakesReadSizes(const StepPlan& step, const Values& operands);
   bool YieldsDataSizes(const StepPlan& step, const Values& operands);
   uint8_t DtypeOfResult(const StepPlan& step, const Values& operands);
   // Numbers that follow from constants.

@@ -319,6 +319,28 @@ std::vector<std::pair<size_t, Foreteller::Certainty>> Foreteller::Writes(const S
   return writes;
 }
 
+bool Foreteller::TakesReadNumbers(const Values& operands) {
+  return absl::c_any_of(operands, [this](const AbstractValue& operand) {
+    if (operand.of_data && operand.tensor == 0) return true;
+    const std::vector<AbstractValue>* const elements = memory_.ElementsOf(operand);
+    return elements != nullptr && absl::c_any_of(*elements, [](const AbstractValue& element) {
+             return element.of_data && element.tensor == 0;
+           });
+  });
+}
+
+// Whether one of them is an int, or in a list of ints: a bound, an index or a size.
+bool Foreteller::TakesReadSizes(const StepPlan& step, const Values& operands) {
+  const auto& formals = step.schema->arguments();
+  for (size_t i = 0; i < formals.size() && i < operands.size(); ++i) {
+    const c10::TypePtr& type = formals[i].type();
+    const bool is_size = type->isSubtypeOf(*c10::OptionalType::create(c10::IntType::get())) ||
+                         torchscript::Holds(*type, {c10::TypeKind::IntType});
+    if (is_size && TakesReadNumbers({operands[i]})) return true;
+  }
+  return false;
+}
+
 // Of operators whose tag says that sizes may depend on data.
 bool Foreteller::YieldsDataSizes(const StepPlan& step, const Values& operands) {
   if (!step.sizes_may_depend_on_data) return false;
@@ -397,8 +419,13 @@ void Foreteller::RunCompute(const StepPlan& step, Frame* frame, const Values& op
   ++num_calls_;
   const absl::string_view sizes = RuleOf(step).sizes;
   loop_.keeps_sizes &= sizes == "same" || sizes == "broadcast" || sizes == "second";
-  const Certainty unknown = Any(operands, kUnknown, kKnown);
-  const Certainty data_sizes = Any(operands, kDataSizes, kFixedSizes);
+  // A number that was read from a tensor may be a size of the result, and is not known.
+  const Certainty of_numbers =
+      TakesReadNumbers(operands) ? Certainty::kSometimes : Certainty::kNever;
+  const Certainty unknown = std::max(of_numbers, Any(operands, kUnknown, kKnown));
+  const Certainty data_sizes =
+      std::max(TakesReadSizes(step, operands) ? of_numbers : Certainty::kNever,
+               Any(operands, kDataSizes, kFixedSizes));
   const auto writes = Writes(step, operands);
   Certainty to_attribute = Certainty::kNever;
   for (const auto& [i, certainty] : writes) {

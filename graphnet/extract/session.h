@@ -110,7 +110,6 @@ class Session {
   absl::Status RunTurns(const StepPlan& step, Frame* frame);
 
   // --- Operators -----------------------------------------------------------------
-  const torchscript::Place& PlaceOf(const StepPlan& step);
   static absl::Status NoOperation(std::vector<c10::IValue>*) { return absl::OkStatus(); }
   // Runs the step's operator where Break wants it.
   static auto Execution(const StepPlan& step) {

@@ -5,6 +5,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/extract/break_rules.h"
 #include "graphnet/extract/ivalue_tree.h"
 #include "graphnet/extract/session.h"
 #include "torch/csrc/jit/ir/constants.h"
@@ -78,7 +79,7 @@ absl::StatusOr<bool> Session::RunCond(const StepPlan& step, Frame* frame,
       }
     }
   }
-  recorder_.Cond(predicate, results, PlaceOf(step), frame->path);
+  recorder_.Cond(predicate, results, PlaceOfStep(step), frame->path);
   return true;
 }
 
@@ -138,7 +139,7 @@ absl::StatusOr<bool> Session::RunWhileLoop(const StepPlan& step, Frame* frame) {
     IValue& value = frame->slots[slot];
     if (IsTensor(value)) value = results.emplace_back(value.toTensor().detach());
   }
-  recorder_.WhileLoop(absl::StrCat(name, "_test"), trips, begin, results, PlaceOf(step),
+  recorder_.WhileLoop(absl::StrCat(name, "_test"), trips, begin, results, PlaceOfStep(step),
                       frame->path);
   return true;
 }

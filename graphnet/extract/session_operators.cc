@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/extract/break_rules.h"
 #include "graphnet/extract/ivalue_tree.h"
 #include "graphnet/extract/session.h"
 #include "graphnet/extract/spelling.h"
@@ -46,34 +46,6 @@ at::TensorOptions MetaOf(const at::Tensor& tensor) { return tensor.options().dev
 
 at::Tensor ToMeta(const at::Tensor& tensor) {
   return at::empty_strided(tensor.sizes(), tensor.strides(), MetaOf(tensor));
-}
-
-// What a value that was read from a tensor is for.
-BreakReason ReasonOfRead(const jit::Value* value, int depth = 0) {
-  const auto raises = [](const jit::Block* block) {
-    return absl::c_any_of(block->nodes(),
-                          [](const jit::Node* n) { return n->kind() == prim::RaiseException; });
-  };
-  BreakReason found = BreakReason::kNone;
-  for (const jit::Use& use : value->uses()) {
-    BreakReason reason = BreakReason::kNone;
-    if (use.user->kind() == prim::If && use.offset == 0) {
-      reason = raises(use.user->blocks()[0]) || raises(use.user->blocks()[1])
-                   ? BreakReason::kAssertOnData
-                   : BreakReason::kBranchOnData;
-    } else if (use.user->kind() == prim::Loop && use.offset < 2) {
-      reason = BreakReason::kLoopOnData;
-    } else if (use.user->kind() == prim::Return && use.offset == 0 &&
-               use.user->owningBlock()->owningNode() != nullptr &&
-               use.user->owningBlock()->owningNode()->kind() == prim::Loop) {
-      reason = BreakReason::kLoopOnData;
-    } else if (depth < 4 && use.user->outputs().size() == 1 &&
-               use.user->output()->type()->kind() == c10::TypeKind::BoolType) {
-      reason = ReasonOfRead(use.user->output(), depth + 1);
-    }
-    if (found == BreakReason::kNone) found = reason;
-  }
-  return found;
 }
 
 bool IsReadOfNumber(const jit::Node& node) {
@@ -120,29 +92,7 @@ bool YieldsItsOperand(const StepPlan& step, const Values& operands, const Values
   return !format || operands[static_cast<size_t>(*format)].isNone();
 }
 
-std::string SourceLine(const jit::Node& node) {
-  jit::SourceRange range = node.sourceRange();
-  if (range.source() == nullptr) return "";
-  if (const auto original = range.findSourceRangeThatGenerated();
-      original && original->source() != nullptr) {
-    range = *original;
-  }
-  const auto& source = range.source();
-  if (range.start() > source->size()) return "";
-  const std::string line = source->get_line(source->lineno_for_offset(range.start())).str();
-  return Printable(absl::StripAsciiWhitespace(line), 200);
-}
-
 }  // namespace
-
-const torchscript::Place& Session::PlaceOf(const StepPlan& step) {
-  if (!step.place) {
-    step.place = torchscript::PlaceOf(*step.node);
-    if (step.place->line == 0)
-      step.place = torchscript::PlaceOf(torchscript::NearestWithPlace(*step.node));
-  }
-  return *step.place;
-}
 
 absl::Status Session::SetOutputs(const StepPlan& step, Frame* frame, Values results) {
   if (results.size() != step.out.size()) {
@@ -182,8 +132,7 @@ bool Session::IsOfMeta(const StepPlan& step, const Values& operands) {
 
 absl::Status Session::RunOperator(const StepPlan& step, Frame* frame, Values operands) {
   const bool asked = break_on_.contains(step.schema->name());
-  const bool custom = !absl::StartsWith(step.schema->name(), "aten::") &&
-                      !absl::StartsWith(step.schema->name(), "prim::");
+  const bool custom = IsCustom(step);
   if (!step.is_allowed && !(custom && options_.custom_operators)) {
     return torchscript::ErrorAtNode(*step.node, absl::StrCat(step.schema->name(),
                                                              " is not run: it may reach beyond "
@@ -224,7 +173,7 @@ absl::Status Session::RunOperator(const StepPlan& step, Frame* frame, Values ope
           torchscript::CallForm form;
           form.target = "aten.set_grad_enabled.default";
           form.args = {operands[0].toBool()};
-          recorder_.Call(form, "", PlaceOf(step), frame->path);
+          recorder_.Call(form, "", PlaceOfStep(step), frame->path);
         }
         return RunOnValues(step, frame, std::move(operands));
       }
@@ -245,13 +194,7 @@ absl::Status Session::RunOperator(const StepPlan& step, Frame* frame, Values ope
       if (!HasTensors(operands) || AllKnown(operands) || IsOfMeta(step, operands)) {
         return RunOnValues(step, frame, std::move(operands));
       }
-      reason = step.out.size() == 1 ? ReasonOfRead(step.node->output()) : BreakReason::kNone;
-      if (reason == BreakReason::kNone) {
-        const bool number = step.out.size() == 1 &&
-                            step.node->output()->type()->isSubtypeOf(*c10::NumberType::get());
-        const bool boolean = step.out.size() == 1 && step.node->kind() == aten::Bool;
-        reason = number || boolean ? BreakReason::kNumberFromTensor : BreakReason::kDataRead;
-      }
+      reason = ReasonOfReading(step);
       if (options_.cond && reason == BreakReason::kBranchOnData && DefersToIf(step, operands[0]))
         return absl::OkStatus();
       break;
@@ -386,7 +329,7 @@ absl::Status Session::Record(const StepPlan& step, Frame* frame, Values operands
   }
   if (!has_numbers) SpellAsScripts(operands, &arena_, &form);
   const std::string name = step.out.size() == 1 ? torchscript::NameOf(step.node->output()) : "";
-  Node* node = recorder_.Call(form, name, PlaceOf(step), frame->path);
+  Node* node = recorder_.Call(form, name, PlaceOfStep(step), frame->path);
   if (options_.progress && recorder_.num_calls() % 64 == 0)
     options_.progress(recorder_.num_graphs() - 1, recorder_.num_calls());
   recorder_.ForgetOperands();
@@ -465,11 +408,11 @@ StitchStep Session::StepAt(const StepPlan& step, const std::string& op, const st
   out.op = op;
   out.overload = overload;
   out.reason = reason;
-  const torchscript::Place& place = PlaceOf(step);
+  const torchscript::Place& place = PlaceOfStep(step);
   out.file = place.file;
   out.line = static_cast<int64_t>(place.line);
   out.column = static_cast<int64_t>(place.column);
-  out.source = SourceLine(torchscript::NearestWithPlace(*step.node));
+  out.source = SourceLineOf(step);
   return out;
 }
 

@@ -69,7 +69,7 @@ absl::StatusOr<Places> BreaksOfRun(const TestProgram& program) {
   if (!capture->status.ok()) return capture->status;
   Places places;
   for (const StitchStep& step : capture->manifest.steps) {
-    if (step.subgraph < 0)
+    if (step.subgraph < 0 && step.reason != BreakReason::kNone)
       places.insert({std::string(TextOf(step.reason).name), step.line, step.column});
   }
   return places;

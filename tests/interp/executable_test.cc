@@ -340,7 +340,7 @@ TEST(ExecutableTest, WhatReachesOutsideIsRefused) {
                           {at::ones({1})})
                           .status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("from_file (node a)"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("is not run"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("reads a file, which needs --trust-files"));
 }
 
 TEST(ExecutableTest, WhatReadsMemoryByValuesIsRefusedOrGuarded) {
