@@ -21,7 +21,7 @@ raise    what Python raises, or gives to a function that makes what is raised
 warn     what Python warns of or prints to the standard error
 
 What is computed is between braces. A message is triggered if its longest literal fragment stands in
-tests/, docs/, examples/ or README.md, or in tests/tools/messages_not_triggered.txt with the reason
+tests/, docs/, examples/ or README.md, if a literal of a test is some words of it, or if it is in tests/tools/messages_not_triggered.txt with the reason
 why nothing can trigger it. --check fails if text is printed to the standard error, or thrown in C++,
 outside the files that are meant for it, or if more messages than N have no trigger.
 """
@@ -507,23 +507,31 @@ def plain(text):
 
 
 def literals_of_python(text):
-    """The file with the quotes between adjacent literals left out."""
+    """The literals of a file, adjacent ones joined."""
     out, last = [], None
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.STRING:
                 match = re.match(r"(?s)\w*('''|\"\"\"|'|\")(.*)\1$", token.string)
-                out.append(match[2] if last == tokenize.STRING else " " + match[2])
+                if last == tokenize.STRING:
+                    out[-1] += match[2]
+                else:
+                    out.append(match[2])
             if token.type not in (tokenize.NL, tokenize.COMMENT):
                 last = token.type
     except (tokenize.TokenError, IndentationError):
-        return text
-    return "".join(out)
+        return [text]
+    return out
+
+
+def without_ends(text):
+    """A text from its first word to its last."""
+    return re.sub(r"^\W+|\W+$", "", text)
 
 
 def corpus_of_triggers():
-    """The text of all that could trigger a message."""
-    out = []
+    """The text of all that could trigger a message, and the literals of tests."""
+    out, literals = [], set()
     mine = {"tests/tools/list_messages.py", "tests/tools/messages_not_triggered.txt"}
     for file in files_of(*TRIGGERS):
         if file in mine or "/fuzz/" in file:
@@ -533,11 +541,19 @@ def corpus_of_triggers():
         except (UnicodeDecodeError, IsADirectoryError):
             continue
         if file.endswith((".cc", ".h")):
-            text = "\n".join(token.text for token in Source(text).tokens if token.kind == "string")
+            found = [token.text for token in Source(text).tokens if token.kind == "string"]
         elif file.endswith(".py"):
-            text = literals_of_python(text)
+            found = literals_of_python(text)
+        elif file.endswith(".sh"):
+            found = [text, *(one or other for one, other in re.findall(r"'([^'\n]+)'|\"([^\"\n]+)\"", text))]
+        else:
+            found = []
+        text = "\n".join(found) or text
         out.append(plain(text))
-    return "\n".join(out)
+        # Of a regular expression, each part that is plain.
+        literals.update(without_ends(plain(part)) for literal in found if len(literal) < 300
+                        for part in re.split(r"\.[*+]\??|\[.*?\]|\\d\+", literal))
+    return "\n".join(out), {literal for literal in literals if len(literal) >= FRAGMENT and " " in literal}
 
 
 def read_reasons():
@@ -552,7 +568,21 @@ def read_reasons():
     return reasons
 
 
-def is_triggered(message, corpus):
+def is_part_expected(message, literals):
+    """Whether a test expects some words of the message."""
+    for fragment in message.fragments:
+        fragment = plain(fragment)
+        words = [(match.start(), match.end()) for match in re.finditer(r"\w+", fragment)]
+        for first, (begin, _) in enumerate(words):
+            for _, end in words[first + 1:]:
+                if end - begin >= FRAGMENT and fragment[begin:end] in literals:
+                    return True
+    return False
+
+
+def is_triggered(message, corpus, literals):
+    if is_part_expected(message, literals):
+        return True
     fragments = sorted((plain(text).strip() for text in message.fragments), key=len, reverse=True)
     if len(fragments[0]) >= FRAGMENT:
         return fragments[0] in corpus
@@ -562,7 +592,7 @@ def is_triggered(message, corpus):
 
 
 def untriggered(messages):
-    corpus, reasons = corpus_of_triggers(), read_reasons()
+    (corpus, literals), reasons = corpus_of_triggers(), read_reasons()
     found, used = [], set()
     for message in messages:
         if message.kind == "help":
@@ -571,7 +601,7 @@ def untriggered(messages):
         reason = next((fragment for fragment in reasons if fragment in text), None)
         if reason is not None:
             used.add(reason)
-        elif not is_triggered(message, corpus):
+        elif not is_triggered(message, corpus, literals):
             found.append(message)
     return found, sorted(set(reasons) - used)
 
