@@ -1,42 +1,53 @@
 #!/usr/bin/env python3
 """Doxygen's input filter: comments of a header, as this project writes them, as documentation.
 
-The first block of the file documents the file; a block before a declaration documents it, as does
-what follows it in its line. Lines that are indented by three blanks are code.
+The first block of the file documents the file, another what stands right below it, and a comment
+behind a declaration that declaration. "--- Title ---" opens a group. Lines that are indented by
+three blanks, after an empty one, are code. Each line stays one, so that warnings name the right ones.
 """
 import re
 import sys
 
+BLOCK = re.compile(r"(\s*)//(?! NOLINT| clang-format)(.*)")
+BEHIND = re.compile(r"(.*\S[;,}]|\s+[;,]|\s*k\w+(?: = [^/]*)?)(\s*)//(?! NOLINT)(.*)")
 
-def documentation(text):
+
+def documentation(text, is_code):
     """The text of a comment, in which nothing is a command."""
-    if text.startswith("   "):
+    if is_code:
         return "    " + text
-    parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if part.startswith("`") else re.sub(r"([\\@<>#%&$])", r"\\\1", part) for part in parts)
+    text = re.sub(r"^ +(?=\d+\. )", " ", text)
+    return "".join(part if part.startswith("`") else re.sub(r"([\\@<>#%&$])", r"\\\1", part)
+                   for part in re.split(r"(`[^`]*`)", text))
 
 
 def main():
     lines = open(sys.argv[1], encoding="utf-8").read().split("\n")
-    is_block = [re.match(r"\s*//(?! NOLINT| clang-format)", line) is not None for line in lines]
-    trailing = None  # the column of the comment that ends the line before
+    column, group, is_code, before = None, False, False, "-"
     for i, line in enumerate(lines):
-        end = next((j for j in range(i, len(lines)) if not is_block[j]), len(lines) - 1)
-        found = re.match(r"(\s*)//(.*)|(.*[;,}]|\s*k\w+(?: = [^/]*)?)\s*//(?! NOLINT)(.*)", line)
-        if found and found[1] is not None and trailing is not None and len(found[1]) >= trailing:
-            line = f"{found[1]}///<{documentation(found[2])}"
-        elif found and found[1] is not None and is_block[i] and lines[end].strip():
-            opens_file = i == 0 and "#ifndef" in lines[end]
-            command = " \\mainpage\n///" if sys.argv[1].endswith("/graphnet.h") else " \\file\n///"
-            line = f"{found[1]}///{command if opens_file else ''}{documentation(found[2])}"
-        elif found and found[3] is not None and not re.search(r"^\s*}$", found[3]):
-            line = f"{found[3]}  ///<{documentation(found[4])}"
-            trailing = len(found[3])
-            print(line)
+        block, behind = BLOCK.fullmatch(line), BEHIND.fullmatch(line)
+        if group and re.match(r"( private:|};|\s*// ---)", line):
+            print("/** \\} */", end=" ")
+            group = False
+        if block and (title := re.match(r" --- (.*?) -+$", block[2])):
+            print(f"/** \\name {title[1]} */ /** \\{{ */")
+            group, before = True, "-"
+        elif block and column is not None and len(block[1]) >= column:
+            print(f"{block[1]}///<{documentation(block[2], False)}")
+        elif block:
+            below = next((other for other in lines[i:] if not BLOCK.fullmatch(other)), "")
+            is_code = block[2].startswith("   ") and (is_code or not before.strip())
+            before = block[2]
+            command = f" \\file {sys.argv[1]}" if i == 0 else ""
+            print(f"{block[1]}//{'/' if below.strip() else ''}{command}{documentation(block[2], is_code)}")
+        elif behind and behind[1].strip() != "}":
+            print(f"{behind[1]}{behind[2]}///<{documentation(behind[3], False)}")
+            column = len(behind[1] + behind[2])
             continue
-        if not is_block[i]:
-            trailing = None
-        print(line)
+        else:
+            print(line)
+        if not block:
+            column, is_code, before = None, False, "-"
 
 
 if __name__ == "__main__":

@@ -36,6 +36,15 @@ def public_headers():
     return sorted(found)
 
 
+def main_page():
+    """The table of docs/library.md, each header with a link to its page."""
+    page = (ROOT / "docs/library.md").read_text(encoding="utf-8").partition("## The public headers\n")[2]
+    table = "\n".join(line for line in page.partition("\n## ")[0].splitlines() if line.startswith("|"))
+    table = re.sub(r"`(graphnet/[\w/]+\.h)`", r'@ref \1 "\1"', table)
+    table = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", table)  # pages are elsewhere
+    return f"# The public headers of graphnet {{#mainpage}}\n\n{table}\n"
+
+
 def kind_of(warning):
     if "is not documented" in warning:
         what = re.search(r"\((\w+)\) of (?:class|struct|file|namespace|union)", warning)
@@ -51,12 +60,15 @@ def main():
     out = options.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     version = re.search(r'kVersion\[\] = "(.*)"', (ROOT / "graphnet/base/version.h").read_text())[1]
-    log = out / "warnings.tmp"
+    log, page = out / "warnings.tmp", out / "main_page.md"
+    page.write_text(main_page(), encoding="utf-8")
     settings = (f"@INCLUDE = docs/Doxyfile\nPROJECT_NUMBER = {version}\nOUTPUT_DIRECTORY = \"{out}\"\n"
-                f"WARN_LOGFILE = \"{log}\"\nINPUT = {' '.join(public_headers())}\n")
+                f"WARN_LOGFILE = \"{log}\"\nUSE_MDFILE_AS_MAINPAGE = \"{page}\"\n"
+                f"INPUT = \"{page}\" {' '.join(public_headers())}\n")
     subprocess.run(["doxygen", "-"], cwd=ROOT, input=settings, text=True, check=True)
     warnings = sorted({line.replace(f"{ROOT}/", "") for line in log.read_text().splitlines() if line.strip()})
     log.unlink()
+    page.unlink()
 
     headers, kinds = collections.Counter(), collections.Counter()
     for warning in warnings:
