@@ -3,8 +3,9 @@
 
 The first block of the file documents the file, another what stands right below it, and a comment
 behind a declaration that declaration. "--- Title ---" opens a group. Lines that are indented by
-three blanks, after an empty one, are code. Each line stays one, so that warnings name the right ones.
+three blanks, after an empty one, are code. No line is added: warnings name lines.
 """
+
 import re
 import sys
 
@@ -17,8 +18,10 @@ def documentation(text, is_code):
     if is_code:
         return "    " + text
     text = re.sub(r"^ +(?=\d+\. )", " ", text)
-    return "".join(part if part.startswith("`") else re.sub(r"([\\@<>#%&$])", r"\\\1", part)
-                   for part in re.split(r"(`[^`]*`)", text))
+    return "".join(
+        part if part.startswith("`") else re.sub(r"([\\@<>#%&$])", r"\\\1", part)
+        for part in re.split(r"(`[^`]*`)", text)
+    )
 
 
 def main():
@@ -39,7 +42,8 @@ def main():
             is_code = block[2].startswith("   ") and (is_code or not before.strip())
             before = block[2]
             command = f" \\file {sys.argv[1]}" if i == 0 else ""
-            print(f"{block[1]}//{'/' if below.strip() else ''}{command}{documentation(block[2], is_code)}")
+            slash = "/" if below.strip() else ""
+            print(f"{block[1]}//{slash}{command}{documentation(block[2], is_code)}")
         elif behind and behind[1].strip() != "}":
             print(f"{behind[1]}{behind[2]}///<{documentation(behind[3], False)}")
             column = len(behind[1] + behind[2])

@@ -19,17 +19,25 @@ ROOTS = ("graphnet/graphnet.h", "graphnet/graphnet_torch.h")
 
 
 def public_headers():
-    """The headers of the table of docs/library.md; in a row, names without a folder lie in that of the first."""
+    """The headers of the table of docs/library.md, also those named behind another."""
     found = set(ROOTS)
     for row in (ROOT / "docs/library.md").read_text(encoding="utf-8").splitlines():
         named = re.match(r"\| `(graphnet/[\w/]+\.h)` \|", row)
         if named:
             folder = pathlib.PurePath(named[1]).parent
             found.add(named[1])
-            found |= {str(folder / name) for name in re.findall(r"`(\w+\.h)`", row)
-                      if (ROOT / folder / name).exists()}
-    included = {name for root in ROOTS
-                for name in re.findall(r'^#include "(graphnet/[^"]+)"', (ROOT / root).read_text(encoding="utf-8"), re.M)}
+            found |= {
+                str(folder / name)
+                for name in re.findall(r"`(\w+\.h)`", row)
+                if (ROOT / folder / name).exists()
+            }
+    included = {
+        name
+        for root in ROOTS
+        for name in re.findall(
+            r'^#include "(graphnet/[^"]+)"', (ROOT / root).read_text(encoding="utf-8"), re.M
+        )
+    }
     missing = sorted(included - found)
     if missing:
         raise SystemExit("docs/library.md does not list " + ", ".join(missing))
@@ -38,8 +46,14 @@ def public_headers():
 
 def main_page():
     """The table of docs/library.md, each header with a link to its page."""
-    page = (ROOT / "docs/library.md").read_text(encoding="utf-8").partition("## The public headers\n")[2]
-    table = "\n".join(line for line in page.partition("\n## ")[0].splitlines() if line.startswith("|"))
+    page = (
+        (ROOT / "docs/library.md")
+        .read_text(encoding="utf-8")
+        .partition("## The public headers\n")[2]
+    )
+    table = "\n".join(
+        line for line in page.partition("\n## ")[0].splitlines() if line.startswith("|")
+    )
     table = re.sub(r"`(graphnet/[\w/]+\.h)`", r'@ref \1 "\1"', table)
     table = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", table)  # pages are elsewhere
     return f"# The public headers of graphnet {{#mainpage}}\n\n{table}\n"
@@ -62,11 +76,15 @@ def main():
     version = re.search(r'kVersion\[\] = "(.*)"', (ROOT / "graphnet/base/version.h").read_text())[1]
     log, page = out / "warnings.tmp", out / "main_page.md"
     page.write_text(main_page(), encoding="utf-8")
-    settings = (f"@INCLUDE = docs/Doxyfile\nPROJECT_NUMBER = {version}\nOUTPUT_DIRECTORY = \"{out}\"\n"
-                f"WARN_LOGFILE = \"{log}\"\nUSE_MDFILE_AS_MAINPAGE = \"{page}\"\n"
-                f"INPUT = \"{page}\" {' '.join(public_headers())}\n")
+    settings = (
+        f'@INCLUDE = docs/Doxyfile\nPROJECT_NUMBER = {version}\nOUTPUT_DIRECTORY = "{out}"\n'
+        f'WARN_LOGFILE = "{log}"\nUSE_MDFILE_AS_MAINPAGE = "{page}"\n'
+        f"INPUT = \"{page}\" {' '.join(public_headers())}\n"
+    )
     subprocess.run(["doxygen", "-"], cwd=ROOT, input=settings, text=True, check=True)
-    warnings = sorted({line.replace(f"{ROOT}/", "") for line in log.read_text().splitlines() if line.strip()})
+    warnings = sorted(
+        {line.replace(f"{ROOT}/", "") for line in log.read_text().splitlines() if line.strip()}
+    )
     log.unlink()
     page.unlink()
 

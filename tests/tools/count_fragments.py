@@ -28,16 +28,30 @@ def fragments_in(text):
 
 def main():
     parser = argparse.ArgumentParser(
-        description=__doc__.split("\n\n")[0], epilog=__doc__.split("\n\n", 2)[2])
+        description=__doc__.split("\n\n")[0], epilog=__doc__.split("\n\n", 2)[2]
+    )
     parser.add_argument("--max-headers", type=int, metavar="N", help="lines allowed in headers")
     parser.add_argument("--max-all", type=int, metavar="N", help="lines allowed in all files")
     parser.add_argument("--quiet", action="store_true", help="print the counts alone")
-    parser.add_argument("paths", nargs="*", metavar="PATH", default=["."],
-                        help="folders and files, relative to the project")
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        default=["."],
+        help="folders and files, relative to the project",
+    )
     options = parser.parse_args()
 
-    files = subprocess.run(["git", "ls-files", "-z", "--", *options.paths], cwd=ROOT, check=True,
-                           stdout=subprocess.PIPE).stdout.decode().split("\0")
+    files = (
+        subprocess.run(
+            ["git", "ls-files", "-z", "--", *options.paths],
+            cwd=ROOT,
+            check=True,
+            stdout=subprocess.PIPE,
+        )
+        .stdout.decode()
+        .split("\0")
+    )
     files = sorted(file for file in files if file.endswith((".h", ".cc")))
     if not files:
         parser.error("no .h and no .cc file lies there: " + " ".join(options.paths))
@@ -56,8 +70,11 @@ def main():
     sums = {"headers": sum(headers.values()), "all": sum(every.values())}
     print(f"{'sum':24} {sums['headers']:7} {sums['all']:7}")
     limits = {"headers": options.max_headers, "all": options.max_all}
-    over = [f"{sums[kind]} in {kind}, where {limit} are allowed"
-            for kind, limit in limits.items() if limit is not None and sums[kind] > limit]
+    over = [
+        f"{sums[kind]} in {kind}, where {limit} are allowed"
+        for kind, limit in limits.items()
+        if limit is not None and sums[kind] > limit
+    ]
     if over:
         print("too many comment lines open with a fragment: " + "; ".join(over))
     return 1 if over else 0

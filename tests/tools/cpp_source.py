@@ -7,7 +7,8 @@ import bisect
 import dataclasses
 import re
 
-_TOKEN = re.compile(r"""
+_TOKEN = re.compile(
+    r"""
     (?P<space>  (?: \s | \\\n )+ )
   | (?P<comment> //[^\n]* | /\*.*?\*/ )
   | (?P<directive> \#[ \t]*(?:include|if|ifdef|ifndef|elif|else|endif|undef|pragma|error|line)\b
@@ -18,7 +19,9 @@ _TOKEN = re.compile(r"""
   | (?P<number> \.?\d (?: [eEpP][+-] | ['\w.] )* )
   | (?P<name>   [A-Za-z_]\w* )
   | (?P<sign>   :: | -> | . )
-""", re.VERBOSE | re.DOTALL)
+""",
+    re.VERBOSE | re.DOTALL,
+)
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]+|[0-7]{1,3}|.)", re.DOTALL)
 _PLAIN = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _OPEN, _CLOSE = "([{", ")]}"
@@ -35,10 +38,10 @@ class Token:
 @dataclasses.dataclass
 class Function:
     name: str
-    scope: str                         # the class that is named before it, or ""
-    result: str                        # the type as it is written, without spaces
+    scope: str  # the class that is named before it, or ""
+    result: str  # the type as it is written, without spaces
     parameters: list[tuple[str, str]]  # type and name
-    body: tuple[int, int]              # tokens of the body, without its braces
+    body: tuple[int, int]  # tokens of the body, without its braces
     is_lambda: bool
 
 
@@ -50,6 +53,7 @@ def _value_of(chars):
         if code[0] in "01234567":
             return chr(int(code, 8))
         return _PLAIN.get(code, code)
+
     return _ESCAPE.sub(plain, chars)
 
 
@@ -84,7 +88,9 @@ class Source:
             if token.text in _OPEN:
                 stack.append(i)
             elif token.text in _CLOSE:
-                if not stack or _OPEN.index(self.tokens[stack[-1]].text) != _CLOSE.index(token.text):
+                if not stack or _OPEN.index(self.tokens[stack[-1]].text) != _CLOSE.index(
+                    token.text
+                ):
                     raise ValueError(f"line {token.line}: {token.text} closes nothing")
                 partner[stack[-1]], partner[i] = i, stack[-1]
                 stack.pop()
@@ -93,14 +99,21 @@ class Source:
         return partner
 
     def is_sign(self, i, text):
-        return 0 <= i < len(self.tokens) and self.tokens[i].kind == "sign" and self.tokens[i].text == text
+        return (
+            0 <= i < len(self.tokens)
+            and self.tokens[i].kind == "sign"
+            and self.tokens[i].text == text
+        )
 
     def is_name(self, i, text=None):
-        return (0 <= i < len(self.tokens) and self.tokens[i].kind == "name" and
-                text in (None, self.tokens[i].text))
+        return (
+            0 <= i < len(self.tokens)
+            and self.tokens[i].kind == "name"
+            and text in (None, self.tokens[i].text)
+        )
 
     def split(self, begin, end, separator=","):
-        """The parts of [begin, end) between separators that no bracket holds; none if it is empty."""
+        """The parts of [begin, end) between separators that are in no bracket."""
         parts, start, i = [], begin, begin
         while i < end:
             if self.tokens[i].kind == "sign":
@@ -145,10 +158,18 @@ class Source:
             if self.is_sign(i, "{"):
                 return i
             if self.is_sign(i, "->"):
-                while i < len(self.tokens) and not self.is_sign(i, "{") and not self.is_sign(i, ";"):
+                while (
+                    i < len(self.tokens) and not self.is_sign(i, "{") and not self.is_sign(i, ";")
+                ):
                     i += 1
                 continue
-            if self.is_name(i) and self.tokens[i].text in ("const", "override", "final", "noexcept", "mutable"):
+            if self.is_name(i) and self.tokens[i].text in (
+                "const",
+                "override",
+                "final",
+                "noexcept",
+                "mutable",
+            ):
                 i += 1
                 continue
             if self.is_sign(i, ":") and not self.is_sign(i - 1, ":"):
@@ -174,9 +195,14 @@ class Source:
                     continue
                 brace = self._body_after(self.partner[i] + 1)
                 if brace is not None:
-                    yield Function(self.tokens[at - 2].text, "",
-                                   self.text(self.partner[i] + 1, brace).removeprefix("->"),
-                                   self._parameters(i), (brace + 1, self.partner[brace]), True)
+                    yield Function(
+                        self.tokens[at - 2].text,
+                        "",
+                        self.text(self.partner[i] + 1, brace).removeprefix("->"),
+                        self._parameters(i),
+                        (brace + 1, self.partner[brace]),
+                        True,
+                    )
                 continue
             if not self.is_name(i - 1) or self.tokens[i - 1].text in _NO_CALLS:
                 continue
@@ -188,11 +214,18 @@ class Source:
                 scope = scope or self.tokens[begin - 2].text
                 begin -= 2
             end = begin
-            while begin > 0 and not (self.tokens[begin - 1].kind == "sign" and
-                                     self.tokens[begin - 1].text in ";{}:)"):
+            while begin > 0 and not (
+                self.tokens[begin - 1].kind == "sign" and self.tokens[begin - 1].text in ";{}:)"
+            ):
                 begin -= 1
-            yield Function(name, scope, self.text(begin, end), self._parameters(i),
-                           (brace + 1, self.partner[brace]), False)
+            yield Function(
+                name,
+                scope,
+                self.text(begin, end),
+                self._parameters(i),
+                (brace + 1, self.partner[brace]),
+                False,
+            )
 
     def function_at(self, i):
         """The outermost function that holds token i, or None."""

@@ -27,7 +27,7 @@ def is_worth(text):
 
 
 def paragraphs(lines):
-    """Yields the first line and the text of each paragraph and item of a list, of no table or code."""
+    """Yields the first line and the text of each paragraph and item of a list."""
     start, text, in_code = 0, [], False
     for i, line in enumerate([*lines, ""], 1):
         if line.lstrip().startswith("```"):
@@ -55,18 +55,21 @@ def comments(lines, with_declaration):
             i += 1
         text = lines[start:i]
         if is_worth("\n".join(text)):
-            yield start + 1, "\n".join(text + (lines[i:i + 1] if with_declaration else []))
+            yield start + 1, "\n".join(text + (lines[i : i + 1] if with_declaration else []))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("seed", type=int)
     for kind in ("pages", "headers", "comments"):
-        parser.add_argument(f"--{kind}", type=int, default=20, metavar="N", help=f"passages of {kind} (20)")
+        parser.add_argument(
+            f"--{kind}", type=int, default=20, metavar="N", help=f"passages of {kind} (20)"
+        )
     options = parser.parse_args()
 
-    files = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, stdout=subprocess.PIPE,
-                           universal_newlines=True).stdout.splitlines()
+    files = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, check=True, stdout=subprocess.PIPE, universal_newlines=True
+    ).stdout.splitlines()
     found = {"pages": [], "headers": [], "comments": []}
     for file in sorted(files):
         if re.fullmatch(r"(README|CONTRIBUTING|docs/\w+)\.md", file) and file not in MADE:
@@ -84,7 +87,8 @@ def main():
     number = 0
     for kind, passages in found.items():
         chosen = random.Random(f"{options.seed} {kind}").sample(
-            passages, min(getattr(options, kind), len(passages)))
+            passages, min(getattr(options, kind), len(passages))
+        )
         print(f"=== {len(chosen)} of {len(passages)} passages of {kind}\n")
         for file, line, text in chosen:
             number += 1
