@@ -349,7 +349,9 @@ class Cpp:
                 # A function of the file that adds to a sentence what it is about.
                 if chain and name in self.own[file]:
                     for variants in given:
-                        if any(what == "literal" and is_sentence(text) for what, text in variants[0]):
+                        if any(
+                            what == "literal" and is_sentence(text) for what, text in variants[0]
+                        ):
                             return variants
         return [[("value", self._short(file, begin, end))]]
 
@@ -786,7 +788,7 @@ def is_triggered(message, corpus, literals):
 
 def untriggered(messages):
     (corpus, literals), reasons = corpus_of_triggers(), read_reasons()
-    found, used = [], set()
+    found, used, short = [], set(), 0
     for message in messages:
         if message.kind == "help":
             continue  # docs/commands.md is made of it
@@ -796,7 +798,9 @@ def untriggered(messages):
             used.add(reason)
         elif not is_triggered(message, corpus, literals):
             found.append(message)
-    return found, sorted(set(reasons) - used)
+        elif all(len(plain(text).strip()) < FRAGMENT for text in message.fragments):
+            short += 1
+    return found, sorted(set(reasons) - used), short
 
 
 OPENING = re.compile(r"(?i)^(?:note: |warning: )?(what|of|those|that|who|none|nobody|ditto)\b")
@@ -895,11 +899,14 @@ def main():
         print_style(messages, options.worst)
         return 0
     if options.untriggered or options.check:
-        missing, unused = untriggered(messages)
+        missing, unused, short = untriggered(messages)
         if options.untriggered:
             for message in missing:
                 print(f"{message.file}:{message.line}: {message.kind}: {one_line(message.text)}")
         print(sums)
+        print(
+            f"{short} are too short to tell whether what is found is theirs: they count as triggered"
+        )
         print(f"{len(missing)} have no trigger")
         if not options.check:
             return 0
