@@ -45,7 +45,8 @@ from cpp_source import Source  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ("graphnet", "python/bindings", "python/graphnet_ir")
 TRIGGERS = ("tests", "docs", "examples", "README.md")
-REASONS = ROOT / "tests/tools/messages_not_triggered.txt"
+REASONS_NAME = "tests/tools/messages_not_triggered.txt"
+REASONS = ROOT / REASONS_NAME
 # Where text may be printed to the standard error, or thrown: the errors, notes and progress of the
 # tool, what ends the program, and the workers of compilers, which stand alone.
 MAY_PRINT = re.compile(r"graphnet/(cli/(main|progress)\.cc|base/check\.h|evaluate/workers/.*)")
@@ -720,7 +721,7 @@ def without_ends(text):
 def corpus_of_triggers():
     """The text of all that could trigger a message, and the literals of tests."""
     out, literals = [], set()
-    mine = {"tests/tools/list_messages.py", "tests/tools/messages_not_triggered.txt"}
+    mine = {"tests/tools/list_messages.py", "tests/tools/list_messages_test.py", REASONS_NAME}
     for file in files_of(*TRIGGERS):
         if file in mine or "/fuzz/" in file:
             continue
@@ -905,7 +906,7 @@ def main():
                 print(f"{message.file}:{message.line}: {message.kind}: {one_line(message.text)}")
         print(sums)
         print(
-            f"{short} are too short to tell whether what is found is theirs: they count as triggered"
+            f"{short} are too short to tell, and count as triggered"
         )
         print(f"{len(missing)} have no trigger")
         if not options.check:
