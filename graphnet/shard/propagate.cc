@@ -238,8 +238,7 @@ class Propagation {
         status = CheckSharding(sharding, mesh.mesh, *facts.sizes);
         if (status.ok()) break;
       }
-      RETURN_IF_ERROR(
-          graphnet::Annotate(std::move(status), absl::StrCat("input ", Printable(name))));
+      RETURN_IF_ERROR(graphnet::Annotate(status, absl::StrCat("input ", Printable(name))));
       layouts->emplace(input, sharding);
     }
     return absl::OkStatus();

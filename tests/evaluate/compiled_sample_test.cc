@@ -124,7 +124,7 @@ TEST_F(CompiledSampleTest, WorkersOfOneProgramAreRefused) {
 // Puts a file where the installation of a backend puts its library.
 std::string Installed(const std::string& file) {
   // Of its own, as a library that is loaded once is found again by its path.
-  const std::string root =
+  std::string root =
       absl::StrCat(testing::TempDir(), "/",
                    testing::UnitTest::GetInstance()->current_test_info()->name(), file.size());
   const std::string bin = absl::StrCat(root, "/scaling/bin");
