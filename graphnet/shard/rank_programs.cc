@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <deque>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -35,18 +33,6 @@ bool IsCollective(const ReshardStep& step) {
 }
 
 bool Has(const Mesh& mesh, int rank) { return absl::c_linear_search(mesh.ranks, rank); }
-
-// `value` with None in the place of nodes that are not wanted.
-Argument Without(const Argument& value, absl::FunctionRef<bool(const Node*)> is_wanted,
-                 std::deque<std::vector<Argument>>* storage) {
-  if (value.is_node()) return is_wanted(value.node()) ? value : Argument();
-  if (!value.is_aggregate()) return value;
-  std::vector<Argument> elements;
-  for (const Argument& element : value.elements())
-    elements.push_back(Without(element, is_wanted, storage));
-  storage->push_back(std::move(elements));
-  return Argument::Aggregate(value.kind(), storage->back());
-}
 
 class Partition {
  public:
@@ -299,10 +285,9 @@ class Partition {
     for (size_t i = 0; i < operands.size(); ++i) {
       if (Has(MeshOf(operands[i]), rank)) own.insert(copied[i]);
     }
-    std::deque<std::vector<Argument>> storage;
-    copy->set_arg(0,
-                  Without(
-                      copy->args()[0], [&](const Node* x) { return own.contains(x); }, &storage));
+    copy->MapArguments([&](const Argument& value) {
+      return value.is_node() && !own.contains(value.node()) ? Argument() : value;
+    });
   }
 
   static void DivideInput(const Mesh& mesh, const Sharding& sharding, size_t position, Node* copy) {
