@@ -3,6 +3,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 
 namespace graphnet::extract {
@@ -78,6 +79,27 @@ std::string SourceLineOf(const StepPlan& step) {
 bool IsCustom(const StepPlan& step) {
   return !absl::StartsWith(step.schema->name(), "aten::") &&
          !absl::StartsWith(step.schema->name(), "prim::");
+}
+
+absl::flat_hash_set<std::string> OperatorsToBreakOn(const std::vector<std::string>& names) {
+  absl::flat_hash_set<std::string> operators;
+  for (const std::string& name : names)
+    operators.insert(absl::StrContains(name, "::") ? name : absl::StrCat("aten::", name));
+  return operators;
+}
+
+void AddAssigned(const jit::Block& block, Attributes* assigned) {
+  std::vector<const jit::Block*> blocks = {&block};
+  while (!blocks.empty()) {
+    const jit::Block* const next = blocks.back();
+    blocks.pop_back();
+    for (const jit::Node* node : next->nodes()) {
+      blocks.insert(blocks.end(), node->blocks().begin(), node->blocks().end());
+      if (node->kind() == prim::SetAttr)
+        assigned->insert(
+            {node->input(0)->type()->castRaw<c10::ClassType>(), node->s(c10::attr::name)});
+    }
+  }
 }
 
 }  // namespace graphnet::extract

@@ -36,10 +36,9 @@ std::optional<bool> Decided(const AbstractValue& value) {
 }  // namespace
 
 Foreteller::Foreteller(const CaptureOptions& options)
-    : options_(options), budget_(static_cast<uint64_t>(std::max<int64_t>(options.max_steps, 0))) {
-  for (const std::string& name : options.break_on)
-    break_on_.insert(absl::StrContains(name, "::") ? name : absl::StrCat("aten::", name));
-}
+    : options_(options),
+      budget_(static_cast<uint64_t>(std::max<int64_t>(options.max_steps, 0))),
+      break_on_(OperatorsToBreakOn(options.break_on)) {}
 
 absl::StatusOr<bool> Foreteller::Run(const jit::Module& module, jit::GraphFunction& function) {
   FindAssigned(module);
@@ -383,7 +382,6 @@ Foreteller::Outcome Foreteller::CallMethod(const StepPlan& step, Frame* frame,
 }
 
 void Foreteller::FindAssigned(const jit::Module& module) {
-  std::vector<const jit::Block*> blocks;
   absl::flat_hash_set<const c10::ClassType*> types;
   for (const jit::Module& part : module.modules()) {
     if (!types.insert(part.type().get()).second) continue;
@@ -391,16 +389,7 @@ void Foreteller::FindAssigned(const jit::Module& module) {
       jit::GraphFunction* const function = jit::tryToGraphFunction(*method);
       if (function == nullptr) continue;
       function->ensure_defined();
-      blocks.push_back(function->graph()->block());
-    }
-  }
-  while (!blocks.empty()) {
-    const jit::Block* const block = blocks.back();
-    blocks.pop_back();
-    for (const jit::Node* node : block->nodes()) {
-      blocks.insert(blocks.end(), node->blocks().begin(), node->blocks().end());
-      if (node->kind() == prim::SetAttr)
-        assigned_.insert({node->input(0)->type()->castRaw<c10::ClassType>(), node->s(attr::name)});
+      AddAssigned(*function->graph()->block(), &assigned_);
     }
   }
 }

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graphnet/extract/abstract_value.h"
+#include "graphnet/extract/break_rules.h"
 #include "graphnet/extract/capture_options.h"
 #include "graphnet/extract/foretold_break.h"
 #include "graphnet/extract/plan.h"
@@ -129,7 +130,7 @@ class Foreteller {
   absl::flat_hash_set<std::string> break_on_;
   Breaks found_;
   Breaks* breaks_ = &found_;
-  absl::flat_hash_set<std::pair<const c10::ClassType*, std::string>> assigned_;
+  Attributes assigned_;
   absl::flat_hash_map<std::pair<const c10::ivalue::Object*, size_t>, AbstractValue> attributes_;
   absl::flat_hash_map<const c10::FunctionSchema*, MetaUse> meta_uses_;
   int depth_ = 0;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/extract/break_rules.h"
 #include "graphnet/extract/ivalue_tree.h"
 #include "graphnet/formats/torchscript/attributes.h"
 #include "graphnet/interp/torch/status.h"
@@ -47,11 +48,8 @@ Session::Session(const CaptureOptions& options, bool asks_for_gradients, Capture
     : options_(options),
       asks_for_gradients_(asks_for_gradients),
       capture_(*capture),
-      recorder_(capture, &sizes_, options.statistics) {
-  for (const std::string& name : options.break_on) {
-    break_on_.insert(absl::StrContains(name, "::") ? name : absl::StrCat("aten::", name));
-  }
-}
+      recorder_(capture, &sizes_, options.statistics),
+      break_on_(OperatorsToBreakOn(options.break_on)) {}
 
 absl::Status Session::Run(const jit::Module& module, jit::GraphFunction& function, Values inputs) {
   FindObjects(module._ivalue(), "", 0);
@@ -153,7 +151,7 @@ void Session::FindObjects(const c10::intrusive_ptr<c10::ivalue::Object>& object,
     for (jit::Function* method : type->methods()) {
       if (jit::GraphFunction* function = jit::tryToGraphFunction(*method)) {
         function->ensure_defined();
-        FindAssigned(*function->graph()->block());
+        AddAssigned(*function->graph()->block(), &assigned_);
       }
     }
   }
@@ -161,15 +159,6 @@ void Session::FindObjects(const c10::intrusive_ptr<c10::ivalue::Object>& object,
     const IValue& value = object->getSlot(i);
     if (value.isObject())
       FindObjects(value.toObject(), Join(path, type->getAttributeName(i)), depth + 1);
-  }
-}
-
-void Session::FindAssigned(const jit::Block& block) {
-  for (const jit::Node* node : block.nodes()) {
-    if (node->kind() == prim::SetAttr) {
-      assigned_.insert({node->input(0)->type()->castRaw<c10::ClassType>(), node->s(attr::name)});
-    }
-    for (const jit::Block* inner : node->blocks()) FindAssigned(*inner);
   }
 }
 

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graphnet/base/arena.h"
+#include "graphnet/extract/break_rules.h"
 #include "graphnet/extract/capture.h"
 #include "graphnet/extract/dynamic_sizes.h"
 #include "graphnet/extract/plan.h"
@@ -61,7 +62,6 @@ class Session {
   // --- Objects -------------------------------------------------------------------
   void FindObjects(const c10::intrusive_ptr<c10::ivalue::Object>& object, const std::string& path,
                    int depth);
-  void FindAssigned(const torch::jit::Block& block);
   absl::StatusOr<c10::IValue> GetAttr(const c10::IValue& owner, const std::string& name);
   // What ends the attempt to capture a branch.
   static absl::Status NoBody() { return absl::CancelledError("no body of a branch"); }
@@ -164,7 +164,7 @@ class Session {
   absl::flat_hash_set<const c10::StorageImpl*> input_storages_;
   absl::flat_hash_map<const c10::ivalue::Object*, std::string> paths_;
   absl::flat_hash_set<const c10::ClassType*> types_;
-  absl::flat_hash_set<std::pair<const c10::ClassType*, std::string>> assigned_;
+  Attributes assigned_;
   absl::flat_hash_set<std::pair<const void*, size_t>> read_;  // attributes
   // What attributes hold that are, or have, numbers that the run has read.
   absl::flat_hash_map<std::pair<const void*, size_t>, c10::IValue> numbers_held_;
