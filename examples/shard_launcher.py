@@ -129,7 +129,7 @@ def keep_first(x, reduce, group):
 
 def send(x, rank):
     """Goes on at once; the process waits for all in the end."""
-    # As bytes, as gloo does not know all dtypes.
+    # It sends bytes, because gloo does not know all dtypes.
     raw = x.contiguous().reshape(-1).view(torch.uint8) if x.numel() else None
     if raw is not None:
         SENT.append((dist.isend(raw, rank), raw))

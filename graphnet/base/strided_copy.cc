@@ -147,7 +147,7 @@ void CopyEachSecond(size_t, const Dimension& outer, const Dimension& inner, cons
   constexpr int64_t kElements = 16 / kWidth;
   for (int64_t i = 0; i < outer.size; ++i) {
     int64_t j = 0;
-    // What is read ends behind an element that is not copied, so that one more has to follow.
+    // The read ends behind an element that is not copied, so one more element must follow.
     for (; j + kElements < inner.size; j += kElements) {
       Bytes a, b;
       std::memcpy(&a, from + j * int64_t{2 * kWidth}, 16);

@@ -91,7 +91,7 @@ absl::StatusOr<spmd::ShardedSample> ShardAsSaid(const ShardFlags& options, const
       const spmd::LaidOutTensor& output = plan.outputs[i];
       if (output.gathered.empty() && IsDivided(output)) request.outputs[i] = output.sharding;
     }
-    // What is gathered has a mesh of one rank, of which no stage is.
+    // A gathered value has a mesh of one rank, and no stage runs on it.
     std::erase_if(plan.meshes, [&](const spmd::NamedMesh& mesh) {
       return absl::StartsWith(mesh.name, "rank_") && mesh.mesh.num_ranks() == 1;
     });

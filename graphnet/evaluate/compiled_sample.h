@@ -26,7 +26,7 @@ namespace graphnet {
 
 class CompiledSample;
 
-// Where the compiler runs.
+// The process in which the compiler runs.
 enum class CompilerPlace {
   kWorker,   // in a process of its own
   kProcess,  // in this one, for backends that are libraries (worker_library.h)

@@ -323,7 +323,7 @@ int AbstractMemory::Merge(int a, int b, int depth) {
     cell.is_attribute |= other.is_attribute;
     if (cell.facts != old.facts || cell.is_attribute != old.is_attribute) CountChange(a);
   }
-  // What is in them may lead back here, and finds them merged.
+  // The elements may lead back here. They then find the two merged.
   AbstractValue element = Join(old.element, other.element, depth);
   std::optional<std::vector<AbstractValue>> exact;
   if (old.exact && other.exact && old.exact->size() == other.exact->size()) {

@@ -21,12 +21,12 @@ namespace graphnet::extract {
 
 // Facts of a tensor come in pairs. Of a value that may be one of several tensors both may hold.
 enum TensorFact : uint8_t {
-  // Of its memory:
+  // Facts about its memory:
   kKnown = 1,      // it is computed from constants alone
   kUnknown = 2,    // or not
   kAttribute = 4,  // it is that of a parameter or buffer
   kOther = 8,      // or not
-  // Of itself:
+  // Facts about the tensor itself:
   kFixedSizes = 16,  // its sizes follow from other sizes
   kDataSizes = 32,   // or depend on what tensors hold
   kBool = 64,        // its dtype
@@ -54,7 +54,8 @@ class AbstractMemory {
   bool is_exhausted() const { return is_exhausted_; }
   bool Charge() { return !(is_exhausted_ |= !budget_.Charge(1)); }
 
-  // What happens may not happen in each run while some of these are open.
+  // Opens a part of the program that a run may leave out. Changes count as possible, not as
+  // certain, until it is closed.
   void Open() { ++depth_; }
   void Close() { --depth_; }
 
@@ -73,14 +74,14 @@ class AbstractMemory {
   AbstractValue OfIValue(const c10::IValue& value, bool of_attribute, int depth = 0);
 
   // --- Facts ---------------------------------------------------------------------
-  // Those of a tensor and its memory.
+  // Returns the facts of a tensor and of its memory.
   uint8_t FactsOf(const AbstractValue& tensor);
   void ForEachTensor(const AbstractValue& value,
                      absl::FunctionRef<void(const AbstractValue& tensor)> fn, int depth = 0);
   bool HoldsForeign(const AbstractValue& value, int depth = 0);
   // A list that holds these and no others, or null.
   const std::vector<AbstractValue>* ElementsOf(const AbstractValue& list);
-  // What a list or dict may hold.
+  // Returns a value that stands for each element of a list or dict.
   AbstractValue ElementOf(const AbstractValue& container);
   // Numbers, texts, and short lists of them.
   std::optional<c10::IValue> ConstantOf(const AbstractValue& value, const c10::Type& type);

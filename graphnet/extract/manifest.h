@@ -16,10 +16,10 @@
 
 namespace graphnet {
 
-// A value as programs pass it. Tensors, objects and numbers that a run reads are numbered; all else is what it was in
-// the run that was captured. As a result it says what to make; as a pattern (of an
-// argument, or of what an operation yields) it says what must be found: the same
-// structure and constants, and tensors that fit StitchManifest::tensors.
+// A value as programs pass it. Tensors, objects and numbers that a run reads are numbered;
+// everything else is what it was in the run that was captured. As a result it says what to make;
+// as a pattern (of an argument, or of what an operation yields) it says what must be found: the
+// same structure and constants, and tensors that fit StitchManifest::tensors.
 struct ValueTree {
   // The numbers are part of the manifest's form: append only.
   enum class Kind : uint8_t {
