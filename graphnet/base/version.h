@@ -6,7 +6,7 @@
 
 namespace graphnet {
 
-inline constexpr char kVersion[] = "0.1.0";
+inline constexpr char kVersion[] = "0.2.0";
 // Of the protobuf form: the newest of proto/graphnet.proto.
 inline constexpr int kProtobufVersion = 1;
 // Of the schema of torch.export, which is written; and of torch 2.5's, which is read too.
