@@ -66,7 +66,7 @@ class MemoryFile {
   int fd_;
 };
 
-// The state that waitpid gives, or -1 when the time is over.
+// Returns the state that waitpid reports, or -1 once the time limit has passed.
 int WaitFor(pid_t child, std::chrono::seconds limit) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   std::chrono::milliseconds pause(1);
