@@ -139,7 +139,7 @@ absl::StatusOr<BenchResults> RunBench(const BenchRun& run) {
   for (const std::string& path : inputs) {
     if (path == "-")
       return absl::InvalidArgumentError("a benchmark reads files, not the standard input");
-    // What is no sample fails on no backend.
+    // An input that is not a sample is no backend's failure.
     if (const absl::Status status = Recognise(path).status(); !status.ok()) {
       made.unusable.push_back(status);
     } else {
@@ -167,7 +167,7 @@ absl::StatusOr<BenchResults> RunBench(const BenchRun& run) {
   }
 
   std::mutex mutex;
-  absl::Status failed;  // what ends all
+  absl::Status failed;  // the error that ends the benchmark
   std::atomic<size_t> next = 0;
   size_t done = 0;
   size_t wrong = 0;
@@ -203,14 +203,14 @@ absl::StatusOr<BenchResults> RunBench(const BenchRun& run) {
       if (listener.on_step) listener.on_step(done, wrong);
     }
   };
-  // What a thread throws ends the benchmark with its words, and what is done stays.
+  // An exception in a thread ends the benchmark with its message; finished results stay.
   const auto work = [&](int thread) {
     const absl::Status status = WithoutExceptions([&] { return work_on(thread); });
     const std::lock_guard<std::mutex> guard(mutex);
     if (failed.ok()) failed = status;
   };
   std::vector<std::thread> threads;
-  // If the system gives no more threads, there are fewer.
+  // If the system refuses more threads, fewer are used.
   const absl::Status started = WithoutExceptions([&] {
     for (int thread = 1; thread < jobs; ++thread) threads.emplace_back(work, thread);
     return absl::OkStatus();

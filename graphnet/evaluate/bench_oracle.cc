@@ -35,7 +35,7 @@ bool DrawsRandomNumbers(const Module& module) {
   return false;
 }
 
-// That of a sample, below another folder; ".." leads nowhere.
+// Returns the path of a sample below another folder; ".." cannot lead out of it.
 std::string PathBelowFolder(const std::string& folder, const std::string& path) {
   std::filesystem::path below = folder;
   for (const std::filesystem::path& part : std::filesystem::path(path).relative_path())
@@ -51,7 +51,7 @@ BenchOracle::BenchOracle(const BenchRun& run, const Backend* nope, const WorkerH
 
 OracleFinding BenchOracle::Find(const std::string& path, BackendProcess* backend) {
   OracleFinding finding;
-  // As elsewhere, what hostile input throws is how it ended.
+  // As elsewhere, an exception on hostile input is how the sample ended.
   const absl::Status status = WithoutExceptions([&]() -> absl::Status {
     ASSIGN_OR_RETURN(Sample sample, Load(path, {.trust = run_.trust, .weights = true}));
     if (DrawsRandomNumbers(*sample.module))
@@ -78,7 +78,7 @@ absl::Status BenchOracle::FindMore(const std::string& path, Sample sample, Backe
   options.seed = run_.settings.seed;
   options.deadline = deadline;
   ASSIGN_OR_RETURN(const Reduction reduction, Reduce(part, options));
-  // Text has no weights.
+  // The text form has no weights.
   const char* const ending = reduction.sample.weights.empty() ? ".gn" : ".pb";
   const std::string folder =
       JoinPath(run_.folder, absl::StrCat("reduced/", FileNameOf(backend->backend())));
@@ -91,7 +91,7 @@ absl::Status BenchOracle::FindMore(const std::string& path, Sample sample, Backe
              : absl::DeadlineExceededError("the time was up before it was minimal");
 }
 
-// By halving: what is wrong stays wrong to the end.
+// Searches by bisection, assuming that a difference stays until the end.
 absl::StatusOr<Sample> BenchOracle::ShortestPart(const Sample& sample, Wrong wrong,
                                                  BackendProcess* backend, absl::Time deadline,
                                                  OracleFinding* finding) {

@@ -36,12 +36,13 @@ const Tolerances& AllTolerances() {
   return *all;
 }
 
-// Of an output, element by element. What is right at a level is right at those that follow, so
-// that of each class the lowest level is kept at which all elements so far are right.
+// Compares an output element by element. A value that is right at one level is right at all
+// following ones, so it keeps the lowest level of each class at which all elements so far are
+// right.
 class Comparison {
  public:
-  // `difference` and `magnitude` of the expected element; nan if one of them is not finite and
-  // they are not the same.
+  // Adds an element. `magnitude` is the expected element's. `difference` is nan if either element
+  // is not finite and they are not equal.
   void Add(double difference, double magnitude) {
     ++elements_;
     sum_ += difference;
@@ -91,7 +92,7 @@ T At(absl::string_view bytes, size_t i) {
   return value;
 }
 
-// Elements are `Stored`, which `decode` makes numbers of: double or std::complex<double>.
+// Elements are `Stored`; `decode` converts them to double or std::complex<double>.
 template <typename Stored, typename Decode>
 OutputComparison CompareElements(const TensorData& expected, const TensorData& actual,
                                  Decode decode, Finite* finite) {
@@ -121,7 +122,7 @@ OutputComparison CompareNumbers(const TensorData& expected, const TensorData& ac
       expected, actual, [](Stored value) { return static_cast<double>(value); }, finite);
 }
 
-// Integers that doubles do not tell apart are not equal.
+// Different integers that are the same double are not equal.
 template <typename Stored>
 OutputComparison CompareIntegers(const TensorData& expected, const TensorData& actual,
                                  Finite* finite) {
@@ -164,7 +165,7 @@ OutputComparison CompareTensors(const TensorData& expected, const TensorData& ac
     case DType::kComplex64: return CompareComplex<float>(expected, actual, finite);
     case DType::kComplex128: return CompareComplex<double>(expected, actual, finite);
     default: {
-      // Of 8 bits: the same bits will do.
+      // Other 8-bit types are compared by their bits.
       Comparison comparison;
       const bool same = *expected.bytes == *actual.bytes;
       comparison.Add(same ? 0 : std::numeric_limits<double>::quiet_NaN(), 0);

@@ -16,7 +16,7 @@
 namespace graphnet {
 namespace {
 
-// Floats as float64, which changes none of them; all else as it is.
+// Converts floats to float64, which does not change their values; other outputs stay.
 absl::StatusOr<Outputs> Widened(const Outputs& outputs) {
   Outputs wide;
   for (const TensorData& output : outputs) {
@@ -36,7 +36,7 @@ struct Distance {
   double error = std::numeric_limits<double>::quiet_NaN();
 };
 
-// By the tolerances of `dtypes`.
+// Compares outputs with the reference within the tolerances of `dtypes`.
 absl::StatusOr<Distance> DistanceFrom(const Outputs& reference, const Outputs& outputs,
                                       const std::vector<std::string>& dtypes) {
   Distance distance;

@@ -39,7 +39,8 @@ class CommandQuestion final : public Question {
   std::string Kept() const override { return Printable(command_, 1000); }
 
  private:
-  // The exit code, as a shell has it; 124 if it took too long. What it prints goes nowhere.
+  // Runs a command without its output. Returns the exit code as a shell does; 124 if it took too
+  // long.
   absl::StatusOr<int> Run(std::string command) const {
     std::string seconds = absl::StrCat(seconds_);
     std::string words[] = {"timeout", "-k", "1", seconds, "sh", "-c", std::move(command)};

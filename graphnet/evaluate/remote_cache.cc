@@ -62,7 +62,7 @@ absl::StatusOr<std::unique_ptr<RemoteCache>> RemoteCache::Open(Options options) 
   const std::string path = JoinPath(folder, "index.json");
   const absl::Status fetched =
       cache->Download("index.json", path, static_cast<int64_t>(kMaxIndexBytes));
-  if (!fetched.ok()) return cache;  // That was noted.
+  if (!fetched.ok()) return cache;  // Download() has noted the error.
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxIndexBytes));
   RETURN_IF_ERROR(
       Annotate(cache->ReadIndex(text), absl::StrCat(Printable(cache->options_.url, 1000))));
