@@ -25,7 +25,7 @@ TensorData Tensor(DType dtype, const std::vector<T>& values) {
 
 TensorData Floats(const std::vector<float>& values) { return Tensor(DType::kFloat32, values); }
 
-// The first level at which the outputs are right; one beyond the last if at none.
+// Returns the first level at which the outputs are right; one beyond the last if there is none.
 int RightFrom(const OutputComparison& output, ToleranceClass dtypes) {
   int t = kMaxToleranceLevel + 1;
   while (t > kMinToleranceLevel && output.IsRight(t - 1, dtypes)) --t;

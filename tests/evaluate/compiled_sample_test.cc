@@ -95,7 +95,7 @@ TEST_F(CompiledSampleTest, WhatWasCompiledIsThereForTheNextWorker) {
     EXPECT_EQ(compiler->num_cached(), cached);
     EXPECT_THAT(Run(*compiled, {1, 2, 3}), ElementsAre(2, 4, 6));
   }
-  // Another weight is another program.
+  // Another weight makes another program.
   const auto compiler = Start(cache.get());
   auto compiled = *compiler->Compile(Scaled(4));
   EXPECT_EQ(compiler->num_cached(), 0);
@@ -123,7 +123,7 @@ TEST_F(CompiledSampleTest, WorkersOfOneProgramAreRefused) {
 
 // Puts a file where the installation of a backend puts its library.
 std::string Installed(const std::string& file) {
-  // Of its own, as a library that is loaded once is found again by its path.
+  // The path must be new: a library that was loaded is found again by its path.
   std::string root =
       absl::StrCat(testing::TempDir(), "/",
                    testing::UnitTest::GetInstance()->current_test_info()->name(), file.size());

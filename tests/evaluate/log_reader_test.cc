@@ -62,7 +62,7 @@ void ExpectSame(const SampleResult& a, const SampleResult& b) {
   EXPECT_EQ(a.speedups, b.speedups);
 }
 
-// A sample with all that a log can hold of it.
+// Returns a sample with everything that a log can hold.
 SampleResult FullSample() {
   SampleResult sample;
   sample.path = "/samples/timm/resnet18";
@@ -145,7 +145,7 @@ TEST(LogReaderTest, ReadsBackWhatIsWritten) {
   EXPECT_EQ(back.lines[1], 1 + 84);
 }
 
-// Who knows no [Status] comes to the same end, but for what running and compiling are.
+// Without [Status], the lines give the same status, except for failures to run and to compile.
 TEST(LogReaderTest, TheLinesSayTheStatusWithoutItsLine) {
   for (const Outcome status : {Outcome::kTypeMismatch, Outcome::kShapeMismatch,
                                Outcome::kCompileFail, Outcome::kEagerFail}) {
@@ -157,8 +157,8 @@ TEST(LogReaderTest, TheLinesSayTheStatusWithoutItsLine) {
   }
 }
 
-// As GraphNet's own tool printed it in 2025: no median, times and dtypes before the comparison,
-// a different prompt, other output between the lines.
+// The log of GraphNet's own tool in 2025: it has no median, times and dtypes come before the
+// comparison, the prompt differs, and other output stands between the lines.
 constexpr char kOlder[] = R"(Unable to import quantization op.
 graph-net-test-device-log [Processing] /work/samples/torchvision/mnasnet1_3
 graph-net-test-device-log [Config] model: mnasnet1_3
@@ -204,7 +204,7 @@ TEST(LogReaderTest, OrderOfLinesMeansNothing) {
     at = end + 1;
   }
   std::reverse(lines.begin() + 1, lines.end());
-  // Configuration is a list; of measures, the last said comes last.
+  // The configuration is a list, and the measure that was read last comes last.
   ReadBack back = Read(absl::StrJoin(lines, "\r\n") + "\r\n");
   ASSERT_EQ(back.samples.size(), 1);
   std::reverse(back.samples[0].config.begin(), back.samples[0].config.end());
@@ -295,14 +295,14 @@ TEST(LogReaderTest, ValuesThatAreNone) {
   const ReadBack back = Read(log);
   EXPECT_EQ(back.Odd(LogOddity::kBadValue), 4);
   EXPECT_EQ(back.samples[0].EndToEndSpeedup(), 2);
-  // Of a comparison, what is no truth is false; nan is.
+  // In a comparison, an invalid value counts as false, and so does nan.
   log = absl::StrReplaceAll(WriteLog(MakeSample("a", 2, -10)), {{"]: 1\n", "]: nan\n"}});
   EXPECT_EQ(Read(log).samples[0].CorrectLevels(), 0);
   log = absl::StrReplaceAll(WriteLog(MakeSample("a", 2, -10)), {{"]: 1\n", "]: True\n"}});
   EXPECT_EQ(Read(log).samples[0].CorrectLevels(), 0xffff);
 }
 
-// Cut anywhere, a log is refused or what is left of it is as it was: never another value.
+// A log that is cut anywhere is refused or yields the original values, never others.
 TEST(LogReaderTest, CutAnywhere) {
   const std::string whole = WriteLog(MakeSample("a", 1.23456, -5));
   const SampleResult full = Read(whole).samples[0];
@@ -356,7 +356,7 @@ TEST(LogReaderTest, GarbageHoldsNoSample) {
   EXPECT_OK(Read(garbage).status);
   EXPECT_TRUE(Read(garbage).samples.empty());
   EXPECT_TRUE(Read("").samples.empty());
-  // Inside a sample it is other output.
+  // Within a sample, garbage counts as other output.
   const ReadBack back = Read(WriteLog(MakeSample("a", 2, -5)) + garbage + "\n");
   EXPECT_EQ(back.samples.size(), 1);
   EXPECT_EQ(back.samples[0].EndToEndSpeedup(), 2);

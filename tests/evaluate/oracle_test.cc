@@ -49,7 +49,7 @@ TEST(OracleTest, WhoIsFartherThanTheToleranceIsWrong) {
 }
 
 TEST(OracleTest, TolerancesAreThoseOfEagersDTypes) {
-  // 1.0 and 1.0009765625 in float16; its rtol at t = -5 is 1e-3.
+  // The neighbours 1.0 and 1.0009765625 in float16; its rtol at t = -5 is 1e-3.
   const TensorData one = Tensor<uint16_t>(DType::kFloat16, {0x3c00});
   EXPECT_EQ(WhoIsWrong({Doubles({1.0009})}, {one}, {one}), Wrong::kNobody);
   EXPECT_EQ(WhoIsWrong({Doubles({1.0009})}, {Floats({1})}, {Floats({1})}), Wrong::kBoth);
@@ -60,7 +60,7 @@ TEST(OracleTest, AnotherFormIsWrong) {
   const Outputs eager = {Floats({1, 2})};
   EXPECT_EQ(WhoIsWrong(reference, eager, {Floats({1})}), Wrong::kBackend);
   EXPECT_EQ(WhoIsWrong(reference, eager, {}), Wrong::kBackend);
-  // Right numbers of another dtype.
+  // The numbers are right, but the dtype is not.
   EXPECT_EQ(WhoIsWrong(reference, eager, {Doubles({1, 2})}), Wrong::kBackend);
   EXPECT_EQ(WhoIsWrong(reference, eager, {Floats({1, std::numeric_limits<float>::quiet_NaN()})}),
             Wrong::kBackend);

@@ -68,7 +68,7 @@ class RemoteCacheTest : public testing::Test {
                               .patience = absl::Seconds(5),
                               .note = [this](const std::string& line) { notes_.push_back(line); }});
   }
-  // Whether the entry was made or loaded, in a cache of its own that asks the URL.
+  // Returns whether the entry was made or loaded, in a new local cache that fetches from the URL.
   std::string AskThrough(const std::string& url) {
     const absl::StatusOr<std::unique_ptr<RemoteCache>> remote = OpenRemote(url, digest_);
     EXPECT_TRUE(remote.ok()) << remote.status();
@@ -80,7 +80,7 @@ class RemoteCacheTest : public testing::Test {
     const auto cache = CompileCache::Open({.folder = folder, .fetch = fetch});
     EXPECT_TRUE(cache.ok()) << cache.status();
     std::string became = Ask(**cache);
-    EXPECT_EQ(Ask(**cache), "loaded compiled");  // It is in the local cache now.
+    EXPECT_EQ(Ask(**cache), "loaded compiled");  // from the local cache now
     return became;
   }
   static std::string Ask(CompileCache& cache) {

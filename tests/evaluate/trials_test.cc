@@ -43,7 +43,7 @@ TEST(TrialsTest, SpeedupIsOfMedians) {
   EXPECT_GE(estimate.high, estimate.speedup);
 }
 
-// Blocks are drawn as pairs: what slows both sides down at once widens no interval.
+// Blocks are drawn as pairs, so a slowdown of both sides at once does not widen the interval.
 TEST(TrialsTest, DriftOfBothSidesIsNoUncertainty) {
   const PairedTrials trials = {.eager = {{2}, {4}, {8}, {16}}, .compiled = {{1}, {2}, {4}, {8}}};
   const SpeedupEstimate estimate = EstimateSpeedup(trials);
@@ -57,7 +57,7 @@ TEST(TrialsTest, BlocksThatDisagreeWidenTheInterval) {
   EXPECT_DOUBLE_EQ(estimate.speedup, 2.5);
   EXPECT_LT(estimate.low, 2);
   EXPECT_GT(estimate.high, 3);
-  // Of the same trials the same.
+  // The same trials give the same interval.
   EXPECT_EQ(EstimateSpeedup(trials).low, estimate.low);
 }
 

@@ -1,4 +1,4 @@
-// Workers that break the contract in every way there is.
+// Tests workers that break the contract in every possible way.
 #include "graphnet/evaluate/worker.h"
 
 #include <fcntl.h>
@@ -50,7 +50,7 @@ ProcessOptions Faulty(const std::string& fault) {
   return options;
 }
 
-// Processes that still know the folder.
+// Returns the number of processes that still have the folder in their environment.
 int Left(const std::string& folder) {
   int left = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -75,7 +75,7 @@ PrepareRequest Request(const std::string& folder) {
   return request;
 }
 
-// How a whole conversation ends.
+// Sends all kinds of requests and returns the first error.
 absl::Status Talk(const ProcessOptions& options, absl::Duration limit, bool* is_alive) {
   auto worker = Worker::Start(options, limit);
   *is_alive = false;
@@ -97,7 +97,7 @@ TEST(WorkerTest, AnswersAll) {
   EXPECT_EQ(Left(Folder()), 0);
 }
 
-// Whoever starts a worker may end before it does: a thread of a pool, say.
+// The thread that starts a worker, of a pool for example, may end before the worker does.
 TEST(WorkerTest, OutlivesTheThreadThatStartsIt) {
   const ProcessOptions options = Faulty("never:crash");
   std::unique_ptr<Worker> first;
@@ -116,7 +116,7 @@ TEST(WorkerTest, OutlivesTheThreadThatStartsIt) {
   EXPECT_OK(first->Close());
 }
 
-// Ends that another thread's fork and exec could take with it, made by this program.
+// Number of pipe ends made by this program that a program started by another thread would inherit.
 std::atomic<int> ends_that_leak = 0;
 
 TEST(WorkerTest, NoOtherProgramGetsItsEnds) {
@@ -134,7 +134,7 @@ int OpenFiles() {
   return open;
 }
 
-// Wherever it is that no more files can be opened.
+// A start may fail at any place where no more files can be opened.
 TEST(WorkerTest, KeepsNothingOpenThatItCannotStart) {
   const ProcessOptions options = Faulty("never:crash");
   ASSERT_OK(Worker::Start(options, absl::Seconds(20)));
@@ -188,7 +188,7 @@ TEST(WorkerTest, CannotBeStarted) {
 struct Fault {
   std::string name;
   absl::StatusCode code;
-  std::string message;  // begins with
+  std::string message;  // its beginning
 };
 
 class FaultTest : public ::testing::TestWithParam<std::tuple<std::string, Fault>> {};
@@ -197,7 +197,7 @@ TEST_P(FaultTest, IsOneLineAndLeavesNothing) {
   const auto& [verb, fault] = GetParam();
   bool is_alive = true;
   const auto begin = absl::Now();
-  // Who prints or writes without end must be stopped by that.
+  // A worker that prints or writes without end must be stopped by the other limits.
   const bool hangs = fault.name == "hang";
   const absl::Status status =
       Talk(Faulty(absl::StrCat(verb, ":", fault.name)), absl::Seconds(hangs ? 2 : 60), &is_alive);
@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(
       return absl::StrCat(std::get<0>(info.param), "_", std::get<1>(info.param).name);
     });
 
-// It printed an error when it prepared.
+// The worker printed an error during the request before.
 TEST(WorkerTest, OnlyWhatTheLastRequestPrintedIsQuoted) {
   bool is_alive = true;
   const absl::Status status = Talk(Faulty("run:exit"), absl::Seconds(20), &is_alive);
@@ -265,7 +265,7 @@ TEST(WorkerTest, TimesThatAreNone) {
 
 }  // namespace
 
-// What this program calls, in the place of the C library's.
+// These functions replace the C library's in this program.
 extern "C" int pipe(int* fds) {
   ++ends_that_leak;
   return static_cast<int>(syscall(SYS_pipe2, fds, 0));

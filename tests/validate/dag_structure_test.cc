@@ -1,4 +1,4 @@
-// What the structural validator says of pieces that join by the names of values.
+// Tests the structural validator on pieces that join by the names of values.
 
 #include <string>
 #include <utility>
@@ -39,7 +39,7 @@ class DagStructureTest : public testing::Test {
             const std::vector<std::pair<absl::string_view, absl::string_view>>& changes) {
     EditPiece(&pieces_[piece], changes);
   }
-  // The first finding.
+  // Returns the first finding.
   std::string First() const {
     const ValidationReport report = ValidateStructure(original_, pieces_, options_);
     return report.ok() ? "valid" : report.findings[0].Text();

@@ -34,7 +34,7 @@ class ValidateFolderTest : public testing::Test {
     sample.name = "simple_CNN";
     return sample;
   }
-  // As another tool would, without a configuration.
+  // Writes pieces without a configuration, as another tool would.
   void WriteForeign(const std::vector<std::string>& pieces, const std::string& stem = "subgraph_") {
     std::filesystem::create_directories(folder_);
     for (size_t i = 0; i < pieces.size(); ++i) {
@@ -126,7 +126,7 @@ TEST_F(ValidateFolderTest, PartOfAGraph) {
     ASSERT_FALSE(validation.report.notes.empty());
     EXPECT_EQ(validation.report.notes[0], "operators [0, 2) are in no piece, and not validated");
   }
-  // A fault in what is there is still found, under the piece's own number.
+  // A fault in an existing piece is still found, under the piece's own number.
   EditFile("subgraph_1/model.py", "torch.flatten(input_6, 1)", "torch.flatten(input_6, 2)");
   EXPECT_THAT(First(), HasSubstr("E1 layout: piece 1: graph_hash.txt"));
 }

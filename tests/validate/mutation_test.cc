@@ -1,4 +1,4 @@
-// Damage of every kind to decompositions of the samples is seen.
+// The validator notices damage of every kind to decompositions of the samples.
 #include <cstdint>
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
-// The drawing of small modules, given as text, line by line. The preamble with
-// fonts and styles is left out.
+// Compares the drawings of small modules, given as text, line by line, without the preamble of
+// fonts and styles.
 #include "graphnet/view/dot.h"
 
 #include <memory>
@@ -21,7 +21,7 @@
 namespace graphnet {
 namespace {
 
-// What follows the preamble, with colours named after the ops.
+// Returns the drawing after the preamble, with colours replaced by their meanings.
 std::string Body(const Module& module) {
   const auto picture = MakePicture(module);
   if (!picture.ok()) return std::string(picture.status().message());
@@ -29,7 +29,7 @@ std::string Body(const Module& module) {
   const size_t preamble = dot.find("arrowsize=0.6];\n");
   if (preamble == std::string::npos) return dot;
   dot.erase(0, preamble + sizeof("arrowsize=0.6];\n") - 1);
-  // With colours named after what they mean.
+  // Replace colours by their meanings.
   std::vector<std::pair<std::string, std::string>> meanings;
   for (int kind = 0; kind < kNumBoxKinds; ++kind) {
     const BoxStyle& style = StyleOf(static_cast<BoxKind>(kind));
@@ -118,7 +118,7 @@ TEST(DotWriter, ManyParametersAreCut) {
 }
 
 TEST(DotWriter, FramesAfterModulePaths) {
-  // "stem.conv" is a frame of one node and "a.b" is nothing but "a.b.c".
+  // "stem.conv" would be a frame of one node, and "a.b" contains nothing but "a.b.c".
   EXPECT_EQ(Draw(R"(
     graph @forward(%x) {
       %1 = f.f(%x) in stem.conv
@@ -254,7 +254,7 @@ TEST(DotWriter, LabelsAreEscaped) {
 TEST(DotWriter, OfALongNameTheEndIsShown) {
   Module module;
   Graph* g = module.AddGraph("forward");
-  // Cut inside the two bytes of a character, the cut moves behind it.
+  // A cut inside the two bytes of a character moves behind it.
   g->Placeholder(absl::StrCat(std::string(100, 'a'), "é", std::string(47, 'b')))->set_name("x");
   g->Output(Argument());
   EXPECT_TRUE(absl::StrContains(Body(module), absl::StrCat("\"…", std::string(47, 'b'), "\\nx\"")))
