@@ -71,7 +71,7 @@ nlohmann::ordered_json JsonOf(const BenchSettings& settings) {
 absl::Status CheckDevice(const std::string& device) {
   if (ParseDevice(device).has_value()) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("--device: there is no device ", Printable(device), "; cpu, cuda:0"));
+      absl::StrCat("--device: unknown device ", Printable(device), "; expected cpu or cuda:0"));
 }
 
 }  // namespace
@@ -84,8 +84,8 @@ absl::Status BeginBench(const std::string& folder, const BenchSettings& settings
   const auto names = ListFolder(folder);
   if (!names.ok()) return names.status();
   if (!names->empty()) {
-    return absl::AlreadyExistsError(
-        absl::StrCat(Printable(folder, 1000), " is not empty; --resume goes on with a benchmark"));
+    return absl::AlreadyExistsError(absl::StrCat(
+        Printable(folder, 1000), " is not empty; use --resume to go on with a benchmark"));
   }
   return WriteFileAtomic(JoinPath(folder, kSettings), JsonOf(settings).dump(2) + "\n");
 }
@@ -95,7 +95,7 @@ absl::StatusOr<BenchSettings> SettingsOf(const std::string& folder) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxSettingsBytes));
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded())
-    return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": is no JSON"));
+    return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": is not JSON"));
   BenchSettings settings;
   try {
     settings.in = json.at("in").get<std::vector<std::string>>();

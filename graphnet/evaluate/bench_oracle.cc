@@ -55,7 +55,7 @@ OracleFinding BenchOracle::Find(const std::string& path, BackendProcess* backend
   const absl::Status status = WithoutExceptions([&]() -> absl::Status {
     ASSIGN_OR_RETURN(Sample sample, Load(path, {.trust = run_.trust, .weights = true}));
     if (DrawsRandomNumbers(*sample.module))
-      return absl::FailedPreconditionError("it draws random numbers, in float64 other ones");
+      return absl::FailedPreconditionError("it draws random numbers, which differ in float64");
     ASSIGN_OR_RETURN(finding.verdict, Judge(path, backend));
     if (finding.verdict->wrong == Wrong::kNobody) return absl::OkStatus();
     return FindMore(path, std::move(sample), backend, &finding);
@@ -88,7 +88,7 @@ absl::Status BenchOracle::FindMore(const std::string& path, Sample sample, Backe
   finding->operators = reduction.after.operators;
   return reduction.is_minimal
              ? absl::OkStatus()
-             : absl::DeadlineExceededError("the time was up before it was minimal");
+             : absl::DeadlineExceededError("the time was up before the sample was minimal");
 }
 
 // Searches by bisection, assuming that a difference stays until the end.
@@ -101,7 +101,7 @@ absl::StatusOr<Sample> BenchOracle::ShortestPart(const Sample& sample, Wrong wro
   for (int64_t end = 1; end <= index.num_operators(); ++end) {
     if (end == index.num_operators() || regions.OpenAt(end) == nullptr) ends.push_back(end);
   }
-  if (ends.empty()) return absl::FailedPreconditionError("it has no operators");
+  if (ends.empty()) return absl::FailedPreconditionError("the sample has no operators");
   const auto part_to = [&](int64_t end) -> absl::StatusOr<Sample> {
     ASSIGN_OR_RETURN(std::vector<Sample> pieces,
                      CutRanges(sample, {{0, end}}, {.all_inputs = false, .keep_unused = false}));

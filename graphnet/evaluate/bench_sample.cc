@@ -157,7 +157,8 @@ absl::StatusOr<std::unique_ptr<BenchSample>> BenchSample::Load(const std::string
   made->options_ = options;
   ASSIGN_OR_RETURN(made->program_, graphnet::Load(path, {.trust = options.trust, .weights = true}));
   Sample& sample = made->program_;
-  if (sample.module->main() == nullptr) return absl::InvalidArgumentError("there is no graph");
+  if (sample.module->main() == nullptr)
+    return absl::InvalidArgumentError("the sample has no graph");
   made->model_ = ModelName(sample, path);
   RETURN_IF_ERROR(DescribeInputs({}, options.seed, &sample));
   RETURN_IF_ERROR(CheckKnown(sample));
@@ -272,7 +273,7 @@ absl::StatusOr<PrepareRequest> BenchSample::RequestFor(ProgramForm form) {
   for (const std::string& name : request.order) {
     if (values_.front().contains(name)) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("input ", Printable(name), " is no tensor and no number"));
+        absl::StrCat("input ", Printable(name), " is neither a tensor nor a number"));
   }
   std::optional<absl::Status>& status = written_[static_cast<size_t>(form)];
   if (!status.has_value()) status = WriteProgram(form);
@@ -308,7 +309,7 @@ absl::StatusOr<PrepareRequest> BenchSample::RewrittenRequest(const Backend& back
   ASSIGN_OR_RETURN(const Rewriter rewrite, RewriterOf(backend.name));
   ASSIGN_OR_RETURN(Sample sample, LoadDrawn());
   RETURN_IF_ERROR(rewrite(&sample));
-  RETURN_IF_ERROR(Annotate(Verify(*sample.module), "what it was rewritten to"));
+  RETURN_IF_ERROR(Annotate(Verify(*sample.module), "the rewritten sample"));
   PrepareRequest request = request_;
   // Both sides get the same files of inputs, whatever names the rewrite uses. New inputs come after
   // the existing ones, and their values are among the weights.

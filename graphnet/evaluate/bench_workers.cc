@@ -187,8 +187,8 @@ absl::Status BenchWorkers::Run(
     }
     if (IsDiskFull(ab_run.reason, /*is_workers=*/sample.ok(), folder_)) {
       return absl::ResourceExhaustedError(absl::StrCat(
-          "no room for the files of the benchmark: ", ab_run.reason, "; graphnet bench --resume ",
-          Printable(run_.folder, 1000), " goes on when there is"));
+          "the disk is too full for the benchmark: ", ab_run.reason, "; graphnet bench --resume ",
+          Printable(run_.folder, 1000), " goes on once there is space"));
     }
     SampleResult& result = outcome.result;
     result = ResultOf(ab_run, *processes_[i]);

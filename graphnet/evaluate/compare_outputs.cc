@@ -182,7 +182,7 @@ using Named = std::map<std::string, TensorData>;
 
 absl::StatusOr<Outputs> InOrder(absl::StatusOr<Named> read) {
   if (!read.ok()) {
-    return absl::DataLossError(absl::StrCat("garbage: outputs that cannot be read: ",
+    return absl::DataLossError(absl::StrCat("garbage: cannot read the outputs: ",
                                             absl::string_view(read.status().message())));
   }
   Outputs outputs;
@@ -190,7 +190,7 @@ absl::StatusOr<Outputs> InOrder(absl::StatusOr<Named> read) {
     const auto it = read->find(absl::StrCat(i));
     if (it == read->end()) {
       return absl::DataLossError(
-          absl::StrCat("garbage: ", read->size(), " outputs, none of which is called ", i));
+          absl::StrCat("garbage: ", read->size(), " outputs, but none is called ", i));
     }
     outputs.push_back(std::move(it->second));
   }
@@ -223,20 +223,20 @@ OutputsVerdict CompareOutputs(const Outputs& expected, const Outputs& actual) {
   };
   if (expected.size() != actual.size()) {
     return differ(Outcome::kShapeMismatch,
-                  absl::StrCat(actual.size(), " outputs, expected are ", expected.size()));
+                  absl::StrCat(actual.size(), " outputs, expected ", expected.size()));
   }
   for (size_t i = 0; i < expected.size(); ++i) {
     if (expected[i].dtype != actual[i].dtype) {
       return differ(Outcome::kTypeMismatch,
-                    absl::StrCat("output ", i, " is ", DTypeName(actual[i].dtype), ", expected is ",
+                    absl::StrCat("output ", i, " is ", DTypeName(actual[i].dtype), ", expected ",
                                  DTypeName(expected[i].dtype)));
     }
   }
   for (size_t i = 0; i < expected.size(); ++i) {
     if (expected[i].shape != actual[i].shape) {
       return differ(Outcome::kShapeMismatch,
-                    absl::StrCat("output ", i, " is of shape ", ShapeText(actual[i]),
-                                 ", expected is ", ShapeText(expected[i])));
+                    absl::StrCat("output ", i, " has shape ", ShapeText(actual[i]), ", expected ",
+                                 ShapeText(expected[i])));
     }
   }
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -244,7 +244,7 @@ OutputsVerdict CompareOutputs(const Outputs& expected, const Outputs& actual) {
     verdict.outputs.push_back(CompareTensors(expected[i], actual[i], &finite));
     if (finite.expected && !finite.actual && verdict.status == Outcome::kCorrect) {
       verdict.status = Outcome::kNotFinite;
-      verdict.reason = absl::StrCat("output ", i, " has nan or infinity, expected are numbers");
+      verdict.reason = absl::StrCat("output ", i, " has nan or infinity, expected finite numbers");
     }
   }
   return verdict;

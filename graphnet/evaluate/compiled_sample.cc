@@ -61,7 +61,7 @@ absl::StatusOr<std::shared_ptr<SampleCompiler>> SampleCompiler::Start(const Back
   if (place == CompilerPlace::kProcess) {
     if (!backend->is_library) {
       return absl::InvalidArgumentError(
-          absl::StrCat(backend->name, " runs in a process of its own only"));
+          absl::StrCat(backend->name, " runs only in a process of its own"));
     }
     const std::string path = WorkerLibraryFile(*backend);
     if (!FileExists(path))

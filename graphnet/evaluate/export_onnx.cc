@@ -121,7 +121,8 @@ absl::Status Publish(const std::string& made, const std::string& path) {
 
 absl::Status Print(const std::string& made) {
   if (FileExists(made + ".data"))
-    return absl::UnimplementedError("the weights need a file beside the model");
+    return absl::UnimplementedError(
+        "the weights are too large for the standard output; write to a file");
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(made, std::numeric_limits<size_t>::max()));
   std::fwrite(bytes.data(), 1, bytes.size(), stdout);
   return absl::OkStatus();
@@ -145,8 +146,8 @@ absl::Status CheckCalls(const Module& module) {
     for (const Node* node : graph->nodes()) {
       if (CalleeOf(*node).is_of_library()) {
         return NodeError(*node,
-                         "PyTorch does not have this operator, and its exporter for ONNX has "
-                         "nothing for it");
+                         "PyTorch does not have this operator, so its exporter cannot write it "
+                         "as ONNX");
       }
     }
   }

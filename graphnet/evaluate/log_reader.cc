@@ -398,10 +398,10 @@ void LogWarnings::Merge(const LogWarnings& later) {
 
 std::vector<std::string> LogWarnings::Messages(absl::string_view file) const {
   static constexpr absl::string_view kWhat[kNumLogOddities] = {
-      "other numbers of values than of outputs: wrong at every t",
+      "the numbers of values and of outputs differ: wrong at every t",
       "nothing to compare, as there are no outputs: wrong at every t",
-      "a line whose value is none, which is left out",
-      "a path that comes more than once: the last one counts",
+      "a line without a valid value, which is ignored",
+      "a path occurs more than once: the last sample counts",
   };
   std::vector<std::string> messages;
   for (size_t i = 0; i < counts.size(); ++i) {

@@ -89,7 +89,7 @@ std::string WhyNot(const Node& node) {
     const bool is_known = absl::EndsWith(node.target(), "cond") ||
                           absl::EndsWith(node.target(), "while_loop") ||
                           absl::EndsWith(node.target(), "scan");
-    return is_known ? "" : "the exporter has nothing for this call of a graph";
+    return is_known ? "" : "the exporter cannot write this call, which has a body";
   }
   if (node.target() == "torch.sym_sum" &&
       absl::c_any_of(node.operands(), [](const Node* term) { return term->is_placeholder(); }))
@@ -113,18 +113,18 @@ std::string WhyNot(const Node& node) {
     // The exporter replaces it by the call that returns the value that this one writes.
     row = FindRow(absl::StrCat("aten.", absl::StripSuffix(schema.name, "_"), ".", schema.overload));
   }
-  if (row == nullptr || row->flags == "x") return "the exporter has no function of ONNX for it";
+  if (row == nullptr || row->flags == "x") return "the exporter has no ONNX function for it";
   if (!row->missing.empty()) {
-    return absl::StrCat("the exporter has no function of ONNX for what it is made of: ",
+    return absl::StrCat("the exporter has no ONNX function for its parts: ",
                         absl::StrJoin(row->missing, ", "));
   }
   const bool is_direct = row->flags != "d" && row->flags != "u";
   const bool is_complex = absl::c_any_of(
       node.operands(), [](const Node* operand) { return IsComplex(operand->tensor_meta()); });
   if (is_direct && is_complex && !absl::StrContains(row->flags, "c"))
-    return "the exporter has no function of ONNX for it on complex numbers";
+    return "the exporter has no ONNX function for it on complex numbers";
   if (is_direct && !is_complex && !absl::StrContains(row->flags, "r"))
-    return "the exporter has a function of ONNX for it on complex numbers only";
+    return "the exporter has an ONNX function for it on complex numbers only";
   return "";
 }
 
@@ -173,8 +173,7 @@ MissingCalls MissingInOnnxRuntime(const Module& program) {
   for (const Graph* graph : program.graphs()) {
     for (const Node* node : graph->nodes()) {
       if (node->is_call() && SqueezesMoreThanOne(*node)) {
-        ++missing[{std::string(node->target()),
-                   "ONNX Runtime squeezes no dimension that is not of size 1"}];
+        ++missing[{std::string(node->target()), "ONNX Runtime squeezes only dimensions of size 1"}];
         continue;
       }
       const Callable callee = node->is_call() ? CalleeOf(*node) : Callable();

@@ -76,7 +76,7 @@ absl::StatusOr<OracleVerdict> JudgeByReference(const Outputs& reference, const O
   const OutputsVerdict form = CompareOutputs(wide, wide_eager);
   if (form.status == Outcome::kTypeMismatch || form.status == Outcome::kShapeMismatch) {
     return absl::FailedPreconditionError(
-        absl::StrCat("in float64 it returns something else: ", form.reason));
+        absl::StrCat("in float64 it returns other outputs: ", form.reason));
   }
   const std::vector<std::string> dtypes = DTypesOf(eager);
   ASSIGN_OR_RETURN(const Distance of_eager, DistanceFrom(wide, eager, dtypes));
@@ -93,23 +93,25 @@ absl::StatusOr<OracleVerdict> JudgeByReference(const Outputs& reference, const O
 
 std::string DescribeFinding(const OracleFinding& finding, absl::string_view backend) {
   if (!finding.verdict.has_value())
-    return absl::StrCat("nobody knows who is wrong: ", finding.why_not);
+    return absl::StrCat("cannot tell which side is wrong: ", finding.why_not);
   const OracleVerdict& verdict = *finding.verdict;
-  const std::string of_backend = absl::StrFormat("%s by %.2g", backend, verdict.backend_error);
-  const std::string of_eager = absl::StrFormat("eager by %.2g", verdict.eager_error);
+  const std::string of_backend = absl::StrFormat("%s %.2g", backend, verdict.backend_error);
+  const std::string of_eager = absl::StrFormat("eager %.2g", verdict.eager_error);
   std::string line;
   switch (verdict.wrong) {
     case Wrong::kNobody:
-      line = absl::StrCat("nobody is wrong: off float64 are ", of_backend, ", ", of_eager);
+      line = absl::StrCat("neither side is wrong: errors against float64: ", of_backend, ", ",
+                          of_eager);
       break;
     case Wrong::kBackend:
-      line = absl::StrCat(backend, " is wrong: off float64 are ", of_backend, ", ", of_eager);
+      line =
+          absl::StrCat(backend, " is wrong: errors against float64: ", of_backend, ", ", of_eager);
       break;
     case Wrong::kEager:
-      line = absl::StrCat("eager is wrong: off float64 are ", of_eager, ", ", of_backend);
+      line = absl::StrCat("eager is wrong: errors against float64: ", of_eager, ", ", of_backend);
       break;
     case Wrong::kBoth:
-      line = absl::StrCat("both are wrong: off float64 are ", of_backend, ", ", of_eager);
+      line = absl::StrCat("both are wrong: errors against float64: ", of_backend, ", ", of_eager);
       break;
   }
   if (!finding.node.empty()) {

@@ -43,8 +43,8 @@ struct OracleFinding {
   int64_t operators = 0;  // of the small sample
 };
 
-// Describes the finding in one line: "iree is wrong: off float64 are iree by 0.12, eager by 3e-08;
-// first at %y = torch.erf; 1 operator in …".
+// Describes the finding in one line: "iree is wrong: errors against float64: iree 0.12, eager
+// 3e-08; first at %y = torch.erf; 1 operator in …".
 std::string DescribeFinding(const OracleFinding& finding, absl::string_view backend);
 
 }  // namespace graphnet

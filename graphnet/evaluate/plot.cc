@@ -97,7 +97,7 @@ class PlotWriter {
     const double bottom = legend + kPanelHeight - kAxisBottom;
     Levels({.left = kAxisLeft, .top = top, .right = half, .bottom = bottom},
            {.name = "ES(t)",
-            .what = "failures are forgiven step by step; bands: 95 %, squares: of the parameters",
+            .what = "failures are forgiven step by step; bands: 95 %, squares: from the parameters",
             .value = &LevelScores::es,
             .macro = &LevelScores::macro_es,
             .interval = &LevelScores::es_interval,
@@ -107,7 +107,7 @@ class PlotWriter {
             .right = kWidth - kMargin,
             .bottom = bottom},
            {.name = "S(t)",
-            .what = "what is right within the tolerances of t counts",
+            .what = "outputs within the tolerances of t count as right",
             .value = &LevelScores::s,
             .macro = &LevelScores::macro_s,
             .interval = &LevelScores::s_interval});
@@ -235,7 +235,7 @@ class PlotWriter {
             "\" x=\"", Number(panel.X(level.t) - 4), "\" y=\"", Number(panel.Y(level.*q.macro) - 4),
             "\" width=\"8\" height=\"8\"><title>",
             XmlText(absl::StrFormat(
-                "%s, t = %d: %s %.4g (95 %%: %.4g … %.4g), of the parameters %.4g",
+                "%s, t = %d: %s %.4g (95 %%: %.4g … %.4g), from the parameters %.4g",
                 Printable(curves_[i].log.name, kMaxNameBytes), level.t, q.name, level.*q.value,
                 (level.*q.interval).low, (level.*q.interval).high, level.*q.macro)),
             "</title></rect>\n");

@@ -145,7 +145,8 @@ class Reducer {
     returns_values_ = !best_.module->main()->output()->operands().empty();
     ASSIGN_OR_RETURN(const bool is_interesting, Ask(best_));
     if (!is_interesting)
-      return absl::FailedPreconditionError("the sample does not show what is to be kept");
+      return absl::FailedPreconditionError(
+          "the sample does not have the property that is to be kept");
     const absl::Status done = RunAll();
     if (!done.ok() && !is_late_) return done;
     reduction_.is_minimal = done.ok();
@@ -529,7 +530,7 @@ SampleSize SizeOfSample(const Sample& sample) {
 
 absl::StatusOr<Reduction> Reduce(const Sample& sample, const ReduceOptions& options) {
   if (sample.module == nullptr || sample.module->main() == nullptr)
-    return absl::InvalidArgumentError("there is no graph");
+    return absl::InvalidArgumentError("the sample has no graph");
   return Reducer(sample, options).Run();
 }
 

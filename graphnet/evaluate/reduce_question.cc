@@ -32,7 +32,7 @@ class CommandQuestion final : public Question {
     if (!std::exchange(has_asked_, true) && code != 0) {
       return absl::FailedPreconditionError(
           absl::StrCat("--command exits with ", code,
-                       " on the sample itself; with 0 it says that a sample is of interest"));
+                       " on the sample itself; it must exit with 0 if a sample is interesting"));
     }
     return code == 0;
   }

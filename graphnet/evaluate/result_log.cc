@@ -175,8 +175,8 @@ absl::Status ResultLog::GoOn() {
     if (end == std::string::npos) break;  // cut
     std::optional<KnownLine> known = ReadLine(absl::string_view(text).substr(begin, end - begin));
     if (!known.has_value()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(Printable(lines_path_, 1000), ": no line of a benchmark at byte ", begin));
+      return absl::FailedPreconditionError(absl::StrCat(
+          Printable(lines_path_, 1000), ": not a line of a benchmark at byte ", begin));
     }
     // After a crash of the machine, only the later file may have been kept.
     if (known->log_bytes > state.st_size) break;

@@ -77,7 +77,7 @@ absl::Status CrossCheck(const Scores& scores) {
       const double difference = std::abs(micro - macro);
       if (difference <= kCheckTolerance + kCheckTolerance * std::abs(macro)) return;
       absl::StrAppendFormat(&wrong,
-                            "%s %s(%d) is %.6g of the samples and %.6g of the parameters, "
+                            "%s %s(%d) is %.6g from the samples and %.6g from the parameters, "
                             "%.3g apart",
                             wrong.empty() ? "" : ";", name, level.t, micro, macro, difference);
     };

@@ -60,7 +60,7 @@ absl::StatusOr<JsonValue> Ask(WorkerChannel& process, const JsonValue& request,
     return Nonsense(process, line);
   if (ok->get<bool>()) return *std::move(answer);
   std::string error = TextOf(*answer, "error");
-  if (error.empty()) error = "the worker says no more than that it failed";
+  if (error.empty()) error = "the worker failed without giving a reason";
   if (TextOf(*answer, "stage") == "compile") return absl::FailedPreconditionError(error);
   return absl::UnavailableError(error);
 }

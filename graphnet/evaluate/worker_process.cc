@@ -335,7 +335,7 @@ void WorkerProcess::KeepPrinted(absl::string_view text) {
 }
 
 absl::StatusOr<std::string> WorkerProcess::Ask(absl::string_view line, absl::Duration limit) {
-  if (!is_alive()) return absl::AbortedError("the worker is gone");
+  if (!is_alive()) return absl::AbortedError("the worker has ended");
   const absl::Time deadline = absl::Now() + limit;
   absl::Time next_check = absl::Now() + kCheckInterval;
   std::string unsent = absl::StrCat(line, "\n");
@@ -344,7 +344,7 @@ absl::StatusOr<std::string> WorkerProcess::Ask(absl::string_view line, absl::Dur
   Receive(answers_, &answered_, &ended);
   if (!answered_.empty()) {
     return Ended(absl::StatusCode::kDataLoss,
-                 absl::StrCat("garbage: said '", Printable(answered_, 100), "' unasked"));
+                 absl::StrCat("garbage: sent '", Printable(answered_, 100), "' without a request"));
   }
   while (true) {
     if (const size_t end = answered_.find('\n'); end != std::string::npos) {
@@ -430,7 +430,7 @@ absl::Status WorkerProcess::Died() {
     how = absl::StrCat("disk: wrote a file of more than ", Mebibytes(options_.max_file_bytes));
   } else if (info.si_pid == pid_) {
     how = absl::StrCat("crash: killed by signal ", info.si_status, " (", strsignal(info.si_status),
-                       ")", info.si_status == SIGKILL ? ", perhaps for its memory" : "");
+                       ")", info.si_status == SIGKILL ? ", perhaps for lack of memory" : "");
   }
   bool at_end = false;
   std::string text;

@@ -85,7 +85,7 @@ class Composition {
     const auto read = reads_.find(node.name());
     if (read == reads_.end()) {
       return Add(i, node.name(),
-                 absl::StrCat(ValueName(node.name()), " is no get_attr of the original"));
+                 absl::StrCat(ValueName(node.name()), " is not a get_attr of the original"));
     }
     Report(i, *read->second, node, nodes->Compare(*read->second, node));
   }
@@ -120,7 +120,7 @@ class Composition {
     }
     if (value == nullptr)
       return Add(i, node.name(),
-                 absl::StrCat(ValueName(node.name()), " is no value of the original"));
+                 absl::StrCat(ValueName(node.name()), " is not a value of the original"));
     nodes->Map(value, &node);
     if (by_position || !value->is_placeholder()) return;
     EqualityOptions equality = equality_;
@@ -131,11 +131,11 @@ class Composition {
   void Return(size_t i, const Node& output, const NodeComparison& nodes) {
     returned_.clear();
     const Argument& value = output.args()[0];
-    if (!value.is_tuple()) return Add(i, output.name(), "returns no tuple");
+    if (!value.is_tuple()) return Add(i, output.name(), "does not return a tuple");
     for (const Argument& element : value.elements()) {
       if (!element.is_node()) {
         Add(i, output.name(),
-            absl::StrCat("returns something that is no value at position ", returned_.size()));
+            absl::StrCat("returns something other than a value at position ", returned_.size()));
         returned_.push_back(nullptr);
         continue;
       }

@@ -183,7 +183,7 @@ class FolderCheck {
     } else if (!config->is_done()) {
       Add(ErrorClass::kConfig, -1, BaseName(path),
           absl::StrCat(Printable(path, 1000),
-                       ": asks for a decomposition, but does not say what came of it"));
+                       ": asks for a decomposition, but does not list its pieces"));
     } else {
       config_ = *std::move(config);
     }
@@ -201,7 +201,7 @@ class FolderCheck {
     };
     if (config.num_ops != out_.report.original_operators) {
       ConfigSays(-1, "num_ops",
-                 absl::StrCat("that the original has ", operators(config.num_ops), ", it has ",
+                 absl::StrCat("that the original has ", operators(config.num_ops), ", but it has ",
                               out_.report.original_operators));
     }
     if (config.model_name != out_.original.name) {
@@ -213,7 +213,7 @@ class FolderCheck {
       ConfigSays(-1, "parent_hash", "that the original is another graph than this one");
     if (config.subgraphs.size() != out_.pieces.size()) {
       ConfigSays(-1, "num_subgraphs",
-                 absl::StrCat("that there are ", config.subgraphs.size(), " pieces, there are ",
+                 absl::StrCat("that there are ", config.subgraphs.size(), " pieces, but there are ",
                               out_.pieces.size()));
     }
     PortNames ports(config);
@@ -227,10 +227,10 @@ class FolderCheck {
       }
       const int64_t size = NumOperators(graph);
       if (subgraph.range.end - subgraph.range.start != size) {
-        ConfigSays(
-            piece, "num_ops",
-            absl::StrCat("that it is the range ", RangeText(subgraph.range), ", of ",
-                         operators(subgraph.range.end - subgraph.range.start), ", it has ", size));
+        ConfigSays(piece, "num_ops",
+                   absl::StrCat("that it is the range ", RangeText(subgraph.range), ", of ",
+                                operators(subgraph.range.end - subgraph.range.start),
+                                ", but it has ", size));
       }
       for (const Provenance& from : out_.pieces[i].provenance) {
         CheckRange(piece, subgraph.range, {from.start, from.end}, "the piece");
@@ -245,9 +245,9 @@ class FolderCheck {
 
   void CheckRange(int64_t piece, const Range& said, const Range& other, absl::string_view who) {
     if (said == other) return;
-    ConfigSays(
-        piece, "range",
-        absl::StrCat("that it is the range ", RangeText(said), ", ", who, " ", RangeText(other)));
+    ConfigSays(piece, "range",
+               absl::StrCat("that it is the range ", RangeText(said), ", but ", who, " says ",
+                            RangeText(other)));
   }
 
   void CheckSource(int64_t piece, const Range& said) {
@@ -268,8 +268,9 @@ class FolderCheck {
   void CheckNames(int64_t piece, absl::string_view what, absl::Span<const absl::string_view> said,
                   const std::vector<Node*>& nodes) {
     if (said.size() != nodes.size()) {
-      ConfigSays(piece, what,
-                 absl::StrCat("that it has ", said.size(), " ", what, "s, it has ", nodes.size()));
+      ConfigSays(
+          piece, what,
+          absl::StrCat("that it has ", said.size(), " ", what, "s, but it has ", nodes.size()));
       return;
     }
     for (size_t k = 0; k < nodes.size(); ++k) {
@@ -277,7 +278,7 @@ class FolderCheck {
           in_folders_ ? IsVariantOf(nodes[k]->name(), said[k]) : nodes[k]->name() == said[k];
       if (same) continue;
       ConfigSays(piece, nodes[k]->name(),
-                 absl::StrCat("that ", what, " ", k, " is ", ValueName(said[k]), ", it is ",
+                 absl::StrCat("that ", what, " ", k, " is ", ValueName(said[k]), ", but it is ",
                               ValueName(nodes[k]->name())));
       return;
     }
@@ -291,7 +292,7 @@ class FolderCheck {
       // The balance may have used sizes of values that are not recorded.
       if (static_cast<int64_t>(listed.size()) > config_->number) {
         ConfigSays(-1, "pieces",
-                   absl::StrCat("that ", config_->number, " pieces were asked for, and lists ",
+                   absl::StrCat("that ", config_->number, " pieces were asked for, but lists ",
                                 listed.size()));
       }
       return;
@@ -299,7 +300,7 @@ class FolderCheck {
     const absl::StatusOr<std::vector<Range>> planned = PlanRanges(out_.original, *config_);
     const absl::string_view mode = DecomposeModeName(config_->mode);
     if (!planned.ok()) {
-      ConfigSays(-1, mode, absl::StrCat("what is impossible: ", planned.status().message()));
+      ConfigSays(-1, mode, absl::StrCat("something impossible: ", planned.status().message()));
       return;
     }
     for (size_t i = 0; i < std::max(planned->size(), listed.size()); ++i) {
@@ -308,7 +309,7 @@ class FolderCheck {
       if (there == wanted) continue;
       ConfigSays(
           i < listed.size() ? static_cast<int64_t>(i) : -1, mode,
-          absl::StrCat("that ", there, " is subgraph ", i, ", where its scheme gives ", wanted));
+          absl::StrCat("that ", there, " is subgraph ", i, ", but its scheme gives ", wanted));
       return;
     }
   }
@@ -320,7 +321,7 @@ class FolderCheck {
     for (const SubgraphConfig& subgraph : config_->subgraphs) ranges.push_back(subgraph.range);
     const absl::StatusOr<std::vector<Sample>> cut = CutRanges(out_.original, ranges, config_->cut);
     if (!cut.ok())
-      return ConfigSays(-1, "", absl::StrCat("what is impossible: ", cut.status().message()));
+      return ConfigSays(-1, "", absl::StrCat("something impossible: ", cut.status().message()));
     PortNames ports(*config_);
     for (size_t i = 0; i < std::min(cut->size(), config_->subgraphs.size()); ++i) {
       ports.Next();
@@ -338,7 +339,7 @@ class FolderCheck {
       if (there == wanted) continue;
       ConfigSays(
           static_cast<int64_t>(i), k < said.size() ? said[k] : what,
-          absl::StrCat("that ", what, " ", k, " is ", there, ", where the cut gives ", wanted));
+          absl::StrCat("that ", what, " ", k, " is ", there, ", but the cut gives ", wanted));
       return;
     }
   }
@@ -420,10 +421,10 @@ class FolderCheck {
     if (ours) {
       Add(ErrorClass::kConfig, -1, "",
           absl::StrCat(Printable(files_.folder, 1000),
-                       ": there is no configuration beside the pieces"));
+                       ": the configuration beside the pieces is missing"));
     } else {
       out_.report.notes.push_back(
-          "there is no configuration, which could say how many pieces there are and how large");
+          "without a configuration, the number and the sizes of the pieces are not checked");
     }
     out_.options.foreign = true;
     for (size_t i = 0; i < out_.pieces.size(); ++i) {
@@ -433,7 +434,7 @@ class FolderCheck {
           range->end - range->start != size) {
         Add(ErrorClass::kConfig, static_cast<int64_t>(i), "",
             absl::StrCat(Printable(names_[i]), " is named after ", range->end - range->start,
-                         " operators, it has ", size));
+                         " operators, but it has ", size));
       }
       out_.pieces[i].provenance = {{out_.original.name, hash_, range->start, range->end}};
     }
@@ -512,7 +513,7 @@ class FolderCheck {
     if (gaps.empty()) return;
     for (const Range& gap : gaps) {
       out_.report.notes.push_back(
-          absl::StrCat("operators ", RangeText(gap), " are in no piece, and not validated"));
+          absl::StrCat("operators ", RangeText(gap), " are in no piece and are not validated"));
     }
     std::vector<Sample> filled;
     ObservedValues known;

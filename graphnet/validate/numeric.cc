@@ -188,9 +188,9 @@ class Runner {
     std::vector<Comparison> comparisons;
     if (!failed) failed = !CompareOutputs(expected, *actual, inside, &comparisons, &numeric);
     if (!failed && inside.has_value() && numeric.bit_equal == numeric.outputs) {
-      report_->notes.push_back(absl::StrCat(
-          "values differ inside, first in piece ", inside->piece, ", ", inside->text,
-          ", and no output shows it: with these inputs the outputs do not depend on them"));
+      report_->notes.push_back(absl::StrCat("inner values differ, first in piece ", inside->piece,
+                                            ", ", inside->text,
+                                            ", but no output depends on them with these inputs"));
     }
     for (int t = kFirstTolerance; t <= kLastTolerance; ++t) {
       bool right = failed ? t >= kFailureForgiven : true;
@@ -289,8 +289,7 @@ class Runner {
       std::optional<std::vector<c10::IValue>> grouped = Grouped(ports, values, returned);
       if (!grouped.has_value()) {
         Fail(ErrorClass::kRuntime, i, "",
-             absl::StrCat("returns ", returned.size(), " values where ", ports.size(),
-                          " are ports"));
+             absl::StrCat("returns ", returned.size(), " values for ", ports.size(), " ports"));
         return std::nullopt;
       }
       returned = *std::move(grouped);
@@ -309,7 +308,7 @@ class Runner {
     const bool by_position = style_ == Style::kChain && i > 0;
     if (by_position && ports.size() != returned.size()) {
       Fail(ErrorClass::kRuntime, i, "",
-           absl::StrCat("takes ", ports.size(), " values, piece ", i - 1, " returns ",
+           absl::StrCat("takes ", ports.size(), " values, but piece ", i - 1, " returns ",
                         returned.size()));
       return false;
     }
@@ -347,7 +346,7 @@ class Runner {
     const size_t last = pieces_.size() - 1;
     if (expected.size() != actual.size()) {
       Fail(ErrorClass::kNumbers, last, "",
-           absl::StrCat("run, it returns ", actual.size(), " values, the original ",
+           absl::StrCat("at run time it returns ", actual.size(), " values, the original returns ",
                         expected.size()));
       return false;
     }

@@ -204,7 +204,8 @@ class StructureCheck {
       const auto it = inputs_.find(port->name());
       if (it == inputs_.end()) {
         Add(ErrorClass::kPort, 0, port->name(),
-            absl::StrCat("takes ", ValueName(port->name()), ", which is no input of the original"));
+            absl::StrCat("takes ", ValueName(port->name()),
+                         ", which is not an input of the original"));
       }
       given.push_back(it == inputs_.end() ? port : it->second);
     }

@@ -314,7 +314,7 @@ class PictureMaker {
   absl::Status Select() {
     if (!options_.is_part()) return absl::OkStatus();
     if ((!options_.range.empty()) + (!options_.module.empty()) + (!options_.around.empty()) > 1) {
-      return absl::InvalidArgumentError("range, module and around are three ways to say one thing");
+      return absl::InvalidArgumentError("only one of range, module and around may be set");
     }
     absl::c_fill(selected_, 0);
     if (!options_.range.empty()) return SelectRange();
@@ -327,8 +327,8 @@ class PictureMaker {
     int64_t end = 0;
     if (sides.size() != 2 || !absl::SimpleAtoi(sides[0], &start) ||
         !absl::SimpleAtoi(sides[1], &end) || start < 0 || start >= end) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("range ", Printable(options_.range), " is not START:END, START below END"));
+      return absl::InvalidArgumentError(absl::StrCat("range ", Printable(options_.range),
+                                                     " is not START:END with START below END"));
     }
     int64_t number = 0;  // of operators, as graphnet decompose counts them
     for (const Node* node : module_.main()->nodes()) {
@@ -370,7 +370,7 @@ class PictureMaker {
     if (const size_t colon = name.rfind(':'); colon != absl::string_view::npos) {
       if (!absl::SimpleAtoi(name.substr(colon + 1), &radius) || radius < 0) {
         return absl::InvalidArgumentError(absl::StrCat(
-            "around ", Printable(name), " is not NODE or NODE:RADIUS, a number from 0 on"));
+            "around ", Printable(name), " is not NODE or NODE:RADIUS with a radius from 0 on"));
       }
       name = name.substr(0, colon);
     }

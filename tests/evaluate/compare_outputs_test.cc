@@ -91,7 +91,7 @@ TEST(CompareOutputsTest, OtherKinds) {
   const OutputsVerdict verdict =
       CompareOutputs({Floats({1})}, {Tensor<int32_t>(DType::kInt32, {1})});
   EXPECT_EQ(verdict.status, Outcome::kTypeMismatch);
-  EXPECT_EQ(verdict.reason, "output 0 is int32, expected is float32");
+  EXPECT_EQ(verdict.reason, "output 0 is int32, expected float32");
 }
 
 TEST(CompareOutputsTest, IntegersThatDoublesDoNotTellApart) {

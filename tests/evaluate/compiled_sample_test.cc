@@ -163,7 +163,7 @@ TEST_F(CompiledSampleTest, WhatIsNoLibraryOfAWorkerIsRefused) {
         SampleCompiler::Start(&backend, WorkerHost(), {}, nullptr, CompilerPlace::kProcess);
     return std::string(started.status().message());
   };
-  EXPECT_EQ(error(), "scaling runs in a process of its own only");
+  EXPECT_EQ(error(), "scaling runs only in a process of its own");
   backend.is_library = true;
   setenv("GRAPHNET_BACKENDS", Installed("").c_str(), 1);
   EXPECT_THAT(error(), HasSubstr("not installed: graphnet backends --install scaling"));

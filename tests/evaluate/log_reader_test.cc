@@ -270,7 +270,7 @@ TEST(LogReaderTest, OtherNumbersOfValuesThanOutputs) {
   EXPECT_EQ(Read(log).samples[0].CorrectLevels(), 0);
   EXPECT_EQ(Read(log).warnings.Messages("a.log"),
             std::vector<std::string>{
-                "a.log:1: other numbers of values than of outputs: wrong at every t"});
+                "a.log:1: the numbers of values and of outputs differ: wrong at every t"});
 }
 
 TEST(LogReaderTest, NoOutputs) {

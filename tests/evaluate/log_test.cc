@@ -50,9 +50,8 @@ TEST(LogTest, OfARepeatedSampleTheLastCounts) {
   ASSERT_EQ(log->samples.size(), 2);
   EXPECT_EQ(log->samples[0].path, "b");
   EXPECT_EQ(log->samples[1].speedup, 2);
-  EXPECT_THAT(
-      log->notes,
-      ElementsAre("x/y.run.log:154: a path that comes more than once: the last one counts"));
+  EXPECT_THAT(log->notes,
+              ElementsAre("x/y.run.log:154: a path occurs more than once: the last sample counts"));
 }
 
 TEST(LogTest, KeepsWhatAllSamplesSay) {

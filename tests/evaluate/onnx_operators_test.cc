@@ -80,9 +80,9 @@ TEST(OnnxOperators, KnowsComplexNumbers) {
 })");
   const MissingCalls missing = MissingInOnnx(*module);
   EXPECT_TRUE(missing.contains(
-      {"aten.relu.default", "the exporter has no function of ONNX for it on complex numbers"}));
+      {"aten.relu.default", "the exporter has no ONNX function for it on complex numbers"}));
   EXPECT_FALSE(missing.contains(
-      {"aten.abs.default", "the exporter has no function of ONNX for it on complex numbers"}));
+      {"aten.abs.default", "the exporter has no ONNX function for it on complex numbers"}));
 }
 
 TEST(OnnxOperators, KnowsWhichArgumentsStopIt) {

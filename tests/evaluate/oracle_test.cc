@@ -75,9 +75,11 @@ TEST(OracleTest, SaysItInALine) {
   finding.reduced = "bench/reduced/iree/a.gn";
   finding.operators = 1;
   EXPECT_EQ(DescribeFinding(finding, "iree"),
-            "iree is wrong: off float64 are iree by 0.25, eager by 3e-08; first at %y = torch.erf; "
+            "iree is wrong: errors against float64: iree 0.25, eager 3e-08; first at %y = "
+            "torch.erf; "
             "1 operator in bench/reduced/iree/a.gn");
-  EXPECT_EQ(DescribeFinding({.why_not = "no luck"}, "iree"), "nobody knows who is wrong: no luck");
+  EXPECT_EQ(DescribeFinding({.why_not = "no luck"}, "iree"),
+            "cannot tell which side is wrong: no luck");
 }
 
 }  // namespace

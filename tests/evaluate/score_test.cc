@@ -157,7 +157,8 @@ TEST(CrossCheckTest, NamesEachLevelThatIsBeyondTheTolerance) {
   const absl::Status status = CrossCheck(scores);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(absl::StrContains(status.message(), "ES(-7) is 0.44")) << status;
-  EXPECT_TRUE(absl::StrContains(status.message(), "S(4) is 7 of the samples and 0.447")) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "S(4) is 7 from the samples and 0.447"))
+      << status;
   EXPECT_NEAR(LargestDifference(scores), 7 - std::sqrt(0.2), 1e-12);
   scores.levels[14].s = std::nan("");
   EXPECT_FALSE(CrossCheck(scores).ok());

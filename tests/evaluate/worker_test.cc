@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "crash"},
             Fault{"abort", absl::StatusCode::kAborted, "crash: killed by signal 6 (Aborted)"},
             Fault{"kill", absl::StatusCode::kAborted,
-                  "crash: killed by signal 9 (Killed), perhaps for its memory"},
+                  "crash: killed by signal 9 (Killed), perhaps for lack of memory"},
             Fault{"exit", absl::StatusCode::kAborted, "exit: ended with code 3"},
             Fault{"fork", absl::StatusCode::kAborted, "exit: ended with code 1"},
             Fault{"close", absl::StatusCode::kAborted, "closed its answers"},
@@ -252,7 +252,7 @@ TEST(WorkerTest, SaysWhatNobodyAsked) {
   const absl::Status status = Talk(Faulty("prepare:twice"), absl::Seconds(20), &is_alive);
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
   EXPECT_THAT(std::string(status.message()),
-              StartsWith("garbage: said '{\"ok\": true}\\n' unasked"));
+              StartsWith("garbage: sent '{\"ok\": true}\\n' without a request"));
   EXPECT_FALSE(is_alive);
 }
 

@@ -94,7 +94,7 @@ graph @forward(%x : f32[8] {mean = 1.0, std = 0.5}) {
   const ValidationReport report = Validate(original, pieces, Style::kChain);
   EXPECT_EQ(report.numeric->bit_equal, 1u);
   EXPECT_THAT(report.notes,
-              testing::ElementsAre(HasSubstr("first in piece 0, %a = torch.exp, and no output")));
+              testing::ElementsAre(HasSubstr("first in piece 0, %a = torch.exp, but no output")));
 }
 
 TEST(NumericTest, APieceThatDoesNotRun) {

@@ -36,7 +36,7 @@ const DType& DTypeOf(const std::function<bool(const DType&)>& is_it) {
   for (const DType& dtype : kDTypes) {
     if (is_it(dtype)) return dtype;
   }
-  throw Failure("compile", "OpenVINO has no such dtype");
+  throw Failure("compile", "OpenVINO does not support the dtype");
 }
 const DType& ExportedDType(int64_t number) {
   return DTypeOf([&](const DType& dtype) { return dtype.exported == number; });
@@ -123,7 +123,7 @@ class Decoder : public TorchDecoder {
   std::shared_ptr<TorchDecoder> get_inlined_input_decoder(size_t) const override { return nullptr; }
   ov::Any get_attribute(const std::string&) const override { return {}; }
   size_t get_named_input(const std::string& name) const override {
-    throw std::runtime_error("there is no input " + name);
+    throw std::runtime_error("unknown input " + name);
   }
   const std::string& decoder_type_name() const override { return kind_; }
   ov::frontend::pytorch::DecoderRTInfo get_rt_info() const override { return {}; }
@@ -356,7 +356,7 @@ class Reader {
       }
       return AddList(std::move(elements));
     }
-    throw Failure("compile", "an argument of the kind " + kind);
+    throw Failure("compile", "unsupported kind of argument: " + kind);
   }
 
   void AddInput(const Json& spec) {
@@ -387,7 +387,8 @@ class Reader {
 
   void AddOutput(const Json& spec) {
     const auto& [kind, what] = *spec.items().begin();
-    if (kind != "user_output") throw Failure("compile", "a program that writes: " + kind);
+    if (kind != "user_output")
+      throw Failure("compile", "the program writes to its inputs or weights: " + kind);
     const auto& [form, value] = *what.at("arg").items().begin();
     if (form == "as_none") return;
     size_t id = AddArgument(form, value);
@@ -404,7 +405,7 @@ class Reader {
   void AddNode(const Json& json) {
     const std::string target = json.at("target");
     static constexpr char kAten[] = "torch.ops.aten.";
-    if (target.rfind(kAten, 0) != 0) throw Failure("compile", "no operator of ATen: " + target);
+    if (target.rfind(kAten, 0) != 0) throw Failure("compile", "not an operator of ATen: " + target);
     const std::string overload = target.substr(sizeof(kAten) - 1);
     const std::string name = overload.substr(0, overload.find('.'));
     // An assertion has no value.
@@ -506,7 +507,8 @@ class Reader {
         if (input.at("name") != argument) continue;
         const Json& arg = input.at("arg");
         if (arg.contains("as_int")) return arg.at("as_int").get<int64_t>();
-        if (!arg.contains("as_none")) throw Failure("compile", name + " by what is not known");
+        if (!arg.contains("as_none"))
+          throw Failure("compile", name + " with an argument that is not constant");
       }
       return otherwise;
     };
@@ -514,7 +516,7 @@ class Reader {
     size_t source = given.at(1);
     const ov::PartialShape& shape = program_->values[self].shape;
     const ov::Any type = program_->values[self].type;
-    if (shape.is_dynamic()) throw Failure("compile", name + " of sizes that are not known");
+    if (shape.is_dynamic()) throw Failure("compile", name + " with unknown sizes");
     const auto rank = static_cast<int64_t>(shape.size());
     int64_t dim = number("dim", 0);
     if (dim < 0) dim += rank;
@@ -537,8 +539,7 @@ class Reader {
     const ov::PartialShape source_shape = program_->values[source].shape;
     source = AddCall("aten::type_as", {source, self}, {"", source_shape, type});
     if (step != 1) {
-      if (source_shape.is_dynamic())
-        throw Failure("compile", name + " of sizes that are not known");
+      if (source_shape.is_dynamic()) throw Failure("compile", name + " with unknown sizes");
       const ov::Shape sizes = source_shape.to_shape();
       std::vector<int64_t> indices(ov::shape_size(sizes));
       size_t inner = 1;
@@ -624,7 +625,7 @@ class OpenVinoWorker : public worker::Worker {
       for (size_t i = 0; i < program->inputs.size(); ++i) {
         if (port.get_names().count(program->values[program->inputs[i]].name) > 0) place = i;
       }
-      if (!place) throw Failure("compile", "an input whose name is lost");
+      if (!place) throw Failure("compile", "the compiled model has an unknown input");
       ports_.push_back(*place);
     }
     num_outputs_ = program->outputs.size();

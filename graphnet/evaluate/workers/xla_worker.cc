@@ -64,7 +64,7 @@ Program ReadProgram(const std::string& path) {
   static constexpr char kMain[] = "func.func @main(";
   const size_t begin = program.text.find(kMain);
   const size_t end = begin == std::string::npos ? begin : program.text.find(") -> (", begin);
-  if (end == std::string::npos) throw Failure("compile", "a program without @main");
+  if (end == std::string::npos) throw Failure("compile", "the program has no @main");
   const std::string head =
       program.text.substr(begin + sizeof(kMain) - 1, end - begin - sizeof(kMain) + 1);
   std::string kept;
@@ -73,7 +73,7 @@ Program ReadProgram(const std::string& path) {
     if (next == std::string::npos) next = head.size();
     const std::string argument = head.substr(at, next - at);
     const size_t colon = argument.find(": ");
-    if (colon == std::string::npos) throw Failure("compile", "an argument without a type");
+    if (colon == std::string::npos) throw Failure("compile", "an argument of @main has no type");
     const std::string name = argument.substr(1, colon - 1);
     const bool is_tensor = argument.compare(colon + 2, 14, "!torch.vtensor") == 0;
     program.names.push_back(name);
@@ -322,7 +322,7 @@ class XlaWorker : public worker::Worker {
       if (type.type == dtype.type) tensor.dtype = dtype.name;
     }
     if (tensor.dtype.empty())
-      throw Failure("run", "an output of a dtype that files have no name for");
+      throw Failure("run", "an output has a dtype that .safetensors does not support");
     PJRT_Buffer_Dimensions_Args dims = {};
     dims.struct_size = PJRT_Buffer_Dimensions_Args_STRUCT_SIZE;
     dims.buffer = buffer;
