@@ -63,7 +63,7 @@ TEST(CompareOutputsTest, EqualInEveryBit) {
   EXPECT_EQ(verdict.outputs[0].max_diff, 0);
 }
 
-TEST(CompareOutputsTest, NothingIsEqualToNothing) {
+TEST(CompareOutputsTest, EmptyOutputsAreEqual) {
   const OutputsVerdict verdict = CompareOutputs({Floats({})}, {Floats({})});
   EXPECT_TRUE(verdict.outputs[0].equal);
   EXPECT_EQ(verdict.outputs[0].mean_diff, 0);
@@ -85,7 +85,7 @@ TEST(CompareOutputsTest, NanIsNeverRightAndInfinityIsItself) {
   EXPECT_EQ(verdict.status, Outcome::kNotFinite);
 }
 
-TEST(CompareOutputsTest, OtherKinds) {
+TEST(CompareOutputsTest, OtherDTypesShapesAndNumbersAreMismatches) {
   EXPECT_EQ(CompareOutputs({Floats({1})}, {}).status, Outcome::kShapeMismatch);
   EXPECT_EQ(CompareOutputs({Floats({1})}, {Floats({1, 2})}).status, Outcome::kShapeMismatch);
   const OutputsVerdict verdict =
@@ -94,7 +94,7 @@ TEST(CompareOutputsTest, OtherKinds) {
   EXPECT_EQ(verdict.reason, "output 0 is int32, expected float32");
 }
 
-TEST(CompareOutputsTest, IntegersThatDoublesDoNotTellApart) {
+TEST(CompareOutputsTest, IntegersThatAreTheSameDoubleAreNotEqual) {
   const int64_t big = (int64_t{1} << 60) + 1;
   const OutputsVerdict verdict = CompareOutputs({Tensor<int64_t>(DType::kInt64, {big})},
                                                 {Tensor<int64_t>(DType::kInt64, {big + 1})});

@@ -83,7 +83,7 @@ TEST(CompileCache, AnEntryIsMadeOnce) {
   EXPECT_TRUE(Ask(*again, "b").second);
 }
 
-TEST(CompileCache, WhatIsDamagedIsMadeAnew) {
+TEST(CompileCache, DamagedEntriesAreMadeAgain) {
   const std::string folder = Folder();
   const auto cache = *CompileCache::Open({.folder = folder});
   const auto damage = [&](const std::string& file, const std::string& content) {
@@ -108,7 +108,7 @@ TEST(CompileCache, WhatIsDamagedIsMadeAnew) {
   EXPECT_FALSE(Ask(*cache, "a").second);
 }
 
-TEST(CompileCache, WhatOthersMayHaveWrittenIsNotUsed) {
+TEST(CompileCache, EntriesThatOthersMayHaveWrittenAreNotUsed) {
   const std::string folder = Folder();
   {
     const auto cache = *CompileCache::Open({.folder = folder});
@@ -128,7 +128,7 @@ TEST(CompileCache, WhatOthersMayHaveWrittenIsNotUsed) {
   EXPECT_THAT(cache.status().message(), HasSubstr("others may write to it"));
 }
 
-TEST(CompileCache, WhatCannotBeKeptIsMadeEachTime) {
+TEST(CompileCache, EntriesThatCannotBeKeptAreMadeEachTime) {
   const auto cache = *CompileCache::Open({.folder = Folder()});
   int made = 0;
   for (int i = 0; i < 2; ++i) {
@@ -143,7 +143,7 @@ TEST(CompileCache, WhatCannotBeKeptIsMadeEachTime) {
   EXPECT_EQ(made, 2);
 }
 
-TEST(CompileCache, ErrorsOfMakingAreReturnedAndNothingIsKept) {
+TEST(CompileCache, ErrorsOfMakingAreReturnedAndNotKept) {
   const std::string folder = Folder();
   const auto cache = *CompileCache::Open({.folder = folder});
   const absl::StatusOr<bool> loaded = cache->LoadOrMake(
@@ -157,7 +157,7 @@ TEST(CompileCache, ErrorsOfMakingAreReturnedAndNothingIsKept) {
   EXPECT_FALSE(Ask(*cache, "a").second);
 }
 
-TEST(CompileCache, WhatWasUsedLongestAgoGoesFirst) {
+TEST(CompileCache, TheLeastRecentlyUsedEntryGoesFirst) {
   const std::string folder = Folder();
   const auto cache = *CompileCache::Open({.folder = folder, .max_bytes = 2500});
   Ask(*cache, "a", 1000);

@@ -86,7 +86,7 @@ TEST_F(CompiledSampleTest, OneWorkerHoldsManyPrograms) {
   EXPECT_THAT(Run(*thrice, {1, 1, 1}), ElementsAre(3, 3, 3));
 }
 
-TEST_F(CompiledSampleTest, WhatWasCompiledIsThereForTheNextWorker) {
+TEST_F(CompiledSampleTest, TheNextWorkerLoadsCompiledPrograms) {
   const auto cache = OpenCache("next");
   for (const int64_t cached : {0, 1, 1}) {
     const auto compiler = Start(cache.get());
@@ -102,7 +102,7 @@ TEST_F(CompiledSampleTest, WhatWasCompiledIsThereForTheNextWorker) {
   EXPECT_THAT(Run(*compiled, {1, 2, 3}), ElementsAre(4, 8, 12));
 }
 
-TEST_F(CompiledSampleTest, WhatTheWorkerDoesNotTakeIsCompiledAnew) {
+TEST_F(CompiledSampleTest, AnEntryThatTheWorkerRejectsIsCompiledAgain) {
   const auto cache = OpenCache("anew");
   auto first = *Start(cache.get())->Compile(Scaled(2));
   for (const auto& file :
@@ -115,7 +115,7 @@ TEST_F(CompiledSampleTest, WhatTheWorkerDoesNotTakeIsCompiledAnew) {
   EXPECT_THAT(Run(*compiled, {1, 2, 3}), ElementsAre(2, 4, 6));
 }
 
-TEST_F(CompiledSampleTest, WorkersOfOneProgramAreRefused) {
+TEST_F(CompiledSampleTest, RefusesWorkersThatHoldOneProgram) {
   const auto compiler = TryStart(nullptr, "OLD");
   ASSERT_FALSE(compiler.ok());
   EXPECT_THAT(compiler.status().message(), HasSubstr("is of an older version"));
@@ -155,7 +155,7 @@ TEST_F(CompiledSampleTest, ALibraryRunsInThisProcess) {
   EXPECT_THAT(Run(*thrice, {1, 1, 1}), ElementsAre(3, 3, 3));
 }
 
-TEST_F(CompiledSampleTest, WhatIsNoLibraryOfAWorkerIsRefused) {
+TEST_F(CompiledSampleTest, RefusesFilesThatAreNotWorkerLibraries) {
   Backend backend = backend_;
   backend.kind = BackendKind::kProgram;
   const auto error = [&] {

@@ -146,7 +146,7 @@ TEST(LogReaderTest, ReadsBackWhatIsWritten) {
 }
 
 // Without [Status], the lines give the same status, except for failures to run and to compile.
-TEST(LogReaderTest, TheLinesSayTheStatusWithoutItsLine) {
+TEST(LogReaderTest, DerivesTheStatusWithoutItsLine) {
   for (const Outcome status : {Outcome::kTypeMismatch, Outcome::kShapeMismatch,
                                Outcome::kCompileFail, Outcome::kEagerFail}) {
     std::string log = WriteLog(MakeFailure("a", status));
@@ -195,7 +195,7 @@ TEST(LogReaderTest, ReadsOlderFormats) {
   EXPECT_TRUE(back.warnings.Messages("a.log").empty());
 }
 
-TEST(LogReaderTest, OrderOfLinesMeansNothing) {
+TEST(LogReaderTest, LinesMayHaveAnyOrder) {
   const std::string log = WriteLog(FullSample());
   std::vector<std::string> lines;
   for (size_t at = 0; at < log.size();) {
@@ -212,7 +212,7 @@ TEST(LogReaderTest, OrderOfLinesMeansNothing) {
   ExpectSame(FullSample(), back.samples[0]);
 }
 
-TEST(LogReaderTest, StatusAsGraphNetConcludesIt) {
+TEST(LogReaderTest, DerivesTheStatusAsGraphNetDoes) {
   const std::string begin = "p [Processing] a\n";
   const std::string eager = "p [Datatype][eager]: float32\n";
   const std::string compiled = "p [Datatype][compiled]: float32\n";
@@ -256,7 +256,7 @@ TEST(LogReaderTest, StatusAsGraphNetConcludesIt) {
 
 // ---- Bad input: each is known for what it is. ----
 
-TEST(LogReaderTest, OtherNumbersOfValuesThanOutputs) {
+TEST(LogReaderTest, NumbersOfValuesAndOutputsThatDiffer) {
   for (const char* tag : {"[equal]: 0", "all_close_atol_1.00E-10_rtol_1.69E-12]: 0"}) {
     std::string log = WriteLog(MakeSample("a", 2, -5));
     log = absl::StrReplaceAll(log, {{tag, absl::StrCat(tag, " 1")}});
@@ -283,7 +283,7 @@ TEST(LogReaderTest, NoOutputs) {
   EXPECT_EQ(back.Odd(LogOddity::kNoOutputs), 1);
 }
 
-TEST(LogReaderTest, ValuesThatAreNone) {
+TEST(LogReaderTest, InvalidValues) {
   for (const char* speedup : {"nan", "inf", "-1", "0", "x", "", "1e999"}) {
     std::string log = WriteLog(MakeSample("a", 2, -5));
     log = absl::StrReplaceAll(log, {{"2.00000", speedup}});
@@ -350,7 +350,7 @@ TEST(LogReaderTest, CutInNames) {
   }
 }
 
-TEST(LogReaderTest, GarbageHoldsNoSample) {
+TEST(LogReaderTest, GarbageHasNoSample) {
   std::string garbage;
   for (int i = 0; i < 100000; ++i) garbage += static_cast<char>(i * 2654435761U >> 13);
   EXPECT_OK(Read(garbage).status);

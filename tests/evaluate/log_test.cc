@@ -39,7 +39,7 @@ TEST(LogTest, ACorrectSampleWithoutSpeedupIsAnError) {
   EXPECT_OK(ParseLog(WriteLog(slow) + WriteLog(MakeFailure("x", Outcome::kCompileFail)), "a.log"));
 }
 
-TEST(LogTest, OfARepeatedSampleTheLastCounts) {
+TEST(LogTest, TheLastOfARepeatedSampleCounts) {
   SampleResult first = MakeSample("a", 1, -5);
   first.speedups.clear();  // this would be an error if the sample counted
   const auto log = ParseLog(
@@ -54,7 +54,7 @@ TEST(LogTest, OfARepeatedSampleTheLastCounts) {
               ElementsAre("x/y.run.log:154: a path occurs more than once: the last sample counts"));
 }
 
-TEST(LogTest, KeepsWhatAllSamplesSay) {
+TEST(LogTest, KeepsTheConfigurationThatAllSamplesShare) {
   SampleResult other = MakeSample("b", 3, -5);
   other.config = {{"model", "b"}, {"device", "cuda"}, {"compiler", "nope"}};
   const auto log = ParseLog(WriteLog(MakeSample("a", 1, -5)) + WriteLog(other), "-");
@@ -63,7 +63,7 @@ TEST(LogTest, KeepsWhatAllSamplesSay) {
   EXPECT_THAT(log->config, ElementsAre(std::pair<std::string, std::string>("compiler", "nope")));
 }
 
-TEST(LogTest, TheLargestDifferenceIsThatOfAllOutputs) {
+TEST(LogTest, TheLargestDifferenceIsOverAllOutputs) {
   SampleResult sample = MakeSample("a", 1, -5);
   sample.eager_dtypes = sample.compiled_dtypes = {"float32", "float32", "float32"};
   sample.outputs.resize(3, sample.outputs[0]);

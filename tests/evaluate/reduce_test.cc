@@ -107,7 +107,7 @@ TEST(ReduceTest, KeepsAnEdge) {
   EXPECT_EQ(reduction->after.inputs, 1);
 }
 
-TEST(ReduceTest, TakesTuplesApartWithWhatMakesThem) {
+TEST(ReduceTest, DropsTuplesWithTheCallsThatTakeThemApart) {
   constexpr absl::string_view kText = R"(
 graph @forward(%x : f32[6, 4]) {
   %a = torch.relu(%x) : f32[6, 4]
@@ -130,7 +130,7 @@ graph @forward(%x : f32[6, 4]) {
   EXPECT_LE(split->after.operators, 2);
 }
 
-TEST(ReduceTest, SimplifiesNumbersKeywordsAndInputsAsFarAsTheyDoNotMatter) {
+TEST(ReduceTest, SimplifiesNumbersKeywordsAndInputsThatDoNotMatter) {
   const auto reduction = ReduceText(
       R"(
 graph @forward(%x : f32[64, 48] {mean = 7.0, std = 0.5, min = 0.0}, %i : i64[64] {min = 0, max = 9}) {
@@ -156,7 +156,7 @@ graph @forward(%x : f32[64, 48] {mean = 7.0, std = 0.5, min = 0.0}, %i : i64[64]
   EXPECT_EQ(reduction->after.elements, 3) << text;  // of %x, %i and the operand of %b
 }
 
-TEST(ReduceTest, SizesThatMatterStayWithWhatFollowsThem) {
+TEST(ReduceTest, ArgumentsFollowSizesThatMatter) {
   const auto reduction = ReduceText(
       R"(
 graph @forward(%x : f32[12, 10]) {
@@ -241,7 +241,7 @@ TEST(ReduceTest, StopsInTime) {
   EXPECT_EQ(Count(reduction->sample, "torch.erf"), 1);
 }
 
-TEST(ReduceTest, RefusesWhatShowsNothingAndPassesErrorsOn) {
+TEST(ReduceTest, RefusesUninterestingSamplesAndReturnsErrors) {
   const auto boring = ReduceText(Chain(4, {}), [](const Sample&) { return false; });
   EXPECT_EQ(boring.status().code(), absl::StatusCode::kFailedPrecondition);
   ReduceOptions options;

@@ -108,13 +108,13 @@ class RemoteCacheTest : public testing::Test {
   int port_ = 0;
 };
 
-TEST_F(RemoteCacheTest, AnEntryThatTheIndexHasIsNotMadeAgain) {
+TEST_F(RemoteCacheTest, AnEntryInTheIndexIsNotMadeAgain) {
   EXPECT_EQ(AskThrough(Url("good")), "loaded compiled");
   EXPECT_EQ(AskThrough(Url("good/")), "loaded compiled");
   EXPECT_TRUE(notes_.empty()) << notes_[0];
 }
 
-TEST_F(RemoteCacheTest, OtherBytesThanTheIndexSaysAreNotLoaded) {
+TEST_F(RemoteCacheTest, BytesThatDifferFromTheIndexAreNotLoaded) {
   EXPECT_EQ(AskThrough(Url("other")), "made");
   ASSERT_EQ(notes_.size(), 1u);
   EXPECT_THAT(notes_[0], HasSubstr("is not what the index says"));
@@ -143,7 +143,7 @@ TEST_F(RemoteCacheTest, AnIndexThatIsNotTrustedIsAnError) {
   EXPECT_THAT(error(Url("good"), digest_), HasSubstr("is not the trusted one"));
 }
 
-TEST_F(RemoteCacheTest, AnIndexHasWholeEntriesOnly) {
+TEST_F(RemoteCacheTest, AnIndexListsOnlyIntactEntries) {
   for (const auto& file : fs::recursive_directory_iterator(origin_)) {
     if (file.path().filename() == "compiled") std::ofstream(file.path(), std::ios::app) << "!";
   }

@@ -146,7 +146,7 @@ TEST(MacroTest, ParametersOfEachLevel) {
   EXPECT_EQ(failed.lambda, 0);
 }
 
-TEST(CrossCheckTest, NamesEachLevelThatIsBeyondTheTolerance) {
+TEST(CrossCheckTest, NamesEachLevelBeyondTheTolerance) {
   Scores scores = ComputeScores({Sample(2), Sample(1, kNever)}, {});
   EXPECT_LT(LargestDifference(scores), 1e-12);
   LevelScores& level = scores.levels[3];  // t = -7
@@ -179,7 +179,7 @@ TEST(AggregateTest, IsTheWeightedMeanOfLogarithms) {
 }
 
 // The influence of a sample is the change from leaving it out.
-TEST(InfluenceTest, IsTheDifferenceThatLeavingOutMakes) {
+TEST(InfluenceTest, IsTheChangeFromLeavingASampleOut) {
   const std::vector<LoggedSample> samples = {Sample(2), Sample(0.5, -3), Sample(8),
                                              Failure(Outcome::kCompileFail), Sample(1, kNever)};
   const ScoreOptions options = {.p = 0.3};
@@ -199,7 +199,7 @@ TEST(InfluenceTest, IsTheDifferenceThatLeavingOutMakes) {
   EXPECT_TRUE(MostInfluential({samples[0]}, options, scores, 2).empty());
 }
 
-TEST(BootstrapTest, IntervalsHoldTheScoreAndAreAlwaysTheSame) {
+TEST(BootstrapTest, IntervalsContainTheScoreAndAreDeterministic) {
   std::vector<LoggedSample> samples;
   for (int i = 0; i < 400; ++i) {
     samples.push_back(i % 5 == 0 ? Failure(Outcome::kRuntimeFail)

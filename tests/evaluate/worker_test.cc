@@ -90,7 +90,7 @@ absl::Status Talk(const ProcessOptions& options, absl::Duration limit, bool* is_
   return status;
 }
 
-TEST(WorkerTest, AnswersAll) {
+TEST(WorkerTest, AnswersAllRequests) {
   bool is_alive = false;
   EXPECT_OK(Talk(Faulty("never:crash"), absl::Seconds(20), &is_alive));
   EXPECT_TRUE(is_alive);
@@ -119,7 +119,7 @@ TEST(WorkerTest, OutlivesTheThreadThatStartsIt) {
 // Number of pipe ends made by this program that a program started by another thread would inherit.
 std::atomic<int> ends_that_leak = 0;
 
-TEST(WorkerTest, NoOtherProgramGetsItsEnds) {
+TEST(WorkerTest, OtherProgramsDoNotInheritItsPipes) {
   ends_that_leak = 0;
   ASSERT_OK(Worker::Start(Faulty("never:crash"), absl::Seconds(20)));
   EXPECT_EQ(ends_that_leak, 0);
@@ -135,7 +135,7 @@ int OpenFiles() {
 }
 
 // A start may fail at any place where no more files can be opened.
-TEST(WorkerTest, KeepsNothingOpenThatItCannotStart) {
+TEST(WorkerTest, KeepsNothingOpenIfItCannotStart) {
   const ProcessOptions options = Faulty("never:crash");
   ASSERT_OK(Worker::Start(options, absl::Seconds(20)));
   rlimit before{};
@@ -153,7 +153,7 @@ TEST(WorkerTest, KeepsNothingOpenThatItCannotStart) {
   EXPECT_GE(failed, 6);
 }
 
-TEST(WorkerTest, RefusesAndLives) {
+TEST(WorkerTest, SurvivesARefusedRequest) {
   bool is_alive = false;
   const absl::Status status = Talk(Faulty("prepare:refuse"), absl::Seconds(20), &is_alive);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -161,7 +161,7 @@ TEST(WorkerTest, RefusesAndLives) {
   EXPECT_TRUE(is_alive);
 }
 
-TEST(WorkerTest, AFullDiskIsAnAnswer) {
+TEST(WorkerTest, AFullDiskIsReported) {
   bool is_alive = false;
   const absl::Status status = Talk(Faulty("run:disk"), absl::Seconds(20), &is_alive);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
@@ -175,7 +175,7 @@ TEST(WorkerTest, LeavesNoOrphans) {
   EXPECT_EQ(Left(Folder()), 0);
 }
 
-TEST(WorkerTest, CannotBeStarted) {
+TEST(WorkerTest, ReportsThatItCannotBeStarted) {
   ProcessOptions options = Faulty("");
   options.command = {"/nowhere/worker"};
   bool is_alive = false;
@@ -193,7 +193,7 @@ struct Fault {
 
 class FaultTest : public ::testing::TestWithParam<std::tuple<std::string, Fault>> {};
 
-TEST_P(FaultTest, IsOneLineAndLeavesNothing) {
+TEST_P(FaultTest, IsReportedInOneLineAndLeavesNoProcess) {
   const auto& [verb, fault] = GetParam();
   bool is_alive = true;
   const auto begin = absl::Now();
@@ -247,7 +247,7 @@ TEST(WorkerTest, OnlyWhatTheLastRequestPrintedIsQuoted) {
   EXPECT_FALSE(is_alive);
 }
 
-TEST(WorkerTest, SaysWhatNobodyAsked) {
+TEST(WorkerTest, RefusesAnAnswerWithoutARequest) {
   bool is_alive = true;
   const absl::Status status = Talk(Faulty("prepare:twice"), absl::Seconds(20), &is_alive);
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
@@ -256,7 +256,7 @@ TEST(WorkerTest, SaysWhatNobodyAsked) {
   EXPECT_FALSE(is_alive);
 }
 
-TEST(WorkerTest, TimesThatAreNone) {
+TEST(WorkerTest, RefusesInvalidTimes) {
   bool is_alive = true;
   const absl::Status status = Talk(Faulty("time:noms"), absl::Seconds(20), &is_alive);
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;

@@ -52,14 +52,14 @@ class DagStructureTest : public testing::Test {
 
 TEST_F(DagStructureTest, RightPieces) { EXPECT_EQ(First(), "valid"); }
 
-TEST_F(DagStructureTest, InputThatNobodyReturns) {
+TEST_F(DagStructureTest, InputThatNoPieceReturns) {
   Edit(1, {{"return (%a, %b)", "return (%a,)"}});
   EXPECT_EQ(
       First(),
       "E4 port: piece 3: takes %b, which neither the original takes nor a piece before it returns");
 }
 
-TEST_F(DagStructureTest, OutputThatNobodyTakes) {
+TEST_F(DagStructureTest, OutputThatNoPieceTakes) {
   Edit(2, {{"return (%a,)", "return (%a, %add_)"}});
   EXPECT_EQ(First(), "E4 port: piece 2: returns %add_, which no later piece takes");
 }

@@ -16,7 +16,7 @@
 namespace graphnet {
 namespace {
 
-TEST(MutationTest, AllDamageIsSeen) {
+TEST(MutationTest, AllDamageIsDetected) {
   std::map<std::string, MutationTotal> totals;
   std::vector<std::string> misses;
   Decomposition other;

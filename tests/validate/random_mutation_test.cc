@@ -106,7 +106,7 @@ class Mutation {
   std::vector<Sample>& pieces_;
 };
 
-TEST(RandomMutationTest, AllAreSeen) {
+TEST(RandomMutationTest, AllAreDetected) {
   int applied = 0;
   for (uint64_t seed = 0; seed < kSeeds && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);

@@ -379,7 +379,7 @@ TEST_F(StructureTest, PortOfAnotherShape) {
 
 // If the giver has no meta, as in a folder, a port may write the original's sizes differently, but
 // it may not have other sizes whose values are unknown.
-TEST_F(StructureTest, SizesThatNobodyKnowsAreNotTheSame) {
+TEST_F(StructureTest, UnknownSizesAreNotTheSame) {
   original_ = ParseFragment(R"(
 symbol a
 symbol b
@@ -405,7 +405,7 @@ graph @forward(%x : f32[a, b]@cpu) {
 }
 
 // A piece need not know a size that depends on data, and a port may have the size of one run.
-TEST_F(StructureTest, SizesThatDependOnDataNeedNotBeSaid) {
+TEST_F(StructureTest, SizesThatDependOnDataMayBeLeftOut) {
   original_ = ParseFragment(R"(
 symbol u0
 
@@ -434,7 +434,7 @@ graph @forward(%x : i64[8]@cpu) {
   }
 }
 
-TEST_F(StructureTest, InputsOfTheOriginalStayWhatTheyAre) {
+TEST_F(StructureTest, InputsOfTheOriginalMustStay) {
   Edit(0, {{"std = 1.0", "std = 2.0"}});
   ExpectFinding(ErrorClass::kPort, 0, "x",
                 "E4 port: piece 0: input 0 (%x): draw spec is not that of the original's input");

@@ -117,7 +117,7 @@ TEST(DotWriter, ManyParametersAreCut) {
       << Body(module);
 }
 
-TEST(DotWriter, FramesAfterModulePaths) {
+TEST(DotWriter, FramesFollowModulePaths) {
   // "stem.conv" would be a frame of one node, and "a.b" contains nothing but "a.b.c".
   EXPECT_EQ(Draw(R"(
     graph @forward(%x) {
@@ -172,7 +172,7 @@ TEST(DotWriter, OddPaths) {
   }
 }
 
-TEST(DotWriter, ADeepPathNestsToALimit) {
+TEST(DotWriter, NestingOfDeepPathsIsLimited) {
   Module module;
   Graph* g = module.AddGraph("forward");
   Node* value = g->Placeholder("x");
@@ -251,7 +251,7 @@ TEST(DotWriter, LabelsAreEscaped) {
 )dot");
 }
 
-TEST(DotWriter, OfALongNameTheEndIsShown) {
+TEST(DotWriter, ShowsTheEndOfALongName) {
   Module module;
   Graph* g = module.AddGraph("forward");
   // A cut inside the two bytes of a character moves behind it.

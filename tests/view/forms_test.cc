@@ -143,7 +143,7 @@ TEST(Forms, HostileNames) {
   }
 }
 
-TEST(Forms, WhatABoxSays) {
+TEST(Forms, TextOfABox) {
   const auto module = Parse(R"(
     graph @forward(
       %x : f32[1, 3, 8, 8]@cpu,
@@ -177,7 +177,7 @@ TEST(Forms, WhatABoxSays) {
   EXPECT_THAT(picture.boxes[5].constants, ElementsAre("2"));
 }
 
-TEST(Forms, ModulesAfterTheNamesOfParameters) {
+TEST(Forms, ModulesFollowTheNamesOfParameters) {
   const auto module = Parse(R"(
     graph @forward(
       %x,

@@ -115,7 +115,7 @@ void Fill(Graph* graph, size_t size, size_t reach, const std::vector<std::string
   graph->Output(values.back());
 }
 
-TEST(Layout, OfRandomGraphs) {
+TEST(Layout, RandomGraphs) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     Module module;
     // Modules are entered repeatedly, so that each would lie on a cycle if it were one frame.
@@ -133,7 +133,7 @@ TEST(Layout, OfRandomGraphs) {
   }
 }
 
-TEST(Layout, OfParts) {
+TEST(Layout, PartsOfAGraph) {
   Module module;
   Fill(module.AddGraph("forward"), 200, 6, {"a", "a.b", "c"}, 1);
   for (const PictureOptions& options :
@@ -145,7 +145,7 @@ TEST(Layout, OfParts) {
   }
 }
 
-TEST(Layout, OfBodies) {
+TEST(Layout, Bodies) {
   Module module;
   Graph* graph = module.AddGraph("forward");
   Graph* body = module.AddGraph("body");
@@ -159,7 +159,7 @@ TEST(Layout, OfBodies) {
   CheckLayout(picture, LayOut(picture));
 }
 
-TEST(Layout, OfNothing) {
+TEST(Layout, EmptyPictures) {
   EXPECT_TRUE(LayOut(PictureOf(Module())).boxes.empty());
   Module module;
   module.AddGraph("forward");
@@ -167,7 +167,7 @@ TEST(Layout, OfNothing) {
 }
 
 // A layout in quadratic time would take minutes.
-TEST(Layout, OfManyNodesInTimeLinearInThem) {
+TEST(Layout, ManyNodesTakeLinearTime) {
   constexpr size_t kNodes = 10'000;
   const auto timed = [](const Module& module) {
     const Picture picture = PictureOf(module);
