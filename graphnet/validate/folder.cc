@@ -411,7 +411,7 @@ class FolderCheck {
     }
   }
 
-  // --- Pieces of others ----------------------------------------------------------
+  // --- Pieces of other tools -----------------------------------------------------
   void BindForeign() {
     bool ours = false;
     for (size_t i = 0; i < out_.pieces.size(); ++i) {

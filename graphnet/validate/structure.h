@@ -32,8 +32,8 @@ struct StructureOptions {
   const Graph* known = nullptr;
 };
 
-// Runs the checks below one after the other. The checks of one line go on after a finding, and E8
-// is left out if there are findings already.
+// Runs the checks below one after the other and returns what they found. The checks of one line go
+// on after a finding, and E8 is left out if there are findings already.
 //
 // E1: there are pieces, and each of them and the original verify. If not, nothing else is
 //     reported.

@@ -254,7 +254,7 @@ TEST(LogReaderTest, DerivesTheStatusAsGraphNetDoes) {
   EXPECT_EQ(Read(begin + kRows[13].lines).samples[0].reason, "killed by signal 9");
 }
 
-// ---- Bad input: each is known for what it is. ----
+// ---- Bad input: each kind is recognised. ----
 
 TEST(LogReaderTest, NumbersOfValuesAndOutputsThatDiffer) {
   for (const char* tag : {"[equal]: 0", "all_close_atol_1.00E-10_rtol_1.69E-12]: 0"}) {

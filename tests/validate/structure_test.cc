@@ -539,7 +539,7 @@ graph @body(%y) {
             "E8 graph: piece 1: graph body, node c: target differs: torch.relu against torch.neg");
 }
 
-// --- What cuts well ------------------------------------------------------------
+// --- Valid cuts ----------------------------------------------------------------
 
 TEST(StructureEdgeTest, PiecesWithoutOperatorsOrInputs) {
   for (const absl::string_view text :
