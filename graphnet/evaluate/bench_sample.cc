@@ -229,7 +229,7 @@ absl::Status BenchSample::MakeFunctional() {
   const size_t num_outputs = OutputsOf(*graph).size();
   ASSIGN_OR_RETURN(const Pipeline functionalize, ParsePipeline("functionalize{outputs=true}"));
   RETURN_IF_ERROR(RunPipeline(functionalize, &program_).status());
-  // Backends must leave their inputs unchanged. If a write reaches an input or only a copy of it,
+  // Backends must leave their inputs unchanged. If a write may reach an input or only a copy of it,
   // programs may differ in the input's final value, which is not compared, so a copy takes its
   // place.
   for (const std::string& name : names.left) {

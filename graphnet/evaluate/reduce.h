@@ -34,11 +34,11 @@ struct Reduction {
 
 // Functions that observe the values of a sample (interp/observe.h does so with LibTorch).
 struct SampleObserver {
-  // Finds the shapes of all values. The error says why the graph cannot run on these shapes. If it
-  // is null, sizes and numbers stay as they are.
+  // Finds the shapes of all values. The error says why the graph cannot run on these shapes. If
+  // `infer` is null, sizes and numbers stay as they are.
   std::function<absl::Status(const Sample&, ObservedValues*)> infer;
   // Describes values after a run on inputs of this seed, so that inputs can take their place. The
-  // error says why nothing more is known. If it is null, the sample's own descriptions are used.
+  // error says why nothing more is known. If `measure` is null, the sample's descriptions are used.
   std::function<absl::Status(const Sample&, uint64_t seed, ObservedValues*)> measure;
 };
 

@@ -124,7 +124,7 @@ class Composition {
     nodes->Map(value, &node);
     if (by_position || !value->is_placeholder()) return;
     EqualityOptions equality = equality_;
-    equality.metas &= !IsSaidLater(*value);  // ports have the draw specs of their values
+    equality.metas &= !IsSaidLater(*value);  // E4 has compared them
     Report(i, *value, node, NodeComparison(equality).Compare(*value, node));
   }
 
