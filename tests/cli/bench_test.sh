@@ -244,10 +244,10 @@ refused "backend pass:dce is named twice" in --backend pass:dce,pass:dce -o no
 refused "backend bladedisc: " in --backend blade-disc -o blade
 refused "needs IN and --backend, or --resume" --backend nope
 refused "there is no benchmark in nowhere" --resume nowhere
-refused "bench is not empty; --resume goes on with a benchmark" in --backend nope -o bench
+refused "bench is not empty; use --resume to go on with a benchmark" in --backend nope -o bench
 refused 'this benchmark was begun with backends ["nope","jit"], not ["jit"]' in --backend jit --resume bench
-refused "--device: there is no device foo; cpu, cuda:0" in --backend nope --device foo -o no
-refused "--device: there is no device ; cpu, cuda:0" in --backend nope --device '' -o no
+refused "--device: unknown device foo; expected cpu or cuda:0" in --backend nope --device foo -o no
+refused "--device: unknown device ; expected cpu or cuda:0" in --backend nope --device '' -o no
 refused "--resume: results go to the folder of the benchmark; leave out -o" --backend nope --resume bench -o no
 for option in "--timeout=nan" "--oracle-time=-NaN" "--timeout=x"; do
   code=0
@@ -257,7 +257,7 @@ done
 [ ! -e no ] || fail "a folder of what is refused"
 mkdir broken
 printf '{' >broken/bench.json
-refused "broken/bench.json: is no JSON" --resume broken
+refused "broken/bench.json: is not JSON" --resume broken
 printf '{"in": 1}' >broken/bench.json
 refused "broken/bench.json: not the settings of a benchmark" --resume broken
 refused "backend exec: needs --exec COMMAND" in --backend exec -o exec
