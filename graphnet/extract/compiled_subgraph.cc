@@ -22,7 +22,7 @@ void AddTensors(const ValueTree& tree, Numbers* numbers) {
   for (const ValueTree& element : tree.elements) AddTensors(element, numbers);
 }
 
-// Whether what the operation is given may be written to, by it or after the run.
+// Returns true if the operands may be written to, by the operation or after the run.
 bool LetsEscape(const StitchStep& step) {
   switch (step.reason) {
     case BreakReason::kAttributeAssigned:
@@ -34,7 +34,7 @@ bool LetsEscape(const StitchStep& step) {
   }
 }
 
-// Knows what the calls of a graph do besides yielding values, and which values may share memory.
+// The effects of a graph's calls, and the groups of values that may share memory.
 class Subgraph {
  public:
   explicit Subgraph(const Module& module)
@@ -46,7 +46,7 @@ class Subgraph {
     });
   }
 
-  // `escapes`: of its results, whether somebody may write to it later.
+  // `escapes[i]` is true if result i may be written to later.
   std::string WhyInterpreted(const std::vector<bool>& escapes) const {
     absl::flat_hash_map<const Node*, const Node*> first;  // of the inputs and results of a group
     for (const Node* node : graph_.nodes()) {

@@ -19,7 +19,7 @@ SourcePlace PlaceOf(const extract::StepPlan& step) {
           extract::SourceLineOf(step)};
 }
 
-// One break for a place and reason: the one with the fewest conditions.
+// Keeps one break for each place and reason: the one with the fewest conditions.
 std::vector<ForetoldBreak> ByPlace(const std::vector<Foreteller::Found>& all) {
   std::vector<ForetoldBreak> breaks;
   std::map<std::tuple<std::string, int64_t, int64_t, BreakReason>, size_t> by_place;

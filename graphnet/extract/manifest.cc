@@ -18,7 +18,7 @@ constexpr char kMagic[] = "graphnet-stitch";
 constexpr uint32_t kVersion = 1;
 // Numbers of tensors are indices into a table.
 constexpr int64_t kMaxNumber = int64_t{1} << 22;
-// A level of a value is a level of the message.
+// Each level of a value is a level of the protobuf message.
 constexpr int kMaxValueDepth = 64;
 
 bool IsNumbered(ValueTree::Kind kind) {
@@ -157,7 +157,7 @@ bool IsPlainName(absl::string_view name) {
          name.find_first_of(absl::string_view("/\0", 2)) == absl::string_view::npos;
 }
 
-// Tensors and objects are made before they are used.
+// Checks that tensors and objects are made before they are used.
 class Checker {
  public:
   explicit Checker(const StitchManifest& manifest) : manifest_(manifest) {}

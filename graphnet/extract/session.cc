@@ -183,13 +183,13 @@ absl::StatusOr<IValue> Session::GetAttr(const IValue& owner, const std::string& 
       return numbers_held_[{object.get(), slot}] = number;
     }
     ASSIGN_OR_RETURN(ValueTree pattern, Pattern(value, full));
-    // What it holds now is what it begins with.
+    // The current values are those that the run begins with.
     ForEachTensor(value, [&](const at::Tensor& tensor) {
       const int64_t number = recorder_.NumberOf(tensor);
       const std::string key = absl::StrCat(full, "#", number);
       capture_.constants.try_emplace(number, tensor);
       capture_.manifest.constants.try_emplace(number, key);
-      capture_.initial.try_emplace(key, tensor.clone());  // It may be written to, too.
+      capture_.initial.try_emplace(key, tensor.clone());  // The program may write to it later.
     });
     capture_.manifest.states.push_back({found->second, name, std::move(pattern)});
     return value;
@@ -213,11 +213,11 @@ absl::Status Session::SetAttr(const StepPlan& step, const Frame&, const IValue& 
   const auto object = owner.toObject();
   const size_t slot = object->type()->getAttributeSlot(name);
   const auto found = paths_.find(object.get());
-  // A list or dict that is there after the run holds plain numbers.
+  // A list or dict that outlives the run must hold plain numbers.
   if (RunNumberOf(value) == nullptr || found == paths_.end()) value = sizes_.Pin(value);
   MarkOuter(value);
   if (found != paths_.end()) {
-    // Read from now on, it is this value.
+    // Later reads find this value.
     read_.insert({object.get(), slot});
     const Values operands = {found->second, name, value};
     RETURN_IF_ERROR(
@@ -342,7 +342,7 @@ absl::Status Session::RunStepOrThrow(const StepPlan& step, Frame* frame) {
     case prim::Exit:
       return CallMethod(step, frame, "__exit__", {in(0), IValue(), IValue(), IValue()});
     case prim::fork: {
-      // One of the orders that TorchScript allows; a future is its value.
+      // TorchScript allows this order of execution; a future is represented by its value.
       ASSIGN_OR_RETURN(IValue result,
                        RunGraph(*node.g(attr::Subgraph), inputs(), frame->path, &node));
       return set(std::move(result));

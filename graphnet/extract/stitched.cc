@@ -39,7 +39,7 @@ class OwnStore : public AttributeStore {
   std::map<std::pair<std::string, std::string>, IValue> values_;
 };
 
-// Where a step stands, for messages.
+// Returns the place of a step, for messages.
 std::string PlaceOf(const StitchStep& step) {
   if (step.line == 0) return step.op;
   return absl::StrCat(Printable(step.file, 500), ":", step.line, ":", step.column, ": ",
@@ -50,7 +50,7 @@ bool IsCustom(const StitchStep& step) {
   return step.reason == BreakReason::kCustomOperator || step.reason == BreakReason::kCustomClass;
 }
 
-// Whether what `step` yields in place of `tree` can be such that it does not fit.
+// Returns true if the step's result for `tree` may fail to fit it.
 bool HasGuard(const StitchStep& step, const ValueTree& tree, const StitchManifest& manifest) {
   if (tree.kind == ValueTree::Kind::kObject || tree.kind == ValueTree::Kind::kNumber) return false;
   if (tree.kind != ValueTree::Kind::kTensor || IsCustom(step)) return true;
@@ -195,7 +195,7 @@ absl::Status StitchedProgram::CheckGuards(const std::vector<IValue>& inputs) {
       }
       return tensors_->CheckRelations(manifest_, why);
     };
-    // Names are put together only for who is refused.
+    // The message costs time, so it is built only after a failure.
     if (hold(nullptr)) return absl::OkStatus();
     std::string why;
     hold(&why);
@@ -235,7 +235,7 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchSt
     extract::Warn(stack);
     return std::vector<IValue>();
   }
-  if (step.op == "prim::Loop") return std::vector<IValue>();  // between two of its turns
+  if (step.op == "prim::Loop") return std::vector<IValue>();  // between two of its iterations
   if (step.op == "prim::SetAttr") {
     if (stack.size() != 3 || !stack[0].isString() || !stack[1].isString()) {
       return absl::InvalidArgumentError("takes an object, a name and a value");
@@ -260,7 +260,7 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchSt
   }
   if (op->schema().is_vararg() && !op->schema().is_varret())
     stack.push_back(static_cast<int64_t>(stack.size()));
-  // aten::str(t elem) and the like take any type, which the check does not know.
+  // Operators such as aten::str(t elem) take any type, which the check does not support.
   const bool is_generic = absl::c_any_of(
       op->schema().arguments(),
       [](const c10::Argument& argument) { return argument.type()->hasFreeVariables(); });

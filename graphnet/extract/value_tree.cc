@@ -26,9 +26,9 @@ namespace {
 using c10::IValue;
 using Kind = ValueTree::Kind;
 
-constexpr int kMaxDepth = 64;  // What the manifest's reader takes.
+constexpr int kMaxDepth = 64;  // The manifest's reader takes no more.
 
-// What is there instead of what was expected.
+// Says in `why`, which may be null, that a value differs. Returns false.
 bool Differs(std::string* why, absl::string_view name, absl::string_view expected,
              absl::string_view found) {
   if (why != nullptr) *why = absl::StrCat(name, ": expected ", expected, ", found ", found);
@@ -159,8 +159,8 @@ TensorTable::TensorTable(const StitchManifest& manifest) {
   }
 }
 
-// The text form has symbols and comparisons: one module of them all, in which an
-// expression is the left side of a comparison with 0.
+// Parses all symbols and relations as one module in the text form. An expression becomes the left
+// side of a comparison with 0.
 void TensorTable::ReadSymbols(const StitchManifest& manifest) {
   if (manifest.symbols.empty()) return;
   std::vector<std::string> expressions;
@@ -219,7 +219,7 @@ int64_t TensorTable::SizeOf(const std::string& symbol) const {
 
 bool TensorTable::CheckRelations(const StitchManifest& manifest, std::string* why) const {
   for (size_t i = 0; i < relations_.size(); ++i) {
-    // One whose sizes have no value, as they leave 64 bits, does not hold.
+    // A relation does not hold if its sizes overflow 64 bits.
     if (EvaluateWithExamples(*symbols_, *relations_[i]).value_or(0) != 0) continue;
     if (why != nullptr) {
       *why = absl::StrCat("sizes: expected ", Printable(manifest.relations[i].text), ", found ");
@@ -232,7 +232,7 @@ bool TensorTable::CheckRelations(const StitchManifest& manifest, std::string* wh
   return true;
 }
 
-// Whether a size is the one that is asked for, else `expected`.
+// Returns true if `size` is the expected one, which becomes `*expected`.
 bool TensorTable::MatchSize(const Guard& guard, size_t dim, int64_t size, int64_t* expected) {
   *expected = guard.sizes[dim];
   const SymExpr* expr = guard.symbolic.empty() ? nullptr : guard.symbolic[dim];
@@ -244,7 +244,8 @@ bool TensorTable::MatchSize(const Guard& guard, size_t dim, int64_t size, int64_
   return size == *expected;
 }
 
-// Of a type of lists; the classes that are written in C++ have no names for the parser.
+// Returns the element type of a list type. Handles classes that are written in C++, as the parser
+// does not know them.
 c10::TypePtr TensorTable::ElementOf(const std::string& list) {
   absl::string_view element = list;
   if (absl::ConsumePrefix(&element, "List[") && absl::ConsumeSuffix(&element, "]") &&
@@ -309,7 +310,7 @@ void TensorTable::Assign(const ValueTree& tree, const IValue& value) const {
   const auto is_container = [](const IValue& v) {
     return v.isList() || v.isGenericDict() || v.isTuple();
   };
-  // What was there, brought up to date, or something new.
+  // Updates the old element if its structure fits, or makes a new one.
   const auto element = [&](const ValueTree& to, const IValue& from) {
     const bool stays = is_container(from) && ((to.kind == Kind::kList && from.isList()) ||
                                               (to.kind == Kind::kDict && from.isGenericDict()) ||
@@ -417,7 +418,7 @@ bool TensorTable::Match(const ValueTree& pattern, const IValue& value, absl::str
     case Kind::kInt:
       if (value.isInt() && value.toInt() == pattern.number) return true;
       break;
-    case Kind::kSize: break;  // No program is asked for one.
+    case Kind::kSize: break;  // Patterns do not have sizes.
     case Kind::kFloat:
       if (value.isDouble() && SameBits(value.toDouble(), pattern.real)) return true;
       break;
