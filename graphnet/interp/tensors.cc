@@ -69,7 +69,7 @@ absl::StatusOr<c10::Device> ParseRunDevice(const std::string& text) {
 }
 
 void SetNumThreads(int threads) {
-  if (threads == 0 && std::getenv("OMP_NUM_THREADS") != nullptr) return;  // PyTorch goes by it
+  if (threads == 0 && std::getenv("OMP_NUM_THREADS") != nullptr) return;  // PyTorch obeys it
   at::set_num_threads(threads > 0 ? threads : NumCpus());
 }
 

@@ -31,7 +31,7 @@ constexpr char kExpected[] =
     "expected a dtype and sizes, such as f32[1,3,224,224], or int=3, float=0.5, bool=true, "
     "str=abc, None, list(…,…), tuple(…,…), dict(key=…,…)";
 
-// The parts between commas that are in no brackets; nullopt if brackets do not match.
+// Splits at commas outside brackets; returns nullopt if brackets do not match.
 std::optional<std::vector<absl::string_view>> Elements(absl::string_view text) {
   std::vector<absl::string_view> parts;
   int depth = 0;
@@ -91,7 +91,7 @@ class Parser {
     return input;
   }
 
-  // A name that stands in front is none of the words above.
+  // Parses an input with a name in front, which is not one of the words above.
   absl::StatusOr<ExampleInput> ParseNamed() {
     static constexpr absl::string_view kWords[] = {"int", "float", "bool", "str"};
     const size_t equal = text_.find('=');
@@ -177,7 +177,7 @@ class Describer {
     }
   }
 
-  // "; the inputs are x, y and 3 more", parameters left out.
+  // Returns "; the inputs are x, y and 3 more", without parameters.
   std::string ListOfNames() const {
     constexpr size_t kMost = 8;
     std::vector<std::string> names;
@@ -219,7 +219,7 @@ class Describer {
     }
     for (const Node* node : described_) RETURN_IF_ERROR(CheckSizes(*node));
     if (!changed_) return absl::OkStatus();
-    // Values of other inputs have the sizes that were.
+    // The values of other inputs still have the old sizes.
     for (const Node* node : inputs_) {
       if (node != nullptr && node->tensor_meta() != nullptr && !node->tensor_meta()->is_static()) {
         sample_.weights.erase(std::string(node->target()));
@@ -303,7 +303,7 @@ class Describer {
     meta.shape = shape;
     node->set_meta(module_.InternValueMeta(meta));
     changed_ = changed_ || (has_shape && !same);
-    // What the sample says of its values is worth more than our defaults.
+    // The sample's own draw spec is better than our defaults.
     if (same && node->draw_spec() != nullptr && !input.has_bounds) return absl::OkStatus();
     DrawSpec spec = SpecOfExample(input);
     if (const DrawSpec* old = node->draw_spec()) {
@@ -351,7 +351,7 @@ class Describer {
     return absl::OkStatus();
   }
 
-  // Whether the sizes that are written hold with the symbols that were set.
+  // Returns an error if the written sizes contradict the symbols that were set.
   absl::Status CheckSizes(const Node& node) const {
     const size_t i = static_cast<size_t>(std::find(described_.begin(), described_.end(), &node) -
                                          described_.begin());
@@ -394,7 +394,7 @@ absl::StatusOr<ExampleInput> ParseExampleInput(const std::string& text) {
 DrawSpec SpecOfExample(const ExampleInput& tensor) {
   DrawSpec spec;
   spec.has_mean = spec.has_std = true;
-  spec.std = 5;  // Of which a fifth is taken.
+  spec.std = 5;  // Drawing takes a fifth of it.
   const absl::string_view dtype = DTypeShortName(tensor.dtype);
   if (tensor.has_bounds) {
     spec.min = Argument(tensor.low);
