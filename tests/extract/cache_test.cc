@@ -1,4 +1,4 @@
-// Calls through the cache against calls of the module.
+// Compares calls through the cache with calls of the module.
 #include "graphnet/extract/cache.h"
 
 #include <string>
@@ -27,7 +27,7 @@ torch::jit::Module Define(const std::string& source) {
   return module;
 }
 
-// Calls both and compares results.
+// Calls both and compares the results.
 void Check(torch::jit::Module& module, CaptureCache& cache, const Inputs& a, const Inputs& b) {
   const IValue expected = module.forward(a);
   const absl::StatusOr<IValue> found = cache.Call(b);
@@ -61,7 +61,7 @@ TEST(CaptureCache, CapturesUpToItsLimitThenRunsTheModule) {
   EXPECT_EQ(cache.counters().captures, 20);
 }
 
-// What capturing does not run, a call beyond the limit does not run either.
+// A call beyond the limit refuses the operators that capturing refuses.
 TEST(CaptureCache, HasOneFenceBeyondItsLimit) {
   CaptureCache cache(Define("def forward(self, x):\n"
                             "    return torch.from_file('/nowhere', None, x.size(0))\n"),
@@ -73,7 +73,7 @@ TEST(CaptureCache, HasOneFenceBeyondItsLimit) {
   EXPECT_EQ(cache.counters().fallbacks, 1);
 }
 
-// A store may throw; a Status says so.
+// A store may throw, which becomes a status.
 TEST(CaptureCache, GuardsOfStateThatIsGoneAreErrors) {
   struct Empty : AttributeStore {
     IValue Get(const std::string&, const std::string& name) override {
@@ -122,7 +122,7 @@ TEST(CaptureCache, AnAssignedNumberIsSeen) {
   EXPECT_EQ(cache.reasons(), std::vector<std::string>({"attribute scale has changed"}));
 }
 
-// Operations are replayed in their order on the tensors that are there.
+// Operations are replayed in order on the tensors of the call.
 TEST(CaptureCache, AnotherParameterIsSeen) {
   const std::string source = "def forward(self, x):\n    return x * self.buffer\n";
   torch::jit::Module module = Define(source);
@@ -144,7 +144,7 @@ TEST(CaptureCache, ArgumentsThatShareMemoryNeedNoGuard) {
   Check(module, cache, {a.slice(0, 0, 3), a.slice(0, 1, 4)}, {b.slice(0, 0, 3), b.slice(0, 1, 4)});
   Check(module, cache, {a.slice(0, 0, 3), a.slice(0, 0, 3)}, {b.slice(0, 0, 3), b.slice(0, 0, 3)});
   EXPECT_EQ(cache.counters().hits, 2);
-  // With the module's own buffer.
+  // The input may also share memory with the module's buffer.
   const std::string other = "def forward(self, x):\n    x.add_(1)\n    return x + self.buffer\n";
   torch::jit::Module first = Define(other), second = Define(other);
   CaptureCache cached(second);
@@ -181,8 +181,8 @@ TEST(CaptureCache, HowATensorLiesInMemoryIsNoConstant) {
 
 // --- Backends ----------------------------------------------------------------------
 
-// A compiler that counts: what it makes is the interpreter on a copy of the graph, with weights as
-// they were.
+// A compiler that counts. It makes an interpreter on a copy of the graph, with the weights of that
+// time.
 class CountingCompiler {
  public:
   SubgraphCompiler compile() {
@@ -279,7 +279,7 @@ TEST(CaptureCacheBackend, ARefusedSubgraphIsInterpreted) {
   EXPECT_EQ(cache.counters().compilations, 0);
 }
 
-// A guard behind what the program prints: no call is replayed, so nothing is compiled for one.
+// There is a guard after a print, so no call is replayed, and nothing is compiled.
 TEST(CaptureCacheBackend, ACaptureThatIsNotKeptIsNotCompiled) {
   const std::string source =
       "def forward(self, x):\n    print(1)\n    if x.sum() > 0:\n        return x * 2\n    return "
@@ -330,7 +330,7 @@ std::vector<std::string> RelationsOf(const Capture& capture) {
   return texts;
 }
 
-// Captured for 4 rows, replayed for 2, 5 and 9; from a folder, too.
+// Captures the program for 4 rows and replays it for 2, 5 and 9, also from a folder.
 void CheckDynamic(const std::string& body, const std::vector<std::string>& relations,
                   size_t num_subgraphs = 1) {
   const std::string source = "def forward(self, x):\n" + body;
@@ -384,7 +384,7 @@ TEST(DynamicSizes, GoThroughBreaks) {
       {"batch >= 2"}, 2);
 }
 
-// What holds of the rows of a capture.
+// Returns the relations of the rows in a capture.
 std::vector<std::string> RelationsFor(const std::string& body, int64_t rows = 4) {
   CaptureOptions options;
   options.dynamic.push_back({0, 0, "batch"});
@@ -408,14 +408,14 @@ TEST(DynamicSizes, WhatIsLinearNearbyOnlyIsPinned) {
   using Texts = std::vector<std::string>;
   const Texts pinned4 = {"batch >= 2", "batch == 4"};
   const Texts pinned40 = {"batch >= 2", "batch == 40"};
-  // Cut off: other sizes below, or above, yield another one.
+  // The size is clamped: smaller, or larger, inputs have another one.
   EXPECT_EQ(RelationsFor("    y = x[:3]\n    return y * y.size(0)\n"), pinned4);
   EXPECT_EQ(RelationsFor("    y = x[:30]\n    return y * y.size(0)\n"), pinned4);
-  // Rounded, and so the same for the next ones.
+  // The size is rounded, so slightly larger inputs have the same.
   EXPECT_EQ(RelationsFor("    y = x[::32]\n    return y * y.size(0)\n", 40), pinned40);
   EXPECT_EQ(RelationsFor("    y = x[::2]\n    return y * y.size(0)\n"), pinned4);
   EXPECT_EQ(RelationsFor("    return x.sum() * len(x.chunk(4))\n", 40), pinned40);
-  // Nobody asks for the size.
+  // The size is unused.
   EXPECT_EQ(RelationsFor("    return x[:3] * 2\n"), Texts({"batch >= 2"}));
 }
 
@@ -512,7 +512,8 @@ bool HasCond(const Capture& capture) {
   return false;
 }
 
-// Captured where the branch is taken, and where it is not; replayed for the other.
+// Captures the program in a run that takes the branch, and in one that does not, and replays each
+// capture for both.
 bool BecomesCond(const std::string& body) {
   const std::string source = "def forward(self, x):\n" + body;
   CaptureOptions options;
@@ -537,11 +538,11 @@ TEST(Cond, IsWhatBranchesBecome) {
       BecomesCond("    if bool(x.sum() > 0):\n        x = x + 1\n        y = x * 2\n"
                   "    else:\n        y = x\n        x = y - self.buffer\n"
                   "    return x * y\n"));
-  // A write behind it, to what may be the input.
+  // The program then writes to a tensor that may be the input.
   EXPECT_TRUE(
       BecomesCond("    if bool(x.sum() > 0):\n        y = x\n    else:\n        y = x * 2\n"
                   "    y.add_(1)\n    return x + y\n"));
-  // Calls, loops and branches on numbers within.
+  // A branch may contain calls, loops and branches on numbers.
   EXPECT_TRUE(
       BecomesCond("    if bool(x.sum() > 0):\n        for i in range(3):\n"
                   "            if i != 1:\n                x = x + i\n    return x\n"));

@@ -1,4 +1,4 @@
-// What a folder says of itself: stitch.json and README.md.
+// Tests the description of a folder: stitch.json and README.md.
 #include "graphnet/extract/description.h"
 
 #include <cstdlib>
@@ -19,7 +19,7 @@ using nlohmann::json;
 
 ValueTree Tensor(int64_t number) { return {.kind = ValueTree::Kind::kTensor, .number = number}; }
 
-// `count` subgraphs, each of which prints at its end.
+// Makes a program of `count` subgraphs, each followed by a print.
 ExtractedProgram Example(int count) {
   ExtractedProgram program;
   StitchManifest& manifest = program.manifest;

@@ -1,5 +1,5 @@
-// What is foretold of small programs, and that a run has it.
-// With UPDATE_GOLDEN set to this file's path, foretold.golden is written anew.
+// Compares foretold breaks of small programs with a golden file and with runs.
+// If UPDATE_GOLDEN is the path of foretold.golden, the file is rewritten.
 #include "graphnet/extract/foretell.h"
 
 #include <cstdlib>
@@ -52,7 +52,7 @@ absl::StatusOr<ForetoldBreaks> Foretell(const TestProgram& program) {
   return ForetellBreaks(*module, OptionsOf(program));
 }
 
-// Those that a run has.
+// Returns the breaks of a run.
 absl::StatusOr<Places> BreaksOfRun(const TestProgram& program) {
   const absl::StatusOr<torch::jit::Module> module = Load(program.source);
   if (!module.ok()) return module.status();
@@ -127,7 +127,8 @@ TEST(Foretell, IsAsExpected) {
   }
 }
 
-// Nine of ten that are foretold for certain happen, and nine of ten that happen are foretold.
+// Nine of ten breaks that are foretold as certain happen, and nine of ten that happen are
+// foretold.
 TEST(Foretell, IsWhatRunsBreakAt) {
   std::vector<TestProgram> programs = ReadPrograms(kField);
   for (TestProgram& program : ReadPrograms("tests/extract/programs.txt")) {
@@ -199,7 +200,7 @@ TEST(Foretell, IsBounded) {
       << foretold.status();
 }
 
-// Tuples of a tuple twice: what is written out doubles with each one.
+// Each tuple holds the one before it twice, so the printed text doubles each time.
 TEST(Foretell, IsBoundedOnWhatIsShared) {
   std::string source = "def forward(self, x):\n    t0 = (x, x)\n";
   for (int i = 1; i < 14; ++i)

@@ -107,7 +107,7 @@ TEST(Manifest, RefusesEveryTruncation) {
   const std::string bytes = SerializeManifest(Example());
   size_t accepted = 0;
   for (size_t size = 0; size < bytes.size(); ++size) {
-    // A prefix that ends between fields is a message; it lacks what comes later.
+    // A prefix that ends between fields is a valid message, which lacks the later fields.
     const absl::StatusOr<StitchManifest> back = ParseManifest(bytes.substr(0, size), "m");
     accepted += back.ok() && SerializeManifest(*back) == bytes ? 1 : 0;
   }

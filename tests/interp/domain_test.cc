@@ -37,7 +37,7 @@ constexpr char kRoot[] =
 
 TEST(FindNonFiniteTest, NamesTheFirstNodeThatAnOutputSuffersFrom) {
   EXPECT_EQ(FirstNonFinite(SampleOf(kRoot)), "s nan");
-  // An infinity that masks something is no finding.
+  // An infinity in a mask does not count.
   EXPECT_EQ(FirstNonFinite(SampleOf("graph @forward(%x : f32[4] {mean = 0.0, std = 1.0}) {\n"
                                     "  %f = torch.full([4], -inf)\n  %m = torch.maximum(%x, %f)\n"
                                     "  return (%m,)\n}\n")),
@@ -47,7 +47,7 @@ TEST(FindNonFiniteTest, NamesTheFirstNodeThatAnOutputSuffersFrom) {
             "d inf");
 }
 
-// Inside of levels of vmap that are open, values have no numbers of their own.
+// Inside open levels of vmap, values have no numbers of their own.
 TEST(FindNonFiniteTest, FlatNesting) {
   const std::string flat = "torch._functorch.predispatch.";
   EXPECT_EQ(

@@ -70,7 +70,7 @@ TEST(ExecutableTest, SubscriptsReadAndWrite) {
   EXPECT_TRUE(at::equal(written, expected));
 }
 
-// What a body returns is known before the body is lowered.
+// The values that a body returns are known before the body is lowered.
 TEST(ExecutableTest, VmapOfBodiesThatReturnSeveral) {
   const at::Tensor x = at::arange(6).view({2, 3});
   const std::string body =
@@ -80,7 +80,7 @@ TEST(ExecutableTest, VmapOfBodiesThatReturnSeveral) {
                                          body,
                                      {x})),
                         at::stack({x + 1, x * 2})));
-  // Of another vmap, whose body comes last.
+  // The body may contain another vmap, whose body comes last.
   EXPECT_TRUE(
       at::equal(Only(RunText("graph @forward(%x) {\n  %v = torch.vmap(@outer, (%x,))\n"
                              "  %s = torch.cat(%v)\n  return (%s,)\n}\n"
@@ -105,7 +105,7 @@ TEST(ExecutableTest, GradientsThatTheProgramAsksFor) {
   EXPECT_TRUE(at::allclose(found, 3 * x * x));
   EXPECT_FALSE(found.requires_grad());
   EXPECT_FALSE(x.requires_grad());
-  // What runs without gradients is a constant to them.
+  // Values that are computed without gradients are constants for gradients.
   EXPECT_TRUE(at::equal(Only(RunText(text("  %o = aten.set_grad_enabled.default(False)\n"
                                           "  %w = aten.exp.default(%p)\n"
                                           "  %n = aten.set_grad_enabled.default(True)\n"
@@ -113,14 +113,14 @@ TEST(ExecutableTest, GradientsThatTheProgramAsksFor) {
                                      {x})),
                         x.exp()));
   EXPECT_TRUE(at::GradMode::is_enabled());
-  // Their sizes are those of what they are gradients by.
+  // A gradient has the sizes of its input.
   const auto module = Parse(text(cube));
   auto shapes = Compile(*module, {.device = c10::kMeta});
   ASSERT_TRUE(shapes.ok()) << shapes.status();
   EXPECT_EQ(Only((*shapes)->Run({x.to(c10::kMeta)}, {})).sizes(), x.sizes());
 }
 
-// Constant ones are worked out when a graph is compiled.
+// Constant subscripts are resolved when a graph is compiled.
 TEST(ExecutableTest, SubscriptsAreThoseOfPython) {
   using at::indexing::Ellipsis;
   using at::indexing::None;
@@ -188,7 +188,7 @@ TEST(ExecutableTest, BranchesAndLoops) {
       "graph @below(%i as int, %x, %n as int) {\n  %r = operator.lt(%i, %n)\n  return %r\n}\n"
       "graph @step(%i as int, %x, %n as int) {\n  %j = operator.add(%i, 1)\n"
       "  %y = aten.add.Scalar(%x, 1)\n  return (%j, %y)\n}\n";
-  // As torch.export and Dynamo spell them.
+  // torch.export and Dynamo write these names.
   const std::string operators =
       absl::StrReplaceAll(text, {{"torch.cond", "torch.ops.higher_order.cond"},
                                  {"torch.while_loop", "torch.ops.higher_order.while_loop"}});
@@ -198,7 +198,7 @@ TEST(ExecutableTest, BranchesAndLoops) {
   }
 }
 
-// As torch.export keeps them: map and scan go along the first dimension.
+// torch.export keeps these calls; map and scan iterate over the first dimension.
 TEST(ExecutableTest, MapsScansAndRegions) {
   const at::Tensor x = at::randn({5, 3}), w = at::randn({3, 3});
   const std::string map =
@@ -222,7 +222,7 @@ TEST(ExecutableTest, MapsScansAndRegions) {
   EXPECT_TRUE(at::allclose((*scanned)[0].toTensor(), x.sum(0)));
   EXPECT_TRUE(at::allclose((*scanned)[1].toTensor(), x.cumsum(0) * 2));
 
-  // One value, or a tuple, as the body returns.
+  // The call returns one value or a tuple, as its body does.
   const std::string region =
       "graph @forward(%x, %w) {\n  %a = torch.ops.higher_order.wrap_with_autocast(\"cpu\", "
       "torch.bfloat16, True, False, @body, %x, %w)\n  %b = "
@@ -275,7 +275,7 @@ TEST(ExecutableTest, ObserverSeesEveryNodeOnce) {
             absl::StatusCode::kAborted);
 }
 
-// at::matmul folds dimensions where a matrix asks for gradients, which rounds otherwise.
+// at::matmul folds dimensions if a matrix requires gradients, and then rounds differently.
 TEST(ExecutableTest, ParametersAskForGradients) {
   constexpr char kBody[] =
       "  %t = .transpose(%x, 2, 3)\n  %y = torch.nn.functional.linear(%t, %w, %b)\n"
@@ -301,7 +301,7 @@ TEST(ExecutableTest, ParametersAskForGradients) {
   EXPECT_TRUE(at::equal(held, at::linear(x.transpose(2, 3), w, b)));
 }
 
-// Whether the value of %a is gone when %d has run.
+// Returns true if the value of %a is gone after %d has run.
 bool IsGone(absl::string_view lines) {
   c10::weak_intrusive_ptr<c10::TensorImpl> first(
       c10::intrusive_ptr<c10::TensorImpl>::reclaim(nullptr));
@@ -319,9 +319,9 @@ bool IsGone(absl::string_view lines) {
 }
 
 TEST(ExecutableTest, ValuesDieAtTheirLastUse) {
-  // No more than two values of a chain are alive at once.
+  // At most two values of a chain are alive at once.
   EXPECT_TRUE(IsGone("  %b = torch.neg(%a)\n  %c = torch.neg(%b)\n"));
-  // Also those in the lists and tuples of calls, and those that subscripts take apart.
+  // So do values in lists and tuples of calls, and values that subscripts read.
   EXPECT_TRUE(IsGone("  %b = torch.cat([%a, %x])\n  %c = torch.neg(%b)\n"));
   EXPECT_TRUE(IsGone("  %b = torch.block_diag(%a, %x)\n  %c = torch.neg(%b)\n"));
   EXPECT_TRUE(
@@ -363,7 +363,7 @@ TEST(ExecutableTest, WhatReadsMemoryByValuesIsRefusedOrGuarded) {
   EXPECT_EQ(fails("torch._weight_norm(%x, %y, 0)", {at::ones({4, 3}), at::ones({4, 1})}), "");
 }
 
-// A kernel that goes through rows without columns takes no memory, but time.
+// A kernel that visits rows without columns takes no memory, but time.
 TEST(ExecutableTest, RowsWithoutColumnsAreBounded) {
   for (const absl::string_view call :
        {"aten.adaptive_max_pool2d.default(%x, [1099511627776, 0])",
@@ -380,8 +380,8 @@ TEST(ExecutableTest, RowsWithoutColumnsAreBounded) {
   EXPECT_TRUE(few.ok()) << few.status();
 }
 
-// Operators of core ATen whose kernels trust what they are given: each runs, and each way to make
-// it read elsewhere is refused.
+// Kernels of some operators of core ATen do not check their operands. Each of these operators runs,
+// but operands that would make it read out of bounds are refused.
 TEST(ExecutableTest, WhatCoreAtenTrustsIsGuarded) {
   const auto fails = [](absl::string_view call, std::vector<c10::IValue> inputs) {
     return std::string(
@@ -397,7 +397,7 @@ TEST(ExecutableTest, WhatCoreAtenTrustsIsGuarded) {
   const struct {
     const char* call;
     std::vector<c10::IValue> inputs;
-    const char* error;  // empty: it runs
+    const char* error;  // empty if it runs
   } cases[] = {
       {"aten._fft_r2c.default(%x, [1], 0, True)", {real, real}, ""},
       {"aten._fft_r2c.default(%x, [1, 0], 2, False)", {real, real}, ""},
@@ -473,7 +473,7 @@ TEST(ExecutableTest, ErrorsNameTheNode) {
               HasSubstr("division by zero"));
 }
 
-// It takes no number of its operands from the stack, as others that take any number do.
+// Other variadic operators take the number of their operands from the stack; this one does not.
 TEST(ExecutableTest, ToListOfTorchScript) {
   const auto list = [](absl::string_view arguments, std::vector<c10::IValue> inputs) {
     return RunText(absl::StrCat("graph @forward(%x) {\n  %l = prim.tolist(", arguments,
@@ -491,7 +491,7 @@ TEST(ExecutableTest, ToListOfTorchScript) {
               HasSubstr("Expected Tensor but got Int"));
 }
 
-// Lists and texts that double with each call end with an error, before memory does.
+// Lists and strings that double with each call end with an error before memory runs out.
 TEST(ExecutableTest, SequencesThatGrowAreBounded) {
   const auto doubled = [](absl::string_view first, absl::string_view step, absl::string_view last) {
     std::string text = absl::StrCat("graph @forward(%x) {\n  %v0 = ", first, "\n");
@@ -513,7 +513,7 @@ TEST(ExecutableTest, SequencesThatGrowAreBounded) {
               HasSubstr("a tensor of lists with more than 10000000 elements"));
 }
 
-// PyTorch frees values by recursion, so that 100,000 tuples in each other took the stack.
+// PyTorch frees values by recursion, so 100,000 nested tuples overflowed the stack.
 TEST(ExecutableTest, SequencesNestSoDeepOnly) {
   const auto nested = [](absl::string_view before, absl::string_view after, int depth) {
     std::string text = "graph @forward(%v0) {\n";
@@ -549,7 +549,7 @@ TEST(ExecutableTest, OperatorsThatNothingRunsAreToldApart) {
   EXPECT_THAT(error("torch.ops.aten.nothing.default"), HasSubstr("is no operator of PyTorch"));
 }
 
-// schemas.txt is of the LibTorch that is linked.
+// schemas.txt comes from the linked version of LibTorch.
 TEST(SchemaTableTest, AgreesWithTheDispatcher) {
   size_t missing = 0;
   for (const Schema& schema : AllSchemas()) {

@@ -35,7 +35,8 @@ void Encrypt(std::array<uint32_t, 2> key, uint32_t (&counter)[4][N]) {
   }
 }
 
-// Converts x, which must be below 2^52. Not all machines have a vector instruction for this.
+// Converts x, which must be below 2^52. Ordinary conversions lack vector instructions on some
+// machines.
 double ToDouble(uint64_t x) {
   return std::bit_cast<double>(uint64_t{0x4330000000000000} | x) - 0x1p52;
 }
@@ -162,7 +163,7 @@ void Generator::Uniform(int64_t first, absl::Span<float> out) const {
     Words((static_cast<uint64_t>(first) + i) / 4, words);
     const size_t n = std::min(kBatch, out.size() - i);
     for (size_t j = 0; j < n; ++j) {
-      // Processors can convert signed numbers only.
+      // Convert a signed number, as processors have an instruction for that.
       out[i + j] = static_cast<float>(static_cast<int32_t>(words[j] >> 8)) * 0x1p-24f;
     }
   }

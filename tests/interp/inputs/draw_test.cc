@@ -57,7 +57,7 @@ DrawSpec Bounds(Argument min, Argument max) {
   return spec;
 }
 
-// A tensor of one dimension, named "x".
+// Draws a tensor of one dimension, named "x".
 absl::StatusOr<TensorData> Draw(DType dtype, int64_t n, const DrawSpec& spec,
                                 const DrawOptions& options = kGraphNet) {
   const Dim shape[] = {n};
@@ -75,7 +75,7 @@ std::vector<T> Elements(const TensorData& tensor) {
   return out;
 }
 
-// Ditto, as Ts, which `dtype` is stored as.
+// Draws the tensor and returns its elements; `dtype` is stored as T.
 template <typename T>
 std::vector<T> DrawElements(DType dtype, int64_t n, const DrawSpec& spec,
                             const DrawOptions& options = kGraphNet) {
@@ -92,7 +92,7 @@ std::string Error(const absl::StatusOr<TensorData>& tensor) {
   return std::string(tensor.status().message());
 }
 
-// What "x" is drawn from with seed 1.
+// Returns the normal numbers from which "x" is drawn with seed 1.
 std::vector<float> Normals(size_t n, uint8_t stream = 0) {
   std::vector<float> out(n);
   Generator(1, "x", stream).Normal(0, absl::MakeSpan(out));
@@ -212,8 +212,8 @@ TEST(DrawDataTest, FloatsBeyondTheDTypeBecomeInfinite) {
   EXPECT_THAT(FromData<uint16_t>(DType::kFloat16, {65519.9, 7e4}), ElementsAre(0x7BFF, 0x7C00));
 }
 
-// As torch does it: 1 + 2^-11 + 2^-40 is above the middle of two halves, but the
-// float nearest to it is the middle.
+// Torch rounds to float first: 1 + 2^-11 + 2^-40 is above the midpoint of two halves, but
+// the nearest float is the midpoint.
 TEST(DrawDataTest, HalvesAreRoundedByWayOfFloat) {
   EXPECT_THAT(FromData<uint16_t>(DType::kFloat16, {1 + 0x1p-11 + 0x1p-40}), ElementsAre(0x3C00));
 }
@@ -263,7 +263,7 @@ TEST(DrawBoolTest, IsUniformAboveAHalfInTheBench) {
   EXPECT_NEAR(static_cast<double>(std::count(values.begin(), values.end(), 1)), 50'000, 800);
 }
 
-// A mean and bounds say nothing of bools.
+// A mean and bounds have no effect on bools.
 TEST(DrawBoolTest, TakesNothingFromTheSpec) {
   DrawSpec spec = MeanStd(5, 0);
   spec.min = 1;
@@ -346,7 +346,7 @@ TEST(DrawFloatTest, ComplexNumbersAreReal) {
 TEST(DrawFloatTest, WithoutAStdItIsATenthWithoutAMeanZero) {
   const std::vector<float> expected = DrawElements<float>(DType::kFloat32, 100, MeanStd(0, 0.1));
   EXPECT_EQ(DrawElements<float>(DType::kFloat32, 100, {}), expected);
-  DrawSpec spec = MeanStd(5, 5);  // numbers that do not count
+  DrawSpec spec = MeanStd(5, 5);  // ignored, see the next line
   spec.has_mean = spec.has_std = false;
   EXPECT_EQ(DrawElements<float>(DType::kFloat32, 100, spec), expected);
   const Dim shape[] = {100};
@@ -392,13 +392,13 @@ TEST(DrawFloatTest, ClampsToEitherBound) {
   expect(0, {}, 0, 1000);
   expect({}, 0.25, -1000, 0.25);
   expect(-0.5, 1, -0.5, 1);
-  expect(1, -1, 1, -1);  // the upper one comes last
+  expect(1, -1, 1, -1);  // the upper bound applies last
   expect(-kInfinity, kInfinity, -1000, 1000);
 }
 
 TEST(DrawFloatTest, BoundsAreRoundedToTheDType) {
   DrawSpec spec = MeanStd(0, 1);
-  spec.min = 1000.3;  // no float16
+  spec.min = 1000.3;  // not a float16
   EXPECT_THAT(DrawElements<uint16_t>(DType::kFloat16, 3, spec), Each(FloatToHalf(100)));
   spec.min = 5.001;
   EXPECT_THAT(DrawElements<uint16_t>(DType::kFloat16, 3, spec), Each(FloatToHalf(5.001f)));
@@ -417,7 +417,7 @@ TEST(DrawFloatTest, WhatIsNotFiniteIsDrawnAnew) {
   std::vector<DrawSpec> specs = {MeanStd(5, kNan),       MeanStd(5, kInfinity), MeanStd(kNan, 1),
                                  MeanStd(-kInfinity, 1), MeanStd(kNan, 0),      MeanStd(0, 1e300)};
   specs.push_back(MeanStd(5, kNan));
-  specs.back().min = 1;  // comes before
+  specs.back().min = 1;  // applies before the repair
   for (const DrawSpec& spec : specs) {
     const std::vector<float> values = DrawElements<float>(DType::kFloat32, 3000, spec);
     for (size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], repairs[i] * 0.01f);
@@ -433,7 +433,7 @@ TEST(DrawFloatTest, RepairsRoundToTheDType) {
   }
 }
 
-// Of float16 with a large std, some overflow and some do not.
+// With a large std, some elements of float16 overflow and some do not.
 TEST(DrawFloatTest, OnlyWhatIsNotFiniteIsDrawnAnew) {
   const std::vector<float> normals = Normals(2000);
   const std::vector<float> repairs = Normals(2000, 1);
@@ -474,7 +474,7 @@ TEST(DrawFloatTest, ComplexNumbersAreNotRepaired) {
   EXPECT_THAT(Elements<float>(*tensor), ElementsAre(1000, 0));
 }
 
-// --- Integers of which little is said ------------------------------------------
+// --- Integers with incomplete specs --------------------------------------------
 
 TEST(DrawIntegersTest, GraphNetPromotesThemToFloat) {
   DrawSpec spec = MeanStd(500.5, 3);
@@ -495,7 +495,7 @@ TEST(DrawIntegersTest, GraphNetPromotesThemToFloat) {
   spec.min = 0;
   const absl::StatusOr<TensorData> nan = Draw(DType::kInt64, 1, spec);
   ASSERT_OK(nan);
-  EXPECT_TRUE(std::isnan(Elements<float>(*nan)[0]));  // nor repaired
+  EXPECT_TRUE(std::isnan(Elements<float>(*nan)[0]));  // not repaired
   spec = MeanStd(0, 10);
   spec.max = -0.5;
   const absl::StatusOr<TensorData> bounded = Draw(DType::kInt64, 1000, spec);
@@ -536,7 +536,7 @@ TEST(DrawIntegersTest, TheBenchClampsToOneBound) {
   spec.max = 2.5;
   const std::vector<int8_t> below = DrawElements<int8_t>(DType::kInt8, 1000, spec, kBench);
   EXPECT_EQ(*std::max_element(below.begin(), below.end()), 2);
-  // Bounds that the dtype does not have.
+  // The dtype cannot hold these bounds.
   spec.max = -1000;
   EXPECT_THAT(DrawElements<int8_t>(DType::kInt8, 10, spec, kBench), Each(-128));
   spec.max = kInfinity;
@@ -713,7 +713,7 @@ TEST_F(DrawInputsTest, PlaceholdersByTargetAndAttributesByName) {
 }
 
 TEST_F(DrawInputsTest, RealValuesAreShared) {
-  // Nothing is known of them, so they could not be drawn.
+  // Nothing is known about them, so they could not be drawn.
   AddPlaceholder("x", nullptr);
   module().AddAttribute({.name = "w"});
   const auto bytes = std::make_shared<const std::string>("abcd");

@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Key;
 
-// The module with its inputs described, as text; or the error.
+// Returns the module with its inputs described, as text, or the error.
 std::string Described(absl::string_view text, const std::vector<std::string>& inputs,
                       Sample* keep = nullptr) {
   auto module = ParseModule(text, "test");
@@ -106,7 +106,7 @@ TEST(DescribeInputsTest, WhatIsKnownMustAgree) {
   EXPECT_EQ(Described(kText, {"f32[2,3]"}), kText);
   EXPECT_THAT(Described(kText, {"f16[2,3]"}), HasSubstr("x is known to be f32[2,3]"));
   EXPECT_THAT(Described(kText, {"f32[2]"}), HasSubstr("x is known to be f32[2,3]"));
-  // Another size: what is said of values behind it is no longer true.
+  // With another size, the metas of later values are no longer true.
   EXPECT_EQ(Described(kText, {"f32[4,3]"}),
             "graph @f(\n  %x : f32[4, 3] {mean = 0.0, std = 5.0}\n) {\n  %a = torch.relu(%x)\n"
             "  return (%a,)\n}\n");

@@ -78,7 +78,7 @@ TEST(CheckWeightsTest, NamesWhatDoesNotFit) {
             "weight v: the graph has no attribute or input of that name");
 }
 
-// Figures of tensor.mean(dtype=torch.double) and tensor.std() in PyTorch 2.13.
+// The numbers are tensor.mean(dtype=torch.double) and tensor.std() in PyTorch 2.13.
 TEST(DescribeValuesTest, StatisticsOfFloats) {
   std::vector<float> ramp;
   for (int i = 0; i < 70; ++i) ramp.push_back(static_cast<float>(i) / 7 - 3);
@@ -147,7 +147,7 @@ TEST(DescribeWeightsTest, WhatIsSaidStays) {
   EXPECT_EQ(sample.module->FindAttribute("w")->draw_spec->mean, 2);
 }
 
-// torch.export saves the inputs that a program was made with: a folder draws some like them.
+// torch.export saves the inputs that a program was made with; a folder draws similar ones.
 TEST(DescribeWeightsTest, InputsWithValuesToo) {
   Sample sample = SampleWith(Tensor<float>(DType::kFloat32, {1, 3}));
   Node* input = sample.module->main()->placeholders()[0];

@@ -20,7 +20,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// LibTorch knows the names that Python uses.
+// LibTorch and Python use the same names.
 TEST(TypesTest, DTypesAreThoseOfTheirNames) {
   std::set<c10::ScalarType> seen;
   for (int i = 1; i < kNumDTypes; ++i) {
@@ -90,7 +90,7 @@ TEST(ValuesTest, IntsOfSchemas) {
   }
 }
 
-// Each dtype but those that need a scale.
+// Tests each dtype except those that need a scale.
 TEST(TensorsTest, DataComesBack) {
   for (int i = 1; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);
