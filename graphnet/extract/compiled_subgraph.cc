@@ -60,12 +60,12 @@ class Subgraph {
       const CallEffects& of = effects_.Of(*node);
       if (of.is_random) return absl::StrCat(Percent(*node), " draws random numbers");
       if (of.is_unknown || of.is_statement)
-        return absl::StrCat(Percent(*node), " does more than to yield a value");
+        return absl::StrCat(Percent(*node), " does more than return a value");
     }
     absl::flat_hash_set<const Node*> escaping;  // groups
     const absl::Span<const Argument> results = graph_.output()->args()[0].elements();
     for (size_t i = 0; i < results.size(); ++i) {
-      if (!results[i].is_node()) return "it returns what is no tensor";
+      if (!results[i].is_node()) return "it returns a value that is not a tensor";
       const Node* const node = results[i].node();
       const Node* const group = groups_.Of(node);
       const auto [shared, is_alone] = first.try_emplace(group, node);

@@ -87,7 +87,7 @@ IValue WithoutSymbols(const IValue& value) {
 absl::Status DynamicSizes::Add(const at::Tensor& input, int64_t dim, const std::string& name) {
   if (dim < 0 || dim >= input.dim()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("there is no dimension ", dim, ": the tensor has ", input.dim()));
+        absl::StrCat("there is no dimension ", dim, ": the tensor has rank ", input.dim()));
   }
   const auto same =
       absl::c_find_if(inputs_, [&](const auto& entry) { return entry.first.is_same(input); });

@@ -74,7 +74,8 @@ absl::StatusOr<std::map<std::string, TensorData>> Beside(const ExtractedProgram&
   std::map<std::string, TensorData> tensors;
   for (const auto& [number, name] : program.manifest.constants) {
     const auto it = program.tensors.find(name);
-    if (it == program.tensors.end()) return absl::InternalError(absl::StrCat("no value of ", name));
+    if (it == program.tensors.end())
+      return absl::InternalError(absl::StrCat("no value for ", name));
     tensors.insert(*it);
   }
   if (format == ExtractFormat::kGraphNetFolder) {

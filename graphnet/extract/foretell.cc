@@ -46,7 +46,7 @@ absl::StatusOr<ForetoldBreaks> ForetellBreaks(const torch::jit::Module& module,
   return Guarded([&]() -> absl::StatusOr<ForetoldBreaks> {
     ASSIGN_OR_RETURN(torch::jit::GraphFunction* const function,
                      FindTorchScriptMethod(module, options.method, "foretell"));
-    if (options.max_unroll < 1) return absl::InvalidArgumentError("max_unroll is below 1");
+    if (options.max_unroll < 1) return absl::InvalidArgumentError("max_unroll must be at least 1");
     function->ensure_defined();
     Foreteller foreteller(options);
     ASSIGN_OR_RETURN(const bool completes, foreteller.Run(module, *function));

@@ -52,7 +52,7 @@ absl::StatusOr<bool> Foreteller::Run(const jit::Module& module, jit::GraphFuncti
 
 absl::Status Foreteller::TooMuch(const StepPlan& step) const {
   return torchscript::ErrorAtNode(
-      *step.node, absl::StrCat("more than ", options_.max_steps, " steps to foretell it"));
+      *step.node, absl::StrCat("foretelling takes more than ", options_.max_steps, " steps"));
 }
 
 Foreteller::Outcome Foreteller::RunGraph(const jit::Graph& graph, Values arguments,
@@ -62,7 +62,7 @@ Foreteller::Outcome Foreteller::RunGraph(const jit::Graph& graph, Values argumen
     return torchscript::ErrorAtNode(*node, absl::StrCat("calls nest deeper than ", kMaxNesting));
   ASSIGN_OR_RETURN(const FunctionPlan* plan, planner_.Plan(graph, node));
   if (plan->body.inputs.size() != arguments.size())
-    return absl::InvalidArgumentError("a call does not fit its callee");
+    return absl::InvalidArgumentError("a call has another number of arguments than the function");
   Frame frame{.slots = Values(plan->num_slots)};
   for (size_t i = 0; i < arguments.size(); ++i)
     frame.slots[static_cast<size_t>(plan->body.inputs[i])] = std::move(arguments[i]);
@@ -372,7 +372,7 @@ Foreteller::Outcome Foreteller::CallMethod(const StepPlan& step, Frame* frame,
     return Call(step, frame, *method, std::move(arguments));
   const bool is_interface = step.node->input(0)->type()->kind() == c10::TypeKind::InterfaceType;
   if (method == nullptr && !is_interface)
-    return torchscript::CannotRepresent(*step.node, "there is no such method");
+    return torchscript::CannotRepresent(*step.node, "the method does not exist");
   if (method != nullptr) Break(step, BreakReason::kCustomClass, method->qualname().qualifiedName());
   for (size_t i = 0; i < step.out.size(); ++i) {
     frame->slots[static_cast<size_t>(step.out[i])] =

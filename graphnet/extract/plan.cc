@@ -119,12 +119,13 @@ class Maker {
       if (node->kind() == prim::Constant) {
         const std::optional<c10::IValue> value = jit::toIValue(node->output());
         if (!value && node->output()->type()->kind() != c10::TypeKind::FunctionType) {
-          return torchscript::CannotRepresent(*node, "a constant of this type");
+          return torchscript::CannotRepresent(*node, "constants of this type are not supported");
         }
         if (value) step.constant = *value;
       } else if (!IsChosenByNode(node->kind())) {
         const jit::Operator* op = node->maybeOperator();
-        if (op == nullptr) return torchscript::CannotRepresent(*node, "there is no such operator");
+        if (op == nullptr)
+          return torchscript::CannotRepresent(*node, "the operator does not exist");
         step.schema = &op->schema();
         step.operation = WithGuard(op->schema(), op->getOperation(node));
         Classify(&step);

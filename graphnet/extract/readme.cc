@@ -127,12 +127,12 @@ std::string StitchReadme(const ExtractedProgram& program, const std::vector<Subg
     absl::StrAppend(&out, "- ", Code(input.name), ": ", Code(Describe(input.pattern, manifest)),
                     input.after ? ", which it changes" : "", "\n");
   }
-  absl::StrAppend(
-      &out,
-      "\nNumbers and texts among them are part of the capture: others are refused, as are "
-      "other shapes.\n");
+  absl::StrAppend(&out,
+                  "\nNumbers and strings among them are part of the capture: other values are "
+                  "refused, and so are "
+                  "other shapes.\n");
   if (!manifest.symbols.empty()) {
-    absl::StrAppend(&out, "\nSizes may be any of which this holds:\n\n");
+    absl::StrAppend(&out, "\nSizes may be any for which this holds:\n\n");
     for (const auto& symbol : manifest.symbols)
       absl::StrAppend(&out, "- ", Code(symbol.name), ", ", symbol.example, " in the example\n");
     for (const auto& relation : manifest.relations) {
@@ -146,7 +146,7 @@ std::string StitchReadme(const ExtractedProgram& program, const std::vector<Subg
                   "\n## Running it\n\n```\n"
                   "graphnet run . --inputs x.safetensors --outputs y.safetensors\n"
                   "python run_stitched.py --inputs x.safetensors --outputs y.safetensors\n```\n\n"
-                  "Both yield the bits of the archive. Inputs that no file gives are drawn. In "
+                  "Both give the same bits as the archive. Inputs without a file are drawn. In "
                   "Python, with this folder on the path:\n\n```python\n"
                   "from run_stitched import load\nprogram = load()\nresult = program(",
                   absl::StrJoin(manifest.inputs, ", ",
@@ -199,7 +199,7 @@ std::string StitchReadme(const ExtractedProgram& program, const std::vector<Subg
   absl::StrAppend(
       &out,
       "\n`v3` is tensor or number 3 of `stitch.json`, which says where each comes from, "
-      "what runs in which order, and what must be found. `stitch.pb` is what "
+      "in which order the steps run, and which values they expect. `stitch.pb` is the file that "
       "`graphnet run` reads.\n");
   return out;
 }

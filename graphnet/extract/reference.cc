@@ -38,7 +38,7 @@ absl::Status CheckOperators(std::shared_ptr<jit::Graph> graph) {
         node->kind() == c10::prim::CallMethod || node->kind() == c10::prim::CallFunction;
     if (is_call ||
         (schema != nullptr && !extract::IsChosenByNode(node->kind()) && !IsAllowed(*schema))) {
-      return torchscript::CannotRepresent(*node, "LibTorch is not let run it");
+      return torchscript::CannotRepresent(*node, "LibTorch must not run it");
     }
     if (node->hasAttribute(c10::attr::Subgraph))
       RETURN_IF_ERROR(CheckOperators(node->g(c10::attr::Subgraph)));

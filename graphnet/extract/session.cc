@@ -108,11 +108,11 @@ absl::Status Session::Run(const jit::Module& module, jit::GraphFunction& functio
 
 absl::Status Session::AddDynamic(const CaptureOptions::DynamicSize& size, const Values& inputs) {
   if (size.input >= inputs.size() || !inputs[size.input].isTensor())
-    return absl::InvalidArgumentError(absl::StrCat("input ", size.input, " is no tensor"));
+    return absl::InvalidArgumentError(absl::StrCat("input ", size.input, " is not a tensor"));
   const bool is_name =
       !size.name.empty() && !absl::ascii_isdigit(size.name[0]) &&
       absl::c_all_of(size.name, [](char c) { return absl::ascii_isalnum(c) || c == '_'; });
-  if (!is_name) return absl::InvalidArgumentError("not a name");
+  if (!is_name) return absl::InvalidArgumentError("not a valid name");
   return sizes_.Add(inputs[size.input].toTensor(), size.dim, size.name);
 }
 
@@ -256,7 +256,7 @@ absl::StatusOr<IValue> Session::RunGraph(const jit::Graph& graph, Values argumen
   ASSIGN_OR_RETURN(const FunctionPlan* plan, planner_.Plan(graph, node));
   Frame frame{.slots = Values(plan->num_slots), .path = path};
   if (plan->body.inputs.size() != arguments.size()) {
-    return absl::InvalidArgumentError("a call does not fit its callee");
+    return absl::InvalidArgumentError("a call has another number of arguments than the function");
   }
   for (size_t i = 0; i < arguments.size(); ++i)
     frame.slots[plan->body.inputs[i]] = std::move(arguments[i]);
@@ -270,8 +270,8 @@ absl::StatusOr<IValue> Session::RunGraph(const jit::Graph& graph, Values argumen
 absl::Status Session::RunBlock(const BlockPlan& block, Frame* frame) {
   for (const StepPlan& step : block.steps) {
     if (++steps_ > options_.max_steps) {
-      return torchscript::ErrorAtNode(*step.node, absl::StrCat("more than ", options_.max_steps,
-                                                               " steps: a loop without end?"));
+      return torchscript::ErrorAtNode(
+          *step.node, absl::StrCat("more than ", options_.max_steps, " steps: an endless loop?"));
     }
     RETURN_IF_ERROR(RunStep(step, frame));
     for (const int slot : step.dead) frame->slots[slot] = IValue();
@@ -436,7 +436,8 @@ absl::Status Session::CallMethod(const StepPlan& step, Frame* frame, const std::
   if (!arguments[0].isObject()) return torchscript::CannotRepresent(*step.node, "not an object");
   const auto object = arguments[0].toObject();
   jit::Function* method = object->type()->findMethod(name);
-  if (method == nullptr) return torchscript::CannotRepresent(*step.node, "there is no such method");
+  if (method == nullptr)
+    return torchscript::CannotRepresent(*step.node, "the method does not exist");
   if (jit::tryToGraphFunction(*method) == nullptr)
     return CallCustomMethod(step, frame, method, std::move(arguments));
   const auto found = paths_.find(object.get());

@@ -164,8 +164,8 @@ absl::Status Session::RunTurns(const StepPlan& step, Frame* frame) {
   size_t calls = recorder_.num_calls();
   for (int64_t i = 0; i < trips && proceed; ++i) {
     if (++steps_ > options_.max_steps) {
-      return torchscript::ErrorAtNode(*step.node, absl::StrCat("more than ", options_.max_steps,
-                                                               " steps: a loop without end?"));
+      return torchscript::ErrorAtNode(
+          *step.node, absl::StrCat("more than ", options_.max_steps, " steps: an endless loop?"));
     }
     if (i > 0 && i % options_.max_unroll == 0 && recorder_.num_calls() > calls) {
       calls = recorder_.num_calls();

@@ -97,7 +97,7 @@ absl::StatusOr<std::unique_ptr<StitchedProgram>> StitchedProgram::Make(
   }
   for (const StitchStep& step : manifest.steps) {
     if (step.subgraph >= static_cast<int>(program->executables_.size())) {
-      return absl::InvalidArgumentError(absl::StrCat("there is no subgraph_", step.subgraph));
+      return absl::InvalidArgumentError(absl::StrCat("missing subgraph_", step.subgraph));
     }
   }
   for (const auto& [number, name] : manifest.constants) {
@@ -209,7 +209,7 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::RunMethod(std::vector<IValu
   const c10::QualifiedName name(step.op);
   const c10::ClassTypePtr type = torch::getCustomClass(name.prefix());
   torch::jit::Function* method = type == nullptr ? nullptr : type->findMethod(name.name());
-  if (method == nullptr) return absl::InvalidArgumentError("there is no such method");
+  if (method == nullptr) return absl::InvalidArgumentError("the method does not exist");
   if (!options.custom_operators)
     return absl::InvalidArgumentError("is not run: it may reach beyond the program's values");
   const bool creates = name.name() == "__init__";
@@ -249,7 +249,7 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchSt
        torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(step.op))) {
     if (candidate->schema().overload_name() == step.overload) op = candidate;
   }
-  if (op == nullptr) return absl::InvalidArgumentError("there is no such operator");
+  if (op == nullptr) return absl::InvalidArgumentError("the operator does not exist");
   const bool custom = !absl::StartsWith(step.op, "aten::") && !absl::StartsWith(step.op, "prim::");
   if (!IsAllowed(op->schema()) && !(custom && options.custom_operators)) {
     return absl::InvalidArgumentError("is not run: it may reach beyond the program's values");
@@ -314,7 +314,7 @@ absl::StatusOr<IValue> StitchedProgram::Run(const std::vector<IValue>& inputs,
       }
       for (size_t i = 0; i < outputs->size(); ++i) {
         if (!(*outputs)[i].isTensor())
-          return absl::InvalidArgumentError("a subgraph yields what is no tensor");
+          return absl::InvalidArgumentError("a subgraph returned a value other than a tensor");
         tensors_->Set(step.outputs[i], (*outputs)[i].toTensor());
       }
     }

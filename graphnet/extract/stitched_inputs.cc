@@ -71,7 +71,7 @@ absl::StatusOr<std::vector<c10::IValue>> MakeStitchedInputs(
       const auto found = manifest.tensors.find(number);
       if (found == manifest.tensors.end()) {
         return absl::InvalidArgumentError(
-            absl::StrCat("nothing is known of input ", Printable(name)));
+            absl::StrCat("nothing is known about input ", Printable(name)));
       }
       const TensorGuard& guard = found->second;
       const std::vector<Dim> shape(guard.sizes.begin(), guard.sizes.end());

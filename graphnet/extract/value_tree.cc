@@ -68,8 +68,7 @@ absl::StatusOr<ValueTree> ToTree(const IValue& value, ValueNumber number, Budget
   ValueTree tree;
   if (depth > kMaxDepth) return absl::UnimplementedError("a value that nests too deep");
   if (!parts->Charge(1))
-    return absl::UnimplementedError(
-        "lists and tuples outside of subgraphs that hold too many values");
+    return absl::UnimplementedError("lists and tuples outside subgraphs hold too many values");
   const auto add = [&](const IValue& element) -> absl::Status {
     ASSIGN_OR_RETURN(ValueTree made, ToTree(element, number, parts, depth + 1));
     tree.elements.push_back(std::move(made));
@@ -185,7 +184,7 @@ void TensorTable::ReadSymbols(const StitchManifest& manifest) {
   const size_t num_relations = manifest.relations.size();
   TORCH_CHECK(symbols_->symbols().size() == manifest.symbols.size() &&
                   symbols_->relations().size() == num_relations + expressions.size(),
-              "the manifest's symbols are not what they seem");
+              "the manifest's symbols and relations are not well-formed");
   relations_.assign(symbols_->relations().begin(),
                     symbols_->relations().begin() + static_cast<ptrdiff_t>(num_relations));
   for (size_t i = 0; i < expressions.size(); ++i)
@@ -251,11 +250,11 @@ c10::TypePtr TensorTable::ElementOf(const std::string& list) {
   if (absl::ConsumePrefix(&element, "List[") && absl::ConsumeSuffix(&element, "]") &&
       absl::StartsWith(element, "__torch__.torch.classes.")) {
     c10::TypePtr type = torch::getCustomClass(std::string(element));
-    TORCH_CHECK(type != nullptr, "there is no class ", std::string(element));
+    TORCH_CHECK(type != nullptr, "unknown class ", std::string(element));
     return type;
   }
   const c10::TypePtr type = torch::jit::ScriptTypeParser().parseType(list);
-  TORCH_CHECK(type->kind() == c10::TypeKind::ListType, "no list type: ", list);
+  TORCH_CHECK(type->kind() == c10::TypeKind::ListType, "not a list type: ", list);
   return type->containedType(0);
 }
 
@@ -265,7 +264,7 @@ IValue TensorTable::Make(const ValueTree& tree) const {
     case Kind::kTensor: return Get(tree.number);
     case Kind::kObject: {
       const auto it = objects_.find(tree.number);
-      TORCH_CHECK(it != objects_.end(), "there is no object v", tree.number);
+      TORCH_CHECK(it != objects_.end(), "missing object v", tree.number);
       return it->second;
     }
     case Kind::kNumber: {
@@ -280,7 +279,7 @@ IValue TensorTable::Make(const ValueTree& tree) const {
     case Kind::kDevice: return c10::Device(tree.text);
     case Kind::kSize: {
       const auto it = expressions_.find(tree.text);
-      TORCH_CHECK(it != expressions_.end(), "no such size: ", tree.text);
+      TORCH_CHECK(it != expressions_.end(), "unknown size: ", tree.text);
       return Evaluate(*it->second);
     }
     case Kind::kTuple: {
@@ -295,7 +294,7 @@ IValue TensorTable::Make(const ValueTree& tree) const {
     }
     case Kind::kDict: {
       const c10::TypePtr type = torch::jit::ScriptTypeParser().parseType(tree.text);
-      TORCH_CHECK(type->kind() == c10::TypeKind::DictType, "no dict type: ", tree.text);
+      TORCH_CHECK(type->kind() == c10::TypeKind::DictType, "not a dict type: ", tree.text);
       c10::impl::GenericDict dict(type->containedType(0), type->containedType(1));
       for (size_t i = 0; i + 1 < tree.elements.size(); i += 2) {
         dict.insert_or_assign(Make(tree.elements[i]), Make(tree.elements[i + 1]));
@@ -369,7 +368,7 @@ bool TensorTable::MatchTensor(int64_t number, const at::Tensor& tensor, absl::st
                      absl::StrCat(sizes[i]));
     }
     if (tensor.requires_grad())
-      return Differs(why, name, "no gradient to be asked for", "requires_grad");
+      return Differs(why, name, "a tensor that requires no gradient", "requires_grad");
   }
   if (slot.defined() && !slot.is_same(tensor)) {
     return Differs(why, name, "the same tensor as elsewhere", "another one");

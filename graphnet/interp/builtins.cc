@@ -35,7 +35,7 @@ Args Operands(Args& a) { return a.size() == 1 && !a[0].isScalar() ? Elements(a[0
 template <bool greatest>
 IValue Extreme(Args& a, c10::Device) {
   const Args all = Operands(a);
-  TORCH_CHECK(!all.empty(), "the extreme of nothing");
+  TORCH_CHECK(!all.empty(), "min or max of an empty sequence");
   const IValue* best = nullptr;
   std::optional<python::Number> best_number;
   for (const IValue& v : all) {

@@ -100,7 +100,7 @@ class Compiler {
       case Argument::Kind::kTuple: source.kind = Source::Kind::kTuple; break;
       case Argument::Kind::kDict: source.kind = Source::Kind::kDict; break;
       case Argument::Kind::kSlice: source.kind = Source::Kind::kSlice; break;
-      default: return Error("an argument of a kind that cannot be run");
+      default: return Error("an argument has a kind that cannot be run");
     }
     for (const Argument& element : argument.elements()) {
       ASSIGN_OR_RETURN(Source made, MakeSource(element, Wanted()));
@@ -205,7 +205,7 @@ class Compiler {
         if (candidate->schema().overload_name() == overload) operation = candidate;
       }
       if (operation == nullptr)
-        return Error(absl::StrCat(node.target(), " is no operator of PyTorch"));
+        return Error(absl::StrCat(node.target(), " is not an operator of PyTorch"));
       schema = &operation->schema();
       instruction->kind = Instruction::Kind::kOperation;
     }
@@ -371,7 +371,7 @@ class Compiler {
       // The chunk size saves memory and changes no values except random numbers.
       const Argument& chunk_size = node.args()[5];
       if (!chunk_size.is_none() && !(chunk_size.is_int() && chunk_size.integer() > 0)) {
-        return Error("chunk_size is above 0");
+        return Error("chunk_size must be above 0");
       }
       if (!chunk_size.is_none() && node.args()[4].is_string() &&
           node.args()[4].string() == "different") {
@@ -383,7 +383,7 @@ class Compiler {
       instruction->builtin = FindBuiltin(is_function ? callee.name : node.target());
       instruction->is_container_call =
           node.target() == "operator.is_" || node.target() == "operator.is_not";
-      if (!instruction->builtin) return Error("nothing is known to run it");
+      if (!instruction->builtin) return Error("the interpreter cannot run it");
     }
     for (const Argument& argument : node.args().subspan(first_argument)) {
       RETURN_IF_ERROR(AddArgument(instruction, argument));

@@ -80,7 +80,8 @@ absl::StatusOr<std::vector<IValue>> ShapesByFacts(absl::string_view target,
   const auto make = [](const ValueMeta* meta) -> absl::StatusOr<at::Tensor> {
     const TensorMeta* tensor = meta == nullptr ? nullptr : meta->tensor;
     if (tensor == nullptr || !tensor->is_static() || tensor->dtype == DType::kUnknown)
-      return absl::FailedPreconditionError("has facts that do not say its sizes and dtype here");
+      return absl::FailedPreconditionError(
+          "has facts that do not determine its sizes and dtype here");
     std::vector<int64_t> sizes;
     for (const Dim& dim : tensor->shape) sizes.push_back(dim.value);
     return at::empty(sizes, at::device(c10::kMeta).dtype(ScalarTypeOf(tensor->dtype)));
@@ -165,15 +166,15 @@ absl::Status Check(const c10::FunctionSchema& schema, const DeclaredOperator& de
   const std::string& name = schema.name();
   RETURN_IF_ERROR(Annotate(CheckForeignName(name), name));
   if (c10::Dispatcher::singleton().findSchema(schema.operator_name()))
-    return absl::AlreadyExistsError(absl::StrCat(name, ": there is such an operator already"));
+    return absl::AlreadyExistsError(absl::StrCat(name, ": the operator exists already"));
   if (declared.is_identity) {
     const auto tensors = absl::c_count_if(schema.arguments(), IsTensor);
     if (!absl::c_all_of(schema.returns(), IsTensor) ||
         static_cast<size_t>(tensors) < schema.returns().size()) {
       return absl::InvalidArgumentError(
           absl::StrCat(name,
-                       ": identity yields the tensors that it takes, which its schema has too "
-                       "few of"));
+                       ": identity returns the tensors that it takes, of which its schema has too "
+                       "few"));
     }
   }
   if (declared.body == nullptr) return absl::OkStatus();
@@ -185,7 +186,7 @@ absl::Status Check(const c10::FunctionSchema& schema, const DeclaredOperator& de
   }
   if (!declared.body->attributes().empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, ": a body has no parameters and no buffers, and this one has ",
+        absl::StrCat(name, ": a body cannot have parameters or buffers, but this one has ",
                      declared.body->attributes().size()));
   }
   // The operators that the body calls must exist already, so bodies cannot call each other in a

@@ -44,12 +44,12 @@ int64_t NumTurns(const std::vector<IValue>& xs) {
   std::optional<int64_t> turns;
   for (const IValue& x : xs) {
     const at::Tensor& tensor = x.toTensor();
-    TORCH_CHECK(tensor.dim() > 0, "a tensor without dimensions cannot be gone through");
-    TORCH_CHECK(!turns || *turns == tensor.size(0), "tensors of ", *turns, " and ", tensor.size(0),
-                " elements cannot be gone through together");
+    TORCH_CHECK(tensor.dim() > 0, "cannot iterate over a tensor without dimensions");
+    TORCH_CHECK(!turns || *turns == tensor.size(0), "cannot iterate together over tensors of ",
+                *turns, " and ", tensor.size(0), " elements");
     turns = tensor.size(0);
   }
-  TORCH_CHECK(turns, "there is nothing to go through");
+  TORCH_CHECK(turns, "there is nothing to iterate over");
   return *turns;
 }
 
@@ -124,7 +124,7 @@ void Frame::Return(const Source& source) {
 
 void Frame::Return(IValue value, bool is_element, int depth) {
   // Lists and tuples are shared, and lists may hold themselves.
-  TORCH_CHECK(depth <= kMaxNesting, "what is returned nests too deep");
+  TORCH_CHECK(depth <= kMaxNesting, "the returned value nests too deep");
   TORCH_CHECK(++returned_ <= kMaxReturned, "more than ", kMaxReturned, " values are returned");
   if (is_element && !flat_) {
     results_->push_back(std::move(value));
@@ -379,7 +379,7 @@ IValue Frame::GetElements(const IValue& sequence, const Source& index) {
     const auto element = [given](const auto& elements) -> IValue {
       const auto size = static_cast<int64_t>(elements.size());
       const int64_t i = given < 0 ? given + size : given;
-      TORCH_CHECK(i >= 0 && i < size, "there is no element ", given, " among ", size);
+      TORCH_CHECK(i >= 0 && i < size, "index ", given, " is out of range for a length of ", size);
       return elements[static_cast<size_t>(i)];
     };
     return sequence.isTuple() ? element(sequence.toTupleRef().elements())
@@ -452,7 +452,7 @@ void Frame::While(const Instruction& instruction) {
   while (true) {
     TORCH_CHECK(--state_.iterations >= 0, "a loop does not end");
     const std::vector<IValue> proceed = CallBody(*instruction.bodies[0], inputs());
-    TORCH_CHECK(proceed.size() == 1, "the condition of a loop must yield one value");
+    TORCH_CHECK(proceed.size() == 1, "the condition of a loop must return one value");
     if (!IsTrue(proceed[0])) break;
     carried = CallBody(*instruction.bodies[1], inputs());
   }
@@ -464,7 +464,7 @@ void Frame::Map(const Instruction& instruction) {
   const std::vector<IValue> xs = Elements(Make(instruction.args[0]));
   const std::vector<IValue> others = Elements(Make(instruction.args[1]));
   const int64_t count = NumTurns(xs);
-  TORCH_CHECK(count > 0, "a map of nothing");
+  TORCH_CHECK(count > 0, "a map over no elements");
   std::vector<std::vector<IValue>> turns;
   for (int64_t i = 0; i < count; ++i) {
     TORCH_CHECK(--state_.iterations >= 0, "a loop does not end");
@@ -492,8 +492,8 @@ void Frame::Scan(const Instruction& instruction) {
     for (const IValue& x : xs) inputs.push_back(x.toTensor().select(0, i));
     inputs.insert(inputs.end(), others.begin(), others.end());
     std::vector<IValue> results = CallBody(*instruction.bodies[0], std::move(inputs));
-    TORCH_CHECK(results.size() >= carried, "a turn yields ", results.size(), " values of ", carried,
-                " that are carried on");
+    TORCH_CHECK(results.size() >= carried, "an iteration returns ", results.size(),
+                " values, fewer than the ", carried, " carried ones");
     const auto end = results.begin() + static_cast<ptrdiff_t>(carried);
     carry.assign(results.begin(), end);
     turns.emplace_back(end, results.end());

@@ -32,7 +32,7 @@ IValue IncrementNesting(Args& a, c10::Device) {
       : randomness == "same"      ? at::functorch::RandomnessType::Same
       : randomness == "different" ? at::functorch::RandomnessType::Different
                                   : at::functorch::RandomnessType::END;
-  TORCH_CHECK(type != at::functorch::RandomnessType::END, "no such randomness: ", randomness);
+  TORCH_CHECK(type != at::functorch::RandomnessType::END, "unknown randomness: ", randomness);
   return at::functorch::initAndPushDynamicLayer(at::functorch::TransformType::Vmap,
                                                 c10::SymInt(a[0].toInt()), type);
 }

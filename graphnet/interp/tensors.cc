@@ -49,7 +49,8 @@ absl::StatusOr<std::map<std::string, TensorData>> NameOutputs(
     if (value.isNone()) continue;
     const std::string name = absl::StrCat("o", next++);
     if (!value.isTensor() && !value.isScalar()) {
-      return absl::InvalidArgumentError(absl::StrCat("output ", name, " is no tensor or number"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("output ", name, " is neither a tensor nor a number"));
     }
     const at::Tensor tensor = value.isTensor()   ? value.toTensor()
                               : value.isInt()    ? at::scalar_tensor(value.toInt(), at::kLong)

@@ -59,7 +59,7 @@ std::string Key(const Args& a) { return absl::StrCat(a[0].toStringRef(), ":", a[
 // prim.GetAttr(path, name, initial value) or (object, name)
 IValue GetAttribute(Args& a, c10::Device) {
   if (!a[0].isString()) return a[0].toGenericDict().at(a[1]);
-  TORCH_CHECK(a.size() == 3, "takes the value at the start too");
+  TORCH_CHECK(a.size() == 3, "takes the initial value, too");
   // The value may be changed in place, so the next read must return the same one.
   return Written().try_emplace(Key(a), a[2]).first->second;
 }

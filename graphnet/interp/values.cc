@@ -82,7 +82,7 @@ bool IsValueOf(Want want, const IValue& value) {
   return !value.isInt() || (value.toInt() >= 0 && value.toInt() < NumValues(want));
 }
 void CheckValueOf(Want want, const IValue& value) {
-  TORCH_CHECK(IsValueOf(want, value), value.toInt(), " stands for no ",
+  TORCH_CHECK(IsValueOf(want, value), value.toInt(), " is not a valid ",
               want == Want::kDType    ? "dtype"
               : want == Want::kLayout ? "layout"
                                       : "memory format");
@@ -284,7 +284,7 @@ IValue ToIValue(const Argument& argument, c10::Device target) {
     TORCH_CHECK(argument.layout() == Layout::kStrided, "only the strided layout can be run");
   }
   std::optional<IValue> constant = ConstantOf(argument);
-  TORCH_CHECK(constant, "an argument of this kind is no constant");
+  TORCH_CHECK(constant, "an argument of this kind is not a constant");
   return *std::move(constant);
 }
 

@@ -110,7 +110,7 @@ TEST(CaptureCache, EachGuardSaysWhatItMinds) {
   EXPECT_EQ(reason({x.to(at::kDouble), 1}), "x: expected Float, found Double");
   EXPECT_EQ(reason({at::ones({3}), 1}), "x: expected rank 2, found rank 1");
   EXPECT_EQ(reason({at::ones({2, 3}).requires_grad_(), 1}),
-            "x: expected no gradient to be asked for, found requires_grad");
+            "x: expected a tensor that requires no gradient, found requires_grad");
 }
 
 TEST(CaptureCache, AnAssignedNumberIsSeen) {
@@ -473,10 +473,10 @@ TEST(DynamicSizes, BadOnesAreRefused) {
                            .status()
                            .message());
   };
-  EXPECT_EQ(error({0, 1, "s"}), "dynamic size s: there is no dimension 1: the tensor has 1");
-  EXPECT_EQ(error({1, 0, "s"}), "dynamic size s: input 1 is no tensor");
-  EXPECT_EQ(error({7, 0, "s"}), "dynamic size s: input 7 is no tensor");
-  EXPECT_EQ(error({0, 0, "s t"}), "dynamic size s t: not a name");
+  EXPECT_EQ(error({0, 1, "s"}), "dynamic size s: there is no dimension 1: the tensor has rank 1");
+  EXPECT_EQ(error({1, 0, "s"}), "dynamic size s: input 1 is not a tensor");
+  EXPECT_EQ(error({7, 0, "s"}), "dynamic size s: input 7 is not a tensor");
+  EXPECT_EQ(error({0, 0, "s t"}), "dynamic size s t: not a valid name");
 }
 
 TEST(DynamicSizes, WhatTheGuardsMind) {

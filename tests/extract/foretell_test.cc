@@ -195,7 +195,7 @@ TEST(Foretell, IsBounded) {
   options.max_steps = 100000;
   const absl::StatusOr<ForetoldBreaks> foretold = ForetellBreaks(*module, options);
   EXPECT_EQ(foretold.status().code(), absl::StatusCode::kInvalidArgument) << foretold.status();
-  EXPECT_NE(foretold.status().message().find("more than 100000 steps to foretell it"),
+  EXPECT_NE(foretold.status().message().find("foretelling takes more than 100000 steps"),
             std::string::npos)
       << foretold.status();
 }

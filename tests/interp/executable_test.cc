@@ -404,14 +404,16 @@ TEST(ExecutableTest, WhatCoreAtenTrustsIsGuarded) {
       {"aten._fft_r2c.default(%x, [2], 0, True)", {real, real}, "there is no dimension 2"},
       {"aten._fft_r2c.default(%x, [-1], 0, True)", {real, real}, "there is no dimension -1"},
       {"aten._fft_r2c.default(%x, [], 0, True)", {real, real}, "expected a dimension"},
-      {"aten._fft_r2c.default(%x, [1, 1], 0, True)", {real, real}, "comes twice"},
+      {"aten._fft_r2c.default(%x, [1, 1], 0, True)", {real, real}, "occurs twice"},
       {"aten._fft_r2c.default(%x, [1], 7, True)", {real, real}, "no normalization 7"},
-      {"aten._fft_r2c.default(%x, [1], 0, True)", {at::ones({3, 0}), real}, "no elements"},
+      {"aten._fft_r2c.default(%x, [1], 0, True)", {at::ones({3, 0}), real}, "at least one element"},
       {"aten._fft_c2c.default(%x, [0, 1], 0, True)", {complex, real}, ""},
       {"aten._fft_c2c.default(%x, [9], 0, True)", {complex, real}, "there is no dimension 9"},
       {"aten._fft_c2r.default(%x, [1], 0, 6)", {complex, real}, ""},
       {"aten._fft_c2r.default(%x, [1], 0, 7)", {complex, real}, ""},
-      {"aten._fft_c2r.default(%x, [1], 0, 8)", {complex, real}, "expected 5 elements to make 8 of"},
+      {"aten._fft_c2r.default(%x, [1], 0, 8)",
+       {complex, real},
+       "expected 5 elements for a size of 8"},
       {"aten._fft_c2r.default(%x, [1], 0, 0)", {complex, real}, "to make 0 of"},
       {"aten.native_batch_norm.default(%x, None, None, None, None, True, 0.1, 1e-05)",
        {real, real},
@@ -446,7 +448,7 @@ TEST(ExecutableTest, WhatCoreAtenTrustsIsGuarded) {
       {"aten._embedding_bag.default(%x, %y, %y)", {real, ints({0, 2, 1})}, "offsets decrease"},
       {"aten._embedding_bag.default(%x, %y, %y, False, 7)", {real, ints({0, 1})}, "no mode 7"},
       {"aten.embedding_bag.default(%x, %y, %y)", {real, ints({0, 3})}, "an index is out of range"},
-      {"aten._embedding_bag.default(%x, %x, %y)", {real, ints({0})}, "rows of int32 or int64"},
+      {"aten._embedding_bag.default(%x, %x, %y)", {real, ints({0})}, "be int32 or int64"},
   };
   for (const auto& test : cases) {
     const std::string error = fails(test.call, test.inputs);
@@ -546,7 +548,7 @@ TEST(ExecutableTest, OperatorsThatNothingRunsAreToldApart) {
               HasSubstr("PyTorch has this operator outside of ATen, and nothing here runs it"));
   EXPECT_THAT(error("torch.ops.mylib.foo.default"),
               HasSubstr("is an operator of a library other than PyTorch; --library names"));
-  EXPECT_THAT(error("torch.ops.aten.nothing.default"), HasSubstr("is no operator of PyTorch"));
+  EXPECT_THAT(error("torch.ops.aten.nothing.default"), HasSubstr("is not an operator of PyTorch"));
 }
 
 // schemas.txt comes from the linked version of LibTorch.

@@ -148,7 +148,7 @@ class Drawing {
     if (!spec_.data.is_list()) return absl::InvalidArgumentError("its data is not a list");
     for (const Argument& element : spec_.data.elements()) {
       if (!element.is_bool() && !element.is_int() && !element.is_float()) {
-        return absl::InvalidArgumentError("its data holds something else than numbers");
+        return absl::InvalidArgumentError("its data holds values other than numbers");
       }
     }
     const size_t size = spec_.data.elements().size();
@@ -259,8 +259,8 @@ class Drawing {
   template <typename T>
   absl::StatusOr<TensorData> UniformIntegers(int64_t min, int64_t max) const {
     if (min > max || !std::in_range<T>(min) || !std::in_range<T>(max)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("its bounds ", min, " and ", max, " are no range of ", DTypeName(dtype_)));
+      return absl::InvalidArgumentError(absl::StrCat("its bounds ", min, " and ", max,
+                                                     " are not a range of ", DTypeName(dtype_)));
     }
     const Generator generator = Stream();
     return Make<T>(dtype_, [&](int64_t first, absl::Span<T> out) {
@@ -410,7 +410,7 @@ absl::StatusOr<TensorData> SymbolValue(const Module& module, const Input& input,
   const Symbol* const symbol = module.FindSymbol(input.name);
   if (dtype != DType::kInt64 || symbol == nullptr || !symbol->example) {
     return absl::InvalidArgumentError(
-        absl::StrCat("input ", Printable(input.name), ": nothing says which number it is"));
+        absl::StrCat("input ", Printable(input.name), ": its value is not known"));
   }
   return IntData(*symbol->example);
 }
@@ -422,7 +422,7 @@ absl::StatusOr<TensorData> DrawInput(const Module& module, const Input& input,
     std::string bytes;
     if (input.spec == nullptr || !input.spec->data.is_list()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("input ", Printable(input.name), ": nothing says which text it is"));
+          absl::StrCat("input ", Printable(input.name), ": its text is not known"));
     }
     for (const Argument& byte : input.spec->data.elements()) {
       if (byte.is_int()) bytes.push_back(static_cast<char>(byte.integer()));

@@ -66,10 +66,10 @@ class Parser {
       input.text = std::string(rest);
     } else if (absl::ConsumePrefix(&rest, "int=")) {
       input.kind = Kind::kInt;
-      if (!absl::SimpleAtoi(rest, &input.integer)) return Error("no integer");
+      if (!absl::SimpleAtoi(rest, &input.integer)) return Error("not an integer");
     } else if (absl::ConsumePrefix(&rest, "float=")) {
       input.kind = Kind::kFloat;
-      if (!absl::SimpleAtod(rest, &input.real)) return Error("no number");
+      if (!absl::SimpleAtod(rest, &input.real)) return Error("not a number");
     } else if (absl::ConsumePrefix(&rest, "bool=")) {
       input.kind = Kind::kBool;
       bool value = false;
@@ -119,7 +119,7 @@ class Parser {
         input->keys.emplace_back(element.substr(0, equal));
         if (std::find(input->keys.begin(), input->keys.end() - 1, input->keys.back()) !=
             input->keys.end() - 1) {
-          return Error("a key is there twice");
+          return Error("a key occurs twice");
         }
         element.remove_prefix(equal + 1);
       }
@@ -138,13 +138,13 @@ class Parser {
     if (!dtype) {
       std::vector<absl::string_view> names;
       for (int i = 1; i < kNumDTypes; ++i) names.push_back(DTypeShortName(static_cast<DType>(i)));
-      return Error(absl::StrCat("there is no such dtype; there are ", absl::StrJoin(names, ", ")));
+      return Error(absl::StrCat("unknown dtype; the dtypes are ", absl::StrJoin(names, ", ")));
     }
     input->dtype = *dtype;
     const absl::string_view sizes = rest.substr(open + 1, close - open - 1);
     for (const absl::string_view size : absl::StrSplit(sizes, ',', absl::SkipWhitespace())) {
       if (!absl::SimpleAtoi(size, &input->sizes.emplace_back()) || input->sizes.back() < 0)
-        return Error("a size is no number");
+        return Error("a size is not a number");
     }
     rest.remove_prefix(close + 1);
     if (rest.empty()) return absl::OkStatus();
@@ -334,9 +334,9 @@ class Describer {
                                                     : DType::kFloat64;
     if (!dtype || *dtype != given) {
       return ErrorIn(
-          text,
-          absl::StrCat(Printable(node->target()), " is annotated ",
-                       node->annotation().empty() ? "as nothing" : Printable(node->annotation())));
+          text, absl::StrCat(
+                    Printable(node->target()), " is annotated ",
+                    node->annotation().empty() ? "with no type" : Printable(node->annotation())));
     }
     const Argument value = input.kind == Kind::kInt    ? Argument(input.integer)
                            : input.kind == Kind::kBool ? Argument(input.integer != 0)
@@ -416,7 +416,7 @@ absl::StatusOr<TensorData> DrawExample(const ExampleInput& input, const std::str
     case Kind::kTensor: break;
     default:
       return absl::InvalidArgumentError(
-          absl::StrCat("input ", Printable(name), " is no tensor, number or text"));
+          absl::StrCat("input ", Printable(name), " is not a tensor, number or string"));
   }
   const std::vector<Dim> shape(input.sizes.begin(), input.sizes.end());
   const DrawSpec spec = SpecOfExample(input);
@@ -460,7 +460,7 @@ absl::Status CheckKnown(const Sample& sample) {
     if (IsText(node->annotation())) {
       if (has_data || absl::StartsWith(node->annotation(), "Optional[")) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat("input ", name, ": which text it is is not known; say it, such as --input ",
+          absl::StrCat("input ", name, ": its text is not known; give it, for example --input ",
                        name, "=str=sum"));
     }
     if (IsStructure(node->annotation())) {
@@ -469,7 +469,7 @@ absl::Status CheckKnown(const Sample& sample) {
         continue;
       return absl::InvalidArgumentError(
           absl::StrCat("input ", name, ", a ", Printable(node->annotation()),
-                       ": what it holds is not known; say it, such as --input '", name,
+                       ": its elements are not known; give them, for example --input '", name,
                        "=list(f32[2,3],f32[4])'"));
     }
     const TensorMeta* meta = node->tensor_meta();
@@ -477,7 +477,7 @@ absl::Status CheckKnown(const Sample& sample) {
         (meta != nullptr && meta->has_shape) || absl::StartsWith(node->annotation(), "Optional["))
       continue;
     return absl::InvalidArgumentError(absl::StrCat("input ", name,
-                                                   ": its shape is not known; say it, such as "
+                                                   ": its shape is not known; give it, for example "
                                                    "--input ",
                                                    name, "=f32[1,3,224,224]"));
   }

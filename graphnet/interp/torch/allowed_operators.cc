@@ -45,12 +45,12 @@ class Operands {
   }
   std::vector<int64_t> Ints(const char* name) const {
     const c10::IValue& value = (*this)[name];
-    TORCH_CHECK(value.isIntList(), name, " is a list of ints");
+    TORCH_CHECK(value.isIntList(), name, " must be a list of ints");
     return value.toIntVector();
   }
   int64_t Int(const char* name) const {
     const c10::IValue& value = (*this)[name];
-    TORCH_CHECK(value.isInt(), name, " is an int");
+    TORCH_CHECK(value.isInt(), name, " must be an int");
     return value.toInt();
   }
   // Kernels that need a guard support no other layout.
@@ -95,7 +95,7 @@ void GuardBatchNorm(const Operands& operands) {
   }
   const bool has_mean = operands.Tensor("running_mean").defined();
   const bool has_variance = operands.Tensor("running_var").defined();
-  TORCH_CHECK(has_mean == has_variance, "running_mean and running_var go together");
+  TORCH_CHECK(has_mean == has_variance, "running_mean and running_var must be given together");
   TORCH_CHECK(has_mean || operands.IsTrue("training", false),
               "running_mean and running_var are needed outside of training");
 }
@@ -115,7 +115,7 @@ void GuardEmbeddingBag(const Operands& operands) {
   for (const at::Tensor& tensor : {indices, offsets}) {
     TORCH_CHECK(tensor.defined() && tensor.dim() == 1 &&
                     (tensor.scalar_type() == at::kLong || tensor.scalar_type() == at::kInt),
-                "indices and offsets are rows of int32 or int64");
+                "indices and offsets must have one dimension and be int32 or int64");
   }
   const int64_t mode = operands.Int("mode");
   TORCH_CHECK(mode >= 0 && mode <= 2, "there is no mode ", mode);
@@ -140,9 +140,9 @@ void GuardFft(const Operands& operands) {
   std::vector<bool> is_taken(static_cast<size_t>(self.dim()), false);
   for (const int64_t dim : dims) {
     TORCH_CHECK(dim >= 0 && dim < self.dim(), "there is no dimension ", dim);
-    TORCH_CHECK(!is_taken[static_cast<size_t>(dim)], "the dimension ", dim, " comes twice");
+    TORCH_CHECK(!is_taken[static_cast<size_t>(dim)], "the dimension ", dim, " occurs twice");
     is_taken[static_cast<size_t>(dim)] = true;
-    TORCH_CHECK(self.size(dim) > 0, "a transform of no elements");
+    TORCH_CHECK(self.size(dim) > 0, "a transform needs at least one element");
   }
   const int64_t normalization = operands.Int("normalization");
   TORCH_CHECK(normalization >= 0 && normalization <= 2, "there is no normalization ",
@@ -151,7 +151,7 @@ void GuardFft(const Operands& operands) {
   TORCH_CHECK(!dims.empty(), "expected a dimension");
   const int64_t size = operands.Int("last_dim_size");
   TORCH_CHECK(size > 0 && size / 2 + 1 <= self.size(dims.back()), "expected ", size / 2 + 1,
-              " elements to make ", size, " of, not ", self.size(dims.back()));
+              " elements for a size of ", size, ", not ", self.size(dims.back()));
 }
 void GuardRealFft(const Operands& operands) {
   TORCH_CHECK(!operands.Ints("dim").empty(), "expected a dimension");
@@ -166,7 +166,7 @@ void GuardFile(const Operands& operands) {
   const std::string& name = operands["filename"].toStringRef();
   std::error_code error;
   TORCH_CHECK(std::filesystem::is_regular_file(name, error), "there is no file ", name);
-  TORCH_CHECK(!operands.IsTrue("shared", false), "a file that is shared would be written to");
+  TORCH_CHECK(!operands.IsTrue("shared", false), "a shared file could be written to");
   const int64_t size = operands["size"].isInt() ? operands.Int("size") : 0;
   const auto bytes = static_cast<int64_t>(std::filesystem::file_size(name, error));
   const c10::ScalarType dtype = operands["dtype"].isInt() ? operands["dtype"].toScalarType()
@@ -182,7 +182,8 @@ void GuardDivision(c10::ArrayRef<c10::IValue> operands) {
   if (!operands[0].isInt() || !operands[1].isInt()) return;
   const int64_t a = operands[0].toInt(), b = operands[1].toInt();
   TORCH_CHECK(b != 0, "division by zero");
-  TORCH_CHECK(a != std::numeric_limits<int64_t>::min() || b != -1, "the quotient is no int64");
+  TORCH_CHECK(a != std::numeric_limits<int64_t>::min() || b != -1,
+              "the quotient does not fit int64");
 }
 // gcd divides each operand by the other.
 void GuardGreatestDivisor(c10::ArrayRef<c10::IValue> operands) {
@@ -192,7 +193,8 @@ void GuardGreatestDivisor(c10::ArrayRef<c10::IValue> operands) {
   }
 }
 void GuardFactorial(c10::ArrayRef<c10::IValue> operands) {
-  TORCH_CHECK(operands[0].toInt() <= 20, "the factorial of ", operands[0].toInt(), " is no int64");
+  TORCH_CHECK(operands[0].toInt() <= 20, "the factorial of ", operands[0].toInt(),
+              " does not fit int64");
 }
 
 // matrix_power(tensor, n) negates a negative n.
@@ -218,7 +220,7 @@ void GuardTabs(c10::ArrayRef<c10::IValue> operands) {
 }
 // count(text, part, …), replace(text, part, …): searching for an empty part never ends.
 void GuardPart(c10::ArrayRef<c10::IValue> operands) {
-  TORCH_CHECK(!operands[1].toStringRef().empty(), "an empty text to look for");
+  TORCH_CHECK(!operands[1].toStringRef().empty(), "the text to look for is empty");
 }
 // list * int, int * list
 void GuardRepetition(c10::ArrayRef<c10::IValue> operands) {
@@ -242,7 +244,7 @@ void GuardDType(c10::ArrayRef<c10::IValue> operands) {
     TORCH_CHECK(
         !operand.isInt() || (operand.toInt() >= 0 &&
                              operand.toInt() < static_cast<int64_t>(c10::ScalarType::Undefined)),
-        operand.toInt(), " stands for no dtype");
+        operand.toInt(), " is not a valid dtype");
   }
 }
 

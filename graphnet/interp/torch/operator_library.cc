@@ -46,13 +46,14 @@ bool CanBeLoaded(const std::string& path) {
 absl::Status Load(const std::string& path) {
   const std::string file = Printable(path, 500);
   ASSIGN_OR_RETURN(const bool is_file, IsRegularFile(path));
-  if (!is_file) return absl::InvalidArgumentError(absl::StrCat(file, ": is no file"));
+  if (!is_file) return absl::InvalidArgumentError(absl::StrCat(file, ": is not a regular file"));
   const std::vector<c10::OperatorName> before = c10::Dispatcher::singleton().getAllOpNames();
   // The linker would search for a relative path elsewhere.
   const std::string full = std::filesystem::absolute(path);
   if (!CanBeLoaded(full)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        file, ": ends the program as it is loaded, as one does whose operators are there already"));
+        file,
+        ": loading it would end the program, for example because its operators exist already"));
   }
   // The library stays loaded, as its operators do.
   if (dlopen(full.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
@@ -66,7 +67,8 @@ absl::Status Load(const std::string& path) {
     if (absl::StrContains(text, "undefined symbol"))
       return absl::InvalidArgumentError(
           absl::StrCat(file, ": not built for LibTorch ", TORCH_VERSION, ": ", text));
-    return absl::InvalidArgumentError(absl::StrCat(file, ": is no library to load: ", text));
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": cannot be loaded as a library: ", text));
   }
   const std::unordered_set<c10::OperatorName> known(before.begin(), before.end());
   for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {

@@ -66,8 +66,8 @@ absl::StatusOr<TensorData> ToTensorData(const at::Tensor& tensor) {
     plain = plain.resolve_neg().cpu().contiguous();
     TensorData data;
     data.dtype = DTypeOf(plain.scalar_type());
-    TORCH_CHECK(data.dtype != DType::kUnknown && !plain.is_quantized(), "no plain numbers but ",
-                plain.scalar_type());
+    TORCH_CHECK(data.dtype != DType::kUnknown && !plain.is_quantized(),
+                "expected plain numbers, not ", plain.scalar_type());
     data.shape = plain.sizes().vec();
     data.bytes = std::make_shared<const std::string>(
         static_cast<const char*>(plain.const_data_ptr()), plain.nbytes());

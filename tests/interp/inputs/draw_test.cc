@@ -139,7 +139,7 @@ TEST(DrawIntegersTest, FloatBoundsAreRoundedInwards) {
 
 TEST(DrawIntegersTest, BoundsThatAreNoRangeAreErrors) {
   EXPECT_EQ(Error(Draw(DType::kInt64, 1, Bounds(3, 2))),
-            "input x: its bounds 3 and 2 are no range of int64");
+            "input x: its bounds 3 and 2 are not a range of int64");
   EXPECT_OK(Draw(DType::kInt8, 1, Bounds(-128, 127)));
   EXPECT_THAT(Draw(DType::kInt8, 1, Bounds(-129, 127)), Not(IsOk()));
   EXPECT_THAT(Draw(DType::kInt8, 1, Bounds(-128, 128)), Not(IsOk()));
@@ -243,7 +243,7 @@ TEST(DrawDataTest, HasToFitTheShape) {
   spec.data = Argument::List({});
   EXPECT_OK(Draw(DType::kFloat32, 0, spec));
   EXPECT_THAT(Error(Draw(DType::kFloat32, 1, spec)), HasSubstr("0 elements"));
-  EXPECT_THAT(DataError(DType::kFloat32, "a"), HasSubstr("something else than numbers"));
+  EXPECT_THAT(DataError(DType::kFloat32, "a"), HasSubstr("values other than numbers"));
 }
 
 // --- 3: bool -------------------------------------------------------------------
@@ -785,9 +785,9 @@ TEST_F(DrawInputsTest, SymbolicIntegersAreData) {
 
 TEST_F(DrawInputsTest, SymbolicIntegersWithoutDataAreTheExampleValue) {
   AddPlaceholder("s0", Meta(DType::kInt64, {}), "torch.SymInt");
-  EXPECT_EQ(RunError(), "input s0: nothing says which number it is");
+  EXPECT_EQ(RunError(), "input s0: its value is not known");
   module().AddSymbol("s0", std::nullopt);
-  EXPECT_EQ(RunError(), "input s0: nothing says which number it is");
+  EXPECT_EQ(RunError(), "input s0: its value is not known");
   module().AddSymbol("s0", -9);
   const auto values = Run();
   ASSERT_OK(values);
@@ -820,7 +820,7 @@ TEST_F(DrawInputsTest, NumbersAreTensorsWithoutDimensions) {
 TEST_F(DrawInputsTest, ANumberOfWhichNothingIsSaidIsAnError) {
   AddPlaceholder("f", nullptr, "float");
   module().AddSymbol("f", 3);  // symbols are integers
-  EXPECT_EQ(RunError(), "input f: nothing says which number it is");
+  EXPECT_EQ(RunError(), "input f: its value is not known");
 }
 
 TEST_F(DrawInputsTest, MaxBytesIsOfAllTogether) {
