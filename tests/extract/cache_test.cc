@@ -62,7 +62,7 @@ TEST(CaptureCache, CapturesUpToItsLimitThenRunsTheModule) {
 }
 
 // A call beyond the limit refuses the operators that capturing refuses.
-TEST(CaptureCache, HasOneFenceBeyondItsLimit) {
+TEST(CaptureCache, RefusesTheSameOperatorsBeyondItsLimit) {
   CaptureCache cache(Define("def forward(self, x):\n"
                             "    return torch.from_file('/nowhere', None, x.size(0))\n"),
                      {}, {.max_entries = 0});
@@ -74,7 +74,7 @@ TEST(CaptureCache, HasOneFenceBeyondItsLimit) {
 }
 
 // A store may throw, which becomes a status.
-TEST(CaptureCache, GuardsOfStateThatIsGoneAreErrors) {
+TEST(CaptureCache, GuardsOfMissingStateAreErrors) {
   struct Empty : AttributeStore {
     IValue Get(const std::string&, const std::string& name) override {
       TORCH_CHECK(false, "no attribute ", name);
@@ -96,7 +96,7 @@ TEST(CaptureCache, GuardsOfStateThatIsGoneAreErrors) {
   EXPECT_TRUE(absl::StrContains(status.message(), "no attribute scale")) << status;
 }
 
-TEST(CaptureCache, EachGuardSaysWhatItMinds) {
+TEST(CaptureCache, EachFailedGuardSaysWhy) {
   CaptureCache cache(Define("def forward(self, x, n: int):\n    return x * n * self.scale\n"));
   const auto reason = [&](const Inputs& inputs) {
     EXPECT_TRUE(cache.Call(inputs).ok());
@@ -113,7 +113,7 @@ TEST(CaptureCache, EachGuardSaysWhatItMinds) {
             "x: expected a tensor that requires no gradient, found requires_grad");
 }
 
-TEST(CaptureCache, AnAssignedNumberIsSeen) {
+TEST(CaptureCache, NoticesAnAssignedNumber) {
   torch::jit::Module module = Define("def forward(self, x):\n    return x * self.scale\n");
   CaptureCache cache(module);
   Check(module, cache, {at::ones({3})});
@@ -123,7 +123,7 @@ TEST(CaptureCache, AnAssignedNumberIsSeen) {
 }
 
 // Operations are replayed in order on the tensors of the call.
-TEST(CaptureCache, AnotherParameterIsSeen) {
+TEST(CaptureCache, NoticesAnotherParameter) {
   const std::string source = "def forward(self, x):\n    return x * self.buffer\n";
   torch::jit::Module module = Define(source);
   CaptureCache cache(module);
@@ -153,7 +153,7 @@ TEST(CaptureCache, ArgumentsThatShareMemoryNeedNoGuard) {
   EXPECT_EQ(cached.counters().hits, 1);
 }
 
-TEST(CaptureCache, SizesThatDependOnDataAreNoConstants) {
+TEST(CaptureCache, SizesThatDependOnDataAreNotConstant) {
   const std::string source = "def forward(self, x):\n    y = x[x > 0]\n    return y * y.size(0)\n";
   torch::jit::Module module = Define(source);
   CaptureCache cache(Define(source));
@@ -168,7 +168,7 @@ TEST(CaptureCache, SizesThatDependOnDataAreNoConstants) {
   Check(unbound, unbound_cache, {at::tensor({1., -2., 3.}).view({3, 1})});
 }
 
-TEST(CaptureCache, HowATensorLiesInMemoryIsNoConstant) {
+TEST(CaptureCache, StridesOfATensorAreNotConstant) {
   const std::string source =
       "def forward(self, x):\n    if x.is_contiguous():\n        return x * 2\n    return x * 3\n";
   torch::jit::Module module = Define(source);
@@ -246,7 +246,7 @@ TEST(CaptureCacheBackend, CompilesEachSubgraphOnce) {
   EXPECT_EQ(compiler.runs(), 3 * 2);
 }
 
-TEST(CaptureCacheBackend, WeightsThatAreWrittenToAreCompiledAnew) {
+TEST(CaptureCacheBackend, RecompilesAfterAWriteToAWeight) {
   const std::string source = "def forward(self, x):\n    return x * self.buffer\n";
   torch::jit::Module module = Define(source), other = Define(source);
   CountingCompiler compiler;
@@ -295,7 +295,7 @@ TEST(CaptureCacheBackend, ACaptureThatIsNotKeptIsNotCompiled) {
 
 // Each program writes, draws or shares, so that a compiler that only maps values to values would
 // change what it does.
-TEST(CaptureCacheBackend, WhatACompilerMayNotDoIsInterpreted) {
+TEST(CaptureCacheBackend, InterpretsSubgraphsThatWriteDrawOrShare) {
   const auto why = [](const std::string& body, const Inputs& inputs) -> std::string {
     torch::jit::Module module = Define("def forward(self, x):\n" + body);
     CountingCompiler compiler;
@@ -375,7 +375,7 @@ TEST(DynamicSizes, AreSymbolsInTheCapture) {
                {"batch >= 2", "batch != 7"}, 1);
 }
 
-TEST(DynamicSizes, GoThroughBreaks) {
+TEST(DynamicSizes, PassThroughBreaks) {
   CheckDynamic("    y = x * 2\n    print(x.size(0))\n    return y.view(y.size(0) * y.size(1))\n",
                {"batch >= 2"}, 2);
   CheckDynamic(
@@ -394,7 +394,7 @@ std::vector<std::string> RelationsFor(const std::string& body, int64_t rows = 4)
   return RelationsOf(*capture);
 }
 
-TEST(DynamicSizes, WhatTakesThemForNumbersPinsThem) {
+TEST(DynamicSizes, ArePinnedWhereTheyAreUsedAsNumbers) {
   using Texts = std::vector<std::string>;
   EXPECT_EQ(RelationsFor("    for i in range(x.size(0)):\n        x = x + i\n    return x\n"),
             Texts({"batch >= 2", "batch == 4"}));
@@ -404,7 +404,7 @@ TEST(DynamicSizes, WhatTakesThemForNumbersPinsThem) {
   EXPECT_EQ(RelationsFor("    return x.split(1)[0]\n"), Texts({"batch >= 2", "batch == 4"}));
 }
 
-TEST(DynamicSizes, WhatIsLinearNearbyOnlyIsPinned) {
+TEST(DynamicSizes, ArePinnedIfTheyAreLinearOnlyNearby) {
   using Texts = std::vector<std::string>;
   const Texts pinned4 = {"batch >= 2", "batch == 4"};
   const Texts pinned40 = {"batch >= 2", "batch == 40"};
@@ -419,7 +419,7 @@ TEST(DynamicSizes, WhatIsLinearNearbyOnlyIsPinned) {
   EXPECT_EQ(RelationsFor("    return x[:3] * 2\n"), Texts({"batch >= 2"}));
 }
 
-TEST(DynamicSizes, WhatDependsOnDataPinsNothing) {
+TEST(DynamicSizes, AreNotPinnedBySizesThatDependOnData) {
   using Texts = std::vector<std::string>;
   EXPECT_EQ(RelationsFor("    return x.view(x.size(0) * 6) * x.sum().item()\n"),
             Texts({"batch >= 2"}));
@@ -440,7 +440,7 @@ TEST(DynamicSizes, ListsOfTheCallerHoldNumbers) {
   EXPECT_EQ(RelationsOf(*capture), std::vector<std::string>({"batch >= 2", "batch == 4"}));
 }
 
-TEST(DynamicSizes, AsTracingWritesThem) {
+TEST(DynamicSizes, MayHaveTheFormOfTracing) {
   torch::jit::Module module("Program");
   auto graph = std::make_shared<torch::jit::Graph>();
   torch::jit::parseIR(R"IR(
@@ -464,7 +464,7 @@ graph(%self : Tensor, %x : Tensor):
   EXPECT_EQ(cache.counters().hits, 1);
 }
 
-TEST(DynamicSizes, BadOnesAreRefused) {
+TEST(DynamicSizes, RefuseBadOptions) {
   const auto error = [](CaptureOptions::DynamicSize size) {
     CaptureOptions options;
     options.dynamic = {std::move(size)};
@@ -479,7 +479,7 @@ TEST(DynamicSizes, BadOnesAreRefused) {
   EXPECT_EQ(error({0, 0, "s t"}), "dynamic size s t: not a valid name");
 }
 
-TEST(DynamicSizes, WhatTheGuardsMind) {
+TEST(DynamicSizes, AreGuarded) {
   const std::string source =
       "def forward(self, x, y):\n    if x.size(0) > 8:\n        return x * 2 + y\n    return x + "
       "y\n";
@@ -532,7 +532,7 @@ bool BecomesCond(const std::string& body) {
   return is_cond;
 }
 
-TEST(Cond, IsWhatBranchesBecome) {
+TEST(Cond, CapturesBothBranches) {
   EXPECT_TRUE(BecomesCond("    if bool(x.sum() > 0):\n        x = x + 1\n    return x * 2\n"));
   EXPECT_TRUE(
       BecomesCond("    if bool(x.sum() > 0):\n        x = x + 1\n        y = x * 2\n"
@@ -548,7 +548,7 @@ TEST(Cond, IsWhatBranchesBecome) {
                   "            if i != 1:\n                x = x + i\n    return x\n"));
 }
 
-TEST(Cond, OrTheyBreakTheGraph) {
+TEST(Cond, OtherBranchesBreakTheGraph) {
   const auto branch = [](const std::string& statement) {
     return BecomesCond("    y = x * 2\n    if bool(x.sum() > 0):\n        " + statement +
                        "\n        y = y + 1\n    return y + x\n");

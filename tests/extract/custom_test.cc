@@ -99,7 +99,7 @@ TEST(CustomClasses, BreakTheGraphWhereTheyAreAllowed) {
   for (int i = 0; i < 3; ++i) Check(module, cache, inputs);
 }
 
-TEST(CustomClasses, AreReadOnlyWithTrust) {
+TEST(CustomClasses, AreLoadedOnlyWithTrust) {
   const Inputs inputs = {at::randn({3})};
   const absl::StatusOr<Capture> capture = CaptureProgram(WithCounter(), inputs, Allowed());
   ASSERT_TRUE(capture.ok()) << capture.status();
@@ -135,7 +135,7 @@ TEST(CustomClasses, AreReadOnlyWithTrust) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(CustomClasses, ThatCannotBeStoredAreOnlyReplayed) {
+TEST(CustomClasses, AreOnlyReplayedIfTheyCannotBeStored) {
   const Inputs inputs = {at::randn({3})};
   const absl::StatusOr<Capture> capture =
       CaptureProgram(WithCounter(/*storable=*/false), inputs, Allowed());

@@ -82,7 +82,7 @@ void ExpectJson(const json& found, const char* expected) {
   EXPECT_EQ(found, json::parse(expected)) << found;
 }
 
-TEST(Json, LeavesNothingOutAndHasNumbersAsNumbers) {
+TEST(Json, IsCompleteAndKeepsNumbersAsNumbers) {
   const std::string text = StitchJson(Example(2), Files(2));
   EXPECT_EQ(text, StitchJson(Example(2), Files(2)));
   const json out = json::parse(text);
@@ -108,7 +108,7 @@ TEST(Json, LeavesNothingOutAndHasNumbersAsNumbers) {
   EXPECT_EQ(out["relations"][0]["line"], nullptr);
 }
 
-TEST(Json, SaysOfEachValueWhatItIs) {
+TEST(Json, DescribesEachValue) {
   using Kind = ValueTree::Kind;
   const std::pair<ValueTree, const char*> values[] = {
       {{}, "null"},

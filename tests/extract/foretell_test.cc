@@ -107,7 +107,7 @@ std::string Text(const ForetoldBreaks& foretold) {
   return text.empty() ? "nothing\n" : text;
 }
 
-TEST(Foretell, IsAsExpected) {
+TEST(Foretell, MatchesTheGoldenFile) {
   const std::vector<TestProgram> programs = ReadPrograms(kField);
   ASSERT_GE(programs.size(), 20u);
   const char* const update = std::getenv("UPDATE_GOLDEN");
@@ -129,7 +129,7 @@ TEST(Foretell, IsAsExpected) {
 
 // Nine of ten breaks that are foretold as certain happen, and nine of ten that happen are
 // foretold.
-TEST(Foretell, IsWhatRunsBreakAt) {
+TEST(Foretell, AgreesWithRuns) {
   std::vector<TestProgram> programs = ReadPrograms(kField);
   for (TestProgram& program : ReadPrograms("tests/extract/programs.txt")) {
     if (!program.cond && program.dynamic.empty()) programs.push_back(std::move(program));
@@ -201,7 +201,7 @@ TEST(Foretell, IsBounded) {
 }
 
 // Each tuple holds the one before it twice, so the printed text doubles each time.
-TEST(Foretell, IsBoundedOnWhatIsShared) {
+TEST(Foretell, IsBoundedOnSharedValues) {
   std::string source = "def forward(self, x):\n    t0 = (x, x)\n";
   for (int i = 1; i < 14; ++i)
     absl::StrAppend(&source, "    t", i, " = (t", i - 1, ", t", i - 1, ")\n");

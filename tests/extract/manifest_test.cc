@@ -42,7 +42,7 @@ StitchManifest Example() {
   return manifest;
 }
 
-TEST(Manifest, ComesBackAsItWas) {
+TEST(Manifest, RoundTrips) {
   const std::string bytes = SerializeManifest(Example());
   const absl::StatusOr<StitchManifest> back = ParseManifest(bytes, "m");
   ASSERT_TRUE(back.ok()) << back.status();

@@ -19,7 +19,7 @@ namespace {
 constexpr char kPrograms[] = "tests/extract/programs.txt";
 constexpr char kGolden[] = "tests/extract/programs.golden";
 
-TEST(Programs, AreWhatTheirSubgraphsAre) {
+TEST(Programs, EqualTheirCaptures) {
   const std::vector<TestProgram> programs = ReadPrograms(kPrograms);
   ASSERT_GE(programs.size(), 40u);
   const char* update = std::getenv("UPDATE_GOLDEN");

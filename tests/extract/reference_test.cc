@@ -77,7 +77,7 @@ TEST(Reference, NumbersOfTracesAreNumbers) {
 }
 
 // LibTorch inlines the calls, so it sees the number in them.
-TEST(Reference, NumbersAreHandedOn) {
+TEST(Reference, NumbersArePassedToCallees) {
   const at::Tensor x = at::rand({3});
   const at::Tensor number = at::scalar_tensor(0.1, at::kDouble);
   const std::string inner =
@@ -133,7 +133,7 @@ TEST(Reference, DifferencesAreFound) {
 }
 
 // A capture with a wrong dtype does not pass.
-TEST(Reference, AWrongDtypeOfACaptureIsFound) {
+TEST(Reference, FindsAWrongDtype) {
   const at::Tensor x = at::rand({3});
   const jit::Module module = WithConstant(kTimes, at::scalar_tensor(0.1, at::kDouble));
   jit::Module other("Program");
@@ -146,7 +146,7 @@ TEST(Reference, AWrongDtypeOfACaptureIsFound) {
 }
 
 // No path of the program may have a forbidden operator.
-TEST(Reference, HasTheFenceOfCaptures) {
+TEST(Reference, RefusesTheSameOperatorsAsCaptures) {
   jit::Module module("Program");
   module.define(
       "def forward(self, x):\n    if x.size(0) > 5:\n"

@@ -41,7 +41,7 @@ void ExpectSameBits(const torch::jit::Module& module, const at::Tensor& x,
   }
 }
 
-TEST(Samples, ParametersAskForGradients) {
+TEST(Samples, ParametersRequireGradients) {
   torch::jit::Module module("Program");
   module.register_parameter("weight", at::randn({192, 64}).requires_grad_(), false);
   module.register_parameter("bias", at::randn({192}).requires_grad_(), false);

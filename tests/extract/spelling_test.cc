@@ -127,7 +127,7 @@ TEST(Spelling, OperatorsOfTwoNames) {
             CaptureOf(Scripted("torch.upsample_nearest2d(x, [9, 9], 2.0, 2.0)"), x).hash);
 }
 
-TEST(Spelling, WhatDoesNothingIsInNoGraph) {
+TEST(Spelling, CallsWithoutEffectAreInNoGraph) {
   const at::Tensor x = at::randn({2, 3});
   ExpectSame("torch.relu(x)", Scripted("torch.relu(x.to(6).to(\"cpu\"))"), x);
   torch::jit::Module dead("Program");

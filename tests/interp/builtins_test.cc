@@ -152,7 +152,7 @@ TEST(BuiltinsTest, FunctionsRefuseNumbersThatFitNowhere) {
        {"torch.amp.autocast_mode._enter_autocast", {"cpu", 300}, "error: 300 is not a valid"}});
 }
 
-TEST(BuiltinsTest, AttentionOfNoHeads) {
+TEST(BuiltinsTest, AttentionWithoutHeads) {
   const IValue none, x = at::ones({3, 8});
   const auto heads = [&](int64_t number) {
     return Call("torch.nn.functional.multi_head_attention_forward",

@@ -35,7 +35,7 @@ constexpr char kRoot[] =
     "  %m = torch.nn.functional.relu(%y)\n  %s = torch.sqrt(%x)\n  %z = torch.add(%s, %m)\n  "
     "return (%z,)\n}\n";
 
-TEST(FindNonFiniteTest, NamesTheFirstNodeThatAnOutputSuffersFrom) {
+TEST(FindNonFiniteTest, NamesTheFirstNodeAtFault) {
   EXPECT_EQ(FirstNonFinite(SampleOf(kRoot)), "s nan");
   // An infinity in a mask does not count.
   EXPECT_EQ(FirstNonFinite(SampleOf("graph @forward(%x : f32[4] {mean = 0.0, std = 1.0}) {\n"
@@ -81,7 +81,7 @@ TEST(RepairDomainsTest, RootsInDenominatorsNeedMoreThanZero) {
   EXPECT_EQ(sample.module->main()->first()->draw_spec()->min, Argument(1e-6));
 }
 
-TEST(RepairDomainsTest, WhatNoBoundHelpsIsExplained) {
+TEST(RepairDomainsTest, ExplainsWhyNoBoundHelps) {
   Sample sample = SampleOf(
       "graph @forward(%x : f32[4] {mean = 0.0, std = 1.0}) {\n  %a = torch.sub(%x, %x)\n  %r = "
       "torch.log(%a)\n"

@@ -71,7 +71,7 @@ TEST(ExecutableTest, SubscriptsReadAndWrite) {
 }
 
 // The values that a body returns are known before the body is lowered.
-TEST(ExecutableTest, VmapOfBodiesThatReturnSeveral) {
+TEST(ExecutableTest, VmapOfBodiesWithSeveralResults) {
   const at::Tensor x = at::arange(6).view({2, 3});
   const std::string body =
       "graph @b(%z) {\n  %a = torch.add(%z, 1)\n  %c = torch.mul(%z, 2)\n  return (%a, %c)\n}\n";
@@ -121,7 +121,7 @@ TEST(ExecutableTest, GradientsThatTheProgramAsksFor) {
 }
 
 // Constant subscripts are resolved when a graph is compiled.
-TEST(ExecutableTest, SubscriptsAreThoseOfPython) {
+TEST(ExecutableTest, SubscriptsMatchPython) {
   using at::indexing::Ellipsis;
   using at::indexing::None;
   using at::indexing::Slice;
@@ -276,7 +276,7 @@ TEST(ExecutableTest, ObserverSeesEveryNodeOnce) {
 }
 
 // at::matmul folds dimensions if a matrix requires gradients, and then rounds differently.
-TEST(ExecutableTest, ParametersAskForGradients) {
+TEST(ExecutableTest, ParametersRequireGradients) {
   constexpr char kBody[] =
       "  %t = .transpose(%x, 2, 3)\n  %y = torch.nn.functional.linear(%t, %w, %b)\n"
       "  return (%y,)\n}\n";
@@ -333,7 +333,7 @@ TEST(ExecutableTest, ValuesDieAtTheirLastUse) {
              "  %c = torch.neg(%b0)\n"));
 }
 
-TEST(ExecutableTest, WhatReachesOutsideIsRefused) {
+TEST(ExecutableTest, RefusesOperatorsThatReachOutside) {
   const auto status = RunText(
                           "graph @forward(%x) {\n  %a = torch.from_file(\"/etc/passwd\", False, "
                           "10)\n  return (%a,)\n}\n",
@@ -343,7 +343,7 @@ TEST(ExecutableTest, WhatReachesOutsideIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("reads a file, which needs --trust-files"));
 }
 
-TEST(ExecutableTest, WhatReadsMemoryByValuesIsRefusedOrGuarded) {
+TEST(ExecutableTest, RefusesOrGuardsUncheckedReads) {
   const auto fails = [](absl::string_view call, std::vector<c10::IValue> inputs) {
     return std::string(
         RunText(absl::StrCat("graph @forward(%x, %y) {\n  %a = ", call, "\n  return (%a,)\n}\n"),
@@ -382,7 +382,7 @@ TEST(ExecutableTest, RowsWithoutColumnsAreBounded) {
 
 // Kernels of some operators of core ATen do not check their operands. Each of these operators runs,
 // but operands that would make it read out of bounds are refused.
-TEST(ExecutableTest, WhatCoreAtenTrustsIsGuarded) {
+TEST(ExecutableTest, GuardsUncheckedOperandsOfCoreAten) {
   const auto fails = [](absl::string_view call, std::vector<c10::IValue> inputs) {
     return std::string(
         RunText(absl::StrCat("graph @forward(%x, %y) {\n  %a = ", call, "\n  return (%a,)\n}\n"),
@@ -516,7 +516,7 @@ TEST(ExecutableTest, SequencesThatGrowAreBounded) {
 }
 
 // PyTorch frees values by recursion, so 100,000 nested tuples overflowed the stack.
-TEST(ExecutableTest, SequencesNestSoDeepOnly) {
+TEST(ExecutableTest, NestingOfSequencesIsBounded) {
   const auto nested = [](absl::string_view before, absl::string_view after, int depth) {
     std::string text = "graph @forward(%v0) {\n";
     for (int i = 0; i < depth; ++i)
@@ -536,7 +536,7 @@ TEST(ExecutableTest, SequencesNestSoDeepOnly) {
   }
 }
 
-TEST(ExecutableTest, OperatorsThatNothingRunsAreToldApart) {
+TEST(ExecutableTest, ErrorsTellUnknownOperatorsApart) {
   const auto error = [](absl::string_view target) {
     return std::string(
         RunText(absl::StrCat("graph @forward(%x) {\n  %y = ", target, "(%x)\n  return (%y,)\n}\n"),

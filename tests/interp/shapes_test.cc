@@ -66,7 +66,7 @@ TEST(InferShapesTest, SymbolicSizesStay) {
       "f32[S0, 3, S1] f32[S0, 3, 2*S1] f32[3*S0*S1] f32[S0, S1 - 1] f32[] f32[S0, 3, 3]");
 }
 
-TEST(InferShapesTest, SizesOfAGraphThatHoldsForItsExamplesOnly) {
+TEST(InferShapesTest, SizesOfAGraphThatIsValidForItsExamplesOnly) {
   EXPECT_EQ(Shapes("symbol S0 = 4\n\n"
                    "graph @forward(%x : f32[S0, 3]) {\n"
                    "  %a = torch.relu(%x)\n  %b = .view(%a, 2, 6)\n  return (%b,)\n}\n"),
@@ -125,7 +125,7 @@ TEST(InferShapesTest, ListsAreFilledOnce) {
 
 // A call may fail if the symbol has another size. Its value then has the size of the program's own
 // meta.
-TEST(InferShapesTest, SymbolsStayBehindACallThatHoldsForItsExample) {
+TEST(InferShapesTest, SymbolsStayAfterACallThatFailsForOtherSizes) {
   const std::string program =
       "symbol S0 = 4\n\n"
       "graph @forward(%x : f32[S0, 3]) {\n  %a = torch.relu(%x)\n"
@@ -141,7 +141,7 @@ TEST(InferShapesTest, SymbolsStayBehindACallThatHoldsForItsExample) {
 }
 
 // A graph runs again for each symbol that sizes depend on, but not for other symbols.
-TEST(InferShapesTest, SymbolsThatNothingMentionsHaveNoEffect) {
+TEST(InferShapesTest, UnusedSymbolsHaveNoEffect) {
   std::string symbols;
   for (int i = 0; i < 20000; ++i) absl::StrAppend(&symbols, "symbol U", i, " = 2\n");
   EXPECT_EQ(Shapes(absl::StrCat(symbols,
@@ -170,7 +170,7 @@ TEST(InferShapesTest, NestedTensorsHaveNoShape) {
             "bool[2, 3] f32 f32 f32[2, 3, 4]");
 }
 
-TEST(InferShapesTest, ATensorIsCutIntoSoManyParts) {
+TEST(InferShapesTest, TheNumberOfPartsIsBounded) {
   for (const char* call : {"torch.split(%x, 1)", "aten.split.Tensor(%x, 1)", "torch.unbind(%x)",
                            "torch.chunk(%x, 1000000000)", "torch.tensor_split(%x, 1000000000)"}) {
     EXPECT_THAT(Shapes(absl::StrCat("graph @forward(%x : u8[1000000000]) {\n  %h = ", call,
@@ -203,7 +203,7 @@ TEST(InferShapesTest, ListsKeepNothingAlive) {
   EXPECT_EQ(report->peak_bytes, 9 * 4096 * 4 * 4);
 }
 
-TEST(InferShapesTest, PeakMemoryOfWhatComesBeforeUnknownShapes) {
+TEST(InferShapesTest, PeakMemoryBeforeUnknownShapes) {
   const ParsedModule module = Parse(
       "graph @forward(%x : f32[4096, 4]) {\n  %a = torch.neg(%x)\n  %n = torch.nonzero(%a)\n"
       "  %b = torch.neg(%n)\n  return (%b,)\n}\n");

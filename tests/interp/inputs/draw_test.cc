@@ -137,7 +137,7 @@ TEST(DrawIntegersTest, FloatBoundsAreRoundedInwards) {
   EXPECT_THAT(Error(Draw(DType::kInt8, 1, Bounds(0.2, 0.8))), HasSubstr("bounds 1 and 0"));
 }
 
-TEST(DrawIntegersTest, BoundsThatAreNoRangeAreErrors) {
+TEST(DrawIntegersTest, InvalidBoundsAreErrors) {
   EXPECT_EQ(Error(Draw(DType::kInt64, 1, Bounds(3, 2))),
             "input x: its bounds 3 and 2 are not a range of int64");
   EXPECT_OK(Draw(DType::kInt8, 1, Bounds(-128, 127)));
@@ -214,7 +214,7 @@ TEST(DrawDataTest, FloatsBeyondTheDTypeBecomeInfinite) {
 
 // Torch rounds to float first: 1 + 2^-11 + 2^-40 is above the midpoint of two halves, but
 // the nearest float is the midpoint.
-TEST(DrawDataTest, HalvesAreRoundedByWayOfFloat) {
+TEST(DrawDataTest, HalvesAreRoundedViaFloat) {
   EXPECT_THAT(FromData<uint16_t>(DType::kFloat16, {1 + 0x1p-11 + 0x1p-40}), ElementsAre(0x3C00));
 }
 
@@ -234,7 +234,7 @@ TEST(DrawDataTest, MoreThanAChunk) {
   for (int i = 0; i < 3000; ++i) ASSERT_EQ(values[static_cast<size_t>(i)], i);
 }
 
-TEST(DrawDataTest, HasToFitTheShape) {
+TEST(DrawDataTest, MustFitTheShape) {
   DrawSpec spec;
   const Argument data[] = {1, 2, 3};
   spec.data = Argument::List(data);
@@ -264,7 +264,7 @@ TEST(DrawBoolTest, IsUniformAboveAHalfInTheBench) {
 }
 
 // A mean and bounds have no effect on bools.
-TEST(DrawBoolTest, TakesNothingFromTheSpec) {
+TEST(DrawBoolTest, IgnoresTheSpec) {
   DrawSpec spec = MeanStd(5, 0);
   spec.min = 1;
   spec.max = 1;
@@ -274,7 +274,7 @@ TEST(DrawBoolTest, TakesNothingFromTheSpec) {
 
 // --- 4: normal -----------------------------------------------------------------
 
-TEST(DrawFloatTest, MomentsAreThoseOfAFifthOfTheStd) {
+TEST(DrawFloatTest, MomentsMatchAFifthOfTheStd) {
   const size_t n = 1'000'000;
   double sum = 0, squares = 0;
   for (const float x : DrawElements<float>(DType::kFloat32, n, MeanStd(3, 2))) {
@@ -343,7 +343,7 @@ TEST(DrawFloatTest, ComplexNumbersAreReal) {
             "input x: complex numbers have no bounds");
 }
 
-TEST(DrawFloatTest, WithoutAStdItIsATenthWithoutAMeanZero) {
+TEST(DrawFloatTest, DefaultsAreAStdOfATenthAndAMeanOfZero) {
   const std::vector<float> expected = DrawElements<float>(DType::kFloat32, 100, MeanStd(0, 0.1));
   EXPECT_EQ(DrawElements<float>(DType::kFloat32, 100, {}), expected);
   DrawSpec spec = MeanStd(5, 5);  // ignored, see the next line
@@ -412,7 +412,7 @@ TEST(DrawFloatTest, AConstantIsClamped) {
 
 // --- 6: non-finite and large values --------------------------------------------
 
-TEST(DrawFloatTest, WhatIsNotFiniteIsDrawnAnew) {
+TEST(DrawFloatTest, NonFiniteValuesAreDrawnAgain) {
   const std::vector<float> repairs = Normals(3000, 1);
   std::vector<DrawSpec> specs = {MeanStd(5, kNan),       MeanStd(5, kInfinity), MeanStd(kNan, 1),
                                  MeanStd(-kInfinity, 1), MeanStd(kNan, 0),      MeanStd(0, 1e300)};
@@ -434,7 +434,7 @@ TEST(DrawFloatTest, RepairsRoundToTheDType) {
 }
 
 // With a large std, some elements of float16 overflow and some do not.
-TEST(DrawFloatTest, OnlyWhatIsNotFiniteIsDrawnAnew) {
+TEST(DrawFloatTest, OnlyNonFiniteValuesAreDrawnAgain) {
   const std::vector<float> normals = Normals(2000);
   const std::vector<float> repairs = Normals(2000, 1);
   const std::vector<uint16_t> values =
@@ -516,7 +516,7 @@ TEST(DrawIntegersTest, NegativeNormalsWrapAroundInUnsignedDTypes) {
   EXPECT_GT(wrapped, 0);
 }
 
-TEST(DrawIntegersTest, TheBenchCutsThem) {
+TEST(DrawIntegersTest, TheBenchTruncatesThem) {
   EXPECT_THAT(DrawElements<int64_t>(DType::kInt64, 1000, {}, kBench), Each(0));
   const std::vector<float> normals = Normals(2000);
   const std::vector<int64_t> values =
@@ -648,7 +648,7 @@ TEST(DrawTensorTest, ShapesThatCannotBeDrawnAreErrors) {
   EXPECT_EQ(Error(DrawShape({module.SymSymbol("S0")})), "input a\\nb: a size is symbolic");
 }
 
-TEST(DrawTensorTest, MaxBytesIsTheMost) {
+TEST(DrawTensorTest, MaxBytesIsTheLimit) {
   EXPECT_OK(DrawShape({10, 100}, 4000));
   EXPECT_THAT(DrawShape({10, 100}, 3999),
               StatusIs(absl::StatusCode::kResourceExhausted,
@@ -817,13 +817,13 @@ TEST_F(DrawInputsTest, NumbersAreTensorsWithoutDimensions) {
   EXPECT_THAT(Elements<uint8_t>(values->at("b")), ElementsAre(1));
 }
 
-TEST_F(DrawInputsTest, ANumberOfWhichNothingIsSaidIsAnError) {
+TEST_F(DrawInputsTest, ANumberWithoutAValueIsAnError) {
   AddPlaceholder("f", nullptr, "float");
   module().AddSymbol("f", 3);  // symbols are integers
   EXPECT_EQ(RunError(), "input f: its value is not known");
 }
 
-TEST_F(DrawInputsTest, MaxBytesIsOfAllTogether) {
+TEST_F(DrawInputsTest, MaxBytesLimitsTheTotal) {
   AddPlaceholder("x", Meta(DType::kFloat32, {10}));
   AddPlaceholder("y", Meta(DType::kFloat32, {10}));
   EXPECT_OK(Run({.max_bytes = 80}));

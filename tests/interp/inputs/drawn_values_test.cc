@@ -55,7 +55,7 @@ std::vector<double> Draw(DType dtype, const DrawSpec& spec) {
   return values;
 }
 
-TEST(DrawnValuesTest, AsTheyAreDrawn) {
+TEST(DrawnValuesTest, MatchDrawnElements) {
   const auto number = [](double value) { return Argument(value); };
   const auto integer = [](int64_t value) { return Argument(value); };
   for (const Case& c :

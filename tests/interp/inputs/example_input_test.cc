@@ -53,7 +53,7 @@ TEST(ExampleInputTest, WordsOfAllKinds) {
   EXPECT_EQ(ParseExampleInput("y=bool=true")->integer, 1);
 }
 
-TEST(ExampleInputTest, WordsThatAreNone) {
+TEST(ExampleInputTest, RefusesBadWords) {
   for (const auto& [text, what] : std::vector<std::pair<std::string, std::string>>{
            {"", "expected a dtype and sizes"},
            {"f32", "expected a dtype and sizes"},
@@ -99,7 +99,7 @@ TEST(DescribeInputsTest, InOrderAndByName) {
   EXPECT_THAT(Described(kText, {"list(f32[2])"}), HasSubstr("not as a list"));
 }
 
-TEST(DescribeInputsTest, WhatIsKnownMustAgree) {
+TEST(DescribeInputsTest, KnownMetasMustAgree) {
   constexpr absl::string_view kText =
       "graph @f(\n  %x : f32[2, 3] {std = 0.5}\n) {\n  %a = torch.relu(%x) : f32[2, 3]\n"
       "  return (%a,)\n}\n";

@@ -103,7 +103,7 @@ TEST(GeneratorTest, AnElementDependsOnItsIndexAlone) {
   }
 }
 
-TEST(GeneratorTest, SeedNameAndStreamMakeTheSequence) {
+TEST(GeneratorTest, DependsOnSeedNameAndStream) {
   const std::vector<float> base = Uniform(Generator(1, "x"), 0, 100);
   EXPECT_EQ(Uniform(Generator(1, "x", 0), 0, 100), base);
   for (const Generator& other :
@@ -152,7 +152,7 @@ TEST(GeneratorTest, NormalHasTheMomentsOfTheNormalDistribution) {
 
 // Computes the header's formula from the words of the blocks with the C library's
 // functions.
-TEST(GeneratorTest, NormalIsBoxAndMullers) {
+TEST(GeneratorTest, NormalMatchesBoxAndMuller) {
   const uint64_t hash = Fnv1a("x");
   const std::vector<float> values = Normal(Generator(9, "x"), 0, 40000);
   for (uint32_t i = 0; i < values.size(); i += 2) {
