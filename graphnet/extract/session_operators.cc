@@ -97,7 +97,7 @@ bool YieldsItsOperand(const StepPlan& step, const Values& operands, const Values
 absl::Status Session::SetOutputs(const StepPlan& step, Frame* frame, Values results) {
   if (results.size() != step.out.size()) {
     return torchscript::ErrorAtNode(
-        *step.node, absl::StrCat("yields ", results.size(), " values, not ", step.out.size()));
+        *step.node, absl::StrCat("returns ", results.size(), " values, not ", step.out.size()));
   }
   for (size_t i = 0; i < results.size(); ++i) frame->slots[step.out[i]] = std::move(results[i]);
   return absl::OkStatus();

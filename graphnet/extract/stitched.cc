@@ -291,7 +291,7 @@ absl::StatusOr<IValue> StitchedProgram::Run(const std::vector<IValue>& inputs,
         if (!results.ok()) return Annotate(results.status(), PlaceOf(step));
         if (results->size() != step.results.size()) {
           return absl::InvalidArgumentError(absl::StrCat(
-              PlaceOf(step), ": yields ", results->size(), " values, not ", step.results.size()));
+              PlaceOf(step), ": returns ", results->size(), " values, not ", step.results.size()));
         }
         for (size_t i = 0; i < results->size(); ++i) {
           if (!tensors_->Match(step.results[i], (*results)[i], "its result", &why)) {
@@ -308,7 +308,7 @@ absl::StatusOr<IValue> StitchedProgram::Run(const std::vector<IValue>& inputs,
       if (!outputs.ok())
         return Annotate(outputs.status(), absl::StrCat("subgraph_", step.subgraph));
       if (outputs->size() != step.outputs.size()) {
-        return absl::InvalidArgumentError(absl::StrCat("subgraph_", step.subgraph, " yields ",
+        return absl::InvalidArgumentError(absl::StrCat("subgraph_", step.subgraph, " returns ",
                                                        outputs->size(), " tensors, not ",
                                                        step.outputs.size()));
       }
