@@ -239,8 +239,8 @@ refused() {
 refused "no input z; is y meant?" run "$scratch/list.txt" --input z=f32[4]
 refused "there is no input for it" run "$scratch/list.txt" "${words[@]}" --input f32[1]
 refused "xs is annotated List[Tensor]" run "$scratch/list.txt" --input f32[4]
-refused "say it, such as --input 'xs=list(" run "$scratch/list.txt"
-refused "say it, such as --input y=f32[" run "$scratch/list.txt" --input 'list(f32[2,4])'
+refused ": its elements are not known; give them, for example --input 'xs=list(" run "$scratch/list.txt"
+refused "give it, for example --input y=f32[" run "$scratch/list.txt" --input 'list(f32[2,4])'
 refused "x is known to be f32[3,4]" run "$scratch/good" --input x=f32[3]
 out=$("$graphnet" shapes "$scratch/list.txt" "${words[@]}" 2>/dev/null)
 contains "$out" "%r = operator.add(%s, %y) : f32[5, 4]"

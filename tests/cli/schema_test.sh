@@ -138,11 +138,11 @@ refused '"some" says nothing of sizes; known: ' check facts.gn \
 
 # Schemas that are none, clash, or do not fit.
 refused "aten is PyTorch's own namespace" run one.gn --schema 'aten::observe(Tensor x) -> Tensor'
-refused "there is such an operator already" run one.gn "${identity[@]}" "${identity[@]}"
+refused "the operator exists already" run one.gn "${identity[@]}" "${identity[@]}"
 refused "unknown type specifier" run one.gn --schema 'mylib::observe(Tenser x) -> Tensor'
 refused "a schema says what is returned" run one.gn --schema 'mylib::observe(Tensor x)'
 refused "no namespace" run one.gn --schema 'observe(Tensor x) -> Tensor'
-refused "identity yields the tensors" run one.gn --schema 'mylib::observe(int x) -> Tensor=identity'
+refused "identity returns the tensors" run one.gn --schema 'mylib::observe(int x) -> Tensor=identity'
 refused "its body takes 2 values, its schema 1" run one.gn --schema 'mylib::observe(Tensor x) -> Tensor=scale.gn'
 refused "none.gn: no such file" run one.gn --schema 'mylib::observe(Tensor x) -> Tensor=none.gn'
 refused "cannot open missing.txt" run one.gn --schema missing.txt
