@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kHeadBytes = 4096;
 
-// The start of a regular file.
+// Returns the start of a regular file.
 absl::StatusOr<std::string> ReadHead(const std::string& path) {
   ASSIGN_OR_RETURN(const bool regular, IsRegularFile(path));
   if (!regular) {

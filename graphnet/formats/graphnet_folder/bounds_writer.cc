@@ -16,22 +16,22 @@
 namespace graphnet {
 namespace {
 
-// The bytes from `begin` to `end` become `text`.
+// Replaces the bytes from `begin` to `end` by `text`.
 struct Edit {
   size_t begin;
   size_t end;
   std::string text;
 };
 
-// The field of a bound. `old_field` is its name in older samples of Paddle.
+// Returns the field of a bound, or null. `old_field` is its name in older samples of Paddle.
 const FieldPlace* FindBound(const RecordPlace& record, absl::string_view field,
                             absl::string_view old_field) {
   const FieldPlace* const place = record.Find(field);
   return place != nullptr ? place : record.Find(old_field);
 }
 
-// A bound takes the place of one that is there; else min_val stands before max_val, and both
-// behind all other fields.
+// A new bound replaces an existing one. Otherwise, min_val goes before max_val, and both go after
+// all other fields.
 void AddEdits(const std::string& text, const RecordPlace& record, const RecordBounds& bounds,
               std::vector<Edit>* edits) {
   const FieldPlace& first = record.fields.front();
