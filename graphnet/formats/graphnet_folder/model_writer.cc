@@ -143,8 +143,8 @@ class ModelWriter {
     if (it != released.end()) {
       std::string names;
       for (const Node* value : it->second) {
-        // An unused parameter needs no release. If an alias names it, one statement makes the alias
-        // and releases both.
+        // An unused parameter needs no release, unless an alias names it. Then both names are
+        // released.
         if (value->is_placeholder() && value == &node) {
           if (value->name() == value->target()) continue;
           absl::StrAppend(&names, value->target(), " = ");

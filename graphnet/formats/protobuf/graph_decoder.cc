@@ -73,7 +73,7 @@ bool GraphDecoder::DecodeName(uint64_t code, const Template& t, size_t template_
   }
   Base& counter = bases_[base];
   uint64_t suffix = counter.graph == graph_number_ ? NextSuffix(counter.suffix) : 0;
-  // Wraps around on nonsense, and is refused then.
+  // A senseless number may wrap around, and is refused then.
   if (has_suffix) suffix += static_cast<uint64_t>(suffixes.NextNumber());
   if (suffix > kMaxSuffix || !suffixes.ok()) return fail("no such suffix");
   counter = {suffix, graph_number_};
@@ -143,7 +143,8 @@ absl::Status GraphDecoder::Decode(const proto::Graph& message, Graph* graph) {
       const absl::string_view* label = tables_.NextLabel();
       if (label == nullptr) return fail("labels", "none is left");
       target = *label;
-      // Only the targets of placeholders may be equal and yet apart.
+      // A placeholder's target need not be the module's only copy, so the label can be used as it
+      // is.
       if (t.op == Op::kPlaceholder) interned_target = label;
     }
     if (const absl::string_view error = CheckPlace(t, target, index); !error.empty()) {
@@ -208,7 +209,7 @@ absl::Status GraphDecoder::Decode(const proto::Graph& message, Graph* graph) {
     ++index;
   }
   if (!seen_output_) return fail("templates", "there is no output");
-  // Names that follow from targets by one rule and are unique have unique targets.
+  // If all names are unique and follow from targets by one rule, the targets are unique.
   if (!names_follow_targets) RETURN_IF_ERROR(CheckTargets());
   if (!operands.AtEnd()) return fail("operands", "some are left");
   if (!suffixes.AtEnd()) return fail("suffixes", "some are left");
@@ -222,8 +223,8 @@ absl::Status GraphDecoder::Decode(const proto::Graph& message, Graph* graph) {
 }
 
 absl::Status GraphDecoder::CheckReferences() const {
-  // Takes away, again and again, the graphs that nobody refers to (any more);
-  // the first one is what is left if it leads to all and there is no circle.
+  // Takes away graphs that no remaining graph refers to, beginning with the main graph. If all can
+  // be taken away, there is no cycle.
   absl::flat_hash_map<const Graph*, std::vector<const Graph*>> callees;
   absl::flat_hash_map<const Graph*, size_t> num_callers;
   for (const auto& [caller, callee] : references_) {

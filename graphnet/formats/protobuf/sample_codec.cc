@@ -29,7 +29,7 @@ bool IsHex(absl::string_view text) {
   return true;
 }
 
-// A file of a sample's folder: inside it, and nowhere else.
+// Checks that a name leads to a file inside of the sample's folder.
 absl::Status CheckFileName(absl::string_view name) {
   bool good = !name.empty() && name.size() <= kMaxNameBytes && !absl::StrContains(name, '\0');
   for (const absl::string_view part : absl::StrSplit(name, '/')) {
@@ -40,7 +40,7 @@ absl::Status CheckFileName(absl::string_view name) {
       absl::StrCat("extra_files: ", Printable(name), " is no name of a file in a folder"));
 }
 
-// Protobuf keeps fields that it does not know; here there are none.
+// Returns whether the message has only known fields. Protobuf keeps the others apart.
 template <typename Message>
 bool IsKnown(const Message& message) {
   return message.GetReflection()->GetUnknownFields(message).empty();
@@ -88,7 +88,7 @@ absl::Status DecodeModule(const proto::Sample& message, Budget* budget, Sample* 
   Module* module = sample->module.get();
   TablesDecoder tables(source, module, budget);
   RETURN_IF_ERROR(tables.DecodeStrings());
-  // All graphs at once: those before refer to those after.
+  // Create all graphs first, since graphs refer to later ones.
   for (int i = 0; i < source.graphs_size(); ++i) {
     absl::string_view name;
     if (!tables.Name(source.graphs(i).name(), &name) || name.empty()) {
@@ -181,7 +181,7 @@ absl::StatusOr<Sample> DecodeSampleWithLimit(const proto::Sample& message, uint6
   Budget budget(limit);
   RETURN_IF_ERROR(DecodeFields(message, &sample));
   RETURN_IF_ERROR(DecodeModule(message, &budget, &sample));
-  // Each invariant was checked where it could be broken; see tables_decoder.h.
+  // The decoders have checked each invariant; see tables_decoder.h.
   DCHECK(Verify(*sample.module).ok());
   return sample;
 }

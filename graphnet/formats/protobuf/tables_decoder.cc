@@ -152,7 +152,7 @@ absl::Status TablesDecoder::DecodeMetas() {
       status = Bad("neither a tensor nor a tuple");
     }
     if (!status.ok()) return InEntry(status, "metas", metas_.size());
-    // A tensor's expressions are copied: hence also what no node refers to.
+    // Charge each meta, even one that no node uses, because a tensor's expressions are copied.
     if (!budget_->Charge(metas_.back().cost)) {
       return InEntry(Bad("too large for a file of this size"), "metas", metas_.size() - 1);
     }
@@ -197,7 +197,7 @@ absl::Status TablesDecoder::DecodeTensor(uint64_t head, StreamReader& in) {
     meta.shape = shape_;
   }
   if (!in.ok()) return Ended();
-  // Before it is copied.
+  // Check the budget before the meta is copied.
   if (made.cost > budget_->left()) return Bad("too large for a file of this size");
   made.meta = module_->InternValueMeta(meta);
   metas_.push_back(made);
@@ -271,8 +271,8 @@ absl::Status TablesDecoder::DecodeTemplate(StreamReader& in, Template* out) {
   KwArg* kwargs = arena_.NewArray<KwArg>(num_kwargs);
   Gathered gathered;
   bool interned = target != 0;
-  // Done once here, what the arguments hold need not be copied for each node.
-  // Large values are, so that the budget is charged for them.
+  // Copies small arguments into the module once, so that they need not be copied for each node.
+  // Large ones are copied for each node, and charged to the budget each time.
   const auto decode = [&](Argument* argument) -> absl::Status {
     const size_t operands = gathered.operands.size();
     RETURN_IF_ERROR(DecodeArgument(in, 0, gathered, argument));
@@ -421,11 +421,11 @@ absl::Status TablesDecoder::DecodeArgument(StreamReader& in, int depth, Gathered
 
 absl::Status TablesDecoder::DecodeElements(Argument::Kind kind, uint64_t count, StreamReader& in,
                                            int depth, Gathered& gathered, Argument* out) {
-  if (count > in.left()) return Ended();  // Each takes at least one value.
+  if (count > in.left()) return Ended();  // An element takes at least one value.
   Argument* elements = arena_.NewArray<Argument>(count);
   const bool allow_operands = gathered.allow_operands;
   for (uint64_t i = 0; i < count; ++i) {
-    // Not in the keys of a dict.
+    // Keys of a dict cannot be operands.
     gathered.allow_operands = allow_operands && (kind != Argument::Kind::kDict || i % 2 == 1);
     RETURN_IF_ERROR(DecodeArgument(in, depth + 1, gathered, &elements[i]));
   }
@@ -550,7 +550,7 @@ absl::Status TablesDecoder::CheckDataSize(size_t count, const TensorMeta* meta) 
   for (const Dim& dim : meta->shape) {
     const std::optional<int64_t> size =
         dim.is_static() ? dim.value : EvaluateWithExamples(*module_, *dim.expr);
-    // What is not known cannot be wrong.
+    // A size that is not known cannot be wrong.
     if (!size || __builtin_mul_overflow(elements, *size, &elements)) return absl::OkStatus();
   }
   if (elements == static_cast<int64_t>(count)) return absl::OkStatus();
