@@ -1,4 +1,4 @@
-// Load, Save and the registry. That the bytes are right, the tests of each format say.
+// Tests Load, Save and the registry. The tests of each format check its bytes.
 #include "graphnet/formats/formats.h"
 
 #include <string>
@@ -87,7 +87,7 @@ TEST(FormatsTest, ErrorsHavePlaceAndFormat) {
   EXPECT_EQ(PlaceOf(text)->line, 3);
   EXPECT_EQ(FormatOfError(text), "text");
   EXPECT_FALSE(IsUnusable(text));
-  // A place in a file of a folder.
+  // The place is in a file of the folder.
   const std::string folder = PathOf("damaged");
   ASSERT_TRUE(Save(MakeSample(), folder).ok());
   const std::string model = JoinPath(folder, "model.py");
@@ -119,8 +119,8 @@ TEST(FormatsTest, WithoutLibTorchTheErrorSaysWhatToLink) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("UseLibTorch"));
 }
 
-// "relu" and "tanh", a line each, as a zip would begin: such an archive is taken before those of
-// PyTorch are asked.
+// Returns a format whose files begin like a zip archive. It must claim them before PyTorch's
+// formats are asked.
 Format MakeFormat(const std::string& name, const std::string& ending) {
   Format format;
   format.name = name;
@@ -154,7 +154,7 @@ TEST(FormatsTest, FormatsOfOthers) {
   const auto found = FindInputs({PathOf("")});
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_THAT(*found, testing::ElementsAre(path));
-  // What it says is said of the file; what it reads is verified.
+  // Its errors get the name of the file, and its samples are verified.
   const absl::Status bad = LoadBytes("PK\x03\x04test bad", "b.mine").status();
   EXPECT_EQ(bad.message(), "b.mine:4: not so");
   EXPECT_EQ(PlaceOf(bad)->file, "b.mine");

@@ -37,7 +37,7 @@ TEST(ZipWriter, NothingIsAnArchive) {
 TEST(ZipWriter, EntriesOverTheOldLimitAreCounted) {
   std::string bytes;
   ZipWriter zip(&bytes);
-  constexpr int kEntries = 65535;  // of which a plain archive cannot tell how many there are
+  constexpr int kEntries = 65535;  // too many for the count in a plain end record
   for (int i = 0; i < kEntries; ++i) zip.Add(std::to_string(i), "");
   ASSERT_OK(zip.Finish());
   const auto read = ZipReader::Open(bytes, "a.zip");

@@ -18,7 +18,7 @@ const Argument kNone;
 const Argument kZero(int64_t{0});
 const Argument kTiny(1e-6);
 
-// A record of GraphNet's extractor, with `last` fields.
+// Returns a record as GraphNet's extractor writes it, with the fields `last` at its end.
 std::string Record(const std::string& name, const std::string& last = "") {
   return absl::StrCat("class Program_weight_tensor_meta_", name, ":\n\tname = \"", name,
                       "\"\n\tshape = [2]\n\tdtype = \"torch.float32\"\n\tdevice = \"cuda:0\"\n",
@@ -61,7 +61,7 @@ TEST(WithBoundsTest, AsLinesEndThere) {
             absl::StrCat(Record("a", "\tmin_val = None # none\n\tmax_val = 0\n"), "# end\n"));
 }
 
-// Spellings of one record, as people and formatters write it.
+// People and formatters spell one record in many ways.
 TEST(WithBoundsTest, HoweverTheRecordIsSpelled) {
   const std::string head = "class Program_weight_tensor_meta_L_v_:\n    ";
   const std::string rest = "\n    shape = [2]\n    dtype = \"torch.float32\"\n    device = \"cpu\"";
@@ -85,7 +85,7 @@ TEST(WithBoundsTest, HoweverTheRecordIsSpelled) {
   }
 }
 
-// Behind the value, however many lines it takes.
+// Bounds go after the last value, even if it takes many lines.
 TEST(WithBoundsTest, BehindAValueOfManyLines) {
   const std::string record =
       "class Program_weight_tensor_meta_a:\n  name = 'a'\n  data = [\n    1.0,\n    2.0,\n  ]";
@@ -93,7 +93,7 @@ TEST(WithBoundsTest, BehindAValueOfManyLines) {
             record + "  # two\n  min_val = 0\n  max_val = 0.000001\n");
 }
 
-// A bound of older samples of Paddle keeps its name.
+// A bound keeps the name that it has in older samples of Paddle.
 TEST(WithBoundsTest, OlderNamesOfBounds) {
   EXPECT_EQ(With(Record("a", "\tlow = 1\n\thigh = 5\n"), "a", kZero, kTiny),
             Record("a", "\tlow = 0\n\thigh = 0.000001\n"));

@@ -1,4 +1,4 @@
-// Samples of Paddle: as Paddle's own GraphNet writes them, and as graphnet converts them.
+// Tests samples of Paddle that Paddle's own GraphNet wrote, and those that graphnet converts.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -30,7 +30,7 @@ constexpr absl::string_view kHead =
     "    def forward(self, parameter_0, parameter_1, data_0):\n";
 
 // The statements that Paddle's own writer makes: comments with types, places, numbers as text,
-// lists under names, outputs levelled out by a lambda, lists taken apart, del.
+// named lists, lambdas that make a tuple of outputs, lists that are unpacked, and del.
 constexpr absl::string_view kBody =
     "        # pd_op.full: (2x3xf32) <- ()\n"
     "        full_0 = paddle._C_ops.full(\n"
@@ -219,7 +219,7 @@ TEST(PaddleSampleTest, MadeOfPyTorchs) {
                     HasSubstr("dtype = \"paddle.float16\""), HasSubstr("device = \"gpu:0\"")));
   EXPECT_EQ(files->at("graph_net.json"),
             "{\n    \"framework\": \"paddle\",\n    \"other\": [\n        1\n    ]\n}");
-  // A sample of Paddle stays one.
+  // A sample of Paddle stays a sample of Paddle.
   const auto back = ParseGraphNetFiles(*files, "m");
   ASSERT_OK(back);
   EXPECT_EQ(back->module->main()->placeholders()[0]->tensor_meta()->device,

@@ -78,7 +78,7 @@ TEST(ReaderTest, ReadsEverything) {
   EXPECT_TRUE(std::isnan(placeholders[2]->draw_spec()->mean));
 }
 
-// As GraphNet's own samples for tests have it.
+// The file is empty in GraphNet's own samples for tests.
 TEST(ReaderTest, GraphNetJsonMayBeEmpty) {
   for (const char* json : {"", "{}", " \n"}) {
     GraphNetFileMap files = SmallSample();
@@ -93,7 +93,7 @@ TEST(ReaderTest, GraphNetJsonMayBeEmpty) {
   }
 }
 
-// What black, ruff and isort make of long lines, and people of short ones.
+// black, ruff and isort wrap long lines, and people spell short ones in many ways.
 TEST(ReaderTest, ValuesMayBeSpelledInAnyWay) {
   const auto plain = ParseGraphNetFiles(SmallSample(), "d");
   ASSERT_EQ(plain.status(), absl::OkStatus());
@@ -153,13 +153,13 @@ TEST(ReaderTest, FolderAppearsWholeAndIsNotConfusedWithOthers) {
   const auto back = ReadGraphNetFolder(root);
   ASSERT_EQ(back.status(), absl::OkStatus());
   EXPECT_EQ(back->name, "folder_test");
-  // Over a sample: replaced. Over a folder of something else: refused.
+  // A sample is replaced. Any other folder is not.
   EXPECT_EQ(WriteGraphNetFolder(*sample, root), absl::OkStatus());
   ASSERT_EQ(std::remove((root + "/graph_net.json").c_str()), 0);
   EXPECT_TRUE(absl::IsAlreadyExists(WriteGraphNetFolder(*sample, root)));
 }
 
-// Each replaces a piece of one file and names the error that follows.
+// Replaces a part of one file, and names the error that this causes.
 struct Damage {
   const char* file;
   const char* from;
@@ -234,7 +234,7 @@ INSTANTIATE_TEST_SUITE_P(
                "d/graph_net.json:1:1: expected a JSON object"},
         Damage{"graph_net.json", "[1, 2]", "[1, 2", "d/graph_net.json:1:49: malformed JSON"}));
 
-// Shapes without symbols are read without tokens where they are written as they mostly are.
+// Shapes without symbols are read without tokens if they have the usual spelling.
 TEST(ReaderTest, PlacesAreRightBehindPlainShapes) {
   const auto read = [](const char* first, const char* last, const char* behind) {
     GraphNetFileMap files = SmallSample();
@@ -282,7 +282,7 @@ TEST(ReaderTest, RefusesSymbolicLinks) {
   ASSERT_EQ(WriteGraphNetFolder(*sample, root), absl::OkStatus());
   ASSERT_EQ(WriteFileAtomic(root + ".json", "{}"), absl::OkStatus());
   const auto read = [&root] { return ReadGraphNetFolder(root).status(); };
-  // What is not read may be anything.
+  // A file that is not read may be a link.
   ASSERT_EQ(symlink("../links_test.json", (root + "/other").c_str()), 0);
   EXPECT_EQ(read(), absl::OkStatus());
   for (const char* name : {"more.json", "graph_net.json"}) {
@@ -301,7 +301,7 @@ TEST(ReaderTest, DeepJsonIsRefused) {
               HasSubstr("nests more than 256 deep"));
 }
 
-// Modules that did not come from a folder.
+// These modules do not come from a folder.
 TEST(WriterTest, HoldsAttributesBodiesAndUnknownInputs) {
   const auto module = ParseModule(
       "attribute fc.weight : f32[2, 2]@cpu as torch.nn.parameter.Parameter {mean = 0.5, std = "

@@ -27,7 +27,7 @@ TEST(SnakeCaseTest, AsTorchFx) {
       {"1A", "1a"},
       {"L_self_modules_encoder_modules_LayerNorm_parameters_weight_",
        "l_self_modules_encoder_modules_layer_norm_parameters_weight_"},
-      // A break between the eighth byte and the ninth.
+      // The underscore goes between the eighth and the ninth byte.
       {"1234567aB", "1234567a_b"},
       {"\xc3\x84z\xffZ", "\xc3\x84z\xffz"},
   };

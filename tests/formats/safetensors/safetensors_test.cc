@@ -33,7 +33,7 @@ TensorData Data(DType dtype, std::vector<int64_t> shape, std::string bytes) {
   return {dtype, std::move(shape), std::make_shared<const std::string>(std::move(bytes))};
 }
 
-// A file with this header, padded as little as can be, and this data.
+// Returns a file with this header, without padding, and this data.
 std::string File(absl::string_view header, absl::string_view data) {
   std::string out;
   for (int i = 0; i < 8; ++i) out.push_back(static_cast<char>(uint64_t{header.size()} >> (8 * i)));
@@ -89,7 +89,7 @@ TEST(SafetensorsTest, EveryDTypeThatTheFormatHas) {
   ExpectRoundTrip(tensors);
 }
 
-// The bytes that the reference implementation's own test expects.
+// These are the bytes that the reference implementation's own test expects.
 TEST(SafetensorsTest, AsTheReferenceImplementationWritesThem) {
   const std::string floats(24, '\0');
   EXPECT_EQ(*SerializeSafetensors({}), std::string("\x08\0\0\0\0\0\0\0{}      ", 16));
@@ -115,7 +115,7 @@ TEST(SafetensorsTest, TensorsAreAlignedToTheirElements) {
 }
 
 TEST(SafetensorsTest, ReadsWhatOthersWrite) {
-  // Out of order, with metadata and white space.
+  // The tensors are out of order, and there are metadata and white space.
   const absl::StatusOr<Tensors> tensors = ParseSafetensors(
       File("{ \"__metadata__\": {\"format\": \"pt\", \"dtype\": \"x\"},\n"
            "  \"b\": {\"data_offsets\": [2, 4], \"shape\": [2], \"dtype\": \"U8\"},\n"
@@ -206,15 +206,15 @@ TEST(SafetensorsTest, SizesThatOverflow) {
   EXPECT_THAT(shaped("4294967296,4294967296"), HasSubstr("its shape is too large"));
   EXPECT_THAT(shaped("9223372036854775807,9223372036854775807,0"),
               HasSubstr("its shape is too large"));
-  // A size of 0 hides no other: strides are made of them.
+  // A size of 0 does not excuse the others, since strides are products of them.
   EXPECT_THAT(shaped("0,4611686018427387904,4"), HasSubstr("its shape is too large"));
   EXPECT_THAT(shaped("1099511627776,0,2"), HasSubstr("its shape is too large"));
   EXPECT_EQ(shaped("1099511627776,0"), "");
-  // The limit of elements and those around it.
+  // The limit of elements, one less and one more.
   EXPECT_THAT(shaped("1099511627775"), HasSubstr("for 8796093022200 bytes"));
   EXPECT_THAT(shaped("1099511627776"), HasSubstr("for 8796093022208 bytes"));
   EXPECT_THAT(shaped("1099511627777"), HasSubstr("its shape is too large"));
-  // Ranks around the limit.
+  // The limit of the rank, one less and one more.
   for (const int rank : {kMaxRank - 1, kMaxRank, kMaxRank + 1}) {
     std::string shape = "0";
     for (int i = 1; i < rank; ++i) shape += ",1";
@@ -292,7 +292,7 @@ TEST(SafetensorsTest, Files) {
   absl::StatusOr<Tensors> read = ReadSafetensorsFile(path);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(*read->at("a").bytes, "abcdefgh");
-  // All bytes are shown, once and in order.
+  // The callback gets all bytes once and in order.
   std::string seen;
   ASSERT_TRUE(ReadSafetensorsFile(path, [&](absl::string_view part) {
                 seen.append(part.data(), part.size());
@@ -303,7 +303,7 @@ TEST(SafetensorsTest, Files) {
 }
 
 #ifndef __SANITIZE_ADDRESS__  // which needs the whole address space
-// A tensor is held once more than the result at most, not the file.
+// Beside the result, at most one tensor is in memory a second time, and never the whole file.
 TEST(SafetensorsTest, ReadsWithoutTheWholeFileInMemory) {
   const std::string path = absl::StrCat(::testing::TempDir(), "/safetensors_large.safetensors");
   Tensors tensors;
@@ -313,7 +313,7 @@ TEST(SafetensorsTest, ReadsWithoutTheWholeFileInMemory) {
   ASSERT_TRUE(WriteSafetensorsFile(tensors, path).ok());
   tensors.clear();
   const auto read = [&] {
-    // 128 MiB of tensors and half as much; the file and its copy would be 256 MiB.
+    // The limit is 128 MiB of tensors and half as much. The file and its copy would take 256 MiB.
     rlimit limit;
     getrlimit(RLIMIT_AS, &limit);
     std::ifstream file("/proc/self/statm");
@@ -357,7 +357,7 @@ TEST(SafetensorsTest, LargeFilesAreInMemoryTensorByTensor) {
   ASSERT_TRUE(written.ok());
   EXPECT_EQ(seen, written->size());
   EXPECT_EQ(*written, ReadFile(path, size_t{1} << 30).value());
-  // What is wrong with a large file is said as of any other.
+  // The errors of a large file are the same as those of any other.
   ASSERT_TRUE(
       WriteFileAtomic(path, absl::string_view(*written).substr(0, written->size() - 1)).ok());
   EXPECT_THAT(std::string(ReadSafetensorsFile(path).status().message()),
