@@ -127,7 +127,7 @@ Format Pt2() {
                     const ByteSink& sink) -> absl::Status {
     ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(sample));
     if (!archive.classes().empty() && options.notes != nullptr) {
-      options.notes->push_back(absl::StrCat("tuples are in the place of ",
+      options.notes->push_back(absl::StrCat("tuples replace ",
                                             Printable(absl::StrJoin(archive.classes(), ", "), 1000),
                                             ", which PyTorch alone does not know"));
     }

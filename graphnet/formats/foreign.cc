@@ -19,8 +19,8 @@ namespace {
 
 // Advice for a file that holds a module or a program in another form.
 constexpr char kExport[] =
-    "graphnet reads what torch.export.save(torch.export.export(module, inputs), FILE) writes";
-constexpr char kOriginal[] = "give it the PyTorch program that it was made from";
+    "export the module with torch.export.save(torch.export.export(module, inputs), FILE)";
+constexpr char kOriginal[] = "use the PyTorch program that it was made from";
 
 // --- Files by their first bytes ----------------------------------------------------
 
@@ -47,9 +47,9 @@ constexpr Magic kMagics[] = {
     {4, "PTMF", "a TorchScript program for mobile devices, without its graph",
      "give it the archive that torch.jit.save wrote"},
     {4, "FT01", "tensors of ExecuTorch, without a graph", kExport},
-    {0, "GGUF", "a GGUF file: it holds weights, and no graph", kExport},
+    {0, "GGUF", "a GGUF file: it holds weights but no graph", kExport},
     {0, "\x89HDF", "an HDF5 file, as Keras writes it, which graphnet does not read", kExport},
-    {0, "\x93NUMPY", "an array of NumPy: it holds values, and no graph",
+    {0, "\x93NUMPY", "an array of NumPy: it holds values but no graph",
      "--inputs takes safetensors"},
     {0, "ML\xefR", "bytecode of MLIR, which graphnet does not read", kOriginal},
     {0, "BC\xc0\xde", "bitcode of LLVM, which graphnet does not read", kOriginal},
@@ -99,8 +99,8 @@ std::string DescribePickle(absl::string_view pickle) {
   if (has("torch.nn.modules") || has("_parameters"))
     return absl::StrCat("a module that torch.save pickled; ", kExport);
   return absl::StrCat(
-      "tensors that torch.save wrote, such as a state_dict: it holds no graph. Load it into its "
-      "module; ",
+      "tensors that torch.save wrote, such as a state_dict, without a graph; load them into their "
+      "module, and ",
       kExport);
 }
 
@@ -196,7 +196,7 @@ std::string DescribeForeignFile(absl::string_view head) {
     return absl::StrCat("a program of ExecuTorch (.pte), lowered for its runtime; ", kOriginal);
   }
   if (IsSafetensors(head))
-    return "a safetensors file: it holds values, and no graph; --inputs takes it";
+    return "a safetensors file: it holds values but no graph; --inputs takes it";
   if (IsOnnx(head)) return absl::StrCat("an ONNX model, which graphnet does not read; ", kOriginal);
   if (IsSavedModel(head))
     return absl::StrCat("a SavedModel of TensorFlow, which graphnet does not read; ", kExport);
@@ -252,7 +252,7 @@ std::string DescribeForeignArchive(absl::string_view bytes) {
   if (ends("model.weights.h5"))
     return absl::StrCat("a model of Keras, which graphnet does not read; ", kExport);
   if (absl::c_all_of(names, [](absl::string_view name) { return absl::EndsWith(name, ".npy"); }))
-    return "arrays of NumPy: it holds values, and no graph; --inputs takes safetensors";
+    return "arrays of NumPy: it holds values but no graph; --inputs takes safetensors";
   // These names belong to programs of PyTorch, whose readers say what is missing.
   if (ends("/version") || ends(".pkl") || has("/code/")) return "";
   return absl::StrCat("a zip archive without a program, which begins with ",
@@ -270,7 +270,7 @@ std::string DescribeForeignFolder(const std::vector<std::string>& names) {
   if (has("config.json") && absl::c_any_of(names, [](const std::string& name) {
         return absl::EndsWith(name, ".safetensors") || absl::EndsWith(name, ".bin");
       })) {
-    return absl::StrCat("a checkpoint of Hugging Face: it holds weights, and no graph; ", kExport);
+    return absl::StrCat("a checkpoint of Hugging Face: it holds weights but no graph; ", kExport);
   }
   return "";
 }

@@ -40,16 +40,16 @@ class Registry {
     if (format.name.empty() || (format.sniff == nullptr) != (format.read == nullptr) ||
         (format.read == nullptr && !format.can_be_written())) {
       return absl::InvalidArgumentError(
-          "a format has a name, and reads (sniff and read), writes, or both");
+          "a format needs a name, both or neither of sniff and read, and a reader or a writer");
     }
     const absl::MutexLock lock(&mutex_);
     for (const Format* other : ordered_) {
       if (other->name == format.name)
-        return absl::AlreadyExistsError(absl::StrCat("there is a format ", format.name));
+        return absl::AlreadyExistsError(absl::StrCat("there is already a format ", format.name));
       for (const std::string& ending : format.endings) {
         if (!absl::c_linear_search(other->endings, ending)) continue;
         return absl::AlreadyExistsError(
-            absl::StrCat("format ", format.name, ": ", ending, " is that of ", other->name));
+            absl::StrCat("format ", format.name, ": ending ", ending, " belongs to ", other->name));
       }
     }
     formats_.push_back(std::move(format));
@@ -128,9 +128,10 @@ absl::Status DescribeFolder(const std::string& path) {
     return format.ok() && *format != nullptr;
   });
   if (has_samples) {
-    return Foreign(path,
-                   "a folder of samples, not one; stats, check, lint, find, hash, run, convert, "
-                   "opt, decompose, validate and bench take folders");
+    return Foreign(
+        path,
+        "a folder of samples, not a sample; stats, check, lint, find, hash, run, convert, "
+        "opt, decompose, validate and bench take folders");
   }
   if (const std::string known = DescribeForeignFolder(names); !known.empty())
     return Foreign(path, known);
@@ -343,8 +344,7 @@ absl::Status Save(const Sample& sample, const std::string& path, const SaveOptio
   const bool to_stdout = path == "-";
   const Format* format = options.format.empty() ? FormatOfPath(path) : FindFormat(options.format);
   if (format == nullptr && !options.format.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no format ", Printable(options.format)));
+    return absl::InvalidArgumentError(absl::StrCat("unknown format ", Printable(options.format)));
   }
   if (format == nullptr) format = FindFormat(to_stdout ? "text" : "graphnet");
   if (!format->can_be_written()) {

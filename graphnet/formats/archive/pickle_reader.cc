@@ -196,7 +196,8 @@ class PickleParser {
         return absl::OkStatus();
       }
       default:
-        return Error(absl::StrCat("opcode 0x", absl::Hex(opcode), " is none that PyTorch writes"));
+        return Error(
+            absl::StrCat("opcode 0x", absl::Hex(opcode), " is not one that PyTorch writes"));
     }
   }
 
@@ -247,7 +248,7 @@ class PickleParser {
   size_t Floor() const { return marks_.empty() ? 0 : marks_.back(); }
 
   absl::Status PopMark(size_t* first) {
-    if (marks_.empty()) return Error("there is no mark");
+    if (marks_.empty()) return Error("the stack has no mark");
     *first = marks_.back();
     marks_.pop_back();
     return absl::OkStatus();

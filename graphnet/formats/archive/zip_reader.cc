@@ -259,7 +259,7 @@ absl::StatusOr<std::vector<ZipReader::Header>> ZipReader::ReadDirectory(
       *field = U64(zip64, 0);
       zip64.remove_prefix(8);
     }
-    if (!zip64.empty()) return Error(entry, "has a zip64 field too many");
+    if (!zip64.empty()) return Error(entry, "has an unneeded zip64 size");
 
     const uint32_t type = U32(bytes_, at + 38) >> 16 & kTypeMask;
     if (type == kLinkType) return Error(entry, "is a symbolic link");
@@ -289,14 +289,14 @@ absl::StatusOr<std::vector<ZipReader::Header>> ZipReader::ReadDirectory(
       return Error(entry, absl::StrCat("the contents exceed ", kMaxArchiveBytes, " bytes"));
     }
     if (!index_.emplace(entry.name, entries_.size()).second) {
-      return Error(entry, "is there twice");
+      return Error(entry, "occurs twice");
     }
     headers.push_back(header);
     entries_.push_back(entry);
     at += kCentralSize + name_size + extra_size;
   }
   if (at != directory.end) {
-    return Error(at, "the central directory has bytes that are no header");
+    return Error(at, "the central directory has bytes that are not a header");
   }
   return headers;
 }

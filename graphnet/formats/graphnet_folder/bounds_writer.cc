@@ -75,7 +75,7 @@ absl::StatusOr<std::string> WithBounds(const std::string& text, absl::string_vie
   }
   for (const auto& [name, unused] : bounds) {
     if (!written.contains(name))
-      return absl::NotFoundError(absl::StrCat("there is no record of ", Printable(name)));
+      return absl::NotFoundError(absl::StrCat("no record is named ", Printable(name)));
   }
   absl::c_stable_sort(edits, [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
   std::string out;

@@ -345,7 +345,8 @@ class ConstraintParser {
       const auto it = unlisted.find(name);
       if (it == unlisted.end()) {
         return scanner_.ErrorAtOffset(
-            name_begin, absl::StrCat("'", name, "' is no argument of forward, or is listed twice"));
+            name_begin,
+            absl::StrCat("'", name, "' is not an argument of forward, or is listed twice"));
       }
       Node* node = it->second;
       unlisted.erase(it);
@@ -404,7 +405,7 @@ class ConstraintParser {
     if (!same) {
       return scanner_.ErrorAtOffset(
           begin, absl::StrCat("the shape of '", node->target(),
-                              "' at the example values is not the one of weight_meta.py"));
+                              "' at the example values is not the one in weight_meta.py"));
     }
     if (has_symbol_) {
       TensorMeta meta = *known;

@@ -64,7 +64,7 @@ absl::Status CheckNode(const Node& node, Framework framework) {
   const auto refuse = [&](absl::string_view why) {
     return absl::UnimplementedError(absl::StrCat("node ", Printable(node.name()), ": ", why));
   };
-  if (node.op() == Op::kCallModule) return refuse("a folder has no submodules to call");
+  if (node.op() == Op::kCallModule) return refuse("a folder cannot hold calls of submodules");
   const Framework other = framework == Framework::kPaddle ? Framework::kTorch : Framework::kPaddle;
   if (node.op() == Op::kCallFunction && Root(node.target()) == FrameworkName(other)) {
     return refuse(absl::StrCat("a call of ", Printable(node.target()), " in a sample of ",
@@ -91,14 +91,14 @@ absl::Status CheckNode(const Node& node, Framework framework) {
   });
   if (node.kwargs().size() > kMaxKeywords) {
     return refuse(
-        absl::StrCat(node.kwargs().size(), " keyword arguments; a folder holds ", kMaxKeywords));
+        absl::StrCat(node.kwargs().size(), " keyword arguments; a folder can hold ", kMaxKeywords));
   }
   for (const KwArg& kwarg : node.kwargs()) {
     if (!IsPythonIdentifier(kwarg.name)) return refuse("a keyword that Python cannot spell");
   }
-  if (symbolic) return refuse("a folder holds no symbolic integers as arguments");
-  if (foreign) return refuse("a layout or device that Paddle has not");
-  if (other_bytes) return refuse("a folder holds no strings that are not UTF-8");
+  if (symbolic) return refuse("a folder cannot hold symbolic integers as arguments");
+  if (foreign) return refuse("a layout or device that Paddle does not have");
+  if (other_bytes) return refuse("a folder cannot hold strings that are not UTF-8");
   return absl::OkStatus();
 }
 

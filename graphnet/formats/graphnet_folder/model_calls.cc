@@ -282,7 +282,8 @@ absl::StatusOr<Argument> ModelParser::ParseVmapCall(absl::string_view first) {
     CallArguments call(this);
     RETURN_IF_ERROR(call.Parse());
     if (call.args().empty() || !call.args()[0].is_graph() || call.args().size() > 4) {
-      return scanner_.ErrorAtOffset(first.data(), "torch.vmap takes a function defined before");
+      return scanner_.ErrorAtOffset(first.data(),
+                                    "torch.vmap takes a function that is defined above");
     }
     body = call.args()[0];
     for (size_t i = 1; i < call.args().size(); ++i) {
@@ -301,7 +302,7 @@ absl::StatusOr<Argument> ModelParser::ParseVmapCall(absl::string_view first) {
   CallArguments call(this);
   RETURN_IF_ERROR(call.Parse());
   if (!call.kwargs().empty()) {
-    return scanner_.ErrorAtOffset(first.data(), "torch.vmap's operands have no keywords");
+    return scanner_.ErrorAtOffset(first.data(), "torch.vmap's operands cannot have keywords");
   }
   const Argument args[] = {body, Argument::Tuple(call.args())};
   return Argument(Create(Op::kCallFunction, "torch.vmap", args, kwargs));

@@ -52,8 +52,8 @@ absl::Status ModelParser::ParseInit() {
   RETURN_IF_ERROR(scanner_.ExpectNewline("after the statement"));
   if (scanner_.indent() > indent) {
     return scanner_.Error(
-        "a sample with modules of its own is no graph: all that forward needs comes in as its "
-        "arguments");
+        "a sample that defines modules of its own is not a graph: forward must take everything it "
+        "needs as arguments");
   }
   if (!scanner_.IsName("def") || scanner_.indent() != indent)
     return scanner_.Expected("'def forward'");
@@ -158,9 +158,9 @@ absl::Status ModelParser::CheckSubscript(const Argument& value, const Argument& 
       !absl::StartsWith(value.node()->target(), "paddle._C_ops.")) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("whether the value of ", value.node()->target(),
-                   " is a tuple is not said; elements of it are taken by a tuple of names"));
+  return absl::InvalidArgumentError(absl::StrCat("it is unknown whether the value of ",
+                                                 value.node()->target(),
+                                                 " is a tuple; unpack it into a tuple of names"));
 }
 
 }  // namespace graphnet

@@ -57,7 +57,7 @@ bool GraphDecoder::DecodeName(uint64_t code, const Template& t, size_t template_
       }
       base = base_of_template_[template_index];
       if (base == 0) base = base_of_target_[t.target_id];
-      if (base == 0) return fail("none is expected yet");
+      if (base == 0) return fail("no name is expected yet");
       break;
     case proto::NAME_LABEL: return tables_.NextLabel(&name_) || fail("no label is left");
     case proto::NAME_LOWER:
@@ -141,7 +141,7 @@ absl::Status GraphDecoder::Decode(const proto::Graph& message, Graph* graph) {
     absl::string_view target = t.target;
     if (t.target_id == 0) {
       const absl::string_view* label = tables_.NextLabel();
-      if (label == nullptr) return fail("labels", "none is left");
+      if (label == nullptr) return fail("labels", "no label is left");
       target = *label;
       // A placeholder's target need not be the module's only copy, so the label can be used as it
       // is.
@@ -166,7 +166,7 @@ absl::Status GraphDecoder::Decode(const proto::Graph& message, Graph* graph) {
             ? builder.CreateNodeFromInterned(t.op, interned_target, t.args, t.kwargs, name_)
             : builder.CreateNode(t.op, target, t.args, t.kwargs, name_);
     if (!names_.insert(node->name()).second) {
-      return fail("names", absl::StrCat(Printable(node->name()), " a second time"));
+      return fail("names", absl::StrCat(Printable(node->name()), " is used twice"));
     }
     builder.SetMeta(node, meta);
 
@@ -208,7 +208,7 @@ absl::Status GraphDecoder::Decode(const proto::Graph& message, Graph* graph) {
     nodes_.push_back(node);
     ++index;
   }
-  if (!seen_output_) return fail("templates", "there is no output");
+  if (!seen_output_) return fail("templates", "the graph has no output");
   // If all names are unique and follow from targets by one rule, the targets are unique.
   if (!names_follow_targets) RETURN_IF_ERROR(CheckTargets());
   if (!operands.AtEnd()) return fail("operands", "some are left");
@@ -250,7 +250,7 @@ absl::Status GraphDecoder::CheckReferences() const {
     }
   }
   if (taken == module_.graphs().size()) return absl::OkStatus();
-  return absl::InvalidArgumentError("a graph refers to itself, perhaps by way of others");
+  return absl::InvalidArgumentError("a graph refers to itself, directly or through others");
 }
 
 }  // namespace graphnet::proto_internal

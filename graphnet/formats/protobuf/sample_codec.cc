@@ -37,7 +37,7 @@ absl::Status CheckFileName(absl::string_view name) {
   }
   if (good) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("extra_files: ", Printable(name), " is no name of a file in a folder"));
+      absl::StrCat("extra_files: ", Printable(name), " is not the name of a file in a folder"));
 }
 
 // Returns whether the message has only known fields. Protobuf keeps the others apart.
@@ -112,7 +112,7 @@ absl::Status DecodeModule(const proto::Sample& message, Budget* budget, Sample* 
         Annotate(graphs.Decode(source.graphs(i), module->graphs()[i]), absl::StrCat("graph ", i)));
     num_nodes += static_cast<uint64_t>(source.graphs(i).templates_size());
   }
-  if (module->graphs().empty()) return absl::InvalidArgumentError("there is no graph");
+  if (module->graphs().empty()) return absl::InvalidArgumentError("the module has no graph");
   RETURN_IF_ERROR(graphs.CheckReferences());
   if (num_nodes != source.num_nodes()) {
     return absl::InvalidArgumentError(
@@ -121,7 +121,7 @@ absl::Status DecodeModule(const proto::Sample& message, Budget* budget, Sample* 
   for (uint32_t i = 0; i < message.num_constraint_order(); ++i) {
     absl::string_view name;
     if (!tables.NextLabel(&name)) {
-      return absl::InvalidArgumentError("labels: none is left for the order of constraints");
+      return absl::InvalidArgumentError("labels: no label is left for the order of constraints");
     }
     sample->constraint_order.emplace_back(name);
   }

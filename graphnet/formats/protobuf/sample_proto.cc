@@ -82,7 +82,7 @@ absl::StatusOr<Sample> ParseChecked(absl::string_view bytes, bool with_embedded,
                    proto_internal::DecodeSample(message, payload.size() - embedded.size()));
   if (embedded.empty()) return sample;
   if (weights->bytes > 0)
-    return absl::InvalidArgumentError("weights in the file, and a file of weights beside it");
+    return absl::InvalidArgumentError("it has weights both inside and in a file beside it");
   if (with_embedded) {
     ASSIGN_OR_RETURN(sample.weights, ParseSafetensors(embedded, "embedded_weights"));
   }

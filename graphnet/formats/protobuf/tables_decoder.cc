@@ -70,7 +70,7 @@ absl::Status TablesDecoder::DecodeSymbols() {
     if (!in.ok()) return InEntry(Ended(), "symbols", i);
     module_->AddSymbol(name, example);
     if (module_->symbols().size() != i + 1) {
-      return InEntry(Bad(absl::StrCat(Printable(name), " a second time")), "symbols", i);
+      return InEntry(Bad(absl::StrCat(Printable(name), " is declared twice")), "symbols", i);
     }
     is_symbol_[head >> 1] = true;
   }
@@ -103,7 +103,7 @@ absl::Status TablesDecoder::DecodeExpressions() {
 
 absl::Status TablesDecoder::DecodeExpression(StreamReader& in) {
   const uint64_t kind_number = in.Next();
-  if (kind_number >= kNumSymExprKinds) return Bad(absl::StrCat("no kind ", kind_number));
+  if (kind_number >= kNumSymExprKinds) return Bad(absl::StrCat("unknown kind ", kind_number));
   const auto kind = static_cast<SymExpr::Kind>(kind_number);
   Expression made = {nullptr, kExpressionCost, 0};
   if (kind == SymExpr::Kind::kInt) {
@@ -164,7 +164,7 @@ absl::Status TablesDecoder::DecodeTensor(uint64_t head, StreamReader& in) {
   TensorMeta meta;
   meta.has_device = head & 1;
   meta.has_shape = head & 2;
-  if ((head >> 2) >= kNumDTypes) return Bad(absl::StrCat("no dtype ", head >> 2));
+  if ((head >> 2) >= kNumDTypes) return Bad(absl::StrCat("unknown dtype ", head >> 2));
   meta.dtype = static_cast<DType>(head >> 2);
   if (meta.has_device) {
     const uint64_t type = in.Next();
@@ -251,7 +251,7 @@ bool IsSmall(const Argument& a) {
 absl::Status TablesDecoder::DecodeTemplate(StreamReader& in, Template* out) {
   const uint64_t head = in.Next();
   if ((head & 7) > static_cast<uint64_t>(Op::kOutput) || head >> 5 != 0) {
-    return Bad(absl::StrCat("no op ", head));
+    return Bad(absl::StrCat("unknown op ", head));
   }
   out->op = static_cast<Op>(head & 7);
   const uint64_t target = in.Next();
@@ -354,7 +354,7 @@ absl::Status TablesDecoder::DecodeArgument(StreamReader& in, int depth, Gathered
                             : Argument(payload == 2);
       return absl::OkStatus();
     case proto::TOKEN_OPERAND:
-      if (payload != 0 || !gathered.allow_operands) return Bad("an operand where none may be");
+      if (payload != 0 || !gathered.allow_operands) return Bad("an operand where none is allowed");
       *out = Argument::None();
       gathered.operands.push_back(out);
       return absl::OkStatus();
@@ -374,7 +374,7 @@ absl::Status TablesDecoder::DecodeArgument(StreamReader& in, int depth, Gathered
       return absl::OkStatus();
     }
     case proto::TOKEN_DTYPE:
-      if (payload >= kNumDTypes) return Bad(absl::StrCat("no dtype ", payload));
+      if (payload >= kNumDTypes) return Bad(absl::StrCat("unknown dtype ", payload));
       *out = static_cast<DType>(payload);
       return absl::OkStatus();
     case proto::TOKEN_DEVICE: {
@@ -384,11 +384,11 @@ absl::Status TablesDecoder::DecodeArgument(StreamReader& in, int depth, Gathered
       return absl::OkStatus();
     }
     case proto::TOKEN_LAYOUT:
-      if (payload >= kNumLayouts) return Bad(absl::StrCat("no layout ", payload));
+      if (payload >= kNumLayouts) return Bad(absl::StrCat("unknown layout ", payload));
       *out = static_cast<Layout>(payload);
       return absl::OkStatus();
     case proto::TOKEN_MEMORY_FORMAT:
-      if (payload >= kNumMemoryFormats) return Bad(absl::StrCat("no memory format ", payload));
+      if (payload >= kNumMemoryFormats) return Bad(absl::StrCat("unknown memory format ", payload));
       *out = static_cast<MemoryFormat>(payload);
       return absl::OkStatus();
     case proto::TOKEN_GRAPH:
@@ -504,7 +504,7 @@ absl::Status TablesDecoder::NextDrawSpec(const DrawForm& form, DrawSpec* spec) {
   if (form.has_mean && !NextMoment(form.mean_scale, &spec->mean)) return Bad("draws: no mean");
   if (form.has_std && !NextMoment(form.std_scale, &spec->std)) return Bad("draws: no deviation");
   if (form.has_original_name && !NextLabel(&spec->original_name)) {
-    return Bad("labels: none is left for an original name");
+    return Bad("labels: no label is left for an original name");
   }
   if (form.has_data) RETURN_IF_ERROR(Annotate(NextData(&spec->data), "data"));
   return absl::OkStatus();
@@ -564,7 +564,7 @@ absl::Status TablesDecoder::DecodeAttributes() {
   for (size_t i = 0; !in.AtEnd(); ++i) {
     RETURN_IF_ERROR(InEntry(DecodeAttribute(in), "attributes", i));
     if (module_->attributes().size() != i + 1) {
-      return InEntry(Bad("its name comes a second time"), "attributes", i);
+      return InEntry(Bad("its name is used twice"), "attributes", i);
     }
   }
   return absl::OkStatus();

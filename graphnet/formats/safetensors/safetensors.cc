@@ -201,7 +201,7 @@ absl::Status CheckEntries(std::vector<Entry>& entries, uint64_t data_bytes) {
       return absl::InvalidArgumentError(absl::StrCat("tensor ", Printable(entry.name), ": ", what));
     };
     const std::optional<DType> dtype = ParseFormatName(entry.dtype);
-    if (!dtype) return fail(absl::StrCat("no dtype ", Printable(entry.dtype)));
+    if (!dtype) return fail(absl::StrCat("unknown dtype ", Printable(entry.dtype)));
     if (entry.offsets.size() != 2) return fail("data_offsets is not a pair");
     const std::optional<uint64_t> bytes = ByteSize(*dtype, entry.shape);
     if (!bytes) return fail("its shape is too large");
@@ -341,7 +341,7 @@ absl::StatusOr<Arrangement> Arrange(const std::map<std::string, TensorData>& ten
     if (!bytes) return fail("its shape is too large");
     if (tensor.bytes == nullptr || tensor.bytes->size() != *bytes) {
       return fail(absl::StrCat("has ", tensor.bytes == nullptr ? 0 : tensor.bytes->size(),
-                               " bytes, its shape asks for ", *bytes));
+                               " bytes, but its shape needs ", *bytes));
     }
     arranged.data_bytes += *bytes;
     order.push_back(&entry);

@@ -134,7 +134,7 @@ TEST(ZipReaderTest, MessagesAreOneCleanLine) {
 
 TEST(ZipReaderTest, RefusesDuplicateNames) {
   ExpectRefused({.files = {{.name = "a", .content = "1"}, {.name = "a", .content = "2"}}},
-                "a.zip: a: is there twice");
+                "a.zip: a: occurs twice");
 }
 
 TEST(ZipReaderTest, RefusesLinksAndOddFolders) {
@@ -188,7 +188,7 @@ TEST(ZipReaderTest, RefusesWhatTheDirectoryDoesNotList) {
   ExpectRefused({.files = {{.name = "a"}}, .after_directory = "x"}, "end record");
   ExpectRefused({.files = {{.name = "a"}}, .after_end = "x"}, "no end record");
   ExpectRefused({.files = {{.name = "a"}}, .comment = "x"}, "no end record");
-  ExpectRefused({.files = {{.name = "a"}}, .entries = 0}, "no header");
+  ExpectRefused({.files = {{.name = "a"}}, .entries = 0}, "not a header");
   ExpectRefused({.files = {{.name = "a"}}, .entries = 2}, "missing");
   ExpectRefused({.files = {{.name = "a"}}, .directory_offset = 0}, "end record");
 }

@@ -115,7 +115,7 @@ TEST(FindRecordsTest, TellsWhereFieldsStand) {
 
 TEST(WithBoundsTest, Errors) {
   EXPECT_THAT(WithBounds(Record("a"), "weight_meta.py", {{"b", {kZero, kNone}}}).status().message(),
-              HasSubstr("there is no record of b"));
+              HasSubstr("no record is named b"));
   EXPECT_THAT(WithBounds("x = 1\n", "weight_meta.py", {}).status().message(),
               HasSubstr("weight_meta.py:1:1: expected a class"));
 }

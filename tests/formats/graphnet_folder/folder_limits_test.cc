@@ -231,7 +231,7 @@ TEST(FolderLimitsTest, Rank) {
     const absl::Status constrained = WithConstraints("", absl::StrCat("([", ones, "], \"x\")"));
     if (delta <= 0) {
       EXPECT_OK(status) << delta;
-      EXPECT_THAT(constrained, Refused("is not the one of weight_meta.py")) << delta;
+      EXPECT_THAT(constrained, Refused("is not the one in weight_meta.py")) << delta;
     } else {
       EXPECT_THAT(status, Refused("weight_meta.py:3:206: the tensor has too many dimensions"));
       EXPECT_THAT(constrained, Refused("the tensor has too many dimensions"));

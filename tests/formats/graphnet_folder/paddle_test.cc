@@ -145,8 +145,8 @@ TEST(PaddleSampleTest, ModulesOfItsOwnAreRefused) {
       files["model.py"], {{"super().__init__()\n",
                            "super().__init__()\n        self.conv = paddle.nn.Conv2D(3, 3, 3)\n"}});
   EXPECT_EQ(ErrorOf(files),
-            "dir/m/model.py:7:9: a sample with modules of its own is no graph: all that forward "
-            "needs comes in as its arguments");
+            "dir/m/model.py:7:9: a sample that defines modules of its own is not a graph: forward "
+            "must take everything it needs as arguments");
   EXPECT_EQ(ErrorOf(Files("        x = self.conv(data_0)\n        return (x,)\n")),
             "dir/m/model.py:9:13: attributes of self are outside the subset");
   files = Files();
@@ -189,7 +189,7 @@ TEST(PaddleSampleTest, WrongStatements) {
               HasSubstr("in the lambda that makes a tuple of outputs"));
   EXPECT_THAT(error("a = paddle.CUDAPlace(-1)"), HasSubstr("the number of a device"));
   EXPECT_THAT(error("a = paddle._C_ops.topk(data_0, 1)\n        b = a[0]"),
-              HasSubstr("whether the value of paddle._C_ops.topk is a tuple is not said"));
+              HasSubstr("unknown whether the value of paddle._C_ops.topk is a tuple"));
 }
 
 TEST(PaddleSampleTest, MadeOfPyTorchs) {

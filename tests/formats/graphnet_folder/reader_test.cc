@@ -219,13 +219,14 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Damage{"input_tensor_constraints.py", "[S0, S0 * 2]", "[S0, S0]",
                "d/input_tensor_constraints.py:13:5: the shape of 'L_x_' at the example values is "
-               "not the one of "
+               "not the one in "
                "weight_meta.py"},
         Damage{"input_tensor_constraints.py", "S0 > 1", "S0 > 4",
                "d/input_tensor_constraints.py:9:52: the example values break the relation"},
-        Damage{"input_tensor_constraints.py", "([], \"s0\")", "([], \"q\")",
-               "d/input_tensor_constraints.py:14:10: 'q' is no argument of forward, or is listed "
-               "twice"},
+        Damage{
+            "input_tensor_constraints.py", "([], \"s0\")", "([], \"q\")",
+            "d/input_tensor_constraints.py:14:10: 'q' is not an argument of forward, or is listed "
+            "twice"},
         Damage{"input_tensor_constraints.py", "Eq(S0 * 2, 8)", "Eq(S0 * 2, )",
                "d/input_tensor_constraints.py:9:48: expected a symbol, found ')'"},
         Damage{"input_tensor_constraints.py", "S0 = Symbol", "import os\nS0 = Symbol",
@@ -249,14 +250,14 @@ TEST(ReaderTest, PlacesAreRightBehindPlainShapes) {
   EXPECT_EQ(read("([], \"s0\")", right, ""), "");
   const std::string file = "d/input_tensor_constraints.py:";
   EXPECT_EQ(read("([], \"s0\")", "([S0, 8], \"q\")", ""),
-            file + "17:15: 'q' is no argument of forward, or is listed twice");
+            file + "17:15: 'q' is not an argument of forward, or is listed twice");
   EXPECT_EQ(read("([], \"s0\")", "([1, 2], \"L_w_\")", ""),
-            file + "17:14: 'L_w_' is no argument of forward, or is listed twice");
+            file + "17:14: 'L_w_' is not an argument of forward, or is listed twice");
   EXPECT_EQ(read("([], \"s0\")", "([1, 2], 3)", ""),
             file + "17:14: expected the name of an argument, found '3'");
   EXPECT_EQ(
       read("([3], \"s0\")", right, ""),
-      file + "12:5: the shape of 's0' at the example values is not the one of weight_meta.py");
+      file + "12:5: the shape of 's0' at the example values is not the one in weight_meta.py");
   // All brackets are closed.
   EXPECT_EQ(read("([], \"s0\")", right, "x = 1\n"), file + "19:1: unknown variable 'x'");
 }
@@ -344,16 +345,16 @@ TEST(WriterTest, SaysWhatAFolderCannotHold) {
     const char* message;
   } cases[] = {
       {"graph @f(%x) {\n  %y = call_module fc(%x)\n  return %y\n}\n",
-       "node y: a folder has no submodules to call"},
+       "node y: a folder cannot hold calls of submodules"},
       {"graph @f(%x) {\n  %y = foo(%x)\n  return %y\n}\n",
        "node y: target foo has no Python spelling"},
       {"symbol s = 1\ngraph @f(%x) {\n  %y = .view(%x, sym(s))\n  return %y\n}\n",
-       "node y: a folder holds no symbolic integers as arguments"},
+       "node y: a folder cannot hold symbolic integers as arguments"},
       {"graph @f(%x) {\n  %y = torch.g([\"\\xff\"])\n  return %y\n}\n",
-       "node y: a folder holds no strings that are not UTF-8"},
+       "node y: a folder cannot hold strings that are not UTF-8"},
       {"symbol \"n-1\" = 4\ngraph @f(%x) {\n  return %x\n}\n",
        "symbol n-1: a name that Python cannot spell"},
-      {many_keywords.c_str(), "node y: 256 keyword arguments; a folder holds 255"},
+      {many_keywords.c_str(), "node y: 256 keyword arguments; a folder can hold 255"},
   };
   for (const auto& c : cases) {
     const auto module = ParseModule(c.text, "m");

@@ -178,7 +178,7 @@ TEST(SampleCodecTest, Expressions) {
   };
   ExpectEntriesRefused(table,
                        {
-                           {{kNumSymExprKinds}, "expressions: entry 0: no kind 17"},
+                           {{kNumSymExprKinds}, "expressions: entry 0: unknown kind 17"},
                            {{Kind(SymExpr::Kind::kInt)}, "entry 0: ends too early"},
                            {{Kind(SymExpr::Kind::kSymbol), kNoString}, "no such symbol"},
                            {{Kind(SymExpr::Kind::kSymbol), kName + 1}, "no such symbol"},
@@ -230,7 +230,7 @@ TEST(SampleCodecTest, Metas) {
                        {
                            {{3}, "metas: entry 1: neither a tensor nor a tuple"},
                            {{4}, "neither a tensor nor a tuple"},
-                           {{1 | kNumDTypes << 4}, "no dtype"},
+                           {{1 | kNumDTypes << 4}, "unknown dtype"},
                            {{1 | 1 << 2}, "ends too early"},
                            {{1 | 1 << 2, kNumDeviceTypes, 0}, "no such device"},
                            {{1 | 1 << 2, 0, 1 << 16}, "no such device"},
@@ -263,8 +263,8 @@ TEST(SampleCodecTest, Templates) {
   ExpectEntriesRefused(
       table,
       {
-          {{6}, "no op 6"},
-          {{1 << 5}, "no op 32"},
+          {{6}, "unknown op 6"},
+          {{1 << 5}, "unknown op 32"},
           {{Op(kCall)}, "ends too early"},
           {{Op(kCall), kNoString}, "no such target"},
           {{Op(kCall) | 8, kName, kNoString}, "no such annotation"},
@@ -286,7 +286,7 @@ TEST(SampleCodecTest, Templates) {
           {{Op(graphnet::Op::kPlaceholder) | 16, 0, 0, Token(proto::TOKEN_CONSTANT, 1), kNone, 0},
            "a bound is not a number"},
           {{Op(graphnet::Op::kPlaceholder) | 16, 0, 0, kNone, Token(proto::TOKEN_OPERAND, 0), 0},
-           "an operand where none may be"},
+           "an operand where none is allowed"},
       });
 }
 
@@ -296,38 +296,38 @@ TEST(SampleCodecTest, Arguments) {
     return m->mutable_templates();
   };
   ExpectEntriesRefused(
-      table,
-      {
-          {CallWith({Token(proto::TOKEN_CONSTANT, 4)}), "no such constant"},
-          {CallWith({Token(proto::TOKEN_OPERAND, 1)}), "an operand where none may be"},
-          {CallWith({Token(proto::TOKEN_LIST, 1)}), "ends too early"},
-          {CallWith({Token(proto::TOKEN_LIST, uint64_t{1} << 58), 0}), "ends too early"},
-          {CallWith({Token(proto::TOKEN_DICT, 1), 0}), "a key without a value"},
-          {CallWith({Token(proto::TOKEN_DICT, 2), Token(proto::TOKEN_OPERAND, 0), 0}),
-           "an operand where none may be"},
-          {CallWith({Token(proto::TOKEN_DICT, 2), Token(proto::TOKEN_TUPLE, 1),
-                     Token(proto::TOKEN_OPERAND, 0), 0}),
-           "an operand where none may be"},
-          {CallWith({Token(proto::TOKEN_SLICE, 1), 0, 0, 0}), "a slice with a size"},
-          {CallWith({Token(proto::TOKEN_SLICE, 0), 0, 0}), "ends too early"},
-          {CallWith({Token(proto::TOKEN_STRING, kNoString)}), "no such string"},
-          {CallWith({Token(proto::TOKEN_DTYPE, kNumDTypes)}), "no dtype"},
-          {CallWith({Token(proto::TOKEN_DEVICE, kNumDeviceTypes), 0}), "no such device"},
-          {CallWith({Token(proto::TOKEN_DEVICE, 0), 1 << 17}), "no such device"},
-          {CallWith({Token(proto::TOKEN_DEVICE, 0)}), "ends too early"},
-          {CallWith({Token(proto::TOKEN_LAYOUT, kNumLayouts)}), "no layout"},
-          {CallWith({Token(proto::TOKEN_MEMORY_FORMAT, kNumMemoryFormats)}), "no memory format"},
-          {CallWith({Token(proto::TOKEN_GRAPH, 1)}), "no graph 1"},
-          {CallWith({Token(proto::TOKEN_EXPRESSION, 2)}), "no such expression"},
-          {CallWith({Token(proto::TOKEN_EXPRESSION, 1)}), "a comparison is an argument"},
-          {CallWith({Token(proto::TOKEN_DECIMAL, 23), 0}), "not a decimal"},
-          {CallWith({Token(proto::TOKEN_DECIMAL, 0), UINT64_MAX}), "not a decimal"},
-          {CallWith({Token(proto::TOKEN_DECIMAL, 0)}), "ends too early"},
-          {CallWith({Token(proto::TOKEN_REAL, 0)}), "no such real"},
-          {CallWith({Token(proto::TOKEN_WIDE, 0)}), "ends too early"},
-          {CallWith({Token(proto::TOKEN_WIDE, 1), 0, 0}), "no such real"},
-          {CallWith({Token(proto::TOKEN_WIDE, 2), 0, 0}), "no such argument"},
-      });
+      table, {
+                 {CallWith({Token(proto::TOKEN_CONSTANT, 4)}), "no such constant"},
+                 {CallWith({Token(proto::TOKEN_OPERAND, 1)}), "an operand where none is allowed"},
+                 {CallWith({Token(proto::TOKEN_LIST, 1)}), "ends too early"},
+                 {CallWith({Token(proto::TOKEN_LIST, uint64_t{1} << 58), 0}), "ends too early"},
+                 {CallWith({Token(proto::TOKEN_DICT, 1), 0}), "a key without a value"},
+                 {CallWith({Token(proto::TOKEN_DICT, 2), Token(proto::TOKEN_OPERAND, 0), 0}),
+                  "an operand where none is allowed"},
+                 {CallWith({Token(proto::TOKEN_DICT, 2), Token(proto::TOKEN_TUPLE, 1),
+                            Token(proto::TOKEN_OPERAND, 0), 0}),
+                  "an operand where none is allowed"},
+                 {CallWith({Token(proto::TOKEN_SLICE, 1), 0, 0, 0}), "a slice with a size"},
+                 {CallWith({Token(proto::TOKEN_SLICE, 0), 0, 0}), "ends too early"},
+                 {CallWith({Token(proto::TOKEN_STRING, kNoString)}), "no such string"},
+                 {CallWith({Token(proto::TOKEN_DTYPE, kNumDTypes)}), "unknown dtype"},
+                 {CallWith({Token(proto::TOKEN_DEVICE, kNumDeviceTypes), 0}), "no such device"},
+                 {CallWith({Token(proto::TOKEN_DEVICE, 0), 1 << 17}), "no such device"},
+                 {CallWith({Token(proto::TOKEN_DEVICE, 0)}), "ends too early"},
+                 {CallWith({Token(proto::TOKEN_LAYOUT, kNumLayouts)}), "unknown layout"},
+                 {CallWith({Token(proto::TOKEN_MEMORY_FORMAT, kNumMemoryFormats)}),
+                  "unknown memory format"},
+                 {CallWith({Token(proto::TOKEN_GRAPH, 1)}), "no graph 1"},
+                 {CallWith({Token(proto::TOKEN_EXPRESSION, 2)}), "no such expression"},
+                 {CallWith({Token(proto::TOKEN_EXPRESSION, 1)}), "a comparison is an argument"},
+                 {CallWith({Token(proto::TOKEN_DECIMAL, 23), 0}), "not a decimal"},
+                 {CallWith({Token(proto::TOKEN_DECIMAL, 0), UINT64_MAX}), "not a decimal"},
+                 {CallWith({Token(proto::TOKEN_DECIMAL, 0)}), "ends too early"},
+                 {CallWith({Token(proto::TOKEN_REAL, 0)}), "no such real"},
+                 {CallWith({Token(proto::TOKEN_WIDE, 0)}), "ends too early"},
+                 {CallWith({Token(proto::TOKEN_WIDE, 1), 0, 0}), "no such real"},
+                 {CallWith({Token(proto::TOKEN_WIDE, 2), 0, 0}), "no such argument"},
+             });
 }
 
 TEST(SampleCodecTest, NestingOfArguments) {
@@ -390,7 +390,7 @@ TEST(SampleCodecTest, AttributesAndDrawSpecs) {
          m->mutable_labels()->set_literals("aa");
          Set(m->mutable_attributes(), {0, 0, 0, 0});
        },
-       "attributes: entry 1: its name comes a second time"},
+       "attributes: entry 1: its name is used twice"},
       // For draw specs of attributes, each stream in turn ends too early.
       {[](auto* m) {
          m->clear_draws();
@@ -410,7 +410,7 @@ TEST(SampleCodecTest, AttributesAndDrawSpecs) {
          add_label(m, "name");
          Set(m->mutable_attributes(), {0, 1, 8, kNone, kNone});
        },
-       "none is left for an original name"},
+       "no label is left for an original name"},
       {[](auto* m) {
          Set(m->mutable_attributes(), {0, 1, 16, kNone, kNone});
        },
@@ -456,7 +456,7 @@ TEST(SampleCodecTest, AttributesAndDrawSpecs) {
 TEST(SampleCodecTest, Graphs) {
   const auto first = [](auto fn) { return [fn](proto::Module* m) { fn(m->mutable_graphs(0)); }; };
   ExpectRefused({
-      {[](auto* m) { m->clear_graphs(); }, "there is no graph"},
+      {[](auto* m) { m->clear_graphs(); }, "the module has no graph"},
       {first([](auto* g) { g->set_name(0); }), "graph 0: no such name"},
       {first([](auto* g) { g->set_name(kNoString); }), "graph 0: no such name"},
       {[](auto* m) { *m->add_graphs() = m->graphs(0); }, "graph 1: a second one named"},
@@ -465,10 +465,10 @@ TEST(SampleCodecTest, Graphs) {
        "graph 0: node 5: templates: no such template"},
       // The template of the second placeholder is used once more.
       {first([](auto* g) { Append(g->mutable_templates(), {g->templates(1)}); }),
-       "node 5: labels: none is left"},
+       "node 5: labels: no label is left"},
       {first([](auto* g) { Append(g->mutable_templates(), {g->templates(2)}); }),
        "node 5: templates: comes after the output"},
-      {first([](auto* g) { g->mutable_templates()->RemoveLast(); }), "there is no output"},
+      {first([](auto* g) { g->mutable_templates()->RemoveLast(); }), "the graph has no output"},
       {first([](auto* g) {  // The call comes second, and uses the first node twice.
          g->mutable_templates()->SwapElements(1, 2);
          g->mutable_operands()->Set(1, 1);
@@ -517,15 +517,15 @@ TEST(SampleCodecTest, Names) {
   const uint64_t base = proto::NAME_BASE + (kName << 1);
   ExpectRefused({
       {names({0, 0, 0, 2, 3, 2, 3}), "names: not as many as nodes"},
-      {names({0, 0, 0}), "node 2: names: none is expected yet"},
-      {names({0, 0, 2, 0, 1}), "node 2: names: none is expected yet"},
+      {names({0, 0, 0}), "node 2: names: no name is expected yet"},
+      {names({0, 0, 2, 0, 1}), "node 2: names: no name is expected yet"},
       {names({0, 1, 3, 4, 5}), "node 1: names: no label is left"},
       {names({proto::NAME_BASE}), "node 0: names: no such base"},
       {names({proto::NAME_BASE + (kNoString << 1)}), "node 0: names: no such base"},
       {names({base + 1}), "node 0: names: no such suffix"},
       {names({base + 1}, {1}), "node 0: names: no such suffix"},
       {names({base + 1}, {2'000'000'002}), "node 0: names: no such suffix"},
-      {names({base + 1, base + 1, 0}, {0, 3}), " a second time"},
+      {names({base + 1, base + 1, 0}, {0, 3}), " is used twice"},
   });
 }
 
@@ -545,7 +545,7 @@ TEST(SampleCodecTest, TargetsOfPlaceholdersAreUnique) {
     if (same_rule) names->Add(0);
     Append(names, {before.begin() + 3, before.end()});
     EXPECT_THAT(std::string(Decoded(message).status().message()),
-                HasSubstr(same_rule ? "ab a second time" : "that of another placeholder"));
+                HasSubstr(same_rule ? "ab is used twice" : "that of another placeholder"));
   }
 }
 
@@ -576,9 +576,9 @@ TEST(SampleCodecTest, Fields) {
   } cases[] = {
       {[](auto* s) { s->set_version(1); }, "fields 1 to 4 come twice"},
       {[](auto* s) { s->set_magic("graphnet"); }, "fields 1 to 4 come twice"},
-      {[](auto* s) { s->set_num_constraint_order(1); }, "none is left for the order"},
-      {[](auto* s) { s->add_extra_files(); }, "is no name of a file in a folder"},
-      {[](auto* s) { s->add_extra_files()->set_name("../x"); }, "is no name of a file"},
+      {[](auto* s) { s->set_num_constraint_order(1); }, "no label is left for the order"},
+      {[](auto* s) { s->add_extra_files(); }, "is not the name of a file in a folder"},
+      {[](auto* s) { s->add_extra_files()->set_name("../x"); }, "is not the name of a file"},
       {[](auto* s) {
          s->add_extra_files()->set_name("b");
          s->add_extra_files()->set_name("a");

@@ -135,7 +135,7 @@ TEST(SampleProtoTest, RefusesToWriteWhatItWouldNotRead) {
   for (const char* name : {"", "/etc/passwd", "../x", "a//b", "a/..", "."}) {
     sample.extra_files = {{name, ""}};
     EXPECT_THAT(std::string(SerializeSample(sample).status().message()),
-                HasSubstr("no name of a file"))
+                HasSubstr("not the name of a file"))
         << name;
   }
 }

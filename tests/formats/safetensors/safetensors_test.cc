@@ -165,7 +165,7 @@ TEST(SafetensorsTest, RefusesWhatIsNotStrictlyTheFormat) {
       {"{\"a\":{\"dtype\":\"U8\",\"shape\":[99999999999999999999],\"data_offsets\":[0,1]}}", "x",
        "a float where"},
       {"{\"a\":{\"dtype\":\"F4\",\"shape\":[1],\"data_offsets\":[0,1]}}", "x",
-       "tensor a: no dtype F4"},
+       "tensor a: unknown dtype F4"},
       {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0]}}", "x", "is not a pair"},
       {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1,1]}}", "x", "is not a pair"},
       {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,1]}}", "x",
@@ -258,8 +258,8 @@ TEST(SafetensorsTest, RefusesToWriteWhatIsNotATensor) {
     TensorData tensor;
     const char* message;
   } cases[] = {
-      {"x", {DType::kUInt8, {1}, nullptr}, "tensor x: has 0 bytes, its shape asks for 1"},
-      {"x", Data(DType::kUInt16, {1}, "a"), "has 1 bytes, its shape asks for 2"},
+      {"x", {DType::kUInt8, {1}, nullptr}, "tensor x: has 0 bytes, but its shape needs 1"},
+      {"x", Data(DType::kUInt16, {1}, "a"), "has 1 bytes, but its shape needs 2"},
       {"x", Data(DType::kUInt8, {-1}, ""), "its shape is too large"},
       {"x", Data(DType::kUInt8, std::vector<int64_t>(65, 1), "a"), "its shape is too large"},
       {"__metadata__", Data(DType::kUInt8, {1}, "a"), "the format uses this name itself"},
