@@ -35,7 +35,7 @@ std::string PathOf(const std::string& name) {
 
 Sample MakeSample() { return *ParseSample(kText, "test.gn"); }
 
-TEST(FormatsTest, WhatIsSavedByItsEndingIsLoadedByItsContent) {
+TEST(FormatsTest, SavesByTheEndingAndLoadsByTheContent) {
   const Sample sample = MakeSample();
   const std::vector<std::pair<std::string, std::string>> files = {{"a.pb", "protobuf"},
                                                                   {"a.gn", "text"},
@@ -58,7 +58,7 @@ TEST(FormatsTest, WhatIsSavedByItsEndingIsLoadedByItsContent) {
   EXPECT_EQ((*Recognise(renamed))->name, "text");
 }
 
-TEST(FormatsTest, WithoutEnding) {
+TEST(FormatsTest, RemovesTheEnding) {
   EXPECT_EQ(WithoutEnding("a/b.pb"), "a/b");
   EXPECT_EQ(WithoutEnding("b.pt2"), "b");
   EXPECT_EQ(WithoutEnding("b.pth"), "b");
@@ -69,7 +69,7 @@ TEST(FormatsTest, WithoutEnding) {
   EXPECT_EQ(WithoutEnding(".pb"), ".pb");
 }
 
-TEST(FormatsTest, BytesInMemory) {
+TEST(FormatsTest, LoadsBytesInMemory) {
   const absl::StatusOr<Sample> sample = LoadBytes(kText, "net.gn");
   ASSERT_TRUE(sample.ok()) << sample.status();
   EXPECT_EQ(PrintModule(*sample->module), PrintModule(*MakeSample().module));
@@ -101,7 +101,7 @@ TEST(FormatsTest, ErrorsHavePlaceAndFormat) {
   EXPECT_EQ(FormatOfError(LoadBytes("%PDF-1.4", "paper").status()), "");
 }
 
-TEST(FormatsTest, WhatCannotBe) {
+TEST(FormatsTest, RefusesImpossibleRequests) {
   const Sample sample = MakeSample();
   EXPECT_EQ(Save(sample, PathOf("a.pb"), {.format = "word"}).code(),
             absl::StatusCode::kInvalidArgument);
@@ -144,7 +144,7 @@ Format MakeFormat(const std::string& name, const std::string& ending) {
   return format;
 }
 
-TEST(FormatsTest, FormatsOfOthers) {
+TEST(FormatsTest, UsesAddedFormats) {
   ASSERT_TRUE(RegisterFormat(MakeFormat("mine", ".mine")).ok());
   const std::string path = PathOf("a.mine");
   ASSERT_TRUE(Save(MakeSample(), path).ok());

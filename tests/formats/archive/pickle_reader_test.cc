@@ -133,7 +133,7 @@ TEST(PickleReaderTest, NotesObjectsThatAreUsedBeforeTheyHaveTheirState) {
   EXPECT_TRUE(p->used_unbuilt(p->root()));
 }
 
-TEST(PickleReaderTest, SharesWhatTheMemoRepeats) {
+TEST(PickleReaderTest, SharesValuesThatTheMemoRepeats) {
   const std::string bytes =
       Of(List(Int(1)) + Put(0) + Get(0) + "h" + std::string(1, '\0') + "\x87");
   const absl::StatusOr<Pickle> p = Pickle::Parse(bytes);
@@ -196,7 +196,7 @@ TEST(PickleReaderTest, LimitsTheDepth) {
   ExpectRefused(shared(kMaxPickleDepth + 1), "nested more than 1000 deep");
 }
 
-TEST(PickleReaderTest, RefusesEveryPrefixAndWhatFollows) {
+TEST(PickleReaderTest, RefusesEveryPrefixAndTrailingBytes) {
   const std::string bytes =
       Of(Tuple(Int(1) + Text("abc") + Double(2) + Reduce(Global("a", "b"), ")") + Put(0) +
                List(Get(0)) + Dict(Text("k") + None()) + "\x8a\x02\x01\x02"));

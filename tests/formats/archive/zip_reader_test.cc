@@ -55,7 +55,7 @@ ZipSpec Mixed() {
       }};
 }
 
-TEST(ZipReaderTest, ReadsWhatWritersWrite) {
+TEST(ZipReaderTest, ReadsArchivesOfUsualWriters) {
   const Contents expected = {{"m/stored", "hello"},
                              {"m/deflated", std::string(300, 'x')},
                              {"m/pytorch", "abc"},
@@ -176,7 +176,7 @@ TEST(ZipReaderTest, RefusesHeadersThatDiffer) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("descriptor")));
 }
 
-TEST(ZipReaderTest, RefusesWhatTheDirectoryDoesNotList) {
+TEST(ZipReaderTest, RefusesRecordsThatTheDirectoryDoesNotList) {
   ExpectRefused(
       {.files = {{.name = "a", .content = "1"}, {.name = "b", .content = "2", .unlisted = true}}},
       "belong to no entry");

@@ -331,7 +331,7 @@ size_t NumLines(const std::string& text) {
   return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-TEST(ModelParserTest, WhatANameStandsForIsSharedUntilItIsUsed) {
+TEST(ModelParserTest, SharesBoundValuesUntilTheyAreUsed) {
   for (const char* first : {"(x, x)", "(1, 2)", "[x]", "{'k': x}", "slice(x, 1)"}) {
     for (const char* next : {"($, $)", "[$, $]", "{'a': $, 'b': $}", "($, ($, [$]), x)"}) {
       const std::string body = Chain(first, next, 60);

@@ -177,7 +177,7 @@ TEST(PaddleSampleTest, FrameworkMustBeKnownAndTrue) {
             "\"torch\"");
 }
 
-TEST(PaddleSampleTest, WrongStatements) {
+TEST(PaddleSampleTest, RefusesWrongStatements) {
   const auto error = [](absl::string_view statement) {
     return ErrorOf(Files(absl::StrCat("        ", statement, "\n        return (data_0,)\n")));
   };
@@ -192,7 +192,7 @@ TEST(PaddleSampleTest, WrongStatements) {
               HasSubstr("unknown whether the value of paddle._C_ops.topk is a tuple"));
 }
 
-TEST(PaddleSampleTest, MadeOfPyTorchs) {
+TEST(PaddleSampleTest, ConvertsASampleOfPyTorch) {
   const auto parsed = ParseSample(
       "graphnet.sample 1\nname = \"m\"\n"
       "graph_net_json = \"{\\\"framework\\\": \\\"torch\\\", \\\"other\\\": [1]}\"\n"
@@ -245,7 +245,7 @@ TEST(PaddleSampleTest, CallsOfTheOtherFrameworkAreNotWritten) {
             "node r: a call of paddle.abs in a sample of torch");
 }
 
-TEST(PaddleSampleTest, WhatIsLeftIsSaid) {
+TEST(PaddleSampleTest, CountsCallsThatAreLeft) {
   const auto parsed = ParseSample(
       "graphnet.module 1\ngraph @forward(%x) {\n"
       "  %r = torch.nn.functional.max_pool2d(%x, 3, dilation = 2)\n"

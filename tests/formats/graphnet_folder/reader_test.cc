@@ -236,7 +236,7 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"graph_net.json", "[1, 2]", "[1, 2", "d/graph_net.json:1:49: malformed JSON"}));
 
 // Shapes without symbols are read without tokens if they have the usual spelling.
-TEST(ReaderTest, PlacesAreRightBehindPlainShapes) {
+TEST(ReaderTest, PlacesAreRightAfterPlainShapes) {
   const auto read = [](const char* first, const char* last, const char* behind) {
     GraphNetFileMap files = SmallSample();
     std::string& text = files["input_tensor_constraints.py"];

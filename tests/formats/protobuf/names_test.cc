@@ -13,7 +13,7 @@ std::string Snake(absl::string_view text) {
   return std::string(SnakeCase(text, &buffer));
 }
 
-TEST(SnakeCaseTest, AsTorchFx) {
+TEST(SnakeCaseTest, MatchesTorchFx) {
   const struct {
     const char* text;
     const char* expected;
@@ -34,7 +34,7 @@ TEST(SnakeCaseTest, AsTorchFx) {
   for (const auto& c : cases) EXPECT_EQ(Snake(c.text), c.expected);
 }
 
-TEST(SnakeCaseTest, AsTheRuleSaysByteByByte) {
+TEST(SnakeCaseTest, MatchesTheRuleByteByByte) {
   std::mt19937 random(3);
   const absl::string_view alphabet("aBcZzAM_9@[`{.\0\x80\xe1\xc1\xff", 19);
   for (int i = 0; i < 100000; ++i) {
@@ -82,7 +82,7 @@ TEST(SplitNameTest, Cases) {
   }
 }
 
-TEST(NextSuffixTest, CountsAsGraphsDo) {
+TEST(NextSuffixTest, CountsLikeGraphs) {
   EXPECT_EQ(NextSuffix(0), 2u);  // x, then x_1
   EXPECT_EQ(NextSuffix(2), 3u);  // x_1, then x_2
   EXPECT_EQ(NextSuffix(1), 2u);  // x_0, then x_1

@@ -114,7 +114,7 @@ TEST(SampleCodecTest, RandomSamplesRoundTrip) {
 
 // Modules that are read verify, although the reader does not call the verifier. Numbers in the
 // tables are changed at random, and each module that is not refused goes to the verifier.
-TEST(SampleCodecTest, WhatIsNotRefusedVerifies) {
+TEST(SampleCodecTest, AcceptedModulesVerify) {
   std::mt19937_64 random(5);
   const proto::Sample full = Encoded(MakeFullSample());
   const proto::Sample small = Encoded(MakeSmallSample());

@@ -103,7 +103,7 @@ TEST(SampleStreamTest, MissingExchangedOrFurtherSamplesAreNoticed) {
   EXPECT_THAT(std::string(Count(first + second).status().message()), HasSubstr("has no end"));
 }
 
-TEST(SampleStreamTest, ASizeThatLiesTakesNoMemory) {
+TEST(SampleStreamTest, AFalseSizeTakesNoMemory) {
   const std::string sample = *SerializeSample(MakeSmallSample());
   EXPECT_THAT(std::string(Count("\xfe\xff\xff\xff\x07" + sample).status().message()),
               HasSubstr("truncated"));

@@ -82,7 +82,7 @@ TEST(StringTableTest, IsDeterministic) {
   EXPECT_EQ(Encode(strings).SerializeAsString(), Encode(strings).SerializeAsString());
 }
 
-TEST(StringTableTest, RefusesWhatMakesNoSense) {
+TEST(StringTableTest, RefusesNonsense) {
   const struct {
     std::vector<uint64_t> edits;
     std::vector<uint64_t> strings;

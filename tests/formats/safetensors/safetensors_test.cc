@@ -90,7 +90,7 @@ TEST(SafetensorsTest, EveryDTypeThatTheFormatHas) {
 }
 
 // These are the bytes that the reference implementation's own test expects.
-TEST(SafetensorsTest, AsTheReferenceImplementationWritesThem) {
+TEST(SafetensorsTest, WritesLikeTheReferenceImplementation) {
   const std::string floats(24, '\0');
   EXPECT_EQ(*SerializeSafetensors({}), std::string("\x08\0\0\0\0\0\0\0{}      ", 16));
   EXPECT_EQ(
@@ -114,7 +114,7 @@ TEST(SafetensorsTest, TensorsAreAlignedToTheirElements) {
                  "ddddddddllllllllhhb"));
 }
 
-TEST(SafetensorsTest, ReadsWhatOthersWrite) {
+TEST(SafetensorsTest, ReadsFilesOfOtherWriters) {
   // The tensors are out of order, and there are metadata and white space.
   const absl::StatusOr<Tensors> tensors = ParseSafetensors(
       File("{ \"__metadata__\": {\"format\": \"pt\", \"dtype\": \"x\"},\n"
@@ -128,7 +128,7 @@ TEST(SafetensorsTest, ReadsWhatOthersWrite) {
   EXPECT_EQ(*tensors->at("b").bytes, "yz");
 }
 
-TEST(SafetensorsTest, RefusesWhatIsNotStrictlyTheFormat) {
+TEST(SafetensorsTest, RefusesDeviationsFromTheFormat) {
   const struct {
     const char* header;
     const char* data;
@@ -197,7 +197,7 @@ TEST(SafetensorsTest, RefusesWhatIsNotStrictlyTheFormat) {
   }
 }
 
-TEST(SafetensorsTest, SizesThatOverflow) {
+TEST(SafetensorsTest, RefusesSizesThatOverflow) {
   const auto shaped = [](absl::string_view shape) {
     return Error(File(
         absl::StrCat("{\"a\":{\"dtype\":\"F64\",\"shape\":[", shape, "],\"data_offsets\":[0,0]}}"),
@@ -222,7 +222,7 @@ TEST(SafetensorsTest, SizesThatOverflow) {
   }
 }
 
-TEST(SafetensorsTest, HeaderSizesThatLie) {
+TEST(SafetensorsTest, RefusesFalseHeaderSizes) {
   EXPECT_THAT(Error(""), HasSubstr("too short"));
   EXPECT_THAT(Error(std::string(7, '\0')), HasSubstr("too short"));
   EXPECT_THAT(Error(std::string(8, '\0')), HasSubstr("does not begin with {"));
@@ -366,7 +366,7 @@ TEST(SafetensorsTest, LargeFilesAreInMemoryTensorByTensor) {
   std::remove(copy.c_str());
 }
 
-TEST(SafetensorsTest, NothingIsStreamedOfWhatCannotBeWritten) {
+TEST(SafetensorsTest, StreamsNothingIfATensorIsRefused) {
   const Tensors tensors = {{"a", Data(DType::kUInt8, {1}, "a")},
                            {"b", {DType::kUInt8, {1}, nullptr}}};
   const absl::Status status = StreamSafetensors(tensors, [](absl::string_view) {
