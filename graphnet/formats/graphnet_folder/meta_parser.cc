@@ -444,7 +444,7 @@ class MetaParser {
     declared_bytes_ += bytes;
     if (declared_bytes_ > kMaxSampleBytes) {
       return scanner_.ErrorAtOffset(shape_begin_,
-                                    "the tensors of the sample are too large together");
+                                    "the tensors of the sample together are too large");
     }
     meta_.shape = shape_;
     if (meta_.has_shape || meta_.has_device || meta_.dtype != DType::kUnknown) {

@@ -172,7 +172,7 @@ absl::StatusOr<Sample> ReadGraphNetFolder(const std::string& path) {
     if (extra) extra_bytes += content->size();
     if (extra_bytes > kMaxTextFileBytes) {
       return absl::InvalidArgumentError(
-          absl::StrCat(Printable(path, 1000), ": the additional files are too large together"));
+          absl::StrCat(Printable(path, 1000), ": the additional files together are too large"));
     }
     files[name] = *std::move(content);
   }

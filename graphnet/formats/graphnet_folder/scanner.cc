@@ -294,7 +294,7 @@ void Scanner::Next() {
         return FailNesting();
     } else if (c == ')' || c == ']' || c == '}') {
       if (nesting_ == 0) [[unlikely]]
-        return Fail(p, "a closing bracket that nothing opened");
+        return Fail(p, "a closing bracket without an opening one");
       --nesting_;
     }
     token_.kind = TokenKind::kPunct;

@@ -182,7 +182,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
     return false;
   }
   bool Unexpected(absl::string_view what) {
-    return Fail(absl::StrCat(what, " where the format has none", key_.empty() ? "" : ", after ",
+    return Fail(absl::StrCat(what, " where the format allows none", key_.empty() ? "" : ", after ",
                              Printable(key_)));
   }
 
@@ -218,7 +218,7 @@ absl::Status CheckEntries(std::vector<Entry>& entries, uint64_t data_bytes) {
     if (entry.offsets[0] != end) {
       return absl::InvalidArgumentError(absl::StrCat("tensor ", Printable(entry.name),
                                                      ": begins at ", entry.offsets[0],
-                                                     ", the one before ends at ", end));
+                                                     ", but the tensor before it ends at ", end));
     }
     end = entry.offsets[1];
   }

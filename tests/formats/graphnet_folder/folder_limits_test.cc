@@ -99,7 +99,7 @@ TEST(FolderLimitsTest, BytesOfAFile) {
       EXPECT_OK(ReadGraphNetFolder(folder)) << rest;
     } else {
       EXPECT_THAT(ReadGraphNetFolder(folder),
-                  Refused("the additional files are too large together"));
+                  Refused("the additional files together are too large"));
     }
   }
 }
@@ -257,7 +257,7 @@ TEST(FolderLimitsTest, DeclaredBytesOfASample) {
   EXPECT_OK(WithShapes(large, "9"));
   EXPECT_OK(WithShapes(large, "10"));
   EXPECT_THAT(WithShapes(large, "11"),
-              Refused("d/weight_meta.py:8:13: the tensors of the sample are too large together"));
+              Refused("d/weight_meta.py:8:13: the tensors of the sample together are too large"));
 }
 
 }  // namespace

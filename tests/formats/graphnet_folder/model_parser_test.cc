@@ -215,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"a = torch.f(x\nreturn a",
                   "model.py:6:9: expected ')' after the arguments, found 'return'"},
         ErrorCase{"a = torch.f(x))\nreturn a",
-                  "model.py:5:23: a closing bracket that nothing opened"},
+                  "model.py:5:23: a closing bracket without an opening one"},
         ErrorCase{"a = 'x\nreturn a", "model.py:5:13: the string does not end on its line"},
         ErrorCase{"a = torch.nothing\nreturn a",
                   "model.py:5:13: 'torch.nothing' is not a constant known here"},
