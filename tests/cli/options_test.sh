@@ -173,7 +173,7 @@ refused "old.pkl: a pickle, which is never executed" show old.pkl
 mkdir several
 cp whole.gn several/a.gn
 cp whole.gn several/b.gn
-refused "several: a folder of samples, not one" show several
+refused "several: a folder of samples, not a sample" show several
 for name in out.tflite out.onx out.PB; do
   refused "$name: graphnet writes .pb" convert whole.gn $name
 done

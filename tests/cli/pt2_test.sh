@@ -108,7 +108,7 @@ for program in of_buffers of_cond_several; do
   "$graphnet" opt $program.pt2 -p canonical-names -o anew.pt2 >/dev/null 2>notes.txt
   [ "$(out_spec anew.pt2)" = 0 ] || fail "$program: written anew with a class that PyTorch does not know"
   contains "$(cat notes.txt)" \
-    "note: tuples are in the place of transformers.modeling_outputs.BaseModelOutput, which PyTorch alone does not know"
+    "note: tuples replace transformers.modeling_outputs.BaseModelOutput, which PyTorch alone does not know"
   contains "$("$graphnet" diff-run $program.pt2 anew.pt2)" "o0   bit-equal"
 done
 
