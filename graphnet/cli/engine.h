@@ -143,22 +143,22 @@ class Engine : public TorchFunctions {
   // Sets the number of threads that LibTorch uses; 0 is its default.
   virtual void SetNumThreads(int threads) const = 0;
 
-  // As in interp/prepare.h. The module must outlive the result.
+  // See interp/prepare.h. The module must outlive the result.
   virtual absl::StatusOr<std::unique_ptr<ReadyProgram>> Prepare(
       const Module& module, TensorValues values, const RunSettings& settings) const = 0;
-  // As in extract/stitched_inputs.h. `print` receives the lines that the program prints.
+  // See extract/stitched_inputs.h. `print` receives the lines that the program prints.
   virtual absl::StatusOr<std::unique_ptr<ReadyProgram>> PrepareExtracted(
       ExtractedProgram program, const TensorValues& given, const DrawOptions& draw, bool trust,
       std::function<void(const std::string&)> print) const = 0;
   // With `trust`, the archive is not checked.
   virtual absl::StatusOr<std::unique_ptr<TorchScriptProgram>> OpenTorchScript(
       const std::string& path, bool trust) const = 0;
-  // As in interp/compare_runs.h.
+  // See interp/compare_runs.h.
   virtual absl::StatusOr<RunComparison> CompareRuns(RunSide a, RunSide b, uint64_t seed,
                                                     const std::string& name_of_b) const = 0;
   virtual absl::StatusOr<TensorDifference> DifferenceOf(const TensorData& a,
                                                         const TensorData& b) const = 0;
-  // As in interp/shapes.h.
+  // See interp/shapes.h.
   virtual absl::StatusOr<ShapeReport> InferShapesOf(Module* module,
                                                     const TensorValues& values) const = 0;
   virtual absl::StatusOr<ShapeCheck> CheckShapes(const Module& module,
@@ -166,7 +166,7 @@ class Engine : public TorchFunctions {
   // Serves a benchmark as backend nope or jit. Returns the exit code.
   virtual absl::StatusOr<int> ServeWorker(const std::string& backend) const = 0;
 
-  // As in interp/observe.h.
+  // See interp/observe.h.
   virtual absl::Status InferValues(const Sample& sample, bool name_sizes,
                                    ObservedValues* found) const = 0;
   virtual absl::Status MeasureValues(const Sample& sample, const DrawOptions& draw,
@@ -175,19 +175,19 @@ class Engine : public TorchFunctions {
   // them if possible.
   virtual absl::StatusOr<std::vector<LintFinding>> LintFinite(Sample* sample, uint64_t seed,
                                                               bool repairs) const = 0;
-  // As in validate/numeric.h.
+  // See validate/numeric.h.
   virtual absl::Status ValidateNumbers(const Sample& original, absl::Span<const Sample> pieces,
                                        Style style, uint64_t seed,
                                        ValidationReport* report) const = 0;
-  // As in shard/validate_ranks.h.
+  // See shard/validate_ranks.h.
   virtual absl::StatusOr<std::vector<RankOutput>> ValidateRanks(const Sample& original,
                                                                 const spmd::ShardedSample& shards,
                                                                 uint64_t seed) const = 0;
-  // As in interp/torch/operator_library.h.
+  // See interp/torch/operator_library.h.
   virtual absl::Status LoadOperatorLibrary(const std::string& path) const = 0;
-  // As in interp/torch/allowed_operators.h.
+  // See interp/torch/allowed_operators.h.
   virtual void TrustFiles() const = 0;
-  // As in interp/declared_operator.h.
+  // See interp/declared_operator.h.
   virtual absl::Status DeclareOperator(const std::string& schema, bool is_identity,
                                        std::shared_ptr<const Module> body) const = 0;
   virtual std::string LibTorchVersion() const = 0;

@@ -9,7 +9,7 @@
 
 namespace graphnet {
 
-// Where a target comes from.
+// The origin of a target.
 enum class TargetOrigin : uint8_t {
   kPyTorch,  // PyTorch has it
   kMissing,  // it is in a namespace of PyTorch's, but PyTorch has no such name

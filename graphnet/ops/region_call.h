@@ -11,7 +11,7 @@
 
 namespace graphnet {
 
-// How to read the arguments of a region call.
+// Positions and meaning of the arguments of a region call.
 struct RegionForm {
   // Mode that the call sets for the body; kSame if it sets none.
   enum class Mode : uint8_t { kSame, kGradients, kAutocast };

@@ -67,8 +67,9 @@ struct Schema {
   std::string target;          // "aten.conv2d.padding", as in nodes
   std::vector<SchemaArgument> arguments;
   std::vector<SchemaType> returns;
-  // Where Python finds an operator: in a module of functions ('t' is torch, 'n' torch._C._nn,
-  // 'l' _linalg, 'F' _fft, 's' _special, 'p' _sparse; 0: none), and as a method of Tensor.
+  // The way that Python finds an operator: in a module of functions ('t' is torch, 'n'
+  // torch._C._nn, 'l' _linalg, 'F' _fft, 's' _special, 'p' _sparse; 0: none), and as a method of
+  // Tensor.
   char function_module = 0;
   bool is_method = false;
   bool is_random = false;

@@ -89,7 +89,7 @@ class WriteAnalysis {
   // Returns the number of the tensor that the value of a node is, from 0; -1 if it is not tracked.
   // Writes and changes of shape return the tensor that they are given.
   int TensorOf(const Node* node) const { return tensors_[node] - 1; }
-  // For each tensor, the view that it is at first.
+  // Returns for each tensor the view that it is at first.
   absl::Span<const int> first_views() const { return first_view_; }
   const View& view(int i) const { return views_[static_cast<size_t>(i)]; }
   const Memory& memory(int i) const { return memories_[static_cast<size_t>(i)]; }
