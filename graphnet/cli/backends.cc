@@ -172,8 +172,8 @@ void RegisterBackends(CLI::App& app, CommandRunner* run) {
       app.add_subcommand("backends", "List the compilers that bench can run, or install some");
   command
       ->add_option("--install", options->install,
-                   "Make an environment for each, below $GRAPHNET_BACKENDS or "
-                   "~/.local/share/graphnet/backends, and install it with pip")
+                   "Install these with pip, each in an environment of its own below "
+                   "$GRAPHNET_BACKENDS or ~/.local/share/graphnet/backends")
       ->delimiter(',')
       ->type_name("BACKENDS");
   command

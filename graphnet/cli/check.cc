@@ -214,24 +214,25 @@ absl::StatusOr<int> Check(const CheckFlags& options) {
 void RegisterCheck(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<CheckFlags>();
   CLI::App* command = app.add_subcommand("check",
-                                         "Import and verify each input, and take it through text, "
-                                         "protobuf and GraphNet folder and back");
+                                         "Import and verify each input, and convert it to text, "
+                                         "protobuf and a GraphNet folder and back");
   AddManySamplesOption(command, &options->in);
   AddJobsOption(command, &options->jobs);
   command->add_flag("--calls", options->calls,
-                    "Also that PyTorch has every call, with these arguments");
+                    "Also check that PyTorch has every call with these arguments");
   command
-      ->add_option("--for", options->targets,
-                   absl::StrCat("Instead, what is missing to write each as, or compile it for, ",
-                                "TARGETs, with commas between them, without running it: ",
-                                absl::StrJoin(NamesOfTargets(), ", ")))
+      ->add_option(
+          "--for", options->targets,
+          absl::StrCat(
+              "List instead the calls that the TARGETs, separated by commas, lack to write or ",
+              "compile each sample, without running it: ", absl::StrJoin(NamesOfTargets(), ", ")))
       ->type_name("TARGET")
       ->delimiter(',')
       ->excludes("--calls");
   AddJsonOption(command, &options->json,
-                "samples with path, passed, num_nodes, seconds, and no_folder, why a folder cannot "
-                "hold it; with "
-                "--for, path and targets, by name works and missing: target, count and reason");
+                "samples with path, passed, num_nodes, seconds, and no_folder, the reason why a "
+                "folder cannot hold it; with --for path and targets, which by name have works and "
+                "missing: target, count and reason");
   AddTrustOption(command, &options->trust);
   command->callback([options, run] {
     *run = [options] {

@@ -221,10 +221,11 @@ std::string FishCompletion(const CommandTable& table) {
 void RegisterCompletion(CLI::App& app, CommandRunner* run) {
   auto shell = std::make_shared<Shell>(Shell::kBash);
   CLI::App* command = app.add_subcommand(
-      "completion", "Print what completes the command line: source <(graphnet completion bash)");
+      "completion",
+      "Print a script that completes command lines: source <(graphnet completion bash)");
   const std::map<std::string, Shell> shells = {
       {"bash", Shell::kBash}, {"fish", Shell::kFish}, {"zsh", Shell::kZsh}};
-  AddChoiceOption(command, "SHELL", shell.get(), shells, "The shell")->required();
+  AddChoiceOption(command, "SHELL", shell.get(), shells, "Shell")->required();
   command->callback([shell, run, &app] {
     *run = [shell, &app]() -> absl::StatusOr<int> {
       const CommandTable table = TableOf(app);

@@ -73,8 +73,7 @@ absl::StatusOr<int> Compose(const ComposeFlags& options) {
 
 void RegisterCompose(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<ComposeFlags>();
-  CLI::App* command =
-      app.add_subcommand("compose", "Put the pieces that decompose made together again");
+  CLI::App* command = app.add_subcommand("compose", "Join the pieces that decompose made");
   command->add_option("DIR", options->in, "Folder of the pieces")->required();
   AddOutputOptions(command, &options->out)->required();
   AddJsonOption(command, &options->json, "out, pieces and num_operators");

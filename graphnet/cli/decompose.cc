@@ -340,13 +340,12 @@ absl::StatusOr<int> Run(const DecomposeFlags& options) {
 void RegisterDecompose(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<DecomposeFlags>();
   CLI::App* command =
-      app.add_subcommand("decompose", "Cut the operators of samples into pieces, each a sample");
+      app.add_subcommand("decompose", "Cut samples into pieces, each of which is a sample");
   AddSamplesOption(command, &options->in);
-  AddFolderOption(
-      command, &options->out,
-      "Folder for the pieces (default: IN with _decomposed behind it); of a folder of samples, "
-      "the folder for those of all");
-  CLI::Option_group* scheme = command->add_option_group("Scheme", "Where to cut; one of");
+  AddFolderOption(command, &options->out,
+                  "Folder for the pieces (default: IN with _decomposed appended); for a folder of "
+                  "samples, the folder for the pieces of all");
+  CLI::Option_group* scheme = command->add_option_group("Scheme", "Where to cut");
   const auto number = [&](const char* flag, DecomposeMode mode, const char* help) {
     return scheme
         ->add_option_function<int64_t>(
@@ -362,55 +361,59 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
     return scheme->add_flag_callback(
         name, [options, mode] { options->config.mode = mode; }, help);
   };
-  scheme->add_option("--at", options->at, "Before these operators: 3,7");
-  scheme->add_option("--ranges", options->ranges,
-                     "These ranges of operators, ends left out: 0:8,8:20");
+  scheme->add_option("--at", options->at, "Cut before these operators: 3,7");
+  scheme->add_option(
+      "--ranges", options->ranges,
+      "Make a piece of each of these ranges of operators, without their ends: 0:8,8:20");
   CLI::Option* every =
-      number("--every", DecomposeMode::kFixedSize, "After every so many operators");
-  CLI::Option* pieces = number("--pieces,-k", DecomposeMode::kEqual, "Into so many equal pieces");
-  CLI::Option* single_op = flag("--single-op", DecomposeMode::kSingleOp, "One operator a piece");
+      number("--every", DecomposeMode::kFixedSize, "Make pieces of this many operators");
+  CLI::Option* pieces = number("--pieces,-k", DecomposeMode::kEqual, "Make this many equal pieces");
+  CLI::Option* single_op =
+      flag("--single-op", DecomposeMode::kSingleOp, "Make one piece per operator");
   CLI::Option* balanced =
       number("--balanced", DecomposeMode::kBalanced,
-             "Into so many pieces of similar size with least bytes between them");
+             "Make this many pieces of similar size with the fewest bytes between them");
   CLI::Option* blocks = flag("--blocks", DecomposeMode::kBlocks,
-                             "At the borders of blocks that repeat, such as layers");
-  CLI::Option* by_module = number("--by-module", DecomposeMode::kModulePath,
-                                  "Where so many first components of the module path change");
-  scheme->add_option(
-      "--by-value", options->values,
-      "What lies between values, by name: in1,in2:out1 (may be given several times)");
-  CLI::Option* config = scheme
-                            ->add_option("--config", options->config_file,
-                                         "As a configuration file says; replays a decomposition")
-                            ->type_name("FILE");
+                             "Cut at the borders of repeated blocks, such as layers");
+  CLI::Option* by_module =
+      number("--by-module", DecomposeMode::kModulePath,
+             "Cut where one of this many first components of the module path changes");
+  scheme->add_option("--by-value", options->values,
+                     "Make a piece of the operators between these values: in1,in2:out1 (may be "
+                     "given several times)");
+  CLI::Option* config =
+      scheme
+          ->add_option("--config", options->config_file,
+                       "Cut as a configuration file says, which repeats a decomposition")
+          ->type_name("FILE");
   scheme->require_option(1);
   const std::map<std::string, Style> styles = {{"chain", Style::kChain}, {"dag", Style::kDag}};
   AddChoiceOption(command, "--style", &options->config.cut.style, styles,
-                  "dag (default): each piece takes what it uses, from wherever it was made; "
-                  "chain: what the one before returns")
+                  "dag (default): each piece takes only the values that it uses; chain: each piece "
+                  "takes what the piece before it returns")
       ->excludes(config);
   command
-      ->add_flag("--no-head-and-tail", options->no_head_and_tail,
-                 "With --at, --ranges and --by-value: no pieces for what comes before and after")
+      ->add_flag(
+          "--no-head-and-tail", options->no_head_and_tail,
+          "With --at, --ranges and --by-value: make no pieces of the operators before and after")
       ->excludes(every, pieces, single_op, balanced, blocks, by_module, config);
   command
       ->add_flag("--minimal-inputs", options->minimal_inputs,
-                 "The first piece takes only the inputs it needs")
+                 "Give the first piece only the inputs that it uses")
       ->excludes(config);
   const std::map<std::string, PieceFormat> formats = {{"graphnet", PieceFormat::kGraphNetFolder},
                                                       {"protobuf", PieceFormat::kProtobuf}};
   CLI::Option* to =
       AddChoiceOption(command, "--to,--format", &options->folder.format, formats,
                       "graphnet: folders (default for folders and for --layout peer); protobuf: "
-                      "files, with their weights (default for all else)");
+                      "files, with their weights (default for everything else)");
   const std::map<std::string, FolderLayout> layouts = {{"ours", FolderLayout::kPlain},
                                                        {"peer", FolderLayout::kPythonGraphNet}};
   AddChoiceOption(
       command, "--layout", &options->folder.layout, layouts,
-      "ours (default): DIR/subgraph_0; peer: DIR/_decomposed/NAME_0, as Python GraphNet has it");
+      "ours (default): DIR/subgraph_0; peer: DIR/_decomposed/NAME_0, as GraphNet in Python does");
   AddPortOptions(command, &options->ports);
-  command->add_flag("--dry-run", options->dry_run,
-                    "Print the table of pieces, as found by the same analysis, and write nothing");
+  command->add_flag("--dry-run", options->dry_run, "Print the table of pieces and write nothing");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddJsonOption(command, &options->json,

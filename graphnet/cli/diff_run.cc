@@ -245,25 +245,25 @@ void RegisterDiffRun(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<DiffRunFlags>();
   CLI::App* command = app.add_subcommand(
       "diff-run", "Run two graphs on the same inputs, each with its own weights, and compare");
-  command->add_option("A", options->a, "The first sample, - on the standard input")->required();
-  command->add_option("B", options->b, "The second sample")->required();
+  command->add_option("A", options->a, "First sample; - is the standard input")->required();
+  command->add_option("B", options->b, "Second sample")->required();
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
   const std::map<std::string, WeightsOf> weights = {
       {"own", WeightsOf::kOwn}, {"a", WeightsOf::kA}, {"b", WeightsOf::kB}};
   AddChoiceOption(command, "--weights", &options->weights, weights,
-                  "Whose weights both run with, where they have the same names, dtypes and shapes");
+                  "Weights for both samples: own (default): each its own; a, b: those of A or B if "
+                  "names, dtypes and shapes agree");
   AddPictureOption(command, &options->picture,
-                   "Draw b, values that differ in red, equal ones in green");
+                   "Draw B, with values that differ in red and equal ones in green");
   AddDrawingOptions(command, &options->drawing);
   AddSeedOption(command, &options->seed);
   AddThreadsOption(command, &options->threads);
   AddTrustOption(command, &options->trust);
-  AddJsonOption(
-      command, &options->json,
-      "equal, weights and inputs (compared, different, max_difference, different_dtype, "
-      "different_shape), values, different_values, first_difference, and outputs with how they "
-      "differ");
+  AddJsonOption(command, &options->json,
+                "equal, weights and inputs (compared, different, max_difference, different_dtype, "
+                "different_shape), values, different_values, first_difference, and outputs with "
+                "their differences");
   command->callback([options, run] { *run = [options] { return DiffRunGraphs(*options); }; });
 }
 

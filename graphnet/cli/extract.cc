@@ -390,18 +390,18 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
                    "Operators that end a subgraph: nonzero,aten::unique")
       ->delimiter(',');
   command->add_option("--dynamic", options->dynamic,
-                      "Sizes that may change: input, dimension and name, 0:0=batch");
+                      "Size that may change, as input, dimension and name: 0:0=batch");
   command->add_flag("--cond", options->capture.cond,
-                    "Capture branches on what tensors hold as torch.cond where that can be");
+                    "Capture branches on values of tensors as torch.cond if possible");
   const std::map<std::string, ExtractFormat> formats = {
       {"protobuf", ExtractFormat::kProtobuf}, {"graphnet", ExtractFormat::kGraphNetFolder}};
   AddChoiceOption(command, "--to,--format", &options->format, formats,
-                  "What subgraphs are written as (default: protobuf)");
+                  "Format of the subgraphs (default: protobuf)");
   AddSeedOption(command, &options->seed);
   command
-      ->add_option(
-          "--max-unroll", options->capture.max_unroll,
-          "Turns of a loop that are captured one by one; of more, a while_loop if possible")
+      ->add_option("--max-unroll", options->capture.max_unroll,
+                   "Most iterations of a loop that are captured one by one; a longer loop becomes "
+                   "a while_loop if possible")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
       ->capture_default_str();
   command
@@ -411,21 +411,20 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
       ->capture_default_str();
   AddThreadsOption(command, &options->threads);
   command->add_flag("--explain", options->explain,
-                    "Tell why each subgraph ended, and what would help");
+                    "Explain why each subgraph ended and what would help");
   command
       ->add_flag("--foretell", options->foretell,
-                 "Tell from the code which breaks there will be, without inputs and a run")
+                 "List the breaks that the code will cause, without inputs and without a run")
       ->excludes("--out", "--input", "--inputs", "--dynamic", "--cond", "--explain");
   command
       ->add_flag("--check", options->check,
-                 "Run what was written, and the archive by LibTorch; exit code 1 if they differ")
+                 "Run the written program, and the archive in LibTorch; exit with 1 if they differ")
       ->excludes("--foretell");
   AddTrustOption(command, &options->trust);
-  AddJsonOption(
-      command, &options->json,
-      "out, steps (subgraphs; what broke them with place, reason, why and hint; operations on "
-      "numbers, without a reason), symbols, relations and same_bits; with --foretell breaks and "
-      "always_raises");
+  AddJsonOption(command, &options->json,
+                "out, steps (subgraphs; breaks with place, reason, why and hint; operations on "
+                "numbers, without a reason), symbols, relations and same_bits; with --foretell "
+                "breaks and always_raises");
   command->callback([options, run] { *run = [options] { return ExtractProgram(*options); }; });
 }
 

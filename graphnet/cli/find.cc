@@ -145,18 +145,18 @@ absl::StatusOr<int> Find(const FindFlags& options) {
 void RegisterFind(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<FindFlags>();
   CLI::App* command = app.add_subcommand(
-      "find", "List the calls that are like one: find 'conv2d(?, ?, groups=1)' samples");
+      "find", "List the calls that match a pattern: find 'conv2d(?, ?, groups=1)' samples");
   command
       ->add_option(
           "CALL", options->query,
-          "relu, torch.cat(?, dim=-1), conv2d(groups>1), relu(conv2d(%: f16)): a name, and "
-          "what it must have of arguments: % is a value, %x the same wherever it stands, "
-          "? anything; = != < <= > >= and in [A, B] compare constants, where what is left "
-          "out counts as its default; docs/datasets.md has all")
+          "Pattern of a call, such as relu, torch.cat(?, dim=-1), conv2d(groups>1), relu(conv2d(%: "
+          "f16)): a name, and the arguments that it must have: % is a value, %x the same value "
+          "everywhere, ? anything; = != < <= > >= and in [A, B] compare constants, and an omitted "
+          "argument counts as its default; docs/datasets.md explains all")
       ->required();
   AddManySamplesOption(command, &options->in);
-  CLI::Option* names =
-      command->add_flag("--names,-l", options->names, "Print the samples that have one only");
+  CLI::Option* names = command->add_flag(
+      "--names,-l", options->names, "Print only the paths of the samples that have such calls");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   CLI::Option* json =

@@ -102,15 +102,15 @@ absl::StatusOr<int> Hash(const HashFlags& options) {
 void RegisterHash(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<HashFlags>();
   CLI::App* command =
-      app.add_subcommand("hash", "Print a hash of each graph, equal for equal graphs");
+      app.add_subcommand("hash", "Print a hash of each graph, which is the same for equal graphs");
   AddManySamplesOption(command, &options->in);
   command->add_flag("--normal-form", options->normal_form,
-                    "Of what the graph computes, however it is written: docs/hash.md");
-  command->add_flag("--metas", options->metas, "Shapes, dtypes and devices count, too");
+                    "Hash what the graph computes, not how it is written: docs/hash.md");
+  command->add_flag("--metas", options->metas, "Include shapes, dtypes and devices");
   command->add_flag("--weights", options->weights,
-                    "Values of parameters, buffers and inputs count, too, where a sample has them");
+                    "Include the values of parameters, buffers and inputs that a sample has");
   AddInputOption(command, &options->inputs);
-  AddOutputOptions(command, &options->out, "", "With --normal-form, where to write it");
+  AddOutputOptions(command, &options->out, "", "Output for the normal form; needs --normal-form");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddJsonOption(command, &options->json, "samples with path, hash and num_nodes");

@@ -318,29 +318,27 @@ absl::StatusOr<int> Lint(LintFlags options) {
 
 void RegisterLint(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<LintFlags>();
-  CLI::App* command =
-      app.add_subcommand("lint", "List what is wrong with samples though they are valid");
+  CLI::App* command = app.add_subcommand("lint", "List problems in valid samples");
   AddSamplesOption(command, &options->in);
   command
       ->add_option("--rule", options->rules,
-                   "bn-var: variances that may be drawn negative; meta: metas and a "
-                   "graph_net.json that contradict themselves; unstable: private calls; domain: "
-                   "inputs that may be drawn from where an operator yields nan or infinity; "
-                   "finite-run: run, and name the first node that makes an output nan or infinite; "
-                   "unused: parameters, buffers and inputs that nothing takes (default: the first "
-                   "three)")
+                   "bn-var: variances that may be drawn negative; meta: contradictions in metas "
+                   "and in graph_net.json; unstable: private calls; domain: inputs that may be "
+                   "drawn where an operator returns nan or infinity; finite-run: run the sample "
+                   "and name the first node that makes an output nan or infinite; unused: "
+                   "parameters, buffers and inputs that are unused (default: the first three)")
       ->check(CLI::IsMember({"bn-var", "meta", "unstable", "domain", "finite-run", "unused"}));
   AddOutputOptions(command, &options->out, "",
-                   "Write the sample, or all of a folder, with bounds on how inputs are drawn that "
-                   "repair what bn-var, domain and finite-run find");
-  command->add_flag("--fix", options->fix, "Write these bounds into the samples where they are")
+                   "Write the sample, or all samples of a folder, with bounds for drawn inputs "
+                   "that fix what bn-var, domain and finite-run find");
+  command->add_flag("--fix", options->fix, "Write these bounds into the samples themselves")
       ->excludes("--out");
-  command->add_option("--seed", options->seed, "Of the inputs that finite-run draws");
+  command->add_option("--seed", options->seed, "Seed of the inputs that finite-run draws");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddJsonOption(command, &options->json,
-                "samples with path and findings, each with rule, message, place and, of repairs, "
-                "fixed");
+                "samples with path and findings, each with rule, message, place and, with --out or "
+                "--fix, fixed");
   command->callback([options, run] { *run = [options] { return Lint(*options); }; });
 }
 

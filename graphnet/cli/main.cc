@@ -79,8 +79,9 @@ constexpr Command kCommands[] = {
 };
 
 constexpr char kExitCodes[] =
-    "Exit codes: 0 done or found, 1 a check failed or nothing was found, 2 an input or option that "
-    "cannot be used, also one of many, 141 nobody reads the output.";
+    "Exit codes: 0 success, 1 a check failed or nothing was found, 2 an option is wrong or an "
+    "input, "
+    "even one of many, cannot be used, 141 the reader of the output has ended.";
 
 // Help as wide as the terminal; in a file or a pipe lines are as long as they are.
 class HelpFormatter : public CLI::Formatter {
@@ -164,14 +165,14 @@ int Main(int argc, char** argv) {
   }
   if (const absl::Status status = graphnet::RegisterToolFormats(); !status.ok())
     return Fail(status, /*json=*/false);
-  CLI::App app("Computation graphs of PyTorch: import, look at, check, cut and convert.",
+  CLI::App app("Import, inspect, check, cut and convert computation graphs of PyTorch programs.",
                "graphnet");
   app.require_subcommand(1);
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_help_all_flag("--help-all", "Print the help of every command");
   app.set_version_flag("--version", Versions);
   app.footer(absl::StrCat(graphnet::ExamplesText("show"),
-                          "\nand those of each command: graphnet COMMAND --help\n\n", kExitCodes));
+                          "\nExamples of each command: graphnet COMMAND --help\n\n", kExitCodes));
   app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
     std::string command;
     for (const CLI::App* parsed : failed->get_subcommands([](const CLI::App*) { return true; })) {

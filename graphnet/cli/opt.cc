@@ -318,27 +318,27 @@ absl::StatusOr<int> Passes(const std::string& name, bool markdown, bool json) {
 
 void RegisterOpt(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<OptFlags>();
-  CLI::App* command = app.add_subcommand("opt", "Rewrite samples by passes");
+  CLI::App* command = app.add_subcommand("opt", "Rewrite samples with passes");
   AddSamplesOption(command, &options->in);
   command
       ->add_option(
           "--passes,-p", options->passes,
-          "Passes with commas between them, options in braces: stabilize{allow=linear},dce")
+          "Passes separated by commas, with options in braces: stabilize{allow=linear},dce")
       ->type_name("PASSES")
       ->required();
   AddOutputOptions(command, &options->out, "", TargetsHelp());
   command->add_flag("--verify-each", options->verify_each,
-                    "Verify the graph, and what the pass says, after each pass");
+                    "After each pass, verify the graph and what the pass guarantees");
   command->add_flag("--timing", options->timing, "Print the time of each pass");
   CLI::Option* changes = command->add_flag("--dump-changes", options->dump_changes,
                                            "Print the lines that each pass removes and adds");
-  command->add_option("--pass-limit", options->limit, "Run only so many passes")
+  command->add_option("--pass-limit", options->limit, "Run only this many passes")
       ->check(CLI::Range(0, 1'000'000'000));
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddInputOption(command, &options->inputs);
   AddJsonOption(command, &options->json,
-                "samples with path, out, changed, and of each pass: changed, nodes_before, "
+                "samples with path, out, changed, and for each pass changed, nodes_before, "
                 "nodes_after, seconds, notes")
       ->excludes(changes);
   command->callback([options, run] { *run = [options] { return Opt(*options); }; });
@@ -349,7 +349,7 @@ void RegisterPasses(CLI::App& app, CommandRunner* run) {
   auto markdown = std::make_shared<bool>(false);
   auto json = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("passes", "List the passes, or explain one");
-  CLI::Option* pass = command->add_option("NAME", *name, "The pass to explain")->type_name("PASS");
+  CLI::Option* pass = command->add_option("NAME", *name, "Pass to explain")->type_name("PASS");
   CLI::Option* page =
       command->add_flag("--markdown", *markdown, "Print docs/passes.md")->excludes(pass);
   AddJsonOption(command, json.get(), "passes with pass, tier, summary and options")

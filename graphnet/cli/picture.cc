@@ -62,28 +62,28 @@ void AddPictureOption(CLI::App* command, std::string* path, const std::string& w
 void AddDrawingOptions(CLI::App* command, DrawingOptions* options) {
   constexpr char kGroup[] = "Parts and pictures";
   command
-      ->add_option("--range", options->part.range, "Show these operators, the end left out: 8:20")
+      ->add_option("--range", options->part.range,
+                   "Show this range of operators, without its end: 8:20")
       ->group(kGroup);
   command
       ->add_option("--module", options->part.module,
-                   "Show a module and all below it, by path: layer1.0")
+                   "Show a module and everything below it, by path: layer1.0")
       ->group(kGroup);
   command
       ->add_option("--around", options->part.around,
-                   "Draw what is within some arrows of a node, 2 if not said: relu_3:5")
+                   "Draw the nodes within this many arrows of a node (default: 2): relu_3:5")
       ->group(kGroup);
   command
       ->add_option("--depth", options->depth,
-                   "Draw modules that are nested deeper as one box, in html folded")
+                   "Draw modules that are nested deeper than this as one box, or folded in html")
       ->check(CLI::Range(0, 1'000'000'000))
       ->group(kGroup);
   const std::map<std::string, Layouter> layouters = {
       {"auto", Layouter::kAuto}, {"graphviz", Layouter::kGraphviz}, {"own", Layouter::kOwn}};
   AddChoiceOption(
       command, "--layout", &options->layouter, layouters,
-      absl::StrCat("Who finds the places in svg; auto: Graphviz if it is installed, for "
-                   "up to ",
-                   kMaxGraphvizBoxes, " boxes"))
+      absl::StrCat("Layout engine for svg; auto: Graphviz if it is installed, for up to ",
+                   kMaxGraphvizBoxes, " boxes, otherwise graphnet's own"))
       ->group(kGroup);
 }
 

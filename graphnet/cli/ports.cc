@@ -97,10 +97,10 @@ void AddPortOptions(CLI::App* command, PortOptions* options) {
                                                   {"shapes", PortFacts::kShapes},
                                                   {"stats", PortFacts::kStatistics}};
   AddChoiceOption(command, "--ports", &options->facts, facts,
-                  "What pieces say of values from inside the graph: none: what the sample says; "
-                  "shapes (default): their shapes, inferred; stats: also mean, std, min and max, "
-                  "measured in a run");
-  command->add_option("--seed", options->seed, "Of drawn inputs, for --ports");
+                  "Facts that pieces state about values from inside the graph: none: only those of "
+                  "the sample; shapes (default): also inferred shapes; stats: also mean, std, min "
+                  "and max, measured in a run");
+  command->add_option("--seed", options->seed, "Seed of the drawn inputs, for --ports");
 }
 
 absl::StatusOr<PortValues> FindPortValues(const PortOptions& options, Sample* sample) {

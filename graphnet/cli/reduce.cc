@@ -161,35 +161,34 @@ void RegisterReduce(CLI::App& app, CommandRunner* run) {
   settings.trials = 1;
   CLI::App* command = app.add_subcommand(
       "reduce",
-      "Make a sample small that a compiler fails on, so that it still fails the same way");
+      "Shrink a sample on which a compiler fails, so that it still fails in the same way");
   AddSampleOption(command, &options->in);
   AddOutputOptions(command, &options->out, "",
                    absl::StrCat(TargetHelp(), " (default: NAME_reduced.gn)"));
-  CLI::Option_group* what = command->add_option_group("What is kept", "One of");
+  CLI::Option_group* what = command->add_option_group("What is kept", "Give one of these");
   what->add_option("--backend", settings.backends,
-                   "How bench says that this compiler fails: the status, and the reason but for "
-                   "numbers and names")
+                   "Shrink while bench reports the same failure of this compiler: the status, and "
+                   "the reason except for numbers and names")
       ->expected(1)
       ->type_name("NAME");
   what->add_option("--command", options->command,
-                   "That this command exits with 0: {} is the path of a sample in the format of "
-                   "--out")
+                   "Shrink while this command exits with 0: {} is the path of a sample in the "
+                   "format of --out")
       ->type_name("'COMMAND {}'");
   what->require_option(1);
   AddExecOptions(command, &settings);
-  command->add_option("--device", settings.device, "cpu, cuda:0")->capture_default_str();
+  command->add_option("--device", settings.device, "Device: cpu or cuda:0")->capture_default_str();
   AddSeedOption(command, &settings.seed);
   AddInputOption(command, &options->inputs);
   command
       ->add_option("--timeout", options->run.timeout_s,
-                   "Seconds that compiling may take, or running, or the command")
+                   "Most seconds for compiling, for running, or for the command")
       ->check(CLI::Range(0.01, 1e6))
       ->check(IsNumber())
       ->capture_default_str();
   command
       ->add_option("--max-time", options->max_time_s,
-                   "Seconds after which nothing more is tried: what is smallest by then is the "
-                   "result")
+                   "Seconds after which the search ends: the smallest sample so far is the result")
       ->check(CLI::Range(0.0, 1e9))
       ->check(IsNumber())
       ->capture_default_str();

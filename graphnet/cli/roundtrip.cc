@@ -270,13 +270,15 @@ absl::StatusOr<int> Roundtrip(const RoundtripFlags& options) {
 
 void RegisterRoundtrip(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<RoundtripFlags>();
-  CLI::App* command = app.add_subcommand("roundtrip",
-                                         "Import, cut into a chain of pieces, write them as "
-                                         "protobuf, read them back, compose and compare");
+  CLI::App* command =
+      app.add_subcommand("roundtrip",
+                         "Import a sample, cut it into a chain of pieces, write these as protobuf, "
+                         "read them back, join them and compare");
   AddSampleOption(command, &options->in);
   AddFolderOption(command, &options->out, "Folder for original.pb, subgraph_0.pb, …")->required();
   command
-      ->add_option("--pieces,-k", options->pieces, "How many pieces, if there are operators enough")
+      ->add_option("--pieces,-k", options->pieces,
+                   "Number of pieces, if there are enough operators")
       ->check(CLI::Range(1, kMaxPieces))
       ->capture_default_str();
   AddTrustOption(command, &options->trust);

@@ -365,87 +365,89 @@ absl::StatusOr<int> RunGraphs(const RunFlags& options) {
 
 void RegisterRun(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<RunFlags>();
-  CLI::App* command = app.add_subcommand("run", "Run graphs, or an extracted program, natively");
+  CLI::App* command =
+      app.add_subcommand("run", "Run graphs, or an extracted program, without Python");
   AddSamplesOption(command, &options->in);
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
   AddBytesOption(command, &options->outputs,
-                 "Where outputs go (safetensors, - the standard output): o0, o1, …", ",--outputs");
+                 "File for the outputs o0, o1, … (safetensors; - is the standard output)",
+                 ",--outputs");
   command
       ->add_option("--state", options->state,
-                   "Where parameters and buffers go as the runs have left them (safetensors)")
+                   "File for the parameters and buffers after the last run (safetensors)")
       ->type_name("FILE");
   AddSeedOption(command, &options->seed);
-  command->add_option("--device", options->device, "cpu, cuda:0")->capture_default_str();
+  command->add_option("--device", options->device, "Device: cpu or cuda:0")->capture_default_str();
   const std::map<std::string, Compat> compats = {{"bench", Compat::kBench},
                                                  {"graph_net", Compat::kGraphNet}};
   AddChoiceOption(command, "--compat", &options->compat, compats,
-                  "Whose rules inputs are drawn by (default: graph_net)");
-  command->add_option("--repeat", options->repeat, "Run that often")
+                  "Rules by which inputs are drawn (default: graph_net)");
+  command->add_option("--repeat", options->repeat, "Number of runs")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   AddThreadsOption(command, &options->threads);
   command
       ->add_option("--max-memory", options->max_memory_mib,
-                   "MiB that all tensors may take at once; 0: what the machine has free")
+                   "Most MiB that all tensors may take at once; 0: the free memory of the machine")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
       ->capture_default_str();
-  AddChoiceOption(command, "--profile-by", &options->profile, CallKeys(),
-                  "Print the time of each target, node or module. A run that does not count goes "
-                  "before");
+  AddChoiceOption(
+      command, "--profile-by", &options->profile, CallKeys(),
+      "Print the time of each target, node or module, after a first run that does not count");
   command
       ->add_flag_callback(
-          "--profile", [options] { options->profile = CallKey::kTarget; }, "As --profile-by target")
+          "--profile", [options] { options->profile = CallKey::kTarget; },
+          "Same as --profile-by target")
       ->excludes("--profile-by");
-  CLI::Option* backend = command->add_option(
-      "--backend", options->backend,
-      "Call a TorchScript archive through captures of it, whose subgraphs this compiler runs "
-      "(graphnet backends lists them)");
+  CLI::Option* backend =
+      command->add_option("--backend", options->backend,
+                          "Call a TorchScript archive through its captures, whose subgraphs this "
+                          "compiler runs (graphnet backends lists the compilers)");
   for (const char* other : {"--state", "--device", "--compat", "--max-memory", "--profile-by"})
     backend->excludes(other);
   command
       ->add_flag("--in-process", options->in_process,
                  "With --backend openvino: load it into this process, which then ends if OpenVINO "
-                 "crashes. nope and jit always run so")
+                 "crashes. nope and jit always run in this process")
       ->needs(backend);
   CLI::Option* cache =
       command
           ->add_option("--cache", options->cache,
-                       "With --backend: a folder that keeps what was compiled for later runs")
+                       "With --backend: folder that keeps compiled subgraphs for later runs")
           ->type_name("DIR")
           ->needs(backend);
   command
-      ->add_option("--cache-size", options->cache_mib,
-                   "MiB that the cache may take; what was used longest ago goes first")
+      ->add_option(
+          "--cache-size", options->cache_mib,
+          "Most MiB that the cache may take; the least recently used entries are removed first")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
       ->capture_default_str()
       ->needs(cache);
   CLI::Option* url =
       command
           ->add_option("--cache-url", options->cache_url,
-                       "A cache on a web server that is asked before something is compiled; "
-                       "needs --trust-cache")
+                       "Cache on a web server to look in before compiling; needs --trust-cache")
           ->type_name("URL")
           ->needs(cache);
   CLI::Option* trusted =
       command
           ->add_option("--trust-cache", options->cache_digest,
                        "Load compiled code from --cache-url if this is the SHA-256 of its index, "
-                       "which backends --index-cache prints")
+                       "which graphnet backends --index-cache prints")
           ->type_name("SHA256")
           ->needs(url);
   url->needs(trusted);
   command
       ->add_flag("--check", options->check,
-                 "With --backend: compare each call with LibTorch; exit code 1 if one is wrong")
+                 "With --backend: compare each call with LibTorch; exit with 1 if one is wrong")
       ->needs(backend);
   AddTrustOption(command, &options->trust);
   command->add_flag("--trust-files", options->trusts_files,
                     "Let graphs read the files that they name (fused.read_file)");
-  AddJsonOption(
-      command, &options->json,
-      "samples with path, outputs, and of one sample ms of each run, median_ms, ready_ms, "
-      "drawn_weights and profile; with --backend calls and captures");
+  AddJsonOption(command, &options->json,
+                "samples with path and outputs, and for a single sample ms of each run, median_ms, "
+                "ready_ms, drawn_weights and profile; with --backend calls and captures");
   command->callback([options, run] { *run = [options] { return RunGraphs(*options); }; });
 }
 

@@ -71,13 +71,13 @@ std::string TiersText(absl::Span<const Format* const> formats) {
 }  // namespace
 
 std::string TargetHelp() {
-  return absl::StrCat("What to write: ", EndingsText(),
-                      ", - the standard output, as text if --to says nothing else, else a GraphNet "
-                      "folder");
+  return absl::StrCat(
+      "File or folder to write: ", EndingsText(),
+      ", - the standard output (text, unless --to names a format), otherwise a GraphNet folder");
 }
 
 std::string TargetsHelp() {
-  return absl::StrCat(TargetHelp(), "; of a folder of samples, the folder for all");
+  return absl::StrCat(TargetHelp(), "; for a folder of samples, the folder for all of them");
 }
 
 CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::string& also,
@@ -87,7 +87,7 @@ CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::stri
   CLI::Option* out =
       command->add_option(absl::StrCat("-o,--out", also), output->path, help)->type_name("PATH");
   AddChoiceOption(command, "--to", &output->to, names,
-                  absl::StrCat("The format to write, whatever the output is called (",
+                  absl::StrCat("Format to write, whatever the ending of the output is (",
                                TiersText(WrittenFormats()), ")"))
       ->needs(out);
   return out;

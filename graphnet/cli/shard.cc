@@ -306,63 +306,62 @@ absl::StatusOr<int> Shard(const ShardFlags& options) {
 void RegisterShard(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<ShardFlags>();
   CLI::App* command =
-      app.add_subcommand("shard", "Divide a sample over a mesh of ranks, a sample each");
+      app.add_subcommand("shard", "Divide a sample over a mesh of ranks, with one sample per rank");
   AddSampleOption(command, &options->in);
-  AddFolderOption(command, &options->out,
-                  "Folder for the samples of the ranks and plan.json; without, nothing is written");
+  AddFolderOption(
+      command, &options->out,
+      "Folder for the samples of the ranks and plan.json; without it, nothing is written");
   command->add_option(
       "--mesh", options->meshes,
-      "How many ranks along each axis: 4, 2x2. Again for others, each with a name: mesh0=2x2; "
-      "their ranks follow each other, or are said: mesh0=2x2{0,1,2,3}");
+      "Number of ranks along each axis: 4, 2x2. Give it again for more meshes, each with a name: "
+      "mesh0=2x2; their ranks follow each other, or are listed: mesh0=2x2{0,1,2,3}");
   command
       ->add_option("--stage", options->stages,
-                   "Which operators a mesh runs: PLACE,PLACE:MESH. A place is a module, "
-                   "layers.0-3, by its path or a part of it, or a range of operators by name, "
-                   "FIRST..END without END, of which one may be left out")
+                   "Operators that a mesh runs: PLACE,PLACE:MESH. A place is a module, layers.0-3, "
+                   "by its path or a part of it, or a range of operators by name, FIRST..END "
+                   "without END; one of the two names may be omitted")
       ->type_name("STAGE");
   command
-      ->add_option(
-          "--shard", options->shardings,
-          "How an input or weight is divided: its name and for each dimension the axis "
-          "of the mesh, -1 for none: x:0,-1. A name with * (any text) or ? (one character): "
-          "all that it fits, as far as they can be divided so. Again for others; inputs "
-          "that none names stay whole")
+      ->add_option("--shard", options->shardings,
+                   "Layout of an input or weight: its name, and for each dimension the axis of the "
+                   "mesh that divides it, -1 for none: x:0,-1. A name with * (any text) or ? (one "
+                   "character) means all inputs that it matches and that can be divided so. Give "
+                   "it again for others; inputs that no --shard names stay whole")
       ->type_name("SHARDING");
   command
       ->add_option("--shard-output", options->output_shardings,
-                   "How an output is laid out in the end: its name, or o0 for the first, and the "
-                   "axes, as in --shard. Inputs of which nothing is said are divided as the rules "
-                   "ask for it")
+                   "Layout of an output at the end: its name, or o0 for the first, and the axes, "
+                   "as in --shard. Inputs without --shard are divided as the rules require")
       ->type_name("SHARDING");
   command
       ->add_option("--gather", options->gathered,
-                   "A value of the sample by its name, or o0 for an output: brought whole to the "
-                   "first rank of its mesh, which returns it, too, and printed, all of it. As with "
-                   "--check everything is run")
+                   "Value of the sample to gather, by its name, or o0 for an output: the first "
+                   "rank of its mesh gets it whole and also returns it, and it is printed in full. "
+                   "This runs everything, as --check does")
       ->type_name("NAME");
   command
-      ->add_option(
-          "--plan", options->plan,
-          "The meshes, stages and how inputs are divided, of a plan.json; instead of --mesh")
+      ->add_option("--plan", options->plan,
+                   "Take the meshes, the stages and the layouts of inputs from a plan.json, "
+                   "instead of --mesh")
       ->type_name("FILE");
   command
       ->add_option("--stored", options->stored,
-                   "Divide nothing and check what -o wrote to this folder before")
+                   "Divide nothing, and check the ranks that -o wrote to this folder before")
       ->type_name("DIR");
   command->add_flag("--check", options->check,
-                    "Run the sample, and what was written, all ranks in this process, and compare");
+                    "Run the sample, and all ranks in this process, and compare");
   command->add_flag("--values", options->values,
-                    "Write values of all inputs, drawn where there are no real ones, not only of "
-                    "weights that are known");
+                    "Write values for all inputs, not only for weights with known values; unknown "
+                    "values are drawn");
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
   AddSeedOption(command, &options->seed);
   AddThreadsOption(command, &options->threads);
   AddTrustOption(command, &options->trust);
-  AddJsonOption(command, &options->json,
-                "mesh (of several: meshes), ranks, num_inputs, divided_inputs, num_outputs, "
-                "divided_outputs, communication, "
-                "replicated, notes, out; with --check: right, checked");
+  AddJsonOption(
+      command, &options->json,
+      "mesh (meshes, if there are several), ranks, num_inputs, divided_inputs, num_outputs, "
+      "divided_outputs, communication, replicated, notes, out; with --check: right, checked");
   command->callback([options, run] { *run = [options] { return Shard(*options); }; });
 }
 

@@ -302,28 +302,29 @@ void RegisterShow(CLI::App& app, CommandRunner* run) {
       {"loops", Form::kLoops},   {"dot", Form::kDot},
       {"svg", Form::kSvg},       {"png", Form::kPng},
       {"html", Form::kHtml},     {"model-explorer", Form::kModelExplorer}};
-  CLI::Option* to = AddChoiceOption(
-      command, "--to,--format", &options->form, forms,
-      "text: to read, long constants cut; tabular: one row a node; python: the model.py "
-      "of a GraphNet folder; pir: Paddle's intermediate representation; loops: nests of "
-      "loops; dot: for Graphviz; svg, png: a picture; html: a page with search and "
-      "folding; model-explorer: JSON for Google's Model Explorer. Default: by the ending "
-      "of -o, else text");
-  command->add_option("-o,--out", options->out, "The file to write; -: the standard output")
+  CLI::Option* to =
+      AddChoiceOption(command, "--to,--format", &options->form, forms,
+                      "text: readable, with long constants shortened; tabular: one row per node; "
+                      "python: the model.py of a GraphNet folder; pir: Paddle's intermediate "
+                      "representation; loops: loop nests; dot: for Graphviz; svg, png: a picture; "
+                      "html: a page with search and folding; model-explorer: JSON for Google's "
+                      "Model Explorer. Default: by the ending of -o, otherwise text");
+  command->add_option("-o,--out", options->out, "File to write; - is the standard output")
       ->capture_default_str();
   command->add_flag("--shapes", options->shapes,
-                    "With the shape and dtype of each value, as graphnet shapes infers them");
+                    "Add the shape and dtype of each value, inferred as in graphnet shapes");
   AddDrawingOptions(command, &options->drawing);
   command
       ->add_flag("--runnable", options->runnable,
-                 "python: with functions that run it, and its weights and an input in "
-                 "FILE.py.safetensors: python FILE.py [RESULTS.safetensors]")
+                 "For python: add functions that run the graph, and write weights and inputs to "
+                 "FILE.py.safetensors; run it with python FILE.py [RESULTS.safetensors]")
       ->needs("--out");
   command->add_flag("--fused", options->fused,
-                    "pir: operators that make one kernel in a cinn_op.fusion");
-  command->add_flag("--bound", options->bound, "loops: bound to the blocks and threads of a GPU");
+                    "For pir: put operators that make one kernel into a cinn_op.fusion");
+  command->add_flag("--bound", options->bound,
+                    "For loops: bind them to the blocks and threads of a GPU");
   command->add_option("--group", options->group,
-                      "loops: of that group of operators alone, counted from 0");
+                      "For loops: print only this group of operators, counted from 0");
   AddJsonOption(command, &options->json,
                 "name, hash, inputs, outputs, attributes, symbols, counts of targets, and graphs "
                 "with their nodes")

@@ -226,30 +226,28 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
 
 void RegisterStats(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<StatsFlags>();
-  CLI::App* command =
-      app.add_subcommand("stats", "Count nodes by op and target, inputs, outputs and parameters");
+  CLI::App* command = app.add_subcommand(
+      "stats", "Count nodes by op and target, and count inputs, outputs and parameters");
   AddManySamplesOption(command, &options->in);
   CLI::Option* json = AddJsonOption(
       command, &options->json,
-      "samples with path, hash, num_inputs, num_outputs, num_nodes, counts "
-      "of targets, bytes and parameters; with --cost flops, other, bytes_moved, "
-      "num_calls, num_unknown_calls, open_loops and peak_bytes, with --cost-by costs, "
-      "of a name each");
+      "samples with path, hash, num_inputs, num_outputs, num_nodes, counts of targets, bytes and "
+      "parameters; with --cost also flops, other, bytes_moved, num_calls, num_unknown_calls, "
+      "open_loops and peak_bytes; with --cost-by also costs, one entry per name");
   command
       ->add_flag("--all", options->all,
-                 absl::StrCat("All targets, not the ", kTopTargets, " most frequent"))
+                 absl::StrCat("List all targets, not only the ", kTopTargets, " most frequent"))
       ->excludes(json);
-  CLI::Option* csv =
-      command
-          ->add_flag("--csv", options->csv,
-                     "Print CSV of all samples together: op, target, count, samples that have one")
-          ->excludes(json);
-  command->add_flag(
-      "--cost", options->cost,
-      "Also FLOPs, other operations, bytes moved and the most bytes alive at once, as "
-      "far as shapes are known without running anything");
+  CLI::Option* csv = command
+                         ->add_flag("--csv", options->csv,
+                                    "Print CSV for all samples together: op, target, count, number "
+                                    "of samples that have one")
+                         ->excludes(json);
+  command->add_flag("--cost", options->cost,
+                    "Also print FLOPs, other operations, bytes moved and the most bytes alive at "
+                    "once, as far as shapes are known without running anything");
   AddChoiceOption(command, "--cost-by", &options->cost_by, CallKeys(),
-                  "As --cost, and a table of what each node, module or target costs")
+                  "Like --cost, with a table of the cost of each node, module or target")
       ->excludes(csv);
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);

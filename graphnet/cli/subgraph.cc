@@ -70,19 +70,19 @@ absl::StatusOr<int> Subgraph(const SubgraphFlags& options) {
 void RegisterSubgraph(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<SubgraphFlags>();
   CLI::App* command =
-      app.add_subcommand("subgraph", "Write some operators of a sample as a sample of their own");
+      app.add_subcommand("subgraph", "Write some operators of a sample as a separate sample");
   AddSampleOption(command, &options->in);
   AddOutputOptions(command, &options->out)->required();
-  CLI::Option_group* which = command->add_option_group("Which", "One of");
-  which->add_option("--range", options->part.range, "These operators, the end left out: 8:20");
+  CLI::Option_group* which = command->add_option_group("Which", "Give one of these");
+  which->add_option("--range", options->part.range, "Range of operators, without its end: 8:20");
   which->add_option("--by-value", options->part.values,
-                    "What lies between values, by name: in1,in2:out1");
-  which->add_option(
-      "--module", options->part.module,
-      "Those of a module and of all below it, wherever they stand, by path: layer1.0");
+                    "Operators between these values: in1,in2:out1");
+  which->add_option("--module", options->part.module,
+                    "Operators of a module and everything below it, even if they are not adjacent, "
+                    "by path: layer1.0");
   which->add_option("--nodes", options->part.nodes,
-                    "These, by name, wherever they stand: a,b,d. Nothing may lead out of them and "
-                    "back");
+                    "Operators by name, even if they are not adjacent: a,b,d. No path may lead out "
+                    "of them and back");
   which->require_option(1);
   AddPortOptions(command, &options->ports);
   AddTrustOption(command, &options->trust);

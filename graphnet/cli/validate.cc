@@ -202,20 +202,18 @@ absl::StatusOr<int> Run(const ValidateFlags& options) {
 void RegisterValidate(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<ValidateFlags>();
   CLI::App* command =
-      app.add_subcommand("validate", "Prove that the pieces of a sample are the whole");
-  command
-      ->add_option("ORIGINAL", options->original, "The sample that was cut, or a folder of samples")
+      app.add_subcommand("validate", "Prove that the pieces of a sample make up the whole");
+  command->add_option("ORIGINAL", options->original, "Sample that was cut, or a folder of samples")
       ->required();
-  command->add_option(
-      "DECOMPOSED", options->decomposed,
-      "The folder of its pieces (default: ORIGINAL with _decomposed behind it); of a folder of "
-      "samples, the folder with those of all");
+  command->add_option("DECOMPOSED", options->decomposed,
+                      "Folder of its pieces (default: ORIGINAL with _decomposed appended); for a "
+                      "folder of samples, the folder with the pieces of all");
   command
       ->add_option("--config", options->config,
-                   "The configuration, if it is not the one beside the pieces")
+                   "Configuration file, if it is not the one beside the pieces")
       ->type_name("FILE");
   CLI::Option* run_option = command->add_flag(
-      "--run", options->run, "Run the pieces and the original and compare the bits");
+      "--run", options->run, "Run the pieces and the original and compare the results bit by bit");
   AddJsonOption(
       command, &options->json,
       "samples with path, valid, findings (class, piece, where, message), notes, read_as_equal "

@@ -137,7 +137,7 @@ grep -q '^1 passed, 1 failed$' out.txt || fail "the other one did not go on: $(c
 # --- Help, version, slips.
 [[ $("$graphnet" --version) =~ ^graphnet\ [0-9.]+$'\n'LibTorch\ [0-9.]+ ]] || fail "--version"
 "$graphnet" --help >out.txt
-for text in "Look at graphs" "Exit codes: 0 done" "graphnet show samples/vit.pb" diff-run; do
+for text in "Look at graphs" "Exit codes: 0 success" "graphnet show samples/vit.pb" diff-run; do
   grep -qF -- "$text" out.txt || fail "--help lacks '$text'"
 done
 commands=$(sed -n '/^Look at graphs/,/^Examples/p' out.txt | grep -c '^  [a-z]')
