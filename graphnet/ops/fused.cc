@@ -19,7 +19,7 @@
 namespace graphnet {
 namespace {
 
-// Reads what stands behind an `operator` line, rule by rule.
+// Reads the rules that follow an `operator` line.
 class Reader {
  public:
   Reader(absl::string_view text, absl::string_view file) : text_(text), file_(file) {}
@@ -113,14 +113,14 @@ class Reader {
   const absl::string_view text_;
   const absl::string_view file_;
   std::vector<FusedOperator> operators_;
-  std::optional<FusedRule> rule_;  // that is being read
-  std::string graphs_;             // of it
+  std::optional<FusedRule> rule_;  // the rule that is being read
+  std::string graphs_;             // the text of its graphs
   size_t line_ = 0;
   size_t rule_line_ = 0;
   bool in_graphs_ = false;
 };
 
-// Finds what the parameters of a rule stand for in a call.
+// Matches the parameters of a rule with the arguments of a call.
 class Fit {
  public:
   Fit(const FusedRule& rule, FusedCall* fused) : rule_(rule), fused_(*fused) {}
@@ -138,7 +138,7 @@ class Fit {
   }
 
  private:
-  // The parameter of the definition that stands for it; null if it is none.
+  // Returns the parameter of the definition that `pattern` stands for; null if it stands for none.
   Node* ParameterOf(const Argument& pattern) const {
     return pattern.is_node() ? rule_.definition->FindNode(pattern.node()->name()) : nullptr;
   }
@@ -153,7 +153,7 @@ class Fit {
     return value.is_sequence() && TakesAll(pattern.elements(), value.elements());
   }
 
-  // At most one of the patterns stands for several values.
+  // Matches a list. At most one of the patterns stands for several values.
   bool TakesAll(absl::Span<const Argument> patterns, absl::Span<const Argument> values) {
     const auto is_spread = [this](const Argument& pattern) {
       Node* const parameter = ParameterOf(pattern);
@@ -220,7 +220,7 @@ bool IsFusedCall(const Node& node) {
 
 absl::StatusOr<FusedCall> FindDefinition(const BoundCall& call) {
   const FusedOperator* const fused = FindFusedOperator(call.schema().name);
-  CHECK(fused != nullptr);  // Who asks has a call of one.
+  CHECK(fused != nullptr);  // The caller has a call of a fused operator.
   for (size_t i = 0; i < call.schema().arguments.size(); ++i) {
     if (call[i].is_sequence() && call[i].elements().size() > kMaxFusedElements) {
       return absl::InvalidArgumentError(absl::StrCat(call.schema().arguments[i].name, " has ",

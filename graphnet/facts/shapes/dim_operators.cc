@@ -1,4 +1,4 @@
-// The operators.
+// Follows calls of tensor operators.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -17,7 +17,7 @@ namespace graphnet {
 
 absl::Status DimPropagation::FollowTensor(Node* node, absl::string_view name, SymbolicSizes* out) {
   const std::vector<Argument> args = PositionalArgs(*node);
-  // Beside those of results.txt.
+  // These are in addition to those of results.txt.
   static const auto* const same = new Names(Words(
       "dropout1d dropout2d dropout3d feature_dropout alpha_dropout feature_alpha_dropout softmin "
       "detach_copy float half double bfloat16 type long int bool short byte char cpu cuda "
@@ -203,7 +203,7 @@ absl::Status DimPropagation::FollowAttention(Node* node, SymbolicSizes* out) {
   const std::vector<Argument> args = PositionalArgs(*node);
   if (args.size() < 3 || !out->is_tensor() || out->rank() < 2) return Fits(SymbolicSizes());
   const auto rank = out->sizes.size();
-  std::vector<uint8_t> wanted(rank, 0);  // of the scores: batches, queries, keys
+  std::vector<uint8_t> wanted(rank, 0);  // the scores: batches, queries, keys
   for (size_t k = 0; k < 3; ++k) {
     const SymbolicSizes& of = Of(args[k]);
     if (!of.is_tensor() || of.sizes.size() != rank) return Fits(SymbolicSizes());
@@ -237,7 +237,7 @@ absl::Status DimPropagation::FollowNorm(Node* node, const SymbolicSizes& in, Sym
     return absl::FailedPreconditionError("works on the dimension");
   out->elements[0].grows = in.grows;
   if (OperatorName(*node) == "native_group_norm") {
-    // It is told the sizes; the batch may grow, and no others.
+    // It has the sizes as arguments. Only the batch may grow.
     const Argument* batch = node->FindArg("N", 3);
     if (absl::c_linear_search(absl::MakeConstSpan(in.grows).subspan(1), uint8_t{1}) ||
         batch == nullptr) {
@@ -248,7 +248,7 @@ absl::Status DimPropagation::FollowNorm(Node* node, const SymbolicSizes& in, Sym
     list.extents = {SymbolicSizesOf(*batch)};
     RETURN_IF_ERROR(WriteSizes(node, list, in));
   }
-  // Statistics: dimension by dimension those that are as large.
+  // Dimensions of the statistics that are as large as the input's grow with them.
   for (size_t k = 1; k < out->elements.size(); ++k) {
     SymbolicSizes& part = out->elements[k];
     const bool is_used = absl::c_any_of(node->uses(), [&](const Use& use) {
@@ -288,7 +288,7 @@ absl::Status DimPropagation::FollowPointwise(Node* node, SymbolicSizes* out) {
           of.grows[static_cast<size_t>(of.rank() - 1 - i)];
     }
   });
-  // What does not grow has to have one element there.
+  // An operand that does not grow must have size 1 there.
   absl::Status status;
   each([&](const Argument& a, const SymbolicSizes& of) {
     for (int i = 0; i < of.rank() && i < out->rank(); ++i) {
@@ -320,7 +320,7 @@ absl::Status DimPropagation::FollowReduction(const Node& node, const SymbolicSiz
                          name == "linalg_norm";
   const Argument* dims = node.FindArg("dim", has_order ? 2 : 1);
   if (dims == nullptr) dims = node.kwarg("axis");
-  // No dimensions are all of them, but not to any() and all().
+  // An empty list means all dimensions, except for any() and all().
   const bool is_whole =
       dims == nullptr || dims->is_none() ||
       (dims->is_aggregate() && dims->elements().empty() && name != "any" && name != "all");
@@ -419,7 +419,7 @@ absl::Status DimPropagation::FollowEinsum(const Node& node, SymbolicSizes* out) 
   std::vector<Argument> operands(args.begin() + 1, args.end());
   if (operands.size() == 1 && operands[0].is_aggregate())
     operands.assign(operands[0].elements().begin(), operands[0].elements().end());
-  std::map<char, std::pair<bool, bool>> letters;  // grows somewhere, does not
+  std::map<char, std::pair<bool, bool>> letters;  // grows in one operand, does not grow in one
   for (size_t i = 0; i < terms.size() && i < operands.size(); ++i) {
     const SymbolicSizes& of = Of(operands[i]);
     if (!of.is_tensor() || of.sizes.size() != terms[i].size())
@@ -521,7 +521,7 @@ absl::Status DimPropagation::FollowCat(Node* node, bool stacks, SymbolicSizes* o
   for (const Argument& element : list.elements()) {
     const SymbolicSizes& of = Of(element);
     if (!of.is_tensor()) return absl::FailedPreconditionError("joins what is not known");
-    if (of.sizes.size() != out->sizes.size() - (stacks ? 1 : 0)) continue;  // of no elements
+    if (of.sizes.size() != out->sizes.size() - (stacks ? 1 : 0)) continue;  // an empty tensor
     for (size_t i = 0; i < of.sizes.size(); ++i) out->grows[place(i)] |= of.grows[i];
     grows_along += !stacks && of.grows[along] ? 1 : 0;
   }

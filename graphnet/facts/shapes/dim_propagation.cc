@@ -1,4 +1,4 @@
-// Graphs, subscripts and sizes that are written out.
+// Follows nodes, subscripts and constant sizes.
 #include "graphnet/facts/shapes/dim_propagation.h"
 
 #include <algorithm>
@@ -95,7 +95,7 @@ absl::Status DimPropagation::Visit(Node* node) {
       meta = module_.InternValueMeta(*attribute->meta);
     }
     SymbolicSizes extent = FromMeta(meta).value_or(SymbolicSizes());
-    // A number that tracing has put into a tensor.
+    // Tracing puts numbers into tensors.
     if (const Attribute* attribute = module_.FindAttribute(node->target());
         node->op() == Op::kGetAttr && attribute != nullptr && attribute->draw_spec != nullptr &&
         extent.is_tensor() && extent.rank() == 0 && attribute->draw_spec->data.is_list() &&
@@ -124,7 +124,7 @@ absl::Status DimPropagation::Visit(Node* node) {
   if (!node->is_call()) return absl::OkStatus();
   SymbolicSizes extent = FromMeta(node->meta()).value_or(SymbolicSizes());
   bool any = forced_.contains(node);
-  // What has no sizes of its own may be a number, or a list of them.
+  // A value without sizes may be a number or a list of numbers.
   bool numbers = extent.kind == SymbolicSizes::Kind::kOther;
   node->ForEachOperand([&](const Node* operand) {
     const SymbolicSizes& of = values_[operand];
@@ -132,7 +132,7 @@ absl::Status DimPropagation::Visit(Node* node) {
     numbers |= of.is_number() || (of.is_tuple() && operand->meta() == nullptr);
   });
   if (any || numbers) {
-    // What does not grow need not be understood.
+    // An error does not matter if nothing grows.
     const absl::Status status = Follow(node, &extent);
     if (any && !status.ok()) return Refuse(*node, status.message());
     for (size_t i = 0; extent.is_tensor() && i < extent.sizes.size(); ++i) {
@@ -237,7 +237,7 @@ absl::Status DimPropagation::FollowSubscript(const Node& node, SymbolicSizes* ou
   const auto elements = index.is_tuple() ? index.elements() : absl::MakeConstSpan(&index, 1);
   std::vector<uint8_t> grows;
   size_t next = 0;
-  std::optional<size_t> tensors_at;  // where the dimensions of indices go
+  std::optional<size_t> tensors_at;  // position of the dimensions of indices
   std::vector<uint8_t> index_grows;
   bool apart = false, last_was_tensor = false;
   const auto taken = absl::c_count_if(elements, [](const Argument& a) {
@@ -264,7 +264,7 @@ absl::Status DimPropagation::FollowSubscript(const Node& node, SymbolicSizes* ou
           (element.elements()[2].is_none() ||
            (element.elements()[2].is_int() && element.elements()[2].integer() == 1));
       if (in.grows[next] && !whole) {
-        // An end that grows with it takes all.
+        // An end that grows with the dimension takes all of it.
         const Argument& stop = element.elements()[1];
         if (!(stop.is_node() && Of(stop).number_grows && element.elements()[0].is_none()))
           return absl::FailedPreconditionError("slices the dimension");
@@ -313,7 +313,7 @@ absl::Status DimPropagation::FollowWrite(const Node& node, SymbolicSizes* out) {
   *out = to;
   if (!from.any()) return absl::OkStatus();
   if (to.any()) return absl::OkStatus();
-  // The last dimensions of both go together.
+  // Dimensions correspond from the last one on.
   bool forced = from.is_tensor() && from.rank() <= to.rank();
   for (int i = 0; forced && i < from.rank(); ++i) {
     if (from.grows[static_cast<size_t>(from.rank() - 1 - i)])
@@ -377,7 +377,7 @@ absl::Status DimPropagation::WriteSizes(Node* node, const SizeList& list,
       edits_[node].push_back({list.sizes[i], 0});
       continue;
     }
-    // A size of another value is none of the symbol's, unless all else wants it.
+    // A size taken from another value does not grow, unless it was forced to.
     if (list.sizes[i]->is_node() && out.sizes[i] != 1 &&
         (size.is_computed || !forced_.contains(node))) {
       return absl::FailedPreconditionError("has a size that does not grow where one should");
@@ -435,7 +435,8 @@ absl::Status DimPropagation::SplitAndJoin(const SymbolicSizes& in, const SizeLis
     if (absl::c_count(absl::MakeConstSpan(in.grows).subspan(i0, i - i0), uint8_t{1}) > 1)
       return absl::FailedPreconditionError("joins two dimensions that grow");
     if (j == j0) return absl::FailedPreconditionError("takes the dimension away");
-    // The one that is said to grow, else that of its very size, else the first multiple of it.
+    // Prefer a dimension that the list says grows, then one of the example's size, then the first
+    // multiple of it.
     size_t at = j;
     for (size_t k = j; k-- > j0;) {
       if (out->sizes[k] % example_ == 0) at = k;
@@ -447,7 +448,7 @@ absl::Status DimPropagation::SplitAndJoin(const SymbolicSizes& in, const SizeLis
       if (k < list.extents.size() && list.extents[k].number_grows) at = k;
     }
     if (at == j) return absl::FailedPreconditionError("splits the dimension");
-    // What comes before it in its group would have to be outside of it.
+    // Dimensions before it in its group would have to be outer ones.
     if (j - j0 > 1 && i - i0 > 1 && in.grows[i0] == 0 && at == j0)
       return absl::FailedPreconditionError("mixes the dimension with others");
     out->grows[at] = 1;

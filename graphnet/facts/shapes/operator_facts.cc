@@ -18,7 +18,7 @@
 namespace graphnet {
 namespace {
 
-// Whether two operators take and return the same, be it that one writes to what it is given.
+// Returns whether two operators have the same parameters and results; one may write to an argument.
 bool IsLike(const Schema& schema, const Schema& other) {
   const auto same_type = [](const SchemaType& a, const SchemaType& b) {
     return a.kind == b.kind && a.is_list == b.is_list;
@@ -30,7 +30,7 @@ bool IsLike(const Schema& schema, const Schema& other) {
          absl::c_equal(schema.returns, other.returns, same_type);
 }
 
-// `name` is "mylib::gain", `schema` starts with it.
+// Adds facts. `name` is "mylib::gain", and `schema` starts with it.
 absl::Status Add(absl::string_view facts, absl::string_view name, absl::string_view schema) {
   RETURN_IF_ERROR(CheckForeignName(name));
   if (!absl::ConsumePrefix(&facts, "=")) {

@@ -23,10 +23,10 @@
 namespace graphnet {
 namespace {
 
-// How operators of other libraries may be batched: the other rules take the parameters of ATen's.
+// Batching rules that operators of libraries may use. The other rules need ATen's parameters.
 constexpr absl::string_view kGeneralBatchings[] = {"-", "dims", "like", "trailing"};
 
-// The words of a column, for rules that are given later.
+// The known words of a column, which rules that are added later may use.
 using Words = absl::flat_hash_set<absl::string_view>;
 
 struct Table {
@@ -35,7 +35,7 @@ struct Table {
   Words sizes, types;
 };
 
-// Rules of operators that are not of ATen.
+// Rules of operators that are not ATen's.
 struct AddedRules {
   absl::Mutex mutex;
   absl::node_hash_map<std::string, ResultRule> rules ABSL_GUARDED_BY(mutex);
@@ -45,7 +45,7 @@ AddedRules& TheAddedRules() {
   return *added;
 }
 
-// False if the number behind the colon is none.
+// Returns false if the text after the colon is not a number.
 bool ParseRule(absl::Span<const absl::string_view> words, ResultRule* rule) {
   const std::pair<absl::string_view, absl::string_view> sizes =
       absl::StrSplit(words[0], absl::MaxSplits(':', 1));

@@ -1,4 +1,4 @@
-// Operators of a made-up library: a row each is all that the rooms above are told of them.
+// Operators of a made-up library. One row each is all that the rooms above know about them.
 #include "graphnet/facts/shapes/operator_facts.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ constexpr absl::string_view kFastSoftmax =
     "mylib::fast_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor";
 constexpr absl::string_view kMix = "mylib::mix(Tensor a, Tensor b, float t=0.5) -> Tensor";
 constexpr absl::string_view kScale = "mylib::scale_(Tensor(a!) self, Tensor other) -> Tensor(a!)";
-// Nothing is known of it.
+// An operator without facts.
 constexpr absl::string_view kDark = "mylib::dark(Tensor a, Tensor b, float t=0.5) -> Tensor";
 
 class OperatorFactsTest : public testing::Test {
@@ -57,7 +57,7 @@ constexpr absl::string_view kForward = R"(graph @forward(%x : f32[4, 8], %y : f3
 )";
 std::string Forward(absl::string_view op) { return absl::StrReplaceAll(kForward, {{"OP", op}}); }
 
-// The body of the module that passes make of a text, or their error.
+// Returns the body of the module after the passes, or their error.
 std::string AfterPasses(absl::string_view text, absl::string_view pipeline) {
   auto module = ParseModule(text, "test");
   if (!module.ok()) return std::string(module.status().message());
@@ -177,7 +177,7 @@ TEST_F(OperatorFactsTest, RowsThatAreNoneAreRefused) {
   EXPECT_THAT(message(absl::StrCat("= softmax ", kFastSoftmax)), HasSubstr("known already"));
 }
 
-// Facts that do not fit the schema, or the call: what follows is unknown, or an error.
+// Facts that do not fit the schema or the call make the result unknown, or are an error.
 TEST_F(OperatorFactsTest, FactsThatDoNotFitDoNoHarm) {
   std::set<std::string> facts;
   for (const absl::string_view name : OperatorsWithRules()) {
