@@ -37,10 +37,10 @@ struct BenchFlags {
   bool json = false;
 };
 
-// What a backend's samples add up to.
+// The sums over a backend's samples.
 struct Totals {
   std::map<Outcome, size_t> outcomes;
-  std::vector<double> speedups;  // of those that are right, sorted
+  std::vector<double> speedups;  // of the correct samples, sorted
   size_t unsteady = 0;
 
   explicit Totals(const BackendResults& results) {
@@ -109,14 +109,14 @@ Json ResultsJson(const std::vector<BackendResults>& all) {
   return document;
 }
 
-// "bench", or the first of "bench-2" and so on that is not there.
+// Returns "bench", or the first of "bench-2" and so on that does not exist.
 std::string FreeFolder() {
   std::string folder = "bench";
   for (int i = 2; IsFolder(folder) || FileExists(folder); ++i) folder = absl::StrCat("bench-", i);
   return folder;
 }
 
-// The lines that are printed for a sample at once: none if it is right.
+// Returns the lines to print at once for a sample; none if it is correct.
 std::string FailureLines(const std::string& path, const Backend& backend,
                          const BenchOutcome& outcome) {
   const SampleResult& result = outcome.result;
@@ -135,7 +135,7 @@ absl::StatusOr<BenchResults> RunWithProgress(BenchRun run, bool quiet) {
   const auto print = [&](const std::string& lines) {
     if (quiet || lines.empty()) return;
     progress->Print(lines);
-    std::fflush(stdout);  // It may be long until the next one.
+    std::fflush(stdout);  // The next one may take long.
   };
   run.host = HostOfTool();
   run.observe = ObserverOfTool();
@@ -173,7 +173,7 @@ absl::StatusOr<int> RunAndTell(BenchFlags options) {
               ? "needs IN and --backend, or --resume"
               : absl::StrCat("there is no benchmark in ", Printable(options.resume, 1000)));
     }
-    // Before there is a folder.
+    // Fail before the folder is made.
     RETURN_IF_ERROR(FindInputs(run.settings.in).status());
     RETURN_IF_ERROR(BeginBench(run.folder, run.settings));
   }

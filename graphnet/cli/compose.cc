@@ -25,7 +25,7 @@ struct ComposeFlags {
   bool json = false;
 };
 
-// Whether the ranges are all of the graph.
+// Checks that the ranges cover the whole graph.
 absl::Status CheckWhole(const DecomposeConfig& config) {
   int64_t end = 0;
   for (const SubgraphConfig& subgraph : config.subgraphs) {

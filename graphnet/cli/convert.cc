@@ -77,7 +77,7 @@ Json ResultJson(const std::string& path, const absl::Status& status, const Outpu
 }
 
 absl::StatusOr<int> Convert(const ConvertFlags& options) {
-  // Who names a file means one sample; loading it says what the folder is instead.
+  // If the output is a file, IN must be one sample; loading it tells what the folder is instead.
   RETURN_IF_ERROR(CheckOutput(options.out));
   const bool to_file = options.out.to.empty() && !options.out.format().is_folder;
   if (options.out.to == "paddle") {

@@ -15,9 +15,9 @@ namespace graphnet {
 namespace {
 
 constexpr size_t kMaxBytesOfName = 100;
-constexpr size_t kMaxNamed = 3;  // targets in a note
+constexpr size_t kMaxNamed = 3;  // targets to name in a note
 
-// "3.64 GFLOP"; "46.0 k" of no unit.
+// Returns "3.64 GFLOP", or "46.0 k" without a unit.
 std::string Decimal(int64_t count, absl::string_view unit = "") {
   static constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
   auto value = static_cast<double>(count);

@@ -48,14 +48,14 @@ struct DecomposeFlags {
   int jobs = 0;
 };
 
-// --- What is asked for ---------------------------------------------------------
+// --- The options -----------------------------------------------------------------
 
 absl::Status ParseNumber(absl::string_view text, absl::string_view flag, int64_t* number) {
   if (absl::SimpleAtoi(text, number)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(flag, ": ", Printable(text), " is no integer"));
 }
 
-// "a,b" -> a and b; an empty text has no names.
+// Splits "a,b" into a and b. An empty text has no names.
 std::vector<std::string> Names(absl::string_view text) {
   return absl::StrSplit(text, ',', absl::SkipEmpty());
 }
@@ -98,7 +98,7 @@ absl::StatusOr<DecomposeConfig> ConfigOf(const DecomposeFlags& options) {
   return config;
 }
 
-// --- What comes of it ----------------------------------------------------------
+// --- The results -----------------------------------------------------------------
 
 struct DecomposeOutcome {
   size_t pieces = 0;
@@ -106,7 +106,7 @@ struct DecomposeOutcome {
   Json json;
 };
 
-// As PrintDecomposition has it.
+// Returns what PrintDecomposition prints.
 Json DecompositionJson(const Module& module, const Decomposition& made) {
   Json json;
   Json& pieces = json["pieces"] = Json::List();
@@ -128,7 +128,7 @@ Json DecompositionJson(const Module& module, const Decomposition& made) {
   return json;
 }
 
-// `module`: the sample's, with as many metas as there are.
+// `module` is the sample's, with all known metas.
 void PrintDecomposition(const Module& module, const Decomposition& made) {
   std::vector<TableRow> rows = {{"piece", "operators", "count", "inputs", "outputs", "bytes in"}};
   const std::vector<Traffic> traffic = PieceTraffic(module, made.pieces);
@@ -159,8 +159,8 @@ void PrintDecomposition(const Module& module, const Decomposition& made) {
               unknown.c_str());
 }
 
-// Of a chain in GraphNet folders, where each value that a piece takes is some 800 bytes of
-// text, also if it only passes through.
+// Adds a note about a chain in GraphNet folders. There, each value that a piece takes is about 800
+// bytes of text, even if it only passes through.
 void NotePassingValues(Decomposition* made) {
   constexpr size_t kMany = 100'000;
   size_t taken = 0;
@@ -171,8 +171,8 @@ void NotePassingValues(Decomposition* made) {
       "text of each folder they pass; --style dag or --to protobuf is smaller by far"));
 }
 
-// The form of the pieces of one sample: folders where it is a folder itself or where they lie as
-// Python GraphNet has them, else files.
+// Returns the form of the pieces of one sample: folders if it is a folder itself or if the layout
+// is that of GraphNet in Python, otherwise files.
 PieceFormat FormatOf(const std::string& path, const DecomposeFlags& options) {
   if (options.format_is_given) return options.folder.format;
   return options.folder.layout == FolderLayout::kPythonGraphNet || IsFolder(path)
@@ -180,9 +180,9 @@ PieceFormat FormatOf(const std::string& path, const DecomposeFlags& options) {
              : PieceFormat::kProtobuf;
 }
 
-// Says of the values of a folder form what the program says that it was made of. That has the same
-// operators in the same order, and knows more than what is inferred without it: under autocast
-// the dtypes are those of its device.
+// Copies metas to a folder form from the program that it was made of, which has the same operators
+// in the same order. It knows more than can be inferred: under autocast its dtypes are those of its
+// device.
 void AddMetas(const Graph& program, const Sample& form, ObservedValues* values) {
   if (values->module == nullptr) values->module = form.module->Clone();
   const GraphIndex from(program);
@@ -205,8 +205,8 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
   load.weights = !as_folders;
   load.statistics = true;
   ASSIGN_OR_RETURN(Sample sample, Load(path, load));
-  // A GraphNet folder has no attributes; lifted from each piece, they would be
-  // inputs that no other piece returns.
+  // A GraphNet folder has no attributes. Lifted from each piece, they would be inputs that no other
+  // piece returns.
   const bool lift = as_folders && !sample.module->attributes().empty();
   std::unique_ptr<Module> lifted;
   if (lift) {
@@ -254,7 +254,7 @@ Json ResultJson(const std::string& path, const absl::Status& status, Json outcom
   return sample;
 }
 
-// By which errors of many samples are counted.
+// Returns the reason under which an error of one of many samples is counted.
 const char* Reason(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
@@ -274,7 +274,7 @@ absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs,
   if (options.out.empty() && !options.dry_run) {
     return absl::InvalidArgumentError("a folder of samples needs --out for their pieces");
   }
-  // Where the pieces go: the same path below DIR.
+  // The pieces go to the same path below DIR.
   const auto folder_of = [&](const std::string& path) {
     return DecomposedPath(WithoutEnding(PathBelow(options.out, options.in, path)));
   };

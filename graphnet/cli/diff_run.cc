@@ -41,13 +41,14 @@ struct DiffRunFlags {
   bool json = false;
 };
 
-// How the weights or inputs compare that both graphs have.
+// Counts of differences in the weights or inputs that both graphs have.
 struct ComparedValues {
   size_t common = 0;
   size_t different = 0;
-  size_t reshaped = 0;  // of other sizes
+  size_t reshaped = 0;  // with different sizes
   double largest = 0;
-  std::map<std::pair<absl::string_view, absl::string_view>, size_t> dtypes;  // that differ
+  std::map<std::pair<absl::string_view, absl::string_view>, size_t>
+      dtypes;  // pairs of different dtypes
 };
 
 absl::StatusOr<ComparedValues> CompareValues(const PairedValues::Names& names,
@@ -99,7 +100,7 @@ Json JsonOf(const ComparedValues& values) {
   return json;
 }
 
-// How two outputs compare, as text and as JSON.
+// The comparison of two outputs, as text and as JSON.
 struct Compared {
   std::string text;
   Json json;

@@ -45,7 +45,7 @@ struct ExtractFlags {
   bool json = false;
 };
 
-// "0:1=batch": dimension 1 of the first input.
+// Parses "0:1=batch": dimension 1 of the first input.
 absl::StatusOr<CaptureOptions::DynamicSize> ParseDynamic(const std::string& text) {
   CaptureOptions::DynamicSize size;
   const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
@@ -112,7 +112,7 @@ void Explain(const StitchManifest& manifest) {
       before = manifest.subgraphs[static_cast<size_t>(step.subgraph)].num_calls;
       continue;
     }
-    if (step.reason == BreakReason::kNone) continue;  // It works on numbers.
+    if (step.reason == BreakReason::kNone) continue;  // an operation on numbers
     const BreakReasonText& text = TextOf(step.reason);
     std::string operands;
     for (const ValueTree& operand : step.operands) {
@@ -164,7 +164,7 @@ Json StepJson(const StitchStep& step) {
   return BreakJson(step.reason, step.op, {step.file, step.line, step.column, step.source});
 }
 
-// "the `if` holds, on data"
+// Returns a text such as "the `if` holds, on data".
 std::string TextOf(const BreakCondition& condition) {
   const absl::string_view on = condition.on_data ? "on data" : "on the inputs";
   switch (condition.kind) {
@@ -225,7 +225,7 @@ Json ForetoldJson(const ForetoldBreaks& foretold) {
   return document;
 }
 
-// The steps in order: subgraphs, and what is between them.
+// Returns the steps in order: subgraphs and the operations between them.
 Json ExtractedJson(const StitchManifest& manifest, const std::string& out) {
   Json document;
   document["out"] = out;

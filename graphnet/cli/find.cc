@@ -34,7 +34,7 @@ struct FindFlags {
 struct FoundCall {
   std::string name;
   std::string target;
-  std::string text;  // as show has it
+  std::string text;  // as in graphnet show
   Json arguments;
   SourceLocation location;
 };
@@ -75,7 +75,7 @@ Json FoundJson(const std::string& path, const absl::Status& status,
   return sample;
 }
 
-// Without the end of the last line.
+// Returns lines of CSV without the last newline.
 std::string CsvLines(const std::string& path, const std::vector<FoundCall>& found) {
   std::string lines;
   for (const FoundCall& call : found) {
@@ -129,7 +129,7 @@ absl::StatusOr<int> Find(const FindFlags& options) {
     document["num_calls"] = calls;
     PrintJson(document);
   } else {
-    std::fflush(stdout);  // Before what stands behind it.
+    std::fflush(stdout);  // The output precedes the messages.
     std::fprintf(stderr, "%zu calls in %zu of %zu samples\n", calls, samples,
                  count.done - count.failed);
   }

@@ -53,7 +53,7 @@ absl::StatusOr<Hashed> HashOne(const std::string& path, const HashFlags& options
 absl::StatusOr<int> Hash(const HashFlags& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
   if (options.weights && options.normal_form) {
-    // A normal form has other names.
+    // The values in a normal form have other names.
     return absl::InvalidArgumentError("--weights does not go with --normal-form");
   }
   if (!options.out.path.empty()) {
@@ -72,7 +72,7 @@ absl::StatusOr<int> Hash(const HashFlags& options) {
       [&](size_t i, const absl::Status& status, Hashed& result) {
         statuses[i] = status;
         results[i] = std::move(result);
-        return std::string();  // Lines come in the order of the inputs.
+        return std::string();  // Lines are printed in the order of the inputs.
       });
   std::vector<Json> samples;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -33,7 +33,7 @@ bool HoldsZeros(const DrawSpec* spec) {
   });
 }
 
-// Positive, as some of it may be variances.
+// The values are positive because some tensors may be variances.
 DrawSpec ValuesForZeros(const DrawSpec* spec) {
   DrawSpec made = spec == nullptr ? DrawSpec() : *spec;
   made.data = Argument();

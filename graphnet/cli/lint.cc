@@ -48,7 +48,7 @@ struct LintFlags {
 
 using Findings = std::vector<LintFinding>;
 
-// What a pass that bounds inputs has to tell.
+// Returns the notes of a pass that bounds inputs.
 absl::StatusOr<Findings> LintBounds(absl::StatusOr<bool> (*pass)(Module*, PassRun&),
                                     Sample* sample) {
   PassRun run;
@@ -70,7 +70,7 @@ absl::StatusOr<Findings> LintContradictions(const Sample& sample, const std::str
   return findings;
 }
 
-// Parameters, buffers and inputs that no call takes and that are not returned.
+// Finds parameters, buffers and inputs that no call uses and that are not returned.
 Findings LintUnused(const Module& module) {
   Findings findings;
   absl::flat_hash_set<absl::string_view> read;
@@ -128,7 +128,7 @@ BoundsByName BoundsOf(const Module& module) {
   return bounds;
 }
 
-// Of a GraphNet folder, the lines that are to be others; `before` is what it has.
+// Changes the lines of a GraphNet folder whose bounds differ from `before`.
 absl::Status FixFolder(const std::string& path, const Sample& sample, const BoundsByName& before) {
   std::vector<StagedFile> files;
   for (const bool in_input_meta : {false, true}) {
@@ -166,7 +166,7 @@ absl::Status Fix(const std::string& path, const Sample& sample, const BoundsByNa
 
 using FindingsByRule = std::map<std::string, Findings>;
 
-// Writes the sample, too, as the rules that repair have it, if that is asked for.
+// Checks one sample and, if the options say so, writes the repaired sample.
 absl::StatusOr<FindingsByRule> LintOne(const std::string& path, const Output& out,
                                        const LintFlags& options) {
   ASSIGN_OR_RETURN(Sample sample, Load(path, {.trust = options.trust, .weights = true}));
@@ -174,7 +174,7 @@ absl::StatusOr<FindingsByRule> LintOne(const std::string& path, const Output& ou
   FindingsByRule all;
   bool fixed = false;
   for (const std::string& rule : options.rules) {
-    // Unless it is repaired, each rule sees the sample as it is.
+    // Without repairs, each rule sees the original sample.
     Sample copy;
     Sample* subject = &sample;
     if (!options.repairs()) {
@@ -208,7 +208,7 @@ Json FindingsJson(const std::string& path, const absl::Status& status, const Fin
   Json& findings = sample["findings"] = Json::List();
   for (const auto& [rule, of_rule] : all) {
     for (const LintFinding& found : of_rule) {
-      // A finding is said as an error is, with its place.
+      // A finding has the form of an error, with its place.
       Json finding = ErrorJson(absl::FailedPreconditionError(found.what));
       finding["rule"] = rule;
       if (options.repairs()) finding["fixed"] = found.is_fixed;
@@ -218,10 +218,10 @@ Json FindingsJson(const std::string& path, const absl::Status& status, const Fin
   return sample;
 }
 
-// How many findings each rule has, and in how many samples.
+// Counts the findings of each rule and the samples that have them.
 class Totals {
  public:
-  // The lines to print of a sample.
+  // Returns the lines to print for a sample.
   std::string Add(const std::string& path, const FindingsByRule& all) {
     std::string lines;
     bool is_left = false;
@@ -278,7 +278,7 @@ absl::Status RefuseFlags(const LintFlags& options) {
 }
 
 absl::StatusOr<int> Lint(LintFlags options) {
-  // In this order bounds come before the run that shows whether they suffice.
+  // In this order, bounds are set before the run that shows whether they suffice.
   absl::c_sort(options.rules);
   options.rules.erase(std::unique(options.rules.begin(), options.rules.end()), options.rules.end());
   RETURN_IF_ERROR(RefuseFlags(options));

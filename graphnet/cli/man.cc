@@ -69,7 +69,7 @@ constexpr Section kSections[] = {
 
 // --- For man ---------------------------------------------------------------------
 
-// As text of roff; `code` points that are no ASCII by number.
+// Escapes text for roff. Code points outside of ASCII are written by number.
 std::string Roff(absl::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {

@@ -23,11 +23,11 @@ std::string WhyNot() {
 
 struct Library {
   std::string path;
-  bool knows_libtorch = false;  // the place of the one it was built with
+  bool knows_libtorch = false;  // it has the path of the LibTorch that it was built with
 };
 
-// Beside the program as Bazel builds it, beside the library that is Python's, in lib/graphnet as the
-// program is installed.
+// Finds the engine beside the program that Bazel built, beside Python's library, or in lib/graphnet
+// of an installed program.
 absl::StatusOr<Library> FindLibrary() {
   constexpr char kName[] = "libgraphnet_engine.so";
   const auto [own, is_program] = FindPlaceOfCode();
@@ -42,9 +42,9 @@ absl::StatusOr<Library> FindLibrary() {
 absl::StatusOr<const Engine*> OpenOnce() {
   ASSIGN_OR_RETURN(const Library found, FindLibrary());
   const std::string& path = found.path;
-  // Symbols are for all, as those of a library that a program is linked with: libraries of
-  // operators look for LibTorch's there. Who has loaded LibTorch already, as Python does, has
-  // decided that for itself, and its other libraries see nothing of this one.
+  // Symbols are global, as for a library that a program is linked with: libraries of operators need
+  // LibTorch's symbols. A process that has loaded LibTorch already, such as Python, has decided
+  // this itself, and its other libraries must not see the symbols of this one.
   int scope = RTLD_GLOBAL;
   if (!found.knows_libtorch) {
     if (const std::string loaded = LoadedLibTorch(); !loaded.empty()) {

@@ -45,14 +45,14 @@ struct OptFlags {
   bool trust = false;
 };
 
-// What the steps of a pipeline did, over all samples.
+// The effects of a pipeline's steps, summed over all samples.
 struct Sum {
   std::vector<size_t> changed;
   std::vector<double> seconds;
-  std::vector<int64_t> nodes;  // more than before, or fewer
+  std::vector<int64_t> nodes;  // change in the number of nodes, by step
   struct Count {
     size_t count = 0;
-    bool is_counted = false;  // PassNote
+    bool is_counted = false;  // as in PassNote
   };
   std::vector<std::map<std::string, Count>> notes;
   std::vector<std::map<std::string, size_t>> warnings;
@@ -124,7 +124,7 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
   if (!out.path.empty()) RETURN_IF_ERROR(CheckOutput(out));
   ASSIGN_OR_RETURN(Sample sample, Load(path, load));
   RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
-  // This pass goes by the sizes of all values; where they cannot be found it says what it lacks.
+  // These passes need the sizes of all values. If they cannot be inferred, the pass reports it.
   const bool wants_sizes = absl::c_any_of(
       pipeline, [](const PipelineStep& step) { return step.pass->name() == "generalize-dims"; });
   if ((wants_sizes || folds_values) && LacksMetas(*sample.module)) {
@@ -192,7 +192,7 @@ Json ResultJson(const std::string& path, const absl::Status& status, const Outpu
   return sample;
 }
 
-// "changed samples/a.pb: cse -3, dce -12"; nothing if nothing has changed.
+// Returns "changed samples/a.pb: cse -3, dce -12"; empty if nothing has changed.
 std::string ChangeLine(const std::string& path, const Pipeline& pipeline,
                        const std::vector<StepResult>& results) {
   if (!Changed(results)) return "";
@@ -208,7 +208,7 @@ std::string ChangeLine(const std::string& path, const Pipeline& pipeline,
   return line;
 }
 
-// Whether a check among the passes failed.
+// Returns whether a pass that checks has failed.
 bool IsFailedCheck(const absl::Status& status) {
   return absl::IsFailedPrecondition(status) && !IsUnusable(status);
 }

@@ -29,7 +29,7 @@ namespace {
 constexpr absl::string_view kArrow = "->";
 
 absl::Status DeclareOne(absl::string_view declaration) {
-  // A parameter's default has a "=", what is returned has none.
+  // Defaults of parameters contain "=", but the results do not.
   const size_t equals = declaration.find('=', declaration.rfind(kArrow));
   const absl::string_view row = absl::StripAsciiWhitespace(declaration.substr(0, equals));
   const size_t space = row.rfind(' ', row.find('('));

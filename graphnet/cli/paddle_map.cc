@@ -1,4 +1,4 @@
-// `graphnet paddle-map`: which call of Paddle stands for a call of PyTorch.
+// `graphnet paddle-map`: prints the calls of Paddle that replace calls of PyTorch.
 #include <cstdio>
 #include <memory>
 #include <string>

@@ -30,7 +30,7 @@ absl::StatusOr<std::string> PythonOf(const std::string& environment) {
     return absl::NotFoundError(absl::StrCat("--paddle-python: ", Printable(python.string(), 1000),
                                             " is no program that can be run"));
   }
-  // Its links stay: a virtual environment is where its program lies.
+  // Links are not resolved: Python finds its virtual environment by the path of the program.
   return std::filesystem::absolute(python).string();
 }
 

@@ -19,7 +19,7 @@
 namespace graphnet {
 namespace {
 
-// The nodes that the option `flag` names, one beside the other.
+// Makes the nodes that option `flag` names adjacent and returns their range.
 absl::StatusOr<Part> Gather(absl::Span<Node* const> nodes, absl::string_view flag) {
   const GraphIndex before(*nodes.front()->graph());
   std::vector<int64_t> numbers;

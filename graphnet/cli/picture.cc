@@ -101,7 +101,7 @@ std::optional<PictureForm> PictureFormOf(const std::string& path) {
 absl::StatusOr<std::string> DrawPicture(const Module& module, PictureForm form,
                                         const DrawingOptions& options) {
   ASSIGN_OR_RETURN(Picture picture, MakePicture(module, options.part));
-  // Pages fold; the others have no other way.
+  // A page folds modules; the other forms must collapse them.
   if (form == PictureForm::kHtml) return WritePage(picture, LayOut(picture), options.depth);
   if (form == PictureForm::kModelExplorer) return WriteModelExplorer(picture);
   if (options.depth >= 0) picture = CollapsedBelow(picture, options.depth);

@@ -35,14 +35,14 @@ namespace {
 struct ReduceFlags {
   std::string in;
   Output out;
-  BenchRun run;  // with one backend, or none
+  BenchRun run;  // has one backend or none
   std::string command;
   std::vector<std::string> inputs;
   double max_time_s = 3600;
   bool json = false;
 };
 
-// NAME_reduced.gn, of "somewhere/NAME.pt" or the folder "somewhere/NAME".
+// Returns NAME_reduced.gn for "somewhere/NAME.pt" or the folder "somewhere/NAME".
 std::string DefaultOut(const std::string& in) {
   return absl::StrCat(in == "-" ? "stdin" : WithoutEnding(BaseName(in)), "_reduced.gn");
 }
@@ -112,7 +112,7 @@ absl::StatusOr<int> ReduceSample(ReduceFlags options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> folder, ScratchFolder::Make());
   ASSIGN_OR_RETURN(const std::unique_ptr<Question> question, MakeQuestion(options, folder->path()));
 
-  // Samples are asked about as they will be written.
+  // Candidates have the format in which the result will be written.
   Output candidate = options.out;
   candidate.to = options.out.format().name;
   candidate.path = JoinPath(folder->path(), absl::StrCat("sample", EndingOf(candidate.format())));
@@ -122,7 +122,7 @@ absl::StatusOr<int> ReduceSample(ReduceFlags options) {
   reduce.is_interesting = [&](const Sample& smaller) -> absl::StatusOr<bool> {
     std::error_code ignored;
     std::filesystem::remove_all(candidate.path, ignored);
-    // What the format cannot hold is not it.
+    // A sample that the format cannot hold does not count as failing.
     if (const absl::Status saved = SaveSample(smaller, candidate); !saved.ok())
       return has_asked ? absl::StatusOr<bool>(false) : saved;
     has_asked = true;

@@ -69,7 +69,7 @@ double Milliseconds(Clock::duration time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-// The time from one node's end to the next one's, by what `by` says.
+// Sums the time from the end of one node to the end of the next, grouped by `by`.
 class Profile {
  public:
   explicit Profile(CallKey by) : by_(by) {}
@@ -82,7 +82,7 @@ class Profile {
     last_ = now;
   }
   using Row = std::pair<std::string, std::pair<Clock::duration, size_t>>;
-  // The most expensive first.
+  // Returns the rows, the most expensive first.
   std::vector<Row> rows() const {
     std::vector<Row> rows(entries_.begin(), entries_.end());
     std::stable_sort(rows.begin(), rows.end(),
@@ -125,14 +125,14 @@ class Profile {
   Clock::time_point last_;
 };
 
-// Says what was made ready, and in how long.
+// Describes the program that was made ready, and how long that took.
 struct Ready {
   std::string text;
   Json json;
-  std::string place;  // before errors of runs; may be empty
+  std::string place;  // prefix of errors in runs; may be empty
 };
 
-// Runs, prints and writes what the options ask for.
+// Runs the program, and prints and writes what the options say.
 absl::StatusOr<int> RunAndReport(const RunFlags& options, ReadyProgram& program, Ready ready,
                                  Progress& progress) {
   Profile profile(options.profile);
@@ -181,7 +181,8 @@ absl::StatusOr<int> RunAndReport(const RunFlags& options, ReadyProgram& program,
   return 0;
 }
 
-// The values that the options give to leaves of an extracted program's inputs, by name.
+// Returns the values that the options have for the leaves of an extracted program's inputs, by
+// name.
 absl::StatusOr<TensorValues> ReadLeaves(const RunFlags& options, const StitchManifest& manifest) {
   const InputLeaves leaves = LeavesOf(manifest);
   std::vector<std::string> known;
@@ -207,7 +208,7 @@ absl::StatusOr<TensorValues> ReadLeaves(const RunFlags& options, const StitchMan
   return given;
 }
 
-// An extracted program. Its state goes on from one run to the next.
+// Runs an extracted program, which keeps its state between runs.
 absl::StatusOr<int> RunStitched(const RunFlags& options, const DrawOptions& draw,
                                 const Engine& engine) {
   if (options.device != "cpu") {
@@ -249,8 +250,8 @@ absl::StatusOr<int> RunStitched(const RunFlags& options, const DrawOptions& draw
   return RunAndReport(options, *program, std::move(ready), progress);
 }
 
-// How many weights were drawn, for lack of their values: attributes, and the parameters among the
-// inputs. `given`: values that the sample or the user has.
+// Counts the weights that are drawn because their values are unknown: attributes, and the
+// parameters among the inputs. `given` has the values of the sample and of the user.
 size_t CountDrawn(const Module& module, const std::map<std::string, TensorData>& given) {
   const auto is_drawn = [&](absl::string_view name, const DrawSpec* spec) {
     return !given.contains(std::string(name)) && (spec == nullptr || spec->data.is_none());
@@ -265,12 +266,12 @@ size_t CountDrawn(const Module& module, const std::map<std::string, TensorData>&
   return drawn;
 }
 
-// A sample, ready to run.
+// A sample that is ready to run.
 struct ReadySample {
   Sample sample;
   std::unique_ptr<ReadyProgram> program;
-  double ms = 0;     // that making it ready took, once it and its inputs were there
-  size_t drawn = 0;  // of its weights
+  double ms = 0;     // time to make it ready, without loading it and its inputs
+  size_t drawn = 0;  // number of drawn weights
 };
 
 absl::StatusOr<ReadySample> Prepare(const std::string& path, const RunFlags& options,
@@ -292,7 +293,7 @@ absl::StatusOr<ReadySample> Prepare(const std::string& path, const RunFlags& opt
   return made;
 }
 
-// All samples of a folder, one after the other: they share the random generator.
+// Runs all samples of a folder one after the other, because they share the random generator.
 absl::StatusOr<int> RunAll(const RunFlags& options, const DrawOptions& draw, const Engine& engine) {
   if (options.repeat > 1 || options.profile != CallKey::kNone || !options.outputs.empty() ||
       !options.state.empty()) {

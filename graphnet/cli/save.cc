@@ -31,7 +31,7 @@ std::vector<const Format*> WrittenFormats() {
   absl::c_sort(formats, [](const Format* a, const Format* b) { return a->name < b->name; });
   return formats;
 }
-// The same, those that are read again first.
+// Like WrittenFormats, with the formats that can also be read first.
 std::vector<const Format*> WrittenFiles() {
   std::vector<const Format*> formats = WrittenFormats();
   absl::c_stable_sort(formats, [](const Format* a, const Format* b) {
@@ -40,7 +40,7 @@ std::vector<const Format*> WrittenFiles() {
   return formats;
 }
 
-// "*.pb protobuf, *.gn or *.txt text".
+// Returns "*.pb protobuf, *.gn or *.txt text".
 std::string EndingsText() {
   std::vector<std::string> texts;
   for (const Format* format : WrittenFiles()) {
@@ -54,7 +54,7 @@ std::string EndingsText() {
   return absl::StrJoin(texts, ", ");
 }
 
-// "core: protobuf, text; supported: dot".
+// Returns "core: protobuf, text; supported: dot".
 std::string TiersText(absl::Span<const Format* const> formats) {
   std::vector<std::string> texts;
   for (const Tier tier : {Tier::kCore, Tier::kSupported, Tier::kExperimental}) {
@@ -126,7 +126,7 @@ absl::Status CheckOutput(const Output& output) {
     if (format.is_binary && isatty(STDOUT_FILENO) == 1)
       return absl::InvalidArgumentError("a terminal shows no protobuf and no archives");
   }
-  // Before what takes time.
+  // Check this before slow work begins.
   if (format.check_writer != nullptr) RETURN_IF_ERROR(format.check_writer());
   if (!output.to.empty() || !format.is_folder) return absl::OkStatus();
   const std::string ending = EndingOfFile(path);
@@ -169,7 +169,7 @@ absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::s
     Output& made = outputs[input] = output;
     if (output.path.empty()) continue;
     const absl::StatusOr<const Format*> format = Recognise(input);
-    if (!format.ok()) continue;  // It fails when it is loaded, and the others go on.
+    if (!format.ok()) continue;  // Loading it fails later, and the others go on.
     if (made.to.empty()) made.to = (*format)->can_be_written() ? (*format)->name : "graphnet";
     const std::string name = (*format)->is_folder ? input : WithoutEnding(input);
     made.path = PathBelow(output.path, root, name) + EndingOf(made.format());

@@ -45,7 +45,7 @@ std::string Bracketed(const Interval& interval) {
   return absl::StrFormat("[%.4f, %.4f]", interval.low, interval.high);
 }
 
-// "accuracy 0.5 (from t = 1)"
+// Returns "accuracy 0.5 (from t = 1)".
 std::string ShareText(const PenaltyClass& error, double share) {
   return absl::StrFormat(
       "%s %.3f (%s)", error.name, share,
@@ -165,10 +165,10 @@ absl::StatusOr<Curve> ScoreLog(const std::string& file, const ScoreFlags& option
 absl::StatusOr<int> ScoreLogs(const ScoreFlags& options) {
   std::vector<std::string> files;
   int code = 0;
-  std::vector<Json> lines;  // of curves, and of logs that are none
+  std::vector<Json> lines;  // of curves, and of logs without one
   size_t failed = 0;
   const auto tell = [&](const std::string& path, const absl::Status& status) {
-    std::fflush(stdout);  // Errors stand where their logs do.
+    std::fflush(stdout);  // Errors appear in the order of the logs.
     std::fprintf(stderr, "graphnet: %s\n", std::string(status.message()).c_str());
     if (options.json) lines.push_back(SampleJson(path, status));
     ++failed;
@@ -190,7 +190,7 @@ absl::StatusOr<int> ScoreLogs(const ScoreFlags& options) {
     if (!curve.ok()) {
       const bool disagrees = absl::IsFailedPrecondition(curve.status());
       if (options.logs.size() == 1 && files.size() == 1 && !disagrees) return curve.status();
-      // The others go on.
+      // Go on with the others.
       code = std::max(code, disagrees ? 1 : 2);
       tell(file, curve.status());
       continue;

@@ -68,11 +68,11 @@ absl::StatusOr<int> ShowShapes(const ShapesFlags& options) {
     ASSIGN_OR_RETURN(report, engine->InferShapesOf(sample.module.get(), values));
   }
   if (options.check) return Check(*engine, sample, std::move(values), options.json);
-  // The graph is asked for, not what lies beside it: a program's description of itself is long.
+  // Print only the graph: a program's metadata is long.
   sample.weights.clear();
   sample.extra_files.clear();
   ModuleCost cost = CostOf(*sample.module);
-  // The run knows which values share memory.
+  // The run knows exactly which values share memory.
   cost.alive_bytes = std::move(report.alive_bytes);
   cost.peak_bytes = report.peak_bytes;
   const CostTable table = CostsBy(options.cost, *sample.module, cost);

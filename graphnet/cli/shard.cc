@@ -59,7 +59,7 @@ using Values = std::map<std::string, TensorData>;
 
 bool IsDivided(const spmd::LaidOutTensor& tensor) { return !tensor.sharding.is_replicated(); }
 
-// How `sample`, which is prepared, is divided. The last of what it returns is gathered.
+// Divides `sample`, which is prepared. Its last output is the gathered value.
 absl::StatusOr<spmd::ShardedSample> ShardAsSaid(const ShardFlags& options, const Sample& sample) {
   spmd::ShardRequest request;
   size_t count = 0;
@@ -91,7 +91,7 @@ absl::StatusOr<spmd::ShardedSample> ShardAsSaid(const ShardFlags& options, const
       const spmd::LaidOutTensor& output = plan.outputs[i];
       if (output.gathered.empty() && IsDivided(output)) request.outputs[i] = output.sharding;
     }
-    // A gathered value has a mesh of one rank, and no stage runs on it.
+    // The mesh of a gathered value has one rank and no stage.
     std::erase_if(plan.meshes, [&](const spmd::NamedMesh& mesh) {
       return absl::StartsWith(mesh.name, "rank_") && mesh.mesh.num_ranks() == 1;
     });
@@ -104,7 +104,7 @@ absl::StatusOr<spmd::ShardedSample> ShardAsSaid(const ShardFlags& options, const
   return made;
 }
 
-// Times and bytes over all links, by what ranks call.
+// Number of calls and bytes over all links, for one collective.
 struct Collective {
   int64_t times = 0;
   int64_t bytes = 0;
@@ -181,7 +181,7 @@ void PrintOutput(const RankOutput& output) {
               (same ? Green(state) : Red(state)).c_str(), output.how.empty() ? "" : ", ",
               Printable(output.how, 1000).c_str());
   if (output.elements.empty()) return;
-  // A line for each row of the last dimension.
+  // Print one line per row of the last dimension.
   const size_t width =
       output.shape.empty() ? 1 : static_cast<size_t>(std::max<int64_t>(output.shape.back(), 1));
   for (size_t i = 0; i < output.elements.size(); i += width) {
@@ -190,7 +190,8 @@ void PrintOutput(const RankOutput& output) {
   }
 }
 
-// Shapes decide what can be divided. What cannot be inferred stays whole; the reason.
+// Infers the shapes, which decide what can be divided. Values without a shape stay whole. Returns
+// the reason if shapes cannot be inferred.
 std::string InferShapes(Sample* sample) {
   const absl::StatusOr<const Engine*> engine = OpenEngine();
   const absl::Status status = engine.ok() ? (*engine)->InferShapes(sample) : engine.status();
@@ -287,7 +288,7 @@ absl::StatusOr<int> Shard(const ShardFlags& options) {
                                                    .max_bytes = AvailableMemoryBytes() / 2}));
     }
     RETURN_IF_ERROR(spmd::WriteShards(shards, values, options.out));
-    // What is checked is what was written.
+    // Check the written ranks.
     if (check) {
       ASSIGN_OR_RETURN(shards, spmd::ReadShards(options.out));
     }

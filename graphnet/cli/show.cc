@@ -64,17 +64,17 @@ struct ShowFlags {
   bool json = false;
 };
 
-// So many make a picture that one scrolls for long.
+// A picture of more nodes is long.
 constexpr size_t kManyNodes = 1000;
 
-// A longer cell moves what is right of it instead of widening its column.
+// A longer cell does not widen its column, but moves the rest of its row.
 constexpr size_t kMaxColumnWidth = 60;
 constexpr size_t kMaxBytesInTable = 1000;
 
 constexpr size_t kNumColumns = 5;
 using Row = std::array<std::string, kNumColumns>;
 
-// In characters, as Printable leaves only valid UTF-8.
+// Returns the width in characters; Printable leaves only valid UTF-8.
 size_t Width(const std::string& cell) {
   return static_cast<size_t>(
       std::count_if(cell.begin(), cell.end(), [](char c) { return (c & 0xC0) != 0x80; }));
@@ -95,7 +95,7 @@ void AppendTable(const std::vector<Row>& rows, std::string* out) {
       const size_t width = Width(row[i]);
       out->append((width < widths[i] ? widths[i] - width : 0) + 2, ' ');
     }
-    // An empty last column leaves blanks behind.
+    // An empty last column leaves trailing blanks.
     out->resize(out->find_last_not_of(' ') + 1);
     *out += '\n';
   };
@@ -115,7 +115,7 @@ std::string KwArgs(const Node& node) {
   return out + "}";
 }
 
-// As torch.fx's Graph.print_tabular.
+// Returns the table of torch.fx's Graph.print_tabular.
 std::string Tabular(const Module& module) {
   std::string out;
   for (const Graph* graph : module.graphs()) {
@@ -146,8 +146,8 @@ std::optional<PictureForm> PictureOf(const ShowFlags& options) {
   }
 }
 
-// The types of values, which a program of PIR says, are found as `graphnet shapes` finds them.
-// Without LibTorch, or where a type cannot be found, what the rules of operators tell is all.
+// Infers the types of values, which a program of PIR needs, as `graphnet shapes` does. Without
+// LibTorch, or if a type cannot be inferred, only the rules of operators are used.
 void FindTypes(Sample* sample) {
   if (sample->module->main() == nullptr || pir::IsInPirTerms(*sample->module)) return;
   const bool lacks = absl::c_any_of(sample->module->main()->nodes(), [](const Node* node) {
@@ -157,7 +157,7 @@ void FindTypes(Sample* sample) {
   if (const auto engine = OpenEngine(); engine.ok()) (*engine)->InferShapes(sample).IgnoreError();
 }
 
-// Whether operators that make one kernel are put together.
+// Returns whether operators that make one kernel are grouped.
 bool HasGroups(const ShowFlags& options) { return options.fused || options.form == Form::kLoops; }
 
 absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options) {
@@ -192,7 +192,7 @@ absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options
   }
 }
 
-// For text and pictures, as `graphnet shapes` finds them.
+// Infers shapes for text and pictures, as `graphnet shapes` does.
 absl::Status FindShapes(Sample* sample) {
   RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, sample));
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
@@ -208,7 +208,7 @@ absl::StatusOr<Sample> PartOf(const PartFlags& flags, Sample* sample) {
   return std::move(pieces[0]);
 }
 
-// InvalidArgument for an ending that says another format than show writes.
+// Returns InvalidArgument for an ending of a format that show does not write.
 absl::Status CheckEnding(const ShowFlags& options) {
   if (options.form != Form::kAuto || PictureFormOf(options.out).has_value())
     return absl::OkStatus();
@@ -261,7 +261,7 @@ absl::StatusOr<int> Show(ShowFlags options) {
     return 0;
   }
   if (options.form == Form::kPir || options.form == Form::kLoops) {
-    // Writes become values by what is known of them, and those values have types in turn.
+    // Turning writes into values needs types, and the new values need types again.
     FindTypes(&sample);
     if (HasGroups(options)) {
       pir::PrepareForPir(sample.module.get(), {.functional = true});

@@ -42,7 +42,7 @@ struct StatsFlags {
   bool trust = false;
 };
 
-// "1,234,567".
+// Returns "1,234,567".
 std::string Grouped(int64_t value) {
   std::string digits = absl::StrCat(value);
   for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3) {
@@ -71,7 +71,7 @@ void PrintStatistics(const std::string& title, const ModuleStatistics& s, bool a
     std::printf("%s\n", line.substr(0, line.find_last_not_of(' ') + 1).c_str());
   }
 
-  // The most frequent first, then by name.
+  // The most frequent targets come first, then they are sorted by name.
   std::vector<std::pair<size_t, std::string>> targets;
   for (const auto& [key, count] : s.counts)
     targets.push_back({std::numeric_limits<size_t>::max() - count, key});
@@ -112,7 +112,7 @@ void PrintCost(const CostTable& cost) {
   }
 }
 
-// The most frequent target first, then by name: op, target, how often it occurs, in how many samples.
+// Prints op, target, count, and number of samples, the most frequent target first, then by name.
 void PrintCsv(absl::Span<const Counted> results, bool with_cost) {
   struct Total {
     size_t count = 0;
@@ -188,11 +188,11 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
       [&](size_t i, const absl::Status& status, Counted& result) {
         statuses[i] = status;
         results[i] = std::move(result);
-        return std::string();  // What there is to say comes in the order of the inputs.
+        return std::string();  // Results are printed in the order of the inputs.
       });
   std::vector<Json> samples;
   ModuleStatistics total;
-  CostTable total_cost;  // of all calls, and the largest peak
+  CostTable total_cost;  // sum over all calls, and the largest peak
   size_t done = 0;
   std::set<std::string> hashes;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -36,7 +36,7 @@ absl::StatusOr<int> Subgraph(const SubgraphFlags& options) {
   ASSIGN_OR_RETURN(const Part part, FindPart(options.part, sample.module->main()));
   const Range range = part.range;
   ASSIGN_OR_RETURN(const PortValues ports, FindPortValues(options.ports, &sample));
-  // Of a DAG: it takes and returns nothing but what it uses and others use of it.
+  // The style is dag: the piece takes only what it uses and returns only what others use.
   ASSIGN_OR_RETURN(
       const std::vector<Sample> pieces,
       CutRanges(sample, {range}, {.style = Style::kDag, .all_inputs = false, .keep_unused = false},
