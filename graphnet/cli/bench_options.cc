@@ -30,7 +30,7 @@ CLI::Validator IsNumber() {
       [](std::string& text) {
         double value = 0;
         return absl::SimpleAtod(text, &value) && std::isnan(value)
-                   ? absl::StrCat(text, " is no number")
+                   ? absl::StrCat(text, " is not a number")
                    : std::string();
       },
       /*validator_desc=*/"");

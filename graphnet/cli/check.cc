@@ -61,7 +61,7 @@ absl::Status CheckText(const Sample& sample, const std::string& path) {
   RETURN_IF_ERROR(Verify(*back.module));
   RETURN_IF_ERROR(CheckEqual(sample, back, kExact));
   if (PrintSample(back) != text)
-    return absl::FailedPreconditionError("printing twice gives two texts");
+    return absl::FailedPreconditionError("printing twice gives different texts");
   return absl::OkStatus();
 }
 

@@ -62,7 +62,7 @@ absl::StatusOr<Sample> ProgramForCompilers(const Sample& sample) {
   for (const Node* input : program.module->main()->placeholders()) {
     if (IsText(input->annotation()) || IsStructure(input->annotation())) {
       return absl::UnimplementedError(
-          absl::StrCat("input ", Printable(input->target()), " is no tensor and no number"));
+          absl::StrCat("input ", Printable(input->target()), " is neither a tensor nor a number"));
     }
   }
   ASSIGN_OR_RETURN(

@@ -34,7 +34,7 @@ absl::Status CheckWhole(const DecomposeConfig& config) {
   }
   if (end == config.num_ops) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("the pieces are not all of the graph: none of them has operator ", end, " of ",
+      absl::StrCat("the pieces do not cover the graph: none of them has operator ", end, " of ",
                    config.num_ops));
 }
 

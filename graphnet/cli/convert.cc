@@ -104,7 +104,7 @@ absl::StatusOr<int> Convert(const ConvertFlags& options) {
     return 0;
   }
   if (options.out.to.empty())
-    return absl::InvalidArgumentError("a folder of samples needs --to: the format of all");
+    return absl::InvalidArgumentError("a folder of samples needs --to, the format of all outputs");
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
   ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.in, options.out));
   std::vector<Json> samples(inputs.size());

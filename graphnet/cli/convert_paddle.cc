@@ -56,11 +56,11 @@ absl::StatusOr<std::vector<std::string>> ReadList(const std::string& list,
     };
     const std::filesystem::path path = std::filesystem::path(std::string(row)).lexically_normal();
     if (path.is_absolute() || absl::StartsWith(path.string(), ".."))
-      return refuse("is no path below IN");
+      return refuse("is not a path below IN");
     const auto [it, is_new] = lines.emplace(path.string(), line);
     if (!is_new) return refuse(absl::StrCat("is in line ", it->second, ", too"));
     paths.push_back(JoinPath(root, path.string()));
-    if (!Recognise(paths.back()).ok()) return refuse("is no sample");
+    if (!Recognise(paths.back()).ok()) return refuse("is not a sample");
   }
   if (paths.empty())
     return absl::InvalidArgumentError(absl::StrCat(Printable(list, 1000), ": names no sample"));
@@ -271,7 +271,7 @@ absl::StatusOr<int> ConvertToPaddle(const PaddleFlags& flags, const Output& out)
   if (!IsFolderOfSamples(flags.in)) {
     if (!flags.list.empty())
       return absl::InvalidArgumentError(absl::StrCat("--list is for a folder of samples, and ",
-                                                     Printable(flags.in, 1000), " is none"));
+                                                     Printable(flags.in, 1000), " is not one"));
     return ConvertSingle(flags, out, runner.get());
   }
   std::vector<std::string> inputs;

@@ -118,7 +118,7 @@ void PrintCostNotes(const ModuleCost& cost) {
       absl::StrAppend(&named, named.empty() ? "" : ", ", Printable(target, kMaxBytesOfName));
     }
     if (count > kMaxNamed) absl::StrAppend(&named, ", …");
-    std::fprintf(stderr, "note: what %lld calls do is not known and not counted: %s\n",
+    std::fprintf(stderr, "note: the work of %lld calls is unknown and not counted: %s\n",
                  static_cast<long long>(cost.total.unknown), named.c_str());
   }
   if (cost.open_loops > 0) {

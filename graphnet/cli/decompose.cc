@@ -52,7 +52,8 @@ struct DecomposeFlags {
 
 absl::Status ParseNumber(absl::string_view text, absl::string_view flag, int64_t* number) {
   if (absl::SimpleAtoi(text, number)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(flag, ": ", Printable(text), " is no integer"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, ": ", Printable(text), " is not an integer"));
 }
 
 // Splits "a,b" into a and b. An empty text has no names.
@@ -167,8 +168,8 @@ void NotePassingValues(Decomposition* made) {
   for (const Sample& piece : made->pieces) taken += piece.module->main()->placeholders().size();
   if (taken < kMany) return;
   made->notes.push_back(absl::StrCat(
-      "the pieces of this chain take ", taken, " values, most of which only pass through and are ",
-      "text of each folder they pass; --style dag or --to protobuf is smaller by far"));
+      "the pieces of this chain take ", taken, " values, most of which only pass through but are ",
+      "text in each folder; --style dag or --to protobuf makes the pieces much smaller"));
 }
 
 // Returns the form of the pieces of one sample: folders if it is a folder itself or if the layout
@@ -222,7 +223,7 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
   if (!ports.why_not.empty()) made.notes.push_back(ports.why_not);
   if (lift) {
     made.notes.push_back(
-        "parameters and buffers are inputs, as a GraphNet folder has it (convert --lift)");
+        "parameters and buffers become inputs, as in every GraphNet folder (convert --lift)");
   }
   if (made.config.cut.style == Style::kChain && as_folders) NotePassingValues(&made);
   DecomposeOutcome outcome;

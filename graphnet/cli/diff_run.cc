@@ -194,23 +194,22 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
                               side[1], count));
   }
   if (!same && values.unpaired > 0) {
-    notes.push_back(
-        absl::StrCat(values.unpaired,
-                     " inputs or weights of B are called otherwise than those of A, and "
-                     "have values of their own"));
+    notes.push_back(absl::StrCat(
+        values.unpaired,
+        " inputs or weights of B have other names than those of A, and so have their own values"));
   }
   if (same && compared.different > 0) {
     notes.emplace_back(
-        "values of one name differ inside, and no output shows it: with these values the outputs "
-        "do not depend on them, or a name stands for something else in one of the graphs. Try "
-        "--input, which draws values that reach further, --inputs random or --seed");
+        "values of the same name differ inside, but no output shows it: the outputs do not depend "
+        "on them for these inputs, or the name has another meaning in one of the graphs. Try other "
+        "inputs with --input, --inputs random or --seed");
   }
   if (same && !compared.dead_paths.empty()) {
     const size_t more = compared.dead_paths.size() - 1;
-    notes.push_back(absl::StrCat(
-        compared.dead_paths.front(), more == 0 ? "" : absl::StrCat(", and ", more, " more like it"),
-        ": what goes in there has no effect on the outputs with these values, so that they say "
-        "nothing of it. Try --inputs random"));
+    notes.push_back(absl::StrCat(compared.dead_paths.front(),
+                                 more == 0 ? "" : absl::StrCat(", and ", more, " more like it"),
+                                 ": its operands have no effect on the outputs for these values, "
+                                 "so the comparison does not cover them. Try --inputs random"));
   }
   if (options.json) {
     Json document;

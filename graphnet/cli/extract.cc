@@ -175,12 +175,12 @@ std::string TextOf(const BreakCondition& condition) {
       return absl::StrCat("the loop has more than --max-unroll turns, ", on);
     case BreakCondition::Kind::kData: break;
   }
-  return "what it works on depends on data";
+  return "its operands depend on data";
 }
 
 std::string TextOf(const SourcePlace& place) {
   return place.line == 0
-             ? "a line that is not known"
+             ? "an unknown line"
              : absl::StrCat(Printable(place.file, 300), ":", place.line, ":", place.column);
 }
 
@@ -293,14 +293,14 @@ std::string Stem(const std::string& path) {
 
 absl::StatusOr<int> ExtractProgram(const ExtractFlags& options) {
   if (options.out.empty() && !options.foretell)
-    return absl::InvalidArgumentError("--out is required, but for --foretell");
+    return absl::InvalidArgumentError("--out is required, except with --foretell");
   ASSIGN_OR_RETURN(const Format* format, Recognise(options.in));
   if (format->name != "torchscript") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Printable(options.in, 1000), ": ",
-        format->name == "pt2" ? "a program of torch.export" : "a sample",
-        " is one graph already, with nothing between that breaks it: run, convert, decompose and "
-        "the others take it as it is"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(Printable(options.in, 1000), ": ",
+                     format->name == "pt2" ? "a program of torch.export" : "a sample",
+                     " is one graph already, without breaks: run, convert, decompose and the other "
+                     "commands accept it as it is"));
   }
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   engine->SetNumThreads(options.threads);

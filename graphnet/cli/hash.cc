@@ -54,10 +54,10 @@ absl::StatusOr<int> Hash(const HashFlags& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
   if (options.weights && options.normal_form) {
     // The values in a normal form have other names.
-    return absl::InvalidArgumentError("--weights does not go with --normal-form");
+    return absl::InvalidArgumentError("--weights cannot be combined with --normal-form");
   }
   if (!options.out.path.empty()) {
-    if (!options.normal_form) return absl::InvalidArgumentError("--out goes with --normal-form");
+    if (!options.normal_form) return absl::InvalidArgumentError("--out needs --normal-form");
     if (inputs.size() != 1) return absl::InvalidArgumentError("--out is for one sample");
     RETURN_IF_ERROR(CheckOutput(options.out));
   }

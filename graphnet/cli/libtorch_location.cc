@@ -90,8 +90,8 @@ absl::Status CheckLibTorchVersion(const std::string& folder, absl::string_view n
   const std::string version = VersionOf(folder);
   if (Fits(version)) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat(named, " is of version ", version.empty() ? "unknown" : Printable(version),
-                   ", needed is ", kLibTorchVersion));
+      absl::StrCat(named, " has version ", version.empty() ? "unknown" : Printable(version),
+                   ", but graphnet needs ", kLibTorchVersion));
 }
 
 PlaceOfCode FindPlaceOfCode() {

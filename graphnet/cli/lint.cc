@@ -159,7 +159,7 @@ absl::Status Fix(const std::string& path, const Sample& sample, const BoundsByNa
   if (format->is_folder) return FixFolder(path, sample, before);
   if (format->lacks.draw_specs || !format->can_be_written()) {
     return absl::UnimplementedError(
-        absl::StrCat(format->content, " has no place for bounds; --out FILE.pb has"));
+        absl::StrCat(format->content, " cannot hold bounds; write a protobuf with --out FILE.pb"));
   }
   return SaveSample(sample, {path, format->name});
 }
@@ -266,14 +266,14 @@ absl::Status RefuseFlags(const LintFlags& options) {
     return absl::c_linear_search(options.rules, rule);
   };
   if (options.seed.has_value() && !has("finite-run"))
-    return absl::InvalidArgumentError("--seed is of what --rule finite-run draws");
+    return absl::InvalidArgumentError("--seed is for the inputs that --rule finite-run draws");
   if (options.repairs() && !has("bn-var") && !has("domain") && !has("finite-run")) {
     return absl::InvalidArgumentError(
         absl::StrCat(options.fix ? "--fix" : "--out",
-                     " writes what --rule bn-var, domain and finite-run repair"));
+                     " needs --rule bn-var, domain or finite-run, which repair samples"));
   }
   if (options.fix && options.in == "-")
-    return absl::InvalidArgumentError("--fix has nowhere to write to; --out has");
+    return absl::InvalidArgumentError("--fix cannot write to the standard input; use --out");
   return absl::OkStatus();
 }
 

@@ -34,9 +34,9 @@ absl::StatusOr<Library> FindLibrary() {
   const std::string installed = std::filesystem::path(own).parent_path() / "lib/graphnet";
   if (std::string path = JoinPath(own, kName); FileExists(path)) return Library{path, is_program};
   if (std::string path = JoinPath(installed, kName); FileExists(path)) return Library{path};
-  return absl::FailedPreconditionError(absl::StrCat("what runs operators is missing: there is no ",
-                                                    kName, " in ", Printable(own, 1000), " or ",
-                                                    Printable(installed, 1000)));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the engine that runs operators is missing: there is no ", kName, " in ",
+                   Printable(own, 1000), " or ", Printable(installed, 1000)));
 }
 
 absl::StatusOr<const Engine*> OpenOnce() {
@@ -60,14 +60,14 @@ absl::StatusOr<const Engine*> OpenOnce() {
   void* library = Open(path, scope);
   if (library == nullptr) {
     return absl::FailedPreconditionError(
-        absl::StrCat("what runs operators cannot be loaded: ", WhyNot()));
+        absl::StrCat("the engine that runs operators cannot be loaded: ", WhyNot()));
   }
   using Entry = const Engine*(const char* version);
   auto* const entry = reinterpret_cast<Entry*>(dlsym(library, "GraphnetEngine"));
   const Engine* engine = entry == nullptr ? nullptr : entry(kVersion);
   if (engine == nullptr) {
     return absl::FailedPreconditionError(
-        absl::StrCat(Printable(path, 1000), " is not of graphnet ", kVersion));
+        absl::StrCat(Printable(path, 1000), " does not belong to graphnet ", kVersion));
   }
   return engine;
 }

@@ -124,7 +124,7 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
   if (!out.path.empty()) RETURN_IF_ERROR(CheckOutput(out));
   ASSIGN_OR_RETURN(Sample sample, Load(path, load));
   RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
-  // These passes need the sizes of all values. If they cannot be inferred, the pass reports it.
+  // This pass needs the sizes of all values. If they cannot be inferred, it reports what it lacks.
   const bool wants_sizes = absl::c_any_of(
       pipeline, [](const PipelineStep& step) { return step.pass->name() == "generalize-dims"; });
   if ((wants_sizes || folds_values) && LacksMetas(*sample.module)) {

@@ -32,7 +32,7 @@ void AddTrustOption(CLI::App* command, bool* trust) {
       ->type_name("[FACTS ]SCHEMA[=BODY]|FILE");
   command->parse_complete_callback([libraries, schemas, trust] {
     if (!libraries->empty() && !*trust)
-      throw CLI::ValidationError("--library", "its code would run: needs --trust");
+      throw CLI::ValidationError("--library", "needs --trust, because it runs code");
     for (const std::string& library : *libraries) {
       const absl::StatusOr<const Engine*> engine = OpenEngine();
       const absl::Status status =

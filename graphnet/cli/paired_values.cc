@@ -123,9 +123,9 @@ class Pairing {
     RETURN_IF_ERROR(CheckKnown(first_));
     ASSIGN_OR_RETURN(made_.first, DrawInputs(first_, draw));
     for (const auto& [a, b] : shared_) RETURN_IF_ERROR(Share(*a, *b));
-    RETURN_IF_ERROR(Annotate(CheckKnown(second_), "the second"));
+    RETURN_IF_ERROR(Annotate(CheckKnown(second_), "the second sample"));
     absl::StatusOr<Values> second = DrawInputs(second_, draw);
-    if (!second.ok()) return Annotate(second.status(), "the second");
+    if (!second.ok()) return Annotate(second.status(), "the second sample");
     made_.second = *std::move(second);
     return std::move(made_);
   }

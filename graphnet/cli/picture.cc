@@ -18,21 +18,21 @@ namespace graphnet {
 namespace {
 
 constexpr char kHowToDrawLess[] =
-    "; --depth, --module, --range and --around draw less of it, svg and html all";
+    "; draw less with --depth, --module, --range or --around, or use svg or html";
 
 absl::StatusOr<std::string> DrawPng(const Picture& picture, const DrawingOptions& options) {
   if (options.layouter == Layouter::kOwn) {
-    return absl::InvalidArgumentError("png is drawn by Graphviz only; svg and html are not");
+    return absl::InvalidArgumentError("png needs Graphviz; svg and html do not");
   }
   if (picture.boxes.size() > kMaxGraphvizBoxes) {
-    return absl::InvalidArgumentError(absl::StrCat("png: Graphviz draws at most ",
-                                                   kMaxGraphvizBoxes, " boxes, these are ",
-                                                   picture.boxes.size(), kHowToDrawLess));
+    return absl::InvalidArgumentError(
+        absl::StrCat("png: Graphviz draws at most ", kMaxGraphvizBoxes,
+                     " boxes, but the picture has ", picture.boxes.size(), kHowToDrawLess));
   }
   absl::StatusOr<std::string> png = RunGraphviz(WriteDot(picture), "png");
   if (absl::IsNotFound(png.status())) {
     return absl::NotFoundError(
-        "png: Graphviz is not installed (package graphviz); svg and html need nothing");
+        "png: Graphviz is not installed (package graphviz); svg and html do not need it");
   }
   return png;
 }

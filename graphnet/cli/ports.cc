@@ -21,7 +21,7 @@ namespace {
 
 bool IsKnown(const ValueMeta& meta) {
   if (meta.tensor != nullptr) {
-    // Inference finds the bounds with which integers can be used as indices.
+    // Integers are never fully known: inference also finds their bounds as indices.
     const DType dtype = meta.tensor->dtype;
     return meta.tensor->has_shape && (IsFloatingPoint(dtype) || dtype == DType::kBool);
   }
@@ -130,7 +130,7 @@ absl::StatusOr<PortValues> FindPortValues(const PortOptions& options, Sample* sa
   }
   if (!status.ok()) {
     constexpr size_t kLongestReason = 200;  // PyTorch's reasons can fill pages
-    found.why_not = absl::StrCat("shapes of what pieces take are not known: ",
+    found.why_not = absl::StrCat("the shapes of inputs of pieces are unknown: ",
                                  Printable(status.message(), kLongestReason), help);
   }
   return found;

@@ -52,12 +52,13 @@ absl::StatusOr<std::unique_ptr<Question>> MakeQuestion(const ReduceFlags& option
   if (!options.command.empty()) {
     if (!absl::StrContains(options.command, "{}")) {
       return absl::InvalidArgumentError(
-          "--command: where the path of a sample goes, it needs {}: 'my_compiler {}'");
+          "--command: expected {} in place of a sample's path: 'my_compiler {}'");
     }
     return MakeCommandQuestion(options.command, options.run.timeout_s);
   }
   if (options.out.format().read == nullptr)
-    return absl::InvalidArgumentError("with --backend, --out is of a format that graphnet reads");
+    return absl::InvalidArgumentError(
+        "with --backend, --out must have a format that graphnet can read");
   return MakeBackendQuestion(options.run, folder);
 }
 
@@ -95,7 +96,8 @@ void Tell(const ReduceFlags& options, const Reduction& reduction, const std::str
                static_cast<long long>(a.inputs), static_cast<long long>(b.inputs),
                static_cast<long long>(a.elements), static_cast<long long>(b.elements),
                reduction.tries, seconds, kept.c_str());
-  if (!reduction.is_minimal) std::fprintf(out, "note: the time was up before it was minimal\n");
+  if (!reduction.is_minimal)
+    std::fprintf(out, "note: the time was up before the sample was minimal\n");
   if (!note.empty()) std::fprintf(out, "note: %s\n", note.c_str());
   if (options.out.path != "-") std::fprintf(out, "%s\n", Printable(options.out.path, 1000).c_str());
 }
@@ -133,7 +135,7 @@ absl::StatusOr<int> ReduceSample(ReduceFlags options) {
   if (engine.ok()) {
     reduce.observe = ObserverOfTool();
   } else {
-    note = absl::StrCat("sizes and numbers stay as they are: ", engine.status().message());
+    note = absl::StrCat("sizes and numbers are not reduced: ", engine.status().message());
   }
   reduce.seed = seed;
   reduce.deadline = begin + absl::Seconds(options.max_time_s);
@@ -165,7 +167,7 @@ void RegisterReduce(CLI::App& app, CommandRunner* run) {
   AddSampleOption(command, &options->in);
   AddOutputOptions(command, &options->out, "",
                    absl::StrCat(TargetHelp(), " (default: NAME_reduced.gn)"));
-  CLI::Option_group* what = command->add_option_group("What is kept", "Give one of these");
+  CLI::Option_group* what = command->add_option_group("Failure to keep", "Give one of these");
   what->add_option("--backend", settings.backends,
                    "Shrink while bench reports the same failure of this compiler: the status, and "
                    "the reason except for numbers and names")

@@ -63,8 +63,8 @@ absl::Status CheckTarget(const std::string& folder) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder));
   for (const std::string& name : names) {
     if (IsOurs(name)) continue;
-    return absl::AlreadyExistsError(
-        absl::StrCat(Printable(folder, 1000), ": not replaced, as it holds ", Printable(name)));
+    return absl::AlreadyExistsError(absl::StrCat(
+        Printable(folder, 1000), ": not replaced, because it holds ", Printable(name)));
   }
   return absl::OkStatus();
 }
@@ -146,12 +146,12 @@ std::vector<std::string> Notes(int asked, size_t made, int64_t operators) {
   std::vector<std::string> notes;
   if (made == static_cast<size_t>(asked)) return notes;
   if (asked > operators) {
-    notes.push_back(absl::StrCat(asked, " pieces asked for, but there are only ", operators,
-                                 " operators and no piece has less than one"));
+    notes.push_back(absl::StrCat(asked, " pieces requested, but there are only ", operators,
+                                 " operators, and each piece needs one"));
   }
   if (static_cast<int64_t>(made) < std::min<int64_t>(asked, std::max<int64_t>(operators, 1))) {
     notes.push_back(absl::StrCat(
-        made, " pieces, as cuts inside a vmap or autocast region are moved to its end"));
+        made, " pieces, because cuts inside a vmap or autocast region are moved to its end"));
   }
   return notes;
 }

@@ -64,7 +64,7 @@ absl::StatusOr<Sample> WithoutTorchScript(const Sample& sample,
   const std::vector<Node*> inputs = sample.module->main()->placeholders();
   const std::vector<Node*> taken = program.module->main()->placeholders();
   if (inputs.size() != taken.size())
-    return absl::UnimplementedError("it takes other inputs as a program of torch.export");
+    return absl::UnimplementedError("as a program of torch.export, it takes other inputs");
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto value = values.find(std::string(inputs[i]->target()));
     if (value != values.end())
@@ -78,9 +78,9 @@ absl::StatusOr<Sample> WithoutTorchScript(const Sample& sample,
 absl::Status WriteRunnablePython(Sample sample, const std::string& path) {
   for (const Node* input : sample.module->main()->placeholders()) {
     if (!IsStructure(input->annotation())) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("input ", Printable(input->target()),
-                     " is no tensor and no number, which is all that --runnable has values for"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input ", Printable(input->target()),
+        " is neither a tensor nor a number, and --runnable cannot store other values"));
   }
   size_t drawn = 0;
   for (const Attribute& attribute : sample.module->attributes())

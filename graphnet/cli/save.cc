@@ -124,7 +124,7 @@ absl::Status CheckOutput(const Output& output) {
       return absl::InvalidArgumentError(
           "a folder cannot go to the standard output; --out names it");
     if (format.is_binary && isatty(STDOUT_FILENO) == 1)
-      return absl::InvalidArgumentError("a terminal shows no protobuf and no archives");
+      return absl::InvalidArgumentError("a protobuf or an archive cannot go to a terminal");
   }
   // Check this before slow work begins.
   if (format.check_writer != nullptr) RETURN_IF_ERROR(format.check_writer());
@@ -135,11 +135,10 @@ absl::Status CheckOutput(const Output& output) {
   std::vector<std::string> endings;
   for (const Format* written : WrittenFiles())
     endings.insert(endings.end(), written->endings.begin(), written->endings.end());
-  return absl::InvalidArgumentError(
-      absl::StrCat(Printable(path, 1000), ": graphnet writes ", absl::StrJoin(endings, ", "),
-                   " and folders, not ", ending,
-                   is_picture ? "; graphnet show IN -o FILE draws it"
-                              : "; --to says which if it is to be called so"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      Printable(path, 1000), ": graphnet writes ", absl::StrJoin(endings, ", "),
+      " and folders, not ", ending,
+      is_picture ? "; graphnet show IN -o FILE draws it" : "; with --to, it can have any name"));
 }
 
 absl::Status SaveSample(const Sample& sample, const Output& output, Losses* losses) {

@@ -68,7 +68,7 @@ absl::StatusOr<int> ShowShapes(const ShapesFlags& options) {
     ASSIGN_OR_RETURN(report, engine->InferShapesOf(sample.module.get(), values));
   }
   if (options.check) return Check(*engine, sample, std::move(values), options.json);
-  // Print only the graph: a program's metadata is long.
+  // Print only the graph: the extra files of a program are long.
   sample.weights.clear();
   sample.extra_files.clear();
   ModuleCost cost = CostOf(*sample.module);

@@ -247,7 +247,7 @@ absl::StatusOr<int> Shard(const ShardFlags& options) {
   if (given != 1) return absl::InvalidArgumentError("expected one of --mesh, --plan and --stored");
   const auto refuse = [&](const char* option, const char* what) {
     return absl::InvalidArgumentError(absl::StrCat(
-        option, ": ", options.plan.empty() ? "--stored" : "--plan", " says already ", what));
+        option, ": ", options.plan.empty() ? "--stored" : "--plan", " already says ", what));
   };
   if (options.meshes.empty()) {
     if (!options.shardings.empty()) return refuse("--shard", "how inputs are divided");
@@ -272,10 +272,10 @@ absl::StatusOr<int> Shard(const ShardFlags& options) {
   RETURN_IF_ERROR(spmd::PrepareToShard(&sample));
   absl::StatusOr<spmd::ShardedSample> made = ShardAsSaid(options, sample);
   if (absl::IsUnimplemented(made.status())) {
-    return absl::UnimplementedError(absl::StrCat(
-        made.status().message(),
-        "; ranks are GraphNet folders, which cannot hold it: graphnet convert IN FILE.pt2 makes a "
-        "program without such calls"));
+    return absl::UnimplementedError(
+        absl::StrCat(made.status().message(),
+                     "; ranks are GraphNet folders, which cannot hold this: graphnet convert IN "
+                     "FILE.pt2 makes a program without such calls"));
   }
   RETURN_IF_ERROR(made.status());
   spmd::ShardedSample shards = *std::move(made);

@@ -183,7 +183,7 @@ absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options
       size_t untyped = 0;
       ASSIGN_OR_RETURN(std::string text, pir::PrintPir(*lowered, &untyped));
       if (untyped > 0) {
-        std::fprintf(stderr, "note: the type of %zu value%s is not known: <<NULL TYPE>>\n", untyped,
+        std::fprintf(stderr, "note: the type of %zu value%s is unknown: <<NULL TYPE>>\n", untyped,
                      untyped == 1 ? "" : "s");
       }
       return text;
@@ -217,7 +217,7 @@ absl::Status CheckEnding(const ShowFlags& options) {
   return absl::InvalidArgumentError(absl::StrCat(
       Printable(options.out, 1000),
       ": show writes .svg, .png, .html, .dot, .json, .py and text in .txt or .gn, not ", ending,
-      "; --to says which if it is to be called so"));
+      "; with --to, it can have any name"));
 }
 
 absl::StatusOr<int> Show(ShowFlags options) {
@@ -226,7 +226,7 @@ absl::StatusOr<int> Show(ShowFlags options) {
   RETURN_IF_ERROR(CheckEnding(options));
   if (options.runnable && (options.form != Form::kPython || options.out == "-")) {
     return absl::InvalidArgumentError(
-        "--runnable is for Python in a file, which has its weights beside it: -o FILE.py");
+        "--runnable needs a Python file, because weights lie beside it: -o FILE.py");
   }
   const std::optional<PictureForm> picture = PictureOf(options);
   const bool is_text = !picture.has_value() && !options.json &&
@@ -236,9 +236,9 @@ absl::StatusOr<int> Show(ShowFlags options) {
   if (is_text) for_pictures.part.range = for_pictures.part.module = "";
   if (for_pictures.is_given() && !picture.has_value()) {
     return absl::InvalidArgumentError(
-        "--around, --depth and --layout are for pictures: --format "
-        "svg|png|html|dot|model-explorer, or -o FILE.svg; --range and --module for these and text; "
-        "graphnet subgraph cuts samples");
+        "--around, --depth and --layout are for pictures (--format "
+        "svg|png|html|dot|model-explorer, or -o FILE.svg), --range and --module for pictures and "
+        "text; to cut a sample, use graphnet subgraph");
   }
   if ((options.fused && options.form != Form::kPir) ||
       ((options.bound || options.group.has_value()) && options.form != Form::kLoops)) {
@@ -246,7 +246,7 @@ absl::StatusOr<int> Show(ShowFlags options) {
         "--fused is for --format pir, --bound and --group for --format loops");
   }
   if (picture == PictureForm::kPng && options.out == "-" && isatty(STDOUT_FILENO) != 0) {
-    return absl::InvalidArgumentError("png is not for a terminal: -o FILE.png");
+    return absl::InvalidArgumentError("png cannot go to a terminal; write it with -o FILE.png");
   }
   LoadOptions load;
   load.trust = options.trust;

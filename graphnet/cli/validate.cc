@@ -49,7 +49,7 @@ absl::StatusOr<ValidationReport> ValidateOne(const std::string& path, const std:
   ASSIGN_OR_RETURN(Sample original, Load(path, load));
   if (!FileExists(decomposed)) {
     return absl::NotFoundError(
-        absl::StrCat(Printable(decomposed, 1000), ": there are no pieces, nothing is there"));
+        absl::StrCat(Printable(decomposed, 1000), ": no pieces, the folder does not exist"));
   }
   FolderValidationOptions folder;
   folder.config_file = options.config;

@@ -65,7 +65,8 @@ int64_t WordOf(const BoundCall& a, absl::string_view name) {
 }
 
 Result GridSample(Lowering& l, const BoundCall& a) {
-  if (!a["mode"].is_string() || !a["padding_mode"].is_string()) return l.Error("modes are words");
+  if (!a["mode"].is_string() || !a["padding_mode"].is_string())
+    return l.Error("mode and padding_mode must be strings");
   return l.Aten("grid_sampler", {a["input"], a["grid"], WordOf(a, "mode"),
                                  WordOf(a, "padding_mode"), a.is_true("align_corners")});
 }
@@ -128,7 +129,7 @@ Result AdaptiveMaxPool3d(Lowering& l, const BoundCall& a) {
 
 // Returns the number that stands for `reduction` in torch.ops.
 Result Reduction(Lowering& l, const BoundCall& a) {
-  if (!a["reduction"].is_string()) return l.Error("reduction is a word");
+  if (!a["reduction"].is_string()) return l.Error("reduction must be a string");
   const absl::string_view word = a["reduction"].string();
   return Argument(word == "none" ? 0 : word == "mean" ? 1 : 2);
 }
@@ -202,7 +203,7 @@ Result Norm(Lowering& l, const BoundCall& a) {
   if (p.is_string()) {
     const size_t dims = dim.is_none() ? 0 : dim.elements().size();
     if (p.string() != "fro" || dims > 2) {
-      if (dim.is_none()) return l.Error("a matrix norm without dim");
+      if (dim.is_none()) return l.Error("a matrix norm without dim is not supported");
       return l.Aten("linalg_matrix_norm", {a.self(), p, dim, a["keepdim"]},
                     {{"dtype", a["dtype"]}});
     }
@@ -214,7 +215,8 @@ Result Norm(Lowering& l, const BoundCall& a) {
 
 Result Einsum(Lowering& l, const BoundCall& a) {
   const absl::Span<const Argument> all = a.variadic();
-  if (all.empty() || !all[0].is_string()) return l.Error("the form without an equation");
+  if (all.empty() || !all[0].is_string())
+    return l.Error("einsum without an equation is not supported");
   const bool one_list = all.size() == 2 && !l.IsTensor(all[1]);
   return l.Aten("einsum", {all[0], one_list ? all[1] : l.List(all.subspan(1))});
 }
@@ -264,7 +266,7 @@ Result Tensordot(Lowering& l, const BoundCall& a) {
   if (dims.is_int()) {
     // A number means the last n dimensions of a and the first n of b.
     if (dims.integer() < 0 || dims.integer() > kMaxRank) {
-      return l.Error(absl::StrCat("dims is from 0 to ", kMaxRank, ", not ", dims.integer()));
+      return l.Error(absl::StrCat("dims must be from 0 to ", kMaxRank, ", not ", dims.integer()));
     }
     std::vector<Argument> last, first;
     for (int64_t i = 0; i < dims.integer(); ++i) {

@@ -63,10 +63,10 @@ DType DTypeOfTensorType(absl::string_view name) {
 
 Result Type(Lowering& l, const BoundCall& a) {
   Argument dtype = a["dtype"];
-  if (dtype.is_none()) return l.Error("the name of a tensor's type is not supported");
+  if (dtype.is_none()) return l.Error("reading the type's name is not supported");
   if (dtype.is_string()) {
     const DType named = DTypeOfTensorType(dtype.string());
-    if (named == DType::kUnknown) return l.Error(absl::StrCat("no type ", dtype.string()));
+    if (named == DType::kUnknown) return l.Error(absl::StrCat("unknown type ", dtype.string()));
     dtype = named;
   }
   return l.Aten("to", {a.self(), dtype, a["non_blocking"]});
@@ -112,7 +112,7 @@ Result RequiresGrad(Lowering& l, const BoundCall& a) {
 // Lowers the read of an attribute; one that is an operator becomes a call of it.
 Result GetAttr(Lowering& l, const BoundCall& a) {
   const Argument& object = a.self();
-  if (!a["name"].is_string()) return l.Error("an attribute without a name");
+  if (!a["name"].is_string()) return l.Error("the name of the attribute must be a string");
   const absl::string_view name = a["name"].string();
   if (l.IsTensor(object) || l.TypeOf(object).kind == Kind::kUnknown) {
     static const auto* const types = new absl::flat_hash_map<absl::string_view, ValueType>{

@@ -108,9 +108,9 @@ Result WithZero(Lowering& l, absl::string_view name, const Argument& value) {
 
 Result ChooseQParams(Lowering& l, const BoundCall& a) {
   if (!a["quant_min"].is_int() || !a["quant_max"].is_int())
-    return l.Error("quant_min and quant_max are numbers");
+    return l.Error("quant_min and quant_max must be numbers");
   const int64_t low = a["quant_min"].integer(), high = a["quant_max"].integer();
-  if (low >= high) return l.Error("quant_min is below quant_max");
+  if (low >= high) return l.Error("quant_min must be below quant_max");
   const auto range = static_cast<double>(high - low);
   ASSIGN_OR_RETURN(const Argument both, l.Aten("aminmax", {a["input"]}));
   ASSIGN_OR_RETURN(Argument least, l.Operator("getitem", {both, 0}));

@@ -57,7 +57,7 @@ constexpr absl::string_view kOwnNamespaces[] = {"aten", "prim",     "prims",    
                                                 "c10",  "builtins", "operator", "torch"};
 
 absl::Status NoNamespace() {
-  return absl::InvalidArgumentError("its name has no namespace, as mylib::f has");
+  return absl::InvalidArgumentError("its name needs a namespace, as in mylib::f");
 }
 
 // Reads "torchvision::roi_align(Tensor input, …) -> Tensor". If that fails, `made` has a target but
@@ -109,7 +109,7 @@ absl::Status AddKnownOperator(absl::string_view schema, absl::string_view like) 
   const absl::MutexLock lock(&table.mutex);
   const auto it = table.operators.find(made->schema.target);
   if (it != table.operators.end() && it->second->is_known)
-    return absl::AlreadyExistsError("it is known already");
+    return absl::AlreadyExistsError("the operator is known already");
   const std::vector<Schema>*& overloads = table.known[made->name];
   auto* const more = overloads == nullptr ? new std::vector<Schema> : new std::vector(*overloads);
   more->push_back(made->schema);

@@ -84,17 +84,17 @@ class Reader {
     rule.definition = rule.module->FindGraph("pattern");
     const Graph* const replacement = rule.module->FindGraph("replacement");
     if (rule.definition == nullptr || replacement == nullptr)
-      return error("has @pattern and @replacement");
+      return error("expected @pattern and @replacement");
     for (const Graph* graph : {rule.definition, replacement}) {
       if (graph->output() == nullptr || graph->output()->args().size() != 1 ||
           !graph->output()->args()[0].is_node() || !graph->output()->args()[0].node()->is_call()) {
-        return error(absl::StrCat("@", graph->name(), " returns what a call yields"));
+        return error(absl::StrCat("@", graph->name(), " must return the value of a call"));
       }
     }
     rule.call = replacement->output()->args()[0].node();
     if (rule.call->target() != operators_.back().name ||
         replacement->num_nodes() != replacement->placeholders().size() + 2) {
-      return error(absl::StrCat("@replacement is one call of ", operators_.back().name));
+      return error(absl::StrCat("@replacement must be one call of ", operators_.back().name));
     }
     for (const Node* parameter : replacement->placeholders()) {
       const Node* const meant = rule.definition->FindNode(parameter->name());
@@ -234,7 +234,7 @@ absl::StatusOr<FusedCall> FindDefinition(const BoundCall& call) {
     if (Fit(rule, &made).Takes(call)) return made;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("none of the forms that it has: ",
+      absl::StrCat("its arguments fit none of its forms: ",
                    absl::StrJoin(fused->rules, ", ", [](std::string* out, const FusedRule& rule) {
                      absl::StrAppend(out, rule.name);
                    })));

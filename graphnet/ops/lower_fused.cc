@@ -107,7 +107,7 @@ absl::StatusOr<Argument> LowerFused(Lowering& lowering, const BoundCall& call) {
     if (node->is_output()) return meanings.Map(node->args()[0], 0);
     if (!node->is_call()) continue;
     const size_t count = meanings.Count(*node);
-    if (!meanings.Agree(*node, count)) return lowering.Error("takes lists of one length");
+    if (!meanings.Agree(*node, count)) return lowering.Error("takes lists of different lengths");
     for (size_t i = 0; i < count; ++i) {
       std::vector<Argument> args;
       for (const Argument& argument : node->args()) args.push_back(meanings.Map(argument, i));
@@ -118,8 +118,7 @@ absl::StatusOr<Argument> LowerFused(Lowering& lowering, const BoundCall& call) {
       meanings.Add(*node, value);
     }
   }
-  return lowering.Error(
-      "is made of nothing");  // The reader of fused.txt refuses such a definition.
+  return lowering.Error("has an empty definition");  // The reader of fused.txt refuses this.
 }
 
 }  // namespace graphnet

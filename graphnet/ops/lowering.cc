@@ -81,14 +81,14 @@ Argument Lowering::Tuple(absl::Span<const Argument> elements) {
 absl::Status Lowering::Error(absl::string_view what) const { return NodeError(*source_, what); }
 
 absl::Status Lowering::Unresolved(absl::string_view target) const {
-  if (absl::StartsWith(target, "operator.")) return Error("is no operator of Python");
+  if (absl::StartsWith(target, "operator.")) return Error("is not a Python operator");
   if (absl::StartsWith(target, "torch.ops.")) {
     switch (OriginOfTarget(target)) {
       case TargetOrigin::kPyTorch:
-        return Error("PyTorch has this operator outside of ATen, and nothing here runs it");
+        return Error("PyTorch has this operator outside of ATen, and graphnet cannot run it");
       case TargetOrigin::kOther:
         return Error(
-            "is an operator of a library other than PyTorch; --library names the file that has it");
+            "is an operator of a library other than PyTorch; load the library with --library");
       case TargetOrigin::kMissing: break;
     }
   }
@@ -161,7 +161,7 @@ absl::StatusOr<Argument> Lowering::CallByName(const BoundCall& call) {
     base = Text(absl::StrCat(base, "_"));
   }
   const absl::Span<const Schema> overloads = FindSchemas(base);
-  if (overloads.empty()) return Error("Python makes it of other calls: it is not supported");
+  if (overloads.empty()) return Error("Python composes it of other calls, which is not supported");
   const auto known = [&](absl::string_view name) {
     return absl::c_any_of(overloads,
                           [&](const Schema& s) { return s.FindArgument(name) != nullptr; });
@@ -183,7 +183,7 @@ absl::StatusOr<Argument> Lowering::CallByName(const BoundCall& call) {
     }
     if (!known(name)) {
       if (!parameter.IsDefault(value)) {
-        return Error(absl::StrCat("no operator takes its argument ", name));
+        return Error(absl::StrCat("no operator accepts its argument ", name));
       }
       continue;
     }
@@ -261,11 +261,11 @@ absl::StatusOr<Argument> Lowering::LowerNode(const Node& node) {
 }
 
 absl::StatusOr<Argument> Lowering::LowerCall(const Node& node) {
-  if (node.op() == Op::kCallModule) return Error("calls of modules have no meaning here");
+  if (node.op() == Op::kCallModule) return Error("calls of modules are not supported");
   const Callable callee = CalleeOf(node);
   if (!callee.is_known()) return Unresolved(node.target());
   if (node.op() == Op::kCallMethod && node.args().empty()) {
-    return Error("a method without its object");
+    return Error("a method is called without an object");
   }
   std::vector<Argument> args;
   args.reserve(node.args().size());

@@ -67,7 +67,7 @@ absl::StatusOr<Argument> GetItem(Lowering& lowering, const Argument& object,
 absl::StatusOr<Argument> Lowering::Operator(absl::string_view name,
                                             absl::Span<const Argument> args) {
   const PythonOperator* op = FindPythonOperator(name);
-  if (op == nullptr) return Error(absl::StrCat("operator.", name, " is no operator of Python"));
+  if (op == nullptr) return Error(absl::StrCat("operator.", name, " is not a Python operator"));
   return Operator(*op, args);
 }
 

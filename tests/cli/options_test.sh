@@ -103,7 +103,7 @@ done
 refused "--to requires" opt whole.gn --passes=dce --to protobuf
 refused "excludes" decompose whole.gn -o cut --pieces 2 --no-head-and-tail
 refused "excludes" decompose whole.gn -o cut --single-op --no-head-and-tail
-refused "--seed is of what --rule finite-run draws" lint whole.gn --seed 3
+refused "--seed is for the inputs that --rule finite-run draws" lint whole.gn --seed 3
 refused "--out writes what" lint whole.gn --rule unstable -o repaired.gn
 refused "requires" validate whole.gn pieces --seed 1
 refused "requires" validate whole.gn pieces --threads 1
@@ -191,7 +191,7 @@ grep -q '^2 passed, 0 failed$' out.txt || fail "convert of a folder says $(cat o
 "$graphnet" convert converted/net.v1.pb -o - | cmp - whole.gn || fail "converted to something else"
 [ -s converted/deep/second.pb ] || fail "converted to $(find converted)"
 "$graphnet" convert tree/net.v1.gn tree/net.v1.pb
-refused "would both be again/net.v1.dot" convert tree -o again --to dot
+refused "would both be written to again/net.v1.dot" convert tree -o again --to dot
 [ ! -e again ] || fail "an output in spite of the error"
 rm tree/net.v1.gn
 # Without --to, opt keeps what each sample is; it says which it has changed.

@@ -543,9 +543,9 @@ TEST(ExecutableTest, OperatorsThatNothingRunsAreToldApart) {
             .message());
   };
   EXPECT_THAT(error("torch.ops.higher_order.auto_functionalized_v2"),
-              HasSubstr("PyTorch has this operator outside of ATen, and nothing here runs it"));
+              HasSubstr("PyTorch has this operator outside of ATen, and graphnet cannot run it"));
   EXPECT_THAT(error("torch.ops.mylib.foo.default"),
-              HasSubstr("is an operator of a library other than PyTorch; --library names"));
+              HasSubstr("is an operator of a library other than PyTorch; load the library"));
   EXPECT_THAT(error("torch.ops.aten.nothing.default"), HasSubstr("is no operator of PyTorch"));
 }
 

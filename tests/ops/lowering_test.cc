@@ -160,7 +160,7 @@ TEST(LoweringTest, ErrorsNameTheNodeAndWhatIsWrong) {
   EXPECT_THAT(Lowered("torch.nn.functional.mse_loss(%x, %y, size_average = True)"),
               HasSubstr("size_average is not supported"));
   EXPECT_THAT(Lowered("torch.functional.tensordot(%x, %y, 100000000000)"),
-              HasSubstr("dims is from 0 to 64"));
+              HasSubstr("dims must be from 0 to 64"));
   EXPECT_THAT(Lowered("math.prod([%n], start = 5)"), HasSubstr("takes no start"));
   EXPECT_THAT(Lowered("builtins.max([%n], key = 1)"), HasSubstr("takes no key"));
   EXPECT_THAT(Lowered("builtins.len()"), HasSubstr("obj is missing"));
@@ -168,7 +168,7 @@ TEST(LoweringTest, ErrorsNameTheNodeAndWhatIsWrong) {
   EXPECT_THAT(Lowered("operator.add(%x)"), HasSubstr("takes 2 operands, not 1"));
   EXPECT_THAT(Lowered("torch.nn.functional.grid_sample(%x, %y, \"cubic\")"),
               HasSubstr("mode is one of bilinear, nearest, bicubic, not cubic"));
-  EXPECT_THAT(Lowered("operator.frobnicate(%x)"), HasSubstr("is no operator of Python"));
+  EXPECT_THAT(Lowered("operator.frobnicate(%x)"), HasSubstr("is not a Python operator"));
 }
 
 // The name of the type of a list in a list was once read from invalid memory.

@@ -198,13 +198,13 @@ void WriteAnalysis::Walk(const Graph& graph) {
 
 void WriteAnalysis::AddCall(const Node& call) {
   if (shared_.refused->contains(shared_.lowered->origins[&call])) {
-    return AddUnknown(call, "nothing says what it writes to");
+    return AddUnknown(call, "it is unknown what the call writes to");
   }
   if (call.HasBody()) {
     bool writes = false;
     call.ForEachArgument(
         [&](const Argument& a) { writes |= a.is_graph() && shared_.writes[a.graph()]; });
-    if (writes) return AddUnknown(call, "a body of it writes to what it is given");
+    if (writes) return AddUnknown(call, "one of its bodies writes to an operand");
     return AddFresh(call, /*shares=*/true);
   }
   const Callable callee = CalleeOf(call);
@@ -214,7 +214,7 @@ void WriteAnalysis::AddCall(const Node& call) {
       if (callee.name == "setitem") return AddSetItem(call);
       return;  // on numbers; on tensors it would be an operator of ATen
     case Callable::Kind::kOperator:
-      if (!callee.names_overload) return AddUnknown(call, "nothing says what it writes to");
+      if (!callee.names_overload) return AddUnknown(call, "it is unknown what the call writes to");
       return AddOperator(call, callee.overloads[0]);
     case Callable::Kind::kFunction:
       if (callee.bracket() == Schema::Bracket::kAutocastOpen) {
@@ -237,9 +237,9 @@ void WriteAnalysis::AddCall(const Node& call) {
           (!absl::EndsWith(name, "_") || absl::EndsWith(name, "__"))) {
         return AddFresh(call, /*shares=*/true);
       }
-      return AddUnknown(call, "nothing says what it writes to");
+      return AddUnknown(call, "it is unknown what the call writes to");
     }
-    default: return AddUnknown(call, "nothing says what it writes to");
+    default: return AddUnknown(call, "it is unknown what the call writes to");
   }
 }
 
@@ -335,7 +335,7 @@ void WriteAnalysis::AddStatistics(const Node& call, const Schema& schema) {
     const Argument* input = schema.Given(call, size_t{0});
     const int read = input->is_node() ? MemoryOf(input->node()) : -1;
     for (const int memory : {MemoryOf(mean.node()), MemoryOf(var.node())}) {
-      if (memory == read) Block(memory, "it is read where it is written to", call);
+      if (memory == read) Block(memory, "the call that writes to it also reads it", call);
     }
     return AddWrite({.node = &call, .form = Write::Form::kStatistics, .view = a, .second = b});
   }
@@ -409,7 +409,7 @@ void WriteAnalysis::AddWriter(const Node& call, const Schema& schema) {
   const int first = first_view_[static_cast<size_t>(tensor)];
   std::optional<ViewSteps> steps = reader_.Read(call, *twin, contiguous_[self->node()]);
   if (!steps.has_value()) {
-    Block(memory, absl::StrCat("nothing says how ", schema.target, " sees the memory"), call);
+    Block(memory, absl::StrCat("it is unknown how ", schema.target, " views the memory"), call);
     steps = ViewSteps{};
   }
   const bool same_shape = absl::c_all_of(
@@ -481,13 +481,13 @@ void WriteAnalysis::AddSetItem(const Node& call) {
   const int parent = self.is_node() ? CurrentView(self.node()) : -1;
   if (parent < 0 || sequences_[self.node()] != Sequence::kNone) {
     if (parent >= 0) AddWrite({.node = &call, .view = parent});
-    return AddUnknown(call, "what it writes to is not known to be a tensor");
+    return AddUnknown(call, "the call may write to something other than a tensor");
   }
   const int rank = facts_.Of(self.node()).rank();
   const std::optional<Subscript> read = reader_.ReadSubscript(rank, call.args()[1]);
   if (!read.has_value() || read->may_be_switch) {
     CheckWritable(parent, call);
-    Block(MemoryOf(self.node()), "its index says too little", call);
+    Block(MemoryOf(self.node()), "too little is known of its index", call);
     return AddWrite({.node = &call, .view = parent});
   }
   // A write to the whole tensor needs no view.
@@ -506,11 +506,11 @@ void WriteAnalysis::AddSetItem(const Node& call) {
     write.form = Write::Form::kCopy;
     // The surplus leading dimensions of a written tensor are dropped.
     if (!value.is_node() || !facts.is_tensor()) {
-      Block(MemoryOf(self.node()), "what it writes is not known to be a tensor or number", call);
+      Block(MemoryOf(self.node()), "the value written is not known to be a tensor or number", call);
     } else if (write.indices.empty() && facts.rank() != 0 &&
                CurrentView(value.node()) != write.view) {
       if (rank < 0 || facts.rank() < 0) {
-        Block(MemoryOf(self.node()), "how many dimensions it writes is not known", call);
+        Block(MemoryOf(self.node()), "the number of dimensions written is unknown", call);
       } else {
         write.extra_dims = std::max(0, facts.rank() - (rank + read->rank_change));
       }
@@ -523,10 +523,10 @@ void WriteAnalysis::AddSetItem(const Node& call) {
       write.extra_dims = static_cast<int>(first - facts.sizes->begin());
       const bool known = first == facts.sizes->end() || *first >= 0;
       if (!known && facts.rank() > 1) {
-        Block(MemoryOf(self.node()), "how many dimensions it writes is not known", call);
+        Block(MemoryOf(self.node()), "the number of dimensions written is unknown", call);
       }
     } else if (!is_number && facts.rank() < 0) {
-      Block(MemoryOf(self.node()), "how many dimensions it writes is not known", call);
+      Block(MemoryOf(self.node()), "the number of dimensions written is unknown", call);
     }
     write.form = Write::Form::kIndexPut;
   }

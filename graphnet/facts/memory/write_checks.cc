@@ -25,13 +25,13 @@ constexpr int kMaxViews = 64;
 void WriteAnalysis::CheckWritable(int view, const Node& call) {
   const int memory = views_[static_cast<size_t>(view)].memory;
   if (views_[static_cast<size_t>(view)].depth > kMaxViews) {
-    return Block(memory, "it is a view of too many views", call);
+    return Block(memory, "it is a view through too many views", call);
   }
   for (; views_[static_cast<size_t>(view)].parent >= 0;
        view = views_[static_cast<size_t>(view)].parent) {
     const ViewStep& step = views_[static_cast<size_t>(view)].step;
     if (step.inverse == ViewStep::Inverse::kNone) {
-      return Block(memory, absl::StrCat("nothing is written through ", step.target), call);
+      return Block(memory, absl::StrCat("graphnet cannot write through ", step.target), call);
     }
   }
 }
@@ -51,7 +51,7 @@ void WriteAnalysis::CheckOperands(const Write& write, const Node& call, const Ar
         !(write.value.is_node() && write.value.node() == operand)) {
       return;
     }
-    Block(memory, "it is read where it is written to", call);
+    Block(memory, "the call that writes to it also reads it", call);
   });
 }
 
@@ -63,14 +63,13 @@ void WriteAnalysis::CheckOut(const Write& copy) {
   const TensorFacts from = made == nullptr ? TensorFacts() : facts_.Of(made);
   if (schema == nullptr || !to.is_static() || from.sizes != to.sizes ||
       to.dtype == DType::kUnknown || to.dtype != from.dtype) {
-    return Block(memory, "out may have other sizes or another dtype than what is written to it",
-                 *copy.node);
+    return Block(memory, "out may have other sizes or another dtype than the result", *copy.node);
   }
   made->ForEachOperand([&](const Node* operand) {
     const int view = CurrentView(operand);
     if (view < 0 || views_[static_cast<size_t>(view)].memory != memory) return;
     if (view == copy.view ? IsPointwise(*schema) : AreDisjointViews(view, copy.view)) return;
-    Block(memory, "it is read where it is written to", *copy.node);
+    Block(memory, "the call that writes to it also reads it", *copy.node);
   });
 }
 
@@ -145,10 +144,10 @@ void WriteAnalysis::FindConflicts() {
       if (view < 0) continue;
       const int memory = views_[static_cast<size_t>(view)].memory;
       if (alive[static_cast<size_t>(GroupOf(memory))] > 1) {
-        Block(memory, "what may or may not share its memory is used later", *write.node);
+        Block(memory, "a value that may share its memory is used later", *write.node);
       }
       if (!is_main_ && this->memory(memory).is_escaping) {
-        Block(memory, "a body writes to what it is given", *write.node);
+        Block(memory, "a body writes to its operand", *write.node);
       }
     }
   }

@@ -100,7 +100,7 @@ std::optional<std::vector<Sizes>> DimPropagation::Probe(const Node& node, int64_
 
 absl::Status DimPropagation::FollowProbes(const Node& node, SymbolicSizes* out) const {
   const auto unknown = [] {
-    return absl::FailedPreconditionError("no rule is known of what it does to sizes");
+    return absl::FailedPreconditionError("no rule says how it changes sizes");
   };
   std::vector<SymbolicSizes*> parts = {out};
   if (out->is_tuple()) {
@@ -117,7 +117,7 @@ absl::Status DimPropagation::FollowProbes(const Node& node, SymbolicSizes* out) 
     if (symbol == example_) continue;
     const auto then = Probe(node, symbol, {});
     if (!then.has_value() || then->size() != parts.size()) {
-      return absl::FailedPreconditionError("depends on the size in another way than by a factor");
+      return absl::FailedPreconditionError("depends on the size, but not in proportion to it");
     }
     for (size_t k = 0; k < parts.size(); ++k) {
       SymbolicSizes& part = *parts[k];
@@ -128,8 +128,7 @@ absl::Status DimPropagation::FollowProbes(const Node& node, SymbolicSizes* out) 
         const bool grows = after != before;
         const bool fits = !grows || (before % example_ == 0 && after == before / example_ * symbol);
         if (!fits || (!is_first && grows != (part.grows[i] != 0))) {
-          return absl::FailedPreconditionError(
-              "depends on the size in another way than by a factor");
+          return absl::FailedPreconditionError("depends on the size, but not in proportion to it");
         }
         part.grows[i] = grows;
       }

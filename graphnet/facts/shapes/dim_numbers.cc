@@ -197,7 +197,7 @@ absl::Status DimPropagation::FollowRange(Node* node, SymbolicSizes* out) {
   if (name == "range") {
     bool any = out->any();
     node->ForEachOperand([&](const Node* operand) { any |= values_[operand].any(); });
-    return any ? absl::FailedPreconditionError("has a size that grows not by a factor")
+    return any ? absl::FailedPreconditionError("has a size that does not grow in proportion")
                : absl::OkStatus();
   }
   if (name != "arange") {
@@ -214,7 +214,7 @@ absl::Status DimPropagation::FollowRange(Node* node, SymbolicSizes* out) {
       list.sizes = {given(name == "randperm" ? "n" : "window_length", 0)};
     }
     if (absl::c_linear_search(list.sizes, nullptr))
-      return absl::FailedPreconditionError("is called in an unknown way");
+      return absl::FailedPreconditionError("has unexpected arguments");
     for (size_t i = 0; i < list.sizes.size(); ++i) {
       list.extents.push_back(SymbolicSizesOf(*list.sizes[i]));
       out->grows[i] |= list.extents[i].number_grows;
@@ -235,7 +235,7 @@ absl::Status DimPropagation::FollowRange(Node* node, SymbolicSizes* out) {
     // It has to grow although its end is a constant.
     if (end == nullptr || end->is_node() || !end->is_int() || first.number != 0 ||
         step.number != 1 || last.number != out->sizes[0]) {
-      return absl::FailedPreconditionError("has a size that does not grow where one should");
+      return absl::FailedPreconditionError("has a size that should grow but does not");
     }
     Edit(node, end, out->sizes[0]);
     return absl::OkStatus();
@@ -243,7 +243,7 @@ absl::Status DimPropagation::FollowRange(Node* node, SymbolicSizes* out) {
   out->grows[0] |= length.number_grows;
   return length.number_varies || length.number.value_or(out->sizes[0]) != out->sizes[0] ||
                  (out->grows[0] && !length.number_grows)
-             ? absl::FailedPreconditionError("has a size that grows not by a factor")
+             ? absl::FailedPreconditionError("has a size that does not grow in proportion")
              : absl::OkStatus();
 }
 

@@ -107,18 +107,19 @@ absl::StatusOr<ResultRule> ParseResultRule(absl::string_view text) {
   const std::vector<absl::string_view> words = absl::StrSplit(text, ' ', absl::SkipEmpty());
   if (words.size() != 3) {
     return absl::InvalidArgumentError(
-        "facts are three words, for sizes, dtype and batching, or = and an operator");
+        "expected three words, for sizes, dtype and batching, or = and an operator");
   }
   ResultRule rule;
   if (!ParseRule(words, &rule))
-    return absl::InvalidArgumentError(absl::StrCat(words[0], ": no number behind the colon"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(words[0], ": expected a number after the colon"));
   const Table& table = GetTable();
   const auto find = [](const Words& all, absl::string_view word,
                        absl::string_view column) -> absl::StatusOr<absl::string_view> {
     if (const auto it = all.find(word); it != all.end()) return *it;
     std::vector<absl::string_view> sorted(all.begin(), all.end());
     absl::c_sort(sorted);
-    return absl::InvalidArgumentError(absl::StrCat("\"", word, "\" says nothing of ", column,
+    return absl::InvalidArgumentError(absl::StrCat("\"", word, "\" is not a word for ", column,
                                                    "; known: ", absl::StrJoin(sorted, " ")));
   };
   ASSIGN_OR_RETURN(rule.sizes, find(table.sizes, rule.sizes, "sizes"));

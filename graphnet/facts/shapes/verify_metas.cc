@@ -82,7 +82,7 @@ absl::Status VerifyCall(const Node& call, const Schema& schema) {
     }
     const TensorFacts said = FactsOfMeta(said_of->tensor);
     if (!Contradict(said, yielded)) return absl::OkStatus();
-    return NodeError(call, absl::StrCat("its meta is ", TextOf(said), ", the operator yields ",
+    return NodeError(call, absl::StrCat("its meta is ", TextOf(said), ", but the operator returns ",
                                         TextOf(yielded)));
   };
   if (!meta->is_tuple) return facts.is_tensor() ? check(meta, facts) : absl::OkStatus();

@@ -159,20 +159,20 @@ TEST_F(OperatorFactsTest, RowsThatAreNoneAreRefused) {
   const auto message = [](absl::string_view row) {
     return std::string(AddOperatorFacts(row).message());
   };
-  EXPECT_THAT(message("same first -"), HasSubstr("a row is facts and a schema"));
-  EXPECT_THAT(message("mylib::f(Tensor x) -> Tensor"), HasSubstr("a row is facts and a schema"));
-  EXPECT_THAT(message("same mylib::f(Tensor x) -> Tensor"), HasSubstr("facts are three words"));
+  EXPECT_THAT(message("same first -"), HasSubstr("expected facts and a schema"));
+  EXPECT_THAT(message("mylib::f(Tensor x) -> Tensor"), HasSubstr("expected facts and a schema"));
+  EXPECT_THAT(message("same mylib::f(Tensor x) -> Tensor"), HasSubstr("expected three words"));
   EXPECT_THAT(message("alike first - mylib::f(Tensor x) -> Tensor"),
-              HasSubstr("mylib::f: \"alike\" says nothing of sizes; known: - adaptive"));
+              HasSubstr("mylib::f: \"alike\" is not a word for sizes; known: - adaptive"));
   EXPECT_THAT(message("same first linear mylib::f(Tensor x) -> Tensor"),
-              HasSubstr("\"linear\" says nothing of batching; known: - dims like trailing"));
+              HasSubstr("\"linear\" is not a word for batching; known: - dims like trailing"));
   EXPECT_THAT(message("same:x first - mylib::f(Tensor x) -> Tensor"), HasSubstr("same:x"));
   EXPECT_THAT(message("= softmux mylib::f(Tensor x) -> Tensor"),
-              HasSubstr("\"softmux\" is no operator of ATen"));
+              HasSubstr("\"softmux\" is not an operator of ATen"));
   EXPECT_THAT(message("= softmax mylib::f(Tensor x, int dim) -> Tensor"),
               HasSubstr("no overload of softmax has the same parameters"));
   EXPECT_THAT(message("= relu aten::f(Tensor x) -> Tensor"), HasSubstr("own namespace"));
-  EXPECT_THAT(message("= relu f(Tensor x) -> Tensor"), HasSubstr("no namespace"));
+  EXPECT_THAT(message("= relu f(Tensor x) -> Tensor"), HasSubstr("needs a namespace"));
   EXPECT_THAT(message("= relu mylib::f(Tensor self"), HasSubstr("mylib::f: "));
   EXPECT_THAT(message(absl::StrCat("= softmax ", kFastSoftmax)), HasSubstr("known already"));
 }
