@@ -76,7 +76,7 @@ cmp resnet/model.py composed/model.py || fail "the pieces do not compose to the 
 
 # --- Attributes become inputs of a folder, as convert --lift has it.
 "$graphnet" decompose resnet.pb -o lifted --at 20,60 --to graphnet >out.txt
-grep -q '^note: parameters and buffers are inputs' out.txt || fail "lifting is not mentioned"
+grep -q '^note: parameters and buffers become inputs' out.txt || fail "lifting is not mentioned"
 "$graphnet" compose lifted -o composed_lifted >/dev/null
 cmp resnet/model.py composed_lifted/model.py || fail "pieces with parameters do not compose in folders"
 

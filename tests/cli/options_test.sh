@@ -202,7 +202,7 @@ grep -qx 'changed tree/net.v1.pb: dce -1' out.txt || fail "opt says $(cat out.tx
 # --- Equal outputs behind another value.
 sed 's/torch.exp/torch.tanh/' whole.gn >other.gn
 "$graphnet" diff-run whole.gn other.gn >out.txt
-grep -q 'note: values of one name differ inside, and no output shows it' out.txt || fail "diff-run says $(cat out.txt)"
+grep -q 'note: values of the same name differ inside, but no output shows it' out.txt || fail "diff-run says $(cat out.txt)"
 
 # --- Paths without effect: a layer scale of zeros, a condition that never holds.
 cat >scale.gn <<'END'
