@@ -45,7 +45,7 @@ struct JsonForm {
   }
   Made operator()(const Json::Members& members) const {
     Made made = Made::object();
-    // Each has another name, so that none needs to be looked for.
+    // All names differ, so no member has to be looked up.
     Made::object_t::Container& object = made.get_ref<Made::object_t&>();
     for (const auto& [name, value] : members.all)
       object.emplace_back(name, std::visit(*this, value.value_));

@@ -239,7 +239,7 @@ damaged 'torch.ops.aten._fft_r2c.default' 'torch.ops.aten._fft_r2d.default'
 refused "PyTorch has no operator torch.ops.aten._fft_r2d.default" show damaged.pt2
 damaged '"slice_1": {"dtype": 7' '"slice_1": {"dtype": 5'
 out=$("$graphnet" check damaged.pt2 2>&1) && fail "check takes a dtype that the operator does not yield"
-contains "$out" "its meta is i64[2, 4, 5], the operator yields f32[2, 4"
+contains "$out" "its meta is i64[2, 4, 5], but the operator returns f32[2, 4"
 
 # Several programs in one archive.
 python3 - "$data/buffers.pt2" <<'END'

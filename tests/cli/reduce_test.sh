@@ -62,7 +62,7 @@ refused "nothing to reduce: jit is right on this sample" long.gn --backend jit
 refused "there is no backend jot; is jit meant?" long.gn --backend jot
 refused "--command exits with 1 on the sample itself" long.gn --command 'false {}'
 refused "--command exits with 124 on the sample itself" long.gn --command 'sleep 20; true {}' --timeout 0.5
-refused "--command: where the path of a sample goes, it needs {}" long.gn --command true
+refused "--command: expected {} in place of a sample's path" long.gn --command true
 [ ! -e no.gn ] || fail no.gn
 
 # --- The oracle: a compiler that is wrong, at which node, and the sample that shows it.

@@ -163,7 +163,7 @@ refused "expected sizes of its axes" mlp.gn --mesh 2y2
 refused "has more than 65536 ranks" mlp.gn --mesh 65536x2
 refused "expected one of --mesh, --plan and --stored" mlp.gn
 refused "expected one of --mesh, --plan and --stored" mlp.gn --mesh 4 --stored four
-refused "--plan says already how inputs are divided" mlp.gn --plan tensors/plan.json --shard x:0,-1
+refused "--plan already says how inputs are divided" mlp.gn --plan tensors/plan.json --shard x:0,-1
 refused "nowhere/plan.json" mlp.gn --plan nowhere/plan.json
 sed 's/f32\[8, 16\]/f32[4, 16]/' mlp.gn >small.gn
 refused "tensors/plan.json: input x is f32[4, 16], the plan is for f32[8, 16]" small.gn --plan tensors/plan.json
@@ -284,7 +284,7 @@ refused "stages in a ring: ..a,y..s:m0 gives h to a..y,s..:m1, gives a to ..a,y.
 refused "no operator is called hh; is h meant?" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..hh:m0 --stage y..:m1
 refused "layers.0 names no operator" mlp.gn --mesh m0=2 --mesh m1=2 --stage layers.0:m0 --stage ..:m1
 refused "axis 0 of mesh 3 does not divide dimension 0 of size 32" mlp.gn --mesh m0=3 --mesh m1=2 --stage ..y:m0 --stage y..:m1 --shard w1:0,-1
-refused "--plan says already what runs where" mlp.gn --plan pipe/plan.json --stage ..:m0
+refused "--plan already says what runs where" mlp.gn --plan pipe/plan.json --stage ..:m0
 sed 's/"ranks":\[2,3\]/"ranks":[2,4]/' pipe/plan.json >gap.json
 refused "gap.json: has meshes that leave out a rank" mlp.gn --plan gap.json
 sed 's/"mesh":"m1"/"mesh":"m9"/' pipe/plan.json >m9.json

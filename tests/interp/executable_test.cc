@@ -545,9 +545,9 @@ TEST(ExecutableTest, ErrorsTellUnknownOperatorsApart) {
             .message());
   };
   EXPECT_THAT(error("torch.ops.higher_order.auto_functionalized_v2"),
-              HasSubstr("PyTorch has this operator outside of ATen, and nothing here runs it"));
+              HasSubstr("PyTorch has this operator outside of ATen, and graphnet cannot run it"));
   EXPECT_THAT(error("torch.ops.mylib.foo.default"),
-              HasSubstr("is an operator of a library other than PyTorch; --library names"));
+              HasSubstr("is an operator of a library other than PyTorch; load the library"));
   EXPECT_THAT(error("torch.ops.aten.nothing.default"), HasSubstr("is not an operator of PyTorch"));
 }
 

@@ -294,11 +294,11 @@ TEST(FusedTableTest, SaysWhatIsWrong) {
   EXPECT_THAT(refused("fused.fc(%x, %w, activation_type=\"tanh\")"),
               HasSubstr("activation_type is one of none, relu, not tanh"));
   EXPECT_THAT(refused("fused.fusion_repeated_fc_relu(%x, [%w], [None])"),
-              HasSubstr("none of the forms that it has: fusion_repeated_fc_relu.two"));
+              HasSubstr("its arguments fit none of its forms: fusion_repeated_fc_relu.two"));
   EXPECT_THAT(refused("fused.fusion_repeated_fc_relu(%x, [%w, %w, %w], [None, None])"),
-              HasSubstr("none of the forms"));
+              HasSubstr("none of its forms"));
   EXPECT_THAT(refused("fused.self_dp_attention(%x, kernel=\"softmax\")"),
-              HasSubstr("none of the forms that it has: self_dp_attention.sdpa"));
+              HasSubstr("its arguments fit none of its forms: self_dp_attention.sdpa"));
   // As many elements as there may be, and one more.
   const auto list = [](size_t n, const char* what) {
     return absl::StrJoin(std::vector<std::string>(n, what), ", ");
@@ -320,12 +320,12 @@ TEST(FusedTableTest, FilesThatAreWrongAreRefused) {
       "rule f\ngraph @pattern(%x) {\n  %y = aten.relu.default(%x)\n  return %y\n}\n";
   EXPECT_THAT(error("rule f\n"), HasSubstr("f:1:1: expected operator"));
   EXPECT_THAT(error(head + "operator fused.f(Tensor x) -> Tensor\n"), HasSubstr("declared twice"));
-  EXPECT_THAT(error(head + pattern), HasSubstr("has @pattern and @replacement"));
+  EXPECT_THAT(error(head + pattern), HasSubstr("expected @pattern and @replacement"));
   EXPECT_THAT(error(head + pattern + "graph @replacement(%x) {\n  return %x\n}\n"),
-              HasSubstr("@replacement returns what a call yields"));
+              HasSubstr("@replacement must return the value of a call"));
   EXPECT_THAT(
       error(head + pattern + "graph @replacement(%x) {\n  %y = fused.g(%x)\n  return %y\n}\n"),
-      HasSubstr("@replacement is one call of fused.f"));
+      HasSubstr("@replacement must be one call of fused.f"));
   EXPECT_THAT(
       error(head + pattern + "graph @replacement(%z) {\n  %y = fused.f(%z)\n  return %y\n}\n"),
       HasSubstr("@pattern has no parameter %z"));

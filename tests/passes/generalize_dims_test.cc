@@ -280,11 +280,11 @@ graph @forward(%x : f32[1, 4, 2, 3]) {
 TEST(GeneralizeDimsTest, WhatGrowsInAnotherWayIsRefused) {
   EXPECT_THAT(Refusal("graph @forward(%x : f32[5, 3]) {\n"
                       "%y = aten.slice.Tensor(%x, 0, 0, 4) : f32[4, 3]\nreturn (%y,)\n}\n"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("in another way")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not in proportion")));
   EXPECT_THAT(Refusal("graph @forward(%x : f32[5, 3]) {\n%n = aten.sym_size.int(%x, 0)\n"
                       "%m = operator.add(%n, 1)\n"
                       "%y = aten.zeros.default([%m, 3]) : f32[6, 3]\nreturn (%y,)\n}\n"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("where none should")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("but should not")));
 }
 
 }  // namespace

@@ -459,20 +459,20 @@ TEST(FunctionalizeTest, ElementsThatOverlapStay) {
       "  %e = .expand(%a, 2, 4)\n"
       "  %c = .add_(%e, %x)\n"
       "  return (%a,)\n",
-      "nothing is written through aten.expand.default");
+      "graphnet cannot write through aten.expand.default");
   ExpectLeft(
       "  %a = torch.exp(%x)\n"
       "  %w = .unfold(%a, 1, 3, 1)\n"
       "  %c = .add_(%w, 1)\n"
       "  return (%a,)\n",
-      "nothing is written through aten.unfold.default");
+      "graphnet cannot write through aten.unfold.default");
   ExpectLeft(
       "  %a = torch.exp(%x)\n"
       "  %l = operator.getitem(%a, (slice(None, None, None), slice(None, 3, None)))\n"
       "  %r = operator.getitem(%a, (slice(None, None, None), slice(1, None, None)))\n"
       "  %c = .copy_(%l, %r)\n"
       "  return (%a,)\n",
-      "it is read where it is written to");
+      "the call that writes to it also reads it");
 }
 
 TEST(FunctionalizeTest, WhatMayBeAViewStaysWhileBothSidesAreRead) {
@@ -480,7 +480,7 @@ TEST(FunctionalizeTest, WhatMayBeAViewStaysWhileBothSidesAreRead) {
       "  %r = .reshape(%x, -1)\n"
       "  %c = .add_(%r, 1)\n"
       "  return (%r,)\n",
-      "what may or may not share its memory is used later");
+      "a value that may share its memory is used later");
   ExpectBody(
       "  %a = torch.exp(%x)\n"
       "  %r = .reshape(%a, -1)\n"
@@ -540,7 +540,7 @@ TEST(FunctionalizeTest, UnknownCallsStay) {
       "  %u = mylib.f(%a)\n"
       "  %c = .add_(%a, 1)\n"
       "  return (%a,)\n",
-      "nothing says what it writes to");
+      "it is unknown what the call writes to");
   ExpectLeft(
       "  %a = torch.exp(%x)\n"
       "  %c = .resize_(%a, 2)\n"
