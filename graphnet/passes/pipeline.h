@@ -62,7 +62,7 @@ struct StepResult {
 };
 
 // Runs a pipeline and returns one result for each step that ran; `limit` leaves out the last ones.
-// An error of a pass is prefixed with its name. If verify_each finds a fault, the error is Internal.
+// An error of a pass is prefixed with its name. A fault that verify_each finds is Internal.
 absl::StatusOr<std::vector<StepResult>> RunPipeline(const Pipeline& pipeline, Module* module,
                                                     const PipelineOptions& options = {});
 
