@@ -28,7 +28,7 @@ void AppendKey(const Argument& argument, std::string* key) {
   }
 }
 
-// The call as it is written, with operands by number.
+// Appends the call as it is written, with its operands as numbers.
 void AppendKey(const Node& node, std::string* key) {
   absl::StrAppend(key, node.op() == Op::kCallMethod ? "." : " ", node.target());
   for (const Argument& argument : node.args()) {

@@ -140,7 +140,7 @@ class Generalization : private DimPropagation {
     return product;
   }
 
-  // A number that has the example as a factor, with the size in its place.
+  // Returns a number that is a multiple of the example, with the example replaced by the size.
   Argument Stretched(Node* place, const Argument& number) {
     Node* size = SizeNode();
     const InsertionGuard guard(module_.main(), place);
@@ -186,7 +186,7 @@ class Generalization : private DimPropagation {
         node->set_meta(meta);
       }
     }
-    // This comes after all steps that use the old size.
+    // Set the new size after all steps that use the old one.
     if (to_ > 0 && to_ != example_) {
       module_.AddSymbol(symbol_->name, to_);
       changed_ = true;
@@ -196,7 +196,7 @@ class Generalization : private DimPropagation {
     return changed_;
   }
 
-  // Arguments are replaced by where they lie.
+  // Replaces arguments by their address.
   void ReplaceSizes(Node* node, const std::map<const Argument*, Argument>& by_place) {
     changed_ = true;
     Arena arena;
@@ -219,8 +219,8 @@ class Generalization : private DimPropagation {
     node->set_kwargs(kwargs);
   }
 
-  // A size of one may stand anywhere between strides; a larger one may not, so that a view
-  // which joins it with others may need a copy. Where a view is one, a reshape is it, too.
+  // A size of one fits any strides; a larger one may not, so a view that joins it with others may
+  // need a copy. A reshape is a view wherever a view is possible.
   void MakeReshape(Node* node) {
     const absl::string_view name = BareName(*node);
     if (example_ != 1 || (name != "view" && name != "_unsafe_view") || !node->kwargs().empty() ||
@@ -256,7 +256,7 @@ class Generalization : private DimPropagation {
     node->ReplaceInput(operand, made);
   }
 
-  // A size that is `factor` times the symbol with the example; other symbols in it stay.
+  // Replaces the example by the symbol in a size of `factor` times it; other symbols stay.
   Dim WithSymbol(const Dim& dim, int64_t factor) {
     if (dim.is_static()) return Dim(Times(factor));
     if (Mentions(*dim.expr)) return dim;
@@ -301,7 +301,7 @@ class Generalization : private DimPropagation {
 
   PassRun& run_;
   Node* size_ = nullptr;
-  int64_t to_ = 0;  // the size that the example gets; 0: the one that it has
+  int64_t to_ = 0;  // the new example size; 0 to keep the old one
   bool changed_ = false;
 };
 
