@@ -1,4 +1,4 @@
-// Reads rules: the text form, and what stands beside it.
+// Reads rules: the text form and the extra syntax of rules.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -20,8 +20,8 @@
 namespace graphnet {
 namespace {
 
-// Where a variadic parameter stands that is neither the end of arguments nor the only one of a
-// sequence; what stands for each element of a list is no other's element, either.
+// Returns whether an argument misuses spread parameters: a variadic one must be the only one of a
+// sequence, and one for each element must be an element of that list only.
 bool MisplacesInList(const Argument& argument, const EachNodes& each) {
   if (!argument.is_aggregate()) return false;
   const auto is_spread = [&](const Argument& a) { return IsSpread(a, each); };
@@ -89,19 +89,19 @@ absl::Status CheckGraph(const Graph* graph, absl::string_view name,
   return absl::OkStatus();
 }
 
-// What stands in a rule beside the text form: stars, further targets, conditions.
+// The syntax of rules beyond the text form: stars, alternative targets, conditions.
 struct Marks {
   struct Choice {
     std::string node;
     TargetChoice target;
   };
   struct Condition {
-    std::string text;  // behind "where"
+    std::string text;  // the text after "where"
     size_t line = 0;
     size_t column = 0;
   };
   std::map<std::string, Wildcard> stars;  // by parameter
-  std::vector<Choice> choices;            // of calls of the pattern
+  std::vector<Choice> choices;            // for calls of the pattern
   std::vector<Condition> conditions;
   bool once = false;
 };
@@ -110,8 +110,8 @@ bool IsNameChar(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
 }
 
-// Takes the stars and the further targets out of a text, so that all else keeps its place:
-// **%rest becomes _=%rest in a call, and the others become blanks.
+// Removes stars and alternative targets from a text without moving the rest: **%rest becomes
+// _=%rest in a call, and the others become blanks.
 class MarkReader {
  public:
   MarkReader(std::string* text, absl::string_view file, Marks* marks)
@@ -176,7 +176,7 @@ class MarkReader {
     ++at_;
     graph_ = Name();
   }
-  // Whether what stands here multiplies.
+  // Skips the stars of a multiplication; returns false if a parameter follows them.
   bool SkipsStars() {
     const size_t end = text_.find_first_not_of('*', at_);
     if (end != std::string::npos && text_[end] == '%' && end - at_ <= 2) return false;
@@ -221,7 +221,7 @@ class MarkReader {
   std::string graph_, name_, defined_;  // the names read last
 };
 
-// "%x: f32[N, *]".
+// Reads "%x: f32[N, *]".
 class ConditionReader {
  public:
   ConditionReader(const Marks::Condition& condition, absl::string_view file, const Graph& pattern)
@@ -325,7 +325,7 @@ class ConditionReader {
   absl::string_view left_;
 };
 
-// Without `replaces`, of a pattern alone.
+// If `replaces` is false, parses a pattern alone.
 absl::StatusOr<RewriteRule> ParseRule(std::string name, std::string text,
                                       absl::string_view file_name, bool replaces, Marks marks) {
   RewriteRule rule;
@@ -367,7 +367,7 @@ absl::StatusOr<RewriteRule> ParseRule(std::string name, std::string text,
   if (!replaces) return rule;
   absl::flat_hash_set<absl::string_view> used;
   RETURN_IF_ERROR(CheckGraph(rule.replacement, "replacement", &parameters, &used));
-  // What a parameter stands for is said in the pattern.
+  // The pattern says which kind a parameter is.
   absl::flat_hash_map<absl::string_view, Wildcard> kinds;
   for (const Node* node : rule.pattern->placeholders()) kinds[node->target()] = WildcardOf(*node);
   for (Node* node : rule.replacement->placeholders()) {
@@ -379,7 +379,7 @@ absl::StatusOr<RewriteRule> ParseRule(std::string name, std::string text,
       return absl::InvalidArgumentError("@replacement: returns what need not be a value");
     }
   }
-  // A replacement's calls are made once: it hands lists on as they are.
+  // Each call of a replacement is made once, so it may only pass lists on.
   const EachNodes each = EachNodesOf(*rule.replacement);
   for (const Node* node : rule.replacement->nodes()) {
     if (node->is_call() && (each.contains(node) || MisplacesVariadic(node->args(), each))) {
@@ -387,7 +387,7 @@ absl::StatusOr<RewriteRule> ParseRule(std::string name, std::string text,
           "@replacement: a variadic parameter is the last of the arguments, or the only one of a "
           "list, and one for each element stands in a list");
     }
-    // What the pattern has as keywords is known only now.
+    // Only the pattern says which parameters are keywords, so check them here.
     for (const Argument& argument : node->args()) {
       bool holds = false;
       ForEachArgument(argument, [&](const Argument& a) { holds |= IsKeywords(a); });
@@ -408,12 +408,12 @@ absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text,
   std::string body;
   Marks marks;
   size_t name_line = 0;
-  bool in_graphs = false;  // past the lines in front of them
+  bool in_graphs = false;  // past the lines before them
   const auto finish = [&]() -> absl::Status {
     if (name_line == 0) return absl::OkStatus();
     absl::StatusOr<RewriteRule> rule = ParseRule(name, body, file_name, /*replaces=*/true, marks);
     if (!rule.ok()) {
-      // The parser names file and line itself.
+      // This parser error names file and line already.
       if (absl::StartsWith(rule.status().message(), absl::StrCat(Printable(file_name), ":")))
         return rule.status();
       return ErrorAt(file_name, name_line, 1,
@@ -430,7 +430,7 @@ absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text,
       RETURN_IF_ERROR(finish());
       name = Printable(absl::StripAsciiWhitespace(rest));
       name_line = line_number;
-      // Lines keep their numbers.
+      // Blank lines keep the line numbers right.
       body.assign(line_number, '\n');
       marks = Marks();
       in_graphs = false;
