@@ -15,7 +15,7 @@
 namespace graphnet {
 namespace {
 
-// What `argument` says for each of `count` values; false when it does not fit.
+// Reads the dimension that `argument` gives each of `count` values; false if it does not fit.
 bool ReadDims(const Argument& argument, size_t count, std::vector<BatchDim>* dims) {
   const auto read = [&](const Argument& dim) {
     if (dim.is_none()) {
@@ -36,7 +36,7 @@ bool ReadDims(const Argument& argument, size_t count, std::vector<BatchDim>* dim
   return argument.elements().size() == count && absl::c_all_of(argument.elements(), read);
 }
 
-// The arguments of a call of a function of Python, which may be of any type.
+// Binds the arguments of a call of a Python function, which may have any type.
 absl::StatusOr<BoundCall> BindUntyped(const Node& node) {
   absl::StatusOr<BoundCall> call =
       Bind(CalleeOf(node), node.args(), node.kwargs(), [](const Node*) { return ValueType(); });
@@ -51,7 +51,7 @@ absl::Status UnimplementedAt(const Node& node, absl::string_view what) {
 }
 
 NestingCall NestingCallOf(const Node& node) {
-  // Asked of every node: most of them are none at first sight.
+  // Every node comes here, so reject most of them at first sight.
   if (node.op() != Op::kCallFunction || !absl::StartsWith(node.target(), "torch._")) {
     return NestingCall::kNone;
   }
@@ -66,7 +66,7 @@ NestingCall NestingCallOf(const Node& node) {
 }
 
 absl::StatusOr<std::vector<Argument>> NestingArguments(const Node& node) {
-  // As most of them stand in graphs, there is nothing to bind.
+  // Most calls have their arguments by position already, so there is nothing to bind.
   const Callable callee = CalleeOf(node);
   if (node.kwargs().empty() && callee.kind == Callable::Kind::kFunction) {
     const std::vector<SchemaArgument>& formals = callee.overloads[0].arguments;
