@@ -1,5 +1,5 @@
-// What the table of domains says, against ATen: drawn from anywhere, an operator yields nan or
-// infinity or refuses; drawn from where the pass has it, it does not.
+// Compares the table of domains with ATen: on unbounded inputs an operator yields nan or infinity
+// or refuses; on inputs within the bounds of the pass it does not.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -111,7 +111,7 @@ TEST(ConstrainDomainsTest, BoundsThatContradictEachOtherAreNone) {
                 AllOf(HasSubstr("warning: %y: x, drawn from "),
                       HasSubstr("is to be other than 0 for div, which no bounds make it\n")));
   }
-  // Each has bounds alone, but none suit both: the sample stays as it is.
+  // Each call alone has bounds, but no bounds suit both, so the sample stays as it is.
   const Sample sample = SampleOf("%x : f32[4]", "torch.atanh(%v)\n  %z = torch.acosh(%v)");
   PassRun run;
   EXPECT_THAT(ConstrainDomains(sample.module.get(), run), IsOkAndHolds(false));
@@ -123,7 +123,7 @@ TEST(ConstrainDomainsTest, BoundsThatContradictEachOtherAreNone) {
                         "bounds make it that suit atanh, too"));
 }
 
-// The bound of one may be what the other does not take.
+// The bound of one call may be a value that the other does not take.
 TEST(ConstrainDomainsTest, AllCallsOfAnInputAreMinded) {
   const Sample sample = SampleOf("%x : f32[64]", "torch.div(1.0, %v)\n  %z = torch.sqrt(%v)");
   PassRun run;
@@ -135,9 +135,9 @@ TEST(ConstrainDomainsTest, NothingToSay) {
   EXPECT_EQ(Notes("%x : f32[4] {mean = 1.0, std = 0.5}", "torch.log(%v)"), "");
   EXPECT_EQ(Notes(kWide, "torch.logit(%v, 1e-06)"), "");
   EXPECT_EQ(Notes(kWide, "operator.pow(%v, 2)"), "");
-  EXPECT_EQ(Notes(kWide, "torch.div(1.0, %v)"), "");  // 0 is no likelier than any other number
+  EXPECT_EQ(Notes(kWide, "torch.div(1.0, %v)"), "");  // 0 is as likely as any other number.
   EXPECT_EQ(Notes(kInts, "torch.sqrt(%v)"), "");
-  // Of what is written to, nothing is known.
+  // Nothing is known about a value that is written to.
   EXPECT_EQ(Notes(kWide, ".abs_(%v)\n  %z = torch.sqrt(%x)"), "");
 }
 

@@ -60,7 +60,7 @@ TEST(PipelineTest, SaysWhatEachStepDid) {
   EXPECT_EQ(diff, "dce\n-   %a = torch.exp(%x)\n");
 }
 
-// Lowering makes the stride of both a list.
+// Lowering turns both strides into lists.
 TEST(PipelineTest, AtenToTorchKeepsOneNumberForSeveral) {
   const auto module = ParseModule(
       "graph @forward(%x, %w) {\n  %y = aten.conv2d.default(%x, %w, None, 2)\n  return (%y,)\n}\n",
@@ -118,7 +118,7 @@ TensorData Floats(const std::vector<float>& values) {
                                               values.size() * sizeof(float))};
 }
 
-// Inputs were renamed before: their original names are those of others by now.
+// The inputs were renamed before, and their original names belong to other inputs now.
 TEST(PipelineTest, WeightsFollowEachStep) {
   auto sample = ParseSample(
       "attribute a.w : f32[1]@cpu\nattribute unread : f32[1]@cpu\n"
