@@ -490,7 +490,7 @@ class DTypeChange {
     if (!follows && !others && TakesDType(*node)) {
       node->set_kwarg("dtype", to_);
       changed_ = true;
-      ++counts_["calls that are told the dtype now"];
+      ++counts_["calls that now get the dtype as an argument"];
       return;
     }
     stays_[node] = 1;  // CastUses adds a cast after it.

@@ -173,7 +173,7 @@ class Domains {
   std::string Describe(const Need& need, const TracedInput& input,
                        const DrawnValues& values) const {
     return absl::StrCat(inputs_.Place(*need.call), ": ", Printable(input.name), ", drawn from ",
-                        values.min, " to ", values.max, ", is to be ", DescribeDomain(need.domain),
+                        values.min, " to ", values.max, ", must be ", DescribeDomain(need.domain),
                         " for ", need.name);
   }
 
@@ -212,8 +212,8 @@ class Domains {
       const Need* const other = &need == &failed ? bounding : &failed;
       const bool is_alone =
           other == nullptr || !BoundedTo(need.domain, dtype, input.spec).has_value();
-      run_->Warn(absl::StrCat(Describe(need, input, values), ", which no bounds make it",
-                              is_alone ? "" : absl::StrCat(" that suit ", other->name, ", too")));
+      run_->Warn(absl::StrCat(Describe(need, input, values), ", but no bounds ensure it",
+                              is_alone ? "" : absl::StrCat(" and suit ", other->name, ", too")));
     }
   }
 

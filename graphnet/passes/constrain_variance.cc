@@ -61,7 +61,7 @@ class Variances {
     DrawSpec bounded = input.spec;
     if (!has_bound) bounded.min = domain.is_open ? Argument(kSmallest) : Argument(int64_t{0});
     if (!domain.Holds(ValuesOf(dtype, bounded))) {
-      run_->Warn(absl::StrCat(what, ", which no bound makes ", DescribeDomain(domain)));
+      run_->Warn(absl::StrCat(what, ", and no bound can keep it ", DescribeDomain(domain)));
     } else if (!has_bound) {
       run_->Note(absl::StrCat(what, ", but may be drawn ",
                               domain.is_open ? "at 0 or below, where eps is 0" : "below 0"));

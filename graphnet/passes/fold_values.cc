@@ -32,12 +32,12 @@ class Folding {
   absl::StatusOr<bool> Run() {
     if (run_.constants() == nullptr) {
       return absl::FailedPreconditionError(
-          "values=true computes values, which takes the weights of a sample and LibTorch");
+          "values=true needs a sample with its weights, and LibTorch");
     }
     const absl::string_view most = run_.option("max_bytes");
     if (!most.empty() && (!absl::SimpleAtoi(most, &max_bytes_) || max_bytes_ < 0)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("max_bytes is a number from 0, not \"", Printable(most), "\""));
+          absl::StrCat("max_bytes must be a number from 0 up, not \"", Printable(most), "\""));
     }
     const std::vector<Node*> folded = Choose();
     if (folded.empty()) return false;

@@ -388,7 +388,7 @@ absl::StatusOr<std::vector<Finder>> FindersOf(const std::vector<std::string>& na
   for (const std::string& name : names) {
     const absl::string_view bare = absl::StripPrefix(name, "fused.");
     if (absl::c_linear_search(known, bare)) continue;
-    return absl::InvalidArgumentError(absl::StrCat("no fused operator that can be found is called ",
+    return absl::InvalidArgumentError(absl::StrCat("fuse cannot make an operator called ",
                                                    Printable(bare), NearMissHint(bare, known)));
   }
   return finders;

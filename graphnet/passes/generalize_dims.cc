@@ -54,13 +54,13 @@ class Generalization : private DimPropagation {
   absl::Status ChooseInputs() {
     int64_t dim = 0;
     if (!run_.option("dim").empty() && (!absl::SimpleAtoi(run_.option("dim"), &dim) || dim < 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("dim is a number from 0, not \"", Printable(run_.option("dim")), "\""));
+      return absl::InvalidArgumentError(absl::StrCat("dim must be a number from 0 up, not \"",
+                                                     Printable(run_.option("dim")), "\""));
     }
     dim_ = static_cast<size_t>(dim);
     if (!run_.option("to").empty() && (!absl::SimpleAtoi(run_.option("to"), &to_) || to_ <= 0)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("to is a size above 0, not \"", Printable(run_.option("to")), "\""));
+          absl::StrCat("to must be a size above 0, not \"", Printable(run_.option("to")), "\""));
     }
     const std::vector<std::string> wanted = run_.list("inputs");
     std::set<absl::string_view> found;
@@ -92,9 +92,9 @@ class Generalization : private DimPropagation {
       } else if (size.is_static() ? symbol != nullptr || size.value != example_
                                   : symbol == nullptr || !(*size.expr == *symbol)) {
         if (is_wanted) {
-          return absl::FailedPreconditionError(
-              absl::StrCat("input ", Printable(node->target()), ", dimension ", dim_,
-                           ": not of the size that ", Printable(inputs_[0]->target()), " has"));
+          return absl::FailedPreconditionError(absl::StrCat(
+              "input ", Printable(node->target()), ", dimension ", dim_,
+              ": differs from the size that ", Printable(inputs_[0]->target()), " has"));
         }
         ++others;
         continue;
@@ -191,8 +191,8 @@ class Generalization : private DimPropagation {
       module_.AddSymbol(symbol_->name, to_);
       changed_ = true;
     }
-    if (written > 0) run_.Note("sizes are written with that of the input", written);
-    if (expanded > 0) run_.Note("operands of one element are expanded", expanded);
+    if (written > 0) run_.Note("sizes now follow that of the input", written);
+    if (expanded > 0) run_.Note("operands of size 1 are expanded", expanded);
     return changed_;
   }
 

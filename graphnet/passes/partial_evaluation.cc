@@ -398,7 +398,7 @@ class Evaluator {
       const Value& goes_on = elements.has_value() && elements->size() == 1 ? (*elements)[0] : again;
       if (!goes_on.is_constant() || !goes_on.argument.is_bool()) {
         if (is_first) return std::nullopt;  // The nodes made so far are dead.
-        return NodeError(node, "begins as a loop of known length and is none");
+        return NodeError(node, "the condition of the loop is known at first and later unknown");
       }
       if (!goes_on.argument.boolean()) break;
       if (++iterations_ > kMaxIterations) return NodeError(node, "the loop runs too often");

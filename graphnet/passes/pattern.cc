@@ -43,9 +43,10 @@ class Rewriter {
     if (!PatternMatcher(rule, match, why).Anchor(AnchorOf(rule), node)) return false;
     const char* reason = !IsClosed(*match)       ? "with a value inside that is used elsewhere"
                          : WritesBetween(*match) ? "with a write to memory in between"
-                         : rule.where != nullptr && !rule.where(*match) ? "where it is refused"
+                         : rule.where != nullptr && !rule.where(*match)
+                             ? "where its predicate refuses"
                          : rule.replacement != nullptr && MixesUpWrites(*rule.replacement, *match)
-                             ? "where what it gives back is written to"
+                             ? "where the operand that it returns is written to"
                              : nullptr;
     if (reason != nullptr && why != nullptr) *why = reason;
     return reason == nullptr;

@@ -53,19 +53,19 @@ absl::Status CheckGraph(const Graph* graph, absl::string_view name,
     if (node->is_placeholder()) {
       if (known != nullptr && !known->contains(node->target())) {
         return error(
-            absl::StrCat("%", Printable(node->target()), " is no parameter of the pattern"));
+            absl::StrCat("%", Printable(node->target()), " is not a parameter of the pattern"));
       }
       if (known == nullptr && !node->has_uses()) {
-        return error(absl::StrCat("nothing says what %", Printable(node->target()), " is"));
+        return error(absl::StrCat("parameter %", Printable(node->target()), " is unused"));
       }
       used->insert(node->target());
       continue;
     }
     if (node->is_output()) continue;
     if (!node->is_call()) return error("only calls can be matched and made");
-    if (!node->has_uses()) return error(absl::StrCat("nothing uses %", Printable(node->name())));
+    if (!node->has_uses()) return error(absl::StrCat("unused value %", Printable(node->name())));
     if (MisplacesVariadic(node->args(), each))
-      return error("a variadic parameter is the last of the arguments, or the only one of a list");
+      return error("a variadic parameter must end the arguments or be the only one in a list");
     const auto holds_keywords = [](const Argument& argument) {
       bool holds = false;
       ForEachArgument(argument, [&](const Argument& a) { holds |= IsKeywords(a); });
@@ -78,12 +78,12 @@ absl::Status CheckGraph(const Graph* graph, absl::string_view name,
       rests += is_rest ? 1 : 0;
       misplaces |= !is_rest && holds_keywords(kwarg.value);
     }
-    if (rests > 1) return error("a call takes one **%rest");
-    if (misplaces) return error("a parameter for keywords stands in a call, as **%rest");
+    if (rests > 1) return error("a call may take only one **%rest");
+    if (misplaces) return error("a parameter for keywords must stand in a call, as **%rest");
     for (const KwArg& kwarg : node->kwargs()) {
-      if (IsVariadic(kwarg.value)) return error("a variadic parameter is no keyword's value");
+      if (IsVariadic(kwarg.value)) return error("a variadic parameter cannot be a keyword's value");
       if (MisplacesInList(kwarg.value, each))
-        return error("a variadic parameter is the only one of a list");
+        return error("a list may hold only one variadic parameter");
     }
   }
   return absl::OkStatus();
@@ -191,7 +191,8 @@ class MarkReader {
     Word();
     const auto [known, is_new] = marks_.stars.emplace(name_, kind);
     if (!is_new && known->second != kind)
-      return Error(begin, absl::StrCat("%", Printable(name_), " has one star and two"));
+      return Error(begin,
+                   absl::StrCat("%", Printable(name_), " is written with one star and with two"));
     text_.replace(begin, stars, stars == 2 && !in_parameters_ ? "_=" : std::string(stars, ' '));
     return absl::OkStatus();
   }
@@ -244,7 +245,7 @@ class ConditionReader {
                                          WildcardOf(*type.value) == Wildcard::kKeywords ||
                                          WildcardOf(*type.value) == Wildcard::kLiteral)) {
       left_ = before;
-      return Error(absl::StrCat("%", Printable(name), " is no value"));
+      return Error(absl::StrCat("%", Printable(name), " is not a value"));
     }
     if (!Take(":")) return Error("expected ':'");
     if (!Take("?")) {
@@ -286,7 +287,7 @@ class ConditionReader {
         size.kind = Kind::kRest;
         if (has_rest) {
           left_ = at;
-          return Error("... stands once");
+          return Error("'...' may occur only once");
         }
         has_rest = true;
       } else if (!Take("*")) {
@@ -345,10 +346,10 @@ absl::StatusOr<RewriteRule> ParseRule(std::string name, std::string text,
   absl::flat_hash_set<absl::string_view> parameters;
   RETURN_IF_ERROR(CheckGraph(rule.pattern, "pattern", nullptr, &parameters));
   if (rule.pattern->output()->args()[0].node()->is_placeholder()) {
-    return absl::InvalidArgumentError("@pattern: must return what a call yields");
+    return absl::InvalidArgumentError("@pattern: must return the result of a call");
   }
   if (rule.each.contains(rule.pattern->output()->args()[0].node())) {
-    return absl::InvalidArgumentError("@pattern: returns one value, and not one for each element");
+    return absl::InvalidArgumentError("@pattern: must return one value, not one for each element");
   }
   for (Marks::Choice& choice : marks.choices) {
     const Node* node = rule.pattern->FindNode(choice.node);
@@ -360,7 +361,8 @@ absl::StatusOr<RewriteRule> ParseRule(std::string name, std::string text,
                      ConditionReader(condition, file_name, *rule.pattern).Read());
     if (rule.each.contains(type.value)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("%", Printable(type.value->name()), " is one value for each element"));
+          absl::StrCat("%", Printable(type.value->name()),
+                       " stands for several values, so it cannot have a type"));
     }
     rule.types.push_back(std::move(type));
   }
@@ -376,7 +378,7 @@ absl::StatusOr<RewriteRule> ParseRule(std::string name, std::string text,
     if (kind == Wildcard::kKeywords) node->set_annotation("keywords");
     if (kind == Wildcard::kEach) node->set_annotation("each");
     if (node == rule.replacement->output()->args()[0].node() && kind != Wildcard::kValue) {
-      return absl::InvalidArgumentError("@replacement: returns what need not be a value");
+      return absl::InvalidArgumentError("@replacement: must return one value of the graph");
     }
   }
   // Each call of a replacement is made once, so it may only pass lists on.
@@ -384,8 +386,9 @@ absl::StatusOr<RewriteRule> ParseRule(std::string name, std::string text,
   for (const Node* node : rule.replacement->nodes()) {
     if (node->is_call() && (each.contains(node) || MisplacesVariadic(node->args(), each))) {
       return absl::InvalidArgumentError(
-          "@replacement: a variadic parameter is the last of the arguments, or the only one of a "
-          "list, and one for each element stands in a list");
+          "@replacement: *%rest must come last or be the only one in a list; \"each\" must stand "
+          "in "
+          "a list");
     }
     // Only the pattern says which parameters are keywords, so check them here.
     for (const Argument& argument : node->args()) {
@@ -393,7 +396,7 @@ absl::StatusOr<RewriteRule> ParseRule(std::string name, std::string text,
       ForEachArgument(argument, [&](const Argument& a) { holds |= IsKeywords(a); });
       if (holds && node->is_call())
         return absl::InvalidArgumentError(
-            "@replacement: a parameter for keywords stands in a call, as **%rest");
+            "@replacement: a parameter for keywords must stand in a call, as **%rest");
     }
   }
   return rule;
@@ -454,7 +457,7 @@ absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text,
     absl::StrAppend(&body, line, "\n");
   }
   RETURN_IF_ERROR(finish());
-  if (rules.empty()) return ErrorAt(file_name, 1, 1, "there are no rules");
+  if (rules.empty()) return ErrorAt(file_name, 1, 1, "the file has no rules");
   return rules;
 }
 

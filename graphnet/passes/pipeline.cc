@@ -138,8 +138,8 @@ absl::StatusOr<std::vector<StepResult>> RunSteps(
     if (options.verify_each && *changed != (before != after)) {
       return absl::InternalError(
           absl::StrCat("pass ", step.pass->name(), ", number ", results.size(),
-                       *changed ? ", says that it changed what it did not"
-                                : ", changed something and does not say so"));
+                       *changed ? ", reports a change but made none"
+                                : ", changed something but reports no change"));
     }
     if (options.on_change != nullptr && before != after) options.on_change(step, before, after);
     before = std::move(after);

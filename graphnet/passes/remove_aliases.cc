@@ -66,7 +66,7 @@ absl::StatusOr<bool> RemoveAliases(Module* module, PassRun& run) {
     node->graph()->EraseNode(node);
     ++removed;
   }
-  if (removed > 0) run.Note("calls that yield what they are given removed", removed);
+  if (removed > 0) run.Note("calls that return an operand unchanged are removed", removed);
   return removed > 0;
 }
 

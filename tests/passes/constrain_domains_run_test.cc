@@ -93,13 +93,13 @@ std::string Notes(const std::string& inputs, const std::string& call) {
 
 TEST(ConstrainDomainsTest, SaysWhatIsDrawnAndWanted) {
   EXPECT_THAT(Notes("%x : f32[4] {mean = 1.0, std = 5.0}", "torch.sqrt(%v)"),
-              HasSubstr("%y: x, drawn from -5 to 7, is to be at least 0 for sqrt"));
+              HasSubstr("%y: x, drawn from -5 to 7, must be at least 0 for sqrt"));
 }
 
 TEST(ConstrainDomainsTest, WhatNoBoundMendsIsAWarning) {
   EXPECT_THAT(Notes("%x : f32[2] {data = [4.0, -1.0]}", "torch.sqrt(%v)"),
-              HasSubstr("warning: %y: x, drawn from -1 to 4, is to be at least 0 for sqrt, "
-                        "which no bounds make it"));
+              HasSubstr("warning: %y: x, drawn from -1 to 4, must be at least 0 for sqrt, "
+                        "but no bounds ensure it"));
   EXPECT_THAT(Notes("%x : f32[2] {mean = 1.0, std = 5.0, max = -1}", "torch.sqrt(%v)"),
               HasSubstr("warning: "));
 }
@@ -109,7 +109,7 @@ TEST(ConstrainDomainsTest, BoundsThatContradictEachOtherAreNone) {
                                   "%x : f32[4] {mean = 0.0, std = 0.0, min = 0, max = 0}"}) {
     EXPECT_THAT(Notes(input, "torch.div(%v, %v)"),
                 AllOf(HasSubstr("warning: %y: x, drawn from "),
-                      HasSubstr("is to be other than 0 for div, which no bounds make it\n")));
+                      HasSubstr("must be other than 0 for div, but no bounds ensure it\n")));
   }
   // Each call alone has bounds, but no bounds suit both, so the sample stays as it is.
   const Sample sample = SampleOf("%x : f32[4]", "torch.atanh(%v)\n  %z = torch.acosh(%v)");
@@ -119,8 +119,8 @@ TEST(ConstrainDomainsTest, BoundsThatContradictEachOtherAreNone) {
   ASSERT_EQ(run.notes().size(), 1u);
   EXPECT_TRUE(run.notes()[0].is_warning);
   EXPECT_THAT(run.notes()[0].what,
-              HasSubstr("%z: x, drawn from -0.12 to 0.12, is to be at least 1 for acosh, which no "
-                        "bounds make it that suit atanh, too"));
+              HasSubstr("%z: x, drawn from -0.12 to 0.12, must be at least 1 for acosh, but no "
+                        "bounds ensure it and suit atanh, too"));
 }
 
 // The bound of one call may be a value that the other does not take.

@@ -125,7 +125,7 @@ TEST(ConstrainVarianceTest, NotesWhatABoundDoesNotHelp) {
       "  %y = torch.nn.functional.batch_norm(%x, %m, %v, None, None, False, 0.1, 0.0)\n  return "
       "(%y,)\n}\n",
       &notes);
-  EXPECT_THAT(notes, ElementsAre(HasSubstr("v is a variance, which no bound makes over 0")));
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("v is a variance, and no bound can keep it over 0")));
 }
 
 TEST(ConstrainVarianceTest, WithoutEpsABoundOf0IsNotEnough) {

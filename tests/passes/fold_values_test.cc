@@ -158,7 +158,7 @@ TEST(FoldValuesTest, LimitsAndUnknownValues) {
   EXPECT_THAT(Folded(kCalls, "values=true,max_bytes=15"), HasSubstr("torch.mul"));
   EXPECT_THAT(Folded(kCalls, "values=true,max_bytes=16"), Not(HasSubstr("torch.mul")));
   EXPECT_THAT(Folded(kCalls, "values=false"), HasSubstr("torch.mul"));
-  EXPECT_THAT(Folded(kCalls, "values=true,max_bytes=x"), HasSubstr("max_bytes is a number"));
+  EXPECT_THAT(Folded(kCalls, "values=true,max_bytes=x"), HasSubstr("max_bytes must be a number"));
   // The size is unknown without a meta.
   EXPECT_THAT(Folded("  %m = torch.mul(%a, %b)\n  %y = torch.add(%x, %m)\n  return (%y,)\n"),
               HasSubstr("torch.mul"));

@@ -156,8 +156,8 @@ class Corpus {
     RETURN_IF_ERROR(Annotate(Verify(*module), "verifier"));
     const std::string after = PrintModule(*module);
     if (changed != (after != before)) {
-      return absl::InternalError(changed ? "says that it changed what it did not"
-                                         : "changed and does not say so");
+      return absl::InternalError(changed ? "reports a change but made none"
+                                         : "changed something but reports no change");
     }
     const std::string hash = CanonicalHash(*module, {.metas = true});
     // Calls may only be wrong if they were wrong in the sample.

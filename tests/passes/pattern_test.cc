@@ -206,14 +206,14 @@ TEST(ParseRulesTest, ErrorsNameTheLine) {
               HasSubstr("f:1:1: rule r: @replacement: missing"));
   EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  return %x\n}\ngraph @replacement(%x) {\n  "
                     "return %x\n}\n"),
-              HasSubstr("must return what a call yields"));
+              HasSubstr("must return the result of a call"));
   EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  %a = torch.f(%x)\n  return %a\n}\n"
                     "graph @replacement(%y) {\n  return %y\n}\n"),
-              HasSubstr("%y is no parameter of the pattern"));
+              HasSubstr("%y is not a parameter of the pattern"));
   EXPECT_THAT(
       error("rule r\ngraph @pattern(%x, %r as variadic) {\n  %a = torch.f(%r, %x)\n  return %a\n}\n"
             "graph @replacement(%x) {\n  return %x\n}\n"),
-      HasSubstr("a variadic parameter is the last"));
+      HasSubstr("a variadic parameter must end the arguments"));
 }
 
 TEST(PatternTest, AListMayHaveOthersBehindItsVariadicPart) {
@@ -289,12 +289,12 @@ TEST(PatternTest, WhereListsAreWrongIsSaid) {
   };
   const std::string to_x = "%x) {\n  %a = torch.g([%x])\n  return %a\n}\n";
   EXPECT_THAT(error("*%x, *%y) {\n  %a = torch.f([*%x, *%y])\n  return %a\n}\n", to_x),
-              HasSubstr("the only one of a list"));
+              HasSubstr("the only one in a list"));
   EXPECT_THAT(error("%x as each) {\n  %a = torch.f(%x)\n  return %a\n}\n", to_x),
-              HasSubstr("returns one value, and not one for each element"));
+              HasSubstr("must return one value, not one for each element"));
   EXPECT_THAT(error("%x as each) {\n  %a = torch.f([%x])\n  return %a\n}\n",
                     "%x) {\n  %a = torch.g(%x)\n  return %a\n}\n"),
-              HasSubstr("stands in a list"));
+              HasSubstr("must stand in a list"));
 }
 
 // --- Parts of a rule besides its graphs
@@ -443,9 +443,10 @@ TEST(PatternTest, MistakesHaveTheirPlace) {
   EXPECT_THAT(error("rule r\nwhere %x: f32[2\n" + graphs),
               HasSubstr("r:2:16: expected ',' or ']'"));
   EXPECT_THAT(error("rule r\nwhere %x: f32[..., ...]\n" + graphs),
-              HasSubstr("r:2:20: ... stands once"));
+              HasSubstr("r:2:20: '...' may occur only once"));
   EXPECT_THAT(error("rule r\nwhere %x\n" + graphs), HasSubstr("r:2:9: expected ':'"));
-  EXPECT_THAT(error("rule r\nwhere %rest: f32\n" + graphs), HasSubstr("r:2:8: %rest is no value"));
+  EXPECT_THAT(error("rule r\nwhere %rest: f32\n" + graphs),
+              HasSubstr("r:2:8: %rest is not a value"));
   EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  %a = torch.f|(%x)\n  return %a\n}\n"),
               HasSubstr("r:3:16: expected a target after |"));
   EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  %a = torch.f(%x)\n  return %a\n}\n"
@@ -453,10 +454,10 @@ TEST(PatternTest, MistakesHaveTheirPlace) {
               HasSubstr("r:7:15: only calls of @pattern have several targets"));
   EXPECT_THAT(
       error("rule r\ngraph @pattern(%x, *%r) {\n  %a = torch.f(%x, **%r)\n  return %a\n}\n"),
-      HasSubstr("r:3:20: %r has one star and two"));
+      HasSubstr("r:3:20: %r is written with one star and with two"));
   EXPECT_THAT(error("rule r\ngraph @pattern(%x, %r as keywords) {\n  %a = torch.f(%x, [%r])\n"
                     "  return %a\n}\n"),
-              HasSubstr("a parameter for keywords stands in a call"));
+              HasSubstr("a parameter for keywords must stand in a call"));
   // Text that shares a line with a star keeps its column.
   EXPECT_THAT(error("rule r\ngraph @pattern(%x, **%r) {\n  %a = torch.f(%x, **%r, q = )\n"),
               HasSubstr("r:3:30: "));

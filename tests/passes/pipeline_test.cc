@@ -105,9 +105,9 @@ TEST(PipelineTest, VerifyEachFindsLiesAndBrokenModules) {
     const auto module = ParseModule(kDead, "test");
     return RunPipeline({{&pass, {}}}, module->get(), options).status();
   };
-  EXPECT_THAT(run(liar), StatusIs(absl::StatusCode::kInternal, HasSubstr("does not say so")));
+  EXPECT_THAT(run(liar), StatusIs(absl::StatusCode::kInternal, HasSubstr("but reports no change")));
   EXPECT_THAT(run(boaster),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("changed what it did not")));
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("reports a change but made none")));
   EXPECT_THAT(run(vandal), StatusIs(absl::StatusCode::kInternal, HasSubstr("broke the module")));
 }
 

@@ -175,8 +175,8 @@ class WriteRewriter {
   bool Charge(uint64_t calls) {
     if (status_.ok() && !calls_.Charge(calls)) {
       status_ = NodeError(*at_,
-                          "written as values, the views of what is written to take more "
-                          "than 16 calls for each of the program");
+                          "without writes, the views of written memory take more than 16 calls "
+                          "for each of the program");
     }
     return status_.ok();
   }

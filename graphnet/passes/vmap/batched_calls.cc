@@ -501,7 +501,7 @@ BatchedCalls::Result BatchedCalls::Join(Call call) {
   int rank = -1;
   for (const Value& v : tensors) {
     if (!v.is_tensor() || v.rank() < 0) return RankUnknown(*call.node);
-    if (rank >= 0 && rank != v.rank()) return NoRule("tensors of other ranks are joined");
+    if (rank >= 0 && rank != v.rank()) return NoRule("tensors of different ranks are joined");
     rank = v.rank();
     batch = batch | v;
   }

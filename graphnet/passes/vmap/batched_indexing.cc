@@ -112,7 +112,7 @@ absl::StatusOr<BatchedCalls::Put> BatchedCalls::AlignPut(const Value& self,
     return NoRule("a tensor of unknown rank is written to under vmap");
   }
   if (values.is_tensor() && values.rank() > result)
-    return NoRule("a tensor is written to with one of more dimensions");
+    return NoRule("a tensor is written to with a tensor of more dimensions");
   if (in_place && !self.Covers(put)) return NoRule(kWritten);
   put.self = in_place ? Insert(self.arg, self.prefix, put.prefix - self.prefix)
                       : Materialize(self, put, self.rank());
@@ -138,7 +138,7 @@ absl::StatusOr<BatchedCalls::Put> BatchedCalls::AlignPut(const Value& self,
 // Reads the subscripts of operator.getitem or setitem on a tensor.
 absl::StatusOr<BatchedCalls::Subscripts> BatchedCalls::ReadSubscripts(const Node& node,
                                                                       const Value& self) {
-  if (!self.is_tensor()) return NoRule("what is no tensor is indexed under vmap");
+  if (!self.is_tensor()) return NoRule("a value that is not a tensor is indexed under vmap");
   const Argument& index = node.args()[1];
   const absl::Span<const Argument> elements =
       index.is_tuple() ? index.elements() : absl::MakeConstSpan(&index, 1);
@@ -204,7 +204,7 @@ BatchedCalls::Result BatchedCalls::Subscript(const Node& node) {
     const int64_t at =
         index.is_int() ? (index.integer() < 0 ? index.integer() + size : index.integer()) : -1;
     if (at < 0 || at >= size)
-      return NoRule("a tuple of vmap's results is taken apart by no constant");
+      return NoRule("an element of vmap's results is taken by a number that is not constant");
     return tuple->second[static_cast<size_t>(at)];
   }
   const Value self = *ValueOf(whole);
@@ -245,7 +245,7 @@ BatchedCalls::Result BatchedCalls::SetItem(const Node& node) {
   }
   if (!self->Covers(*values)) return NoRule(kWritten);
   if (values->is_tensor() && values->rank() > read.rank)
-    return NoRule("a tensor is written to with one of more dimensions");
+    return NoRule("a tensor is written to with a tensor of more dimensions");
   const int prefix = std::max(self->prefix, values->prefix);
   read.basic.insert(read.basic.begin(), static_cast<size_t>(prefix - self->prefix), FullSlice());
   Emit("operator.setitem", {Insert(self->arg, self->prefix, prefix - self->prefix),

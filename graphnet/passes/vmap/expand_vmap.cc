@@ -98,7 +98,7 @@ class Expander : private BatchedCalls {
     ASSIGN_OR_RETURN(std::vector<Value> results, ExpandLevel(call, read, std::move(operands), 1));
     yields_tuple_ = read.yields_tuple;
     for (const Value& result : results) {
-      if (!result.arg.is_node()) return NoRule("a body returns what is no tensor");
+      if (!result.arg.is_node()) return NoRule("a body returns a value that is not a tensor");
     }
     return results;
   }
@@ -196,7 +196,7 @@ class Expander : private BatchedCalls {
     results.reserve(read.results.size());
     for (size_t i = 0; i < read.results.size(); ++i) {
       std::optional<Value> result = ValueOf(lowered_.values[read.results[i].node()]);
-      if (!result.has_value()) return NoRule("a body returns what is no tensor");
+      if (!result.has_value()) return NoRule("a body returns a value that is not a tensor");
       Value& v = *result;
       if (!read.out_dims[i].has_value()) {
         if (v.Has(level - 1)) return NoRule("a batched result with out_dim None");
@@ -222,7 +222,7 @@ class Expander : private BatchedCalls {
   Result Leave(Value v, int level, int64_t out_dim) {
     const int at = level - 1;
     if (!v.arg.is_node() || (!v.is_tensor() && v.batched()))
-      return NoRule("a body returns what is no tensor");
+      return NoRule("a body returns a value that is not a tensor");
     const auto dim = static_cast<int>(out_dim < 0 ? out_dim + v.rank() + 1 : out_dim);
     if (dim < 0 || (v.rank() >= 0 && dim > v.rank()))
       return NoRule("out_dims beyond the dimensions");
@@ -343,7 +343,7 @@ class Expander : private BatchedCalls {
     std::vector<KwArg> kwargs;
     for (const KwArg& k : node.kwargs()) kwargs.push_back({k.name, map(k.value)});
     if (node.op() == Op::kCallMethod && !args[0].is_node())
-      return NoRule("a method of what is no node");
+      return NoRule("a method of a value that is not a node");
     Node* const copy =
         Track(graph_->CreateNode(node.op(), node.target(), args, kwargs, node.name()));
     copy->set_meta(node.meta());

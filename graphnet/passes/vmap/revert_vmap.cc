@@ -231,11 +231,11 @@ class Analysis {
     if (args[0].is_node()) level.sizes.push_back(args[0].node());
     if (args[0].is_int() ? args[0].integer() < 0
                          : !args[0].is_node() && args[0].kind() != Argument::Kind::kSymInt) {
-      return NodeError(*node, "the batch size is no size");
+      return NodeError(*node, "the batch size is not a size");
     }
     if (!args[1].is_string() || (args[1].string() != "error" && args[1].string() != "different" &&
                                  args[1].string() != "same")) {
-      return NodeError(*node, "randomness is \"error\", \"different\" or \"same\"");
+      return NodeError(*node, "randomness must be \"error\", \"different\" or \"same\"");
     }
     level.randomness = args[1].string();
     level.parent = open_.empty() ? -1 : open_.back();
@@ -273,8 +273,9 @@ class Analysis {
   absl::Status Add(Node* node) {
     ASSIGN_OR_RETURN(const std::vector<Argument> args, NestingArguments(*node));
     RETURN_IF_ERROR(CheckLevel(*node, args[2]));
-    if (!args[0].is_node()) return NodeError(*node, "adds a dimension to what is no tensor");
-    if (!args[1].is_int()) return NodeError(*node, "the batch dimension is no number");
+    if (!args[0].is_node())
+      return NodeError(*node, "adds a dimension to a value that is not a tensor");
+    if (!args[1].is_int()) return NodeError(*node, "the batch dimension is not a number");
     const uint64_t batched_at = batched_at_[args[0].node()];
     if ((batched_at & BitOf(top().depth)) != 0) {
       return NodeError(*node, "its tensor is batched at this vmap level already");
@@ -292,8 +293,9 @@ class Analysis {
   absl::Status Remove(Node* node) {
     ASSIGN_OR_RETURN(const std::vector<Argument> args, NestingArguments(*node));
     RETURN_IF_ERROR(CheckLevel(*node, args[1]));
-    if (!args[0].is_node()) return NodeError(*node, "removes a dimension from what is no tensor");
-    if (!args[3].is_int()) return NodeError(*node, "the output dimension is no number");
+    if (!args[0].is_node())
+      return NodeError(*node, "removes a dimension from a value that is not a tensor");
+    if (!args[3].is_int()) return NodeError(*node, "the output dimension is not a number");
     if (!IsSameSize(args[2], top().size)) {
       return NodeError(*node,
                        absl::StrCat("its batch size is not that of the vmap level that node ",

@@ -618,7 +618,7 @@ TEST(FunctionalizeTest, ManyViewsOfManyWritesAreRefusedInOneLine) {
   const auto pipeline = ParsePipeline("functionalize");
   ASSERT_OK(pipeline);
   EXPECT_THAT(RunPipeline(*pipeline, module->get(), {}).status().message(),
-              HasSubstr("the views of what is written to take more than 16 calls"));
+              HasSubstr("the views of written memory take more than 16 calls"));
 }
 
 }  // namespace
