@@ -82,7 +82,8 @@ TEST(CallQueryTest, DefaultsCountAsGiven) {
   EXPECT_THAT(Found("conv2d(stride=(1, 1))"), ElementsAre("conv_1"));
   EXPECT_THAT(Found("scaled_dot_product_attention(is_causal=False)"),
               ElementsAre("masked", "by_place", "plain"));
-  EXPECT_THAT(Found("relu(inplace=False)"), ElementsAre("relu"));  // The others have no such one.
+  EXPECT_THAT(Found("relu(inplace=False)"),
+              ElementsAre("relu"));  // The other calls have no such argument.
   EXPECT_THAT(Found("op(nosuch=1)"), IsEmpty());
 }
 
@@ -149,7 +150,7 @@ TEST(CallQueryTest, AValueMayBeNamedOrACall) {
   EXPECT_THAT(Found("scaled_dot_product_attention(%a, %a)"), ElementsAre("masked", "plain"));
   EXPECT_THAT(Found("add(%a, %a)"), ElementsAre("sum"));
   EXPECT_THAT(Found("conv2d(conv2d(%))"), ElementsAre("conv_1"));
-  // Though others use the inner one as well, and whatever that takes.
+  // The inner call may have other users and other operands.
   EXPECT_THAT(Found("relu(conv2d())"), ElementsAre("relu", "relu_1"));
   EXPECT_THAT(Found("relu(relu(conv2d(stride=(2, 2))))"), ElementsAre("relu_2"));
 }
