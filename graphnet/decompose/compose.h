@@ -32,8 +32,8 @@ absl::StatusOr<std::unique_ptr<Module>> ComposeChain(absl::Span<const Sample> pi
 // Like ComposeChain, but joins by name: each piece takes a value from the last piece before it that
 // returns a value of that name. A value that no earlier piece returns is an input of the graph. The
 // names are those of nodes, not the targets of placeholders. The last piece returns what the graph
-// returns. Inputs come in the order of `order_like`, which also adds those that no piece takes; if
-// it is null, in the order in which the pieces take them.
+// returns. Inputs come in the order of `order_like`, which also adds its unused inputs; if it is
+// null, they come in the order in which the pieces take them.
 //
 // FailedPrecondition also if `order_like` is given and a piece takes a value that neither an
 // earlier piece returns nor `order_like` has as an input.
