@@ -155,7 +155,7 @@ std::string SerializeDecomposeConfig(const DecomposeConfig& config);
 absl::StatusOr<DecomposeConfig> DeserializeDecomposeConfig(absl::string_view bytes,
                                                            absl::string_view file_name);
 
-// Reads a file of either form, which it recognises by the first byte.
+// Reads a file of either form, which it recognises by the first two bytes.
 absl::StatusOr<DecomposeConfig> ReadDecomposeConfig(const std::string& path);
 
 }  // namespace graphnet

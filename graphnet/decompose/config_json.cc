@@ -22,7 +22,7 @@ constexpr const char* kNumberKeys[] = {"size", "pieces", "depth"};
 
 using Json = nlohmann::json;
 
-// `path`: the keys that lead to the value, as in subgraphs[3].name.
+// `path` is the path of keys to the value, such as subgraphs[3].name.
 absl::Status Wrong(const std::string& path, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(path, path.empty() ? "" : ": ", what));
 }
@@ -97,7 +97,7 @@ absl::Status Read(const Json& json, const std::string& path, SubgraphConfig* out
                  {To("name", &out->name), To("start", &out->range.start),
                   To("end", &out->range.end), To("num_ops", &num_ops), To("inputs", &out->inputs),
                   To("outputs", &out->outputs), To("drops", &out->drops), To("adds", &out->adds)}));
-  // Unsigned, as either end may be anything yet.
+  // Unsigned, since neither end has been checked yet and the difference could overflow.
   if (static_cast<uint64_t>(num_ops) !=
       static_cast<uint64_t>(out->range.end) - static_cast<uint64_t>(out->range.start)) {
     return Wrong(path, "\"num_ops\" is missing or not \"end\" less \"start\"");
@@ -105,8 +105,7 @@ absl::Status Read(const Json& json, const std::string& path, SubgraphConfig* out
   return absl::OkStatus();
 }
 
-// The parser keeps the last value of a key that comes twice, so they are looked for
-// while it goes.
+// Refuses duplicate keys while it parses, since the parser would keep only the last value.
 absl::StatusOr<Json> ParseWithoutDoubles(absl::string_view text) {
   std::vector<std::set<std::string>> open;
   std::optional<std::string> twice;
@@ -168,7 +167,7 @@ absl::StatusOr<DecomposeConfig> ReadConfig(absl::string_view text) {
 
 using OrderedJson = nlohmann::ordered_json;
 
-// On one line, with blanks after separators, as Python has it.
+// Writes JSON on one line with blanks after separators, as Python does.
 std::string OneLine(const OrderedJson& json) {
   if (!json.is_structured()) return json.dump();
   std::string out;

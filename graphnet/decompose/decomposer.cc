@@ -139,7 +139,7 @@ std::vector<std::string> NamesOf(absl::Span<Node* const> nodes) {
   return names;
 }
 
-// "piece 2 takes x and y, the configuration says x", of the first that differs.
+// Reports the first difference: "piece 2 takes x and y, the configuration says x".
 absl::Status CheckReplay(const DecomposeConfig& said, const DecomposeConfig& made) {
   if (said == made) return absl::OkStatus();
   const auto differs = [](absl::string_view what) {
@@ -182,8 +182,8 @@ absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeCon
     if (config.num_ops != num_ops) return other_graph();
     for (const SubgraphConfig& subgraph : config.subgraphs) ranges.push_back(subgraph.range);
   } else {
-    // Other schemes ask nothing of metas but which values are tuples, and who validates has
-    // no more than the sample to find the same cuts by.
+    // Other schemes use metas only to recognise tuples. A validator, which has only the sample,
+    // must find the same cuts.
     const bool more = config.mode == DecomposeMode::kBalanced && observed != nullptr &&
                       observed->module != nullptr;
     if (more) {

@@ -98,7 +98,7 @@ TEST(DecomposeConfigTest, JsonMayBeShortAndInAnyOrder) {
   EXPECT_TRUE(config->group_head_and_tail);
 }
 
-// The message for a text.
+// Returns the message with which a text is refused.
 std::string Refusal(absl::string_view text) {
   const auto config = ParseDecomposeConfigJson(text, "c.json");
   return config.ok() ? "accepted" : std::string(config.status().message());
@@ -145,7 +145,7 @@ TEST(DecomposeConfigTest, JsonErrorsNameThePlace) {
   for (const auto& [text, message] : cases) EXPECT_EQ(Refusal(text), message) << text;
 }
 
-// JSON is UTF-8; what is not would be read by nobody else.
+// JSON is UTF-8; other readers would refuse a file with other bytes.
 TEST(DecomposeConfigTest, JsonHoldsNoOtherBytes) {
   DecomposeConfig config = Examples().back();
   config.model_name = "\xff";
@@ -153,7 +153,7 @@ TEST(DecomposeConfigTest, JsonHoldsNoOtherBytes) {
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("not UTF-8")));
 }
 
-// Neither depth nor many keys take more time or stack than their size.
+// Neither deep nesting nor many keys take more time or stack than their size allows.
 TEST(DecomposeConfigTest, HugeJsonIsRefused) {
   EXPECT_THAT(Refusal("{\"values\": " + std::string(100000, '[')), HasSubstr("deep"));
   std::string many = "{";

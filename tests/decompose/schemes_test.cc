@@ -72,8 +72,8 @@ graph @forward(
 
 TEST(ModuleCutsTest, ByTheParametersThatOperatorsTake) {
   const Cuttable g(kModules);
-  // An operator without parameters goes with the one before it, the first ones
-  // with the one after.
+  // An operator without parameters goes with the one before it; the first ones go with the one
+  // after them.
   EXPECT_THAT(*ModuleCuts(1, g.index, g.regions), ElementsAre(5));
   EXPECT_THAT(*ModuleCuts(2, g.index, g.regions), ElementsAre(3, 5));
   EXPECT_THAT(*ModuleCuts(100, g.index, g.regions), ElementsAre(3, 5));
