@@ -10,7 +10,7 @@
 namespace graphnet::spmd {
 namespace {
 
-// Marks the dimensions; negative ones count from `end` on.
+// Marks the dimensions. Negative ones count back from `end`.
 absl::StatusOr<std::vector<bool>> Marked(SizeSpan dims, size_t rank, size_t end) {
   std::vector<bool> marked(rank);
   for (const int64_t dim : dims) {
@@ -51,7 +51,7 @@ absl::StatusOr<ShardingRule> SliceRule(SizeSpan sizes, SizeSpan axes, SizeSpan d
   if (sliced.size() == 1 && ranges.size() == 1 && sliced[0] + 1 == sizes.size()) {
     const auto& [start, end, step] = ranges[0];
     if (step > 1 && start == 0 && end >= sizes.back() && sizes.back() % step == 0) {
-      // n divides size / step if and only if step divides size / n, where both are whole.
+      // n divides size / step if and only if step divides size / n, if both quotients are integers.
       rule.letters[sliced[0]].sizes.push_back(sizes.back() / step);
       return rule;
     }
@@ -121,7 +121,7 @@ ShardingRule ReshapeRule(SizeSpan from, SizeSpan to) {
   };
   if (absl::c_any_of(from, is_none) || absl::c_any_of(to, is_none)) return nothing();
   std::vector<DimTransform> dims(to.size(), DimTransform::Singleton());
-  // Groups of dimensions, as short as they can be, that have as many elements on both sides.
+  // Finds the shortest groups of dimensions that have the same number of elements on both sides.
   size_t i = 0;
   size_t j = 0;
   while (true) {
@@ -144,7 +144,7 @@ ShardingRule ReshapeRule(SizeSpan from, SizeSpan to) {
         }
         if (__builtin_mul_overflow(after, to[j++], &after)) return nothing();
       } else {
-        return nothing();  // not as many elements
+        return nothing();  // numbers of elements differ
       }
     }
     const DimTransform whole = DimTransform::Flatten(std::move(flat));

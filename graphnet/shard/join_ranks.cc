@@ -27,7 +27,7 @@
 namespace graphnet::spmd {
 namespace {
 
-// What a named call asks for.
+// A parsed named call.
 struct Collective {
   ReshardStep::Kind kind = ReshardStep::Kind::kSend;
   int64_t dim = 0;
@@ -36,7 +36,7 @@ struct Collective {
   std::vector<int> group;
 };
 
-// By name: what stands between the value and the group.
+// The arguments of a named call between the value and the group.
 struct CollectiveForm {
   absl::string_view name;
   ReshardStep::Kind kind;
@@ -92,7 +92,7 @@ absl::StatusOr<Collective> ParseCollective(const Node& node, int rank) {
   return collective;
 }
 
-// Up to the value and who calls it.
+// Returns whether two calls are the same collective, apart from the value and the calling rank.
 bool IsSameCollective(const Node& a, const Node& b) {
   return a.target() == b.target() && a.args().size() == b.args().size() &&
          absl::c_equal(a.args().subspan(1), b.args().subspan(1));
@@ -153,20 +153,20 @@ class Joiner {
           copier(joined) {}
 
     int number;
-    const Node* at;  // the next to run
+    const Node* at;  // next node to run
     NodeTable<Node*> values;
     Effects effects;
     GraphCopier copier;
   };
 
-  // Whether it got on.
+  // Runs a rank as far as possible and returns whether it moved.
   absl::StatusOr<bool> Advance(Rank* rank) {
     for (bool moves = false;; moves = true) {
       const Node& node = *rank->at;
       if (node.is_output()) return moves;
       if (node.op() == Op::kGetAttr) return NodeError(node, "reads an attribute");
       if (node.is_placeholder()) return NodeError(node, "is an input behind calls");
-      bool done = true;  // then all that took part have got on
+      bool done = true;  // true if all ranks that took part have moved on
       if (node.target() == kSend) {
         RETURN_IF_ERROR(Send(rank));
       } else if (node.target() == kReceive) {
@@ -193,7 +193,7 @@ class Joiner {
         [&](Graph* body) { return rank->copier.CopyOf(body); });
   }
 
-  // What draws random numbers, once all ranks come to it.
+  // Runs a call that draws random numbers, if all ranks have reached it.
   bool TryDraw() {
     const Node& first = *ranks_[0]->at;
     for (const auto& rank : ranks_) {
@@ -215,7 +215,7 @@ class Joiner {
     return static_cast<int>(said.integer());
   }
 
-  // Nobody waits for others to receive.
+  // A send does not wait for its receiver.
   absl::Status Send(Rank* rank) {
     const Node& node = *rank->at;
     if (node.args().size() != 2 || !node.args()[0].is_node())
@@ -257,7 +257,7 @@ class Joiner {
         return NodeError(node, absl::StrCat("its group has rank ", number, ", the mesh has not"));
       group.push_back(member->second);
     }
-    // Nobody waits for others to keep the first.
+    // keep_first needs no other rank, so it does not wait.
     if (collective.kind == ReshardStep::Kind::kKeepFirst) {
       Node* x = rank->values[node.args()[0].node()];
       if (collective.group[0] != rank->number)
@@ -282,7 +282,7 @@ class Joiner {
     return true;
   }
 
-  // What each of the group has then.
+  // Returns the values of the ranks of the group after a collective.
   std::vector<Node*> Exchange(const Collective& collective, absl::Span<Node* const> parts) {
     const auto n = static_cast<int64_t>(parts.size());
     const auto join = [&](absl::Span<Node* const> nodes, int64_t dim) {
@@ -305,7 +305,7 @@ class Joiner {
         return cut(ReduceParts(parts, collective.reduce, graph_), collective.dim);
       default: break;
     }
-    // All to all.
+    // The rest is all-to-all.
     std::vector<std::vector<Node*>> cuts;
     for (Node* part : parts) cuts.push_back(cut(part, collective.to_dim));
     std::vector<Node*> made;
@@ -330,7 +330,7 @@ class Joiner {
   Graph* graph_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   absl::flat_hash_map<int, Rank*> by_rank_;
-  std::map<std::pair<int, int>, std::deque<Node*>> sent_;  // by who sends and who receives
+  std::map<std::pair<int, int>, std::deque<Node*>> sent_;  // by sender and receiver
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Kind = ReshardStep::Kind;
 
-// One mesh of ranks 0, 1, … has no need of a name.
+// Returns whether the plan writes names of meshes, which a single mesh of ranks 0, 1, … needs not.
 bool HasNames(const ShardPlan& plan) {
   return plan.meshes.size() > 1 || plan.meshes[0].mesh != Mesh::Of(plan.meshes[0].mesh.shape);
 }
@@ -58,12 +58,12 @@ Json CommunicationJson(const Communication& communication) {
   return json;
 }
 
-// Names need not be UTF-8.
+// Writes JSON on one line. Names may have bytes that are not UTF-8, which are replaced.
 std::string Line(const Json& json) {
   return json.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
-// A list with an element on each line.
+// Writes a list with one element on each line.
 std::string Lines(const std::vector<Json>& elements) {
   if (elements.empty()) return "[]";
   return absl::StrCat(
@@ -73,7 +73,7 @@ std::string Lines(const std::vector<Json>& elements) {
       "\n]");
 }
 
-// Reads one plan; the error tells where.
+// Reads one plan. Errors name the place.
 class PlanReader {
  public:
   explicit PlanReader(absl::string_view name) : name_(name) {}
@@ -212,7 +212,7 @@ class PlanReader {
     return absl::OkStatus();
   }
 
-  // It follows from the programs of the ranks and is not read, but is to say what there is.
+  // Checks the communication, which is not read because it follows from the programs of the ranks.
   absl::Status CheckCommunication(const Json& json) const {
     const auto list = json.find("communication");
     if (list == json.end()) return absl::OkStatus();

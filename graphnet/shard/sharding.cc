@@ -83,7 +83,7 @@ absl::StatusOr<Sharding> ParseSharding(absl::string_view text) {
 }
 
 absl::StatusOr<std::pair<std::string, Sharding>> ParseNamedSharding(absl::string_view text) {
-  // A name may have colons, a mapping none.
+  // A name may contain colons, but a mapping may not.
   const size_t colon = text.rfind(':');
   if (colon == absl::string_view::npos || colon == 0)
     return Error(text, "expected NAME:AXIS,AXIS,…, as in x:0,-1");

@@ -143,7 +143,7 @@ class Assignment {
       return absl::InvalidArgumentError(
           absl::StrCat("--stage: ", NameOf(*calls_[i], paths_[i]), " is in no stage"));
     }
-    // With the last that it takes something of …
+    // A call goes with the last stage from which it takes a value …
     for (const Node* call : calls_) {
       const bool is_element = call->target() == "operator.getitem" && call->args().size() == 2 &&
                               call->args()[0].is_node() && call->args()[0].node()->is_call();
@@ -154,7 +154,7 @@ class Assignment {
         if (operand->is_call()) at_[call] = std::max(at_[call], at_[operand]);
       }
     }
-    // … or else with the first that takes something of it.
+    // … or else with the first stage that takes its value.
     for (auto it = calls_.rbegin(); it != calls_.rend(); ++it) {
       int& at = at_[*it];
       if (at != kNone) continue;
@@ -174,10 +174,10 @@ class Assignment {
     });
   }
 
-  // Follows values from stage to stage.
+  // Refuses cycles of stages.
   absl::Status CheckRings() const {
     const size_t count = stages_.size();
-    std::vector<std::vector<const Node*>> goes(count * count);  // what goes from one to another
+    std::vector<std::vector<const Node*>> goes(count * count);  // values from one stage to another
     for (const Node* call : calls_) {
       for (const Node* operand : call->operands()) {
         if (!operand->is_call() || at_[operand] == at_[call]) continue;
@@ -185,7 +185,7 @@ class Assignment {
             operand);
       }
     }
-    // A stage is done when all that it takes something of are.
+    // Remove stages that take no values from remaining ones, until none is left or a cycle remains.
     std::vector<size_t> left(count);
     std::iota(left.begin(), left.end(), size_t{0});
     const auto taken_of = [&](size_t stage) {
@@ -197,7 +197,7 @@ class Assignment {
       if (moves) left.erase(done);
     }
     if (left.empty()) return absl::OkStatus();
-    // Back from one of the rest until one comes again.
+    // Walk back from a remaining stage until one repeats.
     std::vector<size_t> way = {left[0]};
     while (true) {
       const size_t before = *taken_of(way.back());

@@ -14,7 +14,7 @@
 namespace graphnet::spmd {
 namespace {
 
-// Where a part begins, in elements of the whole.
+// Returns the offset of a part in the whole, in elements.
 int64_t OffsetOf(absl::Span<const int64_t> sizes, absl::Span<const int64_t> strides,
                  const Sharding& sharding, const Mesh& mesh, size_t position) {
   int64_t offset = 0;
@@ -87,7 +87,7 @@ absl::StatusOr<TensorData> WholeOf(absl::Span<const TensorData> pieces, const Sh
   const bool is_whole = sharding.is_replicated();
   if (!is_whole) RETURN_IF_ERROR(CheckSharding(sharding, mesh, sizes));
   const std::vector<int64_t> local = is_whole ? pieces[0].shape : LocalSizes(sharding, mesh, sizes);
-  std::vector<int64_t> coordinates;  // of the part, and the first rank that holds it
+  std::vector<int64_t> coordinates;  // coordinates of the part and the first rank that holds it
   std::vector<size_t> first(pieces.size());
   std::shared_ptr<std::string> bytes;
   const std::vector<int64_t> strides = RowMajorStrides(sizes);

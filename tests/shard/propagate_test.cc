@@ -26,7 +26,7 @@ absl::StatusOr<ShardedGraph> Shard(absl::string_view text, absl::string_view mes
   return PropagateShardings(*module, *ParseMesh(mesh), shardings);
 }
 
-// A tensor-parallel perceptron: columns, then rows.
+// A tensor-parallel perceptron: the first weight is divided by columns, the second by rows.
 constexpr absl::string_view kPerceptron = R"(
 graph @forward(%x : f32[8, 16], %w1 : f32[32, 16], %b1 : f32[32], %w2 : f32[16, 32], %b2 : f32[16]) {
   %h = torch.nn.functional.linear(%x, %w1, %b1)

@@ -1,5 +1,5 @@
-// What the programs of ranks say, what is refused, and the parts of tensors. That they compute the
-// right thing oracle_test.cc shows.
+// Tests the text of the ranks' programs, the errors, and the parts of tensors. oracle_test.cc tests
+// that the programs compute the right results.
 #include "graphnet/shard/rank_programs.h"
 
 #include <gmock/gmock.h>
@@ -67,7 +67,7 @@ TEST(TensorPiecesTest, PiecesAndBack) {
   ASSERT_OK(back);
   EXPECT_EQ(*back->bytes, *whole.bytes);
 
-  // Ranks 0 and 2 hold the same part.
+  // Ranks 0 and 2 must hold the same part.
   pieces[2] = pieces[1];
   EXPECT_THAT(
       WholeOf(pieces, rows, mesh, whole.shape),
@@ -96,7 +96,7 @@ TEST(RankProgramsTest, SaysWhatRanksHoldAndCall) {
       "  return (%y, None, [%z])\n}\n",
       "2", {{"x", {{-1, 0}, {}}}, {"d", {{0}, {}}}});
   ASSERT_OK(made);
-  // Of the weight each has the rows that it multiplies.
+  // Each rank has the rows of the weight that it multiplies.
   EXPECT_EQ(made->plan.inputs[1].sharding, (Sharding{{0, -1}, {}}));
   ASSERT_EQ(made->plan.outputs.size(), 2U);
   EXPECT_FALSE(made->plan.outputs[0].is_exact);
