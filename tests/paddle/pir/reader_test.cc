@@ -23,7 +23,7 @@ std::string ErrorOf(const std::string& text) {
   return std::string(ReadPir(text, "x.pir").status().message());
 }
 
-// What reads back as the same module and text.
+// Reads a text, prints it, and checks that this reads back as the same module and text.
 std::string RoundTrip(const std::string& text) {
   const auto module = ReadPir(text, "x.pir");
   EXPECT_OK(module);
@@ -37,7 +37,7 @@ std::string RoundTrip(const std::string& text) {
   return *printed;
 }
 
-// As Paddle 3.3.1 prints it: str(program) of subtract, a sum and a cond.
+// The output of str(program) in Paddle 3.3.1 for subtract, a sum and a cond.
 constexpr char kPaddle[] = R"pir({
     (%0) = "builtin.parameter" () {is_distributed:[false],is_parameter:[true],need_clip:[true],parameter_name:"w_0",persistable:[true],stop_gradient:[false],trainable:[true]} : () -> tensor<128xf32>
     (%1) = "pd_op.data" () {dtype:float32,name:"x",place:Place(undefined:0),shape:[-1,128],stop_gradient:[true]} : () -> tensor<-1x128xf32>
@@ -97,7 +97,7 @@ graph @region_1(
   RoundTrip(kPaddle);
 }
 
-// The form of Paddle's passes, with symbolic shapes, ids and a fused region.
+// The text has the form that Paddle's passes print: symbolic shapes, ids and a fused region.
 TEST(PirReader, ReadsSymbolicShapesAndFusion) {
   const std::string text = R"pir({
  (%0) = "pd_op.data" [id:33] () {dtype:(pd_op.DataType)float32,name:"x",place:(pd_op.Place)Place(gpu:0),shape:(pd_op.IntArray)[-1,128],stop_gradient:[false],sym_shape_str:"shape[S0, 128], data[NULL]"} : () -> builtin.tensor<-1x128xf32> { (shape[S0, 128], data[NULL]) }	(op_33)
