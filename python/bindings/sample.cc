@@ -26,7 +26,7 @@ int TraverseSample(PyObject* self, visitproc visit, void* arg) {
 PyType_Slot kSampleSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(TraverseSample)},
                               {0, nullptr}};
 
-// The fields of a sample but its module.
+// Returns a copy of a sample without its module.
 Sample WithoutModule(const Sample& sample) {
   Sample copy;
   copy.name = sample.name;
@@ -40,7 +40,7 @@ Sample WithoutModule(const Sample& sample) {
   return copy;
 }
 
-// A field of the sample that is a text.
+// Binds a text field of the sample.
 void BindText(nb::class_<SampleObject>& cls, const char* name, std::string Sample::*field,
               const char* doc) {
   cls.def_prop_rw(
