@@ -144,7 +144,7 @@ class Composer {
         if (it == values_.end()) {
           return absl::FailedPreconditionError(
               absl::StrCat("piece ", i, " takes %", Printable(input->name()),
-                           ", which no piece before it returns and which is no input"));
+                           ", which is neither an input nor returned by an earlier piece"));
         }
         map_[input] = it->second;
       }
@@ -163,12 +163,12 @@ class Composer {
     returned_.clear();
     const Argument& value = piece.output()->args()[0];
     if (!value.is_tuple()) {
-      return absl::FailedPreconditionError(absl::StrCat("piece ", i, " returns no tuple"));
+      return absl::FailedPreconditionError(absl::StrCat("piece ", i, " does not return a tuple"));
     }
     for (const Argument& element : value.elements()) {
       if (!element.is_node()) {
         return absl::FailedPreconditionError(absl::StrCat(
-            "piece ", i, " returns something that is no value at position ", returned_.size()));
+            "piece ", i, " returns something other than a value at position ", returned_.size()));
       }
       returned_.push_back(map_.at(element.node()));
       if (by_name_) values_[element.node()->name()] = returned_.back();
@@ -219,7 +219,7 @@ class Composer {
 
 absl::StatusOr<std::unique_ptr<Module>> Compose(absl::Span<const Sample> pieces, bool by_name,
                                                 const Module* order_like) {
-  if (pieces.empty()) return absl::InvalidArgumentError("there are no pieces");
+  if (pieces.empty()) return absl::InvalidArgumentError("expected at least one piece");
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (pieces[i].module == nullptr || pieces[i].module->main() == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat("piece ", i, " has no graph"));

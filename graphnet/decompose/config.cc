@@ -126,7 +126,7 @@ std::string WhatIsWrong(const DecomposeConfig& config) {
                ? ""
                : "a decomposition that has been made needs its \"parent_hash\"";
   }
-  if (config.parent_hash.size() != 64) return "\"parent_hash\" is not of 64 digits";
+  if (config.parent_hash.size() != 64) return "\"parent_hash\" must have 64 digits";
   if (config.subgraphs.empty()) return "a decomposition that has been made needs \"subgraphs\"";
   for (size_t i = 0; i < config.subgraphs.size(); ++i) {
     const SubgraphConfig& subgraph = config.subgraphs[i];
@@ -136,7 +136,7 @@ std::string WhatIsWrong(const DecomposeConfig& config) {
     }
     if (subgraph.range.start < 0 || subgraph.range.end < subgraph.range.start ||
         subgraph.range.end > config.num_ops) {
-      return absl::StrCat("subgraph ", i, " is no range of the ", config.num_ops, " operators");
+      return absl::StrCat("subgraph ", i, " is not a range of the ", config.num_ops, " operators");
     }
   }
   return WhatIsWrongWithPorts(config);
@@ -211,8 +211,8 @@ absl::StatusOr<DecomposeConfig> DeserializeDecomposeConfig(absl::string_view byt
     return error("not the configuration of a decomposition");
   }
   if (in.version() != kVersion) {
-    return error(absl::StrCat("version ", in.version(), " is not the one that this program knows, ",
-                              kVersion));
+    return error(
+        absl::StrCat("version ", in.version(), " is not supported; expected version ", kVersion));
   }
   DecomposeConfig config;
   config.mode = static_cast<DecomposeMode>(in.mode());

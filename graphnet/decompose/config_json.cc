@@ -64,7 +64,7 @@ absl::Status Read(const Json& json, const std::string& path, std::string* out) {
 }
 
 absl::Status Read(const Json& json, const std::string& path, Range* out) {
-  if (!json.is_array() || json.size() != 2) return Wrong(path, "a range has two ends");
+  if (!json.is_array() || json.size() != 2) return Wrong(path, "expected a list of two numbers");
   RETURN_IF_ERROR(Read(json[0], path, &out->start));
   return Read(json[1], path, &out->end);
 }
@@ -117,7 +117,7 @@ absl::StatusOr<Json> ParseWithoutDoubles(absl::string_view text) {
     return true;
   });
   if (!twice.has_value()) return parsed;
-  return Wrong("", absl::StrCat("the key ", Printable(*twice), " comes twice"));
+  return Wrong("", absl::StrCat("the key ", Printable(*twice), " is a duplicate"));
 }
 
 absl::StatusOr<DecomposeConfig> ReadConfig(absl::string_view text) {
@@ -147,7 +147,7 @@ absl::StatusOr<DecomposeConfig> ReadConfig(absl::string_view text) {
   }
   if (version != kVersion) return Wrong("version", absl::StrCat("expected ", kVersion));
   const std::optional<DecomposeMode> mode = ParseDecomposeMode(mode_name);
-  if (!mode) return Wrong("mode", absl::StrCat("there is no mode ", Printable(mode_name)));
+  if (!mode) return Wrong("mode", absl::StrCat("unknown mode ", Printable(mode_name)));
   config.mode = *mode;
   config.cut.style = chain ? Style::kChain : Style::kDag;
   for (const char* key : kNumberKeys) {
@@ -236,7 +236,8 @@ absl::StatusOr<std::string> WriteDecomposeConfigJson(const DecomposeConfig& conf
       absl::StrAppend(&out, "\n  ]");
     }
   } catch (const nlohmann::json::exception&) {
-    return absl::UnimplementedError("a configuration in JSON holds no names that are not UTF-8");
+    return absl::UnimplementedError(
+        "a name is not UTF-8, which JSON requires; use the protobuf form");
   }
   return absl::StrCat(out, "\n}\n");
 }

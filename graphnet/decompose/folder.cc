@@ -68,7 +68,7 @@ class FolderWriter {
   absl::StatusOr<WriteReport> Run() {
     if (stem_[0] == '.' || absl::StrContains(stem_, "/") || absl::StrContains(stem_, '\0')) {
       return absl::InvalidArgumentError(
-          absl::StrCat("no folder can be called ", Printable(stem_), "0"));
+          absl::StrCat("a folder cannot be called ", Printable(stem_), "0"));
     }
     const bool json = format_ == PieceFormat::kGraphNetFolder;
     const std::string config_file = JoinPath(folder_, json ? kConfigJson : kConfigPb);

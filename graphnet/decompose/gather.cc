@@ -23,7 +23,7 @@ enum Place { kFront, kInside, kBehind };
 absl::StatusOr<Range> GatherNodes(absl::Span<Node* const> nodes) {
   std::vector<Node*> operators;
   absl::c_copy_if(nodes, std::back_inserter(operators), [](Node* n) { return IsOperator(*n); });
-  if (operators.empty()) return absl::InvalidArgumentError("there is no operator among the nodes");
+  if (operators.empty()) return absl::InvalidArgumentError("the nodes include no operator");
   ASSIGN_OR_RETURN(const Subgraph subgraph, FindSubgraph(operators));
   Node* const first = subgraph.nodes.front();
   Node* const behind = subgraph.nodes.back()->next();

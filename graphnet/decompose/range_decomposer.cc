@@ -185,7 +185,7 @@ class Cutter {
   static absl::Status TooManyPorts() {
     return absl::ResourceExhaustedError(
         absl::StrCat("the pieces would take and return more than ", kMaxPorts,
-                     " values, of which most only pass through; fewer pieces have fewer"));
+                     " values, most of which only pass through; ask for fewer pieces"));
   }
 
   // Sets the inputs of the first piece of a chain, as if a piece before it returned them.

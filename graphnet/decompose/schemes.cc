@@ -70,7 +70,7 @@ absl::StatusOr<std::vector<int64_t>> ModuleCuts(int depth, const GraphIndex& ind
   }
   if (!any) {
     return absl::FailedPreconditionError(
-        "no operator has a module path, of its own or by the name of a parameter it takes");
+        "no operator has a module path, its own or that of a parameter it takes");
   }
   return AllowedCuts(std::move(cuts), regions, index.num_operators());
 }
@@ -133,8 +133,8 @@ absl::StatusOr<std::vector<Node*>> NodesOfModule(absl::string_view path, const G
   }
   if (nodes.empty() || path.empty()) {
     const std::vector<absl::string_view> all(paths.begin(), paths.end());
-    return absl::NotFoundError(
-        absl::StrCat("no operator is of the module ", Printable(path), NearMissHint(path, all)));
+    return absl::NotFoundError(absl::StrCat("no operator belongs to the module ", Printable(path),
+                                            NearMissHint(path, all)));
   }
   return nodes;
 }

@@ -277,7 +277,7 @@ absl::StatusOr<std::vector<FoundPaddleRules>> FindPaddleRules(absl::string_view 
   });
   if (!alike.empty()) return alike;
   return absl::NotFoundError(
-      absl::StrCat("there is no rule for ", Printable(api), NearMissHint(api, names)));
+      absl::StrCat("no rule for ", Printable(api), NearMissHint(api, names)));
 }
 
 std::string PaddleMappingSection(const FoundPaddleRules& found) {

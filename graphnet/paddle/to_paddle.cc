@@ -378,7 +378,7 @@ class PaddleConversion {
     const Schema& schema = call.schema();
     RETURN_IF_ERROR(HasParameters(rule.call, schema));
     for (const PaddleCondition& condition : rule.conditions) {
-      if (!Holds(condition, call)) return No(absl::StrCat("another ", condition.parameter));
+      if (!Holds(condition, call)) return No(absl::StrCat("unsupported ", condition.parameter));
     }
     for (size_t i = 0; i < schema.arguments.size(); ++i) {
       const SchemaArgument& parameter = schema.arguments[i];
@@ -414,7 +414,7 @@ class PaddleConversion {
       case PaddleTerm::Kind::kVariadic: return absl::InternalError("*args within a call");
       case PaddleTerm::Kind::kPieces: {
         const auto pieces = PiecesOf(making.call, making.call[term.name]);
-        if (!pieces.has_value()) return No("pieces of sizes that are not known");
+        if (!pieces.has_value()) return No("pieces of unknown sizes");
         const std::vector<Argument> sizes(pieces->begin(), pieces->end());
         return Argument::List(arena_.Copy(absl::MakeConstSpan(sizes)));
       }
@@ -466,13 +466,13 @@ class PaddleConversion {
 
   // NOLINTBEGIN(readability-convert-member-functions-to-static): one type for all
   absl::StatusOr<Argument> Complement(const Argument& of) {
-    if (!of.is_float()) return No("a momentum that is not written");
+    if (!of.is_float()) return No("a momentum that is not a constant");
     return Argument(1.0 - of.real());
   }
 
   // Returns the last axes, one for each size.
   absl::StatusOr<Argument> LastAxes(const Argument& of) {
-    if (!of.is_list() && !of.is_tuple()) return No("sizes that are not written");
+    if (!of.is_list() && !of.is_tuple()) return No("sizes that are not constants");
     const size_t size = of.elements().size();
     Argument* const axes = arena_.NewArray<Argument>(size);
     for (size_t i = 0; i < size; ++i)
@@ -505,7 +505,7 @@ class PaddleConversion {
 
   // Returns the added part of a padding: negative numbers become 0.
   absl::StatusOr<Argument> Grown(const Argument& of) {
-    if (!IsWrittenPadding(of)) return No("a padding that is not written");
+    if (!IsWrittenPadding(of)) return No("a padding that is not a constant");
     const size_t size = of.elements().size();
     Argument* const sizes = arena_.NewArray<Argument>(size);
     for (size_t i = 0; i < size; ++i)
@@ -516,7 +516,7 @@ class PaddleConversion {
   // Returns the index that cuts off the negative part of a padding, which is given from the last
   // dimension on.
   absl::StatusOr<Argument> Cropped(const Argument& of) {
-    if (!IsWrittenPadding(of)) return No("a padding that is not written");
+    if (!IsWrittenPadding(of)) return No("a padding that is not a constant");
     const size_t dims = of.elements().size() / 2;
     Argument* const index = arena_.NewArray<Argument>(dims + 1);
     new (&index[0]) Argument(Argument::Ellipsis());
@@ -542,12 +542,12 @@ class PaddleConversion {
   // Returns the word for the number by which ATen's losses name a reduction.
   absl::StatusOr<Argument> Reduction(const Argument& of) {
     static constexpr absl::string_view kWords[] = {"none", "mean", "sum"};
-    if (!of.is_int() || of.integer() < 0 || of.integer() > 2) return No("a reduction of no word");
+    if (!of.is_int() || of.integer() < 0 || of.integer() > 2) return No("an unknown reduction");
     return Argument(kWords[static_cast<size_t>(of.integer())]);
   }
 
   absl::StatusOr<Argument> Not(const Argument& of) {
-    if (!of.is_bool()) return No("a bool that is not written");
+    if (!of.is_bool()) return No("a bool that is not a constant");
     return Argument(!of.boolean());
   }
 
@@ -569,12 +569,12 @@ class PaddleConversion {
     if (of.is_bool()) return Argument("bool");
     if (of.is_int()) return Argument("int64");
     if (of.is_float()) return Argument("float32");
-    return No("a number that is not written");
+    return No("a number that is not a constant");
   }
   // NOLINTEND(readability-convert-member-functions-to-static)
 
   absl::StatusOr<Argument> Subscript(const Argument& of) {
-    if (!of.is_list() && !of.is_tuple()) return No("indices that are not written");
+    if (!of.is_list() && !of.is_tuple()) return No("indices that are not constants");
     const size_t size = of.elements().size();
     Argument* const elements = arena_.NewArray<Argument>(size);
     for (size_t i = 0; i < size; ++i) {

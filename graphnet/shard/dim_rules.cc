@@ -16,8 +16,8 @@ absl::StatusOr<std::vector<bool>> Marked(SizeSpan dims, size_t rank, size_t end)
   for (const int64_t dim : dims) {
     const int64_t at = dim < 0 ? dim + static_cast<int64_t>(end) : dim;
     if (at < 0 || at >= static_cast<int64_t>(rank))
-      return absl::InvalidArgumentError(
-          absl::StrCat("dimension ", dim, " of a tensor of ", rank, " dimensions"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "dimension ", dim, " is out of range for a tensor of ", rank, " dimensions"));
     if (marked[static_cast<size_t>(at)])
       return absl::InvalidArgumentError(absl::StrCat("dimension ", dim, " is given twice"));
     marked[static_cast<size_t>(at)] = true;
@@ -66,7 +66,7 @@ absl::StatusOr<ShardingRule> FlattenRule(SizeSpan sizes, int64_t start, int64_t 
   ASSIGN_OR_RETURN(const std::vector<size_t> last, NormalDims({stop}, sizes.size()));
   if (first[0] > last[0])
     return absl::InvalidArgumentError(
-        absl::StrCat("flatten from dimension ", start, " to ", stop, ", which lies before"));
+        absl::StrCat("flatten from dimension ", start, " to ", stop, ", which comes before it"));
   std::vector<DimTransform> dims;
   std::vector<DimTransform> flat;
   for (size_t i = 0; i < sizes.size(); ++i) {

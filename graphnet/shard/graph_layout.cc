@@ -24,7 +24,7 @@ absl::StatusOr<std::vector<int64_t>> WholeSizes(const Node& node) {
 }
 
 absl::StatusOr<GraphLayout> GraphLayout::Read(const Module& module) {
-  if (module.main() == nullptr) return absl::InvalidArgumentError("a module without graphs");
+  if (module.main() == nullptr) return absl::InvalidArgumentError("the module has no graphs");
   GraphLayout layout(module);
   for (const Node* node : module.main()->nodes()) RETURN_IF_ERROR(layout.ReadNode(*node));
   if (layout.meshes_.size() < 2) return layout;
@@ -74,7 +74,7 @@ bool GraphLayout::IsAlike(const Node& node) const {
 
 absl::StatusOr<ReshardPlan> GraphLayout::PlanOf(const Node& reshard, int64_t element_bytes) const {
   if (reshard.args().size() != 2 || !reshard.args()[0].is_node() || !reshard.args()[1].is_string())
-    return NodeError(reshard, "expected a value and how it is laid out");
+    return NodeError(reshard, "expected a value and a layout");
   const absl::StatusOr<ShardedValue> to = ParseAnnotation(reshard.args()[1].string());
   if (!to.ok()) return NodeError(reshard, to.status().message());
   if (to->shardings.size() != 1) return NodeError(reshard, "expected one sharding");
@@ -87,7 +87,7 @@ absl::StatusOr<ReshardPlan> GraphLayout::PlanOf(const Node& reshard, int64_t ele
     return NodeError(reshard, status.message());
   if (OfTensor(&reshard, sizes.size()) != wanted ||
       (MeshOf(&reshard) != nullptr && *MeshOf(&reshard) != to->mesh))
-    return NodeError(reshard, "is laid out otherwise than it is annotated");
+    return NodeError(reshard, "has another layout than its annotation");
   const Sharding from = OfTensor(x, sizes.size());
   if (const absl::Status status = CheckSharding(from, mesh, sizes); !status.ok())
     return NodeError(reshard, status.message());

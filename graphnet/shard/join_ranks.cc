@@ -64,7 +64,7 @@ absl::StatusOr<Collective> ParseCollective(const Node& node, int rank) {
   absl::ConsumeSuffix(&name, ".default");
   const auto* const form =
       absl::c_find_if(kForms, [&](const CollectiveForm& f) { return f.name == name; });
-  if (form == std::end(kForms)) return NodeError(node, "is no call that ranks make");
+  if (form == std::end(kForms)) return NodeError(node, "is not a call of ranks");
   const absl::Span<const Argument> args = node.args();
   const size_t count = 2 + static_cast<size_t>(form->dims) + (form->has_reduce ? 1 : 0);
   if (args.size() != count || !node.kwargs().empty() || !args[0].is_node())
@@ -78,7 +78,7 @@ absl::StatusOr<Collective> ParseCollective(const Node& node, int rank) {
   if (form->has_reduce) {
     const std::optional<ReduceType> reduce =
         args[next].is_string() ? ParseReduceType(args[next].string()) : std::nullopt;
-    if (!reduce.has_value()) return NodeError(node, "is of no reduction there is");
+    if (!reduce.has_value()) return NodeError(node, "has an unknown reduction");
     collective.reduce = *reduce;
     ++next;
   }
@@ -165,7 +165,7 @@ class Joiner {
       const Node& node = *rank->at;
       if (node.is_output()) return moves;
       if (node.op() == Op::kGetAttr) return NodeError(node, "reads an attribute");
-      if (node.is_placeholder()) return NodeError(node, "is an input behind calls");
+      if (node.is_placeholder()) return NodeError(node, "is an input after calls");
       bool done = true;  // true if all ranks that took part have moved on
       if (node.target() == kSend) {
         RETURN_IF_ERROR(Send(rank));
@@ -240,8 +240,8 @@ class Joiner {
         !absl::c_equal(
             meta->shape, node.args()[0].elements(),
             [](const Dim& dim, const Argument& size) { return size == Argument(dim.value); }))
-      return NodeError(node, absl::StrCat("receives ", Printable(value->name()), " of rank ", from,
-                                          ", which has other sizes"));
+      return NodeError(node, absl::StrCat("receives ", Printable(value->name()), " from rank ",
+                                          from, ", which has other sizes"));
     rank->values[&node] = value;
     rank->at = node.next();
     return true;
@@ -254,7 +254,8 @@ class Joiner {
     for (const int number : collective.group) {
       const auto member = by_rank_.find(number);
       if (member == by_rank_.end())
-        return NodeError(node, absl::StrCat("its group has rank ", number, ", the mesh has not"));
+        return NodeError(node,
+                         absl::StrCat("its group has rank ", number, ", which is not in the mesh"));
       group.push_back(member->second);
     }
     // keep_first needs no other rank, so it does not wait.
@@ -346,7 +347,7 @@ absl::StatusOr<std::unique_ptr<Module>> JoinRanks(absl::Span<const Module* const
         absl::StrCat(programs.size(), " programs for ", mesh.num_ranks(), " ranks"));
   for (const Module* program : programs) {
     if (program->main() == nullptr || program->main()->output() == nullptr)
-      return absl::InvalidArgumentError("a program without a graph");
+      return absl::InvalidArgumentError("a program has no graph");
   }
   return Joiner(programs, mesh).Run();
 }

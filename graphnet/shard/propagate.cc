@@ -167,8 +167,9 @@ class Propagation {
   // Brings a value from another mesh by one or more reshards.
   absl::StatusOr<Node*> Send(Node* value, const Mesh& mesh, const Sharding& to, Node* user) {
     if (!facts_[value].is_tensor() || !facts_[value].is_static())
-      return NodeError(*user, absl::StrCat("takes ", Printable(value->name()),
-                                           " of another mesh, which is no tensor of known shape"));
+      return NodeError(*user,
+                       absl::StrCat("takes ", Printable(value->name()),
+                                    " from another mesh, which is not a tensor of known shape"));
     const absl::StatusOr<std::vector<Layout>> way =
         RouteReshard({*MeshOf(value), ShardingOf(value)}, {mesh, to}, *facts_[value].sizes);
     if (!way.ok()) return NodeError(*user, way.status().message());
@@ -178,7 +179,7 @@ class Propagation {
 
   absl::Status DivideInputs(absl::Span<Node* const> nodes) {
     const auto first = absl::c_find_if(nodes, [](Node* n) { return !n->is_placeholder(); });
-    if (first == nodes.end()) return absl::InvalidArgumentError("a graph without an output");
+    if (first == nodes.end()) return absl::InvalidArgumentError("the graph has no output");
     absl::flat_hash_map<const Node*, Sharding> layouts;
     RETURN_IF_ERROR(ReadInputs(nodes, &layouts));
     RETURN_IF_ERROR(InferInputs(nodes, &layouts));
@@ -223,7 +224,7 @@ class Propagation {
       const TensorFacts& facts = facts_[input];
       if (!facts.is_tensor() || !facts.sizes.has_value())
         return absl::InvalidArgumentError(
-            absl::StrCat("input ", Printable(name), " is no tensor of known shape"));
+            absl::StrCat("input ", Printable(name), " is not a tensor of known shape"));
       if (!sharding.partial.empty())
         return absl::InvalidArgumentError(
             absl::StrCat("input ", Printable(name), " is whole: it cannot be partial"));
@@ -270,13 +271,13 @@ class Propagation {
     for (const auto& [place, sharding] : request_.outputs) {
       const auto found = absl::c_find(places, place);
       if (found == places.end())
-        return absl::InvalidArgumentError(absl::StrCat("output o", place, " is no tensor"));
+        return absl::InvalidArgumentError(absl::StrCat("output o", place, " is not a tensor"));
       const Node* const value = values[static_cast<size_t>(found - places.begin())];
       const TensorFacts& facts = facts_[value];
       if (!facts.is_tensor() || !facts.is_static() || !sharding.partial.empty())
         return absl::InvalidArgumentError(absl::StrCat(
             "output o", place,
-            sharding.partial.empty() ? " is no tensor of known shape" : " cannot be partial"));
+            sharding.partial.empty() ? " is not a tensor of known shape" : " cannot be partial"));
       RETURN_IF_ERROR(graphnet::Annotate(CheckSharding(sharding, MeshOfOutput(value), *facts.sizes),
                                          absl::StrCat("output o", place)));
       wanted[value] = {sharding};
@@ -360,7 +361,7 @@ class Propagation {
       if (!facts_[operand].is_tensor() || !facts_[operand].is_static())
         return NodeError(*node,
                          absl::StrCat("takes ", Printable(operand->name()),
-                                      " of another mesh, which is no tensor of known shape"));
+                                      " from another mesh, which is not a tensor of known shape"));
       given.back() = Carried(operand, given.back(), *MeshOf(operand), mesh);
     }
     const CallFacts call(*node, std::move(facts), facts_[node]);
@@ -477,7 +478,7 @@ class Propagation {
       const Mesh& mesh = MeshOfOutput(value);
       if (request_.gathered.contains(places[i])) {
         if (!facts_[value].is_tensor() || !facts_[value].is_static())
-          return NodeError(*value, "cannot be gathered: it is no tensor of known shape");
+          return NodeError(*value, "cannot be gathered: it is not a tensor of known shape");
         Mesh one = Mesh::Of({1});
         one.ranks = {mesh.ranks[0]};
         ++result_.reshards;
@@ -520,7 +521,7 @@ class Propagation {
 }  // namespace
 
 absl::StatusOr<ShardedGraph> PropagateShardings(const Module& module, const ShardRequest& request) {
-  if (module.main() == nullptr) return absl::InvalidArgumentError("a module without graphs");
+  if (module.main() == nullptr) return absl::InvalidArgumentError("the module has no graphs");
   return Propagation(module, request).Run();
 }
 

@@ -143,7 +143,7 @@ class Partition {
         const Node* const value = argument.node();
         if ((value->meta() != nullptr && value->meta()->is_tuple) || YieldsTuple(*value))
           status.Update(
-              NodeError(*value, "is returned and is several tensors: return its elements"));
+              NodeError(*value, "is returned but has several tensors: return its elements"));
         result_.plan.outputs.push_back(Describe(value, std::move(name)));
         result_.plan.outputs.back().is_exact = !is_inexact[value];
         result_.plan.outputs.back().mesh = PlaceOf(MeshOf(value));
@@ -361,7 +361,7 @@ class Partition {
   static absl::StatusOr<Node*> TakeSends(const Node& node, const ReshardStep& step, int rank,
                                          Node* x, Graph* graph) {
     const DType dtype = node.args()[0].node()->tensor_meta()->dtype;
-    if (dtype == DType::kUnknown) return NodeError(node, "sends what is of no known dtype");
+    if (dtype == DType::kUnknown) return NodeError(node, "sends a value of unknown dtype");
     const std::vector<Argument> sizes(step.piece.begin(), step.piece.end());
     const auto send = [&](int to) {
       graph->CallFunction(absl::StrCat(kNamedCallPrefix, "send.default"), {x, to});

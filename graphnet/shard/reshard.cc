@@ -446,7 +446,8 @@ absl::StatusOr<ReshardPlan> PlanReshard(const Layout& from, const Layout& to,
   for (const int64_t size : sizes) {
     if (size < 0 || size > kMaxReshardBytes ||
         (bytes *= static_cast<double>(size)) > kMaxReshardBytes)
-      return absl::InvalidArgumentError("reshard of a tensor that is too large or of unknown size");
+      return absl::InvalidArgumentError(
+          "cannot reshard a tensor that is too large or of unknown size");
   }
   const Layout source = Normal(from);
   const Layout target = Normal(to);

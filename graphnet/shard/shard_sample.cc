@@ -72,7 +72,7 @@ std::map<std::string, std::string> FindWriters(const Module& module) {
 
 absl::Status PrepareToShard(Sample* sample) {
   if (sample->module == nullptr || sample->module->main() == nullptr)
-    return absl::InvalidArgumentError("a sample without a graph");
+    return absl::InvalidArgumentError("the sample has no graph");
   RETURN_IF_ERROR(Run("revert-vmap,expand-vmap,specialize", sample));
   // If some call or its effects are unknown, the graph stays as it is.
   std::unique_ptr<Module> lowered = sample->module->Clone();
@@ -97,7 +97,8 @@ absl::Status PrepareToShard(Sample* sample) {
         is_made ? writer->second : self, "writes to ",
         Printable(written.is_placeholder() ? written.target() : written.name()),
         ", which ranks do not share",
-        is_made ? ": opt --passes=functionalize{outputs=true} returns what it becomes" : ""));
+        is_made ? ": opt --passes=functionalize{outputs=true} returns the written value instead"
+                : ""));
   }
   return absl::OkStatus();
 }
@@ -235,7 +236,7 @@ absl::StatusOr<std::map<std::string, Sharding>> ShardingsOfPlan(const ShardPlan&
     const auto sizes = SizesOf(*inputs[i]);
     const std::string there = FormOf(planned.dtype, planned.sizes);
     const std::string here =
-        sizes.has_value() ? FormOf(inputs[i]->tensor_meta()->dtype, *sizes) : "of no known shape";
+        sizes.has_value() ? FormOf(inputs[i]->tensor_meta()->dtype, *sizes) : "of unknown shape";
     if (here != there)
       return absl::InvalidArgumentError(absl::StrCat("input ", Printable(planned.name), " is ",
                                                      here, ", the plan is for ", there));
@@ -301,7 +302,7 @@ absl::Status WriteShards(const ShardedSample& shards,
                          const std::string& folder) {
   if (FileExists(folder)) {
     if (!IsFolder(folder))
-      return absl::AlreadyExistsError(absl::StrCat(Printable(folder, 1000), " is no folder"));
+      return absl::AlreadyExistsError(absl::StrCat(Printable(folder, 1000), " is not a folder"));
     ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder));
     if (!names.empty() && !absl::c_linear_search(names, kPlanFile))
       return absl::AlreadyExistsError(absl::StrCat(

@@ -65,8 +65,9 @@ class Assignment {
     for (const std::string& text : result_.said) RETURN_IF_ERROR(ReadStage(text));
     for (size_t mesh = 0; mesh < result_.meshes.size(); ++mesh) {
       if (absl::c_none_of(stages_, [&](const Stage& s) { return s.mesh == mesh; }))
-        return absl::InvalidArgumentError(absl::StrCat(
-            "mesh ", Printable(result_.meshes[mesh].name), " has no stage: --stage says which"));
+        return absl::InvalidArgumentError(absl::StrCat("mesh ",
+                                                       Printable(result_.meshes[mesh].name),
+                                                       " has no stage; give it one with --stage"));
     }
     for (size_t i = 0; i < stages_.size(); ++i) RETURN_IF_ERROR(NameCalls(static_cast<int>(i)));
     RETURN_IF_ERROR(PlaceOthers());
@@ -213,7 +214,7 @@ class Assignment {
     for (size_t i = 1; i < way.size(); ++i)
       absl::StrAppend(&ring, " gives ", Printable(goes[way[i - 1] * count + way[i]][0]->name()),
                       " to ", Printable(result_.said[way[i]], 100), i + 1 < way.size() ? "," : "");
-    return absl::InvalidArgumentError(absl::StrCat("--stage: stages in a ring: ", ring));
+    return absl::InvalidArgumentError(absl::StrCat("--stage: stages form a cycle: ", ring));
   }
 
   Stages& result_;
@@ -235,7 +236,7 @@ absl::StatusOr<std::vector<NamedMesh>> ParseMeshes(absl::Span<const std::string>
     named.name = equals == std::string::npos ? "mesh" : text.substr(0, equals);
     if (equals == std::string::npos && said.size() > 1)
       return absl::InvalidArgumentError(absl::StrCat(
-          "--mesh ", Printable(text), ": one of several is given a name, as in mesh0=2x2"));
+          "--mesh ", Printable(text), ": each of several meshes needs a name, as in mesh0=2x2"));
     if (named.name.empty() || absl::StrContains(named.name, ':'))
       return absl::InvalidArgumentError(
           absl::StrCat("--mesh ", Printable(text), ": expected NAME=2x2"));
@@ -286,9 +287,9 @@ absl::StatusOr<Stages> AssignStages(std::vector<NamedMesh> meshes, std::vector<s
   const Effects effects(module);
   for (const Node* node : module.main()->nodes()) {
     if (node->is_call() && effects.Of(*node).is_random && !DrawsNothing(*node))
-      return absl::InvalidArgumentError(
-          absl::StrCat("--stage: operator ", Printable(node->name()),
-                       " draws random numbers, which ranks of several meshes do not alike"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--stage: operator ", Printable(node->name()),
+          " draws random numbers, which would differ between the ranks of several meshes"));
   }
   RETURN_IF_ERROR(Assignment(&stages, module).Run());
   return stages;

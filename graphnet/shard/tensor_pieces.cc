@@ -32,7 +32,7 @@ absl::StatusOr<size_t> WidthOf(const TensorData& tensor) {
   const int64_t width = DTypeBytes(tensor.dtype);
   if (width < 1 || tensor.bytes == nullptr ||
       static_cast<int64_t>(tensor.bytes->size()) != elements * width)
-    return absl::InvalidArgumentError("has not as many bytes as its shape takes");
+    return absl::InvalidArgumentError("does not have as many bytes as its shape needs");
   return static_cast<size_t>(width);
 }
 
@@ -64,7 +64,7 @@ absl::StatusOr<TensorData> PieceOf(const TensorData& whole, const Sharding& shar
   RETURN_IF_ERROR(CheckSharding(sharding, mesh, whole.shape));
   ASSIGN_OR_RETURN(const size_t width, WidthOf(whole));
   if (!whole.strides.empty() && whole.strides != RowMajorStrides(whole.shape))
-    return absl::InvalidArgumentError("lies in memory in another order than row by row");
+    return absl::InvalidArgumentError("is not in row-major order in memory");
   TensorData piece = {.dtype = whole.dtype, .shape = LocalSizes(sharding, mesh, whole.shape)};
   int64_t elements = 1;
   for (const int64_t size : piece.shape) elements *= size;

@@ -230,8 +230,7 @@ absl::StatusOr<std::unique_ptr<Module>> UnrollRanks(const Module& sharded) {
   if (layout.meshes().size() > 1)
     return absl::InvalidArgumentError(
         absl::StrCat("the graph is over meshes ", MeshName(layout.meshes()[0]), " and ",
-                     MeshName(layout.meshes()[1]),
-                     ": only one is unrolled, others are run as programs of ranks"));
+                     MeshName(layout.meshes()[1]), ": only a graph over one mesh can be unrolled"));
   return Unroller(std::move(copy), std::move(layout)).Run();
 }
 

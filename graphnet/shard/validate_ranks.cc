@@ -170,13 +170,13 @@ class Validation {
       const c10::IValue& part = *value;
       if (!expected.isTensor()) {
         if (part.tagKind() != expected.tagKind() || part != expected) {
-          output.how = "and no tensor";
+          output.how = "and not a tensor";
           return output;
         }
         continue;
       }
       if (!part.isTensor()) {
-        output.how = "as it is no tensor";
+        output.how = "as it is not a tensor";
         return output;
       }
       ASSIGN_OR_RETURN(TensorData data, ToTensorData(part.toTensor()));

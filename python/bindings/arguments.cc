@@ -69,7 +69,7 @@ std::string WithoutTorch(nb::handle value) {
 
 template <typename T>
 T ParsedOrRaise(std::optional<T> parsed, absl::string_view what, const std::string& text) {
-  if (!parsed) Raise(PyExc_ValueError, absl::StrCat("'", text, "' is no ", what));
+  if (!parsed) Raise(PyExc_ValueError, absl::StrCat("'", text, "' is not a ", what));
   return *parsed;
 }
 

@@ -84,7 +84,7 @@ Op ReadOp(const std::string& name) {
   for (int i = 0; i <= static_cast<int>(Op::kOutput); ++i) {
     if (OpName(static_cast<Op>(i)) == name) return static_cast<Op>(i);
   }
-  Raise(PyExc_ValueError, absl::StrCat("'", name, "' is no kind of node"));
+  Raise(PyExc_ValueError, absl::StrCat("'", name, "' is not a kind of node"));
 }
 
 nb::object Create(const GraphObject& self, Op op, const std::string& target, nb::handle args,
@@ -479,7 +479,7 @@ void BindModule(nb::module_& m) {
       "symbol",
       [](ModuleObject& self, const std::string& name) {
         if (self.module().FindSymbol(name) == nullptr)
-          Raise(PyExc_KeyError, absl::StrCat("there is no symbol ", name));
+          Raise(PyExc_KeyError, absl::StrCat("unknown symbol ", name));
         self.CheckMayChange();
         return ToPython(self.module().SymSymbol(name), self);
       },

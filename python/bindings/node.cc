@@ -177,13 +177,13 @@ void SetArg(const NodeObject& self, nb::ssize_t i, nb::handle value) {
   Node* const node = self.ForChange();
   const auto size = static_cast<nb::ssize_t>(node->args().size());
   if (i < 0) i += size;
-  if (i < 0 || i >= size) Raise(PyExc_IndexError, "the node has no such argument");
+  if (i < 0 || i >= size) Raise(PyExc_IndexError, "the node does not have that argument");
   ArgumentReader reader(self.module(), node->graph());
   const Argument read = reader.Read(value);
   reader.CheckOperands();
   self.ForChange();
   if (i >= static_cast<nb::ssize_t>(node->args().size()))
-    Raise(PyExc_IndexError, "the node has no such argument");
+    Raise(PyExc_IndexError, "the node does not have that argument");
   node->set_arg(static_cast<size_t>(i), read);
 }
 

@@ -115,7 +115,7 @@ std::vector<std::string> SaveSample(const SampleObject& self, nb::handle file,
 nb::bytes SampleBytes(const SampleObject& self, const std::string& name) {
   ModuleObject& object = Verified(self);
   const Format* const format = FindFormat(name);
-  if (format == nullptr) Raise(PyExc_ValueError, absl::StrCat("there is no format ", name));
+  if (format == nullptr) Raise(PyExc_ValueError, absl::StrCat("unknown format ", name));
   if (format->write == nullptr)
     Raise(PyExc_ValueError, absl::StrCat(name, " is not one stream of bytes; use save"));
   const auto bytes = std::make_shared<std::string>();

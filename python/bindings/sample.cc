@@ -84,7 +84,8 @@ void BindSample(nb::module_& m) {
   cls.def(
       "__init__",
       [](SampleObject* self, nb::object module) {
-        if (!nb::isinstance<ModuleObject>(module)) Raise(PyExc_TypeError, "a sample has a Module");
+        if (!nb::isinstance<ModuleObject>(module))
+          Raise(PyExc_TypeError, "the module of a sample must be a Module");
         new (self) SampleObject{std::move(module)};
       },
       nb::arg("module"), "Makes a sample of a module, which it shares.");

@@ -183,7 +183,7 @@ void BindTensor(nb::module_& m) {
           [](const TensorObject& self, std::vector<int64_t> strides) {
             TensorObject made = self;
             if (strides.size() != made.data.shape.size())
-              Raise(PyExc_ValueError, "there is one stride a dimension");
+              Raise(PyExc_ValueError, "expected one stride for each dimension");
             made.data.strides = std::move(strides);
             return made;
           },

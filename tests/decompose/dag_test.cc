@@ -281,9 +281,10 @@ TEST(DagTest, RefusesWhatNobodyReturns) {
   std::vector<Sample> pieces = Cut(kDiamond);
   pieces.erase(pieces.begin() + 1);
   const Sample sample = ParseFragment(kDiamond);
-  EXPECT_THAT(ComposeDag(pieces, sample.module.get()),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       "piece 2 takes %b, which no piece before it returns and which is no input"));
+  EXPECT_THAT(
+      ComposeDag(pieces, sample.module.get()),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               "piece 2 takes %b, which is neither an input nor returned by an earlier piece"));
 }
 
 TEST(DagTest, RandomModules) {

@@ -196,15 +196,15 @@ TEST_P(DecomposerTest, RefusesTheRecordOfAnotherGraph) {
   };
   EXPECT_EQ(
       refusal([](DecomposeConfig* c) { c->parent_hash[0] = c->parent_hash[0] == 'a' ? 'b' : 'a'; }),
-      "the configuration is of another graph, of net");
+      "the configuration belongs to another graph: net");
   EXPECT_EQ(refusal([](DecomposeConfig* c) { c->num_ops = 13; }),
-            "the configuration is of another graph, of net");
+            "the configuration belongs to another graph: net");
   EXPECT_THAT(refusal([](DecomposeConfig* c) {
                 c->subgraphs[1].outputs = {"d0", "w1"};
               }),
-              HasSubstr("something else of the outputs of subgraph_1"));
+              HasSubstr("mismatch of the outputs of subgraph_1"));
   EXPECT_THAT(refusal([](DecomposeConfig* c) { c->model_name = "other"; }),
-              HasSubstr("something else of the name of the model"));
+              HasSubstr("mismatch of the name of the model"));
   EXPECT_THAT(refusal([](DecomposeConfig* c) { c->subgraphs[0].range.end = 4; }),
               HasSubstr("parts the tuple"));
 }

@@ -103,8 +103,9 @@ TEST(NodesOfModuleTest, AllThatIsBelow) {
   EXPECT_THAT(operators("layer1.1"), ElementsAre(3, 4));
   EXPECT_THAT(operators("fc"), ElementsAre(5));
   for (const absl::string_view wrong : {"layer", "layer1.2", ""}) {
-    EXPECT_THAT(NodesOfModule(wrong, g.index).status(),
-                StatusIs(absl::StatusCode::kNotFound, HasSubstr("no operator is of the module")));
+    EXPECT_THAT(
+        NodesOfModule(wrong, g.index).status(),
+        StatusIs(absl::StatusCode::kNotFound, HasSubstr("no operator belongs to the module")));
   }
 }
 

@@ -279,7 +279,7 @@ TEST(ShardingTest, Parse) {
   for (const char* wrong : {"[0", "0,", "a", "-2", "[0] sum", "[0] sum(x)", "[0] sum(1) max(1)"})
     EXPECT_THAT(ParseSharding(wrong), StatusIs(absl::StatusCode::kInvalidArgument)) << wrong;
   EXPECT_THAT(ParseSharding("[0] median(1)"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("median is no reduction")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("median is not a reduction")));
   EXPECT_THAT(ParseNamedSharding("x"), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 

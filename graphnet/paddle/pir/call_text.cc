@@ -55,7 +55,7 @@ CallText PrintCall(const Node& node) {
 absl::StatusOr<Node*> ParseCall(absl::string_view text, absl::Span<Node* const> operands,
                                 absl::Span<Graph* const> bodies, Graph* graph) {
   const auto refuse = [](absl::string_view why) {
-    return absl::InvalidArgumentError(absl::StrCat("this is no call: ", why));
+    return absl::InvalidArgumentError(absl::StrCat("this is not a call: ", why));
   };
   std::string program;
   program += "graph @g(";

@@ -253,8 +253,8 @@ class LoopPrinter {
         PrintBody(Function(unit));
         return std::move(out_);
       }
-      return absl::InvalidArgumentError(absl::StrCat("there is no group ", *options_.group,
-                                                     ": there are ", *options_.group - left));
+      return absl::InvalidArgumentError(
+          absl::StrCat("no group ", *options_.group, ": there are ", *options_.group - left));
     }
     std::vector<std::string> inputs;
     for (const Node* node : graph.placeholders()) {

@@ -464,7 +464,7 @@ class GraphLowering {
 
   absl::Status LowerCall(Emitter& out, const Node& node) {
     if (++num_nodes_ > max_nodes_) {
-      return absl::InvalidArgumentError("bodies are called too often to be written each time");
+      return absl::InvalidArgumentError("bodies are called too often to be written out");
     }
     if (std::optional<Value> element = LowerElement(node)) {
       values_[&node] = *std::move(element);

@@ -240,7 +240,7 @@ class PirPrinter {
   // Writes an operation. `of` is the node that has the results; null if there are none.
   absl::Status Write(Operation& op, const Node* of) {
     if (out_.size() > kMaxTextFileBytes) {
-      return absl::InvalidArgumentError("the text is longer than 64 MiB, which none can be");
+      return absl::InvalidArgumentError("the text is longer than 64 MiB, the limit for reading it");
     }
     // Gradients flow to float values that depend on an input.
     const bool is_live = op.is_input ||

@@ -222,7 +222,7 @@ class PirReader {
         [](const NamedAttribute& a, const NamedAttribute& b) { return a.name == b.name; });
     if (twice == op->attributes.end()) return true;
     const absl::string_view second = std::next(twice)->name;  // It points into the text.
-    return in_.Fail(second.data(), absl::StrCat("the attribute ", second, " is there twice"));
+    return in_.Fail(second.data(), absl::StrCat("the attribute ", second, " is a duplicate"));
   }
 
   // Reads types. If `types` is null, it only skips them.
@@ -274,7 +274,7 @@ class PirReader {
         op->name == "pd_op.fetch") {
       if (regions.empty() && block->around == nullptr && op->operands.size() == 1 &&
           op->results.empty()) {
-        if (!op->operands[0].is_node()) return in_.Fail(op->where, "the output is no value");
+        if (!op->operands[0].is_node()) return in_.Fail(op->where, "the output is not a value");
         block->outputs.push_back(op->operands[0]);
         return true;
       }
@@ -313,7 +313,7 @@ class PirReader {
       const auto& [name, where] = op.results[i];
       if (name.empty()) continue;
       if (!block->values.try_emplace(name, node, i).second) {
-        return in_.Fail(where, absl::StrCat("there is a value ", name, " already"));
+        return in_.Fail(where, absl::StrCat("value ", name, " already exists"));
       }
     }
     return true;
@@ -337,7 +337,7 @@ class PirReader {
                  absl::string_view annotation) {
     if (name.empty()) return in_.Fail(op->where, "the input has no name");
     if (!inputs_.insert(name).second) {
-      return in_.Fail(op->where, absl::StrCat("there is an input ", name, " already"));
+      return in_.Fail(op->where, absl::StrCat("input ", name, " already exists"));
     }
     Node* node = AddParameter(block, name);
     node->set_annotation(annotation);
@@ -368,7 +368,7 @@ class PirReader {
                 Node** node) {
     std::vector<Node*> operands;
     for (const Argument& operand : op.operands) {
-      if (!operand.is_node()) return in_.Fail(op.where, "a call has no operand without a value");
+      if (!operand.is_node()) return in_.Fail(op.where, "an operand of a call has no value");
       operands.push_back(operand.node());
     }
     std::vector<Graph*> bodies;
@@ -449,7 +449,7 @@ class PirReader {
         }
       }
       if (!block->values.try_emplace(name, node, 0).second) {
-        return in_.Fail(where, absl::StrCat("there is a value ", name, " already"));
+        return in_.Fail(where, absl::StrCat("value ", name, " already exists"));
       }
     } while (in_.Take(","));
     return true;

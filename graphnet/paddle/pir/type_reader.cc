@@ -204,8 +204,7 @@ bool TypeReader::ReadSum(Scanner& in, int depth, const SymExpr** out) {
     return true;
   }
   const SymExpr::Kind kind = KindOf(word);
-  if (kind == SymExpr::Kind::kInt)
-    return in.Fail(word.data(), "there is no such function of sizes");
+  if (kind == SymExpr::Kind::kInt) return in.Fail(word.data(), "unknown function of sizes");
   const SymExpr* sum = nullptr;
   if (!ReadSum(in, depth + 1, &sum)) return false;
   if (kind == SymExpr::Kind::kNeg) {

@@ -80,7 +80,7 @@ TEST(Loops, SerialForm) {
                          "call group_0 (x, y) -> (multiply: float32[64, 128])\n"
                          "outputs (multiply)\n"));
   EXPECT_THAT(PrintLoops(*module, {.group = 1}),
-              StatusIs(absl::StatusCode::kInvalidArgument, "there is no group 1: there are 1"));
+              StatusIs(absl::StatusCode::kInvalidArgument, "no group 1: there are 1"));
 }
 
 TEST(Loops, BoundForm) {

@@ -168,16 +168,16 @@ TEST(PirReader, ErrorsSayWhere) {
   EXPECT_EQ(ErrorOf("{\n  (%0) = \"a.b\" () {} : () -> \n}"),
             "x.pir:2:3: the operation has 1 results and 0 types");
   EXPECT_EQ(ErrorOf("{\n  (%0) = \"a.b\" () {x:1,x:2} : () -> i32\n}"),
-            "x.pir:2:24: the attribute x is there twice");
+            "x.pir:2:24: the attribute x is a duplicate");
   EXPECT_EQ(ErrorOf("{\n  (%0) = \"a.b\" () {x:} : () -> i32\n}"),
             "x.pir:2:22: expected a value, found '} : () -> i32'");
   EXPECT_EQ(ErrorOf("{\n  () = \"a.b () {} : () ->\n}"), "x.pir:2:8: the string does not end");
   EXPECT_EQ(ErrorOf("{\n"), "x.pir:2:1: expected '(', found the end");
   EXPECT_EQ(ErrorOf("{}\nx"), "x.pir:2:1: expected the end, found 'x'");
   EXPECT_EQ(ErrorOf("{(%0) = \"a.b\" () {} : () -> i32 (%0) = \"a.b\" () {} : () -> i32}"),
-            "x.pir:1:34: there is a value %0 already");
+            "x.pir:1:34: value %0 already exists");
   EXPECT_THAT(ErrorOf("{(%0) = \"a.b\" () {call:\"f() ; g()\"} : () -> i32}"),
-              HasSubstr("x.pir:1:2: this is no call: "));
+              HasSubstr("x.pir:1:2: this is not a call: "));
   EXPECT_THAT(ErrorOf("{(%0) = \"a.b\" () {x:(Int32)1.5} : () -> i32}"),
               HasSubstr("x.pir:1:28: expected an integer of 64 bits"));
   EXPECT_EQ(ErrorExcerpt(ReadPir("{}\nx", "x.pir").status()), "  x\n  ^\n");
