@@ -177,7 +177,7 @@ expect_error "in several places, choose one with --nodes or --range" subgraph un
 grep -q '^operators \[.*) of [0-9]*, 1 inputs$' out.txt || fail "--module of a .pt2 says $(cat out.txt)"
 "$graphnet" run layer.pb >out.txt
 [ "$(grep -c '^o[0-9]' out.txt)" = 1 ] || fail "a module of a .pt2 returns $(cat out.txt)"
-expect_error "no operator is of the module layer9" subgraph resnet.pb -o bad --module layer9
+expect_error "no operator belongs to the module layer9" subgraph resnet.pb -o bad --module layer9
 [ ! -e bad ] || fail "an output in spite of the error"
 
 # --- Errors.
