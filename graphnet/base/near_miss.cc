@@ -49,7 +49,7 @@ absl::string_view NearMiss(absl::string_view name, absl::Span<const absl::string
 
 std::string NearMissHint(absl::string_view name, absl::Span<const absl::string_view> names) {
   const absl::string_view near = NearMiss(name, names);
-  return near.empty() ? "" : absl::StrCat("; is ", Printable(near), " meant?");
+  return near.empty() ? "" : absl::StrCat("; did you mean ", Printable(near), "?");
 }
 
 }  // namespace graphnet

@@ -9,6 +9,7 @@
 #include "graphnet/base/memory.h"
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/options.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/formats/source.h"
 #include "graphnet/interp/inputs/elements.h"
@@ -53,7 +54,8 @@ CLI::Option* AddInputOption(CLI::App* command, std::vector<std::string>* words) 
           "--input", *words,
           "Description of an input, in order or by name: f32[1,3,224,224], ids=i64[1,16]:0..900, "
           "int=3, mode=str=sum, 'y=list(f32[2],f32[3])', 'z=dict(a=f32[2])'")
-      ->type_name("[NAME=]SPEC");
+      ->type_name("[NAME=]SPEC")
+      ->group(kInputGroup);
 }
 
 CLI::Option* AddInputsOption(CLI::App* command, std::string* file) {
@@ -63,7 +65,8 @@ CLI::Option* AddInputsOption(CLI::App* command, std::string* file) {
                    "z.a of a dict; the others are drawn. random: draw all, with other values in "
                    "place of tensors that hold only zeros, such as a layer scale, because zeros "
                    "hide the values that they multiply")
-      ->type_name("FILE|random");
+      ->type_name("FILE|random")
+      ->group(kInputGroup);
 }
 
 absl::StatusOr<std::map<std::string, TensorData>> ReadValues(

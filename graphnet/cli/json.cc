@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/options.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/statistics.h"
@@ -118,8 +119,9 @@ std::string Json::Dump(int indent) const {
 }
 
 CLI::Option* AddJsonOption(CLI::App* command, bool* json, absl::string_view members) {
-  return command->add_flag("--json", *json,
-                           absl::StrCat("Print one JSON document instead: ", members));
+  return command
+      ->add_flag("--json", *json, absl::StrCat("Print one JSON document instead: ", members))
+      ->group(kOutputGroup);
 }
 
 void PrintJson(const Json& document, FILE* out) {

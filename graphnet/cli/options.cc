@@ -15,21 +15,25 @@
 namespace graphnet {
 
 void AddTrustOption(CLI::App* command, bool* trust) {
-  command->add_flag("--trust", *trust,
-                    "Load TorchScript archives without a check, including custom operators and "
-                    "classes: they can run code");
+  command
+      ->add_flag("--trust", *trust,
+                 "Load TorchScript archives without a check, including custom operators and "
+                 "classes: they can run code")
+      ->group(kTrustGroup);
   auto libraries = std::make_shared<std::vector<std::string>>();
   command
       ->add_option("--library", *libraries,
                    "Shared library with operators that PyTorch lacks; needs --trust")
-      ->type_name("libfoo.so");
+      ->type_name("libfoo.so")
+      ->group(kTrustGroup);
   auto schemas = std::make_shared<std::vector<std::string>>();
   command
       ->add_option("--schema", *schemas,
                    "Operator that PyTorch lacks: its schema, as in 'my::f(Tensor x) -> Tensor', "
                    "and =identity or =SAMPLE after it if it is to run; facts may precede it, as in "
                    "'= relu my::f(Tensor self) -> Tensor'; or a file of such lines")
-      ->type_name("[FACTS ]SCHEMA[=BODY]|FILE");
+      ->type_name("[FACTS ]SCHEMA[=BODY]|FILE")
+      ->group(kInputGroup);
   command->parse_complete_callback([libraries, schemas, trust] {
     if (!libraries->empty() && !*trust)
       throw CLI::ValidationError("--library", "needs --trust, because it runs code");
@@ -73,7 +77,8 @@ CLI::Option* AddManySamplesOption(CLI::App* command, std::vector<std::string>* i
 
 void AddJobsOption(CLI::App* command, int* jobs) {
   command->add_option("--jobs,-j", *jobs, "Threads for a folder of samples (default: one per CPU)")
-      ->check(CLI::Range(1, 1024));
+      ->check(CLI::Range(1, 1024))
+      ->group(kWorkGroup);
   AddProgressOption(command);
 }
 
@@ -88,7 +93,8 @@ void AddProgressOption(CLI::App* command) {
           "Form in which long work shows its progress: auto (default): a bar on a terminal, "
           "otherwise one line per minute")
       ->type_name("auto|bar|lines|none")
-      ->check(CLI::IsMember({"auto", "bar", "lines", "none"}));
+      ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))
+      ->group(kWorkGroup);
 }
 
 CLI::Option* AddFolderOption(CLI::App* command, std::string* path, const std::string& help,
@@ -98,6 +104,7 @@ CLI::Option* AddFolderOption(CLI::App* command, std::string* path, const std::st
   };
   return command->add_option(absl::StrCat("-o,--out", also), *path, help)
       ->type_name("DIR")
+      ->group(kOutputGroup)
       ->check(CLI::Validator(check, /*validator_desc=*/""));
 }
 
@@ -108,11 +115,13 @@ CLI::Option* AddBytesOption(CLI::App* command, std::string* path, const std::str
   };
   return command->add_option(absl::StrCat("-o,--out", also), *path, help)
       ->type_name("FILE")
+      ->group(kOutputGroup)
       ->check(CLI::Validator(check, /*validator_desc=*/""));
 }
 
 CLI::Option* AddSeedOption(CLI::App* command, uint64_t* seed) {
   return command->add_option("--seed", *seed, "Seed of the drawn inputs and of random operators")
+      ->group(kInputGroup)
       ->capture_default_str();
 }
 
@@ -121,6 +130,7 @@ CLI::Option* AddThreadsOption(CLI::App* command, int* threads) {
       ->add_option("--threads", *threads,
                    "Threads for operators; 0: as OMP_NUM_THREADS says, otherwise all cores")
       ->check(CLI::Range(0, 1024))
+      ->group(kWorkGroup)
       ->capture_default_str();
 }
 

@@ -13,6 +13,12 @@
 
 namespace graphnet {
 
+// Groups in the help of a command. The group "Options" has the command's own options.
+inline constexpr char kInputGroup[] = "Inputs";
+inline constexpr char kOutputGroup[] = "Output";
+inline constexpr char kWorkGroup[] = "Threads and progress";
+inline constexpr char kTrustGroup[] = "Trusted code";
+
 // Adds --trust, which loads TorchScript archives without a check; --library, which needs --trust
 // and loads libraries of operators before the command runs; and --schema, which declares operators
 // before the command runs.

@@ -84,11 +84,13 @@ CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::stri
                               const std::string& help) {
   std::vector<std::string> names;
   for (const Format* format : WrittenFormats()) names.push_back(format->name);
-  CLI::Option* out =
-      command->add_option(absl::StrCat("-o,--out", also), output->path, help)->type_name("PATH");
+  CLI::Option* out = command->add_option(absl::StrCat("-o,--out", also), output->path, help)
+                         ->type_name("PATH")
+                         ->group(kOutputGroup);
   AddChoiceOption(command, "--to", &output->to, names,
                   absl::StrCat("Format to write, whatever the ending of the output is (",
                                TiersText(WrittenFormats()), ")"))
+      ->group(kOutputGroup)
       ->needs(out);
   return out;
 }

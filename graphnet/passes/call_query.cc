@@ -306,7 +306,7 @@ std::vector<std::string> CallQuery::Doubts(bool names) const {
         const std::vector<std::string> near = NearMisses(name);
         doubts.push_back(
             absl::StrCat("PyTorch has nothing that is called ", name,
-                         near.empty() ? "" : absl::StrCat("; is ", near[0], " meant?")));
+                         near.empty() ? "" : absl::StrCat("; did you mean ", near[0], "?")));
         continue;
       }
       for (const std::string& keyword : call.keywords) {

@@ -236,9 +236,9 @@ refused() {  # MESSAGE [OPTION...]
   [ "$code" -eq 2 ] && [[ $(cat err.txt) == "graphnet: $1"* ]] && [ "$(wc -l <err.txt)" -eq 1 ] ||
     { cat out.txt err.txt; fail "${*:2} exits with $code"; }
 }
-refused "there is no backend inductr; is inductor meant?" in --backend inductr -o no
+refused "there is no backend inductr; did you mean inductor?" in --backend inductr -o no
 refused "backend pass:stabilise: " in --backend pass:stabilise -o no
-refused "backend decompose:piece=2: there is no scheme piece; is pieces meant?" in --backend decompose:piece=2 -o no
+refused "backend decompose:piece=2: there is no scheme piece; did you mean pieces?" in --backend decompose:piece=2 -o no
 refused "backend decompose:pieces: scheme pieces takes a number of at least 1: pieces=3" in --backend decompose:pieces -o no
 refused "backend pass:dce is named twice" in --backend pass:dce,pass:dce -o no
 refused "backend bladedisc: " in --backend blade-disc -o blade

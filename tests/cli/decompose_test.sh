@@ -165,7 +165,7 @@ END
 "$graphnet" subgraph apart.txt -o nodes.txt --nodes b,a >out.txt
 grep -q '^operators 2 of 4, 2 inputs$' out.txt || fail "--nodes says $(cat out.txt)"
 tr -d '\n ' <nodes.txt | grep -qF '%a=torch.sin(%x)%b=torch.add(%a,%f)return(%a,%b)' || fail "--nodes wrote $(cat nodes.txt)"
-expect_error "no value aa; is a meant?" subgraph apart.txt -o bad --nodes aa,b
+expect_error "no value aa; did you mean a?" subgraph apart.txt -o bad --nodes aa,b
 expect_error "is not START:END" subgraph resnet -o bad --range 9:3
 expect_error "is not within" subgraph resnet -o bad --range 3:100000
 expect_error "is not INPUTS:OUTPUTS" subgraph resnet -o bad --by-value x

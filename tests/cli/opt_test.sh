@@ -233,8 +233,8 @@ done
 expect 2 "has no Python spelling" convert fused.gn folder
 expect 2 "a GraphNet folder cannot hold it, --to protobuf can" convert fused.gn folder
 sed 's/activation = "relu"/activatoin = "relu"/' fused.gn >wrong.gn
-expect 2 "takes no activatoin; is activation meant?" shapes wrong.gn
-expect 2 "is fc meant?" opt layers.gn --passes='fuse{operators=fcc}'
+expect 2 "takes no activatoin; did you mean activation?" shapes wrong.gn
+expect 2 "did you mean fc?" opt layers.gn --passes='fuse{operators=fcc}'
 
 # --- Inputs by names of one's own; weights follow.
 cat >named.gn <<'END'
@@ -248,7 +248,7 @@ graph @forward(%x "L_x_" : f32[2], %unused : f32[1]) {
 END
 expect 0 "" opt named.gn -p 'rename-inputs{L_x_=image}' -o renamed.gn
 expect 0 "o0  f32[2]" run renamed.gn --input 'image=f32[2]'
-expect 2 "there is no input L_y_; is L_x_ meant?" opt named.gn -p 'rename-inputs{L_y_=image}'
+expect 2 "there is no input L_y_; did you mean L_x_?" opt named.gn -p 'rename-inputs{L_y_=image}'
 expect 2 "two inputs or attributes would be called w" opt named.gn -p 'rename-inputs{L_x_=w}'
 expect 2 "two inputs or attributes would be called unused" opt named.gn -p 'rename-inputs{L_x_=unused}'
 expect 2 "there is no input z; the inputs are L_x_, unused" run named.gn --input 'z=f32[2]'

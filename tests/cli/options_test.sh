@@ -92,7 +92,7 @@ open("given.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + data
 END
 for command in "run whole.gn" "diff-run whole.gn whole.gn" "validate whole.gn pieces --run"; do
   # shellcheck disable=SC2086
-  refused "given.safetensors: nothing takes a value by the name weigth; is weight meant?" \
+  refused "given.safetensors: nothing takes a value by the name weigth; did you mean weight?" \
     $command --inputs given.safetensors
 done
 "$graphnet" diff-run wrong.gn whole.gn --inputs given.safetensors >/dev/null || [ $? -eq 1 ] ||
@@ -143,7 +143,7 @@ done
 commands=$(sed -n '/^Look at graphs/,/^Examples/p' out.txt | grep -c '^  [a-z]')
 # Each stands in a group: those of the manual, which CLI11 lists.
 [ "$commands" -eq "$("$graphnet" man --markdown | grep -c '^### ')" ] || fail "$commands commands in the help: $(cat out.txt)"
-refused "there is no command shwo; is show meant?" shwo x
+refused "there is no command shwo; did you mean show?" shwo x
 refused "graphnet show: IN is required; see graphnet show --help" show
 refused "graphnet: A subcommand is required"
 

@@ -59,7 +59,7 @@ refused() {  # MESSAGE [OPTION...]
     { cat out.txt err.txt; fail "${*:2} exits with $code"; }
 }
 refused "nothing to reduce: jit is right on this sample" long.gn --backend jit
-refused "there is no backend jot; is jit meant?" long.gn --backend jot
+refused "there is no backend jot; did you mean jit?" long.gn --backend jot
 refused "--command exits with 1 on the sample itself" long.gn --command 'false {}'
 refused "--command exits with 124 on the sample itself" long.gn --command 'sleep 20; true {}' --timeout 0.5
 refused "--command: expected {} in place of a sample's path" long.gn --command true

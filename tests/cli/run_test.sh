@@ -236,7 +236,7 @@ refused() {
   if out=$("$graphnet" "$@" 2>&1); then fail "$*: was not refused"; fi
   contains "$out" "$message"
 }
-refused "no input z; is y meant?" run "$scratch/list.txt" --input z=f32[4]
+refused "no input z; did you mean y?" run "$scratch/list.txt" --input z=f32[4]
 refused "there is no input for it" run "$scratch/list.txt" "${words[@]}" --input f32[1]
 refused "xs is annotated List[Tensor]" run "$scratch/list.txt" --input f32[4]
 refused ": its elements are not known; give them, for example --input 'xs=list(" run "$scratch/list.txt"
@@ -309,7 +309,7 @@ out=$("$graphnet" run samples/resnet.pt --backend nope --repeat 2 --check)
 contains "$out" "right, off by 0"
 contains "$out" "capture 1: 1 subgraphs, 0 operations between them"
 contains "$("$graphnet" run samples/resnet.pb --backend jit 2>&1)" "--backend calls a TorchScript archive"
-contains "$("$graphnet" run samples/resnet.pt --backend jut 2>&1)" "is jit meant?"
+contains "$("$graphnet" run samples/resnet.pt --backend jut 2>&1)" "did you mean jit?"
 contains "$("$graphnet" run samples/resnet.pt --check 2>&1)" "--check requires --backend"
 contains "$(HOME=$scratch GRAPHNET_BACKENDS='' "$graphnet" run samples/resnet.pt --backend tvm 2>&1)" \
   "not installed: graphnet backends --install tvm"

@@ -148,7 +148,7 @@ graph @forward(%x : f32[8, 8] {mean = 0.5, std = 1.0}) {
   return (%y,)
 }
 END
-refused "no input is called w11; is w1 meant?" mlp.gn --mesh 4 --shard w11:0,-1
+refused "no input is called w11; did you mean w1?" mlp.gn --mesh 4 --shard w11:0,-1
 refused "x is given twice" mlp.gn --mesh 4 --shard x:0,-1 --shard x:-1,0
 refused "mesh 4 has no axis 1" mlp.gn --mesh 4 --shard x:1,-1
 refused "uses axis 0 twice" mlp.gn --mesh 4 --shard x:0,0
@@ -281,7 +281,7 @@ refused "expected PLACE,PLACE:MESH" mlp.gn --mesh m0=2 --mesh m1=2 --stage y
 refused "operator a is in stage ..y:m0, too" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..y:m0 --stage a..:m1
 refused "--stage: operator a is in no stage" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..a:m0 --stage y..:m1
 refused "stages form a cycle: ..a,y..s:m0 gives h to a..y,s..:m1, gives a to ..a,y..s:m0" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..a,y..s:m0 --stage a..y,s..:m1
-refused "no operator is called hh; is h meant?" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..hh:m0 --stage y..:m1
+refused "no operator is called hh; did you mean h?" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..hh:m0 --stage y..:m1
 refused "layers.0 names no operator" mlp.gn --mesh m0=2 --mesh m1=2 --stage layers.0:m0 --stage ..:m1
 refused "axis 0 of mesh 3 does not divide dimension 0 of size 32" mlp.gn --mesh m0=3 --mesh m1=2 --stage ..y:m0 --stage y..:m1 --shard w1:0,-1
 refused "--plan already says what runs where" mlp.gn --plan pipe/plan.json --stage ..:m0
@@ -340,7 +340,7 @@ contains "$out" $'\n     -12 -16 -20 -24\nx    bit-equal\n     1 2 3 4\n     5 6
 grep -q '"gathered":"s"' sums/plan.json || fail "$(cat sums/plan.json)"
 for call in gather reduce; do grep -q "\"function\":\"XToRShrink\",\"call\":\"$call\"" sums/plan.json || fail "no $call: $(cat sums/plan.json)"; done
 contains "$("$graphnet" shard sums.gn --mesh 2 --shard x:0,-1 --gather s --json)" '"-6"'
-refused "--gather: no value is called nn; is n meant?" sums.gn --mesh 2 --gather nn
+refused "--gather: no value is called nn; did you mean n?" sums.gn --mesh 2 --gather nn
 
 # --- PyTorch runs it, if a Python that has it is found: that of the LibTorch of the engine.
 torch=$(readelf -d "$engine" | sed -n 's/.*RUNPATH.*\[\([^]:]*\).*/\1/p')

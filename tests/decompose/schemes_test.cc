@@ -115,7 +115,7 @@ TEST(NodesOfModuleTest, TheModuleThatIsMeant) {
       "  %b = torch.neg(%a) in model.encoder.layer.1.output\n  return (%b,)\n}\n");
   EXPECT_THAT(
       NodesOfModule("encoder.layer.1", g.index).status(),
-      StatusIs(absl::StatusCode::kNotFound, HasSubstr("; is model.encoder.layer.1 meant?")));
+      StatusIs(absl::StatusCode::kNotFound, HasSubstr("; did you mean model.encoder.layer.1?")));
 }
 
 constexpr absl::string_view kBranches = R"(

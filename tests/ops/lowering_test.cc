@@ -154,7 +154,7 @@ TEST(LoweringTest, ErrorsNameTheNodeAndWhatIsWrong) {
   EXPECT_THAT(Lowered("torch.relu(%x, out = %y)"), HasSubstr("takes no out"));
   EXPECT_THAT(Lowered("torch.cat(%n)"), HasSubstr("tensors cannot be a int"));
   EXPECT_THAT(Lowered("torch.nn.functional.relu(%x, in_place = True)"),
-              HasSubstr("takes no in_place; is inplace meant?"));
+              HasSubstr("takes no in_place; did you mean inplace?"));
   EXPECT_THAT(Lowered("torch.nn.functional.kl_div(%x, %y, reduction = \"bogus\")"),
               HasSubstr("reduction is one of none, batchmean, mean, sum, not bogus"));
   EXPECT_THAT(Lowered("torch.nn.functional.mse_loss(%x, %y, size_average = True)"),

@@ -136,9 +136,9 @@ TEST(CallQueryTest, DoubtsNameWhatThereIsNot) {
   };
   EXPECT_THAT(doubts("linear(nosuch=1)", false), ElementsAre("linear takes no nosuch"));
   EXPECT_THAT(doubts("conv2d(group>1)", false),
-              ElementsAre("conv2d takes no group; is groups meant?"));
+              ElementsAre("conv2d takes no group; did you mean groups?"));
   EXPECT_THAT(doubts("lineer", true),
-              ElementsAre("PyTorch has nothing that is called lineer; is linear meant?"));
+              ElementsAre("PyTorch has nothing that is called lineer; did you mean linear?"));
   EXPECT_THAT(doubts("lineer", false), IsEmpty());
   EXPECT_THAT(doubts("mylib.op(x=1)", true), IsEmpty());
   EXPECT_THAT(doubts("relu(inplace=True)", true), IsEmpty());

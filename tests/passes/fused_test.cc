@@ -229,7 +229,7 @@ TEST_P(FusedTest, RefusesWhatItDoesNotTake) {
   };
   const std::string last(FindFunctions(call.substr(0, call.find('(')))[0].arguments.back().name);
   EXPECT_THAT(refused(absl::StrCat(", ", last, "x=1)")),
-              HasSubstr(absl::StrCat("takes no ", last, "x; is ", last, " meant?")));
+              HasSubstr(absl::StrCat("takes no ", last, "x; did you mean ", last, "?")));
   EXPECT_THAT(refused(", no_such_keyword=1)"), HasSubstr("takes no no_such_keyword"));
 }
 
@@ -466,7 +466,7 @@ TEST(FuseTest, OptionsNameOperators) {
   const auto pipeline = ParsePipeline("fuse{operators=skip_layernom}");
   ASSERT_OK(pipeline);
   EXPECT_THAT(RunPipeline(*pipeline, both.get()).status().message(),
-              HasSubstr("is skip_layernorm meant?"));
+              HasSubstr("did you mean skip_layernorm?"));
 }
 
 TEST(FuseTest, BatchesAsWhatItIsMadeOf) {

@@ -28,7 +28,7 @@ TEST(PipelineTest, TextIsReadAndPrinted) {
 TEST(PipelineTest, ErrorsNameTheColumnAndWhatThereIs) {
   EXPECT_THAT(ParsePipeline("dce,dcee"),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("passes:1:5: there is no pass \"dcee\"; is dce meant?")));
+                       HasSubstr("passes:1:5: there is no pass \"dcee\"; did you mean dce?")));
   EXPECT_THAT(ParsePipeline("dce{speed=3}"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("passes:1:5: dce has no option \"speed\"")));

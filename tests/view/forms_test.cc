@@ -229,7 +229,7 @@ TEST(Forms, Parts) {
   };
   EXPECT_EQ(error({.range = "3:2"}), "range 3:2 is not START:END with START below END");
   EXPECT_EQ(error({.range = "1:9"}), "range 1:9: the graph has 4 operators");
-  EXPECT_EQ(error({.module = "m.m"}), "no operator is of the module m.m; is m.n meant?");
+  EXPECT_EQ(error({.module = "m.m"}), "no operator is of the module m.m; did you mean m.n?");
   EXPECT_EQ(error({.around = "nothing"}), "there is no node nothing");
   EXPECT_EQ(error({.around = "b:x"}),
             "around b:x is not NODE or NODE:RADIUS with a radius from 0 on");

@@ -109,7 +109,7 @@ TEST(ExpandVmapTest, CallsThatAreWrong) {
     return ExpandVmap(module.get(), run);
   };
   EXPECT_THAT(std::string(expand("torch.vmap(@b, (%x,), out_d_ms = 0)").status().message()),
-              ::testing::HasSubstr("takes no out_d_ms; is out_dims meant?"));
+              ::testing::HasSubstr("takes no out_d_ms; did you mean out_dims?"));
   const auto changed = expand("torch.tensor()");
   EXPECT_TRUE(changed.ok() && !*changed) << changed.status();
 }
