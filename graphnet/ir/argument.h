@@ -82,29 +82,37 @@ class Argument {
   // Deleted: a character is neither a number nor a string.
   template <Character T>
   Argument(T v) = delete;
-  Argument(double v) : kind_(Kind::kFloat) { u_.d = v; }  // A float.
+  // A float.
+  Argument(double v) : kind_(Kind::kFloat) { u_.d = v; }
   // A string, which the caller keeps alive.
   Argument(absl::string_view v ABSL_ATTRIBUTE_LIFETIME_BOUND)
       : kind_(Kind::kString), size_(static_cast<uint32_t>(v.size())) {
     u_.chars = v.data();
   }
-  Argument(const char* v) : Argument(absl::string_view(v)) {}  // The same, up to the NUL.
-  Argument(DType v) : kind_(Kind::kDType) { u_.i = static_cast<int>(v); }  // A dtype.
+  // The same, up to the NUL.
+  Argument(const char* v) : Argument(absl::string_view(v)) {}
+  // A dtype.
+  Argument(DType v) : kind_(Kind::kDType) { u_.i = static_cast<int>(v); }
   // A device.
   Argument(Device v) : kind_(Kind::kDevice) {
     u_.i = (static_cast<int64_t>(v.index) << 8) | static_cast<int>(v.type);
   }
-  Argument(Layout v) : kind_(Kind::kLayout) { u_.i = static_cast<int>(v); }  // A layout.
+  // A layout.
+  Argument(Layout v) : kind_(Kind::kLayout) { u_.i = static_cast<int>(v); }
   // A memory format.
   Argument(MemoryFormat v) : kind_(Kind::kMemoryFormat) { u_.i = static_cast<int>(v); }
-  Argument(Graph* v) : kind_(Kind::kGraph) { u_.graph = v; }         // A body.
-  Argument(const SymExpr* v) : kind_(Kind::kSymInt) { u_.sym = v; }  // A symbolic int.
+  // A body.
+  Argument(Graph* v) : kind_(Kind::kGraph) { u_.graph = v; }
+  // A symbolic int.
+  Argument(const SymExpr* v) : kind_(Kind::kSymInt) { u_.sym = v; }
   // A complex number, which the caller keeps alive (Module::Complex makes one that lasts).
   Argument(const std::complex<double>* v) : kind_(Kind::kComplex) { u_.complex = v; }
   // NOLINTEND(google-explicit-constructor)
 
-  static Argument None() { return Argument(); }                                 // Python's None.
-  static Argument Ellipsis() { return Argument(Kind::kEllipsis, nullptr, 0); }  // Python's `...`.
+  // Python's None.
+  static Argument None() { return Argument(); }
+  // Python's `...`.
+  static Argument Ellipsis() { return Argument(Kind::kEllipsis, nullptr, 0); }
   // Makes a list that views `v`.
   static Argument List(absl::Span<const Argument> v ABSL_ATTRIBUTE_LIFETIME_BOUND) {
     return Aggregate(Kind::kList, v);
@@ -131,16 +139,26 @@ class Argument {
     return made;
   }
 
-  Kind kind() const { return kind_; }                        // The kind of this argument.
-  bool is_none() const { return kind_ == Kind::kNone; }      // True for Python's None.
-  bool is_node() const { return kind_ == Kind::kNode; }      // True for the value of a node.
-  bool is_bool() const { return kind_ == Kind::kBool; }      // True for a bool.
-  bool is_int() const { return kind_ == Kind::kInt; }        // True for an int, not for a bool.
-  bool is_float() const { return kind_ == Kind::kFloat; }    // True for a float.
-  bool is_string() const { return kind_ == Kind::kString; }  // True for a string.
-  bool is_graph() const { return kind_ == Kind::kGraph; }    // True for a body.
-  bool is_list() const { return kind_ == Kind::kList; }      // True for a list.
-  bool is_tuple() const { return kind_ == Kind::kTuple; }    // True for a tuple.
+  // The kind of this argument.
+  Kind kind() const { return kind_; }
+  // True for Python's None.
+  bool is_none() const { return kind_ == Kind::kNone; }
+  // True for the value of a node.
+  bool is_node() const { return kind_ == Kind::kNode; }
+  // True for a bool.
+  bool is_bool() const { return kind_ == Kind::kBool; }
+  // True for an int, not for a bool.
+  bool is_int() const { return kind_ == Kind::kInt; }
+  // True for a float.
+  bool is_float() const { return kind_ == Kind::kFloat; }
+  // True for a string.
+  bool is_string() const { return kind_ == Kind::kString; }
+  // True for a body.
+  bool is_graph() const { return kind_ == Kind::kGraph; }
+  // True for a list.
+  bool is_list() const { return kind_ == Kind::kList; }
+  // True for a tuple.
+  bool is_tuple() const { return kind_ == Kind::kTuple; }
   // True for a bool, an int or a float.
   bool is_number() const { return is_bool() || is_int() || is_float(); }
   // True for a list or a tuple.

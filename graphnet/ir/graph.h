@@ -45,7 +45,8 @@ class NodeIterator {
   using reference = Node*;                              // A node, by value.
   // Starts at `node`; null is the end.
   explicit NodeIterator(Node* node) : node_(node) {}
-  Node* operator*() const { return node_; }  // The node.
+  // The node.
+  Node* operator*() const { return node_; }
   // Goes to the next live node.
   NodeIterator& operator++() {
     node_ = node_->next();
@@ -62,9 +63,11 @@ class NodeIterator {
 
 // The nodes of a graph from one of them on, for a range-based for loop.
 struct NodeRange {
-  Node* first;                                                // The first node, or null.
-  NodeIterator begin() const { return NodeIterator(first); }  // At the first node.
-  NodeIterator end() const { return NodeIterator(nullptr); }  // Behind the last node.
+  Node* first;  // The first node, or null.
+  // At the first node.
+  NodeIterator begin() const { return NodeIterator(first); }
+  // Behind the last node.
+  NodeIterator end() const { return NodeIterator(nullptr); }
 };
 
 // A list of nodes in program order. Modules make graphs (Module::AddGraph) and own them.
@@ -73,15 +76,21 @@ class Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  Module* module() const { return module_; }        // The module that owns the graph.
-  absl::string_view name() const { return name_; }  // A label that is unique in the module.
+  // The module that owns the graph.
+  Module* module() const { return module_; }
+  // A label that is unique in the module.
+  absl::string_view name() const { return name_; }
 
   // --- Reading ---------------------------------------------------------------
-  NodeRange nodes() const { return {first_}; }     // All nodes, in program order.
-  Node* first() const { return first_; }           // The first node; null in an empty graph.
-  Node* last() const { return last_; }             // The last node; null in an empty graph.
-  size_t num_nodes() const { return num_nodes_; }  // The number of live nodes.
-  std::vector<Node*> placeholders() const;         // Returns the inputs in order. O(nodes).
+  // All nodes, in program order.
+  NodeRange nodes() const { return {first_}; }
+  // The first node; null in an empty graph.
+  Node* first() const { return first_; }
+  // The last node; null in an empty graph.
+  Node* last() const { return last_; }
+  // The number of live nodes.
+  size_t num_nodes() const { return num_nodes_; }
+  std::vector<Node*> placeholders() const;  // Returns the inputs in order. O(nodes).
   // Returns the last output node; null if there is none.
   Node* output() const;
   // Returns the node of that name; null if there is none. The first call builds an index, which

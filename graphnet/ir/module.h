@@ -147,7 +147,8 @@ class Module {
   // The number of nodes that were ever made. Each Node::index() is less than it.
   size_t num_indices() const { return num_indices_; }
 
-  Arena& arena() { return arena_; }  // Memory that lives as long as the module.
+  // Memory that lives as long as the module.
+  Arena& arena() { return arena_; }
 
  private:
   friend class Graph;

@@ -52,18 +52,22 @@ struct Use {
 // it may only be compared and iterated from. A node that was erased must not be changed.
 class Node {
  public:
-  Op op() const { return op_; }  // The kind of the node.
+  // The kind of the node.
+  Op op() const { return op_; }
   // A label that is unique in the graph.
   absl::string_view name() const { return {name_, name_size_}; }
   // The name of the thing that the node calls, reads or takes; see Op.
   absl::string_view target() const { return *target_; }
-  Graph* graph() const { return graph_; }  // The graph that made the node.
+  // The graph that made the node.
+  Graph* graph() const { return graph_; }
   // Its number among all nodes that were ever made in the module, from 0. It never changes, and no
   // other node gets it later. NodeTable is indexed by it.
   uint32_t index() const { return index_; }
 
-  bool is_placeholder() const { return op_ == Op::kPlaceholder; }  // True for an input.
-  bool is_output() const { return op_ == Op::kOutput; }            // True for the output.
+  // True for an input.
+  bool is_placeholder() const { return op_ == Op::kPlaceholder; }
+  // True for the output.
+  bool is_output() const { return op_ == Op::kOutput; }
   // True for a call of a function, method or module.
   bool is_call() const {
     return op_ == Op::kCallFunction || op_ == Op::kCallMethod || op_ == Op::kCallModule;
@@ -129,8 +133,10 @@ class Node {
   // Replaces every operand `from` by `to`.
   void ReplaceInput(Node* from, Node* to);
 
-  int num_uses() const { return static_cast<int>(num_uses_); }  // The number of uses.
-  bool has_uses() const { return num_uses_ > 0; }               // True if a node takes the value.
+  // The number of uses.
+  int num_uses() const { return static_cast<int>(num_uses_); }
+  // True if a node takes the value.
+  bool has_uses() const { return num_uses_ > 0; }
   // Uses and users are copies, so the graph may change while they are read. Up to four need no
   // memory of the heap.
   using Uses = absl::InlinedVector<Use, 4>;
@@ -162,8 +168,9 @@ class Node {
     while (n != nullptr && n->erased_) n = n->next_;
     return n;
   }
-  Node* prev() const;                         // Returns the live node before; null at the start.
-  bool is_erased() const { return erased_; }  // True after Graph::EraseNode.
+  Node* prev() const;  // Returns the live node before; null at the start.
+  // True after Graph::EraseNode.
+  bool is_erased() const { return erased_; }
 
   // --- Facts about the value and its origin ----------------------------------
   // The meta of the value; null if unknown.
