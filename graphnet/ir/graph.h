@@ -91,7 +91,7 @@ class Graph {
   // The number of live nodes.
   size_t num_nodes() const { return num_nodes_; }
   std::vector<Node*> placeholders() const;  // Returns the inputs in order. O(nodes).
-  // Returns the last output node; null if there is none.
+  // Returns the output node; null if there is none.
   Node* output() const;
   // Returns the node of that name; null if there is none. The first call builds an index, which
   // several threads may do at the same time.
