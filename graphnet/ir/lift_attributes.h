@@ -12,9 +12,9 @@ namespace graphnet {
 
 // Turns each attribute that the main graph reads into a placeholder behind the existing ones, with
 // the attribute's meta, annotation and draw spec, and erases all attributes. Returns whether
-// anything changed. A placeholder gets the name of its attribute. If an input has that name, it
-// gets another, and `renamed`, unless null, maps the attribute's name to it. Unimplemented if a
-// body reads an attribute. O(nodes).
+// anything changed. The name of an attribute becomes the target of its placeholder. If an input has
+// that target, the placeholder gets another, and `renamed`, unless null, maps the attribute's name
+// to it. Unimplemented if a body reads an attribute. O(nodes).
 absl::StatusOr<bool> LiftAttributes(Module* module,
                                     std::map<std::string, std::string>* renamed = nullptr);
 
