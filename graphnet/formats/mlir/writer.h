@@ -161,8 +161,8 @@ class Writer {
                   const std::vector<Dim>& sizes, size_t dim, const std::vector<Tap>& taps);
   // Returns a constant tensor of one dimension. `elements` is its elements' text.
   Value Literal(const std::string& elements, size_t size, DType dtype);
-  // Writes each vector along its dimension, expanded along the others: compilers give wrong types to
-  // the operator's list of results.
+  // Writes each vector along its dimension, expanded along the others: compilers give the list of
+  // results a wrong type.
   absl::Status WriteMeshgrid(const Node& node, const Schema& schema);
   // Writes an operator that takes a tensor and sizes and returns a tensor of these sizes.
   Value EmitSized(absl::string_view name, absl::string_view operation, const Value& tensor,

@@ -70,7 +70,7 @@ class CodeCheck {
     bool is_named_tuple = false;
     // Levels of recursion for compiling it, without the definitions it mentions.
     uint64_t depth = 0;
-    // Qualified names that it mentions, with prefixes that may be definitions.
+    // Dotted names that it mentions. A prefix of one may be a definition's name.
     absl::flat_hash_set<std::string> mentions;
     // For a NamedTuple: the number of leaves, and the type names of its fields.
     uint64_t leaves = 0;
