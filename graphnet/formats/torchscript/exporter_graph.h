@@ -135,7 +135,7 @@ class GraphExporter {
   void Bind(const Node& node, torch::jit::Value* value);
   torch::jit::Value* None();
   torch::jit::Value* InsertConstant(const c10::IValue& constant);
-  // Returns one constant for all uses of a number, because long lists may be arguments of many calls.
+  // Returns one constant for all uses of a number: long lists may be arguments of many calls.
   torch::jit::Value* InsertInt(int64_t number);
 
   // --- exporter_control_flow.cc: branches and loops ----------------------------
