@@ -325,7 +325,7 @@ std::vector<std::string> CallQuery::Doubts(bool names) const {
 absl::StatusOr<CallQuery> CallQuery::Parse(absl::string_view text) {
   CallQuery query;
   RETURN_IF_ERROR(Reader(text, &query).Read());
-  // Whether the arguments are well-formed does not depend on the function that is called.
+  // The arguments can be checked without the real targets.
   const std::vector<std::string> targets(query.calls_.size(), "torch.any");
   if (const absl::Status status = query.PatternOf(targets).status(); !status.ok()) {
     return QueryError(status);

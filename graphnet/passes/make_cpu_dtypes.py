@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes cpu_dtypes.txt, what the pass change-dtype has to know of operators.
+"""Writes cpu_dtypes.txt, the facts about operators that the pass change-dtype needs.
 
     make_cpu_dtypes.py graphnet/passes
 

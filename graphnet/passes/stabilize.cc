@@ -130,7 +130,7 @@ class GradientModes {
 
 // --- Stable calls -----------------------------------------------------------------
 
-// How a form of a call changes.
+// The change that a form of a call needs.
 enum class Change {
   kNone,    // no public call does the same
   kTarget,  // only the target

@@ -47,7 +47,7 @@ std::vector<std::string> Found(const std::string& text) {
   return names;
 }
 
-TEST(CallQueryTest, NamesAreOfFunctionsMethodsAndOverloads) {
+TEST(CallQueryTest, NamesMatchFunctionsMethodsAndOverloads) {
   EXPECT_THAT(Found("relu"), ElementsAre("relu", "relu_1", "relu_2"));
   EXPECT_THAT(Found("relu(%)"), ElementsAre("relu", "relu_1", "relu_2"));
   EXPECT_THAT(Found(".relu"), ElementsAre("relu_1"));
@@ -128,7 +128,7 @@ TEST(CallQueryTest, ValuesHaveTypes) {
               HasSubstr("query: expected a dtype"));
 }
 
-TEST(CallQueryTest, DoubtsNameWhatThereIsNot) {
+TEST(CallQueryTest, DoubtsNameUnknownFunctionsAndParameters) {
   const auto doubts = [](const std::string& text, bool names) {
     const auto query = CallQuery::Parse(text);
     EXPECT_OK(query);
@@ -155,7 +155,7 @@ TEST(CallQueryTest, AValueMayBeNamedOrACall) {
   EXPECT_THAT(Found("relu(relu(conv2d(stride=(2, 2))))"), ElementsAre("relu_2"));
 }
 
-TEST(CallQueryTest, WhatIsNoQueryIsSaidWithItsColumn) {
+TEST(CallQueryTest, ErrorsNameTheColumn) {
   const auto error = [](const std::string& text) {
     return std::string(CallQuery::Parse(text).status().message());
   };

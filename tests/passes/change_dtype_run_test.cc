@@ -51,7 +51,7 @@ std::vector<at::Tensor> RunWith(const Module& module, const std::vector<at::Tens
 
 // Calls of a scripted program that omit the dtype. Their sizes come from TorchScript's own
 // operators, whose results are not tensors of the changed dtype.
-TEST(ChangeDTypeRunTest, FactoriesThatAreNotToldTheDType) {
+TEST(ChangeDTypeRunTest, FactoriesWithoutADType) {
   constexpr char kText[] = R"(
 graph @forward(%x : f32[3]@cpu) {
   %size = aten.size.default(%x)

@@ -91,12 +91,12 @@ std::string Notes(const std::string& inputs, const std::string& call) {
   return notes;
 }
 
-TEST(ConstrainDomainsTest, SaysWhatIsDrawnAndWanted) {
+TEST(ConstrainDomainsTest, NotesNameTheDrawnAndTheNeededValues) {
   EXPECT_THAT(Notes("%x : f32[4] {mean = 1.0, std = 5.0}", "torch.sqrt(%v)"),
               HasSubstr("%y: x, drawn from -5 to 7, must be at least 0 for sqrt"));
 }
 
-TEST(ConstrainDomainsTest, WhatNoBoundMendsIsAWarning) {
+TEST(ConstrainDomainsTest, WarnsWhereNoBoundsHelp) {
   EXPECT_THAT(Notes("%x : f32[2] {data = [4.0, -1.0]}", "torch.sqrt(%v)"),
               HasSubstr("warning: %y: x, drawn from -1 to 4, must be at least 0 for sqrt, "
                         "but no bounds ensure it"));
@@ -104,7 +104,7 @@ TEST(ConstrainDomainsTest, WhatNoBoundMendsIsAWarning) {
               HasSubstr("warning: "));
 }
 
-TEST(ConstrainDomainsTest, BoundsThatContradictEachOtherAreNone) {
+TEST(ConstrainDomainsTest, RefusesContradictoryBounds) {
   for (const char* const input : {"%x : i64[4] {min = 0, max = 0}",
                                   "%x : f32[4] {mean = 0.0, std = 0.0, min = 0, max = 0}"}) {
     EXPECT_THAT(Notes(input, "torch.div(%v, %v)"),
@@ -124,7 +124,7 @@ TEST(ConstrainDomainsTest, BoundsThatContradictEachOtherAreNone) {
 }
 
 // The bound of one call may be a value that the other does not take.
-TEST(ConstrainDomainsTest, AllCallsOfAnInputAreMinded) {
+TEST(ConstrainDomainsTest, BoundsSuitAllCallsOfAnInput) {
   const Sample sample = SampleOf("%x : f32[64]", "torch.div(1.0, %v)\n  %z = torch.sqrt(%v)");
   PassRun run;
   EXPECT_THAT(ConstrainDomains(sample.module.get(), run), IsOkAndHolds(true));

@@ -71,7 +71,7 @@ TEST(ConstrainVarianceTest, ThroughSlicesAndPieces) {
               ElementsAre());
 }
 
-TEST(ConstrainVarianceTest, SaysWhatMayBeDrawn) {
+TEST(ConstrainVarianceTest, NotesInputsThatMayBeNegative) {
   std::vector<std::string> notes;
   Bounded(absl::StrCat("graph @forward(%x, %m, %v : f32[2]) {\n  %y = ", kNorm,
                        "\n  return (%y,)\n}\n"),
@@ -112,13 +112,13 @@ TEST(ConstrainVarianceTest, ByKeywordAndInAten) {
       ElementsAre("v", "w"));
 }
 
-TEST(ConstrainVarianceTest, NotWhatIsComputed) {
+TEST(ConstrainVarianceTest, LeavesComputedVariances) {
   EXPECT_THAT(Bounded(absl::StrCat("graph @forward(%x, %m, %a) {\n  %v = torch.exp(%a)\n  %y = ",
                                    kNorm, "\n  return (%y,)\n}\n")),
               ElementsAre());
 }
 
-TEST(ConstrainVarianceTest, NotesWhatABoundDoesNotHelp) {
+TEST(ConstrainVarianceTest, WarnsWhereABoundDoesNotHelp) {
   std::vector<std::string> notes;
   Bounded(
       "graph @forward(%x, %m, %v : f32[2] {data = [1.0, -1.0], min = 0}) {\n"
@@ -144,7 +144,7 @@ TEST(ConstrainVarianceTest, WithoutEpsABoundOf0IsNotEnough) {
   EXPECT_EQ((*module)->main()->placeholders()[2]->draw_spec()->min, Argument(1e-6));
 }
 
-TEST(ConstrainVarianceTest, WhatIsKnownIsNotDrawn) {
+TEST(ConstrainVarianceTest, LeavesKnownValues) {
   const auto module = ParseModule(absl::StrCat("attribute bn.running_var : f32[2]\n"
                                                "graph @forward(%x, %m) {\n"
                                                "  %v = get_attr bn.running_var\n  %y = ",

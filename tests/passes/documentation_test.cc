@@ -33,7 +33,7 @@ std::string Canonical(const std::string& text) {
 
 class DocumentationTest : public testing::TestWithParam<const Pass*> {};
 
-TEST_P(DocumentationTest, ExamplesAreSo) {
+TEST_P(DocumentationTest, ExamplesAreTrue) {
   const Pass& pass = *GetParam();
   const auto documentation = DocumentationOf(pass);
   ASSERT_OK(documentation);
@@ -94,7 +94,7 @@ TEST(DocumentationPageTest, IsCurrent) {
   EXPECT_EQ(text.str(), *page) << "make it anew: graphnet passes --markdown > docs/passes.md";
 }
 
-TEST(ParsePassDocumentationTest, SaysWhatIsMissing) {
+TEST(ParsePassDocumentationTest, ErrorsNameTheMissingPart) {
   constexpr char kWhole[] =
       "// Does it.\n//\n// Applicable in scenarios where x.\n//\n// When applied, this pass will "
       "y.\n//\n"

@@ -236,7 +236,7 @@ TEST(ExpandFunctionsTest, InterpolationHasTheSameBits) {
               "torch.nn.functional.upsample");
 }
 
-TEST(ExpandFunctionsTest, InterpolationOfWhatIsNotKnownStays) {
+TEST(ExpandFunctionsTest, InterpolationOfUnknownSizesStays) {
   const struct {
     const char* call;
     const char* what;
@@ -265,7 +265,7 @@ TEST(ExpandFunctionsTest, InterpolationOfWhatIsNotKnownStays) {
 }
 
 // One call takes the result of another, whose rank is known.
-TEST(ExpandFunctionsTest, LayersAreWrittenOut) {
+TEST(ExpandFunctionsTest, LayersAreExpanded) {
   const auto module = ParseModule(R"(
 graph @forward(%x : f32[5, 2, 8], %w : f32[24, 8], %b : f32[24], %o : f32[8, 8], %ob : f32[8]) {
   %a = torch.nn.functional.multi_head_attention_forward(%x, %x, %x, 8, 2, %w, %b, None, None, False, 0.0, %o, %ob)

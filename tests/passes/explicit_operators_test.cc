@@ -35,7 +35,7 @@ std::string Written(const std::string& body) {
 }
 
 // The casts go to torch.result_type of the operands, the dtype in which PyTorch computes.
-TEST(ExplicitOperatorsTest, CastsWhatIsPromoted) {
+TEST(ExplicitOperatorsTest, CastsPromotedOperands) {
   EXPECT_THAT(Written("  %r = operator.mul(%f, %b)\n"),
               HasSubstr("%to = .to(%b, torch.float32)\n  %r = operator.mul(%f, %to)"));
   EXPECT_THAT(Written("  %r = torch.add(%i, %f, alpha = 2)\n"),
@@ -59,14 +59,14 @@ TEST(ExplicitOperatorsTest, CastsWhatIsPromoted) {
   EXPECT_THAT(Written("  %r = operator.add(%b, %z)\n"), HasSubstr(".to(%b, torch.int64)"));
 }
 
-TEST(ExplicitOperatorsTest, WhatIsWrittenToDecides) {
+TEST(ExplicitOperatorsTest, TheWrittenOperandDecides) {
   EXPECT_THAT(Written("  %r = operator.imul(%f, %b)\n"),
               HasSubstr("%to = .to(%b, torch.float32)\n  %r = .mul_(%f, %to)"));
   EXPECT_THAT(Written("  %r = .add_(%h, %f)\n"), HasSubstr("%r = .add_(%h, %to)"));
   EXPECT_THAT(Written("  %r = operator.iand(%b, %b)\n"), HasSubstr("%r = .bitwise_and_(%b, %b)"));
 }
 
-TEST(ExplicitOperatorsTest, WhatAgreesOrIsNotKnownStays) {
+TEST(ExplicitOperatorsTest, EqualAndUnknownDTypesStay) {
   EXPECT_EQ(Written("  %r = operator.mul(%f, %f)\n"), "as it was");
   EXPECT_EQ(Written("  %r = operator.mul(%f, 2)\n"), "as it was");
   EXPECT_EQ(Written("  %r = operator.iadd(%n, 2)\n"), "as it was");

@@ -86,7 +86,7 @@ std::string Folded(absl::string_view calls, absl::string_view options = "values=
   return PrintModule(*sample.module, {.header = false, .locations = false});
 }
 
-TEST(FoldValuesTest, WhatDependsOnWeightsAloneBecomesAWeight) {
+TEST(FoldValuesTest, ValuesOfWeightsAloneBecomeWeights) {
   const std::string text = Folded(
       "  %m = torch.mul(%a, %b) : f32[2, 2]\n  %r = torch.relu(%m) : f32[2, 2]\n"
       "  %n = torch.arange(0, 4, dtype = torch.float32) : f32[4]\n"
@@ -109,7 +109,7 @@ TEST(FoldValuesTest, TuplesBetweenAreComputedToo) {
   EXPECT_THAT(text, Not(HasSubstr("topk")));
 }
 
-TEST(FoldValuesTest, WhatDrawsOrIsWrittenStays) {
+TEST(FoldValuesTest, RandomAndWrittenValuesStay) {
   EXPECT_THAT(Folded("  %r = torch.rand_like(%a) : f32[2, 2]\n  %y = torch.add(%x, %r)\n"
                      "  return (%y,)\n",
                      "values=true", /*compares=*/false),
@@ -121,7 +121,7 @@ TEST(FoldValuesTest, WhatDrawsOrIsWrittenStays) {
 }
 
 // The meta describes the result of the call in its place, under the mode.
-TEST(FoldValuesTest, WhatAModeChangesStays) {
+TEST(FoldValuesTest, ValuesThatDependOnAModeStay) {
   const std::string text = Folded(
       "  %on = torch.amp.autocast_mode._enter_autocast(\"cpu\", torch.bfloat16, True, None)\n"
       "  %m = torch.matmul(%a, %b) : bf16[2, 2]\n"
@@ -145,7 +145,7 @@ TEST(FoldValuesTest, DeadBodiesGoToo) {
   EXPECT_EQ(sample.module->graphs().size(), 1u);
 }
 
-TEST(FoldValuesTest, WhatFailsStays) {
+TEST(FoldValuesTest, FailingCallsStay) {
   EXPECT_THAT(Folded("  %l = torch.linalg.cholesky(%a) : f32[2, 2]\n  %y = torch.add(%x, %l)\n"
                      "  return (%y,)\n",
                      "values=true", /*compares=*/false),

@@ -128,7 +128,7 @@ TEST_P(FusedTest, BindsPrintsAndParsesBack) {
   EXPECT_OK(CheckEqual(*module, *again, kExact));
 }
 
-TEST_P(FusedTest, IsWhatItIsMadeOf) {
+TEST_P(FusedTest, EqualsItsParts) {
   const auto fused = Parsed(CallOf(c()));
   const auto expanded = Parsed(CallOf(c()));
   EXPECT_TRUE(Apply("expand-fused", expanded.get()));
@@ -220,7 +220,7 @@ TEST_P(FusedTest, IsKnownWithoutRunning) {
   EXPECT_EQ(at::IntArrayRef(*facts.sizes), ValueOf(*module).sizes());
 }
 
-TEST_P(FusedTest, RefusesWhatItDoesNotTake) {
+TEST_P(FusedTest, RefusesWrongArguments) {
   const std::string call = c().call;
   const std::string more = call.substr(0, call.size() - 1);
   const auto refused = [&](const std::string& end) {
@@ -257,7 +257,7 @@ TEST(FusedTableTest, EveryRuleHasACase) {
 }
 
 // The case of a rule matches that rule, not one before it.
-TEST(FusedTableTest, CallsGoByTheRuleThatTheyAreTheCaseOf) {
+TEST(FusedTableTest, EachCaseMatchesItsOwnRule) {
   for (const FusedCase& c : kFusedCases) {
     const auto module = Parsed(CallOf(c));
     const Node* const call = module->main()->FindNode("y");
@@ -282,7 +282,7 @@ TEST(FusedTableTest, DocumentationHasASectionOfEach) {
   }
 }
 
-TEST(FusedTableTest, SaysWhatIsWrong) {
+TEST(FusedTableTest, ErrorsNameTheArgument) {
   const auto refused = [](const std::string& call) {
     const auto module =
         Parsed(absl::StrCat("graph @forward(%x : f32[2, 3], %w : f32[3, 3]) {\n  %y = ", call,
@@ -311,7 +311,7 @@ TEST(FusedTableTest, SaysWhatIsWrong) {
   EXPECT_THAT(refused(layers(kMaxFusedElements + 1)), HasSubstr("w has 1025 elements"));
 }
 
-TEST(FusedTableTest, FilesThatAreWrongAreRefused) {
+TEST(FusedTableTest, RefusesWrongFiles) {
   const auto error = [](absl::string_view text) {
     return std::string(ParseFusedOperators(text, "f").status().message());
   };
@@ -333,7 +333,7 @@ TEST(FusedTableTest, FilesThatAreWrongAreRefused) {
 }
 
 // Calls that must not be moved, and calls that do not mean the same.
-TEST(FuseTest, LeavesWhatItMust) {
+TEST(FuseTest, LeavesCallsThatMustNotMove) {
   const std::string inputs =
       "%x : f32[2, 3], %w : f32[3, 3], %m : f32[2, 2], %h : f16[2, 3], %s : f32[3]";
   const char* programs[] = {
@@ -368,7 +368,7 @@ TEST(FuseTest, LeavesWhatItMust) {
 }
 
 // Other ways to write the calls of the cases, with the same result.
-TEST(FuseTest, FindsWhatIsWrittenInAnotherWay) {
+TEST(FuseTest, FindsOtherSpellings) {
   const struct {
     const char* inputs;
     const char* program;
@@ -425,7 +425,7 @@ TEST(FuseTest, KeepsTheOrderOfRandomNumbers) {
   EXPECT_THAT(fused("torch.rand_like(%x)"), HasSubstr("fused.skip_layernorm(%d, %x, [3])"));
 }
 
-TEST(FuseTest, KeepsWhatIsUsedAndDropsWhatIsNot) {
+TEST(FuseTest, KeepsUsedAndDropsUnusedDropout) {
   // Dropout that does nothing goes if it stands inside an operator, and stays elsewhere.
   const auto module = Parsed(
       "graph @forward(%x : f32[2, 3], %w : f32[3, 3]) {\n"
@@ -469,7 +469,7 @@ TEST(FuseTest, OptionsNameOperators) {
               HasSubstr("did you mean skip_layernorm?"));
 }
 
-TEST(FuseTest, BatchesAsWhatItIsMadeOf) {
+TEST(FuseTest, BatchesAsItsParts) {
   const auto module = Parsed(
       "graph @forward(%x : f32[4, 2, 3], %y : f32[4, 2, 3], %s : f32[3]) {\n"
       "  %r = torch.vmap(@body, (%x, %y, %s), (0, 0, None))\n  return (%r,)\n}\n"

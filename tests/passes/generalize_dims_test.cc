@@ -277,7 +277,7 @@ graph @forward(%x : f32[1, 4, 2, 3]) {
   EXPECT_TRUE(at::equal(outputs[0], x.permute({0, 2, 1, 3}).reshape({6, 4, 3})));
 }
 
-TEST(GeneralizeDimsTest, WhatGrowsInAnotherWayIsRefused) {
+TEST(GeneralizeDimsTest, RefusesOtherDependenciesOnTheSize) {
   EXPECT_THAT(Refusal("graph @forward(%x : f32[5, 3]) {\n"
                       "%y = aten.slice.Tensor(%x, 0, 0, 4) : f32[4, 3]\nreturn (%y,)\n}\n"),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not in proportion")));

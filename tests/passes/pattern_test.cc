@@ -34,7 +34,7 @@ std::string Rewritten(const std::string& rule, const std::string& body, size_t* 
                      text.rfind('}') - text.find(head) - head.size());
 }
 
-TEST(PatternTest, LiteralsBindAndHaveToAgree) {
+TEST(PatternTest, LiteralsBindAndMustAgree) {
   const std::string rule =
       "graph @pattern(%x, %p as literal) {\n  %a = .add(%x, %p)\n  %b = .sub(%a, %p)\n  return "
       "%b\n}\n"
@@ -47,7 +47,7 @@ TEST(PatternTest, LiteralsBindAndHaveToAgree) {
   EXPECT_EQ(Rewritten(rule, value), value);
 }
 
-TEST(PatternTest, WhatIsGivenBackIsNotWrittenToAfterwards) {
+TEST(PatternTest, ReturnedOperandsAreNotWrittenToLater) {
   const std::string rule =
       "graph @pattern(%x) {\n  %a = .t(%x)\n  %b = .t(%a)\n  return %b\n}\n"
       "graph @replacement(%x) {\n  return %x\n}\n";
@@ -59,7 +59,7 @@ TEST(PatternTest, WhatIsGivenBackIsNotWrittenToAfterwards) {
   }
 }
 
-TEST(PatternTest, VariadicArgumentsAreTakenOver) {
+TEST(PatternTest, VariadicArgumentsArePassedOn) {
   const std::string rule =
       "graph @pattern(%x, %rest as variadic) {\n  %a = .contiguous(%x)\n  %b = .view(%a, %rest)\n  "
       "return %b\n}\n"
@@ -68,7 +68,7 @@ TEST(PatternTest, VariadicArgumentsAreTakenOver) {
             "  %b = .reshape(%x, 2, -1)\n  return (%b,)\n");
 }
 
-TEST(PatternTest, VariadicElementsOfALst) {
+TEST(PatternTest, VariadicElementsOfAList) {
   const std::string rule =
       "graph @pattern(%a, %rest as variadic, %d as literal) {\n  %c = torch.cat([%a, %rest], %d)\n "
       " return %c\n}\n"
@@ -91,7 +91,7 @@ constexpr char kRelus[] =
     "graph @pattern(%x) {\n  %a = torch.relu(%x)\n  %b = torch.relu(%a)\n  return %b\n}\n"
     "graph @replacement(%x) {\n  %b = torch.relu(%x)\n  return %b\n}\n";
 
-TEST(PatternTest, WhatIsMadeIsMatchedAgain) {
+TEST(PatternTest, NewCallsAreMatchedAgain) {
   std::string body = "  %r0 = torch.relu(%x)\n";
   for (int i = 1; i <= 20; ++i) absl::StrAppend(&body, "  %r", i, " = torch.relu(%r", i - 1, ")\n");
   size_t count = 0;
@@ -216,7 +216,7 @@ TEST(ParseRulesTest, ErrorsNameTheLine) {
       HasSubstr("a variadic parameter must end the arguments"));
 }
 
-TEST(PatternTest, AListMayHaveOthersBehindItsVariadicPart) {
+TEST(PatternTest, AListMayGoOnAfterItsVariadicPart) {
   const std::string rule =
       "graph @pattern(%a, *%rest, %b) {\n  %c = torch.cat([%a, *%rest, %b])\n  return %c\n}\n"
       "graph @replacement(%a, *%rest, %b) {\n  %c = torch.f(%b, [*%rest, %a])\n  return %c\n}\n";
@@ -280,7 +280,7 @@ TEST(PatternTest, ABodyIsTheSameNodeByNode) {
   EXPECT_EQ(count("  %q = torch.relu(%p)\n  return %q\n"), 0u);
 }
 
-TEST(PatternTest, WhereListsAreWrongIsSaid) {
+TEST(PatternTest, ErrorsNameWrongLists) {
   const auto error = [](const std::string& pattern, const std::string& replacement) {
     return std::string(
         ParseRules("rule r\ngraph @pattern(" + pattern + "graph @replacement(" + replacement, "f")
@@ -299,7 +299,7 @@ TEST(PatternTest, WhereListsAreWrongIsSaid) {
 
 // --- Parts of a rule besides its graphs
 
-TEST(PatternTest, KeywordsThatAreLeftOverAreHandedOn) {
+TEST(PatternTest, LeftoverKeywordsArePassedOn) {
   const std::string rule =
       "graph @pattern(%x, **%rest) {\n  %a = torch.f(%x, p = 1, **%rest)\n  return %a\n}\n"
       "graph @replacement(%x, **%rest) {\n  %a = torch.g(%x, r = 4, **%rest)\n  return %a\n}\n";
@@ -311,7 +311,7 @@ TEST(PatternTest, KeywordsThatAreLeftOverAreHandedOn) {
   EXPECT_EQ(Rewritten(rule, other), other);
 }
 
-TEST(PatternTest, PositionalArgumentsAreLeftOverByName) {
+TEST(PatternTest, LeftoverPositionalArgumentsGetTheirNames) {
   const std::string rule =
       "graph @pattern(%x, %w, **%rest) {\n  %a = torch.conv2d(%x, %w, **%rest)\n  return %a\n}\n"
       "graph @replacement(%x, %w, **%rest) {\n  %a = lib.conv(%x, %w, **%rest)\n  return %a\n}\n";
@@ -370,7 +370,7 @@ TEST(PatternTest, ACallMayHaveSeveralTargets) {
             "  return (%x,)\n");
 }
 
-TEST(PatternTest, OnceIsOnceForEachCallThatWasThere) {
+TEST(PatternTest, OnceAppliesOnceToEachOriginalCall) {
   const std::string graphs =
       "graph @pattern(%x, **%rest) {\n  %c = torch.conv2d(%x, **%rest)\n  return %c\n}\n"
       "graph @replacement(%x, **%rest) {\n  %c = torch.conv2d(%x, **%rest)\n"
@@ -430,7 +430,7 @@ TEST(PatternTest, TypesAreConditions) {
   EXPECT_EQ(MatchesWith("where %x: f32\n", "", ""), 0u);
 }
 
-TEST(PatternTest, MistakesHaveTheirPlace) {
+TEST(PatternTest, ErrorsNameLineAndColumn) {
   const std::string graphs =
       "graph @pattern(%x, **%rest) {\n  %a = torch.f(%x, **%rest)\n  return %a\n}\n"
       "graph @replacement(%x, **%rest) {\n  %a = torch.g(%x, **%rest)\n  return %a\n}\n";

@@ -25,7 +25,7 @@ TEST(PipelineTest, TextIsReadAndPrinted) {
   EXPECT_EQ(PrintPipeline(*pipeline), "dce,lift-attributes,dce");
 }
 
-TEST(PipelineTest, ErrorsNameTheColumnAndWhatThereIs) {
+TEST(PipelineTest, ErrorsNameTheColumnAndTheKnownNames) {
   EXPECT_THAT(ParsePipeline("dce,dcee"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("passes:1:5: there is no pass \"dcee\"; did you mean dce?")));
@@ -38,7 +38,7 @@ TEST(PipelineTest, ErrorsNameTheColumnAndWhatThereIs) {
   EXPECT_THAT(ParsePipeline("dce}"), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-TEST(PipelineTest, SaysWhatEachStepDid) {
+TEST(PipelineTest, ReportsEachStep) {
   const auto module = ParseModule(kDead, "test");
   ASSERT_OK(module);
   const auto pipeline = ParsePipeline("dce,dce");

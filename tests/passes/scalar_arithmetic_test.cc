@@ -49,7 +49,7 @@ TEST(EvaluateScalarTest, FloatsAsInPython) {
   EXPECT_EQ(Value("operator.lt", {1, 1.5}), "True");
 }
 
-TEST(EvaluateScalarTest, WhatIsAnErrorOrTooLargeIsLeft) {
+TEST(EvaluateScalarTest, LeavesErrorsAndLargeResults) {
   EXPECT_EQ(Value("operator.floordiv", {1, 0}), "");
   EXPECT_EQ(Value("operator.mod", {1, 0}), "");
   EXPECT_EQ(Value("operator.truediv", {1, 0}), "");

@@ -80,7 +80,7 @@ TEST(StabilizeTest, AllowedInFullOrByTheLastPart) {
   EXPECT_THAT(after, HasSubstr("torch.nn.functional.silu"));
 }
 
-TEST(StabilizeTest, ALogEntryWhoseValueIsUsed) {
+TEST(StabilizeTest, KeepsALogEntryWhoseValueIsUsed) {
   EXPECT_THAT(Stabilized("graph @forward(%x) {\n  %n = torch._C._log_api_usage_once(\"a\")\n"
                          "  %y = torch.nn.functional.linear(%x, %x, %n)\n  return (%y,)\n}\n"),
               HasSubstr("torch.nn.functional.linear(%x, %x, None)"));

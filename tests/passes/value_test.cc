@@ -320,7 +320,7 @@ TEST(ValueTest, MethodsAndIndices) {
       written + 0);
 }
 
-TEST(ValueTest, SaysWhatIsKnown) {
+TEST(ValueTest, KnowsDTypesAndDimensions) {
   Module module;
   Graph* const graph = module.AddGraph("forward");
   Node* const x = graph->Placeholder("x");

@@ -288,7 +288,7 @@ TEST(FunctionalizeTest, DimensionsInFront) {
       "  return (%s1,)\n");
 }
 
-TEST(FunctionalizeTest, WhatIsWrittenKeepsItsDType) {
+TEST(FunctionalizeTest, WritesKeepTheDType) {
   ExpectBody(
       "  %a = torch.exp(%x)\n"
       "  %d = .double(%y)\n"
@@ -476,7 +476,7 @@ TEST(FunctionalizeTest, ElementsThatOverlapStay) {
       "the call that writes to it also reads it");
 }
 
-TEST(FunctionalizeTest, WhatMayBeAViewStaysWhileBothSidesAreRead) {
+TEST(FunctionalizeTest, PossibleViewsStayWhileBothSidesAreRead) {
   ExpectLeft(
       "  %r = .reshape(%x, -1)\n"
       "  %c = .add_(%r, 1)\n"
@@ -494,7 +494,7 @@ TEST(FunctionalizeTest, WhatMayBeAViewStaysWhileBothSidesAreRead) {
 }
 
 // The result is surely a new tensor, because of its dtype, its sizes or the number of operands.
-TEST(FunctionalizeTest, WhatMayBeAViewAndIsNone) {
+TEST(FunctionalizeTest, PossibleViewsThatAreNewTensors) {
   for (const char* const call :
        {"torch.einsum(\"ij,kj->ik\", %a, %x)", "torch.einsum(\"ij->i\", %a)",
         "aten.to.dtype_layout(%a, dtype = torch.float64, layout = torch.strided)",
@@ -509,7 +509,7 @@ TEST(FunctionalizeTest, WhatMayBeAViewAndIsNone) {
 }
 
 // The result is surely the tensor itself, so a write to one is read in the other.
-TEST(FunctionalizeTest, WhatMayBeAViewAndIsTheTensorItself) {
+TEST(FunctionalizeTest, PossibleViewsThatAreTheTensorItself) {
   for (const char* const call :
        {"aten.to.dtype_layout(%a, dtype = torch.float32, layout = torch.strided)",
         "aten.to.dtype(%a, torch.float32)", "torch.dropout(%a, 0.5, False)",

@@ -98,7 +98,7 @@ graph @f(%x : f32[2,3,4]) {
 }
 
 // Calls that lowering refuses may have any form.
-TEST(ExpandVmapTest, CallsThatAreWrong) {
+TEST(ExpandVmapTest, WrongCallsAreRefusedOrStay) {
   const auto expand = [](absl::string_view call) {
     const auto module = Parse(
         absl::StrCat("graph @f(%x : f32[2,3]) {\n  %q = torch.vmap(@a, (%x,))\n  return (%q,)\n}\n"
@@ -115,7 +115,7 @@ TEST(ExpandVmapTest, CallsThatAreWrong) {
 }
 
 // An empty list or tuple of dimensions means all of them, as in PyTorch.
-TEST(ExpandVmapTest, ReductionsAlongNoDimensionAreOfAll) {
+TEST(ExpandVmapTest, ReductionsAlongNoDimensionReduceAll) {
   ExpectExpanded(R"(
 graph @f(%x : f32[2,3,4]) {
   %q = torch.vmap(@b, (%x,))
@@ -160,7 +160,7 @@ graph @f(%x : i64[2], %y : i32[3]) {
 )");
 }
 
-TEST(ExpandVmapTest, WhatHasNoRuleStays) {
+TEST(ExpandVmapTest, CallsWithoutARuleStay) {
   ExpectLeft("  %r = torch.histc(%a)\n", "no batching rule for aten.histc");
   ExpectLeft("  %r = torch.rand_like(%a)\n", "random numbers", "different");
   ExpectLeft("  %r = torch.rand(3)\n", "randomness \"error\"");
@@ -288,7 +288,7 @@ graph @f(%x : f32[2,3,8], %i : i64[2,4], %v : f32[4]) {
 }
 
 // Inner calls of a call that stays are expanded on their own.
-TEST(ExpandVmapTest, InnerCallsOfOnesThatStay) {
+TEST(ExpandVmapTest, InnerCallsOfKeptCallsAreExpanded) {
   ExpectExpanded(R"(
 graph @f(%x : f32[2,3]) {
   %q = torch.vmap(@b, (%x,))
@@ -317,7 +317,7 @@ graph @b(%a) {
 )");
 }
 
-TEST(BatchingRulesTest, AreNotFew) {
+TEST(BatchingRulesTest, CoverManyOperators) {
   const auto pointwise = OperatorsWithBatchingRule(BatchingRule::kPointwise);
   EXPECT_GT(pointwise.size(), 200u);
   EXPECT_TRUE(absl::c_linear_search(pointwise, "le"));

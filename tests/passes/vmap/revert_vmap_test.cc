@@ -157,7 +157,7 @@ graph @vmap_body(%a, %b, %c, %y) {
 )");
 }
 
-TEST(RevertVmapTest, LevelsInSequenceReuseNumbersAndMayTellThemByNode) {
+TEST(RevertVmapTest, LevelsInSequenceReuseNumbersOrNameTheirNode) {
   ExpectReverted(R"(
 graph @forward(%x) {
   %i = INC(3, "different")
@@ -194,7 +194,7 @@ graph @vmap_body_1(%a_1) {
 
 // The second level takes results of the first: as a batched tensor, as a captured one, inside a
 // level of its own, and between the levels.
-TEST(RevertVmapTest, LevelsTakeTheResultsOfThoseBefore) {
+TEST(RevertVmapTest, LevelsTakeTheResultsOfEarlierLevels) {
   ExpectReverted(R"(
 graph @forward(%x) {
   %i = INC(3, "error")
@@ -255,7 +255,7 @@ graph @vmap_body_3(%a_3, %q_1) {
 // A tracer writes `vmap(lambda b, c: (b, c), (0, None), out_dims=(-2, 0))(a, a)` like this: a
 // tensor that enters and leaves at the same dimension is the same tensor, and the tracer also finds
 // the other operand by it.
-TEST(RevertVmapTest, WhatLeavesAsItCameIsTheTensorItself) {
+TEST(RevertVmapTest, UnchangedTensorsLeaveAsThemselves) {
   ExpectReverted(R"(
 graph @forward(%x : f32[4, 2, 3], %y) {
   %i = INC(4, "error")
@@ -299,7 +299,7 @@ graph @vmap_body_1(%b : f32[3], %a : f32[2, 3]) {
 }
 
 // The same for levels inside another one, in a body, where the size is a value.
-TEST(RevertVmapTest, LevelsInBodiesCountOnFromTheCall) {
+TEST(RevertVmapTest, LevelsInBodiesContinueTheNumbersOfTheCall) {
   ExpectReverted(R"(
 graph @forward(%p, %x) {
   %i = INC(3, "error")
@@ -448,7 +448,7 @@ graph @vmap_body_1(%b, %a, %g) {
 )");
 }
 
-TEST(RevertVmapTest, ALevelThatBatchesNothing) {
+TEST(RevertVmapTest, LevelsMayBatchNothing) {
   const auto module = Parse(Spelled(R"(
 graph @forward(%x) {
   %i = INC(3, "error")
@@ -558,7 +558,7 @@ TEST(RevertVmapTest, ABodyWithLevelsIsCalledAtOneDepth) {
       "i", "with 0 and with 1 vmap levels open");
 }
 
-TEST(RevertVmapTest, AsDeepAsPyTorchGoes) {
+TEST(RevertVmapTest, AcceptsAsManyLevelsAsPyTorch) {
   const auto nest = [](int depth) {
     std::string text = "graph @f(%x) {\n";
     for (int i = 1; i <= depth; ++i) {
@@ -618,7 +618,7 @@ graph @forward(%x : f32[3,2], %y) {
                                                              true))));
 }
 
-TEST(FlattenVmapTest, WhatCannotBeWrittenIsRefused) {
+TEST(FlattenVmapTest, RefusesUnsupportedCalls) {
   const auto refused = [](absl::string_view call, absl::string_view why) {
     const auto module =
         Parse(absl::StrCat("graph @f(%x, %p) {\n  %v = ", call,
