@@ -325,7 +325,7 @@ TEST(ToPaddleTest, WhatPaddleLacksUnderConditionsIsSaid) {
                                "nearest-exact"),
             1);
   EXPECT_EQ(converted.notes.at("left torch.nn.functional.cross_entropy: Paddle weighs and smooths "
-                               "probabilities otherwise"),
+                               "probabilities differently"),
             1);
   EXPECT_THAT(converted.text, HasSubstr("paddle.nn.functional.interpolate(x = %x"));
 }

@@ -181,12 +181,12 @@ def main():
     version = paddle.__version__
     write(os.path.join(folder, "operators.txt"),
           f"# PIR operators of Paddle {version}, as make_operators.py finds them:\n"
-          "# name(operands; attributes) -> results. An operand with a type is one that a constant is\n"
-          "# made for; after '=', what stands there when nothing is said. '!': it has effects.\n",
+          "# name(operands; attributes) -> results. An operand with a type may be a constant of that type;\n"
+          "# '=' is followed by the default, and '!' means that the operator has effects.\n",
           operators())
     write(os.path.join(folder, "functions.txt"),
           f"# Functions of Paddle {version} that to-paddle writes, as make_operators.py finds them, with\n"
-          "# what they do when a parameter is left out.\n", functions(rules))
+          "# the defaults of their parameters.\n", functions(rules))
 
 
 if __name__ == "__main__":
