@@ -181,7 +181,7 @@ def main():
     version = paddle.__version__
     write(os.path.join(folder, "operators.txt"),
           f"# PIR operators of Paddle {version}, as make_operators.py finds them:\n"
-          "# name(operands; attributes) -> results. An operand with a type may be a constant of that type;\n"
+          "# name(operands; attributes) -> results. An operand with a type may be a constant of it;\n"
           "# '=' is followed by the default, and '!' means that the operator has effects.\n",
           operators())
     write(os.path.join(folder, "functions.txt"),
