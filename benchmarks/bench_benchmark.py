@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What `graphnet bench` costs around a compiler, with one that compiles nothing.
+"""Measures the overhead of `graphnet bench`, with a compiler that compiles nothing.
 
     benchmarks/bench_benchmark.py GRAPHNET LIST [--limit 50]
 
-LIST names small samples, a path a line (tests/tools/choose_samples.py). Of the time from the start
-of the process to its end goes off what the process takes for one sample, and the timed runs of the
-samples themselves. Best of three; exits with 1 above the limit, milliseconds a sample.
+LIST names small samples, one path a line (tests/tools/choose_samples.py). The overhead is the time
+of the whole process less that of a process for one sample, and less the timed runs of the samples.
+Best of three; exits with 1 if it is above the limit, in milliseconds a sample.
 """
 import argparse
 import json
@@ -19,7 +19,7 @@ TURNS = 3
 
 
 def seconds(graphnet, samples):
-    """Wall seconds, and of those the timed runs of both sides."""
+    """Returns the wall seconds, and the part of them that is timed runs of both sides."""
     with tempfile.TemporaryDirectory() as scratch:
         out = pathlib.Path(scratch) / "bench"
         start = time.perf_counter()

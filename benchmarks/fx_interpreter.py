@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What running a node costs by torch.fx.Interpreter, beside graphnet.
+"""Compares the cost of running a node by torch.fx.Interpreter with graphnet.
 
     fx_interpreter.py bazel-bin/benchmarks/overhead_benchmark
 
@@ -20,7 +20,7 @@ NODES = 200
 X, Y, IMAGE, KERNEL, SCALE, INDEX, HEADS = range(7)
 functional = torch.nn.functional
 
-# As overhead_benchmark.cc has them.
+# The same operators as in overhead_benchmark.cc.
 CASES = {
     "add": lambda g, v: g.call_function(operator.add, (v[X], v[Y])),
     "add number": lambda g, v: g.call_function(operator.add, (v[X], 1)),

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What writing MLIR costs a node, beside the tool that reads it.
+"""Compares the cost of writing MLIR for each node with that of the tool that reads it.
 
     benchmarks/mlir_benchmark.py GRAPHNET TORCH_MLIR_OPT WRITER_BENCHMARK
 
-CPU microseconds a node of chains of products, sums and relu that double in length: they should not
-grow. `write` is the writer alone (mlir_writer_benchmark); the others are whole processes, best of
-three: `convert` from text to MLIR, `verify` torch-mlir-opt on what was written, `StableHLO` its
-pipeline, which backend xla runs. The ratio: `verify` to `write`.
+Prints CPU microseconds a node for chains of products, sums and relu that double in length. They
+should not grow. `write` is the writer alone (mlir_writer_benchmark). The others are whole
+processes, best of three: `convert` from text to MLIR, `verify` by torch-mlir-opt, and its pipeline
+`StableHLO`, which backend xla runs. The ratio is that of `verify` to `write`.
 """
 import argparse
 import json
@@ -30,7 +30,7 @@ def chain(nodes):
 
 
 def seconds(*command):
-    """CPU of the process."""
+    """Returns the CPU seconds of a process."""
     turns = []
     for _ in range(3):
         child = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL)

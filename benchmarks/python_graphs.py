@@ -1,4 +1,4 @@
-"""Speed of the IR in Python beside torch.fx, and of loading beside exec: ratios in one run.
+"""Compares the IR in Python with torch.fx, and loading with exec, by ratios within one run.
 
     python_graphs.py [FOLDER]
 
@@ -19,7 +19,7 @@ NODES = 5000
 
 
 def best(function, repeat=7):
-    """Seconds of the fastest of several runs."""
+    """Returns the seconds of the fastest of several runs."""
     times = []
     for _ in range(repeat):
         begin = time.perf_counter()
@@ -47,7 +47,7 @@ def our_chain():
 
 
 def replace_all(graph):
-    """Points all uses of the input to the first call, and back."""
+    """Replaces all uses of the input by the first call, and back."""
     x, first, *_ = graph.nodes
     last = graph.output_node()
     first.replace_all_uses_with(x)
@@ -73,7 +73,7 @@ def rows():
 
 
 class Timer:
-    """Adds up the seconds on the clock and those of the processor, of all threads."""
+    """Adds up the seconds on the clock and the CPU seconds of all threads."""
 
     def __init__(self):
         self.clock = self.processor = 0.0
@@ -86,7 +86,7 @@ class Timer:
 
 
 def compare_loading(files):
-    """In turns, 50 samples each, so that what else the machine does slows both."""
+    """Measures in turns of 50 samples, so that other work of the machine slows both."""
 
     def execute(part):
         for file in part:

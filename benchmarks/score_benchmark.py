@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How long `graphnet score` takes on a log of many samples, from the start of the process to its end.
+"""Measures `graphnet score` on a log of many samples, from the start of the process to its end.
 
     benchmarks/score_benchmark.py GRAPHNET [--samples 100000] [--limit 2]
 
 The log (tests/tools/make_score_log.py: 64 comparisons a sample) is written anew and is in memory
-when it is read. Best of five, with the most memory that the process had; beside it, as the
-physical limit, `wc -l`, which reads the same bytes. Exits with 1 above the limit, seconds.
+when it is read. Prints the best of five and the peak of memory, and for comparison, as the physical
+limit, `wc -l`, which reads the same bytes. Exits with 1 if it is above the limit, in seconds.
 """
 import argparse
 import os
@@ -22,7 +22,7 @@ TURNS = 5
 
 
 def best(command):
-    """Wall and CPU seconds of the quickest turn, and the peak of memory, MB."""
+    """Returns wall and CPU seconds of the fastest turn, and the peak of memory in MB."""
     turns = []
     for _ in range(TURNS):
         start = time.perf_counter()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How long the tool takes to start: `graphnet show` of many small samples, one process each.
+"""Measures how long the tool takes to start: `graphnet show` of small samples, one process each.
 
     benchmarks/start_benchmark.py GRAPHNET SAMPLE... [--baseline GRAPHNET] [--libtorch FOLDER]
 
-Milliseconds a process, wall and CPU (user and system), of each command on the first sample and
-of show over all of them. The baseline is another build of the tool, or the same one with
-LibTorch loaded as the process starts, which is what linking it costs.
+Prints milliseconds a process, wall and CPU (user and system), of each command on the first sample
+and of show over all of them. The baseline is another build of the tool, or the same one with
+LibTorch loaded at the start of the process, which shows the cost of linking it.
 """
 import argparse
 import os
@@ -18,7 +18,7 @@ TURNS = 3
 
 
 def run(command, environment):
-    """Wall and CPU seconds of one process."""
+    """Returns wall and CPU seconds of one process."""
     start = time.perf_counter()
     child = os.fork()
     if child == 0:

@@ -3,9 +3,9 @@
 
     PY python/make_api.py docs/python_api.md [--check]
 
-PY is a Python that has the wheel and griffelib. Public are the names of __all__ of graphnet_ir and
-graphnet_ir.harvest, and the classes that these take and return. What lacks a docstring ends it.
---check: only says whether the page is as it would be written.
+PY is a Python that has the wheel and griffelib. Public names are those in __all__ of graphnet_ir
+and graphnet_ir.harvest, and the classes that these take and return. A missing docstring is an
+error. --check: only compares the page with the one that would be written.
 """
 import argparse
 import ast
@@ -26,7 +26,7 @@ HEAD = """\
 `capture.CapturedGraph`, is the type of a result, and is found there.
 """
 WIDTH = 100
-# Special methods that say more than that an object can be printed, compared or copied.
+# Special methods that do more than print, compare or copy an object.
 SPECIAL = ("__init__", "__call__", "__getitem__", "__iter__", "__len__", "__enter__")
 
 
@@ -38,7 +38,7 @@ class Page:
         self.lazy = ast.literal_eval(str(package["_LAZY"].value))
 
     def public(self):
-        """The objects of __all__, then the classes that are met in their types, by their names."""
+        """Returns the objects of __all__, then the classes in their types, by name."""
         found = {}
         for name in sorted(self.package.exports):
             module = self.lazy.get(name, "graphnet_ir").partition(".")[2]
@@ -81,12 +81,12 @@ class Page:
             self.lines += ["| | type | |", "|---|---|---|", *rows, ""]
         for function in functions:
             if function.is_function:
-                # "self" says nothing here.
+                # "self" is of no use here.
                 self.code(re.sub(r"\((?:self|cls)(?:, )?", "(", str(function.signature()), count=1))
                 self.text(f"{name}.{function.name}", function, function.name not in SPECIAL)
 
     def said_of(self, name, field):
-        """The docstring of a field, or the comment behind it."""
+        """Returns the docstring of a field, or the comment behind it."""
         if field.docstring:
             return " ".join(field.docstring.value.split())
         if "property" in field.labels:
@@ -113,7 +113,7 @@ def resolved(thing):
 
 
 def types_of(thing):
-    """The paths of all names in the annotations of an object and its members."""
+    """Yields the paths of all names in the annotations of an object and its members."""
     given = [thing]
     if thing.is_class:
         given += [m for m in thing.members.values() if not m.is_alias and not hidden(m.name)]
@@ -131,7 +131,7 @@ def types_of(thing):
 
 
 def wrapped(signature):
-    """A signature that is too long has each parameter on a line of its own."""
+    """Puts each parameter on a line of its own if the signature is too long."""
     if len(signature) <= WIDTH or "(" not in signature:
         return "\n    ".join(textwrap.wrap(signature, WIDTH - 4))
     parts, depth, begin = [], 0, 0
@@ -146,14 +146,14 @@ def wrapped(signature):
 
 
 def prose(text):
-    """Text in which nothing is markup but code in back quotes."""
+    """Escapes all markup in a text but code in back quotes."""
     parts = re.split(r"(`[^`]*`)", text)
     parts[::2] = [re.sub(r"([*<>|\[\]]|\b_|_\b|__)", r"\\\1", part) for part in parts[::2]]
     return "".join(parts)
 
 
 def paragraphs(docstring):
-    """A docstring as Markdown: what is indented is code."""
+    """Returns a docstring as Markdown, in which indented text is code."""
     made = []
     for block in re.split(r"\n\s*\n", docstring.strip("\n")):
         if block.startswith("    "):
@@ -165,7 +165,7 @@ def paragraphs(docstring):
 
 
 def typed(field):
-    """The type of a field, in a cell of a table."""
+    """Returns the type of a field for a cell of a table."""
     return f"`{field.annotation}`".replace("|", r"\|") if field.annotation else ""
 
 

@@ -1,8 +1,7 @@
-"""Makes _core.pyi, by which type checkers and editors know the extension.
+"""Makes _core.pyi, from which type checkers and editors know the extension.
 
-nanobind's stubgen writes it from the extension. That knows no more of an object of Python than
-that it is one, so TYPES says what it is. A row that nothing is found for, and a result that no row
-says, end the build.
+nanobind's stubgen writes it from the extension. stubgen does not know the types of Python objects,
+so TYPES states them. A row without a match and a result without a row are errors of the build.
 """
 import json
 import re
@@ -43,7 +42,7 @@ class Error(Exception):
 
 '''
 
-# Prints the docstrings that stubgen leaves out: those of properties in C, and of HEADER's classes.
+# Prints the docstrings that stubgen leaves out: those of C properties and of HEADER's classes.
 TELL_DOCS = """
 import json, types
 from graphnet_ir import _core
@@ -55,7 +54,7 @@ for cls in filter(lambda thing: isinstance(thing, type), vars(_core).values()):
 print(json.dumps(docs))
 """
 
-# The type that a property or function yields, and "name: type" of the parameters that are objects.
+# The type of a property or of a function's result, and "name: type" of parameters that are objects.
 TYPES = """
 DType.__init__ -> None, name: _DType
 Device.__init__ -> None, name: _Device
@@ -172,7 +171,7 @@ def rows():
 
 
 def typed(text, docs):
-    """The stub with TYPES and docstrings put in."""
+    """Returns the stub with TYPES and docstrings inserted."""
     lines, cls = [], ""
     table = list(rows())
     unused = {name for name, *_ in table}
@@ -214,7 +213,7 @@ def typed(text, docs):
 
 
 def make_stub(folder):
-    """The text of _core.pyi for the package graphnet_ir in a folder."""
+    """Returns the text of _core.pyi for the package graphnet_ir in a folder."""
     out = folder / "_core.pyi"
 
     def run(*arguments):

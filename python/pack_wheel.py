@@ -1,6 +1,6 @@
-"""Packs graphnet_ir-VERSION-cp3NN-cp3NN-PLATFORM.whl; wheel.bzl says with what.
+"""Packs graphnet_ir-VERSION-cp3NN-cp3NN-PLATFORM.whl from the files that wheel.bzl lists.
 
-The same files make the same bytes. auditwheel must find that they run where the tag says.
+The same files give the same bytes. auditwheel must confirm the platform of the tag.
 """
 import argparse
 import base64
@@ -18,7 +18,7 @@ from make_stub import make_stub
 
 NAME = "graphnet_ir"
 DOC = pathlib.Path("/usr/share/doc")
-# The user's torch has them.
+# The user's torch brings these libraries.
 LIBTORCH = frozenset({"libtorch.so", "libtorch_cpu.so", "libc10.so"})
 
 METADATA = """\
@@ -50,7 +50,7 @@ def number(text, name):
 
 
 def entry_points(entries):
-    """The file of these GROUP:NAME=MODULE:FUNCTION."""
+    """Returns the file of entry points GROUP:NAME=MODULE:FUNCTION."""
     groups = {}
     for entry in entries:
         group, _, line = entry.partition(":")
@@ -60,7 +60,7 @@ def entry_points(entries):
 
 
 def record(content):
-    """Each file with its hash and size, as an installer writes them down."""
+    """Lists each file with its hash and size, as installers do."""
     lines = []
     for path, (data, _) in sorted(content.items()):
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
@@ -86,7 +86,7 @@ def check(wheel, platform):
 
 
 def stub(content):
-    """What type checkers know of the extension, which is loaded for that."""
+    """Returns the stub for type checkers, for which it loads the extension."""
     with tempfile.TemporaryDirectory() as folder:
         for path, (data, _) in content.items():
             if path.startswith(f"{NAME}/"):

@@ -1,9 +1,9 @@
-"""Runs samples of Paddle, each once on inputs that it draws: `convert --to paddle --paddle-python`.
+"""Runs samples of Paddle, each once on drawn inputs: `convert --to paddle --paddle-python`.
 
-Takes and answers requests as the workers of compilers do (docs/evaluation.md): `prepare` reads the
-sample, a folder from the root, and draws its inputs; `run` runs it. Inputs are as the records of
-input_meta.py and weight_meta.py say: their data, or whole numbers between their bounds, or numbers
-of their mean and deviation.
+Answers requests like the workers of compilers (docs/evaluation.md): `prepare` reads the sample, an
+absolute path of a folder, and draws its inputs; `run` runs it. Inputs follow the records of
+input_meta.py and weight_meta.py: their data, or integers between their bounds, or numbers with
+their mean and deviation.
 """
 import gc
 import json
@@ -12,7 +12,7 @@ import sys
 
 
 class Failure(Exception):
-    """What went wrong in a stage: "compile" or "run"."""
+    """An error in a stage: "compile" or "run"."""
 
     def __init__(self, stage, error):
         super().__init__(f"{type(error).__name__}: {first_line(error)}")
@@ -20,14 +20,14 @@ class Failure(Exception):
 
 
 def first_line(error):
-    """The line that says most: Paddle's errors begin with the stack of its own code."""
+    """Returns the most useful line, since Paddle's errors begin with a stack of its own code."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     summary = next((line for line in lines if "Error:" in line), lines[0] if lines else "")
     return summary[:500]
 
 
 def records(sample):
-    """By name, of the files that are there."""
+    """Returns the records of the files that exist, by name."""
     found = {}
     for name in ("input_meta.py", "weight_meta.py"):
         path = os.path.join(sample, name)
@@ -40,7 +40,7 @@ def records(sample):
 
 
 def draw(record, random):
-    """A tensor that is as the record says."""
+    """Draws a tensor by its record."""
     import numpy
     import paddle
 

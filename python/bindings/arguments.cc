@@ -450,8 +450,8 @@ void BindSymExpr(nb::module_& m) {
         },
         nb::arg("other"), doc);
   };
-  named("min", Kind::kMin, "Returns the smaller one of both.");
-  named("max", Kind::kMax, "Returns the larger one of both.");
+  named("min", Kind::kMin, "Returns the smaller of the two.");
+  named("max", Kind::kMax, "Returns the larger of the two.");
   named("eq", Kind::kEq, "Returns the relation self == other.");
   named("ne", Kind::kNe, "Returns the relation self != other.");
   named("lt", Kind::kLt, "Returns the relation self < other.");
@@ -489,10 +489,10 @@ void BindSymExpr(nb::module_& m) {
         if (self.expr->kind != SymExpr::Kind::kInt) return std::nullopt;
         return self.expr->value;
       },
-      "The number of an expression of kind 'int', else None.");
+      "The number of an expression of kind 'int', or None.");
   cls.def_prop_ro(
       "name", [](const SymExprObject& self) { return std::string(self.expr->name); },
-      "The name of a symbol, else ''.");
+      "The name of a symbol, or ''.");
   cls.def_prop_ro(
       "operands",
       [](const SymExprObject& self) {
@@ -502,13 +502,14 @@ void BindSymExpr(nb::module_& m) {
         }
         return nb::tuple(operands);
       },
-      "The expressions that it is made of.");
+      "The expressions that it consists of.");
   cls.def_prop_ro(
       "example",
       [](const SymExprObject& self) {
         return EvaluateWithExamples(nb::cast<ModuleObject&>(self.module).module(), *self.expr);
       },
-      "The size for the example values of the module's symbols, or None if one has none.");
+      "The size for the example values of the module's symbols, or None if a symbol has"
+      " none.");
 }
 
 // Binds a class whose objects are equal if their values are.
@@ -529,10 +530,10 @@ void BindConstants(nb::module_& m) {
           nb::arg("name"))
       .def_prop_ro(
           "name", [](const DTypeObject& self) { return std::string(DTypeName(self.value)); },
-          "PyTorch's name of it: 'float32'.")
+          "PyTorch's name: 'float32'.")
       .def_prop_ro(
           "itemsize", [](const DTypeObject& self) { return DTypeBytes(self.value); },
-          "Bytes that an element takes; 0 for types of less than a byte.")
+          "The bytes of an element; 0 for types of less than a byte.")
       .def("__str__", [](const DTypeObject& self) { return std::string(DTypeName(self.value)); })
       .def("__repr__",
            [](const DTypeObject& self) { return absl::StrCat("torch.", DTypeName(self.value)); })
@@ -570,7 +571,7 @@ void BindConstants(nb::module_& m) {
           nb::arg("name"))
       .def_prop_ro(
           "name", [](const LayoutObject& self) { return std::string(LayoutName(self.value)); },
-          "PyTorch's name of it: 'strided'.")
+          "PyTorch's name: 'strided'.")
       .def("__str__", [](const LayoutObject& self) { return std::string(LayoutName(self.value)); })
       .def("__repr__",
            [](const LayoutObject& self) { return absl::StrCat("torch.", LayoutName(self.value)); })
@@ -587,7 +588,7 @@ void BindConstants(nb::module_& m) {
       .def_prop_ro(
           "name",
           [](const MemoryFormatObject& self) { return std::string(MemoryFormatName(self.value)); },
-          "PyTorch's name of it: 'channels_last'.")
+          "PyTorch's name: 'channels_last'.")
       .def("__str__",
            [](const MemoryFormatObject& self) { return std::string(MemoryFormatName(self.value)); })
       .def("__repr__",

@@ -15,10 +15,12 @@ PyObject* place_type = nullptr;
 
 constexpr char kErrorDoc[] =
     "An input that graphnet refuses, or a request that it cannot serve.\n\n"
-    "kind: what is wrong, as 'invalid_argument' (the input is damaged or contradicts itself), "
-    "'not_found', 'resource_exhausted' (larger than a limit), 'unimplemented' (not supported), "
-    "'failed_precondition', 'already_exists', 'internal'.\n"
-    "place: where in the input, with file, line and column (from 1; 0 if unknown), or None.\n"
+    "kind: the kind of error: 'invalid_argument' (the input is damaged or contradicts"
+    " itself), 'not_found', 'resource_exhausted' (larger than a limit), "
+    "'unimplemented' (not supported), 'failed_precondition', 'already_exists', "
+    "'internal'.\n"
+    "place: the place in the input, with file, line and column (from 1; 0 if "
+    "unknown), or None.\n"
     "format: the name of the format that the file was recognised as, or ''.";
 
 }  // namespace
@@ -34,7 +36,9 @@ void BindErrors(nb::module_& m) {
   nb::object made = nb::module_::import_("collections")
                         .attr("namedtuple")("Place", nb::make_tuple("file", "line", "column"));
   made.attr("__module__") = "graphnet_ir";
-  made.attr("__doc__") = "A place in an input: a file, a line and a column from 1, 0 if unknown.";
+  made.attr("__doc__") =
+      "A place in an input: a file, a line and a column; both count from 1 and are 0 if"
+      " unknown.";
   place_type = made.inc_ref().ptr();
   m.attr("Place") = made;
 }

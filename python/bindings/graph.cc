@@ -251,10 +251,11 @@ void BindGraph(nb::module_& m) {
   BindNodeList(m);
   nb::class_<GraphObject> cls(
       m, "Graph", nb::type_slots(kGraphSlots), nb::is_weak_referenceable(), nb::is_final(),
-      "A list of nodes in program order, as torch.fx.Graph. A graph keeps its module alive.");
+      "A list of nodes in program order, like torch.fx.Graph. A graph keeps its module "
+      "alive.");
   cls.def_prop_ro(
       "name", [](const GraphObject& self) { return std::string(self.get()->name()); },
-      "Its name in the module, where arguments refer to bodies by it.");
+      "The name in the module, by which arguments refer to bodies.");
   cls.def_prop_ro(
       "owning_module", [](const GraphObject& self) { return self.owner(); },
       "The module that it belongs to.");
@@ -274,7 +275,7 @@ void BindGraph(nb::module_& m) {
   cls.def(
       "output_node",
       [](const GraphObject& self) { return self.module().NodeOrNone(self.get()->output()); },
-      "Returns the output, or None while there is none.");
+      "Returns the output, or None if there is none yet.");
   cls.def(
       "find_node",
       [](const GraphObject& self, const std::string& name) {
@@ -319,7 +320,7 @@ void BindGraph(nb::module_& m) {
         return Create(self, Op::kOutput, "output", nb::make_tuple(nb::borrow(result)), nb::none(),
                       std::nullopt);
       },
-      nb::arg("result").none(), "Adds the output, which returns a value or several.");
+      nb::arg("result").none(), "Adds the output, which returns one or several values.");
   cls.def(
       "create_node",
       [](const GraphObject& self, const std::string& op, nb::handle target, nb::handle args,
@@ -337,8 +338,8 @@ void BindGraph(nb::module_& m) {
                               node == nullptr ? graph.get()->first() : OfGraph(graph, *node));
       },
       nb::arg("n").none() = nb::none(),
-      "New nodes go before this node, or to the start of the graph; in a `with` statement until "
-      "that ends.");
+      "Makes new nodes go before this node, or to the start of the graph; in a `with` "
+      "statement until it ends.");
   cls.def(
       "inserting_after",
       [](nb::handle self, const NodeObject* node) {
@@ -347,14 +348,15 @@ void BindGraph(nb::module_& m) {
                               node == nullptr ? nullptr : OfGraph(graph, *node)->next());
       },
       nb::arg("n").none() = nb::none(),
-      "New nodes go behind this node, or to the end of the graph; in a `with` statement until that "
-      "ends.");
+      "Makes new nodes go behind this node, or to the end of the graph; in a `with` "
+      "statement until it ends.");
   cls.def("node_copy", CopyNode, nb::arg("node"), nb::arg("arg_transform") = nb::none(),
-          "Copies a node of any graph; arg_transform says which node of this graph stands for each "
-          "operand. Bodies are copied along.");
+          "Copies a node of any graph, with its bodies. arg_transform returns the node of "
+          "this graph that replaces an operand.");
   cls.def("graph_copy", CopyGraph, nb::arg("g"), nb::arg("val_map"),
-          "Copies the nodes of another graph and returns what it returns. val_map has the nodes of "
-          "this graph that stand for nodes of the other; the copies are added.");
+          "Copies the nodes of another graph and returns that graph's result in terms of "
+          "the copies. val_map maps nodes of the other graph to nodes of this one; the "
+          "copies are added.");
 
   cls.def(
       "erase_node",
@@ -369,8 +371,8 @@ void BindGraph(nb::module_& m) {
       },
       nb::arg("to_erase"), "Erases a node, which must have no uses.");
   cls.def("eliminate_dead_code", EliminateDeadCode, nb::arg("is_impure_node") = nb::none(),
-          "Erases calls that nobody uses and that do nothing but yield a value. Returns whether it "
-          "erased any.");
+          "Erases unused calls that do nothing but yield a value. Returns whether it erased"
+          " any.");
   cls.def(
       "lint",
       [](const GraphObject& self) {
@@ -380,12 +382,11 @@ void BindGraph(nb::module_& m) {
       "Raises Error if the module breaks an invariant of the IR (graphnet/ir/verifier.h).");
   cls.def(
       "print_tabular", [](nb::handle self) { nb::print(CallPython("tabular", self)); },
-      "Prints the nodes as a table: opcode, name, target, args, kwargs, as torch.fx does.");
+      "Prints the nodes as a table, like torch.fx: opcode, name, target, args, kwargs.");
   cls.def(
       "records", [](nb::handle self) { return CallPython("records", self); },
-      "Returns a dict for each node, which pandas takes: name, op, target, args, kwargs, "
-      "num_users, dtype, "
-      "shape, device, module_path, file and line.");
+      "Returns a dict for each node, for pandas for example: name, op, target, args, "
+      "kwargs, num_users, dtype, shape, device, module_path, file and line.");
   cls.def("_repr_html_", [](nb::handle self) { return CallPython("graph_html", self); });
   cls.def("__str__", [](const GraphObject& self) {
     std::string text;
@@ -453,7 +454,7 @@ void BindModule(nb::module_& m) {
         self.ForgetGraphs();
         return erased;
       },
-      "Erases the graphs that the main one does not reach. Returns how many they were.");
+      "Erases the graphs that the main one does not reach. Returns how many there were.");
   cls.def(
       "add_symbol",
       [](ModuleObject& self, nb::handle name, std::optional<int64_t> example) {
@@ -492,7 +493,7 @@ void BindModule(nb::module_& m) {
         self.CheckMayChange();
         self.module().AddRelation(relation.expr);
       },
-      nb::arg("relation"), "Says what holds of the symbols: module.add_relation(s0.le(8)).");
+      nb::arg("relation"), "Declares a relation between symbols: module.add_relation(s0.le(8)).");
   cls.def_prop_ro(
       "relations",
       [](ModuleObject& self) {
@@ -501,7 +502,7 @@ void BindModule(nb::module_& m) {
           relations.append(ToPython(relation, self));
         return relations;
       },
-      "The relations that hold of the symbols; a copy.");
+      "The relations between the symbols; a copy.");
   cls.def(
       "add_attribute",
       [](ModuleObject& self, nb::handle name, nb::handle meta, const std::string& type,
@@ -526,8 +527,8 @@ void BindModule(nb::module_& m) {
       },
       nb::arg("name"), nb::arg("tensor_meta") = nb::none(), nb::arg("type") = "",
       nb::arg("draw_spec") = nb::none(),
-      "Declares a parameter, buffer or constant that get_attr nodes read. A second one of a name "
-      "replaces the first.");
+      "Declares a parameter, buffer or constant that get_attr nodes read. It replaces "
+      "an earlier one of the same name.");
   cls.def(
       "erase_attribute",
       [](ModuleObject& self, const std::string& name) {

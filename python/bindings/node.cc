@@ -127,14 +127,16 @@ int Setter(PyObject* self, PyObject* value, void*) {
 
 PyGetSetDef properties[] = {
     {"name", Getter<LabelOf>, Setter<SetName>,
-     "A label, unique in the graph. Setting it makes what cannot be in an identifier '_', and adds "
-     "a number if another node has it.",
+     "A label that is unique in the graph. Setting it replaces characters that an "
+     "identifier cannot have by '_', and adds a number if another node has the label.",
      nullptr},
     {"op", Getter<OpOf>, nullptr,
      "'placeholder', 'get_attr', 'call_function', 'call_method', 'call_module' or 'output'.",
      nullptr},
     {"target", Getter<TargetOf>, Setter<SetTarget>,
-     "What is called, by its name: 'torch.relu', 'aten.add.Tensor', 'view'.", nullptr},
+     "The name of the function, method or attribute: 'torch.relu', 'aten.add.Tensor', "
+     "'view'.",
+     nullptr},
     {"args", Getter<ArgsOf>, Setter<SetArgs>, "The arguments by position, a tuple.", nullptr},
     {"kwargs", Getter<KwargsOf>, Setter<SetKwargs>, "The arguments by keyword, an immutable dict.",
      nullptr},
@@ -142,8 +144,8 @@ PyGetSetDef properties[] = {
      "The nodes that use this one, each once, as the keys of an immutable dict.", nullptr},
     {"graph", Getter<GraphOf>, nullptr, "The graph that it belongs to.", nullptr},
     {"next", Getter<NextOf>, nullptr,
-     "The node behind it, or None at the end (torch.fx has its root there).", nullptr},
-    {"prev", Getter<PrevOf>, nullptr, "The node before it, or None at the start.", nullptr},
+     "The next node, or None at the end (where torch.fx has its root).", nullptr},
+    {"prev", Getter<PrevOf>, nullptr, "The previous node, or None at the start.", nullptr},
     {},
 };
 
@@ -215,9 +217,10 @@ PyType_Slot kNodeSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(TraverseNod
 void BindNode(nb::module_& m) {
   nb::class_<NodeObject>(
       m, "Node", nb::type_slots(kNodeSlots), nb::is_weak_referenceable(), nb::is_final(),
-      "One operation of a Graph and the one value that it yields, as torch.fx.Node.\n\n"
-      "A node keeps its module alive. After it was erased it has a name, and everything else "
-      "raises ReferenceError.")
+      "One operation of a Graph and the one value that it yields, like "
+      "torch.fx.Node.\n\n"
+      "A node keeps its module alive. An erased node only has a name, and everything "
+      "else raises ReferenceError.")
       .def(
           "update_arg",
           [](const NodeObject& self, nb::ssize_t i, nb::handle value) { SetArg(self, i, value); },
@@ -247,7 +250,7 @@ void BindNode(nb::module_& m) {
           nb::arg("idx"), nb::arg("arg"), "Inserts an argument before the one of that number.")
       .def_prop_ro(
           "num_uses", [](const NodeObject& self) { return self.get()->num_uses(); },
-          "How many operands are this node: `add(x, x)` uses x twice.")
+          "The number of operands that are this node: `add(x, x)` uses x twice.")
       .def_prop_ro(
           "all_input_nodes",
           [](const NodeObject& self) {
@@ -264,10 +267,10 @@ void BindNode(nb::module_& m) {
           [](const NodeObject& self) {
             return self.raw()->is_erased() || !self.module().HasGraph(self.raw()->graph());
           },
-          "Whether it was erased, or its graph.")
+          "True if the node or its graph was erased.")
       .def_prop_ro(
           "index", [](const NodeObject& self) { return self.raw()->index(); },
-          "Its number among the nodes that were ever made in the module.")
+          "The number of the node among all nodes that were ever made in the module.")
       .def_prop_rw(
           "tensor_meta",
           [](const NodeObject& self) { return ToPython(self.get()->meta(), self.module()); },
@@ -276,7 +279,7 @@ void BindNode(nb::module_& m) {
             self.ForChange()->set_meta(read);
           },
           nb::arg("meta").none(),
-          "What is known of the value: a TensorMeta, a tuple of metas, or None.")
+          "The known facts about the value: a TensorMeta, a tuple of metas, or None.")
       .def_prop_rw(
           "location",
           [](const NodeObject& self) -> nb::object {
@@ -297,7 +300,8 @@ void BindNode(nb::module_& m) {
             self.ForChange()->set_location({.file = file, .line = line, .column = column});
           },
           nb::arg("location").none(),
-          "The place in the program that it comes from: (file, line, column), or None.")
+          "The place in the program that the node comes from: (file, line, column), or "
+          "None.")
       .def_prop_rw(
           "module_path", [](const NodeObject& self) { return Text(self.get()->module_path()); },
           [](const NodeObject& self, const std::string& path) {
@@ -324,20 +328,21 @@ void BindNode(nb::module_& m) {
                          [&](const DrawSpec& read) { self.ForChange()->set_draw_spec(read); });
           },
           nb::arg("spec").none(),
-          "How an input is drawn when it has no value: a dict with mean, std, min, max, data, "
-          "original_name, in_input_meta as far as they are said, or None; a copy.")
+          "How an input is drawn if it has no value: a dict with those of mean, std, min, "
+          "max, data, original_name and in_input_meta that are set, or None; a copy.")
       .def_prop_ro(
           "meta", [](nb::handle self) { return CallPython("NodeMeta", self); },
-          "What is known of the node besides what it does, as a dict: tensor_meta, location, "
-          "module_path, type and draw_spec, and whatever else is put there, which is not saved.")
+          "The known facts about the node besides its operation, as a dict: tensor_meta, "
+          "location, module_path, type and draw_spec, and any other entries, which are not "
+          "saved.")
       .def_prop_ro("_own_meta",
                    [](const NodeObject& self) { return self.module().MetaOf(self.get()); })
       .def_prop_ro("_own_meta_or_none",
                    [](const NodeObject& self) { return self.module().FindMeta(self.get()); })
       .def("replace_all_uses_with", ReplaceUses, nb::arg("replace_with"),
            nb::arg("delete_user_cb") = nb::none(),
-           "Points the uses of this node to another one, all or those of the users for which the "
-           "callback returns True. Returns the users that were changed.")
+           "Replaces the uses of this node by another one, either all or those of the users "
+           "for which the callback returns True. Returns the users that were changed.")
       .def(
           "replace_input_with",
           [](const NodeObject& self, const NodeObject& from, const NodeObject& to) {
@@ -364,8 +369,8 @@ void BindNode(nb::module_& m) {
             self.module().RequireVerified();
             return !Effects(self.module().module()).Of(*node).is_pure();
           },
-          "Says whether the call does more than yield its value, by the schema of its operator. An "
-          "operator that nothing knows counts as impure.")
+          "Returns whether the call does more than yield its value, by the schema of its "
+          "operator. An unknown operator counts as impure.")
       .def(
           "format_node", [](const NodeObject& self) { return PrintNode(*self.get()); },
           "Returns the line of the text form.")

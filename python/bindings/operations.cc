@@ -412,28 +412,27 @@ std::string Show(const SampleObject& self, bool complete) {
 
 void BindOperations(nb::module_& m) {
   m.attr("__version__") = kVersion;
-  m.def(
-      "load", LoadSample, nb::arg("path"), nb::kw_only(), nb::arg("weights") = true,
-      nb::arg("trust") = false, nb::arg("statistics") = false,
-      "Loads and verifies the sample at a path, a file or a folder of any format. weights: with "
-      "the real "
-      "values, which stay in their file until they are read. trust: lets a TorchScript archive in "
-      "without a check. statistics: describes inputs and attributes of which nothing is said by "
-      "their values.");
+  m.def("load", LoadSample, nb::arg("path"), nb::kw_only(), nb::arg("weights") = true,
+        nb::arg("trust") = false, nb::arg("statistics") = false,
+        "Loads and verifies the sample at a path, a file or a folder of any format. "
+        "weights: also loads the real values, which stay in their file until they are "
+        "read. trust: accepts a TorchScript archive without a check. statistics: "
+        "describes inputs and attributes without a draw spec by their values.");
   m.def("load_bytes", LoadSampleBytes, nb::arg("bytes"), nb::arg("name") = "<bytes>", nb::kw_only(),
         nb::arg("weights") = true, nb::arg("trust") = false,
-        "Loads a sample from bytes in memory; errors call them by the name.");
+        "Loads a sample from bytes in memory. name: the name of the bytes in errors.");
   m.def("parse", ParseText, nb::arg("text"), nb::arg("name") = "<text>",
         "Reads a sample from the text form (docs/text.md).");
   m.def("save", SaveSample, nb::arg("sample"), nb::arg("path"), nb::kw_only(),
         nb::arg("format") = "", nb::arg("embed_weights") = false,
-        "Writes a sample, whole or not at all, in the format of the path's ending, or the one that "
-        "is named; without an ending as a GraphNet folder. Returns remarks on what was written.");
+        "Writes a sample, whole or not at all, in the named format or that of the path's "
+        "ending; without an ending as a GraphNet folder. Returns remarks on what was "
+        "written.");
   m.def("to_bytes", SampleBytes, nb::arg("sample"), nb::arg("format") = "protobuf",
         "Returns the bytes that save would write, weights among them.");
   m.def("folder_files", FolderFiles, nb::arg("sample"),
         "Returns the files of the GraphNet folder that save would write, name to bytes.");
-  m.def("formats", AllFormats, "Returns the formats that load and save know, a dict each.");
+  m.def("formats", AllFormats, "Returns a dict for each format that load and save know.");
   m.def(
       "find_samples",
       [](nb::handle places) {
@@ -445,28 +444,25 @@ void BindOperations(nb::module_& m) {
 
   m.def("_split_pipeline", SplitPipeline, nb::arg("text"));
   m.def("_run_passes", RunPasses, nb::arg("sample"), nb::arg("pipeline"), nb::arg("verify_each"));
-  m.def("passes", PassList, "Returns the passes that a pipeline can name, a dict each.");
+  m.def("passes", PassList, "Returns a dict for each pass that a pipeline can name.");
   m.def(
       "_apply_rules",
       [](const SampleObject& self, const std::string& text, const std::string& name) {
         return RulesApplied(self.get(), text, name);
       },
       nb::arg("sample"), nb::arg("rules"), nb::arg("name"));
-  m.def(
-      "find_matches", Matches, nb::arg("sample"), nb::arg("pattern"),
-      nb::arg("where") = std::vector<std::string>(),
-      "Finds where a pattern matches (docs/optimising.md): for each match its nodes, first the one "
-      "that the pattern returns.");
+  m.def("find_matches", Matches, nb::arg("sample"), nb::arg("pattern"),
+        nb::arg("where") = std::vector<std::string>(),
+        "Finds the matches of a pattern (docs/optimising.md). Returns the nodes of each "
+        "match; the first is the one that the pattern returns.");
 
   m.def("hash", Hash, nb::arg("sample"), nb::kw_only(), nb::arg("metas") = false,
         nb::arg("weights") = false,
-        "Returns the canonical hash of what a sample computes, 64 hexadecimal digits. metas, "
-        "weights: "
-        "dtypes, shapes and devices count, too; so do real values.");
+        "Returns the canonical hash of what a sample computes, 64 hexadecimal digits. "
+        "metas: dtypes, shapes and devices count, too. weights: real values count, too.");
   m.def("normal_form", Normalised, nb::arg("sample"),
-        "Returns the sample in normal form, which programs that compute the same have in common as "
-        "far as "
-        "rules can tell (docs/hash.md).");
+        "Returns the sample in normal form. Programs that compute the same have the same "
+        "normal form, as far as rules can tell (docs/hash.md).");
   m.def("_diff", Diff, nb::arg("a"), nb::arg("b"), nb::arg("metas"));
 
   m.def("_decompose", DecomposeSample, nb::arg("sample"), nb::arg("config"),

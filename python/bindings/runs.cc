@@ -112,10 +112,11 @@ nb::object WithShapes(const SampleObject& self, nb::dict given) {
 
 void BindRuns(nb::module_& m) {
   SetTorchFunctions([]() -> absl::StatusOr<const TorchFunctions*> { return OpenEngine(); });
-  nb::class_<ReadyObject>(m, "ReadyProgram",
-                          "A sample that is ready to run, with its values. What a run writes to "
-                          "parameters and buffers stays for the next one.")
-      .def("run", &ReadyObject::Run, "Runs it. Returns the outputs: o0, o1, … in order.")
+  nb::class_<ReadyObject>(
+      m, "ReadyProgram",
+      "A sample that is ready to run, with its values. The next run sees what a run "
+      "writes to parameters and buffers.")
+      .def("run", &ReadyObject::Run, "Runs the sample. Returns the outputs o0, o1, … in order.")
       .def("state", &ReadyObject::State,
            "The parameters and buffers by name, as runs have left them.");
   m.def(

@@ -88,13 +88,13 @@ void BindSample(nb::module_& m) {
           Raise(PyExc_TypeError, "the module of a sample must be a Module");
         new (self) SampleObject{std::move(module)};
       },
-      nb::arg("module"), "Makes a sample of a module, which it shares.");
+      nb::arg("module"), "Makes a sample that shares a module.");
   cls.def_prop_ro(
       "module", [](const SampleObject& self) { return self.owner; }, "Its module.");
   cls.def_prop_ro(
       "graph", [](const SampleObject& self) { return self.owner.attr("graph"); },
       "The main graph of its module.");
-  BindText(cls, "name", &Sample::name, "Its name: 'resnet18'.");
+  BindText(cls, "name", &Sample::name, "The name: 'resnet18'.");
   BindText(cls, "graph_net_json", &Sample::graph_net_json, "graph_net.json as it stands, or ''.");
   BindText(cls, "graph_hash", &Sample::graph_hash, "The content of graph_hash.txt, or ''.");
   cls.def_prop_rw(
@@ -156,7 +156,7 @@ void BindSample(nb::module_& m) {
             LongCall(Locks(object), [&object] { return WholeCopyOf(object.sample()); }), {},
             /*is_verified=*/true);
       },
-      "Returns a sample of its own, which shares the weights. The module must verify.");
+      "Returns an independent copy, which shares the weights. The module must verify.");
   cls.def(
       "save",
       [](nb::handle self, nb::handle path, nb::kwargs options) {

@@ -136,14 +136,15 @@ TensorData ReadTensor(nb::handle value) {
 void BindTensor(nb::module_& m) {
   nb::class_<TensorObject>(
       m, "Tensor", nb::is_weak_referenceable(),
-      "The bytes of one tensor, row-major. It is read-only and shares its memory: with the file it "
-      "was loaded from, or the array that it was made of. torch.from_dlpack and numpy.from_dlpack "
-      "take it without a copy.")
+      "The bytes of one tensor, row-major. A Tensor is read-only and shares its memory "
+      "with the file that it was loaded from, or the array that it was made from. "
+      "torch.from_dlpack and numpy.from_dlpack take it without a copy.")
       .def(
           "__init__",
           [](TensorObject* self, nb::handle array) { new (self) TensorObject{ReadTensor(array)}; },
           nb::arg("array"),
-          "Makes a tensor of an object that has __dlpack__ or a buffer; its memory is shared.")
+          "Makes a tensor from an object that has __dlpack__ or a buffer; its memory is "
+          "shared.")
       .def_static(
           "from_bytes",
           [](nb::handle bytes, nb::handle dtype, std::vector<int64_t> shape) {
@@ -159,8 +160,8 @@ void BindTensor(nb::module_& m) {
             return TensorObject{std::move(data)};
           },
           nb::arg("bytes"), nb::arg("dtype"), nb::arg("shape"),
-          "Makes a tensor of raw bytes, for dtypes that DLPack does not have; the memory is "
-          "shared.")
+          "Makes a tensor from raw bytes, for dtypes that DLPack does not have; the memory "
+          "is shared.")
       .def_prop_ro(
           "dtype", [](const TensorObject& self) { return ToPython(self.data.dtype); },
           "The type of the elements.")
@@ -177,7 +178,7 @@ void BindTensor(nb::module_& m) {
           [](const TensorObject& self) {
             return self.data.bytes == nullptr ? 0 : self.data.bytes->size();
           },
-          "How many bytes the elements take.")
+          "The number of bytes of the elements.")
       .def(
           "with_strides",
           [](const TensorObject& self, std::vector<int64_t> strides) {
@@ -188,9 +189,8 @@ void BindTensor(nb::module_& m) {
             return made;
           },
           nb::arg("strides"),
-          "Returns the same tensor, which lies in memory so where it is run: one stride a "
-          "dimension, in "
-          "elements. The bytes here stay row-major.")
+          "Returns the same tensor with strides for running it: one stride for each "
+          "dimension, in elements. The bytes here stay row-major.")
       .def_prop_ro(
           "strides",
           [](const TensorObject& self) -> nb::object {
@@ -199,14 +199,14 @@ void BindTensor(nb::module_& m) {
             for (const int64_t stride : self.data.strides) strides.append(stride);
             return nb::tuple(strides);
           },
-          "How it lies in memory where it is run, in elements, or None: row-major, too.")
+          "The strides for running it, in elements, or None if it is row-major there, too.")
       .def_prop_ro("bytes", AsBytes, "All bytes as a Tensor of uint8, without a copy.")
       .def(
           "__dlpack__",
           [](nb::handle self, nb::kwargs) {
             return Capsule(nb::cast<const TensorObject&>(self), self);
           },
-          "For numpy.from_dlpack and torch.from_dlpack.")
+          "Serves numpy.from_dlpack and torch.from_dlpack.")
       .def("__dlpack_device__", [](const TensorObject&) { return nb::make_tuple(1, 0); })
       .def("__repr__", [](const TensorObject& self) {
         return absl::StrCat("<graphnet_ir.Tensor ", DTypeName(self.data.dtype), "[",

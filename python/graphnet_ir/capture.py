@@ -673,10 +673,10 @@ def extract(target: Any = None, *, name: Optional[str] = None,
     without the variable GRAPH_NET_EXTRACT_WORKSPACE.
 
     dynamic, fullgraph: as in torch.compile. backward: also keeps AOTAutograd's forward and backward
-    graphs. weights: keeps the values of parameters and inputs, as to='protobuf' does; otherwise
-    to='graphnet' writes GraphNet folders. statistics: describes the values. verify: makes each call
-    twice, once as it is and once with graphnet's interpreter in the place of each graph, and raises
-    Error if a bit differs, or if a graph that ran was not kept.
+    graphs. weights: keeps the values of parameters and inputs, with to='protobuf'; by default,
+    to='graphnet' writes GraphNet folders, which hold no weights. statistics: describes the values.
+    verify: makes each call twice, once as it is and once with graphnet's interpreter in the place
+    of each graph, and raises Error if a bit differs, or if a graph that ran was not kept.
     """
     if target is None:
         return functools.partial(extract, name=name, workspace=workspace, dynamic=dynamic,

@@ -151,7 +151,8 @@ def score(logs: Union[Benchmark, Path, Sequence[Path]], *, p: float = 0.0, b: fl
 
     p: the extra penalty for slowdowns. b: the score of a failure. interpretation: the failures that
     ES(t) forgives and from which t on: 'default', 'mismatch_extended' or 'report'
-    (docs/evaluation.md). A log that cannot be scored is left out with a warning if there are others.
+    (docs/evaluation.md). A log that cannot be scored is left out with a warning if there are
+    others.
     """
     if isinstance(logs, Benchmark):
         logs = logs.logs

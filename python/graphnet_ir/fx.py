@@ -540,7 +540,7 @@ class _Reader:
         return self._symbols[name]
 
     def _describe_size(self, node: Node, size: torch.SymInt) -> None:
-        """Makes an input that is a size a tensor without dimensions, as readers of folders expect."""
+        """Makes a tensor without dimensions of an input that is a size, as folders need it."""
         self._size(size)
         node.tensor_meta = TensorMeta("int64", (), "cpu")
         hint = size.node.hint

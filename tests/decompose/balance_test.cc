@@ -40,7 +40,7 @@ graph @forward(%x) {
   EXPECT_THAT(bytes, ElementsAre(std::nullopt, 24, 24, std::nullopt, 16, std::nullopt, 0));
 }
 
-TEST(CutTrafficTest, CountsWhatIsComputedBeforeAndUsedAfter) {
+TEST(CutTrafficTest, CountsValuesThatCross) {
   const Sample sample = ParseFragment(R"(
 attribute w : f32[100]
 
@@ -133,7 +133,7 @@ graph @forward(%x) {
   EXPECT_THAT(*BalancedCuts(index, regions, 1000000), ElementsAre(1, 2, 3, 4, 5, 6, 7));
 }
 
-TEST(BalancedCutsTest, TakesWhatRegionsLeave) {
+TEST(BalancedCutsTest, UsesPlacesOutsideOfRegions) {
   const Sample sample = ParseFragment(R"(
 graph @forward(%x) {
   %a = torch.relu(%x)

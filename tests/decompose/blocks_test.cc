@@ -59,7 +59,7 @@ class BlocksTest : public testing::Test {
   std::vector<int64_t> cuts_;
 };
 
-TEST_F(BlocksTest, NoneInWhatDoesNotRepeat) {
+TEST_F(BlocksTest, FindsNoneWithoutRepetition) {
   EXPECT_THAT(Find("abcdefgh"), IsEmpty());
   EXPECT_THAT(cuts_, IsEmpty());
   EXPECT_THAT(Find(""), IsEmpty());
@@ -90,13 +90,13 @@ TEST_F(BlocksTest, SeveralBlocks) {
   EXPECT_THAT(blocks[1].starts, ElementsAre(9, 14, 19));
 }
 
-TEST_F(BlocksTest, AloneElsewhere) {
+TEST_F(BlocksTest, FindsIsolatedOccurrences) {
   const std::vector<Block> blocks = Find("abcdxabcdabcdyabcd");
   ASSERT_EQ(blocks.size(), 1u);
   EXPECT_THAT(blocks[0].starts, ElementsAre(0, 5, 9, 14));
 }
 
-TEST_F(BlocksTest, BeginsWhereLeastIsHandedOn) {
+TEST_F(BlocksTest, BeginsWhereTrafficIsLeast) {
   // A second value is live from s to t, so a cut between them would have more traffic.
   const std::vector<Block> blocks = Find("bsatbsatbsatb");
   ASSERT_EQ(blocks.size(), 1u);

@@ -35,7 +35,7 @@ void ExpectRefused(const std::vector<absl::string_view>& texts, absl::string_vie
                                                     testing::HasSubstr(std::string(message))));
 }
 
-TEST(ComposeChainTest, PortsMeetByPosition) {
+TEST(ComposeChainTest, JoinsPortsByPosition) {
   EXPECT_EQ(
       Compose(Pieces({"graph @f(%x) {\n  %a = torch.relu(%x)\n  return (%x, %a, %a)\n}\n",
                       "graph @g(%p, %q, %r) {\n  %b = torch.cat([%q, %r, %p])\n  return (%b,)\n}\n",
@@ -80,7 +80,7 @@ TEST(ComposeChainTest, ABodyMayBecomeSharedLater) {
   EXPECT_EQ((*composed)->graphs().size(), 3u);
 }
 
-TEST(ComposeChainTest, BodiesThatDiffer) {
+TEST(ComposeChainTest, RefusesBodiesThatDiffer) {
   ExpectRefused({"graph @f(%x) {\n  %a = torch.vmap(@body, %x)\n  return (%a,)\n}\n"
                  "graph @body(%y) {\n  %b = torch.relu(%y)\n  return %b\n}\n",
                  "graph @f(%x) {\n  %a = torch.vmap(@body, %x)\n  return (%a,)\n}\n"
@@ -111,7 +111,7 @@ TEST(ComposeChainTest, TablesAreMerged) {
   EXPECT_EQ((*ordered)->attributes()[0].name, "v");
 }
 
-TEST(ComposeChainTest, TablesThatDiffer) {
+TEST(ComposeChainTest, RefusesTablesThatDiffer) {
   ExpectRefused({"symbol s0 = 1\ngraph @f(%x : f32[s0]) {\n  return (%x,)\n}\n",
                  "symbol s0 = 2\ngraph @f(%x : f32[s0]) {\n  return (%x,)\n}\n"},
                 "piece 1 declares symbol s0 differently");
@@ -120,7 +120,7 @@ TEST(ComposeChainTest, TablesThatDiffer) {
                 "piece 1 declares attribute w differently");
 }
 
-TEST(ComposeChainTest, PiecesThatDoNotFit) {
+TEST(ComposeChainTest, RefusesPiecesThatDoNotFit) {
   const absl::string_view identity = "graph @f(%x) {\n  return (%x,)\n}\n";
   ExpectRefused({identity, "graph @f(%x, %y) {\n  return (%x,)\n}\n"},
                 "piece 1 takes 2 values, piece 0 returns 1");

@@ -148,7 +148,7 @@ TEST(DecomposeConfigTest, JsonErrorsNameThePlace) {
 }
 
 // JSON is UTF-8; other readers would refuse a file with other bytes.
-TEST(DecomposeConfigTest, JsonHoldsNoOtherBytes) {
+TEST(DecomposeConfigTest, JsonRefusesNamesThatAreNotUtf8) {
   DecomposeConfig config = Examples().back();
   config.model_name = "\xff";
   EXPECT_THAT(WriteDecomposeConfigJson(config).status(),
@@ -181,7 +181,7 @@ TEST(DecomposeConfigTest, CountsMustAgree) {
               HasSubstr("subgraph 1 is called subgraph_2, not subgraph_1"));
 }
 
-TEST(DecomposeConfigTest, AChainSaysDifferences) {
+TEST(DecomposeConfigTest, AChainListsDifferences) {
   DecomposeConfig config = Examples().back();
   config.subgraphs = {{"subgraph_0", {0, 4}, {"x", "w", "v"}, {}, {"x"}, {"y"}},
                       {"subgraph_1", {4, 8}, {}, {}, {"w", "y"}, {}},
@@ -218,7 +218,7 @@ TEST(DecomposeConfigTest, AChainSaysDifferences) {
             "subgraph 1 drops w, which comes before another that it drops");
 }
 
-TEST(DecomposeConfigTest, TruncatedOrFlippedIsRefusedOrAnotherConfig) {
+TEST(DecomposeConfigTest, DamagedBytesAreRefusedOrAnotherConfig) {
   for (const DecomposeConfig& config : Examples()) {
     const std::string text = WriteDecomposeConfigJson(config).value();
     for (size_t size = 0; size + 2 < text.size(); ++size) {

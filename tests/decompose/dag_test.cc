@@ -206,7 +206,7 @@ graph @forward(%x) {
 }
 )";
 
-TEST(DagTest, WhatIsWrittenIsReadOnce) {
+TEST(DagTest, ReadsWrittenAttributesOnce) {
   for (const Style style : {Style::kDag, Style::kChain}) {
     const Sample sample = ParseFragment(kReadTwice);
     const auto pieces = CutRanges(sample, {{0, 1}, {1, 2}}, {.style = style});
@@ -226,7 +226,7 @@ TEST(DagTest, WhatIsWrittenIsReadOnce) {
   EXPECT_THAT(Inputs((*behind)[0]), ElementsAre("x", "same"));
 }
 
-TEST(DagTest, WhatIsNotWrittenIsReadWhereItIsUsed) {
+TEST(DagTest, ReadsOtherAttributesWhereTheyAreUsed) {
   const Sample sample = ParseFragment(R"(
 attribute w : f32[2]
 attribute v : f32[2]
@@ -277,7 +277,7 @@ TEST(DagTest, ComposesWithoutTheOriginal) {
   EXPECT_OK(CheckEqual(*ParseFragment(kDiamond).module, **composed, kExact));
 }
 
-TEST(DagTest, RefusesWhatNobodyReturns) {
+TEST(DagTest, RefusesAValueThatNoPieceReturns) {
   std::vector<Sample> pieces = Cut(kDiamond);
   pieces.erase(pieces.begin() + 1);
   const Sample sample = ParseFragment(kDiamond);

@@ -166,7 +166,7 @@ TEST_P(DecomposerTest, Values) {
   EXPECT_THAT(Run(), ElementsAre(Range{1, 6}));
 }
 
-TEST_P(DecomposerTest, RecordsWhatCameOfIt) {
+TEST_P(DecomposerTest, RecordsTheResult) {
   config_.mode = DecomposeMode::kPositions;
   config_.split_positions = {6};
   Run();
@@ -230,7 +230,7 @@ TEST(DecomposerEdgeTest, GraphsWithFewOperators) {
   }
 }
 
-TEST(DecomposerEdgeTest, RefusesWhatIsNoSample) {
+TEST(DecomposerEdgeTest, RefusesInvalidSamples) {
   DecomposeConfig config;
   config.mode = DecomposeMode::kBlocks;
   EXPECT_THAT(Decompose(Sample(), config).status(), StatusIs(absl::StatusCode::kInvalidArgument));

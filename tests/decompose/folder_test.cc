@@ -125,7 +125,7 @@ TEST_P(FolderTest, WholePiecesAreKept) {
   EXPECT_EQ(std::filesystem::last_write_time(FileOfPiece(0)), before);
 }
 
-TEST_P(FolderTest, ResumesWhatWasInterrupted) {
+TEST_P(FolderTest, ResumesAnInterruptedWrite) {
   Write();
   std::filesystem::remove(ConfigFile());
   std::filesystem::remove_all(Piece(2));
@@ -145,7 +145,7 @@ TEST_P(FolderTest, TakesUpAFolderWithoutItsMarker) {
   EXPECT_OK(ReadDecomposition(folder_, true));
 }
 
-TEST_P(FolderTest, NothingElseIsWrittenOver) {
+TEST_P(FolderTest, RefusesToOverwriteOtherFiles) {
   Write();
   Make({2});
   EXPECT_THAT(WriteDecomposition(made_, folder_, options_).status(),

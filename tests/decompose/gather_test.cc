@@ -38,7 +38,7 @@ std::string Order(const Module& module) {
   return order;
 }
 
-TEST(GatherTest, WhatUsesTheNodesGoesBehindAndAllElseInFront) {
+TEST(GatherTest, UsersGoBehindAndOthersInFront) {
   const auto module = ParseBody(R"(
     %a = torch.sin(%x)
     %u = torch.cos(%a)
@@ -60,7 +60,7 @@ TEST(GatherTest, ARangeStaysWhereItIs) {
   EXPECT_EQ(Order(*module), "a b ");
 }
 
-TEST(GatherTest, RefusesWhatLeadsOutAndBack) {
+TEST(GatherTest, RefusesNodesThatAreNotConvex) {
   const auto module = ParseBody(R"(
     %a = torch.sin(%x)
     %u = torch.cos(%a)

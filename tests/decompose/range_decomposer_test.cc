@@ -252,7 +252,7 @@ graph @forward(%x) {
   EXPECT_THAT(Text(pieces[1]), HasSubstr("return (%x, %view)"));
 }
 
-TEST(DecomposeChainTest, PortsSayWhatIsKnown) {
+TEST(DecomposeChainTest, PortsKeepKnownFacts) {
   const std::vector<Sample> pieces = Cut(R"(
 attribute fc.weight : f32[2, 2] as torch.nn.parameter.Parameter {mean = 0.0, std = 0.1}
 attribute unused : f32[3]
@@ -385,7 +385,7 @@ graph @forward(%x : f32[s0], %y) {
   EXPECT_EQ(pieces[2].module->relations().size(), 1u);
 }
 
-TEST(DecomposeChainTest, SymbolsOfAttributesNobodyReads) {
+TEST(DecomposeChainTest, SymbolsOfUnusedAttributes) {
   const std::vector<Sample> pieces = Cut(R"(
 symbol s0 = 4
 symbol s1 = 4

@@ -78,7 +78,7 @@ graph @g(%x) {
               ElementsAre("", "i", "i", "i", "", ""));
 }
 
-TEST(RegionsTest, NeverClosedLastsToTheEnd) {
+TEST(RegionsTest, UnclosedRegionsLastToTheEnd) {
   EXPECT_THAT(Open(R"(
 graph @g(%x) {
   %k = torch.amp.autocast_mode._enter_autocast("cpu")
@@ -90,7 +90,7 @@ graph @g(%x) {
               ElementsAre("", "k", "k", ""));
 }
 
-TEST(RegionsTest, WhatClosesNothingIsIgnored) {
+TEST(RegionsTest, IgnoresUnmatchedClosers) {
   EXPECT_THAT(Open(R"(
 graph @g(%x) {
   %j = torch._C._functorch._vmap_decrement_nesting()

@@ -91,7 +91,7 @@ TEST(ModuleCutsTest, ByTheirOwnPaths) {
   EXPECT_THAT(*ModuleCuts(2, g.index, g.regions), ElementsAre(1));
 }
 
-TEST(NodesOfModuleTest, AllThatIsBelow) {
+TEST(NodesOfModuleTest, IncludesModulesBelow) {
   const Cuttable g(kModules);
   const auto operators = [&](absl::string_view path) {
     std::vector<int64_t> numbers;
@@ -109,7 +109,7 @@ TEST(NodesOfModuleTest, AllThatIsBelow) {
   }
 }
 
-TEST(NodesOfModuleTest, TheModuleThatIsMeant) {
+TEST(NodesOfModuleTest, SuggestsTheFullPath) {
   const Cuttable g(
       "graph @forward(%x) {\n  %a = torch.relu(%x) in model.encoder.layer.0.output\n"
       "  %b = torch.neg(%a) in model.encoder.layer.1.output\n  return (%b,)\n}\n");
@@ -129,7 +129,7 @@ graph @forward(%x, %y) {
 }
 )";
 
-TEST(RangeOfValuesTest, HoldsAllBetween) {
+TEST(RangeOfValuesTest, HasAllOperatorsBetween) {
   const Cuttable g(kBranches);
   const auto range = [&](const std::vector<std::string>& in, const std::vector<std::string>& out) {
     const absl::StatusOr<Range> r = RangeOfValues(in, out, g.index, g.regions);
@@ -147,7 +147,7 @@ TEST(RangeOfValuesTest, HoldsAllBetween) {
   EXPECT_EQ(range({"q"}, {"a"}), "the graph has no value q");
 }
 
-TEST(RangeOfValuesTest, RefusesToPartTuples) {
+TEST(RangeOfValuesTest, RefusesToSplitTuples) {
   const Cuttable g(kTuple);
   EXPECT_THAT(
       RangeOfValues({"split"}, {"e"}, g.index, g.regions).status(),

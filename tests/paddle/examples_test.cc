@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // Runs the passes of convert that depend on more than spellings.
-TEST(PaddleExamplesTest, AreConvertedSo) {
+TEST(PaddleExamplesTest, AreConvertedAsWritten) {
   ASSERT_FALSE(AllPaddleExamples().empty());
   const auto pipeline = ParsePipeline("explicit-operators");
   ASSERT_OK(pipeline);
@@ -88,7 +88,7 @@ const std::map<std::string, std::string>& NotRun() {
   return *names;
 }
 
-TEST(PaddleExamplesTest, EachNameHasOne) {
+TEST(PaddleExamplesTest, EachNameHasAnExample) {
   std::set<std::string> names;
   std::set<std::string> without;
   for (const PaddleExample& example : AllPaddleExamples()) names.emplace(example.name);
@@ -105,7 +105,7 @@ TEST(PaddleExamplesTest, EachNameHasOne) {
   }
 }
 
-TEST(PaddleMappingTest, OneCallByItsNameOrTheEndOfIt) {
+TEST(PaddleMappingTest, FindsACallByNameOrLastComponent) {
   const auto exact = FindPaddleRules("Tensor.bfloat16");
   ASSERT_TRUE(exact.ok()) << exact.status();
   ASSERT_EQ(exact->size(), 1u);
@@ -120,7 +120,7 @@ TEST(PaddleMappingTest, OneCallByItsNameOrTheEndOfIt) {
 }
 
 // Programs and converters spell a call in several ways, and all get the same rules.
-TEST(PaddleMappingTest, SpellingsOfACall) {
+TEST(PaddleMappingTest, AllSpellingsFindTheSameRules) {
   const auto section = [](const char* spelling) {
     const auto found = FindPaddleRules(spelling);
     if (!found.ok()) return std::string(found.status().message());

@@ -69,7 +69,7 @@ void ExpectParameters(const PaddleRule& rule, const PaddleTerm& term) {
   for (const PaddleTerm& argument : term.arguments) ExpectParameters(rule, argument);
 }
 
-TEST(PaddleRulesTest, SpeakOfWhatPyTorchHas) {
+TEST(PaddleRulesTest, NameParametersThatPyTorchHas) {
   ASSERT_FALSE(AllPaddleRules().empty());
   for (const PaddleRule& rule : AllPaddleRules()) {
     absl::string_view name = rule.name;
@@ -87,7 +87,7 @@ TEST(PaddleRulesTest, SpeakOfWhatPyTorchHas) {
   }
 }
 
-TEST(PaddleRulesTest, ClassesSayWhatTheCallsAre) {
+TEST(PaddleRulesTest, ClassesFitTheCalls) {
   for (const PaddleRule& rule : AllPaddleRules()) {
     EXPECT_EQ(rule.kind == PaddleRule::Kind::kNone, !rule.reason.empty()) << rule.name;
     if (rule.kind == PaddleRule::Kind::kNone) {
@@ -114,7 +114,7 @@ TEST(ToPaddleTest, ArgumentsByName) {
               HasSubstr("paddle.nn.functional.dropout(x = %x)"));
 }
 
-TEST(ToPaddleTest, MomentumIsTheOtherShare) {
+TEST(ToPaddleTest, MomentumIsComplemented) {
   EXPECT_THAT(
       Convert(
           "  %a = torch.nn.functional.batch_norm(%x, %y, %y, training = True, momentum = 0.25)\n"
@@ -131,7 +131,7 @@ TEST(ToPaddleTest, DevicesAndDTypesAreWords) {
       HasSubstr("shape = (2, 3), dtype = \"bfloat16\", device = \"gpu:0\""));
 }
 
-TEST(ToPaddleTest, InPlaceWritesToWhatItDid) {
+TEST(ToPaddleTest, InPlaceCallsWriteToTheSameTensor) {
   EXPECT_THAT(Convert("  %a = torch.nn.functional.hardswish(%x, True)\n  return (%a,)\n").text,
               HasSubstr("paddle.assign(x = %hardswish, output = %x)"));
   EXPECT_THAT(Convert("  %a = torch.relu_(%x)\n  return (%a,)\n").text,
@@ -141,7 +141,7 @@ TEST(ToPaddleTest, InPlaceWritesToWhatItDid) {
 }
 
 // Each of these once gave other numbers or did not run.
-TEST(ToPaddleTest, WhatPaddleMeansOtherwise) {
+TEST(ToPaddleTest, CallsThatPaddleInterpretsDifferently) {
   const auto converts = [](const std::string& call) {
     return Convert("  %r = " + call + "\n  return (%r,)\n").text;
   };
@@ -180,7 +180,7 @@ TEST(ToPaddleTest, WhatPaddleMeansOtherwise) {
 }
 
 // Paddle 3.3.1 refused the earlier form of these calls.
-TEST(ToPaddleTest, WhatIsKnownOfTensorsDecides) {
+TEST(ToPaddleTest, KnownFactsOfTensorsDecide) {
   const auto converts = [](const std::string& calls) {
     return Convert(calls + "\n  return (%r,)\n", "%x : f32[5, 4], %u, %p : f32[5, 4], %n : i64[5]")
         .text;
@@ -262,7 +262,7 @@ TEST(ToPaddleTest, ScatterReduce) {
 }
 
 // Rows may make tuples, mention a value twice, and turn constants into words.
-TEST(ToPaddleTest, WhatRowsMakeOfValues) {
+TEST(ToPaddleTest, RowsConvertValues) {
   const auto converts = [](const std::string& call) {
     return Convert("  %r = " + call + "\n  return (%r,)\n").text;
   };
@@ -314,7 +314,7 @@ TEST(ToPaddleTest, ListsOfTensors) {
   EXPECT_THAT(left.text, ::testing::Not(HasSubstr("paddle.")));
 }
 
-TEST(ToPaddleTest, WhatPaddleLacksUnderConditionsIsSaid) {
+TEST(ToPaddleTest, NotesConditionalGapsOfPaddle) {
   const Converted converted = Convert(
       "  %a = torch.nn.functional.interpolate(%x, scale_factor = 2, mode = \"nearest-exact\")\n"
       "  %b = torch.nn.functional.interpolate(%x, scale_factor = 2)\n"
@@ -325,12 +325,12 @@ TEST(ToPaddleTest, WhatPaddleLacksUnderConditionsIsSaid) {
                                "nearest-exact"),
             1);
   EXPECT_EQ(converted.notes.at("left torch.nn.functional.cross_entropy: Paddle weighs and smooths "
-                               "probabilities otherwise"),
+                               "probabilities differently"),
             1);
   EXPECT_THAT(converted.text, HasSubstr("paddle.nn.functional.interpolate(x = %x"));
 }
 
-TEST(ToPaddleTest, WhatPaddleLacksStaysAndIsSaid) {
+TEST(ToPaddleTest, KeepsAndNotesCallsThatPaddleLacks) {
   const Converted converted = Convert(
       "  %a = torch.nn.functional.max_pool2d(%x, 3, dilation = 2)\n"
       "  %b = mylib.f(%a)\n  %c = torch.relu(%b)\n  return (%c,)\n");

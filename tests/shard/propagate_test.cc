@@ -67,7 +67,7 @@ end
   EXPECT_TRUE(sharded->replicated.empty());
 }
 
-TEST(PropagateTest, WhatHasNoRuleIsReplicatedAndSaid) {
+TEST(PropagateTest, CallsWithoutARuleAreReplicatedAndCounted) {
   const auto sharded = Shard(R"(
 graph @forward(%x : f32[8, 8]) {
   %y = torch.linalg.inv(%x)
@@ -133,7 +133,7 @@ TEST(PropagateTest, Refuses) {
                HasSubstr("aten.relu_.default (node y): writes to memory")));
 }
 
-TEST(PropagateTest, WhatIsOfNoKnownShapeStaysWhole) {
+TEST(PropagateTest, UnknownShapesStayWhole) {
   const auto sharded = Shard(
       "graph @forward(%x : f32[4, 8], %n : i64[] as int) {\n"
       "  %u = aten.full.default([4, %n], 1.0)\n"

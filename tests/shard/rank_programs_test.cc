@@ -110,7 +110,7 @@ TEST(RankProgramsTest, SaysWhatRanksHoldAndCall) {
   EXPECT_EQ(second.find("2[0"), std::string::npos) << "no annotation is left:\n" << second;
 }
 
-TEST(JoinRanksTest, RefusesWhatRanksCannotDo) {
+TEST(JoinRanksTest, RefusesInvalidPrograms) {
   const auto refuses = [](absl::string_view first, absl::string_view second,
                           const std::string& why) {
     const auto graph = [](absl::string_view body) {
@@ -134,7 +134,7 @@ TEST(JoinRanksTest, RefusesWhatRanksCannotDo) {
           "of no reduction there is");
 }
 
-TEST(ShardPlanTest, RefusesWhatIsNoPlan) {
+TEST(ShardPlanTest, RefusesInvalidPlans) {
   const std::string good =
       R"({"mesh": [2], "inputs": [{"name": "x", "dtype": "f32", "shape": [4], "sharding": [0]}], )"
       R"("outputs": []})";

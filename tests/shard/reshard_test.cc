@@ -241,7 +241,7 @@ TEST(ReshardTest, BytesOnLinks) {
             "SameStatus: send 32 bytes on 4 links");
 }
 
-TEST(ReshardTest, FirstThatSuitsCounts) {
+TEST(ReshardTest, TakesTheFirstThatSuits) {
   EXPECT_EQ(ReshardFunctions().size(), 21u);
   EXPECT_EQ(ReshardFunctions().front(), "SToR");
   EXPECT_EQ(ReshardFunctions()[14], "XToRShrink");

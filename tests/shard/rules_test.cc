@@ -165,7 +165,7 @@ TEST(UnsqueezeTest, Backward) {
   EXPECT_EQ(inferred.results[0].dims_mapping, (Mapping{0, -1, -1}));
 }
 
-TEST(ReshapeTest, FirstOfDimensionsThatBecomeOneOrComeOfOne) {
+TEST(ReshapeTest, DividesTheFirstOfMergedOrSplitDimensions) {
   struct {
     Dims from, to;
     Mapping given, operand, result;
@@ -220,7 +220,7 @@ TEST(MergeTest, Letters) {
   EXPECT_EQ(ShardingName(inferred->operands[0]), "[-1, 1]");
 }
 
-TEST(MergeTest, PartialStatesGo) {
+TEST(MergeTest, ReducesPartialStates) {
   const absl::StatusOr<Inferred> inferred =
       InferForward(Matmul(), kMesh, {{{0, -1}, {{1, ReduceType::kSum}}}, {{-1, -1}, {}}});
   ASSERT_OK(inferred);
@@ -228,7 +228,7 @@ TEST(MergeTest, PartialStatesGo) {
   EXPECT_EQ(ShardingName(inferred->results[0]), "[0, -1]");
 }
 
-TEST(MergeTest, RefusesShardingsThatCannotBe) {
+TEST(MergeTest, RefusesImpossibleShardings) {
   const auto infer = [](Mapping a) {
     return InferForward(Matmul(), kMesh, {{a, {}}, {{-1, -1}, {}}});
   };
@@ -238,7 +238,7 @@ TEST(MergeTest, RefusesShardingsThatCannotBe) {
   EXPECT_THAT(infer({0}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2 dimensions")));
 }
 
-TEST(DimsTest, RefusesThoseOutOfRangeOrGivenTwice) {
+TEST(DimsTest, RefusesOutOfRangeAndDuplicates) {
   EXPECT_THAT(SliceRule({8, 8}, {2}), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(SliceRule({8, 8}, {-3}), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(SliceRule({8, 8}, {1, -1}),

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes operators.txt and functions.txt: what Paddle's PIR operators take and yield, and what the
-functions of Python take that to-paddle writes.
+"""Writes operators.txt and functions.txt: the operands and results of Paddle's PIR operators, and
+the parameters of the Python functions that to-paddle writes.
 
-Run by a Python that has Paddle: make_operators.py DIR PADDLE_RULES, where DIR is this folder and
-PADDLE_RULES is graphnet/paddle/paddle_rules.txt. The operators are those that the headers of the
-wheel declare, without those of gradients, onednn and xpu; the functions are asked for their
-signatures.
+Run it with a Python that has Paddle: make_operators.py DIR PADDLE_RULES, where DIR is this folder
+and PADDLE_RULES is graphnet/paddle/paddle_rules.txt. The operators are those that the headers of
+the wheel declare, without those of gradients, onednn and xpu. Signatures are read from the
+functions themselves.
 """
 
 import inspect
@@ -23,7 +23,7 @@ TYPES = {
 
 
 def split(text):
-    """The parameters between commas that stand in no brackets and no string."""
+    """Splits parameters at commas outside of brackets and strings."""
     parts, depth, quoted, part = [], 0, False, ""
     for c in text:
         if c == '"':
@@ -42,7 +42,7 @@ def type_of(declared, name):
     declared = declared.replace("const ", "").replace("&", "").strip()
     inner = re.fullmatch(r"std::vector<(.*)>", declared)
     if inner:
-        # Sizes that may be symbolic in Paddle are an attribute of their own kind.
+        # In Paddle, sizes that may be symbolic have their own kind of attribute.
         if inner[1] == "int64_t" and name == "shape":
             return "IntArray"
         return TYPES[inner[1]] + "[]" if inner[1] in TYPES else None
@@ -72,7 +72,7 @@ def parse(parameter):
 
 
 def operator_of(body):
-    """The operands, attributes and results that one class declares; None if it builds itself."""
+    """Returns operands, attributes and results of a class; None if it builds itself."""
     builds = [split(text) for text in re.findall(
         r"static void Build\(pir::Builder &builder, pir::OperationArgument &argument,? ?(.*?)\);",
         body)]
@@ -107,11 +107,11 @@ def operator_of(body):
 
 
 def has_effects(name, bases):
-    """Whether what else is computed may depend on when the operator runs."""
+    """Returns whether other results may depend on when the operator runs."""
     return "SideEffectTrait" in bases or "InplaceTrait" in bases or name.endswith("_")
 
 
-# Those that are written by hand in Paddle, without a Build that says what they take.
+# Operators that are written by hand in Paddle, without a Build that declares their operands.
 BY_HAND = {
     "expand": "(x, shape:IntArray=[]; ) -> out",
     "assign_out_": "(x, output; ) -> out !",
@@ -135,7 +135,7 @@ def operators():
 
 
 def functions(rules):
-    """The names of functions on the right of the rows of to-paddle."""
+    """Returns the names of functions on the right of the rows of to-paddle."""
     names = set()
     with open(rules, encoding="utf-8") as file:
         for line in file:
@@ -181,12 +181,12 @@ def main():
     version = paddle.__version__
     write(os.path.join(folder, "operators.txt"),
           f"# PIR operators of Paddle {version}, as make_operators.py finds them:\n"
-          "# name(operands; attributes) -> results. An operand with a type is one that a constant is\n"
-          "# made for; after '=', what stands there when nothing is said. '!': it has effects.\n",
+          "# name(operands; attributes) -> results. An operand with a type may be a constant of it;\n"
+          "# '=' is followed by the default, and '!' means that the operator has effects.\n",
           operators())
     write(os.path.join(folder, "functions.txt"),
           f"# Functions of Paddle {version} that to-paddle writes, as make_operators.py finds them, with\n"
-          "# what they do when a parameter is left out.\n", functions(rules))
+          "# the defaults of their parameters.\n", functions(rules))
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ TEST(Loops, BoundForm) {
 }
 
 // In a single block, a chain that doubles with each step would have a million loads.
-TEST(Loops, BlocksAreNotEndless) {
+TEST(Loops, BlocksHaveALimit) {
   std::string graph = "graph @forward(%x : f32[8]) {\n  %v0 = torch.mul(%x, %x)\n";
   for (int i = 1; i < 20; ++i) {
     absl::StrAppend(&graph, "  %v", i, " = torch.mul(%v", i - 1, ", %v", i - 1, ")\n");
@@ -118,7 +118,7 @@ TEST(Loops, BlocksAreNotEndless) {
   EXPECT_LT(text.size(), 10000);
 }
 
-TEST(Loops, WhatIsTooMuchIsLeftOut) {
+TEST(Loops, ExcludesSurplusThreads) {
   const auto module =
       Lowered("graph @forward(%x : f32[300]) {\n  %r = torch.exp(%x)\n  return (%r,)\n}\n");
   const std::string text = Loops(*module, {.bound = true});
@@ -145,14 +145,14 @@ graph @forward(%x : f32[4, 8], %w : f32[8, 8], %s : f32[4]) {
   EXPECT_THAT(text, HasSubstr("var_3[i0_2] = (var_3[i0_2] + var_2[i0_2, i1_2])"));
 }
 
-TEST(Loops, SizesThatAreNotKnownMakeNoGroup) {
+TEST(Loops, UnknownSizesMakeNoGroup) {
   const std::string text = Loops(
       *Lowered("graph @forward(%x : f32) {\n  %r = torch.exp(%x) : f32\n  return (%r,)\n}\n"));
   EXPECT_THAT(text, Not(HasSubstr("function")));
   EXPECT_THAT(text, HasSubstr("call pd_op.exp (x) -> (exp"));
 }
 
-TEST(Loops, SizesThatAreSymbols) {
+TEST(Loops, SymbolicSizes) {
   const auto lowered = Lowered(R"(
 symbol S0
 graph @forward(%x : f32[S0, 8], %b : f32[8]) {
@@ -173,7 +173,7 @@ graph @forward(%x : f32[S0, 8], %b : f32[8]) {
 }
 
 // There are enough blocks for all elements, and the last may have surplus threads.
-TEST(Loops, ThreadsOfSizesThatAreSymbols) {
+TEST(Loops, ThreadsOfSymbolicSizes) {
   const auto bound = [](const std::string& type) {
     return Loops(*Lowered("symbol S0\nsymbol S1\ngraph @forward(%x : " + type +
                           ") {\n  %a = torch.exp(%x) : " + type + "\n  return (%a,)\n}\n"),
@@ -257,7 +257,7 @@ graph @forward(%x : f32[4, 8], %w : f32[8, 8]) {
 }
 
 // A block as in convolutional networks: relu in place, and batch_norm between.
-TEST(Fusion, WritesAndBatchNormDoNotPartGroups) {
+TEST(Fusion, WritesAndBatchNormDoNotSplitGroups) {
   constexpr char kBlock[] = R"(
 graph @forward(%x : f32[2, 4, 3, 3], %y : f32[2, 4, 3, 3], %m : f32[4], %v : f32[4]) {
   %a = torch.nn.functional.relu(%y)

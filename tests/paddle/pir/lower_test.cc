@@ -104,7 +104,7 @@ graph @forward(%x : f32[64, 128], %y : f32[64, 128]) {
 }
 
 // The expected operators are those that Paddle 3.3.1 makes in a static program.
-TEST(ToPir, CallsAreTheOperatorsThatPaddleMakes) {
+TEST(ToPir, CallsBecomePaddlesOperators) {
   EXPECT_THAT(Operators("%r = torch.nn.functional.linear(%x, %w, %b)"),
               ElementsAre("pd_op.matmul", "pd_op.add"));
   EXPECT_THAT(Operators("%r = torch.nn.functional.linear(%x, %w)"), ElementsAre("pd_op.matmul"));
@@ -127,7 +127,7 @@ TEST(ToPir, CallsAreTheOperatorsThatPaddleMakes) {
               ElementsAre("pd_op.full", "pd_op.dropout"));
 }
 
-TEST(ToPir, WhatPaddleHasNotStays) {
+TEST(ToPir, KeepsCallsThatPaddleLacks) {
   const std::string text = Lower(R"(
 graph @forward(%x : f32[4], %w : f32[4] as torch.nn.parameter.Parameter) {
   %f = mylib.f(%x, [1, 2], mode = "a")
@@ -204,7 +204,7 @@ graph @forward(%x : f32[S0, 8], %y : f32[S0, 8], %z : f32[S1, 1], %m : bool[S0, 
   EXPECT_THAT(text, Not(HasSubstr("NULL TYPE")));
 }
 
-TEST(ToPir, BodiesThatAreCalledOverAndOverAreRefused) {
+TEST(ToPir, RefusesBodiesThatAreCalledTooOften) {
   std::string text =
       "graphnet.module 1\ngraph @forward(%x) {\n  %r = torch.cond(True, @b0, @b0, (%x,))\n  return "
       "(%r,)\n}\n";

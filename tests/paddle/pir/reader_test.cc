@@ -139,7 +139,7 @@ TEST(PirReader, KeepsTypesOfAttributesAndValues) {
   EXPECT_EQ(RoundTrip(text), text);
 }
 
-TEST(PirReader, CallsOfOthersAreText) {
+TEST(PirReader, OtherCallsAreText) {
   const std::string text = R"pir({
     (%0) = "pd_op.data" [id:1] () {dtype:(pd_op.DataType)float32,name:"x",place:(pd_op.Place)Place(undefined:0),shape:(pd_op.IntArray)[4],stop_gradient:[false]} : () -> builtin.tensor<4xf32> { () }	(op_1)
     (%1) = "Tensor.view" [id:2] (%0) {call:".view(%a0, (2, 2))",stop_gradient:[false]} : (builtin.tensor<4xf32>) -> builtin.tensor<2x2xf32> { () }	(op_2)
@@ -183,7 +183,7 @@ TEST(PirReader, ErrorsSayWhere) {
   EXPECT_EQ(ErrorExcerpt(ReadPir("{}\nx", "x.pir").status()), "  x\n  ^\n");
 }
 
-TEST(PirReader, NestsAsDeepAsItMay) {
+TEST(PirReader, LimitsNesting) {
   const auto nested = [](int depth) {
     std::string text = "{\n";
     for (int i = 0; i < depth; ++i) absl::StrAppend(&text, "() = \"a.b\" () {} : () -> {\n");
@@ -201,7 +201,7 @@ TEST(PirReader, NestsAsDeepAsItMay) {
               HasSubstr("types nest too deep"));
 }
 
-TEST(PirReader, KnowsItsText) {
+TEST(PirReader, RecognisesPirText) {
   EXPECT_TRUE(LooksLikePir(kPaddle));
   EXPECT_TRUE(LooksLikePir(" { // Operator Dialect\n () = \"a.b\""));
   EXPECT_FALSE(LooksLikePir("{\"key\": 1}"));
