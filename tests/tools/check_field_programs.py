@@ -44,9 +44,9 @@ REFUSED = [
     (r"dynamic_int8", r".*", r"cannot represent aten::append: the object .* as a value"),
     # What torch-mlir's dialect lacks, which has neither sizes that depend on data nor graphs in calls.
     (r".*", r"convert mlir",
-     r"the torch dialect has no operator|it has graphs, which is not written as MLIR|a mask as an index"
-     r"|its rank or dtype is not known, or MLIR has none like it"),
-    (r"quantised", r"convert mlir", r"it is no overload of ATen"),
+     r"the torch dialect has no operator|calls with bodies cannot be written as MLIR|a mask as an index"
+     r"|its rank or dtype is unknown, or MLIR does not have the dtype"),
+    (r"quantised", r"convert mlir", r"it is not an overload of ATen"),
     # Operators that PyTorch defines in Python; TorchScript knows those of C++.
     (r".*", r"convert pt", r"LibTorch has no operator (higher_order|quantized_decomposed)::"),
     # torch.export and MLIR say the shape of each value, also of those that depend on data, of branches

@@ -36,7 +36,7 @@ constexpr int64_t kMaxPooledRows = 64;
 
 absl::Status Writer::CheckIndices(const Node& node, const Schema& schema) const {
   if (schema.name == "index" && absl::c_any_of(schema.Given(node, "indices")->elements(), IsMask)) {
-    return Error("a mask as an index: the shape of what it yields depends on values");
+    return Error("a mask as an index: the shape of the result depends on values");
   }
   return absl::OkStatus();
 }
@@ -52,7 +52,8 @@ absl::StatusOr<bool> Writer::WriteMaskedPut(const Node& node, const Schema& sche
   if (indices.size() != 1 || adds || self == nullptr || mask == nullptr || values == nullptr ||
       mask->dtype != DType::kBool || !self->has_shape || self->shape != mask->shape ||
       !values->has_shape || !values->shape.empty() || values->dtype != self->dtype) {
-    return Error("a mask as an index: only one of all elements, for one number, can be written");
+    return Error(
+        "a mask as an index: only one mask of the tensor's shape and one number can be written");
   }
   const std::optional<std::string> type = TensorType(self);
   if (!type) return UnknownMeta();
@@ -150,17 +151,18 @@ absl::Status Writer::WriteUpsample(const Node& node, const Schema& schema) {
     }
   }
   if (!IsFloatingPoint(x->dtype) && mode != "nearest" && mode != "nearest-exact")
-    return Error("resampling of whole numbers");
+    return Error("integers cannot be resampled");
   const Argument* const align = schema.Given(node, "align_corners");
   const Argument* const factors = schema.Given(node, "scale_factors");
   for (size_t i = 2; i < sizes.size(); ++i) {
-    if (x->shape[i].value <= 0 || sizes[i].value <= 0) return Error("resampling of nothing");
+    if (x->shape[i].value <= 0 || sizes[i].value <= 0)
+      return Error("an empty dimension cannot be resampled");
     Resampling resampling = {.mode = mode, .from = x->shape[i].value, .to = sizes[i].value};
     resampling.align_corners = align != nullptr && align->is_bool() && align->boolean();
     if (factors != nullptr && factors->is_aggregate()) {
       const Argument factor =
           i - 2 < factors->elements().size() ? factors->elements()[i - 2] : Argument();
-      if (!factor.is_float() && !factor.is_int()) return Error("a factor that is no number");
+      if (!factor.is_float() && !factor.is_int()) return Error("a scale factor is not a number");
       resampling.factor = factor.is_float() ? factor.real() : static_cast<double>(factor.integer());
     }
     value = WriteTaps(node, value, *x, sizes, i, TapsOf(resampling));
@@ -300,7 +302,7 @@ absl::Status Writer::WriteMaskedAttention(const Node& node, const Schema& schema
            (given->is_int() && given->integer() == 0) || (given->is_float() && given->real() == 0);
   };
   if (!is_off("dropout_p") || !is_off("is_causal") || !is_off("enable_gqa"))
-    return Error("attention with a mask and dropout, causality or groups");
+    return Error("attention with a mask cannot be combined with dropout, is_causal or enable_gqa");
   const std::optional<std::string> type = TensorType(node.tensor_meta());
   if (q == nullptr || k == nullptr || v == nullptr || mask == nullptr || !type ||
       q->shape.size() < 2 || q->shape.size() != k->shape.size() || !q->shape.back().is_static())
@@ -308,7 +310,7 @@ absl::Status Writer::WriteMaskedAttention(const Node& node, const Schema& schema
   const size_t rank = q->shape.size();
   double scale = 1 / std::sqrt(static_cast<double>(q->shape.back().value));
   if (const Argument* given = schema.Given(node, "scale"); given != nullptr && !given->is_none()) {
-    if (!given->is_float() && !given->is_int()) return Error("a scale that is no number");
+    if (!given->is_float() && !given->is_int()) return Error("the scale is not a number");
     scale = given->is_float() ? given->real() : static_cast<double>(given->integer());
   }
   std::vector<Dim> turned(k->shape.begin(), k->shape.end());

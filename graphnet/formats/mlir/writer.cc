@@ -36,7 +36,7 @@ namespace graphnet::mlir {
 absl::StatusOr<MlirProgram> Writer::Run() {
   const Graph* const graph = module_.main();
   if (graph == nullptr || graph->output() == nullptr)
-    return absl::InvalidArgumentError("a module without a graph");
+    return absl::InvalidArgumentError("the module has no graph");
   constexpr size_t kBytesANode = 160;
   body_.reserve(graph->num_nodes() * kBytesANode);
   names_.reserve(graph->num_nodes());
@@ -124,7 +124,7 @@ absl::Status Writer::WriteInputs(const Graph& graph) {
     } else if (const auto type = TensorType(node->tensor_meta())) {
       value.type = *type;
     } else {
-      return NodeError(*node, "its rank or dtype is not known, or MLIR has none like it");
+      return NodeError(*node, "its rank or dtype is unknown, or MLIR does not have the dtype");
     }
     arguments.push_back(absl::StrCat(value.name, ": ", value.type));
     program_.inputs.emplace_back(node->target());
@@ -140,14 +140,15 @@ absl::Status Writer::WriteInputs(const Graph& graph) {
       const TensorMeta* meta = node->tensor_meta();
       if (meta == nullptr && attribute != nullptr) meta = attribute->meta;
       const std::optional<std::string> type = TensorType(meta);
-      if (!type) return NodeError(*node, "its rank or dtype is not known, or MLIR has none");
+      if (!type)
+        return NodeError(*node, "its rank or dtype is unknown, or MLIR does not have the dtype");
       value = {Fresh(node->target()), *type};
       program_.attributes.emplace_back(node->target());
       if (options_.parameter_scope.empty()) {
         arguments.push_back(absl::StrCat(value.name, ": ", value.type));
       } else {
         const std::optional<std::string> builtin = BuiltinTensorType(*meta);
-        if (!builtin) return NodeError(*node, "a parameter whose sizes are not known");
+        if (!builtin) return NodeError(*node, "the sizes of a parameter must be known");
         const std::string symbol = absl::StrCat("@", Quoted(node->target()));
         absl::StrAppend(&globals, "  util.global private ", symbol, " = #stream.parameter.named<",
                         Quoted(options_.parameter_scope), "::", Quoted(node->target()),
@@ -181,7 +182,7 @@ absl::Status Writer::AddResults(const Argument& argument, std::vector<Value>* re
   }
   ASSIGN_OR_RETURN(Value value, Operand(argument, SchemaType{.kind = SchemaType::Kind::kAny}));
   if (!value.is_tensor() && !value.is_number())
-    return Error("it returns what is neither a tensor nor a number");
+    return Error("it returns a value that is neither a tensor nor a number");
   results->push_back(std::move(value));
   return absl::OkStatus();
 }
@@ -224,7 +225,7 @@ absl::StatusOr<Value> Writer::ListOperand(absl::Span<const Argument> elements, S
     case SchemaType::Kind::kInt: list = "!torch.list<int>"; break;
     case SchemaType::Kind::kFloat: list = "!torch.list<float>"; break;
     case SchemaType::Kind::kBool: list = "!torch.list<bool>"; break;
-    default: return Error("a list that the torch dialect has no type for");
+    default: return Error("the torch dialect has no type for a list operand");
   }
   return Emit("list", "torch.prim.ListConstruct", operands, std::move(list));
 }
@@ -234,7 +235,7 @@ absl::StatusOr<Value> Writer::NodeOperand(const Node& node, const SchemaType& ty
   if (value.name.empty()) {
     if (!elements_[&node].empty() && type.is_list)
       return Emit("list", "torch.prim.ListConstruct", elements_[&node], kTensorList);
-    return Error(absl::StrCat("it takes %", node.name(), ", which is no single value"));
+    return Error(absl::StrCat("it takes %", node.name(), ", which is not a single value"));
   }
   const bool wants_tensor = type.kind == SchemaType::Kind::kTensor;
   if (wants_tensor && !type.is_list && value.is_number()) return AsTensor(value);
@@ -280,7 +281,7 @@ absl::StatusOr<Value> Writer::Operand(const Argument& argument, const SchemaType
       return Int(*number);
     }
     case Argument::Kind::kLayout:
-      if (argument.layout() != Layout::kStrided) return Error("a layout that is not strided");
+      if (argument.layout() != Layout::kStrided) return Error("its layout is not strided");
       return Int(0);
     // The numbers are PyTorch's.
     case Argument::Kind::kMemoryFormat: return Int(static_cast<int>(argument.memory_format()));
@@ -289,7 +290,7 @@ absl::StatusOr<Value> Writer::Operand(const Argument& argument, const SchemaType
           "device",
           absl::StrCat("torch.constant.device ", Quoted(DeviceTypeName(argument.device().type))),
           "!torch.Device");
-    default: return Error("an argument that the torch dialect has no constant for");
+    default: return Error("the torch dialect has no constant for an argument");
   }
   if (type.kind == Kind::kTensor) return AsTensor(value);
   return value;
@@ -367,8 +368,9 @@ absl::Status Writer::WriteCall(const Node& node) {
   if (callee.kind == Callable::Kind::kPythonOperator) return WriteArithmetic(node, callee);
   const Schema* const named = callee.named_operator();
   if (named == nullptr) {
-    return Error(node.HasBody() ? "it has graphs, which is not written as MLIR"
-                                : "it is no overload of ATen; pass torch-to-aten makes it one");
+    return Error(node.HasBody()
+                     ? "calls with bodies cannot be written as MLIR"
+                     : "it is not an overload of ATen; run the pass torch-to-aten first");
   }
   const Schema& schema = OverloadFor(node, *named);
   if (schema.mutates()) return Error("it writes to memory");
@@ -451,7 +453,7 @@ void Writer::StandIn(const Node& node, const absl::Status& status) {
 absl::Status Writer::WriteResults(const Node& node, const Schema& schema,
                                   const std::string& operation, const std::vector<Value>& operands,
                                   absl::string_view attributes) {
-  if (schema.returns.empty()) return Error("it yields nothing");
+  if (schema.returns.empty()) return Error("it returns nothing");
   const ValueMeta* const meta = node.meta();
   if (!schema.yields_tuple()) {
     std::string type;
@@ -465,7 +467,7 @@ absl::Status Writer::WriteResults(const Node& node, const Schema& schema,
       case SchemaType::Kind::kInt: type = kInt; break;
       case SchemaType::Kind::kFloat: type = kFloat; break;
       case SchemaType::Kind::kBool: type = kBool; break;
-      default: return Error("it yields what the torch dialect has no type for");
+      default: return Error("the torch dialect has no type for its result");
     }
     values_[&node] = Emit(node.name(), operation, operands, std::move(type), attributes);
     return absl::OkStatus();
@@ -506,7 +508,8 @@ absl::Status Writer::WriteGetItem(const Node& node) {
       return absl::OkStatus();
     }
   }
-  return Error("it takes apart what is no tuple of tensors; pass torch-to-aten makes it a call");
+  return Error(
+      "it subscripts a value that is not a tuple of tensors; run the pass torch-to-aten first");
 }
 
 absl::Status Writer::WriteArithmetic(const Node& node, const Callable& callee) {
@@ -514,7 +517,7 @@ absl::Status Writer::WriteArithmetic(const Node& node, const Callable& callee) {
   for (const Argument& argument : node.args()) {
     ASSIGN_OR_RETURN(operands.emplace_back(),
                      Operand(argument, SchemaType{.kind = SchemaType::Kind::kInt}));
-    if (operands.back().type != kInt) return Error("arithmetic on what is no size");
+    if (operands.back().type != kInt) return Error("an operand is not a size");
   }
   static constexpr std::pair<absl::string_view, absl::string_view> kOperations[] = {
       {"add", "torch.aten.add.int"},           {"sub", "torch.aten.sub.int"},
@@ -525,11 +528,11 @@ absl::Status Writer::WriteArithmetic(const Node& node, const Callable& callee) {
     values_[&node] = Emit(node.name(), operation, operands, kInt);
     return absl::OkStatus();
   }
-  return Error("the torch dialect has no such arithmetic on sizes");
+  return Error("the torch dialect does not have this arithmetic on sizes");
 }
 
 absl::Status Writer::WriteSize(const Node& node, const Schema& schema) {
-  if (schema.arguments.size() != 2) return Error("a list of sizes that are not known");
+  if (schema.arguments.size() != 2) return Error("it returns a list of unknown sizes");
   ASSIGN_OR_RETURN(const Value tensor, OperandOf(node, schema, 0));
   ASSIGN_OR_RETURN(const Value dim, OperandOf(node, schema, 1));
   values_[&node] = Emit(node.name(), "torch.aten.size.int", {tensor, dim}, kInt);
@@ -540,7 +543,7 @@ absl::Status Writer::WriteItem(const Node& node, const Schema& schema) {
   const TensorMeta* const meta = MetaOf(schema.Given(node, size_t{0}));
   if (meta == nullptr || meta->dtype == DType::kUnknown) return UnknownMeta();
   if (absl::StrContains(DTypeName(meta->dtype), "complex"))
-    return Error("a complex number that is taken out of a tensor");
+    return Error("it takes a complex number out of a tensor");
   ASSIGN_OR_RETURN(const Value tensor, OperandOf(node, schema, 0));
   const char* const type = NumberType(meta->dtype);
   const char* const operation = type == kFloat  ? "torch.aten.Float.Tensor"

@@ -117,7 +117,7 @@ class Writer {
                             const std::vector<Value>& operands, absl::string_view attributes = "");
   absl::Status WriteOperator(const Node& node, const Schema& schema);
   absl::Status UnknownMeta() const {
-    return Error("the shape or dtype of what it yields is not known; graphnet shapes finds them");
+    return Error("the shape or dtype of its result is unknown; run graphnet shapes first");
   }
   absl::Status WriteGetItem(const Node& node);
   // Writes arithmetic on sizes with TorchScript's operators.

@@ -16,8 +16,8 @@
 namespace graphnet::torchscript {
 namespace {
 
-// Returns a contiguous copy on the CPU, or the tensor itself. `tensor` must be dense and may be on
-// any device but meta.
+// Returns the values contiguous on the CPU, without a copy where possible. `tensor` must be dense
+// and may be on any device but meta.
 at::Tensor InMemory(const at::Tensor& tensor) {
   return tensor.detach().cpu().resolve_conj().resolve_neg().contiguous();
 }

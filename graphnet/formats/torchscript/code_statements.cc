@@ -463,7 +463,7 @@ class FileCheck : private ExpressionCheck {
         continue;
       }
       RETURN_IF_ERROR(AddVariable(targets[i]));
-      // `a, b = b, a` assigns element by element. Other tuples have only one size for all elements.
+      // `a, b = b, a` assigns element by element. Other tuples have one size for all elements.
       const bool one_by_one = value.is_tuple && parts.size() == targets.size() / 2 + 1;
       Assign(targets[i].text, one_by_one ? parts[i / 2] : value.element());
     }

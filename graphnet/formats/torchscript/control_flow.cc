@@ -1,5 +1,5 @@
-// Branches and loops: prim::If becomes torch.cond, prim::Loop while_loop, in the form
-// that torch.fx gives them. A body takes all it needs as operands.
+// Imports branches and loops: prim::If becomes torch.cond and prim::Loop becomes while_loop, in
+// the form that torch.fx gives them. A body takes everything that it needs as operands.
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -46,7 +46,7 @@ absl::Status GraphImporter::ImportOutputs(at::ArrayRef<const jit::Value*> output
 }
 
 //   %c = torch.cond(%pred, @true, @false, (operands…))
-// whose value is the tuple of the outputs of the body that ran.
+// Its value is the tuple of outputs of the body that ran.
 absl::Status GraphImporter::ImportIf(const jit::Node* node, int depth) {
   ASSIGN_OR_RETURN(const Argument predicate, Operand(node->input(0)));
   if (predicate.is_bool() && options_.fold_branches) {
@@ -85,8 +85,8 @@ absl::Status GraphImporter::ImportIf(const jit::Node* node, int depth) {
 }
 
 // prim::Loop(trip count, condition, carried…) runs its body (index, carried…) ->
-// (condition, carried…) while index < trip count and condition. Of index and
-// condition, those that matter become carried values in front of the others:
+// (condition, carried…) while index < trip count and condition. Index and condition
+// become carried values before the others if the loop depends on them:
 //   torch.ops.higher_order.while_loop(@cond, @body, (index, condition, carried…), (operands…))
 absl::Status GraphImporter::ImportLoop(const jit::Node* node, int depth) {
   const jit::Block* block = node->blocks()[0];
@@ -132,7 +132,7 @@ absl::Status GraphImporter::ImportLoop(const jit::Node* node, int depth) {
       Node* placeholder =
           AddPlaceholder(scope, name.empty() ? "carried" : name, value->type().get());
       Describe(placeholder, value);
-      values_[value] = placeholder;  // The body comes last.
+      values_[value] = placeholder;  // The body's comes last and stays.
     }
   }
   if (has_index) values_[block->inputs()[0]] = index;

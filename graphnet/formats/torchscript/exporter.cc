@@ -18,7 +18,7 @@ namespace graphnet {
 
 namespace {
 
-// Whether something is called as Python programs are written.
+// Returns whether a call is written as in Python programs (torch.*, a method).
 bool NeedsLowering(const Module& module) {
   for (const Graph* graph : module.graphs()) {
     for (const Node* node : graph->nodes()) {
@@ -42,7 +42,7 @@ absl::StatusOr<torch::jit::Module> MakeModule(const Sample& sample, MissingCalls
   });
 }
 
-// MakeTorchScriptModule; with `missing`, CheckTorchScript.
+// Implements MakeTorchScriptModule and, if `missing` is given, CheckTorchScript.
 absl::StatusOr<torch::jit::Module> LowerAndMake(const Sample& sample, MissingCalls* missing) {
   RETURN_IF_ERROR(Verify(*sample.module));
   if (!NeedsLowering(*sample.module)) return MakeModule(sample, missing);

@@ -21,7 +21,7 @@ bool IsWord(absl::string_view text) {
          absl::c_all_of(text, [](char c) { return absl::ascii_isalnum(c) || c == '_'; });
 }
 
-// What TorchScript reads as something else: Python's keywords, and the method.
+// Returns whether TorchScript reads the name as something else: Python's keywords and the method.
 bool IsKeyword(absl::string_view text) {
   static const auto* const kKeywords = new absl::flat_hash_set<absl::string_view>{
       "False",   "None",     "True",   "and",   "as",     "assert", "async",  "await",   "break",
@@ -31,7 +31,7 @@ bool IsKeyword(absl::string_view text) {
   return kKeywords->contains(text);
 }
 
-// What the code of an archive calls.
+// Returns whether the code of an archive uses the name.
 bool IsBuiltin(absl::string_view text) {
   static const auto* const kBuiltins = new absl::flat_hash_set<absl::string_view>{
       "CONSTANTS",  "__torch__", "annotate", "aten",  "attribute",      "bool",
@@ -81,7 +81,7 @@ bool AttributeTree::FindPlace(absl::string_view path, bool identifier, Place* pl
 const AttributeTree::Place& AttributeTree::Add(absl::string_view path, const c10::TypePtr& type,
                                                c10::IValue value, Kind kind) {
   Place place;
-  // `self.x = …` can only be written of an identifier.
+  // `self.x = …` needs an identifier.
   if (!FindPlace(path, /*identifier=*/kind == Kind::kOther, &place)) {
     const std::string base = Identifier(path);
     int& suffix = next_suffix_[base];

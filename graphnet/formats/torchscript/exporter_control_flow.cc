@@ -1,4 +1,4 @@
-// Branches and loops: torch.cond becomes prim::If, torch.while_loop prim::Loop.
+// Exports branches and loops: torch.cond becomes prim::If, torch.while_loop becomes prim::Loop.
 #include <limits>
 
 #include "absl/algorithm/container.h"
@@ -15,13 +15,13 @@ namespace aten = c10::aten;
 
 namespace {
 
-// The elements of a structure; anything else stands for itself.
+// Returns the elements of a list or tuple; any other argument is its only element.
 absl::Span<const Argument> Elements(const Argument& argument) {
   if (argument.is_tuple() || argument.is_list()) return argument.elements();
   return absl::MakeConstSpan(&argument, 1);
 }
 
-// The number of the placeholder that `argument` is.
+// Returns the index of the placeholder `argument`; nullopt if it is not one.
 std::optional<size_t> PlaceholderNumber(const Argument& argument,
                                         const std::vector<Node*>& placeholders) {
   if (!argument.is_node()) return std::nullopt;
@@ -34,7 +34,7 @@ bool IsInt(const Argument& argument, int64_t value) {
   return argument.is_int() && argument.integer() == value;
 }
 
-// A call of `target` with two arguments, the first of which is `first`.
+// Returns whether `argument` is a call of `target` with two arguments, the first being `first`.
 bool IsCallOn(const Argument& argument, absl::string_view target, const Node* first) {
   return argument.is_node() && argument.node()->is_call_function(target) &&
          argument.node()->args().size() == 2 && argument.node()->kwargs().empty() &&
@@ -93,7 +93,7 @@ absl::Status GraphExporter::ExportCond(const Node& node) {
   ASSIGN_OR_RETURN(const std::vector<Bound> operands,
                    OperandsOf(args.size() == 4 ? Elements(args[3]) : absl::Span<const Argument>()));
   if (args[1].graph() == args[2].graph()) {
-    // Values are kept by node, so one body cannot be in both branches.
+    // Values are stored by node, so one body cannot be in both branches.
     ASSIGN_OR_RETURN(const Argument result, ExportBody(*args[1].graph(), operands));
     Bound bound{.is_tuple = result.is_tuple() || result.is_list()};
     for (const Argument& element : Elements(result)) {
@@ -138,15 +138,15 @@ absl::Status GraphExporter::ExportCond(const Node& node) {
   return absl::OkStatus();
 }
 
-// prim::Loop knows `for index in range(trip_count)` and `while condition`. The
-// importer made loops of both; this finds them again:
+// prim::Loop supports `for index in range(trip_count)` and `while condition`. The
+// importer makes while_loops of both. This recognises them:
 //
 //   @cond(index, …):   return operator.lt(index, trip_count)
 //   @body(index, …):   return (operator.add(index, 1), …)
 //
 //   @cond(condition, …): return condition
 //
-// Any other loop is `while` with @cond written out before it and in its body.
+// Any other loop becomes `while condition`, with @cond inlined before it and in its body.
 GraphExporter::LoopForm GraphExporter::FormOf(const Node& loop) const {
   const std::vector<Node*> test_inputs = loop.args()[0].graph()->placeholders();
   const std::vector<Node*> body_inputs = loop.args()[1].graph()->placeholders();
@@ -154,7 +154,7 @@ GraphExporter::LoopForm GraphExporter::FormOf(const Node& loop) const {
   const absl::Span<const Argument> operands = Elements(loop.args()[3]);
   const Argument proceed = loop.args()[0].graph()->output()->args()[0];
   const absl::Span<const Argument> next = Elements(loop.args()[1].graph()->output()->args()[0]);
-  // A value that is to vanish must not be looked at after the loop.
+  // A value can only be dropped if the loop's result of it is unused.
   const auto is_result_used = [&](size_t i) {
     return absl::c_any_of(loop.users(), [&](const Node* user) {
       return !user->is_call_function("operator.getitem") || user->args().size() != 2 ||
@@ -173,7 +173,7 @@ GraphExporter::LoopForm GraphExporter::FormOf(const Node& loop) const {
              IsInt(next[0].node()->args()[1], 1) && !is_result_used(0)) {
     Argument trip_count = proceed.node()->args()[1];
     if (const auto number = PlaceholderNumber(trip_count, test_inputs)) {
-      if (*number < carried.size()) return form;  // It may change.
+      if (*number < carried.size()) return form;  // The trip count may change.
       trip_count = operands[*number - carried.size()];
     }
     form.counts = TypeOf(trip_count) == c10::IntType::get();
@@ -201,7 +201,7 @@ absl::Status GraphExporter::ExportWhileLoop(const Node& node) {
   const LoopForm form = FormOf(node);
   const Node* const current = current_;
 
-  // What goes round, with its type.
+  // Carried values, each with its type.
   std::vector<jit::Value*> start;
   for (size_t i = 0; i < carried.size(); ++i) {
     if (!form.is_carried(i)) continue;
@@ -218,7 +218,7 @@ absl::Status GraphExporter::ExportWhileLoop(const Node& node) {
     if (type == nullptr) type = value->type();
     start.push_back(value);
   }
-  // The inputs of both bodies when `values` are carried.
+  // Returns the inputs of both bodies if `values` are carried.
   const auto inputs_of = [&](at::ArrayRef<jit::Value*> values, jit::Value* index) {
     std::vector<Bound> inputs;
     size_t used = 0;

@@ -23,15 +23,15 @@ namespace aten = c10::aten;
 
 namespace {
 
-// A graph is built again when a type was too narrow, which every attribute and
-// every carried value can be a few times.
+// A graph is built again if a type was too narrow, which can happen a few times for
+// each attribute and each carried value.
 constexpr int kMaxPasses = 100;
 
 constexpr absl::string_view kNothing = "TorchScript has nothing for it";
 
 // Python's operators on numbers, strings and lists, and functions that TorchScript has as
-// operators. `pow` is not among them: TorchScript's yields a float where Python's yields an
-// int; so does its minimum of an int and a float.
+// operators. `pow` is left out: TorchScript's returns a float where Python's returns an int. The
+// same holds for the minimum of an int and a float.
 const char* SymbolOfOperator(absl::string_view target) {
   static constexpr std::pair<absl::string_view, const char*> kSymbols[] = {
       {"operator.add", "aten::add"},
@@ -72,13 +72,13 @@ const char* SymbolOfOperator(absl::string_view target) {
   return it == std::end(kSymbols) ? nullptr : it->second;
 }
 
-// The i-th operand of `node`, keywords counted behind the others.
+// Returns operand `i` of `node`. Keyword arguments come after the positional ones.
 const Argument& OperandOf(const Node& node, size_t i) {
   return i < node.args().size() ? node.args()[i] : node.kwargs()[i - node.args().size()].value;
 }
 
-// What the type `formal` of `argument` says of the type of `node`, which is the
-// argument or one of its elements; null if nothing.
+// Returns the type that `formal`, the type of `argument`, implies for `node`, which is
+// the argument or one of its elements; null if it implies none.
 c10::TypePtr WantedOf(const Argument& argument, const c10::TypePtr& formal, const Node* node) {
   const auto is_node = [&](const Argument& a) { return a.is_node() && a.node() == node; };
   if (is_node(argument)) return formal;
@@ -88,7 +88,7 @@ c10::TypePtr WantedOf(const Argument& argument, const c10::TypePtr& formal, cons
   return list->getElementType();
 }
 
-// What the schema says of the i-th operand of `node`; null if nothing.
+// Returns the schema's formal argument for operand `i` of `node`; null if there is none.
 const c10::Argument* FormalOf(const c10::FunctionSchema* schema, const Node& node, size_t i) {
   if (schema == nullptr) return nullptr;
   const std::vector<c10::Argument>& formals = schema->arguments();
@@ -99,7 +99,7 @@ const c10::Argument* FormalOf(const c10::FunctionSchema* schema, const Node& nod
   return it == formals.end() ? nullptr : &*it;
 }
 
-// The values of those parameters that `node` leaves out.
+// Returns the defaults of the arguments that `node` leaves out.
 std::vector<jit::NamedValue> DefaultsOf(const c10::FunctionSchema& schema, const Node& node) {
   std::vector<jit::NamedValue> defaults;
   for (size_t i = node.args().size(); i < schema.arguments().size(); ++i) {
@@ -159,7 +159,7 @@ absl::Status GraphExporter::AddAttributes() {
   current_ = nullptr;
   for (const Attribute& attribute : module_.attributes()) {
     const auto data = sample_.weights.find(std::string(attribute.name));
-    if (data == sample_.weights.end()) continue;  // An error where it is read.
+    if (data == sample_.weights.end()) continue;  // A read of it is an error.
     absl::StatusOr<at::Tensor> tensor = ToTensor(data->second, c10::kCPU);
     if (!tensor.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -208,8 +208,8 @@ absl::Status GraphExporter::ExportMain() {
   return absl::OkStatus();
 }
 
-// What follows is looked at, too: some tensor is in the place of what the node yields. What is wrong
-// with it there, such as its type, is no fault of the calls that take it.
+// Replaces the node's result by an uninitialized tensor so that later calls are checked too. Errors
+// of known operators that take such a tensor are not counted: its type may be the cause.
 void GraphExporter::StandIn(const Node& node, const absl::Status& status) {
   if (missed_.ok()) missed_ = status;
   const bool takes_one = absl::c_any_of(
@@ -222,8 +222,8 @@ void GraphExporter::StandIn(const Node& node, const absl::Status& status) {
   Bind(node, graph_->insertNode(graph_->createUninitialized(c10::TensorType::get()))->output());
 }
 
-// What is only part of the value that an attribute has at the start is kept
-// there and nowhere else.
+// Also removes attributes that are read only for the initial value of another one,
+// because that value holds them.
 void GraphExporter::EraseUnusedReads() {
   for (const auto& [read, place] : reads_of_) {
     if (read->hasUses()) starts_.erase(place);
@@ -243,7 +243,7 @@ void GraphExporter::AddMethod(const c10::TypePtr& result) {
   jit::Function* const method =
       unit->create_function(c10::QualifiedName(*root_.type()->name(), "forward"), graph_);
   root_.type()->addMethod(method);
-  // Of inputs with default values, only the last ones may be left out.
+  // Only trailing inputs may have a default.
   bool is_last = true;
   for (size_t i = inputs_.size(); i-- > 1;) {
     is_last = is_last && inputs_[i].default_value().has_value();
@@ -256,7 +256,7 @@ absl::StatusOr<c10::TypePtr> GraphExporter::TypeOfInput(const Node& placeholder)
   ASSIGN_OR_RETURN(c10::TypePtr found, AnnotatedType(placeholder, nullptr));
   if (found != nullptr) return found;
   if (placeholder.tensor_meta() != nullptr) return c10::TensorType::get();
-  // What its users want it to be, a tensor if one of them wants that.
+  // Take the type that its users expect; a tensor if one of them expects that.
   for (const Node* user : placeholder.users()) {
     if (user->op() != Op::kCallFunction || FindHandler(user->target()) != nullptr) continue;
     const absl::StatusOr<const Operator*> op = FindOperator(user->target());
@@ -277,7 +277,7 @@ absl::Status GraphExporter::AddInput(const Node& placeholder) {
   const std::string name = input_names_.Reserve(Identifier(placeholder.target()));
   jit::Value* const value = graph_->addInput(name)->setType(type);
   bound_[&placeholder] = {.values = {value}};
-  // The importer keeps the default value of a number there, and none of others.
+  // The importer stores the defaults of numbers in the draw spec, and no other defaults.
   std::optional<c10::IValue> initial;
   const DrawSpec* const spec = placeholder.draw_spec();
   if (spec != nullptr && spec->data.is_list() && spec->data.elements().size() == 1) {
@@ -390,15 +390,15 @@ absl::StatusOr<const GraphExporter::Operator*> GraphExporter::FindOperator(
           absl::StrCat("LibTorch's ", name, " has no overload ", parts[2]));
     }
   }
-  // Those mean nothing without the attributes that LibTorch's passes give them.
+  // These mean nothing without the attributes that LibTorch's passes add.
   if (absl::c_any_of(op.all, [](const auto& o) { return o->schema().is_varret(); })) {
     return absl::InvalidArgumentError("an operation that only LibTorch itself makes");
   }
   return &operators_.try_emplace(target, std::move(op)).first->second;
 }
 
-// Structures come last: what the type variables of the schema stand for, the
-// other operands tell.
+// Structures come last, because the other operands determine the schema's type
+// variables.
 absl::StatusOr<std::vector<jit::Value*>> GraphExporter::Operands(
     const Node& node, const c10::FunctionSchema* schema) {
   std::vector<jit::Value*> values(node.args().size() + node.kwargs().size());
@@ -410,7 +410,7 @@ absl::StatusOr<std::vector<jit::Value*>> GraphExporter::Operands(
       c10::TypePtr wanted = formal == nullptr ? nullptr : formal->type();
       if (wanted != nullptr && wanted->hasFreeVariables()) {
         const c10::TypePtr known = c10::tryEvalTypeVariables(wanted, variables);
-        // A variable by itself may be anything, None too.
+        // A bare type variable accepts anything, even None.
         if (known != nullptr || wanted->kind() == c10::TypeKind::VarType) wanted = known;
       }
       ASSIGN_OR_RETURN(values[i], ValueOf(OperandOf(node, i), wanted));
@@ -420,9 +420,9 @@ absl::StatusOr<std::vector<jit::Value*>> GraphExporter::Operands(
   return values;
 }
 
-// A file names no overloads: who loads it chooses them by the types of the
-// operands, in LibTorch's order. So the choice is made here in the same way, and
-// has to come out as the graph says.
+// A file does not name overloads. LibTorch chooses them by the operands' types when
+// it loads the file, in its own order. This makes the same choice, and fails if it
+// is not the overload in the graph.
 absl::Status GraphExporter::ExportOperator(const Node& node, const Operator& op) {
   const c10::FunctionSchema* const asked =
       op.overload == nullptr ? nullptr : &op.overload->schema();
@@ -432,8 +432,8 @@ absl::Status GraphExporter::ExportOperator(const Node& node, const Operator& op)
   for (const auto& candidate : op.all) schemas.push_back(&candidate->schema());
   std::optional<jit::MatchedSchema> match;
   std::string why;
-  std::vector<jit::NamedValue> defaults;  // that are written out
-  // Which of `from` takes the operands; null: none does.
+  std::vector<jit::NamedValue> defaults;  // defaults that are passed explicitly
+  // Returns the first schema in `from` that accepts the operands; null if there is none.
   const auto choose =
       [&](const std::vector<const c10::FunctionSchema*>& from) -> const c10::FunctionSchema* {
     std::vector<jit::NamedValue> args(
@@ -452,7 +452,7 @@ absl::Status GraphExporter::ExportOperator(const Node& node, const Operator& op)
       return nullptr;
     }
   };
-  // TorchScript has no dtypes, only ints: x.view(torch.int32) would be a shape.
+  // TorchScript has no dtypes, only ints: x.view(torch.int32) would take a shape.
   if (asked != nullptr && jit::isBlockListedSchema(*asked)) {
     return Error("TorchScript never takes this overload");
   }
@@ -466,20 +466,20 @@ absl::Status GraphExporter::ExportOperator(const Node& node, const Operator& op)
       const c10::TypePtr& type = operands[i]->type();
       number_for_tensor |= type->isSubtypeOf(*c10::NumberType::get()) &&
                            WithoutOptional(formal->type())->kind() == c10::TypeKind::TensorType;
-      // A wider type, which fewer overloads take.
+      // Cast to a wider type, which fewer overloads accept.
       if (type->isSubtypeOf(*formal->type()) && *type != *formal->type()) {
         wide[i] = graph_->insertUncheckedCast(operands[i], formal->type());
       }
     }
-    // torch.add(x, 2) is aten.add.Tensor to Python, which makes a tensor of the
-    // number, and aten.add.Scalar to TorchScript, which has the same outcome.
+    // Python calls aten.add.Tensor for torch.add(x, 2) and makes a tensor of the
+    // number. TorchScript calls aten.add.Scalar, with the same result.
     if (!number_for_tensor || found == nullptr) {
       if (choose({asked}) == nullptr) return Error(why);
       operands = wide;
       const c10::FunctionSchema* const instead = found;
       found = choose(schemas);
       if (found != asked) {
-        // arange(0, 7, step=1) is no arange(0, 7).
+        // arange(0, 7, step=1) and arange(0, 7) call different overloads.
         defaults = DefaultsOf(*asked, node);
         found = choose(schemas);
       }
@@ -493,7 +493,7 @@ absl::Status GraphExporter::ExportOperator(const Node& node, const Operator& op)
 
   jit::Node* const call = graph_->insertNode(graph_->create(op.symbol, match->inputs, 0));
   for (const c10::TypePtr& type : match->return_types) call->addOutput()->setType(type);
-  // Attempts that failed leave constants behind.
+  // Failed attempts leave unused constants behind.
   for (jit::Node* unused = call->prev(); unused != before;) {
     jit::Node* const previous = unused->prev();
     if (!unused->hasUses()) unused->destroy();
@@ -507,7 +507,7 @@ absl::Status GraphExporter::ExportOperator(const Node& node, const Operator& op)
   return absl::OkStatus();
 }
 
-// getattr(tensor, "dtype"), getattr(tensor, "shape").
+// Exports getattr(tensor, "dtype") and getattr(tensor, "shape").
 absl::Status GraphExporter::ExportProperty(const Node& node) {
   if (node.args().size() != 2 || !node.args()[1].is_string()) return Error("it takes a name");
   const absl::string_view name = node.args()[1].string();
@@ -520,7 +520,7 @@ absl::Status GraphExporter::ExportProperty(const Node& node) {
   return absl::OkStatus();
 }
 
-// torch.tensor(data, dtype=…, device=…), as lowering makes it.
+// Exports torch.tensor(data, dtype=…, device=…), which lowering makes.
 absl::Status GraphExporter::ExportTensor(const Node& node) {
   if (node.args().size() != 1) return Error("it takes one operand");
   const auto keyword = [&node](absl::string_view name) {
@@ -534,7 +534,7 @@ absl::Status GraphExporter::ExportTensor(const Node& node) {
   return absl::OkStatus();
 }
 
-// torch.sym_sum((a, b, …)).
+// Exports torch.sym_sum((a, b, …)).
 absl::Status GraphExporter::ExportSymSum(const Node& node) {
   if (node.args().size() != 1 || !(node.args()[0].is_tuple() || node.args()[0].is_list())) {
     return Error("it takes a list of numbers");
@@ -555,7 +555,7 @@ absl::Status GraphExporter::ExportGetItem(const Node& node) {
   const Argument& index = node.args()[1];
   ASSIGN_OR_RETURN(const Bound whole, BoundOf(node.args()[0]));
   const bool is_slice = index.kind() == Argument::Kind::kSlice;
-  // The range of a tuple of `size` elements that is asked for.
+  // Returns the range that the index or slice selects in a tuple of `size` elements.
   const auto range = [&](size_t size) -> std::optional<std::pair<int64_t, int64_t>> {
     const int64_t n = static_cast<int64_t>(size);
     if (index.is_int()) {
@@ -608,7 +608,7 @@ absl::Status GraphExporter::ExportGetItem(const Node& node) {
                  ->output());
         return absl::OkStatus();
       }
-      // Which element is known at run time: they are all of one type.
+      // The index is known only at run time, so all elements must have one type.
       if (elements.empty()) return Error("the index is out of bounds");
       ASSIGN_OR_RETURN(jit::Value* const number, Fit(index, c10::IntType::get()));
       Bind(node,
@@ -663,7 +663,7 @@ absl::Status GraphExporter::ExportDict(const Node& node) {
   return absl::OkStatus();
 }
 
-// prim.tolist(tensor, dimensions, element type), annotated with what it yields.
+// Exports prim.tolist(tensor, dimensions, element type). Its annotation is the result's type.
 absl::Status GraphExporter::ExportToList(const Node& node) {
   if (node.args().size() != 3 || !node.kwargs().empty()) return Error("it takes three operands");
   const absl::StatusOr<c10::TypePtr> type = types_.Parse(node.annotation());

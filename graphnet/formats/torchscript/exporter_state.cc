@@ -1,4 +1,4 @@
-// Objects, and attributes of modules that change while the program runs.
+// Exports objects, and attributes of modules that change while the program runs.
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/exporter_graph.h"
@@ -9,14 +9,14 @@ namespace jit = torch::jit;
 
 namespace {
 
-// The path of the attribute that a prim.GetAttr or SetAttr of a module names.
+// Returns the path of the module attribute that a prim.GetAttr or SetAttr names.
 std::string PathOf(const Node& node) {
   const absl::string_view owner = node.args()[0].string();
   const absl::string_view name = node.args()[1].string();
   return owner.empty() ? std::string(name) : absl::StrCat(owner, ".", name);
 }
 
-// Makes the attribute hold values of `type` too. False if it cannot.
+// Widens the attribute's type to include `type`; returns false if that is impossible.
 bool Widen(c10::ClassType& owner, const std::string& name, const c10::TypePtr& type) {
   const size_t slot = owner.getAttributeSlot(name);
   const auto wider = c10::unifyTypes(owner.getAttribute(slot), type);
@@ -28,8 +28,8 @@ bool Widen(c10::ClassType& owner, const std::string& name, const c10::TypePtr& t
 
 }  // namespace
 
-// What an attribute holds at the start, the first read tells; one that is only
-// assigned holds None.
+// The first read of an attribute determines its initial value. An attribute that is
+// only assigned starts as None.
 absl::Status GraphExporter::FindState() {
   for (const Graph* graph : module_.graphs()) {
     for (const Node* node : graph->nodes()) {
@@ -66,10 +66,10 @@ jit::Value* GraphExporter::InsertSelf(const std::vector<std::string>& modules) {
       object = known;
       continue;
     }
-    // Without a name: the nodes of the graph may have the same one.
+    // The value gets no name, because a node of the graph may have the same one.
     object = graph_->insertGetAttr(object, name)->setDebugName("");
     reads_.push_back(object->node());
-    if (depth_ == 0) known = object;  // What a body reads is not known outside.
+    if (depth_ == 0) known = object;  // A read in a body is not visible outside.
   }
   return object;
 }

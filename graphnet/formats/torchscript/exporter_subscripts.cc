@@ -1,5 +1,5 @@
-// Subscripts of tensors, as TorchScript's own compiler makes them: one view after
-// the other, then one indexing by all tensors.
+// Exports subscripts of tensors as TorchScript's own compiler writes them: one view
+// after the other, then one aten::index by all tensors.
 #include <utility>
 #include <vector>
 
@@ -17,7 +17,7 @@ namespace prim = torch::jit::prim;
 
 namespace {
 
-// Whether a tensor may stand for several dimensions, as masks do.
+// Returns whether an index may consume several dimensions, as masks do.
 bool MayTakeSeveral(const Argument& index) {
   const ValueMeta* const meta = index.is_node() ? index.node()->meta() : nullptr;
   if (meta == nullptr || meta->tensor == nullptr) return true;
@@ -72,7 +72,7 @@ absl::StatusOr<GraphExporter::Subscript> GraphExporter::SubscriptOf(jit::Value* 
       subscript.is_tuple() ? subscript.elements() : absl::MakeConstSpan(&subscript, 1);
   Subscript result = {.view = tensor};
   int64_t dim = 0;
-  bool several = false;  // an index so far may take several dimensions
+  bool several = false;  // an earlier index may consume several dimensions
   size_t i = 0;
   for (; i < indices.size() && indices[i].kind() != Argument::Kind::kEllipsis; ++i) {
     const size_t num_tensors = result.tensors.size();
@@ -87,7 +87,7 @@ absl::StatusOr<GraphExporter::Subscript> GraphExporter::SubscriptOf(jit::Value* 
     if (result.tensors.size() != num_tensors && MayTakeSeveral(indices[i])) several = true;
     if (keeps) ++dim;
   }
-  // Behind an ellipsis dimensions count from the end.
+  // After an ellipsis, dimensions count from the end.
   dim = -1;
   for (size_t last = indices.size(); last > i + 1; --last) {
     if (indices[last - 1].kind() == Argument::Kind::kEllipsis) return Error("a second ellipsis");

@@ -1,4 +1,4 @@
-// Arguments of the IR as values of TorchScript.
+// Exports arguments of the IR as values of TorchScript.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr size_t kMaxTypeSize = size_t{1} << 16;
 
-// The type that holds values of both, null if there is none. Null stands for a
-// type that is not known.
+// Returns the type that holds values of both; null if there is none. A null argument
+// is an unknown type.
 c10::TypePtr Unify(const c10::TypePtr& a, const c10::TypePtr& b) {
   if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
   return c10::unifyTypes(a, b).value_or(nullptr);
@@ -31,7 +31,7 @@ jit::Value* GraphExporter::None() { return graph_->insertConstant(c10::IValue())
 jit::Value* GraphExporter::InsertConstant(const c10::IValue& constant) {
   if (constant.isInt()) return InsertInt(constant.toInt());
   if (!IsGarbled(constant)) return graph_->insertConstant(constant);
-  // What an attribute holds is kept to the bit.
+  // Attributes keep the value to the bit.
   std::string key = constant.tagKind();
   if (constant.isString()) {
     absl::StrAppend(&key, " ", constant.toStringRef());
@@ -63,8 +63,8 @@ jit::Value* GraphExporter::InsertInt(int64_t number) {
 
 absl::StatusOr<jit::Value*> GraphExporter::InsertStructure(jit::Node* node) {
   jit::Value* const value = graph_->insertNode(node)->output();
-  // A tuple of two that hold the one before doubles with each step; types are compared by
-  // recursion.
+  // A tuple that holds the one before twice doubles the type at each step, and LibTorch
+  // compares types recursively.
   const TypeExtent extent = ExtentOf(value->type());
   if (extent.parts > kMaxTypeSize) return Error("the type of its value is too large");
   if (extent.height > kMaxNesting) return Error("the type of its value nests too deep");
@@ -109,14 +109,14 @@ c10::TypePtr GraphExporter::TypeOf(const Argument& argument) const {
     c10::TypePtr type;
     for (size_t i = first; i < elements.size(); i += step) {
       const c10::TypePtr unified = Unify(type, TypeOf(elements[i]));
-      if (unified != nullptr) type = unified;  // What does not fit is found later.
+      if (unified != nullptr) type = unified;  // Elements that do not fit fail later.
     }
     return type;
   };
   switch (argument.kind()) {
     case Argument::Kind::kNode: {
       const auto it = bound_.find(argument.node());
-      // Asked about before the graph is built, what an attribute holds at the start.
+      // FindState asks for initial values before the graph is built.
       if (it == bound_.end()) return c10::TensorType::get();
       const Bound& bound = it->second;
       if (!bound.is_tuple) {
@@ -164,7 +164,7 @@ jit::Value* GraphExporter::Narrow(jit::Value* value, const c10::TypePtr& wanted)
   if (type->kind() == c10::TypeKind::OptionalType) {
     narrow = WithoutOptional(type);
   } else if (const auto* of = type->castRaw<c10::UnionType>()) {
-    // The one that fits, if it is one.
+    // Narrow to the only member that fits.
     for (const c10::TypePtr& member : of->containedTypes()) {
       if (!member->isSubtypeOf(*wanted)) continue;
       if (narrow != nullptr) return value;
@@ -222,7 +222,7 @@ absl::StatusOr<jit::Value*> GraphExporter::ValueOf(const Argument& argument,
     return bound.values.empty() ? None() : Narrow(bound.values[0], wanted);
   }
   if (std::optional<c10::IValue> constant = ConstantOf(argument)) {
-    // As Python does where a float, or an int, is asked for.
+    // Convert as Python does if a float or an int is expected.
     if (constant->isInt() && bare == c10::FloatType::get()) {
       constant = static_cast<double>(constant->toInt());
     } else if (constant->isBool() && bare == c10::IntType::get()) {

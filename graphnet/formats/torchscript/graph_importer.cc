@@ -28,7 +28,7 @@ bool HoldsFuture(const c10::Type& type) {
   return Holds(type, {c10::TypeKind::FutureType, c10::TypeKind::AwaitType});
 }
 
-// What the comparison of two constants yields, if it is known now.
+// Returns the result of comparing two arguments; nullopt if they are not constants.
 std::optional<bool> Compare(c10::Symbol kind, const Argument& a, const Argument& b) {
   const auto compare = [&](const auto& x, const auto& y) -> std::optional<bool> {
     if (kind == aten::eq) return x == y;
@@ -48,7 +48,7 @@ std::optional<bool> Compare(c10::Symbol kind, const Argument& a, const Argument&
 
 }  // namespace
 
-// --- The whole ---------------------------------------------------------------
+// --- Graphs ------------------------------------------------------------------
 
 absl::Status GraphImporter::Run(const std::string& name, const c10::FunctionSchema* schema,
                                 bool has_self) {
@@ -70,7 +70,7 @@ absl::Status GraphImporter::Run(const std::string& name, const c10::FunctionSche
       node->set_annotation("torch.Tensor");
       Describe(node, value);
     }
-    // The default of a number, a text or a list of ints is how it is drawn.
+    // The default of a number, a string or a list of ints becomes its draw spec.
     if (formal == nullptr || !formal->default_value()) continue;
     const c10::IValue& given = *formal->default_value();
     std::vector<Argument> data;
@@ -114,7 +114,7 @@ absl::Status GraphImporter::ImportBlock(const jit::Block* block, int depth) {
 absl::Status GraphImporter::ImportNode(const jit::Node* node, int depth) {
   switch (node->kind()) {
     case prim::Constant:
-    case prim::ModuleContainerIndex: return absl::OkStatus();  // Looked up where they are used.
+    case prim::ModuleContainerIndex: return absl::OkStatus();  // Their uses look them up.
     case prim::GetAttr: return ImportGetAttr(node);
     case prim::SetAttr: return ImportSetAttr(node);
     case prim::CreateObject: {
@@ -128,7 +128,7 @@ absl::Status GraphImporter::ImportNode(const jit::Node* node, int depth) {
     case prim::If: return ImportIf(node, depth);
     case prim::Loop: return ImportLoop(node, depth);
     case prim::Uninitialized:
-      // Stands on paths that are never taken, or never looked at.
+      // Only occurs on paths that are not taken, or whose result is unused.
       values_[node->output()] = Argument::None();
       return absl::OkStatus();
     case prim::unchecked_cast:
@@ -160,7 +160,7 @@ absl::Status GraphImporter::ImportNode(const jit::Node* node, int depth) {
 GraphImporter::Size GraphImporter::SizeOf(const Argument& argument) const {
   if (!argument.is_aggregate()) return {};
   const auto it = sizes_.find(argument.elements().data());
-  // Those that are not kept here are small: slices, and the arguments of calls.
+  // Arguments that are not in the table are small: slices, and the arguments of calls.
   return it == sizes_.end() ? Size{argument.elements().size() + 1, 1} : it->second;
 }
 
@@ -261,7 +261,7 @@ absl::StatusOr<Argument> GraphImporter::Literal(const c10::IValue& value, const 
     return Argument(arena_.New<std::complex<double>>(complex));
   }
   if (value.isEnum()) {
-    // Only asked whether it is another one, and for its name and value.
+    // A program only compares an enum, or reads its name and value.
     const auto& member = value.toEnumHolder();
     return Keep(absl::string_view(absl::StrCat(member->qualifiedClassName(), ".", member->name())));
   }
@@ -328,7 +328,7 @@ Node* GraphImporter::Emit(absl::string_view target, absl::Span<const Argument> a
                           absl::Span<const KwArg> kwargs, absl::string_view name) {
   for (const Argument& arg : args) num_elements_ += SizeOf(arg).elements;
   too_large_ |= num_elements_ > kMaxAllElements;
-  if (too_large_) args = {};  // Reported after this node.
+  if (too_large_) args = {};  // ImportBlock reports it after this node.
   Node* node = scope_->graph->CallFunction(target, args, kwargs, name);
   const Place place = PlaceOf(*current_);
   node->set_location(
@@ -391,7 +391,7 @@ absl::StatusOr<bool> GraphImporter::Fold(const jit::Node* node) {
   if (of_enums && args.size() == 2) {
     result = Compare(is ? kind == aten::__is__ ? aten::eq : aten::ne : kind, args[0], args[1]);
   } else if (is && args.size() == 2) {
-    // Whether each operand is None: yes, no, or not known now.
+    // For each operand: is it None? nullopt if that is not known yet.
     std::optional<bool> none[2];
     for (int i = 0; i < 2; ++i) {
       const c10::TypeKind type = node->input(i)->type()->kind();
@@ -437,7 +437,7 @@ absl::Status GraphImporter::ImportCall(const jit::Node* node) {
   if (!node->blocks().empty() || (node->hasAttributes() && node->kind() != aten::warn)) {
     return CannotRepresent(*node, "its meaning is not in its operands");
   }
-  // Futures of forks are their values; others would be something to wait for.
+  // The future of a fork is replaced by its value. Other futures cannot be represented.
   const auto is_future = [](const jit::Value* value) { return HoldsFuture(*value->type()); };
   if (absl::c_any_of(node->outputs(), is_future) && absl::c_none_of(node->inputs(), is_future)) {
     return CannotRepresent(*node, "it makes a future");

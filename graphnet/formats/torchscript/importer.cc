@@ -39,8 +39,8 @@ namespace {
 // The extra file of an archive that describes its inputs.
 constexpr char kInputsFile[] = "graphnet_inputs";
 
-// Lets LibTorch read the very bytes that were checked. Those of a file are given back, as LibTorch
-// has a copy of what it read.
+// Lets LibTorch read exactly the bytes that were checked. Memory of a mapped file is released after
+// each read, because LibTorch makes a copy.
 class MemoryReader : public caffe2::serialize::ReadAdapterInterface {
  public:
   explicit MemoryReader(SharedBytes bytes) : bytes_(std::move(bytes)) {}
@@ -57,10 +57,10 @@ class MemoryReader : public caffe2::serialize::ReadAdapterInterface {
   SharedBytes bytes_;
 };
 
-// While one of these lives, programs may name torchvision's operators though its library is not
-// loaded: they can be imported, but cannot run. The declaration goes with the last of them, as the
-// library may be loaded later and has to be the only one to declare the operators. Threads share
-// one declaration. It is made and taken back under a lock, as PyTorch takes no second one.
+// Declares torchvision's operators while an instance exists, so that programs that call them can be
+// imported (but not run) without torchvision's library. The last instance removes the declaration,
+// because the library may be loaded later and must be the only one to declare the operators.
+// Threads share one declaration: PyTorch refuses a second one, so a lock guards both steps.
 class TorchvisionDeclaration {
  public:
   TorchvisionDeclaration() {
@@ -83,7 +83,7 @@ class TorchvisionDeclaration {
   struct Shared {
     std::mutex mutex;
     int users = 0;
-    std::optional<torch::Library> library;  // empty if torchvision's own is loaded
+    std::optional<torch::Library> library;  // nullopt if torchvision's library is loaded
   };
   static torch::Library Declare() {
     torch::Library library(torch::Library::FRAGMENT, "torchvision", std::nullopt, __FILE__,
@@ -112,12 +112,12 @@ class TorchvisionDeclaration {
   }
 };
 
-// What kInputsFile holds, a word an input.
+// Returns the lines of kInputsFile, one per input.
 std::vector<std::string> Lines(absl::string_view inputs) {
   return absl::StrSplit(inputs, '\n', absl::SkipWhitespace());
 }
 
-// `inputs` becomes what the archive says of its inputs.
+// Loads a module. `inputs` receives the content of kInputsFile.
 torch::jit::Module Load(const SharedBytes& bytes, std::string* inputs) {
   torch::jit::ExtraFilesMap extra = {{kInputsFile, ""}};
   const auto load = [&](std::optional<c10::Device> device) {
@@ -129,7 +129,7 @@ torch::jit::Module Load(const SharedBytes& bytes, std::string* inputs) {
   try {
     return load(std::nullopt);
   } catch (const c10::Error& e) {
-    // Weights may lie on a device that this machine lacks.
+    // Weights may be on a device that this machine does not have.
     const std::string what = absl::AsciiStrToLower(e.what_without_backtrace());
     if (!absl::StrContains(what, "cuda") && !absl::StrContains(what, "backend") &&
         !absl::StrContains(what, "device")) {

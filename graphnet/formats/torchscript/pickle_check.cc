@@ -22,16 +22,16 @@ namespace {
 
 using Id = Pickle::Id;
 
-// LibTorch walks modules and the types of tuples as trees, however much they
-// share. So the tree may exceed what is in the file by no more than this. 2^14
-// visits of one module take it 20 s, a shared tuple of 2^10 leaves 0.6 s.
+// LibTorch walks modules and the types of tuples as trees, even if they share
+// parts. These bounds limit how much larger than the file the tree may be. 2^14
+// visits of one module take 20 s, a shared tuple of 2^10 leaves takes 0.6 s.
 constexpr uint64_t kMaxTreeRatio = 8;
 constexpr uint64_t kMinTreeLimit = 1024;
 constexpr uint64_t kMaxSharedTuple = 1024;
 
 constexpr uint64_t kCap = uint64_t{1} << 60;
 
-// The scalar types of which PyTorch has storages, with their sizes in bytes.
+// The types of PyTorch's storages, with the sizes of their elements in bytes.
 struct StorageType {
   absl::string_view name;
   int64_t element_size;
@@ -63,7 +63,7 @@ bool IsDigits(absl::string_view text) {
   return !text.empty() && absl::c_all_of(text, absl::ascii_isdigit);
 }
 
-// "cpu", "cuda:0"
+// Returns whether the text names a device, such as "cpu" or "cuda:0".
 bool IsDevice(absl::string_view text) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(text, absl::MaxSplits(':', 1));
@@ -76,8 +76,8 @@ bool IsStorageKey(absl::string_view key) {
   return IsDigits(key) && key.size() <= 9 && (key == "0" || key[0] != '0');
 }
 
-// Classes are those of the archive's code. LibTorch parses the name as an
-// expression, by recursion.
+// Returns whether a class can be one of the archive's code. LibTorch parses the name
+// recursively as an expression, so the number of its parts is limited.
 bool IsOwnClass(absl::string_view module, absl::string_view name) {
   const std::string full = absl::StrCat(module, ".", name);
   if (full == "__torch__.torch.classes" || absl::StartsWith(full, "__torch__.torch.classes.")) {
@@ -91,7 +91,7 @@ bool IsOwnClass(absl::string_view module, absl::string_view name) {
   return parts > 1 && parts <= kMaxNesting;
 }
 
-// A tuple of such elements.
+// Returns whether a node is a tuple of elements of these kinds.
 bool IsTuple(const Pickle& pickle, Id id, absl::Span<const PickleKind> kinds) {
   return pickle.kind(id) == PickleKind::kTuple &&
          absl::c_equal(pickle.children(id), kinds,
@@ -107,8 +107,8 @@ class ValueCheck {
         callee_(pickle.size(), Callee::kNone) {}
 
   absl::Status Run() {
-    // What a node may contain depends on the call that it is an argument of,
-    // and calls come after their arguments. So the first pass classifies calls.
+    // The content that a node may have depends on the call that takes it, and
+    // calls come after their arguments. The first pass therefore classifies calls.
     for (Id id : pickle_.postorder()) {
       if (pickle_.kind(id) == PickleKind::kReduce) {
         ASSIGN_OR_RETURN(callee_[id], Classify(id));
@@ -123,7 +123,7 @@ class ValueCheck {
   using Status = absl::Status;
 
   enum class Callee : uint8_t {
-    kNone,  // of a node that is no call
+    kNone,  // the node is not a call
     kTensor,
     kOrderedDict,
     kIntList,
@@ -142,7 +142,7 @@ class ValueCheck {
   bool Is(Id id, PickleKind kind) const { return pickle_.kind(id) == kind; }
   bool IsCall(Id id, Callee callee) const { return callee_[id] == callee; }
 
-  // Whether the arguments of a call are of these kinds.
+  // Returns whether the arguments of a call are of these kinds.
   bool Takes(Id call, absl::Span<const PickleKind> kinds) const {
     return IsTuple(pickle_, pickle_.children(call)[1], kinds);
   }
@@ -229,8 +229,8 @@ class ValueCheck {
         if (!Takes(call, {PickleKind::kDouble, PickleKind::kDouble})) break;
         return absl::OkStatus();
       case Callee::kEnum: {
-        // The value itself is the argument. A class that is no Enum would take
-        // it for its state, which is a dictionary.
+        // The argument is the value itself. A class that is not an Enum would take
+        // the argument as its state, which must be a dictionary.
         const PickleKind kind = pickle_.kind(pickle_.children(call)[1]);
         if (kind == PickleKind::kInt || kind == PickleKind::kDouble ||
             kind == PickleKind::kString) {
@@ -245,7 +245,7 @@ class ValueCheck {
                            " are not what torch.jit.save writes"));
   }
 
-  // _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks)
+  // Checks _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks).
   Status CheckTensor(Id call) {
     const absl::Span<const Id> arguments = Arguments(call);
     if (!Takes(call, {PickleKind::kPersistentId, PickleKind::kInt, PickleKind::kTuple,
@@ -259,9 +259,9 @@ class ValueCheck {
     if (sizes.size() != strides.size() || sizes.size() > static_cast<size_t>(kMaxRank)) {
       return Error(call, "a tensor of unusual rank");
     }
-    // In a storage of less than 2^63 bytes, numbers of at most 2^63 suffice.
+    // A storage has less than 2^63 bytes, so its offsets fit into int64_t.
     const int64_t offset = pickle_.integer(arguments[1]);
-    int64_t elements = 1;  // without the sizes that are 0, which would hide the others
+    int64_t elements = 1;  // product of the sizes above 0; a 0 would hide the others
     bool is_empty = false;
     __extension__ __int128 last = offset;  // the farthest element
     for (size_t i = 0; i < sizes.size(); ++i) {
@@ -287,7 +287,7 @@ class ValueCheck {
     return absl::OkStatus();
   }
 
-  // ("storage", torch.FloatStorage, key, device, elements)
+  // Checks ("storage", torch.FloatStorage, key, device, elements).
   Status CheckStorage(Id id) {
     const Id tuple = pickle_.children(id)[0];
     const absl::Span<const Id> parts = pickle_.children(tuple);
@@ -313,7 +313,7 @@ class ValueCheck {
     if (!size.has_value()) {
       return Error(parts[2], absl::StrCat("the archive has no storage '", Printable(key), "'"));
     }
-    // LibTorch reads the entry once for each mention.
+    // LibTorch would read the entry once for each mention.
     if (!keys_.insert(key).second) {
       return Error(parts[2], absl::StrCat("storage ", key, " is there twice"));
     }
@@ -331,7 +331,7 @@ class ValueCheck {
     return absl::OkStatus();
   }
 
-  // cls.__new__() with a dictionary as its state.
+  // Checks a cls.__new__() with a dictionary as its state.
   Status CheckObject(Id id) {
     const absl::Span<const Id> parts = pickle_.children(id);
     if (!Is(parts[0], PickleKind::kGlobal) ||
@@ -365,8 +365,8 @@ class ValueCheck {
     return absl::OkStatus();
   }
 
-  // To LibTorch a function or a type is a number, an unused storage a tensor,
-  // an OrderedDict nothing. So these may be only where they belong.
+  // Refuses values in the wrong place: LibTorch represents a function or a type as a
+  // number, an unused storage as a tensor, and an OrderedDict as nothing.
   Status CheckPlaces(Id id) const {
     const PickleKind kind = pickle_.kind(id);
     const absl::Span<const Id> children = pickle_.children(id);
@@ -384,11 +384,12 @@ class ValueCheck {
     return absl::OkStatus();
   }
 
-  // See kMaxTreeRatio.
+  // Checks the bounds at kMaxTreeRatio.
   Status CheckSharing() const {
-    std::vector<uint64_t> tree(pickle_.size(), 1);  // nodes, shared ones often
+    std::vector<uint64_t> tree(pickle_.size(),
+                               1);  // size of the tree; shared nodes count at each mention
     std::vector<uint8_t> parents(pickle_.size(), 0);
-    std::vector<bool> shares(pickle_.size(), false);  // a tuple below
+    std::vector<bool> shares(pickle_.size(), false);  // contains a shared tuple
     uint64_t edges = 0;
     for (Id id : pickle_.postorder()) {
       for (Id child : pickle_.children(id)) {
@@ -417,20 +418,20 @@ class ValueCheck {
   const Pickle& pickle_;
   const StorageSize storage_size_;
   const bool storages_may_be_empty_;
-  std::vector<Callee> callee_;                    // of each node
-  absl::flat_hash_set<absl::string_view> types_;  // that are checked
+  std::vector<Callee> callee_;                    // by node
+  absl::flat_hash_set<absl::string_view> types_;  // types that passed the check
   absl::flat_hash_set<absl::string_view> keys_;
   absl::flat_hash_map<Id, int64_t> storages_;  // persistent id -> elements
   absl::flat_hash_set<Id> storage_tuples_;
   absl::flat_hash_set<Id> tensor_arguments_;
 };
 
-// The sources that a .debug_pkl refers to.
+// Checks the sources that a .debug_pkl refers to.
 class DebugCheck {
  public:
   explicit DebugCheck(const Pickle& pickle) : pickle_(pickle) {}
 
-  // ("FORMAT_WITH_STRING_TABLE", (text, ...), (row, ...))
+  // Checks the root, ("FORMAT_WITH_STRING_TABLE", (text, ...), (row, ...)).
   absl::Status Run() {
     const absl::Span<const Id> parts = pickle_.children(pickle_.root());
     if (!IsTuple(pickle_, pickle_.root(),
@@ -443,7 +444,7 @@ class DebugCheck {
       if (pickle_.kind(text) != PickleKind::kString) return Error(text);
     }
     for (Id row : pickle_.children(parts[2])) {
-      // (offset, (source, begin, end), tag)
+      // A row is (offset, (source, begin, end), tag).
       if (!IsTuple(pickle_, row, {PickleKind::kInt, PickleKind::kTuple, PickleKind::kInt}) ||
           !IsTuple(pickle_, pickle_.children(row)[1],
                    {PickleKind::kTuple, PickleKind::kInt, PickleKind::kInt})) {
@@ -473,7 +474,8 @@ class DebugCheck {
            static_cast<uint64_t>(pickle_.integer(id)) < texts_.size();
   }
 
-  // (build_intlist([index of a text, ...]), index of the file name, line)
+  // Finds the length of a source, (build_intlist([index of a text, ...]), index of the file name,
+  // line). Returns false if it is malformed.
   bool SourceLength(Id source, int64_t* length) {
     const auto known = lengths_.find(source);
     if (known != lengths_.end()) {

@@ -25,7 +25,7 @@ namespace attr = c10::attr;
 Place PlaceOf(const jit::Node& node) {
   jit::SourceRange range = node.sourceRange();
   if (range.source() == nullptr) return {};
-  // An archive may say which line of the original program made its code.
+  // An archive may record the line of the original program.
   if (std::optional<jit::SourceRange> original = range.findSourceRangeThatGenerated();
       original && original->source() != nullptr && original->source()->filename()) {
     range = *original;
@@ -83,7 +83,7 @@ void RestoreNumbers(jit::Block* block) {
     const c10::FunctionSchema* schema = node->maybeSchema();
     if (schema == nullptr || schema->overload_name() != "Tensor") continue;
     const std::optional<at::Tensor> tensor = ConstantTensor(node->input(1));
-    // A bool raises no dtype, and no operator of TorchScript takes one as a number.
+    // A bool does not change the dtype, and TorchScript's operators do not accept it as a number.
     if (!tensor || tensor->dim() > 0 || tensor->is_meta() || tensor->scalar_type() == at::kBool) {
       continue;
     }
@@ -163,7 +163,7 @@ const jit::Node* Program::FindWrittenAttribute() const {
 
 std::string Program::ModulePath(const jit::Node* node) const {
   if (const Info info = InfoOf(node); !info.path->empty()) return *info.path;
-  // A graph fresh from the tracer: "__module.layer1/__module.layer1.conv".
+  // A graph directly from the tracer has scopes: "__module.layer1/__module.layer1.conv".
   const std::string scopes = node->scopeName();
   absl::string_view last = scopes;
   if (const size_t slash = last.rfind('/'); slash != absl::string_view::npos) {
@@ -195,7 +195,7 @@ absl::Status Program::FlattenNode(jit::Node* node, int depth, jit::Node** next) 
     }
     case prim::CallMethod: {
       const Object* object = FindObject(node->input(0));
-      // The type of an object that is known also tells what an interface hides.
+      // A known object has a concrete type even where the program declares an interface.
       const auto type = object != nullptr ? object->object->type()
                                           : node->input(0)->type()->cast<c10::ClassType>();
       if (type == nullptr) {
@@ -220,7 +220,7 @@ absl::Status Program::FlattenNode(jit::Node* node, int depth, jit::Node** next) 
                         InfoOf(node).path, next);
     }
     case prim::fork: {
-      // The future is the value itself under another type.
+      // The future is the value itself, cast to another type.
       jit::Node* future = graph_->create(prim::unchecked_cast)->insertAfter(node);
       future->output()->setType(node->output()->type());
       node->output()->replaceAllUsesWith(future->output());
@@ -301,7 +301,7 @@ void Program::FindObjectOf(jit::Node* node) {
   if (node->kind() == prim::GetAttr) {
     name = node->s(attr::name);
   } else if (node->kind() == prim::ModuleContainerIndex) {
-    // A container numbers its modules, or names them.
+    // A container's index is a number or a name.
     const std::optional<c10::IValue> index = jit::toIValue(node->input(1));
     if (!index) return;
     if (index->isString()) {
@@ -326,15 +326,15 @@ void Program::FindObjectOf(jit::Node* node) {
 
 namespace {
 
-// Whether a value of the type may be, or hold, something that can be changed in
-// place other than a tensor.
+// Returns whether a value of the type may be, or contain, something other than a
+// tensor that can be changed in place.
 bool MayHaveIdentity(const c10::Type& type) {
   using Kind = c10::TypeKind;
   static constexpr Kind kKinds[] = {Kind::ListType,     Kind::DictType,    Kind::InterfaceType,
                                     Kind::AnyType,      Kind::AnyListType, Kind::AnyTupleType,
                                     Kind::AnyClassType, Kind::VarType,     Kind::RRefType,
                                     Kind::PyObjectType, Kind::CapsuleType, Kind::DynamicType};
-  // Modules are known, or an error.
+  // A module is known, or its use is an error.
   if (type.kind() == Kind::ClassType) return !type.is_module();
   return absl::c_linear_search(kKinds, type.kind()) ||
          absl::c_any_of(type.containedTypes(),
@@ -343,7 +343,7 @@ bool MayHaveIdentity(const c10::Type& type) {
 
 bool MayHaveIdentity(const jit::Value* value) { return MayHaveIdentity(*value->type()); }
 
-// Whether the elements of a list or dict may have one.
+// Returns whether the elements of a list or dict may have an identity.
 bool ElementsMayHaveIdentity(const c10::Type& type) {
   if (type.kind() != c10::TypeKind::ListType && type.kind() != c10::TypeKind::DictType) return true;
   return absl::c_any_of(type.containedTypes(),
@@ -448,7 +448,7 @@ void Program::FindIdentityOfNode(const jit::Node* node) {
       return;
     }
     case prim::TupleConstruct:
-      // Nothing comes after the return that could change one of the results.
+      // Nothing runs after the return, so nothing can change its results.
       if (std::all_of(node->output()->uses().begin(), node->output()->uses().end(),
                       [&](const jit::Use& use) { return use.user == graph_->return_node(); })) {
         return;
@@ -474,7 +474,7 @@ void Program::FindIdentityOfCall(const jit::Node* node) {
   std::vector<const jit::Value*> values(node->inputs().begin(), node->inputs().end());
   const c10::FunctionSchema* schema = node->maybeSchema();
   if (schema == nullptr || schema->is_varret()) {
-    // Nothing is known of it.
+    // Nothing is known about the call, so it may change everything.
     values.insert(values.end(), node->outputs().begin(), node->outputs().end());
     UniteAll(values);
     for (const jit::Value* value : values) MarkChanged(value);
@@ -499,7 +499,7 @@ void Program::FindIdentityOfCall(const jit::Node* node) {
   for (size_t i = 0; i < node->outputs().size(); ++i) {
     const jit::Value* output = node->output(i);
     if (!MayHaveIdentity(output)) continue;
-    // A list that the operator makes anew is nobody else's; what is in it may be.
+    // A new list has no alias, but its elements may have one.
     const bool aliases =
         i >= schema->returns().size() || schema->returns()[i].alias_info() != nullptr;
     if (!aliases && !ElementsMayHaveIdentity(*output->type())) continue;

@@ -1,4 +1,4 @@
-// Lists, tuples and dicts, and the attributes of objects.
+// Imports lists, tuples and dicts, and the attributes of objects.
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
@@ -12,8 +12,8 @@ namespace attr = c10::attr;
 
 // --- Attributes --------------------------------------------------------------
 
-// State is read and written where the program does so:
-// prim.GetAttr(path of the object, name, value at the start).
+// State is read and written where the program does so, by
+// prim.GetAttr(path of the object, name, initial value).
 absl::Status GraphImporter::ImportGetAttr(const jit::Node* node) {
   const std::string& name = node->s(attr::name);
   const Program::Object* object = program_.FindObject(node->input(0));
@@ -80,7 +80,7 @@ absl::Status GraphImporter::ImportList(const jit::Node* node) {
 absl::Status GraphImporter::ImportDict(const jit::Node* node) {
   ASSIGN_OR_RETURN(const std::vector<Argument> entries, Operands(node->inputs()));
   bool constant_keys = true;
-  if (entries.size() > 2000) constant_keys = false;  // They are compared in pairs.
+  if (entries.size() > 2000) constant_keys = false;  // Keys are compared in pairs.
   for (size_t i = 0; i < entries.size() && constant_keys; i += 2) {
     constant_keys &= !entries[i].is_node() && !entries[i].is_aggregate();
     for (size_t k = 0; k < i && constant_keys; k += 2) constant_keys = entries[k] != entries[i];

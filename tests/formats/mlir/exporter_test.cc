@@ -283,7 +283,7 @@ TEST(MlirExporter, WhatCannotBeWrittenIsNamed) {
   EXPECT_THAT(error("  %y = aten.native_norm.default(%x) : f32[]\n"),
               HasSubstr("(node y): the torch dialect has no operator aten.native_norm.default"));
   EXPECT_THAT(error("  %y = operator.getitem(%x, 0) : f32[]\n"),
-              HasSubstr("(node y): it takes apart what is no tuple of tensors"));
+              HasSubstr("(node y): it subscripts a value that is not a tuple of tensors"));
   EXPECT_THAT(error("  %y = aten.to.dtype(%x, torch.bits8) : bits8[3]\n"),
               HasSubstr("(node y): MLIR has no bits8"));
 }
