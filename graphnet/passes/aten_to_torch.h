@@ -1,4 +1,4 @@
-// From ATen to PyTorch's Python API.
+// Converts ATen's overloads to PyTorch's Python API.
 #ifndef GRAPHNET_PASSES_ATEN_TO_TORCH_H_
 #define GRAPHNET_PASSES_ATEN_TO_TORCH_H_
 
@@ -20,9 +20,9 @@ namespace graphnet {
 //
 // Performance impact: O(nodes): two lowerings of the graph.
 //
-// Risks and limitations: an overload that the Python API does not reach by its arguments alone
-// stays, and so do private operators. A call in place stays in place. The dtypes and shapes of
-// values are not looked at.
+// Risks and limitations: an overload that the Python API cannot select by its arguments stays, and
+// so do private operators. An in-place call stays in place. Dtypes and shapes of values are not
+// considered.
 //
 // Example: functions and methods
 //   graph @forward(%x, %w) {

@@ -1,4 +1,4 @@
-// The rows of autocast.txt.
+// Internal: the text of autocast.txt, which make_autocast.py writes.
 #ifndef GRAPHNET_PASSES_AUTOCAST_H_
 #define GRAPHNET_PASSES_AUTOCAST_H_
 

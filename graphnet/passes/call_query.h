@@ -1,23 +1,23 @@
-// Which calls of a graph are like one that is written down:
+// Finds the calls of a graph that match a query, which is written like a call:
 //
 //   scaled_dot_product_attention(attn_mask=%)   has a mask
 //   torch.cat(?, dim=-1)                        along the last dimension
-//   relu(conv2d(%x, stride=2))                  of what a convolution yields
-//   torch.ops.aten.add.Tensor                   any
-//   conv2d(groups>1, padding!=0)                by what constants are
+//   relu(conv2d(%x, stride=2))                  takes the result of a convolution
+//   torch.ops.aten.add.Tensor                   has any arguments
+//   conv2d(groups>1, padding!=0)                compares constants
 //   softmax(%: f16|bf16[*, *, ...], dim in [-1, 3])
 //   matmul(%a, %b): f32[?, 64]
 //
-// Arguments are said by position or keyword, as in the text form (docs/text.md), with
-// the parameter that they are for in mind: a call may have them either way, and may have more.
-//   %    a value of the graph; %x wherever it stands the same one
+// Arguments stand by position or keyword, as in the text form (docs/text.md). They match by
+// parameter: a call may have them either way, and may have more.
+//   %    a value of the graph; %x is the same value wherever it stands
 //   ?    a value or a constant
-//   NAME=CONSTANT, and !=, <, <=, >, >=, in [A, B]: what is left out counts as its default; of a
-//        list each element has to be so, and stride=2 is stride=(2, 2) as well
-//   %: TYPE, and CALL(…): TYPE of what it yields: a dtype, or ? for any, and sizes, as a rule has
-//        them behind "where" (pattern.h); a value of which that is not known does not match
-// A name without a dot is every function and method that ends in it, of aten every overload;
-// a|b is either.
+//   NAME=CONSTANT, and !=, <, <=, >, >=, in [A, B]: an omitted argument counts as its default; all
+//        elements of a list must satisfy it, and stride=2 matches stride=(2, 2) as well
+//   %: TYPE, and CALL(…): TYPE for its result: a dtype, or ? for any, and sizes, written as after
+//        "where" in a rule (pattern.h); a value whose type is unknown does not match
+// A name without a dot matches every function and method that ends in it, and every overload of
+// aten; a|b matches either.
 #ifndef GRAPHNET_PASSES_CALL_QUERY_H_
 #define GRAPHNET_PASSES_CALL_QUERY_H_
 
@@ -34,14 +34,14 @@ namespace graphnet {
 
 class CallQuery {
  public:
-  // InvalidArgument says what is wrong, and as a rule the column.
+  // Parses a query. InvalidArgument names the error, usually with its column.
   static absl::StatusOr<CallQuery> Parse(absl::string_view text);
 
-  // The calls of all graphs that match, in program order; the outermost where calls nest.
+  // Returns the matching calls of all graphs in program order; of nested calls the outermost.
   absl::StatusOr<std::vector<Node*>> Find(Module* module) const;
 
-  // Reasons to doubt the query, a line each: it names a parameter that no overload of the function
-  // has; with `names`, also a function or method that PyTorch does not have.
+  // Returns reasons to doubt the query, one a line: it names a parameter that no overload of the
+  // function has or, with `names`, a function or method that PyTorch does not have.
   std::vector<std::string> Doubts(bool names) const;
 
  private:

@@ -1,4 +1,4 @@
-// Keywords become positions.
+// Moves keyword arguments to their positions.
 #ifndef GRAPHNET_PASSES_CANONICAL_ARGUMENTS_H_
 #define GRAPHNET_PASSES_CANONICAL_ARGUMENTS_H_
 
@@ -8,21 +8,21 @@
 
 namespace graphnet {
 
-// Writes arguments by position where the function takes them so.
+// Writes arguments by position where the function takes them that way.
 //
 // Applicable in scenarios where calls of one operator are compared, counted or matched:
 // linear(input=x, weight=w, bias=b) and linear(x, w, b) are the same call.
 //
-// When applied, this pass will move the keyword arguments of a call that come next in
-// the order of its parameters (those of PyTorch's Python function, else of its
-// operator's overloads) to their position. A keyword behind a gap stays one, as do
-// keyword-only parameters; defaults are neither written out nor left out.
+// When applied, this pass will move the keyword arguments of a call that come next in the order of
+// its parameters (those of PyTorch's Python function, or else of its operator's overloads) to their
+// position. A keyword after a gap stays a keyword, and so do keyword-only parameters. Defaults are
+// neither added nor removed.
 //
 // Performance impact: O(nodes).
 //
-// Risks and limitations: where overloads disagree about the place of a name, the argument stays a
-// keyword. Calls of a target that nothing resolves stay as they are. Two calls that differ in a
-// default that is written out are still different.
+// Risks and limitations: where overloads disagree about the position of a name, the argument stays
+// a keyword. Calls of unknown targets stay as they are. Two calls still differ if only one of them
+// writes out a default.
 //
 // Example: keywords in any order, one of them only a keyword, one behind a gap
 //   graph @forward(%x, %w, %b, %m) {

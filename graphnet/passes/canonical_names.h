@@ -1,4 +1,4 @@
-// Names of nodes as torch.fx gives them.
+// Names nodes as torch.fx does.
 #ifndef GRAPHNET_PASSES_CANONICAL_NAMES_H_
 #define GRAPHNET_PASSES_CANONICAL_NAMES_H_
 
@@ -7,21 +7,21 @@
 
 namespace graphnet {
 
-// Names every call after its target and its place among those of the same target.
+// Names every call after its target and its place among the calls of that target.
 //
-// Applicable in scenarios where graphs are compared as text, or passes have left names
-// that tell of how they came to be.
+// Applicable in scenarios where graphs are compared as text, or passes have left names that reflect
+// how the nodes were made.
 //
-// When applied, this pass will name calls and get_attrs as torch.fx does: "linear",
-// "linear_1", "linear_2" in program order, after the last part of the target, for an
-// overload with the overload ("add_tensor"). Placeholders keep their names, and what
-// collides with one goes on counting. Nothing else changes.
+// When applied, this pass will name calls and get_attrs as torch.fx does: "linear", "linear_1",
+// "linear_2" in program order, after the last part of the target, and for an overload with the
+// overload ("add_tensor"). Placeholders keep their names, and a name that would collide with one
+// gets the next number. Nothing else changes.
 //
 // Performance impact: O(nodes).
 //
-// Risks and limitations: whoever refers to values by name, as decompose --by-value does, has to
-// use the new names. Graphs of different programs may get the same names. Names do not say where
-// a value comes from in the model.
+// Risks and limitations: callers that refer to values by name, as decompose --by-value does, must
+// use the new names. Graphs of different programs may get the same names. Names no longer show
+// where in the model a value comes from.
 //
 // Example: names after the targets
 //   graph @forward(%x, %relu) {

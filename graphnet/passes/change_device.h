@@ -1,4 +1,4 @@
-// Another device.
+// Moves a graph to another device.
 #ifndef GRAPHNET_PASSES_CHANGE_DEVICE_H_
 #define GRAPHNET_PASSES_CHANGE_DEVICE_H_
 
@@ -13,21 +13,20 @@ namespace graphnet {
 // Applicable in scenarios where a graph was captured on one device and is to run on
 // another: most samples say cuda:0.
 //
-// When applied, this pass will put the device given in the place of every other one in
-// metas of values and attributes, in device arguments, and in strings that name a device
-// and stand where one is taken (a keyword device, the first argument of .to). The methods
-// .cuda() and .cpu() become .to(device). Numbers (SymInt and the like) keep their
-// metas, as they are on no device.
+// When applied, this pass will replace every other device by the given one in metas of values and
+// attributes, in device arguments, and in strings that name a device where one is expected (a
+// keyword device, the first argument of .to). The methods .cuda() and .cpu() become .to(device).
+// Numbers (SymInt and the like) keep their metas, as they are on no device.
 //
 // Options:
 // - to: the new device: cpu, cuda, cuda:1
 // - from: only this one changes, as cuda (of any index) or cuda:0; default: all
 //
-// Performance impact: O(nodes). Time of running is that of the other device.
+// Performance impact: O(nodes). The graph runs as fast as the new device allows.
 //
-// Risks and limitations: where a program moves values to the host on purpose, it no longer does
-// so, unless from says which device is meant. A method .cuda() that is given an index stays. So
-// do strings in other places, and operators that belong to one device and are called by name.
+// Risks and limitations: transfers to the host that the program makes on purpose disappear, unless
+// from says which device is meant. A method .cuda() with an index stays. So do strings in other
+// places, and operators that belong to one device and are called by name.
 //
 // Example: a graph for the host
 //   to=cpu

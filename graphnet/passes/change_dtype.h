@@ -1,4 +1,4 @@
-// Another floating-point dtype.
+// Changes the floating-point dtype of a graph.
 #ifndef GRAPHNET_PASSES_CHANGE_DTYPE_H_
 #define GRAPHNET_PASSES_CHANGE_DTYPE_H_
 
@@ -8,36 +8,35 @@
 
 namespace graphnet {
 
-// Makes floating-point tensors another dtype, weights included.
+// Changes floating-point tensors to another dtype, weights included.
 //
 // Tier: core
 //
-// Applicable in scenarios where a model is to be run, compiled or measured in bfloat16 or
-// float16 that was recorded in float32, or the other way round.
+// Applicable in scenarios where a model that was recorded in float32 is to be run, compiled or
+// measured in bfloat16 or float16, or the other way round.
 //
-// When applied, this pass will put the dtype given in the place of every other
-// floating-point one: in metas of values and attributes, in dtype arguments, in .float(),
-// .half(), .bfloat16() and .double(), which become .to(dtype). Real values of a sample
-// follow, rounded to the nearest even. A call that makes floats without being told which
-// (torch.zeros(2), a quotient of integers) gets a dtype argument, or a cast behind it.
-// Numbers beyond the range of the dtype, as masks are filled with, become its largest
-// one. What PyTorch does not compute in the dtype on the CPU (its own table says what:
-// cpu_dtypes.txt), and what takes or yields complex numbers, keeps its dtype between
-// casts. So do single operands that have to be float32 whatever the others are, as the scales
-// of fake_quantize_per_channel_affine; inputs and attributes that only such calls use stay as
-// they are. Integers, bools and complex numbers stay.
+// When applied, this pass will replace every other floating-point dtype by the given one: in metas
+// of values and attributes, in dtype arguments, and in .float(), .half(), .bfloat16() and
+// .double(), which become .to(dtype). Real values of a sample are converted, rounded to the nearest
+// even. A call that makes floats without a dtype argument (torch.zeros(2), a quotient of integers)
+// gets one, or a cast after it. Numbers beyond the range of the dtype, such as those that fill
+// masks, become its largest one. Calls that PyTorch does not compute in the dtype on the CPU
+// (according to its own table: cpu_dtypes.txt), and calls that take or yield complex numbers, keep
+// their dtype between casts. So do single operands that must always be float32, such as the scales
+// of fake_quantize_per_channel_affine; inputs and attributes that only such calls use stay as they
+// are. Integers, bools and complex numbers stay.
 //
 // Options:
 // - to: the new dtype: bf16, f16, f32 or f64
 // - from: only these change, as f32+f16; default: all four
 //
-// Performance impact: O(nodes). Time of running is that of the other dtype.
+// Performance impact: O(nodes). The graph runs as fast as the new dtype allows.
 //
-// Risks and limitations: values are rounded everywhere, also where a model computes in
-// float32 on purpose, as norms do; small constants may become 0 and large integers lose
-// digits. Where a dtype is known neither from metas nor from the call, the call is taken
-// for one that yields what it is given. Regions of autocast keep their ways. A call that
-// keeps its dtype and writes to an operand is left, with a note.
+// Risks and limitations: values are rounded everywhere, even where a model computes in float32 on
+// purpose, as norms do; small constants may become 0 and large integers lose digits. Where neither
+// metas nor the call give a dtype, the call is assumed to yield the dtype of its operands. Regions
+// of autocast keep their settings. A call that keeps its dtype and writes to an operand stays, with
+// a note.
 //
 // Example: metas, an argument, a constant that is too large, a call that keeps its dtype
 //   to=f16

@@ -24,9 +24,8 @@ namespace graphnet {
 //
 // Performance impact: O(nodes).
 //
-// Risks and limitations: a public name is taken for public API without a look at PyTorch
-// (verify_calls.h says whether PyTorch has it). Without all, only functions of torch._C count as
-// private.
+// Risks and limitations: a public name counts as public API even if PyTorch has no such function
+// (verify_calls.h checks that). Without all, only functions of torch._C count as private.
 //
 // Example: allow names what may stay, and nothing changes
 //   allow=gelu

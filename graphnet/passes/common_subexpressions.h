@@ -8,24 +8,24 @@
 
 namespace graphnet {
 
-// Computes once what a graph computes several times.
+// Computes repeated calls only once.
 //
 // Tier: core
 //
-// Applicable in scenarios where layers each derive the same masks, positions or sizes.
+// Applicable in scenarios where several layers derive the same masks, positions or sizes.
 //
-// When applied, this pass will point the users of a call to an earlier call of the same
-// target on the same arguments, and erase it, when both are pure (facts/memory/effects.h), no
-// call writes to memory that either of them, or one of their operands, may share, and
-// no call changes a mode (gradients, autocast) in between. The first one keeps its name,
-// location and module path; a meta that it lacks it takes from the other.
+// When applied, this pass will point the users of a call to an earlier call of the same target on
+// the same arguments, and erase it. Both calls must be pure (facts/memory/effects.h), no call may
+// write to memory that they or their operands may share, and no call in between may change a mode
+// (gradients, autocast). The first call keeps its name, location and module path; if it lacks a
+// meta, it takes that of the other.
 //
 // Performance impact: O(nodes), most of it for finding effects. Running saves the second
-// computation; its value lives longer.
+// computation, and the first value lives longer.
 //
-// Risks and limitations: calls are compared as they are written: add(a, b) is not add(b, a), and
-// a default that is written out differs from one that is not (canonical-arguments helps). Calls
-// in different graphs are not compared. Two outputs may become one tensor.
+// Risks and limitations: calls are compared as they are written: add(a, b) differs from add(b, a),
+// and a written default from an omitted one (canonical-arguments helps). Calls in different graphs
+// are not compared. Two outputs may become one tensor.
 //
 // Example: the second mask is the first
 //   graph @forward(%x, %m) {

@@ -1,4 +1,4 @@
-// Inputs are drawn from what operators take.
+// Bounds inputs to the domains of operators.
 #ifndef GRAPHNET_PASSES_CONSTRAIN_DOMAINS_H_
 #define GRAPHNET_PASSES_CONSTRAIN_DOMAINS_H_
 
@@ -8,27 +8,27 @@
 
 namespace graphnet {
 
-// Makes inputs be drawn from the domain of the operators that take them.
+// Draws inputs from the domains of the operators that take them.
 //
 // Applicable in scenarios where inputs are drawn from mean and standard deviation
 // instead of loaded: the square root of a negative number is nan, the logarithm of 0 an
 // infinity, and a comparison of outputs that hold them says nothing.
 //
-// When applied, this pass will follow what sqrt, rsqrt, log and its kin, acos, asin, acosh,
-// atanh, logit, erfinv, ndtri, reciprocal, the divisors of div and its kin, pow with an exponent
-// that is no natural number, xlogy, entr, bernoulli, poisson, multinomial and
-// binary_cross_entropy are given back through views, copies, conversions and the operands of
-// calls with bodies. Each input or attribute that it ends at and that may be drawn from outside
-// gets bounds on how it is drawn that keep it inside. Of a normal distribution, six deviations
-// count. Where the end of a domain does not belong to it, as 0 for log, the bound lies 1e-6 inside.
-// Calls do not change. A warning names what no bound can mend, such as literal data. The pass
-// constrain-variance takes care of the variances of normalisations.
+// When applied, this pass will follow the operands of sqrt, rsqrt, log and its kin, acos, asin,
+// acosh, atanh, logit, erfinv, ndtri, reciprocal, xlogy, entr, bernoulli, poisson, multinomial and
+// binary_cross_entropy, the divisors of div and its kin, and the base of pow with an exponent that
+// is not a natural number, back through views, copies, conversions and the operands of calls with
+// bodies. Each input or attribute found that may be drawn outside the domain gets bounds that keep
+// it inside. A normal distribution counts up to six deviations. If the end of a domain is excluded,
+// as 0 is for log, the bound lies 1e-6 inside. Calls do not change. A warning names cases that no
+// bound can fix, such as literal data. The pass constrain-variance handles the variances of
+// normalisations.
 //
 // Performance impact: O(nodes), most of it for lowering.
 //
 // Risks and limitations: a value that is computed from an input is not followed, nor is an input
-// that the graph writes to. The bounds say how inputs are drawn, and nothing about inputs that a
-// caller gives.
+// that the graph writes to. The bounds affect how inputs are drawn, not inputs that a caller
+// passes.
 //
 // Example: the logarithm of what may be negative
 //   graph @forward(%x : f32[8] {mean = 0.5, std = 1.0}) {

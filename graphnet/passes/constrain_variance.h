@@ -1,4 +1,4 @@
-// Running variances are never negative.
+// Keeps running variances from being negative.
 #ifndef GRAPHNET_PASSES_CONSTRAIN_VARIANCE_H_
 #define GRAPHNET_PASSES_CONSTRAIN_VARIANCE_H_
 
@@ -8,26 +8,25 @@
 
 namespace graphnet {
 
-// Makes the variances that normalisations are given be drawn at least 0.
+// Bounds the variances of normalisations at 0 when they are drawn.
 //
 // Tier: core
 //
-// Applicable in scenarios where weights are drawn from mean and standard deviation
-// instead of loaded: a negative variance is a square root of a negative number, and
-// every value after it nan.
+// Applicable in scenarios where weights are drawn from mean and standard deviation instead of
+// loaded: the square root of a negative variance is nan, and so is every later value.
 //
-// When applied, this pass will follow the argument running_var of every operator that
-// has one (batch_norm, instance_norm, …) back through views, copies, conversions and the
-// operands of calls with bodies, and give each input or attribute that it ends at a lower
-// bound of 0 in how it is drawn, unless it has one; of 1e-6 where eps is 0, which keeps no
-// variance of 0 from being divided by. No name is looked at, so that it works on renamed graphs
-// and on pieces, where the variance is an input of the piece. Calls do not change. A warning
-// names what no bound can mend, such as a negative literal.
+// When applied, this pass will follow the argument running_var of every operator that has one
+// (batch_norm, instance_norm, …) back through views, copies, conversions and the operands of calls
+// with bodies. Each input or attribute found gets a lower bound of 0 in its draw spec unless it has
+// a bound; if eps is 0, the bound is 1e-6, which prevents a division by 0. Names are not
+// considered, so the pass works on renamed graphs and on pieces, where the variance is an input of
+// the piece. Calls do not change. A warning names cases that no bound can fix, such as a negative
+// literal.
 //
 // Performance impact: O(nodes), most of it for lowering.
 //
 // Risks and limitations: a variance that is computed from another value is not followed further.
-// The bounds say how inputs are drawn, and nothing about inputs that a caller gives.
+// The bounds affect how inputs are drawn, not inputs that a caller passes.
 //
 // Example: the third argument, under any name
 //   graph @forward(%x : f32[1, 2, 4], %m : f32[2], %v : f32[2] {mean = 0.9, std = 0.5}) {

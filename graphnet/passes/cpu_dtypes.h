@@ -1,4 +1,4 @@
-// Internal: what cpu_dtypes.txt says, which make_cpu_dtypes.py writes.
+// Internal: the text of cpu_dtypes.txt, which make_cpu_dtypes.py writes.
 #ifndef GRAPHNET_PASSES_CPU_DTYPES_H_
 #define GRAPHNET_PASSES_CPU_DTYPES_H_
 

@@ -8,29 +8,28 @@
 
 namespace graphnet {
 
-// Erases what computes values that nobody uses.
+// Erases computations of unused values.
 //
 // Tier: core
 //
 // Applicable in scenarios where a rewrite or a cut left operators behind, or a
 // program computes more than it returns.
 //
-// When applied, this pass will erase every get_attr and every pure call
-// (facts/memory/effects.h) without users, in all graphs, what thereby loses its last
-// user, and bodies that nothing refers to any more. What writes to a value, draws
-// random numbers, asserts, changes a mode or is unknown stays, as do placeholders.
-// Metas and locations of the rest stay as they are.
+// When applied, this pass will erase, in all graphs, every get_attr and every pure call
+// (facts/memory/effects.h) without users, then those that lose their last user by that, and bodies
+// that nothing refers to any more. Calls that write to a value, draw random numbers, assert, change
+// a mode or are unknown stay, and so do placeholders. Metas and locations of the rest stay as they
+// are.
 //
 // Options:
 // - attributes: with true, attributes that no get_attr of any graph reads go with their values
 //
 // Performance impact: O(nodes), most of it for finding effects.
 //
-// Risks and limitations: a call that would fail when it is run goes, and its error with it. A
-// write to a value that nobody reads later stays. A call of an operator that nothing is known of
-// stays.
+// Risks and limitations: if an erased call would have failed, its error is gone, too. A write to a
+// value that is not read later stays. So does a call of an unknown operator.
 //
-// Example: a value that nobody uses goes, and so does the value that only it used
+// Example: an unused value goes, and so does the value that only it used
 //   graph @forward(%x) {
 //     %a = torch.exp(%x)
 //     %b = torch.neg(%a)
@@ -61,7 +60,7 @@ namespace graphnet {
 //     return (%y,)
 //   }
 //
-// Counter-example: nobody uses the value, but the call writes, draws or sets a mode
+// Counter-example: the value is unused, but the call writes, draws or sets a mode
 //   graph @forward(%x) {
 //     %v = .view(%x, -1)
 //     %z = .zero_(%v)
@@ -70,10 +69,10 @@ namespace graphnet {
 //     return (%x,)
 //   }
 //
-// Returns how many nodes were erased; those of erased bodies are not counted.
+// Returns how many nodes were erased, not counting those of erased bodies.
 size_t EliminateDeadCode(Module* module);
 
-// Erases the attributes that no get_attr of the module reads; how many.
+// Erases the attributes that no get_attr of the module reads; returns how many.
 size_t EraseUnusedAttributes(Module* module);
 
 }  // namespace graphnet

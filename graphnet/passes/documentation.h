@@ -47,13 +47,13 @@ struct PassExample {
   std::string title;
   std::string options;  // as in a pipeline, without the braces
   std::string before;   // text form
-  std::string after;    // that of `before` in a counter-example
-  std::string refused;  // part of the error that is expected; empty: none
+  std::string after;    // equals `before` in a counter-example
+  std::string refused;  // part of the expected error; empty if there is none
 };
 
 struct PassDocumentation {
   Tier tier = Tier::kSupported;
-  std::string summary;   // "Erases what computes values that nobody uses."
+  std::string summary;   // "Erases computations of unused values."
   std::string scenario;  // "Applicable in scenarios where …"
   std::string change;    // "When applied, this pass will …"
   std::string options;   // a list in Markdown, or empty
@@ -69,14 +69,14 @@ struct HeaderText {
 };
 absl::Span<const HeaderText> HeaderTexts();
 
-// InvalidArgument names what the text of a header lacks.
+// Parses the text of a header. InvalidArgument names the missing or wrong part.
 absl::StatusOr<PassDocumentation> ParsePassDocumentation(absl::string_view header);
-// NotFound when the header of the pass is not built in.
+// Returns the documentation of a pass. NotFound if its header is not built in.
 absl::StatusOr<PassDocumentation> DocumentationOf(const Pass& pass);
 
-// A section in Markdown, as docs/passes.md and `graphnet passes NAME` have it.
+// Returns a pass's section in Markdown, as in docs/passes.md and `graphnet passes NAME`.
 std::string PassSection(const Pass& pass, const PassDocumentation& documentation);
-// The whole of docs/passes.md.
+// Returns the whole of docs/passes.md.
 absl::StatusOr<std::string> PassesPage();
 
 }  // namespace graphnet

@@ -1,4 +1,4 @@
-// Numbers that an operator takes without yielding nan or infinity.
+// The numbers for which an operator yields neither nan nor infinity.
 #ifndef GRAPHNET_PASSES_DOMAIN_H_
 #define GRAPHNET_PASSES_DOMAIN_H_
 
@@ -25,8 +25,7 @@ struct Domain {
 // "at least 0", "over 0", "from -1 to 1", "between 0 and 1", "other than 0".
 std::string DescribeDomain(const Domain& domain);
 
-// `spec` with the bounds that it needs so that all it may yield is in `domain`; nullopt if no
-// bounds do that.
+// Returns `spec` with bounds that keep all drawn values in `domain`; nullopt if no bounds can.
 std::optional<DrawSpec> BoundedTo(const Domain& domain, DType dtype, const DrawSpec& spec);
 
 }  // namespace graphnet

@@ -1,4 +1,4 @@
-// Functions that no ATen operator stands for become the operators that they run.
+// Expands functions that have no ATen operator into the operators that they run.
 #ifndef GRAPHNET_PASSES_EXPAND_FUNCTIONS_H_
 #define GRAPHNET_PASSES_EXPAND_FUNCTIONS_H_
 
@@ -8,16 +8,15 @@
 
 namespace graphnet {
 
-// Writes out functions of PyTorch whose steps depend on what they are given.
+// Expands functions of PyTorch whose steps depend on their arguments.
 //
 // Applicable in scenarios where a consumer knows ATen's operators only: compilers and other
 // formats have no multi_head_attention_forward.
 //
-// When applied, this pass will put the ATen calls that PyTorch's own code makes in the place of
-// torch.nn.functional.multi_head_attention_forward, all of its forms, of
-// torch.nn.functional.interpolate and of torch._weight_norm. Which steps there are depends on
-// numbers of dimensions, on the dtypes of masks and on which inputs are the same tensor; sizes that
-// are not known are asked for by sym_size.
+// When applied, this pass will replace torch.nn.functional.multi_head_attention_forward (in all
+// forms), torch.nn.functional.interpolate and torch._weight_norm by the ATen calls that PyTorch's
+// own code makes. The steps depend on numbers of dimensions, on the dtypes of masks and on which
+// inputs are the same tensor. Unknown sizes are read by sym_size.
 //
 // Options:
 // - keep_interpolate: true: interpolate and upsample stay, for a consumer that has them
@@ -26,10 +25,10 @@ namespace graphnet {
 //
 // Performance impact: O(nodes). The same kernels run.
 //
-// Risks and limitations: numbers of dimensions and dtypes are taken from metas and from rules,
-// not from a run. Where they are not known the call stays, and a note says so; `graphnet shapes`
-// finds them. The results of attention are the same bits. A weight norm may differ by rounding,
-// as PyTorch has a fused kernel for it.
+// Risks and limitations: numbers of dimensions and dtypes come from metas and rules, not from a
+// run. Where they are unknown the call stays, and a note says so; `graphnet shapes` finds them.
+// Attention yields the same bits. A weight norm may differ by rounding, as PyTorch has a fused
+// kernel for it.
 //
 // Example: a norm of weights
 //   graph @forward(%v : f32[4, 3, 2], %g : f32[4, 1, 1]) {
@@ -70,7 +69,7 @@ namespace graphnet {
 //     return (%a,)
 //   }
 //
-// Returns whether anything changed. A note a call that stays says why.
+// Returns whether anything changed. For each call that stays, a note says why.
 absl::StatusOr<bool> ExpandFunctions(Module* module, PassRun& run);
 
 }  // namespace graphnet

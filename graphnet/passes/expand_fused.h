@@ -8,19 +8,19 @@
 
 namespace graphnet {
 
-// Writes out what calls of fused operators stand for.
+// Expands calls of fused operators into the calls that they stand for.
 //
-// Applicable in scenarios where a consumer has no kernels for fused operators: the way back from
+// Applicable in scenarios where a consumer has no kernels for fused operators. It is the inverse of
 // `fuse`.
 //
-// When applied, this pass will put the calls of ATen that ops/fused.txt says in the place of each
-// call of a fused operator, and leave all others as they are. What is made has the location and
-// module path of the call, the last of it its name and meta.
+// When applied, this pass will replace each call of a fused operator by the ATen calls that
+// ops/fused.txt gives, and leave all other calls as they are. New calls have the location and
+// module path of the old one, and the last of them its name and meta.
 //
-// Performance impact: O(nodes). Running does the same before and after.
+// Performance impact: O(nodes). The same operations run before and after.
 //
-// Risks and limitations: a call that the operator does not take is refused, with its name and
-// what is wrong with it. The values in between get new names, and no metas.
+// Risks and limitations: a call whose arguments do not fit the operator is refused, with its name
+// and the error. Intermediate values get new names, and no metas.
 //
 // Example: linear and gelu
 //   graph @forward(%x, %w, %b) {

@@ -13,16 +13,16 @@ namespace graphnet {
 // Applicable in scenarios where the consumer of a graph does not promote dtypes as PyTorch does, or
 // makes a new tensor for `a += b`. Paddle, for example, does not add bools to floats.
 //
-// When applied, this pass will look at operators that work element by element. Where they take
-// tensors of different dtypes, .to(dtype) gives all of them the dtype that PyTorch computes in.
-// In a call in place, that is the dtype of the tensor that is written to. operator.iadd and its
-// like, given a tensor, become the method of Tensor that they call.
+// When applied, this pass will look at elementwise operators. If they take tensors of different
+// dtypes, .to(dtype) converts all of them to the dtype in which PyTorch computes. In an in-place
+// call, that is the dtype of the tensor that is written to. operator.iadd and its like on a tensor
+// become the method of Tensor that they call.
 //
-// Performance impact: O(nodes). The same numbers: PyTorch casts, too.
+// Performance impact: O(nodes). The numbers stay the same, since PyTorch casts, too.
 //
-// Risks and limitations: dtypes are taken from metas and from rules, not from a run. Where they
-// are not known, the call stays. Where a tensor without dimensions is narrowed to the dtype of
-// the others, PyTorch may have computed with the wider one.
+// Risks and limitations: dtypes come from metas and rules, not from a run. Where they are unknown,
+// the call stays. If a tensor without dimensions is narrowed to the dtype of the others, PyTorch
+// may have computed with the wider dtype.
 //
 // Example: a mask times weights, a sum in place
 //   graph @forward(%w : f32[2, 3], %i : i64[3]) {

@@ -8,15 +8,15 @@
 
 namespace graphnet {
 
-// Computes arithmetic on numbers and reads of known sizes ahead of running.
+// Computes arithmetic on numbers and reads of known sizes ahead of time.
 //
 // Applicable in scenarios where sizes that were symbols have become numbers, and the
 // Python arithmetic on them only hides the shapes from a compiler.
 //
-// When applied, this pass will replace calls of Python's operators, builtins and math
-// functions whose operands are all constants by their value in every user, and erase
-// them; likewise .size(), .dim(), .numel() and the attributes shape and ndim of tensors
-// whose meta says every size as a number. What a graph returns stays computed.
+// When applied, this pass will replace calls of Python's operators, builtins and math functions on
+// constants by their value in every user, and erase them; likewise .size(), .dim(), .numel() and
+// the attributes shape and ndim of tensors whose meta gives every size as a number. A value that a
+// graph returns stays computed.
 //
 // With values=true it also runs, once, the calls of tensors that depend on the weights of a
 // sample and on constants alone, and puts weights of their values in their places. Views stay,
@@ -29,12 +29,11 @@ namespace graphnet {
 // Performance impact: O(nodes and uses). Running saves one call of Python's arithmetic
 // each. With values=true the calls are run once, and the values are stored.
 //
-// Risks and limitations: with values=true a call whose dtype depends on a mode of the program, as
-// under autocast, stays; random calls and what is written to stay, too. Where a value cannot be
-// computed, all stay, with a note. A size is believed from the meta: a graph that is run on
-// inputs of other sizes than its metas say gets other results. What is an error in
-// Python, leaves 64 bits, or is rounded by the platform (powers and logarithms of
-// floats) stays.
+// Risks and limitations: with values=true a call whose dtype depends on a mode of the program, such
+// as autocast, stays; so do random calls and values that are written to. If a value cannot be
+// computed, all stay, with a note. Sizes are taken from metas: a graph that is run on inputs of
+// other sizes gets other results. Calls that raise an error in Python, leave 64 bits, or are
+// rounded by the platform (powers and logarithms of floats) stay.
 //
 // Example: from a known size to the shape of a view
 //   graph @forward(%x : f32[4, 6]) {

@@ -1,4 +1,4 @@
-// Internal: fold-constants{values=true}.
+// Internal: implements fold-constants{values=true}.
 #ifndef GRAPHNET_PASSES_FOLD_VALUES_H_
 #define GRAPHNET_PASSES_FOLD_VALUES_H_
 
@@ -8,9 +8,9 @@
 
 namespace graphnet {
 
-// Runs the calls of the main graph that depend on attributes and constants alone, and puts
-// attributes of their values in their places. Whether anything changed. FailedPrecondition if
-// nothing runs operators here (PassRun::constants).
+// Runs the calls of the main graph that depend on attributes and constants alone, and replaces them
+// by attributes with their values. Returns whether anything changed. FailedPrecondition if nothing
+// can run operators (PassRun::constants).
 absl::StatusOr<bool> FoldValues(Module* module, PassRun& run);
 
 }  // namespace graphnet

@@ -8,32 +8,31 @@
 
 namespace graphnet {
 
-// Writes chains of calls as the fused operators that they make up.
+// Replaces chains of calls by the fused operators that they make up.
 //
-// Applicable in scenarios where a back end has kernels for whole groups of operators, or where
-// somebody wants to see what a graph consists of.
+// Applicable in scenarios where a backend has kernels for whole groups of operators, or to show
+// what a graph consists of.
 //
 // When applied, this pass will replace every group of calls that ops/fused.txt declares an operator
-// for by one call of that, the larger operators first, and repeated layers by one call of all. How a
-// call is written does not matter, as all are looked at as the calls of ATen that they are: a
-// function, a method, an operator of Python or ATen's own name, arguments by position, by keyword or
-// left out, the terms of a sum in either order. Dropout that does nothing may stand in between; what
-// works in place on a value that nothing else uses counts as what does not; a view counts as a
-// reshape, a square as a power, a part of an unbind as an element.
-// All other calls stay as they are.
+// for by one call of that operator, larger operators first, and repeated layers by a single call.
+// The spelling of a call does not matter, since all calls are compared in ATen form: a function, a
+// method, an operator of Python or ATen's own name, arguments by position, by keyword or omitted,
+// the terms of a sum in either order. Dropout that does nothing may stand in between. An in-place
+// call on a value that has no other use counts as the ordinary call, a view as a reshape, a square
+// as a power, and a part of an unbind as an element. All other calls stay as they are.
 //
 // Options:
 // - operators: only these, as fc+skip_layernorm; all when it is not given
 //
-// Performance impact: O(operators * nodes). Running takes as long as before, as a call of a fused
-// operator runs what it is made of.
+// Performance impact: O(operators * nodes). Running takes as long as before, since a call of a
+// fused operator runs its parts.
 //
-// Risks and limitations: a value that is used elsewhere, too, keeps its calls, and so does a group
-// in which memory is written to, in which a level of vmap or of autocast begins or ends, or random
-// numbers are drawn before those of the group. What the inputs are has to be known where an operator
-// is for matrices only (fc). The result is the same bits, but a value may have other strides.
-// Python knows none of the operators: a sample folder is written after `expand-fused`. Layers of a
-// transformer in each of which sizes are asked for anew stay calls of their own.
+// Risks and limitations: a group stays if one of its inner values is used elsewhere, if memory is
+// written to in it, if a level of vmap or of autocast begins or ends in it, or if other random
+// numbers are drawn before its own. If an operator takes matrices only (fc), the ranks of the
+// inputs must be known. The result has the same bits, but may have other strides. Python knows none
+// of the operators: run `expand-fused` before writing a sample folder. Layers of a transformer that
+// each read sizes again stay separate calls.
 //
 // Example: how most transformers end a layer
 //   graph @forward(%x, %r, %w, %b, %scale, %bias) {

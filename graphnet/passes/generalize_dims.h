@@ -1,4 +1,4 @@
-// Static sizes become symbols.
+// Turns static sizes into symbols.
 #ifndef GRAPHNET_PASSES_GENERALIZE_DIMS_H_
 #define GRAPHNET_PASSES_GENERALIZE_DIMS_H_
 
@@ -8,20 +8,20 @@
 
 namespace graphnet {
 
-// Makes a size of the inputs, as that of the batch, a symbol that may have any value.
+// Makes a size of the inputs, such as the batch, a symbol that may have any value.
 //
 // Applicable in scenarios where a model was recorded with one size and is to run with
 // others: its view(1, 197, 768) holds for a batch of one only.
 //
-// When applied, this pass will follow the size through the graph, dimension by dimension.
-// Sizes that are written as numbers and grow with it (of view, reshape, expand, zeros and
-// the like) become what .size() of an input yields, times a number where several dimensions
-// are one. Numbers that are computed of sizes are followed, those that tracing puts into
-// tensors among them. Constants that calls make or expand, as the positions and masks of
-// language models, grow with what they are joined with: it is looked for where their sizes are
-// written. What has a size of one and is joined with what grows is expanded. The dimension
-// of the inputs becomes a symbol with the size as its example, S0 or the next that is free
-// (one that is a symbol already keeps it), and metas of values are written with it.
+// When applied, this pass will follow the size through the graph, dimension by dimension. Sizes
+// that are written as numbers and grow with it (in view, reshape, expand, zeros and the like)
+// become the .size() of an input, times a number where several dimensions are joined. Numbers that
+// are computed from sizes are followed, including those that tracing puts into tensors. Constants
+// that calls make or expand, such as the positions and masks of language models, grow with the
+// values that they are joined with: the pass finds the place where their sizes are written. A value
+// of size one that is joined with a growing one is expanded. The dimension of the inputs becomes a
+// symbol with the size as its example, S0 or the next free one (an existing symbol is kept), and
+// metas of values are written with it.
 //
 // Options:
 // - dim: the dimension, default 0
@@ -30,17 +30,16 @@ namespace graphnet {
 // - to: the size that inputs are drawn with from now on: generalize-dims{to=8} makes the batch 8;
 //   default: the size of before
 //
-// Performance impact: O(nodes), some times over where something has to be expanded. Time
-// of running with the old size is the same.
+// Performance impact: O(nodes), several times over if something must be expanded. Running with the
+// old size takes as long as before.
 //
-// Risks and limitations: values need metas, which `graphnet opt` finds where LibTorch is, and
-// `graphnet shapes` prints. Where a size
-// of one may be the batch or not, as in view(1, 1, 64), the first one is taken for it.
-// A view that joins a size of one with others becomes a reshape, as a larger size may need a
-// copy there. What depends on the size in another way than by a factor is refused: slices of
-// it, convolutions over it, a squeeze that takes it away, operators that neither a rule nor
-// results.txt knows. A size that only an output depends on, and that is written as a number,
-// stays as it is.
+// Risks and limitations: values need metas, which `graphnet opt` finds if LibTorch is there, and
+// `graphnet shapes` prints. If a size of one may or may not be the batch, as in view(1, 1, 64), the
+// first one counts as the batch. A view that joins a size of one with others becomes a reshape,
+// since a larger size may need a copy there. The pass refuses other dependencies than a factor:
+// slices of the size, convolutions over it, a squeeze that removes it, and operators that neither a
+// rule nor results.txt knows. A size that is written as a number and affects only an output stays
+// as it is.
 //
 // Example: an embedding of patches, with a token in front
 //   symbol S7 = 5
@@ -103,8 +102,8 @@ namespace graphnet {
 //   }
 //   refused: takes the dimension away
 //
-// Returns whether anything changed. FailedPrecondition names the first call that stands
-// against it; the module is as it was then.
+// Returns whether anything changed. FailedPrecondition names the first call that prevents it; the
+// module is then as it was.
 absl::StatusOr<bool> GeneralizeDims(Module* module, PassRun& run);
 
 }  // namespace graphnet

@@ -1,4 +1,4 @@
-// Regions in a mode that changes nothing become part of the graph around them.
+// Inlines regions whose mode changes nothing.
 #ifndef GRAPHNET_PASSES_INLINE_REGIONS_H_
 #define GRAPHNET_PASSES_INLINE_REGIONS_H_
 
@@ -10,7 +10,7 @@
 
 namespace graphnet {
 
-// A body that several calls share is written once a call; a graph of more nodes is refused.
+// A body that several calls share is written once for each call; larger graphs are refused.
 inline constexpr size_t kMaxInlinedNodes = size_t{1} << 22;
 
 // Inlines regions that have no effect.
@@ -25,13 +25,13 @@ inline constexpr size_t kMaxInlinedNodes = size_t{1} << 22;
 //   around operators that autocast computes in the dtype of their operands;
 // - a mode of recording gradients, if no call of the program asks for gradients or for the mode;
 // - parts that are only marked: checkpoints, wrap, invoke_subgraph.
-// Bodies that nobody calls any more go.
+// Bodies without callers are erased.
 //
-// Performance impact: O(nodes written); with autocast, one lowering of the module.
+// Performance impact: O(nodes written), and one lowering of the module if there is autocast.
 //
-// Risks and limitations: a caller that records gradients through the program gets those of a
-// region without gradients, too. The device of a value is what its meta says; a value without
-// one may be on any. A region that has an effect stays, and a note says why.
+// Risks and limitations: a caller that records gradients through the program also gets those of a
+// former region without gradients. The device of a value is the one in its meta; a value without a
+// meta may be on any. A region that has an effect stays, and a note says why.
 //
 // Example: a region without gradients, in it one in which autocast is off
 //   graph @forward(%x : f32[3,3], %p : f32[3,3]) {
@@ -85,7 +85,7 @@ inline constexpr size_t kMaxInlinedNodes = size_t{1} << 22;
 // body; ResourceExhausted says that a graph would get too many nodes. The module is then as it was.
 absl::StatusOr<bool> InlineRegions(Module* module, PassRun& run);
 
-// Whether the module holds calls that this pass looks at.
+// Returns whether the module holds calls that this pass handles.
 bool HasRegions(const Module& module);
 
 }  // namespace graphnet

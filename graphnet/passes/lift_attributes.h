@@ -17,17 +17,16 @@ namespace graphnet {
 // folders of GraphNet know no attributes, and a compiler that takes weights as
 // arguments wants them so.
 //
-// When applied, this pass will replace the get_attr nodes of an attribute in the
-// main graph by one placeholder, in the order of the module's attributes, with
-// the attribute's meta, annotation and draw spec; the attribute's name becomes
-// its target and `original_name`. Attributes nobody reads are dropped. Bodies are
-// entered: a body that reads an attribute is refused (Unimplemented), as the
-// calls that take it would need one more operand.
+// When applied, this pass will replace the get_attr nodes of an attribute in the main graph by one
+// placeholder, in the order of the module's attributes, with the attribute's meta, annotation and
+// draw spec; the attribute's name becomes its target and `original_name`. Unread attributes are
+// dropped. A body that reads an attribute is refused (Unimplemented), as the calls that take the
+// body would need one more operand.
 //
-// Performance impact: O(nodes). Time of running is the same.
+// Performance impact: O(nodes). Running takes as long as before.
 //
-// Risks and limitations: the caller must give the values that the module held. A module in which
-// a body reads an attribute is refused as a whole.
+// Risks and limitations: the caller must pass the values that the module held. A module in which a
+// body reads an attribute is refused as a whole.
 //
 // Example: a weight becomes an argument
 //   attribute fc.weight : f32[4, 8]

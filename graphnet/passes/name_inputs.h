@@ -1,4 +1,4 @@
-// Inputs by names that are given.
+// Renames inputs to given names.
 #ifndef GRAPHNET_PASSES_NAME_INPUTS_H_
 #define GRAPHNET_PASSES_NAME_INPUTS_H_
 
@@ -10,21 +10,21 @@ namespace graphnet {
 
 // Renames inputs of a graph as the options say: rename-inputs{x=image,L_ids_=ids}.
 //
-// Applicable in scenarios where whoever feeds a program knows its inputs by other names than the
-// tool that captured it gave them.
+// Applicable in scenarios where the user of a program knows its inputs by other names than the tool
+// that captured it.
 //
-// When applied, this pass will give each placeholder of the main graph that an option names, by its
-// target or by its name, the target and the name that the option says. A value inside of the graph
-// that has that name gets another one. What is known by the old name follows: values, constraints.
-// An input that has the new name already stays.
+// When applied, this pass will look for each option's name among the targets and names of the main
+// graph's placeholders, and give that placeholder the option's value as target and name. An inner
+// value that has the new name gets another one. Values and constraints that are stored under the
+// old name follow. An input that has the new name already stays.
 //
 // Options:
 // - *: the new name of the input that the option is called by
 //
 // Performance impact: O(nodes).
 //
-// Risks and limitations: whoever feeds the program has to use the new names. A name that no input
-// has is refused, and so is a new name that another input or attribute has.
+// Risks and limitations: callers must use the new names. An unknown input is refused, and so is a
+// new name that another input or attribute has.
 //
 // Example: an input of a traced function
 //   L_x_=image

@@ -1,4 +1,4 @@
-// The passes that a pipeline can name: all that are linked (pass.h, RegisteredPass).
+// The passes that a pipeline can name: all linked ones (pass.h, RegisteredPass).
 #ifndef GRAPHNET_PASSES_REGISTRY_H_
 #define GRAPHNET_PASSES_REGISTRY_H_
 
@@ -8,10 +8,10 @@
 
 namespace graphnet {
 
-// All passes that are registered, sorted by name. What is returned stays valid; a pass that is
-// registered later is not in it. The program ends when two passes have one name. Thread-safe.
+// Returns all registered passes, sorted by name. The span stays valid but does not include passes
+// that are registered later. The program ends if two passes have one name. Thread-safe.
 absl::Span<const Pass> AllPasses();
-// The pass of that name, or null.
+// Returns the pass of that name, or null. Thread-safe.
 const Pass* FindPass(absl::string_view name);
 
 }  // namespace graphnet

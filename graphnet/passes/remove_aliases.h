@@ -1,4 +1,4 @@
-// Calls that yield what they are given.
+// Removes calls that return an operand unchanged.
 #ifndef GRAPHNET_PASSES_REMOVE_ALIASES_H_
 #define GRAPHNET_PASSES_REMOVE_ALIASES_H_
 
@@ -10,21 +10,20 @@ namespace graphnet {
 
 // Removes calls whose value is another value of the graph.
 //
-// Applicable in scenarios where a graph was captured from a model in evaluation mode:
-// its dropouts, stochastic depths and conversions to what a value already is remain as
-// calls that do nothing.
+// Applicable in scenarios where a graph was captured from a model in evaluation mode: its dropouts,
+// stochastic depths and conversions to the dtype that a value already has remain as calls that do
+// nothing.
 //
-// When applied, this pass will point the users of every call that, lowered to ATen
-// (ops/lowering.h), is no operator but just another value, or a dropout that is not in
-// training, to that value, and erase the call. Names, metas and locations of the others
-// stay.
+// When applied, this pass will find every call that lowers (ops/lowering.h) to another value
+// instead of an operator, or to a dropout outside of training, point its users to that value, and
+// erase the call. Names, metas and locations of the other nodes stay.
 //
-// Performance impact: O(nodes), most of it for lowering. Running saves little, as the
-// interpreter knows such calls too.
+// Performance impact: O(nodes), most of it for lowering. Running saves little, since the
+// interpreter skips such calls anyway.
 //
-// Risks and limitations: the source location of a call goes with it, and fewer operators are
-// counted than before. An alias that PyTorch makes by an operator stays, such as detach, or
-// contiguous of what is contiguous.
+// Risks and limitations: the source location of a call goes with it, and the number of operators
+// drops. An alias that PyTorch makes by an operator stays, such as detach, or contiguous on a
+// contiguous tensor.
 //
 // Example: dropout in evaluation mode
 //   graph @forward(%x) {

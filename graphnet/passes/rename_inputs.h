@@ -1,4 +1,4 @@
-// Inputs by number.
+// Numbers the inputs of a graph.
 #ifndef GRAPHNET_PASSES_RENAME_INPUTS_H_
 #define GRAPHNET_PASSES_RENAME_INPUTS_H_
 
@@ -12,19 +12,19 @@ namespace graphnet {
 //
 // Tier: core
 //
-// Applicable in scenarios where graphs of different models are compared or hashed as
-// text: names of parameters tell of the model, not of the graph.
+// Applicable in scenarios where graphs of different models are compared or hashed as text: the
+// names of parameters depend on the model, not on the graph.
 //
-// When applied, this pass will give every placeholder of the main graph a new target and
-// name, in order, and keep the old target as original_name of how it is drawn
-// unless it has one. A weight is a placeholder that is annotated as a Parameter or whose
-// name holds _self_ or _instance_modules_, as names of traced attributes do, or is
-// w_ and a number already. Calls keep their names (canonical-names renames those).
+// When applied, this pass will give every placeholder of the main graph a new target and name, in
+// order, and keep the old target as original_name in its draw spec unless there is one. A weight is
+// a placeholder that is annotated as a Parameter, whose name contains _self_ or _instance_modules_,
+// as names of traced attributes do, or that is called w_ and a number already. Calls keep their
+// names (canonical-names renames those).
 //
 // Performance impact: O(placeholders).
 //
-// Risks and limitations: whoever feeds inputs or weights by name has to use the new names. A
-// weight whose name and annotation do not say so counts as an input.
+// Risks and limitations: callers that pass inputs or weights by name must use the new names. A
+// weight that neither its name nor its annotation shows counts as an input.
 //
 // Example: an input and a parameter
 //   graph @forward(
@@ -66,7 +66,7 @@ namespace graphnet {
 // Returns whether anything changed.
 absl::StatusOr<bool> RenameInputs(Module* module, PassRun& run);
 
-// Whether an input of the main graph is a parameter or buffer by annotation or name.
+// Returns whether an input of the main graph is a parameter or buffer by annotation or name.
 bool IsWeight(const Node& placeholder);
 
 }  // namespace graphnet

@@ -1,4 +1,4 @@
-// Rules of the user's own.
+// Applies the user's own rules.
 #ifndef GRAPHNET_PASSES_REWRITE_H_
 #define GRAPHNET_PASSES_REWRITE_H_
 
@@ -10,25 +10,24 @@ namespace graphnet {
 
 // Rewrites a graph by the rules of a file.
 //
-// Applicable in scenarios where a graph needs surgery that no pass knows of: a fused
-// operator for a chain of calls, another spelling of a function, a call to leave out.
+// Applicable in scenarios where a graph needs a change that no pass makes: a fused operator for a
+// chain of calls, another spelling of a function, a call to leave out.
 //
-// When applied, this pass will replace every part of a graph that a rule's pattern matches
-// by the rule's replacement, both small graphs in the text form (pattern.h says how they
-// are written), until no rule matches any more. What is made has the location and module
-// path of the call that yielded the value, and the last of it its name and meta.
+// When applied, this pass will replace every match of a rule's pattern by the rule's replacement,
+// both small graphs in the text form (pattern.h describes them), until no rule matches any more.
+// New calls have the location and module path of the call that yielded the value, and the last of
+// them its name and meta.
 //
 // Options:
 // - rules: the file
 //
-// Performance impact: O(nodes) for the usual rules: a match is looked for where the
-// target of its last call occurs, and costs the size of the pattern.
+// Performance impact: O(nodes) for the usual rules: only calls with the target of a pattern's last
+// call are tried, and each costs the size of the pattern.
 //
-// Risks and limitations: the author of a rule has to know that the replacement computes the same.
-// A warning says why a rule never matched. A rule with "once" is not applied to what it made
-// itself, but it is in the next run. A part is left alone where a value inside of it is used
-// elsewhere, or where a call in between writes to memory. Rules that undo each other are an
-// error.
+// Risks and limitations: the author of a rule must make sure that the replacement computes the
+// same. A warning says why a rule never matched. A rule with "once" is not applied to its own
+// results, except in the next run. A match is left alone if an inner value is used elsewhere, or if
+// a call in between writes to memory. Rules that undo each other are an error.
 //
 // Example: one rule removes the second of two relus, another makes a chain one call
 //   rules=tests/passes/example.rules

@@ -1,4 +1,4 @@
-// Calls that undo or repeat each other.
+// Removes calls that undo or repeat each other.
 #ifndef GRAPHNET_PASSES_SIMPLIFY_H_
 #define GRAPHNET_PASSES_SIMPLIFY_H_
 
@@ -8,21 +8,19 @@
 
 namespace graphnet {
 
-// Removes calls that undo or repeat the one before.
+// Removes calls that undo or repeat an earlier one.
 //
-// Applicable in scenarios where models were put together from parts that each bring a
-// value in the form they like: twice contiguous, transposed there and back.
+// Applicable in scenarios where a model was put together from parts that each convert a value to
+// the form they need: contiguous twice, transposed there and back.
 //
-// When applied, this pass will apply the rules in simplify.cc (by pattern.h): repeated
-// contiguous, conversions to a dtype, relu and flatten, transposes there and back,
-// unsqueeze and squeeze of one dimension. Every rule keeps all bits, and keeps which
-// values share memory.
+// When applied, this pass will apply the rules in simplify.cc (pattern.h): repeated contiguous,
+// conversions to a dtype, relu and flatten, transposes there and back, unsqueeze and squeeze of one
+// dimension. Every rule keeps all bits, and keeps which values share memory.
 //
 // Performance impact: O(nodes). Running saves the calls.
 //
-// Risks and limitations: only calls that are written alike are recognised: 1 and -1 may name the
-// same dimension, and are not taken for it. Nothing changes where the value in between is used
-// elsewhere, too.
+// Risks and limitations: calls must be written alike: 1 and -1 may name the same dimension, but are
+// not recognised as such. Nothing changes if the value in between is used elsewhere, too.
 //
 // Example: two transpositions, and contiguous twice
 //   graph @forward(%x) {

@@ -8,21 +8,20 @@
 
 namespace graphnet {
 
-// Makes sizes and numbers that are known of the inputs part of the graph.
+// Makes known sizes and numbers of the inputs part of the graph.
 //
-// Applicable in scenarios where a graph goes to a compiler that wants sizes to be known, or
-// compiles better for such.
+// Applicable in scenarios where a graph goes to a compiler that needs known sizes, or compiles
+// better with them.
 //
-// When applied, this pass will write the symbols in metas as the numbers that they were in the
-// example. Calls that use an input of type torch.SymInt get the number that it is drawn as. So do
-// calls that use a number which .item() takes out of a small tensor that is always drawn the same.
-// Such inputs stay, but nothing uses them. fold-constants computes what follows;
-// generalize-dims does the opposite.
+// When applied, this pass will replace the symbols in metas by the numbers of the example. Uses of
+// an input of type torch.SymInt get the number that it is drawn as, and so do uses of a number that
+// .item() takes out of a small tensor with fixed values. Such inputs stay, but are unused.
+// fold-constants computes the rest; generalize-dims does the opposite.
 //
 // Performance impact: O(nodes).
 //
 // Risks and limitations: the graph holds for these sizes and numbers only. Calls of size() stay,
-// as fold-constants replaces them. A symbol without an example stays, too.
+// since fold-constants replaces them. A symbol without an example stays, too.
 //
 // Example: a batch of two
 //   symbol S0 = 2

@@ -1,4 +1,4 @@
-// Private PyTorch calls become public ones.
+// Replaces private PyTorch calls by public ones.
 #ifndef GRAPHNET_PASSES_STABILIZE_H_
 #define GRAPHNET_PASSES_STABILIZE_H_
 
@@ -8,32 +8,31 @@
 
 namespace graphnet {
 
-// Replaces calls of private PyTorch functions by public ones that do the same.
+// Replaces calls of private PyTorch functions by equal public ones.
 //
 // Tier: core
 //
-// Applicable in scenarios where a graph was captured below the public API: dynamo
-// records torch._C._nn.linear for torch.nn.functional.linear, which other converters
-// and later versions of PyTorch need not have.
+// Applicable in scenarios where a graph was captured below the public API: dynamo records
+// torch._C._nn.linear for torch.nn.functional.linear, which other converters and later versions of
+// PyTorch may lack.
 //
-// When applied, this pass will give every private call whose operator has a public
-// name (ops/callable.h) that name, arguments as they are written or, where the public
-// function has other parameters, mapped by name. Both forms are lowered to ATen and
-// the call is changed only if they are the same operator on the same arguments.
-// torch._C._log_api_usage_once is dropped. A change of the gradient mode is dropped
-// where no call that may record gradients runs before the next one, else it becomes
-// torch.set_grad_enabled. Names, metas and locations stay.
+// When applied, this pass will give every private call whose operator has a public name
+// (ops/callable.h) that name. The arguments stay as they are or, if the public function has other
+// parameters, are mapped by name. Both forms are lowered to ATen, and the call changes only if they
+// are the same operator on the same arguments. torch._C._log_api_usage_once is dropped. A change of
+// the gradient mode is dropped if no call that may record gradients runs before the next change;
+// otherwise it becomes torch.set_grad_enabled. Names, metas and locations stay.
 //
 // Options:
 // - allow: names of private functions to leave, in full or their last part: linear+gelu
 //
-// Performance impact: O(nodes): the operator is compared once a form of call, not once
-// a call. Time of running is the same.
+// Performance impact: O(nodes): the operators are compared once for each form of a call, not for
+// each call. Running takes as long as before.
 //
-// Risks and limitations: only parameters, and values of unknown origin, count as
-// wanting gradients: whoever gives a graph other inputs that do will see them
-// recorded where a dropped call forbade it. A graph is taken to start with gradients
-// enabled. Private calls without a public name stay (check-stable lists them).
+// Risks and limitations: only parameters and values of unknown origin are assumed to need
+// gradients: if a caller passes other inputs that do, their gradients are recorded where a dropped
+// call had prevented that. A graph is assumed to start with gradients enabled. Private calls
+// without a public name stay (check-stable lists them).
 //
 // Example: the name changes, the arguments stay
 //   graph @forward(%x, %w, %b) {
@@ -87,8 +86,7 @@ namespace graphnet {
 //     return (%w, %y)
 //   }
 //
-// Returns whether anything changed. Notes say how many calls of each target became
-// what.
+// Returns whether anything changed. Notes say what the calls of each target became, and how many.
 absl::StatusOr<bool> Stabilize(Module* module, PassRun& run);
 
 }  // namespace graphnet

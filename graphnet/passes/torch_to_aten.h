@@ -1,4 +1,4 @@
-// From PyTorch's Python API to ATen.
+// Converts PyTorch's Python API to ATen.
 #ifndef GRAPHNET_PASSES_TORCH_TO_ATEN_H_
 #define GRAPHNET_PASSES_TORCH_TO_ATEN_H_
 
@@ -7,24 +7,24 @@
 
 namespace graphnet {
 
-// Writes every call as the overload of ATen that it runs.
+// Writes every call as the ATen overload that it runs.
 //
 // Tier: core
 //
 // Applicable in scenarios where a compiler wants the operators of torch.export
 // (aten.conv2d.default) and not the API that programs are written in.
 //
-// When applied, this pass will replace the calls of each graph by those that they are
-// lowered to (ops/lowering.h): overloads of ATen with arguments in canonical form, what
-// Python itself does on numbers and sequences, and higher-order calls. Calls that yield
-// another value, and those that ATen has no operator for and that have no value (setting
-// the gradient mode, log entries), are gone. What is made for a call has its location
-// and module path, the last of it its name and meta.
+// When applied, this pass will replace the calls of each graph by their lowered form
+// (ops/lowering.h): overloads of ATen with arguments in canonical form, Python's own operations on
+// numbers and sequences, and higher-order calls. Calls that return another value unchanged are
+// gone, and so are calls without a value that have no ATen operator (setting the gradient mode, log
+// entries). New calls have the location and module path of the original, and the last of them its
+// name and meta.
 //
-// Performance impact: O(nodes). Time of running is the same, as running lowers too.
+// Performance impact: O(nodes). Running takes as long as before, as it lowers the calls, too.
 //
-// Risks and limitations: a call that nothing resolves is refused, with its name. The device and
-// dtype that Python would fill in are still left to the operators.
+// Risks and limitations: an unknown call is refused, with its name. The device and dtype that
+// Python would fill in are still left to the operators.
 //
 // Example: a function, a method and a Python operator
 //   graph @forward(%x, %w) {

@@ -1,5 +1,4 @@
-// From what a call is given back to the input that it is: which inputs the values of a graph
-// are, and how those are drawn.
+// Traces the operands of calls back to inputs, and reads and sets how these are drawn.
 #ifndef GRAPHNET_PASSES_TRACED_INPUTS_H_
 #define GRAPHNET_PASSES_TRACED_INPUTS_H_
 
@@ -18,25 +17,25 @@ namespace graphnet {
 // An input of the main graph, or an attribute, whose value is drawn.
 struct TracedInput {
   absl::string_view name;
-  const TensorMeta* meta = nullptr;  // null: unknown
-  DrawSpec spec = {};                // nothing is said
+  const TensorMeta* meta = nullptr;  // null if unknown
+  DrawSpec spec = {};                // empty if there is none
 };
 
 class TracedInputs {
  public:
-  // `lowered` is what LowerToAten made of `module`. Both must outlive it.
+  // `lowered` is the result of LowerToAten on `module`. Both must outlive this object.
   TracedInputs(Module* module, const LoweredModule& lowered);
 
-  // Calls `found` for each input whose elements `value`, of the lowered module, consists of:
-  // through views, copies, conversions and the operands of calls with bodies. `seen` has what was
-  // followed before, which is not followed again.
+  // Calls `found` for each input that `value`, of the lowered module, takes its elements from,
+  // through views, copies, conversions and the operands of calls with bodies. Values in `seen` are
+  // not followed again.
   void Follow(const Node* value, absl::flat_hash_set<const Node*>* seen,
               absl::FunctionRef<void(const Node& input)> found) const;
 
   TracedInput Get(const Node& input) const;
   void SetSpec(const Node& input, const DrawSpec& spec);
 
-  // "12:5: %y", of a call of the lowered module: as the original has it.
+  // Returns the place of a call of the lowered module in the original one, such as "12:5: %y".
   std::string Place(const Node& call) const;
 
  private:

@@ -42,7 +42,7 @@ inline constexpr const char* kGruRowsProgram = R"(  %p = torch._C._nn.linear(%x,
 #define GRAPHNET_GRU_ROWS_STEP                       \
   "graph @body(%before, %x, %first, %start, %w) {\n" \
   "  %h = torch.where(%first, %start, %before)\n" GRAPHNET_GRU_GATES
-// What a step does up to the new state, but for the two that it is a mean of.
+// The part of a step up to the new state, without the two values of which the state is a mean.
 #define GRAPHNET_GRU_GATES               \
   "  %p = .chunk(%x, 3, -1)\n"           \
   "  %a = operator.getitem(%p, 0)\n"     \

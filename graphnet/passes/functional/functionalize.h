@@ -1,4 +1,4 @@
-// Writes to memory become values.
+// Turns writes to memory into values.
 #ifndef GRAPHNET_PASSES_FUNCTIONAL_FUNCTIONALIZE_H_
 #define GRAPHNET_PASSES_FUNCTIONAL_FUNCTIONALIZE_H_
 
@@ -8,40 +8,40 @@
 
 namespace graphnet {
 
-// Makes every write to memory a value.
+// Turns every write to memory into a value.
 //
 // Tier: core
 //
-// Applicable in scenarios where a compiler, a format or a comparison wants graphs without effects:
-// calls in place, x[...] = y, relu(inplace=True) and writes through views are gone.
+// Applicable in scenarios where a compiler, a format or a comparison needs graphs without effects:
+// in-place calls, x[...] = y, relu(inplace=True) and writes through views are gone.
 //
-// When applied, this pass will put the operator that yields what was written in the place of
-// each call that writes (add.Tensor for add_, found by the schemas), with a cast where operands
-// would promote it, carry what is written through views back to the memory that they see
-// (slice_scatter, select_scatter, the inverse of a transposition) and make the views that are read
-// later anew. Changes of shape in place (t_, unsqueeze_) become views. Inputs and attributes that
-// are written to get their last value by one copy_ at the end, so that the caller sees it.
-// Statistics of a batch_norm in training are written so, too. Bodies are rewritten if all their
-// writes can be, else left whole. What nobody writes to stays as it is written; what is made
-// anew are ATen overloads.
+// When applied, this pass will replace each call that writes by the operator that yields the
+// written value (add.Tensor for add_, found by the schemas), with a cast if operands would promote
+// it. It carries values that are written through views back to the memory behind them
+// (slice_scatter, select_scatter, the inverse of a transposition) and remakes the views that are
+// read later. In-place changes of shape (t_, unsqueeze_) become views. Inputs and attributes that
+// are written to get their last value by one copy_ at the end, so that the caller sees it, and so
+// do the statistics of a batch_norm in training. A body is rewritten if all its writes can be, else
+// it is left whole. Values that are not written to stay as they are; new calls are ATen overloads.
 //
 // Options:
 // - outputs: true: what inputs and attributes become is returned behind the other outputs, in
 //   their order, instead of being copied back
 //
-// Performance impact: O(nodes) while views are made of few others. A view that is read after each
-// of many writes is made as often; a program that would take more than 16 calls of views for each
-// of its own calls, and more than 262,144, is refused. Running takes copies where memory was
-// written to through views, as a scatter yields the whole tensor.
+// Performance impact: O(nodes) if chains of views are short. A view that is read after each of many
+// writes is remade each time; a program that would take more than 16 calls of views for each of its
+// own calls, and more than 262,144, is refused. Running takes copies where memory was written to
+// through views, since a scatter yields the whole tensor.
 //
-// Risks and limitations: what is left is told in a note and stays exactly as it is, with all that
-// may share its memory: writes through expand and the like, whose elements overlap; to what may
-// or may not be a view, as reshape yields by strides, while the other side is read later; where
-// the call reads other parts of what it writes to; to the shape of an input; random numbers
-// into what is not known to be contiguous, as they follow the strides; by calls of which nothing
-// is known, by bodies to what they are given, and where autocast is on. Two inputs, or attributes,
-// are taken to share no memory. A value that was written may have other strides than the memory
-// had. PyTorch's kernels may round products and quotients of complex numbers otherwise in place.
+// Risks and limitations: some writes stay, with a note, exactly as they are, along with all values
+// that may share their memory: writes through expand and the like, whose elements overlap; writes
+// to a value that may or may not be a view, as reshape decides by strides, while the other side is
+// read later; writes by a call that reads other parts of the same memory; changes of an input's
+// shape; random numbers written to memory that may not be contiguous, as they follow the strides;
+// writes by unknown calls, by bodies to their operands, and under autocast. Two inputs, or
+// attributes, are assumed to share no memory. A written value may have other strides than the
+// memory had. PyTorch's in-place kernels may round products and quotients of complex numbers
+// differently.
 //
 // Example: through a view, and to an input
 //   graph @forward(%x : f32[2, 4], %y : f32[2]) {
@@ -104,7 +104,7 @@ namespace graphnet {
 //     return (%a,)
 //   }
 //
-// Returns whether anything changed. A note a group of values that stays says why.
+// Returns whether anything changed. For each group of values that stays, a note says why.
 absl::StatusOr<bool> Functionalize(Module* module, PassRun& run);
 
 }  // namespace graphnet

@@ -12,15 +12,15 @@ namespace graphnet {
 
 struct OutCall {
   Node* call = nullptr;
-  Node* copy = nullptr;  // of what it yields to the tensor
-  std::string target;    // of the call as it was: aten.add.out
-  size_t place = 0;      // of `out` among its keywords
+  Node* copy = nullptr;  // copies the result to the tensor
+  std::string target;    // the original target, such as aten.add.out
+  size_t place = 0;      // the index of `out` among its keywords
 };
 
-// torch.add(x, y, out=z) becomes aten.copy_(z, torch.add(x, y)), which is the same where z has
+// Rewrites torch.add(x, y, out=z) as aten.copy_(z, torch.add(x, y)). That is the same if z has
 // the sizes and the dtype of the sum and the call reads no other part of z.
 std::vector<OutCall> SplitOutCalls(Module* module);
-// Undoes it where the copy is still there.
+// Undoes SplitOutCalls for the calls whose copy still exists.
 void JoinOutCalls(const std::vector<OutCall>& calls);
 
 }  // namespace graphnet

@@ -1,5 +1,5 @@
-// Calls of operators on values that have batch dimensions in front of their own, as
-// expand-vmap writes them: a rule for each kind of operator (batching_rules.h).
+// Writes calls of operators on values that have batch dimensions in front of their own, for
+// expand-vmap: there is a rule for each kind of operator (batching_rules.h).
 #ifndef GRAPHNET_PASSES_VMAP_BATCHED_CALLS_H_
 #define GRAPHNET_PASSES_VMAP_BATCHED_CALLS_H_
 
@@ -20,22 +20,22 @@
 
 namespace graphnet {
 
-// The levels of vmap that a value depends on: `prefix` dimensions, one a level, stand in
-// front of its own; those of levels that are not in `levels` have size 1.
+// The levels of vmap that a value depends on. `prefix` dimensions, one for each level, stand in
+// front of its own; they have size 1 for levels that are not in `levels`.
 struct Batch {
   int prefix = 0;
   uint64_t levels = 0;  // bit 0: the outermost
 
   bool batched() const { return levels != 0; }
   bool Has(int level) const { return (levels >> level & 1) != 0; }
-  // Whether all levels of `other` are among its own.
+  // Returns whether its levels include all levels of `other`.
   bool Covers(const Batch& other) const { return (other.levels & ~levels) == 0; }
   friend Batch operator|(const Batch& a, const Batch& b) {
     return {std::max(a.prefix, b.prefix), a.levels | b.levels};
   }
 };
 
-// A value of a body where it is expanded.
+// The expanded form of a value of a body.
 struct BatchedValue : Batch {
   Argument arg;
   TensorFacts facts;  // without the prefix
@@ -46,7 +46,7 @@ struct BatchedValue : Batch {
 
 struct BatchLevel {
   Argument size;    // None until it is needed
-  Argument source;  // a tensor and which of its dimensions it is
+  Argument source;  // a tensor whose dimension `dim` has this size
   int dim = 0;
   absl::string_view randomness;
 };
@@ -68,14 +68,14 @@ class BatchedCalls {
 
   // Returns the value of `node`, of the lowered module, for the values of its operands.
   Result Apply(const Node& node);
-  // PyTorch draws the numbers of all elements at once, the levels in front.
+  // Draws the numbers of all elements at once, with the levels in front, as PyTorch does.
   Result Draw(const Node& node, const Schema& schema, uint64_t different);
   static bool DropsNothing(const Node& node, const Schema& schema);
 
   // The value of a lowered node or a constant; nullopt for a structure.
   std::optional<Value> ValueOf(const Argument& argument) const;
   bool AnyBatched(const Argument& argument) const;
-  // `argument` with map(node), an argument, in the place of nodes.
+  // Returns `argument` with each node replaced by the argument map(node).
   template <typename Fn>
   Argument MapNodes(const Argument& argument, Fn&& map) {
     return MapArgument(argument, &arena_, [&](const Argument& a) {
@@ -89,13 +89,13 @@ class BatchedCalls {
              const std::vector<KwArg>& kwargs = {});
   Argument List(const Arguments& elements);
   Argument Tuple(const Arguments& elements);
-  // `count` dimensions of size 1 at `at`.
+  // Inserts `count` dimensions of size 1 at `at`.
   Argument Insert(const Argument& x, int at, int count);
-  // `count` dimensions from `from` on to `to` on.
+  // Moves `count` dimensions, beginning at `from`, to `to`.
   Argument Move(const Argument& x, int from, int to, int count = 1);
-  // Dimensions `first` to `last` as one.
+  // Joins the dimensions `first` to `last` into one.
   Argument Flatten(const Argument& x, int first, int last);
-  // The first element along each of `count` dimensions in front.
+  // Takes the first element along each of `count` leading dimensions.
   Argument First(const Argument& x, int count);
   // The size of a level, counted from 0.
   Argument SizeOf(int level);
@@ -107,7 +107,7 @@ class BatchedCalls {
   Arena arena_;
   // State of the call of torch.vmap that is being expanded.
   Graph* graph_ = nullptr;
-  const Node* source_ = nullptr;  // what is emitted stands for it
+  const Node* source_ = nullptr;  // the node that emitted calls stand for
   std::vector<Node*> emitted_;
   std::vector<BatchLevel> levels_;
   absl::flat_hash_map<const Node*, Value> values_;  // by lowered node
@@ -121,7 +121,7 @@ class BatchedCalls {
     Arguments args;
     std::vector<KwArg> kwargs;
 
-    // As the lowered call has it, or its default.
+    // Returns the argument of the lowered call, or its default.
     Argument operator[](absl::string_view name) const { return ArgumentOf(*node, *schema, name); }
     absl::string_view op() const { return schema->name; }
     void Set(absl::string_view name, const Argument& value);
@@ -134,16 +134,16 @@ class BatchedCalls {
   // The common shape of the indices that are tensors.
   struct IndexShape : Batch {
     int rank = 0;
-    int first = -1, last = -1, number = 0;  // where they stand, and how many they are
+    int first = -1, last = -1, number = 0;  // their first and last positions and their number
 
     bool adjacent() const { return last - first + 1 == number; }
   };
   struct Subscripts {
-    Arguments basic;             // slices, numbers and None, those of the levels in front
-    std::vector<Value> indices;  // of the dimensions that the basic ones leave
+    Arguments basic;             // slices, numbers and None, with those of the levels in front
+    std::vector<Value> indices;  // for the dimensions that remain after the basic ones
     bool any_tensor = false;
-    bool only_slices = true;  // the basic ones, and whole ones
-    int rank = -1;            // that the basic ones leave, without the levels
+    bool only_slices = true;  // True if the basic ones are whole slices only.
+    int rank = -1;            // the rank after the basic ones, without the levels
   };
 
   absl::StatusOr<Call> Begin(const Node& node, const Schema& schema);
@@ -151,10 +151,10 @@ class BatchedCalls {
   // The value of an argument that is not a structure.
   Value At(const Call& call, absl::string_view name) const;
   std::vector<Value> ValuesOf(const Argument& list) const;
-  // The sizes that the dimensions in front have, and those of `own`.
+  // Returns the sizes of the leading dimensions, followed by `own`.
   Arguments SizesOf(const Batch& batch, absl::Span<const Argument> own = {});
-  // With `prefix` dimensions in front and `rank` of its own, for broadcasting; what is
-  // not batched stays.
+  // Gives a value `prefix` leading dimensions and `rank` of its own, for broadcasting. An
+  // unbatched value stays as it is.
   Argument Align(const Value& v, int prefix, int rank);
   // Like Align, but always, and with the full sizes of all levels in `batch`.
   Argument Materialize(const Value& v, const Batch& batch, int rank);

@@ -1,5 +1,5 @@
-// How an operator of ATen is called on tensors that have batch dimensions in front of
-// their own.
+// Batching rules: ways to call an ATen operator on tensors that have batch dimensions in front
+// of their own.
 #ifndef GRAPHNET_PASSES_VMAP_BATCHING_RULES_H_
 #define GRAPHNET_PASSES_VMAP_BATCHING_RULES_H_
 
@@ -43,21 +43,21 @@ enum class BatchingRule {
   kSize,    // size.int: of an own dimension
 };
 
-// For a call of `schema`; kNone when there is none.
+// Returns the rule for calls of `schema`; kNone if there is none.
 BatchingRule BatchingRuleOf(const Schema& schema);
 
 // For kWhole: the overload with dimensions that does the same along all of them;
-// empty when there is none. `flatten`: it takes one dimension, so that the tensor is
-// made one of one dimension first.
+// empty if there is none. If `flatten` is set, the overload takes a single dimension, so the
+// tensor is flattened first.
 struct WholeReduction {
   absl::string_view target;
   bool flatten = false;
 };
 WholeReduction WholeReductionOf(absl::string_view name);
 
-// The operators that have a rule, sorted.
+// Returns the operators that have the rule, sorted.
 std::vector<absl::string_view> OperatorsWithBatchingRule(BatchingRule rule);
-// All of them by rule, as the section of docs/passes.md that lists them.
+// Returns the section of docs/passes.md that lists all operators by rule.
 std::string BatchingRulesSection();
 
 }  // namespace graphnet

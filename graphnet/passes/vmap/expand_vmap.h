@@ -1,4 +1,4 @@
-// vmap becomes plain operators on tensors with the batch dimensions in front.
+// Replaces vmap by plain operators on tensors with the batch dimensions in front.
 #ifndef GRAPHNET_PASSES_VMAP_EXPAND_VMAP_H_
 #define GRAPHNET_PASSES_VMAP_EXPAND_VMAP_H_
 
@@ -10,30 +10,27 @@ namespace graphnet {
 
 // Removes torch.vmap by batching rules.
 //
-// Applicable in scenarios where a consumer knows no vmap: compilers, other formats,
-// passes that look at shapes. Flat nesting is taken by revert-vmap first.
+// Applicable in scenarios where a consumer does not support vmap: compilers, other formats, passes
+// that look at shapes. Run revert-vmap first on flat nesting.
 //
-// When applied, this pass will put the operators of the bodies in the place of each
-// torch.vmap, all levels at once. Every batched value has the dimensions of the levels
-// in front of its own, of size 1 for a level that it does not depend on, so that
-// broadcasting does the rest. What depends on no batched value is copied as it is
-// written; what does becomes ATen operators whose dimensions, sizes and indices count
-// the levels. Where PyTorch promotes a tensor without dimensions otherwise than one
-// with some, it is converted before. Random numbers are drawn once at levels with
-// randomness "same", and of all elements at once at those with "different". The table
-// at the end of passes.md lists the operators that have a rule. A call with an operator
-// without one, with random numbers that would be drawn in another order, or of whose
-// values the number of dimensions is not known, stays; those inside of it are tried by
-// themselves.
+// When applied, this pass will replace each torch.vmap by the operators of its body, all levels at
+// once. Every batched value has the dimensions of the levels in front of its own, of size 1 for a
+// level that it does not depend on, so that broadcasting does the rest. Calls that depend on no
+// batched value are copied unchanged; the others become ATen operators whose dimensions, sizes and
+// indices count the levels. Where PyTorch promotes a tensor without dimensions differently from one
+// with some, it is converted first. Random numbers are drawn once at levels with randomness "same",
+// and for all elements at once at levels with "different". The table at the end of passes.md lists
+// the operators that have a rule. A call of torch.vmap stays if an operator in it has no rule, if
+// random numbers would be drawn in another order, or if the number of dimensions of a value is
+// unknown; the calls inside it are tried on their own.
 //
 // Performance impact: O(nodes written). Running needs no dispatch through vmap's
 // levels; the kernels are the same.
 //
-// Risks and limitations: sums, convolutions and products of matrices may be taken in
-// another order than under vmap and differ by rounding. Random numbers for a batched
-// tensor, as dropout and rand_like draw them, follow its memory and are left; so are
-// those of randperm and the like with randomness "different". The number of dimensions
-// is taken from metas and by rules, not by running.
+// Risks and limitations: sums, convolutions and matrix products may be computed in another order
+// than under vmap and differ by rounding. Random numbers for a batched tensor, as dropout and
+// rand_like draw them, depend on its memory, so these calls stay; so do randperm and the like with
+// randomness "different". The number of dimensions comes from metas and rules, not from a run.
 //
 // Example: what a causal mask is made of
 //   graph @forward(%q : i64[5], %k : i64[5]) {
@@ -83,9 +80,8 @@ namespace graphnet {
 //     return %n
 //   }
 //
-// Returns whether anything changed. A note a call that stays says why, and how many
-// stay for it. InvalidArgument names a call that is wrong; the module is then as it
-// was.
+// Returns whether anything changed. A note for each reason says how many calls stay for it.
+// InvalidArgument names a call that is wrong; the module is then as it was.
 absl::StatusOr<bool> ExpandVmap(Module* module, PassRun& run);
 
 }  // namespace graphnet

@@ -1,4 +1,4 @@
-// The higher-order vmap becomes flat nesting.
+// Converts the higher-order vmap to flat nesting.
 #ifndef GRAPHNET_PASSES_VMAP_FLATTEN_VMAP_H_
 #define GRAPHNET_PASSES_VMAP_FLATTEN_VMAP_H_
 
@@ -9,25 +9,23 @@
 
 namespace graphnet {
 
-// A body that several calls share is written out once a call; more nodes than this
-// in all are refused.
+// A body that several calls share is written out once for each call; a larger total is refused.
 inline constexpr size_t kMaxFlattenedNodes = size_t{1} << 24;
 
 // Writes out every torch.vmap as the calls that open and close its level.
 //
 // Tier: core
 //
-// Applicable in scenarios where a graph has to look as tracers record it, or where
-// what runs it knows no higher-order calls. It is the inverse of revert-vmap.
+// Applicable in scenarios where a graph must look as tracers record it, or where the consumer does
+// not support higher-order calls. It is the inverse of revert-vmap.
 //
-// When applied, this pass will put the body of every torch.vmap in the place of the
-// call, level by level: the loading of decompositions, an increment of the nesting
-// with the batch size (the number, if the meta of the operand says it, else its
-// size()), an added dimension an operand that is batched, the nodes of the body, a
-// removed dimension a result, a decrement. A result with out_dim None is used as it
-// is. The spelling is that of torch._functorch.predispatch. In the body of another
-// higher-order call the levels count on from those that are open at the call. Bodies that
-// nobody calls any more go.
+// When applied, this pass will replace every call of torch.vmap by its body, level by level: the
+// loading of decompositions, an increment of the nesting with the batch size (the number, if the
+// meta of an operand gives it, else its size()), an added dimension for each batched operand, the
+// nodes of the body, a removed dimension for each result, and a decrement. The value of a result
+// whose out_dim is None is used as it is. The calls are spelled as in torch._functorch.predispatch.
+// In the body of another higher-order call the levels are counted on from those that are open at
+// the call. Bodies without callers are erased.
 //
 // Performance impact: O(nodes written). Running takes as long as before.
 //
@@ -95,8 +93,8 @@ inline constexpr size_t kMaxFlattenedNodes = size_t{1} << 24;
 //     return (%y,)
 //   }
 //
-// Returns whether anything changed. InvalidArgument or Unimplemented names the call
-// that is wrong or cannot be written so; the module is then as it was.
+// Returns whether anything changed. InvalidArgument or Unimplemented names the call that is wrong
+// or cannot be written this way; the module is then as it was.
 absl::StatusOr<bool> FlattenVmap(Module* module);
 
 }  // namespace graphnet

@@ -1,4 +1,4 @@
-// Flat vmap nesting becomes the higher-order call.
+// Converts flat vmap nesting to the higher-order call.
 #ifndef GRAPHNET_PASSES_VMAP_REVERT_VMAP_H_
 #define GRAPHNET_PASSES_VMAP_REVERT_VMAP_H_
 
@@ -11,29 +11,27 @@ namespace graphnet {
 //
 // Tier: core
 //
-// Applicable in scenarios where a tracer recorded what torch.vmap does inside:
-// private calls that push and pop a level, and tensors that mean another thing
-// between them. No compiler, and no pass, can take part of such a graph.
+// Applicable in scenarios where a tracer recorded the inside of torch.vmap: private calls that push
+// and pop a level, and tensors that have another meaning between them. Compilers and passes cannot
+// handle a part of such a graph.
 //
-// When applied, this pass will replace all that lies between an increment of the
-// nesting and its decrement by one torch.vmap, innermost first. Its body is a graph
-// of its own: tensors added at the level are its first arguments, values from
-// outside that it uses follow with in_dim None, the tensors removed at the level are
-// its results, and one that was never batched there is broadcast, as the removal
-// does. What stands in a level and belongs to no other value of it, but is used
-// outside, moves out, if nothing that it would pass writes to what it reads. Loading
-// of decompositions, unused autograd contexts and the level numbers go. The result of
-// the call has the name, meta and place of the removed one. Nesting that is not
-// balanced, a wrong level or size, and a batched value that leaves its level are
-// errors; the module is then as it was.
+// When applied, this pass will replace all calls between an increment of the nesting and its
+// decrement by one torch.vmap, innermost first. Its body is a new graph: its first arguments are
+// the tensors added at the level; outside values that it uses follow with in_dim None; its results
+// are the tensors removed at the level, and one that was never batched there is broadcast, as the
+// removal does. A node in a level that is unrelated to its batched values but used outside moves
+// out, unless it would pass a write to memory that it reads. The loading of decompositions, unused
+// autograd contexts and the level numbers go. The result of the call has the name, meta and place
+// of the removed tensor. Unbalanced nesting, a wrong level or size, and a batched value that leaves
+// its level are errors; the module is then as it was.
 //
 // Performance impact: O(nodes times depth of the nesting). Running takes as long as
 // before.
 //
-// Risks and limitations: at most 63 levels, as in PyTorch. Levels in a body count on from
-// those that are open where it is called; a body that is called with different numbers of
-// open levels is refused. A level that batches nothing gets an operand that nobody uses,
-// since torch.vmap takes its size from one.
+// Risks and limitations: at most 63 levels, as in PyTorch. Levels in a body are counted on from
+// those that are open where it is called; a body that is called with different numbers of open
+// levels is refused. A level that batches nothing gets an unused operand, since torch.vmap takes
+// its size from an operand.
 //
 // Example: two levels, a captured value and one that is not batched at the inner one
 //   graph @forward(%x, %y, %c) {

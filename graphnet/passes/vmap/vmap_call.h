@@ -18,7 +18,7 @@
 
 namespace graphnet {
 
-// PyTorch has room for the levels 1 to 63.
+// PyTorch supports the levels 1 to 63.
 inline constexpr int kMaxVmapLevels = 63;
 
 // An error for a call that PyTorch accepts and the passes do not; names the node.
@@ -42,22 +42,22 @@ using BatchDim = std::optional<int64_t>;  // absent: not batched
 
 struct VmapCall {
   Graph* body = nullptr;
-  std::vector<Argument> operands;  // one a placeholder of the body
-  std::vector<BatchDim> in_dims;   // one an operand, one of them at least present
+  std::vector<Argument> operands;  // one for each placeholder of the body
+  std::vector<BatchDim> in_dims;   // one for each operand, at least one of them present
   absl::string_view randomness;
-  std::vector<Argument> results;   // what the body returns
-  std::vector<BatchDim> out_dims;  // one a result
-  bool yields_tuple = false;       // else there is one result
+  std::vector<Argument> results;   // the values that the body returns
+  std::vector<BatchDim> out_dims;  // one for each result
+  bool yields_tuple = false;       // If false, there is one result.
 };
 
 bool IsVmapCall(const Node& node);
-// `node` is one. InvalidArgument when PyTorch would not take it; Unimplemented for
+// Reads a call of torch.vmap. InvalidArgument if PyTorch would not accept it; Unimplemented for
 // arguments that are structures of tensors, and for chunk_size with randomness
-// "different", which draws other numbers. Else chunk_size, how many elements PyTorch
-// computes at a time, changes no value and is not told.
+// "different", which draws other numbers. Otherwise chunk_size, the number of elements that
+// PyTorch computes at a time, affects no value and is dropped.
 absl::StatusOr<VmapCall> ReadVmapCall(const Node& node);
 
-// The size of dimension `dim` of `value` if its meta says so.
+// Returns the size of dimension `dim` of `value` if its meta gives it.
 std::optional<int64_t> KnownSize(const Argument& value, int64_t dim);
 
 }  // namespace graphnet
