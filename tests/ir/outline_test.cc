@@ -146,12 +146,12 @@ TEST_F(OutlineTest, SetsThatAreNone) {
   const auto error = [](const std::vector<Node*>& nodes) {
     return std::string(FindSubgraph(nodes).status().message());
   };
-  EXPECT_EQ(error({}), "there are no nodes");
+  EXPECT_EQ(error({}), "no nodes are given");
   EXPECT_EQ(error(Nodes({"a", "x"})), "%x is a placeholder");
   EXPECT_EQ(error(Nodes({"output"})), "%output is the output");
   Module other;
   EXPECT_EQ(error({Nodes({"a"})[0], other.AddGraph("forward")->CallFunction("z", {})}),
-            "%z is of another graph");
+            "%z belongs to another graph");
   const auto subgraph = FindSubgraph(Nodes({"e", "c", "e"}));
   ASSERT_OK(subgraph);
   EXPECT_EQ(subgraph->nodes, Nodes({"c", "e"}));
