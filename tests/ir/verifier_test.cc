@@ -334,7 +334,7 @@ TEST(VerifierTest, Invariant9OfAnErasedGraph) {
 }
 #endif
 
-TEST(VerifierTest, BodiesMayBeSharedAndReachedByManyWays) {
+TEST(VerifierTest, BodiesMayBeSharedAndReachedByManyPaths) {
   Fixture f;
   Graph* outer = f.module.AddGraph("outer");
   outer->Output(outer->CallFunction("torch.vmap", {f.body, f.body}));
@@ -370,7 +370,7 @@ std::unique_ptr<Module> Chain(int bodies) {
 }
 
 // Code that recurses into bodies relies on this limit.
-TEST(VerifierTest, BodiesNestSoDeep) {
+TEST(VerifierTest, BodiesNestToTheLimit) {
   EXPECT_OK(Verify(*Chain(kMaxNesting - 1)));
   EXPECT_OK(Verify(*Chain(kMaxNesting)));
   EXPECT_THAT(Verify(*Chain(kMaxNesting + 1)),
@@ -385,7 +385,7 @@ TEST(VerifierTest, BodiesNestSoDeep) {
 }
 
 // The longest path counts, whichever is seen first.
-TEST(VerifierTest, BodiesNestByTheLongestWay) {
+TEST(VerifierTest, TheLongestPathOfBodiesCounts) {
   for (const bool long_way_first : {false, true}) {
     const auto module = Chain(kMaxNesting);
     Graph* first = module->main();
