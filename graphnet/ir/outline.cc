@@ -126,7 +126,7 @@ void Replace(Node* node, const Argument& value, size_t known) {
 }  // namespace
 
 absl::StatusOr<Subgraph> FindSubgraph(absl::Span<Node* const> nodes) {
-  if (nodes.empty()) return absl::InvalidArgumentError("there are no nodes");
+  if (nodes.empty()) return absl::InvalidArgumentError("no nodes are given");
   Subgraph subgraph;
   const Graph* graph = nodes[0]->graph();
   for (Node* node : nodes) {
@@ -134,7 +134,7 @@ absl::StatusOr<Subgraph> FindSubgraph(absl::Span<Node* const> nodes) {
       return absl::InvalidArgumentError(absl::StrCat("%", Printable(node->name()), " ", what));
     };
     if (node->is_erased()) return error("is erased");
-    if (node->graph() != graph) return error("is of another graph");
+    if (node->graph() != graph) return error("belongs to another graph");
     if (node->is_placeholder()) return error("is a placeholder");
     if (node->is_output()) return error("is the output");
     subgraph.nodes.push_back(node);
@@ -226,11 +226,12 @@ std::unique_ptr<Module> CutSubgraph(const Subgraph& subgraph) {
 absl::Status Inline(Node* call) {
   const absl::Span<const Argument> args = call->args();
   if (args.empty() || !args[0].is_graph() || !call->kwargs().empty()) {
-    return NodeError(*call, "not a call of a body with operands by position");
+    return NodeError(*call,
+                     "the call does not have the form target(@body, operands...) without keywords");
   }
   const Graph& body = *args[0].graph();
   if (body.placeholders().size() != args.size() - 1) {
-    return NodeError(*call, absl::StrCat(args.size() - 1, " operands for ",
+    return NodeError(*call, absl::StrCat(args.size() - 1, " operands for a body with ",
                                          body.placeholders().size(), " parameters"));
   }
   Graph* const graph = call->graph();

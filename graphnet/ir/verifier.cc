@@ -85,7 +85,7 @@ class Verifier {
       if (node->erased_) return Fail(2, "is erased");
       if (node->prev_ != before) return Fail(2, "is not linked to the node before it");
       if (before != nullptr && before->order_ >= node->order_) {
-        return Fail(2, "order keys do not rise");
+        return Fail(2, "order keys do not increase");
       }
       if (node->name().empty()) return Fail(3, "has no name");
       if (node->name().size() > kMaxNameBytes) return Fail(3, "the name is too long");
@@ -94,12 +94,12 @@ class Verifier {
       if (output != nullptr) return Fail(5, "comes after the output");
       switch (node->op()) {
         case Op::kPlaceholder:
-          if (seen_other) return Fail(4, "a placeholder after another operation");
+          if (seen_other) return Fail(4, "a placeholder comes after another operation");
           if (!node->args().empty() || !node->kwargs().empty()) {
             return Fail(4, "a placeholder takes no arguments");
           }
           if (!targets_.insert(node->target()).second) {
-            return Fail(4, "two placeholders have one target");
+            return Fail(4, "another placeholder has the same target");
           }
           break;
         case Op::kGetAttr:
@@ -107,11 +107,12 @@ class Verifier {
             return Fail(10, "a get_attr takes no arguments");
           }
           if (module_.FindAttribute(node->target()) == nullptr) {
-            return Fail(10, absl::StrCat("no attribute ", Printable(node->target())));
+            return Fail(10,
+                        absl::StrCat("the module has no attribute ", Printable(node->target())));
           }
           break;
         case Op::kCallMethod:
-          if (node->args().empty()) return Fail(8, "a method without its object");
+          if (node->args().empty()) return Fail(8, "a call_method has no first argument");
           break;
         case Op::kOutput:
           output = node;
@@ -141,7 +142,7 @@ class Verifier {
     if (count != graph_->num_nodes_ || before != graph_->last_) {
       return Fail(2, "the list of nodes is broken");
     }
-    if (output == nullptr) return Fail(5, "there is no output");
+    if (output == nullptr) return Fail(5, "the output is missing");
     // Each operand was found in the uses of its value, so equal numbers mean that the lists of
     // uses hold nothing else.
     if (operands != uses) {
@@ -153,9 +154,9 @@ class Verifier {
   absl::Status CheckKeywords(const Node& node) {
     keywords_.clear();
     for (const KwArg& kwarg : node.kwargs()) {
-      if (kwarg.name.empty()) return Fail(8, "a keyword without a name");
+      if (kwarg.name.empty()) return Fail(8, "a keyword has no name");
       if (!keywords_.insert(kwarg.name).second) {
-        return Fail(8, absl::StrCat("keyword ", Printable(kwarg.name), " twice"));
+        return Fail(8, absl::StrCat("keyword ", Printable(kwarg.name), " is given twice"));
       }
     }
     return absl::OkStatus();
@@ -175,19 +176,19 @@ class Verifier {
         }
         if (value->order_ >= node.order_) {
           return Fail(6, absl::StrCat("operand ", Printable(value->name()),
-                                      " is defined later than it is used"));
+                                      " is used before it is defined"));
         }
         const uint32_t i = arg.size_;
         if (i >= value->num_uses_ || value->use_array()[i].slot != &arg ||
             value->use_array()[i].user != &node) {
-          return Fail(7, absl::StrCat("not among the uses of ", Printable(value->name())));
+          return Fail(7, absl::StrCat("is not among the uses of ", Printable(value->name())));
         }
         return absl::OkStatus();
       }
       case Argument::Kind::kGraph:
         // The graph may have been erased, so only its address is used.
         if (!graphs_.contains(arg.graph())) {
-          return Fail(9, "refers to a graph that is not of this module");
+          return Fail(9, "refers to a graph that is not in this module");
         }
         references_.push_back({graph_, arg.graph()});
         return absl::OkStatus();
@@ -230,8 +231,8 @@ class Verifier {
   absl::Status AddWrittenOut(uint64_t size) {
     written_out_ = AddSizes(written_out_, size);
     if (written_out_ <= kMaxWrittenOut) return absl::OkStatus();
-    return Fail(15, absl::StrCat("with what is shared written out, the arguments hold more than ",
-                                 kMaxWrittenOut, " values"));
+    return Fail(15, absl::StrCat("the arguments hold more than ", kMaxWrittenOut,
+                                 " values when shared parts are written out"));
   }
 
   // `depth` is the depth of `expr` in the expression around it.
@@ -239,14 +240,14 @@ class Verifier {
     const std::optional<Expansion> all = expressions_.Of(&expr, SymParts());
     if (!all || all->height > kMaxNesting - depth) return Fail(13, "an expression nests too deep");
     if (all->size > kMaxTerms) {
-      return Fail(15, absl::StrCat("with what is shared written out, an expression has more than ",
-                                   kMaxTerms, " terms"));
+      return Fail(15, absl::StrCat("an expression has more than ", kMaxTerms,
+                                   " terms when shared parts are written out"));
     }
     absl::Status status;
     const bool is_finite = checked_expressions_.Run(&expr, SymParts(), [&](const SymExpr* e) {
       if (!status.ok()) return;
       if (e->is_relation()) {
-        status = Fail(12, "a comparison where a number is wanted");
+        status = Fail(12, "a comparison is used as a number");
       } else if (e->kind == SymExpr::Kind::kSymbol && module_.FindSymbol(e->name) == nullptr) {
         status = Fail(12, absl::StrCat("symbol ", Printable(e->name), " is not declared"));
       }
@@ -297,7 +298,7 @@ class Verifier {
     if (!spec.data.is_list()) return Fail(14, "literal data is not a list");
     for (const Argument& element : spec.data.elements()) {
       if (!element.is_bool() && !element.is_int() && !element.is_float()) {
-        return Fail(14, "literal data holds something else than numbers");
+        return Fail(14, "literal data holds a value that is not a number");
       }
     }
     if (meta == nullptr || !meta->has_shape) return absl::OkStatus();
@@ -309,7 +310,7 @@ class Verifier {
     }
     if (elements != static_cast<int64_t>(spec.data.elements().size())) {
       return Fail(14, absl::StrCat("literal data has ", spec.data.elements().size(),
-                                   " elements, the shape ", elements));
+                                   " elements, but the shape has ", elements));
     }
     return absl::OkStatus();
   }

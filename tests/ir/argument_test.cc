@@ -17,7 +17,7 @@ namespace {
 
 using Kind = Argument::Kind;
 
-TEST(ArgumentTest, TakesTheKindOfWhatItIsMadeOf) {
+TEST(ArgumentTest, TakesTheKindOfItsValue) {
   Module module;
   Graph* graph = module.AddGraph("forward");
   Node* node = graph->Placeholder("x");
@@ -113,7 +113,7 @@ TEST(ArgumentTest, DevicesKeepAnyIndex) {
   }
 }
 
-TEST(ArgumentTest, EqualityIsOfKindAndContent) {
+TEST(ArgumentTest, EqualityComparesKindAndContent) {
   Module module;
   Graph* graph = module.AddGraph("forward");
   Node* x = graph->Placeholder("x");
@@ -203,7 +203,7 @@ TEST(ArgumentTest, ForEachArgumentVisitsParentsFirst) {
   EXPECT_EQ(seen, "L1T2L3");
 }
 
-TEST(ArgumentTest, MapArgumentReplacesWhatIsNoAggregate) {
+TEST(ArgumentTest, MapArgumentReplacesLeaves) {
   const Argument inner[] = {1, "a"};
   const Argument slice[] = {2, Argument(), 3};
   const Argument dict[] = {"k", 4};
@@ -262,7 +262,7 @@ TEST(SymExprTest, LongSumsAreCopiedAndCompared) {
   EXPECT_FALSE(*copy == *sum->lhs);
 }
 
-TEST(DimTest, EqualityIsOfNumbersOrOfExpressions) {
+TEST(DimTest, EqualityComparesNumbersOrExpressions) {
   Module m;
   EXPECT_EQ(Dim(3), Dim(3));
   EXPECT_FALSE(Dim(3) == Dim(4));
@@ -272,7 +272,7 @@ TEST(DimTest, EqualityIsOfNumbersOrOfExpressions) {
   EXPECT_FALSE(Dim(m.SymInt(3)).is_static());
 }
 
-TEST(TensorMetaTest, WhatIsMissingDoesNotCount) {
+TEST(TensorMetaTest, UnknownFieldsDoNotCount) {
   const std::vector<Dim> shape = {2, 3};
   TensorMeta a;
   a.dtype = DType::kFloat32;
@@ -295,7 +295,7 @@ TEST(TensorMetaTest, WhatIsMissingDoesNotCount) {
   EXPECT_FALSE(b.is_static());
 }
 
-TEST(DrawSpecTest, EqualityIsOfWhatIsSaid) {
+TEST(DrawSpecTest, EqualityIgnoresFieldsThatAreNotGiven) {
   DrawSpec a;
   DrawSpec b;
   b.mean = 1;  // has_mean is false

@@ -325,7 +325,7 @@ TEST(CanonicalHashTest, MetasCountOnRequest) {
 }
 
 // Nested arguments, long expressions and chains of bodies must not exhaust the stack.
-TEST(CanonicalHashTest, NestingIsNoRecursion) {
+TEST(CanonicalHashTest, NestingNeedsNoRecursion) {
   Module m;
   constexpr int kDepth = 200000;
   const SymExpr* left = m.SymSymbol("s0");

@@ -274,7 +274,7 @@ TEST_F(OpenGraphTest, ErasingMillionsWhileIteratingIsLinear) {
 
 // --- CallLike -----------------------------------------------------------------------
 
-TEST_F(GraphTest, CallLikeTakesWhatDescribesItsOrigin) {
+TEST_F(GraphTest, CallLikeCopiesTheDescriptionOfItsOrigin) {
   Node* x = graph_->Placeholder("x");
   Node* f = graph_->CallFunction("f", {x}, {}, "value");
   f->set_location({"m.py", 3, 5});

@@ -69,7 +69,7 @@ TEST(ModuleTest, ManyEqualGraphNamesTakeLinearTime) {
 }
 
 // A search finds a graph among few, an index among many.
-TEST(ModuleTest, FindGraphWhateverTheNumber) {
+TEST(ModuleTest, FindsGraphsAmongFewAndMany) {
   Module module;
   for (int n = 0; n < 20; ++n) {
     Graph* graph = module.AddGraph(absl::StrCat("g", n));
@@ -87,7 +87,7 @@ TEST(ModuleTest, FindGraphWhateverTheNumber) {
   EXPECT_EQ(module.AddGraph("h0")->name(), "h0");
 }
 
-TEST(ModuleTest, FilesAreFoundWhateverTheirNumber) {
+TEST(ModuleTest, FindsFilesAmongFewAndMany) {
   Module module;
   Graph* graph = module.AddGraph("forward");
   for (int turn = 0; turn < 2; ++turn) {
@@ -421,7 +421,7 @@ TEST(ModuleTest, CopiesOfArgumentsOwnTheirMemory) {
 }
 
 // Each of these kinds had the same hash for all values once. A quadratic time would be minutes.
-TEST(ModuleTest, InterningIsLinearWhateverTheKind) {
+TEST(ModuleTest, InterningIsLinearForEveryKind) {
   constexpr int kCount = 100000;
   Module module;
   const SymExpr* s0 = module.SymSymbol("s0");

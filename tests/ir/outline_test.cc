@@ -117,7 +117,7 @@ graph @part(%x, %before) {
 )");
 }
 
-TEST_F(OutlineTest, AWayThatLeavesAndComesBackIsNamed) {
+TEST_F(OutlineTest, NamesThePathThatLeavesAndComesBack) {
   Set(kChain);
   const std::string before = Print();
   EXPECT_THAT(FindSubgraph(Nodes({"a", "e"})).status(),
@@ -141,17 +141,17 @@ TEST_F(OutlineTest, AWayThatLeavesAndComesBackIsNamed) {
   EXPECT_OK(FindSubgraph(Nodes({"b", "d"})));
 }
 
-TEST_F(OutlineTest, SetsThatAreNone) {
+TEST_F(OutlineTest, RefusesInvalidSets) {
   Set(kChain);
   const auto error = [](const std::vector<Node*>& nodes) {
     return std::string(FindSubgraph(nodes).status().message());
   };
-  EXPECT_EQ(error({}), "there are no nodes");
+  EXPECT_EQ(error({}), "no nodes are given");
   EXPECT_EQ(error(Nodes({"a", "x"})), "%x is a placeholder");
   EXPECT_EQ(error(Nodes({"output"})), "%output is the output");
   Module other;
   EXPECT_EQ(error({Nodes({"a"})[0], other.AddGraph("forward")->CallFunction("z", {})}),
-            "%z is of another graph");
+            "%z belongs to another graph");
   const auto subgraph = FindSubgraph(Nodes({"e", "c", "e"}));
   ASSERT_OK(subgraph);
   EXPECT_EQ(subgraph->nodes, Nodes({"c", "e"}));
@@ -234,7 +234,7 @@ graph @inner(%p, %q) {
 )");
 }
 
-TEST_F(OutlineTest, InlinePutsTheBodyInThePlaceOfTheCall) {
+TEST_F(OutlineTest, InlineReplacesTheCallByTheBody) {
   Set(R"(graph @forward(%x, %f) {
   %call = torch.ops.higher_order.wrap(@part, [%x, 2], 3) : (f32[2], _)
   %a = operator.getitem(%call, 0) : f32[2]
@@ -331,7 +331,7 @@ constexpr char kTaken[] = R"(graph @forward(%x, %y) {
 }
 )";
 
-TEST_F(OutlineTest, AValueTakesThePlaceOfUsesAndElementsThatOfGetitems) {
+TEST_F(OutlineTest, ReplacesUsesByAValueAndGetitemsByItsElements) {
   Set(kTaken);
   Node* const a = module_->main()->FindNode("a");
   Node* const x = module_->main()->FindNode("x");
@@ -349,7 +349,7 @@ TEST_F(OutlineTest, AValueTakesThePlaceOfUsesAndElementsThatOfGetitems) {
   EXPECT_FALSE(a->has_uses());
 }
 
-TEST_F(OutlineTest, AValueThatIsNoTupleTakesThePlaceOfUsesAlone) {
+TEST_F(OutlineTest, ReplacesOnlyUsesByAValueThatIsNotATuple) {
   Set(kTaken);
   ReplaceUsesWithValue(module_->main()->FindNode("a"), 3);
   ASSERT_OK(Verify(*module_));

@@ -38,7 +38,7 @@ TEST(SharedWalkTest, EachValueOnceAndPartsBeforeWholes) {
   EXPECT_THAT(order, ElementsAre(3, 1, 2, 0));
 }
 
-TEST(SharedWalkTest, AnotherRootVisitsOnlyWhatIsNew) {
+TEST(SharedWalkTest, AnotherRootVisitsOnlyNewValues) {
   const Parts parts = {{0, {1}}, {2, {1, 3}}};
   SharedWalk<int> walk;
   std::vector<int> order;
@@ -49,7 +49,7 @@ TEST(SharedWalkTest, AnotherRootVisitsOnlyWhatIsNew) {
   EXPECT_THAT(order, ElementsAre(1, 0, 3, 2));
 }
 
-TEST(SharedWalkTest, FindsAValueThatHoldsItself) {
+TEST(SharedWalkTest, DetectsAValueThatContainsItself) {
   for (const Parts& parts :
        {Parts{{0, {0}}}, Parts{{0, {1}}, {1, {2}}, {2, {3, 1}}}, Parts{{0, {1, 2}}, {2, {0}}}}) {
     SharedWalk<int> walk;
@@ -59,7 +59,7 @@ TEST(SharedWalkTest, FindsAValueThatHoldsItself) {
   }
 }
 
-TEST(SharedWalkTest, AChainIsNoRecursion) {
+TEST(SharedWalkTest, AChainNeedsNoRecursion) {
   Parts parts;
   constexpr int kLength = 1'000'000;
   for (int i = 0; i < kLength; ++i) parts[i] = {i + 1};
@@ -70,7 +70,7 @@ TEST(SharedWalkTest, AChainIsNoRecursion) {
   EXPECT_EQ(all->height, kLength);
 }
 
-TEST(SharedWalkTest, ExpansionsCountWhatIsSharedEachTime) {
+TEST(SharedWalkTest, ExpansionsCountSharedValuesEachTime) {
   Parts parts;
   for (int i = 0; i < 100; ++i) parts[i] = {i + 1, i + 1};
   Expansions<int> expansions;
@@ -161,7 +161,7 @@ TEST(SharedWalkTest, SharedSizesAreEvaluatedComparedAndCopiedOnce) {
   EXPECT_EQ(third.InternMeta(meta), third.InternMeta(meta));
 }
 
-TEST(SharedWalkTest, DeepSizesAreNoRecursion) {
+TEST(SharedWalkTest, DeepSizesNeedNoRecursion) {
   Module module, other;
   module.AddSymbol("n", 0);
   const SymExpr* size = module.SymSymbol("n");
@@ -171,7 +171,7 @@ TEST(SharedWalkTest, DeepSizesAreNoRecursion) {
   EXPECT_TRUE(*other.CopySym(size) == *size);
 }
 
-TEST(SharedWalkTest, TheVerifierRefusesWhatNoConsumerCanHold) {
+TEST(SharedWalkTest, TheVerifierLimitsTheSizeWrittenOut) {
   {
     Module module;
     module.AddSymbol("n", 3);

@@ -137,9 +137,9 @@ TEST(VerifierTest, Invariant2) {
       {"a circle", [](Fixture& f) { Peer::next(f.m) = f.x; },
        "invariant 2: graph forward, node x: is not linked to the node before it"},
       {"equal order", [](Fixture& f) { Peer::order(f.f) = Peer::order(f.w); },
-       "invariant 2: graph forward, node f: order keys do not rise"},
+       "invariant 2: graph forward, node f: order keys do not increase"},
       {"falling order", [](Fixture& f) { Peer::order(f.f) = 0; },
-       "invariant 2: graph forward, node f: order keys do not rise"},
+       "invariant 2: graph forward, node f: order keys do not increase"},
       {"count", [](Fixture& f) { ++Peer::num_nodes(f.main); },
        "invariant 2: graph forward: the list of nodes is broken"},
       {"last", [](Fixture& f) { Peer::last(f.main) = f.cond; },
@@ -177,7 +177,7 @@ TEST(VerifierTest, Invariant3) {
 TEST(VerifierTest, Invariant4) {
   ExpectMessages({
       {"late", [](Fixture& f) { f.main->MoveBefore(f.y, f.f); },
-       "invariant 4: graph forward, node y: a placeholder after another operation"},
+       "invariant 4: graph forward, node y: a placeholder comes after another operation"},
       {"args", [](Fixture& f) { f.y->set_args({1}); },
        "invariant 4: graph forward, node y: a placeholder takes no arguments"},
       {"kwargs",
@@ -186,7 +186,7 @@ TEST(VerifierTest, Invariant4) {
        },
        "invariant 4: graph forward, node y: a placeholder takes no arguments"},
       {"target", [](Fixture& f) { f.y->set_target("x"); },
-       "invariant 4: graph forward, node y: two placeholders have one target"},
+       "invariant 4: graph forward, node y: another placeholder has the same target"},
   });
   Fixture fixture;  // Another graph may have the same target.
   fixture.body_x->set_target("x");
@@ -196,9 +196,9 @@ TEST(VerifierTest, Invariant4) {
 TEST(VerifierTest, Invariant5) {
   ExpectMessages({
       {"none", [](Fixture& f) { f.main->EraseNode(f.output); },
-       "invariant 5: graph forward: there is no output"},
+       "invariant 5: graph forward: the output is missing"},
       {"none in a body", [](Fixture& f) { f.body->EraseNode(f.body->last()); },
-       "invariant 5: graph body: there is no output"},
+       "invariant 5: graph body: the output is missing"},
       {"two", [](Fixture& f) { f.main->Output(f.x); },
        "invariant 5: graph forward, node output_1: comes after the output"},
       {"not last", [](Fixture& f) { f.main->CallFunction("late", {}); },
@@ -239,13 +239,13 @@ TEST(VerifierTest, Invariant6) {
        },
        "invariant 6: graph forward, node output: operand g is erased"},
       {"later", [](Fixture& f) { f.main->MoveBefore(f.m, f.f); },
-       "invariant 6: graph forward, node view: operand f is defined later than it is used"},
+       "invariant 6: graph forward, node view: operand f is used before it is defined"},
       {"itself", [](Fixture& f) { f.m->SetOperand(0, f.m); },
-       "invariant 6: graph forward, node view: operand view is defined later than it is used"},
+       "invariant 6: graph forward, node view: operand view is used before it is defined"},
       {"nested", [](Fixture& f) { f.f->SetOperand(1, f.m); },
-       "invariant 6: graph forward, node f: operand view is defined later than it is used"},
+       "invariant 6: graph forward, node f: operand view is used before it is defined"},
       {"in a keyword", [](Fixture& f) { f.f->SetOperand(3, f.m); },
-       "invariant 6: graph forward, node f: operand view is defined later than it is used"},
+       "invariant 6: graph forward, node f: operand view is used before it is defined"},
   });
 }
 
@@ -253,15 +253,15 @@ TEST(VerifierTest, Invariant7) {
   ExpectMessages({
       {"an operand that its value does not know",
        [](Fixture& f) { Peer::set_node(Peer::arg(f.m, 1), f.x); },
-       "invariant 7: graph forward, node view: not among the uses of x"},
+       "invariant 7: graph forward, node view: is not among the uses of x"},
       {"wrong place", [](Fixture& f) { Peer::position(Peer::arg(f.f, 0)) = 1; },
-       "invariant 7: graph forward, node f: not among the uses of x"},
+       "invariant 7: graph forward, node f: is not among the uses of x"},
       {"place out of range", [](Fixture& f) { Peer::position(Peer::arg(f.f, 0)) = 7; },
-       "invariant 7: graph forward, node f: not among the uses of x"},
+       "invariant 7: graph forward, node f: is not among the uses of x"},
       {"wrong user", [](Fixture& f) { Peer::user(f.x, 0) = f.m; },
-       "invariant 7: graph forward, node f: not among the uses of x"},
+       "invariant 7: graph forward, node f: is not among the uses of x"},
       {"a use too few", [](Fixture& f) { --Peer::num_uses(f.m); },
-       "invariant 7: graph forward, node cond: not among the uses of view"},
+       "invariant 7: graph forward, node cond: is not among the uses of view"},
       {"a use too many", [](Fixture& f) { ++Peer::num_uses(f.cond); },
        "invariant 7: graph forward: 8 uses for 7 operands"},
       {"an operand overwritten", [](Fixture& f) { *Peer::arg(f.m, 0) = Argument(1); },
@@ -276,30 +276,30 @@ TEST(VerifierTest, Invariant8) {
       {"no target of a placeholder", [](Fixture& f) { f.x->set_target(""); },
        "invariant 8: graph forward, node x: has no target"},
       {"no object", [](Fixture& f) { f.m->set_args({}); },
-       "invariant 8: graph forward, node view: a method without its object"},
+       "invariant 8: graph forward, node view: a call_method has no first argument"},
       {"no keyword",
        [](Fixture& f) {
          f.f->set_kwargs({{"", 1}});
        },
-       "invariant 8: graph forward, node f: a keyword without a name"},
+       "invariant 8: graph forward, node f: a keyword has no name"},
       {"keyword twice",
        [](Fixture& f) {
          f.f->set_kwargs({{"a", 1}, {"b", 1}, {"a", 2}});
        },
-       "invariant 8: graph forward, node f: keyword a twice"},
+       "invariant 8: graph forward, node f: keyword a is given twice"},
   });
 }
 
 TEST(VerifierTest, Invariant9) {
   ExpectMessages({
       {"no graph", [](Fixture& f) { Peer::set_graph(Peer::arg(f.cond, 1), nullptr); },
-       "invariant 9: graph forward, node cond: refers to a graph that is not of this module"},
+       "invariant 9: graph forward, node cond: refers to a graph that is not in this module"},
       {"of another module",
        [](Fixture& f) {
          static Module* const other = new Module;
          Peer::set_graph(Peer::arg(f.cond, 1), other->AddGraph("body"));
        },
-       "invariant 9: graph forward, node cond: refers to a graph that is not of this module"},
+       "invariant 9: graph forward, node cond: refers to a graph that is not in this module"},
       {"not referred to", [](Fixture& f) { f.module.AddGraph("orphan")->Output(1); },
        "invariant 9: graph orphan is never referred to"},
       {"itself",
@@ -330,11 +330,11 @@ TEST(VerifierTest, Invariant9) {
 TEST(VerifierTest, Invariant9OfAnErasedGraph) {
   ExpectMessages(
       {{"erased", [](Fixture& f) { f.module.EraseGraph(f.body); },
-        "invariant 9: graph forward, node cond: refers to a graph that is not of this module"}});
+        "invariant 9: graph forward, node cond: refers to a graph that is not in this module"}});
 }
 #endif
 
-TEST(VerifierTest, BodiesMayBeSharedAndReachedByManyWays) {
+TEST(VerifierTest, BodiesMayBeSharedAndReachedByManyPaths) {
   Fixture f;
   Graph* outer = f.module.AddGraph("outer");
   outer->Output(outer->CallFunction("torch.vmap", {f.body, f.body}));
@@ -370,7 +370,7 @@ std::unique_ptr<Module> Chain(int bodies) {
 }
 
 // Code that recurses into bodies relies on this limit.
-TEST(VerifierTest, BodiesNestSoDeep) {
+TEST(VerifierTest, BodiesNestToTheLimit) {
   EXPECT_OK(Verify(*Chain(kMaxNesting - 1)));
   EXPECT_OK(Verify(*Chain(kMaxNesting)));
   EXPECT_THAT(Verify(*Chain(kMaxNesting + 1)),
@@ -385,7 +385,7 @@ TEST(VerifierTest, BodiesNestSoDeep) {
 }
 
 // The longest path counts, whichever is seen first.
-TEST(VerifierTest, BodiesNestByTheLongestWay) {
+TEST(VerifierTest, TheLongestPathOfBodiesCounts) {
   for (const bool long_way_first : {false, true}) {
     const auto module = Chain(kMaxNesting);
     Graph* first = module->main();
@@ -404,7 +404,7 @@ TEST(VerifierTest, BodiesNestByTheLongestWay) {
 TEST(VerifierTest, Invariant10) {
   ExpectMessages({
       {"no attribute", [](Fixture& f) { f.module.EraseAttribute("w"); },
-       "invariant 10: graph forward, node w: no attribute w"},
+       "invariant 10: graph forward, node w: the module has no attribute w"},
       {"args", [](Fixture& f) { f.w->set_args({1}); },
        "invariant 10: graph forward, node w: a get_attr takes no arguments"},
       {"kwargs",
@@ -503,17 +503,17 @@ TEST(VerifierTest, Invariant12) {
        [](Fixture& f) {
          f.module.AddRelation(f.module.SymBinary(Kind::kEq, f.module.relations()[0], f.s0));
        },
-       "invariant 12: a comparison where a number is wanted"},
+       "invariant 12: a comparison is used as a number"},
       {"relation as an argument",
        [](Fixture& f) {
          f.m->set_args({f.f, f.module.relations()[0]});
        },
-       "invariant 12: graph forward, node view: a comparison where a number is wanted"},
+       "invariant 12: graph forward, node view: a comparison is used as a number"},
       {"relation as a dimension", [](Fixture& f) { f.SetShape({f.module.relations()[0]}); },
-       "invariant 12: graph forward, node x: a comparison where a number is wanted"},
+       "invariant 12: graph forward, node x: a comparison is used as a number"},
       {"relation in an expression",
        [](Fixture& f) { f.SetShape({f.module.SymNeg(f.module.relations()[0])}); },
-       "invariant 12: graph forward, node x: a comparison where a number is wanted"},
+       "invariant 12: graph forward, node x: a comparison is used as a number"},
   });
 }
 
@@ -593,9 +593,9 @@ TEST(VerifierTest, Invariant14) {
        [](Fixture& f) {
          f.SetData(f.x, {1, "2"});
        },
-       where + "literal data holds something else than numbers"},
+       where + "literal data holds a value that is not a number"},
       {"too few", [](Fixture& f) { f.SetData(f.x, std::vector<Argument>(7, 1)); },
-       where + "literal data has 7 elements, the shape 8"},
+       where + "literal data has 7 elements, but the shape has 8"},
       {"of an attribute",
        [](Fixture& f) {
          DrawSpec spec;
@@ -603,7 +603,7 @@ TEST(VerifierTest, Invariant14) {
          spec.data = Argument::List(data);
          f.module.AddAttribute({"w", f.x->tensor_meta(), "", &spec});
        },
-       "invariant 14: attribute w: literal data has 3 elements, the shape 8"},
+       "invariant 14: attribute w: literal data has 3 elements, but the shape has 8"},
   });
   Fixture f;
   f.SetData(f.x, std::vector<Argument>(8, 2.5));

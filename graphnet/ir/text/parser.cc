@@ -94,7 +94,7 @@ bool ModuleParser::Parse(bool until_end) {
     } else if (in_.TryWord("relation")) {
       ok = ParseRelation();
     } else if (until_end && in_.TryWord("end")) {
-      return (in_.AtEnd() || in_.Fail("nothing more")) && Resolve();
+      return (in_.AtEnd() || in_.Fail("the end of the text")) && Resolve();
     } else if (!until_end && in_.AtEnd()) {
       return Resolve();
     } else {
@@ -335,8 +335,8 @@ bool ParseVersion(Scanner& in) {
   int64_t version = 0;
   if (!in.ReadInteger("a version number", &version)) return false;
   return version == 1 ||
-         in.FailAt(where,
-                   absl::StrCat("version ", version, " is not known; this reader knows version 1"));
+         in.FailAt(where, absl::StrCat("version ", version,
+                                       " is not supported; this reader supports version 1"));
 }
 
 absl::Status CheckSize(absl::string_view text, absl::string_view file_name,
@@ -383,7 +383,7 @@ absl::StatusOr<Sample> ParseSample(absl::string_view text, absl::string_view fil
     return in.status(file_name);
   }
   if (has_fields && in.TryWord("end")) {
-    if (!in.AtEnd()) in.Fail("nothing more");
+    if (!in.AtEnd()) in.Fail("the end of the text");
   } else {
     const bool has_header = in.TryWord(kModuleWord);
     if (has_fields && !has_header) {

@@ -190,7 +190,7 @@ bool ValueParser::ParseGraphRef(Argument* out) {
     *out = it->second;
     return true;
   }
-  if (rereading_) return in_.FailAt(where, absl::StrCat("there is no graph @", name));
+  if (rereading_) return in_.FailAt(where, absl::StrCat("undefined graph @", name));
   found_unknown_graph_ = true;
   *out = Argument::None();
   return true;

@@ -246,7 +246,7 @@ TEST(EqualityTest, ADifferentRelationIsSeen) {
 }
 
 // Long texts are cut before the first difference.
-TEST(EqualityTest, LongDifferencesAreShownWhereTheyAre) {
+TEST(EqualityTest, LongTextsAreCutBeforeTheDifference) {
   const auto make = [](int value, Module& m) {
     std::vector<Argument> numbers(1000, Argument(7));
     numbers[900] = value;

@@ -219,7 +219,7 @@ TEST(PrinterTest, OneLineForMessages) {
   EXPECT_EQ(out, "so: return (%cond, %layers_2)");
 }
 
-TEST(PrinterTest, AppendingLeavesWhatIsThere) {
+TEST(PrinterTest, AppendingKeepsTheTextBefore) {
   std::string out = "# before\n";
   AppendModule(Module(), PrintOptions::Complete(), &out);
   EXPECT_EQ(out, "# before\ngraphnet.module 1\nend\n");

@@ -548,7 +548,7 @@ TEST(RoundTripTest, OtherSpellings) {
 }
 
 // A module can hold some values that its text cannot.
-TEST(RoundTripTest, WhatIsLost) {
+TEST(RoundTripTest, SomeValuesAreLost) {
   Module module;
   Graph* g = module.AddGraph("g");
   Node* x = g->Placeholder("x");
