@@ -18,9 +18,8 @@
 namespace graphnet {
 namespace {
 
-// SHA-256 of what is added, each item such that no two sequences of items give
-// the same bytes: numbers are varints as in protobuf, since most are small, and
-// strings come after their length.
+// SHA-256 of the items that are added. Items are encoded so that no two sequences give the same
+// bytes: numbers are varints as in protobuf, since most are small, and a string follows its length.
 class Digest {
  public:
   Digest() : context_(EVP_MD_CTX_new()) {
@@ -82,7 +81,7 @@ class Digest {
   char buffer_[8192];
 };
 
-// Numbers things in the order they are asked for.
+// Numbers keys in the order in which they are first asked for.
 template <typename Key>
 class Numbering {
  public:
@@ -111,7 +110,7 @@ class Hasher {
   }
 
  private:
-  // A graph follows in the order of first references to graphs.
+  // Graphs are hashed in the order in which they are first referred to.
   uint64_t GraphNumber(const Graph* graph) {
     if (!graph_numbers_.contains(graph)) graphs_.push_back(graph);
     return graph_numbers_(graph);
@@ -127,7 +126,7 @@ class Hasher {
     }
   }
 
-  // In the order in which the graph takes and reads them, as their names are labels.
+  // Adds weights in the order in which the graph takes and reads them, as their names are labels.
   void AddWeights() {
     if (module_.main() != nullptr) {
       for (const Node* node : module_.main()->placeholders()) AddValue(node->target());
@@ -193,8 +192,7 @@ class Hasher {
       case Kind::kNone:
       case Kind::kEllipsis: break;
       case Kind::kNode: {
-        // A node that is not defined yet, in a graph that does not verify, counts
-        // as "unknown".
+        // In a graph that does not verify, an operand may not be defined yet; it counts as unknown.
         const auto it = nodes_.find(a.node());
         digest_.AddNumber(it != nodes_.end() ? it->second : UINT64_MAX);
         break;
@@ -228,7 +226,7 @@ class Hasher {
     digest_.AddNumber(static_cast<uint64_t>(int64_t{device.index}));
   }
 
-  // In Polish notation, which needs no brackets.
+  // Adds the expression in Polish notation, which needs no brackets.
   void AddExpression(const SymExpr* expr) {
     std::vector<const SymExpr*> stack = {expr};
     while (!stack.empty()) {
