@@ -18,8 +18,9 @@
 namespace graphnet {
 namespace {
 
-// SHA-256 of the items that are added. Items are encoded so that no two sequences give the same
-// bytes: numbers are varints as in protobuf, since most are small, and a string follows its length.
+// SHA-256 of what is added, each item such that no two sequences of items give
+// the same bytes: numbers are varints as in protobuf, since most are small, and
+// strings come after their length.
 class Digest {
  public:
   Digest() : context_(EVP_MD_CTX_new()) {
@@ -81,7 +82,7 @@ class Digest {
   char buffer_[8192];
 };
 
-// Numbers keys in the order in which they are first asked for.
+// Numbers things in the order they are asked for.
 template <typename Key>
 class Numbering {
  public:
@@ -110,7 +111,7 @@ class Hasher {
   }
 
  private:
-  // Graphs are hashed in the order in which they are first referred to.
+  // A graph follows in the order of first references to graphs.
   uint64_t GraphNumber(const Graph* graph) {
     if (!graph_numbers_.contains(graph)) graphs_.push_back(graph);
     return graph_numbers_(graph);
@@ -126,7 +127,7 @@ class Hasher {
     }
   }
 
-  // Adds weights in the order in which the graph takes and reads them, as their names are labels.
+  // In the order in which the graph takes and reads them, as their names are labels.
   void AddWeights() {
     if (module_.main() != nullptr) {
       for (const Node* node : module_.main()->placeholders()) AddValue(node->target());
@@ -192,7 +193,8 @@ class Hasher {
       case Kind::kNone:
       case Kind::kEllipsis: break;
       case Kind::kNode: {
-        // In a graph that does not verify, an operand may not be defined yet; it counts as unknown.
+        // A node that is not defined yet, in a graph that does not verify, counts
+        // as "unknown".
         const auto it = nodes_.find(a.node());
         digest_.AddNumber(it != nodes_.end() ? it->second : UINT64_MAX);
         break;
@@ -226,7 +228,7 @@ class Hasher {
     digest_.AddNumber(static_cast<uint64_t>(int64_t{device.index}));
   }
 
-  // Adds the expression in Polish notation, which needs no brackets.
+  // In Polish notation, which needs no brackets.
   void AddExpression(const SymExpr* expr) {
     std::vector<const SymExpr*> stack = {expr};
     while (!stack.empty()) {

@@ -32,8 +32,8 @@ absl::string_view BaseOfTarget(absl::string_view target) {
   return target.substr(dot + 1);
 }
 
-// Names are made as in torch.fx: each run of characters that an identifier cannot hold becomes
-// one "_".
+// As torch.fx does it: a run of characters that an identifier cannot hold
+// becomes one "_".
 bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
 bool IsLegalInIdentifier(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
@@ -81,11 +81,11 @@ void Graph::BuildNameIndex() const {
 }
 
 void Graph::IndexName(Node* node) {
-  // A node without a name is about to get one.
+  // Nameless nodes are about to be named.
   if (!has_name_index_ || node->name().empty()) return;
   if (!by_name_.try_emplace(node->name(), node).second) {
-    // Another node has the name, and the caller is about to rename that node. The index is
-    // rebuilt when it is next used.
+    // Another node has the name: the caller is about to rename that one. The
+    // index is made anew when it is next asked.
     has_name_index_ = false;
     by_name_.clear();
   }
@@ -104,7 +104,7 @@ Node* Graph::FindNode(absl::string_view name) const {
 std::string Graph::UniqueName(absl::string_view candidate) {
   BuildNameIndex();
   std::string wanted = Identifier(candidate);
-  // "relu_3" and "relu" share the counter of the base "relu".
+  // "relu_3" counts on from the base "relu", and "relu" from it.
   absl::string_view base = wanted;
   int suffix = 0;
   if (const size_t bar = IsDigit(base.back()) ? base.rfind('_') : 0;
@@ -128,9 +128,9 @@ std::string Graph::UniqueName(absl::string_view candidate) {
 }
 
 // Order keys: the list-labelling scheme of Bender et al. ("Two simplified
-// algorithms for maintaining order in a list"). When no key is left between two neighbours, the
-// keys of the smallest aligned range around them that is sparse enough are spread out evenly.
-// An insertion costs O(log n) amortised.
+// algorithms for maintaining order in a list"). When there is no key left
+// between two neighbours, the smallest aligned range of keys around them that is
+// sparse enough is spread out evenly: O(log n) amortised an insertion.
 void Graph::AssignOrder(Node* node) {
   const Node* const after = node->next_;
   if (after == nullptr) {
@@ -207,7 +207,7 @@ void Graph::AllocateArguments(Node* node, size_t num_args, size_t num_kwargs) {
 
 Node* Graph::MakeNode(Op op, absl::string_view target, absl::Span<const Argument> args,
                       absl::Span<const KwArg> kwargs, absl::string_view name) {
-  // The targets of placeholders hardly recur, so they are not interned.
+  // The targets of placeholders hardly recur: no table of them is kept.
   Arena& arena = module_->arena_;
   const absl::string_view* const kept = op == Op::kPlaceholder
                                             ? arena.New<absl::string_view>(arena.Copy(target))
@@ -287,7 +287,7 @@ Node* Graph::CopyNodeFrom(const Node& node, absl::FunctionRef<Node*(Node*)> map)
 
 Node* Graph::CopyNodeFrom(const Node& node, absl::FunctionRef<Node*(Node*)> map,
                           absl::FunctionRef<Graph*(Graph*)> map_graph) {
-  // A free name is kept as it is, even if it is not an identifier.
+  // A name that is free is taken as it is, identifier or not.
   BuildNameIndex();
   return CopyNode(node, !by_name_.contains(node.name()), map, map_graph);
 }
@@ -326,7 +326,7 @@ Node* Graph::CopySharedNode(const Node& node, bool unique_name, absl::FunctionRe
     new (&copy->kwarg_array()[i])
         KwArg{kwarg.name, CopySharedArgument(kwarg.value, map, map_graph, &has_node)};
   }
-  if (!unique_name) {  // After the arguments, as `map` may make nodes for them.
+  if (!unique_name) {  // Not before the arguments, for which `map` may make nodes.
     const absl::string_view name = module_->arena_.Copy(UniqueName(node.name()));
     copy->name_ = name.data();
     copy->name_size_ = static_cast<uint32_t>(name.size());
@@ -347,7 +347,7 @@ Node* Graph::CopyNode(const Node& node, bool unique_name, absl::FunctionRef<Node
   if (module_->SharesWith(*node.graph_->module_)) {
     return CopySharedNode(node, unique_name, map, map_graph);
   }
-  Arena arena;  // Holds the arguments until the copy has its own.
+  Arena arena;  // Until the copy has its own.
   const auto map_argument = [&](const Argument& argument) {
     return MapArgument(argument, &arena, [&](const Argument& a) {
       return a.is_node() ? Argument(map(a.node())) : a.is_graph() ? map_graph(a.graph()) : a;
@@ -385,7 +385,7 @@ void Graph::EraseNode(Node* node) {
   (node->prev_ ? node->prev_->next_ : first_) = node->next_;
   (node->next_ ? node->next_->prev_ : last_) = node->prev_;
   if (insertion_point_ == node) insertion_point_ = node->next_;
-  node->erased_ = true;  // Its links stay, so that iterators can go on.
+  node->erased_ = true;  // Links stay: iterators find their way on.
   --num_nodes_;
 }
 
@@ -401,7 +401,7 @@ void Graph::MoveBefore(Node* node, Node* before) {
 
 size_t Graph::EliminateDeadCode(absl::FunctionRef<bool(const Node&)> is_pure) {
   size_t erased = 0;
-  // Backwards, so that an operand is seen after its last user is erased.
+  // Backwards, so that what dies with a user is seen after it.
   for (Node* node = last_; node != nullptr;) {
     Node* const before = node->prev_;
     if (!node->has_uses() && !node->is_placeholder() && !node->is_output() &&

@@ -91,7 +91,7 @@ bool ExpressionParser::Product(int depth, Expr* out) {
   }
 }
 
-// Parses a negation, a negative number or a power.
+// A negation, a negative number or a power.
 bool ExpressionParser::Unary(int depth, Expr* out) {
   const char* const where = in_.Here();
   if (depth > 2 * kMaxNesting) return FailTooDeep(where);

@@ -35,13 +35,13 @@ class ModuleParser {
   ModuleParser(Scanner* scanner, Scratch* scratch, Module* module)
       : in_(*scanner), scratch_(*scratch), module_(*module), values_(scanner, scratch, module) {}
 
-  // Parses declarations and graphs up to the end of the text or, with `until_end`, up to the
-  // "end" line.
+  // Declarations and graphs up to the end of the text, or, with `until_end`,
+  // up to the "end" line.
   bool Parse(bool until_end);
 
  private:
-  // A node that refers to a graph before its definition, and the place from which its arguments
-  // are read again.
+  // A node that names a graph which was not yet defined, and where to read its
+  // arguments again.
   struct Unresolved {
     Node* node;
     const char* arguments;
@@ -56,18 +56,18 @@ class ModuleParser {
   bool ParseStatement();
   bool ParseOperation(absl::string_view name, Node** out);
   bool ParseReturn(absl::string_view name, Node** out);
-  // Parses the optional end of a node: meta, annotation, draw spec, path, location.
+  // What may follow a node: meta, annotation, draw spec, path, location.
   bool ParseSuffix(Node* node);
   bool ParseLocation(Node* node);
   bool Resolve();
 
-  // Reads "%name" and reserves the name. The caller puts the node into the slot.
+  // Reads "%name" and reserves the name; the slot takes the node.
   bool DefineName(absl::string_view* name, Node*** slot);
   bool ReserveName(const char* where, absl::string_view name, Node*** slot);
   Node* MakeNode(Op op, absl::string_view target, absl::string_view name) {
     return UncheckedBuilder(graph_).CreateNode(op, target, values_.args(), values_.kwargs(), name);
   }
-  // Reads arguments and remembers where they begin, for Unresolved.
+  // Reads arguments; see Unresolved.
   bool ParseArguments(bool in_parentheses);
   void RememberUnresolved(Node* node);
 
@@ -76,9 +76,9 @@ class ModuleParser {
   Module& module_;
   ValueParser values_;
   Graph* graph_ = nullptr;
-  absl::string_view file_;  // File of the location read last.
+  absl::string_view file_;  // of the location read last
   std::vector<Unresolved> unresolved_;
-  const char* arguments_ = nullptr;  // Start of the arguments of the node being read.
+  const char* arguments_ = nullptr;  // of the node being read
   bool in_parentheses_ = false;
 };
 
@@ -273,7 +273,7 @@ bool ModuleParser::ParseOperation(absl::string_view name, Node** out) {
 
 bool ModuleParser::ParseSuffix(Node* node) {
   const char next = in_.Peek();
-  if (next == '%' || next == ',' || next == '}') return true;  // The usual case.
+  if (next == '%' || next == ',' || next == '}') return true;  // Mostly.
   if (in_.TryChar(':')) {
     const ValueMeta* meta = nullptr;
     if (!values_.ParseMeta(&meta)) return false;
@@ -330,7 +330,7 @@ bool ModuleParser::Resolve() {
   return true;
 }
 
-// Parses the version that follows the first word of a text.
+// The version after the word that starts a text.
 bool ParseVersion(Scanner& in) {
   const char* const where = in.Here();
   int64_t version = 0;

@@ -20,7 +20,7 @@ class FieldParser {
   bool FailTwice(const char* where, absl::string_view field) {
     return in_.FailAt(where, absl::StrCat(field, " is given twice"));
   }
-  // Parses strings that follow each other as one.
+  // Strings that follow each other are one.
   bool ParseText(std::string* out);
   bool ParseTextField(const char* where, absl::string_view field, std::string* out) {
     if (!out->empty()) return FailTwice(where, field);
@@ -95,7 +95,7 @@ bool FieldParser::ParseConstraintOrder(const char* where) {
   return true;
 }
 
-// Parses `provenance [12, 40) of "resnet18" hash "…"`.
+// provenance [12, 40) of "resnet18" hash "…"
 bool FieldParser::ParseProvenance() {
   Provenance from;
   if (!in_.Expect('[') || !in_.ReadInteger("an integer", &from.start) || !in_.Expect(',') ||

@@ -166,7 +166,7 @@ bool Scanner::ReadNumber(absl::string_view what, Argument* out) {
   uint64_t value = 0;
   while (q != end_ && Is(*q, kDigit)) value = value * 10 + static_cast<uint64_t>(*q++ - '0');
   if (q == p_) {
-    // A number without a digit is a word.
+    // No digit: a word for a number.
     double special = 0;
     if (negative && (p_ == end_ || *p_ != 'i')) {
       p_ = start;
@@ -185,7 +185,7 @@ bool Scanner::ReadNumber(absl::string_view what, Argument* out) {
     return true;
   }
   if (q == end_ || (*q != '.' && *q != 'e' && *q != 'E')) {
-    if (q - p_ > 18) {  // It may not fit.
+    if (q - p_ > 18) {  // May not fit.
       int64_t exact = 0;
       if (std::from_chars(start, q, exact).ec != std::errc()) {
         return FailAt(start, "the integer does not fit 64 bits");
@@ -205,7 +205,7 @@ bool Scanner::ReadNumber(absl::string_view what, Argument* out) {
   return true;
 }
 
-// Reads the bits that may follow "nan", as in "(0x7ff8000000000001)".
+// What may follow "nan": its bits, as in "(0x7ff8000000000001)".
 bool Scanner::ReadNan(double* out) {
   *out = std::numeric_limits<double>::quiet_NaN();
   if (!TryChar('(')) return true;
@@ -235,7 +235,7 @@ std::string Scanner::Found() {
     size = size == absl::string_view::npos ? rest.find('\n') : size + 2;
     size = std::min(size, rest.size());
   }
-  if (size == 0) {  // One character, with its continuation bytes.
+  if (size == 0) {  // One character; its continuation bytes too.
     size = 1;
     while (size < std::min<size_t>(rest.size(), 4) &&
            (static_cast<unsigned char>(rest[size]) & 0xC0) == 0x80)
@@ -251,7 +251,7 @@ bool Scanner::FailExpectedChar(char c) {
 
 bool Scanner::Fail(absl::string_view what) {
   if (failed()) return false;
-  // No valid text has "<90 more>", which a cut text has.
+  // "<90 more>", which no valid text has.
   if (Peek() == '<' && end_ - p_ > 1 && Is(p_[1], kName)) {
     return FailAt(p_, "the text was cut here when it was printed for people to read");
   }

@@ -17,8 +17,8 @@ using literal_internal::Is;
 using literal_internal::kDigit;
 using literal_internal::kName;
 
-constexpr size_t kMaxKeywords = 65535;  // Limit of the text form; a Graph takes more.
-constexpr size_t kManyKeywords = 16;    // If there are more, a table finds duplicates.
+constexpr size_t kMaxKeywords = 65535;  // of one node; as Graph has it
+constexpr size_t kManyKeywords = 16;    // more are looked up in a table
 
 }  // namespace
 
@@ -370,7 +370,8 @@ bool ValueParser::ParseMeta(int depth, const ValueMeta** out) {
   return true;
 }
 
-// The same metas recur, so a small table of texts and their meanings saves most of the work.
+// The same metas come again and again: a small table of texts and what they
+// mean saves most of the work.
 bool ValueParser::ParseTensorValueMeta(const ValueMeta** out) {
   const char* const start = in_.Here();
   const absl::string_view text = in_.PeekMetaText();
