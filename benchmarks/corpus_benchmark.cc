@@ -1,5 +1,5 @@
-// Speed and size on the real corpus: the folder that GRAPHNET_CORPUS names, of
-// GraphNet samples.
+// Measures speed and size on the real corpus, the folder of GraphNet samples that GRAPHNET_CORPUS
+// names.
 //
 //   import        model.py + weight_meta.py -> verified module, one thread
 //   import x2     the same on two threads
@@ -114,7 +114,7 @@ void BM_jit_parser(benchmark::State& state) {
   for (auto _ : state) {
     bytes = 0;
     for (const Item& item : Corpus()) {
-      // It refuses a few files; what it does not parse does not count.
+      // LibTorch refuses a few files, which do not count.
       const std::string& text = item.files.at("model.py");
       if (ParseWithLibTorch(text)) bytes += static_cast<double>(text.size());
     }
@@ -123,7 +123,7 @@ void BM_jit_parser(benchmark::State& state) {
 }
 BENCHMARK(BM_jit_parser)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// What every importer has to do at least: find the names and tell them apart.
+// Does the least that every importer must do: finds the names and interns them.
 size_t TokenizeAndIntern(absl::string_view text,
                          absl::flat_hash_map<absl::string_view, int>* names) {
   size_t tokens = 0;

@@ -1,6 +1,6 @@
-// Cutting the largest sample of a corpus into pieces, and validating them, against
-// importing it. GRAPHNET_CORPUS names the corpus, or GRAPHNET_SAMPLE one sample.
-// split_module_benchmark.py measures the same of torch.fx.
+// Compares cutting the largest sample of a corpus, and validating the pieces, with importing it.
+// GRAPHNET_CORPUS names the corpus, or GRAPHNET_SAMPLE one sample. split_module_benchmark.py
+// measures torch.fx in the same way.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -27,7 +27,7 @@ struct Input {
   Sample sample;
 };
 
-// The sample with the largest model.py.
+// Returns the sample with the largest model.py.
 std::string LargestSample(const std::string& root) {
   std::string largest;
   uintmax_t most = 0;
@@ -88,7 +88,7 @@ void BM_import(benchmark::State& state) {
 void Split(benchmark::State& state, Style style) {
   const std::vector<Range> ranges = Pieces(state.range(0));
   for (auto _ : state) {
-    // As split_module does it: no piece takes what it does not use.
+    // Like split_module, give no piece an input that it does not use.
     const auto pieces = CutRanges(GetInput().sample, ranges, {.style = style, .all_inputs = false});
     if (!pieces.ok()) state.SkipWithError(std::string(pieces.status().message()).c_str());
   }

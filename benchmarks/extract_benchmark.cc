@@ -1,5 +1,5 @@
-// What capturing a program costs, and what a call through the cache does. Sizes and
-// weights as in samples/; one thread.
+// Measures the cost of capturing a program and of a call through the cache, with sizes and weights
+// as in samples/, on one thread.
 #include <chrono>
 #include <map>
 #include <memory>
@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kLayers = 100;
 
-// 3 operators a layer, on small or larger tensors.
+// A program with 3 operators a layer, on small or larger tensors.
 torch::jit::Module MakeModule() {
   torch::jit::Module module("Program");
   module.register_parameter("weight", at::randn({64, 64}), false);
@@ -51,7 +51,7 @@ void Spin(double microseconds) {
   }
 }
 
-// What capturing may take: three eager runs and 20 us a node.
+// Measures the budget of capturing: three eager runs and 20 us a node.
 void BM_CaptureBudget(benchmark::State& state) {
   torch::jit::Module module = MakeModule();
   const std::vector<IValue> inputs = Inputs(state.range(0));
@@ -92,7 +92,7 @@ void BM_FiveMicroseconds(benchmark::State& state) {
   for (auto _ : state) Spin(5);
   Report(state);
 }
-// A list of 50 matrices: 6 guards each, and two more.
+// Checks the guards of a list of 50 matrices: 6 for each, and two more.
 void BM_Guards(benchmark::State& state) {
   torch::jit::Module module("Program");
   module.define("def forward(self, xs: List[Tensor]):\n    return xs[0] + 1\n");

@@ -9,7 +9,7 @@
 namespace graphnet {
 
 bool ParseWithLibTorch(const std::string& model_py) {
-  // It knows no imports.
+  // The parser does not know imports.
   const size_t begin = model_py.find("class ");
   if (begin == std::string::npos) return false;
   try {

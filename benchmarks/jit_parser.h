@@ -6,8 +6,8 @@
 
 namespace graphnet {
 
-// Builds LibTorch's syntax tree of the class in a model.py and drops it. False if
-// LibTorch refuses the text.
+// Builds LibTorch's syntax tree of the class in a model.py and drops it. Returns false if LibTorch
+// refuses the text.
 bool ParseWithLibTorch(const std::string& model_py);
 
 }  // namespace graphnet

@@ -1,5 +1,6 @@
-// Cost a node of writing MLIR alone: mlir_writer_benchmark SAMPLE.gn…, graphs of ATen calls whose
-// shapes are known. mlir_benchmark.py puts it beside the tool that reads the text.
+// Measures the cost of writing MLIR for each node: mlir_writer_benchmark SAMPLE.gn…. The samples
+// are graphs of ATen calls with known shapes. mlir_benchmark.py compares it with the tool that
+// reads the text.
 #include <memory>
 #include <string>
 #include <utility>

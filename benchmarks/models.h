@@ -1,5 +1,5 @@
-// ResNet-18, ViT-B/16 and BERT-base, each written once: a backend either calls
-// ATen, which is the hand-written sequence, or builds the graph of the same calls.
+// ResNet-18, ViT-B/16 and BERT-base, each written once. A backend either calls ATen, which is the
+// hand-written sequence, or builds the graph of the same calls.
 #ifndef GRAPHNET_BENCHMARKS_MODELS_H_
 #define GRAPHNET_BENCHMARKS_MODELS_H_
 
@@ -105,7 +105,7 @@ class GraphBackend {
 
  private:
   static Argument Tuple(const std::vector<Argument>& elements) {
-    // The graph copies what an argument refers to; until then it lives here.
+    // Keeps the elements alive until the graph copies them.
     thread_local std::vector<std::vector<Argument>> kept;
     kept.push_back(elements);
     return Argument::Tuple(kept.back());

@@ -1,6 +1,6 @@
-// Whole models at batch 1 on one thread: the graph against the same ATen calls
-// written by hand (models.h), time and peak memory. With a sample as argument, also
-// the time that Compile takes for it.
+// Measures time and peak memory of whole models at batch 1 on one thread: the graph against the
+// same ATen calls written by hand (models.h). With a sample as argument, also measures Compile on
+// it.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -24,7 +24,7 @@
 namespace graphnet {
 namespace {
 
-// Counts what is allocated beside what lives already.
+// Counts the memory that is allocated in addition to live memory.
 class CountingAllocator : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
@@ -66,7 +66,7 @@ double Milliseconds(const std::function<void()>& fn) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// Prints a row; whether it is as wanted.
+// Prints a row and returns whether it meets the requirement.
 template <typename AtenModel, typename GraphModel>
 bool Compare(const char* name, CountingAllocator* allocator, const at::Tensor& input,
              AtenModel model, GraphModel build) {
@@ -84,7 +84,7 @@ bool Compare(const char* name, CountingAllocator* allocator, const at::Tensor& i
     return false;
   }
   std::vector<c10::IValue> inputs = {input};
-  // Placeholders stand where they are first used.
+  // Placeholders are in the order of their first use.
   inputs.insert(inputs.end(), aten.parameters().begin(), aten.parameters().end());
   const auto by_hand = [&] {
     aten.Start();
@@ -116,7 +116,7 @@ bool Compare(const char* name, CountingAllocator* allocator, const at::Tensor& i
 }
 
 bool CompileSample(const std::string& path) {
-  UseLibTorch();  // for TorchScript
+  UseLibTorch();  // to read TorchScript
   const absl::StatusOr<Sample> sample = Load(path);
   if (!sample.ok()) {
     std::fprintf(stderr, "%s\n", std::string(sample.status().message()).c_str());

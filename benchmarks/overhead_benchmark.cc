@@ -1,4 +1,4 @@
-// What running a node costs beyond the ATen call that it stands for.
+// Measures the cost of running a node beyond the ATen call that it stands for.
 //
 // Each case is one operator on tiny tensors, kNodes times in a row, run
 //
@@ -6,10 +6,9 @@
 //   graphnet     as a graph, by Executable::Run
 //   torchscript  as the same graph, by TorchScript's interpreter
 //
-// all in inference mode on one thread, and all return all results: otherwise
-// TorchScript would leave calls out. Its optimisations are off, as they would make
-// one call of equal ones. The table shows nanoseconds a node; the overhead is what
-// lies above aten.
+// All run in inference mode on one thread, and all return all results; otherwise TorchScript would
+// leave calls out. Its optimisations are off, since they would merge equal calls. The table shows
+// nanoseconds a node; the overhead is the difference to aten.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -36,7 +35,7 @@ namespace {
 
 constexpr int kNodes = 200;
 
-// The operands: x, y [4,4]; image [1,4,8,8]; kernel [4,4,3,3]; scale [4];
+// The operands have these shapes: x, y [4,4]; image [1,4,8,8]; kernel [4,4,3,3]; scale [4];
 // index int64[4]; heads [1,2,4,8].
 enum Operand { kX, kY, kImage, kKernel, kScale, kIndex, kHeads, kNumOperands };
 constexpr const char* kOperandNames[] = {"x", "y", "image", "kernel", "scale", "index", "heads"};
@@ -135,8 +134,8 @@ Sample MakeSample(const Case& c) {
   return sample;
 }
 
-// The least time a node of each of the functions, which take turns, so that a
-// moment in which the machine is busy hits all alike.
+// Returns the least time a node of each function. The functions take turns, so that a moment in
+// which the machine is busy affects all alike.
 std::vector<double> Measure(const std::vector<std::function<void()>>& functions) {
   using Clock = std::chrono::steady_clock;
   std::vector<double> best(functions.size(), std::numeric_limits<double>::infinity());
@@ -157,7 +156,7 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// `only` may be empty: all cases.
+// Runs the case `only`, or all cases if it is empty.
 int Run(bool as_table, const std::string& only) {
   at::set_num_threads(1);
   torch::jit::setGraphExecutorOptimize(false);
@@ -221,7 +220,7 @@ int Run(bool as_table, const std::string& only) {
 }  // namespace
 }  // namespace graphnet
 
-// overhead_benchmark [--tsv] [CASE]
+// Usage: overhead_benchmark [--tsv] [CASE]
 int main(int argc, char** argv) {
   const bool tsv = argc > 1 && std::string(argv[1]) == "--tsv";
   return graphnet::Run(!tsv, argc > (tsv ? 2 : 1) ? argv[argc - 1] : "");

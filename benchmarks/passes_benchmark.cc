@@ -1,5 +1,5 @@
-// Cost a node of every pass, for synthetic graphs of 10^3 to 10^5 nodes: it should not
-// grow.
+// Measures the cost of every pass for each node on synthetic graphs of 10^3 to 10^5 nodes. It
+// should not grow.
 #include <memory>
 #include <string>
 
@@ -12,9 +12,9 @@
 namespace graphnet {
 namespace {
 
-// Blocks with something to do for every pass: private and public calls, keywords, a
-// dropout that does nothing, equal masks, arithmetic on constants, a batch norm, calls
-// that undo each other, a device, and a value that nobody uses.
+// Makes blocks with work for every pass: private and public calls, keywords, a dropout without
+// effect, equal masks, arithmetic on constants, a batch norm, calls that undo each other, a device,
+// and an unused value.
 std::unique_ptr<Module> MakeBlocks(int64_t nodes) {
   auto module = std::make_unique<Module>();
   Graph* graph = module->AddGraph("forward");
@@ -47,7 +47,8 @@ std::unique_ptr<Module> MakeBlocks(int64_t nodes) {
   return module;
 }
 
-// Blocks that write: to a value, through a view, through a view of a view that is read again.
+// Makes blocks that write to a value, through a view, and through a view of a view that is read
+// again.
 std::unique_ptr<Module> MakeWrites(int64_t nodes) {
   auto module = std::make_unique<Module>();
   Graph* graph = module->AddGraph("forward");
@@ -98,7 +99,7 @@ void BM_pass(benchmark::State& state, const std::string& text) {
 void Register() {
   for (const Pass& pass : AllPasses()) {
     std::string text(pass.name());
-    if (pass.name() == "rewrite") continue;  // simplify is the same with rules of its own.
+    if (pass.name() == "rewrite") continue;  // simplify is the same with its own rules.
     if (pass.name() == "change-device") text += "{to=cpu}";
     if (pass.name() == "change-dtype") text += "{to=bf16}";
     if (pass.name() == "check-stable") text += "{allow=linear+gelu}";

@@ -1,9 +1,9 @@
-// Reading programs of torch.export: its JSON, the whole structure, and all of it with weights.
+// Measures reading programs of torch.export: the JSON, the structure, and everything with weights.
 //
 //   pt2_benchmark FILE…
 //
-// One line a file: bytes of JSON, MB/s of parsing it, and milliseconds of an import without and
-// with weights, each the best of several.
+// Prints a line for each file: bytes of JSON, MB/s of parsing it, and milliseconds of an import
+// without and with weights, each the best of several.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -15,7 +15,7 @@
 namespace graphnet {
 namespace {
 
-// Milliseconds of the fastest of `times` calls.
+// Returns the milliseconds of the fastest of `times` calls.
 template <typename Fn>
 double Best(int times, Fn&& fn) {
   double best = 1e300;

@@ -9,7 +9,7 @@
 namespace graphnet {
 namespace {
 
-// Keeps the best value of each counter over the repetitions of a benchmark: the
+// Keeps the best value of each counter over the repetitions of a benchmark, which comes from the
 // run that was disturbed least.
 class CollectingReporter : public benchmark::ConsoleReporter {
  public:
@@ -31,8 +31,8 @@ class CollectingReporter : public benchmark::ConsoleReporter {
 }  // namespace
 
 int RunBenchmarks(int argc, char** argv, const std::vector<Ratio>& ratios) {
-  // Several short turns, one benchmark after the other, so that a moment in which the machine is
-  // busy with something else hits all alike. What the user says comes later and wins.
+  // Run several short turns, one benchmark after the other, so that a moment in which the machine
+  // is busy affects all alike. Options of the user come later and win.
   std::vector<char*> arguments(argv, argv + argc);
   std::string defaults[] = {"--benchmark_repetitions=5", "--benchmark_min_time=0.3",
                             "--benchmark_enable_random_interleaving=true"};
@@ -48,7 +48,7 @@ int RunBenchmarks(int argc, char** argv, const std::vector<Ratio>& ratios) {
   for (const Ratio& ratio : ratios) {
     const auto a = reporter.counters.find(ratio.name);
     const auto b = reporter.counters.find(ratio.baseline);
-    if (a == reporter.counters.end() || b == reporter.counters.end()) continue;  // filtered out
+    if (a == reporter.counters.end() || b == reporter.counters.end()) continue;  // a filter is set
     const double value = a->second[ratio.counter];
     const double baseline = b->second[ratio.counter];
     const double quotient = baseline > 0 ? value / baseline : 0;

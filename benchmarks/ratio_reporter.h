@@ -1,6 +1,5 @@
-// Runs the registered benchmarks and prints, below their table, the ratios that
-// docs/benchmarks.md quotes: each a named benchmark against a named baseline of
-// the same run.
+// Runs the registered benchmarks and prints, below their table, the ratios that docs/benchmarks.md
+// quotes. Each ratio compares a benchmark with a baseline of the same run.
 #ifndef GRAPHNET_BENCHMARKS_RATIO_REPORTER_H_
 #define GRAPHNET_BENCHMARKS_RATIO_REPORTER_H_
 
@@ -11,14 +10,14 @@ namespace graphnet {
 
 struct Ratio {
   std::string title;     // "import against torch::jit::Parser"
-  std::string name;      // benchmark
-  std::string baseline;  // benchmark
+  std::string name;      // name of the benchmark
+  std::string baseline;  // name of the benchmark to compare with
   std::string counter;   // counter to divide; higher is better
-  double wanted;         // the least ratio we want; 0: only reported
+  double wanted;         // required minimum; 0 if the ratio is only reported
 };
 
-// Initialises Google Benchmark, runs, prints. Returns the exit code: 1 if a
-// wanted ratio is missed or a benchmark failed.
+// Initialises Google Benchmark, runs all benchmarks and prints. Returns the exit code, which is 1
+// if a required ratio is missed or a benchmark failed.
 int RunBenchmarks(int argc, char** argv, const std::vector<Ratio>& ratios);
 
 }  // namespace graphnet

@@ -1,4 +1,4 @@
-// Cost a node for synthetic graphs of 10^3 to 10^6 nodes: it should not grow.
+// Measures the cost for each node on synthetic graphs of 10^3 to 10^6 nodes. It should not grow.
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@
 namespace graphnet {
 namespace {
 
-// A chain of residual blocks: four operators each, constants included.
+// Makes a chain of residual blocks, each with four operators, constants included.
 std::unique_ptr<Module> MakeChain(int64_t nodes) {
   auto module = std::make_unique<Module>();
   Graph* graph = module->AddGraph("forward");
@@ -126,8 +126,8 @@ SCALING(BM_erase_every_other);
 }  // namespace graphnet
 
 int main(int argc, char** argv) {
-  // Linear means that a node of the largest graph costs at most a few times one
-  // of the smallest, which fits the cache.
+  // Linear means that a node of the largest graph costs at most a few times as much as one of the
+  // smallest, which fits the cache.
   std::vector<graphnet::Ratio> ratios;
   for (const char* name : {"BM_build", "BM_print", "BM_parse", "BM_serialize", "BM_deserialize",
                            "BM_replace_all_uses", "BM_erase_every_other"}) {

@@ -1,10 +1,10 @@
-// Views made contiguous: StridedCopy against ATen's copy, and against a loop that finds each
-// element's place by dividing its number, on one thread.
+// Measures how views are made contiguous, on one thread: StridedCopy against ATen's copy, and
+// against a loop that finds each element's place by dividing its number.
 //
 //   strided_copy_benchmark
 //
-// 42 layouts of float32, most of 200,000 to 4,000,000 elements, and medians over them; then the
-// medians for other widths. Each time is the least of several rounds, in which the three take
+// Prints 42 layouts of float32, most of 200,000 to 4,000,000 elements, and medians over them; then
+// the medians for other widths. Each time is the least of several rounds, in which the three take
 // turns.
 #include <algorithm>
 #include <chrono>
@@ -77,7 +77,7 @@ std::vector<Layout> Layouts(at::ScalarType dtype) {
   return layouts;
 }
 
-// What is compared with: the place of each element by division.
+// The baseline, which finds the place of each element by division.
 template <typename T>
 void CopyByDividing(const at::Tensor& view, at::Tensor* to) {
   const T* const from = static_cast<const T*>(view.const_data_ptr());
@@ -110,7 +110,7 @@ template <typename T>
 bool Measure(at::ScalarType dtype, bool print) {
   constexpr int kRounds = 15;
   std::vector<double> by_dividing, by_aten;
-  std::string slowest;  // of the layouts, against ATen
+  std::string slowest;  // the slowest layout against ATen
   for (const Layout& layout : Layouts(dtype)) {
     at::Tensor ours = at::empty(layout.view.sizes(), layout.view.options());
     at::Tensor theirs = at::empty_like(ours), slow = at::empty_like(ours);
@@ -122,7 +122,7 @@ bool Measure(at::ScalarType dtype, bool print) {
                                         ours.mutable_data_ptr(), ours.strides());
                           }));
       least[1] = std::min(least[1], Milliseconds([&] { theirs.copy_(layout.view); }));
-      if (round >= 5) continue;  // It is slow.
+      if (round >= 5) continue;  // Few rounds are enough for the slow baseline.
       least[2] = std::min(least[2], Milliseconds([&] { CopyByDividing<T>(layout.view, &slow); }));
     }
     if (std::memcmp(ours.const_data_ptr(), theirs.const_data_ptr(), ours.nbytes()) != 0) {

@@ -1,5 +1,5 @@
-// Cost a node of the vmap passes for graphs of 10^3 to 10^5 nodes with a nest of four
-// levels every 30 nodes: it should not grow.
+// Measures the cost of the vmap passes for each node on graphs of 10^3 to 10^5 nodes with a nest of
+// four levels every 30 nodes. It should not grow.
 #include <cstdint>
 #include <memory>
 
@@ -12,7 +12,7 @@
 namespace graphnet {
 namespace {
 
-// Attention masks as tracers record them, one after the other.
+// Makes attention masks as tracers record them, one after the other.
 std::unique_ptr<Module> MakeFlat(int64_t nodes) {
   auto module = std::make_unique<Module>();
   Graph* graph = module->AddGraph("forward");

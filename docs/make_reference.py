@@ -11,10 +11,12 @@ import argparse
 import collections
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+# Not resolved: in a build, files of the project are links into it.
+ROOT = pathlib.Path(__file__).absolute().parents[1]
 ROOTS = ("graphnet/graphnet.h", "graphnet/graphnet_torch.h")
 
 
@@ -71,6 +73,8 @@ def main():
     parser.add_argument("out", type=pathlib.Path, help="folder for the HTML")
     parser.add_argument("--max-warnings", type=int, metavar="N", help="warnings allowed")
     options = parser.parse_args()
+    if not shutil.which("doxygen"):
+        raise SystemExit("make_reference: Doxygen is missing; install the package doxygen")
     out = options.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     version = re.search(r'kVersion\[\] = "(.*)"', (ROOT / "graphnet/base/version.h").read_text())[1]

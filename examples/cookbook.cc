@@ -21,7 +21,7 @@
 
 using namespace graphnet;  // NOLINT: as a user writes it.
 
-// Removes an operator: what used its value uses its input. In all graphs of the module.
+// Removes an operator in all graphs of the module. Users of its value then use its input.
 void RemoveDropout(Module* module) {
   for (Graph* graph : module->graphs()) {
     for (Node* node : graph->nodes()) {
@@ -32,14 +32,14 @@ void RemoveDropout(Module* module) {
   }
 }
 
-// Changes an argument, whether it was there or not.
+// Sets an argument, even if the call did not have it.
 void DoNotWriteInPlace(Graph* graph) {
   for (Node* node : graph->nodes()) {
     if (node->is_call_function("torch.nn.functional.relu")) node->set_kwarg("inplace", false);
   }
 }
 
-// Returns a value from inside, beside what the graph returns.
+// Adds a value from inside of the graph to its outputs.
 void Expose(Node* value) {
   Node* output = value->graph()->output();
   std::vector<Argument> values = {value};
@@ -47,7 +47,7 @@ void Expose(Node* value) {
   output->set_args({Argument::Tuple(values)});
 }
 
-// Adds a parameter, and a call that uses it behind a value.
+// Adds a parameter, and a call behind a value that uses the parameter.
 void ScaleBy(Node* value, absl::string_view parameter) {
   Graph* graph = value->graph();
   TensorMeta meta;
@@ -71,7 +71,7 @@ void SpellOutSigmoid(Graph* graph) {
   }
 }
 
-// What a value depends on, as a module of its own.
+// Returns the part of a graph that a value depends on, as a new module.
 absl::StatusOr<std::unique_ptr<Module>> SliceOf(Node* value) {
   std::vector<Node*> nodes = {value};
   absl::flat_hash_set<Node*> seen = {value};

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   if (argc != 2) return std::fprintf(stderr, "model_runner FILE.pt2\n"), 2;
   absl::StatusOr<graphnet::Sample> sample = graphnet::Load(argv[1], {.weights = true});
   if (!sample.ok()) return std::fprintf(stderr, "%s\n", sample.status().ToString().c_str()), 2;
-  const auto inputs = graphnet::DrawInputs(*sample, {});  // those it was saved with
+  const auto inputs = graphnet::DrawInputs(*sample, {});  // the inputs that it was saved with
   const auto model = ModelRunner::Make(*std::move(sample));
   if (!model.ok()) return std::fprintf(stderr, "%s\n", model.status().ToString().c_str()), 2;
   std::vector<c10::IValue> values;

@@ -1,4 +1,4 @@
-// A format of its own for the tool, as a plug-in: chains of operators, one a line.
+// A plug-in that adds a format to the tool: chains of operators, one on each line.
 //
 //   chain
 //   relu

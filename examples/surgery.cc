@@ -54,7 +54,7 @@ void InsertObserver(Graph* graph) {
   }
 }
 
-// Cuts nodes out into a body that is called: any that are convex.
+// Moves nodes, which must be convex, into a body that is called.
 absl::StatusOr<Node*> CutNodes(absl::Span<Node* const> nodes) {
   return Outline(nodes, "torch.ops.higher_order.wrap", "part");
 }
@@ -105,7 +105,7 @@ absl::Status Run() {
   }));
   RETURN_IF_ERROR(Show("cut a subgraph", [](Module* module) {
     const Graph& main = *module->main();
-    // Not one behind the other: %z lies between.
+    // The nodes are not adjacent: %z is between them.
     return CutNodes({main.FindNode("a"), main.FindNode("s"), main.FindNode("m")}).status();
   }));
   return Show("change a dtype", [](Module* module) {

@@ -264,7 +264,8 @@ def _tarball_impl(ctx):
         for file in target.files.to_list():
             files.append(file)
             below = file.short_path[len(target.label.package):].lstrip("/")
-            args.add("--file", "%s=%s" % (file.path, path + below if path.endswith("/") else path))
+            is_one = not path.endswith("/") or file.extension == "tar"
+            args.add("--file", "%s=%s" % (file.path, path if is_one else path + below))
     args.add_all(headers, before_each = "--header", uniquify = True)
     args.add_all(ctx.attr.roots, before_each = "--root")
     args.add_all(ctx.attr.notices, before_each = "--notice")
@@ -287,7 +288,7 @@ dist_tarball = rule(
         "files": attr.label_keyed_string_dict(
             allow_files = True,
             doc = "Where in the tarball what goes: a path, or a folder (\"lib/\"). Templates " +
-                  "(*.in) are filled in and lose their ending.",
+                  "(*.in) are filled in and lose their ending; archives (*.tar) are unpacked.",
         ),
         "notices": attr.string_list(doc = "Debian packages whose copyright notices go in."),
         "roots": attr.string_list(doc = "Headers that are installed with all that they include."),

@@ -38,7 +38,7 @@ def main():
     parser.add_argument("--version")
     parser.add_argument("--libtorch-version")
     parser.add_argument("--out")
-    parser.add_argument("--file", action="append", default=[], help="SOURCE=PATH IN THE TARBALL")
+    parser.add_argument("--file", action="append", default=[], help="SOURCE=PATH IN THE TARBALL; SOURCE.tar=FOLDER/: what is in the archive")
     parser.add_argument("--header", action="append", default=[])
     parser.add_argument("--root", action="append", default=[])
     parser.add_argument("--notice", action="append", default=[], help="a Debian package that is inside")
@@ -61,6 +61,12 @@ def main():
     content = {}  # path in the tarball: (bytes, whether it is a program), or what it links to
     for entry in args.file:
         source, _, path = entry.partition("=")
+        if path.endswith("/"):  # an archive, whose files go into a folder
+            with tarfile.open(source) as archive:
+                for member in filter(tarfile.TarInfo.isfile, archive):
+                    name = path + member.name.removeprefix("./")
+                    content[name] = archive.extractfile(member).read(), False
+            continue
         data = pathlib.Path(source).read_bytes()
         if path.endswith(".in"):
             path = path[:-len(".in")]

@@ -18,7 +18,7 @@ namespace graphnet {
 class Arena {
  public:
   Arena() = default;
-  // Uses `first`, which it does not own, before it asks the system.
+  // Allocates from `first`, which the caller owns, before it asks the system for memory.
   explicit Arena(absl::Span<char> first) : next_(first.data()), end_(first.data() + first.size()) {}
   ~Arena() {
     while (blocks_ != nullptr) ::operator delete(std::exchange(blocks_, blocks_->next));
@@ -26,7 +26,7 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // `align` is a power of two of at most 16.
+  // Returns uninitialised memory. `align` is a power of two of at most 16.
   void* Allocate(size_t bytes, size_t align = alignof(void*)) {
     const size_t padding = PaddingOf(next_, align);
     if (next_ == nullptr || padding + bytes > static_cast<size_t>(end_ - next_)) {
@@ -61,8 +61,8 @@ class Arena {
 
   absl::string_view Copy(absl::string_view text) {
     if (text.empty()) return {};
-    // Text grows from the end of a block downwards, so that what lies between two
-    // strings needs no padding.
+    // Text grows from the end of a block downwards, so that objects between two strings need no
+    // padding.
     char* out;
     if (text.size() <= static_cast<size_t>(end_ - next_)) {
       out = end_ -= text.size();
@@ -78,11 +78,11 @@ class Arena {
 
  private:
   void* AllocateSlow(size_t bytes, size_t align) {
-    // Blocks grow with the arena so that small modules stay small.
+    // Blocks grow with the arena, so that small modules use little memory.
     size_t want = reserved_ / 64;
     if (want < kMinBlock) want = kMinBlock;
     if (want > kMaxBlock) want = kMaxBlock;
-    if (bytes + align > want / 4) {  // A big one gets a block of its own.
+    if (bytes + align > want / 4) {  // A big allocation gets its own block.
       char* const block = NewBlock(bytes + align);
       return block + PaddingOf(block, align);
     }
@@ -102,7 +102,7 @@ class Arena {
     return reinterpret_cast<char*>(blocks_ + 1);
   }
 
-  // What is allocated follows.
+  // The header of a block. The allocated bytes follow it.
   struct Block {
     Block* next;
   };

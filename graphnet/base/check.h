@@ -1,18 +1,19 @@
-// CHECK and DCHECK for broken invariants of our own code. Never for input:
-// input that is wrong is reported as an absl::Status.
+// CHECK and DCHECK, for broken invariants of our own code. Wrong input is reported as an
+// absl::Status instead.
 #ifndef GRAPHNET_BASE_CHECK_H_
 #define GRAPHNET_BASE_CHECK_H_
 
 #include <cstdio>
 #include <cstdlib>
 
-// LibTorch's logging has macros of these names; where both are seen, ours count.
+// LibTorch's logging defines macros of these names. Ours replace them.
 #undef CHECK
 #undef DCHECK
 
+// Aborts with the file, the line and the condition if the condition is false.
 #define CHECK(condition) CHECK_SAYS(condition, "%s", #condition)
 
-// Ditto, and says what is wrong: a format of printf and its arguments.
+// Like CHECK, and prints a printf-style message.
 #define CHECK_SAYS(condition, ...)                                       \
   do {                                                                   \
     if (!(condition)) [[unlikely]] {                                     \
@@ -23,6 +24,7 @@
     }                                                                    \
   } while (false)
 
+// Like CHECK in debug builds; compiled but never evaluated in others.
 #ifdef NDEBUG
 #define DCHECK(condition)        \
   do {                           \

@@ -40,21 +40,21 @@ absl::Status CheckPath(const std::string& path) {
   return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": NUL in a file name"));
 }
 
-// A name beside `path` that no other running program uses.
+// Returns a name beside `path` that no other running program uses.
 std::string TemporaryName(const std::string& path) {
   static std::atomic<unsigned> counter{0};
   std::string trimmed = path;
   while (trimmed.size() > 1 && trimmed.back() == '/') trimmed.pop_back();
-  // Not longer than a file name may be (255 bytes), whatever `path` is.
+  // A file name may have at most 255 bytes, whatever `path` is.
   const size_t slash = trimmed.rfind('/');
   const size_t start = slash == std::string::npos ? 0 : slash + 1;
   if (trimmed.size() - start > 200) trimmed.resize(start + 200);
   return absl::StrCat(trimmed, ".", getpid(), ".", counter.fetch_add(1), ".tmp");
 }
 
-// Calls make(name) with temporary names until it makes something new: a program
-// that was killed may have left some, and in a container all have the same id.
-// False if it fails, with errno set.
+// Calls make(name) with temporary names until it makes something new: a killed program may have left
+// some of them, and in containers all processes can have the same id. Returns false if it fails, with
+// errno set.
 template <typename Make>
 bool MakeTemporary(const std::string& path, std::string* name, Make&& make) {
   for (int tries = 0; tries < 1000; ++tries) {
@@ -65,8 +65,8 @@ bool MakeTemporary(const std::string& path, std::string* name, Make&& make) {
   return false;
 }
 
-// Makes the folders that `path` lies in where they are missing, and adds them to `made`,
-// outermost first. False if it fails, with errno set.
+// Makes missing folders of `path`, and adds them to `made`, outermost first. Returns false if it
+// fails, with errno set.
 bool MakeFoldersOf(const std::string& path, std::vector<std::string>* made) {
   std::string trimmed = path;
   while (trimmed.size() > 1 && trimmed.back() == '/') trimmed.pop_back();
@@ -89,8 +89,7 @@ void RemoveMadeFolders(const std::vector<std::string>& made) {
   for (auto it = made.rbegin(); it != made.rend(); ++it) rmdir(it->c_str());
 }
 
-// Whether something is mounted at the folder, or it is the current one: it cannot be renamed, or
-// should not.
+// True if the folder is a mount point or the current folder, which cannot or should not be renamed.
 bool MustStay(const std::string& folder) {
   struct statx mount;
   if (statx(AT_FDCWD, folder.c_str(), 0, 0, &mount) == 0 &&
@@ -100,7 +99,7 @@ bool MustStay(const std::string& folder) {
   return std::filesystem::equivalent(folder, ".", ignored);
 }
 
-// Replaces all that `path` holds by what `temporary` does, which may lie in it.
+// Replaces the content of `path` by the content of `temporary`, which may be in `path`.
 absl::Status MoveContents(const std::string& temporary, const std::string& path) {
   ASSIGN_OR_RETURN(const std::vector<std::string> old_names, ListFolder(path));
   std::error_code error;
@@ -116,14 +115,14 @@ absl::Status MoveContents(const std::string& temporary, const std::string& path)
   return absl::OkStatus();
 }
 
-// Whether renameat2 failed since the file system or the kernel lacks it.
+// True if renameat2 failed because the file system or the kernel lacks it.
 bool IsUnsupported(int error) { return error == EINVAL || error == ENOSYS; }
 
 constexpr char kStandardInput[] = "the standard input";
 constexpr size_t kBlock = 1 << 20;
 
-// Reads until `content` is full or there is no more; then cuts it. read_some(to, n,
-// done) is as read(2); `done` counts what there is already.
+// Reads until `content` is full or the input ends, and then truncates `content`. read_some(to, n,
+// done) works like read(2); `done` is the number of bytes that were read before.
 template <typename ReadSome>
 absl::Status Fill(const ReadSome& read_some, const std::string& path, std::string* content) {
   size_t done = 0;
@@ -162,7 +161,7 @@ Producer InOnePart(absl::string_view content) {
 
 absl::StatusOr<InputFile> InputFile::Open(const std::string& path, Links links) {
   RETURN_IF_ERROR(CheckPath(path));
-  // O_NONBLOCK: opening a pipe that nobody writes to must not hang.
+  // O_NONBLOCK: opening a pipe without a writer must not hang.
   const int no_link = links == Links::kRefused ? O_NOFOLLOW : 0;
   InputFile file(path, open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | no_link));
   if (file.fd_ < 0) return SystemError("cannot open", path);
@@ -274,7 +273,7 @@ absl::Status WriteFolderAtomic(const std::string& given, bool replace,
   RETURN_IF_ERROR(CheckPath(given));
   std::string path = given;
   struct stat info;
-  // Of a link to a folder, the folder.
+  // If `path` is a link to a folder, replace that folder.
   if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
     std::error_code error;
     const std::filesystem::path real = std::filesystem::canonical(path, error);
@@ -306,7 +305,7 @@ absl::Status WriteFolderAtomic(const std::string& given, bool replace,
   RETURN_IF_ERROR(fill(temporary));
   std::string old;
   if (!exists) {
-    // Fails if something has taken the name meanwhile.
+    // This fails if something took the name meanwhile.
     if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0 &&
         (!IsUnsupported(errno) || rename(temporary.c_str(), path.c_str()) != 0)) {
       return SystemError("cannot create", given);
@@ -316,13 +315,13 @@ absl::Status WriteFolderAtomic(const std::string& given, bool replace,
   } else if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) {
     old = temporary;
   } else if (errno == EBUSY || errno == EXDEV) {
-    // Some other program's place, or a folder of a lower layer of a container.
+    // The folder belongs to another program or to a lower layer of a container.
     RETURN_IF_ERROR(MoveContents(temporary, path));
   } else if (!IsUnsupported(errno)) {
     return SystemError("cannot replace", given);
   } else {
-    // A file system that cannot exchange: the old folder is moved aside first,
-    // since a folder cannot be renamed over one that is not empty.
+    // The file system cannot exchange names. The old folder is moved aside first, because a folder
+    // cannot be renamed over one that is not empty.
     old = TemporaryName(path);
     if (rename(path.c_str(), old.c_str()) != 0) return SystemError("cannot replace", given);
     if (rename(temporary.c_str(), path.c_str()) != 0) {
@@ -333,7 +332,7 @@ absl::Status WriteFolderAtomic(const std::string& given, bool replace,
   }
   std::move(remove).Cancel();
   std::move(remove_folders).Cancel();
-  // The new folder is in place: that the old one cannot be deleted is no failure.
+  // The new folder is in place, so it is not a failure if the old one cannot be deleted.
   std::error_code ignored;
   if (!old.empty()) std::filesystem::remove_all(old, ignored);
   return absl::OkStatus();
@@ -367,7 +366,7 @@ absl::StatusOr<std::vector<std::string>> ListFolder(const std::string& path) {
   const absl::Cleanup closer = [dir] { closedir(dir); };
   std::vector<std::string> names;
   while (true) {
-    errno = 0;  // By which an error is told from the end.
+    errno = 0;  // Tells an error from the end of the folder.
     const dirent* entry = readdir(dir);
     if (entry == nullptr && errno != 0) return SystemError("cannot list", path);
     if (entry == nullptr) break;

@@ -23,7 +23,7 @@ absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path, size_t max_
   if (path.find('\0') != std::string::npos) {
     return absl::InvalidArgumentError(message("NUL in a file name"));
   }
-  // O_NONBLOCK: opening a pipe that nobody writes to must not hang.
+  // O_NONBLOCK: opening a pipe without a writer must not hang.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   const int error = errno;
   if (fd < 0 && error == ENOENT) return absl::NotFoundError(message(std::strerror(error)));
@@ -46,8 +46,8 @@ absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path, size_t max_
 }
 
 void MappedFile::Release(absl::string_view part) const {
-  // What Linux maps around a page that is looked at. Nothing is lost if others need it: it is not
-  // changed, and comes again.
+  // Linux also maps pages around an accessed one. Giving back too many loses nothing: they are
+  // unchanged and are read again.
   constexpr size_t kWindow = size_t{64} << 10;
   if (part.empty()) return;
   const size_t offset = static_cast<size_t>(part.data() - bytes().data());

@@ -1,4 +1,4 @@
-// A file in memory without reading it: its pages come as they are looked at.
+// A file that is mapped into memory. The system reads its pages when they are accessed.
 #ifndef GRAPHNET_BASE_MAPPED_FILE_H_
 #define GRAPHNET_BASE_MAPPED_FILE_H_
 
@@ -12,8 +12,8 @@ namespace graphnet {
 
 class MappedFile {
  public:
-  // A regular file of at most `max_bytes`. NotFound if there is none. Nobody may cut the file
-  // while it is mapped: the system ends who reads what is gone.
+  // Maps a regular file of at most `max_bytes`. NotFound if there is no such file. The file must not
+  // be truncated while it is mapped: reading past its new end raises SIGBUS.
   static absl::StatusOr<MappedFile> Open(const std::string& path, size_t max_bytes);
   MappedFile(MappedFile&& other) noexcept : data_(other.data_), size_(other.size_) {
     other.data_ = nullptr;
@@ -22,10 +22,10 @@ class MappedFile {
   MappedFile& operator=(MappedFile&&) = delete;
   ~MappedFile();
 
-  // As long as this lives.
+  // The content, which is valid as long as this object.
   absl::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
-  // Gives back the memory that `part`, some of these bytes, takes. It can be looked at again, and
-  // is read again then.
+  // Gives the memory of `part`, a part of bytes(), back to the system. `part` stays valid: the system
+  // reads it again when it is accessed.
   void Release(absl::string_view part) const;
 
  private:

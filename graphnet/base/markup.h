@@ -1,4 +1,4 @@
-// Text for pages and pictures: what is in it can be anything and stays text.
+// Escapes arbitrary text for pages and pictures.
 #ifndef GRAPHNET_BASE_MARKUP_H_
 #define GRAPHNET_BASE_MARKUP_H_
 
@@ -12,13 +12,13 @@
 
 namespace graphnet {
 
-// `text`, UTF-8, for the content of an element or a quoted attribute. What XML does not
-// allow becomes "?".
+// Escapes UTF-8 text for the content of an element or a quoted attribute. Characters that XML does
+// not allow become "?".
 std::string XmlText(absl::string_view text);
-// Quoted; also between <script> tags.
+// Returns `text` as a JSON string in quotes, which is safe between <script> tags, too.
 std::string JsonText(absl::string_view text);
 
-// Writes JSON that is compact, and harmless between <script> tags; puts the commas.
+// Writes compact JSON that is safe between <script> tags, and adds the commas:
 // `Open('[').Number(1).Text("a").Close(']')` is [1,"a"].
 class JsonWriter {
  public:
@@ -47,7 +47,7 @@ class JsonWriter {
   template <typename T>
   JsonWriter& Number(T value) {
     if constexpr (std::is_floating_point_v<T>) {
-      if (!std::isfinite(value)) return Null();  // JSON has no other word for it.
+      if (!std::isfinite(value)) return Null();  // JSON cannot express it otherwise.
     }
     Separate();
     absl::StrAppend(&out_, value);

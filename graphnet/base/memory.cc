@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
 
-// The number in a file of one; "max" and a missing file are unknown.
+// Returns the number that is the content of a file. "max" and a missing file are unknown.
 int64_t ReadNumber(const std::string& path) {
   std::ifstream file(path);
   int64_t number = 0;
@@ -31,8 +31,8 @@ int64_t OfMachine() {
   return kUnknown;
 }
 
-// What `ulimit` leaves to this process: of resident (-m), virtual (-v) and data memory (-d). Linux
-// itself does not enforce the first.
+// Returns the bytes that `ulimit` leaves to this process: the least of resident (-m), virtual (-v)
+// and data memory (-d). Linux itself does not enforce the first.
 int64_t OfLimits() {
   std::ifstream file("/proc/self/statm");
   int64_t all = 0, resident = 0, shared = 0, text = 0, lib = 0, data = 0;
@@ -56,7 +56,7 @@ int64_t ControlGroupBytes(const std::string& root) {
     const char* limit;
     const char* usage;
     const char* statistics;
-    const char* prefix;  // of the figures of this group with the groups below it
+    const char* prefix;  // of the figures that include the groups below this one
   };
   constexpr Files kVersions[] = {{"/memory.max", "/memory.current", "/memory.stat", ""},
                                  {"/memory/memory.limit_in_bytes", "/memory/memory.usage_in_bytes",

@@ -1,4 +1,4 @@
-// How much memory there is.
+// The memory that this process can still allocate.
 #ifndef GRAPHNET_BASE_MEMORY_H_
 #define GRAPHNET_BASE_MEMORY_H_
 
@@ -7,14 +7,14 @@
 
 namespace graphnet {
 
-// Bytes that can be allocated now without swapping: as Linux estimates it, and no more than the
-// control group and the limits (setrlimit, ulimit) of the process allow. The largest int64 where
-// none of that can be read.
+// Returns the bytes that can be allocated now without swapping. This is Linux's estimate, bounded by
+// the control group and by the limits of the process (setrlimit, ulimit). Returns the largest int64 if
+// none of them can be read.
 int64_t AvailableMemoryBytes();
 
-// Bytes that the control group (version 2, or else 1), whose files lie below `root`, leaves: its
-// limit less what it uses, but for the files in its cache, which give way. The largest int64 where
-// it has no limit or none of that can be read.
+// Returns the bytes that a control group still allows: its limit minus its use, where cached files,
+// which can be evicted, do not count as used. Its files (version 2, else version 1) are below `root`.
+// Returns the largest int64 if the group has no limit or cannot be read.
 int64_t ControlGroupBytes(const std::string& root);
 
 }  // namespace graphnet

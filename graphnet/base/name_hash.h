@@ -1,5 +1,4 @@
-// NameHash: a hash of names that is faster than Abseil's where they are long, as those of
-// parameters are.
+// NameHash: a hash that is faster than Abseil's for long names, such as those of parameters.
 #ifndef GRAPHNET_BASE_NAME_HASH_H_
 #define GRAPHNET_BASE_NAME_HASH_H_
 
@@ -11,16 +10,15 @@
 
 namespace graphnet {
 
-// For tables of names, which are looked up at each word: all bytes count, 16 at a time. As
-// Abseil's hash, it differs between runs of a program, so that no input can be full of names with
-// one hash.
+// Hashes all bytes, 16 at a time. Parsers look names up at each word, so speed matters. Like Abseil's
+// hash, it differs between runs of a program, so that no input can be built of names that collide.
 struct NameHash {
   size_t operator()(absl::string_view name) const {
     const char* p = name.data();
     size_t n = name.size();
     uint64_t state = reinterpret_cast<uintptr_t>(&kSeed) + n;
     for (; n > 16; n -= 16, p += 16) state = Mix(Load<uint64_t>(p), Load<uint64_t>(p + 8), state);
-    // The last bytes, some of them twice.
+    // The rest. Both loads may cover some bytes twice.
     uint64_t a = 0, b = 0;
     if (n >= 8) {
       a = Load<uint64_t>(p);
@@ -36,7 +34,7 @@ struct NameHash {
   }
 
  private:
-  // Its address is another in each run.
+  // The seed is its address, which differs between runs.
   static inline const char kSeed = 0;
 
   template <typename T>

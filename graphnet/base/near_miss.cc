@@ -14,7 +14,7 @@ namespace graphnet {
 
 size_t EditDistance(absl::string_view a, absl::string_view b, size_t most) {
   if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > most) return most + 1;
-  // Of the prefixes of `a` with i - 2, i - 1 and i characters.
+  // Rows of distances for the prefixes of `a` with i - 2, i - 1 and i characters.
   std::vector<size_t> last2, last, row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
@@ -49,7 +49,7 @@ absl::string_view NearMiss(absl::string_view name, absl::Span<const absl::string
 
 std::string NearMissHint(absl::string_view name, absl::Span<const absl::string_view> names) {
   const absl::string_view near = NearMiss(name, names);
-  return near.empty() ? "" : absl::StrCat("; is ", Printable(near), " meant?");
+  return near.empty() ? "" : absl::StrCat("; did you mean ", Printable(near), "?");
 }
 
 }  // namespace graphnet

@@ -1,4 +1,4 @@
-// What somebody may have meant by a name that there is not.
+// Spelling suggestions for unknown names.
 #ifndef GRAPHNET_BASE_NEAR_MISS_H_
 #define GRAPHNET_BASE_NEAR_MISS_H_
 
@@ -10,15 +10,15 @@
 
 namespace graphnet {
 
-// The edits (insert, drop, change, swap neighbours) that make `a` of `b`; more than `most` counts as
-// most + 1.
+// Returns the edit distance from `b` to `a`, where a swap of neighbours counts as one edit, or
+// most + 1 if the distance exceeds `most`.
 size_t EditDistance(absl::string_view a, absl::string_view b, size_t most);
 
-// The one of `names` that `name` is a slip of, or that ends with it behind a dot: m.layer.1 for
-// layer.1. Empty if none is near.
+// Returns the name of `names` that `name` is probably a misspelling of, or one that ends with a dot
+// and `name`: m.layer.1 for layer.1. Returns an empty text if none is near.
 absl::string_view NearMiss(absl::string_view name, absl::Span<const absl::string_view> names);
 
-// The end of a message that says that there is no `name`: "; is NEAR MISS meant?" or empty.
+// Returns the end of a message about an unknown name: "; did you mean NEAR MISS?" or an empty text.
 std::string NearMissHint(absl::string_view name, absl::Span<const absl::string_view> names);
 
 }  // namespace graphnet

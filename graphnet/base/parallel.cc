@@ -24,7 +24,7 @@ int NumCpus() {
 
 namespace {
 
-// Of the exception that is being handled.
+// Returns a status for the exception that is being handled.
 absl::Status ThrownStatus() {
   try {
     throw;
@@ -62,7 +62,7 @@ void ParallelFor(size_t n, int jobs, absl::FunctionRef<absl::Status(size_t)> wor
     try {
       threads.emplace_back(run);
     } catch (const std::system_error&) {
-      break;  // The system gives no more: those there are do all the work.
+      break;  // The system refuses more threads: the running ones do all the work.
     }
   }
   run();

@@ -1,4 +1,4 @@
-// ParallelFor: independent work on a few threads.
+// ParallelFor runs independent work on several threads.
 #ifndef GRAPHNET_BASE_PARALLEL_H_
 #define GRAPHNET_BASE_PARALLEL_H_
 
@@ -9,13 +9,13 @@
 
 namespace graphnet {
 
-// The number of threads this process may run at once.
+// Returns the number of threads that this process may run at once.
 int NumCpus();
 
-// Calls work(i) for every i in [0, n), each once, on up to `jobs` threads (the
-// caller's included; at least one), in rising order of start, and done(i, status)
-// with what came of it, one call at a time. Returns when all are done. What work(i)
-// throws, out of memory among it, is its status; `done` must not throw.
+// Calls work(i) once for every i in [0, n), on up to `jobs` threads, at least one, including the
+// caller's. Calls start in rising order of i. After each, done(i, status) is called, one call at a
+// time. Returns after all calls. An exception of work(i), such as std::bad_alloc, becomes its status.
+// `done` must not throw.
 void ParallelFor(size_t n, int jobs, absl::FunctionRef<absl::Status(size_t)> work,
                  absl::FunctionRef<void(size_t, const absl::Status&)> done);
 

@@ -21,7 +21,7 @@ using Args = absl::Span<const Number>;
 
 bool IsFloat(const Number& n) { return std::holds_alternative<double>(n); }
 bool IsBool(const Number& n) { return std::holds_alternative<bool>(n); }
-// Of a bool or int.
+// Returns the value of a bool or int.
 int64_t Int(const Number& n) { return IsBool(n) ? std::get<bool>(n) : std::get<int64_t>(n); }
 double Float(const Number& n) {
   return IsFloat(n) ? std::get<double>(n) : static_cast<double>(Int(n));
@@ -33,24 +33,24 @@ absl::Status DivisionByZero() { return Error("division by zero"); }
 
 Result FromInt(std::optional<int64_t> value) { return value ? Result(*value) : NoInt64(); }
 
-// A float without a fraction as the int that it is.
+// Converts a float without a fraction to an int.
 Result ToInt(double value) {
   if (!std::isfinite(value)) return Error(absl::StrCat("cannot convert ", value, " to an int"));
-  // 2**63 is a float, the largest int64 is none.
+  // 2**63 is exact as a float; the largest int64 is not.
   if (value < -0x1p63 || value >= 0x1p63) return NoInt64();
   return static_cast<int64_t>(value);
 }
 
 // --- Arithmetic ----------------------------------------------------------------
 
-// Rounded once, as Python divides ints that no float holds.
+// Divides with one rounding, as Python does with ints that are not exact as floats.
 double DivideInts(int64_t a, int64_t b) {
   const auto magnitude = [](int64_t v) {
     return v < 0 ? -static_cast<uint64_t>(v) : static_cast<uint64_t>(v);
   };
   const uint64_t n = magnitude(a), d = magnitude(b);
   if (n == 0) return (a < 0) != (b < 0) ? -0.0 : 0.0;
-  // 64 bits of the quotient or one more, the last of which says whether there is a rest.
+  // The quotient has 64 or 65 bits. The last one is set if there is a remainder.
   const int shift = 64 + static_cast<int>(std::bit_width(d)) - static_cast<int>(std::bit_width(n));
   const unsigned __int128 shifted = static_cast<unsigned __int128>(n) << shift;
   const unsigned __int128 quotient = shifted / d | (shifted % d != 0 ? 1 : 0);
@@ -61,7 +61,7 @@ double DivideInts(int64_t a, int64_t b) {
 struct DivMod {
   double quotient, rest;
 };
-// floatobject.c: float_divmod
+// As float_divmod in CPython's floatobject.c.
 DivMod DivideFloats(double a, double b) {
   double rest = std::fmod(a, b);
   double quotient = (a - rest) / b;
@@ -86,7 +86,7 @@ Result PowerOfFloats(double a, double b) {
   return value;
 }
 
-// On two ints, or on two floats.
+// Applies an operator to two ints or to two floats.
 template <auto ints, auto floats>
 Result Arithmetic(Args args) {
   const Number &a = args[0], &b = args[1];
@@ -184,9 +184,9 @@ Result Index(Args a) {
   return IsFloat(a[0]) ? Result(Error("a float where an int is asked for")) : Int(a[0]);
 }
 
-// To the nearest multiple of 10 ** -digits for digits < 0, to the even one of two.
+// Rounds to the nearest multiple of 10 ** -digits, where digits < 0; a tie goes to the even one.
 Result RoundInt(int64_t value, int64_t digits) {
-  if (digits < -19) return int64_t{0};  // Half of 10 ** 20 is no int64.
+  if (digits < -19) return int64_t{0};  // Half of 10 ** 20 does not fit into an int64.
   __int128 unit = 1;
   for (; digits < 0; ++digits) unit *= 10;
   __int128 rest = value % unit;
@@ -198,8 +198,8 @@ Result RoundInt(int64_t value, int64_t digits) {
   return rounded == narrow ? Result(narrow) : NoInt64();
 }
 
-// The decimal of so many digits after the point that is nearest to what the float is
-// exactly, to the even one of two: printf rounds so.
+// Rounds the exact value of the float to so many decimal digits after the point. A tie goes to the
+// even digit, as in printf.
 Result RoundFloat(double value, int64_t digits) {
   if (!std::isfinite(value) || digits > 323) return value;
   if (digits < -308) return 0.0 * value;
@@ -208,13 +208,13 @@ Result RoundFloat(double value, int64_t digits) {
     std::snprintf(text, sizeof text, "%.*f", static_cast<int>(digits), value);
     return std::strtod(text, nullptr);
   }
-  // Before the point; then as many of them as stay.
+  // The digits before the point, and then the number of them that stay.
   const double whole = std::trunc(std::fabs(value));
   const int before = whole == 0 ? 0 : std::snprintf(text, sizeof text, "%.0f", whole);
   const int64_t stay = before + digits;
   if (stay < 0) return std::copysign(0.0, value);
   if (stay == 0) {
-    // 5 and nothing after it is half of the next power of ten, and rounds to zero.
+    // A 5 without further digits is half of the next power of ten, and rounds to zero.
     const bool is_half = text[0] == '5' && std::strspn(text + 1, "0") + 1 == std::strlen(text) &&
                          whole == std::fabs(value);
     if (text[0] < '5' || is_half) return std::copysign(0.0, value);
@@ -236,7 +236,7 @@ Result Round(Args a) {
 
 // --- math --------------------------------------------------------------------------
 
-// What C says of a function that it has no value, or one too large, Python raises.
+// Python raises an exception where C reports a domain or range error.
 Result Checked(double value, bool finite, bool nan) {
   if (std::isnan(value) && !nan) return Error("math domain error");
   if (std::isinf(value) && finite) return Error("math range error");

@@ -13,10 +13,10 @@
 namespace graphnet {
 namespace {
 
-// Whether the valid UTF-8 sequence `s` drives the terminal or the layout rather
-// than showing something: C0 and C1 controls, DEL, marks that turn the direction
-// of writing around (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069),
-// and the separators of lines and paragraphs (U+2028, U+2029).
+// True if the valid UTF-8 sequence `s` controls the terminal or the layout instead of showing
+// something: C0 and C1 controls, DEL, marks that change the direction of writing (U+061C, U+200E,
+// U+200F, U+202A to U+202E, U+2066 to U+2069), and the separators of lines and paragraphs (U+2028,
+// U+2029).
 bool IsControl(absl::string_view s) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
   if (s.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7F;
@@ -28,7 +28,7 @@ bool IsControl(absl::string_view s) {
   return byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9;
 }
 
-// A payload: "<line>:<column>:<file>".
+// The type of the payload "<line>:<column>:<file>".
 constexpr absl::string_view kPlace = "graphnet/place";
 
 }  // namespace

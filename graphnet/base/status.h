@@ -4,7 +4,7 @@
 //   ASSIGN_OR_RETURN(const Sample sample, Load("model.gn"));
 //   RETURN_IF_ERROR(Annotate(Save(sample, "model.pb"), "while it is copied"));
 //
-// Debian's Abseil (20220623) has none of these; delete what a newer one brings.
+// Debian's Abseil (20220623) has none of these. Delete those that a newer Abseil has.
 #ifndef GRAPHNET_BASE_STATUS_H_
 #define GRAPHNET_BASE_STATUS_H_
 
@@ -21,13 +21,14 @@ namespace graphnet {
 
 // The place in an input that an error is about.
 struct ErrorPlace {
-  std::string file;   // as the message has it
+  std::string file;   // as in the message
   size_t line = 0;    // from 1; 0: unknown
   size_t column = 0;  // from 1, in bytes; 0: unknown
 };
 // Returns no place if the status is OK or its error names none.
 std::optional<ErrorPlace> PlaceOf(const absl::Status& status);
-// Tells PlaceOf, not the message, which place an error is about. Does nothing to an OK status.
+// Records the place of an error for PlaceOf, and leaves the message unchanged. Does nothing to an OK
+// status.
 void SetPlace(const ErrorPlace& place, absl::Status* status);
 
 // Returns `InvalidArgument("<file>:<line>:<column>: <message>")`, with that place. A column of 0 or
@@ -35,7 +36,7 @@ void SetPlace(const ErrorPlace& place, absl::Status* status);
 // line.
 absl::Status ErrorAt(absl::string_view file, size_t line, size_t column, absl::string_view message);
 
-// Prefixes the message of a non-OK status with "<context>: ". Its place stays.
+// Prefixes the message of a non-OK status with "<context>: ", and keeps its place.
 absl::Status Annotate(const absl::Status& status, absl::string_view context);
 
 // Renders untrusted bytes for a message, as one line: bytes that are not UTF-8

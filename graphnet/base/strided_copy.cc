@@ -12,17 +12,17 @@
 namespace graphnet {
 namespace {
 
-// Steps are in bytes.
+// `from` and `to` are steps in bytes.
 struct Dimension {
   int64_t size = 1;
   int64_t from = 0;
   int64_t to = 0;
 };
-// Outermost first.
+// The outermost dimension comes first.
 using Dimensions = absl::InlinedVector<Dimension, 8>;
 
-// The same elements in fewer dimensions, in the order of `to` in memory. None if there are no
-// elements.
+// Describes the same elements by fewer dimensions, in the order of `to` in memory. Returns false if
+// there are no elements.
 bool Simplify(size_t width, absl::Span<const int64_t> sizes, absl::Span<const int64_t> from_strides,
               absl::Span<const int64_t> to_strides, Dimensions* dimensions) {
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -36,7 +36,7 @@ bool Simplify(size_t width, absl::Span<const int64_t> sizes, absl::Span<const in
                      return std::pair(std::abs(a.to), std::abs(a.from)) >
                             std::pair(std::abs(b.to), std::abs(b.from));
                    });
-  // In place: what lies in front of `end` is merged.
+  // Merges in place: dimensions before `end` are merged already.
   auto end = dimensions->begin();
   for (const Dimension& dimension : *dimensions) {
     if (end != dimensions->begin() && end[-1].from == dimension.from * dimension.size &&
@@ -67,7 +67,7 @@ void CopyRows(size_t width, const Dimension& outer, const Dimension& inner, cons
 
 using Bytes = uint8_t __attribute__((vector_size(16)));
 
-// One element a row, again and again.
+// Each row repeats one element.
 template <size_t kWidth>
 void FillRows(size_t, const Dimension& outer, const Dimension& inner, const char* from, char* to) {
   const size_t bytes = static_cast<size_t>(inner.size) * kWidth;
@@ -99,7 +99,7 @@ void CopyElements(size_t width, const Dimension& outer, const Dimension& inner, 
   }
 }
 
-// The width, and what is dense, known to the compiler.
+// The compiler knows the width and whether `to` is dense.
 template <size_t kWidth, bool kToIsDense>
 void CopyElementsOf(size_t, const Dimension& outer, const Dimension& inner, const char* from,
                     char* to) {
@@ -113,7 +113,7 @@ void CopyElementsOf(size_t, const Dimension& outer, const Dimension& inner, cons
   }
 }
 
-// Short inner dimensions, as the channels of images: no loop to count them.
+// Unrolls short inner dimensions, such as the channels of images.
 template <size_t kWidth, int64_t kSize>
 void CopyShortRows(size_t, const Dimension& outer, const Dimension& inner, const char* from,
                    char* to) {
@@ -127,27 +127,27 @@ void CopyShortRows(size_t, const Dimension& outer, const Dimension& inner, const
   }
 }
 
-// The elements of two vectors in turns: those of the lower halves, and of the upper.
+// Interleaves elements of two vectors: those of the lower halves (kFirst = 0) or of the upper ones (8).
 template <size_t kWidth, size_t kFirst, size_t... kByte>
 Bytes Interleave(Bytes a, Bytes b, std::index_sequence<kByte...>) {
   return __builtin_shufflevector(
       a, b, (kByte / kWidth % 2 * 16 + kFirst + kByte / (2 * kWidth) * kWidth + kByte % kWidth)...);
 }
 
-// The elements of two vectors that lie behind each other, but for each second one.
+// Returns every second element of two consecutive vectors.
 template <size_t kWidth, size_t... kByte>
 Bytes EachSecond(Bytes a, Bytes b, std::index_sequence<kByte...>) {
   return __builtin_shufflevector(a, b, (kByte / kWidth * 2 * kWidth + kByte % kWidth)...);
 }
 
-// `inner` is dense in `to`, and takes each second element of a dense row in `from`.
+// `inner` is dense in `to`, and reads every second element of a dense row of `from`.
 template <size_t kWidth>
 void CopyEachSecond(size_t, const Dimension& outer, const Dimension& inner, const char* from,
                     char* to) {
   constexpr int64_t kElements = 16 / kWidth;
   for (int64_t i = 0; i < outer.size; ++i) {
     int64_t j = 0;
-    // The read ends behind an element that is not copied, so one more element must follow.
+    // The read includes one element behind the last that is copied, so another one must follow.
     for (; j + kElements < inner.size; j += kElements) {
       Bytes a, b;
       std::memcpy(&a, from + j * int64_t{2 * kWidth}, 16);
@@ -163,7 +163,7 @@ void CopyEachSecond(size_t, const Dimension& outer, const Dimension& inner, cons
   }
 }
 
-// A square of 16 bytes a side: rows that are dense in `from` become rows that are dense in `to`.
+// Transposes a square with sides of 16 bytes. Its columns are dense rows in `to`.
 template <size_t kWidth>
 void TransposeSquare(const char* from, int64_t from_step, char* to, int64_t to_step) {
   constexpr size_t kSide = 16 / kWidth;
@@ -171,7 +171,7 @@ void TransposeSquare(const char* from, int64_t from_step, char* to, int64_t to_s
   for (size_t i = 0; i < kSide; ++i) {
     std::memcpy(&rows[i], from + static_cast<int64_t>(i) * from_step, 16);
   }
-  // Each round brings elements together whose rows are half as far apart.
+  // Each round joins elements of rows that are half as far apart as before.
   for (size_t round = 1; round < kSide; round *= 2) {
     for (size_t i = 0; i < kSide / 2; ++i) {
       constexpr auto kBytes = std::make_index_sequence<16>();
@@ -185,7 +185,8 @@ void TransposeSquare(const char* from, int64_t from_step, char* to, int64_t to_s
   }
 }
 
-// `outer` is dense in `from`, `inner` in `to`. By tiles, so that both stay in the cache.
+// `outer` is dense in `from`, and `inner` is dense in `to`. Works by tiles, so that both stay in the
+// cache.
 template <size_t kWidth>
 void Transpose(size_t, const Dimension& outer, const Dimension& inner, const char* from, char* to) {
   constexpr int64_t kSide = 16 / kWidth;
@@ -240,7 +241,7 @@ Kernel ChooseOf(const Dimension& outer, const Dimension& inner) {
 
 Kernel Choose(size_t width, const Dimension& outer, const Dimension& inner) {
   const auto dense = static_cast<int64_t>(width);
-  constexpr int64_t kShort = 4;  // elements; rows of so few are quicker one by one
+  constexpr int64_t kShort = 4;  // elements; shorter rows are faster element by element
   if (inner.to == dense && inner.from == dense && inner.size > kShort) return CopyRows;
   switch (width) {
     case 1: return ChooseOf<1>(outer, inner);
@@ -259,7 +260,7 @@ std::vector<int64_t> RowMajorStrides(absl::Span<const int64_t> sizes) {
   int64_t stride = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = stride;
-    // What does not fit belongs to a tensor without elements.
+    // Only a tensor without elements has a stride that overflows.
     if (__builtin_mul_overflow(stride, std::max<int64_t>(sizes[i], 1), &stride))
       stride = std::numeric_limits<int64_t>::max();
   }
@@ -276,7 +277,7 @@ void StridedCopy(size_t width, absl::Span<const int64_t> sizes, const void* from
   if (dimensions.empty()) dimensions.push_back({1, dense, dense});
   const Dimension inner = dimensions.back();
   dimensions.pop_back();
-  // The other of the two innermost: the one that is dense in `from`, if there is one.
+  // Prefer a dimension that is dense in `from` as the second innermost one.
   Dimension outer;
   if (!dimensions.empty()) {
     auto chosen = dimensions.end() - 1;

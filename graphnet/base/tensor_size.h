@@ -10,8 +10,9 @@
 
 namespace graphnet {
 
-// 0 if a size is 0. Nullopt if a size is negative or the product of the sizes that are not 0,
-// which bounds every stride, exceeds kMaxTensorElements: a size of 0 must not hide the others.
+// Returns the product of the sizes. Returns nullopt if a size is negative, or if the product of the
+// nonzero sizes, which bounds every stride, exceeds kMaxTensorElements: a size of 0 must not hide
+// huge ones.
 inline std::optional<int64_t> NumElements(absl::Span<const int64_t> sizes) {
   int64_t elements = 1;
   bool is_empty = false;

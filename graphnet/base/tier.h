@@ -1,4 +1,4 @@
-// How far formats, passes and backends can be relied on.
+// Says how far users can rely on a format, pass or backend.
 #ifndef GRAPHNET_BASE_TIER_H_
 #define GRAPHNET_BASE_TIER_H_
 
@@ -7,12 +7,12 @@
 namespace graphnet {
 
 enum class Tier {
-  kCore,          // tried on the whole corpus with every change; what works goes on to work
-  kSupported,     // tested with every change; results may become better
-  kExperimental,  // may change or go with any version, or never ran where it is for
+  kCore,          // tested on the whole corpus with every change; keeps working
+  kSupported,     // tested with every change; results may improve
+  kExperimental,  // may change or disappear in any version, or never ran on its target
 };
 
-// "core", "supported", "experimental".
+// Returns "core", "supported" or "experimental".
 constexpr absl::string_view TierName(Tier tier) {
   switch (tier) {
     case Tier::kCore: return "core";

@@ -9,7 +9,7 @@
 namespace graphnet {
 namespace {
 
-// The decimal exponents that a tolerance grows by with t.
+// The decimal exponents by which a tolerance grows for each step of t.
 struct Exponents {
   double atol;
   double rtol;

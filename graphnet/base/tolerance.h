@@ -1,5 +1,5 @@
-// How far an output may be from the expected one and still count as right, by its dtype and a
-// level t from strict to lenient: |actual - expected| <= atol(t) + rtol(t) * |expected|.
+// Tolerances of outputs, by dtype and by a level t that goes from strict to lenient. An output is
+// right if |actual - expected| <= atol(t) + rtol(t) * |expected|.
 #ifndef GRAPHNET_BASE_TOLERANCE_H_
 #define GRAPHNET_BASE_TOLERANCE_H_
 
@@ -14,7 +14,7 @@ inline constexpr int kMaxToleranceLevel = 5;
 inline constexpr int kCustomaryToleranceLevel = -5;
 inline constexpr int kNumToleranceLevels = kMaxToleranceLevel - kMinToleranceLevel + 1;
 
-// Dtypes of one tolerance, in the order in which logs have them; of kExact only equal will do.
+// Dtypes that share a tolerance, in the order of the logs. Values of kExact must be equal.
 enum class ToleranceClass { kFloat16, kBFloat16, kFloat32, kFloat64, kExact };
 inline constexpr int kNumToleranceClasses = 4;  // without kExact
 
@@ -22,14 +22,15 @@ struct Tolerance {
   double atol = 0;
   double rtol = 0;
 };
-// Zeros for kExact.
+// Returns the tolerance at level t; zeros for kExact.
 Tolerance ToleranceAt(int t, ToleranceClass dtypes);
 
-// Of a dtype as PyTorch and Paddle call it: "float32", "torch.complex64", "int64".
+// Returns the class of a dtype by its name in PyTorch or Paddle, such as "float32",
+// "torch.complex64" or "int64".
 ToleranceClass ToleranceClassOf(absl::string_view dtype);
 
-// What logs call a comparison: "all_close_atol_1.00E-05_rtol_1.30E-06"; "equal" for kExact. At
-// t = 0 all classes have the same.
+// Returns the name of a comparison in logs, such as "all_close_atol_1.00E-05_rtol_1.30E-06", or
+// "equal" for kExact. At t = 0, all classes have the same name.
 std::string ToleranceName(int t, ToleranceClass dtypes);
 
 }  // namespace graphnet

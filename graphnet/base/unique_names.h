@@ -1,4 +1,4 @@
-// UniqueNames: the names that are taken in one place, and new ones that are not.
+// UniqueNames keeps the names that are taken and makes new ones.
 #ifndef GRAPHNET_BASE_UNIQUE_NAMES_H_
 #define GRAPHNET_BASE_UNIQUE_NAMES_H_
 
@@ -14,11 +14,11 @@ namespace graphnet {
 class UniqueNames {
  public:
   bool Contains(absl::string_view name) const { return taken_.contains(name); }
-  // Takes a name. False: it was taken.
+  // Takes a name. Returns false if it was taken before.
   bool Insert(absl::string_view name) { return taken_.emplace(name).second; }
 
-  // Takes `base`, or else the first of base_1, base_2, … that is free and allowed. O(1) amortised:
-  // counting goes on where it stopped for this base.
+  // Takes and returns `base`, or else the first of base_1, base_2, … that is free and allowed. O(1)
+  // amortised, because counting continues where it stopped for this base.
   std::string Reserve(absl::string_view base) {
     return Reserve(base, [](absl::string_view) { return true; });
   }

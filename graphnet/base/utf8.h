@@ -1,4 +1,4 @@
-// What is UTF-8, for all who read text from outside.
+// Checks UTF-8, for readers of untrusted text.
 #ifndef GRAPHNET_BASE_UTF8_H_
 #define GRAPHNET_BASE_UTF8_H_
 
@@ -8,8 +8,8 @@
 
 namespace graphnet {
 
-// Bytes of the character at the start of `text`; 0 if there is none that is UTF-8 as in
-// Unicode: no overlong form, no surrogate, nothing above U+10FFFF.
+// Returns the number of bytes of the character at the start of `text`, or 0 if there is no valid
+// one. As in Unicode, overlong forms, surrogates and characters above U+10FFFF are not valid.
 size_t Utf8Length(absl::string_view text);
 
 bool IsUtf8(absl::string_view text);

@@ -1,4 +1,4 @@
-// The versions of graphnet, and of what it reads and writes.
+// The version of graphnet, and the versions of the formats that it reads and writes.
 //
 //   std::cout << "graphnet " << kVersion << "\n";
 #ifndef GRAPHNET_BASE_VERSION_H_
@@ -6,13 +6,15 @@
 
 namespace graphnet {
 
-inline constexpr char kVersion[] = "0.1.0";
-// Of the protobuf form: the newest of proto/graphnet.proto.
+// The version of graphnet.
+inline constexpr char kVersion[] = "0.2.0";
+// The version of the protobuf form, the newest one in proto/graphnet.proto.
 inline constexpr int kProtobufVersion = 1;
-// Of the schema of torch.export, which is written; and of torch 2.5's, which is read too.
+// The major version of torch.export's schema that is written and read.
 inline constexpr int kPt2SchemaMajor = 8;
+// The major version of torch 2.5's schema, which is read, too.
 inline constexpr int kPt2OldSchemaMajor = 7;
-// Of LibTorch, major and minor: what was built with one runs with no other.
+// LibTorch's major and minor version. A program that was built with it runs with no other one.
 inline constexpr char kLibTorchVersion[] = "2.13";
 
 }  // namespace graphnet

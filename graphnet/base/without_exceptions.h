@@ -1,4 +1,4 @@
-// What libraries throw, as statuses.
+// Turns exceptions of libraries into statuses.
 #ifndef GRAPHNET_BASE_WITHOUT_EXCEPTIONS_H_
 #define GRAPHNET_BASE_WITHOUT_EXCEPTIONS_H_
 
@@ -9,8 +9,8 @@
 
 namespace graphnet {
 
-// What `fn` returns, a Status or StatusOr; ResourceExhausted with the words of what it throws,
-// which is mostly that there is no memory.
+// Returns the Status or StatusOr that `fn` returns. If `fn` throws, which mostly means that memory ran
+// out, returns ResourceExhausted with the exception's message.
 template <typename Fn>
 auto WithoutExceptions(Fn&& fn) -> decltype(fn()) {
   try {

@@ -8,16 +8,16 @@
 namespace graphnet {
 namespace {
 
-constexpr size_t kMinTextWidth = 30;  // of a second column
+constexpr size_t kMinTextWidth = 30;  // least width of the second column
 
-// Columns, which are characters and not bytes.
+// Counts columns, which are characters and not bytes.
 size_t Columns(absl::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
 }
 
-// Where the second column of a line begins, in bytes; 0 without one.
+// Returns the byte at which the second column of a line begins, or 0 without one.
 size_t SecondColumn(absl::string_view line, size_t indent) {
   const size_t gap = line.find("  ", indent);
   if (gap == absl::string_view::npos) return 0;

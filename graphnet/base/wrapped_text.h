@@ -1,4 +1,4 @@
-// Text of two columns, such as the help of a command, broken to a width.
+// Wraps text of two columns, such as the help of a command, to a width.
 #ifndef GRAPHNET_BASE_WRAPPED_TEXT_H_
 #define GRAPHNET_BASE_WRAPPED_TEXT_H_
 
@@ -9,9 +9,9 @@
 
 namespace graphnet {
 
-// The lines of `text` broken between words, so that none is longer than `width` columns unless a
-// word is. What continues a line of two columns ("  --json     print …") stands below the second
-// one, if that leaves room; what continues another line stands below its first word.
+// Breaks the lines of `text` between words, so that no line has more than `width` columns unless a
+// word has. The rest of a line with two columns ("  --json     print …") continues below the second
+// column if there is room. The rest of any other line continues below its first word.
 std::string WrapText(absl::string_view text, size_t width);
 
 }  // namespace graphnet

@@ -33,11 +33,11 @@ constexpr absl::Duration kTimeToSayHello = absl::Seconds(120);
 
 struct BackendsFlags {
   std::vector<std::string> install;
-  std::string index_cache;  // a folder; empty: none
+  std::string index_cache;  // folder of a cache; empty: none
   bool json = false;
 };
 
-// What the worker says of itself.
+// Starts a worker and returns how it describes itself.
 absl::StatusOr<WorkerGreeting> SayHello(const Backend& backend, const WorkerHost& host) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> folder, ScratchFolder::Make());
   BackendProcess process(&backend, host, {.time = kTimeToSayHello},
@@ -80,7 +80,7 @@ absl::StatusOr<int> InstallAll(const BackendsFlags& options) {
     } else if (greeting.ok()) {
       std::printf("%s %s, in %.0f s\n", std::string(backend->name).c_str(),
                   greeting->version.c_str(), seconds);
-      std::fflush(stdout);  // It may be long until the next one.
+      std::fflush(stdout);  // The next one may take long.
     } else {
       std::fprintf(stderr, "graphnet: %s\n", std::string(greeting.status().message()).c_str());
     }
@@ -101,7 +101,7 @@ absl::StatusOr<int> List(const BackendsFlags& options) {
   std::vector<absl::StatusOr<WorkerGreeting>> greetings(backends.size(),
                                                         absl::UnavailableError(""));
   {
-    // Most of the time is that of Python's imports.
+    // Most of the time goes into Python's imports.
     const Progress progress("asking the backends");
     ParallelFor(
         backends.size(), static_cast<int>(backends.size()),
@@ -115,7 +115,7 @@ absl::StatusOr<int> List(const BackendsFlags& options) {
     const Backend& backend = backends[i];
     const absl::StatusOr<WorkerGreeting>& greeting = greetings[i];
     const bool is_users = backend.kind == BackendKind::kCommand;
-    // A backend that is there and does not work has to be fixed, not installed.
+    // A backend that is installed but does not work has to be fixed, not installed.
     const std::string why_not =
         greeting.ok() || is_users ? "" : std::string(greeting.status().message());
     if (options.json) {
@@ -172,8 +172,8 @@ void RegisterBackends(CLI::App& app, CommandRunner* run) {
       app.add_subcommand("backends", "List the compilers that bench can run, or install some");
   command
       ->add_option("--install", options->install,
-                   "Make an environment for each, below $GRAPHNET_BACKENDS or "
-                   "~/.local/share/graphnet/backends, and install it with pip")
+                   "Install these with pip, each in an environment of its own below "
+                   "$GRAPHNET_BACKENDS or ~/.local/share/graphnet/backends")
       ->delimiter(',')
       ->type_name("BACKENDS");
   command

@@ -23,9 +23,9 @@ absl::Status ReservePath(const std::string& path, const std::string& input,
                          ReservedPaths* reserved) {
   const auto [it, is_new] = reserved->emplace(path, input);
   if (is_new) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(Printable(it->second, 1000), " and ",
-                                                 Printable(input, 1000), " would both be ",
-                                                 Printable(path, 1000)));
+  return absl::InvalidArgumentError(
+      absl::StrCat(Printable(it->second, 1000), " and ", Printable(input, 1000),
+                   " would both be written to ", Printable(path, 1000)));
 }
 
 }  // namespace graphnet

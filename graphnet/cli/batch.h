@@ -1,5 +1,5 @@
-// Many inputs in one run, as every command that takes a folder of samples has it: on a
-// few threads, with a bar, going on after those that fail.
+// Processes many inputs in one run, for every command that takes a folder of samples: on several
+// threads, with a progress bar, and without stopping when one fails.
 #ifndef GRAPHNET_CLI_BATCH_H_
 #define GRAPHNET_CLI_BATCH_H_
 
@@ -24,17 +24,17 @@ namespace graphnet {
 struct BatchCount {
   size_t done = 0;
   size_t failed = 0;
-  size_t unusable = 0;  // of those that failed
+  size_t unusable = 0;  // failed because they cannot be read
 
-  // 2 if anything failed: for the command, an input that cannot be used.
+  // Returns the exit code of a command that converts: 2 if an input failed.
   int ExitCode() const { return failed > 0 ? 2 : 0; }
-  // The exit code of a command that checks: 2 if an input cannot be read, else 1 if one failed.
+  // Returns the exit code of a command that checks: 2 if an input cannot be read, 1 if one failed.
   int CheckExitCode() const { return unusable > 0 ? 2 : failed > 0 ? 1 : 0; }
 };
 
-// Runs work(path, &result) of each input on `jobs` threads (0: one a CPU), what it
-// throws being its error, then account(i, status, result), one at a time, which yields
-// the line to print; empty: none.
+// Calls work(path, &result) for each input on `jobs` threads (0: one per CPU); an exception counts
+// as its error. Then calls account(i, status, result), one call at a time, which returns the line
+// to print, or an empty string.
 template <typename Result>
 BatchCount RunBatch(
     const std::vector<std::string>& inputs, int jobs,
@@ -58,10 +58,10 @@ BatchCount RunBatch(
   return count;
 }
 
-// "3 passed, 1 failed"
+// Prints "3 passed, 1 failed".
 void PrintCount(const BatchCount& count);
 
-// "FAIL <path>: <message>", the path once; nothing if it did not fail.
+// Returns "FAIL <path>: <message>", with the path only once; empty if the status is OK.
 inline std::string FailLine(const std::string& path, const absl::Status& status,
                             absl::string_view verdict = "FAIL") {
   if (status.ok()) return "";
@@ -71,11 +71,11 @@ inline std::string FailLine(const std::string& path, const absl::Status& status,
   return absl::StrCat(Red(verdict), " ", shown, ": ", status.message());
 }
 
-// The path below `out` that `path` has below `root`.
+// Returns the path below `out` that corresponds to `path` below `root`.
 std::string PathBelow(const std::string& out, const std::string& root, const std::string& path);
-// Who has claimed a path.
+// The input that each output path is reserved for.
 using ReservedPaths = std::map<std::string, std::string>;
-// InvalidArgument if another input has claimed `path`, which would hold both.
+// Reserves `path` for `input`. InvalidArgument if it is reserved for another input.
 absl::Status ReservePath(const std::string& path, const std::string& input,
                          ReservedPaths* reserved);
 

@@ -37,10 +37,10 @@ struct BenchFlags {
   bool json = false;
 };
 
-// What a backend's samples add up to.
+// The sums over a backend's samples.
 struct Totals {
   std::map<Outcome, size_t> outcomes;
-  std::vector<double> speedups;  // of those that are right, sorted
+  std::vector<double> speedups;  // of the correct samples, sorted
   size_t unsteady = 0;
 
   explicit Totals(const BackendResults& results) {
@@ -109,14 +109,14 @@ Json ResultsJson(const std::vector<BackendResults>& all) {
   return document;
 }
 
-// "bench", or the first of "bench-2" and so on that is not there.
+// Returns "bench", or the first of "bench-2" and so on that does not exist.
 std::string FreeFolder() {
   std::string folder = "bench";
   for (int i = 2; IsFolder(folder) || FileExists(folder); ++i) folder = absl::StrCat("bench-", i);
   return folder;
 }
 
-// The lines that are printed for a sample at once: none if it is right.
+// Returns the lines to print at once for a sample; none if it is correct.
 std::string FailureLines(const std::string& path, const Backend& backend,
                          const BenchOutcome& outcome) {
   const SampleResult& result = outcome.result;
@@ -135,7 +135,7 @@ absl::StatusOr<BenchResults> RunWithProgress(BenchRun run, bool quiet) {
   const auto print = [&](const std::string& lines) {
     if (quiet || lines.empty()) return;
     progress->Print(lines);
-    std::fflush(stdout);  // It may be long until the next one.
+    std::fflush(stdout);  // The next one may take long.
   };
   run.host = HostOfTool();
   run.observe = ObserverOfTool();
@@ -173,7 +173,7 @@ absl::StatusOr<int> RunAndTell(BenchFlags options) {
               ? "needs IN and --backend, or --resume"
               : absl::StrCat("there is no benchmark in ", Printable(options.resume, 1000)));
     }
-    // Before there is a folder.
+    // Fail before the folder is made.
     RETURN_IF_ERROR(FindInputs(run.settings.in).status());
     RETURN_IF_ERROR(BeginBench(run.folder, run.settings));
   }
@@ -206,56 +206,55 @@ absl::StatusOr<int> RunAndTell(BenchFlags options) {
 void RegisterBench(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<BenchFlags>();
   BenchSettings& settings = options->run.settings;
-  CLI::App* command =
-      app.add_subcommand("bench", "Run samples compiled and as they are, compare and time both");
+  CLI::App* command = app.add_subcommand(
+      "bench", "Run samples with compilers and without, and compare results and times");
   command->add_option("IN", settings.in, "Samples in any format, or folders of samples");
   command
-      ->add_option(
-          "--backend", settings.backends,
-          "Compilers, with commas between them: graphnet backends lists them; and rewrites: "
-          "pass:PASS+PASS, decompose:pieces=3")
+      ->add_option("--backend", settings.backends,
+                   "Compilers, separated by commas (graphnet backends lists them), and rewrites: "
+                   "pass:PASS+PASS, decompose:pieces=3")
       ->delimiter(',')
       ->type_name("BACKENDS");
-  AddFolderOption(command, &options->out,
-                  "Where NAME.log and NAME.jsonl of each backend go (default: bench, bench-2, …)");
+  AddFolderOption(
+      command, &options->out,
+      "Folder for NAME.log and NAME.jsonl of each backend (default: bench, bench-2, …)");
   command
       ->add_option("--resume", options->resume,
-                   "Go on with the benchmark in this folder, as it was begun if neither IN nor "
-                   "--backend is given; begin it if there is none")
+                   "Continue the benchmark in this folder, with its own options if neither IN nor "
+                   "--backend is given; start it if there is none")
       ->type_name("DIR");
-  command->add_option("--device", settings.device, "cpu, cuda:0")->capture_default_str();
-  command->add_option("--warmup", settings.warmup, "Runs before those that are timed")
+  command->add_option("--device", settings.device, "Device: cpu or cuda:0")->capture_default_str();
+  command->add_option("--warmup", settings.warmup, "Runs before the timed ones")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
-  command->add_option("--trials", settings.trials, "Runs that are timed, in turn with eager ones")
+  command->add_option("--trials", settings.trials, "Timed runs, in turn with eager ones")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command->add_flag("--fresh-inputs", settings.fresh_inputs,
-                    "Time on other inputs each time, and compare what comes of them");
+                    "Draw new inputs for each timed run, and compare its outputs");
   command->add_flag("--oracle", settings.oracle,
-                    "Where outputs differ, compare both sides with float64: who is wrong, at which "
-                    "node first; what shows it goes to reduced/ as a small sample");
+                    "If outputs differ, compare both sides with float64: which side is wrong, and "
+                    "at which node first; a small sample that shows it goes to reduced/");
   command
       ->add_option("--oracle-time", options->run.oracle_s,
-                   "Seconds after which the oracle looks no further, for each sample and backend")
+                   "Most seconds that the oracle searches, for each sample and backend")
       ->check(CLI::Range(0.0, 1e6))
       ->check(IsNumber())
       ->capture_default_str();
   AddSeedOption(command, &settings.seed);
   command
       ->add_option("--timeout", options->run.timeout_s,
-                   "Seconds that compiling may take, or running, or a round of trials")
+                   "Most seconds for compiling, for running, or for a round of trials")
       ->check(CLI::Range(0.01, 1e6))
       ->check(IsNumber())
       ->capture_default_str();
   AddMemoryOption(command, &options->run);
   command
       ->add_option("--jobs,-j", options->run.jobs,
-                   "Samples at once; more than one makes times unsteady")
+                   "Samples to run at once; more than one makes times unsteady")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_flag("--strict", options->strict,
-                    "Exit with 1 if a sample is not correct by a backend");
+  command->add_flag("--strict", options->strict, "Exit with 1 if a backend is wrong on a sample");
   AddExecOptions(command, &settings);
   AddProgressOption(command);
   AddTrustOption(command, &options->run.trust);

@@ -14,7 +14,7 @@ namespace graphnet {
 void AddExecOptions(CLI::App* command, BenchSettings* settings) {
   command
       ->add_option("--exec", settings->exec,
-                   "The command of backend exec, which keeps the contract of docs/evaluation.md")
+                   "Command of backend exec, which keeps to the protocol in docs/evaluation.md")
       ->type_name("COMMAND");
   const std::map<std::string, ProgramForm> forms = {{"graphnet", ProgramForm::kSample},
                                                     {"pt2", ProgramForm::kPt2},
@@ -22,7 +22,7 @@ void AddExecOptions(CLI::App* command, BenchSettings* settings) {
                                                     {"export", ProgramForm::kExport},
                                                     {"mlir", ProgramForm::kMlir}};
   AddChoiceOption(command, "--exec-reads", &settings->exec_reads, forms,
-                  "What that reads (default: pt2)");
+                  "Form of the programs that this command reads (default: pt2)");
 }
 
 CLI::Validator IsNumber() {
@@ -30,7 +30,7 @@ CLI::Validator IsNumber() {
       [](std::string& text) {
         double value = 0;
         return absl::SimpleAtod(text, &value) && std::isnan(value)
-                   ? absl::StrCat(text, " is no number")
+                   ? absl::StrCat(text, " is not a number")
                    : std::string();
       },
       /*validator_desc=*/"");
@@ -39,7 +39,7 @@ CLI::Validator IsNumber() {
 void AddMemoryOption(CLI::App* command, BenchRun* run) {
   command
       ->add_option("--memory", run->memory_mib,
-                   "MiB that a backend may take; 0: what the machine has free")
+                   "Most MiB that a backend may take; 0: the free memory of the machine")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
       ->capture_default_str();
 }

@@ -1,4 +1,4 @@
-// Options of commands that run samples by backends.
+// Options of commands that run samples on backends.
 #ifndef GRAPHNET_CLI_BENCH_OPTIONS_H_
 #define GRAPHNET_CLI_BENCH_OPTIONS_H_
 
@@ -7,11 +7,11 @@
 
 namespace graphnet {
 
-// --exec, --exec-reads.
+// Adds --exec and --exec-reads.
 void AddExecOptions(CLI::App* command, BenchSettings* settings);
-// Whether it is a number: CLI::Range lets nan through.
+// Accepts numbers but not nan, which CLI::Range lets through.
 CLI::Validator IsNumber();
-// --memory.
+// Adds --memory.
 void AddMemoryOption(CLI::App* command, BenchRun* run);
 
 }  // namespace graphnet

@@ -47,7 +47,7 @@ struct CheckFlags {
 };
 
 struct CheckOutcome {
-  // Why the folder form cannot hold the sample; empty if it can.
+  // Reason why a folder cannot hold the sample; empty if it can.
   std::string folder_na;
   size_t nodes = 0;
   double seconds = 0;
@@ -56,12 +56,12 @@ struct CheckOutcome {
 absl::Status CheckText(const Sample& sample, const std::string& path) {
   const std::string text = PrintSample(sample);
   ParseOptions options;
-  options.max_bytes = text.size();  // Our own text is no threat.
+  options.max_bytes = text.size();  // Our own text is trusted.
   ASSIGN_OR_RETURN(const Sample back, ParseSample(text, path, options));
   RETURN_IF_ERROR(Verify(*back.module));
   RETURN_IF_ERROR(CheckEqual(sample, back, kExact));
   if (PrintSample(back) != text)
-    return absl::FailedPreconditionError("printing twice gives two texts");
+    return absl::FailedPreconditionError("printing twice gives different texts");
   return absl::OkStatus();
 }
 
@@ -76,7 +76,7 @@ absl::Status CheckProtobuf(const Sample& sample, const std::string& path) {
   return absl::OkStatus();
 }
 
-// `na` takes the reason if a folder cannot hold the sample.
+// `na` receives the reason if a folder cannot hold the sample.
 absl::Status CheckFolder(const Sample& sample, const std::string& path, std::string* na) {
   const absl::StatusOr<Sample> form = FolderFormOfSample(sample);
   if (absl::IsUnimplemented(form.status())) {
@@ -88,9 +88,9 @@ absl::Status CheckFolder(const Sample& sample, const std::string& path, std::str
   ASSIGN_OR_RETURN(const GraphNetFileMap files, GraphNetFiles(sample));
   ASSIGN_OR_RETURN(const Sample back, ParseGraphNetFiles(files, path));
   EqualityOptions options = kExact;
-  options.locations = false;  // They are those of the new model.py.
+  options.locations = false;  // The locations are those in the new model.py.
   RETURN_IF_ERROR(CheckEqual(*form->module, *back.module, options));
-  // Without attributes to lift nothing but names and metas may have changed.
+  // If there are no attributes to lift, only names and metas may have changed.
   if (sample.module->attributes().empty()) {
     RETURN_IF_ERROR(CheckEqual(*sample.module, *back.module,
                                {.names = false, .metas = false, .attribute_names = false}));
@@ -102,8 +102,8 @@ bool HasClasses(const pt2::TreeSpec& spec) {
   return spec.kind == pt2::TreeSpec::Kind::kOther || absl::c_any_of(spec.children, HasClasses);
 }
 
-// Whether what is written holds the inputs that the program was saved with: all are known, and
-// none lies in an instance of a class, which is not made here.
+// Returns whether the written program holds the inputs that it was saved with: all are known, and
+// none is in an instance of a class, which cannot be made here.
 bool KeepsInputs(const Sample& sample) {
   const absl::StatusOr<pt2::InputStructure> structure = pt2::ReadInputStructure(sample);
   return structure.ok() && !HasClasses(structure->spec) &&
@@ -112,8 +112,8 @@ bool KeepsInputs(const Sample& sample) {
          });
 }
 
-// What is read of an archive, which is called `path` in messages. A large one goes through a
-// temporary file, so that its weights are in memory one at a time.
+// Reads an archive, which messages call `path`. A large one goes through a temporary file, so that
+// its weights are in memory one at a time.
 absl::StatusOr<Sample> ReadBack(const Pt2Archive& archive, const std::string& path) {
   constexpr uint64_t kLarge = uint64_t{64} << 20;
   if (archive.weight_bytes() <= kLarge) return ImportPt2(archive.ToString(), path);
@@ -128,7 +128,7 @@ absl::StatusOr<Sample> ReadBack(const Pt2Archive& archive, const std::string& pa
   return ImportPt2File(copy.temporary(), path, {});
 }
 
-// Of a program of torch.export: what is written of it says the same.
+// Checks that a program of torch.export stays the same if it is written and read.
 absl::Status CheckPt2(const Sample& sample, const std::string& path) {
   ASSIGN_OR_RETURN(const Pt2Archive archive, PreparePt2(sample));
   ASSIGN_OR_RETURN(Sample back, ReadBack(archive, path));
@@ -161,7 +161,7 @@ absl::Status CheckForms(const std::string& path, const CheckFlags& options, Chec
       RETURN_IF_ERROR(Annotate(CheckPt2(sample, path), "torch.export"));
     }
   }
-  sample.weights.clear();  // The forms below are without.
+  sample.weights.clear();  // The forms below have no weights.
   if (options.calls) RETURN_IF_ERROR(Annotate(VerifyCalls(*sample.module), "calls"));
   RETURN_IF_ERROR(Annotate(CheckText(sample, path), "text"));
   RETURN_IF_ERROR(Annotate(CheckProtobuf(sample, path), "protobuf"));
@@ -191,7 +191,7 @@ absl::StatusOr<int> Check(const CheckFlags& options) {
         return status;
       },
       [&](size_t i, const absl::Status& status, const CheckOutcome& outcome) {
-        // Reasons are counted without the node they name first.
+        // Reasons are counted without the node that they begin with.
         const size_t colon = outcome.folder_na.rfind(": ");
         const size_t begin = colon == std::string::npos ? 0 : colon + 2;
         if (!outcome.folder_na.empty()) ++not_applicable[outcome.folder_na.substr(begin)];
@@ -214,24 +214,25 @@ absl::StatusOr<int> Check(const CheckFlags& options) {
 void RegisterCheck(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<CheckFlags>();
   CLI::App* command = app.add_subcommand("check",
-                                         "Import and verify each input, and take it through text, "
-                                         "protobuf and GraphNet folder and back");
+                                         "Import and verify each input, and convert it to text, "
+                                         "protobuf and a GraphNet folder and back");
   AddManySamplesOption(command, &options->in);
   AddJobsOption(command, &options->jobs);
   command->add_flag("--calls", options->calls,
-                    "Also that PyTorch has every call, with these arguments");
+                    "Also check that PyTorch has every call with these arguments");
   command
-      ->add_option("--for", options->targets,
-                   absl::StrCat("Instead, what is missing to write each as, or compile it for, ",
-                                "TARGETs, with commas between them, without running it: ",
-                                absl::StrJoin(NamesOfTargets(), ", ")))
+      ->add_option(
+          "--for", options->targets,
+          absl::StrCat(
+              "List instead the calls that the TARGETs, separated by commas, lack to write or ",
+              "compile each sample, without running it: ", absl::StrJoin(NamesOfTargets(), ", ")))
       ->type_name("TARGET")
       ->delimiter(',')
       ->excludes("--calls");
   AddJsonOption(command, &options->json,
-                "samples with path, passed, num_nodes, seconds, and no_folder, why a folder cannot "
-                "hold it; with "
-                "--for, path and targets, by name works and missing: target, count and reason");
+                "samples with path, passed, num_nodes, seconds, and no_folder, the reason why a "
+                "folder cannot hold it; with --for path and targets, which by name have works and "
+                "missing: target, count and reason");
   AddTrustOption(command, &options->trust);
   command->callback([options, run] {
     *run = [options] {

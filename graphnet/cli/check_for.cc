@@ -30,7 +30,8 @@
 namespace graphnet {
 namespace {
 
-// Counts what PyTorch's exporter of ONNX lacks for a program, and ONNX Runtime if it is to run it.
+// Counts the calls of a program that PyTorch's exporter of ONNX lacks, and with `runs` also those
+// that ONNX Runtime lacks.
 absl::Status CheckOnnx(const Sample& program, bool runs, MissingCalls* missing) {
   ASSIGN_OR_RETURN(const Pt2Archive archive,
                    ExportPt2Program(program, /*flat_calls=*/true, missing));
@@ -54,14 +55,14 @@ absl::Status CheckRun(const Sample& sample, MissingCalls* missing) {
   return absl::OkStatus();
 }
 
-// The program that a benchmark gives to compilers.
+// Returns the program that a benchmark passes to compilers.
 absl::StatusOr<Sample> ProgramForCompilers(const Sample& sample) {
   Sample program = CopyOf(sample);
   RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, &program));
   for (const Node* input : program.module->main()->placeholders()) {
     if (IsText(input->annotation()) || IsStructure(input->annotation())) {
       return absl::UnimplementedError(
-          absl::StrCat("input ", Printable(input->target()), " is no tensor and no number"));
+          absl::StrCat("input ", Printable(input->target()), " is neither a tensor nor a number"));
     }
   }
   ASSIGN_OR_RETURN(
@@ -109,7 +110,7 @@ Json MissingJson(const MissingCalls& missing) {
   return json;
 }
 
-// Prints what is missing in all samples, the most frequent first.
+// Prints the missing calls of all samples, the most frequent first.
 void PrintMissing(absl::string_view target, const MissingCalls& missing) {
   if (missing.empty()) return;
   std::vector<std::pair<MissingCalls::key_type, size_t>> rows(missing.begin(), missing.end());
@@ -128,7 +129,7 @@ void PrintMissing(absl::string_view target, const MissingCalls& missing) {
 std::vector<absl::string_view> NamesOfTargets() {
   std::vector<absl::string_view> names = {"onnx", "mlir", "paddle", "pt2", "torchscript"};
   for (const Backend& backend : Backends()) {
-    // Nothing is known of what the user brings.
+    // Nothing is known about the user's own command.
     if (backend.kind != BackendKind::kCommand) names.push_back(backend.name);
   }
   return names;

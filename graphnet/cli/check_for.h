@@ -1,4 +1,4 @@
-// check --for: what compilers and formats lack for samples, without running them.
+// check --for: finds the calls that compilers and formats lack for samples, without running them.
 #ifndef GRAPHNET_CLI_CHECK_FOR_H_
 #define GRAPHNET_CLI_CHECK_FOR_H_
 
@@ -13,14 +13,16 @@
 
 namespace graphnet {
 
-// Formats that can refuse a sample, then backends.
+// Returns the formats that can refuse a sample, then the backends.
 std::vector<absl::string_view> NamesOfTargets();
-// InvalidArgument, with a name that may be meant or all there are, if there is none of that name.
+// Checks that there is a target of that name. InvalidArgument has a similar name and the list of
+// all names.
 absl::Status CheckTargetName(absl::string_view name);
-// The calls that keep the sample from being written as, or compiled by, one of NamesOfTargets; none
-// if it works, as far as that is known.
+// Returns the calls because of which `target`, one of NamesOfTargets, cannot write or compile the
+// sample; empty if none is known.
 MissingCalls MissingFor(absl::string_view target, const Sample& sample);
 
+// The options of the command.
 struct CheckForFlags {
   std::vector<std::string> in;
   std::vector<std::string> targets;
@@ -28,7 +30,8 @@ struct CheckForFlags {
   bool json = false;
   bool trust = false;
 };
-// Reports it of many samples: 1 if something is missing, 2 if a sample cannot be read.
+// Prints the missing calls of many samples. Returns the exit code: 1 if a call is missing, 2 if a
+// sample cannot be read.
 absl::StatusOr<int> CheckFor(const CheckForFlags& flags);
 
 }  // namespace graphnet

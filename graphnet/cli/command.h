@@ -1,5 +1,5 @@
-// What a command of the tool is: a subcommand that, when chosen, leaves behind a
-// function that does the work.
+// A command of the tool is a subcommand of CLI11 that, if it is chosen, sets the function that does
+// the work.
 #ifndef GRAPHNET_CLI_COMMAND_H_
 #define GRAPHNET_CLI_COMMAND_H_
 
@@ -10,11 +10,11 @@
 
 namespace graphnet {
 
-// Yields the exit code: 0 done, 1 a check failed. An error is printed as one
-// line and exits with 2.
+// Returns the exit code: 0 for success, 1 if a check failed. An error is printed as one line, and
+// the tool exits with 2.
 using CommandRunner = std::function<absl::StatusOr<int>()>;
 
-// One a command, each in the file of its name; main.cc has them in groups.
+// One function per command, in the file of its name. main.cc arranges them in groups.
 void RegisterBackends(CLI::App& app, CommandRunner* run);
 void RegisterBench(CLI::App& app, CommandRunner* run);
 void RegisterCheck(CLI::App& app, CommandRunner* run);

@@ -27,7 +27,7 @@ std::vector<std::string> BackendNames() {
   return names;
 }
 
-// What is taken, by the name that CLI11 gives its type, validators behind a colon.
+// Reads the kind of value from the name that CLI11 gives its type. Validators follow a colon.
 void ReadType(absl::string_view type, OptionRow* row) {
   const size_t brace = type.find('{');
   if (brace != absl::string_view::npos) {
@@ -62,10 +62,10 @@ OptionRow RowOf(const CLI::Option& option) {
   return row;
 }
 
-// With those of its groups of options, which CLI11 keeps as commands without a name.
+// Adds all options, including those of option groups, which CLI11 keeps as commands without a name.
 void AddRows(const CLI::App& app, CommandRow* command) {
   for (const CLI::Option* option : app.get_options()) {
-    // The tool's, and what groups inherit.
+    // Skip the options of the tool and those that groups inherit.
     if (option->check_lname("help-all") || (app.get_name().empty() && option->check_lname("help")))
       continue;
     OptionRow row = RowOf(*option);
@@ -91,7 +91,7 @@ std::string CommandRow::Synopsis() const {
   std::string text = absl::StrCat("graphnet ", name);
   for (const OptionRow& operand : operands) {
     const std::string shown = operand.names[0] + (operand.repeated ? "..." : "");
-    // What may be an option instead.
+    // An operand that may be given as an option instead is not needed.
     const bool needed = operand.required && absl::c_none_of(options, [&](const OptionRow& option) {
                           return option.help == operand.help;
                         });
@@ -112,7 +112,7 @@ CommandTable TableOf(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) tool.options.push_back(RowOf(*option));
   table.options = std::move(tool.options);
   for (const CLI::App* command : app.get_subcommands(nullptr)) {
-    if (command->get_group().empty()) continue;  // not for people
+    if (command->get_group().empty()) continue;  // a hidden command
     CommandRow& row = table.commands.emplace_back();
     row.name = command->get_name();
     row.group = command->get_group();

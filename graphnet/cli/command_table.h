@@ -1,5 +1,5 @@
-// What the help knows, as data: the one table that the manual, its page in docs and the
-// completions of shells are made from.
+// The help as data. The manual, its page in docs and the completions of shells are all made from
+// this table.
 #ifndef GRAPHNET_CLI_COMMAND_TABLE_H_
 #define GRAPHNET_CLI_COMMAND_TABLE_H_
 
@@ -10,13 +10,14 @@
 
 namespace graphnet {
 
-enum class Takes { kNothing, kAnything, kPath, kWord, kWords };  // kWords: with commas between them
+// The kind of value that an option takes. kWords are separated by commas.
+enum class Takes { kNothing, kAnything, kPath, kWord, kWords };
 
 struct OptionRow {
-  std::vector<std::string> names;  // "--out", "-o"; of an operand its name, "IN"
+  std::vector<std::string> names;  // "--out", "-o"; for an operand its name, "IN"
   Takes takes = Takes::kNothing;
-  std::string value;               // "FILE", "a|b"; empty if it takes nothing
-  std::vector<std::string> words;  // that it takes
+  std::string value;               // "FILE", "a|b"; empty if it takes no value
+  std::vector<std::string> words;  // that it accepts
   std::string help;
   bool required = false;
   bool repeated = false;
@@ -36,13 +37,13 @@ struct CommandTable {
   std::string help;
   std::string version;
   std::string footer;
-  std::vector<OptionRow> options;  // of the tool itself
+  std::vector<OptionRow> options;  // options of the tool itself
   std::vector<CommandRow> commands;
 };
 
 CommandTable TableOf(const CLI::App& app);
 
-// "-o, --out FILE"
+// Returns "-o, --out FILE".
 std::string Heading(const OptionRow& option);
 
 }  // namespace graphnet

@@ -1,4 +1,4 @@
-// `graphnet completion bash|zsh|fish`: what completes the command line in a shell.
+// `graphnet completion bash|zsh|fish`: prints a script that completes command lines in a shell.
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -17,12 +17,12 @@ namespace {
 
 enum class Shell { kBash, kZsh, kFish };
 
-// For single quotes of bash and zsh.
+// Quotes text for bash and zsh.
 std::string Quoted(absl::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 
-// The help up to what explains it, as a menu has room for one line.
+// Returns the help without its explanation, because a menu has room for one line.
 absl::string_view Brief(absl::string_view help) {
   for (const absl::string_view end : {": ", "; ", " ("}) help = help.substr(0, help.find(end));
   return help;
@@ -77,7 +77,7 @@ std::string BashCase(const std::string& command, const OptionRow& option) {
   std::vector<std::string> patterns;
   for (const std::string& name : option.names)
     patterns.push_back(absl::StrCat("\"", command, " ", name, "\""));
-  // Without words bash goes on to files.
+  // Without words, bash offers files.
   std::string action =
       option.words.empty() ? "return" : absl::StrCat("words=", Quoted(Words(option.words)));
   if (option.takes == Takes::kWords) action += " list=1";
@@ -135,7 +135,7 @@ std::string ZshCompletion(const CommandTable& table) {
       for (const std::string& name : option.names) {
         const bool is_long = name.size() > 2;
         const char* sign = option.takes == Takes::kNothing ? "" : is_long ? "=" : "+";
-        // One name is enough, unless it may stand several times.
+        // One name excludes the others, unless the option may be repeated.
         const std::string others =
             option.repeated ? "*" : absl::StrCat("(", Words(option.names), ")");
         absl::StrAppend(&out, " \\\n      ",
@@ -221,10 +221,11 @@ std::string FishCompletion(const CommandTable& table) {
 void RegisterCompletion(CLI::App& app, CommandRunner* run) {
   auto shell = std::make_shared<Shell>(Shell::kBash);
   CLI::App* command = app.add_subcommand(
-      "completion", "Print what completes the command line: source <(graphnet completion bash)");
+      "completion",
+      "Print a script that completes command lines: source <(graphnet completion bash)");
   const std::map<std::string, Shell> shells = {
       {"bash", Shell::kBash}, {"fish", Shell::kFish}, {"zsh", Shell::kZsh}};
-  AddChoiceOption(command, "SHELL", shell.get(), shells, "The shell")->required();
+  AddChoiceOption(command, "SHELL", shell.get(), shells, "Shell")->required();
   command->callback([shell, run, &app] {
     *run = [shell, &app]() -> absl::StatusOr<int> {
       const CommandTable table = TableOf(app);

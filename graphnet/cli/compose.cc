@@ -25,7 +25,7 @@ struct ComposeFlags {
   bool json = false;
 };
 
-// Whether the ranges are all of the graph.
+// Checks that the ranges cover the whole graph.
 absl::Status CheckWhole(const DecomposeConfig& config) {
   int64_t end = 0;
   for (const SubgraphConfig& subgraph : config.subgraphs) {
@@ -34,7 +34,7 @@ absl::Status CheckWhole(const DecomposeConfig& config) {
   }
   if (end == config.num_ops) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("the pieces are not all of the graph: none of them has operator ", end, " of ",
+      absl::StrCat("the pieces do not cover the graph: none of them has operator ", end, " of ",
                    config.num_ops));
 }
 
@@ -73,8 +73,7 @@ absl::StatusOr<int> Compose(const ComposeFlags& options) {
 
 void RegisterCompose(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<ComposeFlags>();
-  CLI::App* command =
-      app.add_subcommand("compose", "Put the pieces that decompose made together again");
+  CLI::App* command = app.add_subcommand("compose", "Join the pieces that decompose made");
   command->add_option("DIR", options->in, "Folder of the pieces")->required();
   AddOutputOptions(command, &options->out)->required();
   AddJsonOption(command, &options->json, "out, pieces and num_operators");

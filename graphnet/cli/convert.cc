@@ -77,7 +77,7 @@ Json ResultJson(const std::string& path, const absl::Status& status, const Outpu
 }
 
 absl::StatusOr<int> Convert(const ConvertFlags& options) {
-  // Who names a file means one sample; loading it says what the folder is instead.
+  // If the output is a file, IN must be one sample; loading it tells what the folder is instead.
   RETURN_IF_ERROR(CheckOutput(options.out));
   const bool to_file = options.out.to.empty() && !options.out.format().is_folder;
   if (options.out.to == "paddle") {
@@ -104,7 +104,7 @@ absl::StatusOr<int> Convert(const ConvertFlags& options) {
     return 0;
   }
   if (options.out.to.empty())
-    return absl::InvalidArgumentError("a folder of samples needs --to: the format of all");
+    return absl::InvalidArgumentError("a folder of samples needs --to, the format of all outputs");
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
   ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.in, options.out));
   std::vector<Json> samples(inputs.size());
@@ -140,30 +140,29 @@ void RegisterConvert(CLI::App& app, CommandRunner* run) {
   AddTrustOption(command, &options->trust);
   AddInputOption(command, &options->inputs);
   command
-      ->add_option(
-          "--list", options->list,
-          "With --to paddle: the samples of IN to convert, a path below it a line; # begins "
-          "a comment")
+      ->add_option("--list", options->list,
+                   "With --to paddle: file that lists the samples to convert, one path below IN "
+                   "per line; # begins a comment")
       ->type_name("FILE");
   command
       ->add_option("--report", options->report,
-                   "With --to paddle: what became of each sample, as JSON")
+                   "With --to paddle: file for the results of all samples, as JSON")
       ->type_name("FILE");
   command
       ->add_option("--paddle-python", options->paddle_python,
-                   "With --to paddle: run each sample that was written once, with the Python of "
-                   "this virtual environment, which has Paddle; the samples are then trusted code")
+                   "With --to paddle: run each written sample once with the Python of this virtual "
+                   "environment, which must have Paddle; this trusts the code of the samples")
       ->type_name("ENV");
   command
       ->add_option("--timeout", options->timeout_s,
-                   "With --paddle-python: seconds that a sample may take (default: 300)")
+                   "With --paddle-python: time limit for each sample, in seconds (default: 300)")
       ->check(CLI::PositiveNumber)
       ->type_name("SECONDS");
-  command->add_flag("--lift", options->lift, "Make parameters and buffers arguments of the graph");
-  CLI::Option* strip =
-      command->add_flag("--strip-weights", options->strip,
-                        "Write the program without the values of parameters and buffers; how they "
-                        "are distributed stays");
+  command->add_flag("--lift", options->lift,
+                    "Turn parameters and buffers into inputs of the graph");
+  CLI::Option* strip = command->add_flag(
+      "--strip-weights", options->strip,
+      "Write the program without the values of parameters and buffers, but with their draw specs");
   command
       ->add_flag("--embed-weights", options->out.embeds_weights,
                  "Write the values of parameters and buffers into the protobuf, not beside it; up "

@@ -40,7 +40,7 @@ namespace {
 constexpr char kFullList[] = "torch_to_paddle_samples_list_full.txt";
 constexpr char kRunList[] = "torch_to_paddle_samples_list.txt";
 
-// The paths below `root` that a list names.
+// Returns the paths below `root` that a list names.
 absl::StatusOr<std::vector<std::string>> ReadList(const std::string& list,
                                                   const std::string& root) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(list, kMaxTextFileBytes));
@@ -56,11 +56,11 @@ absl::StatusOr<std::vector<std::string>> ReadList(const std::string& list,
     };
     const std::filesystem::path path = std::filesystem::path(std::string(row)).lexically_normal();
     if (path.is_absolute() || absl::StartsWith(path.string(), ".."))
-      return refuse("is no path below IN");
+      return refuse("is not a path below IN");
     const auto [it, is_new] = lines.emplace(path.string(), line);
     if (!is_new) return refuse(absl::StrCat("is in line ", it->second, ", too"));
     paths.push_back(JoinPath(root, path.string()));
-    if (!Recognise(paths.back()).ok()) return refuse("is no sample");
+    if (!Recognise(paths.back()).ok()) return refuse("is not a sample");
   }
   if (paths.empty())
     return absl::InvalidArgumentError(absl::StrCat(Printable(list, 1000), ": names no sample"));
@@ -92,14 +92,14 @@ size_t NumLeft(const PaddleCoverage& coverage) {
   return count;
 }
 
-// Per cent with two decimals; of no calls at all nothing.
+// Returns a percentage with two decimals; null if there are no calls.
 Json Rate(size_t converted, size_t left) {
   if (converted + left == 0) return {};
   const double rate = static_cast<double>(converted) / static_cast<double>(converted + left);
   return std::floor(rate * 10000) / 100;
 }
 
-// What became of the samples.
+// The results of all samples.
 class Report {
  public:
   void Add(const std::string& path, const absl::Status& status, const PaddleCoverage& coverage) {
@@ -123,7 +123,7 @@ class Report {
     if (status.ok()) written_.insert(path);
   }
 
-  // Adds whether a sample that was added ran.
+  // Adds the result of running a sample that was added.
   void AddRun(const std::string& path, const absl::Status& status) {
     Json& sample = samples_[path];
     sample["run_status"] = status.ok() ? "success" : "failed";
@@ -168,7 +168,8 @@ class Report {
     return WriteFileAtomic(path, document.Dump() + "\n");
   }
 
-  // Writes both lists, or none of them. Without runs, the second list of an earlier conversion goes.
+  // Writes both lists or neither. Without runs, the second list of an earlier conversion is
+  // removed.
   absl::Status WriteLists(const std::string& folder) const {
     const std::string full = JoinPath(folder, kFullList);
     const std::string run = JoinPath(folder, kRunList);
@@ -197,7 +198,7 @@ class Report {
   std::set<std::string> written_;
   std::set<std::string> run_;
   bool has_runs_ = false;
-  // By class, the first line of the error.
+  // Paths by class and by first line of the error.
   std::map<std::string, std::map<std::string, std::vector<std::string>>> errors_;
   size_t success_ = 0;
   size_t failed_ = 0;
@@ -205,7 +206,7 @@ class Report {
   size_t left_ = 0;
 };
 
-// Below the folder of samples.
+// Returns the path below the folder of samples.
 std::string NameOf(const std::string& path, const std::string& root) {
   return std::filesystem::path(path).lexically_relative(root).string();
 }
@@ -214,7 +215,7 @@ absl::Status RunOne(PaddleRunner& runner, const std::string& path) {
   return Annotate(runner.Run(path), absl::StrCat("in Paddle ", runner.version()));
 }
 
-// One after the other, as each may take the machine's memory. Yields how many failed.
+// Runs the samples one after the other, because each may need all memory. Returns how many failed.
 size_t RunAll(PaddleRunner& runner, const std::vector<std::string>& inputs, const std::string& root,
               const std::vector<size_t>& written, const std::map<std::string, Output>& outputs,
               bool quiet, Report* report, std::vector<Json>* samples) {
@@ -270,7 +271,7 @@ absl::StatusOr<int> ConvertToPaddle(const PaddleFlags& flags, const Output& out)
   if (!IsFolderOfSamples(flags.in)) {
     if (!flags.list.empty())
       return absl::InvalidArgumentError(absl::StrCat("--list is for a folder of samples, and ",
-                                                     Printable(flags.in, 1000), " is none"));
+                                                     Printable(flags.in, 1000), " is not one"));
     return ConvertSingle(flags, out, runner.get());
   }
   std::vector<std::string> inputs;

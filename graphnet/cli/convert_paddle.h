@@ -1,4 +1,4 @@
-// convert --to paddle: samples of PyTorch as samples of Paddle, with a report and lists.
+// convert --to paddle: converts samples of PyTorch to samples of Paddle, with a report and lists.
 #ifndef GRAPHNET_CLI_CONVERT_PADDLE_H_
 #define GRAPHNET_CLI_CONVERT_PADDLE_H_
 
@@ -11,20 +11,20 @@ namespace graphnet {
 
 struct PaddleFlags {
   std::string in;
-  std::string list;    // of paths below `in`; empty: all
-  std::string report;  // where it goes; empty: nowhere
+  std::string list;    // file with the paths below `in` to convert; empty: all
+  std::string report;  // file to write; empty: none
   bool trust = false;
   bool json = false;
   int jobs = 0;
-  // A virtual environment with Paddle, which runs the samples that are written. Empty: nothing is run.
+  // Python environment with Paddle that runs the written samples; empty: they are not run.
   std::string paddle_python;
-  double timeout_s = 300;  // for each sample that it runs
+  double timeout_s = 300;  // time limit for running one sample
 };
 
-// What is converted goes to the same path below `out`, or to `out` itself if `in` is one sample;
-// what has calls that Paddle lacks is not written. Of a folder of samples, the paths of those
-// written go to torch_to_paddle_samples_list_full.txt in `out`, and of those that Paddle ran to
-// torch_to_paddle_samples_list.txt. 2 if any fails.
+// Writes each converted sample to the same path below `out`, or to `out` itself if `in` is one
+// sample. A sample with calls that Paddle lacks fails and is not written. For a folder of samples,
+// torch_to_paddle_samples_list_full.txt in `out` lists the written ones, and
+// torch_to_paddle_samples_list.txt those that Paddle ran. Returns the exit code: 2 if any failed.
 absl::StatusOr<int> ConvertToPaddle(const PaddleFlags& flags, const Output& out);
 
 }  // namespace graphnet

@@ -15,9 +15,9 @@ namespace graphnet {
 namespace {
 
 constexpr size_t kMaxBytesOfName = 100;
-constexpr size_t kMaxNamed = 3;  // targets in a note
+constexpr size_t kMaxNamed = 3;  // targets to name in a note
 
-// "3.64 GFLOP"; "46.0 k" of no unit.
+// Returns "3.64 GFLOP", or "46.0 k" without a unit.
 std::string Decimal(int64_t count, absl::string_view unit = "") {
   static constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
   auto value = static_cast<double>(count);
@@ -118,7 +118,7 @@ void PrintCostNotes(const ModuleCost& cost) {
       absl::StrAppend(&named, named.empty() ? "" : ", ", Printable(target, kMaxBytesOfName));
     }
     if (count > kMaxNamed) absl::StrAppend(&named, ", …");
-    std::fprintf(stderr, "note: what %lld calls do is not known and not counted: %s\n",
+    std::fprintf(stderr, "note: the work of %lld calls is unknown and not counted: %s\n",
                  static_cast<long long>(cost.total.unknown), named.c_str());
   }
   if (cost.open_loops > 0) {

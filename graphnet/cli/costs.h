@@ -1,4 +1,4 @@
-// The cost of a module (facts/cost/cost.h), as `shapes` and `stats` show it.
+// Prints the cost of a module (facts/cost/cost.h) for `shapes` and `stats`.
 #ifndef GRAPHNET_CLI_COSTS_H_
 #define GRAPHNET_CLI_COSTS_H_
 
@@ -13,38 +13,40 @@
 
 namespace graphnet {
 
-// Calls are summed by one of these.
+// The key by which calls are grouped.
 enum class CallKey : uint8_t { kNone, kNode, kModule, kTarget };
-// All keys but kNone, as options and tables call them: node, module and target.
+// Returns all keys but kNone by the names that options and tables use: node, module and target.
 const std::map<std::string, CallKey>& CallKeys();
 std::string KeyName(CallKey key);
-// The module of a call, "(no module)" if it is in none.
+// Returns the module path of a call; "(no module)" if it has none.
 std::string ModuleNameOf(const Node& node);
 
-// The calls of one name. A node of a body is called "body:node", a node in no module "(no module)".
+// The sum of all calls with the same name. The name of a node in a body is "body:node".
 struct CostRow {
   std::string name;
   Cost cost;
-  int64_t alive_bytes = 0;  // the most while one of them runs; 0: not known
+  int64_t alive_bytes = 0;  // maximum while one of them runs; 0: unknown
 };
 struct CostTable {
   CallKey key = CallKey::kNone;
-  std::vector<CostRow> rows;  // most FLOPs first, then most other operations, then most bytes
+  std::vector<CostRow> rows;  // sorted by FLOPs, then other operations, then bytes, largest first
   Cost total;
   int64_t open_loops = 0;
-  int64_t peak_bytes = 0;  // of all nodes
+  int64_t peak_bytes = 0;  // maximum over all nodes
 };
-// `cost` is that of the module. There are no rows for CallKey::kNone.
+// Groups the calls of a module by `key`. `cost` must be the cost of `module`. CallKey::kNone makes
+// no rows.
 CostTable CostsBy(CallKey key, const Module& module, const ModuleCost& cost);
 
-// A row a name, and the total.
+// Prints one row per name, and the total.
 void PrintCosts(const CostTable& table);
-// Says on stderr, a line each, what the numbers do not count.
+// Prints on stderr, one line each, what the numbers leave out.
 void PrintCostNotes(const ModuleCost& cost);
-// "3.64 GFLOP, 12.3 M other operations, 97.5 MiB moved".
+// Returns "3.64 GFLOP, 12.3 M other operations, 97.5 MiB moved".
 std::string CostLine(const Cost& cost);
 // Sets "flops", "other", "bytes_moved", "num_calls", "num_unknown_calls", "open_loops" and
-// "peak_bytes", as whole numbers, and where the table has a key "costs", a list with a name each.
+// "peak_bytes" as integers. If the table has a key, also sets "costs", a list with one entry per
+// name.
 void SetCosts(const CostTable& table, Json* json);
 
 }  // namespace graphnet

@@ -48,14 +48,15 @@ struct DecomposeFlags {
   int jobs = 0;
 };
 
-// --- What is asked for ---------------------------------------------------------
+// --- The options -----------------------------------------------------------------
 
 absl::Status ParseNumber(absl::string_view text, absl::string_view flag, int64_t* number) {
   if (absl::SimpleAtoi(text, number)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(flag, ": ", Printable(text), " is no integer"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, ": ", Printable(text), " is not an integer"));
 }
 
-// "a,b" -> a and b; an empty text has no names.
+// Splits "a,b" into a and b. An empty text has no names.
 std::vector<std::string> Names(absl::string_view text) {
   return absl::StrSplit(text, ',', absl::SkipEmpty());
 }
@@ -98,7 +99,7 @@ absl::StatusOr<DecomposeConfig> ConfigOf(const DecomposeFlags& options) {
   return config;
 }
 
-// --- What comes of it ----------------------------------------------------------
+// --- The results -----------------------------------------------------------------
 
 struct DecomposeOutcome {
   size_t pieces = 0;
@@ -106,7 +107,7 @@ struct DecomposeOutcome {
   Json json;
 };
 
-// As PrintDecomposition has it.
+// Returns what PrintDecomposition prints.
 Json DecompositionJson(const Module& module, const Decomposition& made) {
   Json json;
   Json& pieces = json["pieces"] = Json::List();
@@ -128,7 +129,7 @@ Json DecompositionJson(const Module& module, const Decomposition& made) {
   return json;
 }
 
-// `module`: the sample's, with as many metas as there are.
+// `module` is the sample's, with all known metas.
 void PrintDecomposition(const Module& module, const Decomposition& made) {
   std::vector<TableRow> rows = {{"piece", "operators", "count", "inputs", "outputs", "bytes in"}};
   const std::vector<Traffic> traffic = PieceTraffic(module, made.pieces);
@@ -159,20 +160,20 @@ void PrintDecomposition(const Module& module, const Decomposition& made) {
               unknown.c_str());
 }
 
-// Of a chain in GraphNet folders, where each value that a piece takes is some 800 bytes of
-// text, also if it only passes through.
+// Adds a note about a chain in GraphNet folders. There, each value that a piece takes is about 800
+// bytes of text, even if it only passes through.
 void NotePassingValues(Decomposition* made) {
   constexpr size_t kMany = 100'000;
   size_t taken = 0;
   for (const Sample& piece : made->pieces) taken += piece.module->main()->placeholders().size();
   if (taken < kMany) return;
   made->notes.push_back(absl::StrCat(
-      "the pieces of this chain take ", taken, " values, most of which only pass through and are ",
-      "text of each folder they pass; --style dag or --to protobuf is smaller by far"));
+      "the pieces of this chain take ", taken, " values, most of which only pass through but are ",
+      "text in each folder; --style dag or --to protobuf makes the pieces much smaller"));
 }
 
-// The form of the pieces of one sample: folders where it is a folder itself or where they lie as
-// Python GraphNet has them, else files.
+// Returns the form of the pieces of one sample: folders if it is a folder itself or if the layout
+// is that of GraphNet in Python, otherwise files.
 PieceFormat FormatOf(const std::string& path, const DecomposeFlags& options) {
   if (options.format_is_given) return options.folder.format;
   return options.folder.layout == FolderLayout::kPythonGraphNet || IsFolder(path)
@@ -180,9 +181,9 @@ PieceFormat FormatOf(const std::string& path, const DecomposeFlags& options) {
              : PieceFormat::kProtobuf;
 }
 
-// Says of the values of a folder form what the program says that it was made of. That has the same
-// operators in the same order, and knows more than what is inferred without it: under autocast
-// the dtypes are those of its device.
+// Copies metas to a folder form from the program that it was made of, which has the same operators
+// in the same order. It knows more than can be inferred: under autocast its dtypes are those of its
+// device.
 void AddMetas(const Graph& program, const Sample& form, ObservedValues* values) {
   if (values->module == nullptr) values->module = form.module->Clone();
   const GraphIndex from(program);
@@ -205,8 +206,8 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
   load.weights = !as_folders;
   load.statistics = true;
   ASSIGN_OR_RETURN(Sample sample, Load(path, load));
-  // A GraphNet folder has no attributes; lifted from each piece, they would be
-  // inputs that no other piece returns.
+  // A GraphNet folder has no attributes. Lifted from each piece, they would be inputs that no other
+  // piece returns.
   const bool lift = as_folders && !sample.module->attributes().empty();
   std::unique_ptr<Module> lifted;
   if (lift) {
@@ -222,7 +223,7 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
   if (!ports.why_not.empty()) made.notes.push_back(ports.why_not);
   if (lift) {
     made.notes.push_back(
-        "parameters and buffers are inputs, as a GraphNet folder has it (convert --lift)");
+        "parameters and buffers become inputs, as in every GraphNet folder (convert --lift)");
   }
   if (made.config.cut.style == Style::kChain && as_folders) NotePassingValues(&made);
   DecomposeOutcome outcome;
@@ -254,7 +255,7 @@ Json ResultJson(const std::string& path, const absl::Status& status, Json outcom
   return sample;
 }
 
-// By which errors of many samples are counted.
+// Returns the reason under which an error of one of many samples is counted.
 const char* Reason(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
@@ -274,7 +275,7 @@ absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs,
   if (options.out.empty() && !options.dry_run) {
     return absl::InvalidArgumentError("a folder of samples needs --out for their pieces");
   }
-  // Where the pieces go: the same path below DIR.
+  // The pieces go to the same path below DIR.
   const auto folder_of = [&](const std::string& path) {
     return DecomposedPath(WithoutEnding(PathBelow(options.out, options.in, path)));
   };
@@ -340,13 +341,12 @@ absl::StatusOr<int> Run(const DecomposeFlags& options) {
 void RegisterDecompose(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<DecomposeFlags>();
   CLI::App* command =
-      app.add_subcommand("decompose", "Cut the operators of samples into pieces, each a sample");
+      app.add_subcommand("decompose", "Cut samples into pieces, each of which is a sample");
   AddSamplesOption(command, &options->in);
-  AddFolderOption(
-      command, &options->out,
-      "Folder for the pieces (default: IN with _decomposed behind it); of a folder of samples, "
-      "the folder for those of all");
-  CLI::Option_group* scheme = command->add_option_group("Scheme", "Where to cut; one of");
+  AddFolderOption(command, &options->out,
+                  "Folder for the pieces (default: IN with _decomposed appended); for a folder of "
+                  "samples, the folder for the pieces of all");
+  CLI::Option_group* scheme = command->add_option_group("Scheme", "Where to cut");
   const auto number = [&](const char* flag, DecomposeMode mode, const char* help) {
     return scheme
         ->add_option_function<int64_t>(
@@ -362,55 +362,59 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
     return scheme->add_flag_callback(
         name, [options, mode] { options->config.mode = mode; }, help);
   };
-  scheme->add_option("--at", options->at, "Before these operators: 3,7");
-  scheme->add_option("--ranges", options->ranges,
-                     "These ranges of operators, ends left out: 0:8,8:20");
+  scheme->add_option("--at", options->at, "Cut before these operators: 3,7");
+  scheme->add_option(
+      "--ranges", options->ranges,
+      "Make a piece of each of these ranges of operators, without their ends: 0:8,8:20");
   CLI::Option* every =
-      number("--every", DecomposeMode::kFixedSize, "After every so many operators");
-  CLI::Option* pieces = number("--pieces,-k", DecomposeMode::kEqual, "Into so many equal pieces");
-  CLI::Option* single_op = flag("--single-op", DecomposeMode::kSingleOp, "One operator a piece");
+      number("--every", DecomposeMode::kFixedSize, "Make pieces of this many operators");
+  CLI::Option* pieces = number("--pieces,-k", DecomposeMode::kEqual, "Make this many equal pieces");
+  CLI::Option* single_op =
+      flag("--single-op", DecomposeMode::kSingleOp, "Make one piece per operator");
   CLI::Option* balanced =
       number("--balanced", DecomposeMode::kBalanced,
-             "Into so many pieces of similar size with least bytes between them");
+             "Make this many pieces of similar size with the fewest bytes between them");
   CLI::Option* blocks = flag("--blocks", DecomposeMode::kBlocks,
-                             "At the borders of blocks that repeat, such as layers");
-  CLI::Option* by_module = number("--by-module", DecomposeMode::kModulePath,
-                                  "Where so many first components of the module path change");
-  scheme->add_option(
-      "--by-value", options->values,
-      "What lies between values, by name: in1,in2:out1 (may be given several times)");
-  CLI::Option* config = scheme
-                            ->add_option("--config", options->config_file,
-                                         "As a configuration file says; replays a decomposition")
-                            ->type_name("FILE");
+                             "Cut at the borders of repeated blocks, such as layers");
+  CLI::Option* by_module =
+      number("--by-module", DecomposeMode::kModulePath,
+             "Cut where one of this many first components of the module path changes");
+  scheme->add_option("--by-value", options->values,
+                     "Make a piece of the operators between these values: in1,in2:out1 (may be "
+                     "given several times)");
+  CLI::Option* config =
+      scheme
+          ->add_option("--config", options->config_file,
+                       "Cut as a configuration file says, which repeats a decomposition")
+          ->type_name("FILE");
   scheme->require_option(1);
   const std::map<std::string, Style> styles = {{"chain", Style::kChain}, {"dag", Style::kDag}};
   AddChoiceOption(command, "--style", &options->config.cut.style, styles,
-                  "dag (default): each piece takes what it uses, from wherever it was made; "
-                  "chain: what the one before returns")
+                  "dag (default): each piece takes only the values that it uses; chain: each piece "
+                  "takes what the piece before it returns")
       ->excludes(config);
   command
-      ->add_flag("--no-head-and-tail", options->no_head_and_tail,
-                 "With --at, --ranges and --by-value: no pieces for what comes before and after")
+      ->add_flag(
+          "--no-head-and-tail", options->no_head_and_tail,
+          "With --at, --ranges and --by-value: make no pieces of the operators before and after")
       ->excludes(every, pieces, single_op, balanced, blocks, by_module, config);
   command
       ->add_flag("--minimal-inputs", options->minimal_inputs,
-                 "The first piece takes only the inputs it needs")
+                 "Give the first piece only the inputs that it uses")
       ->excludes(config);
   const std::map<std::string, PieceFormat> formats = {{"graphnet", PieceFormat::kGraphNetFolder},
                                                       {"protobuf", PieceFormat::kProtobuf}};
   CLI::Option* to =
       AddChoiceOption(command, "--to,--format", &options->folder.format, formats,
                       "graphnet: folders (default for folders and for --layout peer); protobuf: "
-                      "files, with their weights (default for all else)");
+                      "files, with their weights (default for everything else)");
   const std::map<std::string, FolderLayout> layouts = {{"ours", FolderLayout::kPlain},
                                                        {"peer", FolderLayout::kPythonGraphNet}};
   AddChoiceOption(
       command, "--layout", &options->folder.layout, layouts,
-      "ours (default): DIR/subgraph_0; peer: DIR/_decomposed/NAME_0, as Python GraphNet has it");
+      "ours (default): DIR/subgraph_0; peer: DIR/_decomposed/NAME_0, as GraphNet in Python does");
   AddPortOptions(command, &options->ports);
-  command->add_flag("--dry-run", options->dry_run,
-                    "Print the table of pieces, as found by the same analysis, and write nothing");
+  command->add_flag("--dry-run", options->dry_run, "Print the table of pieces and write nothing");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddJsonOption(command, &options->json,

@@ -235,26 +235,29 @@ absl::StatusOr<int> Diff(const DiffFlags& options) {
 void RegisterDiff(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<DiffFlags>();
   CLI::App* command = app.add_subcommand(
-      "diff", "Tell what two graphs differ in, nodes matched by structure and not by name");
-  command->add_option("A", options->a, "The first sample, - on the standard input")->required();
-  command->add_option("B", options->b, "The second sample")->required();
+      "diff",
+      "Print the differences between two graphs, with nodes matched by structure and not by name");
+  command->add_option("A", options->a, "First sample; - is the standard input")->required();
+  command->add_option("B", options->b, "Second sample")->required();
   command->add_flag("--normal-form", options->normal_form,
-                    "Compare what they compute, however it is written: docs/hash.md");
-  command->add_flag("--metas", options->metas, "Shapes, dtypes and devices count, too");
+                    "Compare what the graphs compute, not how they are written: docs/hash.md");
+  command->add_flag("--metas", options->metas, "Include shapes, dtypes and devices");
   command->add_flag("--weights", options->weights,
-                    "Compare weights by name, too: values, dtypes and shapes. A and B may be "
+                    "Also compare weights by name: values, dtypes and shapes. A and B may be "
                     "checkpoints, X.safetensors");
   AddInputOption(command, &options->inputs);
   const std::map<std::string, DiffFormat> formats = {
       {"text", DiffFormat::kText}, {"json", DiffFormat::kJson}, {"dot", DiffFormat::kDot}};
-  AddChoiceOption(command, "--format", &options->format, formats, "What to print");
-  AddPictureOption(command, &options->picture,
-                   "Draw both, what was removed in red, added in green, changed in yellow");
+  AddChoiceOption(command, "--format", &options->format, formats, "Output format");
+  AddPictureOption(
+      command, &options->picture,
+      "Draw both graphs, with removed nodes in red, added ones in green, changed ones in yellow");
   AddDrawingOptions(command, &options->drawing);
   AddTrustOption(command, &options->trust);
-  AddJsonOption(command, &options->json,
-                "equal, how many nodes are same, removed, added and changed, and differences with "
-                "kind, a, b and what; with --weights, weights with compared and differences");
+  AddJsonOption(
+      command, &options->json,
+      "equal, the numbers of nodes that are same, removed, added and changed, and differences with "
+      "kind, a, b and what; with --weights also weights with compared and differences");
   command->callback([options, run] { *run = [options] { return Diff(*options); }; });
 }
 

@@ -41,13 +41,14 @@ struct DiffRunFlags {
   bool json = false;
 };
 
-// How the weights or inputs compare that both graphs have.
+// Counts of differences in the weights or inputs that both graphs have.
 struct ComparedValues {
   size_t common = 0;
   size_t different = 0;
-  size_t reshaped = 0;  // of other sizes
+  size_t reshaped = 0;  // with different sizes
   double largest = 0;
-  std::map<std::pair<absl::string_view, absl::string_view>, size_t> dtypes;  // that differ
+  std::map<std::pair<absl::string_view, absl::string_view>, size_t>
+      dtypes;  // pairs of different dtypes
 };
 
 absl::StatusOr<ComparedValues> CompareValues(const PairedValues::Names& names,
@@ -99,7 +100,7 @@ Json JsonOf(const ComparedValues& values) {
   return json;
 }
 
-// How two outputs compare, as text and as JSON.
+// The comparison of two outputs, as text and as JSON.
 struct Compared {
   std::string text;
   Json json;
@@ -193,23 +194,22 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
                               side[1], count));
   }
   if (!same && values.unpaired > 0) {
-    notes.push_back(
-        absl::StrCat(values.unpaired,
-                     " inputs or weights of B are called otherwise than those of A, and "
-                     "have values of their own"));
+    notes.push_back(absl::StrCat(
+        values.unpaired,
+        " inputs or weights of B have other names than those of A, and so have their own values"));
   }
   if (same && compared.different > 0) {
     notes.emplace_back(
-        "values of one name differ inside, and no output shows it: with these values the outputs "
-        "do not depend on them, or a name stands for something else in one of the graphs. Try "
-        "--input, which draws values that reach further, --inputs random or --seed");
+        "values of the same name differ inside, but no output shows it: the outputs do not depend "
+        "on them for these inputs, or the name has another meaning in one of the graphs. Try other "
+        "inputs with --input, --inputs random or --seed");
   }
   if (same && !compared.dead_paths.empty()) {
     const size_t more = compared.dead_paths.size() - 1;
-    notes.push_back(absl::StrCat(
-        compared.dead_paths.front(), more == 0 ? "" : absl::StrCat(", and ", more, " more like it"),
-        ": what goes in there has no effect on the outputs with these values, so that they say "
-        "nothing of it. Try --inputs random"));
+    notes.push_back(absl::StrCat(compared.dead_paths.front(),
+                                 more == 0 ? "" : absl::StrCat(", and ", more, " more like it"),
+                                 ": its operands have no effect on the outputs for these values, "
+                                 "so the comparison does not cover them. Try --inputs random"));
   }
   if (options.json) {
     Json document;
@@ -245,25 +245,25 @@ void RegisterDiffRun(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<DiffRunFlags>();
   CLI::App* command = app.add_subcommand(
       "diff-run", "Run two graphs on the same inputs, each with its own weights, and compare");
-  command->add_option("A", options->a, "The first sample, - on the standard input")->required();
-  command->add_option("B", options->b, "The second sample")->required();
+  command->add_option("A", options->a, "First sample; - is the standard input")->required();
+  command->add_option("B", options->b, "Second sample")->required();
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
   const std::map<std::string, WeightsOf> weights = {
       {"own", WeightsOf::kOwn}, {"a", WeightsOf::kA}, {"b", WeightsOf::kB}};
   AddChoiceOption(command, "--weights", &options->weights, weights,
-                  "Whose weights both run with, where they have the same names, dtypes and shapes");
+                  "Weights for both samples: own (default): each its own; a, b: those of A or B if "
+                  "names, dtypes and shapes agree");
   AddPictureOption(command, &options->picture,
-                   "Draw b, values that differ in red, equal ones in green");
+                   "Draw B, with values that differ in red and equal ones in green");
   AddDrawingOptions(command, &options->drawing);
   AddSeedOption(command, &options->seed);
   AddThreadsOption(command, &options->threads);
   AddTrustOption(command, &options->trust);
-  AddJsonOption(
-      command, &options->json,
-      "equal, weights and inputs (compared, different, max_difference, different_dtype, "
-      "different_shape), values, different_values, first_difference, and outputs with how they "
-      "differ");
+  AddJsonOption(command, &options->json,
+                "equal, weights and inputs (compared, different, max_difference, different_dtype, "
+                "different_shape), values, different_values, first_difference, and outputs with "
+                "their differences");
   command->callback([options, run] { *run = [options] { return DiffRunGraphs(*options); }; });
 }
 

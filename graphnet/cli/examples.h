@@ -1,4 +1,4 @@
-// Examples of each command, for its help and the manual.
+// Examples of the commands, for their help and the manual.
 #ifndef GRAPHNET_CLI_EXAMPLES_H_
 #define GRAPHNET_CLI_EXAMPLES_H_
 
@@ -9,10 +9,11 @@
 
 namespace graphnet {
 
-// Command lines that run in the project's folder; none write over another's files.
+// Returns command lines that work in the project's folder. They do not overwrite each other's
+// files.
 absl::Span<const absl::string_view> ExamplesOf(absl::string_view command);
 
-// "Examples:\n  graphnet show samples/vit.pb\n…", for the help.
+// Returns "Examples:\n  graphnet show samples/vit.pb\n…" for the help.
 std::string ExamplesText(absl::string_view command);
 
 }  // namespace graphnet

@@ -45,7 +45,7 @@ struct ExtractFlags {
   bool json = false;
 };
 
-// "0:1=batch": dimension 1 of the first input.
+// Parses "0:1=batch": dimension 1 of the first input.
 absl::StatusOr<CaptureOptions::DynamicSize> ParseDynamic(const std::string& text) {
   CaptureOptions::DynamicSize size;
   const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
@@ -112,7 +112,7 @@ void Explain(const StitchManifest& manifest) {
       before = manifest.subgraphs[static_cast<size_t>(step.subgraph)].num_calls;
       continue;
     }
-    if (step.reason == BreakReason::kNone) continue;  // It works on numbers.
+    if (step.reason == BreakReason::kNone) continue;  // an operation on numbers
     const BreakReasonText& text = TextOf(step.reason);
     std::string operands;
     for (const ValueTree& operand : step.operands) {
@@ -164,7 +164,7 @@ Json StepJson(const StitchStep& step) {
   return BreakJson(step.reason, step.op, {step.file, step.line, step.column, step.source});
 }
 
-// "the `if` holds, on data"
+// Returns a text such as "the `if` holds, on data".
 std::string TextOf(const BreakCondition& condition) {
   const absl::string_view on = condition.on_data ? "on data" : "on the inputs";
   switch (condition.kind) {
@@ -175,12 +175,12 @@ std::string TextOf(const BreakCondition& condition) {
       return absl::StrCat("the loop has more than --max-unroll turns, ", on);
     case BreakCondition::Kind::kData: break;
   }
-  return "what it works on depends on data";
+  return "its operands depend on data";
 }
 
 std::string TextOf(const SourcePlace& place) {
   return place.line == 0
-             ? "a line that is not known"
+             ? "an unknown line"
              : absl::StrCat(Printable(place.file, 300), ":", place.line, ":", place.column);
 }
 
@@ -225,7 +225,7 @@ Json ForetoldJson(const ForetoldBreaks& foretold) {
   return document;
 }
 
-// The steps in order: subgraphs, and what is between them.
+// Returns the steps in order: subgraphs and the operations between them.
 Json ExtractedJson(const StitchManifest& manifest, const std::string& out) {
   Json document;
   document["out"] = out;
@@ -293,14 +293,14 @@ std::string Stem(const std::string& path) {
 
 absl::StatusOr<int> ExtractProgram(const ExtractFlags& options) {
   if (options.out.empty() && !options.foretell)
-    return absl::InvalidArgumentError("--out is required, but for --foretell");
+    return absl::InvalidArgumentError("--out is required, except with --foretell");
   ASSIGN_OR_RETURN(const Format* format, Recognise(options.in));
   if (format->name != "torchscript") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Printable(options.in, 1000), ": ",
-        format->name == "pt2" ? "a program of torch.export" : "a sample",
-        " is one graph already, with nothing between that breaks it: run, convert, decompose and "
-        "the others take it as it is"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(Printable(options.in, 1000), ": ",
+                     format->name == "pt2" ? "a program of torch.export" : "a sample",
+                     " is one graph already, without breaks: run, convert, decompose and the other "
+                     "commands accept it as it is"));
   }
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   engine->SetNumThreads(options.threads);
@@ -390,18 +390,18 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
                    "Operators that end a subgraph: nonzero,aten::unique")
       ->delimiter(',');
   command->add_option("--dynamic", options->dynamic,
-                      "Sizes that may change: input, dimension and name, 0:0=batch");
+                      "Size that may change, as input, dimension and name: 0:0=batch");
   command->add_flag("--cond", options->capture.cond,
-                    "Capture branches on what tensors hold as torch.cond where that can be");
+                    "Capture branches on values of tensors as torch.cond if possible");
   const std::map<std::string, ExtractFormat> formats = {
       {"protobuf", ExtractFormat::kProtobuf}, {"graphnet", ExtractFormat::kGraphNetFolder}};
   AddChoiceOption(command, "--to,--format", &options->format, formats,
-                  "What subgraphs are written as (default: protobuf)");
+                  "Format of the subgraphs (default: protobuf)");
   AddSeedOption(command, &options->seed);
   command
-      ->add_option(
-          "--max-unroll", options->capture.max_unroll,
-          "Turns of a loop that are captured one by one; of more, a while_loop if possible")
+      ->add_option("--max-unroll", options->capture.max_unroll,
+                   "Most iterations of a loop that are captured one by one; a longer loop becomes "
+                   "a while_loop if possible")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
       ->capture_default_str();
   command
@@ -411,21 +411,20 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
       ->capture_default_str();
   AddThreadsOption(command, &options->threads);
   command->add_flag("--explain", options->explain,
-                    "Tell why each subgraph ended, and what would help");
+                    "Explain why each subgraph ended and what would help");
   command
       ->add_flag("--foretell", options->foretell,
-                 "Tell from the code which breaks there will be, without inputs and a run")
+                 "List the breaks that the code will cause, without inputs and without a run")
       ->excludes("--out", "--input", "--inputs", "--dynamic", "--cond", "--explain");
   command
       ->add_flag("--check", options->check,
-                 "Run what was written, and the archive by LibTorch; exit code 1 if they differ")
+                 "Run the written program, and the archive in LibTorch; exit with 1 if they differ")
       ->excludes("--foretell");
   AddTrustOption(command, &options->trust);
-  AddJsonOption(
-      command, &options->json,
-      "out, steps (subgraphs; what broke them with place, reason, why and hint; operations on "
-      "numbers, without a reason), symbols, relations and same_bits; with --foretell breaks and "
-      "always_raises");
+  AddJsonOption(command, &options->json,
+                "out, steps (subgraphs; breaks with place, reason, why and hint; operations on "
+                "numbers, without a reason), symbols, relations and same_bits; with --foretell "
+                "breaks and always_raises");
   command->callback([options, run] { *run = [options] { return ExtractProgram(*options); }; });
 }
 

@@ -34,7 +34,7 @@ struct FindFlags {
 struct FoundCall {
   std::string name;
   std::string target;
-  std::string text;  // as show has it
+  std::string text;  // as in graphnet show
   Json arguments;
   SourceLocation location;
 };
@@ -75,7 +75,7 @@ Json FoundJson(const std::string& path, const absl::Status& status,
   return sample;
 }
 
-// Without the end of the last line.
+// Returns lines of CSV without the last newline.
 std::string CsvLines(const std::string& path, const std::vector<FoundCall>& found) {
   std::string lines;
   for (const FoundCall& call : found) {
@@ -129,7 +129,7 @@ absl::StatusOr<int> Find(const FindFlags& options) {
     document["num_calls"] = calls;
     PrintJson(document);
   } else {
-    std::fflush(stdout);  // Before what stands behind it.
+    std::fflush(stdout);  // The output precedes the messages.
     std::fprintf(stderr, "%zu calls in %zu of %zu samples\n", calls, samples,
                  count.done - count.failed);
   }
@@ -145,18 +145,18 @@ absl::StatusOr<int> Find(const FindFlags& options) {
 void RegisterFind(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<FindFlags>();
   CLI::App* command = app.add_subcommand(
-      "find", "List the calls that are like one: find 'conv2d(?, ?, groups=1)' samples");
+      "find", "List the calls that match a pattern: find 'conv2d(?, ?, groups=1)' samples");
   command
       ->add_option(
           "CALL", options->query,
-          "relu, torch.cat(?, dim=-1), conv2d(groups>1), relu(conv2d(%: f16)): a name, and "
-          "what it must have of arguments: % is a value, %x the same wherever it stands, "
-          "? anything; = != < <= > >= and in [A, B] compare constants, where what is left "
-          "out counts as its default; docs/datasets.md has all")
+          "Pattern of a call, such as relu, torch.cat(?, dim=-1), conv2d(groups>1), relu(conv2d(%: "
+          "f16)): a name, and the arguments that it must have: % is a value, %x the same value "
+          "everywhere, ? anything; = != < <= > >= and in [A, B] compare constants, and an omitted "
+          "argument counts as its default; docs/datasets.md explains all")
       ->required();
   AddManySamplesOption(command, &options->in);
-  CLI::Option* names =
-      command->add_flag("--names,-l", options->names, "Print the samples that have one only");
+  CLI::Option* names = command->add_flag(
+      "--names,-l", options->names, "Print only the paths of the samples that have such calls");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   CLI::Option* json =

@@ -20,7 +20,7 @@
 namespace graphnet {
 namespace {
 
-// A picture: nobody reads a sample from it.
+// A picture, which cannot be read as a sample.
 Format Dot() {
   Format format;
   format.name = "dot";

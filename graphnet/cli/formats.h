@@ -1,4 +1,5 @@
-// The formats that the tool has besides those of every program (formats/formats.h).
+// Registers the formats that the tool has in addition to those of every program
+// (formats/formats.h).
 #ifndef GRAPHNET_CLI_FORMATS_H_
 #define GRAPHNET_CLI_FORMATS_H_
 
@@ -6,11 +7,11 @@
 
 namespace graphnet {
 
-// Has formats ask the tool's engine for LibTorch's functions (engine.h), and
-// registers pictures by Graphviz, ONNX, samples of Paddle and text of PIR, and what the libraries
-// in the environment variable GRAPHNET_PLUGINS (paths, with colons between) bring along: each
-// exports `const char* GraphnetPlugin(int version)`, called with kFormatsVersion, which calls
-// RegisterFormat and returns null, or what is wrong. To be called once, before formats are used.
+// Makes the tool's engine (engine.h) provide LibTorch's functions to formats. Registers pictures by
+// Graphviz, ONNX, samples of Paddle, text of PIR, and the formats of the libraries in the
+// environment variable GRAPHNET_PLUGINS (paths separated by colons). Each library exports
+// `const char* GraphnetPlugin(int version)`, which is called with kFormatsVersion, calls
+// RegisterFormat, and returns null or an error message. Call it once, before formats are used.
 absl::Status RegisterToolFormats();
 
 }  // namespace graphnet

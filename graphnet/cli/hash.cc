@@ -53,11 +53,11 @@ absl::StatusOr<Hashed> HashOne(const std::string& path, const HashFlags& options
 absl::StatusOr<int> Hash(const HashFlags& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
   if (options.weights && options.normal_form) {
-    // A normal form has other names.
-    return absl::InvalidArgumentError("--weights does not go with --normal-form");
+    // The values in a normal form have other names.
+    return absl::InvalidArgumentError("--weights cannot be combined with --normal-form");
   }
   if (!options.out.path.empty()) {
-    if (!options.normal_form) return absl::InvalidArgumentError("--out goes with --normal-form");
+    if (!options.normal_form) return absl::InvalidArgumentError("--out needs --normal-form");
     if (inputs.size() != 1) return absl::InvalidArgumentError("--out is for one sample");
     RETURN_IF_ERROR(CheckOutput(options.out));
   }
@@ -72,7 +72,7 @@ absl::StatusOr<int> Hash(const HashFlags& options) {
       [&](size_t i, const absl::Status& status, Hashed& result) {
         statuses[i] = status;
         results[i] = std::move(result);
-        return std::string();  // Lines come in the order of the inputs.
+        return std::string();  // Lines are printed in the order of the inputs.
       });
   std::vector<Json> samples;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -102,15 +102,15 @@ absl::StatusOr<int> Hash(const HashFlags& options) {
 void RegisterHash(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<HashFlags>();
   CLI::App* command =
-      app.add_subcommand("hash", "Print a hash of each graph, equal for equal graphs");
+      app.add_subcommand("hash", "Print a hash of each graph, which is the same for equal graphs");
   AddManySamplesOption(command, &options->in);
   command->add_flag("--normal-form", options->normal_form,
-                    "Of what the graph computes, however it is written: docs/hash.md");
-  command->add_flag("--metas", options->metas, "Shapes, dtypes and devices count, too");
+                    "Hash what the graph computes, not how it is written: docs/hash.md");
+  command->add_flag("--metas", options->metas, "Include shapes, dtypes and devices");
   command->add_flag("--weights", options->weights,
-                    "Values of parameters, buffers and inputs count, too, where a sample has them");
+                    "Include the values of parameters, buffers and inputs that a sample has");
   AddInputOption(command, &options->inputs);
-  AddOutputOptions(command, &options->out, "", "With --normal-form, where to write it");
+  AddOutputOptions(command, &options->out, "", "Output for the normal form; needs --normal-form");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddJsonOption(command, &options->json, "samples with path, hash and num_nodes");

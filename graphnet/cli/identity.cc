@@ -14,8 +14,8 @@
 namespace graphnet {
 namespace {
 
-// Numbers that a program holds as tensors are part of what it computes; not all formats say
-// them without the weights.
+// Numbers that a program holds as tensors are part of its computation. Some formats have them only
+// in the weights.
 bool IsUnknownNumber(const Attribute& attribute) {
   return attribute.meta != nullptr && attribute.meta->has_shape && attribute.meta->shape.empty() &&
          attribute.annotation != "torch.nn.parameter.Parameter" &&

@@ -1,4 +1,4 @@
-// The graphs that `hash` and `diff` compare.
+// Loads the graphs that `hash` and `diff` compare.
 #ifndef GRAPHNET_CLI_IDENTITY_H_
 #define GRAPHNET_CLI_IDENTITY_H_
 
@@ -17,8 +17,8 @@ struct IdentityOptions {
   bool weights = false;
 };
 
-// The sample at `path`, its graph in normal form if that is asked for. Inputs that are named and
-// said to be None or a number ("mask=None", "n=int=3") are constants of it.
+// Loads the sample at `path`, with its graph in normal form if the options say so. In normal form,
+// named inputs that are None or a number ("mask=None", "n=int=3") become constants.
 absl::StatusOr<Sample> LoadForIdentity(const std::string& path, const IdentityOptions& options);
 
 }  // namespace graphnet

@@ -9,6 +9,7 @@
 #include "graphnet/base/memory.h"
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/options.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/formats/source.h"
 #include "graphnet/interp/inputs/elements.h"
@@ -33,7 +34,7 @@ bool HoldsZeros(const DrawSpec* spec) {
   });
 }
 
-// Positive, as some of it may be variances.
+// The values are positive because some tensors may be variances.
 DrawSpec ValuesForZeros(const DrawSpec* spec) {
   DrawSpec made = spec == nullptr ? DrawSpec() : *spec;
   made.data = Argument();
@@ -49,20 +50,23 @@ DrawSpec ValuesForZeros(const DrawSpec* spec) {
 
 CLI::Option* AddInputOption(CLI::App* command, std::vector<std::string>* words) {
   return command
-      ->add_option("--input", *words,
-                   "What an input is, in order or by name: f32[1,3,224,224], ids=i64[1,16]:0..900, "
-                   "int=3, mode=str=sum, 'y=list(f32[2],f32[3])', 'z=dict(a=f32[2])'")
-      ->type_name("[NAME=]SPEC");
+      ->add_option(
+          "--input", *words,
+          "Description of an input, in order or by name: f32[1,3,224,224], ids=i64[1,16]:0..900, "
+          "int=3, mode=str=sum, 'y=list(f32[2],f32[3])', 'z=dict(a=f32[2])'")
+      ->type_name("[NAME=]SPEC")
+      ->group(kInputGroup);
 }
 
 CLI::Option* AddInputsOption(CLI::App* command, std::string* file) {
   return command
-      ->add_option(
-          "--inputs", *file,
-          "Values by name (safetensors, - on the standard input): x, y.0 of a list, z.a of "
-          "a dict; others are drawn. random: also other values in the place of zeros only, such "
-          "as those of a layer scale, which hide what they are multiplied with")
-      ->type_name("FILE|random");
+      ->add_option("--inputs", *file,
+                   "Input values by name (safetensors; - is the standard input): x, y.0 of a list, "
+                   "z.a of a dict; the others are drawn. random: draw all, with other values in "
+                   "place of tensors that hold only zeros, such as a layer scale, because zeros "
+                   "hide the values that they multiply")
+      ->type_name("FILE|random")
+      ->group(kInputGroup);
 }
 
 absl::StatusOr<std::map<std::string, TensorData>> ReadValues(

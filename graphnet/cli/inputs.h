@@ -1,4 +1,4 @@
-// What a graph is run on, as the commands take it.
+// The options for the values that a graph runs on.
 #ifndef GRAPHNET_CLI_INPUTS_H_
 #define GRAPHNET_CLI_INPUTS_H_
 
@@ -15,35 +15,35 @@
 
 namespace graphnet {
 
-// In the place of a file: all is drawn, and of what holds zeros only (layer scale) other values,
-// which would hide what they are multiplied with.
+// Takes the place of a file: all inputs are drawn, and tensors that hold only zeros get other
+// values. Zeros, as in a layer scale, would hide the values that they are multiplied with.
 inline constexpr char kRandomInputs[] = "random";
 
 struct InputOptions {
-  std::vector<std::string> words;  // inputs/example_input.h
+  std::vector<std::string> words;  // as in inputs/example_input.h
   std::string file;                // safetensors; "-": the standard input; kRandomInputs
 };
 
-// --input, what to draw, and --inputs, a file of values.
+// Add --input, which describes inputs, and --inputs, a file of values.
 CLI::Option* AddInputOption(CLI::App* command, std::vector<std::string>* words);
 CLI::Option* AddInputsOption(CLI::App* command, std::string* file);
 
-// The values by name that a file holds, each of which must be one of `names`, or begin with
-// one that ends in a dot. Nothing without a path, or for kRandomInputs.
+// Reads the values of a file by name. Each name must be one of `names`, or begin with one of them
+// that ends with a dot. Returns nothing if the path is empty or kRandomInputs.
 absl::StatusOr<std::map<std::string, TensorData>> ReadValues(const std::string& path,
                                                              const std::vector<std::string>& names);
-// What a sample takes values for: its inputs and attributes; of those that hold others, the
-// name with a dot.
+// Returns the names for which a sample takes values: its inputs and attributes. A name ends with a
+// dot if the input is a list, tuple or dict.
 std::vector<std::string> NamesOfValues(const Sample& sample);
 
-// Draws other values than zeros for what holds nothing else: kRandomInputs.
+// Makes tensors that hold only zeros draw other values, as kRandomInputs says.
 void ReplaceZeros(Sample* sample);
 
-// Describes the inputs of a sample and puts the values of the file into `sample->weights`, so
-// that the rest can be drawn. InvalidArgument that names --input for an input of which too
-// little is known.
+// Describes the inputs of a sample and puts the values of the file into `sample->weights`, so that
+// the rest can be drawn. InvalidArgument, which mentions --input, if an input is still not
+// described well enough.
 absl::Status GiveInputs(const InputOptions& options, uint64_t seed, Sample* sample);
-// Ditto, and draws the rest.
+// Like GiveInputs, and then draws the rest. Returns all values by name.
 absl::StatusOr<std::map<std::string, TensorData>> ReadInputs(const InputOptions& options,
                                                              const DrawOptions& draw,
                                                              Sample* sample);

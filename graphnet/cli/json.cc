@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/options.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/statistics.h"
@@ -45,7 +46,7 @@ struct JsonForm {
   }
   Made operator()(const Json::Members& members) const {
     Made made = Made::object();
-    // Each has another name, so that none needs to be looked for.
+    // All names differ, so no member has to be looked up.
     Made::object_t::Container& object = made.get_ref<Made::object_t&>();
     for (const auto& [name, value] : members.all)
       object.emplace_back(name, std::visit(*this, value.value_));
@@ -118,8 +119,9 @@ std::string Json::Dump(int indent) const {
 }
 
 CLI::Option* AddJsonOption(CLI::App* command, bool* json, absl::string_view members) {
-  return command->add_flag("--json", *json,
-                           absl::StrCat("Print one JSON document instead: ", members));
+  return command
+      ->add_flag("--json", *json, absl::StrCat("Print one JSON document instead: ", members))
+      ->group(kOutputGroup);
 }
 
 void PrintJson(const Json& document, FILE* out) {

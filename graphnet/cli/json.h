@@ -1,4 +1,4 @@
-// What --json prints: one document a command (docs/commands.md).
+// The output of --json: one document per command (docs/commands.md).
 #ifndef GRAPHNET_CLI_JSON_H_
 #define GRAPHNET_CLI_JSON_H_
 
@@ -20,8 +20,8 @@
 
 namespace graphnet {
 
-// A value that is put together and printed; nlohmann::json does the printing,
-// and the commands need not compile its 25,000 lines for that.
+// A JSON value to build and print. nlohmann::json does the printing, but the commands do not have
+// to compile its 25,000 lines.
 class Json {
  public:
   Json() = default;  // null
@@ -46,52 +46,54 @@ class Json {
     return object;
   }
 
-  // Of text that one of our libraries wrote.
+  // Parses JSON text, which must be valid: one of our libraries wrote it.
   static Json Parse(const std::string& text);
 
-  // The member of that name, which is made; null becomes an object.
+  // Returns the member of that name, which is added if it is new. Null becomes an object.
   Json& operator[](absl::string_view name);
-  // Takes the members of another object.
+  // Adds the members of another object.
   void Merge(Json object);
-  // Null becomes a list.
+  // Appends an element. Null becomes a list.
   void push_back(Json element);
 
-  // Bytes that are no UTF-8 are replaced, numbers that JSON lacks are null. On one line without
-  // an `indent`.
+  // Returns the text. Bytes that are not UTF-8 are replaced; numbers that JSON lacks become null. A
+  // negative `indent` puts everything on one line.
   std::string Dump(int indent = 2) const;
 
  private:
   friend struct JsonForm;
   struct Members {
     std::vector<std::pair<std::string, Json>> all;
-    absl::flat_hash_map<std::string, size_t> places;  // by name, once there are many
+    absl::flat_hash_map<std::string, size_t> places;  // index by name, kept only if there are many
   };
 
   std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<Json>, Members>
       value_;
 };
 
-// --json, which makes a command print the one document and no other text; `members` says what
-// it has.
+// Adds --json, which makes a command print one document and nothing else. `members` describes the
+// members of the document for the help.
 CLI::Option* AddJsonOption(CLI::App* command, bool* json, absl::string_view members);
 void PrintJson(const Json& document, FILE* out = stdout);
 
-// {"message": …, "file": …, "line": …, "column": …}, the place as far as the message has one.
+// Returns {"message": …, "file": …, "line": …, "column": …}, as far as the message has a place.
 Json ErrorJson(const absl::Status& status);
-// {"path": …}, and what is wrong with the sample there, if anything: "error".
+// Returns {"path": …}, with "error" if the status is not OK.
 Json SampleJson(const std::string& path, const absl::Status& status);
-// {"samples": […], "passed": …, "failed": …}
+// Returns {"samples": […], "passed": …, "failed": …}.
 Json SamplesJson(std::vector<Json> samples, size_t failed);
 
-// Adds what is known: "dtype": "f32", "shape": [1, "S0"], "device": "cpu"; of a tuple "elements".
+// Adds the known ones of "dtype": "f32", "shape": [1, "S0"], "device": "cpu"; for a tuple
+// "elements".
 void SetMeta(const TensorMeta* meta, Json* value);
 void SetMeta(const ValueMeta* meta, Json* value);
-// Adds "args": ["%x", "2"] and "kwargs": {"dim": "-1"}, as the text form has them.
+// Adds "args": ["%x", "2"] and "kwargs": {"dim": "-1"}, written as in the text form.
 void SetArguments(const Node& node, Json* value);
-// The ends of a graph, [{"name": …, "dtype": …}, …]: what it takes and what it returns.
+// Return the inputs or outputs of a graph as [{"name": …, "dtype": …}, …].
 Json InputsJson(const Graph& graph);
 Json OutputsJson(const Graph& graph);
-// A whole sample: inputs, outputs, attributes, symbols, counts, and graphs with their nodes.
+// Returns a whole sample: inputs, outputs, attributes, symbols, counts, and graphs with their
+// nodes.
 Json OutlineJson(const Sample& sample);
 
 }  // namespace graphnet

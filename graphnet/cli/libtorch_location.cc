@@ -33,7 +33,7 @@ bool HasLibTorch(const std::string& folder) {
   return FileExists(JoinPath(folder, "lib/libtorch_cpu.so"));
 }
 
-// As a Python package says it, or a download for C++; "" if neither does.
+// Returns the version from a Python package or from a download for C++; "" if there is neither.
 std::string VersionOf(const std::string& folder) {
   if (const auto text = ReadFile(JoinPath(folder, "version.py"), kMaxVersionBytes); text.ok()) {
     for (absl::string_view line : absl::StrSplit(*text, '\n')) {
@@ -49,7 +49,7 @@ bool Fits(const std::string& version) {
   return absl::StartsWith(version, absl::StrCat(kLibTorchVersion, "."));
 }
 
-// torch of an environment of Python, of whatever version that is.
+// Adds the folders of torch in a Python environment, for any version of Python.
 void AddOfEnvironment(const std::string& environment, std::vector<std::string>* folders) {
   if (environment.empty()) return;
   const std::string lib = JoinPath(environment, "lib");
@@ -61,7 +61,7 @@ void AddOfEnvironment(const std::string& environment, std::vector<std::string>* 
   }
 }
 
-// Found without importing it, which would take seconds.
+// Returns the torch that python3 finds. It is not imported, which would take seconds.
 std::string OfPython3() {
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(
       popen("exec python3 -c 'import importlib.util as u; s = u.find_spec(\"torch\"); "
@@ -83,15 +83,15 @@ std::string LoadedLibTorch() {
   const bool found = dlinfo(library, RTLD_DI_LINKMAP, &map) == 0;
   const std::string path = found ? map->l_name : "";
   dlclose(library);
-  return std::filesystem::path(path).parent_path().parent_path().string();  // behind lib/
+  return std::filesystem::path(path).parent_path().parent_path().string();  // the parent of lib/
 }
 
 absl::Status CheckLibTorchVersion(const std::string& folder, absl::string_view named) {
   const std::string version = VersionOf(folder);
   if (Fits(version)) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat(named, " is of version ", version.empty() ? "unknown" : Printable(version),
-                   ", needed is ", kLibTorchVersion));
+      absl::StrCat(named, " has version ", version.empty() ? "unknown" : Printable(version),
+                   ", but graphnet needs ", kLibTorchVersion));
 }
 
 PlaceOfCode FindPlaceOfCode() {

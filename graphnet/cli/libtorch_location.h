@@ -1,4 +1,4 @@
-// Where LibTorch is on this machine.
+// Finds LibTorch on this machine.
 #ifndef GRAPHNET_CLI_LIBTORCH_LOCATION_H_
 #define GRAPHNET_CLI_LIBTORCH_LOCATION_H_
 
@@ -10,22 +10,23 @@
 
 namespace graphnet {
 
-// The folder with lib/libtorch.so, of the version that graphnet was built with
-// (kLibTorchVersion): $LIBTORCH alone if it is set; else the first of the folder or link
-// "libtorch" beside that of the code, the folder "torch" there, which is Python's beside the
-// package graphnet_ir, torch of the active Python environment ($VIRTUAL_ENV, $CONDA_PREFIX), torch
-// of python3. FailedPrecondition, with what helps, if there is none.
+// Returns the folder that has lib/libtorch_cpu.so of the version that graphnet was built with
+// (kLibTorchVersion). If $LIBTORCH is set, only that is tried. Otherwise it is the first of these:
+// a folder or link "libtorch" beside the folder of this code, a folder "torch" there (Python's
+// torch lies beside the package graphnet_ir), torch of the active Python environment ($VIRTUAL_ENV,
+// $CONDA_PREFIX), torch of python3. FailedPrecondition, with advice, if there is none.
 absl::StatusOr<std::string> FindLibTorch();
 
-// FailedPrecondition unless the one in `folder` is of that version; the message says `named` of it.
+// Checks that LibTorch in `folder` has that version. If not, returns FailedPrecondition with a
+// message that calls it `named`.
 absl::Status CheckLibTorchVersion(const std::string& folder, absl::string_view named);
 
-// The folder of the one that this process has loaded; "" if it has not.
+// Returns the folder of the LibTorch that this process has loaded; "" if it has not loaded one.
 std::string LoadedLibTorch();
 
-// Which file holds this code: the program that runs, or a library that it or Python has loaded.
+// The file that contains this code: the running program, or a library that it or Python has loaded.
 struct PlaceOfCode {
-  std::string folder;  // links followed; "" if it is not to be known
+  std::string folder;  // with links resolved; "" if it cannot be found
   bool is_program = false;
 };
 PlaceOfCode FindPlaceOfCode();

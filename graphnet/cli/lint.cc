@@ -48,7 +48,7 @@ struct LintFlags {
 
 using Findings = std::vector<LintFinding>;
 
-// What a pass that bounds inputs has to tell.
+// Returns the notes of a pass that bounds inputs.
 absl::StatusOr<Findings> LintBounds(absl::StatusOr<bool> (*pass)(Module*, PassRun&),
                                     Sample* sample) {
   PassRun run;
@@ -70,7 +70,7 @@ absl::StatusOr<Findings> LintContradictions(const Sample& sample, const std::str
   return findings;
 }
 
-// Parameters, buffers and inputs that no call takes and that are not returned.
+// Finds parameters, buffers and inputs that no call uses and that are not returned.
 Findings LintUnused(const Module& module) {
   Findings findings;
   absl::flat_hash_set<absl::string_view> read;
@@ -128,7 +128,7 @@ BoundsByName BoundsOf(const Module& module) {
   return bounds;
 }
 
-// Of a GraphNet folder, the lines that are to be others; `before` is what it has.
+// Changes the lines of a GraphNet folder whose bounds differ from `before`.
 absl::Status FixFolder(const std::string& path, const Sample& sample, const BoundsByName& before) {
   std::vector<StagedFile> files;
   for (const bool in_input_meta : {false, true}) {
@@ -159,14 +159,14 @@ absl::Status Fix(const std::string& path, const Sample& sample, const BoundsByNa
   if (format->is_folder) return FixFolder(path, sample, before);
   if (format->lacks.draw_specs || !format->can_be_written()) {
     return absl::UnimplementedError(
-        absl::StrCat(format->content, " has no place for bounds; --out FILE.pb has"));
+        absl::StrCat(format->content, " cannot hold bounds; write a protobuf with --out FILE.pb"));
   }
   return SaveSample(sample, {path, format->name});
 }
 
 using FindingsByRule = std::map<std::string, Findings>;
 
-// Writes the sample, too, as the rules that repair have it, if that is asked for.
+// Checks one sample and, if the options say so, writes the repaired sample.
 absl::StatusOr<FindingsByRule> LintOne(const std::string& path, const Output& out,
                                        const LintFlags& options) {
   ASSIGN_OR_RETURN(Sample sample, Load(path, {.trust = options.trust, .weights = true}));
@@ -174,7 +174,7 @@ absl::StatusOr<FindingsByRule> LintOne(const std::string& path, const Output& ou
   FindingsByRule all;
   bool fixed = false;
   for (const std::string& rule : options.rules) {
-    // Unless it is repaired, each rule sees the sample as it is.
+    // Without repairs, each rule sees the original sample.
     Sample copy;
     Sample* subject = &sample;
     if (!options.repairs()) {
@@ -208,7 +208,7 @@ Json FindingsJson(const std::string& path, const absl::Status& status, const Fin
   Json& findings = sample["findings"] = Json::List();
   for (const auto& [rule, of_rule] : all) {
     for (const LintFinding& found : of_rule) {
-      // A finding is said as an error is, with its place.
+      // A finding has the form of an error, with its place.
       Json finding = ErrorJson(absl::FailedPreconditionError(found.what));
       finding["rule"] = rule;
       if (options.repairs()) finding["fixed"] = found.is_fixed;
@@ -218,10 +218,10 @@ Json FindingsJson(const std::string& path, const absl::Status& status, const Fin
   return sample;
 }
 
-// How many findings each rule has, and in how many samples.
+// Counts the findings of each rule and the samples that have them.
 class Totals {
  public:
-  // The lines to print of a sample.
+  // Returns the lines to print for a sample.
   std::string Add(const std::string& path, const FindingsByRule& all) {
     std::string lines;
     bool is_left = false;
@@ -266,19 +266,19 @@ absl::Status RefuseFlags(const LintFlags& options) {
     return absl::c_linear_search(options.rules, rule);
   };
   if (options.seed.has_value() && !has("finite-run"))
-    return absl::InvalidArgumentError("--seed is of what --rule finite-run draws");
+    return absl::InvalidArgumentError("--seed is for the inputs that --rule finite-run draws");
   if (options.repairs() && !has("bn-var") && !has("domain") && !has("finite-run")) {
     return absl::InvalidArgumentError(
         absl::StrCat(options.fix ? "--fix" : "--out",
-                     " writes what --rule bn-var, domain and finite-run repair"));
+                     " needs --rule bn-var, domain or finite-run, which repair samples"));
   }
   if (options.fix && options.in == "-")
-    return absl::InvalidArgumentError("--fix has nowhere to write to; --out has");
+    return absl::InvalidArgumentError("--fix cannot write to the standard input; use --out");
   return absl::OkStatus();
 }
 
 absl::StatusOr<int> Lint(LintFlags options) {
-  // In this order bounds come before the run that shows whether they suffice.
+  // In this order, bounds are set before the run that shows whether they suffice.
   absl::c_sort(options.rules);
   options.rules.erase(std::unique(options.rules.begin(), options.rules.end()), options.rules.end());
   RETURN_IF_ERROR(RefuseFlags(options));
@@ -318,29 +318,27 @@ absl::StatusOr<int> Lint(LintFlags options) {
 
 void RegisterLint(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<LintFlags>();
-  CLI::App* command =
-      app.add_subcommand("lint", "List what is wrong with samples though they are valid");
+  CLI::App* command = app.add_subcommand("lint", "List problems in valid samples");
   AddSamplesOption(command, &options->in);
   command
       ->add_option("--rule", options->rules,
-                   "bn-var: variances that may be drawn negative; meta: metas and a "
-                   "graph_net.json that contradict themselves; unstable: private calls; domain: "
-                   "inputs that may be drawn from where an operator yields nan or infinity; "
-                   "finite-run: run, and name the first node that makes an output nan or infinite; "
-                   "unused: parameters, buffers and inputs that nothing takes (default: the first "
-                   "three)")
+                   "bn-var: variances that may be drawn negative; meta: contradictions in metas "
+                   "and in graph_net.json; unstable: private calls; domain: inputs that may be "
+                   "drawn where an operator returns nan or infinity; finite-run: run the sample "
+                   "and name the first node that makes an output nan or infinite; unused: "
+                   "parameters, buffers and inputs that are unused (default: the first three)")
       ->check(CLI::IsMember({"bn-var", "meta", "unstable", "domain", "finite-run", "unused"}));
   AddOutputOptions(command, &options->out, "",
-                   "Write the sample, or all of a folder, with bounds on how inputs are drawn that "
-                   "repair what bn-var, domain and finite-run find");
-  command->add_flag("--fix", options->fix, "Write these bounds into the samples where they are")
+                   "Write the sample, or all samples of a folder, with bounds for drawn inputs "
+                   "that fix what bn-var, domain and finite-run find");
+  command->add_flag("--fix", options->fix, "Write these bounds into the samples themselves")
       ->excludes("--out");
-  command->add_option("--seed", options->seed, "Of the inputs that finite-run draws");
+  command->add_option("--seed", options->seed, "Seed of the inputs that finite-run draws");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddJsonOption(command, &options->json,
-                "samples with path and findings, each with rule, message, place and, of repairs, "
-                "fixed");
+                "samples with path and findings, each with rule, message, place and, with --out or "
+                "--fix, fixed");
   command->callback([options, run] { *run = [options] { return Lint(*options); }; });
 }
 

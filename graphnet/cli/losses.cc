@@ -87,7 +87,7 @@ Losses LossesOf(const Sample& sample, const Output& output) {
     }
   }
   for (const Attribute& attribute : sample.module->attributes()) {
-    // Values that are kept say how they are drawn.
+    // Kept values replace their draw spec.
     if (lacks.draw_specs && SaysSomething(attribute.draw_spec) &&
         !sample.weights.contains(std::string(attribute.name)))
       ++losses.draw_specs;

@@ -1,4 +1,4 @@
-// Counts of what a sample holds and a form of it cannot.
+// Counts the parts of a sample that an output format cannot hold.
 #ifndef GRAPHNET_CLI_LOSSES_H_
 #define GRAPHNET_CLI_LOSSES_H_
 
@@ -13,25 +13,26 @@
 namespace graphnet {
 
 struct Losses {
-  size_t weights = 0;  // real values
+  size_t weights = 0;  // weights with known values
   uint64_t weight_bytes = 0;
   size_t metas = 0;         // shapes and dtypes of values
   size_t module_paths = 0;  // of nodes
   size_t annotations = 0;   // types of values that are no inputs
-  size_t draw_specs = 0;    // how inputs of bodies are drawn
-  size_t samples = 0;       // how many lose something
+  size_t draw_specs = 0;    // of inputs and attributes
+  size_t samples = 0;       // samples that lose something
 
   void Add(const Losses& other);
   bool any() const { return samples > 0; }
-  // "2 weights (1.5 MiB), 30 shapes of values, 4 module paths"; empty if nothing is lost.
+  // Returns "2 weights (1.5 MiB), 30 shapes of values, 4 module paths"; empty if nothing is lost.
   std::string Text() const;
   Json AsJson() const;
 };
 
-// What is lost when the sample is written so.
+// Returns what is lost when the sample is written to `output`.
 Losses LossesOf(const Sample& sample, const Output& output);
 
-// Says on the standard error what was lost, and that protobuf keeps it; nothing if nothing was.
+// Prints on the standard error what was lost, and that protobuf keeps it. Prints nothing if nothing
+// was lost.
 void TellLosses(const Losses& losses, const Output& output);
 
 }  // namespace graphnet

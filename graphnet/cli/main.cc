@@ -1,5 +1,5 @@
-// The `graphnet` program: picks the command, prints its error, sets the exit
-// code. What the commands do is in one file each.
+// The `graphnet` program: chooses the command, prints its error and sets the exit code. Each
+// command has its own file.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -36,9 +36,9 @@ namespace {
 
 constexpr int kBadInput = 2;
 
-constexpr int kReaderIsGone = 128 + SIGPIPE;  // as a shell says it
+constexpr int kReaderIsGone = 128 + SIGPIPE;  // as in a shell
 
-// Of commands that are no part of the help.
+// The group of commands that the help does not list.
 constexpr char kHidden[] = "";
 
 struct Command {
@@ -79,10 +79,11 @@ constexpr Command kCommands[] = {
 };
 
 constexpr char kExitCodes[] =
-    "Exit codes: 0 done or found, 1 a check failed or nothing was found, 2 an input or option that "
-    "cannot be used, also one of many, 141 nobody reads the output.";
+    "Exit codes: 0 success, 1 a check failed or nothing was found, 2 an option is wrong or an "
+    "input, "
+    "even one of many, cannot be used, 141 the reader of the output has ended.";
 
-// Help as wide as the terminal; in a file or a pipe lines are as long as they are.
+// Wraps help to the width of the terminal. In a file or a pipe, lines are not wrapped.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name,
@@ -93,8 +94,8 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-// A file that is opened must not get the number of a standard one that is closed: what is printed
-// would go into it.
+// If a standard file is closed, a file that is opened later would get its number, and output would
+// go into it. This opens /dev/null for the closed ones.
 void FillStandardFiles() {
   for (int fd = open("/dev/null", O_RDONLY); fd >= 0; fd = open("/dev/null", O_RDONLY)) {
     if (fd <= STDERR_FILENO) continue;
@@ -107,13 +108,13 @@ void PrintError(const std::string& message) {
   std::fprintf(stderr, "%s %s\n", graphnet::Red("graphnet:", stderr).c_str(), message.c_str());
 }
 
-// Whether the standard output is a pipe that nobody reads.
+// Returns whether the standard output is a pipe whose reader has ended.
 bool IsReaderGone() {
   pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
   return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
 }
 
-// Writes out what was printed; the exit code.
+// Flushes the standard output and returns the exit code.
 int Finish(int code) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
@@ -134,7 +135,7 @@ int Fail(const absl::Status& status, bool json) {
   return kBadInput;
 }
 
-// Options that can be given several times take one value each time: what follows is an operand.
+// An option that may be repeated takes one value each time. The next word is an operand.
 void TakeOneValueEach(CLI::App* command) {
   for (CLI::Option* option : command->get_options()) {
     if (!option->get_positional()) option->allow_extra_args(false);
@@ -147,7 +148,7 @@ bool Given(const CLI::App& command, const char* flag) {
   return option != nullptr && option->count() > 0;
 }
 
-// Asks LibTorch for its own, so that it is known to be there.
+// The version of LibTorch comes from LibTorch itself, which shows that it works.
 std::string Versions() {
   const auto engine = graphnet::OpenEngine();
   return absl::StrCat("graphnet ", graphnet::kVersion, "\nLibTorch ",
@@ -158,20 +159,20 @@ std::string Versions() {
 }
 
 int Main(int argc, char** argv) {
-  // `bazel run` starts programs elsewhere; paths are meant from where the user is.
+  // `bazel run` changes the folder. Paths are relative to the folder of the user.
   if (const char* folder = std::getenv("BUILD_WORKING_DIRECTORY"); folder != nullptr) {
     if (chdir(folder) != 0) std::perror("graphnet: cannot go to BUILD_WORKING_DIRECTORY");
   }
   if (const absl::Status status = graphnet::RegisterToolFormats(); !status.ok())
     return Fail(status, /*json=*/false);
-  CLI::App app("Computation graphs of PyTorch: import, look at, check, cut and convert.",
+  CLI::App app("Import, inspect, check, cut and convert computation graphs of PyTorch programs.",
                "graphnet");
   app.require_subcommand(1);
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_help_all_flag("--help-all", "Print the help of every command");
   app.set_version_flag("--version", Versions);
   app.footer(absl::StrCat(graphnet::ExamplesText("show"),
-                          "\nand those of each command: graphnet COMMAND --help\n\n", kExitCodes));
+                          "\nExamples of each command: graphnet COMMAND --help\n\n", kExitCodes));
   app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
     std::string command;
     for (const CLI::App* parsed : failed->get_subcommands([](const CLI::App*) { return true; })) {
@@ -215,8 +216,8 @@ int Main(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Writing to a closed pipe, or beyond a limit of the shell, is an error like any other: what is
-  // half written is cleaned up.
+  // Writing to a closed pipe, or beyond a limit of the shell, is a normal error, so that files that
+  // are half written are removed.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   FillStandardFiles();
@@ -224,10 +225,10 @@ int main(int argc, char** argv) {
   try {
     code = Main(argc, argv);
   } catch (const std::exception& error) {
-    // Out of memory and the like: still one line.
+    // Errors such as a lack of memory also print one line.
     PrintError(graphnet::Printable(error.what(), 1000));
   }
   graphnet::CloseOnnxExporters();
-  // Everything is written. LibTorch would take another 80 ms to unregister its operators.
+  // Exit at once: everything is written, and LibTorch would take 80 ms to unregister its operators.
   std::_Exit(Finish(code));
 }

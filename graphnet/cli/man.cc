@@ -16,8 +16,8 @@
 namespace graphnet {
 namespace {
 
-// Of the last change of what stands here.
-constexpr char kDate[] = "2026-11-23";
+// Date of the last change of this text.
+constexpr char kDate[] = "2026-11-28";
 
 struct Section {
   absl::string_view title;
@@ -26,47 +26,42 @@ struct Section {
 
 constexpr Section kSections[] = {
     {"Inputs and outputs",
-     "An input is recognised by what it holds, not by its name: a GraphNet folder, an archive of "
-     "TorchScript or torch.export, a protobuf or text. What is none of these, such as an ONNX "
-     "model or a state_dict, is named for what it is, and the command exits with 2. Where a folder "
-     "of samples is taken, every sample below it is, "
-     "on as many threads as --jobs says; those that fail are told, and the others go on.\n\n"
-     "What is written gets the format of its ending, or the one that --to names. Files and "
-     "folders appear whole or not at all, a protobuf and its weights together, and the folders "
-     "that they lie in are made. What a format cannot hold of a sample is told, with counts, on "
-     "the standard error.\n\n"
-     "The name - is the standard input, which can be read once, or the standard output, which "
-     "takes all formats but folders; what the command reports then goes to the standard error. The "
-     "weights of a protobuf lie in a file beside it, so that a protobuf goes without them there."},
+     "An input is recognised by its content, not by its name: a GraphNet folder, an archive of "
+     "TorchScript or torch.export, a protobuf or text. For any other file, such as an ONNX model "
+     "or a state_dict, the error says what the file is, and the command exits with 2. A command "
+     "that takes a folder of samples works on every sample below it, on as many threads as --jobs "
+     "says; it reports the samples that fail and goes on with the others.\n\nAn output gets the "
+     "format of its ending, or the one that --to names. Files and folders appear whole or not at "
+     "all, a protobuf together with its weights, and missing parent folders are made. If a format "
+     "cannot hold all of a sample, the standard error says what is lost, with counts.\n\nThe name "
+     "- is the standard input, which can be read once, or the standard output, which takes all "
+     "formats but folders; what the command reports then goes to the standard error. The weights "
+     "of a protobuf are in a file beside it, so a protobuf on the standard output has no weights."},
     {"JSON",
      "With --json a command prints one document, an object, and nothing else to the standard "
-     "output. Numbers are numbers, what is not known is left out, and the exit code is what it is "
-     "without.\n\n"
-     "Commands that take folders have a list samples, one object for each, of one sample too, "
-     "with its path, and passed and failed, how many; bench has a list backends, as what it finds "
-     "of samples is in its logs, and score a list curves. A sample that failed has error in place "
-     "of "
-     "the rest. An error is an object with message and, where it has a place, file, line and "
-     "column. When the command as a whole fails, the document is {\"error\": ...}, beside the line "
-     "on the standard error. Only what is wrong with the command line itself has no document.\n\n"
-     "A count is called num_ and what it counts: num_nodes is a number, nodes are a list.\n\n"
-     "A value has name, dtype (f32) and shape, a list of numbers and, for sizes that may change, "
-     "expressions in quotes."},
+     "output. Numbers are numbers, unknown values are left out, and the exit code is the same as "
+     "without --json.\n\nCommands that take folders print a list samples with one object per "
+     "sample, even for a single sample, each with its path, and the counts passed and failed. "
+     "bench prints a list backends, because its logs have the results of samples, and score prints "
+     "a list curves. A sample that failed has error in place of its other members. An error is an "
+     "object with message and, if it has a place, file, line and column. When the command as a "
+     "whole fails, the document is {\"error\": ...}, in addition to the line on the standard "
+     "error. Only an error in the command line itself has no document.\n\nA count is called num_ "
+     "and what it counts: num_nodes is a number, nodes is a list.\n\nA value has name, dtype (f32) "
+     "and shape, a list of numbers and, for sizes that may change, expressions in quotes."},
     {"Exit codes",
-     "All commands have the same.\n\n0: done, or found.\n\n1: a check failed, or nothing was "
-     "found: "
-     "a sample is not valid, pieces are not the whole, two runs differ, a finding of lint is left, "
-     "a backend is wrong with bench --strict, no call matches.\n\n2: an input or option that "
-     "cannot "
-     "be used, also one of many, or an output that cannot be written; one line on the standard "
-     "error says which. With many inputs the others are worked on all the same.\n\n141: the "
-     "standard output is a pipe that nobody reads any more, as with graphnet show x | head."},
+     "All commands have the same exit codes.\n\n0: success.\n\n1: a check failed, or nothing was "
+     "found: a sample is not valid, pieces do not make up the whole, two runs differ, a finding of "
+     "lint is left, a backend is wrong with bench --strict, no call matches.\n\n2: an option is "
+     "wrong, an input cannot be used, or an output cannot be written; one line on the standard "
+     "error says which. If it is one of many inputs, the command still works on the "
+     "others.\n\n141: the standard output is a pipe whose reader has ended, as in graphnet show x "
+     "| head."},
     {"Terminal",
-     "Colours and a bar of progress, after a second, are for terminals only; elsewhere work on "
-     "many "
-     "samples prints a line a minute to the standard error, and --progress says otherwise. "
-     "NO_COLOR "
-     "turns colours off, TERM=dumb both. Help is as wide as the terminal."},
+     "Colours and, after one second, a progress bar appear on terminals only. Elsewhere, work on "
+     "many samples prints one line per minute to the standard error. --progress chooses another "
+     "form. NO_COLOR turns colours off, TERM=dumb turns both off. Help is as wide as the "
+     "terminal."},
     {"Completion",
      "bash: source <(graphnet completion bash)\n\nzsh: source <(graphnet completion zsh)\n\n"
      "fish: graphnet completion fish | source"},
@@ -74,7 +69,7 @@ constexpr Section kSections[] = {
 
 // --- For man ---------------------------------------------------------------------
 
-// As text of roff; `code` points that are no ASCII by number.
+// Escapes text for roff. Code points outside of ASCII are written by number.
 std::string Roff(absl::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {

@@ -23,28 +23,28 @@ std::string WhyNot() {
 
 struct Library {
   std::string path;
-  bool knows_libtorch = false;  // the place of the one it was built with
+  bool knows_libtorch = false;  // it has the path of the LibTorch that it was built with
 };
 
-// Beside the program as Bazel builds it, beside the library that is Python's, in lib/graphnet as the
-// program is installed.
+// Finds the engine beside the program that Bazel built, beside Python's library, or in lib/graphnet
+// of an installed program.
 absl::StatusOr<Library> FindLibrary() {
   constexpr char kName[] = "libgraphnet_engine.so";
   const auto [own, is_program] = FindPlaceOfCode();
   const std::string installed = std::filesystem::path(own).parent_path() / "lib/graphnet";
   if (std::string path = JoinPath(own, kName); FileExists(path)) return Library{path, is_program};
   if (std::string path = JoinPath(installed, kName); FileExists(path)) return Library{path};
-  return absl::FailedPreconditionError(absl::StrCat("what runs operators is missing: there is no ",
-                                                    kName, " in ", Printable(own, 1000), " or ",
-                                                    Printable(installed, 1000)));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the engine that runs operators is missing: there is no ", kName, " in ",
+                   Printable(own, 1000), " or ", Printable(installed, 1000)));
 }
 
 absl::StatusOr<const Engine*> OpenOnce() {
   ASSIGN_OR_RETURN(const Library found, FindLibrary());
   const std::string& path = found.path;
-  // Symbols are for all, as those of a library that a program is linked with: libraries of
-  // operators look for LibTorch's there. Who has loaded LibTorch already, as Python does, has
-  // decided that for itself, and its other libraries see nothing of this one.
+  // Symbols are global, as for a library that a program is linked with: libraries of operators need
+  // LibTorch's symbols. A process that has loaded LibTorch already, such as Python, has decided
+  // this itself, and its other libraries must not see the symbols of this one.
   int scope = RTLD_GLOBAL;
   if (!found.knows_libtorch) {
     if (const std::string loaded = LoadedLibTorch(); !loaded.empty()) {
@@ -60,14 +60,14 @@ absl::StatusOr<const Engine*> OpenOnce() {
   void* library = Open(path, scope);
   if (library == nullptr) {
     return absl::FailedPreconditionError(
-        absl::StrCat("what runs operators cannot be loaded: ", WhyNot()));
+        absl::StrCat("the engine that runs operators cannot be loaded: ", WhyNot()));
   }
   using Entry = const Engine*(const char* version);
   auto* const entry = reinterpret_cast<Entry*>(dlsym(library, "GraphnetEngine"));
   const Engine* engine = entry == nullptr ? nullptr : entry(kVersion);
   if (engine == nullptr) {
     return absl::FailedPreconditionError(
-        absl::StrCat(Printable(path, 1000), " is not of graphnet ", kVersion));
+        absl::StrCat(Printable(path, 1000), " does not belong to graphnet ", kVersion));
   }
   return engine;
 }

@@ -45,14 +45,14 @@ struct OptFlags {
   bool trust = false;
 };
 
-// What the steps of a pipeline did, over all samples.
+// The effects of a pipeline's steps, summed over all samples.
 struct Sum {
   std::vector<size_t> changed;
   std::vector<double> seconds;
-  std::vector<int64_t> nodes;  // more than before, or fewer
+  std::vector<int64_t> nodes;  // change in the number of nodes, by step
   struct Count {
     size_t count = 0;
-    bool is_counted = false;  // PassNote
+    bool is_counted = false;  // as in PassNote
   };
   std::vector<std::map<std::string, Count>> notes;
   std::vector<std::map<std::string, size_t>> warnings;
@@ -124,7 +124,7 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
   if (!out.path.empty()) RETURN_IF_ERROR(CheckOutput(out));
   ASSIGN_OR_RETURN(Sample sample, Load(path, load));
   RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
-  // This pass goes by the sizes of all values; where they cannot be found it says what it lacks.
+  // This pass needs the sizes of all values. If they cannot be inferred, it reports what it lacks.
   const bool wants_sizes = absl::c_any_of(
       pipeline, [](const PipelineStep& step) { return step.pass->name() == "generalize-dims"; });
   if ((wants_sizes || folds_values) && LacksMetas(*sample.module)) {
@@ -192,7 +192,7 @@ Json ResultJson(const std::string& path, const absl::Status& status, const Outpu
   return sample;
 }
 
-// "changed samples/a.pb: cse -3, dce -12"; nothing if nothing has changed.
+// Returns "changed samples/a.pb: cse -3, dce -12"; empty if nothing has changed.
 std::string ChangeLine(const std::string& path, const Pipeline& pipeline,
                        const std::vector<StepResult>& results) {
   if (!Changed(results)) return "";
@@ -208,7 +208,7 @@ std::string ChangeLine(const std::string& path, const Pipeline& pipeline,
   return line;
 }
 
-// Whether a check among the passes failed.
+// Returns whether a pass that checks has failed.
 bool IsFailedCheck(const absl::Status& status) {
   return absl::IsFailedPrecondition(status) && !IsUnusable(status);
 }
@@ -318,27 +318,27 @@ absl::StatusOr<int> Passes(const std::string& name, bool markdown, bool json) {
 
 void RegisterOpt(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<OptFlags>();
-  CLI::App* command = app.add_subcommand("opt", "Rewrite samples by passes");
+  CLI::App* command = app.add_subcommand("opt", "Rewrite samples with passes");
   AddSamplesOption(command, &options->in);
   command
       ->add_option(
           "--passes,-p", options->passes,
-          "Passes with commas between them, options in braces: stabilize{allow=linear},dce")
+          "Passes separated by commas, with options in braces: stabilize{allow=linear},dce")
       ->type_name("PASSES")
       ->required();
   AddOutputOptions(command, &options->out, "", TargetsHelp());
   command->add_flag("--verify-each", options->verify_each,
-                    "Verify the graph, and what the pass says, after each pass");
+                    "After each pass, verify the graph and what the pass guarantees");
   command->add_flag("--timing", options->timing, "Print the time of each pass");
   CLI::Option* changes = command->add_flag("--dump-changes", options->dump_changes,
                                            "Print the lines that each pass removes and adds");
-  command->add_option("--pass-limit", options->limit, "Run only so many passes")
+  command->add_option("--pass-limit", options->limit, "Run only this many passes")
       ->check(CLI::Range(0, 1'000'000'000));
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddInputOption(command, &options->inputs);
   AddJsonOption(command, &options->json,
-                "samples with path, out, changed, and of each pass: changed, nodes_before, "
+                "samples with path, out, changed, and for each pass changed, nodes_before, "
                 "nodes_after, seconds, notes")
       ->excludes(changes);
   command->callback([options, run] { *run = [options] { return Opt(*options); }; });
@@ -349,7 +349,7 @@ void RegisterPasses(CLI::App& app, CommandRunner* run) {
   auto markdown = std::make_shared<bool>(false);
   auto json = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("passes", "List the passes, or explain one");
-  CLI::Option* pass = command->add_option("NAME", *name, "The pass to explain")->type_name("PASS");
+  CLI::Option* pass = command->add_option("NAME", *name, "Pass to explain")->type_name("PASS");
   CLI::Option* page =
       command->add_flag("--markdown", *markdown, "Print docs/passes.md")->excludes(pass);
   AddJsonOption(command, json.get(), "passes with pass, tier, summary and options")

@@ -15,25 +15,28 @@
 namespace graphnet {
 
 void AddTrustOption(CLI::App* command, bool* trust) {
-  command->add_flag(
-      "--trust", *trust,
-      "Load TorchScript that would be refused, custom operators and classes included: "
-      "it can run code");
+  command
+      ->add_flag("--trust", *trust,
+                 "Load TorchScript archives without a check, including custom operators and "
+                 "classes: they can run code")
+      ->group(kTrustGroup);
   auto libraries = std::make_shared<std::vector<std::string>>();
   command
       ->add_option("--library", *libraries,
-                   "Shared library of operators that are not PyTorch's; with --trust")
-      ->type_name("libfoo.so");
+                   "Shared library with operators that PyTorch lacks; needs --trust")
+      ->type_name("libfoo.so")
+      ->group(kTrustGroup);
   auto schemas = std::make_shared<std::vector<std::string>>();
   command
       ->add_option("--schema", *schemas,
-                   "An operator that is not PyTorch's: its schema, as in 'my::f(Tensor x) -> "
-                   "Tensor', which =identity or =SAMPLE makes run; facts may stand before it, as "
-                   "in '= relu my::f(Tensor self) -> Tensor'; or a file of such lines")
-      ->type_name("[FACTS ]SCHEMA[=BODY]|FILE");
+                   "Operator that PyTorch lacks: its schema, as in 'my::f(Tensor x) -> Tensor', "
+                   "and =identity or =SAMPLE after it if it is to run; facts may precede it, as in "
+                   "'= relu my::f(Tensor self) -> Tensor'; or a file of such lines")
+      ->type_name("[FACTS ]SCHEMA[=BODY]|FILE")
+      ->group(kInputGroup);
   command->parse_complete_callback([libraries, schemas, trust] {
     if (!libraries->empty() && !*trust)
-      throw CLI::ValidationError("--library", "its code would run: needs --trust");
+      throw CLI::ValidationError("--library", "needs --trust, because it runs code");
     for (const std::string& library : *libraries) {
       const absl::StatusOr<const Engine*> engine = OpenEngine();
       const absl::Status status =
@@ -61,20 +64,21 @@ CLI::Option* AddSampleOption(CLI::App* command, std::string* in) {
 CLI::Option* AddSamplesOption(CLI::App* command, std::string* in) {
   return command
       ->add_option("IN", *in,
-                   "A sample in any format, - on the standard input, or a folder of samples")
+                   "Sample in any format, - for the standard input, or a folder of samples")
       ->required();
 }
 
 CLI::Option* AddManySamplesOption(CLI::App* command, std::vector<std::string>* in) {
   return command
       ->add_option("IN", *in,
-                   "Samples in any format, - on the standard input, or folders of samples")
+                   "Samples in any format, - for the standard input, or folders of samples")
       ->required();
 }
 
 void AddJobsOption(CLI::App* command, int* jobs) {
-  command->add_option("--jobs,-j", *jobs, "Threads for a folder of samples (default: one a CPU)")
-      ->check(CLI::Range(1, 1024));
+  command->add_option("--jobs,-j", *jobs, "Threads for a folder of samples (default: one per CPU)")
+      ->check(CLI::Range(1, 1024))
+      ->group(kWorkGroup);
   AddProgressOption(command);
 }
 
@@ -86,10 +90,11 @@ void AddProgressOption(CLI::App* command) {
   command
       ->add_option_function<std::string>(
           "--progress", [forms](const std::string& name) { SetProgressForm(forms.at(name)); },
-          "How long work tells how far it is: auto (default): a bar on a terminal, else a line a "
-          "minute")
+          "Form in which long work shows its progress: auto (default): a bar on a terminal, "
+          "otherwise one line per minute")
       ->type_name("auto|bar|lines|none")
-      ->check(CLI::IsMember({"auto", "bar", "lines", "none"}));
+      ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))
+      ->group(kWorkGroup);
 }
 
 CLI::Option* AddFolderOption(CLI::App* command, std::string* path, const std::string& help,
@@ -99,6 +104,7 @@ CLI::Option* AddFolderOption(CLI::App* command, std::string* path, const std::st
   };
   return command->add_option(absl::StrCat("-o,--out", also), *path, help)
       ->type_name("DIR")
+      ->group(kOutputGroup)
       ->check(CLI::Validator(check, /*validator_desc=*/""));
 }
 
@@ -109,19 +115,22 @@ CLI::Option* AddBytesOption(CLI::App* command, std::string* path, const std::str
   };
   return command->add_option(absl::StrCat("-o,--out", also), *path, help)
       ->type_name("FILE")
+      ->group(kOutputGroup)
       ->check(CLI::Validator(check, /*validator_desc=*/""));
 }
 
 CLI::Option* AddSeedOption(CLI::App* command, uint64_t* seed) {
-  return command->add_option("--seed", *seed, "Of drawn inputs and of random operators")
+  return command->add_option("--seed", *seed, "Seed of the drawn inputs and of random operators")
+      ->group(kInputGroup)
       ->capture_default_str();
 }
 
 CLI::Option* AddThreadsOption(CLI::App* command, int* threads) {
   return command
       ->add_option("--threads", *threads,
-                   "Of operators; 0: as OMP_NUM_THREADS says, else all cores")
+                   "Threads for operators; 0: as OMP_NUM_THREADS says, otherwise all cores")
       ->check(CLI::Range(0, 1024))
+      ->group(kWorkGroup)
       ->capture_default_str();
 }
 

@@ -1,4 +1,4 @@
-// Options that several commands have, said the same way everywhere.
+// Options that several commands share, with the same help everywhere.
 #ifndef GRAPHNET_CLI_OPTIONS_H_
 #define GRAPHNET_CLI_OPTIONS_H_
 
@@ -13,37 +13,44 @@
 
 namespace graphnet {
 
-// --trust: TorchScript archives are loaded without a check. --library, with it: libraries
-// of operators, which are loaded before the command runs. --schema: operators that are declared
-// before it runs.
+// Groups in the help of a command. The group "Options" has the command's own options.
+inline constexpr char kInputGroup[] = "Inputs";
+inline constexpr char kOutputGroup[] = "Output";
+inline constexpr char kWorkGroup[] = "Threads and progress";
+inline constexpr char kTrustGroup[] = "Trusted code";
+
+// Adds --trust, which loads TorchScript archives without a check; --library, which needs --trust
+// and loads libraries of operators before the command runs; and --schema, which declares operators
+// before the command runs.
 void AddTrustOption(CLI::App* command, bool* trust);
 
-// IN, what a command reads: a sample in any format, or a folder of samples, or many of both.
+// Add IN, the input of a command: a sample in any format; a sample or a folder of samples; or many
+// of both.
 CLI::Option* AddSampleOption(CLI::App* command, std::string* in);
 CLI::Option* AddSamplesOption(CLI::App* command, std::string* in);
 CLI::Option* AddManySamplesOption(CLI::App* command, std::vector<std::string>* in);
 
-// --jobs: threads; 0, the default, is one a CPU. And --progress, for commands that take many
-// samples.
+// Add --jobs, a number of threads (the default 0 is one per CPU), and --progress, for commands that
+// take many samples.
 void AddJobsOption(CLI::App* command, int* jobs);
 void AddProgressOption(CLI::App* command);
 
-// -o, --out: a folder, so never "-"; `also` are names it has besides.
+// Adds -o, --out for a folder, which cannot be "-". `also` has more names for it.
 CLI::Option* AddFolderOption(CLI::App* command, std::string* path, const std::string& help,
                              const std::string& also = "");
 
-// -o, --out: a file of bytes, or "-" unless the standard output is a terminal.
+// Adds -o, --out for a binary file, or "-" unless the standard output is a terminal.
 CLI::Option* AddBytesOption(CLI::App* command, std::string* path, const std::string& help,
                             const std::string& also = "");
 
-// --seed and --threads, as all commands have them that run graphs.
+// Add --seed and --threads, for all commands that run graphs.
 CLI::Option* AddSeedOption(CLI::App* command, uint64_t* seed);
 CLI::Option* AddThreadsOption(CLI::App* command, int* threads);
 
-// An option that takes one of some names.
+// Adds an option that takes one of `choices`.
 CLI::Option* AddChoiceOption(CLI::App* command, const std::string& flag, std::string* value,
                              const std::vector<std::string>& choices, const std::string& help);
-// The same, each of which stands for a value.
+// Like the one above; each choice stands for a value of an enum.
 template <typename Enum>
 CLI::Option* AddChoiceOption(CLI::App* command, const std::string& flag, Enum* value,
                              const std::map<std::string, Enum>& choices, const std::string& help) {

@@ -29,7 +29,7 @@ namespace {
 constexpr absl::string_view kArrow = "->";
 
 absl::Status DeclareOne(absl::string_view declaration) {
-  // A parameter's default has a "=", what is returned has none.
+  // Defaults of parameters contain "=", but the results do not.
   const size_t equals = declaration.find('=', declaration.rfind(kArrow));
   const absl::string_view row = absl::StripAsciiWhitespace(declaration.substr(0, equals));
   const size_t space = row.rfind(' ', row.find('('));
@@ -59,9 +59,8 @@ absl::Status DeclareOne(absl::string_view declaration) {
 absl::Status DeclareOperators(const std::string& word) {
   if (absl::StrContains(word, kArrow)) return DeclareOne(word);
   if (absl::StrContains(word, "(")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Printable(word, 300),
-                     ": a schema says what is returned, as in mylib::f(Tensor x) -> Tensor"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        Printable(word, 300), ": a schema needs a result, as in mylib::f(Tensor x) -> Tensor"));
   }
   ASSIGN_OR_RETURN(const std::string text, ReadFile(word, kMaxTextFileBytes));
   int line = 0;
@@ -71,7 +70,7 @@ absl::Status DeclareOperators(const std::string& word) {
     if (declaration.empty() || declaration[0] == '#') continue;
     const std::string place = absl::StrCat(Printable(word, 300), ":", line);
     if (!absl::StrContains(declaration, kArrow))
-      return absl::InvalidArgumentError(absl::StrCat(place, ": no schema"));
+      return absl::InvalidArgumentError(absl::StrCat(place, ": expected a schema"));
     RETURN_IF_ERROR(Annotate(DeclareOne(declaration), place));
   }
   return absl::OkStatus();

@@ -1,4 +1,4 @@
-// Operators of one's own, which --schema declares.
+// Operators that the user declares with --schema.
 #ifndef GRAPHNET_CLI_OWN_OPERATORS_H_
 #define GRAPHNET_CLI_OWN_OPERATORS_H_
 
@@ -9,14 +9,15 @@
 
 namespace graphnet {
 
-// Declares operators for the rest of the process. `word` is "SCHEMA", for an operator that cannot
-// run, "SCHEMA=identity", "SCHEMA=SAMPLE", whose graph computes it, or a file with one of these a
-// line and comments that begin with #. Facts may stand before a schema (operator_facts.h). Paths
-// start at the current folder. Errors name the schema, and the file and line.
+// Declares operators until the process ends. `word` is "SCHEMA" for an operator that cannot run,
+// "SCHEMA=identity", "SCHEMA=SAMPLE" for one that the graph of a sample computes, or a file with
+// one of these per line and with comments that begin with #. Facts may precede a schema
+// (operator_facts.h). Paths are relative to the current folder. Errors name the schema, or the file
+// and line.
 absl::Status DeclareOperators(const std::string& word);
 
-// The options with which another process of the tool knows the same operators: those of --library
-// and --schema that this one was given. Set before the command runs.
+// The options --library and --schema that this process was given. Another process of the tool needs
+// them to know the same operators. They are set before the command runs.
 std::vector<std::string>& OperatorOptions();
 
 }  // namespace graphnet

@@ -1,4 +1,4 @@
-// `graphnet paddle-map`: which call of Paddle stands for a call of PyTorch.
+// `graphnet paddle-map`: prints the calls of Paddle that replace calls of PyTorch.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -51,12 +51,11 @@ void RegisterPaddleMap(CLI::App& app, CommandRunner* run) {
   auto api = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   CLI::App* command =
-      app.add_subcommand("paddle-map", "Print which calls of Paddle stand for calls of PyTorch");
+      app.add_subcommand("paddle-map", "Print the calls of Paddle that replace calls of PyTorch");
   command
-      ->add_option(
-          "API", *api,
-          "A call of PyTorch, such as torch.addmm or torch.Tensor.addmm, or the end of its "
-          "name, such as gelu; without it, all are printed as a page in Markdown")
+      ->add_option("API", *api,
+                   "Call of PyTorch, such as torch.addmm or torch.Tensor.addmm, or the end of its "
+                   "name, such as gelu; without it, all are printed as a Markdown page")
       ->type_name("API");
   AddJsonOption(command, json.get(), "rules with name, class, paddle (the call) and reason");
   command->callback([api, json, run] { *run = [api, json] { return PrintMapping(*api, *json); }; });

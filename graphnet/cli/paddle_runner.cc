@@ -28,9 +28,9 @@ absl::StatusOr<std::string> PythonOf(const std::string& environment) {
       std::filesystem::is_regular_file(python, ignored) && access(python.c_str(), X_OK) == 0;
   if (!is_program) {
     return absl::NotFoundError(absl::StrCat("--paddle-python: ", Printable(python.string(), 1000),
-                                            " is no program that can be run"));
+                                            " is not a program that can be run"));
   }
-  // Its links stay: a virtual environment is where its program lies.
+  // Links are not resolved: Python finds its virtual environment by the path of the program.
   return std::filesystem::absolute(python).string();
 }
 
@@ -44,7 +44,7 @@ absl::StatusOr<std::unique_ptr<PaddleRunner>> PaddleRunner::Start(const std::str
   RETURN_IF_ERROR(WriteFileAtomic(JoinPath(runner->folder_->path(), kProgram), PaddleWorkerPy()));
   if (const absl::Status started = runner->StartWorker(); !started.ok()) {
     return absl::FailedPreconditionError(absl::StrCat("--paddle-python: ", Printable(python, 1000),
-                                                      " runs no Paddle: ", started.message()));
+                                                      " cannot run Paddle: ", started.message()));
   }
   runner->version_ = runner->worker_->greeting().version;
   return runner;

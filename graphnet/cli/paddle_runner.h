@@ -1,4 +1,4 @@
-// Samples of Paddle are run in the Python of an environment, a process with limits.
+// Runs samples of Paddle in a Python process with limits.
 #ifndef GRAPHNET_CLI_PADDLE_RUNNER_H_
 #define GRAPHNET_CLI_PADDLE_RUNNER_H_
 
@@ -17,14 +17,15 @@ namespace graphnet {
 
 class PaddleRunner {
  public:
-  // `environment` is a folder with bin/python, or a Python itself; `limit` is for each sample.
-  // NotFound if it has none, FailedPrecondition if that has no Paddle.
+  // Starts the Python in `environment`, a folder with bin/python or the path of a Python. `limit`
+  // is the time for each sample. NotFound if there is no Python, FailedPrecondition if it has no
+  // Paddle.
   static absl::StatusOr<std::unique_ptr<PaddleRunner>> Start(const std::string& environment,
                                                              absl::Duration limit);
 
   const std::string& version() const { return version_; }  // of Paddle
-  // Runs a sample once, in a process of its own if the last one is gone. Errors are those of
-  // worker.h: what Paddle raised, or that it did not end within the limits.
+  // Runs a sample once, in a new process if the last one has ended. The errors are those of
+  // worker.h: Paddle raised an exception, or the run exceeded the limits.
   absl::Status Run(const std::string& sample);
 
  private:
@@ -39,7 +40,7 @@ class PaddleRunner {
   std::unique_ptr<Worker> worker_;
 };
 
-// "load", "run", "time limit", …: what sort of error Run() yielded.
+// Returns the class of an error of Run(): "load", "run", "time limit", ….
 absl::string_view PaddleErrorClass(const absl::Status& status);
 
 }  // namespace graphnet

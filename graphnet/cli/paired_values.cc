@@ -20,7 +20,7 @@ namespace {
 
 using Values = PairedValues::Values;
 
-// What a sample takes a value for.
+// An input or attribute for which a sample takes a value.
 struct Slot {
   std::string name;
   std::string key;  // its name before a renaming pass
@@ -28,7 +28,7 @@ struct Slot {
   const DrawSpec* spec = nullptr;
   bool is_input = false;
   bool is_weight = false;
-  bool is_parameter = false;  // it is one when it is run
+  bool is_parameter = false;  // a parameter when the sample runs
   bool holds_others = false;
 };
 
@@ -56,7 +56,7 @@ std::vector<Slot> SlotsOf(const Sample& sample) {
   for (Slot& slot : slots) {
     const bool renamed = slot.spec != nullptr && !slot.spec->original_name.empty();
     slot.key = renamed ? std::string(slot.spec->original_name) : slot.name;
-    // An attribute that became an input has the path of a module, its old name still, or values.
+    // An attribute that became an input still has a module path, its old name, or known values.
     slot.is_weight |= absl::StrContains(slot.key, '.') ||
                       (renamed && (slot.key == slot.name || sample.weights.contains(slot.name)));
   }
@@ -71,7 +71,7 @@ DType DTypeOf(const Slot& slot, const Sample& sample) {
 
 bool Contradict(DType a, DType b) { return a != DType::kUnknown && b != DType::kUnknown && a != b; }
 
-// Whether the values are what is known of a weight.
+// Returns whether values have the dtype and sizes that are known of a weight.
 bool Fit(const TensorData& values, const TensorMeta* meta) {
   if (meta == nullptr) return true;
   if (Contradict(values.dtype, meta->dtype)) return false;
@@ -83,7 +83,7 @@ bool Fit(const TensorData& values, const TensorMeta* meta) {
   return true;
 }
 
-// Whether both are drawn alike, or one says nothing of how it is drawn.
+// Returns whether both are drawn alike, or one has no draw spec.
 bool AreDrawnAlike(const Slot& a, const Slot& b) {
   if (a.meta != nullptr && b.meta != nullptr) {
     if (Contradict(a.meta->dtype, b.meta->dtype)) return false;
@@ -123,9 +123,9 @@ class Pairing {
     RETURN_IF_ERROR(CheckKnown(first_));
     ASSIGN_OR_RETURN(made_.first, DrawInputs(first_, draw));
     for (const auto& [a, b] : shared_) RETURN_IF_ERROR(Share(*a, *b));
-    RETURN_IF_ERROR(Annotate(CheckKnown(second_), "the second"));
+    RETURN_IF_ERROR(Annotate(CheckKnown(second_), "the second sample"));
     absl::StatusOr<Values> second = DrawInputs(second_, draw);
-    if (!second.ok()) return Annotate(second.status(), "the second");
+    if (!second.ok()) return Annotate(second.status(), "the second sample");
     made_.second = *std::move(second);
     return std::move(made_);
   }
@@ -199,7 +199,7 @@ class Pairing {
     shared_.emplace_back(&a, &b);
   }
 
-  // With the rest of their names: ".0", ".key".
+  // Returns the values of a structure with the rest of their names: ".0", ".key".
   static std::vector<std::pair<std::string, TensorData>> Elements(const Values& values,
                                                                   const std::string& input) {
     std::vector<std::pair<std::string, TensorData>> elements;
@@ -226,7 +226,7 @@ class Pairing {
     }
   }
 
-  // Gives the second the value that the first has now.
+  // Gives the second sample the value of the first.
   absl::Status Share(const Slot& a, const Slot& b) {
     if (a.holds_others || b.holds_others) {
       for (const auto& [name, data] : Elements(made_.first, a.name))
@@ -250,10 +250,11 @@ class Pairing {
   Sample& first_;
   Sample& second_;
   PairedValues made_;
-  absl::flat_hash_set<std::string> given_;  // by --inputs
+  absl::flat_hash_set<std::string> given_;  // names in --inputs
   std::vector<Slot> slots_of_first_, slots_of_second_;
   std::vector<std::pair<const Slot*, const Slot*>> pairs_;
-  std::vector<std::pair<const Slot*, const Slot*>> shared_;  // the second takes what the first has
+  std::vector<std::pair<const Slot*, const Slot*>>
+      shared_;  // the second takes the value of the first
 };
 
 }  // namespace

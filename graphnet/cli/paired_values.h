@@ -1,4 +1,4 @@
-// The values that two samples are run on, to be compared.
+// Makes the values on which two samples run to be compared.
 #ifndef GRAPHNET_CLI_PAIRED_VALUES_H_
 #define GRAPHNET_CLI_PAIRED_VALUES_H_
 
@@ -16,38 +16,39 @@
 
 namespace graphnet {
 
-// Whose weights the two graphs of diff-run have.
+// The sample whose weights the two graphs of diff-run use.
 enum class WeightsOf { kOwn, kA, kB };
 
 struct PairedValues {
   using Values = std::map<std::string, TensorData>;
-  // By the name in the first and the name in the second.
+  // The name in the first sample and the name in the second.
   using Names = std::vector<std::pair<std::string, std::string>>;
 
   Values first, second;
-  Names weights;  // that both have: attributes, and inputs that stand for one
-  Names inputs;   // all others
-  // Weights of which one sample knows the values, and the other took them.
+  Names weights;  // in both samples: attributes, and inputs that stand for an attribute
+  Names inputs;   // all other inputs
+  // Numbers of weights whose values one sample took from the other.
   size_t taken_by_first = 0;
   size_t taken_by_second = 0;
-  // Values of the second that the first has none for.
+  // Number of values of the second sample that have no partner in the first.
   size_t unpaired = 0;
-  // Inputs, by target, that stand for a parameter of the other sample.
+  // Targets of inputs that stand for a parameter of the other sample.
   absl::flat_hash_set<std::string> parameters_of_first, parameters_of_second;
 };
 
-// Values belong together that have one name, or one name before a renaming pass.
+// Pairs the values of two samples: those with the same name, or the same name before a pass renamed
+// them.
 //
-// Each sample has its own weights, or both have those of `weights`, where it knows them and they
-// have the dtype and sizes that the other one knows of them. One that does not know the values of a weight takes those of
-// the other, if these have the dtype and sizes that it knows of the weight. What neither knows is
-// drawn: one value for both where they describe it alike, or one of them says nothing of it.
+// Each sample uses its own weights, or both use those of `weights`. A sample that does not know the
+// values of a weight also takes those of the other. Values are taken only if they have the dtype
+// and sizes that the sample states for the weight. A weight that neither knows is drawn: one value
+// for both if they describe it alike, or if one of them does not describe it.
 //
-// Inputs are the same for both, as the options say or the first sample does, unless the second
-// says that they have another dtype. Then it has its own; or, of floats that the options describe,
-// the same converted to its dtype.
+// Both samples get the same inputs, as the options describe them, or else the first sample. If the
+// second sample states another dtype for an input, it gets its own value; for floats that the
+// options describe, it gets the same value converted to its dtype.
 //
-// The samples are changed: they get the values that are known.
+// The samples receive the known values.
 absl::StatusOr<PairedValues> PairValues(const InputOptions& options, WeightsOf weights,
                                         const DrawOptions& draw, Sample* first, Sample* second);
 

@@ -19,7 +19,7 @@
 namespace graphnet {
 namespace {
 
-// The nodes that the option `flag` names, one beside the other.
+// Makes the nodes that option `flag` names adjacent and returns their range.
 absl::StatusOr<Part> Gather(absl::Span<Node* const> nodes, absl::string_view flag) {
   const GraphIndex before(*nodes.front()->graph());
   std::vector<int64_t> numbers;
@@ -53,9 +53,9 @@ absl::StatusOr<Part> FindPart(const PartFlags& flags, Graph* graph) {
                      NodesOfModule(flags.module, GraphIndex(*graph)));
     absl::StatusOr<Part> part = Gather(nodes, absl::StrCat("--module ", Printable(flags.module)));
     if (part.ok() || !absl::IsFailedPrecondition(part.status())) return part;
-    return absl::FailedPreconditionError(
-        absl::StrCat(part.status().message(),
-                     "; where a module is called in several places, --nodes and --range take one"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        part.status().message(),
+        "; if a module is called in several places, choose one with --nodes or --range"));
   }
   const bool by_values = !flags.values.empty();
   const std::vector<std::string> sides =
@@ -74,8 +74,8 @@ absl::StatusOr<Part> FindPart(const PartFlags& flags, Graph* graph) {
   Range range;
   if (sides.size() != 2 || !absl::SimpleAtoi(sides[0], &range.start) ||
       !absl::SimpleAtoi(sides[1], &range.end) || range.start >= range.end) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--range: ", Printable(flags.range), " is not START:END, START below END"));
+    return absl::InvalidArgumentError(absl::StrCat("--range: ", Printable(flags.range),
+                                                   " is not START:END with START below END"));
   }
   return Part{range};
 }

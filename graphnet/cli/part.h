@@ -1,4 +1,4 @@
-// Some operators of a graph, as options name them.
+// The part of a graph that options name.
 #ifndef GRAPHNET_CLI_PART_H_
 #define GRAPHNET_CLI_PART_H_
 
@@ -10,22 +10,22 @@
 
 namespace graphnet {
 
-// One of them is not empty.
+// Exactly one of these is set.
 struct PartFlags {
-  std::string range;   // "8:20", the end left out
-  std::string values;  // "in1,in2:out1", what lies between values
-  std::string module;  // "layer1.0", that module and all below it
+  std::string range;   // "8:20", without the end
+  std::string values;  // "in1,in2:out1", the operators between these values
+  std::string module;  // "layer1.0", this module and all below it
   std::string nodes;   // "a,b,d"
 };
 
 struct Part {
   Range range;
-  bool is_gathered = false;  // others stood between them
+  bool is_gathered = false;  // other operators were between them
 };
 
-// Nodes of a module and those that are listed are moved beside each other (GatherNodes).
-// InvalidArgument for options that say no part, NotFound for a name that there is not,
-// FailedPrecondition for a part that cannot be cut out. The graph must verify.
+// Finds the range of a part. Nodes of a module and listed nodes are moved next to each other
+// (GatherNodes). InvalidArgument for options that cannot be read, NotFound for an unknown name,
+// FailedPrecondition for a part that cannot be cut out. The graph must be valid (ir/verifier.h).
 absl::StatusOr<Part> FindPart(const PartFlags& flags, Graph* graph);
 
 }  // namespace graphnet

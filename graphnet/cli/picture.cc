@@ -18,21 +18,21 @@ namespace graphnet {
 namespace {
 
 constexpr char kHowToDrawLess[] =
-    "; --depth, --module, --range and --around draw less of it, svg and html all";
+    "; draw less with --depth, --module, --range or --around, or use svg or html";
 
 absl::StatusOr<std::string> DrawPng(const Picture& picture, const DrawingOptions& options) {
   if (options.layouter == Layouter::kOwn) {
-    return absl::InvalidArgumentError("png is drawn by Graphviz only; svg and html are not");
+    return absl::InvalidArgumentError("png needs Graphviz; svg and html do not");
   }
   if (picture.boxes.size() > kMaxGraphvizBoxes) {
-    return absl::InvalidArgumentError(absl::StrCat("png: Graphviz draws at most ",
-                                                   kMaxGraphvizBoxes, " boxes, these are ",
-                                                   picture.boxes.size(), kHowToDrawLess));
+    return absl::InvalidArgumentError(
+        absl::StrCat("png: Graphviz draws at most ", kMaxGraphvizBoxes,
+                     " boxes, but the picture has ", picture.boxes.size(), kHowToDrawLess));
   }
   absl::StatusOr<std::string> png = RunGraphviz(WriteDot(picture), "png");
   if (absl::IsNotFound(png.status())) {
     return absl::NotFoundError(
-        "png: Graphviz is not installed (package graphviz); svg and html need nothing");
+        "png: Graphviz is not installed (package graphviz); svg and html do not need it");
   }
   return png;
 }
@@ -62,28 +62,28 @@ void AddPictureOption(CLI::App* command, std::string* path, const std::string& w
 void AddDrawingOptions(CLI::App* command, DrawingOptions* options) {
   constexpr char kGroup[] = "Parts and pictures";
   command
-      ->add_option("--range", options->part.range, "Show these operators, the end left out: 8:20")
+      ->add_option("--range", options->part.range,
+                   "Show this range of operators, without its end: 8:20")
       ->group(kGroup);
   command
       ->add_option("--module", options->part.module,
-                   "Show a module and all below it, by path: layer1.0")
+                   "Show a module and everything below it, by path: layer1.0")
       ->group(kGroup);
   command
       ->add_option("--around", options->part.around,
-                   "Draw what is within some arrows of a node, 2 if not said: relu_3:5")
+                   "Draw the nodes within this many arrows of a node (default: 2): relu_3:5")
       ->group(kGroup);
   command
       ->add_option("--depth", options->depth,
-                   "Draw modules that are nested deeper as one box, in html folded")
+                   "Draw modules that are nested deeper than this as one box, or folded in html")
       ->check(CLI::Range(0, 1'000'000'000))
       ->group(kGroup);
   const std::map<std::string, Layouter> layouters = {
       {"auto", Layouter::kAuto}, {"graphviz", Layouter::kGraphviz}, {"own", Layouter::kOwn}};
   AddChoiceOption(
       command, "--layout", &options->layouter, layouters,
-      absl::StrCat("Who finds the places in svg; auto: Graphviz if it is installed, for "
-                   "up to ",
-                   kMaxGraphvizBoxes, " boxes"))
+      absl::StrCat("Layout engine for svg; auto: Graphviz if it is installed, for up to ",
+                   kMaxGraphvizBoxes, " boxes, otherwise graphnet's own"))
       ->group(kGroup);
 }
 
@@ -101,7 +101,7 @@ std::optional<PictureForm> PictureFormOf(const std::string& path) {
 absl::StatusOr<std::string> DrawPicture(const Module& module, PictureForm form,
                                         const DrawingOptions& options) {
   ASSIGN_OR_RETURN(Picture picture, MakePicture(module, options.part));
-  // Pages fold; the others have no other way.
+  // A page folds modules; the other forms must collapse them.
   if (form == PictureForm::kHtml) return WritePage(picture, LayOut(picture), options.depth);
   if (form == PictureForm::kModelExplorer) return WriteModelExplorer(picture);
   if (options.depth >= 0) picture = CollapsedBelow(picture, options.depth);

@@ -1,4 +1,4 @@
-// Pictures: what `show` and `diff-run` draw, and how.
+// Pictures of graphs for `show` and `diff-run`.
 #ifndef GRAPHNET_CLI_PICTURE_H_
 #define GRAPHNET_CLI_PICTURE_H_
 
@@ -13,29 +13,29 @@
 namespace graphnet {
 
 enum class PictureForm { kDot, kSvg, kPng, kHtml, kModelExplorer };
-// Who finds the places in SVG: Graphviz where it is installed and the picture is small enough
-// for it, or one of the two.
+// The layout engine for SVG. kAuto is Graphviz if it is installed and the picture is small enough,
+// otherwise graphnet's own.
 enum class Layouter { kAuto, kGraphviz, kOwn };
 
 struct DrawingOptions {
   PictureOptions part;
-  int depth = -1;  // modules nested deeper are one box, in a page folded; -1: none
+  int depth = -1;  // modules nested deeper are one box, or folded in a page; -1: none
   Layouter layouter = Layouter::kAuto;
 
   bool is_given() const { return part.is_part() || depth >= 0 || layouter != Layouter::kAuto; }
 };
 
-// --picture: a file that is named as a picture, of what `what` says.
+// Adds --picture, a file with the ending of a picture. `what` is the help.
 void AddPictureOption(CLI::App* command, std::string* path, const std::string& what);
 
-// --range, --module, --around, --depth and --layout.
+// Adds --range, --module, --around, --depth and --layout.
 void AddDrawingOptions(CLI::App* command, DrawingOptions* options);
 
-// By the ending of a file's name; nothing for one that no picture has.
+// Returns the form that the ending of a file's name stands for; nullopt if it is not a picture's.
 std::optional<PictureForm> PictureFormOf(const std::string& path);
 
-// The content of the file. NotFound if only Graphviz could draw it and is not installed, or
-// there is no such part.
+// Returns the content of the file. NotFound if the form needs Graphviz, which is not installed, or
+// if the graph does not have the part that the options name.
 absl::StatusOr<std::string> DrawPicture(const Module& module, PictureForm form,
                                         const DrawingOptions& options);
 

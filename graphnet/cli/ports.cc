@@ -21,7 +21,7 @@ namespace {
 
 bool IsKnown(const ValueMeta& meta) {
   if (meta.tensor != nullptr) {
-    // How integers are drawn so that they are of use as an index is for inference to say.
+    // Integers are never fully known: inference also finds their bounds as indices.
     const DType dtype = meta.tensor->dtype;
     return meta.tensor->has_shape && (IsFloatingPoint(dtype) || dtype == DType::kBool);
   }
@@ -29,7 +29,7 @@ bool IsKnown(const ValueMeta& meta) {
          absl::c_all_of(meta.elements, [](const ValueMeta* element) { return IsKnown(*element); });
 }
 
-// Whether inference would find nothing that the sample does not say.
+// Returns whether the sample already states everything that inference could find.
 bool IsAllKnown(const Graph& graph) {
   return absl::c_all_of(graph.nodes(), [](const Node* node) {
     return node->op() == Op::kPlaceholder || node->op() == Op::kOutput ||
@@ -37,7 +37,7 @@ bool IsAllKnown(const Graph& graph) {
   });
 }
 
-// The one device that all inputs and attributes are on; nullopt if they say several or none, or a
+// Returns the device of all inputs and attributes; nullopt if there are several or none, or if a
 // call names another one.
 std::optional<Device> DeviceOfAll(const Module& module) {
   std::vector<Device> devices;
@@ -45,7 +45,7 @@ std::optional<Device> DeviceOfAll(const Module& module) {
     if (meta != nullptr && meta->has_device) devices.push_back(meta->device);
   };
   for (const Node* node : module.main()->placeholders()) {
-    // A folder keeps numbers as tensors of the host.
+    // In a folder, numbers are tensors on the CPU.
     if (!absl::StrContains(node->annotation(), "Sym")) add(node->tensor_meta());
   }
   for (const Attribute& attribute : module.attributes()) add(attribute.meta);
@@ -61,7 +61,7 @@ std::optional<Device> DeviceOfAll(const Module& module) {
   return devices[0];
 }
 
-// Shapes are found without a device. Numbers have none.
+// Adds the device to metas, which are inferred without one. Numbers have no device.
 void SayDevice(Device device, ObservedValues* values) {
   Module* const module = values->module.get();
   absl::flat_hash_map<const ValueMeta*, const ValueMeta*> made;
@@ -97,10 +97,10 @@ void AddPortOptions(CLI::App* command, PortOptions* options) {
                                                   {"shapes", PortFacts::kShapes},
                                                   {"stats", PortFacts::kStatistics}};
   AddChoiceOption(command, "--ports", &options->facts, facts,
-                  "What pieces say of values from inside the graph: none: what the sample says; "
-                  "shapes (default): their shapes, inferred; stats: also mean, std, min and max, "
-                  "measured in a run");
-  command->add_option("--seed", options->seed, "Of drawn inputs, for --ports");
+                  "Facts that pieces state about values from inside the graph: none: only those of "
+                  "the sample; shapes (default): also inferred shapes; stats: also mean, std, min "
+                  "and max, measured in a run");
+  command->add_option("--seed", options->seed, "Seed of the drawn inputs, for --ports");
 }
 
 absl::StatusOr<PortValues> FindPortValues(const PortOptions& options, Sample* sample) {
@@ -113,7 +113,7 @@ absl::StatusOr<PortValues> FindPortValues(const PortOptions& options, Sample* sa
         *sample, {.seed = options.seed, .max_bytes = AvailableMemoryBytes() / 2}, &found.values));
     return found;
   }
-  // A word that does not fit is an error; that nothing is known of an input is none.
+  // A word that does not fit is an error; an input without a description is not.
   if (!status.ok() && !options.inputs.empty()) return status;
   if (options.facts == PortFacts::kNone || IsAllKnown(*sample->module->main())) return found;
   const absl::StatusOr<const Engine*> engine = OpenEngine();
@@ -129,8 +129,8 @@ absl::StatusOr<PortValues> FindPortValues(const PortOptions& options, Sample* sa
     status = engine.status();
   }
   if (!status.ok()) {
-    constexpr size_t kLongestReason = 200;  // PyTorch's can be pages
-    found.why_not = absl::StrCat("shapes of what pieces take are not known: ",
+    constexpr size_t kLongestReason = 200;  // PyTorch's reasons can fill pages
+    found.why_not = absl::StrCat("the shapes of inputs of pieces are unknown: ",
                                  Printable(status.message(), kLongestReason), help);
   }
   return found;

@@ -1,4 +1,4 @@
-// What the pieces of a graph say of the values they take.
+// The facts about input values that pieces of a graph state.
 #ifndef GRAPHNET_CLI_PORTS_H_
 #define GRAPHNET_CLI_PORTS_H_
 
@@ -13,24 +13,25 @@
 
 namespace graphnet {
 
+// The facts that pieces state about values from inside the graph.
 enum class PortFacts { kNone, kShapes, kStatistics };
 
 struct PortOptions {
-  std::vector<std::string> inputs;  // inputs/example_input.h
+  std::vector<std::string> inputs;  // as in inputs/example_input.h
   PortFacts facts = PortFacts::kShapes;
   uint64_t seed = 0;
 };
 
-// --input, --ports, --seed.
+// Adds --input, --ports and --seed.
 void AddPortOptions(CLI::App* command, PortOptions* options);
 
 struct PortValues {
   ObservedValues values;
-  std::string why_not;  // why shapes are not known, and what helps; empty if they are
+  std::string why_not;  // why shapes are unknown, and what helps; empty if they are known
 };
 
-// Describes the inputs of the sample, then infers the shapes of its values, or measures them
-// in a run, as the options say. That shapes cannot be inferred is no error.
+// Describes the inputs of the sample, then infers the shapes of its values or measures the values
+// in a run, as the options say. It is not an error if shapes cannot be inferred.
 absl::StatusOr<PortValues> FindPortValues(const PortOptions& options, Sample* sample);
 
 }  // namespace graphnet

@@ -109,7 +109,7 @@ void Progress::Show() {
       line = absl::StrCat("[", std::string(filled, '#'), std::string(kBarWidth - filled, ' '), "] ",
                           line);
     }
-    // A line that is wrapped could not be erased.
+    // A wrapped line could not be erased.
     line.resize(std::min(line.size(), std::max<size_t>(TerminalWidth(stderr), 1) - 1));
     std::fprintf(stderr, "%s%s", kEraseLine, line.c_str());
     shown_ = true;

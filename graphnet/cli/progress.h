@@ -1,4 +1,4 @@
-// Progress of long work: a bar for a person at a terminal, lines for a log.
+// Shows the progress of long work: a bar on a terminal, lines in a log.
 #ifndef GRAPHNET_CLI_PROGRESS_H_
 #define GRAPHNET_CLI_PROGRESS_H_
 
@@ -10,19 +10,19 @@
 
 namespace graphnet {
 
-// How progress is told, on the standard error.
+// The form of progress on the standard error.
 enum class ProgressForm {
-  kAuto,   // a bar on a terminal, else lines
-  kBar,    // the last line of the terminal, anew several times a second
-  kLines,  // a line a minute, of work on several samples
+  kAuto,   // a bar on a terminal, otherwise lines
+  kBar,    // the last line of the terminal, updated several times a second
+  kLines,  // one line per minute, for work on several samples
   kNone,
 };
-// Sets the form of all progress that begins from now on.
+// Sets the form of all Progress objects that are made after this call.
 void SetProgressForm(ProgressForm form);
 
-// While it lives, says what goes on and for how long it has, with the rate and the expected end
-// where the end is known: a bar after a second, or a line after each minute. What is printed
-// meanwhile goes through Print.
+// Shows the current step and the elapsed time as long as it lives, and if the total is known, the
+// rate and the expected end. The bar appears after one second, a line after each minute. All other
+// output must go through Note and Print meanwhile.
 class Progress {
  public:
   explicit Progress(std::string what);
@@ -33,17 +33,17 @@ class Progress {
 
   void Say(std::string what);
   void Step(size_t done, size_t failed);
-  // A line for the standard error.
+  // Prints a line on the standard error.
   void Note(const std::string& line);
-  // Text, of whole lines, for the standard output.
+  // Prints text, which must be whole lines, on the standard output.
   void Print(const std::string& text);
-  // Leaves nothing on the terminal.
+  // Ends the display and clears it from the terminal.
   void End();
 
  private:
   Progress(std::string what, size_t total);
   void Show();
-  // What goes on, after `seconds` of it.
+  // Returns the text to show after `seconds`.
   std::string Status(double seconds) const;
 
   const ProgressForm form_;  // not kAuto

@@ -35,14 +35,14 @@ namespace {
 struct ReduceFlags {
   std::string in;
   Output out;
-  BenchRun run;  // with one backend, or none
+  BenchRun run;  // has one backend or none
   std::string command;
   std::vector<std::string> inputs;
   double max_time_s = 3600;
   bool json = false;
 };
 
-// NAME_reduced.gn, of "somewhere/NAME.pt" or the folder "somewhere/NAME".
+// Returns NAME_reduced.gn for "somewhere/NAME.pt" or the folder "somewhere/NAME".
 std::string DefaultOut(const std::string& in) {
   return absl::StrCat(in == "-" ? "stdin" : WithoutEnding(BaseName(in)), "_reduced.gn");
 }
@@ -52,12 +52,13 @@ absl::StatusOr<std::unique_ptr<Question>> MakeQuestion(const ReduceFlags& option
   if (!options.command.empty()) {
     if (!absl::StrContains(options.command, "{}")) {
       return absl::InvalidArgumentError(
-          "--command: where the path of a sample goes, it needs {}: 'my_compiler {}'");
+          "--command: expected {} in place of a sample's path: 'my_compiler {}'");
     }
     return MakeCommandQuestion(options.command, options.run.timeout_s);
   }
   if (options.out.format().read == nullptr)
-    return absl::InvalidArgumentError("with --backend, --out is of a format that graphnet reads");
+    return absl::InvalidArgumentError(
+        "with --backend, --out must have a format that graphnet can read");
   return MakeBackendQuestion(options.run, folder);
 }
 
@@ -95,7 +96,8 @@ void Tell(const ReduceFlags& options, const Reduction& reduction, const std::str
                static_cast<long long>(a.inputs), static_cast<long long>(b.inputs),
                static_cast<long long>(a.elements), static_cast<long long>(b.elements),
                reduction.tries, seconds, kept.c_str());
-  if (!reduction.is_minimal) std::fprintf(out, "note: the time was up before it was minimal\n");
+  if (!reduction.is_minimal)
+    std::fprintf(out, "note: the time was up before the sample was minimal\n");
   if (!note.empty()) std::fprintf(out, "note: %s\n", note.c_str());
   if (options.out.path != "-") std::fprintf(out, "%s\n", Printable(options.out.path, 1000).c_str());
 }
@@ -112,7 +114,7 @@ absl::StatusOr<int> ReduceSample(ReduceFlags options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> folder, ScratchFolder::Make());
   ASSIGN_OR_RETURN(const std::unique_ptr<Question> question, MakeQuestion(options, folder->path()));
 
-  // Samples are asked about as they will be written.
+  // Candidates have the format in which the result will be written.
   Output candidate = options.out;
   candidate.to = options.out.format().name;
   candidate.path = JoinPath(folder->path(), absl::StrCat("sample", EndingOf(candidate.format())));
@@ -122,7 +124,7 @@ absl::StatusOr<int> ReduceSample(ReduceFlags options) {
   reduce.is_interesting = [&](const Sample& smaller) -> absl::StatusOr<bool> {
     std::error_code ignored;
     std::filesystem::remove_all(candidate.path, ignored);
-    // What the format cannot hold is not it.
+    // A sample that the format cannot hold does not count as failing.
     if (const absl::Status saved = SaveSample(smaller, candidate); !saved.ok())
       return has_asked ? absl::StatusOr<bool>(false) : saved;
     has_asked = true;
@@ -133,7 +135,7 @@ absl::StatusOr<int> ReduceSample(ReduceFlags options) {
   if (engine.ok()) {
     reduce.observe = ObserverOfTool();
   } else {
-    note = absl::StrCat("sizes and numbers stay as they are: ", engine.status().message());
+    note = absl::StrCat("sizes and numbers are not reduced: ", engine.status().message());
   }
   reduce.seed = seed;
   reduce.deadline = begin + absl::Seconds(options.max_time_s);
@@ -161,35 +163,34 @@ void RegisterReduce(CLI::App& app, CommandRunner* run) {
   settings.trials = 1;
   CLI::App* command = app.add_subcommand(
       "reduce",
-      "Make a sample small that a compiler fails on, so that it still fails the same way");
+      "Shrink a sample on which a compiler fails, so that it still fails in the same way");
   AddSampleOption(command, &options->in);
   AddOutputOptions(command, &options->out, "",
                    absl::StrCat(TargetHelp(), " (default: NAME_reduced.gn)"));
-  CLI::Option_group* what = command->add_option_group("What is kept", "One of");
+  CLI::Option_group* what = command->add_option_group("Failure to keep", "Give one of these");
   what->add_option("--backend", settings.backends,
-                   "How bench says that this compiler fails: the status, and the reason but for "
-                   "numbers and names")
+                   "Shrink while bench reports the same failure of this compiler: the status, and "
+                   "the reason except for numbers and names")
       ->expected(1)
       ->type_name("NAME");
   what->add_option("--command", options->command,
-                   "That this command exits with 0: {} is the path of a sample in the format of "
-                   "--out")
+                   "Shrink while this command exits with 0: {} is the path of a sample in the "
+                   "format of --out")
       ->type_name("'COMMAND {}'");
   what->require_option(1);
   AddExecOptions(command, &settings);
-  command->add_option("--device", settings.device, "cpu, cuda:0")->capture_default_str();
+  command->add_option("--device", settings.device, "Device: cpu or cuda:0")->capture_default_str();
   AddSeedOption(command, &settings.seed);
   AddInputOption(command, &options->inputs);
   command
       ->add_option("--timeout", options->run.timeout_s,
-                   "Seconds that compiling may take, or running, or the command")
+                   "Most seconds for compiling, for running, or for the command")
       ->check(CLI::Range(0.01, 1e6))
       ->check(IsNumber())
       ->capture_default_str();
   command
       ->add_option("--max-time", options->max_time_s,
-                   "Seconds after which nothing more is tried: what is smallest by then is the "
-                   "result")
+                   "Seconds after which the search ends: the smallest sample so far is the result")
       ->check(CLI::Range(0.0, 1e9))
       ->check(IsNumber())
       ->capture_default_str();

@@ -47,7 +47,7 @@ struct RoundtripFlags {
 
 std::string PieceFile(size_t i) { return absl::StrCat("subgraph_", i, ".pb"); }
 
-// Whether a file of that name is one that this command writes.
+// Returns whether this command writes files of that name.
 bool IsOurs(absl::string_view name) {
   if (!absl::ConsumeSuffix(&name, ".pb") && !absl::ConsumeSuffix(&name, ".safetensors"))
     return false;
@@ -57,22 +57,22 @@ bool IsOurs(absl::string_view name) {
                      [](unsigned char c) { return absl::ascii_isdigit(c); });
 }
 
-// A folder that holds anything else is not written over.
+// Refuses a folder that contains other files.
 absl::Status CheckTarget(const std::string& folder) {
   if (!IsFolder(folder)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder));
   for (const std::string& name : names) {
     if (IsOurs(name)) continue;
-    return absl::AlreadyExistsError(
-        absl::StrCat(Printable(folder, 1000), ": not replaced, as it holds ", Printable(name)));
+    return absl::AlreadyExistsError(absl::StrCat(
+        Printable(folder, 1000), ": not replaced, because it holds ", Printable(name)));
   }
   return absl::OkStatus();
 }
 
-// Milliseconds by step, in order.
+// Measures the milliseconds of each step.
 class Stopwatch {
  public:
-  // The time since the last step.
+  // Records the time since the last step.
   void Step(std::string name) {
     const auto now = std::chrono::steady_clock::now();
     steps_.push_back(
@@ -116,7 +116,7 @@ uint64_t FileBytes(const std::string& path) {
   return error ? 0 : bytes;
 }
 
-// Of the first graph: how many values it takes and returns.
+// Makes a row with the numbers of inputs and outputs of the first graph.
 TableRow MakeRow(std::string name, int64_t operators, const Sample& sample,
                  const std::string& folder, const std::string& file) {
   const std::string path = JoinPath(folder, file);
@@ -141,17 +141,17 @@ std::vector<TableRow> Rows(const Sample& original, const std::vector<Sample>& pi
   return rows;
 }
 
-// Why there are fewer pieces than asked for, if so.
+// Explains why there are fewer pieces than requested.
 std::vector<std::string> Notes(int asked, size_t made, int64_t operators) {
   std::vector<std::string> notes;
   if (made == static_cast<size_t>(asked)) return notes;
   if (asked > operators) {
-    notes.push_back(absl::StrCat(asked, " pieces asked for, but there are only ", operators,
-                                 " operators and no piece has less than one"));
+    notes.push_back(absl::StrCat(asked, " pieces requested, but there are only ", operators,
+                                 " operators, and each piece needs one"));
   }
   if (static_cast<int64_t>(made) < std::min<int64_t>(asked, std::max<int64_t>(operators, 1))) {
     notes.push_back(absl::StrCat(
-        made, " pieces, as cuts inside a vmap or autocast region are moved to its end"));
+        made, " pieces, because cuts inside a vmap or autocast region are moved to its end"));
   }
   return notes;
 }
@@ -161,7 +161,7 @@ absl::Status CheckPieces(const std::vector<Sample>& pieces) {
   return absl::OkStatus();
 }
 
-// What went wrong in which step is the verdict.
+// Prints the failed step and its error.
 absl::StatusOr<int> Failed(const absl::Status& status, absl::string_view step, bool json) {
   const absl::Status error = Annotate(status, step);
   if (json) {
@@ -175,7 +175,7 @@ absl::StatusOr<int> Failed(const absl::Status& status, absl::string_view step, b
   return 1;
 }
 
-// A number of the table as one.
+// Returns a cell that holds a number as a number.
 Json CellJson(const std::string& cell) {
   int64_t number = 0;
   return absl::SimpleAtoi(cell, &number) ? Json(number) : Json(cell);
@@ -205,7 +205,7 @@ absl::StatusOr<int> Roundtrip(const RoundtripFlags& options) {
   RETURN_IF_ERROR(WriteAll(original, pieces, options.out));
   watch.Step("write");
 
-  // From here on, what was read back.
+  // From here on, the samples are those that were read back.
   const absl::StatusOr<Sample> original_back =
       ReadSampleFile(JoinPath(options.out, kOriginal), true);
   if (!original_back.ok()) return failed(original_back.status(), "read");
@@ -270,13 +270,15 @@ absl::StatusOr<int> Roundtrip(const RoundtripFlags& options) {
 
 void RegisterRoundtrip(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<RoundtripFlags>();
-  CLI::App* command = app.add_subcommand("roundtrip",
-                                         "Import, cut into a chain of pieces, write them as "
-                                         "protobuf, read them back, compose and compare");
+  CLI::App* command =
+      app.add_subcommand("roundtrip",
+                         "Import a sample, cut it into a chain of pieces, write these as protobuf, "
+                         "read them back, join them and compare");
   AddSampleOption(command, &options->in);
   AddFolderOption(command, &options->out, "Folder for original.pb, subgraph_0.pb, …")->required();
   command
-      ->add_option("--pieces,-k", options->pieces, "How many pieces, if there are operators enough")
+      ->add_option("--pieces,-k", options->pieces,
+                   "Number of pieces, if there are enough operators")
       ->check(CLI::Range(1, kMaxPieces))
       ->capture_default_str();
   AddTrustOption(command, &options->trust);

@@ -69,7 +69,7 @@ double Milliseconds(Clock::duration time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-// The time from one node's end to the next one's, by what `by` says.
+// Sums the time from the end of one node to the end of the next, grouped by `by`.
 class Profile {
  public:
   explicit Profile(CallKey by) : by_(by) {}
@@ -82,7 +82,7 @@ class Profile {
     last_ = now;
   }
   using Row = std::pair<std::string, std::pair<Clock::duration, size_t>>;
-  // The most expensive first.
+  // Returns the rows, the most expensive first.
   std::vector<Row> rows() const {
     std::vector<Row> rows(entries_.begin(), entries_.end());
     std::stable_sort(rows.begin(), rows.end(),
@@ -125,14 +125,14 @@ class Profile {
   Clock::time_point last_;
 };
 
-// Says what was made ready, and in how long.
+// Describes the program that was made ready, and how long that took.
 struct Ready {
   std::string text;
   Json json;
-  std::string place;  // before errors of runs; may be empty
+  std::string place;  // prefix of errors in runs; may be empty
 };
 
-// Runs, prints and writes what the options ask for.
+// Runs the program, and prints and writes what the options say.
 absl::StatusOr<int> RunAndReport(const RunFlags& options, ReadyProgram& program, Ready ready,
                                  Progress& progress) {
   Profile profile(options.profile);
@@ -181,7 +181,8 @@ absl::StatusOr<int> RunAndReport(const RunFlags& options, ReadyProgram& program,
   return 0;
 }
 
-// The values that the options give to leaves of an extracted program's inputs, by name.
+// Returns the values that the options have for the leaves of an extracted program's inputs, by
+// name.
 absl::StatusOr<TensorValues> ReadLeaves(const RunFlags& options, const StitchManifest& manifest) {
   const InputLeaves leaves = LeavesOf(manifest);
   std::vector<std::string> known;
@@ -207,7 +208,7 @@ absl::StatusOr<TensorValues> ReadLeaves(const RunFlags& options, const StitchMan
   return given;
 }
 
-// An extracted program. Its state goes on from one run to the next.
+// Runs an extracted program, which keeps its state between runs.
 absl::StatusOr<int> RunStitched(const RunFlags& options, const DrawOptions& draw,
                                 const Engine& engine) {
   if (options.device != "cpu") {
@@ -249,8 +250,8 @@ absl::StatusOr<int> RunStitched(const RunFlags& options, const DrawOptions& draw
   return RunAndReport(options, *program, std::move(ready), progress);
 }
 
-// How many weights were drawn, for lack of their values: attributes, and the parameters among the
-// inputs. `given`: values that the sample or the user has.
+// Counts the weights that are drawn because their values are unknown: attributes, and the
+// parameters among the inputs. `given` has the values of the sample and of the user.
 size_t CountDrawn(const Module& module, const std::map<std::string, TensorData>& given) {
   const auto is_drawn = [&](absl::string_view name, const DrawSpec* spec) {
     return !given.contains(std::string(name)) && (spec == nullptr || spec->data.is_none());
@@ -265,12 +266,12 @@ size_t CountDrawn(const Module& module, const std::map<std::string, TensorData>&
   return drawn;
 }
 
-// A sample, ready to run.
+// A sample that is ready to run.
 struct ReadySample {
   Sample sample;
   std::unique_ptr<ReadyProgram> program;
-  double ms = 0;     // that making it ready took, once it and its inputs were there
-  size_t drawn = 0;  // of its weights
+  double ms = 0;     // time to make it ready, without loading it and its inputs
+  size_t drawn = 0;  // number of drawn weights
 };
 
 absl::StatusOr<ReadySample> Prepare(const std::string& path, const RunFlags& options,
@@ -292,7 +293,7 @@ absl::StatusOr<ReadySample> Prepare(const std::string& path, const RunFlags& opt
   return made;
 }
 
-// All samples of a folder, one after the other: they share the random generator.
+// Runs all samples of a folder one after the other, because they share the random generator.
 absl::StatusOr<int> RunAll(const RunFlags& options, const DrawOptions& draw, const Engine& engine) {
   if (options.repeat > 1 || options.profile != CallKey::kNone || !options.outputs.empty() ||
       !options.state.empty()) {
@@ -365,87 +366,89 @@ absl::StatusOr<int> RunGraphs(const RunFlags& options) {
 
 void RegisterRun(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<RunFlags>();
-  CLI::App* command = app.add_subcommand("run", "Run graphs, or an extracted program, natively");
+  CLI::App* command =
+      app.add_subcommand("run", "Run graphs, or an extracted program, without Python");
   AddSamplesOption(command, &options->in);
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
   AddBytesOption(command, &options->outputs,
-                 "Where outputs go (safetensors, - the standard output): o0, o1, …", ",--outputs");
+                 "File for the outputs o0, o1, … (safetensors; - is the standard output)",
+                 ",--outputs");
   command
       ->add_option("--state", options->state,
-                   "Where parameters and buffers go as the runs have left them (safetensors)")
+                   "File for the parameters and buffers after the last run (safetensors)")
       ->type_name("FILE");
   AddSeedOption(command, &options->seed);
-  command->add_option("--device", options->device, "cpu, cuda:0")->capture_default_str();
+  command->add_option("--device", options->device, "Device: cpu or cuda:0")->capture_default_str();
   const std::map<std::string, Compat> compats = {{"bench", Compat::kBench},
                                                  {"graph_net", Compat::kGraphNet}};
   AddChoiceOption(command, "--compat", &options->compat, compats,
-                  "Whose rules inputs are drawn by (default: graph_net)");
-  command->add_option("--repeat", options->repeat, "Run that often")
+                  "Rules by which inputs are drawn (default: graph_net)");
+  command->add_option("--repeat", options->repeat, "Number of runs")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   AddThreadsOption(command, &options->threads);
   command
       ->add_option("--max-memory", options->max_memory_mib,
-                   "MiB that all tensors may take at once; 0: what the machine has free")
+                   "Most MiB that all tensors may take at once; 0: the free memory of the machine")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
       ->capture_default_str();
-  AddChoiceOption(command, "--profile-by", &options->profile, CallKeys(),
-                  "Print the time of each target, node or module. A run that does not count goes "
-                  "before");
+  AddChoiceOption(
+      command, "--profile-by", &options->profile, CallKeys(),
+      "Print the time of each target, node or module, after a first run that does not count");
   command
       ->add_flag_callback(
-          "--profile", [options] { options->profile = CallKey::kTarget; }, "As --profile-by target")
+          "--profile", [options] { options->profile = CallKey::kTarget; },
+          "Same as --profile-by target")
       ->excludes("--profile-by");
-  CLI::Option* backend = command->add_option(
-      "--backend", options->backend,
-      "Call a TorchScript archive through captures of it, whose subgraphs this compiler runs "
-      "(graphnet backends lists them)");
+  CLI::Option* backend =
+      command->add_option("--backend", options->backend,
+                          "Call a TorchScript archive through its captures, whose subgraphs this "
+                          "compiler runs (graphnet backends lists the compilers)");
   for (const char* other : {"--state", "--device", "--compat", "--max-memory", "--profile-by"})
     backend->excludes(other);
   command
       ->add_flag("--in-process", options->in_process,
                  "With --backend openvino: load it into this process, which then ends if OpenVINO "
-                 "crashes. nope and jit always run so")
+                 "crashes. nope and jit always run in this process")
       ->needs(backend);
   CLI::Option* cache =
       command
           ->add_option("--cache", options->cache,
-                       "With --backend: a folder that keeps what was compiled for later runs")
+                       "With --backend: folder that keeps compiled subgraphs for later runs")
           ->type_name("DIR")
           ->needs(backend);
   command
-      ->add_option("--cache-size", options->cache_mib,
-                   "MiB that the cache may take; what was used longest ago goes first")
+      ->add_option(
+          "--cache-size", options->cache_mib,
+          "Most MiB that the cache may take; the least recently used entries are removed first")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
       ->capture_default_str()
       ->needs(cache);
   CLI::Option* url =
       command
           ->add_option("--cache-url", options->cache_url,
-                       "A cache on a web server that is asked before something is compiled; "
-                       "needs --trust-cache")
+                       "Cache on a web server to look in before compiling; needs --trust-cache")
           ->type_name("URL")
           ->needs(cache);
   CLI::Option* trusted =
       command
           ->add_option("--trust-cache", options->cache_digest,
                        "Load compiled code from --cache-url if this is the SHA-256 of its index, "
-                       "which backends --index-cache prints")
+                       "which graphnet backends --index-cache prints")
           ->type_name("SHA256")
           ->needs(url);
   url->needs(trusted);
   command
       ->add_flag("--check", options->check,
-                 "With --backend: compare each call with LibTorch; exit code 1 if one is wrong")
+                 "With --backend: compare each call with LibTorch; exit with 1 if one is wrong")
       ->needs(backend);
   AddTrustOption(command, &options->trust);
   command->add_flag("--trust-files", options->trusts_files,
                     "Let graphs read the files that they name (fused.read_file)");
-  AddJsonOption(
-      command, &options->json,
-      "samples with path, outputs, and of one sample ms of each run, median_ms, ready_ms, "
-      "drawn_weights and profile; with --backend calls and captures");
+  AddJsonOption(command, &options->json,
+                "samples with path and outputs, and for a single sample ms of each run, median_ms, "
+                "ready_ms, drawn_weights and profile; with --backend calls and captures");
   command->callback([options, run] { *run = [options] { return RunGraphs(*options); }; });
 }
 

@@ -29,9 +29,9 @@
 namespace graphnet {
 namespace {
 
-constexpr absl::Duration kWorkerTime = absl::Minutes(10);  // of each request
+constexpr absl::Duration kWorkerTime = absl::Minutes(10);  // limit for each request
 
-// A backend, and what it needs for as long as the program lives.
+// A backend with the objects that it needs while the program lives.
 struct Opened {
   RunBackend backend;
   std::unique_ptr<RemoteCache> remote;  // null: none
@@ -88,11 +88,11 @@ std::vector<TensorData> InOrder(const TensorValues& named) {
   return outputs;
 }
 
-// How far a call is from what LibTorch yields.
+// The difference between the results of a call and LibTorch's.
 struct Comparison {
   bool is_right = false;
   double largest = 0;
-  std::string reason;  // where they cannot be compared
+  std::string reason;  // set if they cannot be compared
 };
 
 Comparison Compare(const TensorValues& expected, const TensorValues& found) {
@@ -110,7 +110,7 @@ Comparison Compare(const TensorValues& expected, const TensorValues& found) {
 
 struct Called {
   CachedProgram::CallReport report;
-  int64_t cached = 0;  // of the subgraphs that were compiled, those that the cache had
+  int64_t cached = 0;  // number of compiled subgraphs that came from the cache
   Comparison comparison;
 };
 

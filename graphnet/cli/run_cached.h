@@ -1,5 +1,5 @@
-// `graphnet run --backend`: a TorchScript program, called again and again through captures of it
-// whose subgraphs a backend runs.
+// `graphnet run --backend`: calls a TorchScript program several times through its captures, whose
+// subgraphs a backend runs.
 #ifndef GRAPHNET_CLI_RUN_CACHED_H_
 #define GRAPHNET_CLI_RUN_CACHED_H_
 
@@ -15,13 +15,13 @@ namespace graphnet {
 struct CachedRunFlags {
   std::string in;  // a TorchScript archive
   InputOptions inputs;
-  std::string outputs;  // of the last call: a file, "-", or nowhere
+  std::string outputs;  // of the last call: a file or "-"; empty: not written
   std::string backend;
   bool in_process = false;
-  std::string cache;  // a folder that keeps what was compiled; empty: none
+  std::string cache;  // folder of compiled subgraphs; empty: none
   int64_t cache_mib = 0;
-  std::string cache_url;     // of a cache that is asked before something is compiled; empty: none
-  std::string cache_digest;  // of its index
+  std::string cache_url;     // remote cache to look in before compiling; empty: none
+  std::string cache_digest;  // of the remote cache's index
   uint64_t seed = 0;
   int calls = 1;
   bool check = false;
@@ -29,7 +29,7 @@ struct CachedRunFlags {
   bool json = false;
 };
 
-// Prints what became of each call. Returns the exit code: 1 if a call was checked and is wrong.
+// Prints the result of each call. Returns the exit code: 1 if a check found a wrong call.
 absl::StatusOr<int> RunCached(const CachedRunFlags& options, const Engine& engine);
 
 }  // namespace graphnet

@@ -1,4 +1,4 @@
-// The outputs of a run, as the tool writes and prints them.
+// Writes and prints the outputs of a run.
 #ifndef GRAPHNET_CLI_RUN_OUTPUTS_H_
 #define GRAPHNET_CLI_RUN_OUTPUTS_H_
 
@@ -11,11 +11,11 @@
 
 namespace graphnet {
 
-// Writes o0, o1, … to a safetensors file, or to the standard output for "-", or nowhere for "".
+// Writes o0, o1, … as safetensors to a file; "-" is the standard output, "" writes nothing.
 absl::Status WriteOutputs(const TensorValues& outputs, const std::string& path);
-// Prints a line for each: "o0  f32[8, 4]".
+// Prints one line per output: "o0  f32[8, 4]".
 void PrintOutputs(const TensorValues& outputs, FILE* out);
-// Lists name, dtype and shape of each.
+// Returns a list with the name, dtype and shape of each output.
 Json OutputsJson(const TensorValues& outputs);
 
 }  // namespace graphnet

@@ -27,8 +27,8 @@
 namespace graphnet {
 namespace {
 
-// The names of the values that a folder takes, in its order: the placeholders of the module come
-// first, then the attributes that it reads.
+// Returns the names of the values that a folder takes, in order: first the placeholders of the
+// module, then the attributes that it reads.
 std::vector<std::string> SourcesOfArguments(const Module& module) {
   std::vector<std::string> sources;
   absl::flat_hash_set<absl::string_view> read;
@@ -47,7 +47,7 @@ bool IsOfTorchScriptAlone(const Node& node) {
          IsOfTorchScript(node.target());
 }
 
-// Many operators of TorchScript's own, such as those on lists, cannot be called from Python.
+// Many of TorchScript's own operators, such as those on lists, cannot be called from Python.
 bool HasOperatorsOfTorchScript(const Module& module) {
   return absl::c_any_of(module.graphs(), [](const Graph* graph) {
     return absl::c_any_of(graph->nodes(),
@@ -55,7 +55,8 @@ bool HasOperatorsOfTorchScript(const Module& module) {
   });
 }
 
-// The program of torch.export does without them. It takes the same inputs.
+// Returns the program as torch.export has it, which has none of these operators and takes the same
+// inputs.
 absl::StatusOr<Sample> WithoutTorchScript(const Sample& sample,
                                           const std::map<std::string, TensorData>& values) {
   ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(sample));
@@ -63,7 +64,7 @@ absl::StatusOr<Sample> WithoutTorchScript(const Sample& sample,
   const std::vector<Node*> inputs = sample.module->main()->placeholders();
   const std::vector<Node*> taken = program.module->main()->placeholders();
   if (inputs.size() != taken.size())
-    return absl::UnimplementedError("it takes other inputs as a program of torch.export");
+    return absl::UnimplementedError("as a program of torch.export, it takes other inputs");
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto value = values.find(std::string(inputs[i]->target()));
     if (value != values.end())
@@ -77,9 +78,9 @@ absl::StatusOr<Sample> WithoutTorchScript(const Sample& sample,
 absl::Status WriteRunnablePython(Sample sample, const std::string& path) {
   for (const Node* input : sample.module->main()->placeholders()) {
     if (!IsStructure(input->annotation())) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("input ", Printable(input->target()),
-                     " is no tensor and no number, which is all that --runnable has values for"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input ", Printable(input->target()),
+        " is neither a tensor nor a number, and --runnable cannot store other values"));
   }
   size_t drawn = 0;
   for (const Attribute& attribute : sample.module->attributes())

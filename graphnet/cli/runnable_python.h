@@ -1,4 +1,4 @@
-// A file of Python that runs a sample by itself.
+// Writes a Python file that runs a sample without graphnet.
 #ifndef GRAPHNET_CLI_RUNNABLE_PYTHON_H_
 #define GRAPHNET_CLI_RUNNABLE_PYTHON_H_
 
@@ -10,15 +10,15 @@
 
 namespace graphnet {
 
-// The functions of runnable.py, which follow the model.py of a GraphNet folder.
+// Returns the functions of runnable.py, which are appended to the model.py of a GraphNet folder.
 absl::string_view RunnableTail();
 
-// Writes `path`, the model.py of the sample and functions that run it, and `path`.safetensors, the
-// weights and inputs by the names of its arguments. What the sample has no values of is drawn as
-// `graphnet run` draws it; a line on stderr says how many weights are. InvalidArgument for an input
-// that is no tensor and no number, or of which too little is known; Unimplemented, with the reason,
-// for a sample that a GraphNet folder cannot hold. What TorchScript does with lists and conditions
-// is computed for the shapes of the inputs, as torch.export does.
+// Writes `path`, which is the sample's model.py with functions that run it, and `path`.safetensors,
+// the weights and inputs by the names of its arguments. Missing values are drawn as in `graphnet
+// run`; a line on stderr says how many weights are drawn. TorchScript's lists and conditions are
+// evaluated for the shapes of the inputs, as torch.export does. InvalidArgument for an input that
+// is neither a tensor nor a number, or that is not described well enough; Unimplemented, with the
+// reason, for a sample that a GraphNet folder cannot hold.
 absl::Status WriteRunnablePython(Sample sample, const std::string& path);
 
 }  // namespace graphnet

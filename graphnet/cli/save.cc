@@ -31,7 +31,7 @@ std::vector<const Format*> WrittenFormats() {
   absl::c_sort(formats, [](const Format* a, const Format* b) { return a->name < b->name; });
   return formats;
 }
-// The same, those that are read again first.
+// Like WrittenFormats, with the formats that can also be read first.
 std::vector<const Format*> WrittenFiles() {
   std::vector<const Format*> formats = WrittenFormats();
   absl::c_stable_sort(formats, [](const Format* a, const Format* b) {
@@ -40,7 +40,7 @@ std::vector<const Format*> WrittenFiles() {
   return formats;
 }
 
-// "*.pb protobuf, *.gn or *.txt text".
+// Returns "*.pb protobuf, *.gn or *.txt text".
 std::string EndingsText() {
   std::vector<std::string> texts;
   for (const Format* format : WrittenFiles()) {
@@ -54,7 +54,7 @@ std::string EndingsText() {
   return absl::StrJoin(texts, ", ");
 }
 
-// "core: protobuf, text; supported: dot".
+// Returns "core: protobuf, text; supported: dot".
 std::string TiersText(absl::Span<const Format* const> formats) {
   std::vector<std::string> texts;
   for (const Tier tier : {Tier::kCore, Tier::kSupported, Tier::kExperimental}) {
@@ -71,24 +71,26 @@ std::string TiersText(absl::Span<const Format* const> formats) {
 }  // namespace
 
 std::string TargetHelp() {
-  return absl::StrCat("What to write: ", EndingsText(),
-                      ", - the standard output, as text if --to says nothing else, else a GraphNet "
-                      "folder");
+  return absl::StrCat(
+      "File or folder to write: ", EndingsText(),
+      ", - the standard output (text, unless --to names a format), otherwise a GraphNet folder");
 }
 
 std::string TargetsHelp() {
-  return absl::StrCat(TargetHelp(), "; of a folder of samples, the folder for all");
+  return absl::StrCat(TargetHelp(), "; for a folder of samples, the folder for all of them");
 }
 
 CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::string& also,
                               const std::string& help) {
   std::vector<std::string> names;
   for (const Format* format : WrittenFormats()) names.push_back(format->name);
-  CLI::Option* out =
-      command->add_option(absl::StrCat("-o,--out", also), output->path, help)->type_name("PATH");
+  CLI::Option* out = command->add_option(absl::StrCat("-o,--out", also), output->path, help)
+                         ->type_name("PATH")
+                         ->group(kOutputGroup);
   AddChoiceOption(command, "--to", &output->to, names,
-                  absl::StrCat("The format to write, whatever the output is called (",
+                  absl::StrCat("Format to write, whatever the ending of the output is (",
                                TiersText(WrittenFormats()), ")"))
+      ->group(kOutputGroup)
       ->needs(out);
   return out;
 }
@@ -124,9 +126,9 @@ absl::Status CheckOutput(const Output& output) {
       return absl::InvalidArgumentError(
           "a folder cannot go to the standard output; --out names it");
     if (format.is_binary && isatty(STDOUT_FILENO) == 1)
-      return absl::InvalidArgumentError("a terminal shows no protobuf and no archives");
+      return absl::InvalidArgumentError("a protobuf or an archive cannot go to a terminal");
   }
-  // Before what takes time.
+  // Check this before slow work begins.
   if (format.check_writer != nullptr) RETURN_IF_ERROR(format.check_writer());
   if (!output.to.empty() || !format.is_folder) return absl::OkStatus();
   const std::string ending = EndingOfFile(path);
@@ -135,11 +137,10 @@ absl::Status CheckOutput(const Output& output) {
   std::vector<std::string> endings;
   for (const Format* written : WrittenFiles())
     endings.insert(endings.end(), written->endings.begin(), written->endings.end());
-  return absl::InvalidArgumentError(
-      absl::StrCat(Printable(path, 1000), ": graphnet writes ", absl::StrJoin(endings, ", "),
-                   " and folders, not ", ending,
-                   is_picture ? "; graphnet show IN -o FILE draws it"
-                              : "; --to says which if it is to be called so"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      Printable(path, 1000), ": graphnet writes ", absl::StrJoin(endings, ", "),
+      " and folders, not ", ending,
+      is_picture ? "; graphnet show IN -o FILE draws it" : "; with --to, it can have any name"));
 }
 
 absl::Status SaveSample(const Sample& sample, const Output& output, Losses* losses) {
@@ -169,7 +170,7 @@ absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::s
     Output& made = outputs[input] = output;
     if (output.path.empty()) continue;
     const absl::StatusOr<const Format*> format = Recognise(input);
-    if (!format.ok()) continue;  // It fails when it is loaded, and the others go on.
+    if (!format.ok()) continue;  // Loading it fails later, and the others go on.
     if (made.to.empty()) made.to = (*format)->can_be_written() ? (*format)->name : "graphnet";
     const std::string name = (*format)->is_folder ? input : WithoutEnding(input);
     made.path = PathBelow(output.path, root, name) + EndingOf(made.format());

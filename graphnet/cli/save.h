@@ -1,4 +1,4 @@
-// The outputs of commands: where they write samples, and in which format.
+// The outputs of commands: where to write samples, and in which format.
 #ifndef GRAPHNET_CLI_SAVE_H_
 #define GRAPHNET_CLI_SAVE_H_
 
@@ -18,51 +18,52 @@ namespace graphnet {
 
 struct Losses;  // losses.h
 
-// What an option that names a file to write says of it: all endings, and what they are.
+// Returns the help of an option that names the output: all endings with their formats.
 std::string TargetHelp();
-// The same, where IN may be a folder of samples.
+// Like TargetHelp, for commands whose IN may be a folder of samples.
 std::string TargetsHelp();
 
-// Where a command writes a sample, and as what.
+// The place and the format in which a command writes a sample.
 struct Output {
-  std::string path;             // empty: nowhere; "-": on the standard output
-  std::string to;               // the format that --to names; empty: none
-  bool embeds_weights = false;  // in a protobuf, not beside it
+  std::string path;             // empty: none; "-": the standard output
+  std::string to;               // the format that --to names; empty: not given
+  bool embeds_weights = false;  // puts weights in the protobuf, not beside it
 
-  // What --to says, or the ending of the path: a GraphNet folder if it has none of
-  // them, text if it is "-".
+  // Returns the format of --to, otherwise that of the ending of the path. Without a known ending
+  // it is a GraphNet folder, for "-" text.
   const Format& format() const;
   bool is(absl::string_view name) const { return format().name == name; }
-  // Whether real values are written: protobuf and MLIR have them beside them, PyTorch's archives
-  // and ONNX within.
+  // Returns whether values of weights are written: beside the file for protobuf and MLIR, inside it
+  // for PyTorch's archives and ONNX.
   bool keeps_weights() const {
     return format().keeps_weights && (!is("protobuf") || path != "-" || embeds_weights);
   }
-  // Where the command says what it did: where the sample does not go.
+  // Returns the stream for messages about what was done: the one to which the sample is not
+  // written.
   FILE* report() const { return path == "-" ? stderr : stdout; }
 };
 
-// ".pb"; empty for a folder.
+// Returns the ending of a format, such as ".pb"; empty for a folder.
 std::string EndingOf(const Format& format);
 
-// -o, and --to, which names the format whatever the file is called; `also` are names
-// that -o has besides.
+// Adds -o, and --to, which overrides the format of the file's ending. `also` has more names for -o.
 CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::string& also = "",
                               const std::string& help = TargetHelp());
 
-// ".json" of "a/b.json", the ending that a file is called by; empty without one. A folder may be
-// called "resnext50.a1_in1k" or "opt-1.5b", which are no endings.
+// Returns the ending of a file's name, ".json" for "a/b.json"; empty if there is none. Names of
+// folders such as "resnext50.a1_in1k" and "opt-1.5b" do not have an ending.
 std::string EndingOfFile(absl::string_view path);
 
-// What cannot be written, before there is anything to write: a folder on the standard output,
-// bytes on a terminal, an ending of no format.
+// Refuses outputs that cannot be written, before the work begins: a folder to the standard output,
+// bytes to a terminal, an unknown ending.
 absl::Status CheckOutput(const Output& output);
-// Counts in `losses` what the form has no place for; without it, says so on the standard error.
+// Writes a sample. `losses` receives what the format cannot hold; if it is null, a note on the
+// standard error says so.
 absl::Status SaveSample(const Sample& sample, const Output& output, Losses* losses = nullptr);
 
-// Where each of `inputs`, the samples below the folder `root`, goes: to the same path below
-// `output`, with the ending of the format, which is the sample's own if --to names none.
-// InvalidArgument if two would go to one place.
+// Returns the output of each of `inputs`, which are samples below the folder `root`: the same path
+// below `output`, with the ending of the format. Without --to, that is the format of the input.
+// InvalidArgument if two inputs would get the same output.
 absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::string>& inputs,
                                                         const std::string& root,
                                                         const Output& output);

@@ -45,7 +45,7 @@ std::string Bracketed(const Interval& interval) {
   return absl::StrFormat("[%.4f, %.4f]", interval.low, interval.high);
 }
 
-// "accuracy 0.5 (from t = 1)"
+// Returns "accuracy 0.5 (from t = 1)".
 std::string ShareText(const PenaltyClass& error, double share) {
   return absl::StrFormat(
       "%s %.3f (%s)", error.name, share,
@@ -165,10 +165,10 @@ absl::StatusOr<Curve> ScoreLog(const std::string& file, const ScoreFlags& option
 absl::StatusOr<int> ScoreLogs(const ScoreFlags& options) {
   std::vector<std::string> files;
   int code = 0;
-  std::vector<Json> lines;  // of curves, and of logs that are none
+  std::vector<Json> lines;  // of curves, and of logs without one
   size_t failed = 0;
   const auto tell = [&](const std::string& path, const absl::Status& status) {
-    std::fflush(stdout);  // Errors stand where their logs do.
+    std::fflush(stdout);  // Errors appear in the order of the logs.
     std::fprintf(stderr, "graphnet: %s\n", std::string(status.message()).c_str());
     if (options.json) lines.push_back(SampleJson(path, status));
     ++failed;
@@ -190,7 +190,7 @@ absl::StatusOr<int> ScoreLogs(const ScoreFlags& options) {
     if (!curve.ok()) {
       const bool disagrees = absl::IsFailedPrecondition(curve.status());
       if (options.logs.size() == 1 && files.size() == 1 && !disagrees) return curve.status();
-      // The others go on.
+      // Go on with the others.
       code = std::max(code, disagrees ? 1 : 2);
       tell(file, curve.status());
       continue;
@@ -226,10 +226,10 @@ absl::StatusOr<int> ScoreLogs(const ScoreFlags& options) {
 void RegisterScore(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<ScoreFlags>();
   CLI::App* command = app.add_subcommand(
-      "score", "Score compilers by their benchmark logs: S(t), ES(t), what they are made of");
+      "score", "Score compilers from their benchmark logs: S(t), ES(t) and their parts");
   command
       ->add_option("LOG", options->logs,
-                   "Logs of benchmarks, one a curve, - on the standard input, or folders of them "
+                   "Benchmark logs, one per curve, - for the standard input, or folders of them "
                    "(*.log, *.txt)")
       ->required();
   const auto finite = [](const std::string& text) {
@@ -238,7 +238,7 @@ void RegisterScore(CLI::App& app, CommandRunner* run) {
   };
   command
       ->add_option("--p", options->score.p,
-                   "How much slower than eager counts: a speedup s below 1 as s^(p + 1)")
+                   "Penalty for being slower than eager: a speedup s below 1 counts as s^(p + 1)")
       ->check(CLI::Validator(finite, /*validator_desc=*/""))
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
@@ -248,7 +248,7 @@ void RegisterScore(CLI::App& app, CommandRunner* run) {
                ? ""
                : "is no number above 0 and up to 1";
   };
-  command->add_option("--b", options->score.b, "What a failure counts, above 0 and up to 1")
+  command->add_option("--b", options->score.b, "Score of a failure, above 0 and at most 1")
       ->check(CLI::Validator(base, /*validator_desc=*/""))
       ->capture_default_str();
   const std::map<std::string, Interpretation> interpretations = {
@@ -256,12 +256,11 @@ void RegisterScore(CLI::App& app, CommandRunner* run) {
       {"mismatch_extended", Interpretation::kMismatchExtended},
       {"report", Interpretation::kReport}};
   AddChoiceOption(command, "--interpretation", &options->score.interpretation, interpretations,
-                  "From which t on ES(t) forgives which failures: docs/evaluation.md");
+                  "The t from which ES(t) forgives each class of failure: docs/evaluation.md");
   command->add_option("--svg", options->svg, "Draw the curves and the speedups")->type_name("FILE");
   command
-      ->add_option(
-          "--html", options->html,
-          "Write a page with plots, tables and all samples, which needs nothing besides it")
+      ->add_option("--html", options->html,
+                   "Write a page with plots, tables and all samples, which needs no other file")
       ->type_name("FILE");
   AddJobsOption(command, &options->jobs);
   AddJsonOption(command, &options->json,

@@ -68,11 +68,11 @@ absl::StatusOr<int> ShowShapes(const ShapesFlags& options) {
     ASSIGN_OR_RETURN(report, engine->InferShapesOf(sample.module.get(), values));
   }
   if (options.check) return Check(*engine, sample, std::move(values), options.json);
-  // The graph is asked for, not what lies beside it: a program's description of itself is long.
+  // Print only the graph: the extra files of a program are long.
   sample.weights.clear();
   sample.extra_files.clear();
   ModuleCost cost = CostOf(*sample.module);
-  // The run knows which values share memory.
+  // The run knows exactly which values share memory.
   cost.alive_bytes = std::move(report.alive_bytes);
   cost.peak_bytes = report.peak_bytes;
   const CostTable table = CostsBy(options.cost, *sample.module, cost);
@@ -102,20 +102,21 @@ void RegisterShapes(CLI::App& app, CommandRunner* run) {
   AddSampleOption(command, &options->in);
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
-  command->add_option("--seed", options->seed, "Of drawn inputs, on whose data shapes may depend")
+  command
+      ->add_option("--seed", options->seed,
+                   "Seed of the drawn inputs, on whose values shapes may depend")
       ->capture_default_str();
   CLI::Option* check = command->add_flag("--check", options->check,
-                                         "Run the graph too and compare each value's shape");
+                                         "Also run the graph and compare the shape of each value");
   AddChoiceOption(command, "--cost-by,--cost", &options->cost, CallKeys(),
-                  "Print a table instead: what each node, module or target costs in FLOPs, other "
-                  "operations, bytes moved, bytes alive while it runs, and calls, most FLOPs first")
+                  "Print a table of costs instead: FLOPs, other operations, bytes moved, bytes "
+                  "alive while it runs, and calls of each node, module or target, most FLOPs first")
       ->excludes(check);
   AddTrustOption(command, &options->trust);
-  AddJsonOption(
-      command, &options->json,
-      "as show has it, peak_bytes, flops, other, bytes_moved, num_calls, num_unknown_calls, "
-      "open_loops, with --cost-by costs, of a name each; with --check passed, failed and the names "
-      "that are wrong");
+  AddJsonOption(command, &options->json,
+                "the members that show prints, and peak_bytes, flops, other, bytes_moved, "
+                "num_calls, num_unknown_calls, open_loops; with --cost-by also costs, one entry "
+                "per name; with --check passed, failed and the names that are wrong");
   command->callback([options, run] { *run = [options] { return ShowShapes(*options); }; });
 }
 

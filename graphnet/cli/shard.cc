@@ -59,7 +59,7 @@ using Values = std::map<std::string, TensorData>;
 
 bool IsDivided(const spmd::LaidOutTensor& tensor) { return !tensor.sharding.is_replicated(); }
 
-// How `sample`, which is prepared, is divided. The last of what it returns is gathered.
+// Divides `sample`, which is prepared. Its last output is the gathered value.
 absl::StatusOr<spmd::ShardedSample> ShardAsSaid(const ShardFlags& options, const Sample& sample) {
   spmd::ShardRequest request;
   size_t count = 0;
@@ -91,7 +91,7 @@ absl::StatusOr<spmd::ShardedSample> ShardAsSaid(const ShardFlags& options, const
       const spmd::LaidOutTensor& output = plan.outputs[i];
       if (output.gathered.empty() && IsDivided(output)) request.outputs[i] = output.sharding;
     }
-    // A gathered value has a mesh of one rank, and no stage runs on it.
+    // The mesh of a gathered value has one rank and no stage.
     std::erase_if(plan.meshes, [&](const spmd::NamedMesh& mesh) {
       return absl::StartsWith(mesh.name, "rank_") && mesh.mesh.num_ranks() == 1;
     });
@@ -104,7 +104,7 @@ absl::StatusOr<spmd::ShardedSample> ShardAsSaid(const ShardFlags& options, const
   return made;
 }
 
-// Times and bytes over all links, by what ranks call.
+// Number of calls and bytes over all links, for one collective.
 struct Collective {
   int64_t times = 0;
   int64_t bytes = 0;
@@ -181,7 +181,7 @@ void PrintOutput(const RankOutput& output) {
               (same ? Green(state) : Red(state)).c_str(), output.how.empty() ? "" : ", ",
               Printable(output.how, 1000).c_str());
   if (output.elements.empty()) return;
-  // A line for each row of the last dimension.
+  // Print one line per row of the last dimension.
   const size_t width =
       output.shape.empty() ? 1 : static_cast<size_t>(std::max<int64_t>(output.shape.back(), 1));
   for (size_t i = 0; i < output.elements.size(); i += width) {
@@ -190,7 +190,8 @@ void PrintOutput(const RankOutput& output) {
   }
 }
 
-// Shapes decide what can be divided. What cannot be inferred stays whole; the reason.
+// Infers the shapes, which decide what can be divided. Values without a shape stay whole. Returns
+// the reason if shapes cannot be inferred.
 std::string InferShapes(Sample* sample) {
   const absl::StatusOr<const Engine*> engine = OpenEngine();
   const absl::Status status = engine.ok() ? (*engine)->InferShapes(sample) : engine.status();
@@ -246,7 +247,7 @@ absl::StatusOr<int> Shard(const ShardFlags& options) {
   if (given != 1) return absl::InvalidArgumentError("expected one of --mesh, --plan and --stored");
   const auto refuse = [&](const char* option, const char* what) {
     return absl::InvalidArgumentError(absl::StrCat(
-        option, ": ", options.plan.empty() ? "--stored" : "--plan", " says already ", what));
+        option, ": ", options.plan.empty() ? "--stored" : "--plan", " already says ", what));
   };
   if (options.meshes.empty()) {
     if (!options.shardings.empty()) return refuse("--shard", "how inputs are divided");
@@ -271,10 +272,10 @@ absl::StatusOr<int> Shard(const ShardFlags& options) {
   RETURN_IF_ERROR(spmd::PrepareToShard(&sample));
   absl::StatusOr<spmd::ShardedSample> made = ShardAsSaid(options, sample);
   if (absl::IsUnimplemented(made.status())) {
-    return absl::UnimplementedError(absl::StrCat(
-        made.status().message(),
-        "; ranks are GraphNet folders, which cannot hold it: graphnet convert IN FILE.pt2 makes a "
-        "program without such calls"));
+    return absl::UnimplementedError(
+        absl::StrCat(made.status().message(),
+                     "; ranks are GraphNet folders, which cannot hold this: graphnet convert IN "
+                     "FILE.pt2 makes a program without such calls"));
   }
   RETURN_IF_ERROR(made.status());
   spmd::ShardedSample shards = *std::move(made);
@@ -287,7 +288,7 @@ absl::StatusOr<int> Shard(const ShardFlags& options) {
                                                    .max_bytes = AvailableMemoryBytes() / 2}));
     }
     RETURN_IF_ERROR(spmd::WriteShards(shards, values, options.out));
-    // What is checked is what was written.
+    // Check the written ranks.
     if (check) {
       ASSIGN_OR_RETURN(shards, spmd::ReadShards(options.out));
     }
@@ -306,63 +307,62 @@ absl::StatusOr<int> Shard(const ShardFlags& options) {
 void RegisterShard(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<ShardFlags>();
   CLI::App* command =
-      app.add_subcommand("shard", "Divide a sample over a mesh of ranks, a sample each");
+      app.add_subcommand("shard", "Divide a sample over a mesh of ranks, with one sample per rank");
   AddSampleOption(command, &options->in);
-  AddFolderOption(command, &options->out,
-                  "Folder for the samples of the ranks and plan.json; without, nothing is written");
+  AddFolderOption(
+      command, &options->out,
+      "Folder for the samples of the ranks and plan.json; without it, nothing is written");
   command->add_option(
       "--mesh", options->meshes,
-      "How many ranks along each axis: 4, 2x2. Again for others, each with a name: mesh0=2x2; "
-      "their ranks follow each other, or are said: mesh0=2x2{0,1,2,3}");
+      "Number of ranks along each axis: 4, 2x2. Give it again for more meshes, each with a name: "
+      "mesh0=2x2; their ranks follow each other, or are listed: mesh0=2x2{0,1,2,3}");
   command
       ->add_option("--stage", options->stages,
-                   "Which operators a mesh runs: PLACE,PLACE:MESH. A place is a module, "
-                   "layers.0-3, by its path or a part of it, or a range of operators by name, "
-                   "FIRST..END without END, of which one may be left out")
+                   "Operators that a mesh runs: PLACE,PLACE:MESH. A place is a module, layers.0-3, "
+                   "by its path or a part of it, or a range of operators by name, FIRST..END "
+                   "without END; one of the two names may be omitted")
       ->type_name("STAGE");
   command
-      ->add_option(
-          "--shard", options->shardings,
-          "How an input or weight is divided: its name and for each dimension the axis "
-          "of the mesh, -1 for none: x:0,-1. A name with * (any text) or ? (one character): "
-          "all that it fits, as far as they can be divided so. Again for others; inputs "
-          "that none names stay whole")
+      ->add_option("--shard", options->shardings,
+                   "Layout of an input or weight: its name, and for each dimension the axis of the "
+                   "mesh that divides it, -1 for none: x:0,-1. A name with * (any text) or ? (one "
+                   "character) means all inputs that it matches and that can be divided so. Give "
+                   "it again for others; inputs that no --shard names stay whole")
       ->type_name("SHARDING");
   command
       ->add_option("--shard-output", options->output_shardings,
-                   "How an output is laid out in the end: its name, or o0 for the first, and the "
-                   "axes, as in --shard. Inputs of which nothing is said are divided as the rules "
-                   "ask for it")
+                   "Layout of an output at the end: its name, or o0 for the first, and the axes, "
+                   "as in --shard. Inputs without --shard are divided as the rules require")
       ->type_name("SHARDING");
   command
       ->add_option("--gather", options->gathered,
-                   "A value of the sample by its name, or o0 for an output: brought whole to the "
-                   "first rank of its mesh, which returns it, too, and printed, all of it. As with "
-                   "--check everything is run")
+                   "Value of the sample to gather, by its name, or o0 for an output: the first "
+                   "rank of its mesh gets it whole and also returns it, and it is printed in full. "
+                   "This runs everything, as --check does")
       ->type_name("NAME");
   command
-      ->add_option(
-          "--plan", options->plan,
-          "The meshes, stages and how inputs are divided, of a plan.json; instead of --mesh")
+      ->add_option("--plan", options->plan,
+                   "Take the meshes, the stages and the layouts of inputs from a plan.json, "
+                   "instead of --mesh")
       ->type_name("FILE");
   command
       ->add_option("--stored", options->stored,
-                   "Divide nothing and check what -o wrote to this folder before")
+                   "Divide nothing, and check the ranks that -o wrote to this folder before")
       ->type_name("DIR");
   command->add_flag("--check", options->check,
-                    "Run the sample, and what was written, all ranks in this process, and compare");
+                    "Run the sample, and all ranks in this process, and compare");
   command->add_flag("--values", options->values,
-                    "Write values of all inputs, drawn where there are no real ones, not only of "
-                    "weights that are known");
+                    "Write values for all inputs, not only for weights with known values; unknown "
+                    "values are drawn");
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
   AddSeedOption(command, &options->seed);
   AddThreadsOption(command, &options->threads);
   AddTrustOption(command, &options->trust);
-  AddJsonOption(command, &options->json,
-                "mesh (of several: meshes), ranks, num_inputs, divided_inputs, num_outputs, "
-                "divided_outputs, communication, "
-                "replicated, notes, out; with --check: right, checked");
+  AddJsonOption(
+      command, &options->json,
+      "mesh (meshes, if there are several), ranks, num_inputs, divided_inputs, num_outputs, "
+      "divided_outputs, communication, replicated, notes, out; with --check: right, checked");
   command->callback([options, run] { *run = [options] { return Shard(*options); }; });
 }
 

@@ -64,17 +64,17 @@ struct ShowFlags {
   bool json = false;
 };
 
-// So many make a picture that one scrolls for long.
+// A picture of more nodes is long.
 constexpr size_t kManyNodes = 1000;
 
-// A longer cell moves what is right of it instead of widening its column.
+// A longer cell does not widen its column, but moves the rest of its row.
 constexpr size_t kMaxColumnWidth = 60;
 constexpr size_t kMaxBytesInTable = 1000;
 
 constexpr size_t kNumColumns = 5;
 using Row = std::array<std::string, kNumColumns>;
 
-// In characters, as Printable leaves only valid UTF-8.
+// Returns the width in characters; Printable leaves only valid UTF-8.
 size_t Width(const std::string& cell) {
   return static_cast<size_t>(
       std::count_if(cell.begin(), cell.end(), [](char c) { return (c & 0xC0) != 0x80; }));
@@ -95,7 +95,7 @@ void AppendTable(const std::vector<Row>& rows, std::string* out) {
       const size_t width = Width(row[i]);
       out->append((width < widths[i] ? widths[i] - width : 0) + 2, ' ');
     }
-    // An empty last column leaves blanks behind.
+    // An empty last column leaves trailing blanks.
     out->resize(out->find_last_not_of(' ') + 1);
     *out += '\n';
   };
@@ -115,7 +115,7 @@ std::string KwArgs(const Node& node) {
   return out + "}";
 }
 
-// As torch.fx's Graph.print_tabular.
+// Returns the table of torch.fx's Graph.print_tabular.
 std::string Tabular(const Module& module) {
   std::string out;
   for (const Graph* graph : module.graphs()) {
@@ -146,8 +146,8 @@ std::optional<PictureForm> PictureOf(const ShowFlags& options) {
   }
 }
 
-// The types of values, which a program of PIR says, are found as `graphnet shapes` finds them.
-// Without LibTorch, or where a type cannot be found, what the rules of operators tell is all.
+// Infers the types of values, which a program of PIR needs, as `graphnet shapes` does. Without
+// LibTorch, or if a type cannot be inferred, only the rules of operators are used.
 void FindTypes(Sample* sample) {
   if (sample->module->main() == nullptr || pir::IsInPirTerms(*sample->module)) return;
   const bool lacks = absl::c_any_of(sample->module->main()->nodes(), [](const Node* node) {
@@ -157,7 +157,7 @@ void FindTypes(Sample* sample) {
   if (const auto engine = OpenEngine(); engine.ok()) (*engine)->InferShapes(sample).IgnoreError();
 }
 
-// Whether operators that make one kernel are put together.
+// Returns whether operators that make one kernel are grouped.
 bool HasGroups(const ShowFlags& options) { return options.fused || options.form == Form::kLoops; }
 
 absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options) {
@@ -183,7 +183,7 @@ absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options
       size_t untyped = 0;
       ASSIGN_OR_RETURN(std::string text, pir::PrintPir(*lowered, &untyped));
       if (untyped > 0) {
-        std::fprintf(stderr, "note: the type of %zu value%s is not known: <<NULL TYPE>>\n", untyped,
+        std::fprintf(stderr, "note: the type of %zu value%s is unknown: <<NULL TYPE>>\n", untyped,
                      untyped == 1 ? "" : "s");
       }
       return text;
@@ -192,7 +192,7 @@ absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options
   }
 }
 
-// For text and pictures, as `graphnet shapes` finds them.
+// Infers shapes for text and pictures, as `graphnet shapes` does.
 absl::Status FindShapes(Sample* sample) {
   RETURN_IF_ERROR(GiveInputs({}, /*seed=*/0, sample));
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
@@ -208,7 +208,7 @@ absl::StatusOr<Sample> PartOf(const PartFlags& flags, Sample* sample) {
   return std::move(pieces[0]);
 }
 
-// InvalidArgument for an ending that says another format than show writes.
+// Returns InvalidArgument for an ending of a format that show does not write.
 absl::Status CheckEnding(const ShowFlags& options) {
   if (options.form != Form::kAuto || PictureFormOf(options.out).has_value())
     return absl::OkStatus();
@@ -217,7 +217,7 @@ absl::Status CheckEnding(const ShowFlags& options) {
   return absl::InvalidArgumentError(absl::StrCat(
       Printable(options.out, 1000),
       ": show writes .svg, .png, .html, .dot, .json, .py and text in .txt or .gn, not ", ending,
-      "; --to says which if it is to be called so"));
+      "; with --to, it can have any name"));
 }
 
 absl::StatusOr<int> Show(ShowFlags options) {
@@ -226,7 +226,7 @@ absl::StatusOr<int> Show(ShowFlags options) {
   RETURN_IF_ERROR(CheckEnding(options));
   if (options.runnable && (options.form != Form::kPython || options.out == "-")) {
     return absl::InvalidArgumentError(
-        "--runnable is for Python in a file, which has its weights beside it: -o FILE.py");
+        "--runnable needs a Python file, because weights lie beside it: -o FILE.py");
   }
   const std::optional<PictureForm> picture = PictureOf(options);
   const bool is_text = !picture.has_value() && !options.json &&
@@ -236,9 +236,9 @@ absl::StatusOr<int> Show(ShowFlags options) {
   if (is_text) for_pictures.part.range = for_pictures.part.module = "";
   if (for_pictures.is_given() && !picture.has_value()) {
     return absl::InvalidArgumentError(
-        "--around, --depth and --layout are for pictures: --format "
-        "svg|png|html|dot|model-explorer, or -o FILE.svg; --range and --module for these and text; "
-        "graphnet subgraph cuts samples");
+        "--around, --depth and --layout are for pictures (--format "
+        "svg|png|html|dot|model-explorer, or -o FILE.svg), --range and --module for pictures and "
+        "text; to cut a sample, use graphnet subgraph");
   }
   if ((options.fused && options.form != Form::kPir) ||
       ((options.bound || options.group.has_value()) && options.form != Form::kLoops)) {
@@ -246,7 +246,7 @@ absl::StatusOr<int> Show(ShowFlags options) {
         "--fused is for --format pir, --bound and --group for --format loops");
   }
   if (picture == PictureForm::kPng && options.out == "-" && isatty(STDOUT_FILENO) != 0) {
-    return absl::InvalidArgumentError("png is not for a terminal: -o FILE.png");
+    return absl::InvalidArgumentError("png cannot go to a terminal; write it with -o FILE.png");
   }
   LoadOptions load;
   load.trust = options.trust;
@@ -261,7 +261,7 @@ absl::StatusOr<int> Show(ShowFlags options) {
     return 0;
   }
   if (options.form == Form::kPir || options.form == Form::kLoops) {
-    // Writes become values by what is known of them, and those values have types in turn.
+    // Turning writes into values needs types, and the new values need types again.
     FindTypes(&sample);
     if (HasGroups(options)) {
       pir::PrepareForPir(sample.module.get(), {.functional = true});
@@ -302,28 +302,29 @@ void RegisterShow(CLI::App& app, CommandRunner* run) {
       {"loops", Form::kLoops},   {"dot", Form::kDot},
       {"svg", Form::kSvg},       {"png", Form::kPng},
       {"html", Form::kHtml},     {"model-explorer", Form::kModelExplorer}};
-  CLI::Option* to = AddChoiceOption(
-      command, "--to,--format", &options->form, forms,
-      "text: to read, long constants cut; tabular: one row a node; python: the model.py "
-      "of a GraphNet folder; pir: Paddle's intermediate representation; loops: nests of "
-      "loops; dot: for Graphviz; svg, png: a picture; html: a page with search and "
-      "folding; model-explorer: JSON for Google's Model Explorer. Default: by the ending "
-      "of -o, else text");
-  command->add_option("-o,--out", options->out, "The file to write; -: the standard output")
+  CLI::Option* to =
+      AddChoiceOption(command, "--to,--format", &options->form, forms,
+                      "text: readable, with long constants shortened; tabular: one row per node; "
+                      "python: the model.py of a GraphNet folder; pir: Paddle's intermediate "
+                      "representation; loops: loop nests; dot: for Graphviz; svg, png: a picture; "
+                      "html: a page with search and folding; model-explorer: JSON for Google's "
+                      "Model Explorer. Default: by the ending of -o, otherwise text");
+  command->add_option("-o,--out", options->out, "File to write; - is the standard output")
       ->capture_default_str();
   command->add_flag("--shapes", options->shapes,
-                    "With the shape and dtype of each value, as graphnet shapes infers them");
+                    "Add the shape and dtype of each value, inferred as in graphnet shapes");
   AddDrawingOptions(command, &options->drawing);
   command
       ->add_flag("--runnable", options->runnable,
-                 "python: with functions that run it, and its weights and an input in "
-                 "FILE.py.safetensors: python FILE.py [RESULTS.safetensors]")
+                 "For python: add functions that run the graph, and write weights and inputs to "
+                 "FILE.py.safetensors; run it with python FILE.py [RESULTS.safetensors]")
       ->needs("--out");
   command->add_flag("--fused", options->fused,
-                    "pir: operators that make one kernel in a cinn_op.fusion");
-  command->add_flag("--bound", options->bound, "loops: bound to the blocks and threads of a GPU");
+                    "For pir: put operators that make one kernel into a cinn_op.fusion");
+  command->add_flag("--bound", options->bound,
+                    "For loops: bind them to the blocks and threads of a GPU");
   command->add_option("--group", options->group,
-                      "loops: of that group of operators alone, counted from 0");
+                      "For loops: print only this group of operators, counted from 0");
   AddJsonOption(command, &options->json,
                 "name, hash, inputs, outputs, attributes, symbols, counts of targets, and graphs "
                 "with their nodes")

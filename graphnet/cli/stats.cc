@@ -42,7 +42,7 @@ struct StatsFlags {
   bool trust = false;
 };
 
-// "1,234,567".
+// Returns "1,234,567".
 std::string Grouped(int64_t value) {
   std::string digits = absl::StrCat(value);
   for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3) {
@@ -71,7 +71,7 @@ void PrintStatistics(const std::string& title, const ModuleStatistics& s, bool a
     std::printf("%s\n", line.substr(0, line.find_last_not_of(' ') + 1).c_str());
   }
 
-  // The most frequent first, then by name.
+  // The most frequent targets come first, then they are sorted by name.
   std::vector<std::pair<size_t, std::string>> targets;
   for (const auto& [key, count] : s.counts)
     targets.push_back({std::numeric_limits<size_t>::max() - count, key});
@@ -112,7 +112,7 @@ void PrintCost(const CostTable& cost) {
   }
 }
 
-// The most frequent target first, then by name: op, target, how often it occurs, in how many samples.
+// Prints op, target, count, and number of samples, the most frequent target first, then by name.
 void PrintCsv(absl::Span<const Counted> results, bool with_cost) {
   struct Total {
     size_t count = 0;
@@ -188,11 +188,11 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
       [&](size_t i, const absl::Status& status, Counted& result) {
         statuses[i] = status;
         results[i] = std::move(result);
-        return std::string();  // What there is to say comes in the order of the inputs.
+        return std::string();  // Results are printed in the order of the inputs.
       });
   std::vector<Json> samples;
   ModuleStatistics total;
-  CostTable total_cost;  // of all calls, and the largest peak
+  CostTable total_cost;  // sum over all calls, and the largest peak
   size_t done = 0;
   std::set<std::string> hashes;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -226,30 +226,28 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
 
 void RegisterStats(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<StatsFlags>();
-  CLI::App* command =
-      app.add_subcommand("stats", "Count nodes by op and target, inputs, outputs and parameters");
+  CLI::App* command = app.add_subcommand(
+      "stats", "Count nodes by op and target, and count inputs, outputs and parameters");
   AddManySamplesOption(command, &options->in);
   CLI::Option* json = AddJsonOption(
       command, &options->json,
-      "samples with path, hash, num_inputs, num_outputs, num_nodes, counts "
-      "of targets, bytes and parameters; with --cost flops, other, bytes_moved, "
-      "num_calls, num_unknown_calls, open_loops and peak_bytes, with --cost-by costs, "
-      "of a name each");
+      "samples with path, hash, num_inputs, num_outputs, num_nodes, counts of targets, bytes and "
+      "parameters; with --cost also flops, other, bytes_moved, num_calls, num_unknown_calls, "
+      "open_loops and peak_bytes; with --cost-by also costs, one entry per name");
   command
       ->add_flag("--all", options->all,
-                 absl::StrCat("All targets, not the ", kTopTargets, " most frequent"))
+                 absl::StrCat("List all targets, not only the ", kTopTargets, " most frequent"))
       ->excludes(json);
-  CLI::Option* csv =
-      command
-          ->add_flag("--csv", options->csv,
-                     "Print CSV of all samples together: op, target, count, samples that have one")
-          ->excludes(json);
-  command->add_flag(
-      "--cost", options->cost,
-      "Also FLOPs, other operations, bytes moved and the most bytes alive at once, as "
-      "far as shapes are known without running anything");
+  CLI::Option* csv = command
+                         ->add_flag("--csv", options->csv,
+                                    "Print CSV for all samples together: op, target, count, number "
+                                    "of samples that have one")
+                         ->excludes(json);
+  command->add_flag("--cost", options->cost,
+                    "Also print FLOPs, other operations, bytes moved and the most bytes alive at "
+                    "once, as far as shapes are known without running anything");
   AddChoiceOption(command, "--cost-by", &options->cost_by, CallKeys(),
-                  "As --cost, and a table of what each node, module or target costs")
+                  "Like --cost, with a table of the cost of each node, module or target")
       ->excludes(csv);
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);

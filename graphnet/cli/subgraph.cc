@@ -36,7 +36,7 @@ absl::StatusOr<int> Subgraph(const SubgraphFlags& options) {
   ASSIGN_OR_RETURN(const Part part, FindPart(options.part, sample.module->main()));
   const Range range = part.range;
   ASSIGN_OR_RETURN(const PortValues ports, FindPortValues(options.ports, &sample));
-  // Of a DAG: it takes and returns nothing but what it uses and others use of it.
+  // The style is dag: the piece takes only what it uses and returns only what others use.
   ASSIGN_OR_RETURN(
       const std::vector<Sample> pieces,
       CutRanges(sample, {range}, {.style = Style::kDag, .all_inputs = false, .keep_unused = false},
@@ -70,19 +70,19 @@ absl::StatusOr<int> Subgraph(const SubgraphFlags& options) {
 void RegisterSubgraph(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<SubgraphFlags>();
   CLI::App* command =
-      app.add_subcommand("subgraph", "Write some operators of a sample as a sample of their own");
+      app.add_subcommand("subgraph", "Write some operators of a sample as a separate sample");
   AddSampleOption(command, &options->in);
   AddOutputOptions(command, &options->out)->required();
-  CLI::Option_group* which = command->add_option_group("Which", "One of");
-  which->add_option("--range", options->part.range, "These operators, the end left out: 8:20");
+  CLI::Option_group* which = command->add_option_group("Which", "Give one of these");
+  which->add_option("--range", options->part.range, "Range of operators, without its end: 8:20");
   which->add_option("--by-value", options->part.values,
-                    "What lies between values, by name: in1,in2:out1");
-  which->add_option(
-      "--module", options->part.module,
-      "Those of a module and of all below it, wherever they stand, by path: layer1.0");
+                    "Operators between these values: in1,in2:out1");
+  which->add_option("--module", options->part.module,
+                    "Operators of a module and everything below it, even if they are not adjacent, "
+                    "by path: layer1.0");
   which->add_option("--nodes", options->part.nodes,
-                    "These, by name, wherever they stand: a,b,d. Nothing may lead out of them and "
-                    "back");
+                    "Operators by name, even if they are not adjacent: a,b,d. No path may lead out "
+                    "of them and back");
   which->require_option(1);
   AddPortOptions(command, &options->ports);
   AddTrustOption(command, &options->trust);

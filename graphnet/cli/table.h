@@ -1,4 +1,4 @@
-// Tables of text, and what stands in them.
+// Prints tables of text.
 #ifndef GRAPHNET_CLI_TABLE_H_
 #define GRAPHNET_CLI_TABLE_H_
 
@@ -9,17 +9,17 @@
 
 namespace graphnet {
 
-// A cell a column; all rows of a table have as many.
+// One cell per column. All rows of a table have the same number.
 using TableRow = std::vector<std::string>;
 
-// The first column to the left, the others to the right; with `last_is_text` the
-// last one to the left, too.
+// Prints a table. The first column is aligned to the left, the others to the right; with
+// `last_is_text` the last one to the left, too.
 void PrintTable(const std::vector<TableRow>& rows, bool last_is_text = false, FILE* out = stdout);
 
-// "97.5 MiB"; below 1 KiB "97 bytes".
+// Returns "97.5 MiB", or "97 bytes" below 1 KiB.
 std::string BytesText(int64_t bytes);
 
-// The row as a line of CSV (RFC 4180, with a newline only).
+// Returns the row as a line of CSV (RFC 4180, but the line ends with a newline only).
 std::string CsvLine(const TableRow& row);
 
 }  // namespace graphnet

@@ -11,7 +11,7 @@ namespace graphnet {
 namespace {
 
 std::string Coloured(const char* colour, absl::string_view text, FILE* out) {
-  const char* no_color = std::getenv("NO_COLOR");  // no-color.org: any text but none
+  const char* no_color = std::getenv("NO_COLOR");  // no-color.org: any text that is not empty
   const bool plain = (no_color != nullptr && *no_color != '\0') || !IsTerminal(out);
   return plain ? std::string(text) : absl::StrCat("\x1b[", colour, "m", text, "\x1b[0m");
 }

@@ -1,4 +1,4 @@
-// What a terminal shows: colours, and how wide it is.
+// The colours and the width of a terminal.
 #ifndef GRAPHNET_CLI_TERMINAL_H_
 #define GRAPHNET_CLI_TERMINAL_H_
 
@@ -10,12 +10,12 @@
 
 namespace graphnet {
 
-// Whether escape sequences mean something there: a terminal, and TERM is not dumb.
+// Returns whether `out` understands escape sequences: it is a terminal, and TERM is not "dumb".
 bool IsTerminal(FILE* out);
-// Its columns; 80 where it does not say.
+// Returns the number of columns; 80 if it is unknown.
 size_t TerminalWidth(FILE* out);
 
-// The text in a colour, if `out` is a terminal and NO_COLOR is not set.
+// Return the text in a colour if `out` is a terminal and NO_COLOR is not set.
 std::string Red(absl::string_view text, FILE* out = stdout);
 std::string Green(absl::string_view text, FILE* out = stdout);
 

@@ -45,11 +45,11 @@ absl::StatusOr<ValidationReport> ValidateOne(const std::string& path, const std:
   LoadOptions load;
   load.trust = options.trust;
   load.weights = true;
-  load.statistics = true;  // as when it was cut
+  load.statistics = true;  // as when the sample was cut
   ASSIGN_OR_RETURN(Sample original, Load(path, load));
   if (!FileExists(decomposed)) {
     return absl::NotFoundError(
-        absl::StrCat(Printable(decomposed, 1000), ": there are no pieces, nothing is there"));
+        absl::StrCat(Printable(decomposed, 1000), ": no pieces, the folder does not exist"));
   }
   FolderValidationOptions folder;
   folder.config_file = options.config;
@@ -70,7 +70,7 @@ absl::StatusOr<ValidationReport> ValidateOne(const std::string& path, const std:
 
 Json ResultJson(const std::string& path, const absl::Status& status,
                 const ValidationReport& report) {
-  // That it is not valid is no error of its own.
+  // Invalid pieces are a finding, not an error of this command.
   const bool validated = status.ok() || !report.ok();
   Json sample = SampleJson(path, validated ? absl::OkStatus() : status);
   if (validated) sample.Merge(Json::Parse(ReportJson(report)));
@@ -106,8 +106,8 @@ void PrintReport(const ValidationReport& report) {
   std::printf("%s\n", (report.ok() ? Green("valid") : Red("INVALID")).c_str());
 }
 
-// Where the pieces of one of many samples are: at its own path below DECOMPOSED, as
-// `graphnet decompose` or as Python GraphNet has it; by default beside it.
+// Returns the folder of the pieces of one of many samples: its path below DECOMPOSED, in the layout
+// of `graphnet decompose` or of GraphNet in Python; by default beside the sample.
 std::string DecomposedOf(const std::string& path, const ValidateFlags& options) {
   if (options.decomposed.empty()) return DecomposedPath(WithoutEnding(path));
   const std::string folder = PathBelow(options.decomposed, options.original, path);
@@ -171,7 +171,7 @@ absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs,
 absl::StatusOr<int> Run(const ValidateFlags& options) {
   ASSIGN_OR_RETURN(std::vector<std::string> inputs, FindInputs({options.original}));
   if (IsFolderOfSamples(options.original)) {
-    // Pieces that lie beside their samples are none.
+    // Pieces that lie beside their samples are not samples to validate.
     std::erase_if(inputs,
                   [](const std::string& path) { return absl::StrContains(path, "_decomposed/"); });
     return ValidateAll(inputs, options);
@@ -202,20 +202,18 @@ absl::StatusOr<int> Run(const ValidateFlags& options) {
 void RegisterValidate(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<ValidateFlags>();
   CLI::App* command =
-      app.add_subcommand("validate", "Prove that the pieces of a sample are the whole");
-  command
-      ->add_option("ORIGINAL", options->original, "The sample that was cut, or a folder of samples")
+      app.add_subcommand("validate", "Prove that the pieces of a sample make up the whole");
+  command->add_option("ORIGINAL", options->original, "Sample that was cut, or a folder of samples")
       ->required();
-  command->add_option(
-      "DECOMPOSED", options->decomposed,
-      "The folder of its pieces (default: ORIGINAL with _decomposed behind it); of a folder of "
-      "samples, the folder with those of all");
+  command->add_option("DECOMPOSED", options->decomposed,
+                      "Folder of its pieces (default: ORIGINAL with _decomposed appended); for a "
+                      "folder of samples, the folder with the pieces of all");
   command
       ->add_option("--config", options->config,
-                   "The configuration, if it is not the one beside the pieces")
+                   "Configuration file, if it is not the one beside the pieces")
       ->type_name("FILE");
   CLI::Option* run_option = command->add_flag(
-      "--run", options->run, "Run the pieces and the original and compare the bits");
+      "--run", options->run, "Run the pieces and the original and compare the results bit by bit");
   AddJsonOption(
       command, &options->json,
       "samples with path, valid, findings (class, piece, where, message), notes, read_as_equal "

@@ -9,7 +9,7 @@
 
 namespace graphnet {
 
-// Not for people: `graphnet bench` starts it (docs/evaluation.md).
+// A hidden command that `graphnet bench` starts (docs/evaluation.md).
 void RegisterWorker(CLI::App& app, CommandRunner* run) {
   auto backend = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("worker", "Serve a benchmark as a backend");

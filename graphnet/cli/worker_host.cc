@@ -16,7 +16,7 @@ WorkerHost HostOfTool() {
   host.tool_options = OperatorOptions();
   if (const auto torch = FindLibTorch(); torch.ok()) {
     host.torch = *torch;
-  } else if (OpenEngine().ok()) {  // as Bazel builds it, it has the one that it was built with
+  } else if (OpenEngine().ok()) {  // a program that Bazel built has its own LibTorch
     host.torch = LoadedLibTorch();
   }
   return host;

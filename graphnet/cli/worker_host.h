@@ -1,4 +1,4 @@
-// This program as the one that starts workers: where it lies, and its LibTorch if there is one.
+// Describes this program as the host of workers: its location, and its LibTorch if there is one.
 #ifndef GRAPHNET_CLI_WORKER_HOST_H_
 #define GRAPHNET_CLI_WORKER_HOST_H_
 
@@ -8,7 +8,7 @@
 namespace graphnet {
 
 WorkerHost HostOfTool();
-// Observes values by the engine, which the first call opens.
+// Returns an observer that uses the engine. Its first call opens the engine.
 SampleObserver ObserverOfTool();
 
 }  // namespace graphnet

@@ -12,7 +12,7 @@ namespace graphnet {
 namespace {
 
 constexpr int64_t kMaxTableEntries = int64_t{1} << 26;
-constexpr int64_t kMaxBytes = int64_t{1} << 50;  // of one value, so that sums do not overflow
+constexpr int64_t kMaxBytes = int64_t{1} << 50;  // limit for one value, so sums do not overflow
 
 std::optional<int64_t> MetaBytes(const Module& module, const ValueMeta& meta) {
   if (meta.is_tuple) {
@@ -53,7 +53,7 @@ std::vector<Traffic> CutTraffic(const GraphIndex& index, bool by_bytes) {
     const auto last = static_cast<size_t>(index.operator_of(index.last_use(i)));
     const std::optional<int64_t> bytes = by_bytes ? ValueBytes(*index.node(i)) : std::nullopt;
     const Traffic value = {bytes.value_or(0), bytes.has_value() ? 0 : 1};
-    // Handed on at the cuts k + 1 to `last`.
+    // The value crosses the cuts k + 1 to `last`.
     traffic[k + 1] = traffic[k + 1] + value;
     traffic[last + 1] = traffic[last + 1] + Traffic{-value.bytes, -value.unknown};
   }
@@ -69,7 +69,7 @@ std::optional<std::vector<int64_t>> LeastTrafficCuts(absl::Span<const Traffic> t
   constexpr uint32_t kNone = ~uint32_t{0};
   std::vector<bool> allowed(traffic.size());
   for (int64_t p = 0; p <= n; ++p) allowed[static_cast<size_t>(p)] = regions.OpenAt(p) == nullptr;
-  // best[p]: of `j` pieces that end at p, the traffic of all cuts but the one at p.
+  // best[p]: the least traffic of `j` pieces that end at p, without the cut at p.
   std::vector<std::optional<Traffic>> best(traffic.size());
   std::vector<std::vector<uint32_t>> from(static_cast<size_t>(k));
   best[0] = Traffic();
@@ -77,8 +77,8 @@ std::optional<std::vector<int64_t>> LeastTrafficCuts(absl::Span<const Traffic> t
     std::vector<std::optional<Traffic>> next(traffic.size());
     std::vector<uint32_t>& previous = from[static_cast<size_t>(j - 1)];
     previous.assign(traffic.size(), kNone);
-    // Where the piece may start, the best one first, each later and worse than the
-    // one before.
+    // Possible starts of the piece, the best one first; each is later and worse than the one
+    // before.
     std::deque<int64_t> starts;
     const auto cost = [&](int64_t q) {
       return *best[static_cast<size_t>(q)] + (q == 0 ? Traffic() : traffic[static_cast<size_t>(q)]);
@@ -116,7 +116,7 @@ absl::StatusOr<std::vector<int64_t>> BalancedCuts(const GraphIndex& index, const
         absl::StrCat(k, " pieces of ", n, " operators are more than can be balanced"));
   }
   const std::vector<Traffic> traffic = CutTraffic(index);
-  int64_t places = 0;  // for cuts
+  int64_t places = 0;  // positions where a cut is allowed
   for (int64_t p = 1; p < n; ++p) places += regions.OpenAt(p) == nullptr ? 1 : 0;
   k = static_cast<int>(std::min<int64_t>(k, places + 1));
   if (k <= 1) return std::vector<int64_t>();
@@ -125,7 +125,7 @@ absl::StatusOr<std::vector<int64_t>> BalancedCuts(const GraphIndex& index, const
     const auto least = std::max<int64_t>(1, static_cast<int64_t>(mean * (1 - slack)));
     const auto most = std::min<int64_t>(n, static_cast<int64_t>(mean * (1 + slack)) + 1);
     if (auto cuts = LeastTrafficCuts(traffic, regions, k, least, most)) return *std::move(cuts);
-    // With least 1 and most n there are cuts, as there are places enough.
+    // The loop ends: with least 1 and most n there are cuts, since there are k - 1 places.
   }
 }
 

@@ -1,5 +1,4 @@
-// Cuts of least traffic: pieces of about equal size between which as few bytes as
-// possible are handed on.
+// Cuts of least traffic: pieces of about equal size that hand on as few bytes as possible.
 #ifndef GRAPHNET_DECOMPOSE_BALANCE_H_
 #define GRAPHNET_DECOMPOSE_BALANCE_H_
 
@@ -15,15 +14,15 @@
 
 namespace graphnet {
 
-// The bytes of the node's value, by its meta, with the examples of symbols; nullopt
-// if that does not say.
+// Returns the bytes of the node's value, by its meta and the examples of symbols; nullopt if the
+// meta does not say.
 std::optional<int64_t> ValueBytes(const Node& node);
 
-// How much is handed on; least bytes first, among equal ones least values of
-// unknown size.
+// The traffic across a cut. Fewer bytes compare as less; if they are equal, fewer values of
+// unknown size do.
 struct Traffic {
-  int64_t bytes = 0;  // of the values of known size
-  int64_t unknown = 0;
+  int64_t bytes = 0;    // in all values of known size
+  int64_t unknown = 0;  // number of values of unknown size
 
   friend auto operator<=>(const Traffic& a, const Traffic& b) = default;
   friend Traffic operator+(const Traffic& a, const Traffic& b) {
@@ -31,24 +30,24 @@ struct Traffic {
   }
 };
 
-// For each position from 0 to the number of operators, what a cut before it hands
-// on: the values that operators before it compute and others use at it or later,
-// the output included. Inputs and attributes are there anyway and do not count.
-// Without `by_bytes` all sizes count as unknown, so that the same program gives the same whether
-// or not it says them. O(nodes).
+// Returns, for each position from 0 to the number of operators, the traffic across a cut before
+// it: the values that operators before it compute and that operators at it or later, or the
+// output, use. Inputs and attributes do not count, since every piece has access to them.
+// Without `by_bytes` all sizes count as unknown, so that the result does not depend on whether the
+// program states them. O(nodes).
 std::vector<Traffic> CutTraffic(const GraphIndex& index, bool by_bytes = true);
 
-// The k - 1 cuts of least traffic in total, of those that make pieces of `least`
-// to `most` operators each and go through no region; nullopt if there are none.
-// `traffic` is by position. Among equal ones, each cut as early as possible, the
-// last one first. O(k · operators).
+// Returns the k - 1 cuts with the least total traffic that make pieces of `least` to `most`
+// operators each and go through no region; nullopt if there are none. `traffic` is indexed by
+// position. Ties are broken by making each cut as early as possible, beginning with the last.
+// O(k · operators).
 std::optional<std::vector<int64_t>> LeastTrafficCuts(absl::Span<const Traffic> traffic,
                                                      const Regions& regions, int k, int64_t least,
                                                      int64_t most);
 
-// The same, with pieces of half to one and a half times the mean size; if regions do
-// not allow that, of a wider span, and at last fewer pieces. InvalidArgument if k
-// times the number of operators is more than 2^26.
+// Calls LeastTrafficCuts for pieces of half to one and a half times the mean size. If regions do
+// not allow that, it widens the span and finally makes fewer pieces. InvalidArgument if k times
+// the number of operators is more than 2^26.
 absl::StatusOr<std::vector<int64_t>> BalancedCuts(const GraphIndex& index, const Regions& regions,
                                                   int k);
 

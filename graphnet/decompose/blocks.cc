@@ -23,7 +23,7 @@ void AppendKey(const Argument& argument, std::string* key) {
   if (argument.is_node()) {
     key->push_back('%');
   } else if (argument.kind() == Argument::Kind::kSymInt) {
-    key->push_back('s');  // Sizes may be of another layer.
+    key->push_back('s');  // Sizes may differ from layer to layer.
   } else if (argument.is_aggregate()) {
     absl::StrAppend(key, static_cast<int>(argument.kind()), "(");
     for (const Argument& element : argument.elements()) {
@@ -36,7 +36,7 @@ void AppendKey(const Argument& argument, std::string* key) {
   }
 }
 
-// A number for each operator, equal for those that are alike.
+// Returns a number for each operator; operators that are alike have equal numbers.
 std::vector<uint32_t> Tokens(const GraphIndex& index) {
   std::vector<uint32_t> tokens;
   absl::flat_hash_map<std::string, uint32_t> numbers;
@@ -106,8 +106,7 @@ class BlockFinder {
                                                 static_cast<size_t>(size));
   }
 
-  // The distances at which a few operators in a row come again, most frequent
-  // first.
+  // Finds the distances at which a few operators in a row repeat, the most frequent first.
   void FindPeriods() {
     absl::flat_hash_map<absl::Span<const uint32_t>, int64_t> last;
     absl::flat_hash_map<int64_t, int64_t> counts;
@@ -127,7 +126,7 @@ class BlockFinder {
   Run BestRun(const Range& stretch) const {
     Run best;
     for (const int64_t period : periods_) {
-      int64_t alike = 0;  // operators up to i that are like those a period later
+      int64_t alike = 0;  // length of the stretch before i that equals the one a period later
       for (int64_t i = stretch.start; i + period <= stretch.end; ++i) {
         if (i + period < stretch.end && Token(i) == Token(i + period)) {
           ++alike;
@@ -142,7 +141,7 @@ class BlockFinder {
   }
 
   void AddRun(const Run& run) {
-    // Where the first block begins: so that the cuts hand on least.
+    // Choose the start of the first block that gives the least traffic across the cuts.
     std::optional<Traffic> least;
     int64_t offset = -1;
     for (int64_t o = 0; o <= run.length % run.period; ++o) {
@@ -162,7 +161,7 @@ class BlockFinder {
     for (int64_t j = 0; j < run.count(); ++j) Take(run.start + offset + j * run.period, block);
   }
 
-  // The block with these operators, which may be new.
+  // Finds the block with these operators, or adds it.
   Block* FindLike(int64_t start, int64_t size) {
     for (Block& block : blocks_) {
       if (block.num_operators == size && TokensAt(block.starts[0], size) == TokensAt(start, size))
@@ -194,7 +193,7 @@ class BlockFinder {
   const Regions& regions_;
   const std::vector<uint32_t> tokens_;
   const std::vector<Traffic> traffic_;
-  std::vector<bool> taken_;  // by a block
+  std::vector<bool> taken_;  // true for operators of a block
   std::vector<int64_t> periods_;
   std::vector<Block> blocks_;
 };

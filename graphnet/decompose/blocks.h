@@ -1,5 +1,5 @@
-// Repeated blocks: stretches of operators that follow each other again and again,
-// as the layers of a transformer or of a stage do.
+// Repeated blocks: stretches of operators that occur several times in a row, as the layers of a
+// transformer do.
 #ifndef GRAPHNET_DECOMPOSE_BLOCKS_H_
 #define GRAPHNET_DECOMPOSE_BLOCKS_H_
 
@@ -12,28 +12,30 @@
 
 namespace graphnet {
 
+// A repeated stretch of operators.
 struct Block {
   int64_t num_operators = 0;
-  // Where it occurs, in order, without overlap.
+  // First operators of its occurrences, in order. Occurrences do not overlap.
   std::vector<int64_t> starts;
 };
 
-// Operators are alike if op, target, constants and the form of the arguments are;
-// which values they take does not count. A block has at least kMinBlockOperators and
-// occurs at least twice in a row; of several ways to see a stretch as such, the one
-// that covers most operators counts, of those the shortest block. Where in the
-// period a block begins is chosen so that least is handed on (balance.h) and no cut
-// goes through a region. Further occurrences, alone, are found too. In the order of
-// their first occurrence.
+// Returns the repeated blocks of a graph in the order of their first occurrence.
 //
-// O(operators) for each block and each of the 32 periods that are tried; at most
-// kMaxBlocks are found.
+// Operators are alike if op, target, constants and the form of the arguments are equal; the values
+// that they take do not count. A block has at least kMinBlockOperators and occurs at least twice in
+// a row. If a stretch can be divided in several ways, the way that covers most operators is chosen,
+// and among those the shortest block. The start within the period is chosen for the least traffic
+// (balance.h) and so that no cut goes through a region. Further, isolated occurrences are found
+// too.
+//
+// O(operators) for each block and each of the 32 periods that are tried. At most kMaxBlocks are
+// found.
 std::vector<Block> FindBlocks(const GraphIndex& index, const Regions& regions);
 
 inline constexpr int64_t kMinBlockOperators = 4;
 inline constexpr int kMaxBlocks = 256;
 
-// The cuts at the borders of all occurrences.
+// Returns the cuts at the borders of all occurrences.
 std::vector<int64_t> BlockCuts(const std::vector<Block>& blocks, const Regions& regions,
                                int64_t num_operators);
 

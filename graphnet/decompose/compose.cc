@@ -42,10 +42,10 @@ class Composer {
     shared_.clear();
     GraphCopier copier(module_.get(), [this](Graph* body) { return FindBody(body); });
     for (Node* node : piece.nodes()) {
-      if (node->is_placeholder()) continue;  // Connected.
+      if (node->is_placeholder()) continue;  // Connect() has mapped it.
       if (node->is_output() && i + 1 < pieces_.size()) continue;
       if (node->op() == Op::kGetAttr) {
-        // Each piece that uses an attribute reads it; the whole does once.
+        // Each piece that uses an attribute has a get_attr of it; the whole has only one.
         const auto read = reads_.find(node->name());
         if (read != reads_.end() && read->second->target() == node->target()) {
           map_[node] = read->second;
@@ -63,7 +63,7 @@ class Composer {
     return i + 1 < pieces_.size() ? Return(i, piece) : absl::OkStatus();
   }
 
-  // Puts the get_attrs where `like` has them, as long as all else is called as there.
+  // Moves the get_attrs to their places in `like`, as long as the other nodes have the same names.
   void OrderReads(const Graph& like) {
     if (reads_.empty()) return;
     const auto skip_reads = [](Node* node) {
@@ -90,11 +90,11 @@ class Composer {
     }
   }
 
-  // Of the whole: what the pieces take that none before them returns, and what
-  // nothing in `like` uses.
+  // Adds the inputs of the whole: values that a piece takes and no earlier piece returns, and
+  // unused inputs of `like`.
   void AddInputs(const Graph* like) {
     std::vector<const Node*> inputs;
-    // Null for what a piece returns before any takes it.
+    // The value is null for names that a piece returns before any piece takes them.
     absl::flat_hash_map<absl::string_view, const Node*> by_name;
     for (const Sample& piece : by_name_ ? pieces_ : pieces_.first(1)) {
       for (const Node* node : piece.module->main()->nodes()) {
@@ -123,7 +123,7 @@ class Composer {
           ordered.push_back(node);
         }
       }
-      // What `like` does not have is refused by name, and goes last in a chain.
+      // Inputs that `like` does not have go last in a chain; by name, Connect() refuses them.
       for (const Node* node : inputs) {
         if (!by_name_ && !taken.contains(node)) ordered.push_back(node);
       }
@@ -134,7 +134,7 @@ class Composer {
     }
   }
 
-  // Finds what piece i takes.
+  // Maps the placeholders of piece i to nodes of the whole.
   absl::Status Connect(size_t i, const Graph& piece) {
     map_.clear();
     const std::vector<Node*> inputs = piece.placeholders();
@@ -144,7 +144,7 @@ class Composer {
         if (it == values_.end()) {
           return absl::FailedPreconditionError(
               absl::StrCat("piece ", i, " takes %", Printable(input->name()),
-                           ", which no piece before it returns and which is no input"));
+                           ", which is neither an input nor returned by an earlier piece"));
         }
         map_[input] = it->second;
       }
@@ -163,12 +163,12 @@ class Composer {
     returned_.clear();
     const Argument& value = piece.output()->args()[0];
     if (!value.is_tuple()) {
-      return absl::FailedPreconditionError(absl::StrCat("piece ", i, " returns no tuple"));
+      return absl::FailedPreconditionError(absl::StrCat("piece ", i, " does not return a tuple"));
     }
     for (const Argument& element : value.elements()) {
       if (!element.is_node()) {
         return absl::FailedPreconditionError(absl::StrCat(
-            "piece ", i, " returns something that is no value at position ", returned_.size()));
+            "piece ", i, " returns something other than a value at position ", returned_.size()));
       }
       returned_.push_back(map_.at(element.node()));
       if (by_name_) values_[element.node()->name()] = returned_.back();
@@ -176,7 +176,7 @@ class Composer {
     return absl::OkStatus();
   }
 
-  // The copy of the body that an earlier piece brought under this name, or null.
+  // Returns the copy of a body of this name in an earlier piece; nullptr if there is none.
   Graph* FindBody(Graph* body) {
     const auto it = bodies_.find(std::string(body->name()));
     if (it == bodies_.end()) return nullptr;
@@ -184,7 +184,7 @@ class Composer {
     return it->second;
   }
 
-  // Bodies of one name must be the same.
+  // Refuses bodies that share a name with another body but differ from it.
   absl::Status CheckShared(size_t i) {
     if (shared_.empty()) return absl::OkStatus();
     Module brought;
@@ -204,22 +204,22 @@ class Composer {
 
   const absl::Span<const Sample> pieces_;
   const bool by_name_;
-  // By their names in the pieces, which outlive this.
+  // By name in the pieces, which outlive this object.
   absl::flat_hash_map<absl::string_view, Node*> values_;
-  absl::flat_hash_map<absl::string_view, Node*> reads_;  // get_attrs, alike
+  absl::flat_hash_map<absl::string_view, Node*> reads_;  // get_attrs
   std::unique_ptr<Module> module_;
   Graph* graph_ = nullptr;
-  absl::flat_hash_map<std::string, Graph*> bodies_;  // of module_, by name in the pieces
-  // Of the piece that is being appended: its nodes in graph_, and its bodies that
-  // were there already.
+  absl::flat_hash_map<std::string, Graph*> bodies_;  // in module_, by name in the pieces
+  // Facts of the current piece: the copies of its nodes in graph_, and its bodies that an earlier
+  // piece has, too.
   absl::flat_hash_map<const Node*, Node*> map_;
   std::vector<std::pair<Graph*, Graph*>> shared_;
-  std::vector<Node*> returned_;  // by the piece before
+  std::vector<Node*> returned_;  // results of the piece before
 };
 
 absl::StatusOr<std::unique_ptr<Module>> Compose(absl::Span<const Sample> pieces, bool by_name,
                                                 const Module* order_like) {
-  if (pieces.empty()) return absl::InvalidArgumentError("there are no pieces");
+  if (pieces.empty()) return absl::InvalidArgumentError("expected at least one piece");
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (pieces[i].module == nullptr || pieces[i].module->main() == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat("piece ", i, " has no graph"));

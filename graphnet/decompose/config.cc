@@ -19,7 +19,7 @@ constexpr uint32_t kVersion = 2;
 struct Mode {
   DecomposeMode mode;
   absl::string_view name;
-  absl::string_view key;  // that it takes in JSON
+  absl::string_view key;  // the JSON key of its argument
 };
 constexpr Mode kModes[] = {
     {DecomposeMode::kPositions, "positions", "split_positions"},
@@ -33,7 +33,7 @@ constexpr Mode kModes[] = {
     {DecomposeMode::kValues, "values", "values"},
 };
 
-// Between a vector and a repeated field.
+// Copies between a vector and a repeated field.
 template <typename To, typename From>
 To Copy(const From& from) {
   return To(from.begin(), from.end());
@@ -41,11 +41,11 @@ To Copy(const From& from) {
 using Names = std::vector<std::string>;
 using ProtoNames = google::protobuf::RepeatedPtrField<std::string>;
 
-// Whether each subgraph says of its ports what one of its place does, and drops, in their
-// order, what there is. Takes no longer than the configuration is long.
+// Checks that each subgraph has the lists of ports that its position allows, and that it drops
+// values that it takes, in their order. Linear in the size of the configuration.
 std::string WhatIsWrongWithPorts(const DecomposeConfig& config) {
   const bool chain = config.cut.style == Style::kChain;
-  absl::flat_hash_map<absl::string_view, size_t> passed_on;  // and when it came
+  absl::flat_hash_map<absl::string_view, size_t> passed_on;  // to the position in the order
   size_t count = 0;
   const auto add = [&](const Names& names) {
     for (const std::string& name : names) passed_on.try_emplace(name, count++);
@@ -126,7 +126,7 @@ std::string WhatIsWrong(const DecomposeConfig& config) {
                ? ""
                : "a decomposition that has been made needs its \"parent_hash\"";
   }
-  if (config.parent_hash.size() != 64) return "\"parent_hash\" is not of 64 digits";
+  if (config.parent_hash.size() != 64) return "\"parent_hash\" must have 64 digits";
   if (config.subgraphs.empty()) return "a decomposition that has been made needs \"subgraphs\"";
   for (size_t i = 0; i < config.subgraphs.size(); ++i) {
     const SubgraphConfig& subgraph = config.subgraphs[i];
@@ -136,7 +136,7 @@ std::string WhatIsWrong(const DecomposeConfig& config) {
     }
     if (subgraph.range.start < 0 || subgraph.range.end < subgraph.range.start ||
         subgraph.range.end > config.num_ops) {
-      return absl::StrCat("subgraph ", i, " is no range of the ", config.num_ops, " operators");
+      return absl::StrCat("subgraph ", i, " is not a range of the ", config.num_ops, " operators");
     }
   }
   return WhatIsWrongWithPorts(config);
@@ -211,8 +211,8 @@ absl::StatusOr<DecomposeConfig> DeserializeDecomposeConfig(absl::string_view byt
     return error("not the configuration of a decomposition");
   }
   if (in.version() != kVersion) {
-    return error(absl::StrCat("version ", in.version(), " is not the one that this program knows, ",
-                              kVersion));
+    return error(
+        absl::StrCat("version ", in.version(), " is not supported; expected version ", kVersion));
   }
   DecomposeConfig config;
   config.mode = static_cast<DecomposeMode>(in.mode());
@@ -238,7 +238,7 @@ absl::StatusOr<DecomposeConfig> DeserializeDecomposeConfig(absl::string_view byt
                                 Copy<Names>(subgraph.drops()), Copy<Names>(subgraph.adds())});
   }
   if (const std::string wrong = WhatIsWrong(config); !wrong.empty()) return error(wrong);
-  // Nothing that a reader does not know, and nothing twice.
+  // Refuses unknown and repeated fields.
   if (SerializeDecomposeConfig(config) != bytes)
     return error("holds fields that this program does not know");
   return config;
@@ -246,7 +246,8 @@ absl::StatusOr<DecomposeConfig> DeserializeDecomposeConfig(absl::string_view byt
 
 absl::StatusOr<DecomposeConfig> ReadDecomposeConfig(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string content, ReadFile(path, kMaxTextFileBytes));
-  // A tag of protobuf, which no JSON begins with (but for a line feed before it).
+  // Protobuf begins with this tag and the length of kMagic. JSON could have the line feed, but not
+  // the length behind it.
   const bool is_proto = content.size() > 1 && content[0] == '\n' && content[1] == sizeof kMagic - 1;
   return is_proto ? DeserializeDecomposeConfig(content, path)
                   : ParseDecomposeConfigJson(content, path);

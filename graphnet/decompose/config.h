@@ -1,6 +1,6 @@
-// DecomposeConfig: how a graph is to be cut and, once it is, what came of it. The
-// file decompose_config.json beside the pieces; also a protobuf message (config.proto)
-// with the same content.
+// DecomposeConfig: how to cut a graph and, once it is cut, the result. It is stored as the file
+// decompose_config.json beside the pieces, or as a protobuf message (config.proto) with the same
+// content.
 //
 //   {
 //     "version": 2,
@@ -20,12 +20,13 @@
 //     ]
 //   }
 //
-// In a chain a subgraph takes what the one before returns, and most of that only passes
-// through. So only the differences are said: what it drops of its inputs, and what it adds
-// behind the others. Those of a DAG have inputs and outputs. PortNames knows all of them.
+// In a chain a subgraph takes what the one before it returns, and most of these values only pass
+// through. So only the differences are written: the inputs that it drops, and the values that it
+// adds behind the others. The subgraphs of a DAG list inputs and outputs. PortNames yields the full
+// lists of both styles.
 //
-// A file without the keys from "model_name" on asks for a decomposition; one with
-// them replays it. docs/decompose.md has all keys.
+// A file without the keys from "model_name" on requests a decomposition; a file with them replays
+// one. docs/decompose.md has all keys.
 #ifndef GRAPHNET_DECOMPOSE_CONFIG_H_
 #define GRAPHNET_DECOMPOSE_CONFIG_H_
 
@@ -44,24 +45,25 @@ namespace graphnet {
 
 // How the ranges are chosen. The numbers are part of the protobuf form.
 enum class DecomposeMode {
-  kPositions = 1,  // split_positions: between these cuts
-  kRanges,         // subgraph_ranges: these, and nothing in gaps between them
-  kFixedSize,      // size: that many operators each
-  kEqual,          // pieces: so many, of equal size
-  kSingleOp,       // one operator each
-  kBalanced,       // pieces: so many, with least traffic (balance.h)
-  kBlocks,         // at the borders of repeated blocks (blocks.h)
-  kModulePath,     // depth: by the first components of module paths (schemes.h)
-  kValues,         // values: what lies between them (schemes.h)
+  kPositions = 1,  // split_positions: the ranges between these cuts
+  kRanges,         // subgraph_ranges: exactly these ranges, and no pieces in the gaps
+  kFixedSize,      // size: this number of operators in each piece
+  kEqual,          // pieces: this number of pieces of equal size
+  kSingleOp,       // one operator in each piece
+  kBalanced,       // pieces: this number of pieces with the least traffic (balance.h)
+  kBlocks,         // cuts at the borders of repeated blocks (blocks.h)
+  kModulePath,     // depth: cuts by the first components of module paths (schemes.h)
+  kValues,         // values: the operators between named values (schemes.h)
 };
-// "positions", "ranges", "fixed_size", …
+// Returns the name of a mode in a configuration: "positions", "ranges", "fixed_size", …
 absl::string_view DecomposeModeName(DecomposeMode mode);
+// Returns the mode of that name; nullopt if there is none.
 std::optional<DecomposeMode> ParseDecomposeMode(absl::string_view name);
 
-// The most pieces or components of a path that a mode may ask for.
+// Largest number of pieces and largest depth that a configuration may ask for.
 inline constexpr int64_t kMaxNumber = 1000000;
 
-// From values to values, by name.
+// A range of operators that is given by the names of the values at its ends.
 struct ValueRange {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
@@ -69,11 +71,12 @@ struct ValueRange {
   friend bool operator==(const ValueRange& a, const ValueRange& b) = default;
 };
 
+// The record of one piece.
 struct SubgraphConfig {
-  std::string name;  // of the piece's folder or file: "subgraph_0"
+  std::string name;  // name of the piece's folder or file: "subgraph_0"
   Range range;
-  // Names of values, in the order of the ports. Of a chain only the first subgraph has
-  // inputs, only the last has outputs, and the others drop and add.
+  // Names of values, in the order of the ports. In a chain only the first subgraph has
+  // inputs and only the last has outputs; all but the last have drops and adds.
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   std::vector<std::string> drops = {};  // in the order of the inputs
@@ -82,30 +85,32 @@ struct SubgraphConfig {
   friend bool operator==(const SubgraphConfig& a, const SubgraphConfig& b) = default;
 };
 
+// A request to cut a graph and, once is_done(), the record of what was cut.
 struct DecomposeConfig {
   DecomposeMode mode = DecomposeMode::kEqual;
-  // What the mode asks for; the others stay empty.
+  // The argument of the mode; the fields of other modes stay empty.
   std::vector<int64_t> split_positions;
   std::vector<Range> subgraph_ranges;
   std::vector<ValueRange> values;
   int64_t number = 0;  // size, pieces or depth
 
   CutOptions cut;
-  // Whether the operators before the first and after the last range of the modes
-  // positions, ranges and values become pieces, too.
+  // True if the operators before the first range and after the last one become pieces, too, in the
+  // modes positions, ranges and values.
   bool group_head_and_tail = true;
 
-  // What came of it; empty before.
+  // The result; empty in a request.
   std::string model_name;
   std::string parent_hash;  // CanonicalHash of the graph
   int64_t num_ops = 0;
   std::vector<SubgraphConfig> subgraphs;
 
+  // Returns whether the configuration records a decomposition that was made.
   bool is_done() const { return !parent_hash.empty(); }
   friend bool operator==(const DecomposeConfig& a, const DecomposeConfig& b) = default;
 };
 
-// The names of the ports of the subgraphs, one subgraph after the other.
+// Yields the names of the ports of the subgraphs, one subgraph after the other.
 //
 //   PortNames ports(config);
 //   for (const SubgraphConfig& subgraph : config.subgraphs) {
@@ -116,9 +121,9 @@ class PortNames {
  public:
   explicit PortNames(const DecomposeConfig& config) : config_(config) {}
 
-  // Goes to the next subgraph, the first to begin with. There must be one.
+  // Goes to the next subgraph; the first call goes to the first one. There must be one.
   void Next();
-  // Of the subgraph that it is at; valid until Next.
+  // The ports of the current subgraph; valid until Next.
   absl::Span<const absl::string_view> inputs() const { return inputs_; }
   absl::Span<const absl::string_view> outputs() const { return outputs_; }
 
@@ -129,26 +134,28 @@ class PortNames {
   std::vector<absl::string_view> outputs_;
 };
 
-// The key of the JSON form that the mode takes: "split_positions", "size", …; empty if
-// none.
+// Returns the key of the mode's argument in the JSON form: "split_positions", "size", …; empty if
+// the mode takes none.
 absl::string_view ModeKey(DecomposeMode mode);
-// What either form has to hold and this one does not; empty if nothing.
+// Returns the first requirement of both forms that the configuration breaks; empty if none.
 std::string WhatIsWrong(const DecomposeConfig& config);
 
-// Equal configurations give equal text. Unimplemented for names that are not UTF-8.
+// Returns the JSON form. Equal configurations give equal text. Unimplemented for names that are
+// not UTF-8.
 absl::StatusOr<std::string> WriteDecomposeConfigJson(const DecomposeConfig& config);
-// InvalidArgument with file, line and column for what is no JSON, with file and the keys
-// that lead there for what is no such text: unknown, double or missing keys, values of
-// another kind, counts that do not agree. `file_name` serves messages.
+// Parses the JSON form. InvalidArgument with file, line and column if the text is not JSON, and
+// with file and path of keys if it is not a configuration: unknown, duplicate or missing keys,
+// values of the wrong kind, counts that do not agree. `file_name` appears in messages only.
 absl::StatusOr<DecomposeConfig> ParseDecomposeConfigJson(absl::string_view text,
                                                          absl::string_view file_name);
 
-// The protobuf form. Equal configurations give equal bytes.
+// Returns the protobuf form. Equal configurations give equal bytes.
 std::string SerializeDecomposeConfig(const DecomposeConfig& config);
+// Parses the protobuf form. InvalidArgument as ParseDecomposeConfigJson has it.
 absl::StatusOr<DecomposeConfig> DeserializeDecomposeConfig(absl::string_view bytes,
                                                            absl::string_view file_name);
 
-// Of either form, told apart by the first byte.
+// Reads a file of either form, which it recognises by the first two bytes.
 absl::StatusOr<DecomposeConfig> ReadDecomposeConfig(const std::string& path);
 
 }  // namespace graphnet

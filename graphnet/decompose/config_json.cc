@@ -22,7 +22,7 @@ constexpr const char* kNumberKeys[] = {"size", "pieces", "depth"};
 
 using Json = nlohmann::json;
 
-// `path`: the keys that lead to the value, as in subgraphs[3].name.
+// `path` is the path of keys to the value, such as subgraphs[3].name.
 absl::Status Wrong(const std::string& path, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(path, path.empty() ? "" : ": ", what));
 }
@@ -64,7 +64,7 @@ absl::Status Read(const Json& json, const std::string& path, std::string* out) {
 }
 
 absl::Status Read(const Json& json, const std::string& path, Range* out) {
-  if (!json.is_array() || json.size() != 2) return Wrong(path, "a range has two ends");
+  if (!json.is_array() || json.size() != 2) return Wrong(path, "expected a list of two numbers");
   RETURN_IF_ERROR(Read(json[0], path, &out->start));
   return Read(json[1], path, &out->end);
 }
@@ -97,7 +97,7 @@ absl::Status Read(const Json& json, const std::string& path, SubgraphConfig* out
                  {To("name", &out->name), To("start", &out->range.start),
                   To("end", &out->range.end), To("num_ops", &num_ops), To("inputs", &out->inputs),
                   To("outputs", &out->outputs), To("drops", &out->drops), To("adds", &out->adds)}));
-  // Unsigned, as either end may be anything yet.
+  // Unsigned, since neither end has been checked yet and the difference could overflow.
   if (static_cast<uint64_t>(num_ops) !=
       static_cast<uint64_t>(out->range.end) - static_cast<uint64_t>(out->range.start)) {
     return Wrong(path, "\"num_ops\" is missing or not \"end\" less \"start\"");
@@ -105,8 +105,7 @@ absl::Status Read(const Json& json, const std::string& path, SubgraphConfig* out
   return absl::OkStatus();
 }
 
-// The parser keeps the last value of a key that comes twice, so they are looked for
-// while it goes.
+// Refuses duplicate keys while it parses, since the parser would keep only the last value.
 absl::StatusOr<Json> ParseWithoutDoubles(absl::string_view text) {
   std::vector<std::set<std::string>> open;
   std::optional<std::string> twice;
@@ -118,7 +117,7 @@ absl::StatusOr<Json> ParseWithoutDoubles(absl::string_view text) {
     return true;
   });
   if (!twice.has_value()) return parsed;
-  return Wrong("", absl::StrCat("the key ", Printable(*twice), " comes twice"));
+  return Wrong("", absl::StrCat("the key ", Printable(*twice), " is a duplicate"));
 }
 
 absl::StatusOr<DecomposeConfig> ReadConfig(absl::string_view text) {
@@ -148,7 +147,7 @@ absl::StatusOr<DecomposeConfig> ReadConfig(absl::string_view text) {
   }
   if (version != kVersion) return Wrong("version", absl::StrCat("expected ", kVersion));
   const std::optional<DecomposeMode> mode = ParseDecomposeMode(mode_name);
-  if (!mode) return Wrong("mode", absl::StrCat("there is no mode ", Printable(mode_name)));
+  if (!mode) return Wrong("mode", absl::StrCat("unknown mode ", Printable(mode_name)));
   config.mode = *mode;
   config.cut.style = chain ? Style::kChain : Style::kDag;
   for (const char* key : kNumberKeys) {
@@ -168,7 +167,7 @@ absl::StatusOr<DecomposeConfig> ReadConfig(absl::string_view text) {
 
 using OrderedJson = nlohmann::ordered_json;
 
-// On one line, with blanks after separators, as Python has it.
+// Writes JSON on one line with blanks after separators, as Python does.
 std::string OneLine(const OrderedJson& json) {
   if (!json.is_structured()) return json.dump();
   std::string out;
@@ -237,7 +236,8 @@ absl::StatusOr<std::string> WriteDecomposeConfigJson(const DecomposeConfig& conf
       absl::StrAppend(&out, "\n  ]");
     }
   } catch (const nlohmann::json::exception&) {
-    return absl::UnimplementedError("a configuration in JSON holds no names that are not UTF-8");
+    return absl::UnimplementedError(
+        "a name is not UTF-8, which JSON requires; use the protobuf form");
   }
   return absl::StrCat(out, "\n}\n");
 }

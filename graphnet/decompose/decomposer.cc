@@ -64,7 +64,7 @@ class Planner {
     ASSIGN_OR_RETURN(const std::vector<Range> ranges, RangesBetween(config_.split_positions, n_));
     if (config_.group_head_and_tail) return ranges;
     if (ranges.size() < 3) {
-      return absl::InvalidArgumentError("without head and tail, one cut leaves no piece");
+      return absl::InvalidArgumentError("one cut leaves no piece if head and tail are left out");
     }
     return std::vector<Range>(ranges.begin() + 1, ranges.end() - 1);
   }
@@ -102,8 +102,8 @@ class Planner {
     if (lost > 0) {
       notes_->push_back(
           absl::StrCat(lost,
-                       " fewer cuts than asked for: no place is left for them, as tuples and the "
-                       "regions of vmap and autocast stay whole"));
+                       " fewer cuts than asked for: tuples and the regions of vmap and "
+                       "autocast must stay whole"));
     }
     return RangesBetween(cuts, n_);
   }
@@ -119,10 +119,10 @@ class Planner {
     for (int64_t k = 0; k < n_; ++k)
       unknown += ValueBytes(*index_.node(index_.operator_node(k))).has_value() ? 0 : 1;
     if (unknown == 0) return;
-    notes_->push_back(absl::StrCat(
-        unknown, " of ", n_,
-        " values have no known size; what is balanced is bytes, and among cuts of equal "
-        "bytes the count of such values"));
+    notes_->push_back(
+        absl::StrCat(unknown, " of ", n_,
+                     " values have unknown sizes and only decide between cuts of equal "
+                     "bytes"));
   }
 
   const GraphIndex& index_;
@@ -139,12 +139,12 @@ std::vector<std::string> NamesOf(absl::Span<Node* const> nodes) {
   return names;
 }
 
-// "piece 2 takes x and y, the configuration says x", of the first that differs.
+// Reports the first difference: "piece 2 takes x and y, the configuration says x".
 absl::Status CheckReplay(const DecomposeConfig& said, const DecomposeConfig& made) {
   if (said == made) return absl::OkStatus();
   const auto differs = [](absl::string_view what) {
-    return absl::FailedPreconditionError(absl::StrCat("the configuration says something else of ",
-                                                      what, " than comes of the sample"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("mismatch of ", what, " between the configuration and the sample"));
   };
   if (said.model_name != made.model_name) return differs("the name of the model");
   if (said.num_ops != made.num_ops) return differs("the number of operators");
@@ -157,7 +157,7 @@ absl::Status CheckReplay(const DecomposeConfig& said, const DecomposeConfig& mad
       return differs(absl::StrCat("the outputs of ", b.name));
     if (!(a == b)) return differs(b.name);
   }
-  return differs("its parameters");
+  return differs("the parameters");
 }
 
 }  // namespace
@@ -172,7 +172,7 @@ absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeCon
   made.config = config;
   const auto other_graph = [&] {
     return absl::FailedPreconditionError(
-        absl::StrCat("the configuration is of another graph, of ", Printable(config.model_name)));
+        absl::StrCat("the configuration belongs to another graph: ", Printable(config.model_name)));
   };
   const GraphIndex index(*sample.module->main());
   const Regions regions(index);
@@ -182,8 +182,8 @@ absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeCon
     if (config.num_ops != num_ops) return other_graph();
     for (const SubgraphConfig& subgraph : config.subgraphs) ranges.push_back(subgraph.range);
   } else {
-    // Other schemes ask nothing of metas but which values are tuples, and who validates has
-    // no more than the sample to find the same cuts by.
+    // Other schemes use metas only to recognise tuples. A validator, which has only the sample,
+    // must find the same cuts.
     const bool more = config.mode == DecomposeMode::kBalanced && observed != nullptr &&
                       observed->module != nullptr;
     if (more) {

@@ -1,5 +1,5 @@
-// Decomposes a sample: chooses ranges as a configuration says, cuts them out, and
-// completes the configuration, so that it describes and replays what was done.
+// Decomposes a sample: chooses ranges as a configuration says, cuts them out, and completes the
+// configuration, so that it records the result and can replay it.
 //
 //   DecomposeConfig config;
 //   config.mode = DecomposeMode::kEqual;
@@ -21,38 +21,38 @@
 
 namespace graphnet {
 
+// The pieces of a sample and the record of how they were cut.
 struct Decomposition {
-  DecomposeConfig config;  // is_done()
-  std::vector<Sample> pieces;
-  // What a person may want to know, a line each: cuts that were moved, blocks and
-  // how often they occur, values of unknown size.
+  DecomposeConfig config;      // is_done()
+  std::vector<Sample> pieces;  // in the order of config.subgraphs
+  // Remarks for a person, one line each: cuts that were moved, blocks and how often they
+  // occur, values of unknown size.
   std::vector<std::string> notes;
 };
 
-// Of a configuration that is done, the ranges are those it lists; what it says of
-// the sample and the pieces must then hold.
+// Cuts `sample` as `config` says. If the configuration is done, its ranges are used, and everything
+// that it says of the sample and the pieces must hold.
 //
-// A cut that the configuration names (positions, ranges, values) is refused where it
-// goes through a region; other modes move it behind (schemes.h).
+// A cut that the configuration names (positions, ranges, values) is refused if it goes through a
+// region. Other modes move such a cut to the end of the region (schemes.h).
 //
-// `observed` may be null: where to balance is decided by its metas, and ports say them (see
+// `observed` may be null. Its metas supply sizes for balancing and are written at ports (see
 // CutRanges).
 //
-// Errors: those of the schemes and of CutRanges; FailedPrecondition if a done
-// configuration is of another graph or says something else than comes of it.
+// Errors: those of the schemes and of CutRanges; FailedPrecondition if a done configuration belongs
+// to another graph or does not agree with the pieces.
 absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeConfig& config,
                                         const ObservedValues* observed = nullptr);
 
-// Says in a configuration, which lists the ranges of these pieces, what their ports are.
+// Writes the ports of the pieces into a configuration, which must list their ranges.
 void RecordPorts(absl::Span<const Sample> pieces, DecomposeConfig* config);
 
-// The ranges that a configuration asks for, done or not, without empty ones. Errors of
-// the schemes. The sample must verify.
+// Returns the ranges that a configuration, done or not, asks for, without empty ones. Errors are
+// those of the schemes. The sample must verify.
 absl::StatusOr<std::vector<Range>> PlanRanges(const Sample& sample, const DecomposeConfig& config);
 
-// What goes between pieces: the values that pieces take and others return, each
-// counted once for every piece that takes it; inputs of the graph and attributes do
-// not count.
+// Returns the traffic into each piece: the values that it takes from other pieces. A value that
+// several pieces take counts for each. Inputs of the graph and attributes do not count.
 std::vector<Traffic> PieceTraffic(const Module& original, const std::vector<Sample>& pieces);
 
 }  // namespace graphnet

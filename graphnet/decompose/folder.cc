@@ -28,7 +28,7 @@ namespace {
 constexpr char kPeerFolder[] = "_decomposed";
 constexpr char kConfigJson[] = "decompose_config.json";
 constexpr char kConfigPb[] = "decompose_config.pb";
-// What GraphNet writes beside a piece: its parent and the range it is of it.
+// The file that GraphNet writes beside a piece. It names the parent and the range.
 constexpr char kSources[] = "subgraph_sources.json";
 
 absl::Status MakeFolder(const std::string& path) {
@@ -68,7 +68,7 @@ class FolderWriter {
   absl::StatusOr<WriteReport> Run() {
     if (stem_[0] == '.' || absl::StrContains(stem_, "/") || absl::StrContains(stem_, '\0')) {
       return absl::InvalidArgumentError(
-          absl::StrCat("no folder can be called ", Printable(stem_), "0"));
+          absl::StrCat("a folder cannot be called ", Printable(stem_), "0"));
     }
     const bool json = format_ == PieceFormat::kGraphNetFolder;
     const std::string config_file = JoinPath(folder_, json ? kConfigJson : kConfigPb);
@@ -82,7 +82,7 @@ class FolderWriter {
       is_there = is_there && kept;
     }
     if (is_there) return report_;
-    // Behind a link lies the folder that is replaced.
+    // If folder_ is a link, the folder behind it is replaced.
     std::error_code missing;
     const std::filesystem::path target = std::filesystem::canonical(folder_, missing);
     if (!missing) folder_ = target.string();
@@ -119,8 +119,7 @@ class FolderWriter {
     }
     ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder_));
     for (const std::string& name : names) {
-      if (ours.contains(name) || absl::EndsWith(name, ".tmp"))
-        continue;  // What a write that was killed left.
+      if (ours.contains(name) || absl::EndsWith(name, ".tmp")) continue;  // A killed write left it.
       return absl::AlreadyExistsError(absl::StrCat(
           Printable(folder_, 1000), ": not written to, as it holds ", Printable(name)));
     }
@@ -132,7 +131,7 @@ class FolderWriter {
         Printable(folder_, 1000), ": not written to, as it holds another decomposition"));
   }
 
-  // Whether a piece was there already.
+  // Returns whether a piece was there already.
   absl::StatusOr<bool> IsProtoThere(size_t i) const {
     const std::string path = JoinPath(folder_, PieceName(i));
     if (!FileExists(path)) return false;
@@ -170,7 +169,7 @@ class FolderWriter {
   WriteReport report_;
 };
 
-// The number that a piece's name ends in; -1 if it is no piece.
+// Returns the number at the end of a piece's name; -1 if it is not a piece.
 int64_t PieceNumber(const std::string& folder, absl::string_view name) {
   const std::string path = JoinPath(folder, name);
   if (IsFolder(path) ? !IsGraphNetFolder(path) : !absl::ConsumeSuffix(&name, ".pb")) return -1;
@@ -198,7 +197,7 @@ absl::StatusOr<std::map<int64_t, std::string>> FindPieces(const std::string& fol
   return pieces;
 }
 
-// Calls values as the configuration does: a folder may have had to rename them.
+// Gives values the names of the configuration, since a folder may have renamed them.
 void NameValues(const PortNames& ports, Graph* graph) {
   std::vector<std::pair<Node*, absl::string_view>> renamed;
   const auto collect = [&](absl::Span<const absl::string_view> names,
@@ -209,7 +208,7 @@ void NameValues(const PortNames& ports, Graph* graph) {
   };
   collect(ports.inputs(), graph->placeholders());
   collect(ports.outputs(), graph->output()->operands());
-  // First out of each other's way.
+  // Temporary names avoid conflicts among them.
   for (size_t k = 0; k < renamed.size(); ++k)
     renamed[k].first->set_name(absl::StrCat("renamed_port_", k));
   for (const auto& [node, name] : renamed) node->set_name(name);

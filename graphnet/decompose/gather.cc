@@ -15,7 +15,7 @@
 namespace graphnet {
 namespace {
 
-// Where a node goes: the groups keep their order within.
+// The group that a node goes to. Nodes of one group keep their order.
 enum Place { kFront, kInside, kBehind };
 
 }  // namespace
@@ -23,7 +23,7 @@ enum Place { kFront, kInside, kBehind };
 absl::StatusOr<Range> GatherNodes(absl::Span<Node* const> nodes) {
   std::vector<Node*> operators;
   absl::c_copy_if(nodes, std::back_inserter(operators), [](Node* n) { return IsOperator(*n); });
-  if (operators.empty()) return absl::InvalidArgumentError("there is no operator among the nodes");
+  if (operators.empty()) return absl::InvalidArgumentError("the nodes include no operator");
   ASSIGN_OR_RETURN(const Subgraph subgraph, FindSubgraph(operators));
   Node* const first = subgraph.nodes.front();
   Node* const behind = subgraph.nodes.back()->next();
@@ -33,12 +33,12 @@ absl::StatusOr<Range> GatherNodes(absl::Span<Node* const> nodes) {
 
   NodeTable<Place> places(*graph->module());
   for (const Node* node : subgraph.nodes) places[node] = kInside;
-  // By place, who of it touched a class of memory last.
+  // By place: the last node there that touched a class of memory.
   absl::flat_hash_map<int, const Node*> touched[kBehind + 1];
   std::vector<Node*> moved[kBehind + 1];
   for (Node* node = first; node != behind; node = node->next()) {
     Place& place = places[node];
-    if (node->op() == Op::kGetAttr) {  // It takes nothing, and touches no memory.
+    if (node->op() == Op::kGetAttr) {  // It has no operands and touches no memory.
       moved[kFront].push_back(node);
       continue;
     }
@@ -49,7 +49,7 @@ absl::StatusOr<Range> GatherNodes(absl::Span<Node* const> nodes) {
     });
     for (const int c : its_classes) {
       if (c == MutableClasses::kNone) continue;
-      // Of what stood before it, what goes behind it.
+      // Nodes that stood before it but go behind it must not share such memory with it.
       for (int later = place + 1; later <= kBehind; ++later) {
         if (const auto other = touched[later].find(c); other != touched[later].end()) {
           return absl::FailedPreconditionError(

@@ -1,4 +1,4 @@
-// Gathers nodes that stand apart to a range, which can be cut out.
+// Gathers nodes that stand apart into one range, which can be cut out.
 #ifndef GRAPHNET_DECOMPOSE_GATHER_H_
 #define GRAPHNET_DECOMPOSE_GATHER_H_
 
@@ -8,11 +8,12 @@
 
 namespace graphnet {
 
-// Moves what stands between the operators among `nodes`, which are of one graph that verifies:
-// behind them what uses their values, in front of them all else. So the graph computes what it
-// did. InvalidArgument without operators; errors of FindSubgraph (ir/outline.h), as
-// FailedPrecondition for nodes that are not convex, or if a move would change what is seen in
-// memory that the graph writes to.
+// Makes the operators among `nodes` adjacent and returns their range. Operators between them move
+// behind them if they use their values, and in front of them otherwise, so the graph computes the
+// same. The nodes must be of one graph, which must verify. InvalidArgument if there are no
+// operators; errors of FindSubgraph (ir/outline.h), such as FailedPrecondition for nodes that are
+// not convex; FailedPrecondition also if two nodes that share memory that the graph writes to would
+// change their order.
 absl::StatusOr<Range> GatherNodes(absl::Span<Node* const> nodes);
 
 }  // namespace graphnet

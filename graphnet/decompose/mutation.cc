@@ -27,7 +27,7 @@ class UnionFind {
 
 MutableClasses::MutableClasses(const GraphIndex& index) : class_of_(index.size(), kNone) {
   UnionFind sets(index.size());
-  std::vector<std::pair<uint32_t, uint32_t>> writes;  // what, by which node
+  std::vector<std::pair<uint32_t, uint32_t>> writes;  // value, writing node
   absl::flat_hash_map<absl::string_view, uint32_t> attributes;
   for (uint32_t i = 0; i < index.size(); ++i) {
     const Node& node = *index.node(i);

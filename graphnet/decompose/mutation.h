@@ -1,6 +1,5 @@
-// MutableClasses: which values of a graph may share memory that the graph writes
-// to. Pieces that touch such memory must run in their order, and see it as the
-// ones before left it.
+// MutableClasses: the values of a graph that may share memory that the graph writes to. Pieces that
+// touch such memory must run in their order, each on the memory as the pieces before it left it.
 #ifndef GRAPHNET_DECOMPOSE_MUTATION_H_
 #define GRAPHNET_DECOMPOSE_MUTATION_H_
 
@@ -13,9 +12,9 @@
 
 namespace graphnet {
 
-// A class is a set of values of which each may share memory with another one, by
-// the effects of the operators (facts/memory/memory_use.h) and as several get_attrs of one
-// attribute do. Placeholders are taken to share nothing.
+// Classes of values that may share memory, by the effects of the operators
+// (facts/memory/memory_use.h) and because several get_attrs read one attribute. Placeholders are
+// assumed to share nothing.
 class MutableClasses {
  public:
   static constexpr int kNone = -1;
@@ -24,11 +23,11 @@ class MutableClasses {
   explicit MutableClasses(const GraphIndex& index);
 
   size_t size() const { return members_.size(); }
-  // Of a node's value; kNone if nothing writes to its memory.
+  // Returns the class of a node's value; kNone if nothing writes to its memory.
   int ClassOf(size_t node) const { return class_of_[node]; }
-  // Nodes, in order.
+  // The nodes of a class, in order.
   absl::Span<const uint32_t> members(int c) const { return members_[static_cast<size_t>(c)]; }
-  // The first and the last node that may write to it.
+  // The first and the last node that may write to the memory of class `c`.
   size_t first_write(int c) const { return first_write_[static_cast<size_t>(c)]; }
   size_t last_write(int c) const { return last_write_[static_cast<size_t>(c)]; }
 

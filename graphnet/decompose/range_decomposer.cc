@@ -27,7 +27,7 @@
 namespace graphnet {
 namespace {
 
-// The non-empty ones; of a graph without operators, one.
+// Returns the non-empty ranges; for a graph without operators, one empty range.
 std::vector<Range> NonEmpty(absl::Span<const Range> ranges, int64_t num_operators) {
   std::vector<Range> out;
   for (const Range& range : ranges) {
@@ -71,8 +71,8 @@ absl::Status CheckRanges(const GraphIndex& index, const Regions& regions,
   return absl::OkStatus();
 }
 
-// What all pieces take and return: where many values share memory that is written to, or go through
-// a chain, that grows with the square of the graph. Some 80 bytes each.
+// Limit for the ports of all pieces together. If many values share memory that is written to, or
+// pass through a chain, ports grow with the square of the graph. Each takes about 80 bytes.
 constexpr uint64_t kMaxPorts = 20'000'000;
 
 class Cutter {
@@ -88,7 +88,7 @@ class Cutter {
         copies_(index.size()),
         read_by_(index.size(), kNobody),
         taken_by_(index.size(), kNobody) {
-    // Only what is as long as a name can equal it, and most targets are longer.
+    // Compare lengths first: most targets are longer than any name.
     std::bitset<256> sizes;
     for (size_t i = index_.num_placeholders(); i < index_.size(); ++i) {
       sizes.set(index_.node(i)->name().size() % sizes.size());
@@ -144,7 +144,7 @@ class Cutter {
     const bool ends_graph = end == index_.output();
     FindReads(begin, end, ends_graph);
     if (options_.style == Style::kChain) {
-      std::swap(inputs_, outputs_);  // what the last piece hands on
+      std::swap(inputs_, outputs_);  // The next piece takes what this one returns.
     } else {
       FindDagInputs(begin, end, ends_graph);
     }
@@ -185,10 +185,10 @@ class Cutter {
   static absl::Status TooManyPorts() {
     return absl::ResourceExhaustedError(
         absl::StrCat("the pieces would take and return more than ", kMaxPorts,
-                     " values, of which most only pass through; fewer pieces have fewer"));
+                     " values, most of which only pass through; ask for fewer pieces"));
   }
 
-  // What the first piece of a chain takes, as if one before it handed it on.
+  // Sets the inputs of the first piece of a chain, as if a piece before it returned them.
   void StartChain() {
     const size_t begin = ranges_.empty() ? 0 : index_.operator_node(ranges_[0].start);
     for (size_t i = 0; i < begin; ++i) {
@@ -198,15 +198,15 @@ class Cutter {
     }
   }
 
-  // Whether an operator before `begin` writes to the attribute that get_attr `i` reads, so that
-  // what the attribute holds is not the value any more.
+  // Returns whether an operator before `begin` writes to the attribute that get_attr `i` reads, so
+  // that the attribute no longer holds the value.
   bool IsWrittenBefore(size_t i, size_t begin) const {
     const int c = classes_->ClassOf(i);
     return c != MutableClasses::kNone && classes_->first_write(c) < begin;
   }
 
-  // The get_attrs that the piece holds: those that it uses. Of memory that the graph writes to,
-  // the first piece that touches it holds all, and hands them on as values.
+  // Finds the get_attrs that the piece holds, which are those that it uses. For memory that the
+  // graph writes to, the first piece that touches it holds all of them and returns their values.
   void FindReads(size_t begin, size_t end, bool ends_graph) {
     read_.clear();
     if (index_.operator_node(0) == index_.num_placeholders()) return;
@@ -221,7 +221,7 @@ class Cutter {
       }
       if (is_touched_[static_cast<size_t>(c)]) return;
       is_touched_[static_cast<size_t>(c)] = true;
-      if (classes_->first_write(c) < begin) return;  // It is written to where no piece is.
+      if (classes_->first_write(c) < begin) return;  // No piece holds that write.
       for (const uint32_t member : classes_->members(c)) {
         if (!index_.is_get_attr(member) && member >= index_.num_placeholders()) break;
         if (index_.is_get_attr(member) && index_.last_use(member) > 0) read(member);
@@ -270,8 +270,8 @@ class Cutter {
     std::sort(inputs_.begin(), inputs_.end());
   }
 
-  // Of what the piece takes or makes, what is used behind it: in a chain all, in a
-  // DAG only what it makes, and memory that is written to.
+  // Finds the values that are used behind the piece: in a chain all that it takes or makes, in a
+  // DAG only those that it makes, and those in memory that is written to.
   void FindOutputs(size_t begin, size_t end) {
     outputs_.clear();
     const auto hand_on = [&](size_t i) {
@@ -291,8 +291,7 @@ class Cutter {
     if (!touched_.empty() || !read_.empty()) std::sort(outputs_.begin(), outputs_.end());
   }
 
-  // Notes that the piece touches the memory of a value, if it is still to be
-  // handed on.
+  // Notes that the piece touches the memory of a value, if later pieces still need it.
   void Touch(size_t i, size_t begin) {
     const int c = classes_->ClassOf(i);
     if (c == MutableClasses::kNone || classes_->last_write(c) < begin) return;
@@ -301,7 +300,7 @@ class Cutter {
 
   // The values of a class that are defined before a piece and used in it or later.
   struct Carried {
-    // Takes in the members before `begin`.
+    // Adds the members before `begin`.
     void Advance(absl::Span<const uint32_t> members, size_t begin) {
       for (; next < members.size() && members[next] < begin; ++next)
         values.push_back(members[next]);
@@ -345,8 +344,8 @@ class Cutter {
     if (port->annotation().empty()) port->set_annotation(found->second.annotation);
   }
 
-  // The name of the value, or a variant if a placeholder of the graph has it for
-  // its target.
+  // Returns the name of the value, or a variant if a placeholder of the graph has that name as its
+  // target.
   absl::string_view PortTarget(size_t i) {
     const absl::string_view name = index_.node(i)->name();
     if (renamed_placeholders_.empty() || !renamed_placeholders_.contains(name)) return name;
@@ -417,25 +416,25 @@ class Cutter {
   const CutOptions& options_;
   const ObservedValues* observed_;  // may be null
   Budget ports_{kMaxPorts};
-  std::vector<Node*> copies_;                // by node, in the piece that is being made
-  size_t piece_ = 0;                         // the number of that one
-  std::vector<size_t> inputs_;               // what it takes
-  std::vector<size_t> outputs_;              // what it hands on
-  std::vector<Argument> returned_;           // those, as the arguments of its output
-  std::vector<size_t> read_;                 // the get_attrs that it holds
-  std::vector<size_t> read_by_;              // by node, the last piece that holds it as one
-  std::unique_ptr<MutableClasses> classes_;  // null if neither attributes nor the style ask for it
-  std::vector<bool> is_touched_;             // by class, by a piece up to this one
-  // DAG: by node, the last piece that takes it; of memory that is written to, the
-  // last piece that touches it, and what is handed on.
+  std::vector<Node*> copies_;                // by node, in the current piece
+  size_t piece_ = 0;                         // number of the current piece
+  std::vector<size_t> inputs_;               // values that the piece takes
+  std::vector<size_t> outputs_;              // values that the piece returns
+  std::vector<Argument> returned_;           // the same as arguments of its output
+  std::vector<size_t> read_;                 // get_attrs that the piece holds
+  std::vector<size_t> read_by_;              // by get_attr, the last piece that holds it
+  std::unique_ptr<MutableClasses> classes_;  // null if neither attributes nor the style need it
+  std::vector<bool> is_touched_;             // by class: true if a piece so far touches it
+  // For a DAG: by node, the last piece that takes it; by class of memory, the last piece that
+  // touches it; the classes that the current piece touches; and the values to hand on.
   std::vector<size_t> taken_by_;
   std::vector<size_t> touched_by_;
   std::vector<int> touched_;
   std::vector<Carried> carried_;
-  // Targets of placeholders that have another name, if a value may have that.
+  // Targets of placeholders with another name, if a value may be called like the target.
   absl::flat_hash_set<absl::string_view> renamed_placeholders_;
   absl::flat_hash_map<absl::string_view, size_t> constraint_position_;
-  absl::flat_hash_set<absl::string_view> names_;  // and targets of placeholders
+  absl::flat_hash_set<absl::string_view> names_;  // names, and targets of placeholders
   absl::flat_hash_map<size_t, std::string> renamed_targets_;
 };
 

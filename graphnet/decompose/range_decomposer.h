@@ -1,13 +1,13 @@
-// Cuts the main graph of a sample into pieces, each a sample of its own. The core
-// of all decompositions; decomposer.h chooses the ranges and keeps the record.
+// Cuts the main graph of a sample into pieces, each a sample of its own. All decompositions use
+// this; decomposer.h chooses the ranges and keeps the record.
 //
 //   ASSIGN_OR_RETURN(std::vector<Sample> pieces,
 //                    DecomposeChain(sample, EqualCuts(*sample.module->main(), 4)));
 //   ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ComposeChain(pieces));  // compose.h
 //
-// Operators are all nodes but placeholders, get_attrs and the output (IsOperator), numbered
-// from 0 in program order; getitem counts. A cut p goes before operator p, and a range
-// [start, end) leaves its end out.
+// Operators are all nodes but placeholders, get_attrs and the output (IsOperator). They are
+// numbered from 0 in program order; getitem counts. A cut p goes before operator p, and a range
+// [start, end) excludes its end.
 //
 // Example, cut before operator 1:
 //
@@ -17,10 +17,10 @@
 //     return (%b,)                 }                          }
 //   }
 //
-// In-place operators and views: a piece takes and returns tensors by reference,
-// and pieces run in their order. What one piece writes to is therefore seen by all
-// later ones, through the value itself as through any view of it, as in the uncut
-// graph. In a DAG the values themselves say so: see Style::kDag.
+// In-place operators and views: a piece takes and returns tensors by reference, and pieces run in
+// their order. All later pieces therefore see what a piece writes, through the value itself and
+// through any view of it, as in the uncut graph. In a DAG the ports express this order: see
+// Style::kDag.
 #ifndef GRAPHNET_DECOMPOSE_RANGE_DECOMPOSER_H_
 #define GRAPHNET_DECOMPOSE_RANGE_DECOMPOSER_H_
 
@@ -37,6 +37,7 @@ namespace graphnet {
 class GraphIndex;
 class Regions;
 
+// The operators from `start` up to, but not including, `end`.
 struct Range {
   int64_t start = 0;
   int64_t end = 0;
@@ -44,94 +45,92 @@ struct Range {
   friend bool operator==(const Range& a, const Range& b) = default;
 };
 
-// What a piece takes and returns.
+// The values that a piece takes and returns.
 enum class Style {
-  // Every value that is defined before the piece and used in it or later; it
-  // returns what the next one takes, as a tuple in the same order. So pieces
-  // compose by position.
+  // A piece takes every value that is defined before it and used in it or later, and returns what
+  // the next piece takes, as a tuple in the same order. So pieces compose by position.
   kChain,
-  // The values that its operators take, each from the piece that made it or from
-  // the inputs of the graph; it returns those of its values that are used later.
-  // Pieces compose by the names of values.
+  // A piece takes the values that its operators use, each from the piece that made it or from
+  // the inputs of the graph, and returns those of its values that are used later. Pieces compose
+  // by the names of values.
   //
-  // Memory that the graph writes to (mutation.h) is handed from one piece that
-  // touches it to the next, up to the last that writes: each takes and returns all
-  // values in that memory that are used later. So no piece can run before those
-  // whose writes it must see, nor after those which must not see its own, and one
-  // takes a value from the last piece that returns it. What no value carries, the
-  // random generator and the gradient mode, is right in the order of the pieces.
+  // Memory that the graph writes to (mutation.h) is handed from each piece that touches it to the
+  // next such piece, up to the last that writes: each takes and returns all values in that memory
+  // that are used later. So a piece cannot run before those whose writes it must see, nor after
+  // those which must not see its own. It takes a value from the last piece that returns it. State
+  // that no value carries (the random generator and the gradient mode) is right only if the pieces
+  // run in their order.
   kDag,
 };
 
+// Options of CutRanges.
 struct CutOptions {
   Style style = Style::kDag;
-  // Whether the first piece takes all inputs of the graph, or those it needs.
+  // True if the first piece takes all inputs of the graph; false if only those that it needs.
   bool all_inputs = true;
-  // Whether the first piece holds the attributes, symbols, relations and weights that no
-  // piece uses, so that together they are the whole.
+  // True if the first piece also holds the attributes, symbols, relations and weights that no
+  // piece uses, so that the pieces together are the whole sample.
   bool keep_unused = true;
 
   friend bool operator==(const CutOptions& a, const CutOptions& b) = default;
 };
 
-// InvalidArgument if there is no module, or it does not verify.
+// Returns InvalidArgument if the sample has no module or its module does not verify.
 absl::Status CheckModule(const Sample& sample);
 
-// Cuts out the ranges, which rise and do not overlap; empty ones vanish, but a
-// graph without operators is one piece. The ranges of a chain follow each other
-// without gaps. They need not begin or end where the graph does; the piece that
-// ends there returns what the graph returns, and takes what it lacks of it.
+// Cuts out the ranges, which must rise and not overlap. Empty ranges give no piece, but a graph
+// without operators gives one. The ranges of a chain must follow each other without gaps. They need
+// not begin or end where the graph does. The piece that ends there returns what the graph returns,
+// and takes those of its values that it does not make.
 //
-// A get_attr is in each piece that uses it, so that weights are where they are used. If the
-// graph writes to the attribute, it is in the first piece that touches that memory alone, and
-// later ones take its value; a piece behind a write that no piece holds takes it, too.
+// Each piece that uses a get_attr has its own copy of it, so that weights are where they are used.
+// If the graph writes to the attribute, only the first piece that touches that memory has the
+// get_attr, and later ones take its value. A piece takes it, too, behind a write that no piece
+// holds.
 //
-// Values keep their names, and ports come in program order, get_attrs behind the placeholders.
-// An input of the graph is taken as it is. Of another value a piece knows the meta and, if a
-// get_attr yields it, what the attribute says and how it is called (`original_name`). What it does
-// not know of it is taken from `observed`, which may be null; values inside of pieces stay
-// as they are, so that pieces put together are the sample.
+// Values keep their names. Ports come in program order, get_attrs behind the placeholders. An input
+// of the graph is copied unchanged. A port for another value has its meta and, if a get_attr yields
+// it, the facts and the name of the attribute (`original_name`). Facts that are missing there come
+// from `observed`, which may be null. Values inside of pieces do not change, so that joining the
+// pieces gives the sample again.
 //
-// A piece is named "<name>_subgraph_<i>" and has a provenance, with the
-// CanonicalHash of the graph; the graph_net.json of the sample; the bodies,
-// attributes, symbols and relations that it uses; and the weights of its
-// attributes and of the placeholders that are the graph's own. What no piece
-// uses, the first one holds (CutOptions::keep_unused). A graph_hash and extra files
-// are the whole sample's alone.
+// A piece is named "<name>_subgraph_<i>". It has a provenance with the CanonicalHash of the graph;
+// the graph_net.json of the sample; the bodies, attributes, symbols and relations that it uses; and
+// the weights of its attributes and of the graph's own placeholders. The first piece holds whatever
+// no piece uses (CutOptions::keep_unused). Pieces get neither the graph_hash nor the extra files.
 //
-// Time and memory are linear in the nodes, of bodies once for each piece that uses
-// them, and the ports.
+// Time and memory are linear in the ports and the nodes; bodies count once for each piece that uses
+// them.
 //
-// The module must verify (CheckModule). InvalidArgument if the ranges are not as above;
+// The module must verify (CheckModule). InvalidArgument if the ranges break the rules above;
 // FailedPrecondition if a cut goes through a region (regions.h); ResourceExhausted if the pieces
 // together would take and return more than 20 million values.
 absl::StatusOr<std::vector<Sample>> CutRanges(const Sample& parent, absl::Span<const Range> ranges,
                                               const CutOptions& options = {},
                                               const ObservedValues* observed = nullptr);
-// The same, for a caller that has the index and the regions of the main graph already.
+// Does the same for a caller that already has the index and the regions of the main graph.
 absl::StatusOr<std::vector<Sample>> CutRanges(const Sample& parent, const GraphIndex& index,
                                               const Regions& regions,
                                               absl::Span<const Range> ranges,
                                               const CutOptions& options,
                                               const ObservedValues* observed);
 
-// Cuts the whole graph into a chain of the RangesBetween `cuts`. InvalidArgument also if the
+// Cuts the whole graph into a chain of the RangesBetween `cuts`. InvalidArgument, too, if the
 // module does not verify.
 absl::StatusOr<std::vector<Sample>> DecomposeChain(const Sample& parent,
                                                    absl::Span<const int64_t> cuts);
 
-// The ranges between `cuts`, in rising order from 0 to the number of operators.
+// Returns the ranges between `cuts`, which must rise and lie between 0 and the number of operators.
 absl::StatusOr<std::vector<Range>> RangesBetween(absl::Span<const int64_t> cuts,
                                                  int64_t num_operators);
 
-// [0, num_operators) in `k` ranges whose sizes differ by at most one, the longer
-// ones first. No range is empty, so there are fewer than `k` if operators are;
-// without operators there is one range, which is empty. k >= 1.
+// Divides [0, num_operators) into `k` ranges whose sizes differ by at most one, the longer ones
+// first. No range is empty, so there are fewer than `k` if there are fewer operators; without
+// operators there is one empty range. k >= 1.
 std::vector<Range> EqualPieces(int64_t num_operators, int k);
 
-// The cuts between EqualPieces; one that would go through a region that must
-// stay whole (regions.h) is moved to the end of it. Cuts that thereby meet, or
-// reach the end of the graph, become one, or none.
+// Returns the cuts between EqualPieces. A cut that would go through a region (regions.h) moves to
+// its end. Cuts that then coincide become one, and a cut at the end of the graph is dropped.
 std::vector<int64_t> EqualCuts(const Graph& graph, int k);
 
 }  // namespace graphnet

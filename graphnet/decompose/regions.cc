@@ -36,7 +36,7 @@ Regions::Regions(const GraphIndex& index) {
 }
 
 void Regions::AddBrackets(const GraphIndex& index) {
-  size_t vmaps = 0, autocasts = 0;  // that are open
+  size_t vmaps = 0, autocasts = 0;  // numbers of open regions
   Region region;
   const int64_t n = index.num_operators();
   for (int64_t position = 0; position < n; ++position) {
@@ -64,14 +64,14 @@ void Regions::AddBrackets(const GraphIndex& index) {
 void Regions::AddTuples(const GraphIndex& index) {
   for (int64_t position = 0; position < index.num_operators(); ++position) {
     const size_t i = index.operator_node(position);
-    // The output takes a tuple apart as any user does: the last piece makes it.
+    // The output counts like any other user of a tuple: the last piece must make the tuple.
     const int64_t last = index.operator_of(index.last_use(i));
     if (last <= position || !YieldsTuple(*index.node(i))) continue;
     regions_.push_back({position, std::min(last, index.num_operators() - 1), index.node(i), true});
   }
 }
 
-// The first region that lasts up to `position` or longer.
+// Returns the first region that lasts up to `position` or longer.
 const Regions::Region* Regions::Find(int64_t position) const {
   const auto it = std::lower_bound(regions_.begin(), regions_.end(), position,
                                    [](const Region& r, int64_t p) { return r.last < p; });
@@ -95,8 +95,8 @@ std::string Regions::WhyNot(int64_t position) const {
 }
 
 int64_t Regions::NextCut(int64_t position) const {
-  // A region may open right where another one closes, but not before: the cut
-  // between the two is allowed. Others overlap.
+  // If a region opens right where another one closes, the cut between the two is allowed. Regions
+  // that overlap leave no such place, so the search goes on.
   for (const Region* region = Find(position); region != nullptr; region = Find(position)) {
     position = region->last + 1;
   }

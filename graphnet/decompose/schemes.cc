@@ -50,7 +50,7 @@ std::vector<int64_t> CutsEvery(int64_t size, const Regions& regions, int64_t num
   std::vector<int64_t> cuts;
   for (int64_t cut = size; cut < num_operators; cut += size) {
     cuts.push_back(cut);
-    if (num_operators - cut <= size) break;  // Nor does the sum overflow.
+    if (num_operators - cut <= size) break;  // This also prevents overflow of cut + size.
   }
   return AllowedCuts(std::move(cuts), regions, num_operators);
 }
@@ -70,7 +70,7 @@ absl::StatusOr<std::vector<int64_t>> ModuleCuts(int depth, const GraphIndex& ind
   }
   if (!any) {
     return absl::FailedPreconditionError(
-        "no operator has a module path, of its own or by the name of a parameter it takes");
+        "no operator has a module path, its own or that of a parameter it takes");
   }
   return AllowedCuts(std::move(cuts), regions, index.num_operators());
 }
@@ -90,7 +90,7 @@ absl::StatusOr<Range> RangeOfValues(absl::Span<const std::string> inputs,
     }
     return absl::OkStatus();
   };
-  // What depends on the inputs, without them, and what the outputs depend on.
+  // `after` marks nodes that depend on the inputs, `wanted` those that the outputs depend on.
   std::vector<bool> given(index.size());
   std::vector<bool> wanted(index.size());
   RETURN_IF_ERROR(mark(inputs, &given));
@@ -123,7 +123,7 @@ absl::StatusOr<std::vector<Node*>> NodesOfModule(absl::string_view path, const G
     Node* const node = index.node(index.operator_node(k));
     if (std::string own = PathOfOperator(index, index.operator_node(k)); !own.empty())
       current = std::move(own);
-    // With the modules that it lies in.
+    // Adds the path and those of all enclosing modules.
     absl::string_view module = current;
     while (!module.empty() && paths.emplace(module).second)
       module = module.substr(0, module.find('.') == module.npos ? 0 : module.rfind('.'));
@@ -133,8 +133,8 @@ absl::StatusOr<std::vector<Node*>> NodesOfModule(absl::string_view path, const G
   }
   if (nodes.empty() || path.empty()) {
     const std::vector<absl::string_view> all(paths.begin(), paths.end());
-    return absl::NotFoundError(
-        absl::StrCat("no operator is of the module ", Printable(path), NearMissHint(path, all)));
+    return absl::NotFoundError(absl::StrCat("no operator belongs to the module ", Printable(path),
+                                            NearMissHint(path, all)));
   }
   return nodes;
 }

@@ -29,7 +29,8 @@ struct Table {
   std::vector<std::pair<std::string, Value>> entries;
   absl::flat_hash_map<std::string, size_t> index;
 
-  // The value of that name before this one, or null if it is the first.
+  // Adds an entry unless the name is taken. Returns the value that has the name already, or
+  // nullptr.
   const Value* Add(std::string name, Value value) {
     const auto [it, inserted] = index.try_emplace(name, entries.size());
     if (!inserted) return &entries[it->second].second;
@@ -37,7 +38,7 @@ struct Table {
     return nullptr;
   }
 
-  // Entries in the order of `names`, then the others.
+  // Returns the entries in the order of `names`, then the others.
   std::vector<Value> InOrder(absl::Span<const std::string> names) const {
     std::vector<Value> out;
     std::vector<bool> taken(entries.size());
@@ -55,7 +56,7 @@ struct Table {
   }
 };
 
-// The text of each relation; equal ones are told apart by a number.
+// Returns the text of each relation; a number distinguishes equal ones.
 std::vector<std::string> RelationNames(const Module& module) {
   std::vector<std::string> names;
   absl::flat_hash_map<std::string, int> seen;
@@ -125,7 +126,8 @@ void TableDistributor::Add(Module* piece) {
 void TableDistributor::Finish(bool keep_unused) {
   if (pieces_.empty()) return;
   if (keep_unused) {
-    // A mark of its own finds what the first piece has once more: Close drops it.
+    // The copy has marks of its own, so it may collect entries that the first piece already has;
+    // Close drops the duplicates.
     pieces_.push_back(std::move(pieces_[0]));
     tuples_.clear();
     for (size_t i = 0; i < parent_.attributes().size(); ++i) {
@@ -176,7 +178,7 @@ void TableDistributor::CollectNode(const Node& node) {
 
 void TableDistributor::CollectMeta(const ValueMeta& meta) {
   if (meta.tensor != nullptr) CollectTensor(*meta.tensor);
-  // Tuples share their elements: each is looked at once a piece.
+  // Tuples may share elements, so each tuple is collected once for each piece.
   if (!meta.is_tuple || !tuples_.insert(&meta).second) return;
   for (const ValueMeta* element : meta.elements) CollectMeta(*element);
 }

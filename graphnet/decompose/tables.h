@@ -1,5 +1,5 @@
-// The tables of a module (symbols, relations, attributes) when it is cut into
-// pieces and put together again.
+// Divides the tables of a module (symbols, relations, attributes) over pieces, and merges them
+// again.
 #ifndef GRAPHNET_DECOMPOSE_TABLES_H_
 #define GRAPHNET_DECOMPOSE_TABLES_H_
 
@@ -14,21 +14,21 @@
 
 namespace graphnet {
 
-// Declares in each piece what its nodes use of the parent's tables, in the parent's
-// order: the attributes that its get_attrs read; the symbols that its metas,
-// arguments and attributes mention; the relations among them, with the further
-// symbols that those mention. O(sizes of the pieces and the tables).
+// Declares in each piece the entries of the parent's tables that it uses, in the parent's order:
+// the attributes that its get_attrs read; the symbols that its metas, arguments and attributes
+// mention; the relations among them, with the further symbols that those mention. O(sizes of the
+// pieces and the tables).
 class TableDistributor {
  public:
-  // `observed`: a module with further symbols, which metas of pieces may mention, and examples of
-  // symbols that have none; may be null.
-  // Both must outlive this object unchanged.
+  // `observed` may be null. It is a module with further symbols that metas of pieces may mention,
+  // and with examples of symbols that have none in `parent`. Both must outlive this object
+  // unchanged.
   TableDistributor(const Module& parent, const Module* observed);
 
-  // Looks at a piece, whose graphs are complete.
+  // Collects the entries that a piece uses. Its graphs must be complete.
   void Add(Module* piece);
-  // Declares, after the last Add. With `keep_unused`, the first piece gets what no
-  // piece uses, so that nothing is lost.
+  // Declares the entries in all pieces, after the last Add. With `keep_unused`, the first piece
+  // also gets the entries that no piece uses, so that nothing is lost.
   void Finish(bool keep_unused);
 
  private:
@@ -40,13 +40,13 @@ class TableDistributor {
     std::vector<size_t> attributes;
   };
 
-  // Which entries of one table are used, by the piece looked at and by any.
+  // The entries of one table that are used, by the current piece and by any piece.
   class Marks {
    public:
     explicit Marks(size_t size) : last_(size, kNever) {}
-    // True when it is the piece's first mark.
+    // Returns whether this is the piece's first mark of entry `i`.
     bool Mark(size_t i, size_t piece) { return std::exchange(last_[i], piece) != piece; }
-    // True when no piece has marked it.
+    // Returns whether no piece has marked entry `i`.
     bool IsFree(size_t i) const { return last_[i] == kNever; }
 
    private:
@@ -54,7 +54,7 @@ class TableDistributor {
     std::vector<size_t> last_;
   };
 
-  // Of the piece looked at, the last one.
+  // The index of the current piece, which is the last one.
   size_t current() const { return pieces_.size() - 1; }
   void CollectNode(const Node& node);
   void CollectMeta(const ValueMeta& meta);
@@ -63,25 +63,26 @@ class TableDistributor {
   Symbol SymbolAt(size_t i) const;
   void MarkSymbol(size_t i);
   void MarkAttribute(size_t i);
-  // Symbols draw in relations, and those further symbols. Then sorts.
+  // Adds the relations of the current piece's symbols, and their symbols, until nothing is new.
+  // Then sorts.
   void Close();
   void Declare(const Piece& piece) const;
 
   const Module& parent_;
   const Module* observed_;       // may be null
-  std::vector<Symbol> further_;  // of its symbols; they come after the parent's
+  std::vector<Symbol> further_;  // symbols of `observed_` only; they come after the parent's
   std::vector<Piece> pieces_;
   Marks symbols_;
   Marks relations_;
   Marks attributes_;
   std::vector<std::vector<size_t>> relations_of_symbol_;
   std::vector<std::vector<size_t>> symbols_of_relation_;
-  absl::flat_hash_set<const ValueMeta*> tuples_;  // those of the piece
+  absl::flat_hash_set<const ValueMeta*> tuples_;  // of the current piece, already collected
 };
 
-// Declares in `module` what any piece declares. The order is that of
-// `order_like` (may be null), then that of first declaration.
-// FailedPrecondition if two pieces declare something differently.
+// Declares in `module` every entry that a piece declares. The order is that of `order_like`, which
+// may be null, then that of first declaration. FailedPrecondition if two pieces declare something
+// differently.
 absl::Status MergeTables(absl::Span<const Module* const> pieces, const Module* order_like,
                          Module* module);
 

@@ -15,11 +15,11 @@ namespace graphnet {
 namespace {
 
 constexpr int kBlocks = 5;
-constexpr int kTimings = 3;  // one, and those anew if times fluctuate
-// What takes longer finds the caches as another process leaves them without much harm.
+constexpr int kTimings = 3;  // one, and repetitions if times fluctuate
+// Runs that take longer suffer little from the caches that another process leaves.
 constexpr double kBriefMs = 50;
 
-// Of a file: by this it is seen that somebody wrote to it.
+// The state of a file, which shows whether it was written to.
 struct FileState {
   ino_t inode = 0;
   off_t size = -1;
@@ -57,7 +57,7 @@ void FailRun(const absl::Status& status, AbRun* ab_run) {
        ab_run);
 }
 
-// How many levels and classes an output is right at.
+// Returns the number of levels and classes at which outputs are right.
 int Closeness(const std::vector<OutputComparison>& outputs) {
   int close = 0;
   for (const OutputComparison& output : outputs)
@@ -65,7 +65,7 @@ int Closeness(const std::vector<OutputComparison>& outputs) {
   return close;
 }
 
-// Of a later run, which must not be worse than the first.
+// Takes the verdict of a later run if it is worse than the one so far.
 void TakeIfWorse(OutputsVerdict verdict, const std::string& when, AbRun* ab_run) {
   const bool is_worse = ab_run->status == Outcome::kCorrect &&
                         (verdict.status != Outcome::kCorrect ||
@@ -187,7 +187,7 @@ absl::Status EagerSide::MeasureBlocks(Worker& compiled, const std::string& outpu
       trials->compiled.push_back(*std::move(ms));
       return absl::OkStatus();
     };
-    // Who is first changes, so that what drifts does so for both.
+    // The sides take turns in going first, so that drift affects both alike.
     if (block % 2 == 0) RETURN_IF_ERROR(eager());
     RETURN_IF_ERROR(other());
     if (block % 2 != 0) RETURN_IF_ERROR(eager());

@@ -1,5 +1,5 @@
-// A sample run by two sides, as it is and compiled, on the same inputs: whether the compiled one is
-// right, and how much faster it is.
+// Runs a sample on two sides, as it is and compiled, with the same inputs, to find out whether the
+// compiled one is right and how much faster it is.
 #ifndef GRAPHNET_EVALUATE_AB_RUN_H_
 #define GRAPHNET_EVALUATE_AB_RUN_H_
 
@@ -18,47 +18,50 @@
 
 namespace graphnet {
 
+// The number of runs of each side, and the seed of random operators.
 struct AbOptions {
   int warmup = 3;
   int trials = 5;
   uint64_t seed = 0;
 };
 
-// What both sides are run on: files of tensors. Outputs are compared on the first; if there are
-// more, those are what trials are timed on, in turn, and their outputs are compared, too.
+// The files of tensors that both sides run on. Outputs are compared on the first. If there are
+// more, trials are timed on those in turn, and their outputs are compared, too.
 struct AbInputs {
   std::vector<std::string> files;
-  // Writes them again: for one that a worker has changed.
+  // Writes the files again after a worker has changed one.
   std::function<absl::Status()> restore;
 };
 
+// The result of comparing one backend with the eager side.
 struct AbRun {
   Outcome status = Outcome::kCorrect;
   std::string reason;
-  bool is_loaded = true;  // false: the sample could not be read, and nobody ran it
+  bool is_loaded = true;  // false: the sample could not be read, so neither side ran
   std::vector<std::string> compiled_dtypes;
   std::vector<OutputComparison> outputs;
   std::string proof;
   double prepare_ms = 0;
   PairedTrials trials;
   SpeedupEstimate speedup;
-  bool fluctuates = false;  // in all of three tries
+  bool fluctuates = false;  // in each of three timings
 };
 
-// The side that all others are compared with, ready to run one sample.
+// The eager side, which all others are compared with, ready to run one sample.
 class EagerSide {
  public:
   EagerSide(BackendProcess* process, AbInputs inputs, const AbOptions& options)
       : process_(process), inputs_(std::move(inputs)), options_(options) {}
 
-  // Why it does not run, if it does not.
+  // Prepares the program and runs it on the first inputs. Returns an error if it does not run.
   absl::Status Prepare(const PrepareRequest& request);
   const Outputs& outputs() const { return outputs_; }
 
-  // Whether its worker has the program; else it has to be prepared again.
+  // True if the worker is alive and has the program. If not, Prepare must be called again.
   bool is_ready() const { return process_->is_running(); }
   void Stop() { process_->Stop(); }
-  // Never fails: what goes wrong is how the ab_run ended.
+  // Runs the sample with `compiled`, judges its outputs and times both sides. Never fails: an error
+  // becomes the status and reason of the result.
   AbRun Compare(BackendProcess* compiled, const PrepareRequest& request);
 
  private:

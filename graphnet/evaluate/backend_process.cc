@@ -14,7 +14,7 @@ namespace graphnet {
 absl::StatusOr<Worker*> BackendProcess::worker() {
   if (worker_ != nullptr && worker_->is_alive()) return worker_.get();
   worker_.reset();
-  // What the last one left.
+  // Remove the files that the last worker left.
   std::error_code error;
   std::filesystem::remove_all(folder_, error);
   std::filesystem::create_directories(folder_, error);
@@ -25,7 +25,7 @@ absl::StatusOr<Worker*> BackendProcess::worker() {
   ProcessOptions options;
   ASSIGN_OR_RETURN(options.command, WorkerCommand(*backend_, host_, folder_));
   options.folder = folder_;
-  // Idle threads of one side that spin would take the other side's time.
+  // Spinning idle threads of one side would take the other side's time.
   if (std::getenv("OMP_WAIT_POLICY") == nullptr)
     options.environment.emplace_back("OMP_WAIT_POLICY", "PASSIVE");
   options.max_memory = limits_.memory;

@@ -1,5 +1,5 @@
-// One side of a comparison: a backend, and the worker that runs it, which is started when it is
-// first needed and anew after it has died.
+// One side of a comparison: a backend and the worker that runs it. The worker is started when it is
+// first needed, and again after it has died.
 #ifndef GRAPHNET_EVALUATE_BACKEND_PROCESS_H_
 #define GRAPHNET_EVALUATE_BACKEND_PROCESS_H_
 
@@ -15,28 +15,30 @@
 
 namespace graphnet {
 
+// Limits of a worker (ProcessOptions).
 struct WorkerLimits {
-  absl::Duration time = absl::InfiniteDuration();  // of each request
-  int64_t memory = 0;                              // bytes; 0: any
-  int64_t disk = 0;                                // ditto
+  absl::Duration time = absl::InfiniteDuration();  // for each request
+  int64_t memory = 0;                              // bytes; 0: no limit
+  int64_t disk = 0;                                // bytes; 0: no limit
 };
 
+// A backend and its worker, if one is running. Not thread-safe.
 class BackendProcess {
  public:
-  // Its worker runs in `folder`, which is made.
+  // The worker runs in `folder`, which is created. `backend` must outlive this.
   BackendProcess(const Backend* backend, const WorkerHost& host, const WorkerLimits& limits,
                  std::string folder)
       : backend_(backend), host_(host), limits_(limits), folder_(std::move(folder)) {}
 
   const Backend& backend() const { return *backend_; }
-  // Where the worker may write its outputs.
+  // The folder to which the worker may write its outputs.
   const std::string& folder() const { return folder_; }
-  // One that lives.
+  // Returns a live worker. Starts one in an empty folder if there is none.
   absl::StatusOr<Worker*> worker();
   bool is_running() const { return worker_ != nullptr && worker_->is_alive(); }
-  // The next call of worker() starts another one.
+  // Ends the worker. The next call of worker() starts another one.
   void Stop() { worker_.reset(); }
-  // What it said of itself when it was first started; empty before.
+  // The greeting of the last worker that was started; empty before the first one.
   const WorkerGreeting& greeting() const { return greeting_; }
 
  private:

@@ -1,4 +1,4 @@
-// The compilers that can be judged: a row each.
+// The table of the backends that can be judged.
 #ifndef GRAPHNET_EVALUATE_BACKEND_TABLE_H_
 #define GRAPHNET_EVALUATE_BACKEND_TABLE_H_
 
@@ -11,15 +11,16 @@
 
 namespace graphnet {
 
+// The way in which the worker of a backend is started.
 enum class BackendKind {
   kTool,     // graphnet itself: `graphnet worker NAME`
-  kPython,   // a file of `files`, NAME_worker.py, with the Python of an environment
-  kProgram,  // NAME_worker in an environment, compiled when that is made
-  kCommand,  // what the user says
-  kRewrite,  // graphnet's interpreter on what the sample becomes: `graphnet worker nope`
+  kPython,   // NAME_worker.py, one of `files`, with the Python of an environment
+  kProgram,  // NAME_worker in an environment, compiled when that is created
+  kCommand,  // the command of --exec
+  kRewrite,  // graphnet's interpreter on the rewritten sample: `graphnet worker nope`
 };
 
-// What a worker reads.
+// The form in which a worker reads a program.
 enum class ProgramForm {
   kSample,       // the sample itself
   kPt2,          // an archive of torch.export
@@ -28,39 +29,45 @@ enum class ProgramForm {
   kMlir,         // torch-dialect text of MLIR, its constants beside it
 };
 inline constexpr int kNumProgramForms = 5;
-// "graphnet", "pt2", "torchscript", "export", "mlir".
+// Returns "graphnet", "pt2", "torchscript", "export" or "mlir".
 absl::string_view FormName(ProgramForm form);
 
+// A file that a worker needs, and the function that returns its text.
 struct WorkerFile {
   absl::string_view name;
   absl::string_view (*text)();
 };
 
+// A row of the table.
 struct Backend {
   absl::string_view name;
   absl::string_view description;
   BackendKind kind;
   ProgramForm reads;
   std::vector<WorkerFile> files;
-  // Its worker imports torch, that of LibTorch where this is a package of Python.
+  // True if its worker imports torch: the one of LibTorch if LibTorch is part of a Python package.
   bool needs_torch = false;
-  // What pip installs. Nothing, and torch is needed: it runs with the Python that has that torch.
+  // The packages that pip installs. A backend without any that needs torch runs with the Python
+  // that has LibTorch's torch.
   std::vector<absl::string_view> packages;
-  // Makes NAME_worker of kProgram: a command of the shell, run where its files lie, with the
-  // environment's packages in $SITE and the program to be written in $OUT.
+  // The shell command that makes NAME_worker of kProgram. It runs in the folder of `files`, with
+  // the environment's packages in $SITE and the path of the program to write in $OUT.
   absl::string_view compile = "";
-  // `compile` makes $OUT.so, too, a library that can be loaded (worker_library.h).
+  // True if `compile` also makes $OUT.so, a library that can be loaded (worker_library.h).
   bool is_library = false;
-  // Another name that it is known by.
+  // Another name of the backend, or empty.
   absl::string_view alias = "";
   Tier tier = Tier::kSupported;
 };
 
+// Returns all backends. They live as long as the process.
 absl::Span<const Backend> Backends();
-// What its logs and folders are called: its name, with "_" for what not every file system takes.
+// Returns the name of its logs and folders: its own, with "_" for each character that some file
+// system does not allow.
 std::string FileNameOf(const Backend& backend);
-// Null if there is none of that name.
+// Finds a backend by its name or alias; null if there is none.
 const Backend* FindBackend(absl::string_view name);
+// Returns the names of all backends, without aliases.
 std::vector<absl::string_view> BackendNames();
 
 }  // namespace graphnet

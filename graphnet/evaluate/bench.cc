@@ -71,7 +71,7 @@ nlohmann::ordered_json JsonOf(const BenchSettings& settings) {
 absl::Status CheckDevice(const std::string& device) {
   if (ParseDevice(device).has_value()) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("--device: there is no device ", Printable(device), "; cpu, cuda:0"));
+      absl::StrCat("--device: unknown device ", Printable(device), "; expected cpu or cuda:0"));
 }
 
 }  // namespace
@@ -84,8 +84,8 @@ absl::Status BeginBench(const std::string& folder, const BenchSettings& settings
   const auto names = ListFolder(folder);
   if (!names.ok()) return names.status();
   if (!names->empty()) {
-    return absl::AlreadyExistsError(
-        absl::StrCat(Printable(folder, 1000), " is not empty; --resume goes on with a benchmark"));
+    return absl::AlreadyExistsError(absl::StrCat(
+        Printable(folder, 1000), " is not empty; use --resume to go on with a benchmark"));
   }
   return WriteFileAtomic(JoinPath(folder, kSettings), JsonOf(settings).dump(2) + "\n");
 }
@@ -95,7 +95,7 @@ absl::StatusOr<BenchSettings> SettingsOf(const std::string& folder) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxSettingsBytes));
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded())
-    return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": is no JSON"));
+    return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": is not JSON"));
   BenchSettings settings;
   try {
     settings.in = json.at("in").get<std::vector<std::string>>();
@@ -139,7 +139,7 @@ absl::StatusOr<BenchResults> RunBench(const BenchRun& run) {
   for (const std::string& path : inputs) {
     if (path == "-")
       return absl::InvalidArgumentError("a benchmark reads files, not the standard input");
-    // What is no sample fails on no backend.
+    // An input that is not a sample is no backend's failure.
     if (const absl::Status status = Recognise(path).status(); !status.ok()) {
       made.unusable.push_back(status);
     } else {
@@ -167,7 +167,7 @@ absl::StatusOr<BenchResults> RunBench(const BenchRun& run) {
   }
 
   std::mutex mutex;
-  absl::Status failed;  // what ends all
+  absl::Status failed;  // the error that ends the benchmark
   std::atomic<size_t> next = 0;
   size_t done = 0;
   size_t wrong = 0;
@@ -203,14 +203,14 @@ absl::StatusOr<BenchResults> RunBench(const BenchRun& run) {
       if (listener.on_step) listener.on_step(done, wrong);
     }
   };
-  // What a thread throws ends the benchmark with its words, and what is done stays.
+  // An exception in a thread ends the benchmark with its message; finished results stay.
   const auto work = [&](int thread) {
     const absl::Status status = WithoutExceptions([&] { return work_on(thread); });
     const std::lock_guard<std::mutex> guard(mutex);
     if (failed.ok()) failed = status;
   };
   std::vector<std::thread> threads;
-  // If the system gives no more threads, there are fewer.
+  // If the system refuses more threads, fewer are used.
   const absl::Status started = WithoutExceptions([&] {
     for (int thread = 1; thread < jobs; ++thread) threads.emplace_back(work, thread);
     return absl::OkStatus();

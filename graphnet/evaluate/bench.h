@@ -1,5 +1,5 @@
-// A benchmark: samples, each by several backends, its results in a folder from which it goes on
-// when it was stopped.
+// Runs a benchmark: several backends on each sample. Its results are kept in a folder, from which
+// it can be resumed after it was stopped.
 #ifndef GRAPHNET_EVALUATE_BENCH_H_
 #define GRAPHNET_EVALUATE_BENCH_H_
 
@@ -23,7 +23,7 @@
 
 namespace graphnet {
 
-// What the results depend on; a benchmark that goes on must have the same.
+// The settings that the results depend on. A benchmark can be resumed only with the same ones.
 struct BenchSettings {
   std::vector<std::string> in;
   std::vector<std::string> backends;
@@ -32,19 +32,19 @@ struct BenchSettings {
   int trials = 5;
   uint64_t seed = 0;
   bool fresh_inputs = false;
-  bool oracle = false;  // of samples that differ, who is wrong (bench_oracle.h)
-  std::string exec;     // the command of backend exec
+  bool oracle = false;  // ask which side is wrong where they differ (bench_oracle.h)
+  std::string exec;     // command of backend exec
   ProgramForm exec_reads = ProgramForm::kPt2;
 };
 
-// The result of a sample with a backend.
+// The result of one sample with one backend.
 struct BenchOutcome {
   SampleResult result;
   AbRun ab_run;
-  std::optional<OracleFinding> oracle;  // if it was asked
+  std::optional<OracleFinding> oracle;  // if the oracle was asked
 };
 
-// The functions that are called while a benchmark runs, one at a time. Each may be null.
+// Functions that are called while a benchmark runs, one at a time. Each may be null.
 struct BenchListener {
   std::function<void(size_t num_samples)> on_begin;
   std::function<void(const std::string& path, const Backend& backend, const BenchOutcome& outcome)>
@@ -54,39 +54,45 @@ struct BenchListener {
   std::function<void(const std::string& note)> on_note;
 };
 
+// A benchmark to run: its settings, and everything that its results do not depend on.
 struct BenchRun {
   BenchSettings settings;
-  WorkerHost host;         // which program and which LibTorch the workers are
-  SampleObserver observe;  // for the oracle, which makes samples small
+  WorkerHost host;         // the program and the LibTorch of the workers
+  SampleObserver observe;  // for the oracle, which reduces samples
   BenchListener listener;
-  std::string folder;      // of results
-  double timeout_s = 600;  // of each request to a worker
-  double oracle_s = 60;    // for each sample and backend that differ
-  int64_t memory_mib = 0;  // of a worker; 0: what the machine has free
+  std::string folder;      // for the results
+  double timeout_s = 600;  // limit of each request to a worker
+  double oracle_s = 60;    // the oracle's time for each sample and backend that differ
+  int64_t memory_mib = 0;  // limit of a worker; 0: a share of what the machine has free
   int jobs = 1;
   bool trust = false;
 };
 
-// Makes the folder, which must be new or empty.
+// Creates the folder of a benchmark and stores its settings. InvalidArgument if they name an
+// unknown backend or device, AlreadyExists if the folder is not empty.
 absl::Status BeginBench(const std::string& folder, const BenchSettings& settings);
-// The settings that the benchmark in this folder was begun with. NotFound if there is none.
+// Returns the settings with which the benchmark in this folder was begun. NotFound if there is
+// none, InvalidArgument if they cannot be read.
 absl::StatusOr<BenchSettings> SettingsOf(const std::string& folder);
-// What differs, as an error.
+// Returns InvalidArgument with the first setting that differs; OK if none does.
 absl::Status CheckSame(const BenchSettings& begun, const BenchSettings& now);
 
+// The results of one backend.
 struct BackendResults {
   std::string backend;
   std::string log;
-  std::map<std::string, ResultSummary> samples;  // by path, all that the folder has
+  std::map<std::string, ResultSummary> samples;  // by path: all that the folder holds
 };
 
+// The results of a benchmark, from this run and from earlier ones.
 struct BenchResults {
   std::vector<BackendResults> backends;
-  std::vector<absl::Status> unusable;  // of inputs that are no samples
+  std::vector<absl::Status> unusable;  // an error for each input that is not a sample
 };
 
-// Runs what is not done yet. InvalidArgument or FailedPrecondition before the first sample if a
-// backend cannot be used; ResourceExhausted if there is no room for files, which is no result.
+// Runs each sample with each backend that has no result for it yet. InvalidArgument or
+// FailedPrecondition before the first sample if a backend cannot be used; ResourceExhausted if the
+// disk is full, which does not count as a result.
 absl::StatusOr<BenchResults> RunBench(const BenchRun& run);
 
 }  // namespace graphnet

@@ -35,7 +35,7 @@ bool DrawsRandomNumbers(const Module& module) {
   return false;
 }
 
-// That of a sample, below another folder; ".." leads nowhere.
+// Returns the path of a sample below another folder; ".." cannot lead out of it.
 std::string PathBelowFolder(const std::string& folder, const std::string& path) {
   std::filesystem::path below = folder;
   for (const std::filesystem::path& part : std::filesystem::path(path).relative_path())
@@ -51,11 +51,11 @@ BenchOracle::BenchOracle(const BenchRun& run, const Backend* nope, const WorkerH
 
 OracleFinding BenchOracle::Find(const std::string& path, BackendProcess* backend) {
   OracleFinding finding;
-  // As elsewhere, what hostile input throws is how it ended.
+  // As elsewhere, an exception on hostile input is how the sample ended.
   const absl::Status status = WithoutExceptions([&]() -> absl::Status {
     ASSIGN_OR_RETURN(Sample sample, Load(path, {.trust = run_.trust, .weights = true}));
     if (DrawsRandomNumbers(*sample.module))
-      return absl::FailedPreconditionError("it draws random numbers, in float64 other ones");
+      return absl::FailedPreconditionError("it draws random numbers, which differ in float64");
     ASSIGN_OR_RETURN(finding.verdict, Judge(path, backend));
     if (finding.verdict->wrong == Wrong::kNobody) return absl::OkStatus();
     return FindMore(path, std::move(sample), backend, &finding);
@@ -78,7 +78,7 @@ absl::Status BenchOracle::FindMore(const std::string& path, Sample sample, Backe
   options.seed = run_.settings.seed;
   options.deadline = deadline;
   ASSIGN_OR_RETURN(const Reduction reduction, Reduce(part, options));
-  // Text has no weights.
+  // The text form has no weights.
   const char* const ending = reduction.sample.weights.empty() ? ".gn" : ".pb";
   const std::string folder =
       JoinPath(run_.folder, absl::StrCat("reduced/", FileNameOf(backend->backend())));
@@ -88,10 +88,10 @@ absl::Status BenchOracle::FindMore(const std::string& path, Sample sample, Backe
   finding->operators = reduction.after.operators;
   return reduction.is_minimal
              ? absl::OkStatus()
-             : absl::DeadlineExceededError("the time was up before it was minimal");
+             : absl::DeadlineExceededError("the time was up before the sample was minimal");
 }
 
-// By halving: what is wrong stays wrong to the end.
+// Searches by bisection, assuming that a difference stays until the end.
 absl::StatusOr<Sample> BenchOracle::ShortestPart(const Sample& sample, Wrong wrong,
                                                  BackendProcess* backend, absl::Time deadline,
                                                  OracleFinding* finding) {
@@ -101,7 +101,7 @@ absl::StatusOr<Sample> BenchOracle::ShortestPart(const Sample& sample, Wrong wro
   for (int64_t end = 1; end <= index.num_operators(); ++end) {
     if (end == index.num_operators() || regions.OpenAt(end) == nullptr) ends.push_back(end);
   }
-  if (ends.empty()) return absl::FailedPreconditionError("it has no operators");
+  if (ends.empty()) return absl::FailedPreconditionError("the sample has no operators");
   const auto part_to = [&](int64_t end) -> absl::StatusOr<Sample> {
     ASSIGN_OR_RETURN(std::vector<Sample> pieces,
                      CutRanges(sample, {{0, end}}, {.all_inputs = false, .keep_unused = false}));

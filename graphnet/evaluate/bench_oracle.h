@@ -1,5 +1,5 @@
-// The oracle of a benchmark: of a sample on which a backend and eager differ, who is wrong, at which
-// node first, and a small sample that shows it.
+// The oracle of a benchmark. For a sample on which a backend and eager differ, it finds which side
+// is wrong, at which node first, and a small sample that shows it.
 #ifndef GRAPHNET_EVALUATE_BENCH_ORACLE_H_
 #define GRAPHNET_EVALUATE_BENCH_ORACLE_H_
 
@@ -15,13 +15,16 @@
 
 namespace graphnet {
 
+// Judges samples by running them in float64. Not thread-safe.
 class BenchOracle {
  public:
-  // `nope` runs what eager and float64 yield, in a worker of its own below `folder`.
+  // `nope` computes the outputs of eager and of float64, in a worker of its own below `folder`.
+  // `run` and `nope` must outlive this.
   BenchOracle(const BenchRun& run, const Backend* nope, const WorkerHost& host,
               const WorkerLimits& limits, const std::string& folder);
 
-  // Takes BenchRun::oracle_s seconds and one comparison, at most. What it cannot tell is said.
+  // Judges the sample at `path`. Takes at most BenchRun::oracle_s seconds and one comparison
+  // beyond. OracleFinding::why_not says what could not be found out.
   OracleFinding Find(const std::string& path, BackendProcess* backend);
 
  private:

@@ -24,7 +24,8 @@ namespace {
 constexpr absl::string_view kPass = "pass:";
 constexpr absl::string_view kDecompose = "decompose:";
 
-// As ParsePipeline reads it. In braces a "+" stays, as it parts a list there.
+// Returns the pipeline in ParsePipeline's syntax. A "+" within braces stays: it separates a list
+// there.
 std::string PipelineText(absl::string_view text) {
   std::string made;
   int depth = 0;
@@ -47,7 +48,7 @@ constexpr Scheme kSchemes[] = {
     {"pieces", DecomposeMode::kEqual, true},         {"single-op", DecomposeMode::kSingleOp, false},
 };
 
-// "pieces=3".
+// Parses "pieces=3".
 absl::StatusOr<DecomposeConfig> ParseScheme(absl::string_view text) {
   const size_t end = text.find('=');
   const absl::string_view name = text.substr(0, end);

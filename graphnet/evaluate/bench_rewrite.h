@@ -1,8 +1,8 @@
-// Rewrites of graphnet's own as backends: what a sample becomes runs in the interpreter.
+// graphnet's own rewrites as backends: the interpreter runs the rewritten sample.
 //
 //   pass:stabilize+check-stable          passes, one after the other
-//   pass:change-dtype{from=f32;to=bf16}  an option ends with a semicolon, as commas part backends
-//   decompose:pieces=3                   cut into pieces, and those put together again
+//   pass:change-dtype{from=f32;to=bf16}  semicolons separate options, as commas separate backends
+//   decompose:pieces=3                   cuts into pieces and puts them together again
 #ifndef GRAPHNET_EVALUATE_BENCH_REWRITE_H_
 #define GRAPHNET_EVALUATE_BENCH_REWRITE_H_
 
@@ -16,11 +16,12 @@
 
 namespace graphnet {
 
-// Whether a backend of this name is a rewrite.
+// Returns whether a backend of this name is a rewrite: "pass:…" or "decompose:…".
 bool IsRewriteName(absl::string_view name);
 
+// Rewrites a sample in place.
 using Rewriter = std::function<absl::Status(Sample*)>;
-// What the name of a rewrite says. InvalidArgument if there is no such pass or scheme.
+// Returns the rewrite of that name. InvalidArgument if there is no such pass or scheme.
 absl::StatusOr<Rewriter> RewriterOf(absl::string_view name);
 
 }  // namespace graphnet

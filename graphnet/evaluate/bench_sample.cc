@@ -44,7 +44,8 @@ bool IsSubgraphName(absl::string_view name) {
          absl::c_all_of(name, absl::ascii_isdigit);
 }
 
-// model_name of graph_net.json, else the folder's name, or of one called subgraph_3 its parent's.
+// Returns model_name of graph_net.json if there is one, otherwise the folder's name or, for a
+// folder called subgraph_3, its parent's name.
 std::string ModelName(const Sample& sample, const std::string& path) {
   const auto json =
       nlohmann::json::parse(sample.graph_net_json, nullptr, /*allow_exceptions=*/false);
@@ -69,7 +70,7 @@ absl::StatusOr<std::unique_ptr<Module>> Functionalized(const Module& module,
   return copy;
 }
 
-// Names of those that are copied to.
+// Returns the names of inputs and attributes that are copied to.
 absl::flat_hash_set<std::string> InputsCopiedTo(const Module& module) {
   absl::flat_hash_set<std::string> names;
   for (const Node* node : module.main()->nodes()) {
@@ -107,7 +108,7 @@ Node* FindInput(Graph* graph, absl::string_view target) {
   return nullptr;
 }
 
-// Puts a copy of an input or attribute in its place, which calls may write to.
+// Replaces an input or attribute by a copy, which calls may write to.
 void UseCopyOf(Node* input) {
   Graph* const graph = input->graph();
   Node* const copy = graph->CallLike(*input, "aten.clone.default", {input});
@@ -123,7 +124,7 @@ void UseCopyOf(Node* input) {
   copy->set_arg(0, input);
 }
 
-// Makes an input, which is of another dtype now, one of dtype `given`, and casts it.
+// Changes the dtype of an input back to `given` and casts it to its present dtype.
 void CastInput(Node* input, DType given) {
   const TensorMeta* const meta = input->tensor_meta();
   if (meta == nullptr) return;
@@ -156,7 +157,8 @@ absl::StatusOr<std::unique_ptr<BenchSample>> BenchSample::Load(const std::string
   made->options_ = options;
   ASSIGN_OR_RETURN(made->program_, graphnet::Load(path, {.trust = options.trust, .weights = true}));
   Sample& sample = made->program_;
-  if (sample.module->main() == nullptr) return absl::InvalidArgumentError("there is no graph");
+  if (sample.module->main() == nullptr)
+    return absl::InvalidArgumentError("the sample has no graph");
   made->model_ = ModelName(sample, path);
   RETURN_IF_ERROR(DescribeInputs({}, options.seed, &sample));
   RETURN_IF_ERROR(CheckKnown(sample));
@@ -170,7 +172,7 @@ absl::StatusOr<std::unique_ptr<BenchSample>> BenchSample::Load(const std::string
   ASSIGN_OR_RETURN(WrittenNames written, NamesWritten(*sample.module));
   request.written = std::move(written.values);
   if (written.left.empty()) return made;
-  // With sizes known, more may be.
+  // Once sizes are known, functionalize may return more of them.
   made->specialized_ = made->Specialize();
   if (!made->specialized_->ok()) return made;
   for (const std::string& name : (*made->specialized_)->values) {
@@ -179,7 +181,7 @@ absl::StatusOr<std::unique_ptr<BenchSample>> BenchSample::Load(const std::string
   return made;
 }
 
-// Inputs may be others each time, attributes are one set of values.
+// Draws one set of values for attributes, and one for inputs in each file.
 absl::Status BenchSample::Draw(const Sample& sample) {
   std::map<std::string, TensorData> attributes;
   for (int i = 0; i <= options_.fresh_inputs; ++i) {
@@ -218,7 +220,7 @@ absl::StatusOr<WrittenNames> BenchSample::Specialize() {
   return NamesWritten(*program_.module);
 }
 
-// Without effects.
+// Rewrites program_ without effects.
 absl::Status BenchSample::MakeFunctional() {
   if (!specialized_.has_value()) specialized_ = Specialize();
   RETURN_IF_ERROR(specialized_->status());
@@ -227,8 +229,9 @@ absl::Status BenchSample::MakeFunctional() {
   const size_t num_outputs = OutputsOf(*graph).size();
   ASSIGN_OR_RETURN(const Pipeline functionalize, ParsePipeline("functionalize{outputs=true}"));
   RETURN_IF_ERROR(RunPipeline(functionalize, &program_).status());
-  // Backends are given inputs that stay as they are. Where one may be written to, or only a copy,
-  // programs may differ in what becomes of it, and nobody compares that.
+  // Backends must leave their inputs unchanged. If a write may reach an input or only a copy of it,
+  // programs may differ in the input's final value, which is not compared, so a copy takes its
+  // place.
   for (const std::string& name : names.left) {
     if (Node* const input = FindInput(graph, name); input != nullptr) UseCopyOf(input);
   }
@@ -246,7 +249,7 @@ absl::Status BenchSample::MakeFunctional() {
     if (it != names.values.end()) {
       outputs.push_back(written[static_cast<size_t>(it - names.values.begin())]);
     } else if (input != nullptr) {
-      outputs.emplace_back(input);  // to which, as sizes are known, nobody writes
+      outputs.emplace_back(input);  // with sizes known, nothing writes to it
     } else {
       return absl::InvalidArgumentError(absl::StrCat("input ", Printable(name), " is gone"));
     }
@@ -270,7 +273,7 @@ absl::StatusOr<PrepareRequest> BenchSample::RequestFor(ProgramForm form) {
   for (const std::string& name : request.order) {
     if (values_.front().contains(name)) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("input ", Printable(name), " is no tensor and no number"));
+        absl::StrCat("input ", Printable(name), " is neither a tensor nor a number"));
   }
   std::optional<absl::Status>& status = written_[static_cast<size_t>(form)];
   if (!status.has_value()) status = WriteProgram(form);
@@ -278,7 +281,7 @@ absl::StatusOr<PrepareRequest> BenchSample::RequestFor(ProgramForm form) {
   request.program = JoinPath(folder_, absl::StrCat("program", EndingOf(form)));
   request.written.clear();
   if (form == ProgramForm::kMlir) request.constants = constants_;
-  // Archives hold their constants.
+  // Archives contain their constants.
   if (form == ProgramForm::kPt2 || form == ProgramForm::kTorchScript) request.weights = "";
   return request;
 }
@@ -288,7 +291,7 @@ absl::StatusOr<PrepareRequest> BenchSample::RequestFor(const Backend& backend) {
                                                : RequestFor(backend.reads);
 }
 
-// As it is, with the values that were drawn for its inputs and attributes.
+// Loads the original sample with the values that were drawn for its inputs and attributes.
 absl::StatusOr<Sample> BenchSample::LoadDrawn() const {
   ASSIGN_OR_RETURN(Sample sample,
                    graphnet::Load(path_, {.trust = options_.trust, .weights = true}));
@@ -306,10 +309,10 @@ absl::StatusOr<PrepareRequest> BenchSample::RewrittenRequest(const Backend& back
   ASSIGN_OR_RETURN(const Rewriter rewrite, RewriterOf(backend.name));
   ASSIGN_OR_RETURN(Sample sample, LoadDrawn());
   RETURN_IF_ERROR(rewrite(&sample));
-  RETURN_IF_ERROR(Annotate(Verify(*sample.module), "what it was rewritten to"));
+  RETURN_IF_ERROR(Annotate(Verify(*sample.module), "the rewritten sample"));
   PrepareRequest request = request_;
-  // Both sides are given the same files of inputs, whatever the rewrite calls them. What became an
-  // input comes behind those that were there, and its value is one of the weights.
+  // Both sides get the same files of inputs, whatever names the rewrite uses. New inputs come after
+  // the existing ones, and their values are among the weights.
   const std::vector<Node*> placeholders = sample.module->main()->placeholders();
   for (size_t i = 0; i < placeholders.size(); ++i) {
     if (placeholders.size() < request_.order.size()) break;
@@ -338,7 +341,7 @@ absl::StatusOr<PrepareRequest> BenchSample::RewrittenRequest(const Backend& back
 }
 
 absl::StatusOr<PrepareRequest> BenchSample::ReferenceRequest() const {
-  // The values that were drawn in the other dtypes, which the pass converts.
+  // The pass converts the values, which were drawn in the original dtypes.
   ASSIGN_OR_RETURN(Sample sample, LoadDrawn());
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline("change-dtype{to=f64}"));
   RETURN_IF_ERROR(RunPipeline(pipeline, &sample).status());

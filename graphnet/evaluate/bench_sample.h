@@ -1,4 +1,5 @@
-// A sample as a benchmark runs it: values drawn, programs written in the forms that workers read.
+// A sample as a benchmark runs it: its values are drawn, and its program is written in the forms
+// that workers read.
 #ifndef GRAPHNET_EVALUATE_BENCH_SAMPLE_H_
 #define GRAPHNET_EVALUATE_BENCH_SAMPLE_H_
 
@@ -18,35 +19,42 @@
 
 namespace graphnet {
 
-// Names of inputs and attributes that a program writes to.
+// The names of the inputs and attributes that a program writes to.
 struct WrittenNames {
-  std::vector<std::string> values;  // which functionalize{outputs=true} returns, in its order
-  // Those that it leaves, as what is written to may be a view of them or not.
+  std::vector<std::string> values;  // functionalize{outputs=true} returns them, in this order
+  // The names that functionalize cannot return, because a write through a view may or may not reach
+  // them.
   std::vector<std::string> left;
 };
 
+// Options for loading a sample and drawing its values.
 struct BenchSampleOptions {
   uint64_t seed = 0;
   std::string device = "cpu";
-  int fresh_inputs = 0;  // further files of inputs, of other seeds
+  int fresh_inputs = 0;  // number of further input files, each with another seed
   bool trust = false;
 };
 
+// One loaded sample. Not thread-safe.
 class BenchSample {
  public:
-  // Files go to `folder`, which is there.
+  // Loads the sample at `path` and draws its inputs. Files go to `folder`, which must exist.
   static absl::StatusOr<std::unique_ptr<BenchSample>> Load(const std::string& path,
                                                            const std::string& folder,
                                                            const BenchSampleOptions& options);
 
-  // What it is called in logs.
+  // The name of the model, for logs.
   const std::string& model() const { return model_; }
+  // The files of its inputs. `restore` may be called only while this lives.
   AbInputs inputs();
-  // For a worker that reads this form; an error says why the sample has none.
+  // Returns the request for a worker that reads this form, and writes the program at the first
+  // call. The error says why the sample cannot be written in that form.
   absl::StatusOr<PrepareRequest> RequestFor(ProgramForm form);
-  // For the worker of a backend: in the form that it reads, or rewritten (bench_rewrite.h).
+  // Returns the request for the worker of a backend: in the form that it reads, or rewritten
+  // (bench_rewrite.h).
   absl::StatusOr<PrepareRequest> RequestFor(const Backend& backend);
-  // For graphnet's interpreter: the same on the same values, all floats being float64.
+  // Returns the request for graphnet's interpreter to run the same program on the same values with
+  // all floats as float64.
   absl::StatusOr<PrepareRequest> ReferenceRequest() const;
 
  private:
@@ -64,15 +72,15 @@ class BenchSample {
   BenchSampleOptions options_;
   std::string model_;
   Sample program_;
-  std::optional<absl::StatusOr<WrittenNames>> specialized_;  // of program_, once it is
+  std::optional<absl::StatusOr<WrittenNames>> specialized_;  // set once program_ is specialized
   absl::Status functional_;
   bool is_functional_ = false;
-  std::vector<std::map<std::string, TensorData>> values_;  // a map a file
+  std::vector<std::map<std::string, TensorData>> values_;  // one map for each file
   std::vector<std::string> files_;
   std::string weights_;
-  PrepareRequest request_;  // what all forms have in common
+  PrepareRequest request_;  // the part that all forms have in common
   std::array<std::optional<absl::Status>, kNumProgramForms> written_;
-  std::vector<std::string> constants_;  // arguments of kMlir behind the inputs
+  std::vector<std::string> constants_;  // the arguments of kMlir after the inputs
 };
 
 }  // namespace graphnet

@@ -30,7 +30,7 @@ constexpr int64_t kMaxWorkerDisk = int64_t{10} << 30;
 WorkerLimits LimitsOf(const BenchRun& run, int threads) {
   WorkerLimits limits;
   limits.time = absl::Seconds(run.timeout_s);
-  // In each thread, the eager side and one backend run at a time.
+  // Each thread runs the eager side and one backend at a time.
   limits.memory =
       run.memory_mib > 0 ? run.memory_mib << 20 : AvailableMemoryBytes() / (2 * threads);
   limits.disk = kMaxWorkerDisk;
@@ -65,8 +65,8 @@ AbRun Compare(BenchSample& sample, BackendProcess* process, EagerSide* eager) {
   return ab_run;
 }
 
-// Whether there was no room for a file, which tells nothing of a backend: a message says so, and
-// if it is a worker's, which may have written anywhere, the place of the benchmark is full indeed.
+// Returns whether a disk was full, which says nothing about a backend. A message must say so; if it
+// is a worker's, which may have written anywhere, the benchmark's disk must be full indeed.
 bool IsDiskFull(absl::string_view message, bool is_workers, const std::string& folder) {
   const auto says = [&](int error) { return absl::StrContains(message, std::strerror(error)); };
   if (says(ENOSPC) || says(EDQUOT)) {
@@ -75,13 +75,13 @@ bool IsDiskFull(absl::string_view message, bool is_workers, const std::string& f
     const std::filesystem::space_info space = std::filesystem::space(folder, error);
     return !is_workers || (!error && space.available < kLittle);
   }
-  // Workers have a limit of their own, which is theirs to keep.
+  // Workers have a file size limit of their own; exceeding it is their failure.
   rlimit limit = {};
   return says(EFBIG) && getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
          limit.rlim_cur < static_cast<rlim_t>(kMaxWorkerDisk);
 }
 
-// Whether both sides ran, and what they yield is not the same.
+// Returns whether both sides ran and returned different outputs.
 bool Differs(const SampleResult& result) {
   switch (FailureKindOf(result).outcome) {
     case Outcome::kAccuracy:
@@ -187,8 +187,8 @@ absl::Status BenchWorkers::Run(
     }
     if (IsDiskFull(ab_run.reason, /*is_workers=*/sample.ok(), folder_)) {
       return absl::ResourceExhaustedError(absl::StrCat(
-          "no room for the files of the benchmark: ", ab_run.reason, "; graphnet bench --resume ",
-          Printable(run_.folder, 1000), " goes on when there is"));
+          "the disk is too full for the benchmark: ", ab_run.reason, "; graphnet bench --resume ",
+          Printable(run_.folder, 1000), " goes on once there is space"));
     }
     SampleResult& result = outcome.result;
     result = ResultOf(ab_run, *processes_[i]);
@@ -205,7 +205,7 @@ absl::Status BenchWorkers::Run(
 
 absl::StatusOr<std::unique_ptr<BenchSample>> BenchWorkers::Load(const std::string& path,
                                                                 const std::string& folder) const {
-  // What hostile input throws is how it ended, too.
+  // An exception on hostile input is how the sample ended, too.
   return WithoutExceptions([&] {
     return BenchSample::Load(path, folder,
                              {.seed = run_.settings.seed,

@@ -1,4 +1,4 @@
-// What a thread of a benchmark has: a worker of each backend and one of the eager side.
+// The workers of one thread of a benchmark: one of each backend and one of the eager side.
 #ifndef GRAPHNET_EVALUATE_BENCH_WORKERS_H_
 #define GRAPHNET_EVALUATE_BENCH_WORKERS_H_
 
@@ -21,21 +21,23 @@
 
 namespace graphnet {
 
-// InvalidArgument, with a name that may be meant, if there is none of that name.
+// Finds a backend by name. InvalidArgument, with a suggestion, if there is none.
 absl::StatusOr<const Backend*> BackendOfName(absl::string_view name);
-// The backends that the settings name. InvalidArgument like BackendOfName, or if one comes twice.
+// Returns the backends that the settings name. InvalidArgument if one is unknown or named twice.
 absl::StatusOr<std::vector<Backend>> BackendsOf(const BenchSettings& settings);
 
+// Runs samples with all backends, one after the other. Not thread-safe.
 class BenchWorkers {
  public:
-  // They run below `folder`. What is given must outlive them. So many threads share the memory of
-  // the machine.
+  // The workers run below `folder`. `run` and `backends` must outlive this. `threads` is the number
+  // of threads that share the machine's memory.
   BenchWorkers(const BenchRun& run, const std::vector<Backend>& backends, std::string folder,
                int threads = 1);
 
-  // Whether all start.
+  // Starts all workers. The error names the backend that does not start.
   absl::Status Start();
-  // Calls `take` with what comes of a sample with each backend i for which `wanted` is true.
+  // Runs a sample with each backend i for which wanted[i] is true, and calls `take` with each
+  // result. Errors are those of `take`, and ResourceExhausted if the disk is full.
   absl::Status Run(const std::string& path, const std::vector<bool>& wanted,
                    absl::FunctionRef<absl::Status(size_t i, const BenchOutcome&)> take);
 
@@ -50,7 +52,7 @@ class BenchWorkers {
   const Backend nope_;
   std::unique_ptr<BackendProcess> eager_;
   std::vector<std::unique_ptr<BackendProcess>> processes_;
-  std::unique_ptr<BenchOracle> oracle_;  // null: nobody asks it
+  std::unique_ptr<BenchOracle> oracle_;  // null unless BenchSettings::oracle is set
 };
 
 }  // namespace graphnet

@@ -15,19 +15,19 @@ namespace {
 constexpr uint64_t kSeed = 20250827;
 constexpr double kMostDraws = 2e7;
 
-// The samples that are correct at the same levels and fail alike: only their speedups differ.
+// Samples that are correct at the same levels and fail in the same way: only their speedups differ.
 struct Group {
-  std::vector<double> s;  // what each adds at each level; nan: the logarithm of its speedup
+  std::vector<double> s;  // a sample's term at each level; nan: the logarithm of its speedup
   std::vector<double> es;
 };
 
-// A quantile of sorted values, with those between two of them.
+// Returns a quantile of sorted values, interpolated between two of them.
 double Quantile(const std::vector<double>& sorted, double q) {
   const double at = q * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<size_t>(at);
   const size_t above = std::min(below + 1, sorted.size() - 1);
   const double part = at - static_cast<double>(below);
-  // Not of the difference of two infinities.
+  // Avoid the difference of two infinities.
   return part == 0 ? sorted[below] : sorted[below] * (1 - part) + sorted[above] * part;
 }
 
@@ -118,7 +118,7 @@ class Bootstrap {
   size_t n_;
   std::vector<Group> groups_;
   std::vector<uint32_t> group_of_;  // of each sample
-  std::vector<double> speedup_of_;  // what it adds where it is correct
+  std::vector<double> speedup_of_;  // its term where it is correct
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How far scores would be off with other samples of the same kind: percentile bootstrap.
+// Estimates by percentile bootstrap how far scores would vary with other samples of the same kind.
 #ifndef GRAPHNET_EVALUATE_BOOTSTRAP_H_
 #define GRAPHNET_EVALUATE_BOOTSTRAP_H_
 
@@ -8,13 +8,14 @@
 
 namespace graphnet {
 
+// The share of cases in which an interval is to hold the true score.
 inline constexpr double kIntervalCoverage = 0.95;
 
-// How often samples are drawn anew: 1,000 times, fewer of more than 20,000 samples, where the
-// intervals are narrow, but at least 200 times.
+// Returns how often samples are resampled: 1,000 times; fewer times for more than 20,000 samples,
+// whose intervals are narrow, but at least 200 times.
 int BootstrapRounds(size_t samples);
 
-// Sets the intervals. The same samples give the same ones, always.
+// Sets the intervals of `scores`. Deterministic.
 void AddIntervals(absl::Span<const LoggedSample> samples, const ScoreOptions& options,
                   Scores* scores);
 

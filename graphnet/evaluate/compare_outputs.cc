@@ -36,12 +36,13 @@ const Tolerances& AllTolerances() {
   return *all;
 }
 
-// Of an output, element by element. What is right at a level is right at those that follow, so
-// that of each class the lowest level is kept at which all elements so far are right.
+// Compares an output element by element. A value that is right at one level is right at all
+// following ones, so it keeps the lowest level of each class at which all elements so far are
+// right.
 class Comparison {
  public:
-  // `difference` and `magnitude` of the expected element; nan if one of them is not finite and
-  // they are not the same.
+  // Adds an element. `magnitude` is the expected element's. `difference` is nan if either element
+  // is not finite and they are not equal.
   void Add(double difference, double magnitude) {
     ++elements_;
     sum_ += difference;
@@ -91,7 +92,7 @@ T At(absl::string_view bytes, size_t i) {
   return value;
 }
 
-// Elements are `Stored`, which `decode` makes numbers of: double or std::complex<double>.
+// Elements are `Stored`; `decode` converts them to double or std::complex<double>.
 template <typename Stored, typename Decode>
 OutputComparison CompareElements(const TensorData& expected, const TensorData& actual,
                                  Decode decode, Finite* finite) {
@@ -121,7 +122,7 @@ OutputComparison CompareNumbers(const TensorData& expected, const TensorData& ac
       expected, actual, [](Stored value) { return static_cast<double>(value); }, finite);
 }
 
-// Integers that doubles do not tell apart are not equal.
+// Different integers that are the same double are not equal.
 template <typename Stored>
 OutputComparison CompareIntegers(const TensorData& expected, const TensorData& actual,
                                  Finite* finite) {
@@ -164,7 +165,7 @@ OutputComparison CompareTensors(const TensorData& expected, const TensorData& ac
     case DType::kComplex64: return CompareComplex<float>(expected, actual, finite);
     case DType::kComplex128: return CompareComplex<double>(expected, actual, finite);
     default: {
-      // Of 8 bits: the same bits will do.
+      // Other 8-bit types are compared by their bits.
       Comparison comparison;
       const bool same = *expected.bytes == *actual.bytes;
       comparison.Add(same ? 0 : std::numeric_limits<double>::quiet_NaN(), 0);
@@ -181,7 +182,7 @@ using Named = std::map<std::string, TensorData>;
 
 absl::StatusOr<Outputs> InOrder(absl::StatusOr<Named> read) {
   if (!read.ok()) {
-    return absl::DataLossError(absl::StrCat("garbage: outputs that cannot be read: ",
+    return absl::DataLossError(absl::StrCat("garbage: cannot read the outputs: ",
                                             absl::string_view(read.status().message())));
   }
   Outputs outputs;
@@ -189,7 +190,7 @@ absl::StatusOr<Outputs> InOrder(absl::StatusOr<Named> read) {
     const auto it = read->find(absl::StrCat(i));
     if (it == read->end()) {
       return absl::DataLossError(
-          absl::StrCat("garbage: ", read->size(), " outputs, none of which is called ", i));
+          absl::StrCat("garbage: ", read->size(), " outputs, but none is called ", i));
     }
     outputs.push_back(std::move(it->second));
   }
@@ -222,20 +223,20 @@ OutputsVerdict CompareOutputs(const Outputs& expected, const Outputs& actual) {
   };
   if (expected.size() != actual.size()) {
     return differ(Outcome::kShapeMismatch,
-                  absl::StrCat(actual.size(), " outputs, expected are ", expected.size()));
+                  absl::StrCat(actual.size(), " outputs, expected ", expected.size()));
   }
   for (size_t i = 0; i < expected.size(); ++i) {
     if (expected[i].dtype != actual[i].dtype) {
       return differ(Outcome::kTypeMismatch,
-                    absl::StrCat("output ", i, " is ", DTypeName(actual[i].dtype), ", expected is ",
+                    absl::StrCat("output ", i, " is ", DTypeName(actual[i].dtype), ", expected ",
                                  DTypeName(expected[i].dtype)));
     }
   }
   for (size_t i = 0; i < expected.size(); ++i) {
     if (expected[i].shape != actual[i].shape) {
       return differ(Outcome::kShapeMismatch,
-                    absl::StrCat("output ", i, " is of shape ", ShapeText(actual[i]),
-                                 ", expected is ", ShapeText(expected[i])));
+                    absl::StrCat("output ", i, " has shape ", ShapeText(actual[i]), ", expected ",
+                                 ShapeText(expected[i])));
     }
   }
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -243,7 +244,7 @@ OutputsVerdict CompareOutputs(const Outputs& expected, const Outputs& actual) {
     verdict.outputs.push_back(CompareTensors(expected[i], actual[i], &finite));
     if (finite.expected && !finite.actual && verdict.status == Outcome::kCorrect) {
       verdict.status = Outcome::kNotFinite;
-      verdict.reason = absl::StrCat("output ", i, " has nan or infinity, expected are numbers");
+      verdict.reason = absl::StrCat("output ", i, " has nan or infinity, expected finite numbers");
     }
   }
   return verdict;

@@ -1,4 +1,4 @@
-// Outputs of a compiled program against those that are expected.
+// Compares the outputs of a compiled program with the expected ones.
 #ifndef GRAPHNET_EVALUATE_COMPARE_OUTPUTS_H_
 #define GRAPHNET_EVALUATE_COMPARE_OUTPUTS_H_
 
@@ -12,25 +12,27 @@
 
 namespace graphnet {
 
-// In order.
+// The outputs of a program, in order.
 using Outputs = std::vector<TensorData>;
 
-// Of a file in which they are called "0", "1", …; DataLoss if it is no such file.
+// Reads the outputs from a .safetensors file that calls them "0", "1", …; DataLoss if it is not
+// one.
 absl::StatusOr<Outputs> ReadOutputs(const std::string& path);
-// As ReadOutputs, for the content of such a file; `name` is what messages call it.
+// Like ReadOutputs, for the content of such a file. Messages call it `name`.
 absl::StatusOr<Outputs> ParseOutputs(absl::string_view bytes, absl::string_view name);
 
-// "float32" and so on, of each.
+// Returns the dtype of each output, such as "float32".
 std::vector<std::string> DTypesOf(const Outputs& outputs);
 
+// The result of a comparison.
 struct OutputsVerdict {
   Outcome status = Outcome::kCorrect;     // or kNotFinite, kTypeMismatch, kShapeMismatch
-  std::string reason;                     // of those, a line
-  std::vector<OutputComparison> outputs;  // empty if there is nothing to compare
+  std::string reason;                     // of a failure, one line
+  std::vector<OutputComparison> outputs;  // empty if they could not be compared
 };
 
-// Numbers are compared as doubles, complex ones by the magnitude of what they differ by; nan is
-// never right, an infinity only as itself.
+// Compares numbers as doubles, and complex numbers by the magnitude of their difference. nan is
+// never right, and an infinity equals only itself.
 OutputsVerdict CompareOutputs(const Outputs& expected, const Outputs& actual);
 
 }  // namespace graphnet

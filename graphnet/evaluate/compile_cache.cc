@@ -37,14 +37,14 @@ std::string TextOf(const CompileKey& key) {
   return json.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/true, JsonValue::error_handler_t::replace);
 }
 
-// Whether the file or folder is the user's, and nobody else may write to it.
+// Returns whether a file or folder is the user's own and no other user may write to it.
 bool IsOwn(const std::string& path) {
   struct stat info {};
   return lstat(path.c_str(), &info) == 0 && info.st_uid == geteuid() &&
          (info.st_mode & (S_IWGRP | S_IWOTH)) == 0 && !S_ISLNK(info.st_mode);
 }
 
-// A lock on a file, which ends with the process at the latest.
+// A lock on a file, which the system releases at the latest when the process ends.
 class FileLock {
  public:
   static absl::StatusOr<FileLock> Take(const std::string& path, absl::Duration patience) {
@@ -68,7 +68,7 @@ class FileLock {
   int fd_;
 };
 
-// Removes what processes that ended half-way have left of this entry, whose lock is held.
+// Removes unfinished versions of this entry, whose lock is held, that interrupted processes left.
 void RemoveUnfinished(const std::string& folder) {
   std::error_code error;
   const std::filesystem::path path(folder);
@@ -127,7 +127,7 @@ absl::StatusOr<std::string> CompileCache::Find(const std::string& text,
                                                const std::string& folder) const {
   ASSIGN_OR_RETURN(const CacheEntry entry, DescribeCacheEntry(folder));
   if (entry.name != Sha256(text)) return absl::NotFoundError("");
-  // The time of the last use.
+  // Set the time of the last use.
   utimensat(AT_FDCWD, JoinPath(folder, kEntry).c_str(), nullptr, 0);
   return JoinPath(folder, kCompiled);
 }
@@ -147,7 +147,7 @@ absl::Status CompileCache::Store(const std::string& text, const std::string& fol
             {"made_of", text}, {"bytes", file.bytes().size()}, {"sha256", Sha256(file.bytes())}};
         return WriteFileAtomic(JoinPath(dir, kEntry), json.dump());
       });
-  // A cache that cannot be written to is none; what was compiled is there all the same.
+  // If the cache cannot be written to, compile without it.
   if (!is_made) return make("");
   if (stored.ok()) Evict(folder);
   return made;
@@ -204,7 +204,7 @@ absl::StatusOr<bool> CompileCache::LoadOrMake(
     RETURN_IF_ERROR(make(""));
     return false;
   }
-  // Another process may have made it meanwhile.
+  // Another process may have made the entry in the meantime.
   if (is_loaded()) return true;
   RemoveUnfinished(folder);
   if (options_.fetch) {

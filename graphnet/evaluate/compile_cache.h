@@ -1,12 +1,12 @@
-// A folder that keeps what backends have compiled, for other processes and for later runs. An entry
-// is found by all that it was made of, so that it never has to be invalidated.
+// A folder that keeps compiled programs for other processes and later runs. The key of an entry is
+// everything that it was made from, so an entry never has to be invalidated.
 //
 //   FOLDER/entries/3f/3f0c…/entry.json   all that it was made of; size and SHA-256 of the other file
 //   FOLDER/entries/3f/3f0c…/compiled     what the backend wrote; no pickles
-//   FOLDER/locks/3f                      held by who compiles
+//   FOLDER/locks/3f                      held by the process that compiles
 //
-// Entries appear whole or not at all. An entry that does not fit its size and digest, or that another
-// user may have written, is not used.
+// Entries appear whole or not at all. An entry whose size or digest is wrong, or that another user
+// may have written, is not used.
 #ifndef GRAPHNET_EVALUATE_COMPILE_CACHE_H_
 #define GRAPHNET_EVALUATE_COMPILE_CACHE_H_
 
@@ -24,33 +24,37 @@
 
 namespace graphnet {
 
-// Names and values of all that an entry depends on: {"backend", "openvino"}, {"program", digest}.
+// The names and values of everything that an entry depends on: {"backend", "openvino"}, {"program",
+// digest}.
 using CompileKey = std::vector<std::pair<std::string, std::string>>;
 
+// A cache in a folder, which several processes may share.
 class CompileCache {
  public:
   struct Options {
-    std::string folder;                     // made if it is missing, for its owner alone
-    int64_t max_bytes = int64_t{10} << 30;  // the entries used longest ago go first
-    // How long to wait for another process that compiles the same; then compile without the cache.
+    std::string folder;                     // created if it is missing, for its owner alone
+    int64_t max_bytes = int64_t{10} << 30;  // least recently used entries go first
+    // The time to wait for another process that compiles the same; after it, the cache is not used.
     absl::Duration patience = absl::Minutes(20);
-    // Writes the compiled form of the entry of that name to a file, if somebody else has it; asked
-    // before it is made here. Empty: nobody is asked.
+    // Writes the compiled form of the named entry to a file if another cache has it. Called before
+    // the entry is compiled here; may be empty.
     std::function<absl::Status(const std::string& name, const std::string& path)> fetch = nullptr;
   };
-  // PermissionDenied if the folder belongs to another user or others may write to it.
+  // Opens the cache, creating its folder if necessary. PermissionDenied if the folder belongs to
+  // another user or others may write to it.
   static absl::StatusOr<std::unique_ptr<CompileCache>> Open(Options options);
 
-  // Calls `load` with the file of the entry, and returns true if it succeeds. Else calls `make`
-  // with the path of a file to write, which becomes the entry if it is there afterwards; of several
-  // processes that ask for one entry, one makes it and the others wait. Returns errors of `make`.
+  // Calls `load` with the file of the entry and returns true if it succeeds. Otherwise calls `make`
+  // with the path of a file to write, or with "" if nothing can be stored, and returns false. The
+  // file becomes the entry if it exists afterwards. If several processes ask for an entry, one
+  // makes it and the others wait. Returns errors of `make`.
   absl::StatusOr<bool> LoadOrMake(const CompileKey& key,
                                   absl::FunctionRef<absl::Status(const std::string& path)> load,
                                   absl::FunctionRef<absl::Status(const std::string& path)> make);
 
  private:
   explicit CompileCache(Options options) : options_(std::move(options)) {}
-  // NotFound unless there is an entry that can be used.
+  // Returns the compiled file of the entry. NotFound if there is no entry that can be used.
   absl::StatusOr<std::string> Find(const std::string& text, const std::string& folder) const;
   absl::Status Store(const std::string& text, const std::string& folder,
                      absl::FunctionRef<absl::Status(const std::string& path)> make);
@@ -59,13 +63,13 @@ class CompileCache {
   const Options options_;
 };
 
-// An entry of a cache, as it says of itself.
+// The description that an entry of a cache gives of itself.
 struct CacheEntry {
-  std::string name;  // that it must have, by all that it was made of
+  std::string name;  // the name that its key requires
   int64_t bytes = 0;
   std::string sha256;
 };
-// NotFound if the folder is no entry, or its file does not fit its size and digest.
+// Reads an entry. NotFound if the folder is not an entry or its file has another size or digest.
 absl::StatusOr<CacheEntry> DescribeCacheEntry(const std::string& folder);
 
 }  // namespace graphnet

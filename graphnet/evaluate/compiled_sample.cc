@@ -30,7 +30,7 @@ absl::StatusOr<std::string> DigestOfFile(const std::string& path) {
   return Sha256(file.bytes());
 }
 
-// Digests the files of the worker, and the program that was made of them.
+// Returns the digest of the worker's files and of the program that was compiled from them.
 absl::StatusOr<std::string> DigestOf(const Backend& backend) {
   std::string all;
   for (const WorkerFile& file : backend.files) absl::StrAppend(&all, file.text(), "\n");
@@ -61,7 +61,7 @@ absl::StatusOr<std::shared_ptr<SampleCompiler>> SampleCompiler::Start(const Back
   if (place == CompilerPlace::kProcess) {
     if (!backend->is_library) {
       return absl::InvalidArgumentError(
-          absl::StrCat(backend->name, " runs in a process of its own only"));
+          absl::StrCat(backend->name, " runs only in a process of its own"));
     }
     const std::string path = WorkerLibraryFile(*backend);
     if (!FileExists(path))
@@ -94,7 +94,7 @@ absl::StatusOr<Worker*> SampleCompiler::worker() {
 }
 
 absl::StatusOr<std::unique_ptr<CompiledSample>> SampleCompiler::Compile(const Sample& sample) {
-  // A library has the programs of all that use it.
+  // A library holds the programs of all its users, so slots are unique in this process.
   static std::atomic<int> last_slot = 0;
   const int slot = ++last_slot;
   const std::string folder = JoinPath(folder_->path(), absl::StrCat("program_", slot));
@@ -108,7 +108,7 @@ absl::StatusOr<std::unique_ptr<CompiledSample>> SampleCompiler::Compile(const Sa
     request.slot = slot;
     return Prepare(sample, std::move(request));
   }));
-  // The worker has read them.
+  // The worker has read the files.
   std::filesystem::remove_all(folder, error);
   return std::unique_ptr<CompiledSample>(new CompiledSample(shared_from_this(), slot));
 }

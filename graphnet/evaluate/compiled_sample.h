@@ -1,4 +1,4 @@
-// Samples that a backend has compiled, to be run on values.
+// Compiles samples with a backend and runs them on values.
 //
 //   ASSIGN_OR_RETURN(const Backend* openvino, BackendOfName("openvino"));
 //   ASSIGN_OR_RETURN(auto compiler, SampleCompiler::Start(openvino, host, {}));
@@ -29,53 +29,55 @@ class CompiledSample;
 // The process in which the compiler runs.
 enum class CompilerPlace {
   kWorker,   // in a process of its own
-  kProcess,  // in this one, for backends that are libraries (worker_library.h)
+  kProcess,  // in this process, for backends that are libraries (worker_library.h)
 };
 
-// A worker of a backend, which holds many programs. Not thread-safe, nor are its programs.
+// A worker of a backend, which holds many programs. Neither it nor its programs are thread-safe.
 class SampleCompiler : public std::enable_shared_from_this<SampleCompiler> {
  public:
-  // Starts the worker. `cache`, which may be null, keeps what is compiled and must outlive this.
-  // InvalidArgument if `place` is this process and the backend is no library.
+  // Starts the worker. `cache` keeps compiled programs; it may be null and must outlive this.
+  // InvalidArgument if `place` is kProcess and the backend is not a library; FailedPrecondition if
+  // the backend is not installed or its worker holds only one program.
   static absl::StatusOr<std::shared_ptr<SampleCompiler>> Start(
       const Backend* backend, const WorkerHost& host, const WorkerLimits& limits,
       CompileCache* cache = nullptr, CompilerPlace place = CompilerPlace::kWorker);
 
-  // Compiles the graph for inputs of the sizes that it says, with Sample::weights as the values of
-  // its attributes. Errors say why the backend cannot.
+  // Compiles the graph for inputs of the sizes that it states, with Sample::weights as the values
+  // of its attributes. The error says why the backend cannot compile it.
   absl::StatusOr<std::unique_ptr<CompiledSample>> Compile(const Sample& sample);
 
-  // Returns how many programs the cache had.
+  // Returns the number of programs that were loaded from the cache.
   int64_t num_cached() const { return num_cached_; }
 
  private:
   friend class CompiledSample;
   SampleCompiler(std::unique_ptr<ScratchFolder> folder, const Backend* backend,
                  const WorkerHost& host, const WorkerLimits& limits, CompileCache* cache);
-  // Returns all that the compiled program depends on.
+  // Returns everything that the compiled program depends on.
   absl::StatusOr<CompileKey> KeyOf(const Sample& sample, const PrepareRequest& request) const;
   absl::Status Prepare(const Sample& sample, PrepareRequest request);
-  // One that lives.
+  // Returns a live worker.
   absl::StatusOr<Worker*> worker();
   bool is_running() const { return library_ != nullptr || process_.is_running(); }
 
   std::unique_ptr<ScratchFolder> folder_;
-  BackendProcess process_;  // ends before its folder goes; not started if there is a library
-  std::shared_ptr<WorkerLibrary> library_;  // null: the process
+  BackendProcess process_;  // ends before its folder is deleted; not started if there is a library
+  std::shared_ptr<WorkerLibrary> library_;  // null if process_ is used
   std::unique_ptr<Worker> worker_in_library_;
   CompileCache* cache_;
   CompileKey key_;  // the part that all programs have in common, if there is a cache
   int64_t num_cached_ = 0;
 };
 
+// A compiled program in the worker of its SampleCompiler, which it keeps alive.
 class CompiledSample {
  public:
-  // Lets the worker forget the program.
+  // Tells the worker to drop the program.
   ~CompiledSample();
 
-  // Takes the values of the placeholders by name. Yields what the graph returns, in order, and
-  // behind that the inputs that it writes to. Errors are those of worker.h; after one with which
-  // the worker has ended, all its programs are gone.
+  // Takes the values of the placeholders by name. Returns the graph's outputs in order, followed by
+  // the inputs that it writes to. Errors are those of worker.h. If one ends the worker, all its
+  // programs are lost.
   absl::StatusOr<Outputs> Run(const std::map<std::string, TensorData>& inputs, uint64_t seed);
 
  private:

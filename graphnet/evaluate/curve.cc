@@ -11,7 +11,7 @@ namespace graphnet {
 namespace {
 
 constexpr size_t kMovers = 10;
-constexpr double kLeastChange = 1e-9;  // Below, it is rounding.
+constexpr double kLeastChange = 1e-9;  // smaller changes are rounding errors
 
 std::vector<FailureClass> FailuresOf(const std::vector<LoggedSample>& samples) {
   std::vector<FailureClass> classes(kNumOutcomes);

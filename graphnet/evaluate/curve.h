@@ -1,4 +1,4 @@
-// A log and what is made of it: one curve of a plot, one section of a report.
+// A log and its scores: one curve of a plot, one section of a report.
 #ifndef GRAPHNET_EVALUATE_CURVE_H_
 #define GRAPHNET_EVALUATE_CURVE_H_
 
@@ -13,23 +13,25 @@
 
 namespace graphnet {
 
-// What failed in the same way, and what the log first says of it.
+// The samples that failed in the same way, and the reasons that the log gives most often.
 struct FailureClass {
   Outcome outcome = Outcome::kAccuracy;
   size_t samples = 0;
-  // How often, the most frequent first; at most kMaxReasons.
+  // Each reason and its number of samples, the most frequent first; at most kMaxReasons.
   std::vector<std::pair<std::string, size_t>> reasons;
   static constexpr size_t kMaxReasons = 10;
 };
 
+// A log with everything that plots and reports show of it.
 struct Curve {
   Log log;
   Scores scores;
-  std::vector<Influence> movers;       // of the samples, the ten first
+  std::vector<Influence> movers;       // the ten most influential samples
   std::vector<FailureClass> failures;  // at t = 1, in the order of Outcome
 };
 
-// With intervals. FailedPrecondition if the two ways to a score disagree.
+// Computes the scores of a log with their intervals. FailedPrecondition if the two ways to compute
+// a score disagree.
 absl::StatusOr<Curve> MakeCurve(Log log, const ScoreOptions& options);
 
 }  // namespace graphnet

@@ -41,14 +41,14 @@ absl::Status WriteFiles(const Backend& backend, const std::string& folder) {
   return absl::OkStatus();
 }
 
-// The Python that runs the worker; empty if there is none.
+// Returns the Python that runs the worker; empty if there is none.
 std::string PythonOf(const Backend& backend, const WorkerHost& host) {
   std::string own = JoinPath(EnvironmentFolder(backend), "bin/python");
   if (FileExists(own)) return own;
   return backend.packages.empty() && backend.needs_torch ? PythonOfTorch(host.torch) : "";
 }
 
-// One after the other, each quietly.
+// Runs commands one after the other with their output in `log`.
 absl::Status RunAll(const std::vector<std::string>& commands, const std::string& log) {
   for (const std::string& command : commands) {
     const int code =
@@ -57,7 +57,7 @@ absl::Status RunAll(const std::vector<std::string>& commands, const std::string&
     std::string last = "it said nothing";
     if (const auto text = ReadFile(log, kMaxInstallLogBytes); text.ok()) {
       for (const absl::string_view line : absl::StrSplit(*text, '\n', absl::SkipWhitespace())) {
-        // pip's advice comes last, and is none.
+        // pip's notices come last and are not errors.
         if (!absl::StartsWith(line, "[notice]")) last = std::string(line);
       }
     }
@@ -83,7 +83,7 @@ std::string WorkerLibraryFile(const Backend& backend) {
 }
 
 std::string PythonOfTorch(const std::string& torch) {
-  // PREFIX/lib/python3.11/site-packages/torch, or dist-packages.
+  // The path is PREFIX/lib/python3.11/site-packages/torch, or dist-packages.
   const std::filesystem::path site = std::filesystem::path(torch).parent_path();
   const std::filesystem::path version = site.parent_path();
   if (!absl::EndsWith(site.filename().string(), "-packages")) return "";
@@ -96,7 +96,7 @@ std::string PythonOfTorch(const std::string& torch) {
   return "";
 }
 
-// The tool itself, as the worker of that name.
+// Returns the command that runs the tool itself as the worker of that name.
 std::vector<std::string> OwnWorker(const WorkerHost& host, const std::string& name) {
   std::vector<std::string> command = {host.tool, "worker", name};
   command.insert(command.end(), host.tool_options.begin(), host.tool_options.end());
@@ -148,8 +148,8 @@ absl::Status Install(const Backend& backend, const WorkerHost& host) {
     return absl::FailedPreconditionError(
         absl::StrCat("cannot create ", Printable(parent, 1000), ": ", error.message()));
   }
-  // An environment knows its own path, so that it is made where it stays, and what was there
-  // before stands beside it until it is whole.
+  // An environment contains its own path, so it is created where it stays. The previous one is kept
+  // beside it until it is complete.
   const std::string before = absl::StrCat(environment, ".before");
   const std::string log = absl::StrCat(environment, ".log");
   std::filesystem::remove(log, error);
@@ -166,7 +166,7 @@ absl::Status Install(const Backend& backend, const WorkerHost& host) {
   const std::string find_site =
       absl::StrCat("SITE=$(", python, " -c 'import site; print(site.getsitepackages()[0])')");
   if (!of_torch.empty()) {
-    // torch is taken from where it is.
+    // Use torch from where it is installed.
     commands.push_back(absl::StrCat(
         find_site, "; echo ", Quoted(std::filesystem::path(host.torch).parent_path().string()),
         " >\"$SITE/of_libtorch.pth\""));

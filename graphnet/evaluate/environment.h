@@ -1,4 +1,4 @@
-// Where a backend is installed, how its worker is started, and how it is installed.
+// Says where a backend is installed and how its worker is started, and installs it.
 #ifndef GRAPHNET_EVALUATE_ENVIRONMENT_H_
 #define GRAPHNET_EVALUATE_ENVIRONMENT_H_
 
@@ -11,37 +11,37 @@
 
 namespace graphnet {
 
-// What of this machine the workers are started with.
+// The parts of this machine with which workers are started.
 struct WorkerHost {
   std::string tool;                       // the graphnet program
-  std::vector<std::string> tool_options;  // of its workers
-  std::string torch;                      // LibTorch's folder; empty: there is none
+  std::vector<std::string> tool_options;  // options of its workers
+  std::string torch;                      // LibTorch's folder; empty if there is none
   std::string exec;                       // the command of backend exec
 };
 
-// ${GRAPHNET_BACKENDS:-~/.local/share/graphnet/backends}/NAME.
+// Returns ${GRAPHNET_BACKENDS:-~/.local/share/graphnet/backends}/NAME.
 std::string EnvironmentFolder(const Backend& backend);
 
-// The program of a worker of kProgram, which is there once it is installed.
+// Returns the path of a kProgram worker's program, which exists once the backend is installed.
 std::string WorkerProgramFile(const Backend& backend);
 
-// The library that such a worker can be loaded as, where Backend::is_library.
+// Returns the path of the library as which such a worker can be loaded if Backend::is_library.
 std::string WorkerLibraryFile(const Backend& backend);
 
-// The Python whose package LibTorch's folder is; empty if it is none.
+// Returns the Python to whose packages LibTorch's folder belongs; empty if there is none.
 std::string PythonOfTorch(const std::string& torch);
 
-// The command that starts the worker in `folder`, where its files are put. FailedPrecondition,
-// with the line that installs it, if it is not there.
+// Writes the worker's files to `folder` and returns the command that starts it there. If it is not
+// installed, FailedPrecondition with the command that installs it.
 absl::StatusOr<std::vector<std::string>> WorkerCommand(const Backend& backend,
                                                        const WorkerHost& host,
                                                        const std::string& folder);
 
-// The line that installs it; empty if nothing is to be installed.
+// Returns the command that installs the backend; empty if nothing has to be installed.
 std::string InstallLine(const Backend& backend);
 
-// Makes the environment anew, whole or not at all. What the installers print goes to a file,
-// whose last line an error has.
+// Creates the environment anew, completely or not at all. The installers' output goes to a file,
+// and an error quotes its last line.
 absl::Status Install(const Backend& backend, const WorkerHost& host);
 
 }  // namespace graphnet

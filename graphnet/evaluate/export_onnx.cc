@@ -34,12 +34,12 @@ constexpr absl::Duration kLimit = absl::Hours(1);
 
 const Backend& Exporter() { return *FindBackend("onnxruntime"); }
 
-// A worker for each thread that exports at the same time; starting one takes seconds.
+// One worker for each thread that exports at the same time; starting one takes seconds.
 class Exporters {
  public:
   struct One {
     std::unique_ptr<ScratchFolder> folder;
-    std::unique_ptr<BackendProcess> process;  // which runs in it
+    std::unique_ptr<BackendProcess> process;  // runs in the folder
   };
 
   absl::StatusOr<std::unique_ptr<One>> Take(absl::FunctionRef<WorkerHost()> host) {
@@ -76,7 +76,7 @@ Exporters& AllExporters() {
   return exporters;
 }
 
-// Names of the tensors and numbers that the program takes and returns.
+// Returns the names of the tensors and numbers that the program takes and returns.
 ExportRequest NamesOf(const Module& module) {
   ExportRequest request;
   for (const Node* node : module.main()->placeholders())
@@ -92,7 +92,7 @@ ExportRequest NamesOf(const Module& module) {
   return request;
 }
 
-// The folders that `path` lies in and that are not there, innermost first.
+// Returns the missing parent folders of `path`, innermost first.
 std::vector<fs::path> MissingFoldersOf(const fs::path& path) {
   std::vector<fs::path> missing;
   for (fs::path folder = path.parent_path(); !folder.empty() && !FileExists(folder.string());
@@ -102,9 +102,9 @@ std::vector<fs::path> MissingFoldersOf(const fs::path& path) {
   return missing;
 }
 
-// Moves what was exported to where it is to be, the model last.
+// Moves the exported files to their place, the model last.
 absl::Status Publish(const std::string& made, const std::string& path) {
-  // An older model must not be seen beside this data, not even after a kill.
+  // An older model must not stand beside this data, not even after a kill.
   if (std::error_code ignored; FileExists(made + ".data")) fs::remove(path, ignored);
   for (const char* ending : {".data", ""}) {
     const std::string from = made + ending;
@@ -121,7 +121,8 @@ absl::Status Publish(const std::string& made, const std::string& path) {
 
 absl::Status Print(const std::string& made) {
   if (FileExists(made + ".data"))
-    return absl::UnimplementedError("the weights need a file beside the model");
+    return absl::UnimplementedError(
+        "the weights are too large for the standard output; write to a file");
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(made, std::numeric_limits<size_t>::max()));
   std::fwrite(bytes.data(), 1, bytes.size(), stdout);
   return absl::OkStatus();
@@ -139,14 +140,14 @@ void CloseOnnxExporters() { AllExporters().Close(); }
 
 namespace {
 
-// The exporter says nothing of operators that PyTorch does not have.
+// The exporter has no message for operators that PyTorch does not have.
 absl::Status CheckCalls(const Module& module) {
   for (const Graph* graph : module.graphs()) {
     for (const Node* node : graph->nodes()) {
       if (CalleeOf(*node).is_of_library()) {
         return NodeError(*node,
-                         "PyTorch does not have this operator, and its exporter for ONNX has "
-                         "nothing for it");
+                         "PyTorch does not have this operator, so its exporter cannot write it "
+                         "as ONNX");
       }
     }
   }
@@ -163,12 +164,12 @@ absl::Status ExportOnnx(const Sample& sample, const std::string& path,
   ExportRequest request = NamesOf(*program.module);
   ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(program, /*flat_calls=*/true));
   ASSIGN_OR_RETURN(std::unique_ptr<Exporters::One> exporter, AllExporters().Take(host));
-  // Beside where it goes, so that it can be moved there in one step.
+  // Export to a folder beside the target, so that the file can be moved there in one step.
   const std::string file = path == "-" ? "model.onnx" : BaseName(path);
   const std::vector<fs::path> missing =
       path == "-" ? std::vector<fs::path>() : MissingFoldersOf(path);
   if (path != "-") RETURN_IF_ERROR(MakeFoldersOf(path));
-  // Those that hold the model then are not empty, and stay.
+  // Folders that contain the model are not empty then, and stay.
   const absl::Cleanup remove = [&] {
     std::error_code ignored;
     for (const fs::path& folder : missing) fs::remove(folder, ignored);

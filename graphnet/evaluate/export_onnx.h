@@ -1,4 +1,4 @@
-// ONNX of samples: PyTorch's exporter writes it, in the environment of backend onnxruntime.
+// Writes samples as ONNX with PyTorch's exporter, in the environment of backend onnxruntime.
 #ifndef GRAPHNET_EVALUATE_EXPORT_ONNX_H_
 #define GRAPHNET_EVALUATE_EXPORT_ONNX_H_
 
@@ -11,18 +11,18 @@
 
 namespace graphnet {
 
-// FailedPrecondition, with the line that installs it, if there is no such environment.
+// FailedPrecondition, with the command that installs it, if the environment does not exist.
 absl::Status CheckOnnxExporter();
 
-// Writes the file, and beside it PATH.data where the weights are more than a file of protobuf
-// holds; or, for "-", to the standard output. Inputs and outputs are called as in the graph; behind
-// the outputs come the values of inputs and attributes that it writes to. Errors of the exporter
-// name the operator that has no counterpart.
-// `host` says what starts the exporter's process; it is asked when one is started.
+// Writes the file, or the standard output if `path` is "-". Weights that are too large for one
+// protobuf file go to PATH.data beside it. Inputs and outputs are named as in the graph; after the
+// outputs come the values of inputs and attributes that the program writes to. Errors of the
+// exporter name the operator that has no counterpart. `host` is called only if an exporter's
+// process is started.
 absl::Status ExportOnnx(const Sample& sample, const std::string& path,
                         absl::FunctionRef<WorkerHost()> host);
 
-// Ends the processes that wait for more of them. To be called before the program ends.
+// Ends the idle exporter processes. Must be called before the program ends.
 void CloseOnnxExporters();
 
 }  // namespace graphnet

@@ -12,15 +12,15 @@ namespace {
 
 bool IsPartOfName(char c) { return absl::ascii_isalnum(c) || c == '_' || c == '.'; }
 
-// Where what begins at `begin` with `open` ends; npos if it does not.
+// Returns the end of the text that begins at `begin` with `open`; npos if it has no end.
 size_t EndOf(absl::string_view text, size_t begin, char open, char close) {
-  // An apostrophe within a word quotes nothing.
+  // An apostrophe within a word is not a quotation mark.
   if (open == '\'' && begin > 0 && absl::ascii_isalnum(text[begin - 1]))
     return absl::string_view::npos;
   return text.find(close, begin + 1);
 }
 
-// Numbers that stand alone, and those behind "_", which count values of one name.
+// Replaces numbers that stand alone or follow "_", where they count values of one name.
 std::string WithoutNumbers(absl::string_view word) {
   std::string kept;
   for (size_t i = 0; i < word.size();) {

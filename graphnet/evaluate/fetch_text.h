@@ -1,4 +1,4 @@
-// The script that fetches files for a cache behind a URL, which is built into the program.
+// The built-in script that fetches files for a cache behind a URL.
 #ifndef GRAPHNET_EVALUATE_FETCH_TEXT_H_
 #define GRAPHNET_EVALUATE_FETCH_TEXT_H_
 
@@ -6,6 +6,7 @@
 
 namespace graphnet {
 
+// Returns the text of workers/fetch.py.
 absl::string_view FetchPy();
 
 }  // namespace graphnet

@@ -35,10 +35,10 @@ size_t PenaltyClassOf(Interpretation interpretation, Outcome outcome) {
     case Outcome::kAccuracy: return 0;
     case Outcome::kNotFinite:
     case Outcome::kTypeMismatch:
-    case Outcome::kShapeMismatch: return 1;  // where they have no class of their own, runtime
+    case Outcome::kShapeMismatch: return 1;  // runtime, or a class of their own
     case Outcome::kRuntimeFail: return extended ? 2 : 1;
     case Outcome::kCompileFail: return extended ? 3 : 2;
-    // Logs of GraphNet's PyTorch tool have it for every crash, whoever crashed.
+    // Logs of GraphNet's PyTorch tool use it for every crash, on either side.
     case Outcome::kEagerFail: return extended ? 4 : 1;
   }
   return 0;

@@ -19,7 +19,7 @@ namespace graphnet {
 namespace {
 
 constexpr size_t kMinPartBytes = size_t{1} << 20;
-// What samples differ in, and is no business of the whole.
+// The configuration key that differs between samples and does not describe the whole log.
 constexpr absl::string_view kModelKey = "model";
 
 using Config = std::vector<std::pair<std::string, std::string>>;
@@ -30,7 +30,7 @@ struct Part {
   LogWarnings warnings;
 };
 
-// Leaves what both say.
+// Keeps the entries that both have.
 void Intersect(const Config& other, Config* config) {
   std::erase_if(*config, [&](const auto& entry) {
     return std::find(other.begin(), other.end(), entry) == other.end();
@@ -72,7 +72,7 @@ absl::Status ReadPart(absl::string_view bytes, const LogReadOptions& options, Pa
   return ReadLogLines(bytes, options, &part->warnings, take);
 }
 
-// Of samples with the same path the last is left, at its own place.
+// Keeps the last sample of each path, at its own place.
 void DropRepeated(std::vector<LoggedSample>* samples, LogWarnings* warnings) {
   absl::flat_hash_map<absl::string_view, size_t> last;
   last.reserve(samples->size());

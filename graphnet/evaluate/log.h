@@ -1,4 +1,4 @@
-// A benchmark log as a whole: of each sample what scores are made of.
+// Reads a whole benchmark log and keeps, for each sample, the values that scores are made of.
 #ifndef GRAPHNET_EVALUATE_LOG_H_
 #define GRAPHNET_EVALUATE_LOG_H_
 
@@ -14,42 +14,48 @@
 
 namespace graphnet {
 
+// Limits of a log that is read.
 inline constexpr size_t kMaxLogBytes = size_t{4} << 30;
 inline constexpr size_t kMaxLogSamples = 10'000'000;
 
+// The values of one sample that scores are made of.
 struct LoggedSample {
   std::string path;
-  size_t line = 0;  // of its [Processing]
+  size_t line = 0;  // of its [Processing] line
   Outcome status = Outcome::kCorrect;
   uint16_t correct_levels = 0;  // SampleResult::CorrectLevels
-  double speedup = 0;           // end to end; 0 if there is none
+  double speedup = 0;           // end to end; 0 if unknown
   double max_diff = 0;          // of all outputs
   std::string reason;           // of a failure
 
+  // True if all numbers are right at tolerance t.
   bool IsCorrect(int t) const { return (correct_levels >> (t - kMinToleranceLevel) & 1) != 0; }
-  // kCorrect, or why not.
+  // Returns kCorrect if the sample is correct at t, otherwise how it failed.
   Outcome At(int t) const {
     if (IsCorrect(t)) return Outcome::kCorrect;
     return status == Outcome::kCorrect ? Outcome::kAccuracy : status;
   }
 };
 
+// A whole log.
 struct Log {
-  std::string name;  // of the file, without its ending
+  std::string name;  // of the file, without its extension
   std::string file;
   std::vector<LoggedSample> samples;  // never empty; each path once
-  // What all samples say of the compiler, the device and the like.
+  // The entries of [Config] that all samples share: the compiler, the device and the like.
   std::vector<std::pair<std::string, std::string>> config;
-  std::vector<std::string> notes;  // what is odd, a line a kind
+  std::vector<std::string> notes;  // oddities, one line for each kind
 };
 
-// An error, which names the line where it can, if there is no sample, one that is correct lacks
-// a speedup, or the log ends in the middle of a line.
+// Parses a log on up to `jobs` threads. The error names the line if possible. It is an error if
+// there is no sample, if a correct sample has no speedup, or if the log ends in the middle of a
+// line.
 absl::StatusOr<Log> ParseLog(absl::string_view bytes, const std::string& file, int jobs = 1);
-// "-" is the standard input.
+// Like ParseLog, for a file; "-" is the standard input.
 absl::StatusOr<Log> ReadLog(const std::string& file, int jobs);
 
-// The logs that a path stands for: itself, or of a folder all that end in .log or .txt, sorted.
+// Returns the logs that a path stands for: a file itself, or the files of a folder whose names end
+// in .log or .txt, sorted. InvalidArgument if the folder has none.
 absl::StatusOr<std::vector<std::string>> FindLogs(const std::string& path);
 
 }  // namespace graphnet

@@ -20,13 +20,13 @@ namespace {
 
 constexpr size_t kNumComparisons = size_t{kNumToleranceLevels} * kNumToleranceClasses;
 constexpr size_t kMaxReasonBytes = 300;
-// Both formats of speedups, %.4f and %.5f, have as many.
+// The least number of decimals of a speedup, which is written as %.4f or %.5f.
 constexpr size_t kSpeedupDecimals = 4;
-// Nobody measures more than this, or says more of how.
+// Limits of a line of times, and of the entries of a sample.
 constexpr size_t kMaxTimesBytes = 4096;
 constexpr size_t kMaxEntries = 64;
 
-// What logs call the 64 comparisons. Some have the same name, as all of t = 0: the first counts.
+// The names of the 64 comparisons in logs. Some share a name, as do all of t = 0; the first counts.
 struct ComparisonNames {
   ComparisonNames() {
     for (size_t i = 0; i < kNumComparisons; ++i) {
@@ -52,7 +52,7 @@ size_t Find(absl::string_view text, char c, size_t from) {
                           : static_cast<size_t>(static_cast<const char*>(found) - text.data());
 }
 
-// Removes the first word of `text`, which is empty if there is none.
+// Removes and returns the first word of `text`; it is empty if there is none.
 absl::string_view NextWord(absl::string_view* text) {
   *text = absl::StripLeadingAsciiWhitespace(*text);
   size_t n = 0;
@@ -99,7 +99,7 @@ class SampleLines {
     result_.speedups.clear();
   }
 
-  // A line that begins no sample: what stands from its first known tag on, or all of it.
+  // Adds a line that does not begin a sample: its text from the first known tag on, or all of it.
   void Add(absl::string_view line, size_t number) {
     for (size_t at = Find(line, '[', 0); at != absl::string_view::npos;
          at = Find(line, '[', at + 1)) {
@@ -139,7 +139,7 @@ class SampleLines {
     if (error_.empty() && MentionsError(line)) error_ = line;
   }
 
-  // Whether the tag is one that is known; `rest` is what follows its "[".
+  // Returns whether a tag is known, and adds its values. `rest` is the text after its "[".
   bool AddTagged(absl::string_view rest, size_t number) {
     if (absl::ConsumePrefix(&rest, "Config] ")) {
       const size_t colon = rest.find(": ");
@@ -180,13 +180,13 @@ class SampleLines {
     }
   }
 
-  // "[KEY]: VALUES"; false unless it is a comparison and nothing else.
+  // Adds "[KEY]: VALUES". Returns false unless it is a comparison and nothing else.
   bool AddComparison(absl::string_view rest) {
     absl::string_view values;
     if (absl::StartsWith(rest, "[all_close")) {
       seen_.shapes = true;
       const ComparisonNames& names = Names();
-      // Mostly they come in order.
+      // Comparisons usually come in order.
       size_t found = next_;
       const std::string& expected = names.names[found];
       if (rest.size() > expected.size() + 3 &&
@@ -205,7 +205,7 @@ class SampleLines {
       found = names.first[found];
       known_ |= uint64_t{1} << found;
       comparisons_[found] = values;
-      return values.size() <= 2;  // Longer ones may say anything.
+      return values.size() <= 2;  // longer texts may contain anything
     }
     if (absl::ConsumePrefix(&rest, "[equal]:")) {
       equal_ = rest;
@@ -253,7 +253,7 @@ class SampleLines {
     const size_t colon = std::min(rest.find(": "), rest.size());
     const auto outcome = OutcomeOfName(absl::StripAsciiWhitespace(rest.substr(0, colon)));
     if (!outcome.has_value()) return Note(LogOddity::kBadValue, number);
-    // Whether numbers are right, the comparisons say.
+    // The comparisons decide whether numbers are right.
     seen_.status = *outcome == Outcome::kAccuracy ? Outcome::kCorrect : *outcome;
     result_.reason = Printable(
         absl::StripAsciiWhitespace(rest.substr(std::min(colon + 2, rest.size()))), kMaxReasonBytes);
@@ -268,7 +268,7 @@ class SampleLines {
     return error_.empty() ? Outcome::kCorrect : Outcome::kRuntimeFail;
   }
 
-  // Puts the values of each line with the outputs that they are of.
+  // Assigns the values of each line to the outputs that they belong to.
   void JoinOutputs() {
     const bool compared = known_ != 0 || !equal_.empty();
     const size_t n = num_dtypes();
@@ -304,11 +304,11 @@ class SampleLines {
     result_.outputs.clear();
   }
 
-  // False unless there is one word an output.
+  // Passes one word to each output. Returns false if their numbers differ.
   template <typename Take>
   bool Spread(absl::string_view text, Take take) {
     if (result_.outputs.size() == 1 && text.size() == 2 && text[0] == ' ' &&
-        text[1] > ' ') {  // Most are.
+        text[1] > ' ') {  // the usual case
       take(&result_.outputs[0], text.substr(1));
       return true;
     }
@@ -330,7 +330,7 @@ class SampleLines {
   LogWarnings* oddities_;
   size_t line_ = 0;
   Seen seen_;
-  uint64_t known_ = 0;  // of comparisons_, those that are there
+  uint64_t known_ = 0;  // a bit for each of comparisons_ that was found
   std::array<absl::string_view, kNumComparisons> comparisons_;
   size_t next_ = 0;
   absl::string_view equal_, max_diff_, mean_diff_;
@@ -338,9 +338,9 @@ class SampleLines {
   SampleResult result_;
 };
 
-// The tag with which a sample begins, from its "[" on; npos if the line begins none.
+// Returns where the tag that begins a sample starts in a line; npos if there is none.
 size_t FindProcessing(absl::string_view line) {
-  // Behind another tag stands a text that may say anything.
+  // The text after another tag may contain anything.
   static constexpr absl::string_view kOthers[] = {
       "[Correctness]", "[Config] ", "[Datatype]", "[DataType]",   "[Shape]",
       "[Performance]", "[Speedup]", "[Result]",   "[Fail due to", "[Status] "};
@@ -355,12 +355,12 @@ size_t FindProcessing(absl::string_view line) {
   return absl::string_view::npos;
 }
 
-// Whether the last line of a log, which nothing ends, is only the beginning of one.
+// Returns whether the last line of a log, which has no line end, is incomplete.
 bool IsCut(absl::string_view line, absl::string_view prompt, size_t outputs) {
   if (line.size() < prompt.size()) return !line.empty() && absl::StartsWith(prompt, line);
   if (!absl::ConsumePrefix(&line, prompt)) return false;
   if (!absl::StartsWith(line, "[")) return line.empty();
-  // How many names follow, or how long one is, nothing says; no log ends with them.
+  // The number and lengths of the following names are unknown, but no complete log ends with them.
   if (absl::StartsWith(line, "[Processing]") || absl::StartsWith(line, "[Datatype]")) return true;
   if (absl::StartsWith(line, "[Fail due to")) return !absl::EndsWith(line, "]");
   if (absl::StartsWith(line, "[DataType]") || absl::StartsWith(line, "[Shape]")) {
@@ -398,10 +398,10 @@ void LogWarnings::Merge(const LogWarnings& later) {
 
 std::vector<std::string> LogWarnings::Messages(absl::string_view file) const {
   static constexpr absl::string_view kWhat[kNumLogOddities] = {
-      "other numbers of values than of outputs: wrong at every t",
+      "the numbers of values and of outputs differ: wrong at every t",
       "nothing to compare, as there are no outputs: wrong at every t",
-      "a line whose value is none, which is left out",
-      "a path that comes more than once: the last one counts",
+      "a line without a valid value, which is ignored",
+      "a path occurs more than once: the last sample counts",
   };
   std::vector<std::string> messages;
   for (size_t i = 0; i < counts.size(); ++i) {
@@ -452,7 +452,7 @@ std::vector<size_t> DivideLog(absl::string_view bytes, size_t parts) {
   std::vector<size_t> begins = {0};
   for (size_t i = 1; i < parts; ++i) {
     size_t at = std::max(bytes.size() / parts * i, begins.back() + 1);
-    // From the start of a line on, to the next one that begins a sample.
+    // Skip to the next line that begins a sample.
     at = Find(bytes, '\n', std::min(at, bytes.size()));
     while (at != absl::string_view::npos) {
       const size_t end = std::min(Find(bytes, '\n', at + 1), bytes.size());

@@ -1,14 +1,17 @@
-// Reads benchmark logs: ours, those of GraphNet's tools and of older versions of them, between
-// other output, their lines in any order.
+// Reads benchmark logs: ours and those of GraphNet's tools, also of older versions. Other output
+// may stand between the lines, and the lines of a sample may have any order.
 //
 //   RETURN_IF_ERROR(ReadLogLines(bytes, {}, &warnings, [&](size_t line, SampleResult& sample) {
 //     …
 //   }));
 //
-// A sample begins with "[Processing] PATH". Where it has no line "[Status] …" of ours, its status
-// is concluded as GraphNet does: no dtypes of the eager side, eager_fail; none of the compiled
-// side, compile_fail; nothing that shows that shapes match, shape_mismatch; no
-// "[DataType] … match:True", type_mismatch; any line with "Error:" or "Exception:", runtime_fail.
+// A sample begins with "[Processing] PATH". If our line "[Status] …" is missing, its status is
+// derived as GraphNet does it, by the first of these that holds:
+//  - eager_fail: no dtypes of the eager side;
+//  - compile_fail: no dtypes of the compiled side;
+//  - shape_mismatch: nothing shows that shapes match;
+//  - type_mismatch: no "[DataType] … match:True";
+//  - runtime_fail: any line with "Error:" or "Exception:".
 #ifndef GRAPHNET_EVALUATE_LOG_READER_H_
 #define GRAPHNET_EVALUATE_LOG_READER_H_
 
@@ -24,43 +27,48 @@
 
 namespace graphnet {
 
-// What is odd about a log but does not keep it from being read.
+// Oddities of a log that do not keep it from being read.
 enum class LogOddity {
-  kUnequalOutputs,  // as many values as outputs are expected: counts as wrong at every t
-  kNoOutputs,       // nothing to compare: ditto
-  kBadValue,        // a line whose value is none: as if it were not there
-  kRepeatedSample,  // the last of a path counts
+  kUnequalOutputs,  // not one value for each output: counts as wrong at every t
+  kNoOutputs,       // nothing to compare: counts as wrong at every t
+  kBadValue,        // a line whose value cannot be parsed: ignored
+  kRepeatedSample,  // a path occurs again: the last sample counts
 };
 inline constexpr int kNumLogOddities = 4;
 
+// The oddities that were met, counted.
 struct LogWarnings {
+  // The number of oddities of one kind, and the line of the first one.
   struct Count {
     size_t count = 0;
     size_t first_line = 0;  // from 1
   };
   std::array<Count, kNumLogOddities> counts;
 
+  // Counts an oddity at a line.
   void Add(LogOddity oddity, size_t line);
+  // Adds the counts of a later part of the log.
   void Merge(const LogWarnings& later);
-  // "bench.log:12: 3 samples …", one for each kind that there is.
+  // Returns one message for each kind that was met: "bench.log:12: a line … (3 times)".
   std::vector<std::string> Messages(absl::string_view file) const;
 };
 
+// Options for reading a log or a part of one.
 struct LogReadOptions {
-  std::string file;       // as errors name it
-  size_t first_line = 1;  // the number of the first
-  bool times = true;      // whether to read them, too: they are JSON
+  std::string file;       // its name in errors
+  size_t first_line = 1;  // number of the first line of `bytes`
+  bool times = true;      // read the times, which are JSON, too
 };
 
-// Calls `take` for each sample in `bytes`, with the line of its [Processing]; what it is given
-// is the reader's, and lives until it returns. An error is what `take` returns, or names the line
-// that the log ends in the middle of.
+// Calls `take` for each sample in `bytes`, with the line of its [Processing]. The result belongs to
+// the reader and is valid only during the call. Returns the error of `take`, or an error that names
+// the line in the middle of which the log ends.
 absl::Status ReadLogLines(absl::string_view bytes, const LogReadOptions& options,
                           LogWarnings* warnings,
                           absl::FunctionRef<absl::Status(size_t line, const SampleResult&)> take);
 
-// Where samples begin that divide `bytes` into at most `parts` of about the same size: the
-// first is 0.
+// Divides `bytes` at the beginnings of samples into at most `parts` parts of about the same size.
+// Returns where the parts begin; the first is 0.
 std::vector<size_t> DivideLog(absl::string_view bytes, size_t parts);
 
 }  // namespace graphnet

@@ -16,17 +16,17 @@
 namespace graphnet {
 namespace {
 
-// Of names; what there is of one an output is as long as it is.
+// Limit of a line of names. A line with one value for each output may be longer.
 constexpr size_t kMaxLineBytes = size_t{1} << 20;
 
-// As Python's repr has it.
+// Formats a number like Python's repr.
 std::string Number(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   return nlohmann::json(value).dump();
 }
 
-// {"e2e": {"median": 1.79, …}, "gpu": {…}}
+// Returns {"e2e": {"median": 1.79, …}, "gpu": {…}}.
 std::string TimesText(const ByMeasure<TimeStatistics>& times) {
   std::vector<std::string> measures;
   for (const auto& [measure, s] : times) {
@@ -46,7 +46,7 @@ std::string TimesText(const ByMeasure<TimeStatistics>& times) {
   return absl::StrCat("{", absl::StrJoin(measures, ", "), "}");
 }
 
-// ['float32', 'int64']
+// Returns ['float32', 'int64'].
 std::string DTypeList(const std::vector<std::string>& dtypes) {
   return absl::StrCat("[",
                       absl::StrJoin(dtypes, ", ",
@@ -80,7 +80,8 @@ class LogWriter {
       if (same && !result_.outputs.empty()) {
         WriteComparisons();
       } else {
-        // Who reads no status concludes from comparisons that shapes match, or from this.
+        // Readers that ignore [Status] conclude from comparisons, or from this line, that shapes
+        // match.
         Line("[Shape] match:", result_.status == Outcome::kShapeMismatch ? "False" : "True");
       }
     }
@@ -109,7 +110,7 @@ class LogWriter {
     absl::StrAppend(&out_, prompt_, " ", tag, Printable(text, kMaxLineBytes), "\n");
   }
 
-  // A line of a value an output, however many those are.
+  // Writes a line with one value for each output, however many there are.
   template <typename Value>
   void PerOutput(absl::string_view what, Value value) {
     absl::StrAppend(&out_, prompt_, " [Correctness][", what, "]:");

@@ -1,5 +1,5 @@
-// Writes the log of a benchmark: of each sample the lines that GraphNet's test_compiler prints,
-// so that all who read its logs take ours, and one that says how the sample ended (docs/evaluation.md).
+// Writes the log of a benchmark: for each sample the lines that GraphNet's test_compiler prints, so
+// that all readers of its logs accept ours, and a line with its outcome (docs/evaluation.md).
 #ifndef GRAPHNET_EVALUATE_LOG_WRITER_H_
 #define GRAPHNET_EVALUATE_LOG_WRITER_H_
 
@@ -10,11 +10,11 @@
 
 namespace graphnet {
 
-// What each line begins with.
+// The prompt with which each line begins.
 inline constexpr absl::string_view kLogPrompt = "graph-net-test-compiler-log";
 
-// The lines of one sample. Names that would end a line are escaped; times are rounded to six
-// digits and speedups to five decimals, as everywhere in these logs.
+// Returns the lines of one sample. Names that would end a line are escaped. Times are rounded to
+// six significant digits and speedups to five decimals, as everywhere in these logs.
 std::string WriteLog(const SampleResult& result, absl::string_view prompt = kLogPrompt);
 
 }  // namespace graphnet

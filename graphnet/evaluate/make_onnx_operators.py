@@ -1,16 +1,16 @@
-"""Writes onnx_operators.txt: which overloads of ATen PyTorch's ONNX exporter takes.
+"""Writes onnx_operators.txt, the list of ATen's overloads that PyTorch's ONNX exporter takes.
 
 Run with the Python that has torch, onnx and onnxscript, such as that of backend onnxruntime:
   python graphnet/evaluate/make_onnx_operators.py graphnet/evaluate
 
-The exporter's registry says which overloads have a function of ONNX, by themselves. All others
-are decomposed first. What comes of that is asked by exporting calls of PyTorch's own operator
-database (torch.testing), overload by overload. A line each, overload and flags:
+The exporter's registry lists the overloads that have an ONNX function themselves. All others are
+decomposed first. The result is found by exporting calls from PyTorch's own operator database
+(torch.testing), overload by overload. Each line has an overload and flags:
   r  taken for real tensors
   c  taken for complex tensors
-  d  decomposed; behind it the overloads that come of it and are not taken, if any
+  d  decomposed; followed by the resulting overloads that are not taken, if any
   u  decomposed, but the database has no call of it
-  x  decomposed, but of no call of the database can a program be made
+  x  decomposed, but no call of the database can be made a program
 An overload without a line is not taken.
 """
 
@@ -20,7 +20,7 @@ import types
 import unittest
 import warnings
 
-# torch's tests import it for a base class only.
+# torch's tests import it only for a base class.
 sys.modules.setdefault("expecttest", types.ModuleType("expecttest"))
 sys.modules["expecttest"].TestCase = getattr(sys.modules["expecttest"], "TestCase", unittest.TestCase)
 
@@ -29,7 +29,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.onnx._internal.exporter import _decomp, _fx_passes, _registration
 from torch.testing._internal.common_methods_invocations import op_db
 
-OPSET = 18  # as evaluate/workers/onnx_export.py asks for it
+OPSET = 18  # as in evaluate/workers/onnx_export.py
 SAMPLES = 3  # calls of each operator of the database
 
 
@@ -51,7 +51,7 @@ class Call(torch.nn.Module):
 
 
 def missing_of(call, registry):
-    """The overloads without a function that the call decomposes to."""
+    """Returns the overloads without a function to which the call decomposes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         exported = torch.export.export(call, call.tensors)
@@ -62,7 +62,7 @@ def missing_of(call, registry):
 
 
 def calls_of(operator):
-    """The overloads of ATen that the database calls for an operator, with their arguments."""
+    """Yields the overloads of ATen that the database calls for an operator, with arguments."""
     dtypes = sorted(operator.dtypes, key=lambda dtype: (dtype != torch.float32, str(dtype)))
     if not dtypes:
         return
@@ -91,12 +91,12 @@ def calls_of(operator):
         try:
             Record(make_fx(run, pre_dispatch=True)(*tensors)).run(*tensors)
         except Exception:
-            continue  # no graph, and so nothing that is exported
+            continue  # no graph, so nothing is exported
         yield from found
 
 
 def overloads_of_aten():
-    """Those that write to nothing, by name."""
+    """Yields the overloads that do not write to memory, with their names."""
     for schema in torch._C._jit_get_all_schemas():
         space, name = schema.name.split("::")
         packet = getattr(torch.ops.aten, name, None) if space == "aten" else None
@@ -106,11 +106,11 @@ def overloads_of_aten():
 
 
 def is_composite(target):
-    """Whether PyTorch itself takes it apart."""
+    """Returns whether PyTorch itself decomposes it."""
     try:
         return torch._C._dispatch_has_kernel_for_dispatch_key(target.name(), "CompositeImplicitAutograd")
     except RuntimeError:
-        return False  # one of TorchScript's own
+        return False  # an operator of TorchScript
 
 
 def main():

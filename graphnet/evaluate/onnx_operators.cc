@@ -39,14 +39,14 @@ bool IsComplex(const TensorMeta* meta) {
   return meta != nullptr && absl::StartsWith(DTypeName(meta->dtype), "complex");
 }
 
-// The exporter drops these.
+// Returns whether an operator is an assertion, which the exporter drops.
 bool IsAssertion(absl::string_view name) {
   return name == "sym_constrain_range_for_size" || name == "_assert_async" ||
          name == "_assert_scalar" || name == "_assert_tensor_metadata";
 }
 
-// Whether a call takes a float out of a tensor for more than to fill a tensor with it, which
-// workers/onnx_export.py writes without the float.
+// Returns whether a call takes a float out of a tensor for another purpose than filling a tensor,
+// which workers/onnx_export.py writes without the float.
 bool TakesFloatOut(const Node& node, const Schema& schema) {
   if (schema.name != "item" && schema.name != "_local_scalar_dense") return false;
   const std::vector<Node*> operands = node.operands();
@@ -60,7 +60,7 @@ bool TakesFloatOut(const Node& node, const Schema& schema) {
   });
 }
 
-// Whether a clamp has a bound that is an int and one that is a float.
+// Returns whether a clamp has an int and a float as bounds.
 bool HasMixedBounds(const Node& node, const Schema& schema) {
   if (schema.name != "clamp") return false;
   const Argument* const min = schema.Given(node, "min");
@@ -69,7 +69,7 @@ bool HasMixedBounds(const Node& node, const Schema& schema) {
          ((min->is_int() && max->is_float()) || (min->is_float() && max->is_int()));
 }
 
-// Whether a tensor of ints or bools is taken from a number of another kind.
+// Returns whether a tensor of ints or bools is subtracted from a number of another kind.
 bool SubtractsFromOtherNumber(const Node& node, const Schema& schema) {
   const bool is_rsub = schema.name == "rsub";
   if (!is_rsub && schema.name != "sub") return false;
@@ -83,13 +83,13 @@ bool SubtractsFromOtherNumber(const Node& node, const Schema& schema) {
   return number->is_float() || (number->is_int() && dtype == DType::kBool);
 }
 
-// Why the exporter does not take a call; empty if it does.
+// Returns why the exporter rejects a call; empty if it accepts it.
 std::string WhyNot(const Node& node) {
   if (node.HasBody()) {
     const bool is_known = absl::EndsWith(node.target(), "cond") ||
                           absl::EndsWith(node.target(), "while_loop") ||
                           absl::EndsWith(node.target(), "scan");
-    return is_known ? "" : "the exporter has nothing for this call of a graph";
+    return is_known ? "" : "the exporter cannot write this call, which has a body";
   }
   if (node.target() == "torch.sym_sum" &&
       absl::c_any_of(node.operands(), [](const Node* term) { return term->is_placeholder(); }))
@@ -110,21 +110,21 @@ std::string WhyNot(const Node& node) {
     return "the exporter finds no overload for ints that are taken from a float";
   const Row* row = FindRow(schema.target);
   if (row == nullptr && schema.mutates()) {
-    // The exporter makes it the call that yields what this one writes.
+    // The exporter replaces it by the call that returns the value that this one writes.
     row = FindRow(absl::StrCat("aten.", absl::StripSuffix(schema.name, "_"), ".", schema.overload));
   }
-  if (row == nullptr || row->flags == "x") return "the exporter has no function of ONNX for it";
+  if (row == nullptr || row->flags == "x") return "the exporter has no ONNX function for it";
   if (!row->missing.empty()) {
-    return absl::StrCat("the exporter has no function of ONNX for what it is made of: ",
+    return absl::StrCat("the exporter has no ONNX function for its parts: ",
                         absl::StrJoin(row->missing, ", "));
   }
   const bool is_direct = row->flags != "d" && row->flags != "u";
   const bool is_complex = absl::c_any_of(
       node.operands(), [](const Node* operand) { return IsComplex(operand->tensor_meta()); });
   if (is_direct && is_complex && !absl::StrContains(row->flags, "c"))
-    return "the exporter has no function of ONNX for it on complex numbers";
+    return "the exporter has no ONNX function for it on complex numbers";
   if (is_direct && !is_complex && !absl::StrContains(row->flags, "r"))
-    return "the exporter has a function of ONNX for it on complex numbers only";
+    return "the exporter has an ONNX function for it on complex numbers only";
   return "";
 }
 
@@ -144,7 +144,8 @@ MissingCalls MissingInOnnx(const Module& program) {
 
 namespace {
 
-// Whether a call squeezes a dimension that is not of size 1. PyTorch leaves it, ONNX does not.
+// Returns whether a call squeezes a dimension of a size other than 1. PyTorch leaves it, ONNX
+// fails.
 bool SqueezesMoreThanOne(const Node& node) {
   if (node.target() != "aten.squeeze.dim" || node.args().size() != 2 || !node.args()[0].is_node() ||
       !node.args()[1].is_int())
@@ -161,7 +162,7 @@ bool SqueezesMoreThanOne(const Node& node) {
 }  // namespace
 
 MissingCalls MissingInOnnxRuntime(const Module& program) {
-  // What it computes nothing for, but moves or casts; layer_norm has a kernel of its own.
+  // Operators that only move or cast values; layer_norm has a kernel of its own.
   static constexpr absl::string_view kTakesBFloat16[] = {
       "to",         "_to_copy",  "view",    "reshape",      "permute",    "transpose",
       "t",          "flatten",   "squeeze", "unsqueeze",    "slice",      "select",
@@ -172,8 +173,7 @@ MissingCalls MissingInOnnxRuntime(const Module& program) {
   for (const Graph* graph : program.graphs()) {
     for (const Node* node : graph->nodes()) {
       if (node->is_call() && SqueezesMoreThanOne(*node)) {
-        ++missing[{std::string(node->target()),
-                   "ONNX Runtime squeezes no dimension that is not of size 1"}];
+        ++missing[{std::string(node->target()), "ONNX Runtime squeezes only dimensions of size 1"}];
         continue;
       }
       const Callable callee = node->is_call() ? CalleeOf(*node) : Callable();

@@ -1,5 +1,5 @@
-// What PyTorch's ONNX exporter has nothing for, without asking it: onnx_operators.txt, which
-// make_onnx_operators.py writes, and what else of calls is known to stop it.
+// Predicts the calls that stop PyTorch's ONNX exporter, without running it. It uses
+// onnx_operators.txt, which make_onnx_operators.py writes, and rules for other calls that fail.
 #ifndef GRAPHNET_EVALUATE_ONNX_OPERATORS_H_
 #define GRAPHNET_EVALUATE_ONNX_OPERATORS_H_
 
@@ -9,12 +9,13 @@
 
 namespace graphnet {
 
-// The calls of a program of ATen's overloads that the exporter cannot write.
+// Returns the calls that the exporter cannot write. `program` must be in ATen's overloads.
 MissingCalls MissingInOnnx(const Module& program);
-// The calls of which the exporter makes what ONNX Runtime has no kernels for on the CPU.
+// Returns the calls from which the exporter makes operators that ONNX Runtime has no CPU kernels
+// for.
 MissingCalls MissingInOnnxRuntime(const Module& program);
 
-// onnx_operators.txt.
+// Returns the text of onnx_operators.txt, which is built in.
 absl::string_view OnnxOperatorsText();
 
 }  // namespace graphnet

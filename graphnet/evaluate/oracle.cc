@@ -16,7 +16,7 @@
 namespace graphnet {
 namespace {
 
-// Floats as float64, which changes none of them; all else as it is.
+// Converts floats to float64, which does not change their values; other outputs stay.
 absl::StatusOr<Outputs> Widened(const Outputs& outputs) {
   Outputs wide;
   for (const TensorData& output : outputs) {
@@ -36,7 +36,7 @@ struct Distance {
   double error = std::numeric_limits<double>::quiet_NaN();
 };
 
-// By the tolerances of `dtypes`.
+// Compares outputs with the reference within the tolerances of `dtypes`.
 absl::StatusOr<Distance> DistanceFrom(const Outputs& reference, const Outputs& outputs,
                                       const std::vector<std::string>& dtypes) {
   Distance distance;
@@ -76,7 +76,7 @@ absl::StatusOr<OracleVerdict> JudgeByReference(const Outputs& reference, const O
   const OutputsVerdict form = CompareOutputs(wide, wide_eager);
   if (form.status == Outcome::kTypeMismatch || form.status == Outcome::kShapeMismatch) {
     return absl::FailedPreconditionError(
-        absl::StrCat("in float64 it returns something else: ", form.reason));
+        absl::StrCat("in float64 it returns other outputs: ", form.reason));
   }
   const std::vector<std::string> dtypes = DTypesOf(eager);
   ASSIGN_OR_RETURN(const Distance of_eager, DistanceFrom(wide, eager, dtypes));
@@ -93,23 +93,25 @@ absl::StatusOr<OracleVerdict> JudgeByReference(const Outputs& reference, const O
 
 std::string DescribeFinding(const OracleFinding& finding, absl::string_view backend) {
   if (!finding.verdict.has_value())
-    return absl::StrCat("nobody knows who is wrong: ", finding.why_not);
+    return absl::StrCat("cannot tell which side is wrong: ", finding.why_not);
   const OracleVerdict& verdict = *finding.verdict;
-  const std::string of_backend = absl::StrFormat("%s by %.2g", backend, verdict.backend_error);
-  const std::string of_eager = absl::StrFormat("eager by %.2g", verdict.eager_error);
+  const std::string of_backend = absl::StrFormat("%s %.2g", backend, verdict.backend_error);
+  const std::string of_eager = absl::StrFormat("eager %.2g", verdict.eager_error);
   std::string line;
   switch (verdict.wrong) {
     case Wrong::kNobody:
-      line = absl::StrCat("nobody is wrong: off float64 are ", of_backend, ", ", of_eager);
+      line = absl::StrCat("neither side is wrong: errors against float64: ", of_backend, ", ",
+                          of_eager);
       break;
     case Wrong::kBackend:
-      line = absl::StrCat(backend, " is wrong: off float64 are ", of_backend, ", ", of_eager);
+      line =
+          absl::StrCat(backend, " is wrong: errors against float64: ", of_backend, ", ", of_eager);
       break;
     case Wrong::kEager:
-      line = absl::StrCat("eager is wrong: off float64 are ", of_eager, ", ", of_backend);
+      line = absl::StrCat("eager is wrong: errors against float64: ", of_eager, ", ", of_backend);
       break;
     case Wrong::kBoth:
-      line = absl::StrCat("both are wrong: off float64 are ", of_backend, ", ", of_eager);
+      line = absl::StrCat("both are wrong: errors against float64: ", of_backend, ", ", of_eager);
       break;
   }
   if (!finding.node.empty()) {

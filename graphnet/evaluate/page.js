@@ -1,12 +1,12 @@
-// The report: what the data say in tables, one curve at a time, and all samples of that curve in a
-// table that filters and sorts.
+// The report: tables of the data, one curve at a time, and a table of all samples of that curve,
+// which can be filtered and sorted.
 'use strict';
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const byId = (id) => document.getElementById(id);
 const MORE = 200;  // rows at a time
 
-// An element: its class, and its children or text.
+// Makes an element with a class and children or text.
 function make(tag, style, ...children) {
   const element = document.createElement(tag);
   if (style) element.className = style;
@@ -58,22 +58,22 @@ function showCurve() {
   const said = curve.config.map(([key, value]) => `${key}: ${value}`);
   parts.push(make('div', 'dim', [`${curve.samples.length} samples of ${curve.file}`, ...said].join(' · ')));
   for (const note of curve.notes) parts.push(make('div', 'bad', note));
-  parts.push(make('h2', '', 'Scores and what they are made of'));
+  parts.push(make('h2', '', 'Scores and their parameters'));
   const levels = table(make('table'),
-      ['t', 'S(t)', '95 %', 'ES(t)', '95 %', 'correct', 'slower', 'α', 'β', 'λ', 'η', 'γ', 'S of these', 'ES of these'],
+      ['t', 'S(t)', '95 %', 'ES(t)', '95 %', 'correct', 'slower', 'α', 'β', 'λ', 'η', 'γ', 'S from these', 'ES from these'],
       curve.levels.map((l) => [String(l.t).replace('-', '−'), number(l.s), `[${number(l.s95[0])}, ${number(l.s95[1])}]`, number(l.es),
         `[${number(l.es95[0])}, ${number(l.es95[1])}]`, String(l.correct), String(l.slow), number(l.alpha, 3), number(l.beta, 3),
         number(l.lambda, 3), number(l.eta, 3), number(l.gamma, 3), number(l.macroS), number(l.macroES)]), []);
   parts.push(make('div', 'wide', levels));
   const shares = data.classes.map((c, i) => `π(${c.name}) = ${number(curve.shares[i], 3)}`).join(', ');
   parts.push(make('p', 'dim', `${curve.failed} of ${curve.samples.length} fail at t = 1: ${shares}. ` +
-      'For t > 1 ES is of α, β, λ and η at t = 1; γ is that of t.'));
+      'For t > 1, ES uses α, β, λ and η at t = 1 and γ at t.'));
 
   parts.push(make('h2', '', 'Failures at t = 1'));
   if (curve.failures.length === 0) parts.push(make('div', 'good', 'none'));
   for (const failure of curve.failures) {
     const details = make('details', '', make('summary', '', `${failure.outcome}: ${failure.samples} (${percent(failure.samples, curve.samples.length)})`));
-    if (failure.reasons.length === 0) details.append(make('div', 'dim', 'The log says nothing more of them.'));
+    if (failure.reasons.length === 0) details.append(make('div', 'dim', 'The log gives no reasons.'));
     for (const [reason, times] of failure.reasons) details.append(make('pre', '', times > 1 ? `${times} ×  ${reason}` : reason));
     const show = make('button', 'more', 'Show these samples');
     show.onclick = () => {
@@ -88,7 +88,7 @@ function showCurve() {
 
   if (curve.movers.length > 0) {
     parts.push(make('h2', '', 'Samples that move the curve most'));
-    parts.push(make('div', 'wide', table(make('table'), ['sample', 'speedup', 'at t = 1', 'aggregated score with it'],
+    parts.push(make('div', 'wide', table(make('table'), ['sample', 'speedup', 'at t = 1', 'change of the aggregated score'],
         curve.movers.map(([index, change]) => {
           const sample = curve.samples[index];
           return [sample[PATH], number(sample[SPEEDUP], 3), sample[OUTCOME], make('span', change < 0 ? 'bad' : 'good', (change < 0 ? '−' : '+') + number(Math.abs(change), 5))];
@@ -116,10 +116,10 @@ const COLUMNS = [['sample', PATH], ['at t = 1', OUTCOME], ['correct from t', LEV
 const TEXT = [PATH, OUTCOME, REASON];
 let sorted = LINE, falling = false, shown = MORE;
 
-// What a row is sorted by; "inf" and "nan" are more than all numbers.
+// The key by which a row is sorted; "inf" and "nan" are above all numbers.
 const keyOf = (row) => sorted === DIFF && typeof row[DIFF] === 'string' ? Infinity : row[sorted];
 
-// What is missing comes last, whichever way.
+// Missing values come last in either direction.
 function compare(a, b) {
   const x = keyOf(a), y = keyOf(b);
   if (x === y) return a[LINE] - b[LINE];

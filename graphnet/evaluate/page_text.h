@@ -1,4 +1,4 @@
-// The page of this folder, built in.
+// The built-in texts of the report page.
 #ifndef GRAPHNET_EVALUATE_PAGE_TEXT_H_
 #define GRAPHNET_EVALUATE_PAGE_TEXT_H_
 
@@ -6,6 +6,7 @@
 
 namespace graphnet {
 
+// Return the files of this folder.
 absl::string_view ReportPageText();    // page.html
 absl::string_view ReportScriptText();  // page.js
 

@@ -43,7 +43,8 @@ constexpr char kCss[] = R"(
 .scores .median { fill: #fff; stroke-width: 1.5; }
 )";
 
-// Okabe and Ito's, which all eyes tell apart; the second eight are dashed.
+// The colours of Okabe and Ito, which are safe for colour-blind readers; the second eight are
+// dashed.
 constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                    "#e69f00", "#56b4e9", "#8a6d3b", "#555555"};
 constexpr size_t kNumColors = std::size(kColors);
@@ -58,7 +59,8 @@ std::string DashOf(size_t curve) {
   return curve / kNumColors % 2 == 1 ? " stroke-dasharray=\"7 3\"" : "";
 }
 
-// The distance of at most `most` round marks up to `span`: 1, 2 or 5 times a power of ten.
+// Returns the distance between at most `most` round marks up to `span`: 1, 2 or 5 times a power of
+// ten.
 double Step(double span, int most) {
   double step = std::pow(10, std::floor(std::log10(span / most)));
   for (const double factor : {2.0, 2.5, 2.0}) {
@@ -68,7 +70,7 @@ double Step(double span, int most) {
   return step;
 }
 
-// Part of the drawing with a scale in x and one in y.
+// A part of the drawing with scales in x and y.
 struct Panel {
   double left, top, right, bottom;
   double x_from, x_to, y_from, y_to;
@@ -95,7 +97,7 @@ class PlotWriter {
     const double bottom = legend + kPanelHeight - kAxisBottom;
     Levels({.left = kAxisLeft, .top = top, .right = half, .bottom = bottom},
            {.name = "ES(t)",
-            .what = "failures are forgiven step by step; bands: 95 %, squares: of the parameters",
+            .what = "failures are forgiven step by step; bands: 95 %, squares: from the parameters",
             .value = &LevelScores::es,
             .macro = &LevelScores::macro_es,
             .interval = &LevelScores::es_interval,
@@ -105,7 +107,7 @@ class PlotWriter {
             .right = kWidth - kMargin,
             .bottom = bottom},
            {.name = "S(t)",
-            .what = "what is right within the tolerances of t counts",
+            .what = "outputs within the tolerances of t count as right",
             .value = &LevelScores::s,
             .macro = &LevelScores::macro_s,
             .interval = &LevelScores::s_interval});
@@ -139,7 +141,7 @@ class PlotWriter {
     return path;
   }
 
-  // Where it ends below.
+  // Draws the legend and returns its lower end.
   double Legend() {
     double x = kMargin;
     double y = kMargin + 8;
@@ -169,14 +171,14 @@ class PlotWriter {
     Text("dim", panel.left + 9.6 * static_cast<double>(name.size()) + 8, panel.top - 14, what);
   }
 
-  // What a panel of levels shows.
+  // The quantity that a panel of levels shows.
   struct Quantity {
     absl::string_view name;
     absl::string_view what;
     double LevelScores::*value;
     double LevelScores::*macro;
     Interval LevelScores::*interval;
-    bool steps = false;  // from t = 1 on, each holds until the next
+    bool steps = false;  // from t = 1 on, each value holds until the next
   };
 
   void Levels(Panel panel, const Quantity& q) {
@@ -186,7 +188,7 @@ class PlotWriter {
         highest = std::max({highest, level.*q.value, (level.*q.interval).high});
       }
     }
-    // A curve far above all others must not flatten them beyond what can be read.
+    // A curve far above all others must not make them unreadably flat.
     highest = std::isfinite(highest) ? std::min(highest, 1e6) : 1e6;
     panel.x_from = kMinToleranceLevel - 0.3;
     panel.x_to = curves_[0].scores.levels.back().t + 0.5;
@@ -233,7 +235,7 @@ class PlotWriter {
             "\" x=\"", Number(panel.X(level.t) - 4), "\" y=\"", Number(panel.Y(level.*q.macro) - 4),
             "\" width=\"8\" height=\"8\"><title>",
             XmlText(absl::StrFormat(
-                "%s, t = %d: %s %.4g (95 %%: %.4g … %.4g), of the parameters %.4g",
+                "%s, t = %d: %s %.4g (95 %%: %.4g … %.4g), from the parameters %.4g",
                 Printable(curves_[i].log.name, kMaxNameBytes), level.t, q.name, level.*q.value,
                 (level.*q.interval).low, (level.*q.interval).high, level.*q.macro)),
             "</title></rect>\n");
@@ -249,7 +251,7 @@ class PlotWriter {
     for (const Curve& curve : curves_) {
       logs.push_back(LogSpeedups(curve.log.samples));
       if (logs.back().empty()) continue;
-      // A few outliers must not press the rest flat.
+      // A few outliers must not flatten the rest.
       const size_t out = logs.back().size() / 200;
       low = std::min(low, logs.back()[out]);
       high = std::max(high, logs.back()[logs.back().size() - 1 - out]);

@@ -1,5 +1,5 @@
-// Curves as an SVG drawing: ES(t), a line up to t = 0 and steps from there on, with the squares
-// that the macro parameters give and the intervals; S(t); violins of the speedups.
+// Draws curves as SVG: ES(t) as a line up to t = 0 and as steps from there on, with squares for the
+// values of the macro parameters, and with the intervals; S(t); violins of the speedups.
 #ifndef GRAPHNET_EVALUATE_PLOT_H_
 #define GRAPHNET_EVALUATE_PLOT_H_
 
@@ -11,10 +11,10 @@
 
 namespace graphnet {
 
-// No script, no font and no file besides it. `curves` is not empty.
+// Returns one SVG drawing that needs no script, font or other file. `curves` must not be empty.
 std::string WritePlots(absl::Span<const Curve> curves);
 
-// What curve `i` is drawn in: "#0072b2".
+// Returns the colour of curve `i`: "#0072b2".
 std::string CurveColor(size_t i);
 
 }  // namespace graphnet

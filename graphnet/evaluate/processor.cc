@@ -10,7 +10,7 @@
 namespace graphnet {
 namespace {
 
-// The value of the first line that begins with one of the names.
+// Returns the value of the first line that begins with one of the names.
 std::string FieldOf(std::initializer_list<absl::string_view> names) {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {

@@ -6,9 +6,9 @@
 
 namespace graphnet {
 
-// Returns its name, "AMD EPYC 7B13", or "unknown".
+// Returns the processor's name, such as "AMD EPYC 7B13", or "unknown".
 std::string ProcessorName();
-// Returns the instructions that it has, by which compilers choose code, or "unknown".
+// Returns the instruction sets by which compilers choose code, or "unknown".
 std::string ProcessorFeatures();
 
 }  // namespace graphnet

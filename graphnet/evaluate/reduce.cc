@@ -28,11 +28,11 @@
 namespace graphnet {
 namespace {
 
-// A graph of its own that takes what it uses.
+// Cuts pieces that take only the values that they use.
 constexpr CutOptions kCut = {.style = Style::kDag, .all_inputs = false, .keep_unused = false};
 
-// What makes sizes and numbers that inputs bring part of the graph, so that pieces of it stand
-// alone.
+// The passes that make sizes and numbers from inputs part of the graph, so that pieces of it are
+// independent.
 constexpr char kPreparation[] = "specialize,fold-constants";
 
 Sample CopyOf(const Sample& sample) {
@@ -45,7 +45,7 @@ Sample CopyOf(const Sample& sample) {
   return copy;
 }
 
-// Of an input or attribute with sizes that are numbers.
+// Returns the number of elements of an input or attribute whose sizes are numbers.
 std::optional<int64_t> ElementsOf(const TensorMeta* meta) {
   if (meta == nullptr || !meta->has_shape || !meta->is_static()) return std::nullopt;
   int64_t elements = 1;
@@ -53,7 +53,7 @@ std::optional<int64_t> ElementsOf(const TensorMeta* meta) {
   return elements;
 }
 
-// What a graph takes by name: an input, or an attribute.
+// A value that a graph takes by name: an input or an attribute.
 struct Port {
   std::string name;
   Node* input = nullptr;  // null: an attribute
@@ -90,7 +90,7 @@ void SetPort(const Port& port, const TensorMeta& meta, const DrawSpec* spec, Sam
   }
 }
 
-// How a tensor is drawn of which nothing matters but dtype and sizes.
+// Returns the draw spec of a tensor of which only dtype and sizes matter.
 DrawSpec PlainSpec(const Port& port) {
   DrawSpec plain;
   if (port.draw_spec != nullptr) {
@@ -119,7 +119,7 @@ bool IsSimpleNumber(const Argument& argument) {
   return true;
 }
 
-// Which numbers change with a size.
+// The numbers that change with a size.
 enum class Follow { kNothing, kEqual, kMultiples };
 
 struct Resizing {
@@ -145,7 +145,8 @@ class Reducer {
     returns_values_ = !best_.module->main()->output()->operands().empty();
     ASSIGN_OR_RETURN(const bool is_interesting, Ask(best_));
     if (!is_interesting)
-      return absl::FailedPreconditionError("the sample does not show what is to be kept");
+      return absl::FailedPreconditionError(
+          "the sample does not have the property that is to be kept");
     const absl::Status done = RunAll();
     if (!done.ok() && !is_late_) return done;
     reduction_.is_minimal = done.ok();
@@ -185,7 +186,7 @@ class Reducer {
     return options_.is_interesting(candidate);
   }
 
-  // Whether the candidate, if it is one, takes the place of what was best so far.
+  // Returns whether a candidate, if there is one, is interesting; it is the best sample then.
   absl::StatusOr<bool> Try(absl::StatusOr<Sample> candidate) {
     if (!candidate.ok() || !Verify(*candidate->module).ok()) return false;
     if (returns_values_ && candidate->module->main()->output()->operands().empty()) return false;
@@ -195,13 +196,13 @@ class Reducer {
     ASSIGN_OR_RETURN(const bool is_interesting, Ask(*candidate));
     if (!is_interesting) return false;
     candidate->name = best_.name;
-    candidate->provenance.clear();  // It is no range of anything.
+    candidate->provenance.clear();  // It is not a range of another graph.
     best_ = *std::move(candidate);
     has_changed_ = true;
     return true;
   }
 
-  // Of one whose values may have other shapes than before.
+  // Tries a candidate whose values may have other shapes than before.
   absl::StatusOr<bool> TryAnew(Sample candidate) {
     ObservedValues found;
     if (!Verify(*candidate.module).ok() || !options_.observe.infer(candidate, &found).ok())
@@ -210,7 +211,7 @@ class Reducer {
     return Try(std::move(candidate));
   }
 
-  // Without dead code and without inputs that nobody uses, unless these matter.
+  // Removes dead code and unused inputs, unless these matter.
   absl::StatusOr<Sample> Trimmed(Sample sample) {
     if (!trims_) return sample;
     EliminateDeadCode(sample.module.get());
@@ -219,7 +220,7 @@ class Reducer {
     return std::move(pieces[0]);
   }
 
-  // Takes away as many of `count()` things as it can, the last ones first: `remove(begin, end)`.
+  // Removes as many of `count()` things as it can, the last ones first, by `remove(begin, end)`.
   static absl::Status RemoveChunks(
       absl::FunctionRef<int64_t()> count,
       absl::FunctionRef<absl::StatusOr<bool>(int64_t, int64_t)> remove) {
@@ -243,7 +244,7 @@ class Reducer {
     return Try(Trimmed(std::move(prepared))).status();
   }
 
-  // Each once, in order.
+  // Returns the values that a graph returns, each once, in order.
   std::vector<Node*> Returned(const Graph& graph) const {
     std::vector<Node*> returned;
     graph.output()->ForEachOperand([&](Node* node) {
@@ -276,7 +277,7 @@ class Reducer {
                         });
   }
 
-  // What is on both sides of them, or on the one side on which something is.
+  // Cuts operators out and joins the parts before and after them, if there are both.
   absl::StatusOr<Sample> WithoutOperators(int64_t begin, int64_t end) const {
     Sample copy = CopyOf(best_);
     Graph& graph = *copy.module->main();
@@ -289,7 +290,7 @@ class Reducer {
     ASSIGN_OR_RETURN(std::vector<Sample> pieces, CutRanges(copy, kept, kCut, &observed_));
     Sample& made = pieces[0];
     if (pieces.size() > 1) {
-      // What the first piece does not return is an input.
+      // Values that the first piece does not return become inputs.
       const std::vector<std::string> handed_on = NamesOf(*made.module->main()->output());
       ASSIGN_OR_RETURN(made.module, ComposeDag(pieces));
       made.weights.insert(pieces[1].weights.begin(), pieces[1].weights.end());
@@ -304,7 +305,7 @@ class Reducer {
     return names;
   }
 
-  // What only fed operators that are gone still shows in what the graph returns.
+  // Values that were used only by removed operators become outputs, so that they still show.
   static void ReturnUnused(const std::vector<std::string>& names, Graph* graph) {
     std::vector<Argument> returned;
     graph->output()->ForEachOperand([&](Node* node) { returned.emplace_back(node); });
@@ -315,7 +316,7 @@ class Reducer {
     graph->output()->set_args({Argument::Tuple(returned)});
   }
 
-  // With what takes tuples of them apart, which is moved beside them.
+  // Extends a range by the calls that take tuples of it apart, which are moved beside it.
   static absl::StatusOr<Range> RangeWithElements(int64_t begin, int64_t end, const Graph& graph) {
     const GraphIndex index(graph);
     std::vector<Node*> nodes;
@@ -355,7 +356,7 @@ class Reducer {
                         });
   }
 
-  // Those of inputs and attributes that are numbers above 1, in falling order.
+  // Returns the sizes of inputs and attributes that are numbers above 1, in falling order.
   std::set<int64_t, std::greater<>> Sizes() const {
     std::set<int64_t, std::greater<>> sizes;
     for (const Port& port : PortsOf(*best_.module)) {
@@ -375,7 +376,7 @@ class Reducer {
         if (again) break;
       }
     }
-    // One dimension by itself.
+    // Shrink single dimensions.
     for (size_t i = 0; i < PortsOf(*best_.module).size(); ++i) {
       for (size_t d = 0;; ++d) {
         const Port port = PortsOf(*best_.module)[i];
@@ -449,7 +450,7 @@ class Reducer {
     SetPort(port, meta, sample->module->CopyDrawSpec(spec), sample);
   }
 
-  // Calls fn with the numbers in arguments that are not simple yet, which may change them.
+  // Replaces each number in arguments that is not simple yet by what `fn` returns.
   static void ForEachNumber(const Graph& graph, absl::FunctionRef<Argument(const Argument&)> fn) {
     for (Node* node : graph.nodes()) {
       node->MapArguments([&](const Argument& argument) {
@@ -507,7 +508,7 @@ class Reducer {
   const ReduceOptions& options_;
   Reduction reduction_;
   Sample best_;
-  ObservedValues observed_;  // of its values, by names that stay
+  ObservedValues observed_;  // of the values of best_, by names that stay
   absl::flat_hash_set<size_t> tried_;
   bool returns_values_ = false;
   bool trims_ = true;
@@ -529,7 +530,7 @@ SampleSize SizeOfSample(const Sample& sample) {
 
 absl::StatusOr<Reduction> Reduce(const Sample& sample, const ReduceOptions& options) {
   if (sample.module == nullptr || sample.module->main() == nullptr)
-    return absl::InvalidArgumentError("there is no graph");
+    return absl::InvalidArgumentError("the sample has no graph");
   return Reducer(sample, options).Run();
 }
 

@@ -1,4 +1,4 @@
-// Delta debugging: the smallest sample found that still shows what a larger one does.
+// Delta debugging: searches for the smallest sample that still shows what a larger one shows.
 #ifndef GRAPHNET_EVALUATE_REDUCE_H_
 #define GRAPHNET_EVALUATE_REDUCE_H_
 
@@ -14,56 +14,62 @@
 
 namespace graphnet {
 
+// The size of a sample, which a reduction makes smaller.
 struct SampleSize {
   int64_t operators = 0;  // of the main graph
-  int64_t inputs = 0;     // and attributes
-  int64_t elements = 0;   // of those whose sizes are numbers
+  int64_t inputs = 0;     // inputs and attributes
+  int64_t elements = 0;   // of inputs and attributes whose sizes are numbers
 };
+// Returns the size of a sample.
 SampleSize SizeOfSample(const Sample& sample);
 
+// The result of a reduction.
 struct Reduction {
   Sample sample;
   SampleSize before;
   SampleSize after;
-  int tries = 0;            // how often it was asked whether a sample is interesting
-  bool is_minimal = false;  // no step makes it smaller; else the time was up
+  int tries = 0;            // number of calls of is_interesting
+  bool is_minimal = false;  // true if no step makes it smaller; false if the time was up
 };
 
-// How the values of a sample are observed (interp/observe.h does so with LibTorch).
+// Functions that observe the values of a sample (interp/observe.h does so with LibTorch).
 struct SampleObserver {
-  // The shapes of all values. The error says that the graph cannot run on shapes like these. Null:
-  // sizes and numbers stay as they are.
+  // Finds the shapes of all values. The error says why the graph cannot run on these shapes. If
+  // `infer` is null, sizes and numbers stay as they are.
   std::function<absl::Status(const Sample&, ObservedValues*)> infer;
-  // Describes values after a run on inputs of this seed, so that inputs can take their place.
-  // The error says why no more is known. Null: what the sample says.
+  // Describes values after a run on inputs of this seed, so that inputs can take their place. The
+  // error says why nothing more is known. If `measure` is null, the sample's descriptions are used.
   std::function<absl::Status(const Sample&, uint64_t seed, ObservedValues*)> measure;
 };
 
+// The property to keep, and the limits of a reduction.
 struct ReduceOptions {
-  // Whether a sample, which verifies, shows what is looked for. An error ends all.
+  // Returns whether a sample, which verifies, shows what is looked for. An error ends the
+  // reduction.
   std::function<absl::StatusOr<bool>(const Sample&)> is_interesting;
   SampleObserver observe;
   uint64_t seed = 0;                             // of the runs of `observe`
-  absl::Time deadline = absl::InfiniteFuture();  // no try but the first begins after it
-  // Called before each try with what there is so far.
+  absl::Time deadline = absl::InfiniteFuture();  // only the first try may begin after it
+  // Called before each try with the size of the best sample so far.
   std::function<void(const SampleSize&, int tries)> on_try;
 };
 
-// In turns until none helps, halves before quarters and so on down to one at a time:
-//  - outputs go, with what only they need;
-//  - operators go; inputs take the place of their values, or where they are the last ones, the
-//    graph returns what they were given;
-//  - values of inputs and attributes become plain ones: 0 for integers, else drawn with mean 0 and
-//    standard deviation 1; real weights go;
-//  - sizes of inputs and attributes shrink, with the numbers in arguments that are multiples of
-//    them;
-//  - other numbers in arguments become 1 or 0, keyword arguments go.
-// Names of values stay. InvalidArgument if the module does not verify, FailedPrecondition if the
+// Reduces a sample by these steps, repeated until none of them helps. Each removes halves before
+// quarters and so on, down to one thing at a time:
+//  - outputs are dropped, with everything that only they need;
+//  - operators are dropped; inputs take the place of their values, or, if they are the last
+//    operators, the graph returns their operands;
+//  - values of inputs and attributes become plain: 0 for integers, otherwise drawn with mean 0 and
+//    standard deviation 1; real weights are dropped;
+//  - sizes of inputs and attributes shrink, together with the numbers in arguments that are
+//    multiples of them;
+//  - other numbers in arguments become 1 or 0, and keyword arguments are dropped.
+// Values keep their names. InvalidArgument if the module does not verify, FailedPrecondition if the
 // sample is not interesting.
 absl::StatusOr<Reduction> Reduce(const Sample& sample, const ReduceOptions& options);
 
-// Makes the bodies of calls part of the main graph where the sample stays interesting, so that
-// Reduce sees what is in them.
+// Moves the bodies of calls into the main graph if the sample stays interesting, so that Reduce can
+// reduce them, too.
 absl::Status ExpandBodies(const ReduceOptions& options, Sample* sample);
 
 }  // namespace graphnet

@@ -32,14 +32,15 @@ class CommandQuestion final : public Question {
     if (!std::exchange(has_asked_, true) && code != 0) {
       return absl::FailedPreconditionError(
           absl::StrCat("--command exits with ", code,
-                       " on the sample itself; with 0 it says that a sample is of interest"));
+                       " on the sample itself; it must exit with 0 if a sample is interesting"));
     }
     return code == 0;
   }
   std::string Kept() const override { return Printable(command_, 1000); }
 
  private:
-  // The exit code, as a shell has it; 124 if it took too long. What it prints goes nowhere.
+  // Runs a command without its output. Returns the exit code as a shell does; 124 if it took too
+  // long.
   absl::StatusOr<int> Run(std::string command) const {
     std::string seconds = absl::StrCat(seconds_);
     std::string words[] = {"timeout", "-k", "1", seconds, "sh", "-c", std::move(command)};

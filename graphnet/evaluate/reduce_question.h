@@ -1,5 +1,5 @@
-// The question that reduce.h asks of each smaller sample: whether it still fails with a backend in
-// the same way, or is still of interest to a command.
+// The questions that `graphnet reduce` asks about each smaller sample: does it still fail in the
+// same way with a backend, or is it still interesting to a command?
 #ifndef GRAPHNET_EVALUATE_REDUCE_QUESTION_H_
 #define GRAPHNET_EVALUATE_REDUCE_QUESTION_H_
 
@@ -11,20 +11,21 @@
 
 namespace graphnet {
 
+// A property of samples.
 class Question {
  public:
   virtual ~Question() = default;
-  // Whether the sample at `path` still does it. The first one is the sample that is to be reduced;
-  // then an error says why there is nothing to reduce.
+  // Returns whether the sample at `path` still has the property. The first call is for the sample
+  // that is to be reduced; its error says why there is nothing to reduce.
   virtual absl::StatusOr<bool> Ask(const std::string& path) = 0;
-  // A line that says what is kept, once it is known.
+  // Returns a line that describes the property, once it is known.
   virtual std::string Kept() const = 0;
 };
 
-// Whether a command exits with 0 within so many seconds; "{}" in it becomes the path.
+// Asks whether a command exits with 0 within so many seconds. "{}" in it is replaced by the path.
 std::unique_ptr<Question> MakeCommandQuestion(std::string command, double seconds);
-// Whether the backend that `run` names, which must outlive the question, fails as it did on the
-// first sample. Its workers run below `folder`.
+// Asks whether the backend that `run` names fails as it did on the first sample. `run` must outlive
+// the question. Workers run below `folder`.
 absl::StatusOr<std::unique_ptr<Question>> MakeBackendQuestion(const BenchRun& run,
                                                               const std::string& folder);
 

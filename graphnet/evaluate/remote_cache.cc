@@ -62,7 +62,7 @@ absl::StatusOr<std::unique_ptr<RemoteCache>> RemoteCache::Open(Options options) 
   const std::string path = JoinPath(folder, "index.json");
   const absl::Status fetched =
       cache->Download("index.json", path, static_cast<int64_t>(kMaxIndexBytes));
-  if (!fetched.ok()) return cache;  // That was noted.
+  if (!fetched.ok()) return cache;  // Download() has noted the error.
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxIndexBytes));
   RETURN_IF_ERROR(
       Annotate(cache->ReadIndex(text), absl::StrCat(Printable(cache->options_.url, 1000))));
@@ -82,7 +82,7 @@ absl::Status RemoteCache::ReadIndex(const std::string& text) {
     return it == value.end() ? none : *it;
   };
   if (get(index, "version") != kVersion || !get(index, "entries").is_object())
-    return absl::FailedPreconditionError("its index is none of this version of graphnet");
+    return absl::FailedPreconditionError("its index is not of this version of graphnet");
   for (const auto& [name, entry] : get(index, "entries").items()) {
     const JsonValue &bytes = get(entry, "bytes"), &digest = get(entry, "sha256");
     if (!bytes.is_number_integer() || !digest.is_string()) continue;
@@ -103,7 +103,7 @@ absl::Status RemoteCache::Download(const std::string& name, const std::string& p
   if (!answer.ok()) {
     error = std::string(answer.status().message());
   } else if (const JsonValue json = Parsed(*answer); !json.is_object()) {
-    error = "the program that fetches says what is no answer";
+    error = "the program that fetches gave an invalid answer";
   } else if (json.contains("error")) {
     error = json["error"].is_string() ? json["error"].get<std::string>() : "?";
   }
@@ -129,7 +129,7 @@ absl::Status RemoteCache::Fetch(const std::string& name, const std::string& path
   if (options_.note)
     options_.note(absl::StrCat(Printable(options_.url, 1000), ": entry ", name,
                                " is not what the index says; it is compiled here"));
-  return absl::DataLossError("other bytes than the index says");
+  return absl::DataLossError("the bytes differ from the index");
 }
 
 absl::StatusOr<std::string> WriteCacheIndex(const std::string& folder) {
@@ -137,7 +137,7 @@ absl::StatusOr<std::string> WriteCacheIndex(const std::string& folder) {
   std::error_code error;
   if (!std::filesystem::is_directory(entries, error)) {
     return absl::NotFoundError(
-        absl::StrCat(Printable(folder, 1000), ": no cache; run --cache makes one"));
+        absl::StrCat(Printable(folder, 1000), ": not a cache; graphnet run --cache makes one"));
   }
   JsonValue index = {{"version", kVersion}, {"entries", JsonValue::object()}};
   for (const auto& part : std::filesystem::directory_iterator(entries, error)) {

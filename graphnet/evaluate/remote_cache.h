@@ -1,5 +1,5 @@
-// A folder of compiled programs (compile_cache.h) that a web server offers for reading. What it
-// offers is code, so the user names the digest of its index, and the index that of each entry.
+// A folder of compiled programs (compile_cache.h) that a web server offers for reading. They are
+// code, so the user supplies the digest of the index, and the index holds the digest of each entry.
 //
 //   URL/index.json                   {"version": 1, "entries": {NAME: {"bytes", "sha256"}}}
 //   URL/entries/3f/3f0c…/compiled    as in the folder
@@ -20,6 +20,7 @@
 
 namespace graphnet {
 
+// The client of such a server. Not thread-safe.
 class RemoteCache {
  public:
   struct Options {
@@ -27,16 +28,17 @@ class RemoteCache {
     std::string digest;                          // SHA-256 of the index, 64 hexadecimal digits
     std::string python;                          // the Python 3 that fetches
     absl::Duration patience = absl::Minutes(2);  // for each file
-    // Gets one line if the server fails; from then on nothing is asked of it.
+    // Receives one line if the server fails, which is not contacted again, or if an entry is wrong.
     std::function<void(const std::string&)> note;
   };
-  // Fetches the index. InvalidArgument if the URL or the digest is none; FailedPrecondition if the
-  // index has another digest or cannot be read. If the server cannot be reached that is noted, and
-  // the cache is empty.
+  // Fetches the index. InvalidArgument if the URL or the digest is malformed; FailedPrecondition if
+  // the index has another digest or cannot be read. If the server cannot be reached, `note` is
+  // called and the cache is empty.
   static absl::StatusOr<std::unique_ptr<RemoteCache>> Open(Options options);
 
-  // Writes the compiled form of the entry `name` to the file `path`. NotFound if the index does
-  // not have it; DataLoss if the server sends other bytes than the index says.
+  // Writes the compiled form of the entry `name` to the file `path`. NotFound if it is not in the
+  // index; DataLoss if the server sends other bytes than the index describes; Unavailable if it
+  // fails.
   absl::Status Fetch(const std::string& name, const std::string& path);
 
  private:
@@ -54,8 +56,8 @@ class RemoteCache {
   std::map<std::string, Entry> entries_;
 };
 
-// Writes index.json for the entries of the cache in `folder`, and returns its SHA-256. Entries that
-// are damaged are left out. NotFound if there is no cache in the folder.
+// Writes index.json for the entries of the cache in `folder` and returns its SHA-256. Damaged
+// entries are left out. NotFound if there is no cache in the folder.
 absl::StatusOr<std::string> WriteCacheIndex(const std::string& folder);
 
 }  // namespace graphnet

@@ -32,7 +32,7 @@ void AddLevel(const LevelScores& level, JsonWriter* json) {
   json->Key("macroS").Number(level.macro_s).Key("macroES").Number(level.macro_es).Close('}');
 }
 
-// A row of the table; the columns are those of page.js.
+// Writes a row of the table; page.js knows the columns.
 void AddSample(const LoggedSample& sample, JsonWriter* json) {
   json->Open('[').Text(Printable(sample.path, kMaxPathBytes)).Text(OutcomeName(sample.At(1)));
   if (sample.correct_levels == 0) {
@@ -100,7 +100,7 @@ std::string WriteReportPage(absl::Span<const Curve> curves, const ScoreOptions& 
   json.Close(']').Key("curves").Open('[');
   for (size_t i = 0; i < curves.size(); ++i) AddCurve(curves[i], i, &json);
   json.Close(']').Close('}');
-  // What is put in is not looked at again.
+  // The inserted text is not searched again.
   return absl::StrReplaceAll(ReportPageText(), {{"@TITLE@", XmlText(title)},
                                                 {"@PLOTS@", WritePlots(curves)},
                                                 {"@DATA@", json.Take()},

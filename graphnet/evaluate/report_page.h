@@ -1,5 +1,5 @@
-// Curves as one HTML page that needs nothing besides it: plots, tables, the failures by class and
-// the samples, which filter and sort.
+// Writes curves as one self-contained HTML page: plots, tables, the failures by class, and the
+// samples, which can be filtered and sorted.
 #ifndef GRAPHNET_EVALUATE_REPORT_PAGE_H_
 #define GRAPHNET_EVALUATE_REPORT_PAGE_H_
 
@@ -11,7 +11,7 @@
 
 namespace graphnet {
 
-// `curves` is not empty, and made with `options`.
+// Returns the page. `curves` must not be empty and must have been made with `options`.
 std::string WriteReportPage(absl::Span<const Curve> curves, const ScoreOptions& options);
 
 }  // namespace graphnet

@@ -34,7 +34,7 @@ absl::Status Cut(int fd, int64_t size, const std::string& path) {
   return absl::OkStatus();
 }
 
-// All of it, or none.
+// Appends the whole text or, after an error, nothing.
 absl::Status Append(int fd, absl::string_view text, int64_t* size, const std::string& path) {
   absl::string_view rest = text;
   while (!rest.empty()) {
@@ -84,7 +84,7 @@ Object LineOf(const SampleResult& result, const AbRun& ab_run, const OracleFindi
   line["status"] = OutcomeName(result.status);
   if (!result.reason.empty()) line["reason"] = result.reason;
   const uint16_t levels = result.CorrectLevels();
-  // From this tolerance on all outputs are right.
+  // All outputs are right from this tolerance on.
   std::optional<int> right_from;
   for (int t = kMaxToleranceLevel; t >= kMinToleranceLevel; --t) {
     if ((levels >> (t - kMinToleranceLevel) & 1) == 0) break;
@@ -175,10 +175,10 @@ absl::Status ResultLog::GoOn() {
     if (end == std::string::npos) break;  // cut
     std::optional<KnownLine> known = ReadLine(absl::string_view(text).substr(begin, end - begin));
     if (!known.has_value()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(Printable(lines_path_, 1000), ": no line of a benchmark at byte ", begin));
+      return absl::FailedPreconditionError(absl::StrCat(
+          Printable(lines_path_, 1000), ": not a line of a benchmark at byte ", begin));
     }
-    // A machine that went down may have kept the later file only.
+    // After a crash of the machine, only the later file may have been kept.
     if (known->log_bytes > state.st_size) break;
     results_[known->path] = known->summary;
     log_bytes_ = known->log_bytes;

@@ -1,5 +1,6 @@
-// Where a benchmark puts what it finds, so that it can be stopped at any moment and go on: of each
-// backend NAME.log, for people and `graphnet score`, and NAME.jsonl, an object a sample.
+// Stores the results of a benchmark so that it can be stopped at any moment and resumed. Each
+// backend has NAME.log, for people and `graphnet score`, and NAME.jsonl, with one object for each
+// sample.
 #ifndef GRAPHNET_EVALUATE_RESULT_LOG_H_
 #define GRAPHNET_EVALUATE_RESULT_LOG_H_
 
@@ -17,7 +18,7 @@
 
 namespace graphnet {
 
-// What the end of a benchmark tells of a sample.
+// The summary of a sample's result at the end of a benchmark.
 struct ResultSummary {
   Outcome status = Outcome::kCorrect;
   bool is_right = false;  // at t = -5
@@ -26,23 +27,25 @@ struct ResultSummary {
   double speedup = 0;
 };
 
-// The results of one backend. A sample's line in NAME.jsonl, which comes last, is what says that it
-// is done: of what is in the files beyond the last whole one whose
-// lines NAME.log has, nothing is taken.
+// The results of one backend. A sample is done once its line is in NAME.jsonl, which is written
+// last. Open removes everything after the last whole line of NAME.jsonl whose lines are also in
+// NAME.log.
 class ResultLog {
  public:
-  // Goes on with what is there. Not for two at once.
+  // Opens the results and goes on after those that exist. Only one process may have them open.
   static absl::StatusOr<std::unique_ptr<ResultLog>> Open(const std::string& folder,
                                                          const std::string& backend);
   ResultLog(const ResultLog&) = delete;
   ResultLog& operator=(const ResultLog&) = delete;
   ~ResultLog();
 
+  // True if the sample is done.
   bool Has(const std::string& path) const { return results_.contains(path); }
+  // The results by the paths of the samples.
   const std::map<std::string, ResultSummary>& results() const { return results_; }
   const std::string& log_path() const { return log_path_; }
 
-  // Both lines whole, or, if the disk is full, nothing.
+  // Appends a result to both files, or to neither if the disk is full.
   absl::Status Add(const SampleResult& result, const AbRun& ab_run,
                    const OracleFinding* oracle = nullptr);
 

@@ -25,7 +25,7 @@ std::optional<Outcome> OutcomeOfName(absl::string_view name) {
 }
 
 uint16_t SampleResult::CorrectLevels() const {
-  // That nothing differs where nothing was compared proves nothing.
+  // If nothing was compared, finding no difference proves nothing.
   if (status != Outcome::kCorrect || outputs.empty() || outputs.size() != eager_dtypes.size()) {
     return 0;
   }

@@ -1,5 +1,5 @@
-// What running one sample with one compiler has shown: what a benchmark finds out, a log holds
-// (log_writer.h, log_reader.h) and a score is made of.
+// The result of running one sample with one compiler. A benchmark finds it out, a log stores it
+// (log_writer.h, log_reader.h), and scores are made of it.
 #ifndef GRAPHNET_EVALUATE_SAMPLE_RESULT_H_
 #define GRAPHNET_EVALUATE_SAMPLE_RESULT_H_
 
@@ -15,26 +15,26 @@
 
 namespace graphnet {
 
-// How a sample ended. As `SampleResult::status`, kCorrect says that both sides ran and their
-// outputs could be compared; whether the numbers are right depends on the tolerance, and where
-// they are not the outcome is kAccuracy.
+// The outcome of a sample. As `SampleResult::status`, kCorrect means that both sides ran and their
+// outputs could be compared. Whether the numbers are right depends on the tolerance; where they are
+// not, the outcome is kAccuracy.
 enum class Outcome {
   kCorrect,
   kAccuracy,
   kNotFinite,      // nan or inf where the expected output has none
   kTypeMismatch,   // outputs of other dtypes
-  kShapeMismatch,  // of other shapes, or another number of them
+  kShapeMismatch,  // outputs of other shapes, or another number of outputs
   kRuntimeFail,    // the compiled program fails
   kCompileFail,
-  kEagerFail,  // what to compare with does not run
+  kEagerFail,  // the eager side does not run
 };
 inline constexpr int kNumOutcomes = 8;
 
-// "compile_fail".
+// Returns the name that logs use, such as "compile_fail", and the outcome of a name.
 absl::string_view OutcomeName(Outcome outcome);
 std::optional<Outcome> OutcomeOfName(absl::string_view name);
 
-// Milliseconds of the timed trials; nan where a log of an older format has none.
+// Statistics of the timed trials, in milliseconds; nan if a log of an older format lacks one.
 struct TimeStatistics {
   double median = std::numeric_limits<double>::quiet_NaN();
   double iqr = std::numeric_limits<double>::quiet_NaN();
@@ -44,7 +44,7 @@ struct TimeStatistics {
   double max = std::numeric_limits<double>::quiet_NaN();
 };
 
-// An output of the compiled program against the expected one.
+// The comparison of one output of the compiled program with the expected one.
 struct OutputComparison {
   bool equal = false;
   uint64_t close = 0;  // a bit for each level and class
@@ -61,12 +61,13 @@ struct OutputComparison {
   }
 };
 
-// What a run is measured by: "e2e", the wall clock; "gpu"; "kernel".
+// Values by the clock of the measurement: "e2e" (wall clock), "gpu" or "kernel".
 template <typename T>
 using ByMeasure = std::vector<std::pair<std::string, T>>;
 
 static_assert(kNumToleranceLevels == 16 && kNumToleranceClasses == 4);  // the bits above
 
+// The result of one sample with one compiler.
 struct SampleResult {
   std::string path;
   // "model", "device", "hardware", "compiler", "warmup", "trials", "compile_framework_version".
@@ -74,19 +75,19 @@ struct SampleResult {
   Outcome status = Outcome::kCorrect;        // never kAccuracy
   std::string reason;                        // of a failure: one line, or empty
   std::vector<std::string> eager_dtypes;     // empty if that side does not run
-  std::vector<std::string> compiled_dtypes;  // ditto
+  std::vector<std::string> compiled_dtypes;  // empty if that side does not run
   // One for each eager dtype; of another length if the outputs could not be compared.
   std::vector<OutputComparison> outputs;
   ByMeasure<TimeStatistics> eager_times;
   ByMeasure<TimeStatistics> compiled_times;
   ByMeasure<double> speedups;
 
-  // The bits of all levels at which the numbers are right: 1 << (t - kMinToleranceLevel).
+  // Returns a bit for each level at which the numbers are right: 1 << (t - kMinToleranceLevel).
   uint16_t CorrectLevels() const;
   bool IsRight(int t = kCustomaryToleranceLevel) const {
     return (CorrectLevels() >> (t - kMinToleranceLevel) & 1) != 0;
   }
-  // 0 if there is none that is finite and above 0.
+  // Returns the "e2e" speedup; 0 if there is none that is finite and above 0.
   double EndToEndSpeedup() const;
 };
 

@@ -11,7 +11,7 @@ namespace graphnet {
 namespace {
 
 constexpr double kCheckTolerance = 1e-3;  // absolute and relative
-constexpr int kFrozenLevel = 1;           // what ES(t) goes by from there on
+constexpr int kFrozenLevel = 1;           // ES(t) uses this level from there on
 
 }  // namespace
 
@@ -77,7 +77,7 @@ absl::Status CrossCheck(const Scores& scores) {
       const double difference = std::abs(micro - macro);
       if (difference <= kCheckTolerance + kCheckTolerance * std::abs(macro)) return;
       absl::StrAppendFormat(&wrong,
-                            "%s %s(%d) is %.6g of the samples and %.6g of the parameters, "
+                            "%s %s(%d) is %.6g from the samples and %.6g from the parameters, "
                             "%.3g apart",
                             wrong.empty() ? "" : ";", name, level.t, micro, macro, difference);
     };
@@ -109,7 +109,7 @@ std::vector<Influence> MostInfluential(absl::Span<const LoggedSample> samples,
       const double weight = AggregationWeight(level.t);
       if (weight > 0) own += weight * contribution.ToEs(samples[i], level.t) / std::log(10);
     }
-    // What is left out of a mean moves it by its distance over the rest.
+    // Leaving a value out moves a mean by the value's distance from it over the number of the rest.
     influences.push_back({i, (own - scores.aggregated) / static_cast<double>(samples.size() - 1)});
   }
   most = std::min(most, influences.size());

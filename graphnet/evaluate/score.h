@@ -1,5 +1,5 @@
-// The scores of a log (docs/evaluation.md): S(t), how good the compiler is if outputs are right
-// within the tolerances of t, and ES(t), which from t = 1 on forgives failures class by class.
+// Computes the scores of a log (docs/evaluation.md). S(t) says how good the compiler is if outputs
+// are right within the tolerances of t. ES(t) also forgives failures from t = 1 on, class by class.
 #ifndef GRAPHNET_EVALUATE_SCORE_H_
 #define GRAPHNET_EVALUATE_SCORE_H_
 
@@ -15,21 +15,23 @@
 
 namespace graphnet {
 
+// The parameters of the scores.
 struct ScoreOptions {
-  double p = 0;    // how much slower than eager counts beyond its speedup, >= 0
-  double b = 0.1;  // what a failure counts, in (0, 1]
+  double p = 0;    // extra penalty for being slower than eager, >= 0
+  double b = 0.1;  // the value of a failure, in (0, 1]
   Interpretation interpretation = Interpretation::kDefault;
 };
 
-// What a sample adds to the logarithm of a score, whose mean over all samples it is.
+// The contribution of a sample to the logarithm of a score, which is their mean over all samples.
 class Contribution {
  public:
   explicit Contribution(const ScoreOptions& options);
 
-  // The logarithm of a speedup that counts: s, or below 1 s^(p + 1).
+  // Returns the logarithm of the speedup s that counts: s itself, or s^(p + 1) if it is below 1.
   double OfSpeedup(double speedup) const;
-  // Of a failure to ES(t).
+  // Returns the contribution of a failure to ES(t).
   double OfFailure(Outcome outcome, int t) const;
+  // Return the contribution of a sample to S(t) and to ES(t).
   double ToS(const LoggedSample& sample, int t) const;
   double ToEs(const LoggedSample& sample, int t) const;
 
@@ -38,16 +40,18 @@ class Contribution {
   double log_b_;
 };
 
+// A confidence interval.
 struct Interval {
   double low = 0;
   double high = 0;
 };
 
+// The scores at one tolerance, each computed in two ways.
 struct LevelScores {
   int t = 0;
   double s = 1;
   double es = 1;
-  MacroParameters macro;  // at t; those of ES(t) stay as they are at 1 from there on
+  MacroParameters macro;  // at t; ES(t) uses those of t = 1 from there on
   double gamma = 1;
   double macro_s = 1;  // from macro
   double macro_es = 1;
@@ -55,6 +59,7 @@ struct LevelScores {
   Interval es_interval;
 };
 
+// The scores of a log.
 struct Scores {
   std::vector<LevelScores> levels;   // rising in t
   std::vector<double> error_shares;  // pi_c, at t = 1
@@ -63,24 +68,24 @@ struct Scores {
   Interval aggregated_interval;
 };
 
-// Without intervals. `samples` is not empty.
+// Computes the scores without their intervals. `samples` must not be empty.
 Scores ComputeScores(absl::Span<const LoggedSample> samples, const ScoreOptions& options);
 
-// FailedPrecondition if the two ways to a score differ by more than 1e-3 + 1e-3 * |macro| at a t:
-// names each such t, both values and their difference.
+// FailedPrecondition if the two ways to a score differ by more than 1e-3 + 1e-3 * |macro| at some
+// t. The error names each such t, both values and their difference.
 absl::Status CrossCheck(const Scores& scores);
-// How far they are apart, at most.
+// Returns the largest difference between the two ways.
 double LargestDifference(const Scores& scores);
 
-// What ES(t) weighs in the aggregated score; 0 above t = 4. They sum up to 1.
+// Returns the weight of ES(t) in the aggregated score; 0 above t = 4. The weights add up to 1.
 double AggregationWeight(int t);
 
-// By how much the aggregated score is higher with the sample than without it.
+// The amount by which the aggregated score is higher with a sample than without it.
 struct Influence {
   size_t sample = 0;
   double change = 0;
 };
-// Of those that change it most, the `most` first; none of a log of one sample.
+// Returns the `most` samples that change it most, in falling order; none for a log of one sample.
 std::vector<Influence> MostInfluential(absl::Span<const LoggedSample> samples,
                                        const ScoreOptions& options, const Scores& scores,
                                        size_t most);

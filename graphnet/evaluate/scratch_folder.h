@@ -1,4 +1,4 @@
-// A folder for workers and the files that they read, which goes when it is no longer needed.
+// A temporary folder for workers and the files that they read.
 #ifndef GRAPHNET_EVALUATE_SCRATCH_FOLDER_H_
 #define GRAPHNET_EVALUATE_SCRATCH_FOLDER_H_
 
@@ -10,16 +10,17 @@
 
 namespace graphnet {
 
+// A folder that is deleted with this object.
 class ScratchFolder {
  public:
-  // Its path begins with `prefix`; without one it lies among the temporary files.
+  // Creates a folder whose path begins with `prefix`, by default in the system's temporary folder.
   static absl::StatusOr<std::unique_ptr<ScratchFolder>> Make(const std::string& prefix = "");
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
-  // It goes with all in it, and with the processes that workers below it have left.
+  // Kills the processes that workers below it have left, and deletes the folder with its content.
   ~ScratchFolder();
 
-  const std::string& path() const { return path_; }  // from the root
+  const std::string& path() const { return path_; }  // absolute
 
  private:
   explicit ScratchFolder(std::string path) : path_(std::move(path)) {}

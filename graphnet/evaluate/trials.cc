@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kRounds = 1000;
 
-// Of sorted values, of which there is one at least.
+// Returns a percentile of sorted values, of which there must be at least one.
 double Percentile(const std::vector<double>& sorted, double share) {
   const double place = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<size_t>(place);

@@ -1,4 +1,4 @@
-// Times of trials, and what they say of a speedup.
+// Statistics of the times of trials, and the speedup that follows from them.
 #ifndef GRAPHNET_EVALUATE_TRIALS_H_
 #define GRAPHNET_EVALUATE_TRIALS_H_
 
@@ -9,32 +9,35 @@
 
 namespace graphnet {
 
-// Above it, iqr / median, times are too unsteady to be relied on.
+// The limit of iqr / median above which times are too unsteady to be relied on.
 inline constexpr double kFluctuation = 0.2;
 
-// Percentiles are interpolated, the deviation is that of a population. Nan of no times.
+// Computes the statistics, which are nan if there are no times. Percentiles are interpolated, and
+// the deviation is that of a population.
 TimeStatistics StatisticsOf(std::vector<double> milliseconds);
 
-// How unsteady times are: iqr / median.
+// Returns iqr / median, which measures how unsteady times are.
 double FluctuationOf(const std::vector<double>& milliseconds);
 
-// Times of both sides, in blocks that were measured one right after the other.
+// The times of both sides, in blocks that were measured one right after the other.
 struct PairedTrials {
   std::vector<std::vector<double>> eager;
   std::vector<std::vector<double>> compiled;
 
+  // Return the times of all blocks.
   std::vector<double> AllEager() const;
   std::vector<double> AllCompiled() const;
-  // Of the unsteadier side.
+  // Returns the fluctuation of the less steady side.
   double Fluctuation() const;
 };
 
+// A speedup and its interval.
 struct SpeedupEstimate {
-  double speedup = 0;  // median eager time over median compiled time; 0: none
+  double speedup = 0;  // median eager time over median compiled time; 0 if unknown
   double low = 0;      // 95 %: percentile bootstrap over pairs of blocks, 1,000 rounds
   double high = 0;
 };
-// The same trials give the same interval.
+// Estimates the speedup. Deterministic.
 SpeedupEstimate EstimateSpeedup(const PairedTrials& trials);
 
 }  // namespace graphnet

@@ -32,7 +32,7 @@ Violin MakeViolin(absl::Span<const double> logs, double from, double to) {
   violin.median = QuantileOf(logs, 0.5);
   violin.high = QuantileOf(logs, 0.75);
 
-  // Of bins instead of samples: as good to the eye, and as fast with a million samples.
+  // Bins stand for samples, which looks the same and is as fast with a million samples.
   const double bin = (to - from) / static_cast<double>(kBins - 1);
   std::vector<double> counts(kBins);
   double mean = 0;

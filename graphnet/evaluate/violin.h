@@ -1,4 +1,4 @@
-// The distribution of speedups as a violin shows it.
+// Computes the distribution of speedups for a violin plot.
 #ifndef GRAPHNET_EVALUATE_VIOLIN_H_
 #define GRAPHNET_EVALUATE_VIOLIN_H_
 
@@ -10,7 +10,7 @@
 
 namespace graphnet {
 
-// Of the logarithms to base 2.
+// The distribution of the binary logarithms of speedups.
 struct Violin {
   size_t samples = 0;
   double low = 0;  // quartiles and median
@@ -19,10 +19,11 @@ struct Violin {
   std::vector<double> widths;  // at equal distances from `from` to `to`, the widest 1
 };
 
-// log2 of the speedups of all samples that are correct at some t, sorted.
+// Returns log2 of the speedups of all samples that are correct at some t, sorted.
 std::vector<double> LogSpeedups(absl::Span<const LoggedSample> samples);
 
-// `logs` is sorted. Density by a Gaussian kernel; of no samples, no widths.
+// Estimates the density with a Gaussian kernel. `logs` must be sorted; if it is empty, there are no
+// widths.
 Violin MakeViolin(absl::Span<const double> logs, double from, double to);
 
 }  // namespace graphnet

@@ -19,7 +19,7 @@ using JsonValue = nlohmann::json;
 
 constexpr int kMaxAnswerNesting = 8;
 
-// No answer is nested deeply, so that what reads it may recurse.
+// Rejects deep nesting, so that code that reads answers may recurse.
 std::optional<JsonValue> ParseAnswer(const std::string& line) {
   bool too_deep = false;
   const JsonValue::parser_callback_t check = [&](int depth, JsonValue::parse_event_t, JsonValue&) {
@@ -42,13 +42,13 @@ absl::Status Nonsense(WorkerChannel& process, const std::string& line) {
   return absl::DataLossError(absl::StrCat("garbage: answered '", Printable(line, 100), "'"));
 }
 
-// A file of outputs that was there before must not be taken for an answer.
+// Removes an old file of outputs, which must not be taken for an answer.
 void Forget(const std::string& outputs) {
   std::error_code ignored;
   std::filesystem::remove(outputs, ignored);
 }
 
-// What it answered, if that is what was asked for.
+// Sends a request. Returns the answer if it is a valid one that reports success.
 absl::StatusOr<JsonValue> Ask(WorkerChannel& process, const JsonValue& request,
                               absl::Duration limit) {
   const std::string text =
@@ -60,7 +60,7 @@ absl::StatusOr<JsonValue> Ask(WorkerChannel& process, const JsonValue& request,
     return Nonsense(process, line);
   if (ok->get<bool>()) return *std::move(answer);
   std::string error = TextOf(*answer, "error");
-  if (error.empty()) error = "the worker says no more than that it failed";
+  if (error.empty()) error = "the worker failed without giving a reason";
   if (TextOf(*answer, "stage") == "compile") return absl::FailedPreconditionError(error);
   return absl::UnavailableError(error);
 }

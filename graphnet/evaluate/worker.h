@@ -1,9 +1,8 @@
-// A compiler behind a process of its own: what is asked of it and how it may answer
-// (docs/evaluation.md has the contract). Whatever it does instead is an error of one line:
-//  - FailedPrecondition: it says that the program does not compile;
-//  - Unavailable: that it does not run, or that the inputs cannot be used;
-//  - any other: it did not answer (worker_process.h), or with what is no answer (DataLoss), and is
-//    gone.
+// A compiler in a process of its own: the requests to it and its answers (docs/evaluation.md has
+// the contract). Errors are one line each:
+//  - FailedPrecondition: the worker says that the program does not compile;
+//  - Unavailable: it says that the program does not run, or that the inputs cannot be used;
+//  - any other: it gave no answer (worker_process.h) or not a valid one (DataLoss), and was ended.
 #ifndef GRAPHNET_EVALUATE_WORKER_H_
 #define GRAPHNET_EVALUATE_WORKER_H_
 
@@ -19,35 +18,38 @@
 
 namespace graphnet {
 
+// The answer of a worker to "hello".
 struct WorkerGreeting {
   std::string name;
   std::string version;
   std::vector<std::string> devices;
-  // Whether it keeps programs apart by PrepareRequest::slot. Workers of older versions have one.
+  // True if it keeps programs apart by PrepareRequest::slot. Workers of older versions hold only
+  // one.
   bool has_slots = false;
 };
 
+// A request to compile a program.
 struct PrepareRequest {
-  std::string program;             // a path from the root, as all here
-  std::string weights;             // safetensors; empty: there are none beside it
+  std::string program;             // an absolute path, as are all paths here
+  std::string weights;             // safetensors; empty if there are none beside the program
   std::string inputs;              // safetensors
-  std::vector<std::string> order;  // of the inputs, by name
-  // Those of the weights that a form has as arguments behind the inputs, in their order.
+  std::vector<std::string> order;  // names of the inputs in order
+  // Names of the weights that the program takes as arguments after the inputs, in order.
   std::vector<std::string> constants;
-  // Inputs and attributes that the program writes to, whose values a worker that reads the sample
-  // itself returns behind the outputs, as others' programs do.
+  // Names of the inputs and attributes that the program writes to. A worker that reads the sample
+  // itself returns their values after the outputs, as the programs for other workers do.
   std::vector<std::string> written;
   std::string device = "cpu";
   uint64_t seed = 0;
-  // Which of the worker's programs this is from now on. Each slot has one.
+  // The slot that the program occupies from now on, in place of the one before.
   int slot = 0;
-  // Files of the worker's own format: where it may write what it compiled, and what it wrote
-  // earlier for the same program, which it loads instead of compiling. Empty: none.
+  // Files in the worker's own format; empty if there is none. The worker may write what it compiled
+  // to `keep`. It loads `kept`, which it wrote earlier for the same program, instead of compiling.
   std::string keep = {};
   std::string kept = {};
 };
 
-// Only of backend onnxruntime.
+// A request to write a program as ONNX, which only the worker of backend onnxruntime takes.
 struct ExportRequest {
   std::string program;  // .pt2
   std::string out;      // the ONNX file to write
@@ -55,28 +57,32 @@ struct ExportRequest {
   std::vector<std::string> outputs;
 };
 
+// The client of a worker. Not thread-safe.
 class Worker {
  public:
-  // Every request may take `limit`. The first is hello.
+  // Starts the process and sends it "hello". `limit` is the time limit of each request.
   static absl::StatusOr<std::unique_ptr<Worker>> Start(const ProcessOptions& options,
                                                        absl::Duration limit);
 
-  // As Start, for a worker that is there already.
+  // Like Start, for a worker that is running already.
   static absl::StatusOr<std::unique_ptr<Worker>> Over(std::shared_ptr<WorkerChannel> channel,
                                                       absl::Duration limit);
 
   const WorkerGreeting& greeting() const { return greeting_; }
   bool is_alive() const { return process_->is_alive(); }
 
+  // Compiles a program.
   absl::Status Prepare(const PrepareRequest& request);
-  // Yields what shows that the compiler ran the program, a line, which may be empty.
+  // Runs the program on a file of inputs and writes its outputs. Returns the worker's proof that
+  // the compiler ran the program: one line, which may be empty.
   absl::StatusOr<std::string> Run(const std::string& inputs, const std::string& outputs,
                                   uint64_t seed, int slot = 0);
-  // Milliseconds of each trial.
+  // Times the program. Returns the milliseconds of each trial, without the warm-up.
   absl::StatusOr<std::vector<double>> Time(const std::string& inputs, const std::string& outputs,
                                            int warmup, int trials, uint64_t seed);
-  // Writes the program in the compiler's own format instead of compiling it.
+  // Writes the program as ONNX instead of compiling it.
   absl::Status Export(const ExportRequest& request);
+  // Tells the worker to drop the program of a slot.
   absl::Status Close(int slot = 0);
 
  private:

@@ -22,7 +22,7 @@ absl::StatusOr<std::shared_ptr<WorkerLibrary>> WorkerLibrary::Load(const std::st
   if (made->answer_ == nullptr || made->run_ == nullptr) {
     dlclose(library);
     return absl::FailedPreconditionError(
-        absl::StrCat(Printable(path, 1000), " is no library of a worker"));
+        absl::StrCat(Printable(path, 1000), " is not the library of a worker"));
   }
   return made;
 }
@@ -38,7 +38,7 @@ absl::StatusOr<std::string> WorkerLibrary::Run(int slot, absl::string_view input
                           static_cast<std::string*>(into)->append(text, size);
                         });
   if (code == 0) return yielded;
-  return absl::UnavailableError(yielded.empty() ? "the worker says no more than that it failed"
+  return absl::UnavailableError(yielded.empty() ? "the worker failed without giving a reason"
                                                 : Printable(yielded, 1000));
 }
 

@@ -1,6 +1,6 @@
-// A worker that is a library, loaded into this process: it answers as one in a process of its own
-// (worker.h), and runs on tensors in memory. No limit is kept here, and if the compiler crashes, so
-// does this process.
+// A worker that is a library loaded into this process. It answers like a worker process (worker.h)
+// and runs on tensors in memory. No limits are enforced, and a crash of the compiler ends this
+// process.
 #ifndef GRAPHNET_EVALUATE_WORKER_LIBRARY_H_
 #define GRAPHNET_EVALUATE_WORKER_LIBRARY_H_
 
@@ -14,18 +14,20 @@
 
 namespace graphnet {
 
+// A loaded library.
 class WorkerLibrary : public WorkerChannel {
  public:
-  // FailedPrecondition if the file cannot be loaded or is no worker. It stays loaded for good.
+  // Loads the library, which stays loaded until the process ends. FailedPrecondition if the file
+  // cannot be loaded or is not a worker.
   static absl::StatusOr<std::shared_ptr<WorkerLibrary>> Load(const std::string& path);
 
-  // `limit` is not kept.
+  // Answers a request; `limit` is ignored.
   absl::StatusOr<std::string> Ask(absl::string_view line, absl::Duration limit) override;
   bool is_alive() const override { return true; }
   void Kill() override {}
 
-  // Calls the program in a slot. Takes and yields tensors in the form of a .safetensors file:
-  // inputs by name, outputs as "0", "1", …. Unavailable, with what the compiler says, if it fails.
+  // Runs the program in a slot. Takes and returns tensors in the form of a .safetensors file:
+  // inputs by name, outputs as "0", "1", …. Unavailable, with the compiler's message, if it fails.
   absl::StatusOr<std::string> Run(int slot, absl::string_view inputs);
 
  private:

@@ -45,7 +45,7 @@ constexpr int kChecksPerLookIntoFolder = 10;
 constexpr absl::Duration kTimeToDie = absl::Seconds(2);
 constexpr int kRoundsOfKilling = 200;
 
-// By which the children of a worker are known, even those that left its process group.
+// The variable that marks the children of a worker, even those that left its process group.
 constexpr absl::string_view kMark = "GRAPHNET_WORKER_FOLDER";
 
 void CloseAndForget(int* fd) {
@@ -53,7 +53,7 @@ void CloseAndForget(int* fd) {
   *fd = -1;
 }
 
-// Two ends of a pipe or socket, closed when they go.
+// Both ends of a pipe or socket, which are closed with this object.
 struct Ends {
   Ends() = default;
   Ends(const Ends&) = delete;
@@ -64,16 +64,16 @@ struct Ends {
   std::array<int, 2> fds{-1, -1};
 };
 
-// Runs what others give it, one after the other, for as long as the process lives.
+// A thread that runs tasks for others, one after the other, as long as the process lives.
 class ForkingThread {
  public:
   ForkingThread() : process_(getpid()) {
     std::thread([this] { Serve(); }).detach();
   }
-  // Of this process: a process that was forked has none of its parent's threads.
+  // True if the thread exists: a forked process has none of its parent's threads.
   bool is_here() const { return process_ == getpid(); }
 
-  // One task at a time.
+  // Runs one task and waits for its end.
   void Run(const std::function<void()>& task) {
     std::unique_lock<std::mutex> lock(mutex_);
     task_ = &task;
@@ -98,12 +98,12 @@ class ForkingThread {
   const std::function<void()>* task_ = nullptr;
 };
 
-// A worker dies with the thread that forked it (PR_SET_PDEATHSIG), so that this is one that lives
-// as long as the process.
+// A worker dies with the thread that forked it (PR_SET_PDEATHSIG), so one that lives as long as the
+// process does that.
 absl::Status OnForkingThread(const std::function<void()>& task) {
   static std::mutex mutex;
   static ForkingThread* thread = nullptr;
-  // The system may have no thread left.
+  // The system may refuse another thread.
   return WithoutExceptions([&] {
     const std::lock_guard<std::mutex> lock(mutex);
     if (thread == nullptr || !thread->is_here()) thread = new ForkingThread;
@@ -116,7 +116,7 @@ absl::Status SystemError(absl::string_view what) {
   return absl::InternalError(absl::StrCat(what, ": ", std::strerror(errno)));
 }
 
-// Above those that the child gives a meaning, and closed when a program is started.
+// Moves descriptors above those that have a meaning in the child, and has exec close them.
 absl::Status Secure(std::array<int, 2>* fds) {
   for (int& fd : *fds) {
     const int moved = fcntl(fd, F_DUPFD_CLOEXEC, kAnswerDescriptor + 1);
@@ -133,7 +133,7 @@ std::vector<std::string> ListOrNothing(const std::string& folder) {
 }
 
 std::string ReadOrNothing(const std::string& path) {
-  // Files of /proc have no size.
+  // Files in /proc have no size.
   std::string text;
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return text;
@@ -146,7 +146,7 @@ std::string ReadOrNothing(const std::string& path) {
   return text;
 }
 
-// What a process and its children hold.
+// Returns the resident bytes of a process and its children.
 int64_t ResidentBytes(pid_t pid) {
   const std::string folder = absl::StrCat("/proc/", pid);
   const std::vector<std::string> sizes = absl::StrSplit(ReadOrNothing(folder + "/statm"), ' ');
@@ -166,7 +166,7 @@ int64_t ResidentBytes(pid_t pid) {
 int64_t BytesBelow(const std::string& folder) {
   int64_t bytes = 0;
   std::error_code error;
-  // What goes meanwhile is skipped.
+  // Files that disappear in the meantime are skipped.
   for (auto it = std::filesystem::recursive_directory_iterator(
            folder, std::filesystem::directory_options::skip_permission_denied, error);
        !error && it != std::filesystem::recursive_directory_iterator(); it.increment(error)) {
@@ -186,14 +186,14 @@ bool LooksLikeError(absl::string_view line) {
          absl::StrContains(line, "o space left");
 }
 
-// How it ended, which may be asked again; si_pid is 0 if it has not.
+// Returns how a process ended, without reaping it; si_pid is 0 if it has not ended.
 siginfo_t StateOf(pid_t pid) {
   siginfo_t info{};
   if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return {};
   return info;
 }
 
-// The last line that looks like an error, else the last one.
+// Returns the last line that looks like an error, or the last line if none does.
 std::string LastWords(absl::string_view printed) {
   std::string last;
   bool is_error = false;
@@ -208,13 +208,13 @@ std::string LastWords(absl::string_view printed) {
   return Printable(last, 500);
 }
 
-// What the child does between fork and exec: only what is safe there.
+// The work of the child between fork and exec; only async-signal-safe calls are allowed there.
 [[noreturn]] void BecomeWorker(const ProcessOptions& options, char* const* arguments,
                                char* const* environment, int requests, int answers, int prints,
                                pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);  // it died before
+  if (getppid() != parent) _exit(127);  // the parent died before prctl
   if (options.max_file_bytes > 0) {
     const rlimit limit = {static_cast<rlim_t>(options.max_file_bytes),
                           static_cast<rlim_t>(options.max_file_bytes)};
@@ -222,7 +222,7 @@ std::string LastWords(absl::string_view printed) {
   }
   const rlimit no_dump = {0, 0};
   setrlimit(RLIMIT_CORE, &no_dump);
-  // If memory runs out, this process is the one to go.
+  // If memory runs out, the kernel should end this process first.
   if (const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0) {
     [[maybe_unused]] const ssize_t written = write(fd, "1000", 4);
     close(fd);
@@ -272,8 +272,8 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const Proces
   Ends requests;  // ours, theirs
   Ends answers;
   Ends prints;
-  // A socket, as writing to one that nobody reads need not raise a signal. Another thread may start
-  // a program at any moment, which must not get the ends.
+  // Requests use a socket, as a write to one without a reader need not raise a signal. All ends are
+  // closed on exec, as another thread may start a program at any moment.
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, requests.fds.data()) != 0 ||
       pipe2(answers.fds.data(), O_CLOEXEC) != 0 || pipe2(prints.fds.data(), O_CLOEXEC) != 0) {
     return SystemError("cannot start a worker");
@@ -298,7 +298,7 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const Proces
     errno = error;
     return SystemError("cannot start a worker");
   }
-  setpgid(pid, pid);  // whoever comes first
+  setpgid(pid, pid);  // parent and child both set it; either may be first
   for (Ends* ends : {&requests, &answers, &prints}) {
     CloseAndForget(&ends->fds[1]);
     fcntl(ends->fds[0], F_SETFL, fcntl(ends->fds[0], F_GETFL) | O_NONBLOCK);
@@ -312,7 +312,7 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const Proces
   return process;
 }
 
-// All that can be had at once.
+// Reads all that is available.
 void WorkerProcess::Receive(int fd, std::string* into, bool* at_end) const {
   std::array<char, 1 << 16> part;
   while (into->size() <= kMaxAnswerBytes) {
@@ -335,7 +335,7 @@ void WorkerProcess::KeepPrinted(absl::string_view text) {
 }
 
 absl::StatusOr<std::string> WorkerProcess::Ask(absl::string_view line, absl::Duration limit) {
-  if (!is_alive()) return absl::AbortedError("the worker is gone");
+  if (!is_alive()) return absl::AbortedError("the worker has ended");
   const absl::Time deadline = absl::Now() + limit;
   absl::Time next_check = absl::Now() + kCheckInterval;
   std::string unsent = absl::StrCat(line, "\n");
@@ -344,13 +344,13 @@ absl::StatusOr<std::string> WorkerProcess::Ask(absl::string_view line, absl::Dur
   Receive(answers_, &answered_, &ended);
   if (!answered_.empty()) {
     return Ended(absl::StatusCode::kDataLoss,
-                 absl::StrCat("garbage: said '", Printable(answered_, 100), "' unasked"));
+                 absl::StrCat("garbage: sent '", Printable(answered_, 100), "' without a request"));
   }
   while (true) {
     if (const size_t end = answered_.find('\n'); end != std::string::npos) {
       std::string answer = answered_.substr(0, end);
       answered_.erase(0, end + 1);
-      // What it printed was for this request, and says nothing of how another one ends.
+      // Output up to here belongs to this request and does not explain how another one ends.
       std::string text;
       Receive(prints_, &text, &prints_ended);
       KeepPrinted(text);
@@ -368,7 +368,7 @@ absl::StatusOr<std::string> WorkerProcess::Ask(absl::string_view line, absl::Dur
     }
     if (now >= next_check) {
       if (StateOf(pid_).si_pid != 0) {
-        // What it said last is looked at first.
+        // Take its last answer first.
         Receive(answers_, &answered_, &ended);
         if (answered_.find('\n') != std::string::npos) continue;
         return Died();
@@ -386,7 +386,7 @@ absl::StatusOr<std::string> WorkerProcess::Ask(absl::string_view line, absl::Dur
     if (files[2].revents != 0) {
       const ssize_t n = send(requests_, unsent.data(), unsent.size(), MSG_NOSIGNAL);
       if (n > 0) unsent.erase(0, static_cast<size_t>(n));
-      // Nobody reads: what it has to say, or that it is gone, comes with the answers.
+      // There is no reader; the worker's last answer or its end comes with the answers.
       if (n < 0 && errno != EAGAIN && errno != EINTR) unsent.clear();
     }
     if (files[1].revents != 0) {
@@ -415,7 +415,7 @@ absl::Status WorkerProcess::CheckLimits() {
   return absl::OkStatus();
 }
 
-// It closed its answers, or is gone: its children may keep them open.
+// Handles a worker that closed its answers or has ended; its children may keep its pipes open.
 absl::Status WorkerProcess::Died() {
   const absl::Time limit = absl::Now() + kTimeToDie;
   siginfo_t info = StateOf(pid_);
@@ -430,7 +430,7 @@ absl::Status WorkerProcess::Died() {
     how = absl::StrCat("disk: wrote a file of more than ", Mebibytes(options_.max_file_bytes));
   } else if (info.si_pid == pid_) {
     how = absl::StrCat("crash: killed by signal ", info.si_status, " (", strsignal(info.si_status),
-                       ")", info.si_status == SIGKILL ? ", perhaps for its memory" : "");
+                       ")", info.si_status == SIGKILL ? ", perhaps for lack of memory" : "");
   }
   bool at_end = false;
   std::string text;
@@ -460,7 +460,7 @@ void WorkerProcess::Kill() {
 
 void KillLeftProcesses(const std::string& folder) {
   const std::string mark = absl::StrCat(kMark, "=", folder);
-  // One that is killed may have forked before, and takes a moment to go.
+  // A killed process may have forked before, and takes a moment to end.
   for (int round = 0; round < kRoundsOfKilling; ++round) {
     if (round > 0) absl::SleepFor(absl::Milliseconds(2));
     bool found = false;

@@ -1,5 +1,5 @@
-// A program that is not trusted to end well: it runs in a folder and a process group of its own,
-// under limits, takes lines on its standard input and answers each with one on file descriptor 3.
+// Runs a program that is not trusted, in a folder and a process group of its own and under limits.
+// It takes lines on its standard input and answers each with a line on file descriptor 3.
 #ifndef GRAPHNET_EVALUATE_WORKER_PROCESS_H_
 #define GRAPHNET_EVALUATE_WORKER_PROCESS_H_
 
@@ -18,42 +18,48 @@
 
 namespace graphnet {
 
+// Limit of one answer.
 inline constexpr size_t kMaxAnswerBytes = size_t{16} << 20;
-// Of what it prints.
+// Limit of all that it prints.
 inline constexpr uint64_t kMaxPrintedBytes = uint64_t{256} << 20;
 
+// The program, where it runs, and its limits.
 struct ProcessOptions {
-  std::vector<std::string> command;  // a path, or a name that PATH knows, and its arguments
-  // Beside the environment of this process.
+  std::vector<std::string> command;  // a path or a name on the PATH, and the arguments
+  // Variables that are added to the environment of this process.
   std::vector<std::pair<std::string, std::string>> environment;
-  std::string folder;          // where it runs, which exists; a path from the root
-  int64_t max_memory = 0;      // bytes that it and its children hold at once; 0: any
-  int64_t max_file_bytes = 0;  // of a file, and of all in the folder; 0: any
+  std::string folder;          // its working folder, which must exist; an absolute path
+  int64_t max_memory = 0;      // bytes that it and its children may hold at once; 0: no limit
+  int64_t max_file_bytes = 0;  // of each file, and of the whole folder; 0: no limit
 };
 
-// Something that answers a line with a line.
+// A channel on which each line is answered with a line.
 class WorkerChannel {
  public:
   virtual ~WorkerChannel() = default;
+  // Sends a line and returns the answer, without its line end.
   virtual absl::StatusOr<std::string> Ask(absl::string_view line, absl::Duration limit) = 0;
   virtual bool is_alive() const = 0;
   virtual void Kill() = 0;
 };
 
+// A running program. Not thread-safe. Killed with all that it started when this is destroyed.
 class WorkerProcess : public WorkerChannel {
  public:
+  // Starts the program. If it cannot be executed, the first Ask says so.
   static absl::StatusOr<std::unique_ptr<WorkerProcess>> Start(const ProcessOptions& options);
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
   ~WorkerProcess() override { Kill(); }
 
-  // Sends a line and waits for the answer, without its end. After an error the process and all
-  // that it started are gone; the message is one line that says how it ended, with what it printed
-  // last: DeadlineExceeded if it did not answer within `limit`, ResourceExhausted beyond a limit,
-  // Aborted if it died, DataLoss if it said what nobody asked for.
+  // Sends a line and waits for the answer, without its line end. After an error, the process and
+  // all that it started have been killed; the one-line message says how it ended and quotes what it
+  // printed last. DeadlineExceeded if it did not answer within `limit`, ResourceExhausted if it
+  // exceeded a limit, Aborted if it died, DataLoss if it sent an answer that was not asked for.
   absl::StatusOr<std::string> Ask(absl::string_view line, absl::Duration limit) override;
   bool is_alive() const override { return pid_ > 0; }
-  // For who finds an answer to be nonsense. Does nothing to one that is gone.
+  // Ends the process and all that it started, for callers that get an invalid answer. Does nothing
+  // if it has ended.
   void Kill() final;
 
  private:
@@ -69,13 +75,13 @@ class WorkerProcess : public WorkerChannel {
   int requests_ = -1;
   int answers_ = -1;
   int prints_ = -1;
-  std::string answered_;        // not yet asked for
-  std::string printed_;         // the end of it
-  uint64_t printed_bytes_ = 0;  // all of it
-  int checks_ = 0;              // of limits
+  std::string answered_;        // received, but not returned yet
+  std::string printed_;         // the end of what it printed
+  uint64_t printed_bytes_ = 0;  // number of all bytes that it printed
+  int checks_ = 0;              // number of checks of limits
 };
 
-// Kills the processes that ones of `folder`, or of a folder below it, have left behind.
+// Kills the processes that workers in `folder`, or in a folder below it, have left behind.
 void KillLeftProcesses(const std::string& folder);
 
 }  // namespace graphnet

@@ -1,4 +1,4 @@
-// The workers' files, which are built into the program.
+// The files of the workers, which are built into the program.
 #ifndef GRAPHNET_EVALUATE_WORKER_TEXT_H_
 #define GRAPHNET_EVALUATE_WORKER_TEXT_H_
 
@@ -6,6 +6,7 @@
 
 namespace graphnet {
 
+// Return the files in workers/: BladeDiscOptimisePy is bladedisc_optimise.py, and so on.
 absl::string_view BladeDiscOptimisePy();
 absl::string_view BladeDiscWorkerPy();
 absl::string_view InductorWorkerPy();

@@ -172,7 +172,7 @@ AbstractValue AbstractMemory::ElementOf(const AbstractValue& container) {
   const int cell = Find(container.cell);
   AbstractValue all = cells_[static_cast<size_t>(cell)].element;
   if (const std::vector<AbstractValue>* exact = ElementsOf(container)) {
-    const std::vector<AbstractValue> elements = *exact;  // Join may merge what holds them.
+    const std::vector<AbstractValue> elements = *exact;  // Join may merge their cell.
     for (const AbstractValue& element : elements) all = Join(all, element);
   }
   return all;
@@ -310,7 +310,7 @@ int AbstractMemory::Merge(int a, int b, int depth) {
   a = Find(a);
   b = Find(b);
   if (a == b) return a;
-  // The older one stays.
+  // The older cell stays.
   if (b < a) std::swap(a, b);
   const Cell old = cells_[static_cast<size_t>(a)];
   const Cell other = std::move(cells_[static_cast<size_t>(b)]);
@@ -323,7 +323,7 @@ int AbstractMemory::Merge(int a, int b, int depth) {
     cell.is_attribute |= other.is_attribute;
     if (cell.facts != old.facts || cell.is_attribute != old.is_attribute) CountChange(a);
   }
-  // The elements may lead back here. They then find the two merged.
+  // The elements may lead back here, and must find the two merged already.
   AbstractValue element = Join(old.element, other.element, depth);
   std::optional<std::vector<AbstractValue>> exact;
   if (old.exact && other.exact && old.exact->size() == other.exact->size()) {

@@ -1,4 +1,4 @@
-// Internal: what is known of a program's values before it runs (foretell.h).
+// Internal: facts about a program's values that are known before it runs (foretell.h).
 #ifndef GRAPHNET_EXTRACT_ABSTRACT_VALUE_H_
 #define GRAPHNET_EXTRACT_ABSTRACT_VALUE_H_
 
@@ -19,58 +19,59 @@
 
 namespace graphnet::extract {
 
-// Facts of a tensor come in pairs. Of a value that may be one of several tensors both may hold.
+// Facts about a tensor come in pairs. Both facts of a pair may hold for a value that may be one of
+// several tensors.
 enum TensorFact : uint8_t {
-  // Facts about its memory:
+  // Facts about the tensor's memory:
   kKnown = 1,      // it is computed from constants alone
-  kUnknown = 2,    // or not
-  kAttribute = 4,  // it is that of a parameter or buffer
-  kOther = 8,      // or not
+  kUnknown = 2,    // it is not
+  kAttribute = 4,  // it belongs to a parameter or buffer
+  kOther = 8,      // it does not
   // Facts about the tensor itself:
   kFixedSizes = 16,  // its sizes follow from other sizes
-  kDataSizes = 32,   // or depend on what tensors hold
-  kBool = 64,        // its dtype
+  kDataSizes = 32,   // its sizes depend on the data of tensors
+  kBool = 64,        // its dtype is bool
   kOtherDtype = 128,
 };
 
 struct AbstractValue {
-  bool is_any = false;                  // false and nothing below: no value gets here
-  std::optional<c10::IValue> constant;  // None, a number, a text, … if all runs have that
-  bool may_be_none = false;             // beside what else it may be
-  bool of_data = false;                 // a number that depends on what tensors hold
-  uint8_t tensor = 0;                   // facts of itself, if it is a tensor; else 0
+  bool is_any = false;                  // false, with all defaults below: no run has a value here
+  std::optional<c10::IValue> constant;  // None, a number, a string, … if all runs have the same
+  bool may_be_none = false;             // it may be None instead
+  bool of_data = false;                 // a number that depends on the data of tensors
+  uint8_t tensor = 0;                   // the tensor's own facts; 0 if it is not a tensor
   int cell = -1;                        // of a tensor, list, dict, or object that the program makes
   std::shared_ptr<const std::vector<AbstractValue>> elements;  // of a tuple
-  const c10::ivalue::Object* object = nullptr;                 // that is there before the program
-  bool is_foreign = false;  // an object of a class that is written in C++
+  const c10::ivalue::Object* object = nullptr;  // an object that exists before the program runs
+  bool is_foreign = false;                      // an object of a class that is written in C++
 };
 
-// The memory that values refer to. Values that may refer to one of two pieces make these one.
+// The memory that values refer to. If a value may refer to either of two cells, they are merged.
 class AbstractMemory {
  public:
-  // Every step through a value is charged to `budget`, which must outlive this. Once it is used up
-  // nothing that is said here counts.
+  // Every step through a value is charged to `budget`, which must outlive this. Once the budget is
+  // used up, the results mean nothing.
   explicit AbstractMemory(Budget* budget) : budget_(*budget) {}
   bool is_exhausted() const { return is_exhausted_; }
   bool Charge() { return !(is_exhausted_ |= !budget_.Charge(1)); }
 
-  // Opens a part of the program that a run may leave out. Changes count as possible, not as
-  // certain, until it is closed.
+  // Opens a part of the program that a run may skip. Until it is closed, changes count as possible,
+  // not as certain.
   void Open() { ++depth_; }
   void Close() { --depth_; }
 
   // --- Values --------------------------------------------------------------------
   static AbstractValue Constant(c10::IValue value);
-  static AbstractValue Number(bool of_data);  // or a text
+  static AbstractValue Number(bool of_data);  // or a string
   AbstractValue Tensor(uint8_t facts);        // with memory of its own
   AbstractValue List(std::vector<AbstractValue> elements);
-  // A list or dict of which it is not known how much it holds.
+  // Returns a list or dict of unknown length, each element of which is like `element`.
   AbstractValue Container(AbstractValue element);
   static AbstractValue Tuple(std::vector<AbstractValue> elements);
   AbstractValue NewObject();
-  // Any value of the type.
+  // Returns a value that stands for any value of the type.
   AbstractValue OfType(const c10::Type& type, int depth = 0);
-  // A value that is there before the program.
+  // Returns a value that exists before the program runs.
   AbstractValue OfIValue(const c10::IValue& value, bool of_attribute, int depth = 0);
 
   // --- Facts ---------------------------------------------------------------------
@@ -79,29 +80,30 @@ class AbstractMemory {
   void ForEachTensor(const AbstractValue& value,
                      absl::FunctionRef<void(const AbstractValue& tensor)> fn, int depth = 0);
   bool HoldsForeign(const AbstractValue& value, int depth = 0);
-  // A list that holds these and no others, or null.
+  // Returns the elements of a list if they are known one by one, else null.
   const std::vector<AbstractValue>* ElementsOf(const AbstractValue& list);
   // Returns a value that stands for each element of a list or dict.
   AbstractValue ElementOf(const AbstractValue& container);
-  // Numbers, texts, and short lists of them.
+  // Returns the value if it is the same in all runs: a number, a string, or a short list of them.
   std::optional<c10::IValue> ConstantOf(const AbstractValue& value, const c10::Type& type);
   bool AreSame(const AbstractValue& a, const AbstractValue& b, int depth = 0);
-  // Counts changes of what was there when CountFrom was called; it returns what it replaces.
+  // The number of changes to the first `num_cells` cells, as the last CountFrom set it. CountFrom
+  // returns the number that it replaces.
   size_t changes() const { return changes_; }
   size_t CountFrom(size_t num_cells) { return std::exchange(counted_, num_cells); }
   size_t num_cells() const { return cells_.size(); }
 
   // --- Changes -------------------------------------------------------------------
-  // What is one or the other.
+  // Returns a value that stands for either.
   AbstractValue Join(const AbstractValue& a, const AbstractValue& b, int depth = 0);
-  // The tensor's memory takes what is not known.
+  // Records that unknown data is written to the tensor's memory.
   void Forget(const AbstractValue& tensor);
-  // A list or dict may hold `element`, too.
+  // Records that a list or dict may hold `element`, too.
   void Add(const AbstractValue& container, const AbstractValue& element);
-  // A list or dict of a module, for those that change it.
+  // Marks a list or dict that belongs to a module: changing it breaks the graph.
   void MarkAsAttribute(const AbstractValue& container);
   bool IsAttribute(const AbstractValue& container);
-  // Of an object that the program makes; null if it has not been set.
+  // Returns an attribute of an object that the program makes; null if it has not been set.
   const AbstractValue* Attribute(const AbstractValue& object, const std::string& name);
   void SetAttribute(const AbstractValue& object, const std::string& name, AbstractValue value);
 

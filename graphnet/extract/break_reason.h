@@ -10,7 +10,7 @@
 
 namespace graphnet {
 
-// The numbers are part of the stitch manifest: append only.
+// The reason why a graph ends. The numbers are part of the stitch manifest: append only.
 enum class BreakReason : uint8_t {
   kNone = 0,  // the program ended
   kBranchOnData,
@@ -36,12 +36,12 @@ struct BreakReasonText {
   absl::string_view hint;         // what can be done about it
 };
 
-// All but kNone, in order.
+// Returns the texts of all reasons but kNone, in order.
 absl::Span<const BreakReasonText> BreakReasons();
-// Of kNone: "end".
+// Returns the text of a reason; kNone is called "end".
 const BreakReasonText& TextOf(BreakReason reason);
 
-// The table in docs/extraction.md.
+// Returns the table in docs/extraction.md.
 std::string BreakReasonsMarkdown();
 
 }  // namespace graphnet

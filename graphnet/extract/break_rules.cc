@@ -18,7 +18,7 @@ bool Raises(const jit::Block* block) {
                         [](const jit::Node* n) { return n->kind() == prim::RaiseException; });
 }
 
-// What decides on `value`: an `if`, an assertion, a loop; kNone if nothing does.
+// Returns the reason by the use of `value`: an `if`, an assertion, a loop; kNone for other uses.
 BreakReason ReasonOfUses(const jit::Value* value, int depth) {
   BreakReason found = BreakReason::kNone;
   for (const jit::Use& use : value->uses()) {

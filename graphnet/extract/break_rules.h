@@ -13,19 +13,20 @@
 
 namespace graphnet::extract {
 
-// The purpose of a value that a step reads from a tensor, else the kind of the read.
+// Returns the purpose of the value that a step reads from a tensor, such as a branch on data; if
+// no purpose is found, the kind of the read.
 BreakReason ReasonOfReading(const StepPlan& step);
-// The place of the step, or of the nearest one before it that has a place.
+// Returns the place of the step, or of the nearest step before it that has one.
 const torchscript::Place& PlaceOfStep(const StepPlan& step);
-// The line of the program at that place, without white space around it.
+// Returns the program's line at that place, without surrounding white space.
 std::string SourceLineOf(const StepPlan& step);
-// Whether the operator is none of ATen's or TorchScript's.
+// Returns true if the operator belongs neither to ATen nor to TorchScript.
 bool IsCustom(const StepPlan& step);
-// The operators that CaptureOptions::break_on names, with their namespaces.
+// Returns the operators that CaptureOptions::break_on names, with their namespaces.
 absl::flat_hash_set<std::string> OperatorsToBreakOn(const std::vector<std::string>& names);
 // Attributes, by the class of their owner.
 using Attributes = absl::flat_hash_set<std::pair<const c10::ClassType*, std::string>>;
-// Adds the attributes that the code of the block assigns.
+// Adds the attributes that the block's code assigns.
 void AddAssigned(const torch::jit::Block& block, Attributes* assigned);
 
 }  // namespace graphnet::extract

@@ -47,7 +47,7 @@ bool IsSame(const IValue& a, const IValue& b) {
          (a.isString() && b.isString() && a.toStringRef() == b.toStringRef());
 }
 
-// Goes up with each write in place. Inference tensors count none.
+// Returns a number that grows with each write in place. Inference tensors do not count writes.
 uint32_t VersionOf(const at::Tensor& tensor) {
   return tensor.is_inference() ? 0 : static_cast<uint32_t>(tensor._version());
 }
@@ -61,7 +61,7 @@ CaptureCache::CaptureCache(torch::jit::Module module, CaptureOptions options, Op
     : module_(std::move(module)),
       options_(std::move(options)),
       cache_options_(std::move(cache_options)) {
-  // A compiler may want values to try, which are drawn by the statistics.
+  // A compiler may need values to try, which are drawn by the statistics.
   options_.statistics = cache_options_.compile != nullptr;
 }
 
@@ -149,7 +149,7 @@ absl::StatusOr<IValue> CaptureCache::Replay(const Entry& entry,
   run.print = options_.print;
   run.custom_operators = options_.custom_operators;
   if (!entry.program->has_guard_on_the_way()) return entry.program->Run(inputs, run);
-  // A run that meets another branch on the way is given up; nobody may notice.
+  // A run that meets another branch on the way is abandoned, and must leave no trace.
   at::Generator generator = at::detail::getDefaultCPUGenerator();
   const at::Tensor random_state = generator.get_state();
   absl::StatusOr<IValue> result = entry.program->Run(inputs, run);
@@ -178,7 +178,7 @@ absl::StatusOr<IValue> CaptureCache::Call(const std::vector<IValue>& inputs) {
     ASSIGN_OR_RETURN(Capture capture, CaptureProgram(module_, inputs, options_));
     if (!capture.status.ok()) return capture.status;
     IValue result = std::exchange(capture.result, IValue());
-    // A run that cannot be given up half-way is not replayed.
+    // A capture whose runs cannot be abandoned half-way is not replayed.
     if (!keep || StitchedProgram::HasGuardAfterEffect(capture.manifest, capture.writes_inputs)) {
       return result;
     }

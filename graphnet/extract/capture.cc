@@ -17,10 +17,10 @@ absl::StatusOr<Capture> CaptureProgram(const torch::jit::Module& module,
   return Guarded([&]() -> absl::StatusOr<Capture> {
     ASSIGN_OR_RETURN(torch::jit::GraphFunction* const function,
                      FindTorchScriptMethod(module, options.method, "capture"));
-    if (options.max_unroll < 1) return absl::InvalidArgumentError("max_unroll is below 1");
+    if (options.max_unroll < 1) return absl::InvalidArgumentError("max_unroll must be at least 1");
     if (options.cond && !options.dynamic.empty())
       return absl::InvalidArgumentError(
-          "cond (--cond) and dynamic sizes (--dynamic) do not go together");
+          "cond (--cond) and dynamic sizes (--dynamic) cannot be combined");
     function->ensure_defined();
     std::vector<c10::IValue> stack = {module._ivalue()};
     stack.insert(stack.end(), inputs.begin(), inputs.end());

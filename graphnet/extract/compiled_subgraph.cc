@@ -22,7 +22,7 @@ void AddTensors(const ValueTree& tree, Numbers* numbers) {
   for (const ValueTree& element : tree.elements) AddTensors(element, numbers);
 }
 
-// Whether what the operation is given may be written to, by it or after the run.
+// Returns true if the operands may be written to, by the operation or after the run.
 bool LetsEscape(const StitchStep& step) {
   switch (step.reason) {
     case BreakReason::kAttributeAssigned:
@@ -34,7 +34,7 @@ bool LetsEscape(const StitchStep& step) {
   }
 }
 
-// Knows what the calls of a graph do besides yielding values, and which values may share memory.
+// The effects of a graph's calls, and the groups of values that may share memory.
 class Subgraph {
  public:
   explicit Subgraph(const Module& module)
@@ -46,7 +46,7 @@ class Subgraph {
     });
   }
 
-  // `escapes`: of its results, whether somebody may write to it later.
+  // `escapes[i]` is true if result i may be written to later.
   std::string WhyInterpreted(const std::vector<bool>& escapes) const {
     absl::flat_hash_map<const Node*, const Node*> first;  // of the inputs and results of a group
     for (const Node* node : graph_.nodes()) {
@@ -60,12 +60,12 @@ class Subgraph {
       const CallEffects& of = effects_.Of(*node);
       if (of.is_random) return absl::StrCat(Percent(*node), " draws random numbers");
       if (of.is_unknown || of.is_statement)
-        return absl::StrCat(Percent(*node), " does more than to yield a value");
+        return absl::StrCat(Percent(*node), " does more than return a value");
     }
     absl::flat_hash_set<const Node*> escaping;  // groups
     const absl::Span<const Argument> results = graph_.output()->args()[0].elements();
     for (size_t i = 0; i < results.size(); ++i) {
-      if (!results[i].is_node()) return "it returns what is no tensor";
+      if (!results[i].is_node()) return "it returns a value that is not a tensor";
       const Node* const node = results[i].node();
       const Node* const group = groups_.Of(node);
       const auto [shared, is_alone] = first.try_emplace(group, node);

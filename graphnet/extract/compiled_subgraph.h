@@ -1,4 +1,4 @@
-// Subgraphs of a captured program that a compiler runs in place of the interpreter.
+// Running subgraphs of a captured program by a compiler instead of the interpreter.
 #ifndef GRAPHNET_EXTRACT_COMPILED_SUBGRAPH_H_
 #define GRAPHNET_EXTRACT_COMPILED_SUBGRAPH_H_
 
@@ -14,16 +14,16 @@
 
 namespace graphnet {
 
-// Compiles a graph with the values of its attributes, which are in Sample::weights. The sample need
-// not outlive the executable, which takes tensors, leaves them as they are, and yields tensors in
-// new memory. An error says why the backend cannot run the graph.
+// Compiles a graph with the values of its attributes, which are in Sample::weights. The executable
+// takes tensors, does not change them, and returns tensors in new memory. The sample need not
+// outlive it. An error says why the backend cannot run the graph.
 using SubgraphCompiler =
     std::function<absl::StatusOr<std::shared_ptr<Executable>>(const Sample& sample)>;
 
-// Says of each subgraph of a program why only the interpreter can run it, if what the program does
-// shall stay the same: the graph writes to what it is given, draws random numbers, takes numbers, or
-// yields a tensor that somebody may write to later and that may share memory with another one. Empty
-// if a compiler can run it.
+// Returns for each subgraph the reason why only the interpreter can run it without changing what
+// the program does; empty if a compiler can run it. The reasons: the graph writes to its inputs,
+// draws random numbers, takes numbers, or returns a tensor that may share memory with another one
+// and may be written to later.
 std::vector<std::string> WhyInterpreted(const StitchManifest& manifest,
                                         const std::vector<const Module*>& subgraphs);
 

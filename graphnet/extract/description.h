@@ -1,4 +1,4 @@
-// What the folder of an extracted program says of itself, to people and to Python.
+// The files that describe the folder of an extracted program, to people and to Python.
 #ifndef GRAPHNET_EXTRACT_DESCRIPTION_H_
 #define GRAPHNET_EXTRACT_DESCRIPTION_H_
 
@@ -13,21 +13,21 @@ namespace graphnet {
 // A subgraph's files, relative to the folder.
 struct SubgraphFiles {
   std::string sample;   // "subgraph_0.pb", "subgraph_0"; ".": the folder itself
-  std::string weights;  // "subgraph_0.safetensors", or empty: none of its own
-  std::string python;   // its class GraphModule, "subgraph_0.py"; empty: none
-  std::string why_not;  // … as it cannot be written
-  // Of the arguments of GraphModule.forward behind the subgraph's inputs.
+  std::string weights;  // "subgraph_0.safetensors"; empty if it has no weights of its own
+  std::string python;   // "subgraph_0.py", which has its class GraphModule; empty if none
+  std::string why_not;  // why there is no Python file
+  // The arguments of GraphModule.forward that follow the subgraph's inputs: its attributes.
   std::vector<std::string> attributes;
 };
 
-// stitch.json: the manifest with where each value comes from and lies; a row a line. The
-// same bytes for the same program. docs/extraction.md says what it holds.
+// Returns stitch.json: the manifest, and where each value comes from and is stored, one row a line.
+// The same program gives the same bytes. docs/extraction.md describes the contents.
 std::string StitchJson(const ExtractedProgram& program, const std::vector<SubgraphFiles>& files);
 
-// README.md.
+// Returns README.md.
 std::string StitchReadme(const ExtractedProgram& program, const std::vector<SubgraphFiles>& files);
 
-// run_stitched.py, which reads stitch.json.
+// Returns run_stitched.py, which reads stitch.json.
 absl::string_view RunStitchedScript();
 
 }  // namespace graphnet

@@ -46,13 +46,13 @@ const SizeNode& NodeOf(const IValue& value) {
   return *static_cast<const SizeNode*>(value.toSymInt().toSymNodeImplUnowned());
 }
 
-// Larger expressions are not made: what they are made of is pinned.
+// Larger expressions are not made: their operands are pinned.
 constexpr uint64_t kMaxWrittenTerms = 1024;
 
-// Where an operator does not run without data, it runs on zeros up to this many.
+// An operator that does not run without data runs on zeros, up to this many.
 constexpr int64_t kMaxZeros = int64_t{1} << 24;
 
-// `value` with tensors of zeros, or without data, of the same sizes in it.
+// Returns `value` with tensors of zeros, or, on the meta device, without data, of the same sizes.
 IValue OnDevice(const IValue& value, c10::DeviceType device) {
   return MapLeaves(value, [&](const IValue& leaf) -> IValue {
     if (!IsTensor(leaf)) return leaf;
@@ -87,7 +87,7 @@ IValue WithoutSymbols(const IValue& value) {
 absl::Status DynamicSizes::Add(const at::Tensor& input, int64_t dim, const std::string& name) {
   if (dim < 0 || dim >= input.dim()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("there is no dimension ", dim, ": the tensor has ", input.dim()));
+        absl::StrCat("there is no dimension ", dim, ": the tensor has rank ", input.dim()));
   }
   const auto same =
       absl::c_find_if(inputs_, [&](const auto& entry) { return entry.first.is_same(input); });
@@ -108,7 +108,7 @@ void DynamicSizes::MakeProbes() {
       probes_.back().values[i] += change;
     }
   }
-  // All together: what is linear nearby may have been rounded or cut off.
+  // Change all together: a size that is linear nearby may have been rounded or clamped.
   const auto add = [&](int64_t factor, int64_t offset) {
     Probe& probe = probes_.emplace_back();
     for (size_t i = 0; i < examples.size(); ++i)
@@ -153,7 +153,7 @@ void DynamicSizes::Begin() {
 IValue DynamicSizes::BeginLoop(const std::string& name) {
   module_->AddSymbol(name, 0);
   MakeProbes();
-  return *Number(module_->SymSymbol(name));  // It has just been given one.
+  return *Number(module_->SymSymbol(name));  // The symbol has an example, so there is a number.
 }
 
 bool DynamicSizes::EndLoop() {
@@ -174,7 +174,7 @@ std::optional<IValue> DynamicSizes::Number(const SymExpr* expr) {
 }
 
 bool DynamicSizes::IsWritable(const SymExpr* expr) {
-  // The constraints of a folder take a sum of so many, and a relation is one level more.
+  // A folder's constraints can hold a sum of this height; a relation is one level higher.
   constexpr int kMaxHeight = kMaxNesting / 4;
   const std::optional<Expansion> all = expansions_.Of(expr, SymParts());
   return all && all->size <= kMaxWrittenTerms && all->height <= kMaxHeight;
@@ -254,7 +254,7 @@ std::optional<IValue> DynamicSizes::Compute(const std::string& op, const Values&
     return std::nullopt;
   }
   const std::optional<int64_t> value = EvaluateWithExamples(*module_, *expr);
-  if (!value) return std::nullopt;  // Division by zero: the operator tells.
+  if (!value) return std::nullopt;  // Division by zero: the operator reports it.
   if (!IsWritable(expr)) {
     for (const SymExpr* operand : exprs) Pin(*operand);
     return expr->is_relation() ? IValue(*value != 0) : IValue(*value);
@@ -325,7 +325,7 @@ Values DynamicSizes::RunProbe(const StepPlan& step, const Values& operands, size
     return stack;
   } catch (const c10::NotImplementedError&) {
     if (const auto result = interp::MetaResult(step.schema->name(), metas)) return {*result};
-    // What depends on data or changes operands cannot be tried on others.
+    // An operator that depends on data or changes operands cannot run on zeros.
     if (step.is_random || step.sizes_may_depend_on_data || !step.writes.empty()) throw;
   }
   stack.clear();
@@ -367,7 +367,7 @@ const SymExpr* DynamicSizes::Fit(int64_t size, const std::vector<int64_t>& other
     if (rest > 0) expr = module_->SymBinary(Kind::kAdd, expr, module_->SymInt(rest));
     if (rest < 0) expr = module_->SymBinary(Kind::kSub, expr, module_->SymInt(-rest));
   } else if (slopes.size() == 2) {
-    // a * s * t: one more of s is a * t more.
+    // For a * s * t, the slope by s is a * t.
     const auto& [first, slope] = slopes[0];
     const auto& [second, unused] = slopes[1];
     expr = module_->SymBinary(Kind::kMul,

@@ -39,8 +39,8 @@ absl::StatusOr<c10::IValue> MakeStructure(const ExampleInput& input, const std::
   c10::TypePtr inner = known ? type->containedType(is_dict) : nullptr;
   if (inner == nullptr) {
     if (values.empty()) {
-      return Error(name,
-                   absl::StrCat("nothing says what the ", is_dict ? "dict" : "list", " holds"));
+      return Error(name, absl::StrCat("the element type of the empty ", is_dict ? "dict" : "list",
+                                      " is unknown"));
     }
     inner = c10::unshapedType(values[0].type());
   }

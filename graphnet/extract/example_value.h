@@ -1,4 +1,4 @@
-// Example inputs as values that TorchScript takes.
+// Makes values for TorchScript from descriptions of example inputs.
 #ifndef GRAPHNET_EXTRACT_EXAMPLE_VALUE_H_
 #define GRAPHNET_EXTRACT_EXAMPLE_VALUE_H_
 
@@ -11,13 +11,14 @@
 
 namespace graphnet {
 
-// Tensors are drawn by `name` and `seed`, those in structures by name.0 or name.key. `type`
-// says what empty structures hold, else their first element says what they hold; may be null.
-// InvalidArgument for structures that no type fits.
+// Makes the value that `input` describes. Tensors are drawn by `name` and `seed`; tensors in
+// structures are called name.0 or name.key. `type`, which may be null, gives the element type of
+// empty structures; the first element gives it for the others. InvalidArgument for a structure
+// that has no type.
 absl::StatusOr<c10::IValue> MakeExampleValue(const ExampleInput& input, const std::string& name,
                                              uint64_t seed, const c10::TypePtr& type = nullptr);
 
-// Ditto, of what ParseExampleInput takes.
+// Parses `text` with ParseExampleInput, then makes the value.
 absl::StatusOr<c10::IValue> MakeExampleValue(const std::string& text, const std::string& name,
                                              uint64_t seed, const c10::TypePtr& type = nullptr);
 

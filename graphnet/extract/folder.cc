@@ -29,17 +29,17 @@ constexpr char kTensors[] = "stitch.safetensors";
 constexpr char kObjects[] = "stitch.pt";
 constexpr char kReadme[] = "README.md";
 constexpr char kScript[] = "run_stitched.py";
-constexpr char kPythonCache[] = "__pycache__";  // Whoever imports the script leaves it.
+constexpr char kPythonCache[] = "__pycache__";  // Python writes it when the script is imported.
 constexpr size_t kMaxObjectsBytes = size_t{1} << 30;
 
-// Whether an extraction writes files of this name.
+// Returns true if an extraction writes files of this name.
 bool IsOurs(absl::string_view name) {
   for (const char* ours : {kManifest, kManifestJson, kTensors, kObjects, kReadme, kScript,
                            kPythonCache, "model.py", "weight_meta.py", "input_meta.py",
                            "input_tensor_constraints.py", "graph_net.json", "graph_hash.txt"}) {
     if (name == ours) return true;
   }
-  if (absl::EndsWith(name, ".tmp")) return true;  // What a write that was killed left.
+  if (absl::EndsWith(name, ".tmp")) return true;  // A killed write leaves such files.
   if (!absl::ConsumePrefix(&name, "subgraph_")) return false;
   for (const char* ending : {".pb", ".safetensors", ".py"}) {
     if (absl::ConsumeSuffix(&name, ending)) break;
@@ -47,7 +47,7 @@ bool IsOurs(absl::string_view name) {
   return !name.empty() && absl::c_all_of(name, absl::ascii_isdigit);
 }
 
-// AlreadyExists if something else than an extraction would be lost.
+// Returns AlreadyExists if the folder holds anything but an extraction.
 absl::Status CheckReplaceable(const std::string& folder) {
   if (!FileExists(folder)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder));
@@ -57,7 +57,7 @@ absl::Status CheckReplaceable(const std::string& folder) {
         absl::StartsWith(name, "subgraph_") && !absl::StrContains(name, ".");
     const bool may_be_folder =
         name == kPythonCache || (is_subgraph_folder && IsGraphNetFolder(path));
-    // Many folders have a README.md.
+    // Other folders have a README.md, too.
     const bool is_ours =
         IsOurs(name) && (name != kReadme || FileExists(JoinPath(folder, kTensors)));
     if (!is_ours || (IsFolder(path) && !may_be_folder)) {
@@ -68,13 +68,14 @@ absl::Status CheckReplaceable(const std::string& folder) {
   return absl::OkStatus();
 }
 
-// The tensors that no sample keeps.
+// Returns the tensors that no sample keeps.
 absl::StatusOr<std::map<std::string, TensorData>> Beside(const ExtractedProgram& program,
                                                          ExtractFormat format) {
   std::map<std::string, TensorData> tensors;
   for (const auto& [number, name] : program.manifest.constants) {
     const auto it = program.tensors.find(name);
-    if (it == program.tensors.end()) return absl::InternalError(absl::StrCat("no value of ", name));
+    if (it == program.tensors.end())
+      return absl::InternalError(absl::StrCat("no value for ", name));
     tensors.insert(*it);
   }
   if (format == ExtractFormat::kGraphNetFolder) {
@@ -84,7 +85,7 @@ absl::StatusOr<std::map<std::string, TensorData>> Beside(const ExtractedProgram&
   return tensors;
 }
 
-// A subgraph as Python takes it, and its files.
+// A subgraph in the form that Python takes, and its files.
 struct PythonForm {
   SubgraphFiles files;
   std::string text;  // of the file `files.python`
@@ -114,7 +115,7 @@ PythonForm PythonFormOf(const Sample& sample, const std::string& name, ExtractFo
   return out;
 }
 
-// Undoes what a folder does: placeholders after the first `num_inputs` are attributes.
+// Turns placeholders after the first `num_inputs` back into attributes.
 void Unlift(size_t num_inputs, Module* module) {
   Graph* graph = module->main();
   const std::vector<Node*> placeholders = graph->placeholders();
@@ -142,7 +143,7 @@ absl::Status WriteExtracted(const ExtractedProgram& program, const std::string& 
   const bool is_proto = format == ExtractFormat::kProtobuf;
   const bool is_alone = program.subgraphs.size() == 1 && complete;
   RETURN_IF_ERROR(CheckReplaceable(folder));
-  // By name, in the order in which they are written: the manifest comes last.
+  // The other files, by name, in the order in which they are written: the manifest comes last.
   std::vector<std::pair<std::string, std::string>> beside;
   if (complete) {
     std::vector<SubgraphFiles> subgraphs;

@@ -23,26 +23,26 @@ namespace graphnet {
 
 enum class ExtractFormat { kProtobuf, kGraphNetFolder };
 
-// A program as samples: `subgraphs[i]` is that of the manifest, with its attributes;
-// `tensors` are the values of all attributes and constants by name.
+// A program as samples.
 struct ExtractedProgram {
   StitchManifest manifest;
-  std::vector<Sample> subgraphs;
-  std::map<std::string, TensorData> tensors;
-  // A TorchScript archive whose attribute object_<number> is that object; empty if there
-  // are none, or none that says how it is stored.
+  std::vector<Sample> subgraphs;              // as the manifest lists them, with their attributes
+  std::map<std::string, TensorData> tensors;  // of all attributes and constants, by name
+  // A TorchScript archive whose attribute object_<number> is the object of that number; empty if
+  // no object can be stored.
   std::string objects;
 };
 
-// The folder appears whole or not at all. With `complete` false, as after a run that
-// failed, no manifest is written. What an earlier extraction left in the folder is
-// replaced; AlreadyExists if it holds anything else. Unimplemented, with the reason,
-// for what a GraphNet folder cannot hold.
+// Writes a program to a folder, which appears whole or not at all. If `complete` is false, as after
+// a run that failed, no manifest is written. Files of an earlier extraction are replaced;
+// AlreadyExists if the folder holds anything else. Unimplemented, with the reason, if a GraphNet
+// folder cannot hold the program.
 absl::Status WriteExtracted(const ExtractedProgram& program, const std::string& folder,
                             ExtractFormat format, bool complete = true);
 
+// Returns true if the folder holds a complete extracted program.
 bool IsExtracted(const std::string& folder);
-// FailedPrecondition if a subgraph is missing.
+// Reads a folder that WriteExtracted wrote; FailedPrecondition if a subgraph is missing.
 absl::StatusOr<ExtractedProgram> ReadExtracted(const std::string& folder);
 
 }  // namespace graphnet

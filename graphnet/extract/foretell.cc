@@ -19,7 +19,7 @@ SourcePlace PlaceOf(const extract::StepPlan& step) {
           extract::SourceLineOf(step)};
 }
 
-// One break for a place and reason: the one with the fewest conditions.
+// Keeps one break for each place and reason: the one with the fewest conditions.
 std::vector<ForetoldBreak> ByPlace(const std::vector<Foreteller::Found>& all) {
   std::vector<ForetoldBreak> breaks;
   std::map<std::tuple<std::string, int64_t, int64_t, BreakReason>, size_t> by_place;
@@ -46,7 +46,7 @@ absl::StatusOr<ForetoldBreaks> ForetellBreaks(const torch::jit::Module& module,
   return Guarded([&]() -> absl::StatusOr<ForetoldBreaks> {
     ASSIGN_OR_RETURN(torch::jit::GraphFunction* const function,
                      FindTorchScriptMethod(module, options.method, "foretell"));
-    if (options.max_unroll < 1) return absl::InvalidArgumentError("max_unroll is below 1");
+    if (options.max_unroll < 1) return absl::InvalidArgumentError("max_unroll must be at least 1");
     function->ensure_defined();
     Foreteller foreteller(options);
     ASSIGN_OR_RETURN(const bool completes, foreteller.Run(module, *function));

@@ -1,11 +1,11 @@
-// Which breaks a program will have, told from its code.
+// Foretells the breaks of a program from its code.
 //
 //   ASSIGN_OR_RETURN(ForetoldBreaks foretold, ForetellBreaks(module));
 //
-// The program is followed without inputs. Of each value it is known whether it is a constant of
-// the program, follows from numbers and metas (dtypes, devices, sizes), or depends on what tensors
-// hold. Calls are followed, both branches of an `if` that no constant decides too. Nothing of the
-// program runs, but for operators on numbers and texts that are constants, as compilers fold them.
+// The program is followed without inputs. Each value is known to be a constant of the program, to
+// follow from numbers and metas (dtypes, devices, sizes), or to depend on the data of tensors.
+// Calls are followed, and so are both branches of an `if` unless a constant decides it. The program
+// does not run, except for operators on constant numbers and strings, which are folded.
 #ifndef GRAPHNET_EXTRACT_FORETELL_H_
 #define GRAPHNET_EXTRACT_FORETELL_H_
 
@@ -16,9 +16,10 @@
 
 namespace graphnet {
 
-// Foretells what CaptureProgram breaks at, by `method`, `break_on`, `max_unroll` and `max_steps` of
-// the options: the last bounds time and memory. Operators and classes that are not PyTorch's count
-// as allowed to run. NotFound or InvalidArgument as CaptureProgram has them; errors name the line.
+// Foretells where CaptureProgram breaks the graph. Of the options, only `method`, `break_on`,
+// `max_unroll` and `max_steps` count; the last bounds time and memory. Operators and classes that
+// are not PyTorch's count as allowed to run. Refuses the methods that CaptureProgram refuses, with
+// NotFound or InvalidArgument; errors name the line.
 absl::StatusOr<ForetoldBreaks> ForetellBreaks(const torch::jit::Module& module,
                                               const CaptureOptions& options = {});
 

@@ -1,4 +1,4 @@
-// Blocks, branches, loops, calls and attributes of a program that is not run.
+// Follows blocks, branches, loops, calls and attributes of a program.
 #include "graphnet/extract/foreteller.h"
 
 #include <algorithm>
@@ -23,9 +23,9 @@ using c10::IValue;
 
 namespace {
 
-// Loops of a known and small number of turns are followed turn by turn.
+// Loops of a known and small number of iterations are followed one by one.
 constexpr int64_t kMaxTurns = 64;
-// How often a turn is followed until it brings nothing new.
+// Times that an iteration is followed before it must have reached a fixed point.
 constexpr int kMaxRounds = 8;
 
 std::optional<bool> Decided(const AbstractValue& value) {
@@ -52,7 +52,7 @@ absl::StatusOr<bool> Foreteller::Run(const jit::Module& module, jit::GraphFuncti
 
 absl::Status Foreteller::TooMuch(const StepPlan& step) const {
   return torchscript::ErrorAtNode(
-      *step.node, absl::StrCat("more than ", options_.max_steps, " steps to foretell it"));
+      *step.node, absl::StrCat("foretelling takes more than ", options_.max_steps, " steps"));
 }
 
 Foreteller::Outcome Foreteller::RunGraph(const jit::Graph& graph, Values arguments,
@@ -62,7 +62,7 @@ Foreteller::Outcome Foreteller::RunGraph(const jit::Graph& graph, Values argumen
     return torchscript::ErrorAtNode(*node, absl::StrCat("calls nest deeper than ", kMaxNesting));
   ASSIGN_OR_RETURN(const FunctionPlan* plan, planner_.Plan(graph, node));
   if (plan->body.inputs.size() != arguments.size())
-    return absl::InvalidArgumentError("a call does not fit its callee");
+    return absl::InvalidArgumentError("a call has another number of arguments than the function");
   Frame frame{.slots = Values(plan->num_slots)};
   for (size_t i = 0; i < arguments.size(); ++i)
     frame.slots[static_cast<size_t>(plan->body.inputs[i])] = std::move(arguments[i]);
@@ -207,12 +207,12 @@ Foreteller::Outcome Foreteller::RunIf(const StepPlan& step, Frame* frame) {
   Values values[2];
   bool completes[2];
   for (int i = 0; i < 2; ++i) {
-    // Slots are those of single values: a branch leaves alone what it does not define.
+    // Each value has a slot of its own, so the branches cannot disturb each other.
     ASSIGN_OR_RETURN(completes[i],
                      Under(&breaks[i], [&] { return RunBlock(step.blocks[i], frame); }));
     if (completes[i]) values[i] = yielded(step.blocks[i]);
   }
-  // What both do in any case, at one place.
+  // Breaks that both branches reach in any case, at one place.
   if (completes[0] == completes[1]) {
     for (const Found& found : breaks[0].all) {
       const auto other = breaks[1].by_step.find({found.step, found.reason});
@@ -225,7 +225,7 @@ Foreteller::Outcome Foreteller::RunIf(const StepPlan& step, Frame* frame) {
   for (int i = 0; i < 2; ++i) {
     const Condition taken = {i == 0 ? BreakCondition::Kind::kTrue : BreakCondition::Kind::kFalse,
                              condition.of_data, &step};
-    // Where the other branch raises an error, runs without one take this branch.
+    // If the other branch raises an error, all runs without an error take this branch.
     const bool is_the_way = completes[i] && !completes[1 - i];
     MoveBreaks(std::move(breaks[i]), is_the_way ? nullptr : &taken, breaks_);
   }
@@ -234,7 +234,7 @@ Foreteller::Outcome Foreteller::RunIf(const StepPlan& step, Frame* frame) {
   for (size_t i = 0; i < step.out.size(); ++i) {
     AbstractValue& value = frame->slots[static_cast<size_t>(step.out[i])];
     value = memory_.Join(values[0][i], values[1][i]);
-    // Which of two numbers it is depends on the condition.
+    // The condition decides between two numbers.
     if (!value.constant && condition.of_data) value.of_data = true;
   }
   return true;
@@ -273,7 +273,7 @@ Foreteller::Outcome Foreteller::RunLoop(const StepPlan& step, Frame* frame) {
   };
   const Values initial = carried;
   int64_t turn = 0;
-  // Turns that happen in any case. Of many, the first one.
+  // First follow the iterations that happen in any case, but only one of a long loop.
   const int64_t certain = counts && count && *count > kMaxTurns ? 1 : kMaxTurns;
   while (Decided(proceed).value_or(false) && count && turn < std::min(*count, certain)) {
     ASSIGN_OR_RETURN(const bool completes,
@@ -283,7 +283,7 @@ Foreteller::Outcome Foreteller::RunLoop(const StepPlan& step, Frame* frame) {
   }
   const bool is_over = (count && turn >= *count) || !Decided(proceed).value_or(true);
   if (!is_over) {
-    // Others, until they bring nothing new. Those of a long `for` happen, too.
+    // Then follow others up to a fixed point. Those of a long `for` happen in any case, too.
     const Condition goes_on = {BreakCondition::Kind::kTurn, proceed.of_data || trips.of_data,
                                &step};
     Breaks breaks;
@@ -321,7 +321,7 @@ Foreteller::Outcome Foreteller::RunLoop(const StepPlan& step, Frame* frame) {
 
 void Foreteller::BreakLongLoop(const StepPlan& step, bool counts, std::optional<int64_t> turns,
                                bool on_data) {
-  // Turns that record nothing need no end.
+  // A loop that records nothing does not break the graph.
   if (num_calls_ == loop_.num_calls || (turns && *turns <= options_.max_unroll)) return;
   const bool cannot_repeat = !counts || !loop_.is_repeatable || num_breaks_ != loop_.num_breaks;
   if (!cannot_repeat && (loop_.keeps_sizes || !turns)) return;
@@ -372,7 +372,7 @@ Foreteller::Outcome Foreteller::CallMethod(const StepPlan& step, Frame* frame,
     return Call(step, frame, *method, std::move(arguments));
   const bool is_interface = step.node->input(0)->type()->kind() == c10::TypeKind::InterfaceType;
   if (method == nullptr && !is_interface)
-    return torchscript::CannotRepresent(*step.node, "there is no such method");
+    return torchscript::CannotRepresent(*step.node, "the method does not exist");
   if (method != nullptr) Break(step, BreakReason::kCustomClass, method->qualname().qualifiedName());
   for (size_t i = 0; i < step.out.size(); ++i) {
     frame->slots[static_cast<size_t>(step.out[i])] =
@@ -449,7 +449,7 @@ void Foreteller::AddBreak(Found found, Breaks* breaks) {
 
 void Foreteller::MoveBreaks(Breaks from, const Condition* condition, Breaks* to) {
   for (Found& found : from.all) {
-    // The innermost ones of a deep nest are enough to find it.
+    // In a deep nest, the innermost conditions are enough to find the break.
     if (condition != nullptr && found.conditions.size() < kMaxNesting)
       found.conditions.insert(found.conditions.begin(), *condition);
     AddBreak(std::move(found), to);

@@ -40,14 +40,15 @@ class Foreteller {
 
   // `options` must outlive this.
   explicit Foreteller(const CaptureOptions& options);
-  // False where no run gets to the end. Errors say which line asks for more than the options allow.
+  // Returns false if no run reaches the end. An error names the line that needs more than the
+  // options allow.
   absl::StatusOr<bool> Run(const torch::jit::Module& module, torch::jit::GraphFunction& function);
-  // In the order of the program; one for a step and reason. Good while this lives.
+  // The breaks in program order, one for a step and reason. Valid while this lives.
   const std::vector<Found>& found() const { return found_.all; }
 
  private:
   using Values = std::vector<AbstractValue>;
-  using Outcome = absl::StatusOr<bool>;  // whether what is behind it is reached
+  using Outcome = absl::StatusOr<bool>;  // whether the code after it is reached
   struct Breaks {
     std::vector<Found> all;
     std::map<std::pair<const StepPlan*, BreakReason>, size_t> by_step;
@@ -55,7 +56,7 @@ class Foreteller {
   struct Frame {
     Values slots;
   };
-  // Whether something is so in all runs, in some, or in none.
+  // In how many runs something holds.
   enum class Certainty { kNever, kSometimes, kAlways };
 
   // --- Blocks --------------------------------------------------------------------
@@ -65,21 +66,21 @@ class Foreteller {
   Outcome RunStep(const StepPlan& step, Frame* frame);
   Outcome RunIf(const StepPlan& step, Frame* frame);
   Outcome RunLoop(const StepPlan& step, Frame* frame);
-  // One turn; `proceed` becomes what says whether there is another.
+  // Follows one iteration; `proceed` becomes the value that decides whether there is another one.
   Outcome RunTurn(const StepPlan& step, Frame* frame, AbstractValue index, Values* carried,
                   AbstractValue* proceed);
-  // What may keep a loop from becoming a while_loop, since it began.
+  // The facts that decide whether a loop can become a while_loop, since the loop began.
   struct LoopState {
-    bool is_repeatable = true;  // nothing has been written, drawn, or carried on as a number
-    bool keeps_sizes = true;    // as far as rules of operators say
-    size_t num_breaks = 0;      // before it, as num_breaks_
-    size_t num_calls = 0;
+    bool is_repeatable = true;  // nothing was written or drawn, or carried over as a number
+    bool keeps_sizes = true;    // as far as the operators' rules tell
+    size_t num_breaks = 0;      // num_breaks_ when the loop began
+    size_t num_calls = 0;       // num_calls_ when the loop began
   };
-  // Of a loop with `turns` turns, if that is known.
+  // Adds the break of a loop that is longer than `max_unroll`; `turns` is its length, if known.
   void BreakLongLoop(const StepPlan& step, bool counts, std::optional<int64_t> turns, bool on_data);
-  // Whether a turn that makes `after` of `before` carries tensors on and all else unchanged.
+  // Returns true if an iteration from `before` to `after` carries tensors and changes nothing else.
   bool IsCarriedOn(const StepPlan& step, const Values& before, const Values& after);
-  // Runs what is only reached under a condition, and keeps its breaks in `breaks`.
+  // Runs code that is reached only under a condition, and keeps its breaks in `breaks`.
   template <typename What>
   Outcome Under(Breaks* breaks, What&& what);
   Outcome CallMethod(const StepPlan& step, Frame* frame, const std::string& name, Values arguments);
@@ -96,22 +97,23 @@ class Foreteller {
   void RunOnValues(const StepPlan& step, Frame* frame, const Values& operands);
   void RunRead(const StepPlan& step, Frame* frame, const Values& operands);
   void RunCompute(const StepPlan& step, Frame* frame, const Values& operands);
-  // The operands that the operator writes to, and how surely.
+  // Returns the operands that the operator writes to, and how certain each write is.
   std::vector<std::pair<size_t, Certainty>> Writes(const StepPlan& step, const Values& operands);
   AbstractValue ResultOf(const StepPlan& step, size_t i, const Values& operands, uint8_t facts);
-  // Whether numbers among the operands were read from tensors.
+  // Returns true if numbers among the operands were read from tensors.
   bool TakesReadNumbers(const Values& operands);
   bool TakesReadSizes(const StepPlan& step, const Values& operands);
   bool YieldsDataSizes(const StepPlan& step, const Values& operands);
   uint8_t DtypeOfResult(const StepPlan& step, const Values& operands);
-  // Numbers that follow from constants.
+  // Returns the number that follows from constant operands, if it does.
   std::optional<AbstractValue> Fold(const StepPlan& step, const Values& operands);
-  // A value of the type made of what the operands hold.
+  // Returns a value of the type that is made of the operands' parts.
   AbstractValue Made(const c10::Type& type, const Values& operands, int depth = 0);
   bool AnyOfData(const Values& operands) const;
-  // Of tensors in the operands: one that is not known; one of which `fact` and not its opposite.
+  // Returns kAlways if `fact` holds for a tensor in the operands and `opposite` does not,
+  // kSometimes if both hold for one, else kNever.
   Certainty Any(const Values& operands, uint8_t fact, uint8_t opposite);
-  // Whether the operator looks at metas alone, and whether it looks at sizes.
+  // True if the operator looks at metas only, and if it looks at sizes.
   struct MetaUse {
     bool only = false;
     bool of_sizes = false;
@@ -134,9 +136,9 @@ class Foreteller {
   absl::flat_hash_map<std::pair<const c10::ivalue::Object*, size_t>, AbstractValue> attributes_;
   absl::flat_hash_map<const c10::FunctionSchema*, MetaUse> meta_uses_;
   int depth_ = 0;
-  size_t num_breaks_ = 0;  // that were met, again too
-  size_t num_calls_ = 0;   // that a graph would have
-  LoopState loop_;         // the innermost one
+  size_t num_breaks_ = 0;  // breaks that were met, repeated ones included
+  size_t num_calls_ = 0;   // calls that the graphs would have
+  LoopState loop_;         // of the innermost loop
 };
 
 }  // namespace graphnet::extract

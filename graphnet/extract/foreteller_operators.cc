@@ -1,4 +1,4 @@
-// Operators of a program that is not run.
+// Follows operators of a program.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -30,7 +30,7 @@ bool IsScalar(const c10::Type& type) {
   }
 }
 
-// The letters of "Tensor(a)" and of "Tensor(a)[]".
+// Returns the alias sets of an argument, such as `a` in "Tensor(a)" and "Tensor(a)[]".
 std::set<c10::Symbol> SetsOf(const c10::Argument& argument) {
   std::set<c10::Symbol> sets;
   const c10::AliasInfo* const alias = argument.alias_info();
@@ -58,7 +58,7 @@ at::Tensor Apart() {
       .as_strided({2, 3, 4, 5}, {120, 40, 10, 2}, 1);
 }
 
-// An operand of that type for an operator that looks at no data; nothing for other types.
+// Returns an operand of that type, for operators that do not look at data; nullopt for other types.
 std::optional<IValue> Stand(const c10::Type& type, const at::Tensor& tensor) {
   switch (type.kind()) {
     case c10::TypeKind::TensorType: return IValue(tensor);
@@ -126,7 +126,7 @@ Foreteller::Outcome Foreteller::RunOperator(const StepPlan& step, Frame* frame,
     set_of_types();
     return true;
   }
-  // It is refused, and the run ends.
+  // A run refuses the operator and ends.
   if (!step.is_allowed) return false;
   switch (step.op_class) {
     case OpClass::kValues: RunOnValues(step, frame, operands); break;
@@ -183,7 +183,7 @@ std::optional<AbstractValue> Foreteller::Fold(const StepPlan& step, const Values
   try {
     Execute(step, &stack);
   } catch (...) {
-    return std::nullopt;  // The run ends here, too, or another way is taken.
+    return std::nullopt;  // A run raises here, too, or does not get here.
   }
   if (stack.size() != 1) return std::nullopt;
   return AbstractMemory::Constant(std::move(stack[0]));
@@ -200,7 +200,7 @@ AbstractValue Foreteller::Made(const c10::Type& type, const Values& operands, in
             operand, [&](const AbstractValue& tensor) { any = memory_.Join(any, tensor); });
       }
       if (!any.is_any) return memory_.OfType(type);
-      // What a list holds besides.
+      // Only the facts of a tensor count.
       any.elements = nullptr;
       any.constant.reset();
       return any;
@@ -244,7 +244,7 @@ void Foreteller::RunOnValues(const StepPlan& step, Frame* frame, const Values& o
     const AbstractValue& container = operands[static_cast<size_t>(i)];
     for (size_t k = 0; k < operands.size(); ++k) {
       if (k == static_cast<size_t>(i)) continue;
-      // A list is added to another one by its elements.
+      // Adding a list to another one adds its elements.
       const bool is_list = step.node->inputs()[k]->type()->isSubtypeOf(
           *step.node->inputs()[static_cast<size_t>(i)]->type());
       memory_.Add(container, is_list ? memory_.ElementOf(operands[k]) : operands[k]);
@@ -302,7 +302,7 @@ std::vector<std::pair<size_t, Foreteller::Certainty>> Foreteller::Writes(const S
                                                                          const Values& operands) {
   std::vector<std::pair<size_t, Certainty>> writes;
   for (const int i : step.writes) writes.emplace_back(static_cast<size_t>(i), Certainty::kAlways);
-  // Normalisations do so without saying it in their schema.
+  // The schemas of normalisations do not show their writes.
   const auto& formals = step.schema->arguments();
   Certainty trains = Certainty::kNever;
   for (size_t i = 0; i < formals.size() && i < operands.size(); ++i) {
@@ -329,7 +329,7 @@ bool Foreteller::TakesReadNumbers(const Values& operands) {
   });
 }
 
-// Whether one of them is an int, or in a list of ints: a bound, an index or a size.
+// Returns true if such a number is an int or in a list of ints: a bound, an index or a size.
 bool Foreteller::TakesReadSizes(const StepPlan& step, const Values& operands) {
   const auto& formals = step.schema->arguments();
   for (size_t i = 0; i < formals.size() && i < operands.size(); ++i) {
@@ -341,7 +341,7 @@ bool Foreteller::TakesReadSizes(const StepPlan& step, const Values& operands) {
   return false;
 }
 
-// Of operators whose tag says that sizes may depend on data.
+// Returns true if the operator's tag says that sizes may depend on data, and here they do.
 bool Foreteller::YieldsDataSizes(const StepPlan& step, const Values& operands) {
   if (!step.sizes_may_depend_on_data) return false;
   const auto& formals = step.schema->arguments();
@@ -355,7 +355,7 @@ bool Foreteller::YieldsDataSizes(const StepPlan& step, const Values& operands) {
     is_index |= formals[i].name() == "indices";
   }
   if (!is_index) return true;
-  // Only masks among indices count what they hold.
+  // Among indices, only the data of masks decides on sizes.
   return operands.size() > 1 && Any({operands[1]}, kBool, kOtherDtype) == Certainty::kAlways;
 }
 
@@ -381,7 +381,7 @@ uint8_t Foreteller::DtypeOfResult(const StepPlan& step, const Values& operands) 
   if (type == "first" || type == "picked" || type == "to") return dtypes[0];
   if (type == "second") return dtypes.size() > 1 ? dtypes[1] : kEither;
   if (type != "common" && type != "alike" && type != "-") return kOtherDtype;
-  // Bool where all of them are.
+  // The result is bool if all operands are.
   uint8_t common = dtypes[0];
   for (const uint8_t dtype : dtypes) {
     if (dtype != common) common = (dtype & common & kBool) != 0 ? kEither : uint8_t{kOtherDtype};
@@ -419,7 +419,7 @@ void Foreteller::RunCompute(const StepPlan& step, Frame* frame, const Values& op
   ++num_calls_;
   const absl::string_view sizes = RuleOf(step).sizes;
   loop_.keeps_sizes &= sizes == "same" || sizes == "broadcast" || sizes == "second";
-  // A number that was read from a tensor may be a size of the result, and is not known.
+  // A number that was read from a tensor is not known, and may be a size of the result.
   const Certainty of_numbers =
       TakesReadNumbers(operands) ? Certainty::kSometimes : Certainty::kNever;
   const Certainty unknown = std::max(of_numbers, Any(operands, kUnknown, kKnown));

@@ -1,4 +1,4 @@
-// Breaks of a program that is not run (foretell.h), as those who print them see them.
+// Foretold breaks (foretell.h) in a form that can be printed.
 #ifndef GRAPHNET_EXTRACT_FORETOLD_BREAK_H_
 #define GRAPHNET_EXTRACT_FORETOLD_BREAK_H_
 
@@ -10,7 +10,7 @@
 
 namespace graphnet {
 
-// Where in the program that was scripted; lines and columns count from 1, 0: unknown.
+// A place in the scripted program. Lines and columns count from 1; 0 is unknown.
 struct SourcePlace {
   std::string file;
   int64_t line = 0;
@@ -18,17 +18,17 @@ struct SourcePlace {
   std::string source;  // the line's text
 };
 
-// What must happen for a break to be reached.
+// A condition under which a break is reached.
 struct BreakCondition {
   enum class Kind {
     kTrue,   // the `if` there takes its first branch
     kFalse,  // it takes its other branch
-    kTurn,   // the loop there goes on
-    kLong,   // it has more turns than are captured one by one (CaptureOptions::max_unroll)
-    kData,   // what is read, or written to, there is such that it breaks the graph
+    kTurn,   // the loop there has another iteration
+    kLong,   // the loop has more iterations than CaptureOptions::max_unroll
+    kData,   // the value that is read or written there breaks the graph, which not all values do
   };
   Kind kind = Kind::kTrue;
-  bool on_data = false;  // it depends on what tensors hold, not on sizes and numbers alone
+  bool on_data = false;  // it depends on the data of tensors, not on sizes and numbers alone
   SourcePlace place;
 };
 
@@ -36,13 +36,14 @@ struct ForetoldBreak {
   BreakReason reason = BreakReason::kNone;
   std::string op;  // "aten::Bool"
   SourcePlace place;
-  // All of them must hold, the outermost first. None: each run that raises no error breaks here.
+  // All of them must hold, the outermost first. If there are none, each run that raises no error
+  // breaks here.
   std::vector<BreakCondition> conditions;
 };
 
 struct ForetoldBreaks {
-  std::vector<ForetoldBreak> breaks;  // in the order of the program, one for a place and reason
-  bool always_raises = false;         // no run gets to the end
+  std::vector<ForetoldBreak> breaks;  // in program order, one for a place and reason
+  bool always_raises = false;         // no run reaches the end
 };
 
 }  // namespace graphnet

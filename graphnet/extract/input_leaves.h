@@ -10,7 +10,7 @@
 
 namespace graphnet {
 
-// Leaves by name: `x`, or `x.0` for the first one of a list, `x.key` for one of a dict.
+// Leaves by name: `x`, `x.0` for the first element of a list, or `x.key` for an element of a dict.
 struct InputLeaves {
   std::map<int64_t, std::string> tensors;             // by number
   std::map<std::string, const ValueTree*> constants;  // numbers and texts, owned by the manifest

@@ -22,8 +22,8 @@ bool IsContainer(const IValue& value) {
   return value.isList() || value.isTuple() || value.isGenericDict();
 }
 
-// Calls enter(value) for values and what they hold, outer ones first, as long as that says to look
-// inside. Lists, tuples and dicts may be shared and hold themselves: each is entered once.
+// Calls enter(value) for values and their elements, outer ones first; skips the elements if it
+// returns false. Lists, tuples and dicts may be shared or hold themselves: each is entered once.
 class Walk {
  public:
   explicit Walk(absl::FunctionRef<bool(const IValue&)> enter) : enter_(enter) {}
@@ -49,7 +49,7 @@ class Walk {
   absl::flat_hash_set<const void*> seen_;
 };
 
-// The copy holds what is shared once, as the value does.
+// Copies a value. Shared parts stay shared in the copy.
 class LeafMapper {
  public:
   explicit LeafMapper(absl::FunctionRef<IValue(const IValue&)> change) : change_(change) {}

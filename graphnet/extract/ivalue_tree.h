@@ -1,4 +1,4 @@
-// Internal: TorchScript values: lists, tuples, dicts, and what they hold.
+// Internal: walks through TorchScript values: lists, tuples, dicts, and their elements.
 #ifndef GRAPHNET_EXTRACT_IVALUE_TREE_H_
 #define GRAPHNET_EXTRACT_IVALUE_TREE_H_
 
@@ -11,40 +11,40 @@
 
 namespace graphnet::extract {
 
-// Whether it is a tensor, and not an undefined one.
+// Returns true for a defined tensor.
 bool IsTensor(const c10::IValue& value);
 
-// Tells a list or dict from all others while it lives.
+// Returns an address that no other list or dict has while this one lives.
 inline const void* IdentityOf(const c10::IValue& container) {
   return container.internalToPointer();
 }
 
-// Calls fn for each tensor in `value`, those in keys of dicts too.
+// Calls fn for each tensor in `value`, including those in keys of dicts.
 void ForEachTensor(const c10::IValue& value, absl::FunctionRef<void(const at::Tensor&)> fn);
-// Whether there is a tensor in `values` of which is_such(tensor).
+// Returns true if is_such(tensor) is true for a tensor in `values`.
 bool AnyTensor(const std::vector<c10::IValue>& values,
                absl::FunctionRef<bool(const at::Tensor&)> is_such);
-// Whether one of `values` is an object of a class that is written in C++, or holds one.
+// Returns true if `values` hold an object of a class that is written in C++.
 bool AnyObject(const std::vector<c10::IValue>& values);
-// Whether is_such(leaf) of a number in `value`, or of `value`. Tensors are not looked at, nor is
-// what lists of bools hold.
+// Returns true if is_such(leaf) is true for `value` itself or for a number in it. Skips tensors and
+// the elements of lists of bools.
 bool AnyLeaf(const c10::IValue& value, absl::FunctionRef<bool(const c10::IValue&)> is_such);
-// Whether it is a number that is not plain, or holds one: a size that depends on a symbol, or a
-// number that the run has read (run_number.h).
+// Returns true if `value` is or holds a number that is not plain: a size that depends on a symbol,
+// or a number that the run has read (run_number.h).
 bool HasSymbols(const c10::IValue& value);
-// For each list and dict, outer ones first.
+// Calls fn for each list and dict, outer ones first.
 void ForEachContainer(const c10::IValue& value, absl::FunctionRef<void(const c10::IValue&)> fn);
 
-// A copy with change(leaf) in place of each value that is no container; a list of plain floats
-// or bools is itself. The copy shares its parts as `value` does. Throws where it nests deeper than
-// kMaxNesting.
+// Returns a copy with change(leaf) in place of each value that is not a container; lists of plain
+// floats or bools stay as they are. Parts that `value` shares are shared in the copy. Throws if
+// `value` nests deeper than kMaxNesting.
 c10::IValue MapLeaves(const c10::IValue& value,
                       absl::FunctionRef<c10::IValue(const c10::IValue&)> change);
 
-// As TorchScript prints; to standard output when `print` is empty.
+// Prints as TorchScript does; to standard output if `print` is empty.
 void Print(const std::vector<c10::IValue>& values,
            const std::function<void(const std::string&)>& print);
-// The first of `values` is the message.
+// Warns as TorchScript does; the first of `values` is the message.
 void Warn(const std::vector<c10::IValue>& values);
 
 }  // namespace graphnet::extract

@@ -18,7 +18,7 @@ constexpr char kMagic[] = "graphnet-stitch";
 constexpr uint32_t kVersion = 1;
 // Numbers of tensors are indices into a table.
 constexpr int64_t kMaxNumber = int64_t{1} << 22;
-// A level of a value is a level of the message.
+// Each level of a value is a level of the protobuf message.
 constexpr int kMaxValueDepth = 64;
 
 bool IsNumbered(ValueTree::Kind kind) {
@@ -49,7 +49,7 @@ proto::StitchValue ToProto(const ValueTree& tree) {
 absl::StatusOr<ValueTree> FromProto(const proto::StitchValue& value, int depth = 0) {
   if (depth > kMaxValueDepth) return absl::InvalidArgumentError("values nest too deep");
   if (!proto::StitchValue::Kind_IsValid(value.kind()))
-    return absl::InvalidArgumentError("a value of unknown kind");
+    return absl::InvalidArgumentError("a value has an unknown kind");
   ValueTree out;
   out.kind = static_cast<ValueTree::Kind>(value.kind());
   out.number = value.number();
@@ -64,17 +64,17 @@ absl::StatusOr<ValueTree> FromProto(const proto::StitchValue& value, int depth =
   const bool is_structure =
       is_number || (out.kind >= ValueTree::Kind::kList && out.kind <= ValueTree::Kind::kDict);
   if (!is_structure && value.elements_size() > 0) {
-    return absl::InvalidArgumentError("a value that is no structure has elements");
+    return absl::InvalidArgumentError("a value other than a structure has elements");
   }
   if (out.kind == ValueTree::Kind::kDict && value.elements_size() % 2 != 0) {
-    return absl::InvalidArgumentError("a dict has a key without value");
+    return absl::InvalidArgumentError("a dict has a key without a value");
   }
   for (const proto::StitchValue& element : value.elements()) {
     ASSIGN_OR_RETURN(out.elements.emplace_back(), FromProto(element, depth + 1));
   }
   if (is_number && (out.elements.size() != 1 || (out.elements[0].kind != ValueTree::Kind::kInt &&
                                                  out.elements[0].kind != ValueTree::Kind::kFloat)))
-    return absl::InvalidArgumentError("a number without an example");
+    return absl::InvalidArgumentError("a number has no example");
   return out;
 }
 
@@ -157,7 +157,7 @@ bool IsPlainName(absl::string_view name) {
          name.find_first_of(absl::string_view("/\0", 2)) == absl::string_view::npos;
 }
 
-// Tensors and objects are made before they are used.
+// Checks that tensors and objects are made before they are used.
 class Checker {
  public:
   explicit Checker(const StitchManifest& manifest) : manifest_(manifest) {}
@@ -176,14 +176,15 @@ class Checker {
     for (const auto& [number, guard] : manifest_.tensors) {
       if (!in_range(number)) return Unknown(number);
       if (!guard.symbolic.empty() && guard.symbolic.size() != guard.sizes.size())
-        return absl::InvalidArgumentError("a tensor has another number of expressions than sizes");
+        return absl::InvalidArgumentError(
+            "the numbers of sizes and expressions of a tensor differ");
     }
     for (const auto& input : manifest_.inputs) Make(input.pattern);
     for (const auto& state : manifest_.states) Make(state.pattern);
     for (const auto& subgraph : manifest_.subgraphs) {
       if (!IsPlainName(subgraph.name)) {
         return absl::InvalidArgumentError(
-            absl::StrCat("no file can be called ", Printable(subgraph.name)));
+            absl::StrCat("not a plain file name: ", Printable(subgraph.name)));
       }
     }
     int64_t expected = 0;
@@ -191,7 +192,7 @@ class Checker {
       if (step.subgraph >= 0) {
         if (step.subgraph != expected++ ||
             expected > static_cast<int64_t>(manifest_.subgraphs.size())) {
-          return absl::InvalidArgumentError("the subgraphs are not run in their order");
+          return absl::InvalidArgumentError("the subgraphs do not run in order");
         }
         for (const int64_t number : step.inputs) {
           if (!known_.contains(number)) return Unknown(number);
@@ -230,7 +231,7 @@ class Checker {
 };
 
 absl::StatusOr<StitchManifest> FromProto(const proto::StitchManifest& from) {
-  if (from.magic() != kMagic) return absl::InvalidArgumentError("no stitch manifest");
+  if (from.magic() != kMagic) return absl::InvalidArgumentError("not a stitch manifest");
   if (from.version() > kVersion) {
     return absl::UnimplementedError(
         absl::StrCat("version ", from.version(), " is newer than this program knows"));
@@ -261,7 +262,7 @@ absl::StatusOr<StitchManifest> FromProto(const proto::StitchManifest& from) {
   for (const auto& [number, guard] : from.tensors()) {
     const std::optional<DType> dtype = ParseDType(guard.dtype());
     if (!dtype)
-      return absl::InvalidArgumentError(absl::StrCat("no dtype: ", Printable(guard.dtype())));
+      return absl::InvalidArgumentError(absl::StrCat("unknown dtype: ", Printable(guard.dtype())));
     out.tensors[number] = {*dtype,
                            guard.device(),
                            {guard.sizes().begin(), guard.sizes().end()},
@@ -274,7 +275,7 @@ absl::StatusOr<StitchManifest> FromProto(const proto::StitchManifest& from) {
   for (const auto& step : from.steps()) {
     StitchStep& to = out.steps.emplace_back();
     if (step.has_run()) {
-      if (step.run().subgraph() < 0) return absl::InvalidArgumentError("a step without subgraph");
+      if (step.run().subgraph() < 0) return absl::InvalidArgumentError("a step has no subgraph");
       to.subgraph = step.run().subgraph();
       to.inputs.assign(step.run().inputs().begin(), step.run().inputs().end());
       to.outputs.assign(step.run().outputs().begin(), step.run().outputs().end());
@@ -361,7 +362,7 @@ absl::StatusOr<StitchManifest> ParseManifest(absl::string_view bytes, absl::stri
   if (bytes.size() > kMaxTextFileBytes)
     return absl::InvalidArgumentError(absl::StrCat(file, ": the manifest is too large"));
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return absl::InvalidArgumentError(absl::StrCat(file, ": no stitch manifest, or damaged"));
+    return absl::InvalidArgumentError(absl::StrCat(file, ": not a stitch manifest, or damaged"));
   }
   absl::StatusOr<StitchManifest> manifest = FromProto(message);
   if (!manifest.ok()) return Annotate(manifest.status(), file);

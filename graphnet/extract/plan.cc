@@ -25,13 +25,13 @@ bool HoldsTensor(const c10::Type& type) {
   return torchscript::Holds(type, {c10::TypeKind::TensorType});
 }
 
-// "t", or Any.
+// Returns true for a type variable such as "t", or Any, and for types that contain one.
 bool HoldsVariable(const c10::Type& type) {
   return torchscript::Holds(type, {c10::TypeKind::VarType, c10::TypeKind::AnyType});
 }
 
-// "aten.mul.Scalar" of "aten::mul.Tensor", of "Tensor_mode" that of "Scalar_mode"; of copy_
-// fill_; empty if there is none.
+// Returns "aten.mul.Scalar" for "aten::mul.Tensor", the overload "Scalar_mode" for "Tensor_mode",
+// and fill_ for copy_; empty if there is none.
 std::string TargetForNumbers(const c10::FunctionSchema& schema) {
   if (schema.name() == "aten::copy_" && schema.overload_name().empty()) return "aten.fill_.Scalar";
   absl::string_view name = schema.name();
@@ -119,12 +119,13 @@ class Maker {
       if (node->kind() == prim::Constant) {
         const std::optional<c10::IValue> value = jit::toIValue(node->output());
         if (!value && node->output()->type()->kind() != c10::TypeKind::FunctionType) {
-          return torchscript::CannotRepresent(*node, "a constant of this type");
+          return torchscript::CannotRepresent(*node, "constants of this type are not supported");
         }
         if (value) step.constant = *value;
       } else if (!IsChosenByNode(node->kind())) {
         const jit::Operator* op = node->maybeOperator();
-        if (op == nullptr) return torchscript::CannotRepresent(*node, "there is no such operator");
+        if (op == nullptr)
+          return torchscript::CannotRepresent(*node, "the operator does not exist");
         step.schema = &op->schema();
         step.operation = WithGuard(op->schema(), op->getOperation(node));
         Classify(&step);
@@ -144,7 +145,7 @@ class Maker {
     }
   }
 
-  // A value dies in the block that it is defined in.
+  // A value dies in the block that defines it.
   static void FindDead(BlockPlan* block) {
     absl::flat_hash_set<int> defined(block->inputs.begin(), block->inputs.end());
     for (const StepPlan& step : block->steps) defined.insert(step.out.begin(), step.out.end());
@@ -235,7 +236,7 @@ bool AsksForGradients(jit::Function& function) {
 }
 
 absl::StatusOr<const FunctionPlan*> Planner::Plan(const jit::Graph& graph, const jit::Node* call) {
-  // The last operands of a call are the arguments.
+  // The last inputs of a call node are the arguments.
   const size_t arity = graph.inputs().size();
   const size_t first = call != nullptr && call->inputs().size() > arity ? 1 : 0;
   std::vector<at::Tensor> constants(arity);
@@ -251,14 +252,14 @@ absl::StatusOr<const FunctionPlan*> Planner::Plan(const jit::Graph& graph, const
   std::unique_ptr<FunctionPlan>& plan = plans_[key];
   if (plan == nullptr) {
     auto made = std::make_unique<FunctionPlan>();
-    made->graph = const_cast<jit::Graph&>(graph).copy();  // Reads it only.
+    made->graph = const_cast<jit::Graph&>(graph).copy();  // copy() does not change it.
     const jit::WithInsertPoint guard(made->graph->block()->nodes().front());
     for (size_t i = 0; i < arity; ++i) {
       if (!constants[i].defined()) continue;
       made->graph->inputs()[i]->replaceAllUsesWith(made->graph->insertConstant(constants[i]));
     }
     torchscript::RestoreNumbers(made->graph->block());
-    // TorchScript does not run these either.
+    // TorchScript does not run dead code either.
     jit::EliminateDeadCode(made->graph);
     RETURN_IF_ERROR(Maker(made.get()).Run(*made->graph));
     plan = std::move(made);
@@ -267,10 +268,10 @@ absl::StatusOr<const FunctionPlan*> Planner::Plan(const jit::Graph& graph, const
 }
 
 void Execute(const StepPlan& step, std::vector<c10::IValue>* stack) {
-  // Such operators find their number on the stack; prim::tolist has a fixed one.
+  // Such operators expect the number of operands on the stack; that of prim::tolist is fixed.
   if (step.schema->is_vararg() && !step.schema->is_varret())
     stack->emplace_back(static_cast<int64_t>(step.in.size()));
-  // In inference mode, unless the program asks for gradients.
+  // The program runs in inference mode unless it asks for gradients.
   interp::CallAsNoGrad(step.is_composite && c10::InferenceMode::is_enabled(), at::ArrayRef(*stack),
                        [&] { (*step.operation)(*stack); });
 }

@@ -1,4 +1,4 @@
-// Internal: functions of TorchScript made ready to be interpreted.
+// Internal: prepares functions of TorchScript for interpretation.
 #ifndef GRAPHNET_EXTRACT_PLAN_H_
 #define GRAPHNET_EXTRACT_PLAN_H_
 
@@ -18,12 +18,12 @@
 
 namespace graphnet::extract {
 
-// What an operator does with tensors, by its schema.
+// The role that tensors play in an operator, by its schema.
 enum class OpClass {
-  kValues,   // handles values of any type; what tensors hold plays no part
-  kCompute,  // yields tensors, or writes to them
-  kRead,     // takes tensors and yields something else
-  kEffect,   // takes no tensors and yields nothing
+  kValues,   // handles values of any type; the data of tensors plays no part
+  kCompute,  // returns tensors, or writes to them
+  kRead,     // takes tensors and returns something else
+  kEffect,   // takes no tensors and returns nothing
 };
 
 struct BlockPlan;
@@ -32,21 +32,21 @@ struct StepPlan {
   const torch::jit::Node* node = nullptr;
   std::vector<int> in;  // slots
   std::vector<int> out;
-  std::vector<int> dead;  // slots that nobody looks at after this
+  std::vector<int> dead;  // slots that are not read after this step
   std::vector<BlockPlan> blocks;
   c10::IValue constant;
-  // Of operators:
+  // The rest is set for operators.
   const c10::FunctionSchema* schema = nullptr;
   mutable std::optional<torch::jit::Operation> operation;  // calling it is not const
   OpClass op_class = OpClass::kValues;
   bool is_random = false;
   bool sizes_may_depend_on_data = false;
-  bool yields_list = false;     // of tensors
-  bool takes_any_list = false;  // first, with elements of any type
+  bool yields_list = false;     // it returns a list of tensors
+  bool takes_any_list = false;  // its first argument is a list with elements of any type
   bool is_allowed = false;
-  bool is_composite = false;  // interp/no_grad.h
-  std::vector<int> writes;    // operands
-  // What does the same with a number in place of the tensor that comes second.
+  bool is_composite = false;  // see interp/no_grad.h
+  std::vector<int> writes;    // the operands that it writes to
+  // The target that does the same with a number as second argument in place of a tensor.
   std::string target_for_numbers;
   mutable std::optional<torchscript::Place> place;
 };
@@ -57,11 +57,11 @@ struct BlockPlan {
   std::vector<int> outputs;
 };
 
-// Whether the kind of a node says what is to be done, rather than an operator.
+// Returns true for nodes that the session handles by their kind and not by their operator.
 bool IsChosenByNode(c10::Symbol kind);
 
-// Whether the function, or one that it calls, computes gradients by torch.autograd.grad:
-// then the program runs with gradients recorded.
+// Returns true if the function, or one that it calls, computes gradients by torch.autograd.grad.
+// The program then runs with gradients recorded.
 bool AsksForGradients(torch::jit::Function& function);
 
 struct FunctionPlan {
@@ -70,14 +70,15 @@ struct FunctionPlan {
   BlockPlan body;
 };
 
-// Runs the operator of a step, with its operands on the stack and then its results.
-// Throws what LibTorch throws.
+// Runs the operator of a step: replaces its operands on the stack by its results. Throws what
+// LibTorch throws.
 void Execute(const StepPlan& step, std::vector<c10::IValue>* stack);
 
-// Made once for each graph and the arguments that `call` (may be null) has as constants of
-// rank 0: a number may be handed on.
+// Makes plans of functions.
 class Planner {
  public:
+  // Makes one plan for each graph and each set of rank-0 constants among the arguments of `call`
+  // (which may be null), as the graph may pass such a number on. The plan lives as long as this.
   absl::StatusOr<const FunctionPlan*> Plan(const torch::jit::Graph& graph,
                                            const torch::jit::Node* call);
 

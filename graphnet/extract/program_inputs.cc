@@ -78,7 +78,7 @@ absl::StatusOr<std::vector<c10::IValue>> MakeProgramInputs(
   }
   if (next < unnamed.size()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--input ", Printable(unnamed[next].first), ": there is no parameter for it"));
+        absl::StrCat("--input ", Printable(unnamed[next].first), ": there are no more parameters"));
   }
   return inputs;
 }

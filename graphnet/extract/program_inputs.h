@@ -1,4 +1,4 @@
-// Inputs of a TorchScript program, made of values and of words.
+// Makes the inputs of a TorchScript program from values and from descriptions.
 #ifndef GRAPHNET_EXTRACT_PROGRAM_INPUTS_H_
 #define GRAPHNET_EXTRACT_PROGRAM_INPUTS_H_
 
@@ -14,13 +14,14 @@
 
 namespace graphnet {
 
-// Returns the names of the parameters of forward, with a dot behind the name of one that holds
-// others. NotFound if the module has no method forward.
+// Returns the names of the parameters of forward. A name ends in a dot if the parameter is a
+// structure. NotFound if the module has no method forward.
 absl::StatusOr<std::vector<std::string>> NamesOfInputs(const torch::jit::Module& module);
 
-// The arguments of forward. `given`: values by name, `x`, or `x.0` and `x.key` for elements of x.
-// `words`: what the others are, in order or by name (interp/inputs/example_input.h), drawn by
-// `seed`. A parameter without either has its default value, or InvalidArgument tells its type.
+// Returns the arguments of forward. `given` has values by name, `x`, or `x.0` and `x.key` for
+// elements of x. `words` describe the others in order or by name (interp/inputs/example_input.h);
+// they are drawn by `seed`. A parameter that has neither gets its default value; if there is no
+// default, InvalidArgument names its type.
 absl::StatusOr<std::vector<c10::IValue>> MakeProgramInputs(
     const torch::jit::Module& module, const std::map<std::string, TensorData>& given,
     const std::vector<std::string>& words, uint64_t seed);

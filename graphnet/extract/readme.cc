@@ -13,12 +13,12 @@
 namespace graphnet {
 namespace {
 
-// In a cell of a table.
+// Escapes text for a cell of a table.
 std::string Cell(absl::string_view text) {
   return absl::StrReplaceAll(Printable(text, 300), {{"|", "\\|"}});
 }
 
-// Text that stands for itself.
+// Quotes text as code.
 std::string Code(absl::string_view text) {
   const std::string cell = Cell(text);
   return absl::StrContains(cell, "`") ? absl::StrCat("`` ", cell, " ``")
@@ -35,7 +35,7 @@ std::string ShapeOf(const TensorGuard& guard) {
   return absl::StrCat(std::string(DTypeShortName(guard.dtype)), "[", sizes, "]");
 }
 
-// An input as --input takes it: `f32[8,3]`, `list(f32[2],f32[3])`, `int=2`.
+// Returns an input in the form of --input: `f32[8,3]`, `list(f32[2],f32[3])`, `int=2`.
 std::string Describe(const ValueTree& tree, const StitchManifest& manifest) {
   using Kind = ValueTree::Kind;
   const auto elements = [&] {
@@ -75,7 +75,7 @@ std::string PlaceOf(const StitchStep& step) {
   return place;
 }
 
-// What a graph takes or gives: the shapes of up to three.
+// Returns the shapes of up to three inputs or outputs of a graph.
 std::string Metas(const std::vector<const Node*>& nodes) {
   std::string out = absl::StrCat(nodes.size());
   for (size_t i = 0; i < nodes.size() && i < 3; ++i) {
@@ -103,7 +103,7 @@ std::string Signature(const ExtractedProgram& program, size_t subgraph) {
   return absl::StrCat(Metas({placeholders.begin(), placeholders.end()}), " | ", Metas(outputs));
 }
 
-// The operations from step `i` on up to the next subgraph, in one cell.
+// Returns what ends a subgraph before step `i`: the end, the next subgraph, or a break.
 std::string EndOf(const StitchManifest& manifest, size_t i) {
   if (i >= manifest.steps.size()) return "the end";
   const StitchStep& step = manifest.steps[i];
@@ -127,12 +127,12 @@ std::string StitchReadme(const ExtractedProgram& program, const std::vector<Subg
     absl::StrAppend(&out, "- ", Code(input.name), ": ", Code(Describe(input.pattern, manifest)),
                     input.after ? ", which it changes" : "", "\n");
   }
-  absl::StrAppend(
-      &out,
-      "\nNumbers and texts among them are part of the capture: others are refused, as are "
-      "other shapes.\n");
+  absl::StrAppend(&out,
+                  "\nNumbers and strings among them are part of the capture: other values are "
+                  "refused, and so are "
+                  "other shapes.\n");
   if (!manifest.symbols.empty()) {
-    absl::StrAppend(&out, "\nSizes may be any of which this holds:\n\n");
+    absl::StrAppend(&out, "\nSizes may be any for which this holds:\n\n");
     for (const auto& symbol : manifest.symbols)
       absl::StrAppend(&out, "- ", Code(symbol.name), ", ", symbol.example, " in the example\n");
     for (const auto& relation : manifest.relations) {
@@ -146,7 +146,7 @@ std::string StitchReadme(const ExtractedProgram& program, const std::vector<Subg
                   "\n## Running it\n\n```\n"
                   "graphnet run . --inputs x.safetensors --outputs y.safetensors\n"
                   "python run_stitched.py --inputs x.safetensors --outputs y.safetensors\n```\n\n"
-                  "Both yield the bits of the archive. Inputs that no file gives are drawn. In "
+                  "Both give the same bits as the archive. Inputs without a file are drawn. In "
                   "Python, with this folder on the path:\n\n```python\n"
                   "from run_stitched import load\nprogram = load()\nresult = program(",
                   absl::StrJoin(manifest.inputs, ", ",
@@ -199,7 +199,7 @@ std::string StitchReadme(const ExtractedProgram& program, const std::vector<Subg
   absl::StrAppend(
       &out,
       "\n`v3` is tensor or number 3 of `stitch.json`, which says where each comes from, "
-      "what runs in which order, and what must be found. `stitch.pb` is what "
+      "in which order the steps run, and which values they expect. `stitch.pb` is the file that "
       "`graphnet run` reads.\n");
   return out;
 }

@@ -17,7 +17,7 @@ namespace {
 
 using c10::IValue;
 
-// Tensors up to this size are worth to be known.
+// Larger tensors do not count as known.
 constexpr int64_t kMaxKnownElements = 4096;
 
 const c10::StorageImpl* StorageOf(const at::Tensor& tensor) {
@@ -42,7 +42,7 @@ Recorder::Tracked* Recorder::Find(const at::Tensor& tensor) {
 }
 
 Recorder::Tracked* Recorder::FindOrAdd(const at::Tensor& tensor) {
-  // Made by what only handles values; no run of it depends on an input.
+  // An operation that only handles values made it, so it does not depend on an input.
   if (Find(tensor) == nullptr) AddConstant(tensor);
   return Find(tensor);
 }
@@ -146,7 +146,7 @@ int64_t Recorder::NumberOfObject(const IValue& object, const std::string* path) 
   try {
     capture_.initial_objects[number] = object.deepcopy();
   } catch (...) {
-    // Its class does not say how it is stored.
+    // The object cannot be copied, because its class cannot be pickled.
   }
   return number;
 }
@@ -180,7 +180,7 @@ void Recorder::Describe(const at::Tensor& tensor, Node* node) {
   DrawSpec spec;
   std::vector<Argument> data;
   torchscript::DescribeValues(tensor, &spec, &data);
-  // What was computed from it may be expected to the last bit.
+  // Keep all bits, as the outputs may be compared bit by bit.
   if (!data.empty() && tensor.is_floating_point()) {
     const at::Tensor exact = tensor.detach().to(at::kCPU, at::kDouble).contiguous();
     const absl::Span<const double> values(exact.const_data_ptr<double>(), data.size());
@@ -225,8 +225,8 @@ Node* Recorder::NumberPlaceholder(const RunNumber& number) {
   return node;
 }
 
-// A symbol is a placeholder, as in the samples of torch.compile; what is computed of
-// symbols are calls of Python's operators.
+// A symbol is a placeholder, as in the samples of torch.compile; an expression of symbols is a call
+// of Python's operators.
 Argument Recorder::Size(const SymExpr& expr) {
   if (expr.kind == SymExpr::Kind::kInt) return expr.value;
   Growing& growing = Current();
@@ -282,7 +282,7 @@ Node* Recorder::Item(Growing& growing, Node* node, const std::vector<int>& path,
   for (size_t i = 0; i < path.size(); ++i) {
     Node*& item = growing.items[{node, path[i]}];
     if (item == nullptr) {
-      // Behind the call and the elements of it that are there already.
+      // Insert it after the call and its existing elements.
       Node* after = node;
       while (after->next() != nullptr && after->next()->is_call_function("operator.getitem") &&
              after->next()->args()[0].is_node() && after->next()->args()[0].node() == node) {
@@ -305,7 +305,7 @@ Node* Recorder::NodeOf(const at::Tensor& tensor) {
   return in_body_ && node->graph() != bodies_.back().graph ? Captured(&bodies_.back(), node) : node;
 }
 
-// The placeholder of `body` for an operand.
+// Returns the placeholder of `body` for an operand.
 Node* Recorder::Captured(Body* body, Node* operand) {
   Node*& node = body->inner[operand];
   if (node != nullptr) return node;
@@ -325,7 +325,7 @@ Node* Recorder::OuterNodeOf(const at::Tensor& tensor) {
   }
   if (!tracked->attribute.empty()) return GetAttr(tracked->attribute, tensor);
   if (tracked->number < 0 && IsKnown(tensor)) {
-    // What an earlier graph, or none, has computed from nothing.
+    // A known tensor that this graph did not compute becomes a constant.
     tracked->node = nullptr;
     AddConstant(tensor);
     return GetAttr(tracked->attribute, tensor);
@@ -507,7 +507,7 @@ void Recorder::Finish() {
   EndGraph();
   std::vector<bool> is_empty(capture_.manifest.steps.size());
   for (Growing& growing : graphs_) {
-    // Outputs first: they are uses.
+    // Outputs come first because they are uses.
     std::vector<Argument> outputs;
     StitchStep& step = capture_.manifest.steps[growing.step];
     for (const auto& [number, node] : growing.outputs) {
@@ -517,7 +517,7 @@ void Recorder::Finish() {
     growing.graph->Output(Argument::Tuple(outputs));
     for (auto it = growing.foldable.rbegin(); it != growing.foldable.rend(); ++it) {
       const auto& [node, is_known] = *it;
-      // Of a run that an error has ended nobody knows what it would have used.
+      // A run that ended with an error may have used the call later.
       if (!is_known && !capture_.status.ok()) continue;
       for (Node* user : node->users()) {
         if (user->is_call_function("operator.getitem") && !user->has_uses())
@@ -527,7 +527,7 @@ void Recorder::Finish() {
       ++capture_.folded[std::string(node->target())];
       growing.graph->EraseNode(node);
     }
-    // Sizes and constants that only those used.
+    // Remove sizes and constants that only removed calls used.
     absl::flat_hash_set<const Node*> sizes;
     for (const auto& [expr, node] : growing.sizes) sizes.insert(node);
     for (Node *node = growing.graph->last(), *before = nullptr; node != nullptr; node = before) {

@@ -1,5 +1,5 @@
-// Internal: the graphs of a capture while they grow, and which value of them each
-// tensor of the running program is.
+// Internal: builds the graphs of a capture, and maps each tensor of the running program to a value
+// in them.
 #ifndef GRAPHNET_EXTRACT_RECORDER_H_
 #define GRAPHNET_EXTRACT_RECORDER_H_
 
@@ -28,70 +28,73 @@ class Recorder {
       : capture_(*capture), sizes_(*sizes), statistics_(statistics) {}
 
   // --- Tensors -------------------------------------------------------------------
-  // A tensor that is there before the program, or that an operation between graphs
-  // yields; `name` is a proposal for placeholders. One that is known keeps its number.
+  // Adds a tensor that exists before the program runs, or that an operation between graphs
+  // returns, and returns its number; a tensor that is known keeps its number. `name` is a proposal
+  // for the names of placeholders.
   int64_t AddValue(const at::Tensor& tensor, const std::string& name);
-  // A tensor in an attribute of a module; no effect if it is known.
+  // Adds a tensor in an attribute of a module; no effect if it is known.
   void AddAttribute(const at::Tensor& tensor, const std::string& name);
-  // A constant of the program.
+  // Adds a constant of the program.
   void AddConstant(const at::Tensor& tensor);
-  // The number by which a manifest refers to it: it becomes an output of its graph.
+  // Returns the tensor's number in the manifest. The tensor becomes an output of its graph.
   int64_t NumberOf(const at::Tensor& tensor);
-  // A number for a number that the run reads.
+  // Returns a new number in the manifest, for a number that the run reads.
   int64_t NewNumber() { return next_number_++; }
-  // Of an object whose class is written in C++; at `path` if it is an attribute.
+  // Returns the number of an object whose class is written in C++; `path` is not null if the object
+  // is an attribute.
   int64_t NumberOfObject(const c10::IValue& object, const std::string* path);
-  // Whether what it holds is the same in every run that gets here.
+  // Returns true if the tensor holds the same data in every run that gets here.
   bool IsKnown(const at::Tensor& tensor) const;
   bool HasUnknownSizes(const at::Tensor& tensor) const;
   bool IsOfAttribute(const at::Tensor& tensor) const;
-  // Writing to it may be writing to an attribute.
+  // Records that a write to the tensor may be a write to an attribute.
   void CountAsAttribute(const at::Tensor& tensor);
-  // Keeps what attributes that share memory with it hold now.
+  // Copies the current data of the attributes that share memory with the tensor.
   void KeepInitial(const at::Tensor& tensor);
 
   // --- Graphs --------------------------------------------------------------------
-  // What an operand is in the current graph.
+  // Returns the argument that stands for `value` in the current graph. It is valid until
+  // ForgetOperands.
   absl::StatusOr<Argument> Operand(const c10::IValue& value);
-  // Ends the arguments that Operand made.
   void ForgetOperands() { scratch_.clear(); }
   Node* Call(const torchscript::CallForm& form, const std::string& name,
              const torchscript::Place& place, const std::string& module_path);
   struct ResultFacts {
-    bool known = false;          // what they hold
-    bool foldable = true;        // the call goes if nothing uses it
+    bool known = false;          // their data is the same in every run
+    bool foldable = true;        // the call is removed if it is unused
     bool writes = false;         // the call changes operands
     bool unknown_sizes = false;  // their sizes depend on data
   };
-  // Lets tensors in `results` be those of `node`.
+  // Makes tensors in `results` stand for the values of `node`.
   void SetResults(Node* node, const std::vector<c10::IValue>& results, const ResultFacts& facts);
-  // `tensor` has been written to with something that is not known.
+  // Records that unknown data has been written to `tensor`.
   void Forget(const at::Tensor& tensor);
-  // What is recorded between the two is the body of a branch, which takes what it uses
-  // from the current graph as operands. A body that stays open is given up, and
-  // AbandonBodies forgets those that are closed.
+  // Everything that is recorded between BeginBody and EndBody is the body of a branch, which takes
+  // the values that it uses from the current graph as operands. AbandonBodies drops all bodies,
+  // open or closed.
   void BeginBody(const std::string& name);
   void EndBody(const std::vector<at::Tensor>& outputs);
   void AbandonBodies();
-  // Lets a body that has just begun be that of a loop: it takes which turn it is, the
-  // symbol `index`, and `carried`, tensors that nothing knows yet; it yields the next
-  // turn, too, before its outputs.
+  // A tensor that an iteration of a loop takes from the one before it.
   struct Carried {
     at::Tensor tensor;
     std::string name;
   };
+  // Makes a body that has just begun the body of a loop. It takes the number of the iteration, the
+  // symbol `index`, and `carried`, which are not known yet; it returns the next iteration's number
+  // before its outputs.
   void BeginTurn(const std::string& index, const std::vector<Carried>& carried);
   // Calls one of two bodies; its results are `results`.
   void Cond(const at::Tensor& predicate, const std::vector<at::Tensor>& results,
             const torchscript::Place& place, const std::string& module_path);
-  // Calls the body of a loop so many times, from `initial` to `results`.
+  // Calls the body of a loop `trips` times, from `initial` to `results`.
   void WhileLoop(const std::string& name, int64_t trips, const std::vector<at::Tensor>& initial,
                  const std::vector<at::Tensor>& results, const torchscript::Place& place,
                  const std::string& module_path);
   bool in_body() const { return in_body_; }
-  // Ends the current graph, if there is anything in it, and lists it as a step.
+  // Ends the current graph, if there is anything in it, and adds it as a step.
   void EndGraph();
-  // Outputs, hashes, and what the manifest says of the graphs.
+  // Completes the graphs: gives them outputs, removes unused calls, and fills the manifest.
   void Finish();
 
   size_t num_graphs() const { return graphs_.size(); }
@@ -102,8 +105,8 @@ class Recorder {
     c10::weak_intrusive_ptr<c10::TensorImpl> tensor;  // keeps the address from being used again
     int64_t number = -1;
     size_t graph = 0;       // that `node` is in
-    Node* node = nullptr;   // whose value it is, or
-    std::vector<int> path;  // an element of it
+    Node* node = nullptr;   // the node whose value it is
+    std::vector<int> path;  // the indices that lead to it, if it is an element of that value
     bool known = false;
     bool unknown_sizes = false;
     std::string attribute;
@@ -120,20 +123,20 @@ class Recorder {
     absl::flat_hash_map<std::string, Node*> get_attrs;
     std::map<std::string, at::Tensor> attributes;
     std::vector<std::pair<int64_t, Node*>> outputs;
-    std::vector<std::pair<Node*, bool>> foldable;  // and whether what they yield is known
+    std::vector<std::pair<Node*, bool>> foldable;  // and whether their results are known
     absl::flat_hash_map<std::pair<const Node*, int>, Node*> items;
     size_t step = 0;
   };
 
   struct Body {
     Graph* graph = nullptr;
-    absl::flat_hash_map<Node*, Node*> inner;        // of operands
+    absl::flat_hash_map<Node*, Node*> inner;        // operands to the body's placeholders
     absl::flat_hash_map<std::string, Node*> sizes;  // by expression
-    Node* index = nullptr;                          // of a loop
+    Node* index = nullptr;                          // the iteration's number, if it is a loop
   };
 
   Tracked* Find(const at::Tensor& tensor);
-  // One that nobody knows becomes a constant.
+  // Finds a tensor; an unknown one becomes a constant.
   Tracked* FindOrAdd(const at::Tensor& tensor);
   Tracked& Track(const at::Tensor& tensor);
   Growing& Current();
@@ -141,7 +144,7 @@ class Recorder {
   Node* OuterNodeOf(const at::Tensor& tensor);
   Node* Captured(Body* body, Node* operand);
   void OrderOperands(Body* body);
-  // Calls `form` with the operands of the bodies behind its arguments, and ends them.
+  // Calls `form` with the operands of the bodies after its arguments, and ends the bodies.
   void CallBodies(torchscript::CallForm form, const std::string& name,
                   std::vector<c10::IValue> results, const torchscript::Place& place,
                   const std::string& module_path);
@@ -161,13 +164,13 @@ class Recorder {
   absl::flat_hash_map<const c10::TensorImpl*, Tracked> tracked_;
   absl::flat_hash_map<std::string, at::Tensor> attributes_;  // by name
   absl::flat_hash_set<const c10::StorageImpl*> attribute_storages_;
-  absl::flat_hash_set<const c10::StorageImpl*> unknown_storages_;  // of those once known
-  std::vector<at::Tensor> kept_;  // whose addresses are in the sets above
+  absl::flat_hash_set<const c10::StorageImpl*> unknown_storages_;  // of tensors that were known
+  std::vector<at::Tensor> kept_;  // keeps the addresses in the sets above from being used again
   std::deque<Growing> graphs_;
   bool is_open_ = false;
   std::vector<Body> bodies_;
-  bool in_body_ = false;         // the last of them
-  std::vector<Node*> operands_;  // of all of them
+  bool in_body_ = false;         // the last body is open
+  std::vector<Node*> operands_;  // of all bodies
   int64_t next_number_ = 0;
   // Objects of C++, with their numbers.
   absl::flat_hash_map<const void*, std::pair<c10::IValue, int64_t>> objects_;

@@ -28,7 +28,8 @@ namespace {
 namespace jit = torch::jit;
 using c10::IValue;
 
-// Which path it takes is not known before, and the interpreter of LibTorch has no fence.
+// Checks all paths: the one that a run takes is not known before, and LibTorch's interpreter has no
+// fence.
 absl::Status CheckOperators(std::shared_ptr<jit::Graph> graph) {
   jit::DepthFirstGraphNodeIterator nodes(graph);
   while (const jit::Node* node = nodes.next()) {
@@ -37,7 +38,7 @@ absl::Status CheckOperators(std::shared_ptr<jit::Graph> graph) {
         node->kind() == c10::prim::CallMethod || node->kind() == c10::prim::CallFunction;
     if (is_call ||
         (schema != nullptr && !extract::IsChosenByNode(node->kind()) && !IsAllowed(*schema))) {
-      return torchscript::CannotRepresent(*node, "LibTorch is not let run it");
+      return torchscript::CannotRepresent(*node, "LibTorch must not run it");
     }
     if (node->hasAttribute(c10::attr::Subgraph))
       RETURN_IF_ERROR(CheckOperators(node->g(c10::attr::Subgraph)));
@@ -45,7 +46,7 @@ absl::Status CheckOperators(std::shared_ptr<jit::Graph> graph) {
   return absl::OkStatus();
 }
 
-// Dense, with what is lazy done.
+// Returns a dense tensor without lazy conjugation or negation.
 at::Tensor Plain(const at::Tensor& tensor) {
   const at::Tensor dense = tensor.is_quantized()             ? tensor.int_repr()
                            : tensor.layout() != at::kStrided ? tensor.to_dense()
@@ -80,7 +81,7 @@ absl::StatusOr<IValue> RunByLibTorch(const jit::Module& module, std::vector<IVal
     inputs.insert(inputs.begin(), module._ivalue());
     method.function().getSchema().checkAndNormalizeInputs(inputs);
     const std::shared_ptr<jit::Graph> graph = method.graph()->copy();
-    // Numbers are told from tensors by these, which LibTorch leaves out without optimisations.
+    // These passes tell numbers from tensors; LibTorch skips them without optimisations.
     jit::Inline(*graph);
     jit::CanonicalizeOps(graph);
     if (!options.custom_operators) RETURN_IF_ERROR(CheckOperators(graph));

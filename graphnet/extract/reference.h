@@ -1,4 +1,4 @@
-// What LibTorch itself makes of a program: what captures are checked against.
+// Runs a program by LibTorch itself, to check captures.
 #ifndef GRAPHNET_EXTRACT_REFERENCE_H_
 #define GRAPHNET_EXTRACT_REFERENCE_H_
 
@@ -12,15 +12,15 @@
 
 namespace graphnet {
 
-// Runs the method on `inputs` as torch::jit does, under no_grad, unless it asks for
-// gradients, and without the optimisations, which round otherwise. What it prints is lost. An error if, on any path, there is an operator
-// that capturing would not run.
+// Runs the method on `inputs` as torch::jit does, under no_grad unless it asks for gradients, and
+// without the optimisations, which round differently. Its output is discarded. Fails if any path of
+// the program has an operator that capturing would not run.
 absl::StatusOr<c10::IValue> RunByLibTorch(const torch::jit::Module& module,
                                           std::vector<c10::IValue> inputs,
                                           const CaptureOptions& options = {});
 
-// The first leaf that differs in kind, dtype, sizes or bits, such as "result 1: Double[2] instead
-// of Float[2]"; empty if none does.
+// Describes the first leaf that differs in kind, dtype, sizes or bits, such as "result 1: Double[2]
+// instead of Float[2]"; empty if no leaf differs.
 std::string DifferenceOf(const c10::IValue& expected, const c10::IValue& found);
 
 }  // namespace graphnet

@@ -1,8 +1,8 @@
 // Internal: numbers that a program reads while it is captured, from a tensor or from an attribute
-// that it assigns. They are values of the capture, as tensors are: another run reads others.
+// that it assigns. They are values of the capture, as tensors are: another run reads other numbers.
 //
-// Such a number travels through the program as a c10::SymInt or c10::SymFloat. Code that takes it
-// for a plain number pins it: the capture then holds for this number only.
+// Such a number travels through the program as a c10::SymInt or c10::SymFloat. Code that uses it as
+// a plain number pins it: the capture then holds for this number only.
 #ifndef GRAPHNET_EXTRACT_RUN_NUMBER_H_
 #define GRAPHNET_EXTRACT_RUN_NUMBER_H_
 
@@ -36,24 +36,24 @@ class RunNumber : public c10::SymNodeImpl {
   int64_t int_() override { return Pin().toInt(); }
   std::string str() override { return "v" + std::to_string(id); }
 
-  // Says that the capture needs this very number, and returns it.
+  // Records that the capture holds for this number only, and returns it.
   const c10::IValue& Pin() const {
     on_pin_(*this);
     return example;
   }
 
-  const int64_t id;  // by which the manifest refers to it
+  const int64_t id;  // the number's own number in the manifest
   const c10::IValue example;
 
  private:
   const OnPin& on_pin_;
 };
 
-// An int or float value that stands for `number`.
+// Returns an int or float value that stands for `number`.
 c10::IValue ValueOf(c10::intrusive_ptr<RunNumber> number);
-// Null if `value` is no such number.
+// Returns null if `value` is not such a number.
 const RunNumber* RunNumberOf(const c10::IValue& value);
-// Whether one of `values`, or what it holds, is such a number.
+// Returns true if `values` hold such a number.
 bool HasRunNumbers(const std::vector<c10::IValue>& values);
 
 }  // namespace graphnet::extract

@@ -7,9 +7,9 @@
     program = load("DIR")
     result = program(x)
 
-stitch.json says what runs. Tensors in --inputs are called as the program calls them: x, x.0
-for the first one of a list, x.key for one of a dict; those that are not there are drawn. Lists
-and dicts that the program changes stay as they are, as when Python calls TorchScript.
+stitch.json describes the program. Tensors in --inputs have the program's names: x, x.0 for the
+first element of a list, x.key for an element of a dict; missing tensors are drawn. Lists and
+dicts of the caller do not change even if the program changes them, as when Python calls TorchScript.
 """
 import argparse
 import ctypes
@@ -24,13 +24,13 @@ DTYPES = {"BOOL": "bool", "F16": "float16", "BF16": "bfloat16", "F32": "float32"
           **{f"I{n}": f"int{n}" for n in (8, 16, 32, 64)}, **{f"U{n}": f"uint{n}" for n in (8, 16, 32, 64)},
           "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu",
           "F8_E4M3FNUZ": "float8_e4m3fnuz", "F8_E5M2FNUZ": "float8_e5m2fnuz"}
-# What only TorchScript itself has, on operands a, b, c, …
+# Operations that only TorchScript has, on operands a, b, c, …
 SCRIPTED = {"prim::Print": "print({all})", "aten::format": "return a.format({rest})",
             "aten::str": "return str(a)", "aten::len": "return len(a)"}
 
 
 class OtherPath(RuntimeError):
-    """The program met something else than when it was captured."""
+    """The program met other values than when it was captured."""
 
 
 def read_safetensors(path):
@@ -40,7 +40,7 @@ def read_safetensors(path):
         if name != "__metadata__":
             begin, end = (8 + size + offset for offset in entry["data_offsets"])
             dtype = getattr(torch, DTYPES[entry["dtype"]])
-            # The last copy is a tensor of its own: a view of bytes would hide who asks for gradients from products.
+            # The last copy makes a tensor that is not a view: products would not see requires_grad of a view of bytes.
             yield name, data[begin:end].clone().view(dtype).reshape(entry["shape"]).clone()
 
 
@@ -56,7 +56,7 @@ def write_safetensors(tensors, path):
 
 
 def parts(value):
-    """A value of stitch.json: what it is, and that; of what JSON itself has, nothing."""
+    """Returns the kind and the content of a value of stitch.json; (None, None) for values that JSON itself has."""
     return next(iter(value.items())) if isinstance(value, dict) else (None, None)
 
 
@@ -71,7 +71,7 @@ class Program:
                     continue
                 if rows[name]["strides"] is not None:
                     tensor = torch.empty_strided(tensor.shape, rows[name]["strides"], dtype=tensor.dtype).copy_(tensor)
-                # No gradients are computed, but products of matrices round by who asks for them.
+                # No gradients are computed, but products of matrices round differently if operands require them.
                 attributes[name] = tensor.requires_grad_(rows[name]["requires_grad"])
         self.guards = {row["tensor"]: row for row in self.manifest["tensors"]}
         self.tensors = self.constants = {number: attributes[row["from"]["attribute"]]
@@ -96,7 +96,7 @@ class Program:
         return eval(size, {"__builtins__": {}, "min": min, "max": max}, self.sizes) if isinstance(size, str) else size
 
     def make(self, value):
-        """What a value of stitch.json is in this run."""
+        """Returns a value of stitch.json as it is in this run."""
         kind, what = parts(value)
         match kind:
             case None: return value
@@ -113,7 +113,7 @@ class Program:
             case "bytes": return bytes(what).decode(errors="surrogateescape")
 
     def match(self, pattern, value, name):
-        """Keeps the tensors in `value`; OtherPath if it does not fit."""
+        """Keeps the tensors in `value`; raises OtherPath if it does not fit."""
         def check(fits, expected, found):
             if not fits:
                 raise OtherPath(f"{name}: expected {expected}, found {found}")
@@ -130,7 +130,7 @@ class Program:
                 check(str(value.dtype)[6:] == row["dtype"], row["dtype"], value.dtype)
                 check(str(value.device) == row["device"], row["device"], value.device)
                 check([*value.shape] == sizes, f"sizes {sizes}", f"sizes {[*value.shape]}")
-                check("input" not in row["from"] or not value.requires_grad, "no gradient to be asked for", "requires_grad")
+                check("input" not in row["from"] or not value.requires_grad, "a tensor that requires no gradient", "requires_grad")
             check(self.tensors.setdefault(what, value) is value, "the same tensor as elsewhere", "another one")
         elif kind == "object":
             self.objects.setdefault(what, value)
@@ -152,7 +152,7 @@ class Program:
         name, operands = step["operation"], [self.make(value) for value in step["inputs"]]
         match name:
             case "prim::SetAttr": self.state[operands[0], operands[1]] = operands[2]
-            case "prim::Loop": pass  # between two turns of a long one
+            case "prim::Loop": pass  # between two iterations of a long loop
             case "aten::warn": warnings.warn(operands[0])
             case "prim::tolist": return operands[0].tolist()
             case _ if step["reason"] == "custom-class":
@@ -168,7 +168,7 @@ class Program:
             case _:
                 space, function = name.split("::")
                 operator = getattr(getattr(getattr(torch.ops, space), function), step["overload"] or "default")
-                # What is given by name only comes last.
+                # Keyword-only arguments come last.
                 names = [argument.name for argument in operator._schema.arguments if argument.kwarg_only]
                 first = len(operator._schema.arguments) - len(names)
                 return operator(*operands[:first], **dict(zip(names, operands[first:])))
@@ -203,7 +203,7 @@ class Program:
         return self.make(self.manifest["result"])
 
     def draw(self, given):
-        """Inputs: tensors as `given` by name, others drawn, all else as it was captured."""
+        """Returns inputs: tensors as `given` by name, others drawn, and everything else as captured."""
         def name_tensors(value, name):
             kind, what = parts(value)
             if kind == "tensor" and what not in self.tensors:
@@ -219,7 +219,7 @@ class Program:
 
 
 def type_of(value):
-    """As TorchScript writes it."""
+    """Returns the type of a value as TorchScript writes it."""
     kind, what = parts(value)
     if kind in ("list", "dict", "number"):
         return value["type"]
@@ -241,7 +241,7 @@ def leaves(value):
 
 
 def load(folder=pathlib.Path(__file__).parent):
-    """The program in `folder`, to be called with what it takes. Its state goes on from call to call."""
+    """Returns the program in `folder`, which is called with its inputs. It keeps its state between calls."""
     return Program(pathlib.Path(folder))
 
 
@@ -249,9 +249,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("folder", nargs="?", default=pathlib.Path(__file__).parent)
     parser.add_argument("--inputs", type=pathlib.Path, help="tensors by name (safetensors)")
-    parser.add_argument("--outputs", help="where results go (safetensors): o0, o1, …")
+    parser.add_argument("--outputs", help="file for the results (safetensors): o0, o1, …")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--library", action="append", default=[], help="of operators that the program calls")
+    parser.add_argument("--library", action="append", default=[], help="library of operators that the program calls")
     options = parser.parse_args()
     for library in options.library:
         torch.ops.load_library(library)

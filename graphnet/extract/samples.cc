@@ -23,7 +23,7 @@
 namespace graphnet {
 namespace {
 
-// The operand that `node`'s operator calls "running_var", or null.
+// Returns the operand that the schema of `node`'s operator calls "running_var", or null.
 Node* RunningVariance(const Node& node) {
   const std::vector<std::string> parts = absl::StrSplit(node.target(), '.');
   if (parts.size() != 3) return nullptr;
@@ -36,15 +36,15 @@ Node* RunningVariance(const Node& node) {
   return operand.is_node() ? operand.node() : nullptr;
 }
 
-// The attribute or constant as it was when the run began.
+// Returns the attribute or constant with its value from before the run.
 const at::Tensor& InitialOf(const Capture& capture, const std::string& name,
                             const at::Tensor& live) {
   const auto initial = capture.initial.find(name);
   return initial == capture.initial.end() ? live : initial->second;
 }
 
-// As a file holds it. How it lies in memory is noted, too: operators yield others that lie
-// so, and may round otherwise.
+// Returns the tensor in the form of files. Records its strides, because operators return tensors
+// with the same strides, and may round differently for other strides.
 absl::StatusOr<TensorData> Stored(const std::string& name, const at::Tensor& tensor,
                                   StitchManifest* manifest) {
   ASSIGN_OR_RETURN(TensorData data, ToTensorData(tensor));
@@ -53,7 +53,8 @@ absl::StatusOr<TensorData> Stored(const std::string& name, const at::Tensor& ten
   return data;
 }
 
-// An error of the first node that takes the attribute, if files hold no such dtype.
+// Returns an error that names the first node that takes the attribute, if files cannot hold the
+// dtype.
 absl::Status CheckDType(const Graph& graph, const std::string& name, DType dtype) {
   const TensorData empty = {
       .dtype = dtype, .shape = {0}, .bytes = std::make_shared<const std::string>()};

@@ -1,4 +1,4 @@
-// Captures as samples, and stored programs made ready to run.
+// Turns captures into samples, and stored programs into programs that run.
 #ifndef GRAPHNET_EXTRACT_SAMPLES_H_
 #define GRAPHNET_EXTRACT_SAMPLES_H_
 
@@ -12,18 +12,19 @@
 
 namespace graphnet {
 
-// Complete samples called `name`: statistics and values of attributes as they were
-// when the run began; variances of batch norms cannot be drawn below 0. The samples
-// verify. Unimplemented for attributes that are sparse or quantised.
+// Makes complete samples called `name`. Attributes have the values and statistics that they had
+// when the run began; variances of batch norms cannot be drawn below 0. The verifier accepts the
+// samples. Unimplemented for attributes that are sparse or quantised.
 absl::StatusOr<ExtractedProgram> ToSamples(const Capture& capture, const std::string& name);
 
-// A program that keeps what it needs.
+// A program together with the samples that it refers to.
 struct LoadedProgram {
   ExtractedProgram stored;
   std::unique_ptr<StitchedProgram> program;
 };
-// Attributes of one name are one tensor in all subgraphs. To read objects of classes that are
-// written in C++ is to run code of these: PermissionDenied unless `trust`.
+// Prepares a stored program. Attributes with the same name are one tensor in all subgraphs. Reading
+// objects of classes that are written in C++ runs code of these classes: PermissionDenied unless
+// `trust`.
 absl::StatusOr<LoadedProgram> LoadProgram(ExtractedProgram stored, bool trust = false);
 
 }  // namespace graphnet

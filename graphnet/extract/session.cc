@@ -108,11 +108,11 @@ absl::Status Session::Run(const jit::Module& module, jit::GraphFunction& functio
 
 absl::Status Session::AddDynamic(const CaptureOptions::DynamicSize& size, const Values& inputs) {
   if (size.input >= inputs.size() || !inputs[size.input].isTensor())
-    return absl::InvalidArgumentError(absl::StrCat("input ", size.input, " is no tensor"));
+    return absl::InvalidArgumentError(absl::StrCat("input ", size.input, " is not a tensor"));
   const bool is_name =
       !size.name.empty() && !absl::ascii_isdigit(size.name[0]) &&
       absl::c_all_of(size.name, [](char c) { return absl::ascii_isalnum(c) || c == '_'; });
-  if (!is_name) return absl::InvalidArgumentError("not a name");
+  if (!is_name) return absl::InvalidArgumentError("not a valid name");
   return sizes_.Add(inputs[size.input].toTensor(), size.dim, size.name);
 }
 
@@ -183,13 +183,13 @@ absl::StatusOr<IValue> Session::GetAttr(const IValue& owner, const std::string& 
       return numbers_held_[{object.get(), slot}] = number;
     }
     ASSIGN_OR_RETURN(ValueTree pattern, Pattern(value, full));
-    // What it holds now is what it begins with.
+    // The current values are those that the run begins with.
     ForEachTensor(value, [&](const at::Tensor& tensor) {
       const int64_t number = recorder_.NumberOf(tensor);
       const std::string key = absl::StrCat(full, "#", number);
       capture_.constants.try_emplace(number, tensor);
       capture_.manifest.constants.try_emplace(number, key);
-      capture_.initial.try_emplace(key, tensor.clone());  // It may be written to, too.
+      capture_.initial.try_emplace(key, tensor.clone());  // The program may write to it later.
     });
     capture_.manifest.states.push_back({found->second, name, std::move(pattern)});
     return value;
@@ -213,11 +213,11 @@ absl::Status Session::SetAttr(const StepPlan& step, const Frame&, const IValue& 
   const auto object = owner.toObject();
   const size_t slot = object->type()->getAttributeSlot(name);
   const auto found = paths_.find(object.get());
-  // A list or dict that is there after the run holds plain numbers.
+  // A list or dict that outlives the run must hold plain numbers.
   if (RunNumberOf(value) == nullptr || found == paths_.end()) value = sizes_.Pin(value);
   MarkOuter(value);
   if (found != paths_.end()) {
-    // Read from now on, it is this value.
+    // Later reads find this value.
     read_.insert({object.get(), slot});
     const Values operands = {found->second, name, value};
     RETURN_IF_ERROR(
@@ -256,7 +256,7 @@ absl::StatusOr<IValue> Session::RunGraph(const jit::Graph& graph, Values argumen
   ASSIGN_OR_RETURN(const FunctionPlan* plan, planner_.Plan(graph, node));
   Frame frame{.slots = Values(plan->num_slots), .path = path};
   if (plan->body.inputs.size() != arguments.size()) {
-    return absl::InvalidArgumentError("a call does not fit its callee");
+    return absl::InvalidArgumentError("a call has another number of arguments than the function");
   }
   for (size_t i = 0; i < arguments.size(); ++i)
     frame.slots[plan->body.inputs[i]] = std::move(arguments[i]);
@@ -270,8 +270,8 @@ absl::StatusOr<IValue> Session::RunGraph(const jit::Graph& graph, Values argumen
 absl::Status Session::RunBlock(const BlockPlan& block, Frame* frame) {
   for (const StepPlan& step : block.steps) {
     if (++steps_ > options_.max_steps) {
-      return torchscript::ErrorAtNode(*step.node, absl::StrCat("more than ", options_.max_steps,
-                                                               " steps: a loop without end?"));
+      return torchscript::ErrorAtNode(
+          *step.node, absl::StrCat("more than ", options_.max_steps, " steps: an endless loop?"));
     }
     RETURN_IF_ERROR(RunStep(step, frame));
     for (const int slot : step.dead) frame->slots[slot] = IValue();
@@ -342,7 +342,7 @@ absl::Status Session::RunStepOrThrow(const StepPlan& step, Frame* frame) {
     case prim::Exit:
       return CallMethod(step, frame, "__exit__", {in(0), IValue(), IValue(), IValue()});
     case prim::fork: {
-      // One of the orders that TorchScript allows; a future is its value.
+      // TorchScript allows this order of execution; a future is represented by its value.
       ASSIGN_OR_RETURN(IValue result,
                        RunGraph(*node.g(attr::Subgraph), inputs(), frame->path, &node));
       return set(std::move(result));
@@ -436,7 +436,8 @@ absl::Status Session::CallMethod(const StepPlan& step, Frame* frame, const std::
   if (!arguments[0].isObject()) return torchscript::CannotRepresent(*step.node, "not an object");
   const auto object = arguments[0].toObject();
   jit::Function* method = object->type()->findMethod(name);
-  if (method == nullptr) return torchscript::CannotRepresent(*step.node, "there is no such method");
+  if (method == nullptr)
+    return torchscript::CannotRepresent(*step.node, "the method does not exist");
   if (jit::tryToGraphFunction(*method) == nullptr)
     return CallCustomMethod(step, frame, method, std::move(arguments));
   const auto found = paths_.find(object.get());

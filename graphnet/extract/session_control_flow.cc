@@ -1,4 +1,4 @@
-// Branches and loops of a program that is captured.
+// Captures branches and loops of a program.
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -18,8 +18,7 @@ using Values = std::vector<IValue>;
 
 namespace {
 
-// Whether a body may yield the one as well as the other: tensors with the same meta,
-// or one number.
+// Returns true if a body may return either value: tensors with the same meta, or equal numbers.
 bool AreAlike(const IValue& a, const IValue& b) {
   if (!IsTensor(a) || !IsTensor(b)) {
     return (a.isNone() || a.isBool() || a.isInt() || a.isDouble()) && a == b;
@@ -40,7 +39,7 @@ absl::StatusOr<bool> Session::RunCond(const StepPlan& step, Frame* frame,
   bool can_be = true;
   for (int i = 0; i < 2 && can_be; ++i) {
     recorder_.BeginBody(absl::StrCat(i == 0 ? "true_" : "false_", number));
-    // An error in the branch that is taken shows up when it runs by itself.
+    // If it fails, the taken branch runs again by itself, and that run reports the error.
     can_be = RunBlock(step.blocks[i], frame).ok();
     if (!can_be) break;
     for (const int slot : step.blocks[i].outputs) {
@@ -55,7 +54,7 @@ absl::StatusOr<bool> Session::RunCond(const StepPlan& step, Frame* frame,
     if (can_be) recorder_.EndBody(tensors[i]);
   }
   can_be = can_be && !tensors[0].empty() && absl::c_equal(yielded[0], yielded[1], AreAlike);
-  frame->slots = std::move(slots);  // Nothing stays of what the branches have set.
+  frame->slots = std::move(slots);  // Undo everything that the branches have set.
   if (!can_be) {
     recorder_.AbandonBodies();
     return false;
@@ -64,13 +63,13 @@ absl::StatusOr<bool> Session::RunCond(const StepPlan& step, Frame* frame,
   std::vector<at::Tensor> results;
   for (size_t i = 0; i < step.out.size(); ++i) {
     IValue value = yielded[taken][i];
-    // Another tensor than the branch's own, which the other branch does not yield.
+    // Use a new tensor, as the other branch does not return this branch's own.
     if (IsTensor(value)) value = results.emplace_back(value.toTensor().detach());
     frame->slots[step.out[i]] = std::move(value);
   }
   for (size_t i = 0; i < results.size(); ++i) {
     for (const at::Tensor& tensor : {tensors[0][i], tensors[1][i]}) {
-      // It may be what was there before, and writing to the result writes to that.
+      // The result may share memory with a tensor from before the branch.
       recorder_.Forget(tensor);
       if (recorder_.IsOfAttribute(tensor)) recorder_.CountAsAttribute(results[i]);
       if (tensor.has_storage() &&
@@ -97,7 +96,7 @@ absl::StatusOr<bool> Session::RunWhileLoop(const StepPlan& step, Frame* frame) {
   for (size_t k = 0; k < step.out.size(); ++k) {
     if (!IsTensor(initial(k))) continue;
     begin.push_back(initial(k).toTensor());
-    // Another tensor, of which nothing is known.
+    // Use a new tensor, about which nothing is known.
     carried.push_back({begin.back().detach(), torchscript::NameOf(formals[k + 1])});
     can_be &= !recorder_.HasUnknownSizes(begin.back());
   }
@@ -111,7 +110,7 @@ absl::StatusOr<bool> Session::RunWhileLoop(const StepPlan& step, Frame* frame) {
     frame->slots[body.inputs[k + 1]] =
         IsTensor(initial(k)) ? IValue(carried[tensor++].tensor) : initial(k);
   }
-  // An error of the first turn shows up when it runs by itself.
+  // If it fails, the first iteration runs again by itself, and that run reports the error.
   can_be = RunBlock(body, frame).ok();
   for (size_t k = 0; can_be && k < step.out.size(); ++k) {
     const IValue& value = frame->slots[body.outputs[k + 1]];
@@ -165,8 +164,8 @@ absl::Status Session::RunTurns(const StepPlan& step, Frame* frame) {
   size_t calls = recorder_.num_calls();
   for (int64_t i = 0; i < trips && proceed; ++i) {
     if (++steps_ > options_.max_steps) {
-      return torchscript::ErrorAtNode(*step.node, absl::StrCat("more than ", options_.max_steps,
-                                                               " steps: a loop without end?"));
+      return torchscript::ErrorAtNode(
+          *step.node, absl::StrCat("more than ", options_.max_steps, " steps: an endless loop?"));
     }
     if (i > 0 && i % options_.max_unroll == 0 && recorder_.num_calls() > calls) {
       calls = recorder_.num_calls();

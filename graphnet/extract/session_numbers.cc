@@ -1,4 +1,4 @@
-// Numbers that a program reads from tensors while it is captured, and what it computes of them.
+// Handles numbers that a program reads from tensors while it is captured, and arithmetic on them.
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -15,9 +15,9 @@ using Values = std::vector<IValue>;
 
 namespace {
 
-// A list of more numbers than this stays what it is in this run.
+// A list of more numbers than this keeps its value from this run.
 constexpr size_t kMaxListed = 16;
-// Beyond so many operations on numbers the numbers are pinned: the manifest lists each.
+// After this many operations on numbers, the numbers are pinned, as the manifest lists each one.
 constexpr int kMaxNumberSteps = 4096;
 
 bool IsNumber(const IValue& value) { return value.isInt() || value.isDouble(); }
@@ -26,7 +26,7 @@ bool IsScalar(const IValue& value) {
   return IsNumber(value) || value.isBool() || value.isSymInt() || value.isSymFloat();
 }
 
-// Whether it maps numbers to a number or a bool, and a stitched program finds it by name.
+// Returns true if it maps numbers to a number or a bool, and a stitched program can find its name.
 bool IsOfNumbers(const StepPlan& step, const Values& operands) {
   if (step.op_class != OpClass::kValues || step.schema->is_vararg() || step.out.size() != 1 ||
       step.schema->returns().size() != 1 || !step.is_allowed ||
@@ -75,7 +75,7 @@ absl::StatusOr<bool> Session::RunOnNumbers(const StepPlan& step, Frame* frame,
   if (IsNumber(results[0])) results[0] = NewNumber(results[0]);
   ASSIGN_OR_RETURN(ValueTree pattern, Operand(results[0]));
   out.results.push_back(std::move(pattern));
-  // The graph that grows gets its place when it ends, so this comes before it.
+  // The open graph is added to the steps when it ends, so this step comes before it.
   capture_.manifest.steps.push_back(std::move(out));
   RETURN_IF_ERROR(SetOutputs(step, frame, std::move(results)));
   return true;
@@ -83,7 +83,7 @@ absl::StatusOr<bool> Session::RunOnNumbers(const StepPlan& step, Frame* frame,
 
 void Session::Pin(const RunNumber& number) {
   if (!pinned_.insert(number.id).second) return;
-  // A conversion to what it is yields the bits that are expected.
+  // A conversion to its own type returns the number, whose pattern is the guard.
   StitchStep out = StepAt(*step_, number.example.isInt() ? "aten::Int" : "aten::Float", "Scalar",
                           BreakReason::kNone);
   ValueTree& operand = out.operands.emplace_back();

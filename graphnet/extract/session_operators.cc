@@ -1,5 +1,5 @@
-// Operators of a program that is captured: recorded as nodes, run as they are, or run
-// between two graphs.
+// Captures operators of a program: records them as nodes, runs them as they are, or runs
+// them between two graphs.
 #include <algorithm>
 #include <utility>
 
@@ -24,8 +24,8 @@ namespace {
 
 using Change = absl::FunctionRef<at::Tensor(const at::Tensor&)>;
 
-// What `step` yields for `operands` with other tensors in their places; nothing if
-// it does not work on them.
+// Returns the step's results for `operands` with replaced tensors; nullopt if it does not
+// work on them.
 std::optional<Values> Try(const StepPlan& step, const Values& operands, Change change) {
   if (step.schema->is_varret()) return std::nullopt;
   try {
@@ -63,8 +63,8 @@ const c10::TensorImpl* FirstTensor(const Values& operands) {
                                                      : nullptr;
 }
 
-// Operands that the call writes to. Normalisations do so without saying it in
-// their schema.
+// Returns the operands that the call writes to. The schemas of normalisations do not show
+// their writes.
 std::vector<int> Writes(const StepPlan& step, const Values& operands) {
   std::vector<int> writes = step.writes;
   const auto& formals = step.schema->arguments();
@@ -81,8 +81,8 @@ std::vector<int> Writes(const StepPlan& step, const Values& operands) {
   return writes;
 }
 
-// Whether it is a conversion to what a tensor is. Guards see to it that it always is, but
-// for how it lies in memory.
+// Returns true if the call converts a tensor to its own dtype and device. Guards ensure that this
+// always holds, but they do not cover the memory format.
 bool YieldsItsOperand(const StepPlan& step, const Values& operands, const Values& results) {
   if (step.node->kind() != aten::to || !results[0].isTensor() ||
       !results[0].toTensor().is_same(operands[0].toTensor())) {
@@ -97,7 +97,7 @@ bool YieldsItsOperand(const StepPlan& step, const Values& operands, const Values
 absl::Status Session::SetOutputs(const StepPlan& step, Frame* frame, Values results) {
   if (results.size() != step.out.size()) {
     return torchscript::ErrorAtNode(
-        *step.node, absl::StrCat("yields ", results.size(), " values, not ", step.out.size()));
+        *step.node, absl::StrCat("returns ", results.size(), " values, not ", step.out.size()));
   }
   for (size_t i = 0; i < results.size(); ++i) frame->slots[step.out[i]] = std::move(results[i]);
   return absl::OkStatus();
@@ -151,7 +151,7 @@ absl::Status Session::RunOperator(const StepPlan& step, Frame* frame, Values ope
       if (std::optional<IValue> value = sizes_.Compute(step.schema->name(), operands))
         return SetOutputs(step, frame, {*std::move(value)});
     }
-    // Graphs and manifests have expressions; lists hold what they are given.
+    // Graphs and manifests can hold expressions, and lists can hold symbolic numbers.
     const bool is_outer =
         !step.writes.empty() && operands[0].isList() && outer_.contains(IdentityOf(operands[0]));
     if (is_outer || (!custom && step.op_class != OpClass::kCompute && !step.takes_any_list)) {
@@ -200,7 +200,7 @@ absl::Status Session::RunOperator(const StepPlan& step, Frame* frame, Values ope
       break;
     case OpClass::kCompute:
       if (custom) break;
-      if (AnyObject(operands)) {  // No graph holds one.
+      if (AnyObject(operands)) {  // A graph cannot hold objects.
         reason = BreakReason::kCustomOperator;
       } else if (WritesAttribute(step, operands)) {
         reason = BreakReason::kAttributeMutated;
@@ -210,7 +210,7 @@ absl::Status Session::RunOperator(const StepPlan& step, Frame* frame, Values ope
       } else if (asked) {
         reason = BreakReason::kAsked;
       } else if (step.yields_list && AnyUnknownSizes(operands)) {
-        reason = BreakReason::kDataRead;  // How many tensors there are depends on data.
+        reason = BreakReason::kDataRead;  // The number of tensors depends on data.
       } else {
         return Record(step, frame, std::move(operands));
       }
@@ -255,7 +255,7 @@ absl::Status Session::RunOnValues(const StepPlan& step, Frame* frame, Values ope
       written.push_back(operands[i]);
       Home& h = home->second;
       if (read_.insert({&h, 0}).second) {
-        // Before the first change: what a run begins with.
+        // A run begins with the value from before the first change.
         ASSIGN_OR_RETURN(ValueTree pattern, Operand(operands[i]));
         capture_.manifest.states.push_back({h.path, h.name, std::move(pattern)});
       }
@@ -284,7 +284,7 @@ bool Session::YieldsUnknownSizes(const StepPlan& step, const Values& operands, b
 
 absl::Status Session::Record(const StepPlan& step, Frame* frame, Values operands) {
   if (recorder_.in_body() && (step.is_random || !Writes(step, operands).empty())) return NoBody();
-  // Tracing writes sizes as tensors. One that is only read is the number that it holds.
+  // Tracing writes sizes as tensors. A tensor that is only read stands for its number.
   const bool is_number = step.node->kind() == prim::NumToTensor && HasSymbols(operands);
   if (is_number && !HasRunNumbers(operands) &&
       !absl::c_all_of(step.node->output()->uses(),
@@ -300,7 +300,7 @@ absl::Status Session::Record(const StepPlan& step, Frame* frame, Values operands
   bool unknown_sizes = YieldsUnknownSizes(step, operands, known);
   const std::optional<IValue> number = NumberFor(step, operands);
   Values results = operands;
-  // LibTorch replaces conjugate views in lists that it is given by what they stand for.
+  // LibTorch resolves conjugate views in the lists that it gets, in place.
   for (IValue& result : results) {
     if (result.isTensorList()) result = result.toTensorList().copy();
   }
@@ -365,7 +365,7 @@ std::optional<IValue> Session::NumberFor(const StepPlan& step, const Values& ope
       (dtype != at::kDouble && dtype != at::kFloat && dtype != at::kLong)) {
     return std::nullopt;
   }
-  // A tensor is rounded to a narrow type before it is computed with, a number is not.
+  // A tensor is rounded to a narrow dtype before the computation, but a number is not.
   if (c10::isReducedFloatingType(self.scalar_type()) &&
       !other.equal(other.to(self.scalar_type()).to(dtype))) {
     return std::nullopt;
@@ -379,7 +379,7 @@ std::optional<IValue> Session::NumberFor(const StepPlan& step, const Values& ope
 }
 
 absl::StatusOr<Argument> Session::Default(const IValue& value) {
-  // As long-lived as the table of operators.
+  // The copy lives as long as the table of operators.
   if (value.isString()) return Argument(arena_.Copy(absl::string_view(value.toStringRef())));
   if (value.isList() || value.isTuple()) {
     std::vector<Argument> elements;

@@ -18,7 +18,7 @@ bool AllAre(const Argument& list, int64_t value) {
          });
 }
 
-// Dimensions counted from the front.
+// Counts a dimension from the front.
 void SpellDim(const at::Tensor& tensor, Argument* dim) {
   if (dim->is_int() && dim->integer() < 0) *dim = dim->integer() + tensor.dim();
 }
@@ -34,7 +34,7 @@ void SpellSlice(std::vector<Argument>* args) {
 }
 
 // _convolution(input, weight, bias, stride, padding, dilation, transposed,
-// output_padding, groups, …): the flags behind are settings of the process.
+// output_padding, groups, …): the flags after these are settings of the process.
 void SpellConvolution(torchscript::CallForm* form) {
   std::vector<Argument>& args = form->args;
   if (args.size() < 9 || !args[3].is_list() || !args[6].is_bool() || args[6].boolean() ||
@@ -58,7 +58,7 @@ void SpellConvolution(torchscript::CallForm* form) {
 }
 
 // upsample_*(input, output_size, …, a scale or None for each dimension of an image); .vec
-// works out the size from scales that are given.
+// computes the size from scales.
 void SpellUpsample(const std::vector<c10::IValue>& operands, Arena* arena,
                    torchscript::CallForm* form) {
   if (!operands[1].isIntList()) return;

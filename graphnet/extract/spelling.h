@@ -1,4 +1,4 @@
-// Internal: one spelling for what scripting and tracing write in two ways.
+// Internal: one spelling for calls that scripting and tracing write differently.
 #ifndef GRAPHNET_EXTRACT_SPELLING_H_
 #define GRAPHNET_EXTRACT_SPELLING_H_
 
@@ -10,8 +10,8 @@
 
 namespace graphnet::extract {
 
-// Rewrites what scripting and tracing write differently; the call on `operands` does the
-// same:
+// Rewrites calls that scripting and tracing write differently. The call still does the same on
+// `operands`:
 //   _convolution                       conv1d, conv2d, conv3d
 //   split_with_sizes                   split.sizes
 //   norm over dimensions               linalg_vector_norm
@@ -19,7 +19,7 @@ namespace graphnet::extract {
 //   slice, select                      dimensions counted from the front; the bounds 0 and
 //                                      the largest integer are None
 //   pin_memory = False                 left out
-// What it makes lives in `arena`.
+// New arguments live in `arena`.
 void SpellAsScripts(const std::vector<c10::IValue>& operands, Arena* arena,
                     torchscript::CallForm* form);
 

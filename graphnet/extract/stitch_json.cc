@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Kind = ValueTree::Kind;
 
-// What JSON has stands as it is; all else is an object whose first key says what it is.
+// Values that JSON can hold are written directly; others are objects whose first key is their kind.
 Json ToJson(const ValueTree& tree) {
   const auto number = [](double value) -> Json {
     if (std::isfinite(value)) return value;
@@ -79,7 +79,7 @@ void AddNumbers(const ValueTree& tree, const Json& from, Numbered* rows) {
   for (const ValueTree& element : tree.elements) AddNumbers(element, from, rows);
 }
 
-// What is known of a tensor, from its guard or from the graph that yields it.
+// Adds the facts about a tensor, from its guard or from the graph that returns it.
 void Describe(const TensorGuard& guard, Json* row) {
   Json shape = Json::array();
   for (size_t i = 0; i < guard.sizes.size(); ++i) {
@@ -111,7 +111,7 @@ std::optional<TensorGuard> GuardOf(const Module& module, const TensorMeta* meta)
   return guard;
 }
 
-// Numbered values in the order in which they are made.
+// Collects numbered values in the order in which they are made.
 Numbered CollectNumbers(const ExtractedProgram& program) {
   const StitchManifest& manifest = program.manifest;
   Numbered rows;
@@ -153,7 +153,7 @@ Numbered CollectNumbers(const ExtractedProgram& program) {
   return rows;
 }
 
-// Each stored tensor by name, and the file that holds it.
+// Lists each stored tensor by name, and the file that holds it.
 Json Attributes(const ExtractedProgram& program, const std::vector<SubgraphFiles>& files) {
   const StitchManifest& manifest = program.manifest;
   std::map<std::string, Json> rows;
@@ -271,7 +271,7 @@ std::string StitchJson(const ExtractedProgram& program, const std::vector<Subgra
       list(manifest.steps, [&](const StitchStep& step) { return Step(step, numbered.numbers); });
   out["result"] = ToJson(manifest.result);
 
-  // A row of a table is a line: for eyes, and for line-by-line tools.
+  // Each row of a table is one line, for readers and for line-by-line tools.
   const auto dump = [](const Json& value) {
     return value.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
   };

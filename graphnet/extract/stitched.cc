@@ -39,7 +39,7 @@ class OwnStore : public AttributeStore {
   std::map<std::pair<std::string, std::string>, IValue> values_;
 };
 
-// Where a step stands, for messages.
+// Returns the place of a step, for messages.
 std::string PlaceOf(const StitchStep& step) {
   if (step.line == 0) return step.op;
   return absl::StrCat(Printable(step.file, 500), ":", step.line, ":", step.column, ": ",
@@ -50,7 +50,7 @@ bool IsCustom(const StitchStep& step) {
   return step.reason == BreakReason::kCustomOperator || step.reason == BreakReason::kCustomClass;
 }
 
-// Whether what `step` yields in place of `tree` can be such that it does not fit.
+// Returns true if the step's result for `tree` may fail to fit it.
 bool HasGuard(const StitchStep& step, const ValueTree& tree, const StitchManifest& manifest) {
   if (tree.kind == ValueTree::Kind::kObject || tree.kind == ValueTree::Kind::kNumber) return false;
   if (tree.kind != ValueTree::Kind::kTensor || IsCustom(step)) return true;
@@ -97,7 +97,7 @@ absl::StatusOr<std::unique_ptr<StitchedProgram>> StitchedProgram::Make(
   }
   for (const StitchStep& step : manifest.steps) {
     if (step.subgraph >= static_cast<int>(program->executables_.size())) {
-      return absl::InvalidArgumentError(absl::StrCat("there is no subgraph_", step.subgraph));
+      return absl::InvalidArgumentError(absl::StrCat("missing subgraph_", step.subgraph));
     }
   }
   for (const auto& [number, name] : manifest.constants) {
@@ -195,7 +195,7 @@ absl::Status StitchedProgram::CheckGuards(const std::vector<IValue>& inputs) {
       }
       return tensors_->CheckRelations(manifest_, why);
     };
-    // Names are put together only for who is refused.
+    // The message costs time, so it is built only after a failure.
     if (hold(nullptr)) return absl::OkStatus();
     std::string why;
     hold(&why);
@@ -209,7 +209,7 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::RunMethod(std::vector<IValu
   const c10::QualifiedName name(step.op);
   const c10::ClassTypePtr type = torch::getCustomClass(name.prefix());
   torch::jit::Function* method = type == nullptr ? nullptr : type->findMethod(name.name());
-  if (method == nullptr) return absl::InvalidArgumentError("there is no such method");
+  if (method == nullptr) return absl::InvalidArgumentError("the method does not exist");
   if (!options.custom_operators)
     return absl::InvalidArgumentError("is not run: it may reach beyond the program's values");
   const bool creates = name.name() == "__init__";
@@ -235,7 +235,7 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchSt
     extract::Warn(stack);
     return std::vector<IValue>();
   }
-  if (step.op == "prim::Loop") return std::vector<IValue>();  // between two of its turns
+  if (step.op == "prim::Loop") return std::vector<IValue>();  // between two of its iterations
   if (step.op == "prim::SetAttr") {
     if (stack.size() != 3 || !stack[0].isString() || !stack[1].isString()) {
       return absl::InvalidArgumentError("takes an object, a name and a value");
@@ -249,7 +249,7 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchSt
        torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(step.op))) {
     if (candidate->schema().overload_name() == step.overload) op = candidate;
   }
-  if (op == nullptr) return absl::InvalidArgumentError("there is no such operator");
+  if (op == nullptr) return absl::InvalidArgumentError("the operator does not exist");
   const bool custom = !absl::StartsWith(step.op, "aten::") && !absl::StartsWith(step.op, "prim::");
   if (!IsAllowed(op->schema()) && !(custom && options.custom_operators)) {
     return absl::InvalidArgumentError("is not run: it may reach beyond the program's values");
@@ -260,7 +260,7 @@ absl::StatusOr<std::vector<IValue>> StitchedProgram::RunOperation(const StitchSt
   }
   if (op->schema().is_vararg() && !op->schema().is_varret())
     stack.push_back(static_cast<int64_t>(stack.size()));
-  // aten::str(t elem) and the like take any type, which the check does not know.
+  // Operators such as aten::str(t elem) take any type, which the check does not support.
   const bool is_generic = absl::c_any_of(
       op->schema().arguments(),
       [](const c10::Argument& argument) { return argument.type()->hasFreeVariables(); });
@@ -291,7 +291,7 @@ absl::StatusOr<IValue> StitchedProgram::Run(const std::vector<IValue>& inputs,
         if (!results.ok()) return Annotate(results.status(), PlaceOf(step));
         if (results->size() != step.results.size()) {
           return absl::InvalidArgumentError(absl::StrCat(
-              PlaceOf(step), ": yields ", results->size(), " values, not ", step.results.size()));
+              PlaceOf(step), ": returns ", results->size(), " values, not ", step.results.size()));
         }
         for (size_t i = 0; i < results->size(); ++i) {
           if (!tensors_->Match(step.results[i], (*results)[i], "its result", &why)) {
@@ -308,13 +308,13 @@ absl::StatusOr<IValue> StitchedProgram::Run(const std::vector<IValue>& inputs,
       if (!outputs.ok())
         return Annotate(outputs.status(), absl::StrCat("subgraph_", step.subgraph));
       if (outputs->size() != step.outputs.size()) {
-        return absl::InvalidArgumentError(absl::StrCat("subgraph_", step.subgraph, " yields ",
+        return absl::InvalidArgumentError(absl::StrCat("subgraph_", step.subgraph, " returns ",
                                                        outputs->size(), " tensors, not ",
                                                        step.outputs.size()));
       }
       for (size_t i = 0; i < outputs->size(); ++i) {
         if (!(*outputs)[i].isTensor())
-          return absl::InvalidArgumentError("a subgraph yields what is no tensor");
+          return absl::InvalidArgumentError("a subgraph returned a value other than a tensor");
         tensors_->Set(step.outputs[i], (*outputs)[i].toTensor());
       }
     }

@@ -1,5 +1,4 @@
-// A captured program put together again: its subgraphs, run natively, and the
-// operations between them.
+// Runs a captured program: its subgraphs, and the operations between them.
 #ifndef GRAPHNET_EXTRACT_STITCHED_H_
 #define GRAPHNET_EXTRACT_STITCHED_H_
 
@@ -30,7 +29,7 @@ class AttributeStore {
   virtual void Set(const std::string& path, const std::string& name, c10::IValue value) = 0;
 };
 
-// The leaves of a result, in order: tensors, numbers, None.
+// Returns the leaves of a result, in order: tensors, numbers, None.
 std::vector<c10::IValue> FlattenResult(const c10::IValue& value);
 
 class StitchedProgram {
@@ -46,9 +45,9 @@ class StitchedProgram {
     Observer observer;                              // of the nodes of the subgraphs
   };
 
-  // `constants`, `objects`: those of StitchManifest. Without `store`, the program keeps its
-  // state itself, from one run to the next. Errors of Compile; FailedPrecondition if there
-  // is no object for an attribute.
+  // Prepares a program. `constants` and `objects` are those that the manifest numbers. Without
+  // `store`, the program keeps its state itself from one run to the next. Fails with errors of
+  // Compile, and with FailedPrecondition if an object is missing.
   static absl::StatusOr<std::unique_ptr<StitchedProgram>> Make(
       StitchManifest manifest, std::vector<Subgraph> subgraphs,
       std::map<int64_t, at::Tensor> constants, std::map<int64_t, c10::IValue> objects = {},
@@ -56,24 +55,24 @@ class StitchedProgram {
 
   ~StitchedProgram();
 
-  // FailedPrecondition, with the guard that failed, if the inputs, or what an
-  // operation yields on the way, are not such as were captured. Other errors are
-  // those of the operations.
+  // Returns the result on `inputs`. FailedPrecondition, with the guard that failed, if the inputs
+  // or the result of an operation on the way do not fit the capture. Other errors are those of
+  // the operations.
   absl::StatusOr<c10::IValue> Run(const std::vector<c10::IValue>& inputs,
                                   const RunOptions& options);
-  // The guards of inputs and attributes alone.
+  // Checks the guards of inputs and attributes alone.
   absl::Status CheckGuards(const std::vector<c10::IValue>& inputs);
 
   const StitchManifest& manifest() const { return manifest_; }
-  // Conditions that CheckGuards checks.
+  // Returns the number of conditions that CheckGuards checks.
   size_t num_guards() const;
-  // Whether a guard can fail after the run has begun.
+  // Returns true if a guard can fail after the run has begun.
   bool has_guard_on_the_way() const { return has_guard_on_the_way_; }
-  // Whether a guard of such a program can fail after something outside the run has changed (with
-  // `from_start`: anything at all on the way): a run of it cannot be given up.
+  // Returns true if a guard of the program can fail after a step with an effect outside the run,
+  // or, with `from_start`, at any step: then a run cannot be abandoned half-way.
   static bool HasGuardAfterEffect(const StitchManifest& manifest, bool from_start);
 
-  // The arguments of Run that have these tensors, by number, at their places.
+  // Returns arguments of Run that hold these tensors, by number, at their places.
   absl::StatusOr<std::vector<c10::IValue>> MakeInputs(const std::map<int64_t, at::Tensor>& tensors);
 
  private:
@@ -86,7 +85,7 @@ class StitchedProgram {
 
   StitchManifest manifest_;
   std::vector<std::shared_ptr<Executable>> executables_;
-  bool records_gradients_ = false;  // one of them asks for gradients
+  bool records_gradients_ = false;  // a subgraph asks for gradients
   std::map<int64_t, at::Tensor> constants_;
   std::map<int64_t, c10::IValue> objects_;
   std::unique_ptr<AttributeStore> store_;

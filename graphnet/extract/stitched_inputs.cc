@@ -13,7 +13,7 @@
 namespace graphnet {
 namespace {
 
-// What became a constant as the program was captured holds for this value only.
+// Checks a value that capturing made a constant: the program holds for that value only.
 absl::Status CheckConstant(const std::string& name, const ValueTree& tree, const TensorData& data) {
   return Guarded([&]() -> absl::Status {
     ASSIGN_OR_RETURN(const at::Tensor tensor, ToTensor(data, c10::Device(c10::kCPU)));
@@ -37,7 +37,7 @@ absl::Status CheckConstant(const std::string& name, const ValueTree& tree, const
   });
 }
 
-// The placeholder that takes tensor `number`, or null.
+// Returns the placeholder that takes tensor `number`, or null.
 const Node* PlaceholderOf(const ExtractedProgram& program, int64_t number) {
   for (const StitchStep& step : program.manifest.steps) {
     for (size_t i = 0; i < step.inputs.size(); ++i) {
@@ -71,7 +71,7 @@ absl::StatusOr<std::vector<c10::IValue>> MakeStitchedInputs(
       const auto found = manifest.tensors.find(number);
       if (found == manifest.tensors.end()) {
         return absl::InvalidArgumentError(
-            absl::StrCat("nothing is known of input ", Printable(name)));
+            absl::StrCat("nothing is known about input ", Printable(name)));
       }
       const TensorGuard& guard = found->second;
       const std::vector<Dim> shape(guard.sizes.begin(), guard.sizes.end());

@@ -1,4 +1,4 @@
-// The inputs of an extracted program, made of values.
+// Makes the inputs of an extracted program.
 #ifndef GRAPHNET_EXTRACT_STITCHED_INPUTS_H_
 #define GRAPHNET_EXTRACT_STITCHED_INPUTS_H_
 
@@ -13,9 +13,9 @@
 
 namespace graphnet {
 
-// The arguments of StitchedProgram::Run. `given`: leaves by name (input_leaves.h); tensors that
-// are not among them are drawn as the subgraphs say. FailedPrecondition for a number or a text
-// that is another than the one that the program was captured with.
+// Returns arguments of StitchedProgram::Run. `given` has leaves by name (input_leaves.h); other
+// tensors are drawn by the draw specs of the subgraphs. FailedPrecondition for a number or a string
+// that differs from the captured one.
 absl::StatusOr<std::vector<c10::IValue>> MakeStitchedInputs(
     const LoadedProgram& loaded, const std::map<std::string, TensorData>& given,
     const DrawOptions& draw);

@@ -26,9 +26,9 @@ namespace {
 using c10::IValue;
 using Kind = ValueTree::Kind;
 
-constexpr int kMaxDepth = 64;  // What the manifest's reader takes.
+constexpr int kMaxDepth = 64;  // The manifest's reader takes no more.
 
-// What is there instead of what was expected.
+// Says in `why`, which may be null, that a value differs. Returns false.
 bool Differs(std::string* why, absl::string_view name, absl::string_view expected,
              absl::string_view found) {
   if (why != nullptr) *why = absl::StrCat(name, ": expected ", expected, ", found ", found);
@@ -68,8 +68,7 @@ absl::StatusOr<ValueTree> ToTree(const IValue& value, ValueNumber number, Budget
   ValueTree tree;
   if (depth > kMaxDepth) return absl::UnimplementedError("a value that nests too deep");
   if (!parts->Charge(1))
-    return absl::UnimplementedError(
-        "lists and tuples outside of subgraphs that hold too many values");
+    return absl::UnimplementedError("lists and tuples outside subgraphs hold too many values");
   const auto add = [&](const IValue& element) -> absl::Status {
     ASSIGN_OR_RETURN(ValueTree made, ToTree(element, number, parts, depth + 1));
     tree.elements.push_back(std::move(made));
@@ -159,8 +158,8 @@ TensorTable::TensorTable(const StitchManifest& manifest) {
   }
 }
 
-// The text form has symbols and comparisons: one module of them all, in which an
-// expression is the left side of a comparison with 0.
+// Parses all symbols and relations as one module in the text form. An expression becomes the left
+// side of a comparison with 0.
 void TensorTable::ReadSymbols(const StitchManifest& manifest) {
   if (manifest.symbols.empty()) return;
   std::vector<std::string> expressions;
@@ -185,7 +184,7 @@ void TensorTable::ReadSymbols(const StitchManifest& manifest) {
   const size_t num_relations = manifest.relations.size();
   TORCH_CHECK(symbols_->symbols().size() == manifest.symbols.size() &&
                   symbols_->relations().size() == num_relations + expressions.size(),
-              "the manifest's symbols are not what they seem");
+              "the manifest's symbols and relations are not well-formed");
   relations_.assign(symbols_->relations().begin(),
                     symbols_->relations().begin() + static_cast<ptrdiff_t>(num_relations));
   for (size_t i = 0; i < expressions.size(); ++i)
@@ -219,7 +218,7 @@ int64_t TensorTable::SizeOf(const std::string& symbol) const {
 
 bool TensorTable::CheckRelations(const StitchManifest& manifest, std::string* why) const {
   for (size_t i = 0; i < relations_.size(); ++i) {
-    // One whose sizes have no value, as they leave 64 bits, does not hold.
+    // A relation does not hold if its sizes overflow 64 bits.
     if (EvaluateWithExamples(*symbols_, *relations_[i]).value_or(0) != 0) continue;
     if (why != nullptr) {
       *why = absl::StrCat("sizes: expected ", Printable(manifest.relations[i].text), ", found ");
@@ -232,7 +231,7 @@ bool TensorTable::CheckRelations(const StitchManifest& manifest, std::string* wh
   return true;
 }
 
-// Whether a size is the one that is asked for, else `expected`.
+// Returns true if `size` is the expected one, which becomes `*expected`.
 bool TensorTable::MatchSize(const Guard& guard, size_t dim, int64_t size, int64_t* expected) {
   *expected = guard.sizes[dim];
   const SymExpr* expr = guard.symbolic.empty() ? nullptr : guard.symbolic[dim];
@@ -244,17 +243,18 @@ bool TensorTable::MatchSize(const Guard& guard, size_t dim, int64_t size, int64_
   return size == *expected;
 }
 
-// Of a type of lists; the classes that are written in C++ have no names for the parser.
+// Returns the element type of a list type. Handles classes that are written in C++, as the parser
+// does not know them.
 c10::TypePtr TensorTable::ElementOf(const std::string& list) {
   absl::string_view element = list;
   if (absl::ConsumePrefix(&element, "List[") && absl::ConsumeSuffix(&element, "]") &&
       absl::StartsWith(element, "__torch__.torch.classes.")) {
     c10::TypePtr type = torch::getCustomClass(std::string(element));
-    TORCH_CHECK(type != nullptr, "there is no class ", std::string(element));
+    TORCH_CHECK(type != nullptr, "unknown class ", std::string(element));
     return type;
   }
   const c10::TypePtr type = torch::jit::ScriptTypeParser().parseType(list);
-  TORCH_CHECK(type->kind() == c10::TypeKind::ListType, "no list type: ", list);
+  TORCH_CHECK(type->kind() == c10::TypeKind::ListType, "not a list type: ", list);
   return type->containedType(0);
 }
 
@@ -264,7 +264,7 @@ IValue TensorTable::Make(const ValueTree& tree) const {
     case Kind::kTensor: return Get(tree.number);
     case Kind::kObject: {
       const auto it = objects_.find(tree.number);
-      TORCH_CHECK(it != objects_.end(), "there is no object v", tree.number);
+      TORCH_CHECK(it != objects_.end(), "missing object v", tree.number);
       return it->second;
     }
     case Kind::kNumber: {
@@ -279,7 +279,7 @@ IValue TensorTable::Make(const ValueTree& tree) const {
     case Kind::kDevice: return c10::Device(tree.text);
     case Kind::kSize: {
       const auto it = expressions_.find(tree.text);
-      TORCH_CHECK(it != expressions_.end(), "no such size: ", tree.text);
+      TORCH_CHECK(it != expressions_.end(), "unknown size: ", tree.text);
       return Evaluate(*it->second);
     }
     case Kind::kTuple: {
@@ -294,7 +294,7 @@ IValue TensorTable::Make(const ValueTree& tree) const {
     }
     case Kind::kDict: {
       const c10::TypePtr type = torch::jit::ScriptTypeParser().parseType(tree.text);
-      TORCH_CHECK(type->kind() == c10::TypeKind::DictType, "no dict type: ", tree.text);
+      TORCH_CHECK(type->kind() == c10::TypeKind::DictType, "not a dict type: ", tree.text);
       c10::impl::GenericDict dict(type->containedType(0), type->containedType(1));
       for (size_t i = 0; i + 1 < tree.elements.size(); i += 2) {
         dict.insert_or_assign(Make(tree.elements[i]), Make(tree.elements[i + 1]));
@@ -309,7 +309,7 @@ void TensorTable::Assign(const ValueTree& tree, const IValue& value) const {
   const auto is_container = [](const IValue& v) {
     return v.isList() || v.isGenericDict() || v.isTuple();
   };
-  // What was there, brought up to date, or something new.
+  // Updates the old element if its structure fits, or makes a new one.
   const auto element = [&](const ValueTree& to, const IValue& from) {
     const bool stays = is_container(from) && ((to.kind == Kind::kList && from.isList()) ||
                                               (to.kind == Kind::kDict && from.isGenericDict()) ||
@@ -368,7 +368,7 @@ bool TensorTable::MatchTensor(int64_t number, const at::Tensor& tensor, absl::st
                      absl::StrCat(sizes[i]));
     }
     if (tensor.requires_grad())
-      return Differs(why, name, "no gradient to be asked for", "requires_grad");
+      return Differs(why, name, "a tensor that requires no gradient", "requires_grad");
   }
   if (slot.defined() && !slot.is_same(tensor)) {
     return Differs(why, name, "the same tensor as elsewhere", "another one");
@@ -417,7 +417,7 @@ bool TensorTable::Match(const ValueTree& pattern, const IValue& value, absl::str
     case Kind::kInt:
       if (value.isInt() && value.toInt() == pattern.number) return true;
       break;
-    case Kind::kSize: break;  // No program is asked for one.
+    case Kind::kSize: break;  // Patterns do not have sizes.
     case Kind::kFloat:
       if (value.isDouble() && SameBits(value.toDouble(), pattern.real)) return true;
       break;

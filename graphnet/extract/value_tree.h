@@ -1,4 +1,4 @@
-// Between the values of a running program and ValueTrees.
+// Converts values of a running program to ValueTrees and back.
 #ifndef GRAPHNET_EXTRACT_VALUE_TREE_H_
 #define GRAPHNET_EXTRACT_VALUE_TREE_H_
 
@@ -18,12 +18,12 @@
 
 namespace graphnet::extract {
 
-// Of a tensor, or of an object whose class is written in C++.
+// Returns the number of a tensor, or of an object whose class is written in C++.
 using ValueNumber = absl::FunctionRef<absl::StatusOr<int64_t>(const c10::IValue&)>;
 
-// Unimplemented for objects of other classes and other values that a manifest cannot hold, and
-// beyond 64 levels of structure. Each value in `value`, once for each place that it stands at, is
-// charged to `parts`; Unimplemented where that is spent.
+// Converts a value to a tree. Unimplemented for objects of other classes and other values that a
+// manifest cannot hold, and beyond 64 levels of structure. Each value in `value` is charged to
+// `parts` once for each place where it occurs; Unimplemented if `parts` runs out.
 absl::StatusOr<ValueTree> ToTree(const c10::IValue& value, ValueNumber number, Budget* parts,
                                  int depth = 0);
 
@@ -40,23 +40,24 @@ class TensorTable {
   void Set(int64_t number, at::Tensor tensor) {
     tensors_[static_cast<size_t>(number)] = std::move(tensor);
   }
-  // A tensor, or a number that this run has read.
+  // Returns a tensor, or a number that this run has read.
   c10::IValue Value(int64_t number) const;
-  // No effect if there is one already.
+  // Sets an object; no effect if the number has one already.
   void SetObject(int64_t number, const c10::IValue& object) {
     objects_.try_emplace(number, object);
   }
 
-  // The value that `tree` describes; for a number that the run has not read, the example. Throws c10::Error for types that there are not.
+  // Makes the value that `tree` describes. A number that the run has not read has its example
+  // value. Throws c10::Error for unknown types.
   c10::IValue Make(const ValueTree& tree) const;
-  // Lets the lists and dicts in `value` hold what `tree` says.
+  // Fills the lists and dicts in `value` with the elements that `tree` describes.
   void Assign(const ValueTree& tree, const c10::IValue& value) const;
-  // The size that a symbol has met; throws for one that has met none.
+  // Returns the size that a symbol has; throws if it has none yet.
   int64_t SizeOf(const std::string& symbol) const;
-  // Whether the relations hold of the symbols.
+  // Returns true if the relations hold for the sizes of the symbols; if not, `why` names one.
   bool CheckRelations(const StitchManifest& manifest, std::string* why) const;
-  // Whether `value` fits; its tensors are kept. If not, `why` (may be null) says what
-  // of `name` does not.
+  // Returns true if `value` fits the pattern, and keeps its tensors. If it does not fit, `why`
+  // (which may be null) says what is wrong with `name`.
   bool Match(const ValueTree& pattern, const c10::IValue& value, absl::string_view name,
              std::string* why);
 
@@ -79,14 +80,14 @@ class TensorTable {
   std::vector<at::Tensor> tensors_;
   std::map<int64_t, c10::IValue> objects_;  // and numbers
   std::vector<Guard> guards_;
-  // The symbols, whose examples are the sizes that they have met, and the relations.
+  // The symbols, whose examples are the sizes that they have in this run, and the relations.
   std::unique_ptr<Module> symbols_;
   std::vector<const SymExpr*> relations_;
   std::map<std::string, const SymExpr*> expressions_;
 };
 
-// How many conditions Match checks: structures, constants, and of each tensor its
-// dtype, device, rank, sizes and that no gradient is asked for.
+// Returns the number of conditions that Match checks: structures, constants, and for each tensor
+// the dtype, device, rank, sizes, and that it requires no gradient.
 size_t NumGuards(const ValueTree& pattern, const StitchManifest& manifest);
 
 }  // namespace graphnet::extract

@@ -69,7 +69,7 @@ Format Protobuf() {
     const auto head = source.head();
     return head.ok() && LooksLikeSample(*head);
   };
-  // Its weights lie beside it, so that bytes alone have none.
+  // A source that is not a file has no weights beside it.
   format.read = [](Source& source, const LoadOptions& options) -> absl::StatusOr<Sample> {
     if (!source.path().empty()) return ReadSampleFile(source.path(), options.weights);
     ASSIGN_OR_RETURN(const SharedBytes bytes, source.bytes(kMaxProtoBytes));
@@ -91,7 +91,7 @@ Format Protobuf() {
 
 // --- Archives of PyTorch -----------------------------------------------------------
 
-// Bytes that no file holds are called nothing.
+// Removes the name of a sample that was read from bytes, since no file gives it one.
 absl::StatusOr<Sample> WithoutName(absl::StatusOr<Sample> sample) {
   if (sample.ok()) sample->name.clear();
   return sample;
@@ -127,7 +127,7 @@ Format Pt2() {
                     const ByteSink& sink) -> absl::Status {
     ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(sample));
     if (!archive.classes().empty() && options.notes != nullptr) {
-      options.notes->push_back(absl::StrCat("tuples are in the place of ",
+      options.notes->push_back(absl::StrCat("tuples replace ",
                                             Printable(absl::StrJoin(archive.classes(), ", "), 1000),
                                             ", which PyTorch alone does not know"));
     }
@@ -175,7 +175,7 @@ Format Text() {
   format.content = "graphnet text";
   format.endings = {".gn", ".txt"};
   format.lacks = {.weights = true};
-  // Found in a folder, a fragment may be anything; whoever names it means it.
+  // In a folder, a fragment may be any text. A path that the user names is meant as a sample.
   format.sniff = [](Source& source) {
     const auto head = source.head();
     return head.ok() && !source.is_folder() && LooksLikeText(*head, source.is_named());
@@ -190,7 +190,7 @@ Format Text() {
     if (sample.name.empty() && !source.path().empty()) sample.name = BaseName(source.path());
     return sample;
   };
-  // Weights do not lie beside it.
+  // Leaves the weights out, since no file beside the text holds them.
   format.write = [](const Sample& sample, const SaveOptions&, const ByteSink& sink) {
     PrintOptions options = PrintOptions::Complete();
     options.weights = false;
@@ -212,7 +212,7 @@ Format Mlir() {
     const absl::StatusOr<MlirProgram> program = ExportMlirProgram(sample);
     return program.ok() ? sink(program->text) : program.status();
   };
-  // The weights, arguments of the program as they are, lie beside it.
+  // The weights are arguments of the program, so they go into a file beside it.
   format.write_to = [](const Sample& sample, const std::string& path,
                        const SaveOptions&) -> absl::Status {
     ASSIGN_OR_RETURN(const MlirProgram program, ExportMlirProgram(sample));
@@ -222,7 +222,7 @@ Format Mlir() {
       if (it != sample.weights.end()) weights.insert(*it);
     }
     if (weights.empty()) return WriteFileAtomic(path, program.text);
-    // Not x.safetensors, which belongs to x.pb.
+    // The name x.safetensors belongs to x.pb.
     return SaveWithTensors(program.text, path, weights,
                            absl::StrCat(absl::StripSuffix(path, ".mlir"), ".mlir.safetensors"));
   };
@@ -247,7 +247,7 @@ absl::Status SaveWithTensors(absl::string_view program, const std::string& path,
   const auto write = [&](const ByteSink& sink) { return StreamSafetensors(tensors, sink); };
   ASSIGN_OR_RETURN(StagedFile tensors_file, StagedFile::Write(beside, write));
   ASSIGN_OR_RETURN(StagedFile program_file, StagedFile::Write(path, program));
-  // An older program must not be seen beside these tensors, not even after a kill.
+  // Even after a kill, an old program must not lie beside these tensors.
   std::remove(path.c_str());
   RETURN_IF_ERROR(tensors_file.Commit());
   return program_file.Commit();

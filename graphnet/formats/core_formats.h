@@ -13,16 +13,18 @@
 
 namespace graphnet {
 
-// In the order in which they are asked about a file.
+// Returns them in the order in which they are asked about a file.
 std::vector<Format> CoreFormats();
 
-// Passes all bytes to `sink`, or returns the error in their place.
+// Passes `bytes` to `sink`, or returns their error.
 absl::Status PassTo(const ByteSink& sink, const absl::StatusOr<std::string>& bytes);
 
-// An error of a GraphNet folder that cannot hold a sample, with the format that can.
+// Appends advice to an Unimplemented error of writing a GraphNet folder: a protobuf can hold the
+// sample. Returns any other status unchanged.
 absl::Status WithFolderAdvice(const absl::Status& status);
 
-// Writes the text of a program to `path` and its tensors to `beside`, both or none of them.
+// Writes the text of a program to `path` and its tensors to the file `beside`. A failure never
+// leaves an old program next to new tensors.
 absl::Status SaveWithTensors(absl::string_view program, const std::string& path,
                              const std::map<std::string, TensorData>& tensors,
                              const std::string& beside);

@@ -37,7 +37,7 @@ bool HasVmap(const Module& module) {
   });
 }
 
-// The sample without regions that have no effect; null if it has no regions at all.
+// Returns the sample without regions that have no effect; null if it has no regions at all.
 absl::StatusOr<std::unique_ptr<Sample>> InlineRegionsOf(const Sample& sample) {
   if (!HasRegions(*sample.module)) return nullptr;
   auto inlined = std::make_unique<Sample>(CopyOf(sample));
@@ -46,8 +46,8 @@ absl::StatusOr<std::unique_ptr<Sample>> InlineRegionsOf(const Sample& sample) {
   return inlined;
 }
 
-// The sample with all that vmap maps written out; null if there is none, or if it cannot be
-// expanded, which is an error of what follows.
+// Returns the sample with each vmap expanded. Returns null if it has none, or if one cannot be
+// expanded; a later step then reports the error.
 absl::StatusOr<std::unique_ptr<Sample>> ExpandVmapOf(const Sample& sample) {
   if (!HasVmap(*sample.module)) return nullptr;
   auto expanded = std::make_unique<Sample>(CopyOf(sample));
@@ -57,17 +57,17 @@ absl::StatusOr<std::unique_ptr<Sample>> ExpandVmapOf(const Sample& sample) {
   return expanded;
 }
 
-// Writes out the functions that no operator stands for, as far as enough is known of what they
-// take.
+// Expands functions that are not operators, if enough is known of their operands. Returns whether
+// it changed anything.
 absl::StatusOr<bool> ExpandIn(Module* module) {
   ASSIGN_OR_RETURN(const Pipeline expand, ParsePipeline("expand-functions"));
   ASSIGN_OR_RETURN(const auto results, RunPipeline(expand, module));
   return results[0].changed;
 }
 
-// The sample with its branches and loops followed, and its lists and numbers computed, as far as
-// the shapes of its inputs decide that; null if it has no bodies, or returns what that would take
-// apart.
+// Returns the sample with branches and loops followed, and lists and numbers computed, as far as
+// the shapes of its inputs decide them. Returns null if it has no bodies, or if the structure of
+// its output would be lost.
 absl::StatusOr<std::unique_ptr<Sample>> EvaluatedFor(const Sample& sample) {
   const Graph& main = *sample.module->main();
   if (sample.module->graphs().size() == 1 || main.output() == nullptr) return nullptr;
@@ -85,7 +85,7 @@ absl::StatusOr<std::unique_ptr<Sample>> EvaluatedFor(const Sample& sample) {
   return evaluated;
 }
 
-// The sample that an archive of torch.jit is written from; null if it is `sample` itself.
+// Returns the sample from which a TorchScript archive is written; null for `sample` itself.
 absl::StatusOr<std::unique_ptr<Sample>> PlainFor(const Sample& sample) {
   ASSIGN_OR_RETURN(std::unique_ptr<Sample> inlined, InlineRegionsOf(sample));
   ASSIGN_OR_RETURN(std::unique_ptr<Sample> expanded,
@@ -112,7 +112,7 @@ absl::StatusOr<Pt2Archive> ExportPt2Program(const Sample& sample, bool flat_call
   if (expanded) RETURN_IF_ERROR(torch->InferShapes(&described));
   absl::StatusOr<Pt2Archive> program = PreparePt2(described, flat_calls, missing);
   if (program.ok()) return program;
-  // Inside of bodies nothing is known of values.
+  // The values in bodies have no metas, so try without bodies.
   absl::StatusOr<std::unique_ptr<Sample>> evaluated = EvaluatedFor(described);
   if (!evaluated.ok() || *evaluated == nullptr) return program;
   if (!torch->InferShapes(evaluated->get()).ok()) return program;
@@ -142,7 +142,8 @@ absl::StatusOr<Sample> WithoutEffects(const Sample& sample) {
   return program;
 }
 
-// Nothing but ATen's overloads is left in the archive, and what follows from sizes is computed.
+// Goes by way of an archive of torch.export, in which every call is an overload of ATen. Then
+// computes all values that follow from sizes.
 absl::StatusOr<MlirProgram> ExportMlirProgram(const Sample& sample, MissingCalls* missing) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Sample> inlined, InlineRegionsOf(sample));
   ASSIGN_OR_RETURN(const Pt2Archive archive,
@@ -160,7 +161,7 @@ absl::StatusOr<MlirProgram> ExportMlirProgram(const Sample& sample, MissingCalls
   absl::StatusOr<MlirProgram> exported = ExportMlir(*module, {}, missing);
   if (exported.ok() || !absl::StrContains(exported.status().message(), "it writes to memory"))
     return exported;
-  // The pass that makes writes values has left this one, and says why.
+  // functionalize did not remove this write, and its notes say why.
   std::string message(exported.status().message());
   for (const StepResult& step : steps) {
     for (const PassNote& note : step.notes) absl::StrAppend(&message, "; ", note.what);

@@ -1,4 +1,5 @@
-// The program that torch.export would make of a sample, in the forms that compilers read.
+// Prepares a sample and writes it as the program that torch.export would make of it, in the forms
+// that compilers read.
 #ifndef GRAPHNET_FORMATS_EXPORT_PROGRAM_H_
 #define GRAPHNET_FORMATS_EXPORT_PROGRAM_H_
 
@@ -14,33 +15,36 @@
 
 namespace graphnet {
 
-// Each counts in `missing`, if it is there, all that it cannot write, as far as that can be told by
-// going on after the first; nothing of what ends before that.
+// The functions below count in `missing`, unless it is null, every call that they cannot write, as
+// far as they can go on after the first. If an earlier step fails, they count nothing.
 
-// The passes by which a sample becomes what benchmarks give to compilers: without vmap, of the sizes
-// that the inputs have and, as all devices are one, on the CPU. functionalize follows.
+// The passes, before functionalize, that prepare a sample for the compilers of a benchmark. They
+// expand vmap, fix sizes to those of the inputs, and move everything to the CPU, so that all
+// devices are one.
 inline constexpr absl::string_view kPassesBeforeCompilers =
     "change-device{to=cpu},revert-vmap,expand-vmap,specialize,fold-constants,expand-functions";
 
-// An archive of torch.export (`flat_calls`: PreparePt2). What vmap maps is written out, and shapes
-// that are not known are found first.
+// Returns an archive of torch.export. Expands vmap and infers missing shapes first. PreparePt2
+// explains `flat_calls`.
 absl::StatusOr<Pt2Archive> ExportPt2Program(const Sample& sample, bool flat_calls = false,
                                             MissingCalls* missing = nullptr);
 
-// A TorchScript archive, without regions that have no effect; what vmap maps is written out.
+// Returns the bytes of a TorchScript archive. Inlines regions that have no effect and expands vmap
+// first.
 absl::StatusOr<std::string> ExportTorchScriptProgram(const Sample& sample);
-// Whether it would be written.
+// Returns OK if ExportTorchScriptProgram would write the sample, else its error.
 absl::Status CheckTorchScriptProgram(const Sample& sample, MissingCalls* missing);
 
-// Regions without effect are inlined. Writes become values, those to inputs and attributes further
-// results, and of several ways to write a call one is taken.
+// Returns a program in MLIR's torch dialect. Inlines regions that have no effect, and gives each
+// call its canonical form. Writes become values; new values of inputs and attributes become
+// further results.
 absl::StatusOr<MlirProgram> ExportMlirProgram(const Sample& sample,
                                               MissingCalls* missing = nullptr);
 
-// A copy of the module, with the weights and files that go with it.
+// Returns a copy of the sample's name and module, with the weights and extra files that go with it.
 Sample CopyOf(const Sample& sample);
 
-// A copy without what ONNX has not: regions, devices, vmap and writes.
+// Returns a copy without the things that ONNX lacks: regions, devices, vmap and writes.
 absl::StatusOr<Sample> WithoutEffects(const Sample& sample);
 
 }  // namespace graphnet

@@ -17,10 +17,10 @@
 namespace graphnet {
 namespace {
 
-// What PyTorch is asked for where only a module, or another program, is at hand.
+// Advice for a file that holds a module or a program in another form.
 constexpr char kExport[] =
-    "graphnet reads what torch.export.save(torch.export.export(module, inputs), FILE) writes";
-constexpr char kOriginal[] = "give it the PyTorch program that it was made from";
+    "export the module with torch.export.save(torch.export.export(module, inputs), FILE)";
+constexpr char kOriginal[] = "use the PyTorch program that it was made from";
 
 // --- Files by their first bytes ----------------------------------------------------
 
@@ -31,7 +31,7 @@ struct Magic {
   absl::string_view advice;
 };
 
-// Longer words stand before those that they begin with.
+// A longer word comes before a word that is its beginning.
 constexpr Magic kMagics[] = {
     {0, "version https://git-lfs.github.com/", "a git-lfs pointer, not the file itself",
      "git lfs pull fetches the file"},
@@ -47,9 +47,9 @@ constexpr Magic kMagics[] = {
     {4, "PTMF", "a TorchScript program for mobile devices, without its graph",
      "give it the archive that torch.jit.save wrote"},
     {4, "FT01", "tensors of ExecuTorch, without a graph", kExport},
-    {0, "GGUF", "a GGUF file: it holds weights, and no graph", kExport},
+    {0, "GGUF", "a GGUF file: it holds weights but no graph", kExport},
     {0, "\x89HDF", "an HDF5 file, as Keras writes it, which graphnet does not read", kExport},
-    {0, "\x93NUMPY", "an array of NumPy: it holds values, and no graph",
+    {0, "\x93NUMPY", "an array of NumPy: it holds values but no graph",
      "--inputs takes safetensors"},
     {0, "ML\xefR", "bytecode of MLIR, which graphnet does not read", kOriginal},
     {0, "BC\xc0\xde", "bitcode of LLVM, which graphnet does not read", kOriginal},
@@ -73,7 +73,7 @@ bool IsSafetensors(absl::string_view head) {
   return size < (uint64_t{1} << 30) && (head[9] == '"' || head[9] == '}' || head[9] == ' ');
 }
 
-// A ModelProto: ir_version, then one of its other fields, most often the producer.
+// Recognises a ModelProto: ir_version, then another of its fields, usually the producer.
 bool IsOnnx(absl::string_view head) {
   if (head.size() < 8 || head[0] != '\x08' || head[1] <= 0 || head[1] >= 32) return false;
   const auto length = static_cast<unsigned char>(head[3]);
@@ -86,7 +86,7 @@ bool IsOnnx(absl::string_view head) {
   }
 }
 
-// A SavedModel: its version, 1, then a graph with its metadata.
+// Recognises a SavedModel: its version, 1, then a graph with its metadata.
 bool IsSavedModel(absl::string_view head) {
   return absl::StartsWith(head, absl::string_view("\x08\x01\x12", 3)) && head.size() > 8 &&
          static_cast<unsigned char>(head[3]) >= 64;
@@ -99,12 +99,12 @@ std::string DescribePickle(absl::string_view pickle) {
   if (has("torch.nn.modules") || has("_parameters"))
     return absl::StrCat("a module that torch.save pickled; ", kExport);
   return absl::StrCat(
-      "tensors that torch.save wrote, such as a state_dict: it holds no graph. Load it into its "
-      "module; ",
+      "tensors that torch.save wrote, such as a state_dict, without a graph; load them into their "
+      "module, and ",
       kExport);
 }
 
-// The text without what may stand before its first word.
+// Returns the text without a byte-order mark and white space at its start.
 absl::string_view FirstWords(absl::string_view head) {
   absl::ConsumePrefix(&head, "\xef\xbb\xbf");
   return absl::StripLeadingAsciiWhitespace(head);
@@ -160,8 +160,8 @@ std::string DescribeText(absl::string_view head) {
 
 // --- Zip archives by their entries --------------------------------------------------
 
-// The names in the central directory, read leniently: archives of other programs have much that
-// the strict reader refuses. Empty if the archive is damaged.
+// Returns the names in the central directory. Reads leniently, because archives of other programs
+// have many things that the strict reader refuses. Empty if the archive is damaged.
 std::vector<absl::string_view> NamesIn(absl::string_view bytes) {
   const auto number = [&](size_t at, int width) {
     uint32_t value = 0;
@@ -196,11 +196,11 @@ std::string DescribeForeignFile(absl::string_view head) {
     return absl::StrCat("a program of ExecuTorch (.pte), lowered for its runtime; ", kOriginal);
   }
   if (IsSafetensors(head))
-    return "a safetensors file: it holds values, and no graph; --inputs takes it";
+    return "a safetensors file: it holds values but no graph; --inputs takes it";
   if (IsOnnx(head)) return absl::StrCat("an ONNX model, which graphnet does not read; ", kOriginal);
   if (IsSavedModel(head))
     return absl::StrCat("a SavedModel of TensorFlow, which graphnet does not read; ", kExport);
-  // The number that files of torch.save began with before they were archives.
+  // The number at the start of files of torch.save from the time before they were archives.
   constexpr absl::string_view kTorchSave = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
   if (head.size() > 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5) {
     if (absl::StartsWith(head.substr(2), kTorchSave)) return DescribePickle(head);
@@ -252,8 +252,8 @@ std::string DescribeForeignArchive(absl::string_view bytes) {
   if (ends("model.weights.h5"))
     return absl::StrCat("a model of Keras, which graphnet does not read; ", kExport);
   if (absl::c_all_of(names, [](absl::string_view name) { return absl::EndsWith(name, ".npy"); }))
-    return "arrays of NumPy: it holds values, and no graph; --inputs takes safetensors";
-  // Parts of a program of PyTorch: the readers of those say what is missing.
+    return "arrays of NumPy: it holds values but no graph; --inputs takes safetensors";
+  // These names belong to programs of PyTorch, whose readers say what is missing.
   if (ends("/version") || ends(".pkl") || has("/code/")) return "";
   return absl::StrCat("a zip archive without a program, which begins with ",
                       Printable(names.front(), 100), "; unzip it, and give the model in it");
@@ -270,7 +270,7 @@ std::string DescribeForeignFolder(const std::vector<std::string>& names) {
   if (has("config.json") && absl::c_any_of(names, [](const std::string& name) {
         return absl::EndsWith(name, ".safetensors") || absl::EndsWith(name, ".bin");
       })) {
-    return absl::StrCat("a checkpoint of Hugging Face: it holds weights, and no graph; ", kExport);
+    return absl::StrCat("a checkpoint of Hugging Face: it holds weights but no graph; ", kExport);
   }
   return "";
 }

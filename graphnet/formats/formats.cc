@@ -40,16 +40,16 @@ class Registry {
     if (format.name.empty() || (format.sniff == nullptr) != (format.read == nullptr) ||
         (format.read == nullptr && !format.can_be_written())) {
       return absl::InvalidArgumentError(
-          "a format has a name, and reads (sniff and read), writes, or both");
+          "a format needs a name, both or neither of sniff and read, and a reader or a writer");
     }
     const absl::MutexLock lock(&mutex_);
     for (const Format* other : ordered_) {
       if (other->name == format.name)
-        return absl::AlreadyExistsError(absl::StrCat("there is a format ", format.name));
+        return absl::AlreadyExistsError(absl::StrCat("there is already a format ", format.name));
       for (const std::string& ending : format.endings) {
         if (!absl::c_linear_search(other->endings, ending)) continue;
         return absl::AlreadyExistsError(
-            absl::StrCat("format ", format.name, ": ", ending, " is that of ", other->name));
+            absl::StrCat("format ", format.name, ": ending ", ending, " belongs to ", other->name));
       }
     }
     formats_.push_back(std::move(format));
@@ -57,7 +57,7 @@ class Registry {
     return absl::OkStatus();
   }
 
-  // The registered ones, then those of every program.
+  // Returns the added formats, then graphnet's own.
   std::vector<const Format*> All() {
     const absl::MutexLock lock(&mutex_);
     return ordered_;
@@ -81,9 +81,9 @@ class Registry {
   size_t num_registered_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// --- What a source holds -----------------------------------------------------------
+// --- Recognising -------------------------------------------------------------------
 
-// Payloads of errors: the name of a format, and a mark of inputs that cannot be used.
+// Keys of payloads of errors: the name of the format, and a mark that the input cannot be used.
 constexpr char kFormat[] = "graphnet/format";
 constexpr char kUnusable[] = "graphnet/unusable";
 
@@ -96,8 +96,8 @@ absl::Status Foreign(const std::string& name, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(Printable(name, 1000), ": ", what));
 }
 
-// Null if no format knows it. The error is that of a source that cannot be read, or of an archive
-// that holds no program.
+// Returns null if the source is of no format. An error means that the source cannot be read, or is
+// an archive that holds no program.
 absl::StatusOr<const Format*> FormatOf(Source& source) {
   RETURN_IF_ERROR(source.head().status());
   const std::vector<const Format*> formats = Registry::Get().All();
@@ -107,7 +107,7 @@ absl::StatusOr<const Format*> FormatOf(Source& source) {
            (source.part().empty() || format->parts != nullptr);
   };
   for (size_t i = 0; i < formats.size(); ++i) {
-    // An archive may hold anything: rows that know it better have been asked.
+    // An added format may claim any archive, so only then look for foreign ones.
     if (i == registered && source.is_zip()) {
       ASSIGN_OR_RETURN(const SharedBytes bytes, source.archive());
       if (const std::string known = DescribeForeignArchive(*bytes); !known.empty())
@@ -118,26 +118,27 @@ absl::StatusOr<const Format*> FormatOf(Source& source) {
   return nullptr;
 }
 
-// A folder that is no sample.
+// Returns the error for a folder that is not a sample.
 absl::Status DescribeFolder(const std::string& path) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(path));
-  // Not further down: this may be the root of a disk.
+  // Look only one level down, since this may be the root of a disk.
   const bool has_samples = absl::c_any_of(names, [&](const std::string& name) {
     Source below = Source::OfPath(JoinPath(path, name), /*is_named=*/false);
     const absl::StatusOr<const Format*> format = FormatOf(below);
     return format.ok() && *format != nullptr;
   });
   if (has_samples) {
-    return Foreign(path,
-                   "a folder of samples, not one; stats, check, lint, find, hash, run, convert, "
-                   "opt, decompose, validate and bench take folders");
+    return Foreign(
+        path,
+        "a folder of samples, not a sample; stats, check, lint, find, hash, run, convert, "
+        "opt, decompose, validate and bench take folders");
   }
   if (const std::string known = DescribeForeignFolder(names); !known.empty())
     return Foreign(path, known);
   return Foreign(path, "not a sample: the folder has no graph_net.json");
 }
 
-// "neither A, B nor C".
+// Returns "neither A, B nor C", the formats that can be read.
 std::string NoneOfAll() {
   std::vector<std::string> contents;
   std::vector<const Format*> formats = Formats();
@@ -166,11 +167,11 @@ absl::StatusOr<const Format*> RecogniseSource(Source& source) {
 
 // --- Loading -----------------------------------------------------------------------
 
-// Puts the name of a file before what a format says of it, unless it is there.
+// Puts the name of the file before an error's message, unless the message contains it.
 absl::Status Named(const absl::Status& status, const std::string& name) {
   absl::string_view said = status.message();
   if (absl::StrContains(said, name)) return status;
-  // "LINE:COLUMN: what", or "LINE: what"
+  // The message may begin with "LINE:COLUMN: " or "LINE: ".
   ErrorPlace place = {name};
   const std::vector<absl::string_view> at =
       absl::StrSplit(said.substr(0, said.find(": ")), absl::MaxSplits(':', 1));
@@ -194,7 +195,8 @@ absl::StatusOr<Sample> Read(const Format& format, Source& source, const LoadOpti
   return status;
 }
 
-// An input whose shape is known may have the value that a program was saved with.
+// Returns whether DescribeWeights would change nothing. Only inputs with a tensor meta can have a
+// value, the one that the program was saved with.
 bool IsDescribed(const Module& module) {
   return absl::c_all_of(
              module.attributes(),
@@ -208,10 +210,10 @@ absl::StatusOr<Sample> LoadSource(Source& source, const LoadOptions& options) {
   ASSIGN_OR_RETURN(const Format* format, RecogniseSource(source));
   LoadOptions load = options;
   load.weights |= options.values_if_there;
-  // A source that is no file can be read only once.
+  // A source that is not a file can be read only once.
   const bool can_read_again = !source.path().empty();
   load.weights |= options.statistics && !can_read_again;
-  // The file beside a protobuf may be gone.
+  // If the file beside a protobuf is gone, read without weights.
   const auto read_tolerantly = [&]() -> absl::StatusOr<Sample> {
     absl::StatusOr<Sample> sample = Read(*format, source, load);
     if (options.weights || !load.weights || !absl::IsNotFound(sample.status())) return sample;
@@ -234,7 +236,7 @@ absl::StatusOr<Sample> LoadSource(Source& source, const LoadOptions& options) {
 
 // --- Finding -----------------------------------------------------------------------
 
-// The programs of an archive that holds several, else the source itself.
+// Adds the programs of an archive that holds several, or else the source itself.
 void AddInput(const Format& format, Source& source, std::vector<std::string>* inputs) {
   if (format.parts != nullptr && source.part().empty()) {
     const auto parts = format.parts(source);
@@ -260,12 +262,12 @@ absl::Status FindIn(const std::string& folder, int depth, std::vector<std::strin
     if (format.ok() && *format != nullptr) {
       AddInput(**format, source, inputs);
     } else if (source.is_folder()) {
-      // Links to samples are followed. Any other may lead anywhere, and around in circles.
+      // Links to samples are followed. Other links may lead anywhere, even in a cycle.
       if (std::error_code ignored; std::filesystem::is_symlink(source.path(), ignored)) continue;
-      // The others go on where one cannot be listed.
+      // A folder that cannot be listed becomes an input, so that the rest is still found.
       if (!FindIn(source.path(), depth + 1, inputs).ok()) inputs->push_back(source.path());
     } else if (source.is_zip() && !source.archive().ok()) {
-      inputs->push_back(source.name());  // Loading it says why.
+      inputs->push_back(source.name());  // Loading it reports the error.
     }
   }
   return absl::OkStatus();
@@ -342,8 +344,7 @@ absl::Status Save(const Sample& sample, const std::string& path, const SaveOptio
   const bool to_stdout = path == "-";
   const Format* format = options.format.empty() ? FormatOfPath(path) : FindFormat(options.format);
   if (format == nullptr && !options.format.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no format ", Printable(options.format)));
+    return absl::InvalidArgumentError(absl::StrCat("unknown format ", Printable(options.format)));
   }
   if (format == nullptr) format = FindFormat(to_stdout ? "text" : "graphnet");
   if (!format->can_be_written()) {

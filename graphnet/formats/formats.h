@@ -3,8 +3,8 @@
 //   ASSIGN_OR_RETURN(graphnet::Sample sample, graphnet::Load("model.pt2"));
 //   RETURN_IF_ERROR(graphnet::Save(sample, "model.pb"));
 //
-// A file is recognised by its content, never by its name; what is written is named by the ending.
-// A format is a row of a registry, to which a program adds its own (RegisterFormat).
+// A file that is read is recognised by its content, never by its name. The ending of a path chooses
+// the format that is written. A program can add formats of its own with RegisterFormat.
 #ifndef GRAPHNET_FORMATS_FORMATS_H_
 #define GRAPHNET_FORMATS_FORMATS_H_
 
@@ -22,93 +22,99 @@
 
 namespace graphnet {
 
-// Raised when a row, or what its functions are given, changes its meaning.
+// Version of struct Format. It is raised when the meaning of a field changes.
 inline constexpr int kFormatsVersion = 1;
 
+// Options of Load and LoadBytes.
 struct LoadOptions {
-  // Lets a TorchScript archive in without a check (formats/torchscript/gate.h).
+  // Loads a TorchScript archive without checking it (formats/torchscript/archive_check.h).
   bool trust = false;
-  // Whether real values of attributes are loaded too.
+  // Loads the values of attributes too. NotFound if the file that should hold them is not there.
   bool weights = false;
-  // Real values where there are any, for those who write a form without them and say so.
+  // Loads the values of attributes if they can be found, and does without them otherwise.
   bool values_if_there = false;
-  // Whether attributes and inputs of which nothing is said are described by their values, for who
-  // writes a form that cannot hold those.
+  // Gives attributes and inputs that have no draw spec one that describes their values, so that the
+  // sample can be saved in a format that cannot hold the values themselves.
   bool statistics = false;
 };
 
+// Options of Save.
 struct SaveOptions {
-  // Which one, by its name; empty: as the ending of the path says (FormatOfPath).
+  // Name of the format. If it is empty, the ending of the path decides (FormatOfPath).
   std::string format;
-  // In a protobuf, not beside it.
+  // Stores the weights inside a protobuf, not in a file beside it.
   bool embeds_weights = false;
-  // Remarks on what was written, where somebody asks for them.
+  // Receives remarks on the file, unless it is null. The caller owns it.
   std::vector<std::string>* notes = nullptr;
 };
 
-// The things that a form has no place for.
+// The things that a format cannot store.
 struct Lacks {
-  bool weights = false;
-  bool metas = false;        // of values within
-  bool input_metas = false;  // of inputs
-  bool module_paths = false;
-  bool annotations = false;
-  bool draw_specs_of_bodies = false;
-  bool draw_specs = false;  // of the graph itself and of attributes
+  bool weights = false;               // values of attributes
+  bool metas = false;                 // metas of values that are not inputs
+  bool input_metas = false;           // metas of inputs
+  bool module_paths = false;          // module paths of nodes
+  bool annotations = false;           // annotations of nodes
+  bool draw_specs_of_bodies = false;  // draw specs of the inputs of bodies
+  bool draw_specs = false;            // draw specs of the main graph's inputs and of attributes
 };
 
+// A format of files or folders that hold samples: a row of the registry.
 struct Format {
-  std::string name;     // "protobuf": what SaveOptions, and --to of the tool, call it
-  std::string title;    // "protobuf": behind "*.pb" in a list of formats
-  std::string content;  // "a graphnet protobuf": what a file of it is called
-  // ".gn", ".txt": the first one is given to new files. Empty for a folder.
+  std::string name;     // name in SaveOptions::format and in the tool's --to: "protobuf"
+  std::string title;    // words after "*.pb" in a list of formats: "protobuf"
+  std::string content;  // noun for a file of this format: "a graphnet protobuf"
+  // Endings of its files, such as ".gn" and ".txt". New files get the first. Empty for a folder.
   std::vector<std::string> endings;
-  bool is_folder = false;
-  bool is_binary = false;  // not for a terminal
-  bool verifies = false;   // what it reads verifies; otherwise Load looks
-  bool keeps_weights = false;
-  Tier tier = Tier::kSupported;
-  Lacks lacks;
+  bool is_folder = false;        // True if a sample of this format is a folder.
+  bool is_binary = false;        // True if it must not be printed on a terminal.
+  bool verifies = false;         // True if `read` verifies the module; if not, Load does.
+  bool keeps_weights = false;    // True if it can store weights, inside or in a file beside.
+  Tier tier = Tier::kSupported;  // How far the format can be relied on.
+  Lacks lacks;                   // The things that it cannot store.
 
-  // Whether a source is of this format. Null if it is never read.
+  // Returns whether a source is of this format. Null if the format is only written.
   std::function<bool(Source& source)> sniff;
-  // Reads it. An error begins with "LINE:COLUMN: " where there is such a place; Load puts the name
-  // of the file before it.
+  // Reads a source. An error may begin with "LINE:COLUMN: "; Load puts the name of the file before
+  // it. Null if the format is only written.
   std::function<absl::StatusOr<Sample>(Source& source, const LoadOptions& options)> read;
-  // The programs of a file that may hold several. Null: it holds one.
+  // Returns the names of the programs in a source. Null if a file always holds one program.
   std::function<absl::StatusOr<std::vector<std::string>>(Source& source)> parts;
 
-  // Passes what is written to `sink`, part by part. Null: it cannot be one stream of bytes.
+  // Passes the bytes of a file to `sink`, part by part. Null if a sample is not a stream of bytes.
   std::function<absl::Status(const Sample& sample, const SaveOptions& options,
                              const ByteSink& sink)>
       write;
-  // Writes to a path, where that is more than one file of those bytes. Null: it is not.
+  // Writes to a path. Null if that means one file with the bytes of `write`.
   std::function<absl::Status(const Sample& sample, const std::string& path,
                              const SaveOptions& options)>
       write_to;
-  // Whether it can be written here, before there is anything to write. Null: always.
+  // Returns an error if this machine cannot write the format at all. Null if it always can.
   std::function<absl::Status()> check_writer;
 
+  // Returns whether Save supports the format.
   bool can_be_written() const { return write != nullptr || write_to != nullptr; }
 };
 
-// Adds a format. It is asked about a file before those that are there already, so that one which
-// knows more of an archive may take it. AlreadyExists for a name or an ending that is taken,
-// InvalidArgument for a row without a name, or that neither reads nor writes.
+// Adds a format. Load asks the added formats about a file in the order in which they were added,
+// and graphnet's own after them, so an added format may claim an archive that it knows better.
+// AlreadyExists if another format has its name or one of its endings. InvalidArgument if it has no
+// name, only one of `sniff` and `read`, or can neither be read nor written. Thread-safe.
 absl::Status RegisterFormat(Format format);
 
-// All of them, those that were registered first. They live for good.
+// Returns all formats: the added ones in order, then graphnet's own. They are never destroyed.
 std::vector<const Format*> Formats();
-// By its name; null if there is none.
+// Returns the format of that name; null if there is none.
 const Format* FindFormat(absl::string_view name);
-// The format that is written to a path by its ending; null if no format has it.
+// Returns the format that Save chooses by the path's ending; null if no writable format has it.
 const Format* FormatOfPath(absl::string_view path);
 
-// "dir/resnet18" of "dir/resnet18.pb": the path without the last ending of a format that is read,
-// and without slashes at its end.
+// Returns the path without slashes at its end and without the ending of a format that can be read:
+// "dir/resnet18" for "dir/resnet18.pb".
 std::string WithoutEnding(absl::string_view path);
 
-// The format of what is at `path`. The error says what it is else, and is unusable.
+// Returns the format of the file or folder at `path`. If it has none, the error says what is there
+// instead, and IsUnusable is true of the error.
 absl::StatusOr<const Format*> Recognise(const std::string& path);
 
 // Returns the name of the format that a file was recognised as before Load or LoadBytes failed;
@@ -117,28 +123,33 @@ absl::StatusOr<const Format*> Recognise(const std::string& path);
 // contradicts itself, ResourceExhausted that it is larger than a limit, Unimplemented that graphnet
 // does not support it, NotFound that a file is not there.
 std::string FormatOfError(const absl::Status& status);
-// Whether an error says that there is no input: nothing is at its path, or something that holds
-// no program.
+// Returns whether an error of Load, Recognise or FindInputs says that there is no input: the path
+// leads to nothing, or to something that holds no program.
 bool IsUnusable(const absl::Status& status);
 
-// The verified sample at `path`, a file or a folder; "m.pt2#encoder" is the program encoder of an
-// archive of torch.export that holds several, and "-" the standard input, which is read once.
+// Returns the verified sample in the file or folder at `path`. "m.pt2#encoder" names the program
+// encoder in an archive of torch.export that holds several. "-" is the standard input, which can be
+// read only once. FormatOfError lists the errors.
 absl::StatusOr<Sample> Load(const std::string& path, const LoadOptions& options = {});
-// From bytes in memory, which must outlive the sample's weights. `name` is what errors call them.
+// Like Load, but reads bytes in memory, which must outlive the sample's weights. Errors call the
+// input `name`.
 absl::StatusOr<Sample> LoadBytes(absl::string_view bytes, const std::string& name,
                                  const LoadOptions& options = {});
 
-// Writes a sample, whole or not at all; to "-", the standard output, as text if the options say
-// nothing else. A path without an ending of any format becomes a GraphNet folder.
+// Writes a sample to a file or folder, whole or not at all. The format is that of the options, else
+// that of the path's ending, else a GraphNet folder. "-" is the standard output, which gets text
+// unless the options name a format. InvalidArgument if there is no format of that name, or if it
+// cannot go to the standard output; Unimplemented if it is only read.
 absl::Status Save(const Sample& sample, const std::string& path, const SaveOptions& options = {});
 
-// All inputs under `paths`, sorted within each: a path that is an input itself, "-"
-// too, or, in a folder of samples, every sample folder (not looked into further), every link to
-// one, and every file of a known format. Of an archive with several programs each is one.
-// A path that cannot be used is an error if it is the only one. Beside others it is an input,
-// which cannot be loaded, as is a folder below that cannot be listed.
+// Returns every input under `paths`, sorted within each path. A path may be an input itself, or
+// "-". In any other folder, inputs are the sample folders at any depth, links to those, and the
+// files of known formats. An archive with several programs gives one input for each. Names that
+// begin with a dot and other links to folders are skipped.
+// If a path cannot be used, that is an error if it is the only one; otherwise it is returned as an
+// input that cannot be loaded. A folder below a path is returned so if it cannot be listed.
 absl::StatusOr<std::vector<std::string>> FindInputs(const std::vector<std::string>& paths);
-// Whether it is a folder, but not a sample itself.
+// Returns whether `path` is a folder that is not itself a sample.
 bool IsFolderOfSamples(const std::string& path);
 
 }  // namespace graphnet

@@ -1,5 +1,5 @@
-// For programs that link LibTorch: lets Load and Save read and write TorchScript, and infer the
-// shapes that a format asks for and a sample lacks.
+// Lets Load and Save use LibTorch in a program that links it: to read and write TorchScript, and to
+// infer shapes that a format requires and a sample lacks.
 //
 //   graphnet::UseLibTorch();
 //   absl::StatusOr<graphnet::Sample> sample = graphnet::Load("model.pt");
@@ -10,10 +10,10 @@
 
 namespace graphnet {
 
-// The functions that are linked.
+// Returns the functions of the linked LibTorch. They are never destroyed.
 const TorchFunctions& LinkedTorchFunctions();
 
-// Calls SetTorchFunctions with them.
+// Makes Load and Save use LinkedTorchFunctions(). Call it once, before them.
 void UseLibTorch();
 
 }  // namespace graphnet

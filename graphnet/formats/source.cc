@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kHeadBytes = 4096;
 
-// The start of a regular file.
+// Returns the start of a regular file.
 absl::StatusOr<std::string> ReadHead(const std::string& path) {
   ASSIGN_OR_RETURN(const bool regular, IsRegularFile(path));
   if (!regular) {
@@ -104,8 +104,9 @@ absl::StatusOr<SharedBytes> Source::bytes(size_t max_bytes) {
     bytes_ = SharedBytes(std::make_shared<const MappedFile>(std::move(file)));
   }
   if ((*bytes_)->size() > max_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        Printable(name_, 1000), ": of ", (*bytes_)->size(), " bytes, more than ", max_bytes));
+    return absl::ResourceExhaustedError(absl::StrCat(Printable(name_, 1000), ": ",
+                                                     (*bytes_)->size(),
+                                                     " bytes, more than the limit of ", max_bytes));
   }
   return *bytes_;
 }

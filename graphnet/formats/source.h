@@ -1,5 +1,5 @@
-// A source is what a format reads from: a file, a folder, bytes in memory or the standard input.
-// Nothing is read before it is asked for.
+// Source: the input that a format reads from. It is a file, a folder, bytes in memory or the
+// standard input. Files are read only when a function needs their bytes.
 #ifndef GRAPHNET_FORMATS_SOURCE_H_
 #define GRAPHNET_FORMATS_SOURCE_H_
 
@@ -14,38 +14,42 @@
 
 namespace graphnet {
 
-// FailedPrecondition if the standard input, which can be read once, has been asked for before.
+// Claims the standard input, which can be read only once. FailedPrecondition from the second call
+// on.
 absl::Status TakeStandardInput();
 
+// A file, a folder, bytes in memory or the standard input.
 class Source {
  public:
-  // A file or a folder. "m.pt2#encoder" is the part `encoder` of m.pt2 if no file is called so.
-  // With `is_named`, somebody said that it is a sample: it was not found in a folder.
+  // A file or a folder. "m.pt2#encoder" is the part `encoder` of m.pt2, unless a file has that
+  // whole name. `is_named` is true if a user named the path, false if it was found in a folder.
   static Source OfPath(const std::string& path, bool is_named);
-  // `name` is what errors call it. The bytes must outlive the source and all that is read from it.
+  // Bytes that errors call `name`. They must outlive the source and everything read from it.
   static Source OfBytes(absl::string_view bytes, const std::string& name);
-  // The standard input, read as far as the head. Errors call it "<stdin>".
+  // Claims the standard input and reads its head. Errors call it "<stdin>".
   static absl::StatusOr<Source> OfStandardInput();
 
-  // The name that errors give it.
+  // The name of the source in errors.
   const std::string& name() const { return name_; }
-  // Without the part; empty if it is neither a file nor a folder.
+  // The path without the part; empty if the source is neither a file nor a folder.
   const std::string& path() const { return path_; }
   const std::string& part() const { return part_; }
   bool is_folder() const { return is_folder_; }
   bool is_named() const { return is_named_; }
 
-  // The first 4 KiB, or all if it is shorter. Empty for a folder. NotFound if there is nothing at
-  // the path, InvalidArgument for what is no regular file.
+  // Returns the first 4 KiB, or all bytes if there are fewer. Empty for a folder. NotFound if the
+  // path leads to nothing, InvalidArgument if it is not a regular file.
   absl::StatusOr<absl::string_view> head();
-  // All of it, a file mapped into memory. ResourceExhausted if that is more than `max_bytes`.
+  // Returns all bytes; a file is mapped into memory. ResourceExhausted if there are more than
+  // `max_bytes`.
   absl::StatusOr<SharedBytes> bytes(size_t max_bytes);
-  // The same as a string, a file read.
+  // Like bytes(), but returns a string; a file is read.
   absl::StatusOr<std::string> text(size_t max_bytes);
-  // All of an archive, which cannot be read in parts: of the standard input at most a third of the
-  // memory that there is, as no file is behind it.
+  // Returns all bytes of an archive, which cannot be read in parts. ResourceExhausted beyond
+  // kMaxArchiveBytes, and for the standard input, which stays in memory, also beyond a third of the
+  // memory that is available.
   absl::StatusOr<SharedBytes> archive();
-  // Whether it begins as every zip archive does.
+  // Returns whether the source begins like a zip archive.
   bool is_zip();
 
  private:

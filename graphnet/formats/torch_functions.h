@@ -1,5 +1,5 @@
-// The functions of LibTorch that formats ask for. A program that links it, or opens a library that does, says where
-// these functions are; without them everything else works.
+// The functions of LibTorch that formats use. A program that links LibTorch, or opens a library
+// that does, registers them here. Without them, everything else still works.
 #ifndef GRAPHNET_FORMATS_TORCH_FUNCTIONS_H_
 #define GRAPHNET_FORMATS_TORCH_FUNCTIONS_H_
 
@@ -13,31 +13,33 @@
 
 namespace graphnet {
 
+// The functions that a library with LibTorch implements.
 class TorchFunctions {
  public:
-  // Reads an archive of torch.jit.save (formats/torchscript/importer.h). `trust` lets it in
-  // without a check.
+  // Reads an archive of torch.jit.save (formats/torchscript/importer.h). With `trust`, it is not
+  // checked first; with `weights`, the values of attributes are read too.
   virtual absl::StatusOr<Sample> ImportTorchScript(const SharedBytes& bytes,
                                                    const std::string& name, bool trust,
                                                    bool weights) const = 0;
-  // Writes one (formats/torchscript/exporter.h).
+  // Returns the bytes of such an archive (formats/torchscript/exporter.h).
   virtual absl::StatusOr<std::string> ExportTorchScript(const Sample& sample) const = 0;
-  // Whether it would be written. Calls that cannot be are counted in `missing`.
+  // Returns OK if ExportTorchScript would write the sample. Counts in `missing` the calls that it
+  // cannot write.
   virtual absl::Status CheckTorchScript(const Sample& sample, MissingCalls* missing) const = 0;
-  // Fills in the shape and dtype of each value, on inputs that are drawn (interp/shapes.h).
+  // Draws inputs and fills in the shape and dtype of each value (interp/shapes.h).
   virtual absl::Status InferShapes(Sample* sample) const = 0;
 
  protected:
-  ~TorchFunctions() = default;  // They are never destroyed.
+  ~TorchFunctions() = default;  // Objects of this class are never destroyed.
 };
 
+// A function that returns them, or says why it cannot.
 using TorchOpener = absl::StatusOr<const TorchFunctions*> (*)();
 
-// Sets the function that finds them. It is called when a format first needs them, from any thread,
-// and may fail. To be called before that.
+// Registers the function that returns them. Every OpenTorchFunctions calls it, from any thread.
 void SetTorchFunctions(TorchOpener opener);
 
-// FailedPrecondition, with what helps, if the program has none.
+// Returns the functions of the program. FailedPrecondition, with advice, if it registered none.
 absl::StatusOr<const TorchFunctions*> OpenTorchFunctions();
 
 }  // namespace graphnet

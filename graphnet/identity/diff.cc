@@ -28,9 +28,9 @@ namespace {
 
 using Hash = uint64_t;
 constexpr int kNone = -1;
-// What is aligned cell by cell.
+// The largest table that Align fills.
 constexpr size_t kMaxCells = 4'000'000;
-// How often what is matched is looked through for what follows from it.
+// The most rounds in which new matches are derived from known ones.
 constexpr int kMaxRounds = 50;
 constexpr size_t kMaxShownBytes = 160;
 
@@ -64,7 +64,7 @@ Hash HashOfMeta(const TensorMeta* meta) {
   return hash;
 }
 
-// One of the two graphs, its nodes by number in program order.
+// One of the two graphs. Its nodes are numbered in program order.
 struct Side {
   explicit Side(const Graph& graph) : index(*graph.module()) {
     for (const Node* node : graph.nodes()) {
@@ -103,7 +103,7 @@ struct Side {
       down[i] = hash;
     }
     first_operand.push_back(operands.size());
-    // A sum, since the order of users means nothing.
+    // A sum, because the order of users has no meaning.
     for (size_t i = n; i-- > 0;) {
       int64_t place = 0;
       for (const int operand : Operands(static_cast<int>(i))) {
@@ -125,11 +125,11 @@ struct Side {
 
   std::vector<const Node*> nodes;
   NodeTable<int> index;
-  std::vector<int> partner;  // of the other side
-  std::vector<Hash> kind;    // what is done
-  std::vector<Hash> label;   // … and with which constants
-  std::vector<Hash> down;    // … to what
-  std::vector<Hash> up;      // … and what that is used for
+  std::vector<int> partner;  // the matching node of the other side, or kNone
+  std::vector<Hash> kind;    // hash of the operator
+  std::vector<Hash> label;   // hash of the operator and its constants
+  std::vector<Hash> down;    // hash of the label and everything that the node depends on
+  std::vector<Hash> up;      // hash of the label and everything that depends on the node
   std::vector<int> operands;
   std::vector<size_t> first_operand;
 
@@ -146,7 +146,7 @@ struct Side {
   }
 };
 
-// Finds out which nodes go together.
+// Finds out which nodes match.
 class Matcher {
  public:
   Matcher(Side* a, Side* b) : a_(*a), b_(*b) {
@@ -167,7 +167,7 @@ class Matcher {
       if (Waiting(i) == 0) Offer(i);
     }
     Spread();
-    // What differs itself is matched by its surroundings, which may match more of them.
+    // Nodes that differ themselves are matched by their surroundings, which can lead to more matches.
     for (const Likeness likeness : {Likeness::kKind, Likeness::kPlace}) {
       for (int round = 0; round < 2 * kMaxRounds && MatchOperands(likeness); ++round) Spread();
     }
@@ -176,7 +176,7 @@ class Matcher {
   }
 
  private:
-  // How alike two operands of one place must be to go together.
+  // How similar two operands at the same position must be to match.
   enum class Likeness { kLabel, kKind, kPlace };
 
   int& Waiting(int i) { return waiting_[static_cast<size_t>(i)]; }
@@ -192,11 +192,11 @@ class Matcher {
     }
   }
 
-  // What nothing else is like, all that it depends on and all that depends on it counted.
+  // Matches nodes that are unique by all that they depend on and all that depends on them.
   void MatchUnique() {
     struct Found {
-      int a = 0, b = 0;  // how many
-      int i = 0, j = 0;  // the last
+      int a = 0, b = 0;  // numbers of such nodes
+      int i = 0, j = 0;  // the last such node of each side
     };
     absl::flat_hash_map<Hash, Found> found;
     found.reserve(a_.nodes.size());
@@ -220,7 +220,7 @@ class Matcher {
     }
   }
 
-  // By position; if there are more of one, first those that are used alike.
+  // Matches inputs by position. If one side has more of them, first matches those with equal uses.
   void MatchInputs() {
     const auto free_inputs = [](const Side& side) {
       std::vector<int> inputs;
@@ -244,8 +244,8 @@ class Matcher {
     for (size_t k = 0; k < std::min(i.size(), j.size()); ++k) Match(i[k], j[k]);
   }
 
-  // Of a node of `side` all of whose operands are matched, attributes aside: what a node of
-  // the other side has in common with it if it does the same. Numbers are those of a.
+  // Returns a key that is equal for nodes of both sides that do the same to matching operands. All
+  // operands of node `i` must be matched, except for attributes. The key uses the numbers of side a.
   Hash Key(const Side& side, int i) const {
     Hash key = side.label[static_cast<size_t>(i)];
     for (const int operand : side.Operands(i)) {
@@ -260,7 +260,7 @@ class Matcher {
     if (a_.IsFree(i) && !a_.node(i).is_placeholder() && !a_.IsAttribute(i))
       offers_[Key(a_, i)].nodes.push_back(i);
   }
-  // Attributes have no operands to be told by: they go together as their users do.
+  // Attributes have no operands by which to match them. They match if their users do.
   bool AttributesFit(int i, int j) const {
     const auto x = a_.Operands(i), y = b_.Operands(j);
     for (size_t k = 0; k < x.size(); ++k) {
@@ -277,9 +277,9 @@ class Matcher {
     size_t before = ~size_t{0};
     for (int round = 0; round < kMaxRounds && before != pairs_.size(); ++round) {
       before = pairs_.size();
-      // From users to operands …
+      // Go from users to operands,
       MatchOperands(Likeness::kLabel);
-      // … and from operands to users.
+      // and from operands to users.
       for (int j = 0; j < b_.size(); ++j) {
         if (b_.IsFree(j) && !b_.node(j).is_placeholder() && !b_.IsAttribute(j)) TakeOffer(j);
       }
@@ -322,20 +322,20 @@ class Matcher {
     if (a_.node(i).is_placeholder() || b_.node(j).is_placeholder()) return false;
     if (likeness == Likeness::kLabel) return a_.label[x] == b_.label[y];
     if (likeness == Likeness::kKind) return a_.kind[x] == b_.kind[y] && Related(i, j);
-    // Another operator on the same values.
+    // kPlace: another operator on the same values.
     const auto left = a_.Operands(i), right = b_.Operands(j);
     return a_.node(i).is_call() && b_.node(j).is_call() && !left.empty() &&
            left.size() == right.size() && a_.partner[static_cast<size_t>(left[0])] == right[0];
   }
 
-  // Whether they have an operand or a user in common, or none at all.
+  // True if the nodes have a matching operand, or if neither has operands.
   bool Related(int i, int j) const {
     const auto left = a_.Operands(i), right = b_.Operands(j);
     if (left.empty() && right.empty()) return true;
     for (size_t k = 0; k < std::min(left.size(), right.size()); ++k) {
       const int partner = a_.partner[static_cast<size_t>(left[k])];
       if (partner == right[k] || (partner == kNone && b_.IsFree(right[k]))) return true;
-      // Or one that was put between them, or taken out.
+      // A node may have been inserted between them, or removed.
       if (partner != kNone && b_.IsFree(right[k]) &&
           absl::c_linear_search(b_.Operands(right[k]), partner)) {
         return true;
@@ -348,9 +348,9 @@ class Matcher {
     return false;
   }
 
-  // Of nodes that go together, those operands that are alike. Whether there were any.
+  // Matches similar operands of matching nodes. Returns true if there were any.
   bool MatchOperands(Likeness likeness) {
-    // Of the last pairs first: what is near the outputs has one place only.
+    // Only the pairs of before this call are examined; new pairs wait for the next call.
     const size_t before = pairs_.size();
     const auto match_of = [&](size_t at) {
       const auto [i, j] = pairs_[at];
@@ -364,14 +364,14 @@ class Matcher {
     if (likeness == Likeness::kLabel) {
       for (; done < pairs_.size(); ++done) match_of(done);
     } else {
-      // One at a time, as it may tell of others, unless there are many.
+      // Match one at a time, because others may follow from it, unless there are many rounds.
       const bool many = ++steps_ > kMaxRounds;
       for (size_t at = 0; at < before && (many || pairs_.size() == before); ++at) match_of(at);
     }
     return pairs_.size() > before;
   }
 
-  // What is left, in program order, as long as it is the same operator in the same place.
+  // Aligns the remaining calls in program order, by the longest common subsequence of similar ones.
   void Align() {
     const auto left_of = [](const Side& side) {
       std::vector<int> left;
@@ -383,7 +383,7 @@ class Matcher {
     const std::vector<int> x = left_of(a_), y = left_of(b_);
     if (x.empty() || y.empty() || x.size() > kMaxCells / y.size()) return;
     const size_t width = y.size() + 1;
-    std::vector<uint32_t> longest((x.size() + 1) * width, 0);  // of what is behind
+    std::vector<uint32_t> longest((x.size() + 1) * width, 0);  // of the rest of both lists
     const auto like = [&](size_t i, size_t j) { return IsLike(x[i], y[j], Likeness::kKind); };
     for (size_t i = x.size(); i-- > 0;) {
       for (size_t j = y.size(); j-- > 0;) {
@@ -406,12 +406,12 @@ class Matcher {
   Side& a_;
   Side& b_;
   std::vector<std::pair<int, int>> pairs_;
-  std::array<size_t, 3> done_ = {};  // of the pairs, by likeness
-  std::vector<int> waiting_;         // operands of a that are not matched, by node
-  // Nodes of a by what they do to matched ones.
+  std::array<size_t, 3> done_ = {};  // number of pairs that were examined, by likeness
+  std::vector<int> waiting_;         // number of unmatched operands of each node of a
+  // Nodes of a that have the same key.
   struct Offers {
     std::vector<int> nodes;
-    size_t first = 0;  // those before are matched
+    size_t first = 0;  // the nodes before it are matched
   };
   absl::flat_hash_map<Hash, Offers> offers_;
   int steps_ = 0;
@@ -434,7 +434,7 @@ class Differ {
 
  private:
   struct Entry {
-    int place;  // in b
+    int place;  // the position in b
     Difference difference;
   };
 
@@ -486,7 +486,7 @@ class Differ {
     for (Entry& entry : entries) diff_.differences.push_back(std::move(entry.difference));
   }
 
-  // Of nodes that go together.
+  // Describes the differences between two matching nodes.
   std::vector<std::string> Compare(const Node& x, const Node& y) {
     std::vector<std::string> what;
     if (x.op() != y.op() || ((x.is_call()) && x.target() != y.target())) {
@@ -541,7 +541,7 @@ class Differ {
     }
   }
 
-  // Whether they are the same but for what is told of nodes that were removed or added.
+  // True if the arguments are equal, apart from operands that were removed or added, which get notes.
   bool Same(const Node& x, const Node& y, const Argument& from, const Argument& to) {
     using Kind = Argument::Kind;
     if (from.kind() != to.kind()) return false;
@@ -573,7 +573,7 @@ class Differ {
     return same;
   }
 
-  // A symbol stands for the one that it is first met with.
+  // A symbol matches the symbol with which it is first compared.
   bool SameExpression(const SymExpr* x, const SymExpr* y) {
     if (x == nullptr || y == nullptr) return x == y;
     if (x->kind != y->kind || x->value != y->value) return false;
@@ -606,7 +606,7 @@ class Differ {
     what->push_back(absl::StrCat("attribute: ", shown(from->meta), " became ", shown(to->meta)));
   }
 
-  // That what has effects, and what reads memory that is written to, stands in the same order.
+  // Checks that nodes with effects, and nodes that read memory that is written to, have the same order.
   void CheckOrder(std::vector<Entry>* entries) {
     int last = kNone;
     bool is_ordered = true;
@@ -646,9 +646,9 @@ class Differ {
   absl::flat_hash_set<std::pair<const Graph*, const Graph*>> paired_;
   GraphDiff diff_;
   Labels symbols_, attributes_;
-  std::unique_ptr<Effects> effects_;  // of b
+  std::unique_ptr<Effects> effects_;  // of module b
   std::unique_ptr<MemoryGroups> groups_;
-  // Of the graphs that are being compared.
+  // The graphs that are being compared.
   Side* a_ = nullptr;
   Side* b_ = nullptr;
   absl::flat_hash_map<const Node*, std::vector<std::string>> notes_;
@@ -662,8 +662,7 @@ size_t GraphDiff::Count(Difference::Kind kind) const {
 }
 
 GraphDiff DiffModules(const Module& a, const Module& b, const DiffOptions& options) {
-  // Among many calls that are alike, which ones go together is a guess. Of equal modules it is
-  // known.
+  // Matching many similar calls is a guess. For equal modules, the matches are known.
   if (!CheckEqual(a, b, {.names = true}).ok()) return Differ(a, b, options).Run();
   GraphDiff same;
   for (const Graph* graph : a.graphs()) {
@@ -679,7 +678,7 @@ GraphDiff DiffModules(const Module& a, const Module& b, const DiffOptions& optio
 DiffUnion UnionOf(const Module& b, const GraphDiff& diff) {
   DiffUnion made;
   made.module = b.Clone();
-  absl::flat_hash_map<const Node*, Node*> there;  // of nodes of either
+  absl::flat_hash_map<const Node*, Node*> there;  // from nodes of both modules to the union
   for (size_t i = 0; i < b.graphs().size(); ++i) {
     auto copy = made.module->graphs()[i]->nodes().begin();
     for (const Node* node : b.graphs()[i]->nodes()) {
@@ -687,7 +686,7 @@ DiffUnion UnionOf(const Module& b, const GraphDiff& diff) {
       ++copy;
     }
   }
-  absl::flat_hash_map<const Graph*, Graph*> graphs;  // of a
+  absl::flat_hash_map<const Graph*, Graph*> graphs;  // from graphs of a to the union
   for (const auto& [x, y] : diff.pairs) {
     there[x] = there.at(y);
     graphs[x->graph()] = there.at(y)->graph();
@@ -698,8 +697,8 @@ DiffUnion UnionOf(const Module& b, const GraphDiff& diff) {
   for (const auto& [from, to] : graphs) {
     for (Node* node : from->nodes()) {
       if (there.contains(node) || !node->is_call()) continue;
-      // Behind what it takes, or else where the graph begins; without bodies, which the other
-      // module does not have.
+      // The copy goes behind its operands, or to the start of the graph. A node with bodies is left
+      // out, because the other module does not have them.
       Node* before = to->first();
       bool is_whole = !node->HasBody();
       node->ForEachOperand([&](const Node* operand) {

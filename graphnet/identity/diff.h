@@ -1,11 +1,11 @@
-// What two graphs differ in, with nodes matched by structure and not by name.
+// DiffModules finds the differences between two modules. It matches nodes by structure and not by name.
 //
 //   const GraphDiff diff = DiffModules(*a.module, *b.module);
 //   if (!diff.empty()) std::cout << PrintDiff(diff);
 //
-// Two nodes go together if they do the same to values that go together (from the inputs down),
-// or if what goes together uses them alike (from the outputs up); what is left is aligned in
-// program order. Names, locations and the order of independent nodes are no difference.
+// Two nodes match if they do the same to matching values (from the inputs down), or if matching nodes
+// use them in the same way (from the outputs up). The remaining nodes are aligned in program order.
+// Names, locations and the order of independent nodes are not differences.
 #ifndef GRAPHNET_IDENTITY_DIFF_H_
 #define GRAPHNET_IDENTITY_DIFF_H_
 
@@ -20,50 +20,58 @@
 
 namespace graphnet {
 
+// Options of DiffModules.
 struct DiffOptions {
-  bool metas = false;  // dtypes, shapes and devices count too
+  bool metas = false;  // compare dtypes, shapes and devices, too
 };
 
+// One node that was removed, added or changed.
 struct Difference {
+  // The kind of difference.
   enum class Kind { kRemoved, kAdded, kChanged };
-  Kind kind = Kind::kChanged;
-  const Node* a = nullptr;  // null: added
-  const Node* b = nullptr;  // null: removed
-  // Of a change, what and how: "argument 3 (padding): [1, 1] became [0, 0]"; of the others,
-  // who takes another value therefore: "%add takes %x instead".
+  Kind kind = Kind::kChanged;  // what happened to the node
+  const Node* a = nullptr;     // the node of the first module; null if it was added
+  const Node* b = nullptr;     // the node of the second module; null if it was removed
+  // For a change, each part that differs: "argument 3 (padding): [1, 1] became [0, 0]". For a removed
+  // or added node, each user that now takes another value: "%add takes %x instead".
   std::vector<std::string> what;
 };
 
+// The differences between two modules.
 struct GraphDiff {
-  // In program order, what was removed before what stands behind it; bodies after the graph
-  // that calls them.
+  // The differences in program order. A removed node comes before the node that followed it. Bodies
+  // come after the graph that calls them.
   std::vector<Difference> differences;
-  // Nodes that go together, changed ones among them.
+  // Matching nodes of both modules, including changed ones.
   std::vector<std::pair<const Node*, const Node*>> pairs;
 
+  // True if there are no differences.
   bool empty() const { return differences.empty(); }
+  // Returns the number of differences of one kind.
   size_t Count(Difference::Kind kind) const;
 };
 
-// Of two verified modules, which must live as long as the result. About O(n log n).
+// Compares two verified modules, which must outlive the result. Takes about O(n log n).
 GraphDiff DiffModules(const Module& a, const Module& b, const DiffOptions& options = {});
 
-// b, with what it lacks of a among its nodes: for a picture of both.
+// A module for a picture of both sides of a diff: `b` with the nodes of `a` that `b` lacks.
 struct DiffUnion {
-  std::unique_ptr<Module> module;
-  absl::flat_hash_map<const Node*, Difference::Kind> kinds;  // of its nodes; not of equal ones
+  std::unique_ptr<Module> module;  // the copy of `b` with the added nodes
+  // The kind of difference of each node of `module` that has one.
+  absl::flat_hash_map<const Node*, Difference::Kind> kinds;
 };
+// Makes that module. `b` is the second module of the diff.
 DiffUnion UnionOf(const Module& b, const GraphDiff& diff);
 
-// A line a difference, and one a reason behind it, with the location of the node where it is
-// known; empty if there is none:
+// Prints a line for each difference, with the location of the node if it is known, and then a line for
+// each entry of `what`. Returns an empty text without differences:
 //
 //   - %relu = aten.relu.default(%conv)  at net.py:12
 //       %add takes %conv instead
 //   ~ %conv = aten.conv2d.default(…)
 //       argument 3 (padding): [1, 1] became [0, 0]
 std::string PrintDiff(const GraphDiff& diff);
-// The line of one behind its sign.
+// Returns the line of one difference without its sign.
 std::string DescribeDifference(const Difference& difference);
 
 }  // namespace graphnet

@@ -20,9 +20,9 @@
 namespace graphnet {
 namespace {
 
-// Puts the nodes of each graph into the order in which what it returns asks for them, operands
-// first, so that the order of independent nodes is the same whatever it was. What has effects,
-// and what reads or writes memory that is written to, keeps its order.
+// Sorts the nodes of each graph in the order in which its outputs need them, operands first, so that
+// the order of independent nodes does not depend on the input. Nodes with effects, and nodes that read
+// or write memory that is written to, keep their order.
 class Order {
  public:
   explicit Order(Module* module)
@@ -41,7 +41,7 @@ class Order {
   }
 
   void Sort(Graph* graph) {
-    NodeTable<Node*> before(module_);  // what counts and stands right before
+    NodeTable<Node*> before(module_);  // the ordered node right before each ordered one
     std::vector<Node*> roots;
     Node* last = nullptr;
     for (Node* node : graph->nodes()) {
@@ -83,7 +83,7 @@ class Order {
       }
     }
     for (Node* node : sorted) graph->MoveBefore(node, nullptr);
-    // What nobody asked for.
+    // Nodes that no output needs.
     std::vector<Node*> dead;
     for (Node* node : graph->nodes()) {
       if (!node->is_placeholder() && !done[node]) dead.push_back(node);
@@ -107,10 +107,10 @@ absl::Status FixInputs(const NormalFormOptions& options, Module* module) {
   return absl::OkStatus();
 }
 
-// Whether an input of the main graph is a parameter or buffer of the program that it was made
-// of, as the folders of GraphNet have them: by its type, by its path (an input of a function has
-// no dot in its name), by the name of the attribute that it was lifted from, or by the way in which
-// Dynamo writes what it found on `self`.
+// True if an input of the main graph was a parameter or buffer of the original program, as in
+// GraphNet folders. It is recognised by its type, by its path (an input of a function has no dot in its
+// name), by the name of the attribute that it was lifted from, or by the form in which Dynamo writes
+// attributes of `self`.
 bool IsWeight(const Node& input) {
   const DrawSpec* spec = input.draw_spec();
   return input.annotation() == "torch.nn.parameter.Parameter" ||
@@ -121,12 +121,12 @@ bool IsWeight(const Node& input) {
            absl::StrContains(input.target(), "_buffers_")));
 }
 
-// The opposite of lifting attributes to inputs: where a weight stands among the inputs means
-// nothing.
+// Turns lifted inputs back into attributes, because the position of a weight among the inputs has no
+// meaning.
 void WeightsToAttributes(Module* module) {
   Graph* graph = module->main();
   std::vector<Node*> weights;
-  Node* first = nullptr;  // behind the inputs
+  Node* first = nullptr;  // the first node behind the inputs
   for (Node* node : graph->nodes()) {
     if (!node->is_placeholder()) {
       first = node;
@@ -160,7 +160,7 @@ absl::StatusOr<std::unique_ptr<Module>> NormalForm(const Module& module,
   ASSIGN_OR_RETURN(const Pipeline first, ParsePipeline("torch-to-aten,dce,canonical-arguments"));
   RETURN_IF_ERROR(RunPipeline(first, made.get()).status());
   ASSIGN_OR_RETURN(made, PartiallyEvaluate(*made));
-  // Before the rules, which look at memory: what is dead reads none.
+  // Dead nodes are removed before the rules, which check memory: a dead node does not read any.
   EliminateDeadCode(made.get());
   CanonicalizeCalls(made.get());
   ASSIGN_OR_RETURN(const Pipeline last, ParsePipeline("cse,dce"));

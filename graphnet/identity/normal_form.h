@@ -1,5 +1,5 @@
-// The normal form: what programs that compute the same are written as, whatever they came
-// from, as far as rules that keep every value can tell (docs/hash.md).
+// The normal form of a program. Programs that compute the same get the same normal form, wherever they
+// came from, as far as rewrites that keep every value can achieve it (docs/hash.md).
 #ifndef GRAPHNET_IDENTITY_NORMAL_FORM_H_
 #define GRAPHNET_IDENTITY_NORMAL_FORM_H_
 
@@ -13,13 +13,13 @@
 namespace graphnet {
 
 struct NormalFormOptions {
-  // Inputs that are fixed, by target: None, or a number. They are inputs no more.
+  // Inputs to replace by a constant, None or a number, by target. They are no longer inputs.
   absl::flat_hash_map<std::string, Argument> constants;
 };
 
-// A module of its own, verified, with the inputs and attributes of `module`. Sizes and dtypes
-// are believed from the metas of inputs and attributes. InvalidArgument names the first call
-// that nothing resolves, NotFound a constant that is no input.
+// Returns a new verified module with the inputs and attributes of `module`. The metas of inputs and
+// attributes are trusted. InvalidArgument names the first call that cannot be resolved; NotFound names
+// a constant that is not an input.
 absl::StatusOr<std::unique_ptr<Module>> NormalForm(const Module& module,
                                                    const NormalFormOptions& options = {});
 

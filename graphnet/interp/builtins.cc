@@ -22,7 +22,7 @@ namespace {
 using c10::IValue;
 using Args = std::vector<IValue>;
 
-// The number in a tensor of one element.
+// Returns the number in a tensor of one element.
 IValue Item(const IValue& value) {
   return value.isTensor() ? IValue(value.toTensor().item()) : value;
 }
@@ -30,12 +30,12 @@ IValue Item(const IValue& value) {
 IValue Is(Args& a, c10::Device) { return a[0].is(a[1]); }
 IValue IsNot(Args& a, c10::Device) { return !a[0].is(a[1]); }
 
-// Of the arguments, or of the one sequence.
+// Returns the operands: the arguments, or the elements of the only argument if it is a sequence.
 Args Operands(Args& a) { return a.size() == 1 && !a[0].isScalar() ? Elements(a[0]) : a; }
 template <bool greatest>
 IValue Extreme(Args& a, c10::Device) {
   const Args all = Operands(a);
-  TORCH_CHECK(!all.empty(), "the extreme of nothing");
+  TORCH_CHECK(!all.empty(), "min or max of an empty sequence");
   const IValue* best = nullptr;
   std::optional<python::Number> best_number;
   for (const IValue& v : all) {
@@ -49,7 +49,7 @@ IValue Extreme(Args& a, c10::Device) {
   }
   return *best;
 }
-// The elements joined by an operator, from the left.
+// Joins the elements by an operator, from the left.
 IValue Joined(const char* op, IValue start, const Args& elements, c10::Device device) {
   const Builtin join = FindBuiltin(op);
   for (const IValue& v : elements) {
@@ -116,7 +116,7 @@ IValue TensorToList(Args& a, c10::Device) {
 struct Data {
   Args values;
   std::vector<int64_t> shape;
-  Budget budget = Budget(kMaxListed);  // elements and lists, each wherever it is
+  Budget budget = Budget(kMaxListed);  // elements and lists, once for each place where they occur
   void Add(const IValue& value, size_t depth) {
     TORCH_CHECK(budget.Charge(1), "a tensor of lists with more than ", kMaxListed, " elements");
     TORCH_CHECK(depth <= static_cast<size_t>(kMaxRank), "a tensor of more than ", kMaxRank,

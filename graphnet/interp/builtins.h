@@ -1,4 +1,4 @@
-// What a lowered graph calls besides ATen operators: Python's own operators on
+// Functions that a lowered graph calls besides ATen operators: Python's own operators on
 // numbers and sequences, attributes of tensors, constructors, and functions of
 // torch.nn.functional whose steps depend on the ranks of their inputs.
 #ifndef GRAPHNET_INTERP_BUILTINS_H_
@@ -18,18 +18,18 @@
 
 namespace graphnet::interp {
 
-// Throws c10::Error where Python would raise.
+// A function by its name. A call throws c10::Error if Python would raise.
 class Builtin {
  public:
-  // `target` is the device asked for.
+  // `target` is the device of the run.
   using Call = c10::IValue (*)(std::vector<c10::IValue>& args, c10::Device target);
 
   Builtin() = default;
   Builtin(Call call, int num_args) : Builtin(call, num_args, num_args) {}
   Builtin(Call call, int min_args, int max_args)
       : call_(call), min_args_(min_args), max_args_(max_args) {}
-  // On numbers; where some argument is none, `call`. If that is null, tensors of one
-  // element are taken for the number in them.
+  // Calls `numbers` if all arguments are numbers, else `call`. If `call` is null, tensors of one
+  // element count as the number in them.
   Builtin(const python::Function* numbers, Call call)
       : call_(call),
         numbers_(numbers),
@@ -37,7 +37,7 @@ class Builtin {
         max_args_(numbers->max_args) {}
 
   explicit operator bool() const { return call_ != nullptr || numbers_ != nullptr; }
-  // Whether it takes so many arguments; what it is called with is not looked at again.
+  // Returns an error if it does not take that many arguments. A call does not check this again.
   absl::Status CheckNumArgs(size_t num_args) const;
   c10::IValue operator()(std::vector<c10::IValue>& args, c10::Device target) const;
 
@@ -48,14 +48,14 @@ class Builtin {
   int max_args_ = 0;
 };
 
-// None when there is none of that name.
+// Returns an empty Builtin if there is no function of that name.
 Builtin FindBuiltin(absl::string_view name);
 
-// Python's operator `name` ("operator.add") on sequences, strings and tensors; null for
-// those that take numbers alone.
+// Returns Python's operator `name` ("operator.add") on sequences, strings and tensors; null for
+// operators that take only numbers.
 Builtin::Call FindOperator(absl::string_view name);  // operators.cc
 c10::IValue Contains(std::vector<c10::IValue>& args, c10::Device target);
-// A bool, int or float; nullopt for other values.
+// Returns a bool, int or float; nullopt for other values.
 std::optional<python::Number> NumberOf(const c10::IValue& value);
 // torch.nn.functional.*
 Builtin FindFunction(absl::string_view name);  // functions.cc
@@ -64,17 +64,16 @@ Builtin FindLinearCrossEntropy(absl::string_view name);  // linear_cross_entropy
 // vmap and autocast, which change the state of the thread.
 Builtin FindStateCall(absl::string_view name);  // state.cc
 
-// prim.* and what TorchScript's interpreter does itself
+// prim.* and calls that TorchScript's interpreter does itself.
 Builtin FindTorchScriptCall(absl::string_view name);  // torchscript.cc
-// Attributes that the program has written, by "path:name", while it runs.
+// Attributes that the program has written in this run, by "path:name".
 using WrittenAttributes = absl::flat_hash_map<std::string, c10::IValue>;
 WrittenAttributes& Written();
-// Of keys and values, which alternate.
+// Returns a dict of keys and values, which alternate in `entries`.
 c10::IValue MakeDict(c10::TypePtr key_type, std::vector<c10::IValue> entries);
 
-// A run begins without written attributes, and what its calls of FindStateCall have left
-// behind is undone when this goes out of scope. Runs may nest: the outer one finds its own
-// state again.
+// Starts a run without written attributes. When this goes out of scope, the effects of the run's
+// calls of FindStateCall are undone. Runs may nest: the outer one gets its own state back.
 class StateGuard {
  public:
   StateGuard();

@@ -12,7 +12,7 @@
 namespace graphnet {
 namespace {
 
-// The sizes that were found of those that depend on data.
+// The sizes that the run found for expressions that depend on data.
 using FoundSizes = absl::flat_hash_map<const SymExpr*, int64_t>;
 
 bool Agrees(const Module& module, const ValueMeta& meta, const c10::IValue& value,

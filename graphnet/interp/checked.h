@@ -1,4 +1,4 @@
-// An int64 whose arithmetic throws c10::Error where the result is no int64.
+// An int64 whose arithmetic throws c10::Error on overflow.
 #ifndef GRAPHNET_INTERP_CHECKED_H_
 #define GRAPHNET_INTERP_CHECKED_H_
 

@@ -1,4 +1,4 @@
-// Two graphs run on values of one kind, and compared.
+// Runs two graphs and compares their values.
 #ifndef GRAPHNET_INTERP_COMPARE_RUNS_H_
 #define GRAPHNET_INTERP_COMPARE_RUNS_H_
 
@@ -11,12 +11,12 @@
 
 namespace graphnet {
 
-// Runs `a`, then `b`, with the same seed, and compares the outputs, and the values of nodes that
-// have one name. Errors of PrepareRun and Executable::Run; those of b begin with `name_of_b`.
+// Runs `a`, then `b`, with the same seed, and compares the outputs and the values of nodes with the
+// same name. Fails as PrepareRun and Executable::Run do; errors of `b` begin with `name_of_b`.
 absl::StatusOr<RunComparison> CompareRuns(RunSide a, RunSide b, uint64_t seed,
                                           const std::string& name_of_b);
 
-// By how much values of the same sizes differ. Errors of ToTensor.
+// Returns by how much tensors of the same sizes differ. Fails as ToTensor does.
 absl::StatusOr<TensorDifference> DifferenceOf(const TensorData& a, const TensorData& b);
 
 }  // namespace graphnet

@@ -47,7 +47,7 @@ class Compiler {
  private:
   absl::Status Error(absl::string_view what) const { return NodeError(*origin_, what); }
 
-  // For the observer, which sees the main graph only.
+  // Fills ends_ for the observer, which sees the main graph only.
   void FindEnds() {
     for (const Graph* graph : lowered_.original->graphs()) {
       for (const Node* node : graph->nodes()) {
@@ -100,7 +100,7 @@ class Compiler {
       case Argument::Kind::kTuple: source.kind = Source::Kind::kTuple; break;
       case Argument::Kind::kDict: source.kind = Source::Kind::kDict; break;
       case Argument::Kind::kSlice: source.kind = Source::Kind::kSlice; break;
-      default: return Error("an argument of a kind that cannot be run");
+      default: return Error("an argument has a kind that cannot be run");
     }
     for (const Argument& element : argument.elements()) {
       ASSIGN_OR_RETURN(Source made, MakeSource(element, Wanted()));
@@ -205,11 +205,11 @@ class Compiler {
         if (candidate->schema().overload_name() == overload) operation = candidate;
       }
       if (operation == nullptr)
-        return Error(absl::StrCat(node.target(), " is no operator of PyTorch"));
+        return Error(absl::StrCat(node.target(), " is not an operator of PyTorch"));
       schema = &operation->schema();
       instruction->kind = Instruction::Kind::kOperation;
     }
-    // It takes its numbers from a node of LibTorch's.
+    // It takes its numbers from a node of LibTorch's graph.
     if (name == "prim::ConstantChunk") return Error("an operation that only LibTorch itself makes");
     if (!IsAllowed(*schema)) {
       if (ReadsFiles(*schema))
@@ -236,7 +236,7 @@ class Compiler {
       } else if (parameters[i].default_value().has_value()) {
         Source source;
         source.constant = *parameters[i].default_value();
-        // What makes a tensor of nothing makes it there.
+        // Operators that make a tensor without a tensor operand make it on the meta device.
         if (wanted.want == Want::kDevice && options_.device.is_meta() &&
             parameters[0].type()->kind() != c10::TypeKind::TensorType) {
           source.constant = options_.device;
@@ -257,7 +257,7 @@ class Compiler {
       instruction->kind = Instruction::Kind::kBuiltin;
       instruction->builtin = {GradientsForShapes, static_cast<int>(parameters.size())};
     }
-    // Such operators find their number on the stack; prim.tolist has a fixed one.
+    // Such operators expect the number of operands on the stack; that of prim.tolist is fixed.
     if (schema->is_vararg() && !schema->is_varret())
       RETURN_IF_ERROR(AddArgument(instruction, instruction->args.size()));
     if (name == "prim::tolist" && instruction->args.size() != 3)
@@ -265,7 +265,7 @@ class Compiler {
     return absl::OkStatus();
   }
 
-  // What a subscript of constants does to a tensor; nothing for others.
+  // Fills the views that a subscript of constants makes of a tensor. Ignores other subscripts.
   static void MakeViews(const Argument& subscript, Instruction* instruction) {
     const absl::Span<const Argument> elements =
         subscript.is_tuple() ? subscript.elements() : absl::MakeConstSpan(&subscript, 1);
@@ -283,7 +283,7 @@ class Compiler {
     }
     std::vector<ViewStep> views;
     int64_t left = taken;
-    ViewStep step;  // The next one.
+    ViewStep step;  // the next step
     for (const Argument& element : elements) {
       if (element.kind() == Argument::Kind::kEllipsis) {
         step.from_end = true;
@@ -312,8 +312,8 @@ class Compiler {
     instruction->num_subscripts = taken;
   }
 
-  // A call of one body: which argument that is, where its operands begin, and how many of
-  // the first arguments are the mode that it runs in.
+  // A call of one body: the index of that argument, the index of its first operand, and the
+  // number of leading arguments that set the mode that it runs in.
   struct Region {
     Instruction::Kind kind;
     size_t body = 0;
@@ -368,10 +368,10 @@ class Compiler {
     } else if (callee.is_function("torch.vmap")) {
       instruction->kind = Instruction::Kind::kVmap;
       instruction->bodies.push_back(programs_.at(node.args()[0].graph()).get());
-      // It saves memory and changes no value, but of random numbers.
+      // The chunk size saves memory and changes no values except random numbers.
       const Argument& chunk_size = node.args()[5];
       if (!chunk_size.is_none() && !(chunk_size.is_int() && chunk_size.integer() > 0)) {
-        return Error("chunk_size is above 0");
+        return Error("chunk_size must be above 0");
       }
       if (!chunk_size.is_none() && node.args()[4].is_string() &&
           node.args()[4].string() == "different") {
@@ -383,12 +383,12 @@ class Compiler {
       instruction->builtin = FindBuiltin(is_function ? callee.name : node.target());
       instruction->is_container_call =
           node.target() == "operator.is_" || node.target() == "operator.is_not";
-      if (!instruction->builtin) return Error("nothing is known to run it");
+      if (!instruction->builtin) return Error("the interpreter cannot run it");
     }
     for (const Argument& argument : node.args().subspan(first_argument)) {
       RETURN_IF_ERROR(AddArgument(instruction, argument));
     }
-    if (node.target() == "torch.tensor") {  // The one that has keywords.
+    if (node.target() == "torch.tensor") {  // the only builtin with keywords
       for (const absl::string_view name : {"dtype", "device"}) {
         const Argument* argument = node.kwarg(name);
         RETURN_IF_ERROR(AddArgument(instruction, argument == nullptr ? Argument() : *argument));
@@ -403,15 +403,15 @@ class Compiler {
     for (Source& element : source.elements) ForEachSlot(element, fn);
   }
 
-  // Which slots each instruction is the last to read, and which values it may
-  // therefore move away.
+  // Returns the slots that each instruction is the last to read, and marks the values that it
+  // may therefore move.
   std::vector<std::vector<uint32_t>> FindLastUses() {
     std::vector<Instruction>& instructions = program_->instructions;
     std::vector<std::vector<uint32_t>> dead(instructions.size());
     std::vector<bool> seen(program_->num_slots);
     for (size_t i = instructions.size(); i-- > 0;) {
       Instruction& instruction = instructions[i];
-      // A result that nobody uses dies at once.
+      // An unused result dies at once.
       if (instruction.result != kNoSlot && !seen[instruction.result]) {
         dead[i].push_back(instruction.result);
       }
@@ -422,10 +422,10 @@ class Compiler {
         });
       }
     }
-    // A value that is used once by the instruction that ends it is moved there.
+    // A value is moved into its last instruction if that uses it once.
     for (size_t i = 0; i < instructions.size(); ++i) {
       Instruction& instruction = instructions[i];
-      if (instruction.direct != nullptr) continue;  // reads it where it lies
+      if (instruction.direct != nullptr) continue;  // reads it in place
       absl::flat_hash_map<uint32_t, int> uses;
       for (Source& arg : instruction.args) ForEachSlot(arg, [&](Source& s) { ++uses[s.slot]; });
       for (Source& arg : instruction.args) {
@@ -435,13 +435,13 @@ class Compiler {
       }
     }
     for (const uint32_t slot : program_->inputs) {
-      // An input that nobody uses is let go at the first instruction.
+      // An unused input is released at the first instruction.
       if (!seen[slot] && !instructions.empty()) dead[0].push_back(slot);
     }
     return dead;
   }
 
-  // Once nothing moves any more: steps point into the instructions.
+  // Call it when the instructions are complete: steps point into them.
   void MakeSteps(const std::vector<std::vector<uint32_t>>& dead) {
     program_->steps.reserve(program_->instructions.size());
     for (size_t i = 0; i < program_->instructions.size(); ++i) {
@@ -474,7 +474,7 @@ class Compiler {
   Program* program_ = nullptr;
   const Node* origin_ = nullptr;
   absl::flat_hash_map<const Node*, uint32_t> slots_;
-  // The nodes of the graph that was given by the lowered node that is their value.
+  // The nodes of the original graph, by the lowered node that has their value.
   absl::flat_hash_map<const Node*, std::vector<const Node*>> ends_;
 };
 

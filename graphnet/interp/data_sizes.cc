@@ -27,7 +27,7 @@ using Values = std::map<std::string, TensorData>;
 
 constexpr size_t kMaxSizes = 64;
 
-// Attributes, and inputs of which the graph has nothing but their values.
+// Keeps only the values of attributes, and of inputs whose sizes the graph does not know.
 Values WithoutData(const Module& module, Values values) {
   for (const Node* node : module.main()->placeholders()) {
     const TensorMeta* meta = node->tensor_meta();
@@ -70,15 +70,15 @@ class DataSizes {
   }
 
  private:
-  // A value whose sizes, or which itself, cannot be computed without data.
+  // A value that cannot be computed without data, or whose sizes cannot.
   struct Root {
     const Node* node;
-    // By dimension of its tensors, or by number: its place in sizes_.
+    // Indices into sizes_, by dimension of its tensors, or by number.
     std::vector<size_t> sizes;
   };
 
-  // Runs without data. With `roots`, collects these and what they are. Returns how many values
-  // were found.
+  // Runs without data. Unless `roots` is null, collects the roots. Returns the number of values
+  // that were found.
   size_t Count(std::vector<Root>* roots) {
     size_t count = 0;
     ShapeRun run;
@@ -117,7 +117,7 @@ class DataSizes {
     roots_.push_back({&node, std::move(sizes)});
   }
 
-  // The value with the sizes that are tried now.
+  // Returns the value with the sizes that are tried now.
   std::optional<c10::IValue> Make(const c10::IValue& value, const Root& root) const {
     auto size = root.sizes.begin();
     Budget budget(kMaxMetaParts);
@@ -125,8 +125,8 @@ class DataSizes {
         value, [&](int64_t) { return sizes_[*size++].tried; }, &budget);
   }
 
-  // The value with tensors without data, and fn(x) for each of their sizes and each int, in
-  // order; nullopt if it has too many parts.
+  // Returns the value with tensors without data, and fn(x) in place of each of their sizes and each
+  // int, in order; nullopt if it has too many parts.
   static std::optional<c10::IValue> MapSizes(const c10::IValue& value,
                                              absl::FunctionRef<int64_t(int64_t)> fn,
                                              Budget* budget) {
@@ -153,7 +153,7 @@ class DataSizes {
     return interp::MakeSequence(std::move(elements), value.isTuple());
   }
 
-  // Whether the graph runs as far as before when these sizes are larger.
+  // Returns true if the graph runs as far as before with larger sizes in these places.
   bool MayGrow(const std::vector<size_t>& sizes) {
     for (const size_t i : sizes) ++sizes_[i].tried;
     const bool may = Count(nullptr) == complete_;
@@ -161,8 +161,8 @@ class DataSizes {
     return may;
   }
 
-  // Sizes that may change by themselves only are symbols of their own; others that are equal may
-  // change together.
+  // A size that may change by itself gets a symbol of its own. Other sizes that are equal share one
+  // if they may change together.
   void FindWhatIsFixed() {
     absl::btree_map<int64_t, std::vector<size_t>> bound;
     for (size_t i = 0; i < sizes_.size(); ++i) {
@@ -175,7 +175,7 @@ class DataSizes {
     }
   }
 
-  // By place in sizes_; empty for those that are fixed.
+  // Adds the symbols. Returns their names, by index in sizes_; empty for fixed sizes.
   std::vector<std::string> MakeSymbols() {
     std::vector<std::string> names(sizes_.size());
     int number = 0;
@@ -215,7 +215,7 @@ class DataSizes {
     said_.metas[root.node] = WithDims(*meta, dims, &next, &module_);
   }
 
-  // Whether the metas have the sizes that were found, for the examples of the symbols.
+  // Returns true if the metas have the sizes that were found, for the examples of the symbols.
   bool AgreesWithRun() {
     for (const auto& [node, value] : found_) {
       const ValueMeta* const made = node->meta();
@@ -239,14 +239,14 @@ class DataSizes {
   struct Size {
     int64_t found;
     int64_t tried;
-    int symbol = kOwn;  // or kFixed, which is none, or the size whose symbol it has
+    int symbol = kOwn;  // or kFixed (no symbol), or the index of the size whose symbol it shares
   };
 
   Module& module_;
   const Values values_;
   const FoundValues& found_;
-  absl::flat_hash_map<const Node*, const ValueMeta*> metas_;  // that the module came with
-  SaidValues said_;  // by the program, then of the roots, too
+  absl::flat_hash_map<const Node*, const ValueMeta*> metas_;  // the metas before Run
+  SaidValues said_;  // facts of the program, and later of the roots, too
   std::vector<Root> roots_;
   absl::flat_hash_map<const Node*, size_t> root_of_;
   std::vector<Size> sizes_;

@@ -12,21 +12,21 @@
 
 namespace graphnet {
 
-// What a run found, by node of the main graph.
+// The values that a run found, by node of the main graph.
 using FoundValues = absl::flat_hash_map<const Node*, c10::IValue>;
 
-// `module`: has the metas that InferShapes gave it on `values`; `said`: the module before that,
-// node for node; `found`: what InferShapes observed. Sizes in these metas that change with the
-// data of inputs become symbols u0, u1, … that `module` gets, with the size that was found as the
-// example, and expressions of such. Sizes that are one symbol are equal for all inputs, as far as
-// runs with other sizes tell; what makes a later call fail when it changes stays a number. At most
-// 64 sizes can be told apart: of a graph with more, and of one that does not run with its inputs'
-// metas alone, all metas stay as they are.
+// Replaces sizes in the metas of `module` that change with the data of inputs by new symbols u0,
+// u1, … and expressions of them. The example of a symbol is the size that was found. `module` has
+// the metas that InferShapes gave it on `values`, `said` is the module before that, node for node,
+// and `found` are the values that InferShapes observed. Sizes share a symbol if they are equal in
+// all runs with other sizes; a size whose change makes a later call fail stays a number. If there
+// are more than 64 such sizes, or if the graph does not run with its inputs' metas alone, all metas
+// stay as they are.
 void NameDataSizes(const Module& said, const std::map<std::string, TensorData>& values,
                    const FoundValues& found, Module* module);
 
-// Symbols of `module` without an example, which sizes that depend on data have in programs of
-// torch.export, get the size that was found.
+// Gives symbols of `module` without an example the size that was found. Programs of torch.export
+// have such symbols for sizes that depend on data.
 void GiveExamples(const FoundValues& found, Module* module);
 
 }  // namespace graphnet

@@ -11,7 +11,7 @@
 namespace graphnet {
 namespace {
 
-// The operator's name in torch.mul, aten.mul_.Tensor, operator.imul or .mul.
+// Returns the operator's name in torch.mul, aten.mul_.Tensor, operator.imul or .mul.
 absl::string_view NameOf(absl::string_view target) {
   if (absl::ConsumePrefix(&target, "aten.")) return target.substr(0, target.find('.'));
   return target.substr(target.rfind('.') + 1);
@@ -44,7 +44,7 @@ void DeadPaths::See(const Node& node, const c10::IValue& value) {
     const absl::string_view name = NameOf(node.target());
     const std::vector<Node*> operands = node.operands();
     if (IsProduct(name) && operands.size() > 1) {
-      // A bias of zeros is added.
+      // Only the first two operands are factors; a bias is added.
       const size_t factors = std::min<size_t>(operands.size(), 2);
       for (size_t i = 0; i < factors; ++i) {
         if (!HoldsZeros(*operands[i])) continue;

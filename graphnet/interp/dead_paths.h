@@ -1,4 +1,4 @@
-// What a run shows to be without effect on the rest of a graph with the values it was given.
+// Finds operands that have no effect on the rest of a graph in a given run.
 #ifndef GRAPHNET_INTERP_DEAD_PATHS_H_
 #define GRAPHNET_INTERP_DEAD_PATHS_H_
 
@@ -13,16 +13,16 @@
 
 namespace graphnet {
 
-// Sees the values of a run. A product with a tensor of zeros only (layer scale 0, an activation
-// that is 0 everywhere) yields nothing of its other operands, where() with a condition of one
-// kind only nothing of one: two graphs that differ there have equal outputs.
+// Watches the values of a run. A product with a tensor that is all zeros (layer scale 0, an
+// activation that is 0 everywhere) does not depend on its other operands, and where() with a
+// condition that is constant ignores one operand: two graphs that differ there have equal outputs.
 class DeadPaths {
  public:
-  // `values`: what inputs and attributes are given, by name.
+  // `values` are those of inputs and attributes, by name.
   explicit DeadPaths(const std::map<std::string, TensorData>& values);
 
   void See(const Node& node, const c10::IValue& value);
-  // One each, in order: "%mul = aten.mul.Tensor takes zeros only as %scale".
+  // One line for each node, in order: "%mul = aten.mul.Tensor takes zeros only as %scale".
   const std::vector<std::string>& found() const { return found_; }
 
  private:

@@ -34,7 +34,7 @@ bool IsTensor(const c10::Argument& argument) {
   return argument.type()->kind() == c10::TypeKind::TensorType;
 }
 
-// "mylib.observe.default"
+// Returns the target of the operator, such as "mylib.observe.default".
 std::string TargetOf(const c10::FunctionSchema& schema) {
   return absl::StrCat(absl::StrReplaceAll(schema.name(), {{"::", "."}}), ".",
                       schema.overload_name().empty() ? "default" : schema.overload_name());
@@ -66,7 +66,7 @@ Argument AsArgument(const IValue& input, const c10::Argument& formal, Graph* gra
   return graph->module()->CopyArgument(AsFormal(*constant, formal.real_type()->kind()));
 }
 
-// Yields tensors without data, as the facts of an operator say them.
+// Returns tensors without data, with the sizes and dtypes by the facts of an operator.
 absl::StatusOr<std::vector<IValue>> ShapesByFacts(absl::string_view target,
                                                   const c10::FunctionSchema& schema,
                                                   const std::vector<IValue>& inputs) {
@@ -80,7 +80,8 @@ absl::StatusOr<std::vector<IValue>> ShapesByFacts(absl::string_view target,
   const auto make = [](const ValueMeta* meta) -> absl::StatusOr<at::Tensor> {
     const TensorMeta* tensor = meta == nullptr ? nullptr : meta->tensor;
     if (tensor == nullptr || !tensor->is_static() || tensor->dtype == DType::kUnknown)
-      return absl::FailedPreconditionError("has facts that do not say its sizes and dtype here");
+      return absl::FailedPreconditionError(
+          "has facts that do not determine its sizes and dtype here");
     std::vector<int64_t> sizes;
     for (const Dim& dim : tensor->shape) sizes.push_back(dim.value);
     return at::empty(sizes, at::device(c10::kMeta).dtype(ScalarTypeOf(tensor->dtype)));
@@ -98,7 +99,7 @@ absl::StatusOr<std::vector<IValue>> ShapesByFacts(absl::string_view target,
   return std::vector<IValue>(tensors.begin(), tensors.end());
 }
 
-// The kernel of an operator with a body, or with none. Threads may call it at once.
+// The kernel of an operator with or without a body. Thread-safe.
 class Kernel final : public c10::OperatorKernel {
  public:
   Kernel(const c10::FunctionSchema& schema, std::shared_ptr<const Module> body)
@@ -142,7 +143,8 @@ class Kernel final : public c10::OperatorKernel {
   const std::shared_ptr<const Module> body_;
 };
 
-// A result is a copy, unless the schema says that it shares memory with an argument.
+// The kernel of an identity. A result is a copy, unless the schema says that it shares memory with
+// an argument.
 class IdentityKernel final : public c10::OperatorKernel {
  public:
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
@@ -164,15 +166,15 @@ absl::Status Check(const c10::FunctionSchema& schema, const DeclaredOperator& de
   const std::string& name = schema.name();
   RETURN_IF_ERROR(Annotate(CheckForeignName(name), name));
   if (c10::Dispatcher::singleton().findSchema(schema.operator_name()))
-    return absl::AlreadyExistsError(absl::StrCat(name, ": there is such an operator already"));
+    return absl::AlreadyExistsError(absl::StrCat(name, ": the operator exists already"));
   if (declared.is_identity) {
     const auto tensors = absl::c_count_if(schema.arguments(), IsTensor);
     if (!absl::c_all_of(schema.returns(), IsTensor) ||
         static_cast<size_t>(tensors) < schema.returns().size()) {
       return absl::InvalidArgumentError(
           absl::StrCat(name,
-                       ": identity yields the tensors that it takes, which its schema has too "
-                       "few of"));
+                       ": identity returns the tensors that it takes, of which its schema has too "
+                       "few"));
     }
   }
   if (declared.body == nullptr) return absl::OkStatus();
@@ -184,10 +186,11 @@ absl::Status Check(const c10::FunctionSchema& schema, const DeclaredOperator& de
   }
   if (!declared.body->attributes().empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, ": a body has no parameters and no buffers, and this one has ",
+        absl::StrCat(name, ": a body cannot have parameters or buffers, but this one has ",
                      declared.body->attributes().size()));
   }
-  // The operators that it calls have to be there, so that bodies cannot call each other in a circle.
+  // The operators that the body calls must exist already, so bodies cannot call each other in a
+  // circle.
   return Annotate(Compile(*declared.body).status(), absl::StrCat(name, ": its body"));
 }
 
@@ -203,7 +206,7 @@ absl::Status Declare(DeclaredOperator declared) {
   const std::string space = schema.name().substr(0, colons);
   const std::string name = schema.name().substr(colons + 2);
   const std::string overload = schema.overload_name();
-  // They stay: graphs that call the operator may be there as long as the process is.
+  // The libraries stay loaded: graphs may call the operator until the process ends.
   static auto* const libraries = new std::vector<torch::Library>;
   torch::Library library(torch::Library::FRAGMENT, space, std::nullopt, __FILE__, __LINE__);
   torch::CppFunction kernel = declared.is_identity
@@ -212,7 +215,7 @@ absl::Status Declare(DeclaredOperator declared) {
   const std::string full = overload.empty() ? name : absl::StrCat(name, ".", overload);
   AddForeignOperator(toString(schema));
   library.def(std::move(schema));
-  // For all devices, and for tensors without data.
+  // This key covers all devices, and tensors without data.
   library.impl(full.c_str(),
                torch::dispatch(c10::DispatchKey::CompositeExplicitAutograd, std::move(kernel)));
   libraries->push_back(std::move(library));

@@ -1,4 +1,4 @@
-// Operators that are known by their schema alone, without a library that has them.
+// Declares operators by their schema alone, without a library that implements them.
 #ifndef GRAPHNET_INTERP_DECLARED_OPERATOR_H_
 #define GRAPHNET_INTERP_DECLARED_OPERATOR_H_
 
@@ -11,20 +11,21 @@
 namespace graphnet {
 
 struct DeclaredOperator {
-  // As PyTorch writes it: "mylib::observe(Tensor x, float scale=1.0) -> Tensor".
+  // In PyTorch's syntax: "mylib::observe(Tensor x, float scale=1.0) -> Tensor".
   std::string schema;
-  // It yields copies of the first tensors that it takes, one for each result.
+  // True if it returns copies of its first tensor operands, one for each result.
   bool is_identity = false;
-  // Else the graph that computes it, from all its arguments in order; null if it cannot run. It
-  // has no attributes, and calls only operators that are there already.
+  // The graph that computes the results from all arguments in order; null if there is none. It has
+  // no attributes, and calls only operators that exist already. Unused if `is_identity` is true.
   std::shared_ptr<const Module> body;
 };
 
-// Declares the operator to PyTorch, for the rest of the process. From now on graphs may call it as
-// mylib.observe.default, and programs of TorchScript as mylib::observe; without a body a run ends
-// with an error there. Shapes are found by its body, or by its facts (facts/shapes/operator_facts.h). InvalidArgument for a schema that is
-// none, for one of PyTorch's own namespaces, and for what the body or is_identity does not fit;
-// AlreadyExists if there is an operator of that name. Not while graphs run.
+// Declares the operator to PyTorch, for the rest of the process. Graphs may then call it as
+// mylib.observe.default, and TorchScript programs as mylib::observe; without a body, a run ends
+// with an error there. Shapes follow from its body, or from its facts
+// (facts/shapes/operator_facts.h). InvalidArgument for a malformed schema, for a schema in one of
+// PyTorch's own namespaces, and if `body` or `is_identity` does not fit it; AlreadyExists if there
+// is an operator of that name. Do not call it while graphs run.
 absl::Status DeclareOperator(DeclaredOperator declared);
 
 }  // namespace graphnet

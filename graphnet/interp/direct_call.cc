@@ -20,8 +20,8 @@ namespace {
 
 using c10::IValue;
 
-// --- How an argument of a C++ type is made of a value, and the code of the type.
-// What a type refers to lives as long as the result of From.
+// --- Conversion of values to arguments of C++ types, and the codes of the types.
+// An argument's memory lives as long as the result of From.
 
 template <typename A>
 struct Param;
@@ -34,7 +34,7 @@ struct Param<const at::Tensor&> {
 template <>
 struct Param<at::Tensor&> {
   static constexpr char kCode[] = "T! ";
-  // Operators write to what the tensor holds, not to the handle.
+  // Operators write to the tensor's data, not to the handle.
   static at::Tensor& From(const IValue& v) { return const_cast<at::Tensor&>(v.toTensor()); }
 };
 template <>
@@ -133,7 +133,7 @@ struct Param<at::TensorList> {
   static constexpr char kCode[] = "T[] ";
   static Tensors From(const IValue& v) { return ToTensors(v); }
 };
-// A list as it is; only what holds tensors among other kinds is copied.
+// Views a list of tensors; a list that also holds other kinds is copied.
 struct TensorListRef {
   c10::List<at::Tensor> list;
   operator at::ITensorListRef() const { return at::ITensorListRef(list); }  // NOLINT
@@ -205,7 +205,7 @@ struct Param<std::optional<c10::string_view>> : Optional<c10::string_view> {
   static constexpr char kCode[] = "s? ";
 };
 
-// The same codes from a schema; empty for what has none.
+// Returns the same code for a type of a schema; empty if it has none.
 absl::string_view Code(const c10::Type& type) {
   switch (type.kind()) {
     case c10::TypeKind::TensorType: return "T ";
@@ -223,7 +223,7 @@ absl::string_view Code(const c10::Type& type) {
   }
 }
 
-// Of all arguments; empty when one of them has none.
+// Returns the codes of all arguments; empty if an argument has none.
 std::string Codes(const c10::FunctionSchema& schema) {
   std::string codes;
   for (const c10::Argument& argument : schema.arguments()) {
@@ -245,7 +245,7 @@ std::string Codes(const c10::FunctionSchema& schema) {
   return codes;
 }
 
-// --- What becomes of a result.
+// --- Conversion of results.
 
 IValue ToValue(at::Tensor result) { return IValue(std::move(result)); }
 IValue ToValue(const at::Scalar& result) { return IValue(result); }
@@ -278,7 +278,7 @@ class TypedCall<R(A...)> final : public DirectCall {
 
 struct Entry {
   std::string codes;
-  // Null if the operator, whose schema fits, has another C++ signature.
+  // Returns null if the operator has another C++ signature, although its schema fits.
   const DirectCall* (*make)(const c10::OperatorHandle& op);
 };
 
@@ -290,7 +290,7 @@ struct EntryOf<R(A...)> {
     try {
       return new TypedCall<R(A...)>(op.typed<R(A...)>());
     } catch (const c10::Error&) {
-      return nullptr;  // lists of tensors come as two types
+      return nullptr;  // two C++ types stand for lists of tensors
     }
   }
   static Entry Get() { return {absl::StrCat(Param<A>::kCode...), Make}; }
@@ -314,7 +314,7 @@ using MaybeLayout = std::optional<at::Layout>;
 using MaybeDevice = std::optional<at::Device>;
 using MaybeFormat = std::optional<at::MemoryFormat>;
 
-// An operator of each signature is named; there are many more.
+// The signatures, each with one of its operators; there are many more operators.
 const std::vector<Entry>& Entries() {
   static const auto* const entries = new std::vector<Entry>{
       MakeEntry<at::Tensor(T)>(),                                                // relu
@@ -400,10 +400,10 @@ const DirectCall* Make(const c10::OperatorHandle& op) {
 }  // namespace
 
 const DirectCall* FindDirectCall(const c10::OperatorHandle& op) {
-  // Where all kernels are boxed, as those of operators that are declared (declared_operator.h),
-  // PyTorch takes any signature for the right one.
+  // If all kernels are boxed, as those of declared operators are (declared_operator.h), PyTorch
+  // accepts any signature as the right one.
   if (IsOfLibrary(op.operator_name())) return nullptr;
-  // Made once an operator: a wrong guess costs an exception.
+  // Look each operator up only once: a wrong guess costs an exception.
   static auto* const mutex = new std::mutex;
   static auto* const known = new absl::flat_hash_map<std::string, const DirectCall*>;
   std::string name = absl::StrCat(op.operator_name().name, ".", op.operator_name().overload_name);

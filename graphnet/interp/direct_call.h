@@ -1,5 +1,5 @@
-// Calls of operators without boxing: arguments are read where they lie, not
-// copied to a stack, for the signatures that most nodes of real graphs have.
+// Calls operators without boxing: arguments are read in place, not copied to a
+// stack, for the signatures that most nodes of real graphs have.
 #ifndef GRAPHNET_INTERP_DIRECT_CALL_H_
 #define GRAPHNET_INTERP_DIRECT_CALL_H_
 
@@ -15,12 +15,13 @@ inline constexpr size_t kMaxDirectArguments = 10;
 class DirectCall {
  public:
   virtual ~DirectCall() = default;
-  // Calls the operator with arguments of the kinds that its schema has; `result` is
-  // none of them. Throws what it throws.
+  // Calls the operator with arguments of the kinds in its schema; `result` must not be one of
+  // them. Throws what the operator throws.
   virtual void Call(const c10::IValue* const* args, c10::IValue* result) const = 0;
 };
 
-// Null when the signature of `op` is not one of them. Lives for good; thread-safe.
+// Returns null if there is no direct call for the signature of `op`. The result is never destroyed.
+// Thread-safe.
 const DirectCall* FindDirectCall(const c10::OperatorHandle& op);
 
 }  // namespace graphnet::interp

@@ -19,20 +19,20 @@ namespace {
 
 using Values = std::map<std::string, TensorData>;
 
-// How many inputs are tried for one call.
+// Inputs that are tried for one call.
 constexpr size_t kMaxCandidates = 8;
 
 struct Counts {
   int64_t nans = 0;
-  int64_t others = 0;  // not finite
+  int64_t others = 0;  // infinities
 };
 
 Counts CountNonFinite(const c10::IValue& value) {
   Counts counts;
   if (value.isTensor()) {
     const at::Tensor& tensor = value.toTensor();
-    // Batched values, of levels of vmap that are open, have no storage; their numbers are
-    // seen when they leave.
+    // Batched values of open levels of vmap have no storage; their numbers are seen when they
+    // leave the level.
     if (!tensor.defined() || !tensor.has_storage() ||
         !(tensor.is_floating_point() || tensor.is_complex()) || tensor.numel() == 0) {
       return counts;
@@ -67,7 +67,7 @@ absl::StatusOr<Counts> RunOutputs(const Module& module, const Values& values, ui
   return all;
 }
 
-// Whether the value of `node` is finite; the run ends there.
+// Runs up to `node` and returns true if its value is finite.
 absl::StatusOr<bool> IsFiniteAt(const Module& module, const Node* node, const Values& values,
                                 uint64_t seed) {
   std::optional<bool> finite;
@@ -83,7 +83,7 @@ absl::StatusOr<bool> IsFiniteAt(const Module& module, const Node* node, const Va
   return false;
 }
 
-// Inputs of floating point whose values are drawn, nearest to `node` first.
+// Returns floating-point inputs whose values are drawn, nearest to `node` first.
 std::vector<Node*> Candidates(Node* node) {
   std::vector<Node*> found;
   absl::flat_hash_set<const Node*> seen = {node};
@@ -123,7 +123,7 @@ absl::StatusOr<Values> Draw(Sample* sample, const Values& known, uint64_t seed) 
   return values;
 }
 
-// Bounds one input of `node` so that its value is finite; whether there is one.
+// Bounds one input of `node` so that its value is finite; returns false if no bound does that.
 absl::StatusOr<bool> BoundOne(Sample* sample, Node* node, uint64_t seed, Values* values,
                               DomainRepair* repair) {
   for (Node* input : Candidates(node)) {

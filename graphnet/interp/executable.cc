@@ -27,7 +27,7 @@ class ExecutableImpl : public Executable {
     ASSIGN_OR_RETURN(lowered_, LowerToAten(module));
     keeps_records_ = options.records_gradients;
     options.records_gradients |= AsksForGradients(module);
-    // Shape inference knows the sizes of gradients without them.
+    // Shape inference knows the sizes of gradients without records.
     records_ = options.records_gradients && !device_.is_meta();
     for (const Graph* graph : lowered_.module->graphs()) {
       programs_[graph] = std::make_unique<interp::Program>();
@@ -47,15 +47,15 @@ class ExecutableImpl : public Executable {
           absl::StrCat("the graph takes ", main_->inputs.size(), " inputs, not ", inputs.size()));
     }
     if (options.seed.has_value()) at::manual_seed(*options.seed);
-    // Tensors are ordinary ones, as under torch.no_grad; autograd's kernels, which would
-    // record nothing, are not passed through, unless the program asks for gradients.
+    // Tensors are ordinary ones, as under torch.no_grad. Unless the program asks for gradients,
+    // calls skip autograd's kernels, which would record nothing.
     std::optional<c10::InferenceMode> ordinary;
     if (records_) ordinary.emplace(false);
     const at::AutoGradMode mode(records_);
     std::optional<at::AutoDispatchBelowAutograd> below_autograd;
     if (!records_) below_autograd.emplace();
     interp::StateGuard state;
-    // Who asks for shapes does not mean to run the program.
+    // Shape inference must end soon, even if the program's loops are long.
     interp::RunState shared;
     shared.iterations = device_.is_meta() ? kMaxIterationsForShapes : INT64_MAX;
     shared.recover_errors = options.recover_errors;
@@ -66,7 +66,7 @@ class ExecutableImpl : public Executable {
     if (options.reads_data != nullptr) *options.reads_data |= shared.reads_data;
     RETURN_IF_ERROR(ran);
     for (IValue& result : results) {
-      // Without records, this is a parameter that is handed on.
+      // Without records, such a result is a parameter that the graph returns.
       if (!records_ || keeps_records_ || !result.isTensor() || !result.toTensor().requires_grad())
         continue;
       result = result.toTensor().detach();
@@ -79,8 +79,8 @@ class ExecutableImpl : public Executable {
  private:
   LoweredModule lowered_;
   c10::Device device_ = c10::Device(c10::kCPU);
-  bool records_ = false;        // what gradients need
-  bool keeps_records_ = false;  // with what is returned
+  bool records_ = false;        // records for gradients
+  bool keeps_records_ = false;  // results keep the records
   interp::Programs programs_;
   const interp::Program* main_ = nullptr;
 };

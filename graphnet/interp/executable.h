@@ -4,7 +4,7 @@
 //   ASSIGN_OR_RETURN(std::vector<c10::IValue> outputs, executable->Run(inputs));
 //
 // Operators, overloads, constant arguments and the last use of every value are
-// resolved once. Only ATen operators from a closed set run: none that reads or
+// resolved once. Only ATen operators from a closed set run: no operator reads or
 // writes files, processes or the network (docs/execution.md).
 #ifndef GRAPHNET_INTERP_EXECUTABLE_H_
 #define GRAPHNET_INTERP_EXECUTABLE_H_
@@ -24,61 +24,66 @@
 
 namespace graphnet {
 
-// Turns of all loops together in a run on the meta device.
+// Iterations of all loops together that a run on the meta device may take.
 inline constexpr int64_t kMaxIterationsForShapes = 100'000;
 
+// Options of Compile.
 struct CompileOptions {
-  // Takes the place of every device in the graph that is not the CPU; the meta
-  // device of all: then only shapes and dtypes are computed.
+  // Replaces every device in the graph other than the CPU. The meta device replaces all devices,
+  // and only shapes and dtypes are computed.
   c10::Device device = c10::Device(c10::kCPU);
-  // Records what gradients need though the graph does not ask for them: it is a part of a
-  // program that does.
+  // Records for gradients although the graph does not ask for gradients. For a graph that is part
+  // of a program that does.
   bool records_gradients = false;
-  // Values of attributes, which get_attr nodes yield.
+  // Values of attributes by name, for get_attr nodes.
   std::map<std::string, at::Tensor> attributes;
 };
 
-// Called after each node of the graph (not of its nested graphs) with its value.
-// An error ends the run and is returned by it.
+// Called after each node of the graph (not of its nested graphs) with its value. An error ends the
+// run, which returns it.
 using Observer = std::function<absl::Status(const Node& node, const c10::IValue& value)>;
 
-// In a run on the meta device: what is known otherwise of the value of a node that cannot be
-// computed, such as a tensor of the sizes that its meta names; nullopt: nothing.
+// Called in a run on the meta device for a node whose value cannot be computed. Returns a value
+// that is known by other means, such as a tensor of the sizes in the node's meta; nullopt if
+// nothing is known.
 using Recover = std::function<std::optional<c10::IValue>(const Node& node)>;
 
-// A run on the meta device goes on without a value that is not known and that `recover` does not
-// know either. It ends with FailedPrecondition then, which names the first such node.
+// Options of Executable::Run. A run on the meta device continues without a value that is unknown
+// and that `recover` does not know either; at its end it returns FailedPrecondition, which names
+// the first such node.
 struct RunOptions {
-  // Seeds PyTorch's default generator of the device before the first operator, as
-  // torch.manual_seed does; not touched when absent.
+  // Seeds PyTorch's default generator before the first operator, as torch.manual_seed does. If
+  // absent, the generator is left as it is.
   std::optional<uint64_t> seed;
-  Observer observer;
-  Recover recover;  // of nodes of the graph, not of its nested graphs
-  // Whether a value is not known either where the call that makes it fails, as calls may in a
-  // graph that holds for some sizes only.
+  Observer observer;  // Sees the value of each node; may be empty.
+  Recover recover;    // Called for nodes of the graph, not of its nested graphs; may be empty.
+  // True if a value counts as unknown when the call that makes it fails, as calls may in a graph
+  // that is valid for some sizes only.
   bool recover_errors = false;
-  // Unless null, becomes true where a run on the meta device computes a number, or a size, from
-  // the data of a tensor.
+  // Unless null, becomes true if a run on the meta device computes a number or a size from the
+  // data of a tensor.
   bool* reads_data = nullptr;
 };
 
+// A compiled graph. Not thread-safe: one run at a time.
 class Executable {
  public:
   virtual ~Executable() = default;
-  // `inputs`: one a placeholder of the main graph, in order: tensors, or numbers
-  // for SymInts. They are modified where the graph writes to them. The outputs
-  // are what the output node returns, flattened in order: tensors, numbers and
-  // None. Nothing is recorded for gradients, as under torch.no_grad, and what is
-  // returned may take part in what is; a graph that asks for gradients records what it runs. Errors name the node and its line. An observer
-  // may run other executables.
+  // Runs the main graph. `inputs` has one value for each placeholder, in order: a tensor, or a
+  // number for a SymInt. The graph may write to them in place. Returns the values of the output
+  // node, flattened in order: tensors, numbers and None. Nothing is recorded for gradients, as
+  // under torch.no_grad, but the results may be used where gradients are recorded; a graph that
+  // asks for gradients records the calls that it runs. Errors name the node and its line. An
+  // observer may run other executables.
   // NOLINTNEXTLINE(google-default-arguments): overrides give none.
   virtual absl::StatusOr<std::vector<c10::IValue>> Run(std::vector<c10::IValue> inputs,
                                                        const RunOptions& options = {}) = 0;
-  // Operators and calls that a run takes, nested graphs not counted.
+  // Returns the number of operators and calls in a run, without those of nested graphs.
   virtual size_t num_instructions() const = 0;
 };
 
-// `module` must outlive the executable. Not thread-safe: one run at a time.
+// Compiles the main graph of `module`, which must outlive the executable. Fails if the graph has a
+// call that the interpreter does not know or may not run; errors name the node.
 absl::StatusOr<std::unique_ptr<Executable>> Compile(const Module& module,
                                                     const CompileOptions& options = {});
 

@@ -20,7 +20,7 @@ namespace {
 using at::indexing::TensorIndex;
 using c10::IValue;
 
-// With each shared one wherever it is referred to.
+// Values that a graph may return. A shared value counts once for each reference to it.
 constexpr int64_t kMaxReturned = int64_t{1} << 20;
 
 bool IsTrue(const IValue& value) {
@@ -29,7 +29,7 @@ bool IsTrue(const IValue& value) {
                           : value.toInt() != 0;
 }
 
-// What a body returns: one value, or a tuple of `results`.
+// Returns the value of a body: its only result, or a tuple of `results`.
 IValue ResultOf(const Program& body, std::vector<IValue> results) {
   const Source& returned = body.instructions.back().args[0];
   const bool is_one = returned.kind == Source::Kind::kSlot ||
@@ -39,21 +39,21 @@ IValue ResultOf(const Program& body, std::vector<IValue> results) {
   return c10::ivalue::Tuple::create(std::move(results));
 }
 
-// How many there are along the first dimension of each of `xs`.
+// Returns the size of the first dimension of all `xs`.
 int64_t NumTurns(const std::vector<IValue>& xs) {
   std::optional<int64_t> turns;
   for (const IValue& x : xs) {
     const at::Tensor& tensor = x.toTensor();
-    TORCH_CHECK(tensor.dim() > 0, "a tensor without dimensions cannot be gone through");
-    TORCH_CHECK(!turns || *turns == tensor.size(0), "tensors of ", *turns, " and ", tensor.size(0),
-                " elements cannot be gone through together");
+    TORCH_CHECK(tensor.dim() > 0, "cannot iterate over a tensor without dimensions");
+    TORCH_CHECK(!turns || *turns == tensor.size(0), "cannot iterate together over tensors of ",
+                *turns, " and ", tensor.size(0), " elements");
     turns = tensor.size(0);
   }
-  TORCH_CHECK(turns, "there is nothing to go through");
+  TORCH_CHECK(turns, "there is nothing to iterate over");
   return *turns;
 }
 
-// The i-th of the values that each turn has yielded, as one tensor; None if it was None.
+// Stacks the i-th value of each iteration in one tensor; returns None if it was None.
 IValue Stacked(const std::vector<std::vector<IValue>>& turns, size_t i) {
   if (turns[0][i].isNone()) return IValue();
   std::vector<at::Tensor> tensors;
@@ -109,7 +109,7 @@ void Frame::Return(const Source& source) {
   if (source.kind != Source::Kind::kTuple && source.kind != Source::Kind::kList) {
     return Return(Make(source), false);
   }
-  // Without making the tuple, which may be long.
+  // Does not make the tuple, which may be long.
   results_->reserve(source.elements.size());
   for (const Source& element : source.elements) {
     if (element.kind == Source::Kind::kSlot && slots_[element.slot].isTensor() &&
@@ -124,7 +124,7 @@ void Frame::Return(const Source& source) {
 
 void Frame::Return(IValue value, bool is_element, int depth) {
   // Lists and tuples are shared, and lists may hold themselves.
-  TORCH_CHECK(depth <= kMaxNesting, "what is returned nests too deep");
+  TORCH_CHECK(depth <= kMaxNesting, "the returned value nests too deep");
   TORCH_CHECK(++returned_ <= kMaxReturned, "more than ", kMaxReturned, " values are returned");
   if (is_element && !flat_) {
     results_->push_back(std::move(value));
@@ -150,7 +150,7 @@ IValue Frame::Make(const Source& source) {
 }
 
 IValue Frame::MakeAggregate(const Source& source) {
-  if (source.wanted.want == Want::kTensorList) {  // at::cat({x, y}): no detour
+  if (source.wanted.want == Want::kTensorList) {  // a fast path, as for at::cat({x, y})
     c10::List<at::Tensor> tensors;
     tensors.reserve(source.elements.size());
     for (const Source& element : source.elements) {
@@ -207,7 +207,7 @@ void Frame::Execute(const Instruction& instruction) {
 }
 
 void Frame::CallDirect(const Step& step, const Operand* operand, const Operand* end) {
-  stack_.clear();  // What has to be made goes there; its room is never outgrown.
+  stack_.clear();  // It takes new arguments, and never has to grow.
   const IValue* args[kMaxDirectArguments];
   const auto count = static_cast<size_t>(end - operand);
   for (const IValue** arg = args; operand != end; ++operand, ++arg) {
@@ -264,7 +264,7 @@ TensorIndex Frame::Index(const Source& source) {
   if (value.isBool()) return value.toBool();
   if (value.isInt()) return value.toInt();
   if (value.isTensor()) return value.toTensor();
-  // A list of numbers is a tensor of them.
+  // A list of numbers stands for a tensor.
   std::vector<IValue> args = {value, IValue(), IValue()};
   return FindBuiltin("torch.tensor")(args, device_).toTensor();
 }
@@ -306,8 +306,8 @@ at::Tensor Frame::View(const at::Tensor& tensor, const Instruction& instruction)
 }
 
 bool Frame::GetView(const at::Tensor& tensor, const Source& index, IValue* result) {
-  // A subscript's elements, or the one that stands alone; those of a tuple of constants
-  // that are views are in Instruction::views.
+  // The elements of a subscript, or the subscript itself. If it is a tuple of constants, its
+  // views are in Instruction::views instead.
   const absl::Span<const Source> elements = index.kind == Source::Kind::kTuple
                                                 ? absl::MakeConstSpan(index.elements)
                                                 : absl::MakeConstSpan(&index, 1);
@@ -379,7 +379,7 @@ IValue Frame::GetElements(const IValue& sequence, const Source& index) {
     const auto element = [given](const auto& elements) -> IValue {
       const auto size = static_cast<int64_t>(elements.size());
       const int64_t i = given < 0 ? given + size : given;
-      TORCH_CHECK(i >= 0 && i < size, "there is no element ", given, " among ", size);
+      TORCH_CHECK(i >= 0 && i < size, "index ", given, " is out of range for a length of ", size);
       return elements[static_cast<size_t>(i)];
     };
     return sequence.isTuple() ? element(sequence.toTupleRef().elements())
@@ -452,19 +452,19 @@ void Frame::While(const Instruction& instruction) {
   while (true) {
     TORCH_CHECK(--state_.iterations >= 0, "a loop does not end");
     const std::vector<IValue> proceed = CallBody(*instruction.bodies[0], inputs());
-    TORCH_CHECK(proceed.size() == 1, "the condition of a loop must yield one value");
+    TORCH_CHECK(proceed.size() == 1, "the condition of a loop must return one value");
     if (!IsTrue(proceed[0])) break;
     carried = CallBody(*instruction.bodies[1], inputs());
   }
   slots_[instruction.result] = c10::ivalue::Tuple::create(std::move(carried));
 }
 
-// As torch/_higher_order_ops/map.py: f(x[i]…, operands…) for all i, results stacked.
+// Follows torch/_higher_order_ops/map.py: f(x[i]…, operands…) for all i, results stacked.
 void Frame::Map(const Instruction& instruction) {
   const std::vector<IValue> xs = Elements(Make(instruction.args[0]));
   const std::vector<IValue> others = Elements(Make(instruction.args[1]));
   const int64_t count = NumTurns(xs);
-  TORCH_CHECK(count > 0, "a map of nothing");
+  TORCH_CHECK(count > 0, "a map over no elements");
   std::vector<std::vector<IValue>> turns;
   for (int64_t i = 0; i < count; ++i) {
     TORCH_CHECK(--state_.iterations >= 0, "a loop does not end");
@@ -478,8 +478,8 @@ void Frame::Map(const Instruction& instruction) {
   slots_[instruction.result] = c10::ivalue::Tuple::create(std::move(results));
 }
 
-// As torch/_higher_order_ops/scan.py: f(carry…, x[i]…, operands…) yields the next carry and
-// a turn's results, which are stacked.
+// Follows torch/_higher_order_ops/scan.py: f(carry…, x[i]…, operands…) returns the next carry and
+// the results of an iteration, which are stacked.
 void Frame::Scan(const Instruction& instruction) {
   std::vector<IValue> carry = Elements(Make(instruction.args[0]));
   const std::vector<IValue> xs = Elements(Make(instruction.args[1]));
@@ -492,8 +492,8 @@ void Frame::Scan(const Instruction& instruction) {
     for (const IValue& x : xs) inputs.push_back(x.toTensor().select(0, i));
     inputs.insert(inputs.end(), others.begin(), others.end());
     std::vector<IValue> results = CallBody(*instruction.bodies[0], std::move(inputs));
-    TORCH_CHECK(results.size() >= carried, "a turn yields ", results.size(), " values of ", carried,
-                " that are carried on");
+    TORCH_CHECK(results.size() >= carried, "an iteration returns ", results.size(),
+                " values, fewer than the ", carried, " carried ones");
     const auto end = results.begin() + static_cast<ptrdiff_t>(carried);
     carry.assign(results.begin(), end);
     turns.emplace_back(end, results.end());
@@ -516,8 +516,8 @@ void Frame::Region(const Instruction& instruction) {
   if (has_mode) call("torch.amp.autocast_mode._exit_autocast", {});
 }
 
-// As torch/_functorch/vmap.py: a level is opened, the batched operands get it, the
-// body runs, its results lose it.
+// Follows torch/_functorch/vmap.py: opens a level, adds it to the batched operands, runs the
+// body, and removes it from the results.
 void Frame::Vmap(const Instruction& instruction) {
   const auto call = [this](const char* name, std::vector<IValue> args) {
     return FindStateCall(name)(args, device_);

@@ -16,13 +16,12 @@ namespace graphnet::interp {
 
 class Frame;
 
-// What the frames of a run and of the bodies that it calls share.
+// State that the frames of a run and of the bodies that it calls share.
 struct RunState {
-  int64_t iterations = 0;       // how many more of loops there may be, all together
+  int64_t iterations = 0;       // iterations that are left for all loops together
   bool recover_errors = false;  // RunOptions
   bool reads_data = false;      // RunOptions
-  // On the meta device: the frames that are open, and memory that something unknown was
-  // written to.
+  // On the meta device: the open frames, and the memory that unknown data was written to.
   std::vector<Frame*> frames;
   std::vector<c10::Storage> forgotten;
 };
@@ -45,9 +44,8 @@ class Frame {
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
-  // One value for each input of the program. Adds what the program returns to
-  // `results`: the elements of its tuple, and out of these all tensors and numbers
-  // when `flat`.
+  // Runs the program on one value for each input. Adds the values that it returns to
+  // `results`: the elements of its tuple; if `flat`, all tensors and numbers in them.
   absl::Status Run(std::vector<c10::IValue> inputs, bool flat, std::vector<c10::IValue>* results);
 
  private:
@@ -55,14 +53,14 @@ class Frame {
   c10::IValue Make(const Source& source);
   void CallDirect(const Step& step, const Operand* operand, const Operand* end);
   c10::IValue MakeAggregate(const Source& source);
-  // With the arguments on the stack.
+  // Calls an operator or builtin, whose arguments are on the stack.
   void Call(const Instruction& instruction, c10::Device device);
 
   // Subscripts.
   static at::Tensor View(const at::Tensor& tensor, const Instruction& instruction);
   void GetItem(const Instruction& instruction);
-  // Integers, slices, None and Ellipsis, one view after the other; false if there
-  // is anything else.
+  // Makes one view after the other for integers, slices, None and Ellipsis; returns false if
+  // there is anything else in `index`.
   bool GetView(const at::Tensor& tensor, const Source& index, c10::IValue* result);
   c10::IValue GetElements(const c10::IValue& sequence, const Source& index);
   void SetItem(const Instruction& instruction);
@@ -82,7 +80,7 @@ class Frame {
   void Scan(const Instruction& instruction);
   void Region(const Instruction& instruction);
 
-  // On the meta device (frame_meta.cc): with data where all operands have it, else
+  // On the meta device (frame_meta.cc): computes with data if all operands have it, else
   // with shapes alone.
   void ExecuteForShapes(const Instruction& instruction);
   void CallForShapes(const Instruction& instruction);
@@ -91,10 +89,10 @@ class Frame {
   void CallOnStandIns(const Instruction& instruction, const std::vector<c10::IValue>& arguments);
   c10::IValue GetItemForShapes(const at::Tensor& tensor,
                                const std::vector<at::indexing::TensorIndex>& indices);
-  // Something that is not known is written to the memory of a tensor: what lies there is not
-  // known any more.
+  // Records that unknown data was written to a tensor: the data of all tensors in its memory is
+  // unknown from now on.
   void Forget(const at::Tensor& written);
-  // Goes on without the value of an instruction, where `recover_` says how.
+  // Continues without the value of an instruction, or with the value that `recover_` returns.
   void LeaveOut(const Instruction& instruction);
   bool TakesUnknown(const Instruction& instruction) const;
   bool IsUnknown(uint32_t slot) const { return slot < unknown_.size() && unknown_[slot]; }
@@ -109,7 +107,7 @@ class Frame {
   bool flat_ = false;
   std::vector<c10::IValue>* results_ = nullptr;
   int64_t returned_ = 0;
-  absl::Status status_;        // what a body failed with
+  absl::Status status_;        // the error of a body
   absl::Status left_out_;      // why the first instruction was left out, if one was
   std::vector<bool> unknown_;  // by slot; empty: all are known
 };

@@ -1,4 +1,4 @@
-// Calls on the meta device.
+// Runs calls on the meta device.
 #include <algorithm>
 #include <exception>
 #include <functional>
@@ -26,19 +26,19 @@ using at::indexing::TensorIndex;
 using c10::IValue;
 
 constexpr char kUnknownData[] = "its shape depends on data that is not known";
-// What a call that makes a tensor of numbers alone may be told to make, if only the making
-// shows how large that is.
+// Elements that a call that makes a tensor from numbers alone may ask for, if its size can be
+// found only by making it.
 constexpr int64_t kMaxElementsToMake = 1 << 20;
 
-// Where the elements of a tuple or list lie, which tells it from others.
+// Returns the address of the elements of a tuple or list, which identifies it.
 const void* IdentityOf(const IValue& value) {
   if (value.isTuple()) return &value.toTupleRef();
   const c10::ArrayRef<IValue> elements = value.toListRef();
   return elements.empty() ? nullptr : elements.data();
 }
 
-// Puts fn(tensor) in place of each tensor in a value. Tuples and lists are shared, so that each
-// is looked at once.
+// Puts fn(tensor) in place of each tensor in a value. Visits each tuple and list once, as they may
+// be shared.
 class TensorMapper {
  public:
   explicit TensorMapper(absl::FunctionRef<at::Tensor(const at::Tensor&)> fn) : fn_(fn) {}
@@ -82,7 +82,7 @@ void ForEachTensor(const IValue& value, absl::FunctionRef<void(const at::Tensor&
   });
 }
 
-// A nested tensor has no shape to keep without its data.
+// Removes the data of a tensor. A nested tensor keeps it: its sizes are part of its data.
 at::Tensor ToMeta(const at::Tensor& tensor) {
   return tensor.is_meta() || tensor.is_nested() ? tensor : tensor.to(c10::kMeta);
 }
@@ -104,7 +104,7 @@ bool HoldsTensors(const c10::Type& type) {
                         [](const c10::TypePtr& inner) { return HoldsTensors(*inner); });
 }
 
-// Whether the results of an operator are tensors, all of them.
+// Returns true if all results of an operator are tensors.
 bool YieldsTensors(const c10::OperatorHandle& op) {
   const auto& returns = op.schema().returns();
   return !returns.empty() && absl::c_all_of(returns, [](const c10::Argument& result) {
@@ -117,7 +117,7 @@ bool DependsOnData(const c10::OperatorHandle& op) {
          (!op.schema().returns().empty() && !YieldsTensors(op));
 }
 
-// Whether two results have the same sizes, and the same numbers.
+// Returns true if two results have the same sizes and the same numbers.
 bool SameForm(const IValue& a, const IValue& b) {
   if (a.isTensor() && b.isTensor()) {
     const at::Tensor& x = a.toTensor();
@@ -135,7 +135,7 @@ bool SameForm(const IValue& a, const IValue& b) {
   return std::equal(x.begin(), x.end(), y.begin(), y.end(), SameForm);
 }
 
-// Data in the place of what is not known: zeros, ones, or what rises.
+// Data in place of unknown data: zeros, ones, or rising numbers.
 enum class StandIn { kZeros, kOnes, kRising };
 at::Tensor MakeStandIn(const at::Tensor& tensor, StandIn kind) {
   if (!tensor.is_meta()) return tensor.clone();
@@ -148,7 +148,7 @@ at::Tensor MakeStandIn(const at::Tensor& tensor, StandIn kind) {
   return at::arange(tensor.numel()).to(tensor.scalar_type()).reshape(tensor.sizes());
 }
 
-// Whether the numbers among the arguments can ask for few elements only.
+// Returns true if the numbers among the arguments cannot ask for many elements.
 bool AsksForLittle(const std::vector<IValue>& arguments) {
   int64_t elements = 1;
   const std::function<void(const IValue&)> take = [&](const IValue& value) {
@@ -166,10 +166,10 @@ bool AsksForLittle(const std::vector<IValue>& arguments) {
 
 }  // namespace
 
-// What only holds its arguments, or reads numbers of tensors, runs as it would anywhere: on
-// the lists and dicts themselves, which it may change.
+// Runs a call that only stores its arguments, or reads numbers from tensors. It works on the lists
+// and dicts themselves, which it may change.
 void Frame::CallContainer(const Instruction& instruction) {
-  // aten.to with a device stays where the tensor is.
+  // aten.to with a device keeps the tensor on its device.
   const bool any_meta = absl::c_any_of(
       stack_, [](const IValue& value) { return value.isTensor() && value.toTensor().is_meta(); });
   for (IValue& value : stack_) {
@@ -182,8 +182,8 @@ void Frame::CallContainer(const Instruction& instruction) {
   if (result.isTensor() && !IsSmall(result)) result = MapTensors(result, ToMeta);
 }
 
-// Of a call that takes no tensors and makes some. They may be large, so that their sizes come
-// first; the data of small ones is computed then.
+// Runs a call that takes no tensors and makes some. They may be large, so their sizes are computed
+// first; then the data of small ones.
 void Frame::MakeForShapes(const Instruction& instruction, const std::vector<IValue>& arguments) {
   IValue& result = slots_[instruction.result];
   bool small = false;
@@ -206,8 +206,8 @@ void Frame::MakeForShapes(const Instruction& instruction, const std::vector<IVal
   if (!IsSmall(result)) result = MapTensors(result, ToMeta);
 }
 
-// What has no kernel for the meta device, or asks there for data that is known: on data that
-// stands for what is not. Sizes are those on which different data agrees.
+// Runs a call that has no kernel for the meta device, or that needs data that is known. Made-up
+// data replaces unknown data; sizes count only if they are the same for different data.
 void Frame::CallOnStandIns(const Instruction& instruction, const std::vector<IValue>& arguments) {
   IValue& result = slots_[instruction.result];
   const bool must_agree = instruction.op.has_value() && DependsOnData(*instruction.op);
@@ -229,7 +229,7 @@ void Frame::CallOnStandIns(const Instruction& instruction, const std::vector<IVa
     TORCH_CHECK_NOT_IMPLEMENTED(!found || SameForm(*found, result), kUnknownData);
     found = result;
   }
-  // What fails on data that was made up may run on other data.
+  // A call that fails on made-up data may run on other data.
   TORCH_CHECK_NOT_IMPLEMENTED(found.has_value(), kUnknownData);
   result = MapTensors(*found, ToMeta);
 }
@@ -269,7 +269,7 @@ void Frame::CallForShapes(const Instruction& instruction) {
     try {
       Call(instruction, c10::Device(c10::kCPU));
     } catch (const c10::NotImplementedError&) {
-      // An operator of a library may have no kernel here, and sizes all the same.
+      // An operator of a library may have no kernel for the CPU, but may still have sizes.
       const std::exception_ptr error = std::current_exception();
       try {
         return call_without_data();
@@ -277,7 +277,7 @@ void Frame::CallForShapes(const Instruction& instruction) {
         std::rethrow_exception(error);
       }
     }
-    // What is no operator may be anything.
+    // Calls that are not operators may read any data.
     state_.reads_data |= tensors > 0 && (!instruction.op.has_value() || !result.isTensor() ||
                                          DependsOnData(*instruction.op));
     if (!IsSmall(result)) result = MapTensors(result, ToMeta);
@@ -294,7 +294,7 @@ void Frame::CallForShapes(const Instruction& instruction) {
   try {
     call_without_data();
   } catch (const c10::NotImplementedError&) {
-    // Without any data, what a result depends on cannot be told by trying some.
+    // If no data is known, trying made-up data does not show what a result depends on.
     const bool depends = instruction.op.has_value() && DependsOnData(*instruction.op);
     TORCH_CHECK_NOT_IMPLEMENTED(any_real || !depends, kUnknownData);
     CallOnStandIns(instruction, arguments);
@@ -326,7 +326,7 @@ IValue Frame::GetItemForShapes(const at::Tensor& tensor, const std::vector<Tenso
                index.tensor().scalar_type() != c10::kByte) {
       metas.emplace_back(ToMeta(index.tensor()));
     } else {
-      // A mask, whose positions are known, as the indices that it stands for.
+      // Replace a mask, whose data is known, by the indices that it stands for.
       TORCH_CHECK_NOT_IMPLEMENTED(!index.tensor().is_meta(), kUnknownData);
       for (const at::Tensor& positions : index.tensor().nonzero().unbind(1)) {
         metas.emplace_back(ToMeta(positions));
@@ -336,7 +336,7 @@ IValue Frame::GetItemForShapes(const at::Tensor& tensor, const std::vector<Tenso
   return at::indexing::get_item(ToMeta(tensor), metas);
 }
 
-// --- What is not known ---------------------------------------------------------
+// --- Unknown values ------------------------------------------------------------
 
 namespace {
 
@@ -345,8 +345,8 @@ const c10::StorageImpl* StorageOf(const at::Tensor& tensor) {
   return tensor.storage().unsafeGetStorageImpl();
 }
 
-// Takes the data from all tensors in a value that lie in a storage. Lists and dicts stay the
-// ones that they are.
+// Removes the data of all tensors in a value that are in a storage. Lists and dicts are changed in
+// place.
 class Forgetter {
  public:
   explicit Forgetter(const c10::StorageImpl* storage) : storage_(storage) {}
@@ -435,12 +435,12 @@ void Frame::LeaveOut(const Instruction& instruction) {
 
 void Frame::ExecuteForShapes(const Instruction& instruction) {
   using Kind = Instruction::Kind;
-  // What changes lists, dicts or attributes must not be left out.
+  // Instructions that change lists, dicts or attributes must not be left out.
   const bool is_call = instruction.kind == Kind::kOperator ||
                        instruction.kind == Kind::kOperation || instruction.kind == Kind::kBuiltin ||
                        instruction.kind == Kind::kGetItem;
   const bool has_bodies = !instruction.bodies.empty();
-  if (has_bodies) state_.reads_data = true;  // which branch, how often
+  if (has_bodies) state_.reads_data = true;  // to choose a branch, or to end a loop
   const bool can_go_on = recover_ != nullptr && !instruction.writes_containers &&
                          (is_call || (has_bodies && state_.recover_errors));
   if (TakesUnknown(instruction)) {
@@ -462,9 +462,9 @@ void Frame::ExecuteForShapes(const Instruction& instruction) {
   try {
     Execute(instruction);
   } catch (const c10::NotImplementedError&) {
-    // A body says itself what it failed with.
+    // The error of a body is in status_.
     if (!status_.ok() && !(can_go_on && has_bodies)) throw;
-    // PyTorch's own words are of kernels, and several sentences.
+    // PyTorch's own message is long and names kernels.
     if (!can_go_on) TORCH_CHECK_NOT_IMPLEMENTED(false, kUnknownData);
     status_ = absl::OkStatus();
     return LeaveOut(instruction);

@@ -1,5 +1,5 @@
 // Functions of torch/nn/functional.py whose steps depend on the ranks of their
-// inputs. The arguments come by position, as adapters_functional.cc has them.
+// inputs. They take arguments by position, in the order of adapters_functional.cc.
 #include <cmath>
 #include <string>
 
@@ -16,7 +16,7 @@ using at::Tensor;
 using c10::IValue;
 using Args = std::vector<IValue>;
 
-// As Python's int(value).
+// Truncates a number as Python's int(value) does.
 int64_t Truncated(double value) {
   std::vector<IValue> args = {value};
   return FindBuiltin("builtins.int")(args, c10::kCPU).toInt();
@@ -24,7 +24,7 @@ int64_t Truncated(double value) {
 
 // --- interpolate(input, size, scale_factor, mode, align_corners, recompute, antialias)
 
-// A number for each of `dims` dimensions.
+// Returns a number for each of `dims` dimensions.
 std::vector<IValue> PerDimension(const IValue& value, int64_t dims) {
   TORCH_CHECK(dims >= 0, "expected an input of rank 2 or more");
   if (!value.isList() && !value.isTuple()) {
@@ -121,7 +121,7 @@ IValue LocalResponseNorm(Args& a, c10::Device) {
 
 // --- multi_head_attention_forward
 
-// As torch.nn.functional._canonical_mask: a bool mask becomes one of 0 and -inf.
+// Follows torch.nn.functional._canonical_mask: a bool mask becomes one of 0 and -inf.
 std::optional<Tensor> FloatMask(const std::optional<Tensor>& mask, c10::ScalarType type) {
   if (!mask.has_value() || at::isFloatingType(mask->scalar_type())) return mask;
   TORCH_CHECK(mask->scalar_type() == c10::kBool, "a mask must be of bools or floats");
@@ -133,7 +133,7 @@ struct Projections {
   Tensor q, k, v;
 };
 
-// The parts of a weight or bias for queries, keys and values.
+// Splits a weight or bias into the parts for queries, keys and values.
 std::vector<Tensor> ThreeParts(const Tensor& packed) {
   std::vector<Tensor> parts = packed.chunk(3);
   TORCH_CHECK(parts.size() == 3, "expected rows for queries, keys and values, not ",
@@ -149,7 +149,7 @@ std::vector<std::optional<Tensor>> ThreeParts(const std::optional<Tensor>& packe
   return parts;
 }
 
-// _in_projection_packed, which asks whether tensors are the same objects of Python.
+// Follows _in_projection_packed, which checks whether tensors are the same Python objects.
 Projections ProjectPacked(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& w,
                           const std::optional<Tensor>& b) {
   const bool same_key = q.is_same(k), same_value = k.is_same(v);

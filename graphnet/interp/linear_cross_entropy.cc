@@ -1,5 +1,5 @@
-// The operators that torch.nn.functional.linear_cross_entropy exports: PyTorch defines them in
-// Python (torch/nn/modules/linear_cross_entropy.py). They compute the loss of a linear layer a
+// The operators that torch.nn.functional.linear_cross_entropy exports; PyTorch defines them in
+// Python (torch/nn/modules/linear_cross_entropy.py). They compute the loss of a linear layer one
 // chunk of rows at a time, and its gradients in the same pass, so that the logits of all rows
 // never exist at once. The steps, their order and their dtypes are PyTorch's on the CPU.
 #include <algorithm>
@@ -63,7 +63,7 @@ class ChunkedLoss {
     column_ = at::empty({chunk_size_}, Of(logits_dtype_));
   }
 
-  // The loss of each row.
+  // Returns the loss of each row.
   Tensor LossPerRow() {
     Tensor result = at::empty({rows_}, Of(dtype_));
     ForEachChunk([&](const Chunk& chunk) {
@@ -77,8 +77,8 @@ class ChunkedLoss {
     return result;
   }
 
-  // The sum or mean of them and the gradients of input, weight and bias; those that are not
-  // wanted are empty.
+  // Returns the sum or mean of the losses and the gradients of input, weight and bias; gradients
+  // that are not wanted are empty.
   Args LossAndGradients() {
     const ScalarType loss_dtype =
         accumulates_ && dtype_ == ScalarType::BFloat16 ? dtype_ : acc_dtype_;
@@ -116,8 +116,8 @@ class ChunkedLoss {
   struct Chunk {
     int64_t begin = 0, size = 0;
     Tensor input, target, weights;
-    Tensor acc_input;  // in acc_dtype; `input` itself where that is its dtype
-    Tensor logits;     // less the largest of each row
+    Tensor acc_input;  // in acc_dtype; `input` itself if that is its dtype
+    Tensor logits;     // minus the largest of each row
   };
 
   at::TensorOptions Of(ScalarType dtype) const { return input_.options().dtype(dtype); }
@@ -140,8 +140,8 @@ class ChunkedLoss {
                 "linear_cross_entropy: ", dtype, " is not accumulated in ", options_.acc_dtype);
   }
 
-  // 0 for rows without a target; else the weight of its class, for a sum negated, for a mean
-  // divided by the negated sum of them.
+  // Returns 0 for rows without a target, else the weight of the row's class; it is negated for a
+  // sum, and divided by the negated sum of the weights for a mean.
   Tensor RowWeights(const Tensor& mask) const {
     Tensor result;
     if (!weight_.has_value()) {
@@ -181,7 +181,7 @@ class ChunkedLoss {
     }
   }
 
-  // Writes exp(logits) over the logits. In acc_dtype: a sum in float16 may underflow.
+  // Writes exp(logits) over the logits. The sum is in acc_dtype, as one in float16 may underflow.
   Tensor SumExp(const Tensor& logits) const { return logits.exp_().sum({1}, false, acc_dtype_); }
 
   void AddBiasGradient(const Chunk& chunk, Tensor* gradient) const {
@@ -218,7 +218,7 @@ class ChunkedLoss {
   Tensor input_, linear_weight_, target_;
   std::optional<Tensor> weight_;  // of the classes
   ScalarType dtype_, acc_dtype_, logits_dtype_;
-  bool accumulates_ = false;  // in another dtype than the input's
+  bool accumulates_ = false;  // accumulates in another dtype than the input's
   bool saves_memory_ = false;
   int64_t rows_ = 0, chunk_size_ = 0;
   Tensor linear_weight_cast_, row_weights_;

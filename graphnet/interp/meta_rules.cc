@@ -11,7 +11,7 @@ namespace {
 
 using c10::IValue;
 
-// The i-th of a list that may hold one number for all dimensions.
+// Returns element i of a list that may hold one number for all dimensions.
 Checked At(const IValue& list, int64_t i) {
   const c10::List<int64_t> values = list.toIntList();
   return values.size() == 1 ? values.get(0) : values.get(static_cast<size_t>(i));
@@ -72,7 +72,7 @@ at::Tensor TransposedConvolution(int64_t dims, const std::vector<IValue>& args) 
   return at::empty(sizes, input.options());
 }
 
-// batch_norm, instance_norm(input, …): as the input lies in memory.
+// batch_norm, instance_norm(input, …): the result has the strides of the input.
 at::Tensor LikeInput(const std::vector<IValue>& args) {
   const at::Tensor& input = args.at(0).toTensor();
   return at::empty_like(input, input.options(), input.suggest_memory_format());
@@ -115,7 +115,7 @@ at::Tensor Attention(const std::vector<IValue>& args) {
               ", ", value.sizes());
   std::vector<int64_t> sizes = query.sizes().vec();
   sizes.back() = value.size(-1);
-  // PyTorch's fused kernel for the CPU keeps the heads beside the features.
+  // PyTorch's fused kernel for the CPU stores the heads next to the features.
   const bool is_fused = query.dim() == 4 && key.dim() == 4 && value.dim() == 4 &&
                         query.size(1) == key.size(1) && query.size(-1) == value.size(-1) &&
                         args.at(4).toDouble() == 0;

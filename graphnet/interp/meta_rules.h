@@ -12,12 +12,11 @@
 
 namespace graphnet::interp {
 
-// The result of operator `name` ("aten::conv2d") on `args`, whose tensors are on
-// the meta device; nullopt when there is no rule. Throws c10::Error where the
-// operator would.
+// Returns the result of operator `name` ("aten::conv2d") on `args`, whose tensors are on
+// the meta device; nullopt if there is no rule. Throws c10::Error if the operator would.
 std::optional<at::Tensor> MetaResult(const std::string& name, const std::vector<c10::IValue>& args);
 
-// aten.grad(outputs, inputs, …): a tensor without data for each input, as large as it is.
+// aten.grad(outputs, inputs, …): returns for each input a tensor of its sizes without data.
 c10::IValue GradientsForShapes(std::vector<c10::IValue>& args, c10::Device device);
 
 }  // namespace graphnet::interp

@@ -1,6 +1,6 @@
-// Everything runs without autograd's kernels, which costs less than no_grad and yields the
-// same, but for composite operators on complex tensors: there LibTorch resolves conjugate views before
-// it takes the operator apart, and products round otherwise.
+// Graphs run without autograd's kernels, which costs less than no_grad and gives the same results,
+// except for composite operators on complex tensors: without these kernels, LibTorch resolves
+// conjugate views before it decomposes the operator, and products round differently.
 #ifndef GRAPHNET_INTERP_NO_GRAD_H_
 #define GRAPHNET_INTERP_NO_GRAD_H_
 
@@ -19,14 +19,14 @@ struct NoGrad {
   at::NoGradGuard guard;
 };
 
-// Whether the operator is taken apart, and yields new tensors: what is made in inference mode
-// cannot be written to outside of it.
+// Returns true if LibTorch decomposes the operator, and it does not write to operands. Operators
+// that write are excluded, as tensors made in inference mode cannot be written to outside of it.
 inline bool IsComposite(const c10::OperatorHandle& op) {
   return op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
          !op.schema().is_mutable();
 }
 
-// Whether there may be a conjugate view in it, or the imaginary part of one.
+// Returns true if the operand may hold a conjugate view, or the imaginary part of one.
 inline bool MayBeConjugate(const c10::IValue& operand) {
   if (operand.isTensor()) return operand.toTensor().is_complex() || operand.toTensor().is_neg();
   if (!operand.isList()) return false;
@@ -37,7 +37,7 @@ inline bool MayBeConjugate(const c10::IValue& operand) {
 
 inline bool MayBeConjugate(const c10::IValue* operand) { return MayBeConjugate(*operand); }
 
-// Runs `call`, which takes `operands`, such that it yields what it does under no_grad.
+// Runs `call`, which takes `operands`, so that its result is the one under no_grad.
 template <typename Operand, typename Call>
 void CallAsNoGrad(bool is_composite, at::ArrayRef<Operand> operands, Call call) {
   const auto is_conjugate = [](const Operand& operand) { return MayBeConjugate(operand); };

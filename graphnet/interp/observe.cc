@@ -22,12 +22,12 @@
 namespace graphnet {
 namespace {
 
-// Tensors of at most so many elements are noted whole.
+// Tensors of at most this many elements are stored in full.
 constexpr int64_t kMaxLiterals = 64;
-// Lists of numbers are noted whole until all of them have so many. A list that grows by each call
-// is a value of each.
+// Lists of numbers are stored in full until they hold this many numbers together. (Each call that
+// appends to a list has the whole list as its value.)
 constexpr uint64_t kMaxNumbers = uint64_t{1} << 20;
-// Lists and tuples are kept until all of them have so many elements.
+// Lists and tuples are stored until they have this many elements together.
 constexpr uint64_t kMaxElements = uint64_t{1} << 22;
 
 size_t NumElements(const c10::IValue& value) {
@@ -36,7 +36,7 @@ size_t NumElements(const c10::IValue& value) {
                           : 0;
 }
 
-// The elements as literals, in row-major order; numbers of a complex dtype are none.
+// Returns the elements as literals, in row-major order. There are no literals of complex numbers.
 std::vector<Argument> Literals(const at::Tensor& tensor) {
   std::vector<Argument> elements;
   const at::Tensor flat = tensor.detach().cpu().contiguous().flatten();
@@ -51,7 +51,7 @@ std::vector<Argument> Literals(const at::Tensor& tensor) {
   return elements;
 }
 
-// How to draw a tensor like this one, whose data is there.
+// Returns how to draw a tensor like this one, whose data is known.
 DrawSpec SpecOf(const at::Tensor& tensor, Module* module) {
   DrawSpec spec;
   if (tensor.numel() == 0 || tensor.is_complex()) return spec;
@@ -77,7 +77,7 @@ DrawSpec SpecOf(const at::Tensor& tensor, Module* module) {
   return spec;
 }
 
-// Of a tensor without data: integers must be of use as an index.
+// Returns how to draw a tensor without data: integers must be valid indices.
 DrawSpec SpecWithoutData(const at::Tensor& tensor) {
   DrawSpec spec;
   if (!at::isIntegralType(tensor.scalar_type(), /*includeBool=*/false)) return spec;
@@ -85,7 +85,7 @@ DrawSpec SpecWithoutData(const at::Tensor& tensor) {
   return spec;
 }
 
-// A number, or a list of ints, as literals with an annotation; nullopt for other values.
+// Returns a number, or a list of ints, as literals with an annotation; nullopt for other values.
 std::optional<ObservedValues::Value> NumbersOf(const c10::IValue& value, Module* module,
                                                Budget* budget) {
   std::vector<Argument> numbers;
@@ -117,13 +117,13 @@ std::optional<ObservedValues::Value> NumbersOf(const c10::IValue& value, Module*
   return found;
 }
 
-// `measured`: what floats are is of interest, not of chance.
+// Records a value. `measured` is true if the values of floats are meaningful and not made up.
 void Note(const Node& node, const c10::IValue& value, bool measured, Budget* budget,
           ObservedValues* found) {
   const std::string name(node.name());
   if (value.isTensor() && value.toTensor().defined()) {
     const at::Tensor& tensor = value.toTensor();
-    // Inside of a vmap; no cut goes through one, and items are not to be had there.
+    // The tensor is inside a vmap, where items cannot be read. No cut goes through a vmap.
     if (tensor.unsafeGetTensorImpl()->key_set().has(c10::DispatchKey::FuncTorchBatched)) return;
     if (tensor.is_nested() || tensor.layout() != c10::kStrided) return;
     if (!measured && tensor.is_floating_point()) return;
@@ -167,7 +167,7 @@ absl::Status InferValues(const Sample& sample, bool name_sizes, ObservedValues* 
 }
 
 absl::Status MeasureValues(const Sample& sample, const DrawOptions& draw, ObservedValues* found) {
-  InferValues(sample, /*name_sizes=*/false, found).IgnoreError();  // The run tells more.
+  InferValues(sample, /*name_sizes=*/false, found).IgnoreError();  // The run reports errors better.
   ASSIGN_OR_RETURN(auto values, DrawInputs(sample, draw));
   ASSIGN_OR_RETURN(PreparedRun prepared,
                    PrepareRun(*sample.module, std::move(values), {.max_bytes = draw.max_bytes}));
@@ -176,7 +176,7 @@ absl::Status MeasureValues(const Sample& sample, const DrawOptions& draw, Observ
     return Guarded([&]() -> absl::Status {
       Note(node, value, /*measured=*/true, &budget, found);
       Node* copy = found->module->main()->FindNode(node.name());
-      // With symbols, sizes would be those of the example only.
+      // If there are symbols, these sizes hold for the example only.
       if (copy->meta() == nullptr && sample.module->symbols().empty())
         copy->set_meta(MetaOfValue(value, nullptr, found->module.get()));
       return absl::OkStatus();

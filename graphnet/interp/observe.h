@@ -1,4 +1,4 @@
-// What the values of a graph are like: inferred, or measured in a run.
+// Describes the values of a graph: by inference, or by measurement in a run.
 #ifndef GRAPHNET_INTERP_OBSERVE_H_
 #define GRAPHNET_INTERP_OBSERVE_H_
 
@@ -9,16 +9,16 @@
 
 namespace graphnet {
 
-// Of the main graph's values, shapes and dtypes as InferShapes finds them with inputs that
-// are drawn, and how to draw them so that a graph which takes them runs: integers within
-// what is known of them, else zeros, which are an index into anything. Fills `found` as far
-// as it gets; an error says why no further. With `name_sizes`, sizes that depend on the data that
-// was drawn are symbols of found->module (data_sizes.h), and else numbers.
+// Infers the shapes and dtypes of the main graph's values with drawn inputs, as InferShapes does,
+// and how to draw the values so that a graph that takes them runs: integers within their known
+// bounds, else zeros, which are a valid index into anything. Fills `found` as far as it gets; an
+// error says why it stopped. With `name_sizes`, sizes that depend on drawn data become symbols of
+// found->module (data_sizes.h); otherwise they are numbers.
 absl::Status InferValues(const Sample& sample, bool name_sizes, ObservedValues* found);
 
-// Runs the graph on inputs that are drawn, and adds to what InferValues finds the mean,
-// standard deviation, minimum and maximum of each tensor, and the elements of those with
-// few. Errors of DrawInputs, PrepareRun and Executable::Run.
+// Runs the graph on drawn inputs. Adds to the results of InferValues the mean, standard deviation,
+// minimum and maximum of each tensor, and the elements of small tensors. Fails as DrawInputs,
+// PrepareRun and Executable::Run do.
 absl::Status MeasureValues(const Sample& sample, const DrawOptions& draw, ObservedValues* found);
 
 }  // namespace graphnet

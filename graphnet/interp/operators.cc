@@ -1,5 +1,5 @@
-// Python's operators on sequences, strings and tensors, which meet them only where their
-// type was not known before the run. Numbers are python_numbers.h's.
+// Python's operators on sequences, strings and tensors, for values whose type was not known
+// before the run. python_numbers.h has the operators on numbers.
 #include <compare>
 #include <string>
 
@@ -16,11 +16,11 @@ using c10::IValue;
 using Args = std::vector<IValue>;
 using T = const at::Tensor&;
 
-// Elements of a sequence that is made of others.
+// Elements that an operator may put into a sequence.
 constexpr size_t kMaxRepeated = 1'000'000;
-// A text that is added to itself again and again doubles each time.
+// Bytes that a string may get: adding a string to itself doubles it each time.
 constexpr size_t kMaxTextBytes = size_t{1} << 24;
-// Elements that a comparison looks at: those of tuples that hold one another are shared.
+// Elements that a comparison may visit: nested tuples may share elements.
 constexpr uint64_t kMaxCompared = 10'000'000;
 
 bool IsIntegral(const IValue& v) { return v.isInt() || v.isBool(); }
@@ -99,7 +99,7 @@ IValue Eq(Args& a, c10::Device) {
 IValue Ne(Args& a, c10::Device) {
   return AnyTensor(a) ? IValue(at::ne(Tensor(a[0]), Tensor(a[1]))) : !Same(a[0], a[1]);
 }
-// Of strings or tensors.
+// Compares strings or tensors.
 template <bool (*holds)(std::partial_ordering), auto fn>
 IValue Ordered(Args& a, c10::Device device) {
   if (!a[0].isString() || !a[1].isString()) return Binary<fn>(a, device);
@@ -151,7 +151,7 @@ Builtin::Call FindOperator(absl::string_view name) {
 }
 
 IValue Contains(Args& a, c10::Device) {
-  Budget budget(kMaxCompared);  // of all elements together
+  Budget budget(kMaxCompared);  // for all elements together
   for (const IValue& v : Elements(a[0])) {
     if (Same(v, a[1], &budget)) return true;
   }

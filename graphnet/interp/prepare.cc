@@ -20,7 +20,7 @@ namespace {
 using Values = std::map<std::string, TensorData>;
 
 absl::Status CheckMemory(const Module& module, const Values& values, int64_t max_bytes) {
-  // An error in it is one that the run will tell better.
+  // PeakBytes ignores errors, since the run reports them better.
   const int64_t peak = PeakBytes(module, values);
   if (peak <= max_bytes) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrFormat(
@@ -67,7 +67,7 @@ absl::StatusOr<PreparedRun> PrepareRun(const Module& module, Values values,
   compile.device = options.device;
   for (const Attribute& attribute : module.attributes()) {
     auto entry = values.extract(std::string(attribute.name));
-    if (entry.empty()) continue;  // It may not be read.
+    if (entry.empty()) continue;  // The graph may not read it.
     ASSIGN_OR_RETURN(at::Tensor tensor,
                      TakeTensor("attribute", attribute.name, entry.mapped(), options.device));
     compile.attributes.emplace(attribute.name, std::move(tensor));

@@ -1,4 +1,4 @@
-// A graph and the values it is run on, made ready together.
+// Makes a graph and its values ready to run.
 //
 //   ASSIGN_OR_RETURN(PreparedRun run, PrepareRun(*sample.module, values));
 //   ASSIGN_OR_RETURN(const auto outputs, run.executable->Run(run.inputs));
@@ -20,28 +20,31 @@
 
 namespace graphnet {
 
+// Options of PrepareRun.
 struct PrepareOptions {
-  c10::Device device = c10::Device(c10::kCPU);
-  // The run is refused (ResourceExhausted) if the planned peak of its tensors,
-  // inputs included, is above: see PeakBytes (shapes.h). What comes after a shape that depends on
-  // data is not counted. Absent: no plan is made.
+  c10::Device device = c10::Device(c10::kCPU);  // The device that the graph runs on.
+  // Refuses the run (ResourceExhausted) if the planned peak of its tensors, inputs included,
+  // exceeds this; see PeakBytes (shapes.h). Nodes after a shape that depends on data are not
+  // counted. If absent, there is no limit and no plan.
   std::optional<int64_t> max_bytes;
-  // Inputs, by target, that stand for parameters of another program that this one is compared
-  // with: they ask for gradients, as lifted ones do.
+  // Targets of inputs that stand for parameters of another program, with which this one is
+  // compared. They require gradients, as lifted parameters do.
   absl::flat_hash_set<std::string> parameters;
-  // CompileOptions::records_gradients.
+  // See CompileOptions::records_gradients.
   bool records_gradients = false;
 };
 
+// A compiled graph and the values to run it on.
 struct PreparedRun {
-  std::unique_ptr<Executable> executable;
-  std::vector<c10::IValue> inputs;               // of Executable::Run
-  std::map<std::string, at::Tensor> attributes;  // that runs read, and write where the graph does
+  std::unique_ptr<Executable> executable;  // Refers to the module.
+  std::vector<c10::IValue> inputs;         // The inputs for Executable::Run.
+  // The attributes that runs read, and write to if the graph does.
+  std::map<std::string, at::Tensor> attributes;
 };
 
-// `values`: of inputs and attributes by name, as DrawInputs yields them. `module`
-// must outlive the executable. Errors of Compile, of tensors.h, and NotFound for
-// an input without a value.
+// Compiles `module`, which must outlive the executable. `values` are those of inputs and attributes
+// by name, as DrawInputs returns them. Fails with errors of Compile and of the functions in
+// tensors.h, and with NotFound for an input without a value.
 absl::StatusOr<PreparedRun> PrepareRun(const Module& module,
                                        std::map<std::string, TensorData> values,
                                        const PrepareOptions& options = {});

@@ -24,7 +24,7 @@ namespace graphnet::interp {
 
 inline constexpr uint32_t kNoSlot = ~uint32_t{0};
 
-// How to make an argument: a constant, the value in a slot, or a structure.
+// The source of an argument: a constant, the value in a slot, or a structure.
 struct Source {
   enum class Kind : uint8_t { kConstant, kSlot, kList, kTuple, kDict, kSlice, kEllipsis };
   Kind kind = Kind::kConstant;
@@ -39,7 +39,7 @@ struct Source {
 struct ViewStep {
   enum class Kind : uint8_t { kSlice, kSelect, kUnsqueeze };
   Kind kind = Kind::kSlice;
-  bool from_end = false;  // behind an ellipsis: `dim` counts the dimensions from there on
+  bool from_end = false;  // after an ellipsis: `dim` counts dimensions back from the end
   int64_t dim = 0;
   std::optional<int64_t> start, stop;  // of a slice; `start` is what select takes
   int64_t step = 1;
@@ -50,7 +50,7 @@ struct Program;
 struct Instruction {
   enum class Kind : uint8_t {
     kOperator,   // through the dispatcher
-    kOperation,  // of TorchScript's own
+    kOperation,  // one of TorchScript's own operators
     kBuiltin,
     kGetItem,
     kSetItem,
@@ -66,35 +66,34 @@ struct Instruction {
   uint32_t result = kNoSlot;
   std::vector<Source> args;
   std::optional<c10::OperatorHandle> op;  // of the dispatcher, however it is called
-  // It holds, looks at or hands on what it takes, wherever that lies: calls on lists, dicts
-  // and attributes.
+  // True for calls on lists, dicts and attributes: they store, inspect or pass on their operands
+  // whatever device these are on.
   bool is_container_call = false;
-  bool writes_containers = false;      // what it takes may change
-  const DirectCall* direct = nullptr;  // calls `op` where its signature is known
-  bool is_composite = false;           // no_grad.h
+  bool writes_containers = false;      // its operands may change
+  const DirectCall* direct = nullptr;  // calls `op` if there is a direct call for its signature
+  bool is_composite = false;           // see no_grad.h
   mutable std::optional<torch::jit::Operation> operation;  // calling it is not const
   Builtin builtin;
   std::vector<const Program*> bodies;
-  std::vector<ViewStep> views;    // kGetItem: what it does to a tensor, if that is known
-  int64_t num_subscripts = 0;     // dimensions that those take
-  const Node* origin = nullptr;   // of the graph that was given
-  std::vector<const Node*> ends;  // the nodes of that graph whose value the result is
+  std::vector<ViewStep> views;    // kGetItem: the views that it makes of a tensor, if known
+  int64_t num_subscripts = 0;     // dimensions that `views` index
+  const Node* origin = nullptr;   // the node of the original graph that it comes from
+  std::vector<const Node*> ends;  // the nodes of the original graph whose value is the result
 };
 
-// What a direct call reads: a constant, a slot that holds a tensor, or else what
-// its source says.
+// An operand of a direct call: a constant, a slot that holds a tensor, or any source.
 struct Operand {
   const c10::IValue* constant = nullptr;
   const Source* source = nullptr;
   uint32_t tensor_slot = kNoSlot;
 };
 
-// What running an instruction reads at each turn, close together: most nodes of
-// real graphs touch nothing else.
+// The hot fields of an instruction, close together in memory: most nodes of real
+// graphs need no others in a run.
 struct Step {
-  const DirectCall* direct = nullptr;  // null: as the instruction says
+  const DirectCall* direct = nullptr;  // null: the instruction says how to run it
   uint32_t result = kNoSlot;
-  uint32_t operands_end = 0;  // in Program::operands; they begin where the last step's end
+  uint32_t operands_end = 0;  // in Program::operands; they begin at the previous step's end
   uint32_t dead_end = 0;      // in Program::dead
   bool is_composite = false;
 };
@@ -105,16 +104,16 @@ struct Program {
   std::vector<Operand> operands;
   std::vector<uint32_t> dead;    // slots to clear after the step
   std::vector<uint32_t> inputs;  // slots
-  // Nodes of the graph that was given whose value is that input: x.to(dtype) that
-  // does nothing.
+  // Nodes of the original graph whose value is an input, such as x.to(dtype) without
+  // effect, and the index of that input.
   std::vector<std::pair<const Node*, size_t>> passed_on;
   size_t num_slots = 0;
 };
 
 using Programs = std::map<const Graph*, std::unique_ptr<Program>>;
 
-// Fills the program of `graph`, one of `lowered`; all graphs have an entry in
-// `programs`, which bodies refer to. May throw what LibTorch throws.
+// Fills the program of `graph`, a graph of `lowered`. All graphs have an entry in
+// `programs`, to which calls of bodies refer. May throw what LibTorch throws.
 absl::Status CompileGraph(const Graph& graph, const LoweredModule& lowered,
                           const CompileOptions& options, const Programs& programs);
 

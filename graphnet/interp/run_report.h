@@ -1,4 +1,4 @@
-// The values that runs of graphs are given, and the reports of them, without LibTorch.
+// Values for runs of graphs, and reports of runs, without LibTorch.
 #ifndef GRAPHNET_INTERP_RUN_REPORT_H_
 #define GRAPHNET_INTERP_RUN_REPORT_H_
 
@@ -17,18 +17,18 @@
 
 namespace graphnet {
 
-// In a run on the meta device, tensors of at most so many elements keep their
-// data if it is known: sizes may depend on it.
+// In a run on the meta device, tensors of at most this many elements keep their
+// data if it is known, because sizes may depend on it.
 inline constexpr int64_t kMaxElementsWithData = 4096;
 
 // The result of InferShapes (shapes.h).
 struct ShapeReport {
-  // Bytes of all tensors that live at once, at most, inputs included; views
-  // count with what they are views of. What operators use inside does not count.
+  // The most bytes of tensors that live at once, inputs included. Views count together with
+  // their base. Temporary memory of operators does not count.
   int64_t peak_bytes = 0;
-  // The same for each node of the main graph that ran, while it runs.
+  // Bytes of tensors that live while a node of the main graph runs, for each node that ran.
   absl::flat_hash_map<const Node*, int64_t> alive_bytes;
-  size_t nodes = 0;  // that got a meta
+  size_t nodes = 0;  // nodes that got a meta
 };
 
 // The result of CheckShapes (shapes.h).
@@ -37,14 +37,14 @@ struct ShapeCheck {
   std::vector<std::string> failed;  // nodes, by name
 };
 
-// How two tensors of the same sizes differ (torch/comparison.h).
+// The difference of two tensors of the same sizes (torch/comparison.h).
 struct TensorDifference {
-  double largest = 0;  // infinite where one of two elements is nan
+  double largest = 0;  // infinite if one of two elements is nan
   double mean = 0;
-  int64_t elements = 0;  // that differ as numbers; two nans do not, nor do 0 and -0
+  int64_t elements = 0;  // elements that differ as numbers; two nans do not, nor do 0 and -0
 };
 
-// How an output of two graphs compares.
+// The comparison of an output of two graphs.
 struct OutputDifference {
   bool equal = false;  // in bits, sizes and dtype
   bool are_tensors = false;
@@ -52,15 +52,15 @@ struct OutputDifference {
   bool same_dtype = false;
   bool same_shape = false;
   std::string form_a, form_b;   // "f32[2, 3]"
-  TensorDifference difference;  // of those of the same shape
-  int64_t elements = 0;         // in all
+  TensorDifference difference;  // if the shapes are the same
+  int64_t elements = 0;         // all elements
 };
 
 // One of the two graphs of CompareRuns (compare_runs.h).
 struct RunSide {
   const Module* module = nullptr;
   std::map<std::string, TensorData> values;  // of inputs and attributes by name
-  // Inputs, by target, that stand for parameters of the other graph (PrepareOptions::parameters).
+  // Targets of inputs that stand for parameters of the other graph (PrepareOptions::parameters).
   absl::flat_hash_set<std::string> parameters;
 };
 
@@ -68,16 +68,16 @@ struct RunSide {
 struct RunComparison {
   size_t outputs_a = 0;
   size_t outputs_b = 0;
-  std::vector<OutputDifference> outputs;  // that both have
-  size_t values = 0;                      // of one name in both graphs
-  // Whether each of these values is equal, by the node of b; and the first that is not, "x = f".
+  std::vector<OutputDifference> outputs;  // outputs that both have
+  size_t values = 0;                      // values with the same name in both graphs
+  // True for each of these values that is equal, by the node of b.
   absl::flat_hash_map<const Node*, bool> equal;
   size_t different = 0;
-  std::string first_difference;
-  // What has no effect on the outputs with these values, one line each (dead_paths.h).
+  std::string first_difference;  // the first value that differs, "x = f"
+  // Operands without effect on the outputs with these values, one line each (dead_paths.h).
   std::vector<std::string> dead_paths;
 
-  // Whether all outputs are equal.
+  // Returns true if all outputs are equal.
   bool same() const {
     return outputs_a == outputs_b &&
            absl::c_all_of(outputs, [](const OutputDifference& output) { return output.equal; });

@@ -26,7 +26,7 @@ namespace {
 
 const c10::Device kMeta(c10::kMeta);
 
-// A tensor with data if it is small, else one without.
+// Returns a tensor with data if it is small, else one without.
 absl::StatusOr<at::Tensor> InputTensor(const Module& module, absl::string_view name,
                                        const TensorMeta* meta, const TensorData* value) {
   const auto error = [&](absl::string_view what) {
@@ -57,12 +57,12 @@ absl::StatusOr<at::Tensor> InputTensor(const Module& module, absl::string_view n
   return tensor;
 }
 
-// Tells how many bytes live at once in a run. It counts each storage once.
+// Measures how many bytes live at once in a run. Counts each storage once.
 class MemoryMeter {
  public:
   explicit MemoryMeter(const Graph& graph) : alive_(graph) {}
 
-  // An input or attribute.
+  // Adds an input or attribute.
   void Keep(const at::Tensor& tensor) {
     if (!tensor.defined() || !tensor.has_storage()) return;
     if (!Enter(tensor.storage(), AliveBytes::kNone)) return;
@@ -75,7 +75,7 @@ class MemoryMeter {
     absl::flat_hash_set<const void*> seen;
     Add(node, value, &seen);
   }
-  // Has the nodes that were observed.
+  // Returns the bytes for each observed node.
   absl::flat_hash_map<const Node*, int64_t> ByNode() {
     const auto all = alive_.ByNode();
     const absl::flat_hash_map<const Node*, int64_t> bytes(all.begin(), all.end());
@@ -86,17 +86,17 @@ class MemoryMeter {
 
  private:
   struct Entry {
-    c10::weak_intrusive_ptr<c10::StorageImpl> storage;  // so that no other gets its address
+    c10::weak_intrusive_ptr<c10::StorageImpl> storage;  // keeps the address from being used again
     AliveBytes::Memory memory;
   };
 
-  // False if it is there already.
+  // Returns false if the storage is known already.
   bool Enter(const c10::Storage& storage, AliveBytes::Memory memory) {
     return storages_
         .try_emplace(storage.unsafeGetStorageImpl(), Entry{storage.getWeakStorageImpl(), memory})
         .second;
   }
-  // `seen`: tuples, which may be shared.
+  // `seen` has the tuples that were visited, as they may be shared.
   void Add(const Node& node, const c10::IValue& value, absl::flat_hash_set<const void*>* seen) {
     if (value.isTensor() && value.toTensor().defined() && value.toTensor().has_storage()) {
       const c10::Storage& storage = value.toTensor().storage();
@@ -117,8 +117,8 @@ class MemoryMeter {
   std::vector<const Node*> observed_;
 };
 
-// A tensor, or a tuple of tensors, of the sizes that a meta says for the example values;
-// nullopt if it does not say all, or if it has too many parts.
+// Returns a tensor, or a tuple of tensors, with the sizes of a meta for the example values; nullopt
+// if a size is unknown, or if the meta has too many parts.
 std::optional<c10::IValue> ValueOfMeta(const Module& module, const ValueMeta& meta,
                                        Budget* budget) {
   if (!budget->Charge(1)) return std::nullopt;

@@ -1,4 +1,4 @@
-// Runs of a graph on the meta device, for the shapes of its values. Others see shapes.h.
+// Internal: runs a graph on the meta device, for the shapes of its values (shapes.h).
 #ifndef GRAPHNET_INTERP_SHAPE_RUN_H_
 #define GRAPHNET_INTERP_SHAPE_RUN_H_
 
@@ -16,13 +16,14 @@
 
 namespace graphnet {
 
-// Of a value that has a meta: its parts, and those of tuples in it wherever they are referred to.
+// Parts that a value with a meta may have. Parts of a tuple count once for each reference to it.
 inline constexpr uint64_t kMaxMetaParts = 1 << 16;
 
-// What is known of the values of nodes without computing them.
+// Facts about the values of nodes that are known without computing them.
 struct SaidValues {
   absl::flat_hash_map<const Node*, const ValueMeta*> metas;
-  // An int or a list of such. Those that have the name of a symbol here are what its example is.
+  // An int or a list of ints. An int with the name of a symbol has the value of the symbol's
+  // example.
   struct Number {
     c10::IValue value;
     std::vector<std::string> symbols;
@@ -30,35 +31,37 @@ struct SaidValues {
   absl::flat_hash_map<const Node*, Number> numbers;
 };
 
-// A tensor without data, or a tuple of such, of the sizes that the metas say for the example
-// values of symbols; or numbers. `said` must outlive it.
+// Returns a function that makes numbers, or tensors without data and tuples of them. Their sizes
+// are those of the metas for the example values of symbols. `said` must outlive it.
 Recover RecoverBy(const Module& module, const SaidValues& said);
 
 struct ShapeRun {
   Observer observer;
   Recover recover;              // RunOptions
   bool recover_errors = false;  // RunOptions
-  // The most bytes that were needed at once, as far as the run came.
+  // Unless null, gets the most bytes that were needed at once, up to the point where the run ended.
   int64_t* peak = nullptr;
-  // ShapeReport::alive_bytes, where the peak is asked for; null: not asked.
+  // Unless null, gets ShapeReport::alive_bytes; only together with `peak`.
   absl::flat_hash_map<const Node*, int64_t>* alive = nullptr;
   bool* reads_data = nullptr;  // RunOptions
 };
 
-// Runs the main graph. Of `values`, inputs and attributes by name, small ones are computed with.
-// InvalidArgument for an input whose shape is not known; other errors of Executable::Run.
+// Runs the main graph. `values` are those of inputs and attributes by name; small ones keep their
+// data. InvalidArgument for an input whose shape is not known; otherwise fails as Executable::Run
+// does.
 absl::Status RunForShapes(const Module& module, const std::map<std::string, TensorData>& values,
                           const ShapeRun& options);
 
-// As InferShapes (shapes.h), where `said`, and not the metas of the nodes, is what is known before.
-// `run`: its observer, recover_errors, peak and reads_data count; the peak of the report stays 0.
+// Does what InferShapes (shapes.h) does, but takes `said` for the facts known before, and not the
+// metas of the nodes. Of `run`, observer, recover_errors, peak and reads_data count. The peak of
+// the report stays 0.
 absl::StatusOr<ShapeReport> InferShapesFrom(Module* module,
                                             const std::map<std::string, TensorData>& values,
                                             const SaidValues& said, const ShapeRun& run);
 
-// The sizes of the tensors in a value, one after the other.
+// Appends the sizes of the tensors in a value, one after the other.
 void AppendDims(const ValueMeta& meta, std::vector<Dim>* dims);
-// The same meta with the sizes `dims`, from `*next` on.
+// Returns the same meta with the sizes in `dims` from `*next` on, and advances `*next`.
 const ValueMeta* WithDims(const ValueMeta& meta, const std::vector<Dim>& dims, size_t* next,
                           Module* module);
 

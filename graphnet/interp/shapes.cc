@@ -33,7 +33,7 @@ const ValueMeta* MakeMeta(const c10::IValue& value, const ValueMeta* known, Modu
     return module->InternValueMeta(meta);
   }
   if (!value.isTuple() && !value.isTensorList()) return nullptr;
-  // One that the program is yet to fill.
+  // The program will fill this list later.
   if (value.isTensorList() && value.toListRef().empty()) return nullptr;
   std::vector<const ValueMeta*> elements;
   for (const c10::IValue& element : Elements(value)) {
@@ -91,9 +91,9 @@ absl::StatusOr<ShapeReport> InferShapesFrom(Module* module,
   run.recover = RecoverBy(*module, said);
   const absl::Status ran = RunForShapes(*module, values, run);
   const bool is_symbolic = !module->symbols().empty();
-  // What depends on data that is not there has no sizes. All others have theirs.
+  // After FailedPrecondition, only values that depend on missing data lack their metas.
   if (!ran.ok() && !absl::IsFailedPrecondition(ran)) {
-    // Sizes that may be those of the example only.
+    // If there are symbols, the sizes may hold for the example only, so restore the metas.
     for (const auto& [node, made] : nodes) {
       const auto it = said.metas.find(node);
       if (is_symbolic) made->set_meta(it == said.metas.end() ? nullptr : it->second);

@@ -20,7 +20,7 @@ using Args = std::vector<IValue>;
 
 // --- vmap (torch/csrc/functorch/init.cpp) ------------------------------------
 
-// How many levels of vmap were open when the run began: those are not its own.
+// The number of levels of vmap that were open when the run began; they are not its own.
 thread_local size_t run_levels = 0;
 
 size_t NumLevels() { return at::functorch::getDynamicLayerStack().size(); }
@@ -32,7 +32,7 @@ IValue IncrementNesting(Args& a, c10::Device) {
       : randomness == "same"      ? at::functorch::RandomnessType::Same
       : randomness == "different" ? at::functorch::RandomnessType::Different
                                   : at::functorch::RandomnessType::END;
-  TORCH_CHECK(type != at::functorch::RandomnessType::END, "no such randomness: ", randomness);
+  TORCH_CHECK(type != at::functorch::RandomnessType::END, "unknown randomness: ", randomness);
   return at::functorch::initAndPushDynamicLayer(at::functorch::TransformType::Vmap,
                                                 c10::SymInt(a[0].toInt()), type);
 }
@@ -63,7 +63,7 @@ IValue RemoveBatchDim(Args& a, c10::Device) {
   const int64_t level = a[1].toInt();
   const int64_t size = a[2].toInt();
   const int64_t dim = a[3].toInt();
-  if (!HasLevel(self, level)) {  // Never batched here: it is the same for all.
+  if (!HasLevel(self, level)) {  // Not batched at this level: the same for all.
     std::vector<int64_t> sizes = self.sizes().vec();
     const int64_t at = dim < 0 ? dim + self.dim() + 1 : dim;
     TORCH_CHECK(at >= 0 && at <= self.dim(), "no dimension ", dim);
@@ -85,7 +85,7 @@ struct Autocast {
   c10::ScalarType dtype;
 };
 thread_local std::vector<Autocast> autocasts;
-thread_local size_t run_autocasts = 0;  // As run_levels.
+thread_local size_t run_autocasts = 0;  // the same for autocasts
 
 void Leave() {
   const Autocast& saved = autocasts.back();
@@ -98,7 +98,7 @@ void Leave() {
 
 IValue EnterAutocast(Args& a, c10::Device target) {
   c10::Device device(a[0].toStringRef());
-  // What holds for the device of the program holds for the one asked for.
+  // A mode for the program's device applies to the device of the run.
   if (!device.is_cpu()) device = target;
   if (device.is_meta()) device = c10::Device(c10::kCPU);
   bool enabled = a.size() < 3 || a[2].isNone() || a[2].toBool();

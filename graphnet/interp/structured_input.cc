@@ -53,7 +53,7 @@ class Maker {
     return values_.contains(name) || !ElementsOf(values_, name).empty();
   }
 
-  // What follows "name." in the names of values: all of it, or up to the next dot.
+  // Returns the text after "name." in the names of values: all of it, or up to the next dot.
   std::vector<std::string> KeysOf(const std::string& name, bool whole) const {
     std::vector<std::string> keys;
     for (const auto& [element, data] : ElementsOf(values_, name)) {

@@ -17,17 +17,16 @@ namespace graphnet {
 using TensorMaker =
     absl::FunctionRef<absl::StatusOr<at::Tensor>(const std::string& name, const TensorData& data)>;
 
-// Whether the annotation or the meta of a placeholder says that it holds others.
+// Returns true if the annotation or the meta of a placeholder describes a structure.
 bool IsStructure(const Node& placeholder);
 
-// Puts it together from the values called "name.0", "name.1" or "name.key" (and so on
-// within those), which `make` makes tensors of. NotFound if one is missing; an Optional of
-// which nothing is there is None. InvalidArgument for structures that hold something else
-// than tensors, numbers and texts.
+// Builds the structure from the values called "name.0", "name.1" or "name.key" (and so on inside
+// them); `make` turns each into a tensor. NotFound if a value is missing; an Optional without any
+// value is None. InvalidArgument if the structure holds anything but tensors, numbers and strings.
 absl::StatusOr<c10::IValue> MakeStructure(const Node& placeholder,
                                           const std::map<std::string, TensorData>& values,
                                           TensorMaker make);
-// Ditto, of a type, by the name of the whole.
+// Builds a structure of the given type and name in the same way.
 absl::StatusOr<c10::IValue> MakeStructure(const c10::TypePtr& type, const std::string& name,
                                           const std::map<std::string, TensorData>& values,
                                           TensorMaker make);

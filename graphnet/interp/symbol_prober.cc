@@ -21,7 +21,7 @@ void AppendSizes(const ValueMeta& meta, std::vector<int64_t>* sizes) {
   for (const Dim& dim : dims) sizes->push_back(dim.value);
 }
 
-// Whether both are tensors of one rank, or tuples of such.
+// Returns true if both are tensors of the same rank, or tuples of such tensors.
 bool HaveSameRanks(const ValueMeta& a, const ValueMeta& b) {
   if ((a.tensor == nullptr) != (b.tensor == nullptr)) return false;
   if (a.tensor != nullptr) {
@@ -33,7 +33,7 @@ bool HaveSameRanks(const ValueMeta& a, const ValueMeta& b) {
   });
 }
 
-// The names of the symbols that metas and arguments mention. Others have no effect.
+// The names of the symbols that metas and arguments mention. Other symbols have no effect.
 class MentionedSymbols {
  public:
   MentionedSymbols(const Module& module, const SaidValues& said) {
@@ -59,7 +59,7 @@ class MentionedSymbols {
 
  private:
   void AddExpr(const SymExpr* expr) {
-    // No expression holds itself.
+    // This cannot fail, as an expression cannot contain itself.
     std::ignore = walk_.Run(expr, SymParts(), [this](const SymExpr* e) {
       if (e->kind == SymExpr::Kind::kSymbol) names_.insert(e->name);
     });
@@ -80,9 +80,9 @@ class MentionedSymbols {
   absl::flat_hash_set<absl::string_view> names_;
 };
 
-// Finds how sizes depend on the symbols by running the graph with other values of
-// them: what three runs agree on is taken for true. Where such a run cannot say, and where a
-// size depends on data, it is what the program says of it, or not known.
+// Finds how sizes depend on the symbols by running the graph with other values of them: a
+// dependence counts if three runs agree on it. If the runs cannot find a size, or if it depends
+// on data, the program's own meta counts; without one, the size is unknown.
 class SymbolProber {
  public:
   using Values = std::map<std::string, TensorData>;
@@ -91,7 +91,7 @@ class SymbolProber {
   // they had before.
   SymbolProber(Module* module, const Values& values, const SaidValues& said)
       : module_(*module), values_(values), said_(said) {
-    // Inputs whose sizes change have no values.
+    // Inputs whose sizes change must not have values.
     const auto forget = [this](absl::string_view name, const TensorMeta* meta) {
       if (meta != nullptr &&
           absl::c_any_of(meta->shape, [](const Dim& d) { return !d.is_static(); })) {
@@ -113,11 +113,11 @@ class SymbolProber {
       if (!symbol.example.has_value() || !mentioned.contains(symbol.name)) continue;
       dependences.push_back({symbol, Observe({{symbol, 1}}), Observe({{symbol, 3}})});
     }
-    // Of two symbols together: sizes may be products of them.
+    // Change all symbols together, too: sizes may be products of two symbols.
     std::vector<std::pair<Symbol, int64_t>> all;
     for (const Dependence& d : dependences) all.emplace_back(d.symbol, 2);
     const Observed together = Observe(all);
-    std::optional<Observed> again;  // with the example values: what such runs can say at all
+    std::optional<Observed> again;  // with the example values, to see which sizes such runs find
     for (Node* node : module_.main()->nodes()) {
       if (!node->is_call() || node->meta() == nullptr) continue;
       Sizes sizes;
@@ -138,7 +138,7 @@ class SymbolProber {
           if (expr == nullptr && !is_fixed && is_said) {
             expr = said_dims[i].expr;
           } else if (expr == nullptr && !is_fixed) {
-            // A graph that holds for its example values only says what they give.
+            // The graph is valid for its example values only, so their sizes count.
             if (!again) again = Observe({});
             known = known && SizeIn(*again, *node, i) == sizes[i];
           }
@@ -164,8 +164,8 @@ class SymbolProber {
     Observed near, far;  // with 1 and 3 added to the example
   };
 
-  // The sizes of all nodes, up to the first that does not run, with that added to
-  // the example values of symbols.
+  // Returns the sizes of all nodes, up to the first that does not run, with the changes added
+  // to the example values of symbols.
   Observed Observe(const std::vector<std::pair<Symbol, int64_t>>& changes) {
     Observed observed;
     for (const auto& [symbol, change] : changes)
@@ -179,7 +179,7 @@ class SymbolProber {
     run.recover = RecoverBy(module_, said_);
     run.recover_errors = true;
     RunForShapes(module_, values_, run)
-        .IgnoreError();  // A graph may hold for its example values only.
+        .IgnoreError();  // A graph may be valid for its example values only.
     for (const auto& [symbol, change] : changes) module_.AddSymbol(symbol.name, symbol.example);
     return observed;
   }
@@ -190,7 +190,7 @@ class SymbolProber {
     return it->second[i];
   }
 
-  // What the program says of a node, if that fits what was found; else null.
+  // Returns the program's own meta of a node if it fits the one that was found, else null.
   const ValueMeta* SaidOf(const Node& node) const {
     const auto it = said_.metas.find(&node);
     return it != said_.metas.end() && HaveSameRanks(*it->second, *node.meta()) ? it->second
@@ -202,12 +202,13 @@ class SymbolProber {
                            : EvaluateWithExamples(module_, *dim.expr).value_or(size) == size;
   }
 
-  // Whether it is a number or depends on symbols that have examples, which inputs decide.
+  // Returns true for a number, and for an expression of symbols that have examples; inputs decide
+  // these symbols.
   bool IsOfExamples(const Dim& dim) const {
     return dim.is_static() || EvaluateWithExamples(module_, *dim.expr).has_value();
   }
 
-  // Whether runs with other values of each symbol found the same size.
+  // Returns true if runs with other values of each symbol found the same size.
   static bool IsFixed(const Node& node, size_t i, int64_t size,
                       const std::vector<Dependence>& dependences) {
     return absl::c_all_of(dependences, [&](const Dependence& d) {
@@ -215,8 +216,8 @@ class SymbolProber {
     });
   }
 
-  // What the i-th size of `node` is, if it is one of s + b, a * s + b, a * s * t;
-  // null if it does not change, or in another way.
+  // Returns size i of `node` as an expression s + b, a * s + b or a * s * t; null if it does not
+  // change, or changes in another way.
   const SymExpr* Express(const Node& node, size_t i, int64_t size,
                          const std::vector<Dependence>& dependences, const Observed& together) {
     std::vector<std::pair<const Dependence*, int64_t>> slopes;
@@ -238,7 +239,7 @@ class SymbolProber {
     const auto& [a, slope_a] = slopes[0];
     const auto& [b, slope_b] = slopes[1];
     const int64_t s = *a->symbol.example, t = *b->symbol.example;
-    // size = c * s * t, so that one more of s is c * t more.
+    // If size = c * s * t, the slope by s is c * t.
     const int64_t c = t == 0 ? 0 : slope_a / t;
     if (c * s * t != size || c * t != slope_a || c * s != slope_b ||
         c * (s + 2) * (t + 2) != *all) {

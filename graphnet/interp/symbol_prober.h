@@ -1,4 +1,4 @@
-// How the sizes of values depend on symbols. Others see shapes.h.
+// Internal: finds how the sizes of values depend on symbols (shapes.h).
 #ifndef GRAPHNET_INTERP_SYMBOL_PROBER_H_
 #define GRAPHNET_INTERP_SYMBOL_PROBER_H_
 
@@ -10,9 +10,9 @@
 
 namespace graphnet {
 
-// Puts expressions of symbols in the place of sizes, of which the nodes have those for the example
-// values, where runs with other values of the symbols agree with that; see shapes.h. `values` are
-// those of the run that gave the nodes their metas; `said` is what was known before.
+// Replaces sizes in the metas, which are those for the example values, by expressions of symbols if
+// runs with other values of the symbols agree with that (shapes.h). `values` are those of the run
+// that gave the nodes their metas; `said` has the facts that were known before it.
 void ProbeSymbols(Module* module, const std::map<std::string, TensorData>& values,
                   const SaidValues& said);
 

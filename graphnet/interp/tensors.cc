@@ -49,7 +49,8 @@ absl::StatusOr<std::map<std::string, TensorData>> NameOutputs(
     if (value.isNone()) continue;
     const std::string name = absl::StrCat("o", next++);
     if (!value.isTensor() && !value.isScalar()) {
-      return absl::InvalidArgumentError(absl::StrCat("output ", name, " is no tensor or number"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("output ", name, " is neither a tensor nor a number"));
     }
     const at::Tensor tensor = value.isTensor()   ? value.toTensor()
                               : value.isInt()    ? at::scalar_tensor(value.toInt(), at::kLong)
@@ -69,7 +70,7 @@ absl::StatusOr<c10::Device> ParseRunDevice(const std::string& text) {
 }
 
 void SetNumThreads(int threads) {
-  if (threads == 0 && std::getenv("OMP_NUM_THREADS") != nullptr) return;  // PyTorch goes by it
+  if (threads == 0 && std::getenv("OMP_NUM_THREADS") != nullptr) return;  // PyTorch obeys it
   at::set_num_threads(threads > 0 ? threads : NumCpus());
 }
 

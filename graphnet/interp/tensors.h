@@ -1,4 +1,4 @@
-// What goes into a run and comes out of it.
+// Converts the inputs and outputs of a run.
 #ifndef GRAPHNET_INTERP_TENSORS_H_
 #define GRAPHNET_INTERP_TENSORS_H_
 
@@ -13,21 +13,22 @@
 
 namespace graphnet {
 
-// The text of which it has the bytes (inputs/elements.h); throws c10::Error for other tensors.
+// Returns the string whose bytes the tensor holds (inputs/elements.h); throws c10::Error for other
+// tensors.
 c10::IValue TextOf(const at::Tensor& tensor);
 
-// What Executable::Run takes for a placeholder: the tensor, or the number or text in it
-// where the annotation names one; InvalidArgument if it is neither.
+// Returns the input of Executable::Run for a placeholder: the tensor itself, or the number or
+// string in it if the annotation names one; InvalidArgument if the tensor does not hold it.
 absl::StatusOr<c10::IValue> ToInput(at::Tensor tensor, const Node& placeholder);
 
-// o0, o1, … in order; numbers as 0-d tensors (an int as int64, a float as
-// float64), None left out.
+// Names the outputs o0, o1, … in order. Numbers become 0-d tensors (an int int64, a float
+// float64); None is omitted.
 absl::StatusOr<std::map<std::string, TensorData>> NameOutputs(
     const std::vector<c10::IValue>& outputs);
 
-// "cpu", "cuda:0".
+// Parses "cpu" or "cuda:0".
 absl::StatusOr<c10::Device> ParseRunDevice(const std::string& text);
-// Sets how many threads operators use. 0 stands for what OMP_NUM_THREADS says, or for all cores.
+// Sets the number of threads that operators use. 0 stands for OMP_NUM_THREADS, or all cores.
 void SetNumThreads(int threads);
 
 }  // namespace graphnet

@@ -1,5 +1,5 @@
-// What TorchScript does besides calling operators: lists and dicts that are
-// changed in place, objects and their attributes, questions about types.
+// The calls of TorchScript that are not operators: changing lists and dicts in place,
+// objects and their attributes, and checks of types.
 #include <limits>
 #include <string>
 
@@ -56,11 +56,11 @@ IValue CreateObject(Args&, c10::Device) {
 }
 
 std::string Key(const Args& a) { return absl::StrCat(a[0].toStringRef(), ":", a[1].toStringRef()); }
-// prim.GetAttr(path, name, value at the start) or (object, name)
+// prim.GetAttr(path, name, initial value) or (object, name)
 IValue GetAttribute(Args& a, c10::Device) {
   if (!a[0].isString()) return a[0].toGenericDict().at(a[1]);
-  TORCH_CHECK(a.size() == 3, "takes the value at the start too");
-  // What it yields may be changed in place: it is the same one next time.
+  TORCH_CHECK(a.size() == 3, "takes the initial value, too");
+  // The value may be changed in place, so the next read must return the same one.
   return Written().try_emplace(Key(a), a[2]).first->second;
 }
 IValue SetAttr(Args& a, c10::Device) {
@@ -133,7 +133,7 @@ Builtin FindTorchScriptCall(absl::string_view name) {
       {"prim.GetAttr", {GetAttribute, 2, 3}},
       {"prim.SetAttr", {SetAttr, 3}},
       {"prim.isinstance", {IsInstanceOf, 2}},
-      // Words for people.
+      // Output for the user has no effect here.
       {"aten.warn.default", {Nothing, 0, kAny}},
       {"prim.Print.default", {Nothing, 0, kAny}},
   };

@@ -30,16 +30,16 @@ Want ElementWant(const c10::Type& type) {
   }
 }
 
-// How deep values nest, which may be shared and may hold themselves: each is looked at once.
+// Computes how deep values nest. Visits each once, as they may be shared or hold themselves.
 class Nesting {
  public:
-  // Returns 0 for a value that holds nothing that nests. Throws if it is kMaxNesting or more.
+  // Returns the depth of a value; 0 if it holds no containers. Throws if it is kMaxNesting or more.
   int Of(const IValue& value) {
     const void* const holder = HolderOf(value);
     if (holder == nullptr) return 0;
     if (const auto it = known_.find(holder); it != known_.end()) return it->second;
     TORCH_CHECK(++depth_ < kMaxNesting, "a value nests deeper than ", kMaxNesting);
-    known_[holder] = 0;  // where it holds itself
+    known_[holder] = 0;  // in case it holds itself
     int deepest = 0;
     const auto look_at = [&](const IValue& element) { deepest = std::max(deepest, Of(element)); };
     if (value.isTuple()) {
@@ -55,7 +55,7 @@ class Nesting {
   }
 
  private:
-  // Returns null for a value that holds only numbers, texts or tensors.
+  // Returns null for a value that holds only numbers, strings or tensors.
   static const void* HolderOf(const IValue& value) {
     if (value.isTuple()) return &value.toTupleRef();
     if (value.isGenericDict()) return value.internalToPointer();
@@ -69,7 +69,7 @@ class Nesting {
   int depth_ = 0;
 };
 
-// How many values LibTorch's enumeration has; 0 for what is none.
+// Returns the number of values of LibTorch's enumeration; 0 if `want` is not an enumeration.
 int64_t NumValues(Want want) {
   switch (want) {
     case Want::kDType: return static_cast<int64_t>(c10::ScalarType::Undefined);
@@ -82,7 +82,7 @@ bool IsValueOf(Want want, const IValue& value) {
   return !value.isInt() || (value.toInt() >= 0 && value.toInt() < NumValues(want));
 }
 void CheckValueOf(Want want, const IValue& value) {
-  TORCH_CHECK(IsValueOf(want, value), value.toInt(), " stands for no ",
+  TORCH_CHECK(IsValueOf(want, value), value.toInt(), " is not a valid ",
               want == Want::kDType    ? "dtype"
               : want == Want::kLayout ? "layout"
                                       : "memory format");
@@ -284,7 +284,7 @@ IValue ToIValue(const Argument& argument, c10::Device target) {
     TORCH_CHECK(argument.layout() == Layout::kStrided, "only the strided layout can be run");
   }
   std::optional<IValue> constant = ConstantOf(argument);
-  TORCH_CHECK(constant, "an argument of this kind is no constant");
+  TORCH_CHECK(constant, "an argument of this kind is not a constant");
   return *std::move(constant);
 }
 

@@ -1,4 +1,4 @@
-// Values of a running graph (c10::IValue) and how arguments become them.
+// Converts arguments to the values of a running graph (c10::IValue).
 #ifndef GRAPHNET_INTERP_VALUES_H_
 #define GRAPHNET_INTERP_VALUES_H_
 
@@ -16,7 +16,7 @@
 
 namespace graphnet::interp {
 
-// What an operator wants at one place.
+// The kind of value that an operator takes for an argument.
 enum class Want : uint8_t {
   kAny,
   kTensor,
@@ -43,33 +43,33 @@ struct Wanted {
 };
 Wanted WantedOf(const c10::Argument& argument);
 
-// Whether Convert would leave `value` as it is.
+// Returns true if Convert would leave `value` as it is.
 bool Fits(const Wanted& wanted, const c10::IValue& value);
-// As the operator wants it: numbers to tensors, one int to a list, tuples to
-// lists, 0-d tensors to numbers. Cheap when nothing is to be done. Throws
-// c10::Error where PyTorch would.
+// Converts a value to the kind that the operator takes: numbers to tensors, one int to a
+// list, tuples to lists, 0-d tensors to numbers. Cheap if there is nothing to do. Throws
+// c10::Error if PyTorch would.
 void Convert(const Wanted& wanted, c10::IValue* value);
 
-// A number as a 0-d tensor that does not promote others, as Python has it.
+// Returns a number as a 0-d tensor that does not promote others, as a Python number.
 c10::IValue AsTensor(const c10::IValue& value);
-// nullopt for None.
+// Returns nullopt for None.
 std::optional<at::Tensor> OptionalTensor(const c10::IValue& value);
-// Of a number or a tensor with one element.
+// Converts a number or a tensor with one element.
 int64_t AsInt(const c10::IValue& value);
-// Of the number that LibTorch has for a dtype.
+// Converts the number by which LibTorch calls a dtype.
 c10::ScalarType AsScalarType(const c10::IValue& value);
 
-// `target` takes the place of devices that are not the CPU; of all when it is
-// the meta device.
+// Returns `target` in place of devices other than the CPU; in place of all if it is the
+// meta device.
 c10::Device ToDevice(Device device, c10::Device target);
 
-// Of an argument without nodes, graphs and slices. Lists of one type become
+// Converts an argument without nodes, graphs and slices. Lists of one type become
 // typed lists.
 c10::IValue ToIValue(const Argument& argument, c10::Device target);
-// An error if a list, tuple or dict of `elements` nests deeper than kMaxNesting: PyTorch frees
-// values by recursion.
+// Throws if a list, tuple or dict of `elements` nests deeper than kMaxNesting, because PyTorch
+// frees values by recursion.
 void CheckNesting(absl::Span<const c10::IValue> elements);
-// A list or tuple of `elements`, which are checked so.
+// Returns a list or tuple of `elements`, after CheckNesting.
 c10::IValue MakeSequence(std::vector<c10::IValue> elements, bool tuple);
 
 }  // namespace graphnet::interp

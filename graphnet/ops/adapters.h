@@ -1,8 +1,7 @@
-// Adapters: Python functions and methods that do more than call the ATen
-// operator of their name. One small function each, as PyTorch's Python code has
-// it (torch/nn/functional.py, torch/functional.py, torch/_tensor.py), in one
-// table a file. They see arguments by the names of their parameters, never how a call
-// is written.
+// Adapters lower Python functions and methods that do more than call the ATen operator of their
+// name. Each is one small function that follows PyTorch's Python code (torch/nn/functional.py,
+// torch/functional.py, torch/_tensor.py). Each file has one table of them. An adapter reads
+// arguments by the names of their parameters, so it does not depend on how a call is written.
 #ifndef GRAPHNET_OPS_ADAPTERS_H_
 #define GRAPHNET_OPS_ADAPTERS_H_
 
@@ -17,14 +16,14 @@ namespace graphnet {
 
 using Adapter = absl::StatusOr<Argument> (*)(Lowering&, const BoundCall&);
 
-// By the name of a row of signatures.txt or callables.txt: "torch.nn.functional.embedding",
-// "Tensor.to". Null when there is none.
+// Returns the adapter for the name of a row of signatures.txt or callables.txt, such as
+// "torch.nn.functional.embedding" or "Tensor.to". Null if there is none.
 Adapter FindAdapter(absl::string_view name);
 
-// Of all fused operators (lower_fused.cc).
+// The adapter of all fused operators (lower_fused.cc).
 absl::StatusOr<Argument> LowerFused(Lowering& lowering, const BoundCall& call);
 
-// Those of a file.
+// The tables of the files.
 using AdapterRow = std::pair<absl::string_view, Adapter>;
 absl::Span<const AdapterRow> FunctionalAdapters();
 absl::Span<const AdapterRow> PythonAdapters();

@@ -1,4 +1,4 @@
-// Functions of torch/nn/functional.py and torch/functional.py, and those of Paddle.
+// Adapters of torch/nn/functional.py and torch/functional.py, and of Paddle's functions.
 #include <cstdint>
 #include <vector>
 
@@ -21,7 +21,7 @@ Result Embedding(Lowering& l, const BoundCall& a) {
   Argument padding = a["padding_idx"];
   if (padding.is_none()) padding = -1;
   if (padding.is_int() && padding.integer() < 0 && a.has("padding_idx")) {
-    // Only the backward pass looks at it, but it must not be negative there.
+    // Only the backward pass uses padding_idx, but there it must not be negative.
     ASSIGN_OR_RETURN(const Argument rows, l.Aten("size", {a["weight"], 0}));
     ASSIGN_OR_RETURN(padding, l.Operator("add", {rows, padding}));
   }
@@ -58,14 +58,15 @@ Result Normalize(Lowering& l, const BoundCall& a) {
   return l.Operator("truediv", {a["input"], expanded});
 }
 
-// The position of the word that parameter `name` is given among those that it takes.
+// Returns the index of the given word among those that parameter `name` accepts.
 int64_t WordOf(const BoundCall& a, absl::string_view name) {
   const absl::Span<const absl::string_view> words = a.schema().FindArgument(name)->words;
   return absl::c_find(words, a[name].string()) - words.begin();
 }
 
 Result GridSample(Lowering& l, const BoundCall& a) {
-  if (!a["mode"].is_string() || !a["padding_mode"].is_string()) return l.Error("modes are words");
+  if (!a["mode"].is_string() || !a["padding_mode"].is_string())
+    return l.Error("mode and padding_mode must be strings");
   return l.Aten("grid_sampler", {a["input"], a["grid"], WordOf(a, "mode"),
                                  WordOf(a, "padding_mode"), a.is_true("align_corners")});
 }
@@ -87,7 +88,7 @@ Result Softmin(Lowering& l, const BoundCall& a) {
   return l.Aten("softmax", {neg, a["dim"], a["dtype"]});
 }
 
-// max_pool2d and its kin: with indices it is another operator.
+// Lowers max_pool2d and its kin; with indices they are another operator.
 Result MaxPool(Lowering& l, const BoundCall& a, absl::string_view name) {
   if (a.is_true("return_indices")) name = l.Text(absl::StrCat(name, "_with_indices"));
   const Argument stride = a.has("stride") ? a["stride"] : l.List({});
@@ -98,7 +99,7 @@ Result MaxPool1d(Lowering& l, const BoundCall& a) { return MaxPool(l, a, "max_po
 Result MaxPool2d(Lowering& l, const BoundCall& a) { return MaxPool(l, a, "max_pool2d"); }
 Result MaxPool3d(Lowering& l, const BoundCall& a) { return MaxPool(l, a, "max_pool3d"); }
 
-// The functions behind them, which always yield both.
+// Lowers the functions behind them, which always return values and indices.
 Result WithIndices(Lowering& l, const BoundCall& a) {
   const absl::string_view name = a.schema().name.substr(a.schema().name.rfind('.') + 1);
   if (a.schema().IndexOf("stride") < 0) {
@@ -126,13 +127,13 @@ Result AdaptiveMaxPool3d(Lowering& l, const BoundCall& a) {
 
 // --- Losses ------------------------------------------------------------------
 
-// As torch.nn.functional and torch.ops count them.
+// Returns the number that stands for `reduction` in torch.ops.
 Result Reduction(Lowering& l, const BoundCall& a) {
-  if (!a["reduction"].is_string()) return l.Error("reduction is a word");
+  if (!a["reduction"].is_string()) return l.Error("reduction must be a string");
   const absl::string_view word = a["reduction"].string();
   return Argument(word == "none" ? 0 : word == "mean" ? 1 : 2);
 }
-// "batchmean" is the sum, divided by the number of rows.
+// The reduction "batchmean" is the sum divided by the number of rows.
 Result KlDiv(Lowering& l, const BoundCall& a) {
   ASSIGN_OR_RETURN(const Argument reduction, Reduction(l, a));
   ASSIGN_OR_RETURN(const Argument loss, l.Aten("kl_div", {a["input"], a["target"], reduction},
@@ -151,7 +152,7 @@ Result NllLoss(Lowering& l, const BoundCall& a) {
   return l.Aten("nll_loss_nd",
                 {a["input"], a["target"], a["weight"], reduction, a["ignore_index"]});
 }
-// Those that take two tensors of one shape.
+// Lowers a loss of two tensors with the same shape.
 Result PairLoss(Lowering& l, const BoundCall& a, absl::string_view name, absl::string_view extra) {
   ASSIGN_OR_RETURN(const Argument reduction, Reduction(l, a));
   ASSIGN_OR_RETURN(const Argument pair,
@@ -202,7 +203,7 @@ Result Norm(Lowering& l, const BoundCall& a) {
   if (p.is_string()) {
     const size_t dims = dim.is_none() ? 0 : dim.elements().size();
     if (p.string() != "fro" || dims > 2) {
-      if (dim.is_none()) return l.Error("a matrix norm without dim");
+      if (dim.is_none()) return l.Error("a matrix norm without dim is not supported");
       return l.Aten("linalg_matrix_norm", {a.self(), p, dim, a["keepdim"]},
                     {{"dtype", a["dtype"]}});
     }
@@ -214,18 +215,19 @@ Result Norm(Lowering& l, const BoundCall& a) {
 
 Result Einsum(Lowering& l, const BoundCall& a) {
   const absl::Span<const Argument> all = a.variadic();
-  if (all.empty() || !all[0].is_string()) return l.Error("the form without an equation");
+  if (all.empty() || !all[0].is_string())
+    return l.Error("einsum without an equation is not supported");
   const bool one_list = all.size() == 2 && !l.IsTensor(all[1]);
   return l.Aten("einsum", {all[0], one_list ? all[1] : l.List(all.subspan(1))});
 }
 
-// *tensors, or one list of them.
+// Returns the tensors of a call with *tensors or one list.
 Argument TensorsOf(Lowering& l, const BoundCall& a) {
   const absl::Span<const Argument> all = a.variadic();
   return all.size() == 1 && l.TypeOf(all[0]).is_sequence() ? all[0] : l.List(all);
 }
 Result Meshgrid(Lowering& l, const BoundCall& a) {
-  // The last parameter is `indexing`, the tensors come before it.
+  // The tensors come before the last parameter, `indexing`.
   const Argument tensors = a["tensors"];
   const bool one_list =
       tensors.elements().size() == 1 && l.TypeOf(tensors.elements()[0]).is_sequence();
@@ -242,7 +244,7 @@ Result BlockDiag(Lowering& l, const BoundCall& a) {
 Result CartesianProd(Lowering& l, const BoundCall& a) {
   return l.Aten("cartesian_prod", {TensorsOf(l, a)});
 }
-// One tensor gives a tensor, several a tuple.
+// Returns a tensor for one tensor, a tuple for several.
 Result AtLeast(Lowering& l, const BoundCall& a, absl::string_view name) {
   const absl::Span<const Argument> all = a.variadic();
   if (all.size() == 1 && l.IsTensor(all[0])) return l.Aten(name, {all[0]});
@@ -262,9 +264,9 @@ Result Cdist(Lowering& l, const BoundCall& a) {
 Result Tensordot(Lowering& l, const BoundCall& a) {
   const Argument& dims = a["dims"];
   if (dims.is_int()) {
-    // The last n dimensions of a, the first n of b.
+    // A number means the last n dimensions of a and the first n of b.
     if (dims.integer() < 0 || dims.integer() > kMaxRank) {
-      return l.Error(absl::StrCat("dims is from 0 to ", kMaxRank, ", not ", dims.integer()));
+      return l.Error(absl::StrCat("dims must be from 0 to ", kMaxRank, ", not ", dims.integer()));
     }
     std::vector<Argument> last, first;
     for (int64_t i = 0; i < dims.integer(); ++i) {

@@ -1,5 +1,4 @@
-// Methods of torch/_tensor.py, constructors, and what programs use of Python
-// itself.
+// Adapters of the methods in torch/_tensor.py, of constructors, and of Python's own functions.
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -64,10 +63,10 @@ DType DTypeOfTensorType(absl::string_view name) {
 
 Result Type(Lowering& l, const BoundCall& a) {
   Argument dtype = a["dtype"];
-  if (dtype.is_none()) return l.Error("the name of a tensor's type is not supported");
+  if (dtype.is_none()) return l.Error("reading the type's name is not supported");
   if (dtype.is_string()) {
     const DType named = DTypeOfTensorType(dtype.string());
-    if (named == DType::kUnknown) return l.Error(absl::StrCat("no type ", dtype.string()));
+    if (named == DType::kUnknown) return l.Error(absl::StrCat("unknown type ", dtype.string()));
     dtype = named;
   }
   return l.Aten("to", {a.self(), dtype, a["non_blocking"]});
@@ -104,16 +103,16 @@ Result LogSigmoid(Lowering& l, const BoundCall& a) { return l.Aten("log_sigmoid"
 Result Len(Lowering& l, const BoundCall& a) {
   return l.Builtin("builtins.len", {a.self()}, Kind::kInt);
 }
-// Where nothing is recorded for gradients, it changes nothing.
+// It changes nothing if no gradients are recorded.
 Result RequiresGrad(Lowering& l, const BoundCall& a) {
   if (!l.asks_for_gradients()) return a.self();
   return l.Aten("requires_grad_", {a.self(), a["requires_grad"]});
 }
 
-// Reads of attributes; those that are operators are called as such.
+// Lowers the read of an attribute; one that is an operator becomes a call of it.
 Result GetAttr(Lowering& l, const BoundCall& a) {
   const Argument& object = a.self();
-  if (!a["name"].is_string()) return l.Error("an attribute without a name");
+  if (!a["name"].is_string()) return l.Error("the name of the attribute must be a string");
   const absl::string_view name = a["name"].string();
   if (l.IsTensor(object) || l.TypeOf(object).kind == Kind::kUnknown) {
     static const auto* const types = new absl::flat_hash_map<absl::string_view, ValueType>{
@@ -158,7 +157,7 @@ Result NewTensor(Lowering& l, const BoundCall& a) {
 }
 Result MakeSize(Lowering& l, const BoundCall& a) { return a.is_given(0) ? a.self() : l.Tuple({}); }
 
-// torch.unique: the operators always return all three.
+// Returns the results that a call of torch.unique asks for; the operators always return all three.
 Result Wanted(Lowering& l, const BoundCall& a, const Argument& all) {
   const bool inverse = a.is_true("return_inverse");
   const bool counts = a.is_true("return_counts");
@@ -189,7 +188,7 @@ Result UniqueConsecutive(Lowering& l, const BoundCall& a) {
 Result Round(Lowering& l, const BoundCall& a) {
   return l.Keep(a, a.has("ndigits") ? Kind::kNumber : Kind::kInt);
 }
-// The body's parameters are what the operands are.
+// The body's parameters have the types of the operands.
 Result Vmap(Lowering& l, const BoundCall& a) {
   std::vector<Argument> all = a.all();
   if (!all[0].is_graph()) return l.Error("takes a graph");

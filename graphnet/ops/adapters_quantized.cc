@@ -1,5 +1,6 @@
-// The operators of quantized_decomposed, by which programs of pt2e quantise: they have no kernels,
-// and PyTorch defines them in Python (torch/ao/quantization/fx/_decomposed.py), as here.
+// Adapters of the operators of quantized_decomposed, with which programs of pt2e quantise. They
+// have no kernels; PyTorch defines them in Python (torch/ao/quantization/fx/_decomposed.py), as
+// here.
 #include <cstdint>
 #include <limits>
 
@@ -15,7 +16,7 @@ using Result = absl::StatusOr<Argument>;
 Result ToFloat(Lowering& l, const Argument& tensor) {
   return l.Aten("to", {tensor, DType::kFloat32});
 }
-// 1.0 / scale, of a number or tensor.
+// Returns 1.0 / scale for a number or tensor.
 Result Inverse(Lowering& l, const Argument& scale) {
   if (scale.is_float() && scale.real() != 0) return Argument(1.0 / scale.real());
   return l.Operator("truediv", {1.0, scale});
@@ -23,19 +24,19 @@ Result Inverse(Lowering& l, const Argument& scale) {
 Result Item(Lowering& l, const Argument& value) {
   return l.IsTensor(value) ? l.Aten("item", {value}) : Result(value);
 }
-// That the tensor is of the dtype that the call says.
+// Checks that the tensor has the dtype that the call states.
 absl::Status CheckDType(Lowering& l, const BoundCall& a) {
   return l.Aten("_assert_tensor_metadata", {a["input"]}, {{"dtype", a["dtype"]}}).status();
 }
 Argument WantedDType(const BoundCall& a) {
   return a.has("out_dtype") ? a["out_dtype"] : Argument(DType::kFloat32);
 }
-// With the dimension of the channels at the end, where scales of one dimension broadcast.
+// Moves the channels to the last dimension, where scales with one dimension broadcast.
 Result ChannelsLast(Lowering& l, const Argument& tensor, const Argument& axis) {
   return l.Aten("transpose", {tensor, axis, -1});
 }
 
-// clamp(round(input * inverse) + zero_point, quant_min, quant_max)
+// Returns clamp(round(input * inverse) + zero_point, quant_min, quant_max).
 Result Quantized(Lowering& l, const Argument& input, const Argument& inverse,
                  const Argument& zero_point, const Argument& low, const Argument& high) {
   ASSIGN_OR_RETURN(const Argument scaled, l.Operator("mul", {input, inverse}));
@@ -99,7 +100,7 @@ Result FakeQuantPerChannel(Lowering& l, const BoundCall& a) {
 
 // --- Parameters of quantisation ------------------------------------------------------
 
-// min(value, 0) or max(value, 0)
+// Returns min(value, 0) or max(value, 0).
 Result WithZero(Lowering& l, absl::string_view name, const Argument& value) {
   ASSIGN_OR_RETURN(const Argument zeros, l.Aten("zeros_like", {value}));
   return l.Aten(name, {value, zeros});
@@ -107,9 +108,9 @@ Result WithZero(Lowering& l, absl::string_view name, const Argument& value) {
 
 Result ChooseQParams(Lowering& l, const BoundCall& a) {
   if (!a["quant_min"].is_int() || !a["quant_max"].is_int())
-    return l.Error("quant_min and quant_max are numbers");
+    return l.Error("quant_min and quant_max must be numbers");
   const int64_t low = a["quant_min"].integer(), high = a["quant_max"].integer();
-  if (low >= high) return l.Error("quant_min is below quant_max");
+  if (low >= high) return l.Error("quant_min must be below quant_max");
   const auto range = static_cast<double>(high - low);
   ASSIGN_OR_RETURN(const Argument both, l.Aten("aminmax", {a["input"]}));
   ASSIGN_OR_RETURN(Argument least, l.Operator("getitem", {both, 0}));
@@ -174,7 +175,7 @@ Result ChooseQParamsPerToken(Lowering& l, const BoundCall& a) {
 
 // --- Tokens and groups ---------------------------------------------------------------
 
-// clamp(round(input * (1 / scales) + zero_points), quant_min, quant_max)
+// Returns clamp(round(input * (1 / scales) + zero_points), quant_min, quant_max).
 Result QuantizedRows(Lowering& l, const BoundCall& a, const Argument& input, const Argument& scales,
                      const Argument& zero_points) {
   ASSIGN_OR_RETURN(const Argument inverse, Inverse(l, scales));

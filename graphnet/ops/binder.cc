@@ -15,7 +15,8 @@ using Kind = ValueType::Kind;
 
 namespace {
 
-// What the Python parser takes for a keyword besides the name in the schema.
+// Returns the name of the parameter that a keyword stands for: Python's parser accepts other names
+// for some.
 absl::string_view CanonicalKeyword(absl::string_view name, const Schema& schema) {
   if (schema.is_python || schema.FindArgument(name) != nullptr) return name;
   if (name == "axis") return "dim";
@@ -28,7 +29,7 @@ absl::string_view CanonicalKeyword(absl::string_view name, const Schema& schema)
   return name;
 }
 
-// Given to an operator that has no such parameter, it says nothing.
+// Returns whether a keyword means nothing to an operator that has no such parameter.
 bool SaysNothing(const KwArg& kwarg, const Schema& schema) {
   if (schema.is_python) return false;
   if (kwarg.name == "requires_grad") return kwarg.value.is_none() || kwarg.value.is_bool();
@@ -36,15 +37,15 @@ bool SaysNothing(const KwArg& kwarg, const Schema& schema) {
          (kwarg.name == "out" || kwarg.name == "names" || kwarg.name == "generator");
 }
 
-// Whether values may also have any names, as those that torch.ops.higher_order.print prints. Its
-// row calls them *named_values.
+// Returns whether a function accepts any keyword, as torch.ops.higher_order.print does. Its row
+// calls the last parameter *named_values.
 bool TakesAnyKeyword(const Schema& schema) {
   return !schema.arguments.empty() && schema.arguments.back().is_variadic &&
          schema.arguments.back().name == "named_values";
 }
 
-// What a call may leave to the overload: nothing that has no default, as Python has it;
-// what may be None; numbers for tensors, and the like; any type.
+// How freely arguments are matched: exactly as Python does; optional parameters without a default
+// may also be omitted; conversions such as numbers for tensors are allowed; any type is allowed.
 enum class Round { kExact, kOmitted, kLenient, kUntyped };
 
 }  // namespace
@@ -82,7 +83,7 @@ class Matcher {
     return false;
   }
 
-  // Whether the parameter takes what it is given.
+  // Returns whether the parameter accepts its argument.
   bool Take(const SchemaArgument& parameter, const Argument** given) {
     if (*given == nullptr) {
       if (parameter.has_default) return true;
@@ -90,12 +91,12 @@ class Matcher {
         return Fail(absl::StrCat(parameter.name, " is missing"));
       }
       static const Argument* const none = new Argument;
-      *given = none;  // It must be passed all the same.
+      *given = none;  // The operator still needs an argument.
       return true;
     }
     const Argument& value = **given;
     if (value.is_none() && parameter.default_text == "[]") {
-      *given = nullptr;  // Python takes None for it.
+      *given = nullptr;  // Python accepts None for it.
       return true;
     }
     if (!parameter.words.empty() && value.is_string() &&
@@ -107,7 +108,7 @@ class Matcher {
       return Fail(
           absl::StrCat(parameter.name, " cannot be a ", TypeName(TypeOf(value, type_of_node_))));
     }
-    // "SymInt[2]", for which torch.ops takes no single number as the Python API does.
+    // For "SymInt[2]" the Python API accepts a single number, torch.ops does not.
     if (parameter.type.is_symbolic && parameter.type.list_size > 0 &&
         IsInt(TypeOf(value, type_of_node_))) {
       *given = Gather(std::vector<Argument>(parameter.type.list_size, value));
@@ -137,7 +138,7 @@ class Matcher {
           Gather(std::vector<Argument>(args.begin() + static_cast<ptrdiff_t>(n), args.end()));
       args = args.first(n);
     }
-    // x.view(2, 3): only where the list is all that there is, but for self.
+    // x.view(2, 3): allowed only if the list is the only parameter besides self.
     if (num_positional > 0 && num_positional <= 2 && args.size() >= num_positional) {
       const SchemaType& last = schema_.arguments[num_positional - 1].type;
       const bool after_self =
@@ -220,7 +221,7 @@ class Matcher {
   }
 
   const Schema& schema_;
-  const size_t self_;  // the parameter that the first argument is for, a method's object
+  const size_t self_;  // index of the parameter of the first argument, which is a method's object
   const bool may_omit_;
   const bool lenient_;
   const bool untyped_;
@@ -236,7 +237,7 @@ bool IsVisible(const Schema& schema, CallForm form) {
   return form == CallForm::kMethod ? schema.is_method : schema.function_module != 0;
 }
 
-// About the first keyword that no overload takes; empty when there is none.
+// Returns an error about the first keyword that no overload has; empty if all are known.
 std::string UnknownKeyword(absl::Span<const Schema> overloads, absl::Span<const KwArg> kwargs) {
   for (const KwArg& kwarg : kwargs) {
     std::vector<absl::string_view> names;
@@ -273,8 +274,8 @@ ValueType TypeOf(const Argument& argument, TypeOfNode type_of_node) {
     case Argument::Kind::kGraph: return Kind::kGraph;
     case Argument::Kind::kList:
     case Argument::Kind::kTuple: {
-      // Nested types are not needed to choose an overload: the elements of a
-      // sequence count as one type if they are, and numbers of several as number.
+      // Choosing an overload needs no nested types. A sequence has one element type if its elements
+      // agree; different types of numbers count as number.
       if (argument.elements().empty()) return ValueType(Kind::kTuple);
       Kind common = TypeOf(argument.elements()[0], type_of_node).kind;
       for (const Argument& element : argument.elements().subspan(1)) {
@@ -287,7 +288,7 @@ ValueType TypeOf(const Argument& argument, TypeOfNode type_of_node) {
         if (is_number(kind) && is_number(common)) {
           common = kind == Kind::kFloat || common == Kind::kFloat ? Kind::kFloat : Kind::kNumber;
         } else if (is_tensor_or_none(kind) && is_tensor_or_none(common)) {
-          // As None only where every one of them is: Tensor?[].
+          // The type is None only if all elements are None: Tensor?[].
           static const ValueType* const both = new ValueType[2]{Kind::kTensor, Kind::kNone};
           return ValueType(Kind::kTuple, absl::MakeConstSpan(both, 2));
         } else {
@@ -306,7 +307,7 @@ ValueType TypeOf(const Argument& argument, TypeOfNode type_of_node) {
 
 const Argument& BoundCall::operator[](absl::string_view name) const {
   const int i = schema_->IndexOf(name);
-  CHECK(i >= 0);  // Who asks knows the parameters.
+  CHECK(i >= 0);  // The caller knows the parameters.
   return (*this)[static_cast<size_t>(i)];
 }
 

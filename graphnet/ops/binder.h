@@ -1,5 +1,4 @@
-// Binds the arguments of a call to the overload that PyTorch's Python argument
-// parser would choose.
+// Binds the arguments of a call to the overload that PyTorch's Python argument parser would choose.
 #ifndef GRAPHNET_OPS_BINDER_H_
 #define GRAPHNET_OPS_BINDER_H_
 
@@ -17,37 +16,36 @@
 
 namespace graphnet {
 
-// A call whose arguments have found their parameters, however it is written: by position
-// or by keyword. It points to the arguments that it was bound from.
+// A call whose arguments are matched to parameters, whether they were passed by position or by
+// keyword. It points to the arguments that it was bound from, which must outlive it.
 class BoundCall {
  public:
   const Schema& schema() const { return *schema_; }
-  // The argument of parameter `name`, which the schema must have: its default when none
-  // is given.
+  // Returns the argument for parameter `name`, which the schema must have, or its default.
   const Argument& operator[](absl::string_view name) const;
-  // Ditto of the i-th parameter.
+  // Returns the argument for the i-th parameter, or its default.
   const Argument& operator[](size_t i) const {
     return given_[i] != nullptr ? *given_[i] : schema_->arguments[i].default_value;
   }
-  // The first, whatever its name: a function has an `input` that is `self` in the method.
+  // Returns the first argument, which is called `input` in a function and `self` in a method.
   const Argument& self() const { return (*this)[size_t{0}]; }
-  // All, in the order of the parameters.
+  // Returns all arguments and defaults in the order of the parameters.
   std::vector<Argument> all() const;
   bool is_given(size_t i) const { return given_[i] != nullptr; }
-  // Whether it is given and not None.
+  // Returns whether the argument, or its default, is not None.
   bool has(absl::string_view name) const { return !(*this)[name].is_none(); }
-  // Whether it is True; a number counts as Python has it.
+  // Returns whether the argument, or its default, is True or an integer other than 0.
   bool is_true(absl::string_view name) const;
-  // The arguments of the variadic parameter.
+  // Returns the arguments of the variadic parameter.
   absl::Span<const Argument> variadic() const;
 
-  // Appends the call in canonical form: by position as long as nothing is left out, then
-  // by keyword.
+  // Appends the arguments in canonical form: by position up to the first that is omitted, then by
+  // keyword.
   void AppendTo(std::vector<Argument>* args, std::vector<KwArg>* kwargs) const;
 
  private:
   friend class Matcher;
-  // A list that the call does not write as such: `x.view(2, 3)`, or one number for several.
+  // A list that the call does not write as a list: `x.view(2, 3)`, or one number for several.
   struct Gathered {
     std::vector<Argument> elements;
     Argument list;
@@ -58,19 +56,20 @@ class BoundCall {
   std::vector<std::unique_ptr<Gathered>> gathered_;
 };
 
+// Returns the type of a node's value.
 using TypeOfNode = absl::FunctionRef<ValueType(const Node*)>;
 
-// Chooses among the overloads of `callee`: the first that the arguments fit as they are,
-// then the first they fit with the conversions that Python makes (numbers to tensors,
-// tensors to numbers); overloads hidden from Python come after those it sees. One that
-// the target names takes values of any type, as what it is given may say more when it
-// runs. To operators, `out`, `requires_grad` and `names` may be given where they say
-// nothing. InvalidArgument names a keyword that none takes and its near miss, or says why
-// the last visible one did not fit.
+// Chooses an overload of `callee`: the first that fits the arguments as they are, otherwise the
+// first that fits with Python's conversions (numbers to tensors, tensors to numbers). Overloads
+// hidden from Python come after visible ones. If the target names an overload, values of any type
+// fit at last, because their types may be known only at run time. Operators also accept `out`,
+// `names` and `generator` if they are None, and any `requires_grad`. InvalidArgument names a
+// keyword that no overload has, with a similar one, or says why the last visible overload did not
+// fit.
 absl::StatusOr<BoundCall> Bind(const Callable& callee, absl::Span<const Argument> args,
                                absl::Span<const KwArg> kwargs, TypeOfNode type_of_node);
 
-// Of any argument.
+// Returns the type of any argument.
 ValueType TypeOf(const Argument& argument, TypeOfNode type_of_node);
 
 }  // namespace graphnet

@@ -1,4 +1,4 @@
-// Defaults that Python's bindings of ATen read otherwise than its schemas say.
+// Defaults for which Python's bindings of ATen differ from ATen's schemas.
 #ifndef GRAPHNET_OPS_BINDING_DEFAULTS_H_
 #define GRAPHNET_OPS_BINDING_DEFAULTS_H_
 
@@ -9,8 +9,8 @@
 
 namespace graphnet {
 
-// Whether a call means reduction = 0 as it says nothing: bindings read the default
-// at::Reduction::Mean as 0, which is none; torch.ops does not.
+// Returns whether a call omits `reduction` and thereby means 0, no reduction. Bindings read the
+// default at::Reduction::Mean as 0; torch.ops does not.
 bool LacksReduction(const Callable& callee, absl::Span<const Argument> args,
                     absl::Span<const KwArg> kwargs);
 

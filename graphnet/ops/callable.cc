@@ -15,12 +15,12 @@
 namespace graphnet {
 namespace {
 
-// Where Python has callables, and what they are called in the tables.
+// A module in which Python has callables, and their names in the tables.
 struct Home {
   absl::string_view python;
   absl::string_view operator_prefix;  // torch.fft.rfft is fft_rfft
   absl::string_view functions;        // torch.split is torch.functional.split
-  // Of private ones: the public modules that have them, without `stripped`.
+  // For private modules: the public modules that have the same functions, without `stripped`.
   absl::string_view stable[2] = {};
   absl::string_view stripped;
 };
@@ -65,7 +65,7 @@ Callable FindMethod(absl::string_view name) {
   if (const auto rows = FindFunctions(absl::StrCat("Tensor.", name)); !rows.empty()) {
     return FunctionOf(rows, CallForm::kMethod);
   }
-  // __and__, __radd__: what Python calls for an operator.
+  // Python calls methods such as __and__ and __radd__ for an operator.
   if (name.size() > 4 && absl::StartsWith(name, "__") && absl::EndsWith(name, "__")) {
     const absl::string_view op = name.substr(2, name.size() - 4);
     return PythonOperatorOf(op == "and" ? "and_" : op == "or" ? "or_" : op);
@@ -74,7 +74,7 @@ Callable FindMethod(absl::string_view name) {
   return overloads.empty() ? Callable() : OperatorOf(overloads, CallForm::kMethod);
 }
 
-// "conv2d", "conv2d.padding": as torch.ops.aten has it.
+// Finds "conv2d" or "conv2d.padding", as in torch.ops.aten.
 Callable FindAten(absl::string_view target, absl::string_view name) {
   const absl::string_view base = name.substr(0, name.find('.'));
   const absl::Span<const Schema> overloads = FindSchemas(base);
@@ -142,7 +142,7 @@ Callable FindCallable(Op op, absl::string_view target) {
     Op op = Op::kOutput;
     Callable callable;
   };
-  // By where the target lies: modules intern theirs.
+  // The cache is keyed by the address of the target, because modules intern targets.
   constexpr int kBits = 9;
   thread_local std::vector<Entry> entries(size_t{1} << kBits);
   thread_local int foreign = 0;
@@ -154,7 +154,7 @@ Callable FindCallable(Op op, absl::string_view target) {
   Entry& entry = entries[(address * 0x9e3779b97f4a7c15) >> (64 - kBits)];
   if (entry.op == op && entry.target == target) return entry.callable;
   Callable callable = LookUp(op, target);
-  // Its name may be the target's own text.
+  // Its name may point to the target.
   if (callable.kind == Callable::Kind::kForeign) return callable;
   entry = {std::string(target), op, callable};
   return callable;
@@ -208,7 +208,7 @@ TargetKind KindOfTarget(const Node& node) {
 
 bool IsPrivateTarget(absl::string_view target) {
   for (const absl::string_view part : absl::StrSplit(target, '.')) {
-    // Not the methods of Python itself, __and__.
+    // Python's own methods such as __and__ do not count.
     if (absl::StartsWith(part, "_") && !absl::EndsWith(part, "__")) return true;
   }
   return false;

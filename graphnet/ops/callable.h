@@ -1,11 +1,11 @@
-// Callable: what a target means. All that asks it looks here: lowering, effects, memory
-// use, the passes, the interpreter and the exporters.
+// Callable: the meaning of a target. Lowering, effects, memory use, the passes, the interpreter and
+// the exporters all look it up here.
 //
 //   const Callable callee = CalleeOf(node);
 //   absl::StatusOr<BoundCall> call = Bind(callee.overloads, …);   // binder.h
 //
-// To add what ATen lacks is a row of callables.txt and, where neither its flags nor its
-// name say all, an adapter (adapters.h).
+// To add a function that ATen lacks, add a row to callables.txt. If its flags and its name do not
+// say everything, add an adapter too (adapters.h).
 #ifndef GRAPHNET_OPS_CALLABLE_H_
 #define GRAPHNET_OPS_CALLABLE_H_
 
@@ -20,39 +20,40 @@
 
 namespace graphnet {
 
-// How a call is written, which says which overloads Python sees.
+// The form of a call, which decides which overloads Python sees.
 enum class CallForm : uint8_t { kFunction, kMethod };
 
+// The meaning of one target.
 struct Callable {
   enum class Kind : uint8_t {
-    kNone,            // nothing of PyTorch is called that
-    kOperator,        // of ATen, or one whose facts are known, too (AddKnownOperator): `overloads`
-    kFunction,        // of Python: `overloads`, rows of signatures.txt and callables.txt
+    kNone,            // an unknown name
+    kOperator,        // `overloads` of an operator of ATen, or of one from AddKnownOperator
+    kFunction,        // a Python function: `overloads` are rows of signatures.txt and callables.txt
     kPythonOperator,  // `python_operator`
-    kForeign,         // an operator that no table has: TorchScript's own, a library's, or one that
-                      // is declared; `overloads` is its schema if that is known
+    kForeign,         // an operator in no table: TorchScript's own, a library's, or a declared one;
+    // `overloads` has its schema if that is known
   };
   Kind kind = Kind::kNone;
   CallForm form = CallForm::kFunction;
-  bool names_overload = false;  // the target is of one: aten.conv2d.padding
-  bool is_binding = false;      // the target is a name of Python's for operators of ATen
-  // "conv2d", "torch.cond", "add": the same for all spellings. Lives for good, or as
-  // long as the target.
+  bool names_overload = false;  // the target includes an overload, as aten.conv2d.padding
+  bool is_binding = false;      // the target is a Python binding of operators of ATen
+  // "conv2d", "torch.cond", "add": the same for all spellings. Lives at least as long as the
+  // target.
   absl::string_view name;
   absl::Span<const Schema> overloads;
   const PythonOperator* python_operator = nullptr;
 
   bool is_known() const { return kind != Kind::kNone; }
-  // "torch.cond", "Tensor.to": a row of callables.txt or signatures.txt.
+  // Returns whether it is this row of callables.txt or signatures.txt, such as "torch.cond".
   bool is_function(absl::string_view function) const {
     return kind == Kind::kFunction && name == function;
   }
-  // Whether PyTorch lacks the operator, and its schema is known: a library's, or a declared one.
+  // Returns whether it is an operator of a library, or a declared one, whose schema is known.
   bool is_of_library() const {
     return !overloads.empty() &&
            (kind == Kind::kForeign || (kind == Kind::kOperator && !overloads[0].is_of_aten()));
   }
-  // The schema of the operator of ATen or of a library that the target names; null if the target
+  // Returns the schema of the overload that the target names, of ATen or of a library; null if it
   // names none.
   const Schema* named_operator() const {
     const bool names_one = is_of_library() || (kind == Kind::kOperator && names_overload);
@@ -63,33 +64,33 @@ struct Callable {
   }
 };
 
-// O(1); each thread remembers what it was asked lately.
+// Returns the meaning of a target. O(1): each thread caches its recent look-ups.
 Callable FindCallable(Op op, absl::string_view target);
 inline Callable CalleeOf(const Node& node) { return FindCallable(node.op(), node.target()); }
 
-// Of the call of a function, method or operator: "relu" of "torch.nn.functional.relu_" and of
-// "aten.relu_.default".
+// Returns the name of a call's function, method or operator: "relu" for "torch.nn.functional.relu_"
+// and for "aten.relu_.default".
 absl::string_view BareName(const Node& call);
 
-// What sort of thing the target of a call is.
+// Kinds of targets.
 enum class TargetKind {
-  kNone,         // no call: placeholder, get_attr, output
+  kNone,         // not a call: placeholder, get_attr, output
   kFunction,     // torch.conv2d, aten.conv2d.default, math.floor
-  kMethod,       // of Tensor
-  kOperator,     // Python's: operator.add
+  kMethod,       // a method of Tensor
+  kOperator,     // of Python: operator.add
   kHigherOrder,  // takes graphs: torch.cond
-  kConstructor,  // makes a value of no tensor: torch.zeros, torch.tensor
+  kConstructor,  // makes a tensor from values that are not tensors: torch.zeros, torch.tensor
   kModule,
 };
 absl::string_view TargetKindName(TargetKind kind);
 TargetKind KindOfTarget(const Node& node);
 
-// Whether a component of the name begins with an underscore, as in torch._C._nn:
-// PyTorch promises nothing of it.
+// Returns whether a component of the name begins with an underscore, as in torch._C._nn. PyTorch
+// does not promise to keep such names.
 bool IsPrivateTarget(absl::string_view target);
-// The public function that a private one is behind, by PyTorch's own naming:
-// torch._C._nn.linear is torch.nn.functional.linear, torch._C._fft.fft_rfft is
-// torch.fft.rfft. Empty if there is none, or the target is public.
+// Returns the public function that calls a private one, by PyTorch's naming:
+// torch.nn.functional.linear for torch._C._nn.linear, torch.fft.rfft for torch._C._fft.fft_rfft.
+// Empty if there is none, or if the target is public.
 std::string StableTarget(absl::string_view target);
 
 }  // namespace graphnet

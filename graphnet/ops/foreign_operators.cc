@@ -17,7 +17,7 @@
 namespace graphnet {
 namespace {
 
-// An operator; its schema points into `line`.
+// An operator, whose schema points into `line`.
 struct Operator {
   std::string line;
   std::string name;  // "torchvision::roi_align"
@@ -26,7 +26,7 @@ struct Operator {
   bool is_known = false;
 };
 
-// Entries of the table stay for good.
+// Entries are never removed.
 struct Table {
   absl::Mutex mutex;
   absl::flat_hash_map<std::string, const Operator*> operators ABSL_GUARDED_BY(mutex);
@@ -57,10 +57,11 @@ constexpr absl::string_view kOwnNamespaces[] = {"aten", "prim",     "prims",    
                                                 "c10",  "builtins", "operator", "torch"};
 
 absl::Status NoNamespace() {
-  return absl::InvalidArgumentError("its name has no namespace, as mylib::f has");
+  return absl::InvalidArgumentError("its name needs a namespace, as in mylib::f");
 }
 
-// Of "torchvision::roi_align(Tensor input, …) -> Tensor". On an error it has a target, no schema.
+// Reads "torchvision::roi_align(Tensor input, …) -> Tensor". If that fails, `made` has a target but
+// no schema.
 absl::Status Read(absl::string_view schema, Operator* made) {
   const absl::string_view full = schema.substr(0, schema.find('('));
   const size_t dot = full.find('.');
@@ -108,7 +109,7 @@ absl::Status AddKnownOperator(absl::string_view schema, absl::string_view like) 
   const absl::MutexLock lock(&table.mutex);
   const auto it = table.operators.find(made->schema.target);
   if (it != table.operators.end() && it->second->is_known)
-    return absl::AlreadyExistsError("it is known already");
+    return absl::AlreadyExistsError("the operator is known already");
   const std::vector<Schema>*& overloads = table.known[made->name];
   auto* const more = overloads == nullptr ? new std::vector<Schema> : new std::vector(*overloads);
   more->push_back(made->schema);

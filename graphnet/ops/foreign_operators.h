@@ -1,4 +1,4 @@
-// Operators that no table of ours has and that a library brought into this process.
+// Operators that graphnet's tables lack: a library or a declaration adds them to this process.
 #ifndef GRAPHNET_OPS_FOREIGN_OPERATORS_H_
 #define GRAPHNET_OPS_FOREIGN_OPERATORS_H_
 
@@ -9,32 +9,32 @@
 
 namespace graphnet {
 
-// InvalidArgument unless the name of an operator, such as "mylib::f", has a namespace, and one that
-// is neither PyTorch's nor graphnet's.
+// Checks the name of an operator, such as "mylib::f". InvalidArgument unless it has a namespace
+// that is neither PyTorch's nor graphnet's.
 absl::Status CheckForeignName(absl::string_view name);
 
-// From now on FindCallable knows calls of the operator, as Callable::Kind::kForeign. `schema`, as
-// PyTorch writes it, is "torchvision::roi_align(Tensor input, …) -> Tensor": targets of it are
+// Makes the operator known to FindCallable as Callable::Kind::kForeign. `schema` has PyTorch's
+// form. For "torchvision::roi_align(Tensor input, …) -> Tensor" the targets are
 // torchvision.roi_align and torchvision.roi_align.default. Any thread.
 void AddForeignOperator(absl::string_view schema);
 
 // Like AddForeignOperator, for an operator whose facts are known: FindSchemas, FindOverload and
-// FindCallable know it as they know those of ATen. The name of its schema is that of `like`, the
-// operator of ATen that it is another name of; if that is empty, "torchvision::roi_align". An error
-// if the schema cannot be read, or the operator is known already. Any thread.
+// FindCallable then treat it like one of ATen. If it is another name for the operator `like` of
+// ATen, its Schema has the name `like`, otherwise "torchvision::roi_align". Returns an error if the
+// schema cannot be read, AlreadyExists if the operator is known already. Any thread.
 absl::Status AddKnownOperator(absl::string_view schema, absl::string_view like);
-// Finds all overloads of the known operator "torchvision::roi_align". Any thread.
+// Returns all overloads of a known operator, such as "torchvision::roi_align". Any thread.
 absl::Span<const Schema> FindKnownOperator(absl::string_view name);
-// Finds the overload of a known operator by a target without "torch.ops."; a target that names no
-// overload means the one without a name. Null if there is none. Any thread.
+// Returns the overload of a known operator. The target has no "torch.ops."; without an overload, it
+// means the unnamed one. Null if there is none. Any thread.
 const Schema* FindKnownOverload(absl::string_view target);
-// How many operators were added, for those who remember what they found. Any thread.
+// Returns how many operators were added. Caches of look-ups are stale if it changes. Any thread.
 int CountForeignOperators();
 
-// Of a target without "torch.ops.". Any thread.
+// Returns whether `target`, without "torch.ops.", is an operator that was added. Any thread.
 bool IsForeignOperator(absl::string_view target);
-// Its schema, with types as far as graphnet knows them; null if there is no such operator, or
-// its schema cannot be read. It lives for good. Any thread.
+// Returns the schema of an operator that was added, with the types that graphnet knows. Null if
+// there is none, or if it could not be read. It is never destroyed. Any thread.
 const Schema* FindForeignSchema(absl::string_view target);
 
 }  // namespace graphnet

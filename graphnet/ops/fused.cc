@@ -19,7 +19,7 @@
 namespace graphnet {
 namespace {
 
-// Reads what stands behind an `operator` line, rule by rule.
+// Reads the rules that follow an `operator` line.
 class Reader {
  public:
   Reader(absl::string_view text, absl::string_view file) : text_(text), file_(file) {}
@@ -84,17 +84,17 @@ class Reader {
     rule.definition = rule.module->FindGraph("pattern");
     const Graph* const replacement = rule.module->FindGraph("replacement");
     if (rule.definition == nullptr || replacement == nullptr)
-      return error("has @pattern and @replacement");
+      return error("expected @pattern and @replacement");
     for (const Graph* graph : {rule.definition, replacement}) {
       if (graph->output() == nullptr || graph->output()->args().size() != 1 ||
           !graph->output()->args()[0].is_node() || !graph->output()->args()[0].node()->is_call()) {
-        return error(absl::StrCat("@", graph->name(), " returns what a call yields"));
+        return error(absl::StrCat("@", graph->name(), " must return the value of a call"));
       }
     }
     rule.call = replacement->output()->args()[0].node();
     if (rule.call->target() != operators_.back().name ||
         replacement->num_nodes() != replacement->placeholders().size() + 2) {
-      return error(absl::StrCat("@replacement is one call of ", operators_.back().name));
+      return error(absl::StrCat("@replacement must be one call of ", operators_.back().name));
     }
     for (const Node* parameter : replacement->placeholders()) {
       const Node* const meant = rule.definition->FindNode(parameter->name());
@@ -113,14 +113,14 @@ class Reader {
   const absl::string_view text_;
   const absl::string_view file_;
   std::vector<FusedOperator> operators_;
-  std::optional<FusedRule> rule_;  // that is being read
-  std::string graphs_;             // of it
+  std::optional<FusedRule> rule_;  // the rule that is being read
+  std::string graphs_;             // the text of its graphs
   size_t line_ = 0;
   size_t rule_line_ = 0;
   bool in_graphs_ = false;
 };
 
-// Finds what the parameters of a rule stand for in a call.
+// Matches the parameters of a rule with the arguments of a call.
 class Fit {
  public:
   Fit(const FusedRule& rule, FusedCall* fused) : rule_(rule), fused_(*fused) {}
@@ -138,7 +138,7 @@ class Fit {
   }
 
  private:
-  // The parameter of the definition that stands for it; null if it is none.
+  // Returns the parameter of the definition that `pattern` stands for; null if it stands for none.
   Node* ParameterOf(const Argument& pattern) const {
     return pattern.is_node() ? rule_.definition->FindNode(pattern.node()->name()) : nullptr;
   }
@@ -153,7 +153,7 @@ class Fit {
     return value.is_sequence() && TakesAll(pattern.elements(), value.elements());
   }
 
-  // At most one of the patterns stands for several values.
+  // Matches a list. At most one of the patterns stands for several values.
   bool TakesAll(absl::Span<const Argument> patterns, absl::Span<const Argument> values) {
     const auto is_spread = [this](const Argument& pattern) {
       Node* const parameter = ParameterOf(pattern);
@@ -220,7 +220,7 @@ bool IsFusedCall(const Node& node) {
 
 absl::StatusOr<FusedCall> FindDefinition(const BoundCall& call) {
   const FusedOperator* const fused = FindFusedOperator(call.schema().name);
-  CHECK(fused != nullptr);  // Who asks has a call of one.
+  CHECK(fused != nullptr);  // The caller has a call of a fused operator.
   for (size_t i = 0; i < call.schema().arguments.size(); ++i) {
     if (call[i].is_sequence() && call[i].elements().size() > kMaxFusedElements) {
       return absl::InvalidArgumentError(absl::StrCat(call.schema().arguments[i].name, " has ",
@@ -234,7 +234,7 @@ absl::StatusOr<FusedCall> FindDefinition(const BoundCall& call) {
     if (Fit(rule, &made).Takes(call)) return made;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("none of the forms that it has: ",
+      absl::StrCat("its arguments fit none of its forms: ",
                    absl::StrJoin(fused->rules, ", ", [](std::string* out, const FusedRule& rule) {
                      absl::StrAppend(out, rule.name);
                    })));

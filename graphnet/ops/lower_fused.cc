@@ -1,5 +1,5 @@
-// Lowering of calls of fused operators (fused.h): the definition is written out, a call that takes
-// what stands for each element of a list once for each.
+// Lowers calls of fused operators (fused.h): writes out the definition. A call with an operand that
+// stands for each element of a list is written once per element.
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -19,12 +19,12 @@
 namespace graphnet {
 namespace {
 
-// What the nodes of a definition stand for.
+// The values that the nodes of a definition stand for.
 class Meanings {
  public:
   Meanings(const FusedCall& fused, Lowering* lowering) : fused_(fused), lowering_(*lowering) {}
 
-  // How many times the call is made.
+  // Returns how many times the call is written.
   size_t Count(const Node& call) const {
     size_t count = 1;
     if (!fused_.rule->each.contains(&call)) return count;
@@ -33,7 +33,7 @@ class Meanings {
     });
     return count;
   }
-  // Whether all that it takes element by element has as many of them.
+  // Returns whether all lists that the call takes element by element have `count` elements.
   bool Agree(const Node& call, size_t count) const {
     bool agree = true;
     call.ForEachOperand([&](const Node* operand) {
@@ -43,7 +43,7 @@ class Meanings {
     return agree;
   }
   void Add(const Node& call, const Argument& value) { made_[&call].push_back(value); }
-  // The i-th time.
+  // Returns the argument for the i-th time.
   Argument Map(const Argument& argument, size_t i) {
     if (argument.is_node()) {
       const absl::Span<const Argument> values = Of(argument.node());
@@ -74,7 +74,7 @@ class Meanings {
   absl::flat_hash_map<const Node*, std::vector<Argument>> made_;
 };
 
-// A call of a definition, which is written as lowered graphs have them.
+// Emits a call of a definition, which is already in lowered form.
 absl::StatusOr<Argument> Emit(Lowering& lowering, const Node& node, std::vector<Argument> args,
                               absl::Span<const KwArg> kwargs) {
   const Callable callee = CalleeOf(node);
@@ -88,7 +88,7 @@ absl::StatusOr<Argument> Emit(Lowering& lowering, const Node& node, std::vector<
     ASSIGN_OR_RETURN(const BoundCall call, Bind(callee, args, kwargs, type_of));
     return LowerFused(lowering, call);
   }
-  // Bodies become some of this module.
+  // Bodies are copied into this module.
   GraphCopier copier(lowering.module());
   for (Argument& argument : args) {
     if (argument.is_graph()) argument = copier.CopyOf(argument.graph());
@@ -107,7 +107,7 @@ absl::StatusOr<Argument> LowerFused(Lowering& lowering, const BoundCall& call) {
     if (node->is_output()) return meanings.Map(node->args()[0], 0);
     if (!node->is_call()) continue;
     const size_t count = meanings.Count(*node);
-    if (!meanings.Agree(*node, count)) return lowering.Error("takes lists of one length");
+    if (!meanings.Agree(*node, count)) return lowering.Error("takes lists of different lengths");
     for (size_t i = 0; i < count; ++i) {
       std::vector<Argument> args;
       for (const Argument& argument : node->args()) args.push_back(meanings.Map(argument, i));
@@ -118,7 +118,7 @@ absl::StatusOr<Argument> LowerFused(Lowering& lowering, const BoundCall& call) {
       meanings.Add(*node, value);
     }
   }
-  return lowering.Error("is made of nothing");  // The reader of fused.txt lets none pass.
+  return lowering.Error("has an empty definition");  // The reader of fused.txt refuses this.
 }
 
 }  // namespace graphnet

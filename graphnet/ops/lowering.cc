@@ -38,9 +38,9 @@ ValueType Lowering::TypeOf(const Argument& argument) const {
 }
 
 ValueType Lowering::ResultOfBody(const Graph& body) {
-  // It may not be lowered yet: what it was made of says what it returns.
+  // The body may not be lowered yet, so the original tells what it returns.
   const Graph* from = originals_.at(&body);
-  absl::InlinedVector<const Graph*, 8> asked;  // They return the same.
+  absl::InlinedVector<const Graph*, 8> asked;  // bodies with the same result
   ValueType result = Kind::kUnknown;
   for (int depth = 0; depth < kMaxNesting; ++depth) {
     if (const auto known = body_results_.find(from); known != body_results_.end()) {
@@ -55,7 +55,7 @@ ValueType Lowering::ResultOfBody(const Graph& body) {
       result = ValueType(Kind::kTuple, arena_.Copy(absl::MakeConstSpan(elements)));
       break;
     }
-    // What another body returns, if it is another vmap's.
+    // A body that returns the result of another vmap returns what that body returns.
     const Node* const call = returned.is_node() ? returned.node() : nullptr;
     if (call == nullptr || !call->HasBody()) {
       result = Kind::kTensor;
@@ -81,14 +81,14 @@ Argument Lowering::Tuple(absl::Span<const Argument> elements) {
 absl::Status Lowering::Error(absl::string_view what) const { return NodeError(*source_, what); }
 
 absl::Status Lowering::Unresolved(absl::string_view target) const {
-  if (absl::StartsWith(target, "operator.")) return Error("is no operator of Python");
+  if (absl::StartsWith(target, "operator.")) return Error("is not a Python operator");
   if (absl::StartsWith(target, "torch.ops.")) {
     switch (OriginOfTarget(target)) {
       case TargetOrigin::kPyTorch:
-        return Error("PyTorch has this operator outside of ATen, and nothing here runs it");
+        return Error("PyTorch has this operator outside of ATen, and graphnet cannot run it");
       case TargetOrigin::kOther:
         return Error(
-            "is an operator of a library other than PyTorch; --library names the file that has it");
+            "is an operator of a library other than PyTorch; load the library with --library");
       case TargetOrigin::kMissing: break;
     }
   }
@@ -161,7 +161,7 @@ absl::StatusOr<Argument> Lowering::CallByName(const BoundCall& call) {
     base = Text(absl::StrCat(base, "_"));
   }
   const absl::Span<const Schema> overloads = FindSchemas(base);
-  if (overloads.empty()) return Error("Python makes it of other calls: it is not supported");
+  if (overloads.empty()) return Error("Python composes it of other calls, which is not supported");
   const auto known = [&](absl::string_view name) {
     return absl::c_any_of(overloads,
                           [&](const Schema& s) { return s.FindArgument(name) != nullptr; });
@@ -183,11 +183,11 @@ absl::StatusOr<Argument> Lowering::CallByName(const BoundCall& call) {
     }
     if (!known(name)) {
       if (!parameter.IsDefault(value)) {
-        return Error(absl::StrCat("no operator takes its argument ", name));
+        return Error(absl::StrCat("no operator accepts its argument ", name));
       }
       continue;
     }
-    // None where the operator has a default that means the same: stride=None.
+    // If the operator does not accept None, it means the operator's own default: stride=None.
     const bool optional = absl::c_any_of(overloads, [&](const Schema& s) {
       const SchemaArgument* a = s.FindArgument(name);
       return a != nullptr && a->type.optional;
@@ -205,7 +205,7 @@ absl::StatusOr<Argument> Lowering::CallByName(const BoundCall& call) {
 
 absl::StatusOr<Argument> Lowering::LowerFunction(const BoundCall& call) {
   const Schema& function = call.schema();
-  // The old ways to say `reduction`; and what Python writes its result to.
+  // The deprecated forms of `reduction`, and the tensor that Python writes the result to.
   for (const absl::string_view name : {"size_average", "reduce", "out"}) {
     if (function.IndexOf(name) >= 0 && call.has(name)) {
       return Error(absl::StrCat(name, " is not supported"));
@@ -261,11 +261,11 @@ absl::StatusOr<Argument> Lowering::LowerNode(const Node& node) {
 }
 
 absl::StatusOr<Argument> Lowering::LowerCall(const Node& node) {
-  if (node.op() == Op::kCallModule) return Error("calls of modules have no meaning here");
+  if (node.op() == Op::kCallModule) return Error("calls of modules are not supported");
   const Callable callee = CalleeOf(node);
   if (!callee.is_known()) return Unresolved(node.target());
   if (node.op() == Op::kCallMethod && node.args().empty()) {
-    return Error("a method without its object");
+    return Error("a method is called without an object");
   }
   std::vector<Argument> args;
   args.reserve(node.args().size());
@@ -279,7 +279,7 @@ absl::StatusOr<Argument> Lowering::LowerCall(const Node& node) {
       return CallAten(callee, args, kwargs);
     case Callable::Kind::kPythonOperator:
       if (kwargs.empty()) return Operator(*callee.python_operator, args);
-      // x.__and__(other=y): only ATen's own methods take keywords.
+      // Only methods that are ATen's own accept keywords, such as x.__and__(other=y).
       if (const auto overloads = FindSchemas(node.target()); !overloads.empty()) {
         return CallAten({.kind = Callable::Kind::kOperator,
                          .form = CallForm::kMethod,
@@ -292,7 +292,7 @@ absl::StatusOr<Argument> Lowering::LowerCall(const Node& node) {
       ASSIGN_OR_RETURN(const BoundCall call, BindTyped(callee, args, kwargs));
       return LowerFunction(call);
     }
-    default:  // An operator that no table has, as TorchScript's own: its result is unknown.
+    default:  // An operator in no table, such as TorchScript's own: its result is unknown.
       return Argument(
           Emit(absl::StripPrefix(node.target(), "torch.ops."), args, kwargs, Kind::kUnknown));
   }
@@ -304,7 +304,7 @@ absl::Status Lowering::LowerGraph(const Graph& from, Graph* to, RefusedCalls* re
   for (Node* node : from.nodes()) {
     const size_t graphs = module()->graphs().size();
     absl::StatusOr<Argument> value = LowerNode(*node);
-    // Bodies that a call became are made for it.
+    // Bodies that a call became have it as their origin.
     for (const Graph* body : module()->graphs().subspan(graphs)) {
       for (const Node* made : body->nodes()) result_.origins[made] = node;
     }
@@ -347,7 +347,7 @@ absl::StatusOr<LoweredModule> LowerToAten(const Module& module, RefusedCalls* re
   for (const Graph* graph : module.graphs()) {
     RETURN_IF_ERROR(lowering.LowerGraph(*graph, lowering.graphs_[graph], refused));
   }
-  // The values of nodes may be structures in this arena: the module keeps them.
+  // Values may be structures in this object's arena, so they are copied into the module.
   lowering.result_.values.ForEach([&](Argument& value) { value = made->CopyArgument(value); });
   return std::move(lowering.result_);
 }

@@ -1,14 +1,14 @@
-// Lowering: a graph as PyTorch programs are written (torch.*, torch.nn.functional.*,
-// Tensor methods, Python operators) becomes one whose calls are
+// Lowering turns a graph with the calls of PyTorch programs (torch.*, torch.nn.functional.*,
+// methods of Tensor, Python operators) into one whose calls are
 //
 //   ATen overloads         aten.conv2d.default(x, w, None, (1, 1), groups=8)
-//   what Python itself does  operator.add(%n, 1) on numbers, operator.getitem,
+//   Python's own functions operator.add(%n, 1) on numbers, operator.getitem,
 //                          operator.setitem, builtins.getattr, math.floor, …
 //   higher-order calls     torch.cond, torch.while_loop, torch.vmap
 //
-// with arguments in canonical form (binder.h). What a target means its Callable says
-// (callable.h); where PyTorch's Python code does more than call the operator of its
-// name, an adapter (adapters.h) says what.
+// with arguments in canonical form (binder.h). A target's Callable says what it means (callable.h).
+// If PyTorch's Python code does more than call the operator of its name, an adapter (adapters.h)
+// lowers the call.
 #ifndef GRAPHNET_OPS_LOWERING_H_
 #define GRAPHNET_OPS_LOWERING_H_
 
@@ -33,65 +33,65 @@
 
 namespace graphnet {
 
+// A lowered module, and how it corresponds to the original.
 struct LoweredModule {
   std::unique_ptr<Module> module;
-  const Module* original = nullptr;  // that it was made of
-  // For each node of `module` the node it was made for. The value of that one is
-  // the value of the last of them, or what `values` says.
+  const Module* original = nullptr;  // the module that was lowered
+  // For each node of `module`, the original node that it was made for. Several may be made for one.
   NodeTable<const Node*> origins;
-  // The value of each original node: a node of `module`, a constant, or a
-  // structure of them. None of nodes that were made since.
+  // The value of each original node: a node of `module`, a constant, or a structure of them. Nodes
+  // that are added to the original later have no value here.
   NodeTable<Argument> values;
 };
 
-// Whether the program computes gradients itself, by torch.autograd.grad: then what it runs
-// is recorded, as PyTorch does outside of torch.no_grad.
+// Returns whether the program computes gradients itself with torch.autograd.grad. If so, its calls
+// are recorded for gradients, as PyTorch does outside of torch.no_grad.
 bool AsksForGradients(const Module& module);
 
-// InvalidArgument names the node, its line and what it lacks; near misses are
-// told for a target that nothing resolves. With `refused`, there are no errors: a
-// call that would give one is added there with it and kept as it is.
+// The errors of calls that lowering kept unchanged.
 using RefusedCalls = absl::flat_hash_map<const Node*, absl::Status>;
+// Lowers a module, which must outlive the result. InvalidArgument names the node, its line and what
+// is wrong, with similar names if the target is unknown. If `refused` is given, there are no
+// errors: a call that cannot be lowered is kept as it is and added to `refused` with its error.
 absl::StatusOr<LoweredModule> LowerToAten(const Module& module, RefusedCalls* refused = nullptr);
 
-// What adapters build with: it appends to the graph that is being made.
+// Adapters build with it: it appends nodes to the lowered graph.
 class Lowering {
  public:
-  // Calls the ATen operator `name` (of the overloads the one that fits).
+  // Calls the operator `name` of ATen; the arguments choose the overload.
   absl::StatusOr<Argument> Aten(absl::string_view name, std::initializer_list<Argument> args,
                                 std::initializer_list<KwArg> kwargs = {});
-  // Calls what Python itself does.
+  // Calls one of Python's own functions.
   Argument Builtin(absl::string_view target, absl::Span<const Argument> args, ValueType type,
                    absl::Span<const KwArg> kwargs = {});
-  // A Python operator, "add", on tensors, numbers or sequences.
+  // Calls a Python operator, such as "add", on tensors, numbers or sequences.
   absl::StatusOr<Argument> Operator(absl::string_view name, absl::Span<const Argument> args);
   absl::StatusOr<Argument> Operator(const PythonOperator& op, absl::Span<const Argument> args);
-  // The call that is being lowered as it is, arguments in canonical form.
+  // Keeps the call that is being lowered, with its arguments in canonical form.
   absl::StatusOr<Argument> Keep(const BoundCall& call, ValueType type);
 
   ValueType TypeOf(const Argument& argument) const;
-  // What the parameters of a body of the module that is made are, where no
-  // annotation says it.
+  // Sets the types of the parameters of a body of the lowered module. An annotation overrides them.
   void SetParameterTypes(const Graph* body, absl::Span<const ValueType> types) {
     parameter_types_.try_emplace(body, types.begin(), types.end());
   }
-  // A tensor, or a tuple of as many as `body` returns.
+  // Returns the type of what `body` returns: a tensor or a tuple of tensors.
   ValueType ResultOfBody(const Graph& body);
-  // Of the module that is being lowered.
+  // Returns AsksForGradients of the module that is being lowered.
   bool asks_for_gradients() {
     if (!asks_for_gradients_.has_value()) asks_for_gradients_ = AsksForGradients(*result_.original);
     return *asks_for_gradients_;
   }
   bool IsTensor(const Argument& argument) const { return TypeOf(argument).is_tensor(); }
-  // Lists and tuples that live as long as this object.
+  // Make a list or tuple that lives as long as this object.
   Argument List(absl::Span<const Argument> elements);
   Argument Tuple(absl::Span<const Argument> elements);
   absl::string_view Text(absl::string_view text) { return arena_.Copy(text); }
   Arena* arena() { return &arena_; }
   Module* module() { return result_.module.get(); }
-  // InvalidArgument about the node that is being lowered.
+  // Returns InvalidArgument with the node that is being lowered and its line.
   absl::Status Error(absl::string_view what) const;
-  // The node that is being lowered.
+  // Returns the node that is being lowered.
   const Node& source() const { return *source_; }
 
  private:
@@ -103,7 +103,7 @@ class Lowering {
   absl::StatusOr<BoundCall> BindTyped(const Callable& callee, absl::Span<const Argument> args,
                                       absl::Span<const KwArg> kwargs) const;
   absl::StatusOr<Argument> LowerFunction(const BoundCall& call);
-  // By name from a function of Python to the operator of that name.
+  // Calls the operator of ATen that has the name of a Python function.
   absl::StatusOr<Argument> CallByName(const BoundCall& call);
   absl::StatusOr<Argument> CallAten(const Callable& callee, absl::Span<const Argument> args,
                                     absl::Span<const KwArg> kwargs);
@@ -114,14 +114,14 @@ class Lowering {
 
   LoweredModule result_;
   Arena arena_;
-  Graph* graph_ = nullptr;  // that is being made
+  Graph* graph_ = nullptr;  // the graph that is being made
   const Node* source_ = nullptr;
   NodeTable<ValueType> types_;
   absl::flat_hash_map<const Graph*, Graph*> graphs_;
-  absl::flat_hash_map<const Graph*, const Graph*> originals_;  // the other way round
+  absl::flat_hash_map<const Graph*, const Graph*> originals_;  // from lowered to original
   absl::flat_hash_map<const Graph*, std::vector<ValueType>> parameter_types_;
-  std::optional<bool> asks_for_gradients_;                     // once it is known
-  absl::flat_hash_map<const Graph*, ValueType> body_results_;  // by what is being lowered
+  std::optional<bool> asks_for_gradients_;                     // nullopt: not computed yet
+  absl::flat_hash_map<const Graph*, ValueType> body_results_;  // by body of the original
 };
 
 }  // namespace graphnet

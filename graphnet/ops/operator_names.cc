@@ -15,7 +15,7 @@
 namespace graphnet {
 namespace {
 
-// other_operators.txt.
+// The content of other_operators.txt.
 struct Names {
   absl::flat_hash_set<absl::string_view> spaces;
   absl::flat_hash_set<std::string> targets;  // "aten.add.out", "math.floor"
@@ -38,7 +38,7 @@ const Names& OtherNames() {
   return *names;
 }
 
-// The modules that public.txt lists.
+// Returns whether public.txt lists the module.
 bool IsListedModule(absl::string_view module) {
   return module == "torch" || module == "torch.nn.functional" || module == "torch.fft" ||
          module == "torch.linalg" || module == "torch.special" || module == "torch.sparse";
@@ -61,7 +61,7 @@ TargetOrigin OriginOfTarget(absl::string_view target) {
     if (names.targets.contains(name) || names.targets.contains(absl::StrCat(name, ".default"))) {
       return TargetOrigin::kPyTorch;
     }
-    // Without an overload it is all of them.
+    // A target without an overload means all overloads.
     const bool is_aten = absl::ConsumePrefix(&name, "aten.");
     return OriginIf(is_aten && !FindSchemas(name).empty());
   }
@@ -73,7 +73,7 @@ TargetOrigin OriginOfTarget(absl::string_view target) {
     return OriginIf(!is_listed || IsPrivateTarget(target) || IsPublicFunction(target) ||
                     FindCallable(Op::kCallFunction, target).is_known());
   }
-  // What starts with "#" belongs to an extension of torch.export.
+  // A target that starts with "#" belongs to an extension of torch.export.
   return absl::StartsWith(target, "#") ? TargetOrigin::kOther : TargetOrigin::kMissing;
 }
 

@@ -1,4 +1,5 @@
-// Which names of operators and functions PyTorch has, also of those that no table describes.
+// Tells PyTorch's names of operators and functions from others, including names without a schema in
+// the tables.
 #ifndef GRAPHNET_OPS_OPERATOR_NAMES_H_
 #define GRAPHNET_OPS_OPERATOR_NAMES_H_
 
@@ -8,15 +9,16 @@
 
 namespace graphnet {
 
+// The origin of a target.
 enum class TargetOrigin : uint8_t {
   kPyTorch,  // PyTorch has it
-  kMissing,  // it is called like one of PyTorch's, which has none of that name
-  kOther,    // it is in a namespace of somebody else
+  kMissing,  // it is in a namespace of PyTorch's, but PyTorch has no such name
+  kOther,    // it is in another namespace
 };
 
-// The origin of a target as programs of torch.export have it: "torch.ops.aten.add.out",
-// "torch.ops.mine.add.default", "_operator.mul", "math.floor", "torch.sym_max". PyTorch's private
-// functions are many: any target with a private component counts as PyTorch's.
+// Returns the origin of a target in torch.export's form: "torch.ops.aten.add.out",
+// "torch.ops.mine.add.default", "_operator.mul", "math.floor", "torch.sym_max". Any target with a
+// private component counts as PyTorch's, since PyTorch has many private functions.
 TargetOrigin OriginOfTarget(absl::string_view target);
 
 }  // namespace graphnet

@@ -1,5 +1,5 @@
-// Python's operators: on numbers and sequences what Python does, on tensors the
-// ATen operator that torch/_tensor.py and python_variable_methods.cpp call.
+// Lowers Python's operators: on numbers and sequences they stay Python's, on tensors they become
+// the operator of ATen that torch/_tensor.py and python_variable_methods.cpp call.
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
@@ -14,7 +14,7 @@ namespace {
 
 using Kind = ValueType::Kind;
 
-// The type of `name` on numbers (and, for add and mul, sequences).
+// Returns the type of the result on numbers (and, for add and mul, on sequences).
 ValueType ResultOfNumbers(const PythonOperator& op, absl::Span<const ValueType> operands) {
   if (op.result == 'b') return Kind::kBool;
   if (op.result == 'i') return Kind::kInt;
@@ -29,7 +29,7 @@ ValueType ResultOfNumbers(const PythonOperator& op, absl::Span<const ValueType> 
     number = number || type.kind == Kind::kNumber;
     real = real || type.kind == Kind::kFloat;
   }
-  // 2 ** -1 is a float.
+  // The type is open because 2 ** -1 is a float.
   if (op.base == "pow" && !real) return Kind::kNumber;
   return real ? Kind::kFloat : number ? Kind::kNumber : Kind::kInt;
 }
@@ -37,7 +37,7 @@ ValueType ResultOfNumbers(const PythonOperator& op, absl::Span<const ValueType> 
 absl::StatusOr<Argument> GetItem(Lowering& lowering, const Argument& object,
                                  const Argument& index) {
   const ValueType type = lowering.TypeOf(object);
-  // A structure that is known needs no call.
+  // No call is needed if the elements are known.
   if ((object.is_list() || object.is_tuple()) && index.is_int()) {
     const int64_t n = static_cast<int64_t>(object.elements().size());
     const int64_t i = index.integer() < 0 ? index.integer() + n : index.integer();
@@ -67,7 +67,7 @@ absl::StatusOr<Argument> GetItem(Lowering& lowering, const Argument& object,
 absl::StatusOr<Argument> Lowering::Operator(absl::string_view name,
                                             absl::Span<const Argument> args) {
   const PythonOperator* op = FindPythonOperator(name);
-  if (op == nullptr) return Error(absl::StrCat("operator.", name, " is no operator of Python"));
+  if (op == nullptr) return Error(absl::StrCat("operator.", name, " is not a Python operator"));
   return Operator(*op, args);
 }
 
@@ -87,7 +87,7 @@ absl::StatusOr<Argument> Lowering::Operator(const PythonOperator& op,
     return Builtin(Text(absl::StrCat("operator.", op.base)), args, ResultOfNumbers(op, types));
   }
   if (args.size() == 2 && !IsTensor(args[0])) {
-    // As Tensor.__rsub__ and its like have it.
+    // This follows Tensor.__rsub__ and the like.
     const Argument& number = args[0];
     const Argument& tensor = args[1];
     if (op.base == "sub") return Aten("rsub", {tensor, number});
@@ -104,7 +104,7 @@ absl::StatusOr<Argument> Lowering::Operator(const PythonOperator& op,
       return Aten(it->second, {tensor, number});
     }
     if (op.base == "pow") return Aten("pow", {number, tensor});
-    // 2.0 += x makes a new value.
+    // 2.0 += x makes a new value, so the operator in place is not used.
     return Aten(FindPythonOperator(op.base)->aten, {number, tensor});
   }
   return args.size() == 1 ? Aten(op.aten, {args[0]}) : Aten(op.aten, {args[0], args[1]});

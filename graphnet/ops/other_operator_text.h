@@ -1,4 +1,4 @@
-// other_operators.txt, built in.
+// Internal: the text of other_operators.txt, which is built in.
 #ifndef GRAPHNET_OPS_OTHER_OPERATOR_TEXT_H_
 #define GRAPHNET_OPS_OTHER_OPERATOR_TEXT_H_
 

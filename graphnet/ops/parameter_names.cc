@@ -9,12 +9,12 @@
 namespace graphnet {
 namespace {
 
-// The parameters of an overload that may be given by position, in order.
+// Returns the parameters of an overload that may be passed by position, in order.
 std::vector<PositionalParameter> Positional(const Schema& schema, CallForm form) {
   std::vector<PositionalParameter> parameters;
   for (const SchemaArgument& argument : schema.arguments) {
     if (argument.keyword_only || argument.is_variadic) break;
-    // Python calls a function's first tensor so.
+    // Python calls the first tensor of a function `input`.
     const bool is_self = parameters.empty() && argument.name == "self" && !schema.is_python;
     parameters.push_back(
         {is_self && form == CallForm::kFunction ? "input" : argument.name, &argument});
@@ -22,7 +22,7 @@ std::vector<PositionalParameter> Positional(const Schema& schema, CallForm form)
   return parameters;
 }
 
-// Whether the overload has all keywords of the call, and room for its arguments.
+// Returns whether the overload has all keywords of the call and room for its arguments.
 bool MayBe(const Schema& schema, const Callable& callee, const Node& node) {
   const bool visible =
       schema.is_python || callee.names_overload ||

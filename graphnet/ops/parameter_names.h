@@ -1,4 +1,4 @@
-// What the arguments that a call gives by position are called.
+// Finds the parameter names of a call's positional arguments.
 #ifndef GRAPHNET_OPS_PARAMETER_NAMES_H_
 #define GRAPHNET_OPS_PARAMETER_NAMES_H_
 
@@ -11,13 +11,14 @@
 
 namespace graphnet {
 
+// A parameter that may be passed by position.
 struct PositionalParameter {
   absl::string_view name;
-  const SchemaArgument* argument;  // of the first reading of the call
+  const SchemaArgument* argument;  // in the first overload that fits
 };
 
-// By position, as far as all readings of the call agree on the names; empty for what no
-// table has.
+// Returns the positional parameters in order, as far as all overloads that fit the call agree on
+// the names. Empty if no table has the target.
 std::vector<PositionalParameter> PositionalParameters(const Node& node, const Callable& callee);
 
 }  // namespace graphnet

@@ -68,7 +68,7 @@ const PythonOperator* FindPythonOperator(absl::string_view name) {
       if (op.aten.empty() || op.is_in_place || op.num_operands != 2 || op.result == 'b') continue;
       PythonOperator reflected = op;
       reflected.is_reflected = true;
-      // __rand__, as __and__ is and_.
+      // The name of and_ ends with "_", but its reflected form is rand.
       const absl::string_view base = op.name.substr(0, op.name.find('_'));
       made->try_emplace(absl::StrCat("r", base), reflected);
     }

@@ -8,19 +8,20 @@
 
 namespace graphnet {
 
+// One function, and the operator of ATen that it calls.
 struct PythonOperator {
   absl::string_view name;  // "iadd"
-  absl::string_view aten;  // what it calls on tensors, empty: nothing
-  char result;             // on numbers: 'n' as the operands, 'f' float, 'b' bool, 'i' int
-  absl::string_view base;  // what it is on numbers: "add" of "iadd"
+  absl::string_view aten;  // the operator that it calls on tensors; empty: none
+  char result;  // type on numbers: 'n' that of the operands, 'f' float, 'b' bool, 'i' int
+  absl::string_view base;  // the operator that it is on numbers: "add" for "iadd"
   size_t num_operands = 2;
   bool is_in_place = false;   // writes to the first operand if that is a tensor
-  bool may_alias = false;     // writes nothing, but its value may be a view of the first operand
-  bool is_reflected = false;  // "radd": the operands are the other way round
+  bool may_alias = false;     // does not write, but its value may be a view of the first operand
+  bool is_reflected = false;  // "radd": the operands are swapped
 };
 
-// Also the reflected ones that Python calls when only the right operand is a tensor.
-// Null when there is none of that name.
+// Returns the operator of that name; null if there is none. Includes the reflected ones, which
+// Python calls if only the right operand is a tensor.
 const PythonOperator* FindPythonOperator(absl::string_view name);
 
 }  // namespace graphnet

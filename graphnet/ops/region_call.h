@@ -1,5 +1,5 @@
-// Region calls: higher-order calls that run one body once, as it stands, as tracers write what
-// a program does under `with torch.no_grad():`, under autocast or in a marked part.
+// Region calls: higher-order calls that run one body once. Tracers write them for the code under
+// `with torch.no_grad():`, under autocast or in a marked part.
 #ifndef GRAPHNET_OPS_REGION_CALL_H_
 #define GRAPHNET_OPS_REGION_CALL_H_
 
@@ -11,17 +11,18 @@
 
 namespace graphnet {
 
+// Positions and meaning of the arguments of a region call.
 struct RegionForm {
-  // The mode that the body runs in: that of the call, or another one.
+  // Mode that the call sets for the body; kSame if it sets none.
   enum class Mode : uint8_t { kSame, kGradients, kAutocast };
   Mode mode = Mode::kSame;
-  // The place of the body among the arguments. Those before it say the mode: whether gradients
-  // are recorded, or the device, the dtype, whether autocast is on and whether it keeps casts.
+  // Position of the body. The arguments before it set the mode: whether gradients are recorded, or
+  // for autocast the device, the dtype, whether it is on and whether it caches casts.
   size_t body = 0;
-  size_t operands = 1;  // where the operands of the body begin
+  size_t operands = 1;  // position of the first operand of the body
 };
 
-// Of calls of the function `target`; none for other functions.
+// Returns the form of calls of `target`; nullopt if it does not make region calls.
 std::optional<RegionForm> RegionFormOf(absl::string_view target);
 
 }  // namespace graphnet

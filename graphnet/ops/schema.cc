@@ -27,20 +27,20 @@ class Parser {
       if (Eat("/")) {
         for (SchemaArgument& argument : schema->arguments) argument.positional_only = true;
       } else if (Eat("**")) {
-        Identifier();  // Nothing is known of it: no keyword is taken for it.
+        Identifier();  // Its names are unknown, so no keyword is accepted for it.
       } else {
         SchemaArgument argument;
         argument.is_variadic = Eat("*");
         argument.keyword_only = keyword_only;
         keyword_only |= argument.is_variadic;
-        // A bare star is no argument, but those after it are keywords.
+        // A bare star is not an argument; the arguments after it are keyword-only.
         if (!argument.is_variadic || (rest_.substr(0, 1) != "," && rest_.substr(0, 1) != ")")) {
           RETURN_IF_ERROR(AddArgument(argument, schema));
         }
       }
       if (!Eat(",") && rest_.substr(0, 1) != ")") return Expected(", or )");
     }
-    if (schema->is_python && rest_.empty()) {  // As inspect.signature writes it.
+    if (schema->is_python && rest_.empty()) {  // inspect.signature writes no result.
       schema->returns.push_back(kAnything);
       return absl::OkStatus();
     }
@@ -59,7 +59,7 @@ class Parser {
  private:
   static constexpr SchemaType kAnything = {.kind = SchemaType::Kind::kAny, .optional = true};
 
-  // "conv2d.padding", "torch.nn.functional.relu".
+  // Reads "conv2d.padding" or "torch.nn.functional.relu".
   absl::Status Name(Schema* schema) {
     if (schema->is_python) {
       schema->name = rest_.substr(0, rest_.find('('));
@@ -76,7 +76,7 @@ class Parser {
     const absl::string_view begin = rest_;
     if (const absl::string_view name = Identifier();
         rest_.empty() || absl::StrContains(",=)", rest_[0])) {
-      argument.name = name;  // Python says no type.
+      argument.name = name;  // Python gives no type.
       argument.type = kAnything;
     } else {
       rest_ = begin;
@@ -92,7 +92,7 @@ class Parser {
     schema->arguments.push_back(argument);
     return absl::OkStatus();
   }
-  // The literals that occur as defaults; anything else counts as None.
+  // Returns the value of a literal that occurs as a default; anything else counts as None.
   static Argument Literal(absl::string_view text) {
     if (text == "True" || text == "False") return text == "True";
     if (text == "()") return Argument::Tuple({});
@@ -178,7 +178,7 @@ class Parser {
       }
     }
   }
-  // A default: up to the comma or bracket that ends the argument.
+  // Reads a default, up to the comma or bracket that ends the argument.
   absl::string_view Value() {
     int depth = 0;
     size_t i = 0;
@@ -203,7 +203,7 @@ bool SchemaArgument::IsDefault(const Argument& value) const {
   if (!has_default) return false;
   if (value.is_none()) return default_text == "None" || default_text == "[]";
   if (value.is_int() && default_text == "Mean") return value.integer() == 1;
-  // 1 is as good as 1.0 and as True.
+  // 1, 1.0 and True are equal.
   const auto number = [](const Argument& a) -> std::optional<double> {
     if (a.is_bool()) return a.boolean();
     if (a.is_int()) return static_cast<double>(a.integer());
@@ -212,7 +212,7 @@ bool SchemaArgument::IsDefault(const Argument& value) const {
   if (const std::optional<double> n = number(value)) return n == number(default_value);
   if (!value.is_list() && !value.is_tuple()) return value == default_value;
   if (value.elements().empty()) return default_text == "[]" || default_text == "()";
-  // "int[2] padding=0" is [0, 0].
+  // "int[2] padding=0" means [0, 0].
   return type.list_size > 0 && !default_text.empty() && default_text[0] != '[' &&
          absl::c_all_of(value.elements(), [&](const Argument& e) { return IsDefault(e); });
 }

@@ -1,5 +1,5 @@
-// Schema: what a callable takes and returns: an operator of ATen, as PyTorch declares
-// it, or a function of Python.
+// Schema: the parameters and results of a callable, which is an operator of ATen, as PyTorch
+// declares it, or a Python function.
 #ifndef GRAPHNET_OPS_SCHEMA_H_
 #define GRAPHNET_OPS_SCHEMA_H_
 
@@ -20,7 +20,7 @@ struct SchemaType {
   enum class Kind : uint8_t {
     kTensor,
     kScalar,  // int, float, bool or complex
-    kInt,     // and SymInt
+    kInt,     // int or SymInt
     kFloat,
     kBool,
     kString,
@@ -28,11 +28,11 @@ struct SchemaType {
     kLayout,
     kDevice,
     kMemoryFormat,
-    kAny,    // Python's parameters say nothing of their type
-    kOther,  // generators, storages, streams: no graph has them
+    kAny,    // a parameter of a Python function without a type
+    kOther,  // generators, storages, streams, which graphs never contain
   };
   Kind kind = Kind::kOther;
-  bool optional = false;     // None may stand for it
+  bool optional = false;     // accepts None
   bool is_symbolic = false;  // SymInt
   bool is_list = false;
   bool optional_elements = false;  // "Tensor?[]"
@@ -41,67 +41,69 @@ struct SchemaType {
   uint8_t list_size = 0;           // "int[2]": one int may stand for two; 0: any number
 };
 
+// A parameter.
 struct SchemaArgument {
   absl::string_view name;
   SchemaType type;
   bool has_default = false;
-  absl::string_view default_text;  // as the schema has it: "[]", "0.5", "None"
-  Argument default_value;          // None, bool, int, float, string, (): else None
+  absl::string_view default_text;  // as written in the schema: "[]", "0.5", "None"
+  Argument default_value;          // a bool, int, float, string or (); otherwise None
   bool positional_only = false;
   bool keyword_only = false;
   bool is_variadic = false;                   // *tensors
-  absl::Span<const absl::string_view> words;  // the only ones that it takes, of strings
+  absl::Span<const absl::string_view> words;  // the only strings that it accepts; empty: any
 
-  // Whether it means the same to hand on `value` and to leave the argument out.
+  // Returns whether passing `value` means the same as omitting the argument.
   bool IsDefault(const Argument& value) const;
 };
 
+// An overload of an operator, or a Python function.
 struct Schema {
-  // Of callables whose calls open or close a region of a graph: a level of vmap, autocast.
+  // A call may open or close a region of the graph: a level of vmap, or autocast.
   enum class Bracket : uint8_t { kNone, kVmapOpen, kVmapClose, kAutocastOpen, kAutocastClose };
 
-  absl::string_view name;      // "conv2d"; of a Python function "torch.nn.functional.relu"
+  absl::string_view name;      // "conv2d"; for a Python function "torch.nn.functional.relu"
   absl::string_view overload;  // "padding"; "default" for the one without a name
-  std::string target;          // "aten.conv2d.padding", as nodes have it
+  std::string target;          // "aten.conv2d.padding", as in nodes
   std::vector<SchemaArgument> arguments;
   std::vector<SchemaType> returns;
-  // How Python reaches an operator: in a module of functions ('t' for torch, 'n' for
-  // torch._C._nn, 'l' _linalg, 'F' _fft, 's' _special, 'p' _sparse; 0: in none),
-  // as a method of Tensor.
+  // The way that Python finds an operator: in a module of functions ('t' is torch, 'n'
+  // torch._C._nn, 'l' _linalg, 'F' _fft, 's' _special, 'p' _sparse; 0: none), and as a method of
+  // Tensor.
   char function_module = 0;
   bool is_method = false;
   bool is_random = false;
-  bool may_alias = false;           // a result may be an argument though no type says so
-  bool updates_statistics = false;  // running_mean and running_var, in training
+  bool may_alias = false;  // a result may share an argument's memory although no type says so
+  bool updates_statistics = false;  // writes running_mean and running_var in training
   bool is_pointwise = false;        // element by element, on tensors that broadcast
   bool may_run = false;             // only computes on the values that it is given
-  // Of Python's functions.
+  // The members from here on are about Python functions.
   bool is_python = false;
-  bool is_kept = false;       // stays a call of its own when a graph is lowered
-  bool keeps_all = false;     // … with all arguments written out, by position
+  bool is_kept = false;       // stays one call when a graph is lowered
+  bool keeps_all = false;     // … with all arguments, by position
   bool is_dropped = false;    // does nothing here; its value is None
-  bool is_statement = false;  // is there for more than its value
+  bool is_statement = false;  // must stay even if its value is unused
   Bracket bracket = Bracket::kNone;
 
-  // Its position; -1 when there is none of that name.
+  // Returns the position of a parameter; -1 if there is none of that name.
   int IndexOf(absl::string_view argument) const;
   const SchemaArgument* FindArgument(absl::string_view argument) const;  // null: none
-  // The argument at `i`, or under a name, as `call` has it, which writes arguments by
-  // position as the schema does; null when it is left out, or there is none of that name.
+  // Returns the argument that `call` passes for a parameter; null if it passes none, or if there is
+  // no such parameter. The positional arguments of `call` must be in the order of the schema.
   const Argument* Given(const Node& call, size_t i) const;
   const Argument* Given(const Node& call, absl::string_view argument) const;
   bool is_of_aten() const { return absl::StartsWith(target, "aten."); }
-  // Whether it writes to an argument.
+  // Returns whether it writes to an argument.
   bool mutates() const;
-  // Whether its value is a tuple or list.
+  // Returns whether its value is a tuple or list.
   bool yields_tuple() const {
     return returns.size() > 1 || (returns.size() == 1 && returns[0].is_list);
   }
 };
 
-// A line of schemas.txt, "<flags> <schema>", of signatures.txt, "<name>(<parameters>)",
-// or of callables.txt; make_schemas.py and callables.txt say what the flags mean. The
-// schema points into `line`.
+// Parses a line of schemas.txt, "<flags> <schema>", of signatures.txt, "<name>(<parameters>)", or
+// of callables.txt. make_schemas.py and callables.txt explain the flags. The result points into
+// `line`.
 absl::StatusOr<Schema> ParseSchema(absl::string_view line);
 
 }  // namespace graphnet

@@ -19,9 +19,9 @@
 namespace graphnet {
 namespace {
 
-// Schemas and where those of a name are.
+// Schemas, indexed by name.
 struct Rows {
-  std::vector<Schema> all;  // those of one name follow each other
+  std::vector<Schema> all;  // schemas of the same name are adjacent
   absl::flat_hash_map<absl::string_view, std::pair<size_t, size_t>> by_name;  // begin, count
 
   void Index() {
@@ -62,7 +62,7 @@ void Parse(absl::string_view text, std::vector<Schema>* schemas) {
   });
 }
 
-// The operators of fused.txt, whose other lines are for fused.cc.
+// Reads the operators of fused.txt. fused.cc reads the other lines.
 void ParseFused(std::vector<Schema>* schemas) {
   ForEachLine(FusedText(), [&](absl::string_view line) {
     if (!absl::ConsumePrefix(&line, "operator ")) return;
@@ -72,7 +72,7 @@ void ParseFused(std::vector<Schema>* schemas) {
   });
 }
 
-// Gives parameters the words that they take (words.txt).
+// Sets the words that parameters accept (words.txt).
 void AddWords(Table* table) {
   absl::flat_hash_map<absl::string_view, absl::Span<const absl::string_view>> words;
   ForEachLine(WordText(), [&](absl::string_view line) {

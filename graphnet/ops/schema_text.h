@@ -1,4 +1,4 @@
-// The tables of this folder, built in.
+// Internal: the text of the tables in this folder, which are built in.
 #ifndef GRAPHNET_OPS_SCHEMA_TEXT_H_
 #define GRAPHNET_OPS_SCHEMA_TEXT_H_
 

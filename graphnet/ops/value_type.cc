@@ -65,7 +65,7 @@ ValueType ListOf(Kind element) {
     auto* all = new std::array<ValueType, kNumKinds>;
     for (size_t i = 0; i < kNumKinds; ++i) {
       const auto kind = static_cast<Kind>(i);
-      // It is not known what lists in lists hold.
+      // The elements of lists in lists are unknown.
       (*all)[i] = kind == Kind::kList || kind == Kind::kTuple ? Kind::kUnknown : kind;
     }
     return all;

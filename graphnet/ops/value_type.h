@@ -1,5 +1,5 @@
-// ValueType: what kind of Python value something is, as far as that is known
-// before it is run. Overloads are chosen by it.
+// ValueType: the Python type of a value, as far as it is known before the graph runs. Overloads are
+// chosen by it.
 #ifndef GRAPHNET_OPS_VALUE_TYPE_H_
 #define GRAPHNET_OPS_VALUE_TYPE_H_
 
@@ -13,12 +13,13 @@
 
 namespace graphnet {
 
+// A type, which does not own its `elements`.
 struct ValueType {
   enum class Kind : uint8_t {
     kUnknown,
     kNone,
     kTensor,
-    kNumber,  // int, float or bool: which of them is known only when it is run
+    kNumber,  // int, float or bool; which of them is known only at run time
     kInt,
     kFloat,
     kBool,
@@ -42,21 +43,22 @@ struct ValueType {
   bool is_tensor() const { return kind == Kind::kTensor; }
   bool is_number() const { return kind >= Kind::kNumber && kind <= Kind::kComplex; }
   bool is_sequence() const { return kind == Kind::kList || kind == Kind::kTuple; }
-  // The type of the elements of a sequence that all have one; else unknown.
+  // Returns the type that all elements of a sequence share; otherwise unknown.
   ValueType element() const;
 };
 
-// Lists of the common types; they live for good. Of lists and tuples in a list nothing is known.
+// Returns a list of elements of that type, which is never destroyed. If `element` is a list or
+// tuple, the type of the elements is unknown.
 ValueType ListOf(ValueType::Kind element);
 
-// What a placeholder's annotation names ("torch.SymInt", "List[int]"); a Tensor
-// without one, unknown for what no overload asks for.
+// Returns the type that a placeholder's annotation names, such as "torch.SymInt" or "List[int]". An
+// empty annotation means a tensor. Types that no overload takes are unknown.
 ValueType TypeOfAnnotation(absl::string_view annotation);
 
-// What a schema's result is; tuples are made in `arena`.
+// Returns the type of a schema's result. Tuples are made in `arena`.
 ValueType ResultType(const Schema& schema, Arena* arena);
 
-// "Tensor", "int", "list of Tensor", for messages.
+// Returns the name of a type for messages: "Tensor", "int", "list of Tensor".
 std::string TypeName(const ValueType& type);
 
 }  // namespace graphnet

@@ -12,7 +12,7 @@
 namespace graphnet {
 namespace {
 
-// A call that writes to what is no value: relu_(2.0).
+// Refuses a call that writes to a literal: relu_(2.0).
 absl::Status CheckWrites(const Node& call, const Node& origin) {
   const Schema* schema = FindOverload(call.target());
   if (schema == nullptr) return absl::OkStatus();

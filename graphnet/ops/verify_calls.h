@@ -1,5 +1,5 @@
-// Whether the calls of a graph are ones that PyTorch has: what the IR's own
-// verifier (ir/verifier.h), which knows no operators, cannot say.
+// Checks calls against the operators that PyTorch has, which the IR's own verifier (ir/verifier.h)
+// does not know.
 #ifndef GRAPHNET_OPS_VERIFY_CALLS_H_
 #define GRAPHNET_OPS_VERIFY_CALLS_H_
 
@@ -8,9 +8,9 @@
 
 namespace graphnet {
 
-// OK if every target resolves and takes the arguments that it is called with, and
-// no call writes to a literal or a graph. InvalidArgument with the first one that
-// does not, in program order, and how many more there are. O(nodes).
+// Checks that every target is known and accepts its arguments, and that no call writes to a literal
+// or a graph. InvalidArgument names the first call that is wrong, in program order, and the number
+// of other wrong ones. O(nodes).
 absl::Status VerifyCalls(const Module& module);
 
 }  // namespace graphnet

@@ -1,5 +1,5 @@
-// What the parameters of a pattern stand for: of the rules of passes/pattern.h and of the
-// definitions of fused operators.
+// The kinds of parameters of patterns: in the rules of passes/pattern.h and in the definitions of
+// fused operators.
 #ifndef GRAPHNET_OPS_WILDCARD_H_
 #define GRAPHNET_OPS_WILDCARD_H_
 
@@ -32,8 +32,8 @@ inline bool IsVariadic(const Argument& argument) {
 inline bool IsKeywords(const Argument& argument) {
   return IsWildcard(argument, Wildcard::kKeywords);
 }
-// The nodes of a pattern that stand for one value for each element of a list: parameters "as
-// each", and calls that take such a node itself, not in a list.
+// The nodes of a pattern that stand for one value per element of a list: parameters declared "as
+// each", and calls that have such a node as an operand outside of a list.
 using EachNodes = absl::flat_hash_set<const Node*>;
 inline EachNodes EachNodesOf(const Graph& pattern) {
   EachNodes each;
@@ -50,7 +50,7 @@ inline EachNodes EachNodesOf(const Graph& pattern) {
   return each;
 }
 
-// Whether it stands for any number of elements of the list that it is in.
+// Returns whether `argument` stands for any number of elements of the list that contains it.
 inline bool IsSpread(const Argument& argument, const EachNodes& each) {
   return IsVariadic(argument) || (argument.is_node() && each.contains(argument.node()));
 }

@@ -14,7 +14,7 @@
 namespace graphnet {
 namespace {
 
-// A GraphNet folder of Paddle's calls.
+// The format of GraphNet folders with Paddle's calls.
 Format Paddle() {
   Format format;
   format.name = "paddle";
@@ -22,7 +22,7 @@ Format Paddle() {
   format.content = "a sample of Paddle";
   format.is_folder = true;
   format.lacks = FindFormat("graphnet")->lacks;
-  // Where a sample of Paddle cannot be made, the error says which calls are in the way.
+  // If calls cannot be converted, the error lists them.
   format.write_to = [](const Sample& sample, const std::string& path,
                        const SaveOptions&) -> absl::Status {
     ASSIGN_OR_RETURN(const PaddleSample made, MakePaddleSample(sample));

@@ -1,5 +1,6 @@
-// Paddle for who opens and saves files: UsePaddle() once, and `paddle` and `pir` are formats
-// (formats/formats.h). A pipeline has the pass to-paddle when this is linked.
+// Adds Paddle to the formats: after one call of UsePaddle(), files of the formats `paddle` and
+// `pir` can be opened and saved (formats/formats.h). Linking this also registers the pass
+// to-paddle.
 //
 //   RETURN_IF_ERROR(UsePaddle());
 //   RETURN_IF_ERROR(Save(sample, "net", {.format = "paddle"}));
@@ -10,8 +11,8 @@
 
 namespace graphnet {
 
-// Registers the formats of Paddle: folders of its calls, which are written (reading them needs no
-// Paddle), and text of PIR, which is read. AlreadyExists when it was called before.
+// Registers the formats of Paddle: folders of its calls, which are written (reading them does not
+// need this function), and text of PIR, which is read. AlreadyExists if it was called before.
 absl::Status UsePaddle();
 
 }  // namespace graphnet

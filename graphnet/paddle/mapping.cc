@@ -71,7 +71,7 @@ std::string ConditionText(const PaddleCondition& condition) {
   return absl::StrCat(is_not, "`", PrintArgument(condition.value), "`");
 }
 
-// The arguments of Paddle's calls that a parameter of PyTorch becomes.
+// Collects the arguments of Paddle's calls that a parameter of PyTorch becomes.
 void WhereUsed(const PaddleTerm& call, absl::string_view parameter, std::set<std::string>* uses) {
   for (const PaddleTerm& argument : call.arguments) {
     if (!argument.arguments.empty()) {
@@ -100,7 +100,7 @@ std::string UseOf(const PaddleRule& rule, absl::string_view parameter) {
   return parts.empty() ? "default only" : absl::StrJoin(parts, "; ");
 }
 
-// The parameters of all overloads, each once, in order.
+// Returns the parameters of all overloads in order, without repeats.
 std::vector<absl::string_view> ParametersOf(absl::string_view name) {
   std::vector<absl::string_view> names;
   for (const Schema& schema : OverloadsOf(name)) {
@@ -129,7 +129,7 @@ std::string RowText(const PaddleRule& rule) {
   return out;
 }
 
-// How a spelling comes to the rules of another name.
+// Explains why a spelling has the rules of another name.
 std::string SpellingText(const std::string& spelling, absl::string_view name) {
   std::string out = absl::StrCat("The rules are those of `", name, "`");
   const std::string operation = PaddleRuleName(spelling);
@@ -178,7 +178,7 @@ void AppendSection(const FoundPaddleRules& section, std::string* out) {
     if (example.name != name) continue;
     absl::StrAppend(out, "\n```\n", example.graph, "\n  ", absl::StrJoin(example.converted, "\n  "),
                     "\n```\n");
-    break;  // the rest are for the test
+    break;  // The test uses the other examples.
   }
 }
 
@@ -277,13 +277,13 @@ absl::StatusOr<std::vector<FoundPaddleRules>> FindPaddleRules(absl::string_view 
   });
   if (!alike.empty()) return alike;
   return absl::NotFoundError(
-      absl::StrCat("there is no rule for ", Printable(api), NearMissHint(api, names)));
+      absl::StrCat("no rule for ", Printable(api), NearMissHint(api, names)));
 }
 
 std::string PaddleMappingSection(const FoundPaddleRules& found) {
   std::string text;
   AppendSection(found, &text);
-  return text.substr(1);  // without the blank line before it
+  return text.substr(1);  // drops the empty line at the start
 }
 
 }  // namespace graphnet

@@ -1,4 +1,5 @@
-// What each call of PyTorch is in Paddle, for people to read: written from paddle_rules.txt.
+// A reference for people of how each call of PyTorch is written in Paddle, made from
+// paddle_rules.txt.
 #ifndef GRAPHNET_PADDLE_MAPPING_H_
 #define GRAPHNET_PADDLE_MAPPING_H_
 
@@ -12,36 +13,35 @@
 
 namespace graphnet {
 
-// "direct", "composite", …, of classes 1 to 7.
+// Returns the name of a mapping class from 1 to 7: "direct", "composite", ….
 absl::string_view MappingClassName(int mapping_class);
 
-// A call and what it is in Paddle, which has been run there: a line of paddle_examples.txt,
+// A call and its form in Paddle, which has been run there: a line of paddle_examples.txt,
 // "<name> | <graph in the text form> | <its calls in Paddle> ; …; return …". Views into the table.
 struct PaddleExample {
-  absl::string_view name;   // of rules
+  absl::string_view name;   // name of the rules
   absl::string_view graph;  // "graph @forward(%a : f32[3]) { %r = torch.abs(%a) return (%r,) }"
   std::vector<absl::string_view> converted;  // "%r = paddle.abs(x = %a)", "return (%r,)"
 };
-// By name; rows of names that no example has been found for are without.
+// Returns all examples, by name. Some names have none.
 const std::vector<PaddleExample>& AllPaddleExamples();
 
-// "paddle.cast(x=self, dtype=dtype)", as a row has it.
+// Returns the call of a row as the row writes it: "paddle.cast(x=self, dtype=dtype)".
 std::string PaddleCallText(const PaddleTerm& call);
 
-// The page: a section a name, with the signatures that PyTorch has, the class and the call of
-// each row, which argument is which, and examples.
+// Returns the whole page. Each name has a section with the signatures in PyTorch, the class and the
+// call of each row, the correspondence of arguments, and examples.
 std::string PaddleMappingPage();
-// The rules of a call, and how it is spelled where that is not the name of the rules.
+// The rules of one name, and the spelling that they were found by.
 struct FoundPaddleRules {
   absl::Span<const PaddleRule> rules;
-  std::string spelling;  // "torch.Tensor.addmm_" for the rules of addmm; empty: their name
+  std::string spelling;  // "torch.Tensor.addmm_" for the rules of addmm; empty if it is their name
 };
-// The rules of one call, those of a name together: of the name itself, as in "Tensor.size", of what
-// the tables of ops say that a spelling is, as in "torch.Tensor.addmm_" or "torch.addmm", or of all
-// names that end as it does, as in "gelu"; of all calls for "". NotFound, with names that are near,
-// if there is none.
+// Finds rules by the name of rules ("Tensor.size"), by a spelling that the tables of ops know
+// ("torch.Tensor.addmm_", "torch.addmm"), or by the last component of names ("gelu"). Rules of one
+// name come together; "" finds all. NotFound, with similar names, if there are none.
 absl::StatusOr<std::vector<FoundPaddleRules>> FindPaddleRules(absl::string_view api);
-// The section of a name, or of a spelling.
+// Returns the section of a name or a spelling.
 std::string PaddleMappingSection(const FoundPaddleRules& found);
 
 }  // namespace graphnet

@@ -24,7 +24,7 @@
 namespace graphnet {
 namespace {
 
-// The type of an argument in Paddle's terms.
+// Returns Paddle's name for the annotation of an argument.
 absl::string_view PaddleAnnotation(absl::string_view annotation) {
   if (annotation == kParameterAnnotation) return "paddle.base.framework.EagerParamBase";
   if (annotation == "torch.Tensor") return "paddle.Tensor";
@@ -57,7 +57,7 @@ absl::StatusOr<PaddleSample> MakePaddleSample(const Sample& sample) {
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline(kPassesBeforePaddle));
   RETURN_IF_ERROR(RunPipeline(pipeline, &made.sample).status());
   Module* const module = made.sample.module.get();
-  // A folder has no attributes, so calls take what is left of them as arguments.
+  // A folder has no attributes, so the remaining ones become arguments.
   RETURN_IF_ERROR(LiftAttributes(module).status());
   ASSIGN_OR_RETURN(made.coverage, ConvertCallsToPaddle(module));
   for (Node* node : module->main()->placeholders())

@@ -1,4 +1,4 @@
-// Samples of PyTorch as samples of Paddle (spec.md section 8, NO.128).
+// Converts samples of PyTorch to samples of Paddle (spec.md section 8, NO.128).
 #ifndef GRAPHNET_PADDLE_PADDLE_SAMPLE_H_
 #define GRAPHNET_PADDLE_PADDLE_SAMPLE_H_
 
@@ -19,19 +19,21 @@ inline constexpr absl::string_view kPassesBeforePaddle =
     "operators";
 
 struct PaddleSample {
-  // With "paddle" as framework in graph_net.json and Paddle's types as annotations; the hash is
-  // that of the new graph. Where calls are left it is of neither framework and not to be written.
+  // Has "paddle" as framework in graph_net.json, Paddle's types as annotations, and the hash of the
+  // new graph. If calls of PyTorch are left, it belongs to neither framework and must not be
+  // written.
   Sample sample;
   PaddleCoverage coverage;
 
   bool is_whole() const { return coverage.left.empty(); }
 };
 
-// A copy of `sample` by kPassesBeforePaddle and to-paddle; of a sample of Paddle just the copy,
-// with no calls counted. Errors are those of the passes, and what is no framework at all.
+// Returns a copy of `sample` after kPassesBeforePaddle and to-paddle. A sample of Paddle is only
+// copied, and no calls are counted. Errors are those of the passes, and InvalidArgument for an
+// unknown framework.
 absl::StatusOr<PaddleSample> MakePaddleSample(const Sample& sample);
 
-// "torch.f (Paddle has no dilation) 3 times, …", what is left of a sample that is not whole.
+// Lists the calls that were not converted: "torch.f (Paddle has no dilation) 3 times, …".
 std::string LeftCalls(const PaddleCoverage& coverage);
 
 }  // namespace graphnet

@@ -1,4 +1,4 @@
-// Internal: texts of this folder that are built in.
+// Internal: files of this folder that are embedded in the program.
 #ifndef GRAPHNET_PADDLE_RULE_TEXT_H_
 #define GRAPHNET_PADDLE_RULE_TEXT_H_
 

@@ -22,7 +22,7 @@
 namespace graphnet {
 namespace {
 
-// Whether `word` is a literal, which is then in `value`. Strings point into the table.
+// Returns whether `word` is a literal, and if so sets `value`. Strings point into the table.
 bool ParseLiteral(absl::string_view word, Argument* value) {
   if (word == "None" || word == "True" || word == "False") {
     *value = word == "None" ? Argument() : Argument(word == "True");
@@ -48,7 +48,8 @@ bool ParseLiteral(absl::string_view word, Argument* value) {
   return true;
 }
 
-// The table is our own: what does not read ends the program, and the test that reads it.
+// Parses a call of the table. The table is part of the program, so an error in it ends the program;
+// a test reads the whole table.
 class CallParser {
  public:
   CallParser(absl::string_view text, PaddleRule* rule) : text_(text), rule_(rule) {}
@@ -115,7 +116,7 @@ class CallParser {
   PaddleRule* const rule_;
 };
 
-// "p=1", "p!=1", "p=Tensor", "p!=Bool"
+// Parses a condition: "p=1", "p!=1", "p=Tensor", "p!=Bool".
 PaddleCondition ParseCondition(absl::string_view text) {
   const std::pair<absl::string_view, absl::string_view> sides =
       absl::StrSplit(text, absl::MaxSplits('=', 1));
@@ -170,7 +171,7 @@ absl::Span<const PaddleRule> AllPaddleRules() {
     for (const absl::string_view line : absl::StrSplit(PaddleRuleText(), '\n', absl::SkipEmpty())) {
       if (line[0] != '#') ParseRow(line, rules);
     }
-    // Rows of one name keep their order.
+    // A stable sort keeps the order of rows with one name.
     absl::c_stable_sort(*rules,
                         [](const PaddleRule& a, const PaddleRule& b) { return a.name < b.name; });
     return rules;

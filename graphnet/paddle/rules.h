@@ -1,4 +1,5 @@
-// What calls of PyTorch are in Paddle: paddle_rules.txt, which says how its rows are written.
+// The rules of paddle_rules.txt, which say how calls of PyTorch are written in Paddle. That file
+// describes the form of its rows.
 #ifndef GRAPHNET_PADDLE_RULES_H_
 #define GRAPHNET_PADDLE_RULES_H_
 
@@ -11,22 +12,22 @@
 
 namespace graphnet {
 
-// An argument of a call in Paddle's terms, or the call itself; a tuple has arguments, too.
+// A call of Paddle or one of its arguments. Calls and tuples have arguments of their own.
 struct PaddleTerm {
   enum class Kind { kCall, kTuple, kParameter, kVariadic, kPieces, kLiteral };
   Kind kind = Kind::kLiteral;
-  std::string name;         // "paddle.cast", ".item" for a method; of a parameter of PyTorch
-  bool may_lack = false;    // an overload need not have the parameter
-  bool is_written = false;  // the parameter is given even where it is PyTorch's default
+  std::string name;         // "paddle.cast", ".item" for a method, or a parameter of PyTorch
+  bool may_lack = false;    // true if an overload need not have the parameter
+  bool is_written = false;  // true if the argument is written even if it is PyTorch's default
   Argument literal;
-  absl::string_view keyword;  // by which a call is given it; empty: by position
+  absl::string_view keyword;  // keyword in the call; empty if it is positional
   std::vector<PaddleTerm> arguments;
 };
 
-// What a row asks of a parameter.
+// A condition of a row on a parameter.
 struct PaddleCondition {
-  // The last three, of what is known: a tensor of bools or of floating-point numbers, a number of
-  // pieces that does not divide the tensor.
+  // The last three depend on known facts: a tensor of bools or of floating-point numbers, or a
+  // number of pieces that does not divide the tensor.
   enum class Kind { kIs, kTensor, kBool, kFloating, kUneven };
   absl::string_view parameter;
   Kind kind = Kind::kIs;
@@ -41,25 +42,26 @@ struct PaddleRule {
   std::vector<PaddleCondition> conditions;
   Kind kind = Kind::kNone;
   PaddleTerm call;                         // kCall
-  std::vector<absl::string_view> dropped;  // parameters that say nothing in Paddle
+  std::vector<absl::string_view> dropped;  // parameters that have no meaning in Paddle
   absl::string_view reason;                // kNone
 };
 
-// In the order in which they are tried; empty when there is none.
+// Returns the rules of a name in the order in which they are tried; empty if there are none.
 absl::Span<const PaddleRule> PaddleRulesOf(absl::string_view name);
 
-// The name that rows have for a call by its target, "torch.Tensor.relu" for a method: the one of
-// the tables of ops, or the target where these know no such call.
+// Returns the name that rows use for a target, such as "torch.Tensor.relu" for a method: the name
+// in the tables of ops, or the target itself if they do not know it.
 std::string PaddleRuleName(const std::string& target);
-// The rows that a call is converted by, of `name` in the tables of ops.
+// The rows that convert a call.
 struct PaddleRulesOfCall {
   absl::Span<const PaddleRule> rules;
-  absl::string_view name;  // without "_foreach_" where that is of no row
-  bool for_each = false;   // the rows are of the call for each tensor of a list
-  bool in_place = false;   // the rows are of the call that leaves its input as it is
+  absl::string_view name;  // without "_foreach_" if no row has the name with it
+  bool for_each = false;   // true if the rows are those of the call for one tensor of a list
+  bool in_place = false;   // true if the rows are those of the call that does not write its input
 };
+// Finds the rows of a call by its name in the tables of ops.
 PaddleRulesOfCall FindPaddleRulesOfCall(absl::string_view name);
-// All, in groups of one name, by name.
+// Returns all rules, sorted by name.
 absl::Span<const PaddleRule> AllPaddleRules();
 
 }  // namespace graphnet

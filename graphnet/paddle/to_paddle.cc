@@ -35,10 +35,10 @@
 namespace graphnet {
 namespace {
 
-// A list of more is none that a program would write.
+// No program would write a longer list of pieces.
 constexpr int64_t kMaxPieces = 10000;
 
-// Why no rule takes a call.
+// Makes the status that says why a call is not converted.
 absl::Status No(absl::string_view why) { return absl::UnimplementedError(why); }
 
 std::string RuleName(const Node& node) {
@@ -68,11 +68,11 @@ class PaddleConversion {
   }
 
  private:
-  // What is known of the values before they are Paddle's.
+  // Collects facts and types of the values before they are converted.
   void FindFacts() {
     RefusedCalls refused;
     const absl::StatusOr<LoweredModule> lowered = LowerToAten(*module_, &refused);
-    if (!lowered.ok()) return;  // nothing is
+    if (!lowered.ok()) return;  // Nothing is known then.
     const FactsTable facts(*lowered, refused);
     for (const Graph* graph : module_->graphs()) {
       for (const Node* node : graph->nodes()) {
@@ -84,8 +84,8 @@ class PaddleConversion {
     }
   }
 
-  // Of a node of the lowered module, whose overload is the one that is called. What Python computes
-  // of sizes is a number, too.
+  // Returns the type of a node of the lowered module, where the overload is known. Results that
+  // Python computes from sizes are numbers, too.
   ValueType TypeOfLowered(const Node* node) {
     const auto known = lowered_types_.find(node);
     if (known != lowered_types_.end()) return known->second;
@@ -179,13 +179,13 @@ class PaddleConversion {
       const absl::Status fits = Fits(rule, call);
       absl::Status made = fits.ok() ? Replace(node, rule, call, found.in_place) : fits;
       if (made.ok()) return made;
-      why.Update(made);  // of the first, which is the usual one
+      why.Update(made);  // keeps the reason of the first rule, which is the usual one
     }
     return why;
   }
 
-  // A call of torch._foreach_f is the call of f for each tensor of the list, and so of every other
-  // list, and the list of what these are.
+  // Replaces a call of torch._foreach_f by calls of f and the list of their values. Each call takes
+  // one element of every list of the same length.
   absl::Status ConvertEach(Node* node, absl::string_view name) {
     const auto is_list = [](const Argument& a) { return a.is_list() || a.is_tuple(); };
     if (node->args().empty() || !is_list(node->args()[0])) return No("no list of tensors");
@@ -231,7 +231,7 @@ class PaddleConversion {
     return absl::OkStatus();
   }
 
-  // A call that is written alike, but for dtypes and devices.
+  // Converts a call that is the same in Paddle apart from dtypes and devices.
   absl::Status Keep(Node* node) {
     absl::Status status;
     coverage_.changed |= node->MapArguments([&](const Argument& argument) {
@@ -242,7 +242,7 @@ class PaddleConversion {
     return status;
   }
 
-  // A constant as Paddle has it.
+  // Returns a constant as Paddle writes it.
   absl::StatusOr<Argument> Word(const Argument& argument) {
     switch (argument.kind()) {
       case Argument::Kind::kDType: return Argument(DTypeName(argument.dtype()));
@@ -298,15 +298,15 @@ class PaddleConversion {
   }
 
   static bool IsEqual(const Argument& given, const Argument& wanted) {
-    SchemaArgument parameter;  // compares numbers as Python does
+    SchemaArgument parameter;  // Its IsDefault() compares numbers as Python does.
     parameter.has_default = true;
     parameter.default_text = wanted.is_none() ? "None" : "";
     parameter.default_value = wanted;
     return parameter.IsDefault(given);
   }
 
-  // Whether it is the same to leave the argument out: it is the default, or the one number that
-  // stands for several is written for each of them, or the strides that the operator yields anyhow.
+  // Returns whether an argument may be left out: it is the default, or a list that repeats a
+  // default number, or the reverse, or a memory format that the operator yields anyway.
   static bool SaysNothing(const SchemaArgument& parameter, const Argument& given) {
     if (parameter.IsDefault(given)) return true;
     if (given.kind() == Argument::Kind::kMemoryFormat) {
@@ -325,8 +325,8 @@ class PaddleConversion {
     return is_list(usual) && is_number(given) && is_each(usual, given);
   }
 
-  // The sizes of the pieces of `call`, which has self and dim, if it cuts in so many; none if it is
-  // not known.
+  // Returns the sizes of the pieces if `call`, which has self and dim, cuts into `chunks` of them;
+  // nullopt if the sizes are not known.
   std::optional<std::vector<int64_t>> PiecesOf(const BoundCall& call,
                                                const Argument& chunks) const {
     const TensorFacts self = FactsOf(call.self());
@@ -378,7 +378,7 @@ class PaddleConversion {
     const Schema& schema = call.schema();
     RETURN_IF_ERROR(HasParameters(rule.call, schema));
     for (const PaddleCondition& condition : rule.conditions) {
-      if (!Holds(condition, call)) return No(absl::StrCat("another ", condition.parameter));
+      if (!Holds(condition, call)) return No(absl::StrCat("unsupported ", condition.parameter));
     }
     for (size_t i = 0; i < schema.arguments.size(); ++i) {
       const SchemaArgument& parameter = schema.arguments[i];
@@ -399,12 +399,12 @@ class PaddleConversion {
     return absl::OkStatus();
   }
 
-  // Makes the calls of a rule before a node.
+  // State while the calls of a rule are made before a node.
   struct Making {
     Node* node;
     const BoundCall& call;
     std::vector<Node*> made;
-    std::vector<std::pair<std::string, Node*>> named;  // by what the row says
+    std::vector<std::pair<std::string, Node*>> named;  // by their text in the row
   };
 
   absl::StatusOr<Argument> ValueOf(const PaddleTerm& term, Making& making) {
@@ -414,7 +414,7 @@ class PaddleConversion {
       case PaddleTerm::Kind::kVariadic: return absl::InternalError("*args within a call");
       case PaddleTerm::Kind::kPieces: {
         const auto pieces = PiecesOf(making.call, making.call[term.name]);
-        if (!pieces.has_value()) return No("pieces of sizes that are not known");
+        if (!pieces.has_value()) return No("pieces of unknown sizes");
         const std::vector<Argument> sizes(pieces->begin(), pieces->end());
         return Argument::List(arena_.Copy(absl::MakeConstSpan(sizes)));
       }
@@ -430,7 +430,7 @@ class PaddleConversion {
       ASSIGN_OR_RETURN(const Argument of, ValueOf(term.arguments[0], making));
       return (this->**constant)(of);
     }
-    // A value that a row names twice is made once.
+    // A value that a row mentions twice is made once.
     const std::string text = PaddleCallText(term);
     for (const auto& [known, node] : making.named) {
       if (known == text) return Argument(node);
@@ -440,7 +440,7 @@ class PaddleConversion {
     return Argument(made);
   }
 
-  // What rules make of constants, by name.
+  // The functions on constants that rules may call, by name.
   using Constant = absl::StatusOr<Argument> (PaddleConversion::*)(const Argument& of);
   static const Constant* ConstantOf(absl::string_view name) {
     static constexpr std::pair<absl::string_view, Constant> kConstants[] = {
@@ -466,13 +466,13 @@ class PaddleConversion {
 
   // NOLINTBEGIN(readability-convert-member-functions-to-static): one type for all
   absl::StatusOr<Argument> Complement(const Argument& of) {
-    if (!of.is_float()) return No("a momentum that is not written");
+    if (!of.is_float()) return No("a momentum that is not a constant");
     return Argument(1.0 - of.real());
   }
 
-  // The axes of as many sizes, from the last.
+  // Returns the last axes, one for each size.
   absl::StatusOr<Argument> LastAxes(const Argument& of) {
-    if (!of.is_list() && !of.is_tuple()) return No("sizes that are not written");
+    if (!of.is_list() && !of.is_tuple()) return No("sizes that are not constants");
     const size_t size = of.elements().size();
     Argument* const axes = arena_.NewArray<Argument>(size);
     for (size_t i = 0; i < size; ++i)
@@ -480,7 +480,7 @@ class PaddleConversion {
     return Argument::List(absl::MakeConstSpan(axes, size));
   }
 
-  // A list of one, where PyTorch takes the one for it.
+  // Makes a list of an int, which PyTorch accepts in its place.
   absl::StatusOr<Argument> Axes(const Argument& of) {
     if (!of.is_int()) return of;
     Argument* const axes = arena_.NewArray<Argument>(1);
@@ -503,9 +503,9 @@ class PaddleConversion {
     return of;
   }
 
-  // Of a padding, what is added: no less than nothing.
+  // Returns the added part of a padding: negative numbers become 0.
   absl::StatusOr<Argument> Grown(const Argument& of) {
-    if (!IsWrittenPadding(of)) return No("a padding that is not written");
+    if (!IsWrittenPadding(of)) return No("a padding that is not a constant");
     const size_t size = of.elements().size();
     Argument* const sizes = arena_.NewArray<Argument>(size);
     for (size_t i = 0; i < size; ++i)
@@ -513,9 +513,10 @@ class PaddleConversion {
     return Argument::List(absl::MakeConstSpan(sizes, size));
   }
 
-  // Of a padding, from the last dimension on, what is taken away: an index that leaves the rest.
+  // Returns the index that cuts off the negative part of a padding, which is given from the last
+  // dimension on.
   absl::StatusOr<Argument> Cropped(const Argument& of) {
-    if (!IsWrittenPadding(of)) return No("a padding that is not written");
+    if (!IsWrittenPadding(of)) return No("a padding that is not a constant");
     const size_t dims = of.elements().size() / 2;
     Argument* const index = arena_.NewArray<Argument>(dims + 1);
     new (&index[0]) Argument(Argument::Ellipsis());
@@ -538,24 +539,24 @@ class PaddleConversion {
            });
   }
 
-  // The word for the number that ATen's losses take.
+  // Returns the word for the number by which ATen's losses name a reduction.
   absl::StatusOr<Argument> Reduction(const Argument& of) {
     static constexpr absl::string_view kWords[] = {"none", "mean", "sum"};
-    if (!of.is_int() || of.integer() < 0 || of.integer() > 2) return No("a reduction of no word");
+    if (!of.is_int() || of.integer() < 0 || of.integer() > 2) return No("an unknown reduction");
     return Argument(kWords[static_cast<size_t>(of.integer())]);
   }
 
   absl::StatusOr<Argument> Not(const Argument& of) {
-    if (!of.is_bool()) return No("a bool that is not written");
+    if (!of.is_bool()) return No("a bool that is not a constant");
     return Argument(!of.boolean());
   }
 
-  // Paddle takes no tuple here.
+  // Makes a list of a tuple, which Paddle does not accept.
   absl::StatusOr<Argument> List(const Argument& of) {
     return of.is_tuple() ? Argument::List(of.elements()) : of;
   }
 
-  // The index of a tuple of bounds.
+  // Makes a slice of a tuple of bounds.
   absl::StatusOr<Argument> Slice(const Argument& of) {
     Argument* const bounds = arena_.NewArray<Argument>(3);
     for (size_t i = 0; i < 3; ++i)
@@ -563,17 +564,17 @@ class PaddleConversion {
     return Argument::Slice(absl::MakeConstSpan(bounds, 3));
   }
 
-  // That PyTorch gives a tensor of a number.
+  // Returns the dtype that PyTorch gives to a tensor of a number.
   absl::StatusOr<Argument> DTypeOf(const Argument& of) {
     if (of.is_bool()) return Argument("bool");
     if (of.is_int()) return Argument("int64");
     if (of.is_float()) return Argument("float32");
-    return No("a number that is not written");
+    return No("a number that is not a constant");
   }
   // NOLINTEND(readability-convert-member-functions-to-static)
 
   absl::StatusOr<Argument> Subscript(const Argument& of) {
-    if (!of.is_list() && !of.is_tuple()) return No("indices that are not written");
+    if (!of.is_list() && !of.is_tuple()) return No("indices that are not constants");
     const size_t size = of.elements().size();
     Argument* const elements = arena_.NewArray<Argument>(size);
     for (size_t i = 0; i < size; ++i) {
@@ -593,7 +594,7 @@ class PaddleConversion {
       if (operand.kind == PaddleTerm::Kind::kVariadic) {
         for (const Argument& argument : making.call.variadic()) {
           ASSIGN_OR_RETURN(const Argument value, Words(argument));
-          // PyTorch takes a list of tensors for them, too.
+          // PyTorch also accepts one list of tensors in place of *args.
           const bool is_list =
               (value.is_list() || value.is_tuple()) &&
               absl::c_any_of(value.elements(), [](const Argument& a) { return a.is_node(); });
@@ -605,13 +606,13 @@ class PaddleConversion {
         }
         continue;
       }
-      // A parameter, be it under axes(p).
+      // The parameter itself, or the one inside axes(p) or reduction(p).
       const bool is_under = operand.name == "axes" || operand.name == "reduction";
       const PaddleTerm& asked =
           operand.kind == PaddleTerm::Kind::kCall && is_under ? operand.arguments[0] : operand;
       if (asked.kind == PaddleTerm::Kind::kParameter) {
         const int i = schema.IndexOf(asked.name);
-        if (i < 0) continue;  // of another overload
+        if (i < 0) continue;  // It belongs to another overload.
         const auto at = static_cast<size_t>(i);
         const bool says_nothing =
             !making.call.is_given(at) || SaysNothing(schema.arguments[at], making.call[at]);
@@ -619,7 +620,7 @@ class PaddleConversion {
             !operand.keyword.empty()) {
           continue;
         }
-        // Trailing ones by position.
+        // Positional arguments that say nothing are left out, except in tuples.
         const bool is_element = term.kind == PaddleTerm::Kind::kTuple;
         if (says_nothing && operand.keyword.empty() && schema.arguments[at].has_default &&
             !asked.is_written && !is_element) {
@@ -705,8 +706,8 @@ class PaddleConversion {
   Module* const module_;
   Arena arena_;
   absl::flat_hash_map<const Node*, TensorFacts> facts_;
-  absl::flat_hash_map<const Node*, ValueType> types_;          // before they are Paddle's
-  absl::flat_hash_map<const Node*, ValueType> lowered_types_;  // of the lowered module
+  absl::flat_hash_map<const Node*, ValueType> types_;          // before conversion
+  absl::flat_hash_map<const Node*, ValueType> lowered_types_;  // by node of the lowered module
   PaddleCoverage coverage_;
 };
 

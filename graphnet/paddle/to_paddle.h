@@ -1,4 +1,4 @@
-// Calls of PyTorch become calls of Paddle.
+// The pass to-paddle: rewrites calls of PyTorch as calls of Paddle.
 #ifndef GRAPHNET_PADDLE_TO_PADDLE_H_
 #define GRAPHNET_PADDLE_TO_PADDLE_H_
 
@@ -13,24 +13,24 @@
 
 namespace graphnet {
 
-// Writes calls of PyTorch as those of Paddle 3.3.
+// Rewrites calls of PyTorch as calls of Paddle 3.3.
 //
 // Applicable in scenarios where a graph of PyTorch goes to Paddle. After stabilize,
-// revert-vmap and expand-vmap most graphs are written so to the last call.
+// revert-vmap and expand-vmap, every call of most graphs can be rewritten.
 //
-// When applied, this pass will bind the arguments of each call to the parameters that
-// PyTorch has, and make the call, or the few calls, that paddle_rules.txt has for it:
-// arguments under Paddle's names, those left out that say nothing, others written where the
-// defaults differ. dtypes and devices become Paddle's words: torch.float32 is "float32",
-// cuda:0 is "gpu:0". A call in place becomes the one of Paddle that is, or
-// paddle.assign of the value; torch._foreach_f becomes f for each tensor of the list. Checks of
-// sizes whose value nobody uses go. Operators of Python are the same in both.
+// When applied, this pass will bind the arguments of each call to PyTorch's parameters and replace
+// the call by the one or few calls that paddle_rules.txt gives for it. Arguments get Paddle's
+// names. Arguments without meaning in Paddle are left out, and others are added where the defaults
+// differ. dtypes and devices become Paddle's words: torch.float32 is "float32", cuda:0 is "gpu:0".
+// A call in place becomes Paddle's call in place, or paddle.assign of the value if Paddle has none.
+// torch._foreach_f becomes f for each tensor of the list. Checks of sizes are removed if their
+// value is unused. Operators of Python are the same in both.
 //
 // Performance impact: O(nodes).
 //
-// Risks and limitations: a call stays as it is where its target has no row, or where it has an
-// argument that Paddle does not have. A note says how many calls of which target stay, and why.
-// Paddle promotes types by its own rules, and draws other random numbers. Names and metas stay.
+// Risks and limitations: a call stays as it is if its target has no row, or if it has an argument
+// that Paddle does not have. A note says how many calls of each target stay, and why. Paddle
+// promotes types by its own rules and draws other random numbers. Names and metas do not change.
 //
 // Example: other names, other defaults, two calls for one
 //   graph @forward(%x, %w, %b) {
@@ -79,15 +79,14 @@ namespace graphnet {
 //     return (%b,)
 //   }
 //
-// Returns whether anything changed. Notes say how many calls are in Paddle's terms and
-// which are not.
+// Returns whether anything changed. Notes say how many calls were converted and which were not.
 absl::StatusOr<bool> ToPaddle(Module* module, PassRun& run);
 
-// What ToPaddle made of the calls of a module.
+// The calls of a module that were and were not converted.
 struct PaddleCoverage {
   bool changed = false;
-  size_t converted = 0;  // calls in Paddle's terms
-  // Calls that stay, by target and why.
+  size_t converted = 0;  // calls that are calls of Paddle now
+  // Number of calls that stay, by target and reason.
   std::map<std::pair<std::string, std::string>, size_t> left;
 };
 absl::StatusOr<PaddleCoverage> ConvertCallsToPaddle(Module* module);

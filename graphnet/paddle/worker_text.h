@@ -1,4 +1,4 @@
-// Internal: paddle_worker.py, which is built in.
+// Internal: paddle_worker.py, which is embedded in the program.
 #ifndef GRAPHNET_PADDLE_WORKER_TEXT_H_
 #define GRAPHNET_PADDLE_WORKER_TEXT_H_
 

@@ -17,7 +17,7 @@
 namespace graphnet {
 namespace {
 
-// Public modules and what their operators' names begin with in ATen.
+// Public modules and the prefix that their operators' names have in ATen.
 struct Home {
   char function_module;
   absl::string_view prefix;
@@ -27,7 +27,8 @@ constexpr Home kHomes[] = {{'n', "", "torch.nn.functional."}, {'t', "", "torch."
                            {'t', "", "torch.nn.functional."}, {'l', "linalg_", "torch.linalg."},
                            {'F', "fft_", "torch.fft."},       {'s', "special_", "torch.special."}};
 
-// What a call of `schema` may be written as; empty: a method, or nothing.
+// Returns the function that a call of `schema` may be written as; empty if it is a method or
+// neither.
 std::string FunctionOf(const Schema& schema) {
   for (const Home& home : kHomes) {
     absl::string_view name = schema.name;
@@ -41,16 +42,16 @@ std::string FunctionOf(const Schema& schema) {
 
 struct AtenRewrite {
   Node* node;
-  std::string target;  // as it was
+  std::string target;  // before the rewrite
 };
 
-// An operand by the node of the original graph that it is the value of.
+// Compares operands by the nodes of the original graph that they are the values of.
 bool IsSame(const Argument& written, const Argument& lowered, const LoweredModule& all) {
   if (written.is_node()) {
     const Argument& value = all.values[written.node()];
     return value == lowered;
   }
-  // Lowering repeats a number where ATen asks for a list.
+  // Lowering repeats a number where ATen expects a list.
   if (lowered.is_list() && !written.is_aggregate() && !lowered.elements().empty()) {
     return absl::c_all_of(lowered.elements(),
                           [&](const Argument& element) { return IsSame(written, element, all); });
@@ -67,7 +68,7 @@ bool IsSame(const Argument& written, const Argument& lowered, const LoweredModul
   return written == lowered;
 }
 
-// Whether `call` is what `node` was before: `target` on its arguments.
+// Returns whether `call` is what `node` was before: `target` on its arguments.
 bool IsSameCall(const Node& node, absl::string_view target, const Node& call,
                 const LoweredModule& all) {
   if (call.target() != target || call.args().size() != node.args().size() ||
@@ -84,7 +85,7 @@ bool IsSameCall(const Node& node, absl::string_view target, const Node& call,
   return true;
 }
 
-// Puts a call of `target` (Graph::CallLike) with the same arguments in the place of `node`.
+// Replaces `node` by a call of `target` (Graph::CallLike) with the same arguments.
 Node* CallInstead(Node* node, absl::string_view target) {
   Graph* graph = node->graph();
   Node* made = graph->CallLike(*node, target, node->args(), node->kwargs());
@@ -117,10 +118,10 @@ absl::StatusOr<bool> AtenToTorch(Module* module, PassRun& run) {
     }
   }
   if (rewrites.empty()) return false;
-  // What Python would make of it.
+  // Lower the rewritten calls again, to compare them with the original ones.
   RefusedCalls refused;
   ASSIGN_OR_RETURN(const LoweredModule lowered, LowerToAten(*module, &refused));
-  NodeTable<std::pair<const Node*, int>> calls(*module);  // the last and how many
+  NodeTable<std::pair<const Node*, int>> calls(*module);  // the last one, and how many there are
   for (const Graph* graph : lowered.module->graphs()) {
     for (const Node* call : graph->nodes()) {
       if (!call->is_call()) continue;
@@ -141,7 +142,7 @@ absl::StatusOr<bool> AtenToTorch(Module* module, PassRun& run) {
       ++changed;
       continue;
     }
-    CallInstead(node, rewrite.target);  // Back to what it was.
+    CallInstead(node, rewrite.target);  // Undo the rewrite.
   }
   if (changed > 0) run.Note("overloads of ATen written as public calls", changed);
   return changed > 0;

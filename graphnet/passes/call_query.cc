@@ -20,12 +20,12 @@
 namespace graphnet {
 namespace {
 
-// What stands in the text form before a parenthesis without being a call.
+// Names that stand before a parenthesis in the text form without being a call.
 constexpr absl::string_view kLiterals[] = {"slice", "device"};
 
 bool IsName(char c) { return absl::ascii_isalnum(c) || c == '_'; }
 
-// "relu" of "torch.relu", "torch.ops.aten.relu.default" and the method relu.
+// Returns "relu" for "torch.relu", "torch.ops.aten.relu.default" and the method relu.
 absl::string_view LastName(absl::string_view target) {
   const std::vector<absl::string_view> parts = absl::StrSplit(target, '.');
   const bool has_overload = (parts[0] == "aten" && parts.size() == 3) ||
@@ -40,12 +40,12 @@ bool HasName(const Node& node, absl::string_view name) {
   if (node.op() != Op::kCallFunction) return false;
   absl::string_view target = node.target();
   if (target == name) return true;
-  // Without its overload.
+  // Compare without the overload.
   return absl::ConsumePrefix(&target, name) && absl::StartsWith(target, ".") &&
          LastName(node.target()) == LastName(absl::StrCat(name, ".default"));
 }
 
-// The overloads of all operators, functions and methods of that name, in any spelling.
+// Returns the overloads of all operators, functions and methods of that name, in any spelling.
 std::vector<const Schema*> OverloadsOf(absl::string_view name) {
   std::vector<const Schema*> found;
   absl::ConsumePrefix(&name, ".");
@@ -61,7 +61,8 @@ std::vector<const Schema*> OverloadsOf(absl::string_view name) {
   return found;
 }
 
-// An error of the text that was made of a query. Its line and column are of that text.
+// Reports an error in the text that was made from a query. Its line and column belong to that text,
+// so they are dropped.
 absl::Status QueryError(const absl::Status& status) {
   const std::vector<absl::string_view> parts =
       absl::StrSplit(status.message(), absl::MaxSplits(": ", 1));
@@ -70,7 +71,7 @@ absl::Status QueryError(const absl::Status& status) {
 
 }  // namespace
 
-// Reads a query; what stands between calls goes as it is to the parser of patterns.
+// Reads a query. The text between calls goes unchanged to the parser of patterns.
 class CallQuery::Reader {
  public:
   Reader(absl::string_view text, CallQuery* query) : text_(text), query_(*query) {}
@@ -105,7 +106,7 @@ class CallQuery::Reader {
     return text_.substr(begin, at_ - begin);
   }
 
-  // Behind its name; yields its number.
+  // Reads a call from behind its name; returns its number.
   absl::StatusOr<size_t> ReadCall(absl::string_view names, size_t depth) {
     if (depth > kMaxNesting) return Error("nested deeper than ", kMaxNesting);
     Call call;
@@ -166,7 +167,7 @@ class CallQuery::Reader {
 
   std::optional<ArgumentCondition::Relation> ReadRelation() {
     using Relation = ArgumentCondition::Relation;
-    // A sign that begins with another one goes before it.
+    // A sign that begins with another one must come before it.
     static constexpr std::pair<absl::string_view, Relation> kRelations[] = {
         {"!=", Relation::kNotEqual}, {"<=", Relation::kLessEqual}, {">=", Relation::kGreaterEqual},
         {"==", Relation::kEqual},    {"<", Relation::kLess},       {">", Relation::kGreater},
@@ -196,7 +197,7 @@ class CallQuery::Reader {
     return absl::OkStatus();
   }
 
-  // ": f32[*, 64]" behind a value.
+  // Reads ": f32[*, 64]" behind a value.
   void ReadType(const std::string& value, char closing) {
     const size_t behind = at_;
     SkipBlanks();
@@ -215,7 +216,7 @@ class CallQuery::Reader {
     query_.types_.push_back(absl::StrCat(value, ":", text_.substr(begin, at_ - begin)));
   }
 
-  // An argument, up to the comma or parenthesis behind it.
+  // Reads an argument, up to the comma or parenthesis behind it.
   absl::Status ReadValue(size_t depth, std::string* out) {
     SkipBlanks();
     while (Next() != ',' && Next() != ')') {
@@ -227,7 +228,7 @@ class CallQuery::Reader {
     return absl::OkStatus();
   }
 
-  // Up to the bracket that closes, which is not part of it.
+  // Reads up to the closing bracket, which it leaves.
   absl::Status ReadUntil(char closing, size_t depth, std::string* out) {
     if (depth > kMaxNesting) return Error("nested deeper than ", kMaxNesting);
     for (SkipBlanks(); Next() != closing;) RETURN_IF_ERROR(ReadPart(closing, depth, out));
@@ -235,7 +236,7 @@ class CallQuery::Reader {
     return absl::OkStatus();
   }
 
-  // A word, a number, a text, a value, a bracket with what is in it, or a sign.
+  // Reads a word, a number, a string, a value, a bracket with its contents, or a sign.
   absl::Status ReadPart(char closing, size_t depth, std::string* out) {
     const char c = Next();
     if (c == '\0') return Error("expected ", std::string(1, closing));
@@ -271,7 +272,7 @@ class CallQuery::Reader {
     } else if (absl::ascii_iscntrl(c) || c == '\n') {
       return Error("a line of a query is all there is of it");
     } else {
-      // A number with its dot and exponent, so that these are no names.
+      // Reads a number with its dot and exponent, so that these are not taken for names.
       const size_t begin = at_++;
       if (absl::ascii_isdigit(c)) {
         while (IsName(Next()) || Next() == '.') ++at_;
@@ -300,12 +301,12 @@ std::vector<std::string> CallQuery::Doubts(bool names) const {
     for (const std::string& name : call.names) {
       const std::vector<const Schema*> overloads = OverloadsOf(name);
       if (overloads.empty()) {
-        // A library's operator may be called anything.
+        // An operator of a library may have any name.
         if (!names || absl::StrContains(name, '.')) continue;
         const std::vector<std::string> near = NearMisses(name);
         doubts.push_back(
             absl::StrCat("PyTorch has nothing that is called ", name,
-                         near.empty() ? "" : absl::StrCat("; is ", near[0], " meant?")));
+                         near.empty() ? "" : absl::StrCat("; did you mean ", near[0], "?")));
         continue;
       }
       for (const std::string& keyword : call.keywords) {
@@ -324,7 +325,7 @@ std::vector<std::string> CallQuery::Doubts(bool names) const {
 absl::StatusOr<CallQuery> CallQuery::Parse(absl::string_view text) {
   CallQuery query;
   RETURN_IF_ERROR(Reader(text, &query).Read());
-  // Whether arguments are in the text form does not depend on what is called.
+  // Whether the arguments are well-formed does not depend on the function that is called.
   const std::vector<std::string> targets(query.calls_.size(), "torch.any");
   if (const absl::Status status = query.PatternOf(targets).status(); !status.ok()) {
     return QueryError(status);
@@ -336,7 +337,7 @@ absl::StatusOr<RewriteRule> CallQuery::PatternOf(const std::vector<std::string>&
   std::string parameters = absl::StrJoin(parameters_, ", ");
   std::string calls;
   for (size_t i = 0; i < calls_.size(); ++i) {
-    // Whatever else it has: of what is said by position nothing is left out in between.
+    // The call may have further arguments, but none between those that are given by position.
     std::string rest = absl::StrCat("**%rest_", i);
     absl::StrAppend(&parameters, parameters.empty() ? "" : ", ", "%rest_", i, " as keywords");
     if (calls_[i].arguments.empty()) {

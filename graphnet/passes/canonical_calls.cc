@@ -73,7 +73,7 @@ class Rewriter {
     node_->set_target(target);
     Look();
   }
-  // The value of another node. Nothing may be done with the call afterwards.
+  // Replaces the call by the value of another node. The call must not be used afterwards.
   void Vanish(Node* value) {
     if (value->meta() == nullptr && node_->meta() != nullptr) value->set_meta(node_->meta());
     node_->ReplaceAllUsesWith(value);
@@ -108,7 +108,7 @@ class Rewriter {
     DropDefaults();
   }
 
-  // The rules that change which values share memory.
+  // Applies the rules that change which values share memory.
   void Sequence() {
     for (const auto rule : {&Rewriter::Copy, &Rewriter::Reshape, &Rewriter::Permute,
                             &Rewriter::Expand, &Rewriter::Slice}) {
@@ -119,7 +119,7 @@ class Rewriter {
 
   // --- Rules on values that are not written to ---------------------------------
 
-  // What yields an equal tensor; conversions to a dtype.
+  // Removes calls that yield an equal tensor; gives conversions to a dtype one form.
   void Copy() {
     const Argument x = node_->args().empty() ? Argument() : node_->args()[0];
     if (!x.is_node()) return;
@@ -163,7 +163,7 @@ class Rewriter {
     Become("aten._to_copy.default", {&x, 1}, kwargs);
   }
 
-  // All that only says anew which sizes the elements have.
+  // Unifies the calls that only give the elements other sizes.
   void Reshape() {
     if (!Is({"view", "reshape", "_unsafe_view", "flatten", "unflatten", "squeeze", "unsqueeze",
              "view_as", "reshape_as"}) ||
@@ -172,7 +172,7 @@ class Rewriter {
     }
     const auto to = SizesOf(node_);
     if (!to.has_value()) {
-      // A view may be impossible once copies are gone.
+      // A view may become impossible once copies are gone.
       const std::vector<Argument> args(node_->args().begin(), node_->args().end());
       if (args.size() != 2 || !node_->kwargs().empty()) return;
       if (Is({"view", "_unsafe_view"})) Become("aten.reshape.default", args);
@@ -274,7 +274,7 @@ class Rewriter {
     Become("aten.slice.Tensor", args);
   }
 
-  // Pieces by themselves, and the one value of norms that yield more than it.
+  // Takes pieces apart, and takes the one used value of norms that yield more.
   void Element() {
     if (node_->args().size() != 2 || !node_->args()[0].is_node() || !node_->args()[1].is_int())
       return;
@@ -365,7 +365,7 @@ class Rewriter {
     if (common != name_) BecomeOverload(common);
   }
 
-  // A number as such and not as a tensor: add.Tensor(x, 1) is add.Scalar(x, 1).
+  // Passes a number as such and not as a tensor: add.Tensor(x, 1) becomes add.Scalar(x, 1).
   void ScalarOperand() {
     const bool has_mode = schema_->overload == "Tensor_mode";
     if ((schema_->overload != "Tensor" && !has_mode) || node_->args().size() < 2) return;
@@ -375,7 +375,7 @@ class Rewriter {
       other = other.node()->args()[0];
     } else if (other.is_node() && !frozen_[other.node()] &&
                IsFloatingPoint(DTypeOf(node_->args()[0])) && RankOf(node_->args()[0]) > 0) {
-      // Of integers, which are what they are in any precision.
+      // Small integers are exact in any precision.
       const std::optional<Argument> constant = ConstantOf(*other.node());
       if (constant.has_value() && constant->is_int() && std::abs(constant->integer()) < 1024)
         other = *constant;
@@ -395,7 +395,7 @@ class Rewriter {
   }
 
   void Convolution() {
-    // Flags of backends: they choose an algorithm, not what is computed.
+    // Drop backend flags: they choose an algorithm, not the result.
     if (name_ == "_convolution") {
       std::vector<Argument> args;
       for (const absl::string_view parameter :
@@ -408,7 +408,7 @@ class Rewriter {
     if (!Is({"conv1d", "conv2d", "conv3d"})) return;
     const int dims = name_[4] - '0';
     const auto weight = SizesOf(Get("weight"));
-    // One without a batch is another call.
+    // A call without a batch is a different one.
     if (RankOf(Get("input")) != dims + 2 || !weight.has_value()) return;
     const auto spread = [&](const Argument& a) -> std::optional<Sizes> {
       const auto n = static_cast<size_t>(dims);
@@ -436,7 +436,7 @@ class Rewriter {
     Become("aten.convolution.default", args);
   }
 
-  // What linear is made of, put together again.
+  // Puts a linear together again from the calls that it was taken apart into.
   void Linear() {
     const bool has_bias = name_ == "addmm" && schema_->overload == "default";
     if (!has_bias && !(name_ == "mm" && schema_->overload == "default")) return;
@@ -464,7 +464,7 @@ class Rewriter {
         args.push_back(Get(parameter));
       }
       if (args[3].is_none() || args[4].is_none()) return;
-      // The momentum is for training.
+      // The momentum matters only in training.
       args.insert(args.end(), {false, 0.0, Get("eps"), false});
       return Become("aten.batch_norm.default", args);
     }
@@ -480,7 +480,7 @@ class Rewriter {
     Become(node_->target(), args, kwargs);
   }
 
-  // All elements of one number.
+  // Writes a tensor of equal elements by its one number.
   void Fill() {
     std::optional<Argument> number;
     const Argument value = node_->args().size() < 2 ? Argument() : node_->args()[1];
@@ -492,7 +492,7 @@ class Rewriter {
     if (is_copy && (from == "aten.tensor.int" || from == "aten.tensor.float") &&
         !value.node()->args().empty()) {
       number = value.node()->args()[0];
-      // As long as the tensor holds it as it is.
+      // This holds only if the tensor stores the number exactly.
       const Argument* dtype = value.node()->kwarg("dtype");
       const bool is_same = dtype != nullptr && dtype->kind() == Argument::Kind::kDType &&
                            dtype->dtype() == DTypeOf(node_->args()[0]);
@@ -501,12 +501,12 @@ class Rewriter {
     if (!number.has_value() || !(number->is_int() || number->is_float())) return;
     const Argument args[] = {node_->args()[0], *number};
     Become(absl::EndsWith(name_, "_") ? "aten.fill_.Scalar" : "aten.fill.Scalar", args);
-    // Nobody knows that it only makes a tensor.
+    // Effects does not know that this call only makes a tensor, so erase it here.
     if (is_copy && !value.node()->has_uses()) value.node()->graph()->EraseNode(value.node());
   }
 
   void Others() {
-    // What only gradients depend on.
+    // Drop the arguments that only gradients depend on.
     if (name_ == "embedding") {
       const Argument args[] = {Get("weight"), Get("indices")};
       return Become("aten.embedding.default", args);
@@ -553,7 +553,7 @@ class Rewriter {
     }
   }
 
-  // Of new tensors: the dtype written out, and no word of what is the default anyway.
+  // For new tensors, writes the dtype out and drops the options that are defaults.
   void Creation() {
     if (schema_->FindArgument("pin_memory") == nullptr ||
         schema_->FindArgument("layout") == nullptr)
@@ -579,7 +579,7 @@ class Rewriter {
     const std::vector<Argument> args(node_->args().begin(), node_->args().end());
     Become(node_->target(), args, kwargs);
   }
-  // Whether all operands, if there are any, are.
+  // Returns whether all operands, if any, are on the CPU.
   bool IsOnCpu() const {
     bool is_on_cpu = true;
     node_->ForEachOperand([&](const Node* operand) {
@@ -589,7 +589,7 @@ class Rewriter {
     return is_on_cpu;
   }
 
-  // -1 is the last dimension; of what makes one more, that of the result.
+  // Counts dimensions from the front. Calls that add a dimension count those of the result.
   void NonNegativeDims() {
     const int rank = schema_->arguments.empty() ? -1 : RankOf(Get(schema_->arguments[0].name));
     int of = rank;
@@ -632,8 +632,7 @@ class Rewriter {
     Become(node_->target(), args, kwargs);
   }
 
-  // Arguments by position as far as they may be, lists as lists, and nothing that is left out as
-  // well.
+  // Writes arguments by position as far as possible, lists as lists, and drops trailing defaults.
   void DropDefaults() {
     std::vector<std::optional<Argument>> given;
     for (size_t i = 0; i < schema_->arguments.size(); ++i) {
@@ -661,7 +660,7 @@ class Rewriter {
       if (parameter.IsDefault(made)) continue;
       given.back() = made;
     }
-    size_t positional = 0;  // how many are given by position
+    size_t positional = 0;  // the number of arguments by position
     for (size_t i = 0; i < given.size() && !schema_->arguments[i].keyword_only; ++i) {
       if (given[i].has_value()) positional = i + 1;
     }
@@ -687,7 +686,7 @@ class Rewriter {
     Become(target, args, kwargs);
   }
 
-  // To a tensor of floats 2 is 2.0.
+  // Returns whether the first argument is a floating-point tensor, for which 2 means 2.0.
   bool IsOnFloats() const {
     return !schema_->arguments.empty() && IsFloatingPoint(DTypeOf(Get(schema_->arguments[0].name)));
   }
@@ -700,7 +699,7 @@ class Rewriter {
   Module& module_;
   NodeTable<bool> frozen_;  // shares memory that is written to
   bool sees_strides_ = false;
-  bool is_free_ = false;  // whether the call may share other memory than it did
+  bool is_free_ = false;  // True if the call may share other memory than before.
   Node* node_ = nullptr;
   const Schema* schema_ = nullptr;
   absl::string_view name_;

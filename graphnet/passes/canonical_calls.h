@@ -1,4 +1,4 @@
-// Of several ways to write a call in ATen, one.
+// Gives calls that can be written in ATen in several ways one canonical form.
 #ifndef GRAPHNET_PASSES_CANONICAL_CALLS_H_
 #define GRAPHNET_PASSES_CANONICAL_CALLS_H_
 
@@ -6,9 +6,9 @@
 
 namespace graphnet {
 
-// In all graphs of a module that is lowered; where memory is written to, and before calls that
-// ask for strides, what shares that memory stays as it is. docs/hash.md lists the rules: each
-// keeps every value, though not which values share memory nor their strides.
+// Rewrites all graphs of a lowered module. Values stay as they are if they share memory that is
+// written to or that a call reads the strides of. docs/hash.md lists the rules: each
+// keeps every value, but may change strides and which values share memory.
 void CanonicalizeCalls(Module* module);
 
 }  // namespace graphnet

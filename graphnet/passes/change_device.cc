@@ -67,7 +67,7 @@ class DeviceChange {
   }
   bool ChangeMeta(Node* node) {
     if (node->meta() == nullptr) return false;
-    // Numbers that a folder keeps as tensors of the host.
+    // A folder stores symbolic numbers as tensors on the host, but they are on no device.
     if (absl::StrContains(node->annotation(), "Sym")) return false;
     const ValueMeta* meta = Changed(node->meta());
     if (meta == node->meta()) return false;
@@ -83,7 +83,7 @@ class DeviceChange {
       node->set_args({node->args()[0], to_});
       return true;
     }
-    // A name is a device only where a device is meant.
+    // A string names a device only where a device is expected.
     const Argument* name =
         node->is_call_method("to") ? node->FindArg("device", 1) : node->kwarg("device");
     return node->MapArguments([&](const Argument& a) -> Argument {

@@ -35,10 +35,10 @@ struct CpuRow {
   bool lacks_bfloat16 = false;
   bool lacks_float16 = false;
   bool lacks_float64 = false;
-  bool makes_floats = false;                // of integers
-  bool makes_float32 = false;               // of anything
-  absl::string_view kinds;                  // of what it yields
-  std::vector<absl::string_view> operands;  // that stay float32: all others may change
+  bool makes_floats = false;                // yields floats for integers
+  bool makes_float32 = false;               // always yields float32
+  absl::string_view kinds;                  // the kinds of its results
+  std::vector<absl::string_view> operands;  // operands that stay float32; all others may change
 };
 
 const CpuRow* FindCpuRow(absl::string_view name) {
@@ -68,7 +68,7 @@ const CpuRow* FindCpuRow(absl::string_view name) {
 bool IsComplex(DType dtype) {
   return dtype == DType::kComplex32 || dtype == DType::kComplex64 || dtype == DType::kComplex128;
 }
-// One of the four that can be changed.
+// Returns whether this is one of the four dtypes that can be changed.
 bool IsFloat(DType dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kBFloat16 || dtype == DType::kFloat32 ||
          dtype == DType::kFloat64;
@@ -80,7 +80,7 @@ double LargestOf(DType dtype) {
                                      : 0x1.FFFFFFFFFFFFFp1023;
 }
 
-// What two floating-point or complex dtypes become together, as PyTorch promotes them.
+// Returns the dtype to which PyTorch promotes two floating-point or complex dtypes.
 DType Promoted(DType a, DType b) {
   if (a == DType::kUnknown || a == b) return b;
   if (b == DType::kUnknown) return a;
@@ -92,7 +92,7 @@ DType Promoted(DType a, DType b) {
   return a == DType::kFloat64 || b == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
 }
 
-// Of .float() and the like; unknown for others.
+// Returns the dtype that .float() and the like convert to; unknown for other methods.
 DType DTypeOfMethod(const Node& node) {
   if (node.op() != Op::kCallMethod || node.args().size() != 1) return DType::kUnknown;
   const absl::string_view name = node.target();
@@ -103,7 +103,7 @@ DType DTypeOfMethod(const Node& node) {
                               : DType::kUnknown;
 }
 
-// The dtype that a conversion is to; unknown for other calls.
+// Returns the dtype that a conversion yields; unknown for other calls.
 DType ConvertsTo(const Node& node) {
   if (node.is_call_method("to") || node.is_call_method("type")) {
     for (size_t i = 1; i < node.args().size(); ++i) {
@@ -123,7 +123,7 @@ class DTypeChange {
   absl::StatusOr<bool> Run() {
     RETURN_IF_ERROR(FindDTypes());
     for (Graph* graph : module_.graphs()) {
-      // Casts that are made on the way need no look.
+      // Copy the list: casts that are inserted on the way need no visit.
       std::vector<Node*> nodes;
       for (Node* node : graph->nodes()) nodes.push_back(node);
       for (const Node* node : nodes) {
@@ -165,7 +165,7 @@ class DTypeChange {
     kept_ = NodeTable<uint8_t>(module_);
     stays_ = NodeTable<uint8_t>(module_);
     floats_ = NodeTable<uint8_t>(module_);
-    // The operators that a call becomes.
+    // Rows of the operators that a call is lowered to.
     NodeTable<const CpuRow*> rows(module_);
     for (const Graph* graph : lowered.module->graphs()) {
       for (const Node* node : graph->nodes()) {
@@ -188,7 +188,7 @@ class DTypeChange {
         }
         if (dtype == DType::kUnknown && node->is_call()) {
           dtype = Guess(*node, rows[node]);
-          // The element of a tuple that holds others than floats.
+          // An element of a tuple that may hold other values than floats.
           const Node* tuple = node->is_call_function("operator.getitem") && node->args().size() == 2
                                   ? (node->args()[0].is_node() ? node->args()[0].node() : nullptr)
                                   : nullptr;
@@ -199,14 +199,14 @@ class DTypeChange {
             dtype = DType::kUnknown;
           }
         }
-        // Numbers do not take part in what tensors become.
+        // Numbers do not take part in the promotion of tensors.
         if (NumberDType(node->annotation()).has_value()) dtype = DType::kUnknown;
         dtypes_[node] = dtype;
         floats_[node] = IsFloatNumber(*node);
         if (!node->is_call()) continue;
         bool keeps = rows[node] != nullptr || IsComplex(dtype);
         node->ForEachOperand([&](const Node* operand) { keeps |= IsComplex(dtypes_[operand]); });
-        // What a tuple of a kept call holds.
+        // The elements of a tuple that a kept call yields.
         if (node->is_call_function("operator.getitem") && !node->args().empty() &&
             node->args()[0].is_node())
           keeps |= kept_[node->args()[0].node()] != 0;
@@ -217,8 +217,8 @@ class DTypeChange {
     return absl::OkStatus();
   }
 
-  // Notes which operands have to stay as they are for a call of the lowered module; false if
-  // the row is of the whole call, or they are made within the call.
+  // Notes the operands that must keep their dtype for a call of the lowered module. Returns false
+  // if the row applies to the whole call, or if the operands are made within the call.
   bool FindOperands(const LoweredModule& lowered, const Node& call, const CpuRow& row) {
     const Schema* schema = FindOverload(call.target());
     if (row.operands.empty() || schema == nullptr) return false;
@@ -241,7 +241,7 @@ class DTypeChange {
     return it != operands_.end() && it->second.contains(operand);
   }
 
-  // Inputs and attributes that calls want as they are, or write to, and no others use.
+  // Finds the inputs and attributes that are used only by calls that keep or write to them.
   void FindLeft() {
     absl::flat_hash_set<std::string> others;
     for (const Graph* graph : module_.graphs()) {
@@ -276,7 +276,7 @@ class DTypeChange {
     }
   }
 
-  // Of a call that yields a number, and of an input that is one.
+  // Returns whether a call or an input yields a floating-point number.
   bool IsFloatNumber(const Node& node) const {
     if (const auto number = NumberDType(node.annotation()); number.has_value())
       return IsFloat(*number);
@@ -309,7 +309,7 @@ class DTypeChange {
                                     : false;
   }
 
-  // From the operands, where no rule says it.
+  // Derives the dtype from the operands if no rule gives it.
   DType Guess(const Node& call, const CpuRow* row) const {
     const absl::string_view name = OperatorName(call);
     DType common = DType::kUnknown;
@@ -344,7 +344,7 @@ class DTypeChange {
     if (own != nullptr && own->makes_float32) return DType::kFloat32;
     if (common != DType::kUnknown) return IsDataType(name) ? DType::kUnknown : common;
     if (TakesDType(call)) return DefaultDType(name, has_float);
-    // Integers of which floats are made.
+    // A quotient of integers is a float unless it is rounded.
     const bool is_rounded =
         call.kwarg("rounding_mode") != nullptr && !call.kwarg("rounding_mode")->is_none();
     if ((own != nullptr && own->makes_floats && !is_rounded) || name == "truediv" ||
@@ -360,7 +360,7 @@ class DTypeChange {
            : dtype == DType::kComplex32 ? DType::kFloat16
                                         : dtype;
   }
-  // Names of calls whose value is an integer or bool, or no tensor, whatever it is given.
+  // The names of calls that yield an integer, a bool or no tensor, whatever their operands are.
   static bool IsDataType(absl::string_view name) {
     static constexpr absl::string_view kNames[] = {"size",
                                                    "dim",
@@ -426,7 +426,7 @@ class DTypeChange {
     });
     return all;
   }
-  // Of a call that makes a tensor of none and is not told the dtype.
+  // Returns the dtype of a call that makes a tensor from no other and is not given a dtype.
   static DType DefaultDType(absl::string_view name, bool has_float) {
     static constexpr absl::string_view kFloats[] = {
         "zeros",           "ones",          "empty",          "rand",
@@ -438,11 +438,11 @@ class DTypeChange {
                                                      "scalar_tensor", "as_tensor", "range"};
     if (absl::c_linear_search(kFloats, name)) return DType::kFloat32;
     if (absl::c_linear_search(kByValue, name) && has_float) return DType::kFloat32;
-    // Numbers that are computed are sizes.
+    // Numbers that are computed are sizes, so arange counts as i64.
     return name == "arange" ? DType::kInt64 : DType::kUnknown;
   }
 
-  // Whether it converts to what only kept calls use, as they want it: a cast that was made.
+  // Returns whether this is an inserted cast: a conversion whose result only kept calls use.
   bool FeedsKept(const Node& node) const {
     if (!node.is_call() || !IsMeant(ConvertsTo(node)) || !node.has_uses()) return false;
     const Node::Uses uses = node.uses();
@@ -451,7 +451,7 @@ class DTypeChange {
 
   // --- Calls that change -------------------------------------------------------
 
-  // Whether the call has to do with values that change.
+  // Returns whether the call involves values that change.
   bool IsConcerned(const Node& node) const {
     bool concerned = IsMeant(dtypes_[&node]);
     node.ForEachOperand([&](const Node* operand) { concerned |= IsMeant(dtypes_[operand]); });
@@ -479,7 +479,7 @@ class DTypeChange {
     });
     if (is_concerned && to_ == DType::kFloat16) LimitIntegers(node);
     if (is_told || !IsMeant(dtypes_[node])) return;
-    // Whether what it yields follows from operands that change, and from no others.
+    // `follows`: an operand changes; `others`: an operand has another floating-point dtype.
     bool follows = false, others = false;
     node->ForEachOperand([&](const Node* operand) {
       const DType dtype = dtypes_[operand];
@@ -490,20 +490,20 @@ class DTypeChange {
     if (!follows && !others && TakesDType(*node)) {
       node->set_kwarg("dtype", to_);
       changed_ = true;
-      ++counts_["calls that are told the dtype now"];
+      ++counts_["calls that now get the dtype as an argument"];
       return;
     }
-    stays_[node] = 1;  // It is cast behind the call.
+    stays_[node] = 1;  // CastUses adds a cast after it.
   }
 
   static bool IsTuple(const Node& node) { return node.meta() != nullptr && node.meta()->is_tuple; }
 
-  // Of a call that makes a tensor of none.
+  // Returns whether a call that makes a tensor from no other takes a dtype.
   static bool TakesDType(const Node& node) {
     const Argument* given = node.kwarg("dtype");
     if (node.op() != Op::kCallFunction || (given != nullptr && !given->is_none())) return false;
     const Callable callee = CalleeOf(node);
-    // TorchScript's own, whose schema no table has.
+    // TorchScript's own functions have no schema in the tables.
     if (callee.kind == Callable::Kind::kForeign)
       return absl::StartsWith(node.target(), "aten.tensor.") ||
              absl::StartsWith(node.target(), "aten.as_tensor.");
@@ -516,7 +516,7 @@ class DTypeChange {
     });
   }
 
-  // Integers that stand for elements and that the dtype does not hold.
+  // Limits integers that stand for elements to the range of the dtype.
   void LimitIntegers(Node* node) {
     const auto largest = static_cast<int64_t>(LargestOf(to_));
     const Callable callee = CalleeOf(*node);
@@ -557,7 +557,7 @@ class DTypeChange {
   void CastOperands(Node* node) {
     absl::flat_hash_map<const Node*, Node*> casts;
     const auto written = MemoryUseOf(*node).written;
-    // A tuple's element is taken out as it is.
+    // An element of a tuple is taken out unchanged.
     if (node->is_call_function("operator.getitem") && !node->args().empty() &&
         node->args()[0].is_node() && kept_[node->args()[0].node()]) {
       return;
@@ -584,7 +584,7 @@ class DTypeChange {
     }
   }
 
-  // Casts back what a call wants as it was.
+  // Casts back the operands that a call needs in their old dtype.
   void KeepOperands(Node* node, const absl::flat_hash_set<const Node*>& operands) {
     absl::flat_hash_map<const Node*, Node*> casts;
     node->MapArguments([&](const Argument& argument) -> Argument {
@@ -602,12 +602,12 @@ class DTypeChange {
   void CastResult(Node* node) {
     if (IsMeant(dtypes_[node]) && !IsTuple(*node) && !TakenApart(*node)) CastUses(node, to_);
   }
-  // Whether it is a tuple by what uses it.
+  // Returns whether its uses show that the value is a tuple.
   static bool TakenApart(const Node& node) {
     return node.is_call() && node.has_uses() && YieldsTuple(node);
   }
 
-  // Puts a cast behind it for all that do not want it as it is.
+  // Adds a cast for all users except those that want the value as it is.
   void CastUses(Node* node, DType dtype) {
     const auto wants = [&](const Node* user) {
       return kept_[user] == 0 && ConvertsTo(*user) == DType::kUnknown && !KeepsOperand(user, node);
@@ -643,7 +643,7 @@ class DTypeChange {
     return changed ? module_.InternTupleMeta(elements) : meta;
   }
   void ChangeMeta(Node* node) {
-    // Numbers are no tensors, though a folder keeps them as such.
+    // Numbers are not tensors, although a folder stores them as such.
     if (node->meta() == nullptr || NumberDType(node->annotation()).has_value()) return;
     const ValueMeta* meta = Changed(node->meta());
     if (meta == node->meta()) return;
@@ -667,11 +667,11 @@ class DTypeChange {
   const DType to_;
   const std::vector<DType> from_;
   PassRun& run_;
-  NodeTable<DType> dtypes_;    // before; of a tuple that of its elements
-  NodeTable<uint8_t> kept_;    // calls that are computed as before
-  NodeTable<uint8_t> stays_;   // values that have the dtype they had
-  NodeTable<uint8_t> floats_;  // numbers that are no integers
-  // By call, the operands that it wants as they were.
+  NodeTable<DType> dtypes_;    // before the change; for a tuple, of its elements
+  NodeTable<uint8_t> kept_;    // calls that compute in their old dtype
+  NodeTable<uint8_t> stays_;   // values that keep their old dtype
+  NodeTable<uint8_t> floats_;  // numbers that are floats
+  // The operands that a call needs in their old dtype, by call.
   absl::flat_hash_map<const Node*, absl::flat_hash_set<const Node*>> operands_;
   absl::flat_hash_set<const Node*> left_;  // inputs and attributes that only such calls use
   absl::flat_hash_set<std::string> left_attributes_;

@@ -1,4 +1,4 @@
-// What private PyTorch calls are left.
+// Finds the private PyTorch calls that are left.
 #ifndef GRAPHNET_PASSES_CHECK_STABLE_H_
 #define GRAPHNET_PASSES_CHECK_STABLE_H_
 

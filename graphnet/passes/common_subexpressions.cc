@@ -28,7 +28,7 @@ void AppendKey(const Argument& argument, std::string* key) {
   }
 }
 
-// The call as it is written, with operands by number.
+// Appends the call as it is written, with its operands as numbers.
 void AppendKey(const Node& node, std::string* key) {
   absl::StrAppend(key, node.op() == Op::kCallMethod ? "." : " ", node.target());
   for (const Argument& argument : node.args()) {
@@ -79,7 +79,7 @@ absl::StatusOr<bool> EliminateCommonSubexpressions(Module* module, PassRun& run)
   const MemoryGroups groups(*module, effects);
   size_t erased = 0;
   for (Graph* graph : module->graphs()) erased += RunOn(graph, effects, groups);
-  if (erased > 0) run.Note("calls computed once instead of again", erased);
+  if (erased > 0) run.Note("calls replaced by an equal earlier one", erased);
   return erased > 0;
 }
 

@@ -34,7 +34,7 @@ constexpr Domain kProbability = {.low = 0, .high = 1};
 constexpr Domain kInsideProbability = {.low = 0, .high = 1, .is_open = true};
 constexpr Domain kNonzero = {.is_nonzero = true};
 
-// What the argument of an operator is to be from.
+// The domain that an argument of an operator should come from.
 struct OperatorDomain {
   absl::string_view name;
   absl::string_view argument;
@@ -79,7 +79,7 @@ constexpr OperatorDomain kOperatorDomains[] = {
     {"binary_cross_entropy", "self", kProbability},
 };
 
-// Of x ** exponent; nullopt: all numbers.
+// Returns the domain of x in x ** exponent; nullopt if it is all numbers.
 std::optional<Domain> DomainOfPower(const Argument* exponent) {
   if (exponent == nullptr || !(exponent->is_int() || exponent->is_float())) return std::nullopt;
   const double e = exponent->is_int() ? static_cast<double>(exponent->integer()) : exponent->real();
@@ -88,7 +88,8 @@ std::optional<Domain> DomainOfPower(const Argument* exponent) {
   return std::nullopt;
 }
 
-// Whether the row is of this call: other arguments may make it one that takes any number.
+// Returns whether the row applies to this call: other arguments may make the call accept any
+// number.
 bool Applies(const OperatorDomain& row, const Schema& schema, const Node& call) {
   if (row.name == "logit" || row.name == "special_logit") {
     const Argument* eps = schema.Given(call, "eps");
@@ -148,7 +149,7 @@ class Domains {
     });
   }
 
-  // What a call asks of the values of an input.
+  // The domain that a call needs the values of an input to be in.
   struct Need {
     const Node* call;
     absl::string_view name;
@@ -160,7 +161,7 @@ class Domains {
     const TracedInput input = inputs_.Get(node);
     if (run_->IsKnown(input.name)) return;
     if (DTypeOf(input) == DType::kUnknown || IsUnordered(DTypeOf(input)))
-      return;  // which have other domains
+      return;  // Complex numbers have other domains.
     if (needs_[input.name].empty()) order_.push_back(input.name);
     needs_[input.name].push_back({&call, name, &node, domain});
   }
@@ -172,18 +173,18 @@ class Domains {
   std::string Describe(const Need& need, const TracedInput& input,
                        const DrawnValues& values) const {
     return absl::StrCat(inputs_.Place(*need.call), ": ", Printable(input.name), ", drawn from ",
-                        values.min, " to ", values.max, ", is to be ", DescribeDomain(need.domain),
+                        values.min, " to ", values.max, ", must be ", DescribeDomain(need.domain),
                         " for ", need.name);
   }
 
-  // Bounds an input so that all calls can take it, or says why it cannot be and leaves it.
+  // Bounds an input so that all calls can take it; if that is impossible, says why and leaves it.
   void Constrain(absl::Span<const Need> needs) {
     const TracedInput input = inputs_.Get(*needs[0].input);
     const DType dtype = DTypeOf(input);
     DrawSpec spec = input.spec;
     std::vector<std::string> notes;
     const Need* bounding = nullptr;
-    // Twice: the bound of one may be the 0 that another does not take.
+    // Do this twice: the bound of one call may be the 0 that another one does not take.
     for (int round = 0; round < 2; ++round) {
       for (const Need& need : needs) {
         const DrawnValues values = ValuesOf(dtype, spec);
@@ -201,7 +202,7 @@ class Domains {
     changed_ = true;
   }
 
-  // `failed` cannot be met, be it for what `bounding` asks, which may be null.
+  // Warns that `failed` cannot be met; `bounding`, which may be null, is the need in its way.
   void Warn(absl::Span<const Need> needs, const TracedInput& input, const Need& failed,
             const Need* bounding) {
     const DType dtype = DTypeOf(input);
@@ -211,8 +212,8 @@ class Domains {
       const Need* const other = &need == &failed ? bounding : &failed;
       const bool is_alone =
           other == nullptr || !BoundedTo(need.domain, dtype, input.spec).has_value();
-      run_->Warn(absl::StrCat(Describe(need, input, values), ", which no bounds make it",
-                              is_alone ? "" : absl::StrCat(" that suit ", other->name, ", too")));
+      run_->Warn(absl::StrCat(Describe(need, input, values), ", but no bounds ensure it",
+                              is_alone ? "" : absl::StrCat(" and suit ", other->name, ", too")));
     }
   }
 

@@ -51,7 +51,7 @@ class Variances {
     if (run_->IsKnown(input.name)) return;
     const std::string what =
         absl::StrCat(inputs_.Place(call), ": ", Printable(input.name), " is a variance");
-    // That mean and deviation keep it from being negative is chance: only a bound says so.
+    // Mean and deviation make a negative value unlikely at best; only a bound excludes it.
     const Argument& min = input.spec.min;
     const bool has_bound = !min.is_none() && (domain.is_open ? Number(min) > 0 : Number(min) >= 0);
     const bool is_known = input.meta != nullptr && input.meta->dtype != DType::kUnknown;
@@ -61,7 +61,7 @@ class Variances {
     DrawSpec bounded = input.spec;
     if (!has_bound) bounded.min = domain.is_open ? Argument(kSmallest) : Argument(int64_t{0});
     if (!domain.Holds(ValuesOf(dtype, bounded))) {
-      run_->Warn(absl::StrCat(what, ", which no bound makes ", DescribeDomain(domain)));
+      run_->Warn(absl::StrCat(what, ", and no bound can keep it ", DescribeDomain(domain)));
     } else if (!has_bound) {
       run_->Note(absl::StrCat(what, ", but may be drawn ",
                               domain.is_open ? "at 0 or below, where eps is 0" : "below 0"));
@@ -70,13 +70,13 @@ class Variances {
     }
   }
 
-  // Of a variance that nothing is added to.
+  // The lower bound of a variance to which no eps is added.
   static constexpr double kSmallest = 1e-6;
 
   const LoweredModule& lowered_;
   TracedInputs inputs_;
   PassRun* const run_;
-  absl::flat_hash_set<const Node*> seen_[2];  // with an eps, and without
+  absl::flat_hash_set<const Node*> seen_[2];  // with an eps, and without one
   bool changed_ = false;
 };
 

@@ -19,8 +19,7 @@ namespace {
 constexpr absl::string_view kScenario = "Applicable in scenarios where";
 constexpr absl::string_view kChange = "When applied, this pass will";
 
-// The paragraphs of the first block of comments that documents a pass, without the
-// slashes.
+// Returns the paragraphs of the comment block that documents a pass, without the slashes.
 std::vector<std::vector<std::string>> Paragraphs(absl::string_view header) {
   std::vector<std::vector<std::string>> block(1);
   for (absl::string_view line : absl::StrSplit(header, '\n')) {

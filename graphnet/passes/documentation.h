@@ -1,4 +1,4 @@
-// What the headers of passes say of them, built into the library.
+// The documentation of passes, read from their headers, which are built into the library.
 //
 // The block of comments above the function of a pass reads, parts in this order:
 //
@@ -27,7 +27,7 @@
 //     graph …
 //     refused: part of the message           (when it is an error)
 //
-// What follows, as "Returns …", is for the reader of the header.
+// Further text, such as "Returns …", is for the reader of the header.
 #ifndef GRAPHNET_PASSES_DOCUMENTATION_H_
 #define GRAPHNET_PASSES_DOCUMENTATION_H_
 

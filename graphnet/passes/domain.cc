@@ -7,8 +7,8 @@
 namespace graphnet {
 namespace {
 
-// How far from an end that is outside: as far as rounding to the dtype may bring it back, and
-// where 0 is that end, so far that what it is divided by stays a moderate number.
+// Distances from an end that is excluded, relative to it: far enough that rounding to the dtype
+// does not reach the end. At 0 the distance is absolute, so that quotients stay moderate.
 constexpr double kSmall = 1e-6;
 constexpr double kSmallOf16Bits = 1.0 / 128;
 
@@ -30,7 +30,7 @@ double BoundValue(const Argument& number) {
   return number.is_int() ? static_cast<double>(number.integer()) : number.boolean();
 }
 
-// Whether no value of the dtype is between the bounds.
+// Returns whether no value of the dtype lies between the bounds.
 bool ContradictEachOther(DType dtype, const Argument& min, const Argument& max) {
   if (min.is_none() || max.is_none()) return false;
   const bool is_float = IsFloatingPoint(dtype);
@@ -60,7 +60,7 @@ std::optional<DrawSpec> BoundedTo(const Domain& domain, DType dtype, const DrawS
     return Bound(domain.is_open ? InsideOf(end, is_low, dtype) : end);
   };
   if (domain.is_nonzero && values.has_zero) {
-    // To the side on which most of them are.
+    // Bound the side on which most values are.
     const bool is_low = values.min + values.max >= 0;
     (is_low ? bounded.min : bounded.max) = Bound(InsideOf(0, is_low, dtype));
   }

@@ -26,19 +26,19 @@ namespace graphnet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int64_t kMaxSize = int64_t{1} << 30;  // Multiples of it are numbers, too.
+constexpr int64_t kMaxSize = int64_t{1} << 30;  // Its multiples fit an int64, too.
 
-// What a call that stays lacks.
+// Names the fact that is missing to expand a call, which then stays.
 absl::Status Unknown(absl::string_view what) { return absl::UnavailableError(what); }
 
-// A call that is written out: what it is given, and the calls that take its place.
+// A call that is being expanded: its arguments, and the calls that take its place.
 class Steps {
  public:
   using FactsOf = absl::FunctionRef<TensorFacts(const Node*)>;
   Steps(Node* call, const Schema& schema, FactsOf facts)
       : call_(call), schema_(schema), facts_(facts) {}
 
-  // The argument, or its default; None if there is no such parameter.
+  // Returns the argument, or its default; None if there is no such parameter.
   Argument operator[](absl::string_view parameter) const {
     const Argument* const given = schema_.Given(*call_, parameter);
     if (given != nullptr) return *given;
@@ -58,7 +58,7 @@ class Steps {
                 std::initializer_list<KwArg> kwargs = {}) {
     return Call(absl::StrCat("aten.", overload), args, kwargs);
   }
-  // A number where it is known.
+  // Returns a size, as a number if it is known.
   Argument Size(const Argument& tensor, int64_t dim) {
     const TensorFacts facts = Facts(tensor);
     const auto at = static_cast<size_t>(dim);
@@ -90,19 +90,19 @@ class Steps {
   std::deque<std::vector<Argument>> lists_;
 };
 
-// One value, or those of a tuple.
+// One value, or the elements of a tuple.
 using Results = std::vector<Argument>;
 
 // --- torch.nn.functional.multi_head_attention_forward --------------------------------
 
-// _canonical_mask: a mask of bools becomes one of 0 and -inf.
+// As _canonical_mask: turns a mask of bools into one of 0 and -inf.
 Argument FloatMask(Steps& s, const Argument& mask, DType dtype) {
   if (mask.is_none() || s.Facts(mask).dtype != DType::kBool) return mask;
   const Argument zeros = s.Aten("zeros_like.default", {mask}, {{"dtype", dtype}});
   return s.Aten("masked_fill.Scalar", {zeros, mask, -kInfinity});
 }
 
-// What can be said before anything is written.
+// Checks everything that is needed before a call is written.
 absl::Status CheckAttention(const Steps& s) {
   const TensorFacts query = s.Facts(s["query"]);
   if (query.rank() != 2 && query.rank() != 3) return Unknown("the rank of its query");
@@ -124,7 +124,7 @@ absl::Status CheckAttention(const Steps& s) {
   return absl::OkStatus();
 }
 
-// The projections of query, key and value: _in_projection and _in_projection_packed, which asks
+// Projects query, key and value as _in_projection and _in_projection_packed do, which depends on
 // whether they are the same tensor.
 std::vector<Argument> Project(Steps& s, const Argument& query, const Argument& key,
                               const Argument& value) {
@@ -133,7 +133,7 @@ std::vector<Argument> Project(Steps& s, const Argument& query, const Argument& k
   const auto linear = [&](const Argument& x, const Argument& weight, const Argument& b) {
     return s.Aten("linear.default", {x, weight, b});
   };
-  // Rows of weight and bias, from one multiple of the embedding to another.
+  // Takes rows of weight and bias, from one multiple of the embedding size to another.
   const auto rows = [&](const Argument& x, int64_t from, int64_t to) {
     return x.is_none() ? x : s.Aten("slice.Tensor", {x, 0, from * embed, to * embed});
   };
@@ -161,7 +161,7 @@ std::vector<Argument> Project(Steps& s, const Argument& query, const Argument& k
           linear(value, rows(weight, 2, 3), rows(bias, 2, 3))};
 }
 
-// As torch/nn/functional.py has it.
+// Follows torch/nn/functional.py.
 absl::StatusOr<Results> Attention(Steps& s) {
   RETURN_IF_ERROR(CheckAttention(s));
   const DType dtype = s.Facts(s["query"]).dtype;
@@ -270,13 +270,13 @@ absl::StatusOr<Results> Attention(Steps& s) {
 
 // --- torch._weight_norm ------------------------------------------------------------------
 
-// g * v / |v|, the norm over all dimensions but one.
+// g * v / |v|, with the norm over all dimensions but one.
 absl::StatusOr<Results> WeightNorm(Steps& s) {
   const int rank = s.Facts(s["v"]).rank();
   const Argument dim = s["dim"];
   if (rank < 1 || !dim.is_int() || dim.integer() >= rank || dim.integer() < -1)
     return Unknown("the rank of its weights");
-  // -1 is no last dimension here, but none.
+  // Here -1 does not mean the last dimension but none.
   std::vector<Argument> others;
   for (int64_t i = 0; i < rank; ++i) {
     if (i != dim.integer()) others.emplace_back(i);
@@ -288,7 +288,7 @@ absl::StatusOr<Results> WeightNorm(Steps& s) {
 
 // --- torch.nn.functional.interpolate ------------------------------------------------------
 
-// `given` for each of `dims` dimensions, as float where numbers are scales.
+// Returns `given` for each of `dims` dimensions; scales become floats.
 Argument ForAll(Steps& s, const Argument& given, size_t dims, bool is_scale) {
   const auto number = [is_scale](const Argument& a) {
     return is_scale && a.is_int() ? Argument(static_cast<double>(a.integer())) : a;
@@ -298,12 +298,12 @@ Argument ForAll(Steps& s, const Argument& given, size_t dims, bool is_scale) {
     for (const Argument& element : given.elements()) all.push_back(number(element));
     return s.List(std::move(all));
   }
-  // A number; what else a node yields is a list already.
+  // Repeat a number; any other value of a node is a list already.
   if (given.is_int() || given.is_float()) return s.List(std::vector<Argument>(dims, number(given)));
   return given;
 }
 
-// Of recompute_scale_factor and of areas: the sizes that the scales mean.
+// Computes the sizes that scales mean, for recompute_scale_factor and for modes that average areas.
 absl::StatusOr<Argument> ScaledSizes(Steps& s, const TensorFacts& input, const Argument& scales) {
   std::vector<Argument> sizes;
   if (!scales.is_list()) return Unknown("its scale");
@@ -320,7 +320,7 @@ absl::StatusOr<Argument> ScaledSizes(Steps& s, const TensorFacts& input, const A
   return s.List(std::move(sizes));
 }
 
-// As torch/nn/functional.py chooses among the operators.
+// Chooses among the operators as torch/nn/functional.py does.
 absl::StatusOr<Results> Interpolate(Steps& s) {
   const TensorFacts input = s.Facts(s["input"]);
   if (input.rank() < 3 || input.rank() > 5) return Unknown("the rank of its input");
@@ -354,8 +354,8 @@ absl::StatusOr<Results> Interpolate(Steps& s) {
 
 // --- _native_multi_head_attention ---------------------------------------------------
 
-// As aten/src/ATen/native/transformers/attention.cpp has it, where one tensor is query, key and
-// value.
+// Follows aten/src/ATen/native/transformers/attention.cpp for the case in which query, key and
+// value are one tensor.
 absl::StatusOr<Results> NativeAttention(Steps& s) {
   const Argument query = s["query"];
   if (s["key"] != query || s["value"] != query) return Unknown("how several inputs are projected");
@@ -400,7 +400,7 @@ absl::StatusOr<Results> NativeAttention(Steps& s) {
 
 using Function = absl::StatusOr<Results> (*)(Steps&);
 
-// `fused`: also of operators that PyTorch has fused.
+// `fused`: also expand operators that PyTorch has fused.
 Function FunctionOf(const Callable& callee, bool fused) {
   if (callee.is_function("torch.nn.functional.multi_head_attention_forward")) return Attention;
   if (callee.is_function("torch.nn.functional.interpolate") ||
@@ -413,7 +413,7 @@ Function FunctionOf(const Callable& callee, bool fused) {
   return nullptr;
 }
 
-// Puts the results in the place of a call, with the name and metas that were known.
+// Replaces a call by its results, with the name and metas that were known.
 void Replace(Node* call, const Results& results, bool is_tuple) {
   const std::string name(call->name());
   const ValueMeta* const meta = call->meta();
@@ -468,7 +468,7 @@ absl::StatusOr<bool> ExpandFunctions(Module* module, PassRun& run) {
     return value.is_node() ? facts.Of(value.node()) : TensorFacts();
   };
   bool changed = false;
-  // From behind, so that what a call takes is still what the facts are of.
+  // Go backwards, so that the facts still describe the operands of each call.
   for (auto it = calls.rbegin(); it != calls.rend(); ++it) {
     Node* const call = *it;
     if (const auto wrong = refused.find(call); wrong != refused.end()) {

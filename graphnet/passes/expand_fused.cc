@@ -14,7 +14,7 @@ namespace graphnet {
 namespace {
 
 absl::Status ExpandCall(Node* call) {
-  // The call in a module of its own, with its operands as placeholders.
+  // Copy the call into its own module, with its operands as placeholders.
   Module alone;
   Graph* const graph = alone.AddGraph("call");
   absl::flat_hash_map<const Node*, Node*> operands, originals;

@@ -24,11 +24,11 @@
 namespace graphnet {
 namespace {
 
-// What is to change of a call.
+// The changes to make to a call.
 struct Change {
   Node* node = nullptr;
-  std::vector<std::pair<size_t, DType>> casts;  // of arguments, by keyword after those by position
-  absl::string_view method;                     // instead of the operator; empty: none
+  std::vector<std::pair<size_t, DType>> casts;  // of arguments; keywords come after positions
+  absl::string_view method;  // the method that replaces the operator; empty if none does
 };
 
 class Explicit {
@@ -36,7 +36,7 @@ class Explicit {
   Explicit(const LoweredModule& lowered, const FactsTable& facts)
       : lowered_(lowered), facts_(facts) {}
 
-  // What a call of the module that was lowered needs.
+  // Returns the changes that a call of the original module needs.
   Change Of(Node* node) const {
     Change change{node, {}, {}};
     const Argument& value = lowered_.values[node];
@@ -54,14 +54,14 @@ class Explicit {
     return value.is_node() ? facts_.Of(value.node()) : TensorFacts();
   }
 
-  // Whether the parameter takes part in what the dtypes promote to.
+  // Returns whether the parameter takes part in dtype promotion.
   static bool IsPromoted(const SchemaArgument& parameter) {
     return parameter.type.kind == SchemaType::Kind::kTensor && !parameter.type.is_list &&
            parameter.name != "condition" && parameter.name != "mask" && parameter.name != "value";
   }
 
-  // The tensors that promote each other, as the lowered `call` has them, are among the arguments
-  // of the call itself.
+  // Finds the casts. The tensors that promote each other in the lowered `call` are among the
+  // arguments of the original call.
   void FindCasts(const Node& call, const Schema& schema, Change* change) const {
     std::vector<TensorFacts> tensors;
     std::vector<const Node*> operands;
@@ -94,7 +94,7 @@ class Explicit {
     for (size_t i = 0; i < kwargs.size(); ++i) look(args.size() + i, kwargs[i].value);
   }
 
-  // Python's own methods go by the names that say it, too.
+  // Names of Python's methods that say the same as ATen's.
   static absl::string_view MethodName(absl::string_view aten) {
     static constexpr std::pair<absl::string_view, absl::string_view> kNames[] = {
         {"__iand__", "bitwise_and_"},
@@ -108,7 +108,7 @@ class Explicit {
     return aten;
   }
 
-  // Of a += b of a tensor.
+  // Returns the method for `a += b` and the like on a tensor; empty for other calls.
   absl::string_view MethodOf(const Node& node) const {
     absl::string_view name = node.target();
     if (node.op() != Op::kCallFunction || !absl::ConsumePrefix(&name, "operator.")) return {};
@@ -157,7 +157,7 @@ absl::StatusOr<bool> ExplicitOperators(Module* module, PassRun& /*run*/) {
   ASSIGN_OR_RETURN(const LoweredModule lowered, LowerToAten(*module, &refused));
   const FactsTable facts(lowered, refused);
   const Explicit look(lowered, facts);
-  // All that is known is of the calls as they are.
+  // Find all changes before making any: the facts describe the unchanged calls.
   std::vector<Change> changes;
   for (Graph* graph : module->graphs()) {
     for (Node* node : graph->nodes()) {

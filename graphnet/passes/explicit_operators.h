@@ -1,4 +1,4 @@
-// What PyTorch's operators do without saying so is written out.
+// Writes out what PyTorch's operators do implicitly.
 #ifndef GRAPHNET_PASSES_EXPLICIT_OPERATORS_H_
 #define GRAPHNET_PASSES_EXPLICIT_OPERATORS_H_
 

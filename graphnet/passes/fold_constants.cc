@@ -20,7 +20,7 @@ bool IsConstant(const Argument& argument) {
   return constant;
 }
 
-// Whether a graph returns `node`, of this value, or an element that is taken from it.
+// Returns whether a graph returns `node`, whose value is `value`, or an element taken from it.
 bool IsReturned(const Node& node, const Argument& value) {
   return absl::c_any_of(node.uses(), [&](const Use& use) {
     if (use.user->is_output()) return true;
@@ -29,7 +29,7 @@ bool IsReturned(const Node& node, const Argument& value) {
   });
 }
 
-// What reading the shape of a tensor with static sizes gives.
+// Returns the result of reading the shape of a tensor with static sizes.
 std::optional<Argument> EvaluateShape(const Node& node, Arena* arena) {
   if (node.args().empty() || !node.args()[0].is_node()) return std::nullopt;
   const TensorMeta* meta = node.args()[0].node()->tensor_meta();
@@ -78,7 +78,7 @@ absl::StatusOr<bool> FoldConstants(Module* module, PassRun& run) {
         value = EvaluateScalar(node->target(), node->args());
       }
       if (!value.has_value()) continue;
-      // A graph returns values.
+      // A graph returns nodes, so this one must stay.
       if (IsReturned(*node, *value)) continue;
       ReplaceUsesWithValue(node, module->CopyArgument(*value));
       graph->EraseNode(node);

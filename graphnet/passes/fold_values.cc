@@ -32,17 +32,17 @@ class Folding {
   absl::StatusOr<bool> Run() {
     if (run_.constants() == nullptr) {
       return absl::FailedPreconditionError(
-          "values=true computes values, which takes the weights of a sample and LibTorch");
+          "values=true needs a sample with its weights, and LibTorch");
     }
     const absl::string_view most = run_.option("max_bytes");
     if (!most.empty() && (!absl::SimpleAtoi(most, &max_bytes_) || max_bytes_ < 0)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("max_bytes is a number from 0, not \"", Printable(most), "\""));
+          absl::StrCat("max_bytes must be a number from 0 up, not \"", Printable(most), "\""));
     }
     const std::vector<Node*> folded = Choose();
     if (folded.empty()) return false;
     absl::StatusOr<std::map<std::string, TensorData>> computed = Evaluate(folded);
-    if (!computed.ok()) {  // The graph itself may never come there.
+    if (!computed.ok()) {  // The graph itself may never run these calls.
       run_.Note(absl::StrCat("no values are computed ahead: ", computed.status().message()));
       return false;
     }
@@ -61,7 +61,7 @@ class Folding {
   }
 
  private:
-  // The calls whose values are taken by others than those that are computed ahead themselves.
+  // Chooses the computable calls whose values are used by calls that are not computed ahead.
   std::vector<Node*> Choose() {
     const Effects effects(module_);
     const MemoryGroups groups(module_, effects);
@@ -76,7 +76,7 @@ class Folding {
                             absl::c_all_of(node->operands(), [&](const Node* operand) {
                               return is_constant[operand];
                             });
-        // A view costs nothing, and lies in memory as it does.
+        // A view costs nothing and shares its memory, so it stays.
         is_computed[node] = is_constant[node] && of.aliases.empty() && BytesOf(*node) <= max_bytes_;
       }
     }
@@ -89,7 +89,7 @@ class Folding {
     return chosen;
   }
 
-  // Returns more than any limit unless it is a tensor on the CPU of which all is known.
+  // Returns more than any limit unless the value is a tensor on the CPU of known dtype and sizes.
   static int64_t BytesOf(const Node& node) {
     constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
     const TensorMeta* const meta = node.tensor_meta();
@@ -102,7 +102,7 @@ class Folding {
     return elements.has_value() ? *elements * DTypeBytes(meta->dtype) : kUnknown;
   }
 
-  // The values of `folded` as o0, o1, …, from a module that has nothing else.
+  // Returns the values of `folded` as o0, o1, …, computed by a module of only the needed calls.
   absl::StatusOr<std::map<std::string, TensorData>> Evaluate(const std::vector<Node*>& folded) {
     absl::flat_hash_set<const Node*> needed;
     std::vector<const Node*> open(folded.begin(), folded.end());
@@ -135,7 +135,7 @@ class Folding {
     return run_.constants()->run(*part);
   }
 
-  // Under a mode of the program, such as autocast, the call itself may yield another dtype.
+  // A mode of the program, such as autocast, may give the original call another dtype.
   static bool Fits(const TensorMeta& meta, const TensorData& data) {
     if (meta.dtype != data.dtype || meta.shape.size() != data.shape.size()) return false;
     for (size_t i = 0; i < data.shape.size(); ++i) {
@@ -159,7 +159,7 @@ class Folding {
     run_.SetValue(name, std::move(value));
   }
 
-  // Erases the calls that only the replaced ones needed, and attributes that are not read any more.
+  // Erases calls that only the replaced ones needed, and attributes that nothing reads any more.
   void EraseDead() {
     const auto read = [&] {
       absl::flat_hash_set<std::string> names;

@@ -29,7 +29,7 @@
 namespace graphnet {
 namespace {
 
-// How far apart the calls of a group may stand; what lies in between is looked at.
+// The greatest distance between the calls of a group; all calls in between are checked.
 constexpr size_t kMaxDistance = 10000;
 
 bool IsFalse(const Argument* argument) {
@@ -51,23 +51,23 @@ bool IsIdleDropout(const Node& node) {
          IsFalse(node.FindArg("train", 2));
 }
 
-// Whether a call, all arguments of which are written out, takes numbers from the generator.
+// Returns whether a call, whose arguments are all written out, draws random numbers.
 bool IsRandom(const Node& call, const Schema& schema) {
-  const Argument* const p = schema.Given(call, "dropout_p");  // of attention
+  const Argument* const p = schema.Given(call, "dropout_p");  // a parameter of attention
   return schema.is_random && !IsIdleDropout(call) &&
          !(p != nullptr && p->is_float() && p->real() == 0);
 }
 
 // --- One way to write a call ---------------------------------------------------------
 
-// Writes out all arguments, as far as they go by position so, the others by keyword.
+// Writes out all arguments, by position as far as possible and the others by keyword.
 void WriteOut(Node* call) {
   const Schema* const schema = SchemaOf(*call);
   if (schema == nullptr ||
       absl::c_any_of(schema->arguments, [](const SchemaArgument& a) { return a.is_variadic; })) {
     return;
   }
-  // Of embedding the rest is for gradients.
+  // The other arguments of embedding matter only for gradients.
   const bool is_embedding = schema->target == "aten.embedding.default";
   std::vector<Argument> args;
   std::vector<KwArg> kwargs;
@@ -88,8 +88,8 @@ void WriteOut(Node* call) {
   call->set_kwargs(kwargs);
 }
 
-// Writes alike what yields the same: views as reshapes, squares as powers, the parts of an unbind as
-// indices; all arguments. Returns the calls that are gone.
+// Gives equal calls one form, with all arguments: views become reshapes, squares powers, and the
+// parts of an unbind indices. Returns the calls that are gone.
 std::vector<const Node*> WriteAlike(Graph* graph) {
   std::vector<const Node*> gone;
   for (Node* node : graph->nodes()) {
@@ -114,10 +114,10 @@ std::vector<const Node*> WriteAlike(Graph* graph) {
   return gone;
 }
 
-// A lowered copy of a module, in which what means the same is written alike.
+// A lowered copy of a module in which equal calls are written alike.
 class BareModule {
  public:
-  // With `drops`, dropout that does nothing is left out.
+  // If `drops` is set, dropout that does nothing is left out.
   static absl::StatusOr<std::unique_ptr<BareModule>> Make(Module* module, bool drops) {
     RefusedCalls refused;
     ASSIGN_OR_RETURN(LoweredModule lowered, LowerToAten(*module, &refused));
@@ -139,7 +139,7 @@ class BareModule {
 
   Module* module() { return lowered_.module.get(); }
 
-  // Whether a match may become one call, where its last one stands; remembers what it was made of.
+  // Returns whether a match may become one call at its anchor; remembers the calls that make it up.
   bool Take(const PatternMatch& match) {
     Originals& originals = originals_[match.nodes[0]->graph()];
     const auto anchor = originals.of.find(match.nodes[0]->name());
@@ -157,7 +157,7 @@ class BareModule {
     return true;
   }
 
-  // Makes the calls of `fused` that stand here in the module it was made of; how many.
+  // Writes the calls of `fused` in this copy to the original module; returns how many.
   size_t WriteBack(const FusedOperator& fused) {
     size_t made = 0;
     for (Graph* graph : lowered_.module->graphs()) {
@@ -167,7 +167,7 @@ class BareModule {
       for (Node* node : graph->nodes()) {
         if (node->is_call_function(fused.name) && WriteCall(*node, &it->second, &old)) ++made;
       }
-      // What the calls were made of, from behind, as far as nothing uses it any more.
+      // Erase the calls that were fused, last one first, unless something still uses them.
       absl::c_sort(old, [](const Node* a, const Node* b) { return b->IsBefore(a); });
       old.erase(std::unique(old.begin(), old.end()), old.end());
       for (Node* node : old) {
@@ -178,11 +178,12 @@ class BareModule {
   }
 
  private:
-  // Of a graph, by names of lowered nodes, which a call takes over from what it replaces.
+  // The original nodes of a graph by the names of lowered ones; a fused call keeps its anchor's
+  // name.
   struct Originals {
     absl::flat_hash_map<absl::string_view, Node*> of;
     absl::flat_hash_map<absl::string_view, std::vector<Node*>> made_of;
-    std::vector<Node*> idle;  // used, but left out
+    std::vector<Node*> idle;  // identity calls that are skipped
   };
 
   void Simplify(const RefusedCalls& refused, bool drops) {
@@ -192,7 +193,7 @@ class BareModule {
       const DType dtype = facts->Of(a).dtype;
       return dtype != DType::kUnknown && dtype == facts->Of(b).dtype;
     };
-    // Before anything is changed, as the facts are of what was lowered.
+    // Collect these before any change, since the facts describe the unchanged module.
     absl::flat_hash_map<Node*, std::string> functional;
     for (Graph* graph : lowered_.module->graphs()) {
       for (Node* node : graph->nodes()) {
@@ -216,9 +217,9 @@ class BareModule {
     }
   }
 
-  // What works in place on a value that is new and that nothing else uses is as good as what makes
-  // another: its target. With two tensors, only where they are of one dtype. `functional`: those
-  // before it of which that is so.
+  // Returns the target that yields the same without writing, for an in-place call on a new value
+  // that nothing else uses. Two tensors must have one dtype. `functional` holds the earlier calls
+  // of this kind.
   template <typename Fn>
   static std::string OutOfPlace(const Node& call,
                                 const absl::flat_hash_map<Node*, std::string>& functional,
@@ -249,7 +250,7 @@ class BareModule {
                                                                                         : "";
   }
 
-  // Whether calls of a match would be moved over what changes what they do.
+  // Returns whether moving the match to its anchor would pass a call that changes its meaning.
   static bool IsCrossed(const PatternMatch& match) {
     const Node* first = match.nodes[0];
     bool is_random = false;
@@ -271,7 +272,7 @@ class BareModule {
     return false;
   }
 
-  // Adds to `old` what goes if nothing uses it.
+  // Adds to `old` the nodes to erase if nothing uses them.
   bool WriteCall(const Node& fused, Originals* originals, std::vector<Node*>* old) {
     const auto at = originals->of.find(fused.name());
     const auto made_of = originals->made_of.find(fused.name());
@@ -290,7 +291,7 @@ class BareModule {
         return a.kind() == Argument::Kind::kSymInt ? Argument(module_->CopySym(a.sym())) : a;
       });
     };
-    // Without what it does not have to say.
+    // Leave out arguments that equal the defaults.
     const Schema& schema = *SchemaOf(fused);
     std::vector<Argument> args;
     std::vector<KwArg> kwargs;
@@ -330,8 +331,8 @@ class BareModule {
 
 // --- The rules ----------------------------------------------------------------------
 
-// Those of an operator that find it: their patterns have several calls, and none that is there for
-// what it writes, as nothing could be put in the place of such calls.
+// The rules that find an operator. Their patterns have several calls, and none that only writes to
+// memory, since nothing could replace such calls.
 struct Finder {
   const FusedOperator* fused = nullptr;
   std::vector<RewriteRule> rules;
@@ -365,7 +366,7 @@ absl::StatusOr<Finder> FinderOf(const FusedOperator& fused) {
     }
     finder.rules.push_back(std::move(read[0]));
   }
-  // One that goes on from a call that was made is tried before one that makes another.
+  // Extending a call that was made comes before starting another one.
   std::stable_partition(finder.rules.begin(), finder.rules.end(), uses_itself);
   finder.is_recursive = absl::c_any_of(finder.rules, uses_itself);
   return finder;
@@ -387,7 +388,7 @@ absl::StatusOr<std::vector<Finder>> FindersOf(const std::vector<std::string>& na
   for (const std::string& name : names) {
     const absl::string_view bare = absl::StripPrefix(name, "fused.");
     if (absl::c_linear_search(known, bare)) continue;
-    return absl::InvalidArgumentError(absl::StrCat("no fused operator that can be found is called ",
+    return absl::InvalidArgumentError(absl::StrCat("fuse cannot make an operator called ",
                                                    Printable(bare), NearMissHint(bare, known)));
   }
   return finders;
@@ -398,7 +399,7 @@ absl::StatusOr<std::vector<Finder>> FindersOf(const std::vector<std::string>& na
 absl::StatusOr<bool> Fuse(Module* module, PassRun& run) {
   ASSIGN_OR_RETURN(std::vector<Finder> finders, FindersOf(run.list("operators")));
   bool changed = false;
-  // The last copy, while nothing has changed, with dropout or without.
+  // The last copy, with or without dropout; reused as long as nothing has changed.
   std::unique_ptr<BareModule> bare;
   bool has_dropout = false;
   for (Finder& finder : finders) {
@@ -409,8 +410,8 @@ absl::StatusOr<bool> Fuse(Module* module, PassRun& run) {
     size_t applied = 0;
     for (RewriteRule& rule : finder.rules)
       rule.where = [&bare](const PatternMatch& match) { return bare->Take(match); };
-    // The rules of an operator that goes on from itself all at once; else one by one, so that a
-    // small pattern does not take what a larger one ends with.
+    // The rules of a recursive operator are applied together. Others go one by one, so that a small
+    // pattern does not take the end of a larger one.
     const absl::Span<const RewriteRule> all = finder.rules;
     for (size_t i = 0, step = finder.is_recursive ? all.size() : 1; i < all.size(); i += step) {
       std::vector<size_t> counts;

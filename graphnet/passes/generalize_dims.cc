@@ -54,13 +54,13 @@ class Generalization : private DimPropagation {
   absl::Status ChooseInputs() {
     int64_t dim = 0;
     if (!run_.option("dim").empty() && (!absl::SimpleAtoi(run_.option("dim"), &dim) || dim < 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("dim is a number from 0, not \"", Printable(run_.option("dim")), "\""));
+      return absl::InvalidArgumentError(absl::StrCat("dim must be a number from 0 up, not \"",
+                                                     Printable(run_.option("dim")), "\""));
     }
     dim_ = static_cast<size_t>(dim);
     if (!run_.option("to").empty() && (!absl::SimpleAtoi(run_.option("to"), &to_) || to_ <= 0)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("to is a size above 0, not \"", Printable(run_.option("to")), "\""));
+          absl::StrCat("to must be a size above 0, not \"", Printable(run_.option("to")), "\""));
     }
     const std::vector<std::string> wanted = run_.list("inputs");
     std::set<absl::string_view> found;
@@ -92,9 +92,9 @@ class Generalization : private DimPropagation {
       } else if (size.is_static() ? symbol != nullptr || size.value != example_
                                   : symbol == nullptr || !(*size.expr == *symbol)) {
         if (is_wanted) {
-          return absl::FailedPreconditionError(
-              absl::StrCat("input ", Printable(node->target()), ", dimension ", dim_,
-                           ": not of the size that ", Printable(inputs_[0]->target()), " has"));
+          return absl::FailedPreconditionError(absl::StrCat(
+              "input ", Printable(node->target()), ", dimension ", dim_,
+              ": differs from the size that ", Printable(inputs_[0]->target()), " has"));
         }
         ++others;
         continue;
@@ -140,7 +140,7 @@ class Generalization : private DimPropagation {
     return product;
   }
 
-  // A number that has the example as a factor, with the size in its place.
+  // Returns a number that is a multiple of the example, with the example replaced by the size.
   Argument Stretched(Node* place, const Argument& number) {
     Node* size = SizeNode();
     const InsertionGuard guard(module_.main(), place);
@@ -186,17 +186,17 @@ class Generalization : private DimPropagation {
         node->set_meta(meta);
       }
     }
-    // This comes after all steps that use the old size.
+    // Set the new size after all steps that use the old one.
     if (to_ > 0 && to_ != example_) {
       module_.AddSymbol(symbol_->name, to_);
       changed_ = true;
     }
-    if (written > 0) run_.Note("sizes are written with that of the input", written);
-    if (expanded > 0) run_.Note("operands of one element are expanded", expanded);
+    if (written > 0) run_.Note("sizes now follow that of the input", written);
+    if (expanded > 0) run_.Note("operands of size 1 are expanded", expanded);
     return changed_;
   }
 
-  // Arguments are replaced by where they lie.
+  // Replaces arguments by their address.
   void ReplaceSizes(Node* node, const std::map<const Argument*, Argument>& by_place) {
     changed_ = true;
     Arena arena;
@@ -219,8 +219,8 @@ class Generalization : private DimPropagation {
     node->set_kwargs(kwargs);
   }
 
-  // A size of one may stand anywhere between strides; a larger one may not, so that a view
-  // which joins it with others may need a copy. Where a view is one, a reshape is it, too.
+  // A size of one fits any strides; a larger one may not, so a view that joins it with others may
+  // need a copy. A reshape is a view wherever a view is possible.
   void MakeReshape(Node* node) {
     const absl::string_view name = BareName(*node);
     if (example_ != 1 || (name != "view" && name != "_unsafe_view") || !node->kwargs().empty() ||
@@ -256,7 +256,7 @@ class Generalization : private DimPropagation {
     node->ReplaceInput(operand, made);
   }
 
-  // A size that is `factor` times the symbol with the example; other symbols in it stay.
+  // Replaces the example by the symbol in a size of `factor` times it; other symbols stay.
   Dim WithSymbol(const Dim& dim, int64_t factor) {
     if (dim.is_static()) return Dim(Times(factor));
     if (Mentions(*dim.expr)) return dim;
@@ -301,7 +301,7 @@ class Generalization : private DimPropagation {
 
   PassRun& run_;
   Node* size_ = nullptr;
-  int64_t to_ = 0;  // the size that the example gets; 0: the one that it has
+  int64_t to_ = 0;  // the new example size; 0 to keep the old one
   bool changed_ = false;
 };
 

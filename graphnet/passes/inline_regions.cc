@@ -32,13 +32,13 @@ using Bracket = Schema::Bracket;
 
 // --- What autocast does -------------------------------------------------------------
 
-// The dtype that autocast computes in, by the type of device; those where it is off are left out.
+// The dtype that autocast computes in, by type of device; devices where it is off are left out.
 using AutocastState = std::map<std::string, std::string>;
 
-// What a region says of autocast; none if that is not known before the graph runs.
+// The settings of an autocast region; none if they are not known before the graph runs.
 struct AutocastMode {
   std::string device;
-  std::optional<std::string> dtype;  // none: it is off
+  std::optional<std::string> dtype;  // none if it is off
 };
 std::optional<AutocastMode> AutocastModeOf(absl::Span<const Argument> args) {
   const auto given = [&](size_t i) { return i < args.size() ? args[i] : Argument(); };
@@ -47,7 +47,7 @@ std::optional<AutocastMode> AutocastModeOf(absl::Span<const Argument> args) {
   AutocastMode mode = {.device = std::string(given(0).string()), .dtype = {}};
   if (enabled.is_bool() && !enabled.boolean()) return mode;
   mode.dtype.emplace();
-  AppendArgument(given(1), &*mode.dtype);  // None: the dtype that is usual on the device
+  AppendArgument(given(1), &*mode.dtype);  // None: the default of the device
   return mode;
 }
 
@@ -60,7 +60,7 @@ AutocastState Under(AutocastState state, const AutocastMode& mode) {
   return state;
 }
 
-// The rows of autocast.txt.
+// Looks up a row of autocast.txt.
 bool IsCastOn(absl::string_view device, absl::string_view operator_name) {
   static const auto* const rows = [] {
     auto* made = new absl::flat_hash_map<absl::string_view, absl::string_view>();
@@ -76,7 +76,7 @@ bool IsCastOn(absl::string_view device, absl::string_view operator_name) {
          (row->second == "both" || row->second == (device == "cpu" ? "cpu" : "other"));
 }
 
-// Whether the value may hold a tensor that autocast casts on `device`.
+// Returns whether the value may hold a tensor that autocast casts on `device`.
 bool MayBeCast(const ValueMeta* meta, absl::string_view device) {
   if (meta == nullptr) return true;
   if (meta->is_tuple) {
@@ -100,10 +100,10 @@ class AutocastUse {
  public:
   explicit AutocastUse(const Module& module) : module_(module) {}
 
-  // The first call from `first` on, before `end`, whose value depends on what is said of
-  // autocast on `device` around it; null if there is none.
+  // Returns the first call from `first` on, before `end`, whose value depends on the autocast
+  // settings for `device` around it; null if there is none.
   const Node* FindIn(const Node* first, const Node* end, const std::string& device) {
-    // The regions between the two that say it themselves, and how deep those nest.
+    // The depth of nested regions in between that set autocast for the device themselves.
     size_t inside = 0;
     for (const Node* node = first; node != end && node != nullptr; node = node->next()) {
       const Bracket bracket = BracketOf(*node);
@@ -151,7 +151,7 @@ class AutocastUse {
     return use;
   }
 
-  // The node itself, bodies aside.
+  // Looks at the node itself, not at its bodies.
   bool Depends(const Node& node, const std::string& device) {
     if (absl::StrContains(node.target(), "autocast")) return !RegionFormOf(node.target());
     bool may_be_cast = false;
@@ -172,7 +172,7 @@ class AutocastUse {
   }
 
   void Lower() {
-    // With refused calls there are no errors.
+    // Cannot fail, since refused calls are collected.
     lowered_ = *LowerToAten(module_, &refused_);
     for (const Graph* graph : lowered_->module->graphs()) {
       for (const Node* node : graph->nodes()) {
@@ -184,7 +184,8 @@ class AutocastUse {
   const Module& module_;
   std::optional<LoweredModule> lowered_;
   RefusedCalls refused_;
-  absl::flat_hash_map<const Node*, std::vector<const Node*>> calls_;  // by what they stand for
+  absl::flat_hash_map<const Node*, std::vector<const Node*>>
+      calls_;  // by the call that they were lowered from
   absl::flat_hash_map<std::pair<const Graph*, std::string>, const Node*> found_;
 };
 
@@ -195,7 +196,7 @@ bool IsGradientModeCall(const Node& node) {
          node.is_call_function("torch.set_grad_enabled");
 }
 
-// Whether the call asks for gradients, for what gradients are recorded, or for the mode.
+// Returns whether the call asks for gradients, for whether gradients are recorded, or for the mode.
 bool AsksForGradients(const Node& node) {
   if (!node.is_call() || IsGradientModeCall(node)) return false;
   const absl::string_view target = node.target();
@@ -215,7 +216,7 @@ bool AsksForGradients(const Node& node) {
 
 // --- The regions --------------------------------------------------------------------
 
-// None for what is no call of a region, or one that is not written by position.
+// Returns none if the node is not the call of a region, or is not written by position.
 std::optional<RegionForm> FormOf(const Node& node) {
   if (node.op() != Op::kCallFunction) return std::nullopt;
   const std::optional<RegionForm> form = RegionFormOf(node.target());
@@ -234,7 +235,7 @@ class RegionInliner {
     if (!HasRegions(*module_)) return false;
     FindCallees(module_->main());
     FindWhatAsks();
-    // What is kept lets more be kept in it.
+    // A region that is kept may require others inside it to be kept.
     do {
       visited_.clear();
       has_changed_ = false;
@@ -249,7 +250,7 @@ class RegionInliner {
   }
 
  private:
-  // All graphs, those that are called before their callers.
+  // Lists all graphs, callees before callers.
   void FindCallees(Graph* graph) {
     if (!seen_.insert(graph).second) return;
     for (const Node* node : graph->nodes()) {
@@ -260,8 +261,8 @@ class RegionInliner {
     callees_first_.push_back(graph);
   }
 
-  // The first call that asks for gradients, and the graphs that hold, or call one that holds, a
-  // call of which nothing is known.
+  // Finds the first call that asks for gradients, and the graphs that reach a call of which nothing
+  // is known.
   void FindWhatAsks() {
     for (const Graph* graph : callees_first_) {
       for (const Node* node : graph->nodes()) {
@@ -278,7 +279,7 @@ class RegionInliner {
     }
   }
 
-  // Decides what is kept in `graph`, called where autocast does what `state` says.
+  // Decides which regions of `graph` to keep when it is called under the autocast state `outer`.
   void Visit(const Graph& graph, const AutocastState& outer) {
     if (!visited_.insert({&graph, outer}).second) return;
     struct Open {
@@ -326,8 +327,8 @@ class RegionInliner {
     }
   }
 
-  // What autocast does in a region that says `mode` where `state` holds. Keeps the region if
-  // that makes a difference to a call that it decides of, which `find` finds.
+  // Returns the autocast state inside a region with the settings `mode`. Keeps the region if the
+  // change matters to a call in it, which `find` finds.
   template <typename Find>
   AutocastState Decide(const Node& node, const std::optional<AutocastMode>& mode,
                        const AutocastState& state, Find&& find) {
@@ -351,7 +352,8 @@ class RegionInliner {
     has_changed_ = true;
   }
 
-  // What closes the autocast that `open` opens in its graph; null if nothing does.
+  // Returns the call that closes the autocast that `open` opens in its graph; null if there is
+  // none.
   static const Node* CloseOf(const Node& open) {
     size_t depth = 0;
     for (const Node* node = open.next(); node != nullptr; node = node->next()) {
@@ -367,7 +369,7 @@ class RegionInliner {
     return nullptr;
   }
 
-  // Operands fit parameters, and no graph gets too large.
+  // Checks that operands fit parameters and that no graph gets too large.
   absl::Status CheckCalls() const {
     absl::flat_hash_map<const Graph*, size_t> sizes;
     for (const Graph* graph : callees_first_) {
@@ -404,7 +406,7 @@ class RegionInliner {
           args.push_back(operand);
         node->set_args(args);
         const absl::Status inlined = Inline(node);
-        CHECK(inlined.ok());  // CheckCalls has seen it.
+        CHECK(inlined.ok());  // CheckCalls has made sure of it.
         changed = true;
       } else if (IsGradientModeCall(*node) && asks_ == nullptr && !node->has_uses()) {
         if (unknown_.contains(graph)) continue;

@@ -14,8 +14,8 @@
 namespace graphnet {
 namespace {
 
-// Which placeholder gets which name. The new names differ from each other, and from those of all
-// other inputs and attributes.
+// Returns the placeholders to rename with their new names. These differ from each other and from
+// the names of all other inputs and attributes.
 absl::StatusOr<std::vector<std::pair<Node*, std::string>>> FindInputs(const Module& module,
                                                                       const PassRun& run) {
   const std::vector<Node*> inputs = module.main()->placeholders();

@@ -34,18 +34,18 @@
 namespace graphnet {
 namespace {
 
-// Loops are followed so far, all of them together.
+// Limit of loop iterations, over all loops together.
 constexpr size_t kMaxIterations = 10'000;
-// Nodes looked at, and elements of lists: a small program may be a long one, and lists of lists
-// may be larger still.
+// Limit of visited nodes and list elements: a small program may unroll far, and nested lists even
+// further.
 constexpr uint64_t kMaxSteps = 2'000'000;
 constexpr absl::string_view kLoop = "torch.ops.higher_order.while_loop";
 
-// What a node of the program is: an argument over nodes that were made, or a list or tuple.
+// The value of a node: an argument that refers to new nodes, or a list or tuple.
 struct Value {
   Argument argument;
-  int sequence = -1;              // of the evaluator's
-  bool is_number_tensor = false;  // a number that the program has as a tensor
+  int sequence = -1;              // index of a sequence of the evaluator
+  bool is_number_tensor = false;  // a number that the program holds in a tensor
 
   bool is_sequence() const { return sequence >= 0; }
   bool is_constant() const { return !is_sequence() && !argument.is_node() && !argument.is_graph(); }
@@ -56,7 +56,7 @@ struct Sequence {
   bool is_tuple = false;
 };
 
-// TorchScript's operators on numbers, as Python has them.
+// Maps TorchScript's operators on numbers to Python's.
 absl::string_view PythonTarget(absl::string_view aten) {
   static const auto* const names = new absl::flat_hash_map<absl::string_view, absl::string_view>{
       {"add", "operator.add"},      {"sub", "operator.sub"},
@@ -76,7 +76,7 @@ absl::string_view PythonTarget(absl::string_view aten) {
   return it == names->end() ? absl::string_view() : it->second;
 }
 
-// TorchScript's number of a dtype.
+// Returns TorchScript's number of a dtype.
 std::optional<int64_t> CodeOf(const Argument& a) {
   if (a.is_int()) return a.integer();
   if (a.kind() != Argument::Kind::kDType) return std::nullopt;
@@ -91,7 +91,7 @@ std::optional<int64_t> CodeOf(const Argument& a) {
 
 class Evaluator {
  public:
-  // `with_lists`: whether lists of the program are followed as objects.
+  // `with_lists`: follow lists of the program as objects.
   Evaluator(const Module& from, bool with_lists)
       : from_(from), with_lists_(with_lists), env_(from), made_(std::make_unique<Module>()) {}
 
@@ -113,7 +113,7 @@ class Evaluator {
       Set(node, {copy});
     }
     ASSIGN_OR_RETURN(const Value result, EvaluateGraph(*from_.main()));
-    // One tuple of all that is returned, however it is put together.
+    // The graph returns one flat tuple, whatever structure the program returns.
     std::vector<Argument> leaves;
     if (MayWriteOut(result)) AddLeaves(result, &leaves);
     if (is_too_long_) return NodeError(*from_.main()->output(), kTooLong);
@@ -121,15 +121,15 @@ class Evaluator {
     return std::move(made_);
   }
 
-  // Whether a list went where it could not be followed, or holds itself.
+  // True if a list went where it could not be followed, or contains itself.
   bool lost_list() const { return lost_list_; }
-  // Whether lists that hold lists are larger than the steps that are taken.
+  // True if nested lists need more steps than allowed.
   bool is_too_long() const { return is_too_long_; }
 
  private:
   static constexpr absl::string_view kTooLong = "the program unrolls too far";
 
-  // What is being evaluated, outermost first.
+  // A graph that is being evaluated; the stack of frames begins with the outermost one.
   struct Frame {
     const Graph* graph;
     const Node* at;
@@ -164,16 +164,16 @@ class Evaluator {
             if (!element.is_sequence()) hold(element);
           }
         });
-    CHECK(is_finite);  // Append and _set_item see to it.
+    CHECK(is_finite);  // Append and _set_item refuse cycles.
   }
 
-  // Before so much more is done or made; false when it is too much for a program.
+  // Charges `count` before that many elements are visited or made; false if the limit is exceeded.
   bool Step(uint64_t count) {
     is_too_long_ |= !steps_.Charge(count);
     return !is_too_long_;
   }
 
-  // Whether a list that holds `value` would be a part of itself.
+  // Returns whether a list that takes `value` would contain itself.
   bool Holds(const Value& value, const Value& list) {
     if (!value.is_sequence()) return false;
     SharedWalk<int> walk;
@@ -192,7 +192,7 @@ class Evaluator {
     return holds || !is_finite;
   }
 
-  // Before the value, with all that is shared in it, is written out.
+  // Checks the limit before a value is written out, where shared parts are repeated.
   bool MayWriteOut(const Value& value) {
     if (!value.is_sequence()) return !is_too_long_;
     Expansions<int> expansions;
@@ -212,17 +212,17 @@ class Evaluator {
     sequences_.push_back({std::move(elements), is_tuple});
     return {Argument(), static_cast<int>(sequences_.size()) - 1};
   }
-  // Not to be kept: evaluation makes more of them.
+  // Do not store the reference: evaluation adds sequences.
   Sequence& SequenceOf(const Value& value) {
     return sequences_[static_cast<size_t>(value.sequence)];
   }
 
-  // What a node is now: writes have made new values of it.
+  // Returns the newest version of a node; each write makes a new one.
   Node* Current(Node* node) {
     Node* last = node;
     for (auto it = current_.find(last); it != current_.end(); it = current_.find(last))
       last = it->second;
-    // What is asked again is found at once.
+    // Shorten the path for the next lookup.
     while (node != last) node = std::exchange(current_[node], last);
     return last;
   }
@@ -245,14 +245,14 @@ class Evaluator {
     return NewSequence(std::move(elements), a.is_tuple());
   }
 
-  // With what the nodes in it are.
+  // Replaces the nodes in an argument by their values.
   Argument Plain(const Argument& a) {
     return MapArgument(a, &arena_, [&](const Argument& x) {
       return x.is_node() ? Materialise(env_[x.node()]) : x;
     });
   }
 
-  // As an argument of a call.
+  // Returns a value as an argument of a call.
   Argument Materialise(const Value& value) {
     if (value.is_number_tensor) {
       const Argument args[] = {value.argument};
@@ -289,12 +289,12 @@ class Evaluator {
         AddLeaves(value.elements()[i], leaves);
     } else if (value.is_list() || value.is_tuple()) {
       for (const Argument& element : value.elements()) AddLeaves(element, leaves);
-    } else if (!value.is_none()) {  // None is no value.
+    } else if (!value.is_none()) {  // None yields no leaf.
       leaves->push_back(value);
     }
   }
 
-  // The elements of a value that is a list or tuple of known length.
+  // Returns the elements of a list or tuple of known length.
   std::optional<std::vector<Value>> ElementsOf(const Value& value) {
     if (value.is_sequence()) {
       if (!Step(SequenceOf(value).elements.size())) return std::nullopt;
@@ -308,7 +308,7 @@ class Evaluator {
 
   // --- Graphs ----------------------------------------------------------------
 
-  // Its parameters have been set. What it returns.
+  // Evaluates a graph whose parameters have been set, and returns its result.
   absl::StatusOr<Value> EvaluateGraph(const Graph& graph) {
     frames_.push_back({&graph, nullptr});
     for (const Node* node : graph.nodes()) {
@@ -378,7 +378,7 @@ class Evaluator {
     return EvaluateGraph(body);
   }
 
-  // Nothing, and nothing made, if it is not known from the start how often it runs.
+  // Returns nullopt and leaves only dead nodes if the first condition is not known.
   absl::StatusOr<std::optional<Value>> Unroll(const Node& node) {
     const Graph& condition = *node.args()[0].graph();
     const Graph& body = *node.args()[1].graph();
@@ -397,8 +397,8 @@ class Evaluator {
       const auto elements = ElementsOf(again);
       const Value& goes_on = elements.has_value() && elements->size() == 1 ? (*elements)[0] : again;
       if (!goes_on.is_constant() || !goes_on.argument.is_bool()) {
-        if (is_first) return std::nullopt;  // What was made is dead.
-        return NodeError(node, "begins as a loop of known length and is none");
+        if (is_first) return std::nullopt;  // The nodes made so far are dead.
+        return NodeError(node, "the condition of the loop is known at first and later unknown");
       }
       if (!goes_on.argument.boolean()) break;
       if (++iterations_ > kMaxIterations) return NodeError(node, "the loop runs too often");
@@ -409,7 +409,7 @@ class Evaluator {
     return NewSequence(*std::move(carried), /*is_tuple=*/true);
   }
 
-  // A call that stays: its bodies are evaluated by themselves.
+  // Copies a call whose bodies are evaluated on their own.
   absl::StatusOr<Value> CopyWithBodies(const Node& node) {
     const auto escape = [&](const Argument& a) {
       if (a.is_node() && env_[a.node()].is_sequence() && !SequenceOf(env_[a.node()]).is_tuple)
@@ -435,7 +435,7 @@ class Evaluator {
     for (const KwArg& k : node.kwargs())
       kwargs.push_back({k.name, MapArgument(k.value, &arena_, map)});
     Node* made = Make(node, node.target(), args, kwargs);
-    // What the bodies do to their operands nobody knows.
+    // The bodies may do anything to their operands.
     made->ForEachOperand([&](Node* operand) { roots_[operand] = nullptr; });
     roots_[made] = nullptr;
     return Value{made};
@@ -448,7 +448,7 @@ class Evaluator {
         call.args()[3].is_aggregate()) {
       operands.assign(call.args()[3].elements().begin(), call.args()[3].elements().end());
     }
-    // An input without a meta of its own has that of its operand.
+    // An input without a meta takes that of its operand.
     std::vector<const ValueMeta*> metas;
     for (const Node* node : body.nodes()) {
       if (!node->is_placeholder()) break;
@@ -458,7 +458,7 @@ class Evaluator {
       const Value& value = env_[operands[i].node()];
       if (value.argument.is_node()) metas[i] = value.argument.node()->meta();
     }
-    // A body is made once for all calls that say the same.
+    // Calls with the same body and metas share one new body.
     const std::pair key(&body, metas);
     if (const auto found = bodies_.find(key); found != bodies_.end()) return found->second;
     Graph* const outer = graph_;
@@ -483,7 +483,7 @@ class Evaluator {
     return made;
   }
 
-  // Traces compute sizes with tensors of integers; the constants among them are attributes.
+  // Turns constant attributes into numbers: traces compute sizes with tensors of integers.
   void ConstantsAsNumbers(absl::string_view aten, std::vector<Value>* args) {
     if (absl::c_none_of(*args, [](const Value& v) { return v.is_number_tensor; })) return;
     if (IntegerOperator(aten).empty()) return;
@@ -513,7 +513,7 @@ class Evaluator {
     return made;
   }
 
-  // What can be told without running it.
+  // Returns the value of a call if it is known without running it.
   std::optional<Value> Known(const Node& node, const std::vector<Value>& args) {
     const absl::string_view target = node.target();
     const absl::string_view aten = AtenName(node);
@@ -525,7 +525,7 @@ class Evaluator {
     if (std::optional<Value> value = KnownSequence(target, aten, args)) return value;
     if (std::optional<Value> value = KnownShape(node, aten, args)) return value;
     if (std::optional<Value> value = KnownNumber(target, aten, args)) return value;
-    // Nothing but the value that they are given.
+    // Dropout outside of training returns its operand.
     if ((aten == "dropout" || aten == "dropout_" || aten == "feature_dropout" ||
          aten == "alpha_dropout") &&
         args.size() == 3 && args[2].argument.is_bool() && !args[2].argument.boolean() &&
@@ -583,9 +583,9 @@ class Evaluator {
       for (const Value& element : *elements) sum += element.argument.integer();
       return Value{sum};
     }
-    // What changes a list changes it for all who have it.
+    // A change of a list is seen by all of its holders.
     if (!args[0].is_sequence() || SequenceOf(args[0]).is_tuple) return std::nullopt;
-    // One that holds itself is a list of the program, not a value.
+    // A list that contains itself cannot be treated as a value.
     const bool is_append = target == "aten.append.t" && args.size() == 2;
     const bool is_set_item = target == "aten._set_item.t" && args.size() == 3;
     if ((is_append || is_set_item) && Holds(args.back(), args[0])) {
@@ -607,10 +607,10 @@ class Evaluator {
     return std::nullopt;
   }
 
-  // Who has the list has what is put into it.
+  // Records that whatever holds the list also holds its new element.
   void AddHolderOfList(const Value& list, const Value& element) {
     if (!element.argument.is_node()) return;
-    // Any of them: lists are few, and it is only about who may still see a value.
+    // One list for each element is enough to know that the element may still be seen.
     list_contents_[element.argument.node()] = list.sequence;
   }
 
@@ -654,7 +654,7 @@ class Evaluator {
     return std::nullopt;
   }
 
-  // Of what is known to be a tensor.
+  // Evaluates isinstance for a value that is known to be a tensor.
   static std::optional<Value> IsInstance(const Argument& x, const Value& types) {
     if (x.node()->tensor_meta() == nullptr || !types.argument.is_aggregate()) return std::nullopt;
     for (const Argument& type : types.argument.elements()) {
@@ -674,7 +674,7 @@ class Evaluator {
         absl::c_any_of(args, [](const Value& v) { return v.is_number_tensor; });
     if (target == "prim.NumToTensor.Scalar" && args[0].is_constant() && args[0].argument.is_int())
       return Value{args[0].argument, -1, /*is_number_tensor=*/true};
-    // Comparisons with None: a tensor is none, and so is a number.
+    // Comparisons with None: neither a tensor nor a number is None.
     if ((aten == "__is__" || aten == "__isnot__") && args.size() == 2) {
       const bool none0 = args[0].is_constant() && args[0].argument.is_none();
       const bool none1 = args[1].is_constant() && args[1].argument.is_none();
@@ -707,7 +707,7 @@ class Evaluator {
     if (!absl::c_all_of(numbers, [](const Argument& a) { return a.is_number(); }))
       return std::nullopt;
     if (has_number_tensor) return OfNumberTensors(aten, numbers);
-    // A float that is a tensor's element is rounded there, so only Python's own.
+    // Fold only Python floats: a float read from a tensor was rounded to its dtype.
     if (!absl::StartsWith(target, "aten.")) {
       const std::optional<Argument> value = EvaluateScalar(target, numbers);
       return value.has_value() ? std::optional(Value{*value}) : std::nullopt;
@@ -715,20 +715,20 @@ class Evaluator {
     const absl::string_view python = PythonTarget(aten);
     if (python.empty()) return std::nullopt;
     if (aten == "pow" && numbers.size() == 2 && (numbers[0].is_float() || numbers[1].is_float())) {
-      // As TorchScript computes it.
+      // Compute powers as TorchScript does.
       const auto real = [](const Argument& a) {
         return a.is_float() ? a.real() : a.is_int() ? static_cast<double>(a.integer()) : 0.0;
       };
       const double power = std::pow(real(numbers[0]), real(numbers[1]));
       if (std::isfinite(power) && real(numbers[0]) > 0) return Value{power};
     }
-    // Of two integers it is a float there, as a rule.
+    // In TorchScript, a power of two integers is usually a float.
     if (aten == "pow" && target != "aten.pow.int_to_int") return std::nullopt;
     const std::optional<Argument> value = EvaluateScalar(python, numbers);
     return value.has_value() ? std::optional(Value{*value}) : std::nullopt;
   }
 
-  // Traces have sizes as tensors of integers.
+  // Evaluates operators on sizes, which traces hold in tensors of integers.
   std::optional<Value> OfNumberTensors(absl::string_view aten, const std::vector<Argument>& n) {
     if (aten == "Int" || aten == "ScalarImplicit" || aten == "IntImplicit" || aten == "item" ||
         aten == "Float" || aten == "_local_scalar_dense") {
@@ -746,7 +746,7 @@ class Evaluator {
     return Value{*value, -1, /*is_number_tensor=*/true};
   }
 
-  // Of messages; what they say is no value.
+  // Computes the text of messages, which affects no other value.
   std::optional<Value> Text(absl::string_view aten, const std::vector<Value>& args) {
     std::string text;
     if (aten == "format") {
@@ -772,7 +772,7 @@ class Evaluator {
 
   // --- Memory ----------------------------------------------------------------
 
-  // The value whose memory `node` has; null: nobody knows.
+  // Returns the value whose memory `node` uses; null if it is unknown.
   const Node* RootOf(const Node* node) {
     const auto it = roots_.find(node);
     return it == roots_.end() ? node : it->second;
@@ -796,7 +796,7 @@ class Evaluator {
     roots_[node] = root;
   }
 
-  // Whether the program still reads what holds `node` after what it does now.
+  // Returns whether the program still reads a holder of `node` after the current call.
   bool IsReadLater(const Node* node) {
     if (list_contents_.contains(node)) return true;
     const auto holders = holders_.find(node);
@@ -812,7 +812,8 @@ class Evaluator {
     return false;
   }
 
-  // Whether a write to `written`, of which it makes a new version, is seen by nobody else.
+  // Returns whether nothing else can see a write to `written`, so that a new version can replace
+  // it.
   bool IsAlone(const Node* written) {
     const Node* root = RootOf(written);
     if (root == nullptr || root->op() == Op::kPlaceholder || root->op() == Op::kGetAttr)
@@ -825,7 +826,7 @@ class Evaluator {
     });
   }
 
-  // Whether they take the same, of which one writes to the first.
+  // Returns whether both take the same arguments, `writer` writing to its first one.
   static bool IsTwin(const Schema& writer, const Schema& other) {
     if (other.is_random || other.mutates() || other.returns.size() != 1 ||
         other.arguments.size() != writer.arguments.size()) {
@@ -842,20 +843,20 @@ class Evaluator {
     return true;
   }
 
-  // The operator that yields what this one writes; null: there is none that yields the same.
+  // Returns the operator that yields what this one writes; null if there is none.
   const Schema* Twin(const Schema& schema, const std::vector<Argument>& args) {
     const absl::string_view name = schema.name;
     if (!absl::EndsWith(name, "_") || absl::EndsWith(name, "__") || schema.is_random ||
         schema.arguments.empty() || !schema.arguments[0].type.is_mutated) {
       return nullptr;
     }
-    // Overloads of one name may be other ones: pow_.Scalar is pow.Tensor_Scalar.
+    // Compare the parameters, as overloads differ in name: pow_.Scalar matches pow.Tensor_Scalar.
     const Schema* twin = nullptr;
     for (const Schema& other : FindSchemas(absl::StripSuffix(name, "_"))) {
       if (IsTwin(schema, other)) twin = &other;
     }
     if (twin == nullptr) return nullptr;
-    // What is written keeps its dtype and sizes; a value of its own gets those of all operands.
+    // A write keeps dtype and sizes of its target; a new value gets those of all operands combined.
     const DType dtype = DTypeOf(args[0]);
     for (const Argument& arg : args) {
       if (arg.is_aggregate()) return nullptr;
@@ -867,10 +868,10 @@ class Evaluator {
     return twin;
   }
 
-  // A call that stays.
+  // Writes a call that stays, as a call that does not write where possible.
   absl::StatusOr<Value> Write(const Node& node, const std::vector<Value>& values) {
     const Schema* schema = node.op() == Op::kCallFunction ? FindOverload(node.target()) : nullptr;
-    // Checks of what is known otherwise, and messages.
+    // Drop messages, and checks of facts that are known already.
     if (schema != nullptr && schema->returns.empty() && !schema->mutates() &&
         (absl::StartsWith(schema->name, "_assert") ||
          absl::StartsWith(schema->name, "sym_constrain"))) {
@@ -882,7 +883,7 @@ class Evaluator {
       if (value.is_sequence() && !SequenceOf(value).is_tuple && schema == nullptr &&
           callee.kind != Callable::Kind::kPythonOperator &&
           callee.kind != Callable::Kind::kFunction) {
-        lost_list_ = true;  // It may be changed.
+        lost_list_ = true;  // The call may change the list.
       }
     }
     std::vector<Argument> args;
@@ -904,7 +905,7 @@ class Evaluator {
         Node* made = Make(node, twin->target, args, kwargs);
         if (written->meta() != nullptr) made->set_meta(written->meta());
         current_[written] = made;
-        // Who holds the old value holds the new one.
+        // Holders of the old version now hold the new one.
         for (const Node* holder : holders_[written]) holders_[made].push_back(holder);
         return Value{made};
       }
@@ -924,17 +925,17 @@ class Evaluator {
   Arena arena_;
   NodeTable<Value> env_;
   std::unique_ptr<Module> made_;
-  Graph* graph_ = nullptr;  // that is being made
+  Graph* graph_ = nullptr;  // the graph that is being built
   std::vector<Frame> frames_;
   std::vector<Sequence> sequences_;
   absl::flat_hash_map<std::pair<Graph*, std::string>, Node*> attributes_;
   absl::flat_hash_map<Node*, Node*> current_;
-  absl::flat_hash_map<const Node*, std::vector<const Node*>> holders_;  // of the program
+  absl::flat_hash_map<const Node*, std::vector<const Node*>> holders_;  // nodes of the program
   absl::flat_hash_map<const Node*, int> list_contents_;
   absl::flat_hash_map<const Node*, const Node*> roots_;
   absl::flat_hash_map<const Node*, std::vector<const Node*>> members_;
-  absl::flat_hash_set<absl::string_view> written_;  // attributes
-  // The bodies that are made, by what they are made of and the metas of their inputs.
+  absl::flat_hash_set<absl::string_view> written_;  // names of attributes
+  // The new bodies, by their original and the metas of their inputs.
   absl::flat_hash_map<std::pair<const Graph*, std::vector<const ValueMeta*>>, Graph*> bodies_;
   size_t iterations_ = 0;
   Budget steps_{kMaxSteps};

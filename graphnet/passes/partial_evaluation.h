@@ -1,6 +1,6 @@
 // Partial evaluation: what a program in ATen does once the sizes of its inputs are known. Numbers
 // and lists are computed, branches that are not taken and loops of a known length disappear,
-// and writes to values that nobody else sees become values of their own.
+// and writes to values that nothing else sees become values of their own.
 #ifndef GRAPHNET_PASSES_PARTIAL_EVALUATION_H_
 #define GRAPHNET_PASSES_PARTIAL_EVALUATION_H_
 
@@ -11,7 +11,7 @@
 
 namespace graphnet {
 
-// Of a module whose calls are lowered (passes/torch_to_aten.h).
+// Evaluates a module whose calls are lowered (passes/torch_to_aten.h); returns a new one.
 absl::StatusOr<std::unique_ptr<Module>> PartiallyEvaluate(const Module& module);
 
 }  // namespace graphnet

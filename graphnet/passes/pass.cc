@@ -54,7 +54,7 @@ absl::StatusOr<bool> PassRun::flag(absl::string_view name, bool otherwise) const
   if (text == "true") return true;
   if (text == "false") return false;
   return absl::InvalidArgumentError(
-      absl::StrCat(Printable(name), " is true or false, not ", Printable(text)));
+      absl::StrCat(Printable(name), " must be true or false, not ", Printable(text)));
 }
 
 }  // namespace graphnet

@@ -37,15 +37,16 @@ class Rewriter {
     }
   }
 
-  // Whether `rule` can be applied at `node`; `why`, which may be null, takes why not.
+  // Returns whether `rule` can be applied at `node`; `why`, which may be null, takes the obstacle.
   bool Matches(const RewriteRule& rule, Node* node, PatternMatch* match,
                std::string* why = nullptr) {
     if (!PatternMatcher(rule, match, why).Anchor(AnchorOf(rule), node)) return false;
     const char* reason = !IsClosed(*match)       ? "with a value inside that is used elsewhere"
                          : WritesBetween(*match) ? "with a write to memory in between"
-                         : rule.where != nullptr && !rule.where(*match) ? "where it is refused"
+                         : rule.where != nullptr && !rule.where(*match)
+                             ? "where its predicate refuses"
                          : rule.replacement != nullptr && MixesUpWrites(*rule.replacement, *match)
-                             ? "where what it gives back is written to"
+                             ? "where the operand that it returns is written to"
                              : nullptr;
     if (reason != nullptr && why != nullptr) *why = reason;
     return reason == nullptr;
@@ -67,7 +68,7 @@ class Rewriter {
               absl::StrCat("graph ", Printable(graph_->name()), ": rules undo each other"));
         }
         again = true;
-        // On with the first of what was made; what was before it may be gone too.
+        // Go on with the first new node; the nodes before it may be gone, too.
         Node* before = previous;
         while (before != nullptr && before->is_erased()) before = before->prev();
         node = before == nullptr ? graph_->first() : before->next();
@@ -95,7 +96,7 @@ class Rewriter {
     return false;
   }
 
-  // Whether a rule that is applied once made part of the match.
+  // Returns whether a rule that is applied once made part of the match.
   bool WasMadeBy(size_t rule, const PatternMatch& match) const {
     return rules_[rule].once && absl::c_any_of(match.nodes, [&](const Node* node) {
              const auto it = made_by_.find(node);
@@ -103,9 +104,8 @@ class Rewriter {
            });
   }
 
-  // Whether a rule that gives one of its operands back would make one value of two that
-  // are told apart: `b.unsqueeze_(0)` changes the shape of b, and not that of what b is
-  // a view of.
+  // Returns whether a rule that returns an operand would merge two values that must stay distinct:
+  // `b.unsqueeze_(0)` changes the shape of b, but not of the tensor that b is a view of.
   static bool MixesUpWrites(const Graph& replacement, const PatternMatch& match) {
     const Node* result = replacement.output()->args()[0].node();
     if (!result->is_placeholder()) return false;
@@ -120,7 +120,7 @@ class Rewriter {
     return is_written(anchor) || (given.is_node() && is_written(given.node()));
   }
 
-  // Whether nothing else uses the nodes inside.
+  // Returns whether the inner nodes have no users outside the match.
   static bool IsClosed(const PatternMatch& match) {
     for (const Node* node : absl::MakeConstSpan(match.nodes).subspan(1)) {
       for (const Use& use : node->uses()) {
@@ -130,7 +130,7 @@ class Rewriter {
     return true;
   }
 
-  // Whether a call of no part in the match, between its first node and the anchor,
+  // Returns whether a call between the first node and the anchor that is not part of the match
   // writes to memory.
   bool WritesBetween(const PatternMatch& match) {
     if (match.nodes.size() == 1) return false;
@@ -154,7 +154,7 @@ class Rewriter {
   void Apply(size_t rule, const PatternMatch& match) {
     const Graph& replacement = *rules_[rule].replacement;
     Node* const anchor = match.nodes[0];
-    // What was made of what a rule made was made by it, too.
+    // A result inherits the makers of the nodes that it replaces.
     std::vector<size_t> makers;
     if (rules_[rule].once) makers.push_back(rule);
     for (const Node* node : match.nodes) {
@@ -177,7 +177,7 @@ class Rewriter {
       std::vector<KwArg> kwargs;
       for (const KwArg& kwarg : node->kwargs()) {
         if (IsKeywords(kwarg.value)) {
-          // What the replacement says itself goes first.
+          // Keywords of the replacement take precedence.
           for (const KwArg& rest : match.keywords.at(kwarg.value.node()->target())) {
             const auto is_same = [&](const KwArg& k) { return k.name == rest.name; };
             if (absl::c_none_of(node->kwargs(), is_same)) kwargs.push_back(rest);
@@ -211,7 +211,7 @@ class Rewriter {
     if (writes) writers_before_.reset();
   }
 
-  // Appends what `templates` stand for.
+  // Appends the arguments that `templates` stand for.
   static void Fill(absl::Span<const Argument> templates, const PatternMatch& match,
                    const absl::flat_hash_map<const Node*, Node*>& made, Arena* arena,
                    std::vector<Argument>* out) {
@@ -238,13 +238,13 @@ class Rewriter {
   const absl::Span<const RewriteRule> rules_;
   Graph* const graph_;
   absl::flat_hash_map<absl::string_view, std::vector<size_t>> by_target_;
-  // How many calls before a node write to memory; not known until it is asked.
+  // The number of calls before a node that write to memory; computed on first use.
   std::optional<NodeTable<size_t>> writers_before_;
-  // By node, the rules that are applied once and made it.
+  // The once-only rules that made each node.
   absl::flat_hash_map<const Node*, std::vector<size_t>> made_by_;
 };
 
-// The calls at which `matches` is true.
+// Returns the matches at all calls at which `matches` is true.
 template <typename Fn>
 std::vector<PatternMatch> FindWhere(Graph* graph, Fn&& matches) {
   std::vector<PatternMatch> found;
@@ -279,7 +279,7 @@ std::vector<PatternMatch> FindOccurrences(const RewriteRule& rule, Graph* graph)
 std::string WhyNoMatch(const RewriteRule& rule, Module* module) {
   const Node& anchor = Rewriter::AnchorOf(rule);
   const auto last_part = [](absl::string_view target) {
-    return target.substr(target.rfind('.') + 1);  // all of it without a dot
+    return target.substr(target.rfind('.') + 1);  // the whole target if it has no dot
   };
   size_t calls = 0;
   std::map<std::string, size_t> reasons, relatives;

@@ -17,7 +17,7 @@ bool HoldsNode(const Argument& argument) {
   return holds;
 }
 
-// Whether two bodies do the same: nodes one by one, whatever they are called.
+// Compares two bodies node by node, ignoring names.
 class SameBody {
  public:
   bool Graphs(const Graph& a, const Graph& b) {
@@ -65,7 +65,7 @@ bool AreEqual(const Argument& a, const Argument& b) {
   return a == b || (x.has_value() && y.has_value() && *x == *y);
 }
 
-// Whether the argument of a call compares so with the constant of a query.
+// Returns whether the argument of a call satisfies the relation with the constant of a query.
 bool Compares(const Argument& value, ArgumentCondition::Relation relation, const Argument& with) {
   using Relation = ArgumentCondition::Relation;
   if (relation == Relation::kNotEqual)
@@ -115,7 +115,7 @@ bool PatternMatcher::MatchNode(const Node& pattern, Node* node) {
                 " for that of ", pattern.target());
   }
   if (!rule_.commuting.contains(&pattern)) return MatchCall(pattern, node, /*swapped=*/false);
-  // What the first try found is forgotten before the second.
+  // Save the state: a failed first try must leave no trace.
   const auto made = made_;
   const auto parameters = match_.parameters;
   const auto keywords = match_.keywords;
@@ -159,7 +159,7 @@ bool PatternMatcher::MatchCall(const Node& pattern, Node* node, bool swapped) {
     const auto given =
         absl::c_find_if(keywords, [&](const KwArg& k) { return k.name == kwarg.name; });
     if (given == keywords.end()) return Fail("without ", kwarg.name, "=");
-    // What a parameter stands for is to be found for as long as the match.
+    // The binding must live as long as the match.
     const std::vector<Argument>& kept = match_.moved.emplace_back(1, given->value);
     keywords.erase(given);
     if (!MatchArgument(kwarg.value, kept[0])) return Fail("with another ", kwarg.name, "=");
@@ -201,7 +201,7 @@ bool PatternMatcher::Holds(const ArgumentCondition& condition, const Node& node)
   if (value == nullptr && has_default) value = &parameter->default_value;
   if (value == nullptr) return false;
   if (Compares(*value, condition.relation, condition.value)) return true;
-  // Two ways to write what is left out as a rule.
+  // Two values may both be the default, written in different ways.
   return condition.relation == ArgumentCondition::Relation::kEqual && has_default &&
          parameter->IsDefault(*value) && parameter->IsDefault(condition.value);
 }
@@ -293,7 +293,7 @@ bool PatternMatcher::MatchArgument(const Argument& pattern, const Argument& valu
   }
   if (pattern.is_graph() && value.is_graph())
     return SameBody().Graphs(*pattern.graph(), *value.graph());
-  // As PyTorch, which takes a tuple for a list.
+  // As in PyTorch, a tuple counts as a list.
   if (pattern.is_sequence() && value.is_sequence())
     return MatchAll(pattern.elements(), value.elements(), /*in_list=*/true);
   if (pattern.is_aggregate()) {

@@ -1,4 +1,4 @@
-// Whether what a pattern says stands at a call, and what its parameters are there.
+// Matches a pattern at a call and binds its parameters.
 #ifndef GRAPHNET_PASSES_PATTERN_MATCHER_H_
 #define GRAPHNET_PASSES_PATTERN_MATCHER_H_
 
@@ -16,11 +16,11 @@
 
 namespace graphnet {
 
-// Whether the call has the target that the pattern's has, or one that it may have instead.
+// Returns whether `node` has the target of `pattern`, or one of its alternatives.
 bool HasTarget(const RewriteRule& rule, const Node& pattern, const Node& node);
 
-// Matches a pattern at an anchor. `why`, which may be null, takes what is in the way, as it goes on
-// after "always": "with inplace=".
+// Matches a pattern at an anchor. `why`, which may be null, receives the first obstacle, worded to
+// follow "always": "with inplace=".
 class PatternMatcher {
  public:
   PatternMatcher(const RewriteRule& rule, PatternMatch* match, std::string* why)
@@ -35,7 +35,7 @@ class PatternMatcher {
   }
 
   bool MatchNode(const Node& pattern, Node* node);
-  // The arguments; with `swapped`, the first two in the other order.
+  // Matches the arguments; with `swapped`, the first two in the other order.
   bool MatchCall(const Node& pattern, Node* node, bool swapped);
   // Moves arguments so that as many are given by position as `patterns` has, or more if it is
   // variadic.
@@ -44,7 +44,7 @@ class PatternMatcher {
   // `in_list`: elements of a list, not arguments of a call.
   bool MatchAll(absl::Span<const Argument> patterns, absl::Span<const Argument> values,
                 bool in_list);
-  // The elements of a list, each of which is as `pattern` says.
+  // Matches each element of a list with `pattern`.
   bool MatchEach(Node& pattern, absl::Span<const Argument> values);
   bool MatchArgument(const Argument& pattern, const Argument& value);
   bool Holds(const ArgumentCondition& condition, const Node& node);
@@ -56,7 +56,7 @@ class PatternMatcher {
   PatternMatch& match_;
   std::string* const why_;
   absl::flat_hash_map<const Node*, Node*> made_;
-  // Of parameters "as each", in the element that is looked at.
+  // The values of "as each" parameters in the element that is being matched.
   absl::flat_hash_map<absl::string_view, Argument> element_;
   absl::flat_hash_map<absl::string_view, Dim> sizes_;  // by the names of type conditions
 };

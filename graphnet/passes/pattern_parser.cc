@@ -1,4 +1,4 @@
-// Reads rules: the text form, and what stands beside it.
+// Reads rules: the text form and the extra syntax of rules.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -20,8 +20,8 @@
 namespace graphnet {
 namespace {
 
-// Where a variadic parameter stands that is neither the end of arguments nor the only one of a
-// sequence; what stands for each element of a list is no other's element, either.
+// Returns whether an argument misuses spread parameters: a variadic one must be the only one of a
+// sequence, and one for each element must be an element of that list only.
 bool MisplacesInList(const Argument& argument, const EachNodes& each) {
   if (!argument.is_aggregate()) return false;
   const auto is_spread = [&](const Argument& a) { return IsSpread(a, each); };
@@ -53,19 +53,19 @@ absl::Status CheckGraph(const Graph* graph, absl::string_view name,
     if (node->is_placeholder()) {
       if (known != nullptr && !known->contains(node->target())) {
         return error(
-            absl::StrCat("%", Printable(node->target()), " is no parameter of the pattern"));
+            absl::StrCat("%", Printable(node->target()), " is not a parameter of the pattern"));
       }
       if (known == nullptr && !node->has_uses()) {
-        return error(absl::StrCat("nothing says what %", Printable(node->target()), " is"));
+        return error(absl::StrCat("parameter %", Printable(node->target()), " is unused"));
       }
       used->insert(node->target());
       continue;
     }
     if (node->is_output()) continue;
     if (!node->is_call()) return error("only calls can be matched and made");
-    if (!node->has_uses()) return error(absl::StrCat("nothing uses %", Printable(node->name())));
+    if (!node->has_uses()) return error(absl::StrCat("unused value %", Printable(node->name())));
     if (MisplacesVariadic(node->args(), each))
-      return error("a variadic parameter is the last of the arguments, or the only one of a list");
+      return error("a variadic parameter must end the arguments or be the only one in a list");
     const auto holds_keywords = [](const Argument& argument) {
       bool holds = false;
       ForEachArgument(argument, [&](const Argument& a) { holds |= IsKeywords(a); });
@@ -78,30 +78,30 @@ absl::Status CheckGraph(const Graph* graph, absl::string_view name,
       rests += is_rest ? 1 : 0;
       misplaces |= !is_rest && holds_keywords(kwarg.value);
     }
-    if (rests > 1) return error("a call takes one **%rest");
-    if (misplaces) return error("a parameter for keywords stands in a call, as **%rest");
+    if (rests > 1) return error("a call may take only one **%rest");
+    if (misplaces) return error("a parameter for keywords must stand in a call, as **%rest");
     for (const KwArg& kwarg : node->kwargs()) {
-      if (IsVariadic(kwarg.value)) return error("a variadic parameter is no keyword's value");
+      if (IsVariadic(kwarg.value)) return error("a variadic parameter cannot be a keyword's value");
       if (MisplacesInList(kwarg.value, each))
-        return error("a variadic parameter is the only one of a list");
+        return error("a list may hold only one variadic parameter");
     }
   }
   return absl::OkStatus();
 }
 
-// What stands in a rule beside the text form: stars, further targets, conditions.
+// The syntax of rules beyond the text form: stars, alternative targets, conditions.
 struct Marks {
   struct Choice {
     std::string node;
     TargetChoice target;
   };
   struct Condition {
-    std::string text;  // behind "where"
+    std::string text;  // the text after "where"
     size_t line = 0;
     size_t column = 0;
   };
   std::map<std::string, Wildcard> stars;  // by parameter
-  std::vector<Choice> choices;            // of calls of the pattern
+  std::vector<Choice> choices;            // for calls of the pattern
   std::vector<Condition> conditions;
   bool once = false;
 };
@@ -110,8 +110,8 @@ bool IsNameChar(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
 }
 
-// Takes the stars and the further targets out of a text, so that all else keeps its place:
-// **%rest becomes _=%rest in a call, and the others become blanks.
+// Removes stars and alternative targets from a text without moving the rest: **%rest becomes
+// _=%rest in a call, and the others become blanks.
 class MarkReader {
  public:
   MarkReader(std::string* text, absl::string_view file, Marks* marks)
@@ -176,7 +176,7 @@ class MarkReader {
     ++at_;
     graph_ = Name();
   }
-  // Whether what stands here multiplies.
+  // Skips the stars of a multiplication; returns false if a parameter follows them.
   bool SkipsStars() {
     const size_t end = text_.find_first_not_of('*', at_);
     if (end != std::string::npos && text_[end] == '%' && end - at_ <= 2) return false;
@@ -191,7 +191,8 @@ class MarkReader {
     Word();
     const auto [known, is_new] = marks_.stars.emplace(name_, kind);
     if (!is_new && known->second != kind)
-      return Error(begin, absl::StrCat("%", Printable(name_), " has one star and two"));
+      return Error(begin,
+                   absl::StrCat("%", Printable(name_), " is written with one star and with two"));
     text_.replace(begin, stars, stars == 2 && !in_parameters_ ? "_=" : std::string(stars, ' '));
     return absl::OkStatus();
   }
@@ -221,7 +222,7 @@ class MarkReader {
   std::string graph_, name_, defined_;  // the names read last
 };
 
-// "%x: f32[N, *]".
+// Reads "%x: f32[N, *]".
 class ConditionReader {
  public:
   ConditionReader(const Marks::Condition& condition, absl::string_view file, const Graph& pattern)
@@ -244,7 +245,7 @@ class ConditionReader {
                                          WildcardOf(*type.value) == Wildcard::kKeywords ||
                                          WildcardOf(*type.value) == Wildcard::kLiteral)) {
       left_ = before;
-      return Error(absl::StrCat("%", Printable(name), " is no value"));
+      return Error(absl::StrCat("%", Printable(name), " is not a value"));
     }
     if (!Take(":")) return Error("expected ':'");
     if (!Take("?")) {
@@ -286,7 +287,7 @@ class ConditionReader {
         size.kind = Kind::kRest;
         if (has_rest) {
           left_ = at;
-          return Error("... stands once");
+          return Error("'...' may occur only once");
         }
         has_rest = true;
       } else if (!Take("*")) {
@@ -325,7 +326,7 @@ class ConditionReader {
   absl::string_view left_;
 };
 
-// Without `replaces`, of a pattern alone.
+// If `replaces` is false, parses a pattern alone.
 absl::StatusOr<RewriteRule> ParseRule(std::string name, std::string text,
                                       absl::string_view file_name, bool replaces, Marks marks) {
   RewriteRule rule;
@@ -345,10 +346,10 @@ absl::StatusOr<RewriteRule> ParseRule(std::string name, std::string text,
   absl::flat_hash_set<absl::string_view> parameters;
   RETURN_IF_ERROR(CheckGraph(rule.pattern, "pattern", nullptr, &parameters));
   if (rule.pattern->output()->args()[0].node()->is_placeholder()) {
-    return absl::InvalidArgumentError("@pattern: must return what a call yields");
+    return absl::InvalidArgumentError("@pattern: must return the result of a call");
   }
   if (rule.each.contains(rule.pattern->output()->args()[0].node())) {
-    return absl::InvalidArgumentError("@pattern: returns one value, and not one for each element");
+    return absl::InvalidArgumentError("@pattern: must return one value, not one for each element");
   }
   for (Marks::Choice& choice : marks.choices) {
     const Node* node = rule.pattern->FindNode(choice.node);
@@ -360,14 +361,15 @@ absl::StatusOr<RewriteRule> ParseRule(std::string name, std::string text,
                      ConditionReader(condition, file_name, *rule.pattern).Read());
     if (rule.each.contains(type.value)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("%", Printable(type.value->name()), " is one value for each element"));
+          absl::StrCat("%", Printable(type.value->name()),
+                       " stands for several values, so it cannot have a type"));
     }
     rule.types.push_back(std::move(type));
   }
   if (!replaces) return rule;
   absl::flat_hash_set<absl::string_view> used;
   RETURN_IF_ERROR(CheckGraph(rule.replacement, "replacement", &parameters, &used));
-  // What a parameter stands for is said in the pattern.
+  // The pattern says which kind a parameter is.
   absl::flat_hash_map<absl::string_view, Wildcard> kinds;
   for (const Node* node : rule.pattern->placeholders()) kinds[node->target()] = WildcardOf(*node);
   for (Node* node : rule.replacement->placeholders()) {
@@ -376,24 +378,25 @@ absl::StatusOr<RewriteRule> ParseRule(std::string name, std::string text,
     if (kind == Wildcard::kKeywords) node->set_annotation("keywords");
     if (kind == Wildcard::kEach) node->set_annotation("each");
     if (node == rule.replacement->output()->args()[0].node() && kind != Wildcard::kValue) {
-      return absl::InvalidArgumentError("@replacement: returns what need not be a value");
+      return absl::InvalidArgumentError("@replacement: must return one value of the graph");
     }
   }
-  // A replacement's calls are made once: it hands lists on as they are.
+  // Each call of a replacement is made once, so it may only pass lists on.
   const EachNodes each = EachNodesOf(*rule.replacement);
   for (const Node* node : rule.replacement->nodes()) {
     if (node->is_call() && (each.contains(node) || MisplacesVariadic(node->args(), each))) {
       return absl::InvalidArgumentError(
-          "@replacement: a variadic parameter is the last of the arguments, or the only one of a "
-          "list, and one for each element stands in a list");
+          "@replacement: *%rest must come last or be the only one in a list; \"each\" must stand "
+          "in "
+          "a list");
     }
-    // What the pattern has as keywords is known only now.
+    // Only the pattern says which parameters are keywords, so check them here.
     for (const Argument& argument : node->args()) {
       bool holds = false;
       ForEachArgument(argument, [&](const Argument& a) { holds |= IsKeywords(a); });
       if (holds && node->is_call())
         return absl::InvalidArgumentError(
-            "@replacement: a parameter for keywords stands in a call, as **%rest");
+            "@replacement: a parameter for keywords must stand in a call, as **%rest");
     }
   }
   return rule;
@@ -408,12 +411,12 @@ absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text,
   std::string body;
   Marks marks;
   size_t name_line = 0;
-  bool in_graphs = false;  // past the lines in front of them
+  bool in_graphs = false;  // past the lines before them
   const auto finish = [&]() -> absl::Status {
     if (name_line == 0) return absl::OkStatus();
     absl::StatusOr<RewriteRule> rule = ParseRule(name, body, file_name, /*replaces=*/true, marks);
     if (!rule.ok()) {
-      // The parser names file and line itself.
+      // This parser error names file and line already.
       if (absl::StartsWith(rule.status().message(), absl::StrCat(Printable(file_name), ":")))
         return rule.status();
       return ErrorAt(file_name, name_line, 1,
@@ -430,7 +433,7 @@ absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text,
       RETURN_IF_ERROR(finish());
       name = Printable(absl::StripAsciiWhitespace(rest));
       name_line = line_number;
-      // Lines keep their numbers.
+      // Blank lines keep the line numbers right.
       body.assign(line_number, '\n');
       marks = Marks();
       in_graphs = false;
@@ -454,7 +457,7 @@ absl::StatusOr<std::vector<RewriteRule>> ParseRules(absl::string_view text,
     absl::StrAppend(&body, line, "\n");
   }
   RETURN_IF_ERROR(finish());
-  if (rules.empty()) return ErrorAt(file_name, 1, 1, "there are no rules");
+  if (rules.empty()) return ErrorAt(file_name, 1, 1, "the file has no rules");
   return rules;
 }
 

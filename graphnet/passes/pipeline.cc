@@ -71,7 +71,7 @@ class PipelineParser {
                    absl::StrCat(step->pass->name(), " has no option ", Quote(name), "; it has ",
                                 options.empty() ? "none" : absl::StrJoin(options, ", ")));
     }
-    // A switch may stand alone.
+    // A switch may stand without a value.
     const absl::string_view value = Consume('=') ? Until(",}") : "true";
     if (!step->options.emplace(name, value).second) {
       return Error(begin, absl::StrCat(Quote(name), " is given twice"));
@@ -105,7 +105,7 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Runs the steps; `follow` is called after each that changed something.
+// Runs the steps; `prepare` is called before each one, `follow` after each that changed something.
 absl::StatusOr<std::vector<StepResult>> RunSteps(
     const Pipeline& pipeline, Module* module, const PipelineOptions& options,
     absl::FunctionRef<void(PassRun*)> prepare,
@@ -138,8 +138,8 @@ absl::StatusOr<std::vector<StepResult>> RunSteps(
     if (options.verify_each && *changed != (before != after)) {
       return absl::InternalError(
           absl::StrCat("pass ", step.pass->name(), ", number ", results.size(),
-                       *changed ? ", says that it changed what it did not"
-                                : ", changed something and does not say so"));
+                       *changed ? ", reports a change but made none"
+                                : ", changed something but reports no change"));
     }
     if (options.on_change != nullptr && before != after) options.on_change(step, before, after);
     before = std::move(after);
@@ -200,7 +200,8 @@ std::string DiffLines(absl::string_view before, absl::string_view after) {
   absl::flat_hash_map<absl::string_view, int> counts;
   for (const absl::string_view line : absl::StrSplit(after, '\n')) ++counts[line];
   std::string out;
-  // Lines of `after` that are left over keep their place behind a common line.
+  // Counts the lines of `after` that have a partner in `before`; new lines are printed between
+  // them.
   absl::flat_hash_map<absl::string_view, int> common;
   const std::vector<absl::string_view> old_lines = absl::StrSplit(before, '\n');
   const std::vector<absl::string_view> new_lines = absl::StrSplit(after, '\n');

@@ -1,4 +1,4 @@
-// Pipelines: passes one after the other, as text and as they are run.
+// Pipelines: passes that run one after the other, and their text form.
 //
 //   ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline("stabilize{allow=linear},dce"));
 //   RETURN_IF_ERROR(RunPipeline(pipeline, module.get()).status());
@@ -20,26 +20,30 @@
 
 namespace graphnet {
 
+// One pass of a pipeline, with its options.
 struct PipelineStep {
-  const Pass* pass = nullptr;
-  std::map<std::string, std::string> options;
+  const Pass* pass = nullptr;                  // owned by the registry, which lives forever
+  std::map<std::string, std::string> options;  // values by name
 };
+// The steps in the order in which they run.
 using Pipeline = std::vector<PipelineStep>;
 
-// Names with commas between them; options in braces, the parts of a list with "+":
-// "revert-vmap,stabilize{allow=linear+gelu},dce". InvalidArgument names the column
-// and, for an unknown pass or option, what there is.
+// Parses names of passes with commas between them; options stand in braces, and "+" separates
+// the elements of a list: "revert-vmap,stabilize{allow=linear+gelu},dce". InvalidArgument
+// names the column and, for an unknown pass or option, the ones that exist.
 absl::StatusOr<Pipeline> ParsePipeline(absl::string_view text);
+// Returns the text that ParsePipeline reads.
 std::string PrintPipeline(const Pipeline& pipeline);
 
+// Settings of RunPipeline.
 struct PipelineOptions {
-  // After each pass: that the verifier is content, and that a pass which says it
-  // changed nothing did not (by the text form).
+  // Check after each pass that the verifier accepts the module, and that a pass that reports no
+  // change left the text form as it was.
   bool verify_each = false;
-  // Run only so many passes, to find the one that breaks something; negative: all.
+  // Run only this many passes, to find the one that breaks something; all if negative.
   int64_t limit = -1;
-  // Of fold-constants{values=true}, for a sample: runs a module without inputs on values of its
-  // attributes (Constants::run); empty: nothing does.
+  // For fold-constants{values=true} on a sample: runs a module without inputs on the values of its
+  // attributes (Constants::run). If empty, nothing can run operators.
   std::function<absl::StatusOr<std::map<std::string, TensorData>>(
       const Module& module, const std::map<std::string, TensorData>& values)>
       run_constants;
@@ -48,26 +52,27 @@ struct PipelineOptions {
       on_change;
 };
 
+// The outcome of one step.
 struct StepResult {
-  bool changed = false;
-  double seconds = 0;
-  size_t nodes_before = 0;
-  size_t nodes_after = 0;
-  std::vector<PassNote> notes;
+  bool changed = false;         // True if the pass changed the module.
+  double seconds = 0;           // wall-clock time
+  size_t nodes_before = 0;      // nodes of all graphs
+  size_t nodes_after = 0;       // likewise, after the pass
+  std::vector<PassNote> notes;  // messages of the pass
 };
 
-// What each step did, those that `limit` leaves out missing at the end. Errors of a
-// pass are prefixed with its name; what verify_each finds is Internal.
+// Runs a pipeline and returns one result for each step that ran; `limit` leaves out the last ones.
+// An error of a pass is prefixed with its name. A fault that verify_each finds is Internal.
 absl::StatusOr<std::vector<StepResult>> RunPipeline(const Pipeline& pipeline, Module* module,
                                                     const PipelineOptions& options = {});
 
-// The same for a sample: what it holds by name, its weights among that, follows each step
-// (inputs/weights.h), and its hash is that of the new graph, if it has one.
+// Does the same for a sample: whatever it holds by name, such as weights, follows each step
+// (inputs/weights.h), and its hash, if it has one, becomes that of the new graph.
 absl::StatusOr<std::vector<StepResult>> RunPipeline(const Pipeline& pipeline, Sample* sample,
                                                     const PipelineOptions& options = {});
 
-// The lines that only one of two texts has, as "- …" and "+ …" in order; a change of
-// place is no difference. O(size).
+// Returns the lines that only one of two texts has, as "- …" and "+ …", in order. Lines that only
+// moved do not count. O(size).
 std::string DiffLines(absl::string_view before, absl::string_view after);
 
 }  // namespace graphnet

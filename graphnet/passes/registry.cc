@@ -12,7 +12,7 @@ namespace graphnet {
 
 absl::Span<const Pass> AllPasses() {
   static auto* const mutex = new absl::Mutex;
-  // Each is the one before it and what was registered since. Callers may hold spans of any.
+  // Each version extends the one before it. Callers may hold spans of any version.
   static auto* const versions = new std::list<std::vector<Pass>>(1);
   const absl::MutexLock lock(mutex);
   std::vector<Pass> added = TakeRegisteredPasses();

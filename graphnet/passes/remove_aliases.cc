@@ -13,7 +13,7 @@
 namespace graphnet {
 namespace {
 
-// What a dropout outside of training is called with; null for any other call.
+// Returns the operand of a dropout outside of training; null for any other call.
 const Node* InputOfIdleDropout(const Node& call) {
   if (!absl::StrContains(call.target(), "dropout")) return nullptr;
   const Schema* schema = FindOverload(call.target());
@@ -31,9 +31,9 @@ const Node* InputOfIdleDropout(const Node& call) {
 absl::StatusOr<bool> RemoveAliases(Module* module, PassRun& run) {
   RefusedCalls refused;
   ASSIGN_OR_RETURN(const LoweredModule lowered, LowerToAten(*module, &refused));
-  // A node that an operator was made for does more than hand on a value.
+  // A node that was lowered to calls does more than return a value.
   NodeTable<bool> makes_calls(*module);
-  NodeTable<const Node*> idle(*lowered.module);  // of dropouts: what they yield
+  NodeTable<const Node*> idle(*lowered.module);  // of dropouts, the values that they return
   for (const Graph* graph : lowered.module->graphs()) {
     for (const Node* call : graph->nodes()) {
       if (!call->is_call()) continue;
@@ -59,14 +59,14 @@ absl::StatusOr<bool> RemoveAliases(Module* module, PassRun& run) {
   }
   size_t removed = 0;
   for (const auto& [node, origin] : aliases) {
-    Node* found = nullptr;  // `origin`, which may be changed: it is among the operands' operands.
+    Node* found = nullptr;  // the non-const `origin`, found among the operands
     node->ForEachOperand([&](Node* operand) { found = operand == origin ? operand : found; });
     if (found == nullptr) continue;
     node->ReplaceAllUsesWith(found);
     node->graph()->EraseNode(node);
     ++removed;
   }
-  if (removed > 0) run.Note("calls that yield what they are given removed", removed);
+  if (removed > 0) run.Note("calls that return an operand unchanged are removed", removed);
   return removed > 0;
 }
 

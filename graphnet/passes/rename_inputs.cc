@@ -33,7 +33,7 @@ absl::StatusOr<bool> RenameInputs(Module* module, PassRun& run) {
         IsWeight(*node) ? absl::StrCat("w_", weights++) : absl::StrCat("in_", inputs++);
     if (node->target() != name || node->name() != name) renamed.emplace_back(node, std::move(name));
   }
-  // Names that are still in use make way first.
+  // First rename other nodes that hold one of the new names.
   for (const auto& [node, name] : renamed) {
     if (Node* holder = graph->FindNode(name); holder != nullptr && !holder->is_placeholder()) {
       holder->set_name(absl::StrCat(name, "_1"));

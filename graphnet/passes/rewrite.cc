@@ -14,7 +14,8 @@ namespace graphnet {
 
 absl::StatusOr<bool> Rewrite(Module* module, PassRun& run) {
   const std::string path(run.option("rules"));
-  if (path.empty()) return absl::InvalidArgumentError("rules names the file of rules");
+  if (path.empty())
+    return absl::InvalidArgumentError("option rules is missing: the file with the rules");
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxTextFileBytes));
   ASSIGN_OR_RETURN(const std::vector<RewriteRule> rules, ParseRules(text, path));
   std::vector<size_t> counts;

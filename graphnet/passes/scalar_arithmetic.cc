@@ -22,7 +22,7 @@ std::optional<python::Number> NumberOf(const Argument& argument) {
   return std::nullopt;
 }
 
-// On numbers, in place is as usual.
+// On numbers, the in-place forms do the same as the others.
 std::string Canonical(absl::string_view target) {
   absl::string_view name = target;
   if (!absl::ConsumePrefix(&name, "operator.") && !absl::ConsumePrefix(&name, "_operator.")) {
@@ -59,7 +59,7 @@ Result EvaluateScalar(absl::string_view target, absl::Span<const Argument> args)
   }
   const absl::StatusOr<python::Number> value = function->call(numbers);
   if (!value.ok()) return std::nullopt;
-  // Floats that depend on the C library are left to the run.
+  // Do not fold floats whose value depends on the C library.
   if (std::holds_alternative<double>(*value) && !function->is_exact) return std::nullopt;
   return std::visit([](auto v) { return Argument(v); }, *value);
 }

@@ -1,4 +1,4 @@
-// What Python computes of numbers.
+// Python's arithmetic on numbers.
 #ifndef GRAPHNET_PASSES_SCALAR_ARITHMETIC_H_
 #define GRAPHNET_PASSES_SCALAR_ARITHMETIC_H_
 
@@ -10,10 +10,10 @@
 
 namespace graphnet {
 
-// The value of "operator.add", "builtins.max", "math.floor", "torch.sym_max", … on
-// constants, as CPython has it; operator.getitem of a tuple or list and
-// builtins.len too. nullopt when it is unknown, an error in Python (division by
-// zero), or does not fit an int64. A result may point into `args`.
+// Returns the value of "operator.add", "builtins.max", "math.floor", "torch.sym_max", … on
+// constants, as CPython computes it; also operator.getitem of a tuple or list, and
+// builtins.len. nullopt if the function is unknown, Python raises an error (division by
+// zero), or the result does not fit an int64. A result may point into `args`.
 std::optional<Argument> EvaluateScalar(absl::string_view target, absl::Span<const Argument> args);
 
 }  // namespace graphnet

@@ -12,7 +12,7 @@
 namespace graphnet {
 namespace {
 
-// A method or function of one value and literals that, applied twice, is the same as once.
+// A rule for a method or function of one value and literals that is idempotent.
 std::string Repeated(absl::string_view name, absl::string_view call) {
   const auto at = [&](absl::string_view value) {
     std::string text(call);
@@ -24,7 +24,7 @@ std::string Repeated(absl::string_view name, absl::string_view call) {
       "\n  return %b\n}\ngraph @replacement(%x) {\n  %b = ", at("%x"), "\n  return %b\n}\n");
 }
 
-// `inverse` takes back what `call` did; both with literals %p and %q.
+// A rule in which `inverse` undoes `call`; both take the literals %p and %q.
 std::string Undone(absl::string_view name, absl::string_view parameters, absl::string_view call,
                    absl::string_view inverse) {
   return absl::StrCat("rule ", name, "\ngraph @pattern(%x, ", parameters, ") {\n  %a = ", call,

@@ -17,7 +17,7 @@
 namespace graphnet {
 namespace {
 
-// What is drawn lies between.
+// Drawn values lie between -kMaxDrawn and kMaxDrawn.
 constexpr double kMaxDrawn = 100;
 
 class Specialization {
@@ -53,7 +53,7 @@ class Specialization {
   }
 
  private:
-  // Inputs that are numbers, and tensors whose numbers are known.
+  // Finds inputs that are numbers, and tensors whose elements are known.
   void FindNumbers(const Node& node) {
     const DrawSpec* const spec = node.draw_spec();
     if (spec == nullptr) return;
@@ -76,7 +76,7 @@ class Specialization {
     }
   }
 
-  // As a tensor of the dtype holds it; None where that is not simple to say.
+  // Returns the number as a tensor of the dtype stores it; None for other dtypes.
   static Argument InDType(const Argument& number, DType dtype) {
     if (dtype == DType::kInt64 && number.is_int()) return number;
     if (!number.is_float()) return Argument();
@@ -85,7 +85,7 @@ class Specialization {
     return Argument();
   }
 
-  // What the graph writes to holds another number later.
+  // Forgets values that the graph writes to, as they change.
   void ForgetWritten() {
     const Effects effects(module_);
     const MemoryGroups groups(module_, effects);
@@ -102,7 +102,7 @@ class Specialization {
                    [&](const auto& tensor) { return written.contains(groups.Of(tensor.first)); });
   }
 
-  // x[i] and x.item().
+  // Evaluates x[i] and x.item().
   void FindItem(Node& node) {
     const absl::Span<const Argument> args = node.args();
     if (tensors_.empty() || args.empty() || !args[0].is_node()) return;

@@ -1,4 +1,4 @@
-// What is known of the inputs becomes part of the graph.
+// Makes known sizes and numbers of the inputs part of the graph.
 #ifndef GRAPHNET_PASSES_SPECIALIZE_H_
 #define GRAPHNET_PASSES_SPECIALIZE_H_
 

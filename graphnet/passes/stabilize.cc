@@ -37,7 +37,7 @@ bool IsFloating(const Node& node) {
          meta->dtype == DType::kComplex64 || meta->dtype == DType::kComplex128;
 }
 
-// A plain tensor or a number: dynamo says torch.Tensor of what is no parameter.
+// Returns whether the annotation excludes a parameter: dynamo annotates all others as torch.Tensor.
 bool IsPlain(absl::string_view annotation) {
   return !annotation.empty() && !absl::StrContains(annotation, "Parameter");
 }
@@ -59,7 +59,7 @@ class GradientModes {
     }
     if (setters.empty()) return 0;
     size_t erased = 0;
-    bool mode = true;  // That the calls kept so far leave.
+    bool mode = true;  // the mode after the calls that were kept so far
     for (Node* setter : setters) {
       const bool wanted = setter->args()[0].boolean();
       if (!setter->has_uses() && (wanted == mode || !Matters(setter))) {
@@ -73,7 +73,7 @@ class GradientModes {
   }
 
  private:
-  // Whether a call between `setter` and the next one might see the mode.
+  // Returns whether a call between `setter` and the next one might depend on the mode.
   bool Matters(const Node* setter) {
     for (Node* node = setter->next(); node != nullptr && !SetsGradientMode(*node);
          node = node->next()) {
@@ -94,7 +94,7 @@ class GradientModes {
     return sees;
   }
 
-  // Found once for all nodes, in program order: operands come first.
+  // Computed once for all nodes in program order, so that operands come first.
   bool MayWantGradient(const Node* value) {
     if (!analysed_) {
       analysed_ = true;
@@ -115,7 +115,7 @@ class GradientModes {
         }
         if (!wants) continue;
         wants_.insert(node);
-        // What it writes to, and all that shares its memory, wants it then.
+        // A write of such a value affects everything that shares the memory.
         all_want_ |= node->is_call() && !MemoryUseOf(*node).written.empty();
       }
     }
@@ -137,7 +137,7 @@ enum class Change {
   kNamed,   // arguments by the names of the public function
 };
 
-// Of a call, what decides its meaning: the shape of its arguments and all constants.
+// Appends the parts of an argument that decide a call's meaning: its shape and all constants.
 void AppendForm(const Argument& argument, std::string* out) {
   if (argument.is_node()) {
     const Node* node = argument.node();
@@ -181,7 +181,7 @@ class Stabilizer {
   }
 
   bool Visit(Node* node) {
-    // Targets are interned: one look a name.
+    // Targets are interned, so each name is looked up once.
     const auto [it, is_new] = stable_.try_emplace(node->target().data());
     if (is_new && !IsNamed(node->target(), allowed_)) it->second = StableTarget(node->target());
     if (it->second.empty()) {
@@ -223,8 +223,8 @@ class Stabilizer {
     return Change::kNone;
   }
 
-  // The arguments by the names that the public function has for them; nullopt when
-  // it lacks one.
+  // Returns the arguments under the names of the public function's parameters; nullopt if it lacks
+  // one.
   static std::optional<std::vector<KwArg>> ByName(const Node& node, absl::string_view stable) {
     const Callable from = CalleeOf(node);
     const Callable to = FindCallable(Op::kCallFunction, stable);
@@ -240,7 +240,7 @@ class Stabilizer {
       }
       const SchemaArgument* argument = function.FindArgument(parameter);
       if (argument == nullptr) return false;
-      // ATen counts what Python names.
+      // ATen's number of a reduction has a name in Python.
       if (parameter == "reduction" && value.is_int() && !argument->words.empty()) {
         constexpr const char* kReductions[] = {"none", "mean", "sum"};
         if (value.integer() < 0 || value.integer() > 2) return false;
@@ -256,18 +256,18 @@ class Stabilizer {
     for (const KwArg& kwarg : node.kwargs()) {
       if (!add(kwarg.name, kwarg.value)) return std::nullopt;
     }
-    // Without it private functions do not reduce (ops/lowering.cc), public ones do.
+    // Private functions default to no reduction (ops/lowering.cc), public ones to a mean.
     if (schema.IndexOf("reduction") >= 0 &&
         absl::c_none_of(kwargs, [](const KwArg& kwarg) { return kwarg.name == "reduction"; }) &&
         !add("reduction", 0)) {
       return std::nullopt;
     }
-    // An operator that yields indices too is the function that is asked for them.
+    // For an operator that also yields indices, ask the public function for them.
     if (schema.returns.size() > 1 && !add("return_indices", true)) return std::nullopt;
     return kwargs;
   }
 
-  // Whether both calls, on the same values, are the same operators of ATen.
+  // Returns whether both calls, on the same values, lower to the same operators of ATen.
   static bool IsSameOperator(const Node& node, absl::string_view stable,
                              absl::Span<const Argument> args, absl::Span<const KwArg> kwargs) {
     Module module;
@@ -281,7 +281,7 @@ class Stabilizer {
     });
     const auto map = [&](Node* operand) { return made.at(operand); };
     Node* before = graph->CopyNodeFrom(node, map);
-    // The same call on the new values, then with the other target and arguments.
+    // Make the same call on the new values, then with the other target and arguments.
     Node* after = graph->CopyNodeFrom(node, map);
     if (args.empty() && !node.args().empty()) {
       std::vector<KwArg> mapped;
@@ -326,7 +326,7 @@ class Stabilizer {
   static bool IsSameCall(const Node& a, const Node& b, const Same& same) {
     if (const Schema* schema = FindOverload(a.target());
         schema != nullptr && a.target() == b.target()) {
-      // One of them may write a default out.
+      // One of the two calls may write a default out.
       for (size_t i = 0; i < schema->arguments.size(); ++i) {
         const SchemaArgument& argument = schema->arguments[i];
         const Argument* x = schema->Given(a, i);
@@ -353,7 +353,7 @@ class Stabilizer {
 
   Module* const module_;
   const std::vector<std::string> allowed_;
-  // By the address of the interned target; empty: stays.
+  // By the address of the interned target; an empty name means that the call stays.
   absl::flat_hash_map<const char*, std::string> stable_;
   absl::flat_hash_map<std::string, Change> changes_;
   std::map<std::string, size_t> counts_;

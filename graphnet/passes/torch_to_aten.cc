@@ -13,12 +13,12 @@
 namespace graphnet {
 namespace {
 
-// Takes the place of the calls of `graph` by those of `lowered`.
+// Replaces the calls of `graph` by those of `lowered`.
 void Replace(Graph* graph, const Graph& lowered, const LoweredModule& all,
              const absl::flat_hash_map<const Graph*, Graph*>& graphs, NodeTable<Node*>& made) {
   const auto map = [&](Node* node) { return made[node]; };
   const auto map_graph = [&](Graph* body) { return graphs.at(body); };
-  // Erased nodes keep what they know until the module dies.
+  // Erased nodes stay readable for as long as the module lives.
   std::vector<Node*> old;
   for (Node* node : graph->nodes()) {
     if (!node->is_placeholder()) old.push_back(node);
@@ -45,14 +45,14 @@ void Replace(Graph* graph, const Graph& lowered, const LoweredModule& all,
 
 absl::StatusOr<bool> TorchToAten(Module* module) {
   ASSIGN_OR_RETURN(const LoweredModule lowered, LowerToAten(*module));
-  // In ATen already?
+  // Return early if the module is in ATen already.
   const EqualityOptions structure = {
       .names = false, .metas = false, .locations = false, .attribute_names = false};
   if (CheckEqual(*module, *lowered.module, structure).ok()) return false;
   absl::flat_hash_map<const Graph*, Graph*> graphs;
   const size_t before = module->graphs().size();
   for (size_t i = 0; i < lowered.module->graphs().size(); ++i) {
-    // Bodies that calls became are behind those that there were.
+    // New bodies come after the original ones.
     Graph* const made = lowered.module->graphs()[i];
     graphs[made] = i < before ? module->graphs()[i] : module->AddGraph(made->name());
   }

@@ -10,10 +10,9 @@
 namespace graphnet {
 namespace {
 
-// The operand whose elements the value of `call` consists of; null when it is not
-// known that there is one.
+// Returns the operand whose elements the value of `call` consists of; null if none is known.
 const Node* ElementsOf(const Node& call) {
-  // A part of a tensor, or one of the pieces that chunk and the like make of it.
+  // An element is part of a tensor, or one of the pieces that chunk and the like yield.
   if (call.is_call_function("operator.getitem"))
     return !call.args().empty() && call.args()[0].is_node() ? call.args()[0].node() : nullptr;
   const Schema* schema = FindOverload(call.target());
@@ -28,7 +27,7 @@ const Node* ElementsOf(const Node& call) {
   return views || copies || schema->may_alias ? call.args()[0].node() : nullptr;
 }
 
-// All of `argument`, structures taken apart.
+// Appends the leaves of `argument`.
 void Flatten(const Argument& argument, std::vector<Argument>* out) {
   if (!argument.is_list() && !argument.is_tuple()) {
     out->push_back(argument);
@@ -66,7 +65,7 @@ void TracedInputs::Follow(const Node* value, absl::flat_hash_set<const Node*>* s
   }
 }
 
-// Of a body: the operand that each call of it has there.
+// Follows a parameter of a body to the operand that each call passes for it.
 void TracedInputs::FollowParameter(const Node& parameter, absl::flat_hash_set<const Node*>* seen,
                                    absl::FunctionRef<void(const Node& input)> found) const {
   const auto callers = callers_.find(parameter.graph());
@@ -77,7 +76,7 @@ void TracedInputs::FollowParameter(const Node& parameter, absl::flat_hash_set<co
     std::vector<Argument> operands;
     for (const Argument& argument : caller->args()) {
       if (argument.is_graph()) {
-        operands.clear();  // What comes behind the bodies is for them.
+        operands.clear();  // Operands of the bodies follow them.
       } else {
         Flatten(argument, &operands);
       }

@@ -26,8 +26,8 @@ const ValueMeta* KnownOf(const Node* node) {
              : module->InternValueMeta(*attribute->meta);
 }
 
-// The facts of what the call lowers to, found in a module of its own with the operands as
-// placeholders.
+// Sets the meta of a call from the facts of its lowered form, computed in a separate module with
+// the operands as placeholders.
 void SetMeta(Node* call) {
   Module alone;
   Graph* const graph = alone.AddGraph("call");
@@ -74,7 +74,7 @@ double ToDouble(const Argument& number) {
   return number.is_float() ? number.real() : static_cast<double>(number.integer());
 }
 
-// A number beside a tensor, in Paddle. `reflected`: the number is on the left.
+// Combines a tensor with a number as Paddle does. `reflected`: the number is on the left.
 Value WithNumber(absl::string_view name, Value x, Argument number, bool reflected) {
   const bool divides = name == "truediv";
   if (IsWhole(x.dtype()) && (number.is_float() || divides)) x = x.To(DType::kFloat32);

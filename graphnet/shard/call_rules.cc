@@ -18,7 +18,7 @@ namespace {
 using Result = std::optional<ShardingRule>;
 using Letters = std::vector<int>;
 
-// A rule in which nothing is divided yet.
+// Returns a rule in which nothing is divided yet.
 ShardingRule Start(const CallFacts& call) {
   ShardingRule rule;
   for (const TensorFacts& operand : call.operands)
@@ -26,8 +26,8 @@ ShardingRule Start(const CallFacts& call) {
   return rule;
 }
 
-// Gives the dimensions of an operand, from the last on, the letters that they broadcast to.
-// Where a size is neither 1 nor that of the letter, or is unknown, it stays whole.
+// Gives the dimensions of an operand, from the last on, the letters to which they broadcast. If a
+// size is unknown, or neither 1 nor that of the letter, the letter stays whole.
 void Align(const CallFacts& call, size_t operand, absl::Span<const int> letters,
            ShardingRule* rule) {
   const TensorFacts& facts = call.operands[operand];
@@ -71,7 +71,7 @@ size_t NumResults(const CallFacts& call) {
   return call.schema == nullptr ? 1 : std::max<size_t>(call.schema->returns.size(), 1);
 }
 
-// All operands broadcast to the result.
+// Rule of a call whose operands all broadcast to the result.
 Result Pointwise(const CallFacts& call) {
   if (!call.result.is_tensor() || !call.result.sizes.has_value()) return std::nullopt;
   ShardingRule rule = Start(call);
@@ -81,8 +81,8 @@ Result Pointwise(const CallFacts& call) {
   return rule;
 }
 
-// The first operand with the dimensions `whole` kept, and results of the same dimensions, or
-// without those. Other operands are replicated.
+// Rule of a call that keeps the dimensions `whole` of the first operand whole. The results have the
+// same dimensions, without `whole` if `drop`. Other operands are replicated.
 Result KeepDims(const CallFacts& call, absl::Span<const size_t> whole, bool drop = false) {
   const Sizes* sizes = SizesOf(call, size_t{0});
   if (sizes == nullptr) return std::nullopt;
@@ -99,7 +99,7 @@ Result KeepDims(const CallFacts& call, absl::Span<const size_t> whole, bool drop
   return rule;
 }
 
-// The dimensions that a call says, under the first of these names that it has: all for none.
+// Returns the dimensions that a call names by "dim" or "dims"; all if it names none.
 std::optional<std::vector<size_t>> DimsSaid(const CallFacts& call) {
   for (const absl::string_view name : {"dim", "dims"}) {
     if (!call.has(name)) continue;
@@ -134,7 +134,7 @@ Result ReduceBy(const CallFacts& call, std::optional<ReduceType> type) {
       result.push_back(letters[i]);
       continue;
     }
-    // Which element it was, the second result, no reduction tells.
+    // Indices (the second result of max and min) cannot be combined across ranks.
     if (NumResults(call) == 1) rule.letters[static_cast<size_t>(letters[i])].reduced = type;
     if (keep) result.push_back(kNoLetter);
   }
@@ -147,7 +147,7 @@ Result ReducePartially(const CallFacts& call) {
   return ReduceBy(call, kType);
 }
 
-// How many of the last dimensions an operator works on.
+// Returns the number of last dimensions on which an operator works.
 std::optional<size_t> NumTrailing(const CallFacts& call) {
   const auto length = [&](absl::string_view parameter) -> std::optional<size_t> {
     const Argument list = call.arg(parameter);
@@ -178,17 +178,18 @@ Result Trailing(const CallFacts& call) {
   return KeepDims(call, dims);
 }
 
-// What groups of channels have in common is computed over all but the first dimension.
+// Rule of norms that compute statistics over all dimensions but the first.
 Result Samples(const CallFacts& call) {
   const Sizes* sizes = SizesOf(call, size_t{0});
   if (sizes == nullptr || sizes->size() < 2) return std::nullopt;
-  if (!call.operands_of("running_mean").empty()) return std::nullopt;  // of the whole batch
+  // Running statistics are those of the whole batch.
+  if (!call.operands_of("running_mean").empty()) return std::nullopt;
   std::vector<size_t> dims;
   for (size_t i = 1; i < sizes->size(); ++i) dims.push_back(i);
   return KeepDims(call, dims);
 }
 
-// Element by element, with a number for each channel (dimension 1).
+// Rule of element-wise calls with one number for each channel (dimension 1).
 Result Channels(const CallFacts& call) {
   const Sizes* sizes = SizesOf(call, size_t{0});
   if (sizes == nullptr || sizes->size() < 2) return std::nullopt;
@@ -201,7 +202,7 @@ Result Channels(const CallFacts& call) {
   return rule;
 }
 
-// The product of two operands, from `first` on; the one before, if there is one, is added.
+// Rule of a product of the operands `first` and `first` + 1. An operand before them is added.
 Result Product(const CallFacts& call, size_t first) {
   const Sizes* a = SizesOf(call, first);
   const Sizes* b = SizesOf(call, first + 1);
@@ -216,7 +217,7 @@ Result Product(const CallFacts& call, size_t first) {
   const absl::Span<const int> batch = absl::MakeConstSpan(letters).first(letters.size() - own);
   const int k = rule.NewLetter(a->back());
   rule.letters.back().reduced = ReduceType::kSum;
-  // The letters of both with the batch in front, and as many as there are dimensions.
+  // Each operand has the letters of the batch in front, as many as it has batch dimensions.
   Letters of_a(batch.begin(), batch.end());
   Letters of_b = of_a;
   if (has_m) of_a.push_back(letters[batch.size()]);
@@ -284,7 +285,7 @@ Result Einsum(const CallFacts& call) {
       const char c = inputs[i][d];
       const auto [letter, is_new] = letters.try_emplace(c, 0);
       if (is_new) letter->second = rule.NewLetter((*sizes)[d]);
-      // A diagonal, or a size that broadcasts.
+      // Diagonals and sizes that broadcast stay whole.
       if (inputs[i].find(c) != d || rule.letters[letter->second].sizes[0] != (*sizes)[d])
         rule.KeepWhole(letter->second);
       rule.operands[i].dims[d] = letter->second;
@@ -371,7 +372,7 @@ Result Gather(const CallFacts& call) {
   Letters& of_self = *DimsOfOperand(call, "self", &rule);
   for (size_t i = 0; i < letters.size(); ++i) {
     if (i == (*dim)[0]) continue;
-    // Of a smaller index the rows of a rank are not those of its part.
+    // If the index is smaller, a rank's part of it does not go with its part of the source.
     if ((*self)[i] == (*index)[i])
       of_self[i] = letters[i];
     else
@@ -381,7 +382,7 @@ Result Gather(const CallFacts& call) {
   return rule;
 }
 
-// A dimension of the first operand gives way to those of an index.
+// Rule of a call that replaces a dimension of the first operand by those of an index.
 Result TakeAlong(const CallFacts& call, size_t dim, size_t index) {
   const Sizes* self = SizesOf(call, size_t{0});
   const Sizes* of_index = SizesOf(call, index);
@@ -444,7 +445,7 @@ Result Pieces(const CallFacts& call) {
   return KeepDims(call, *dim, /*drop=*/name == "unbind" || name == "select");
 }
 
-// The dimensions of the first operand in another order: of the result, that of the operand.
+// Rule of a permutation. `order` has the operand's dimension for each dimension of the result.
 Result Reordered(const CallFacts& call, absl::Span<const size_t> order) {
   const Sizes& sizes = *SizesOf(call, size_t{0});
   std::vector<DimTransform> dims;
@@ -538,7 +539,7 @@ Result Squeeze(const CallFacts& call) {
   const Argument dim = call.arg("dim");
   const auto dims = dim.is_int() ? std::optional<Sizes>(Sizes{dim.integer()}) : NumbersOf(dim);
   if (!dims.has_value() || sizes->empty()) return std::nullopt;
-  if (dims->empty()) return KeepDims(call, {});  // of squeeze.dims: none
+  if (dims->empty()) return KeepDims(call, {});  // squeeze.dims without dimensions
   return IfOk(SqueezeRule(*sizes, *dims));
 }
 
@@ -581,14 +582,14 @@ Result Slice(const CallFacts& call) {
   };
   const SliceRange range = {number("start", 0), number("end", INT64_MAX), number("step", 1)};
   const auto sliced = DimsOf(dim, static_cast<int>(sizes->size()));
-  // All of it, and so all of a part.
+  // A slice of the whole dimension also takes all of a part.
   if (sliced.has_value() && range.start == 0 && range.step == 1 && (*sizes)[(*sliced)[0]] >= 0 &&
       range.end >= (*sizes)[(*sliced)[0]])
     return KeepDims(call, {});
   return IfOk(SliceRule(*sizes, {dim.integer()}, {}, {range}));
 }
 
-// Whether a slice of Python takes all of a dimension, and so all of a part of it.
+// Returns whether a Python slice takes all of a dimension, and thus all of a part of it.
 bool TakesAll(const Argument& slice, int64_t size) {
   const Argument& start = slice.elements()[0];
   const Argument& stop = slice.elements()[1];
@@ -597,7 +598,7 @@ bool TakesAll(const Argument& slice, int64_t size) {
          (stop.is_none() || (stop.is_int() && size >= 0 && stop.integer() >= size));
 }
 
-// x[0, :, 1:, None, ...] of a tensor.
+// Rule of a subscript of a tensor, such as x[0, :, 1:, None, ...].
 Result Subscript(const CallFacts& call) {
   const Sizes* sizes = SizesOf(call, size_t{0});
   if (sizes == nullptr || call.operands.size() != 1 || call.node.args().size() != 2)
@@ -638,37 +639,45 @@ constexpr CallRule kRules[] = {
      "alias clone contiguous detach dropout empty_like fill full_like lift_fresh ones_like to "
      "zero zeros_like _to_copy",
      &Pointwise, ""},
-    {"channels", "all dimensions, and what there is one of for each channel with them",
+    {"channels",
+     "all dimensions; operands with one value for each channel are divided with the channels",
      "batch_norm prelu", &Channels, ""},
-    {"matmul", "rows, columns, batch; along what is summed over, to a partial sum",
+    {"matmul", "rows, columns and batch; the summed dimension gives a partial sum",
      "bmm dot matmul mm mv", &Matmul, "", /*adds_up=*/true},
-    {"addmm", "as matmul; what is added is a term of a partial sum", "addmm addmv baddbmm",
+    {"addmm", "as matmul; the added operand is a term of the partial sum", "addmm addmv baddbmm",
      &AddMatmul, "", /*adds_up=*/true},
-    {"linear", "as matmul; the bias is a term of a partial sum", "linear", &Linear, "",
+    {"linear", "as matmul; the bias is a term of the partial sum", "linear", &Linear, "",
      /*adds_up=*/true},
     {"outer", "both dimensions", "ger outer", &Outer, ""},
-    {"einsum", "all letters; along those that are summed over, to a partial sum", "einsum", &Einsum,
-     "", /*adds_up=*/true},
-    {"sum", "all dimensions; along the reduced, to a partial sum", "sum nansum count_nonzero",
+    {"einsum", "all letters; summed letters give a partial sum", "einsum", &Einsum, "",
+     /*adds_up=*/true},
+    {"sum", "all dimensions; reduced dimensions give a partial sum", "sum nansum count_nonzero",
      &ReducePartially<ReduceType::kSum>, "", /*adds_up=*/true},
-    {"mean", "ditto, to a partial average", "mean", &ReducePartially<ReduceType::kAvg>, "",
+    {"mean", "all dimensions; reduced dimensions give a partial average", "mean",
+     &ReducePartially<ReduceType::kAvg>, "",
      /*adds_up=*/true},
-    {"max", "ditto, to a partial maximum; not with the place it was found", "amax max",
-     &ReducePartially<ReduceType::kMax>, ""},
-    {"min", "ditto, to a partial minimum", "amin min", &ReducePartially<ReduceType::kMin>, ""},
-    {"prod", "ditto, to a partial product", "prod", &ReducePartially<ReduceType::kProduct>, "",
+    {"max",
+     "all dimensions; reduced dimensions give a partial maximum, but not if indices are returned",
+     "amax max", &ReducePartially<ReduceType::kMax>, ""},
+    {"min",
+     "all dimensions; reduced dimensions give a partial minimum, but not if indices are returned",
+     "amin min", &ReducePartially<ReduceType::kMin>, ""},
+    {"prod", "all dimensions; reduced dimensions give a partial product", "prod",
+     &ReducePartially<ReduceType::kProduct>, "",
      /*adds_up=*/true},
-    {"any", "ditto, to a partial or", "any", &ReducePartially<ReduceType::kAny>, ""},
-    {"all", "ditto, to a partial and", "all", &ReducePartially<ReduceType::kAll>, ""},
+    {"any", "all dimensions; reduced dimensions give a partial or", "any",
+     &ReducePartially<ReduceType::kAny>, ""},
+    {"all", "all dimensions; reduced dimensions give a partial and", "all",
+     &ReducePartially<ReduceType::kAll>, ""},
     {"reduce", "the dimensions that are not reduced",
      "argmax argmin kthvalue linalg_vector_norm logsumexp median mode nanmean norm std std_mean "
      "var var_mean",
      &Reduce, "", /*adds_up=*/true},
-    {"along", "the dimensions that it does not work along",
+    {"along", "the dimensions along which it does not work",
      "_log_softmax _softmax argsort cummax cummin cumprod cumsum flip glu log_softmax "
      "logcumsumexp roll softmax sort topk",
      &AlongDims, "", /*adds_up=*/true},
-    {"trailing", "the dimensions before those that it works on",
+    {"trailing", "the dimensions before those on which it works",
      "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d avg_pool1d "
      "avg_pool2d avg_pool3d constant_pad_nd layer_norm max_pool1d max_pool2d max_pool3d "
      "max_pool2d_with_indices pad pixel_shuffle pixel_unshuffle rms_norm tril triu "
@@ -676,17 +685,22 @@ constexpr CallRule kRules[] = {
      "upsample_nearest2d upsample_nearest3d upsample_trilinear3d",
      &Trailing, "", /*adds_up=*/true},
     {"samples", "the first dimension", "group_norm instance_norm", &Samples, "", /*adds_up=*/true},
-    {"conv", "batch and, without groups, output channels; along input channels, to a partial sum",
+    {"conv", "the batch and, without groups, output channels; input channels give a partial sum",
      "_convolution conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
      "convolution",
      &Convolution, "", /*adds_up=*/true},
     {"attention", "batch and heads", "scaled_dot_product_attention", &Attention, "",
      /*adds_up=*/true},
-    {"embedding", "the dimensions of the indices, and of an entry", "embedding", &Embedding, ""},
-    {"gather", "the dimensions of the index; of the source all but the one that is indexed",
+    {"embedding", "the dimensions of the indices and of an entry", "embedding", &Embedding, ""},
+    {"gather", "the dimensions of the index, and all of the source but the one that is indexed",
      "gather", &Gather, ""},
-    {"index_select", "ditto", "index_select", &IndexSelect, ""},
-    {"index", "ditto, with one tensor of integers", "index", &Index, ""},
+    {"index_select",
+     "the dimensions of the index, and all of the source but the one that is indexed",
+     "index_select", &IndexSelect, ""},
+    {"index",
+     "the dimensions of the index, and all of the source but the one that is indexed; one tensor "
+     "of integers only",
+     "index", &Index, ""},
     {"join", "all dimensions but the one along which they are joined", "cat stack", &Join, ""},
     {"pieces", "all dimensions but the one that is cut",
      "chunk select split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split", &Pieces,
@@ -697,13 +711,18 @@ constexpr CallRule kRules[] = {
     {"transpose", "all dimensions", "adjoint mH mT numpy_T swapaxes swapdims t transpose",
      &Transpose, ""},
     {"movedim", "all dimensions", "moveaxis movedim", &MoveDim, ""},
-    {"view", "of dimensions that become one, or come of one, the first", "_unsafe_view view",
-     &Reshape, "size"},
-    {"reshape", "ditto", "reshape", &Reshape, "shape"},
-    {"unflatten", "ditto", "unflatten", &Reshape, "sizes"},
-    {"flatten", "ditto", "flatten", &Flatten, ""},
+    {"view", "all dimensions; if several become one or one becomes several, only the first of them",
+     "_unsafe_view view", &Reshape, "size"},
+    {"reshape",
+     "all dimensions; if several become one or one becomes several, only the first of them",
+     "reshape", &Reshape, "shape"},
+    {"unflatten",
+     "all dimensions; if several become one or one becomes several, only the first of them",
+     "unflatten", &Reshape, "sizes"},
+    {"flatten", "all dimensions; if several become one, only the first of them", "flatten",
+     &Flatten, ""},
     {"squeeze", "all dimensions that are not of size 1", "squeeze", &Squeeze, ""},
-    {"unsqueeze", "ditto", "unsqueeze", &Unsqueeze, ""},
+    {"unsqueeze", "all dimensions that are not of size 1", "unsqueeze", &Unsqueeze, ""},
     {"expand", "the dimensions that are not expanded", "broadcast_to expand", &Expand, "size"},
     {"repeat", "the dimensions that are not repeated", "repeat", &Repeat, ""},
 };

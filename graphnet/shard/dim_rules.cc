@@ -10,14 +10,14 @@
 namespace graphnet::spmd {
 namespace {
 
-// Marks the dimensions; negative ones count from `end` on.
+// Marks the dimensions. Negative ones count back from `end`.
 absl::StatusOr<std::vector<bool>> Marked(SizeSpan dims, size_t rank, size_t end) {
   std::vector<bool> marked(rank);
   for (const int64_t dim : dims) {
     const int64_t at = dim < 0 ? dim + static_cast<int64_t>(end) : dim;
     if (at < 0 || at >= static_cast<int64_t>(rank))
-      return absl::InvalidArgumentError(
-          absl::StrCat("dimension ", dim, " of a tensor of ", rank, " dimensions"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "dimension ", dim, " is out of range for a tensor of ", rank, " dimensions"));
     if (marked[static_cast<size_t>(at)])
       return absl::InvalidArgumentError(absl::StrCat("dimension ", dim, " is given twice"));
     marked[static_cast<size_t>(at)] = true;
@@ -51,7 +51,7 @@ absl::StatusOr<ShardingRule> SliceRule(SizeSpan sizes, SizeSpan axes, SizeSpan d
   if (sliced.size() == 1 && ranges.size() == 1 && sliced[0] + 1 == sizes.size()) {
     const auto& [start, end, step] = ranges[0];
     if (step > 1 && start == 0 && end >= sizes.back() && sizes.back() % step == 0) {
-      // n divides size / step if and only if step divides size / n, where both are whole.
+      // n divides size / step if and only if step divides size / n, if both quotients are integers.
       rule.letters[sliced[0]].sizes.push_back(sizes.back() / step);
       return rule;
     }
@@ -66,7 +66,7 @@ absl::StatusOr<ShardingRule> FlattenRule(SizeSpan sizes, int64_t start, int64_t 
   ASSIGN_OR_RETURN(const std::vector<size_t> last, NormalDims({stop}, sizes.size()));
   if (first[0] > last[0])
     return absl::InvalidArgumentError(
-        absl::StrCat("flatten from dimension ", start, " to ", stop, ", which lies before"));
+        absl::StrCat("flatten from dimension ", start, " to ", stop, ", which comes before it"));
   std::vector<DimTransform> dims;
   std::vector<DimTransform> flat;
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -121,7 +121,7 @@ ShardingRule ReshapeRule(SizeSpan from, SizeSpan to) {
   };
   if (absl::c_any_of(from, is_none) || absl::c_any_of(to, is_none)) return nothing();
   std::vector<DimTransform> dims(to.size(), DimTransform::Singleton());
-  // Groups of dimensions, as short as they can be, that have as many elements on both sides.
+  // Finds the shortest groups of dimensions that have the same number of elements on both sides.
   size_t i = 0;
   size_t j = 0;
   while (true) {
@@ -144,7 +144,7 @@ ShardingRule ReshapeRule(SizeSpan from, SizeSpan to) {
         }
         if (__builtin_mul_overflow(after, to[j++], &after)) return nothing();
       } else {
-        return nothing();  // not as many elements
+        return nothing();  // numbers of elements differ
       }
     }
     const DimTransform whole = DimTransform::Flatten(std::move(flat));

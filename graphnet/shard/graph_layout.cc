@@ -24,7 +24,7 @@ absl::StatusOr<std::vector<int64_t>> WholeSizes(const Node& node) {
 }
 
 absl::StatusOr<GraphLayout> GraphLayout::Read(const Module& module) {
-  if (module.main() == nullptr) return absl::InvalidArgumentError("a module without graphs");
+  if (module.main() == nullptr) return absl::InvalidArgumentError("the module has no graphs");
   GraphLayout layout(module);
   for (const Node* node : module.main()->nodes()) RETURN_IF_ERROR(layout.ReadNode(*node));
   if (layout.meshes_.size() < 2) return layout;
@@ -33,7 +33,7 @@ absl::StatusOr<GraphLayout> GraphLayout::Read(const Module& module) {
 }
 
 absl::Status GraphLayout::ReadNode(const Node& node) {
-  // Of a placeholder or attribute it says what it is; others are of no tensor: "List[int]".
+  // Annotations of placeholders and attributes, and others such as "List[int]", are no layouts.
   if (!node.is_call() || node.annotation().empty() ||
       !absl::ascii_isdigit(static_cast<unsigned char>(node.annotation()[0])))
     return absl::OkStatus();
@@ -42,7 +42,7 @@ absl::Status GraphLayout::ReadNode(const Node& node) {
   const auto mesh = absl::c_find(meshes_, value->mesh) - meshes_.begin();
   if (mesh == static_cast<ptrdiff_t>(meshes_.size())) meshes_.push_back(value->mesh);
   mesh_of_[&node] = static_cast<size_t>(mesh) + 1;
-  // That it is whole needs no saying.
+  // Replicated values are not stored.
   if (absl::c_any_of(value->shardings, [](const Sharding& s) { return !s.is_replicated(); }))
     shardings_[&node] = std::move(value->shardings);
   return absl::OkStatus();
@@ -74,12 +74,12 @@ bool GraphLayout::IsAlike(const Node& node) const {
 
 absl::StatusOr<ReshardPlan> GraphLayout::PlanOf(const Node& reshard, int64_t element_bytes) const {
   if (reshard.args().size() != 2 || !reshard.args()[0].is_node() || !reshard.args()[1].is_string())
-    return NodeError(reshard, "expected a value and how it is laid out");
+    return NodeError(reshard, "expected a value and a layout");
   const absl::StatusOr<ShardedValue> to = ParseAnnotation(reshard.args()[1].string());
   if (!to.ok()) return NodeError(reshard, to.status().message());
   if (to->shardings.size() != 1) return NodeError(reshard, "expected one sharding");
   const Node* const x = reshard.args()[0].node();
-  // What all can be given is on the mesh already.
+  // A value without a mesh is available on every mesh.
   const Mesh& mesh = MeshOf(x) == nullptr ? to->mesh : *MeshOf(x);
   ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, WholeSizes(*x));
   const Sharding& wanted = to->shardings[0];
@@ -87,7 +87,7 @@ absl::StatusOr<ReshardPlan> GraphLayout::PlanOf(const Node& reshard, int64_t ele
     return NodeError(reshard, status.message());
   if (OfTensor(&reshard, sizes.size()) != wanted ||
       (MeshOf(&reshard) != nullptr && *MeshOf(&reshard) != to->mesh))
-    return NodeError(reshard, "is laid out otherwise than it is annotated");
+    return NodeError(reshard, "has another layout than its annotation");
   const Sharding from = OfTensor(x, sizes.size());
   if (const absl::Status status = CheckSharding(from, mesh, sizes); !status.ok())
     return NodeError(reshard, status.message());
@@ -111,7 +111,7 @@ absl::Status GraphLayout::SetLocalSizes(const Node& node, Node* copy) const {
   const Argument* given = schema.Given(*copy, rule->sizes_parameter);
   if (at < 0 || given == nullptr || !given->is_aggregate())
     return NodeError(node, "expected a list of sizes");
-  // Those of unflatten begin at its dimension.
+  // The sizes of unflatten begin at its dimension.
   size_t first = 0;
   if (schema.IndexOf("dim") >= 0) {
     const int rank = static_cast<int>(sizes.size() - given->elements().size()) + 1;

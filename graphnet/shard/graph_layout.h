@@ -1,5 +1,5 @@
-// How the values of a sharded graph are laid out: one as PropagateShardings (propagate.h) leaves
-// it, or as its text was read. And what a rank calls in the place of a call on whole tensors.
+// The layouts of the values of a sharded graph, which PropagateShardings (propagate.h) made or
+// which was read from its text; and the local form of calls that take sizes of whole tensors.
 #ifndef GRAPHNET_SHARD_GRAPH_LAYOUT_H_
 #define GRAPHNET_SHARD_GRAPH_LAYOUT_H_
 
@@ -17,32 +17,36 @@
 
 namespace graphnet::spmd {
 
-// InvalidArgument unless the shape of the value is known.
+// Returns the sizes of the whole value. InvalidArgument if its shape is not known.
 absl::StatusOr<std::vector<int64_t>> WholeSizes(const Node& node);
 
 class GraphLayout {
  public:
-  // Of the main graph, by its annotations. InvalidArgument names the first that is no sharding, and,
-  // where there are several meshes, a call that is on none or takes what is on another than it.
+  // Reads the annotations of the main graph. InvalidArgument names the first annotation that is not
+  // a sharding and, if there are several meshes, a call that has no mesh or takes a value of
+  // another mesh.
   static absl::StatusOr<GraphLayout> Read(const Module& module);
 
-  // In the order in which they come; none: nothing is annotated.
+  // The meshes in the order in which annotations name them; empty if nothing is annotated.
   const std::vector<Mesh>& meshes() const { return meshes_; }
-  // Null of what is not annotated: it is on the one mesh there is, or wherever it is used.
+  // Returns nullptr for a node without annotation: it is on the only mesh, or wherever it is used.
   const Mesh* MeshOf(const Node* node) const {
     return mesh_of_[node] == 0 ? nullptr : &meshes_[mesh_of_[node] - 1];
   }
-  // Of a tensor, or of the elements of a tuple, of a list that of each; empty: it is whole.
+  // Returns one sharding for a tensor, one for each element of a tuple, or one for all elements of
+  // a list; empty if the value is replicated.
   const std::vector<Sharding>& Of(const Node* node) const { return shardings_[node]; }
+  // Returns the sharding of a tensor of `rank` dimensions.
   Sharding OfTensor(const Node* node, size_t rank) const;
-  // Whether all ranks compute the same.
+  // Returns whether all ranks compute the same value.
   bool IsAlike(const Node& node) const;
 
-  // How a call of spmd.reshard gets from its operand to what it asks for. InvalidArgument if
-  // that cannot be, or is not what it is annotated with.
+  // Returns the steps by which a call of spmd.reshard gets from the layout of its operand to the
+  // layout that it names. InvalidArgument if that is impossible, or if the call's annotation is
+  // another layout.
   absl::StatusOr<ReshardPlan> PlanOf(const Node& reshard, int64_t element_bytes) const;
-  // `copy` stands for `node` on one rank: sizes that it is given, which are those of the whole,
-  // become those of a part.
+  // Replaces sizes of the whole among the arguments of `copy`, which stands for `node` on one rank,
+  // by sizes of the rank's part.
   absl::Status SetLocalSizes(const Node& node, Node* copy) const;
 
  private:
@@ -51,7 +55,7 @@ class GraphLayout {
   absl::Status CheckMesh(const Node& node) const;
 
   std::vector<Mesh> meshes_;
-  NodeTable<size_t> mesh_of_;  // from 1 on
+  NodeTable<size_t> mesh_of_;  // index of the mesh plus 1; 0 for none
   NodeTable<std::vector<Sharding>> shardings_;
 };
 

@@ -27,7 +27,7 @@
 namespace graphnet::spmd {
 namespace {
 
-// What a named call asks for.
+// A parsed named call.
 struct Collective {
   ReshardStep::Kind kind = ReshardStep::Kind::kSend;
   int64_t dim = 0;
@@ -36,7 +36,7 @@ struct Collective {
   std::vector<int> group;
 };
 
-// By name: what stands between the value and the group.
+// The arguments of a named call between the value and the group.
 struct CollectiveForm {
   absl::string_view name;
   ReshardStep::Kind kind;
@@ -64,7 +64,7 @@ absl::StatusOr<Collective> ParseCollective(const Node& node, int rank) {
   absl::ConsumeSuffix(&name, ".default");
   const auto* const form =
       absl::c_find_if(kForms, [&](const CollectiveForm& f) { return f.name == name; });
-  if (form == std::end(kForms)) return NodeError(node, "is no call that ranks make");
+  if (form == std::end(kForms)) return NodeError(node, "is not a call of ranks");
   const absl::Span<const Argument> args = node.args();
   const size_t count = 2 + static_cast<size_t>(form->dims) + (form->has_reduce ? 1 : 0);
   if (args.size() != count || !node.kwargs().empty() || !args[0].is_node())
@@ -78,7 +78,7 @@ absl::StatusOr<Collective> ParseCollective(const Node& node, int rank) {
   if (form->has_reduce) {
     const std::optional<ReduceType> reduce =
         args[next].is_string() ? ParseReduceType(args[next].string()) : std::nullopt;
-    if (!reduce.has_value()) return NodeError(node, "is of no reduction there is");
+    if (!reduce.has_value()) return NodeError(node, "has an unknown reduction");
     collective.reduce = *reduce;
     ++next;
   }
@@ -92,7 +92,7 @@ absl::StatusOr<Collective> ParseCollective(const Node& node, int rank) {
   return collective;
 }
 
-// Up to the value and who calls it.
+// Returns whether two calls are the same collective, apart from the value and the calling rank.
 bool IsSameCollective(const Node& a, const Node& b) {
   return a.target() == b.target() && a.args().size() == b.args().size() &&
          absl::c_equal(a.args().subspan(1), b.args().subspan(1));
@@ -153,20 +153,20 @@ class Joiner {
           copier(joined) {}
 
     int number;
-    const Node* at;  // the next to run
+    const Node* at;  // next node to run
     NodeTable<Node*> values;
     Effects effects;
     GraphCopier copier;
   };
 
-  // Whether it got on.
+  // Runs a rank as far as possible and returns whether it moved.
   absl::StatusOr<bool> Advance(Rank* rank) {
     for (bool moves = false;; moves = true) {
       const Node& node = *rank->at;
       if (node.is_output()) return moves;
       if (node.op() == Op::kGetAttr) return NodeError(node, "reads an attribute");
-      if (node.is_placeholder()) return NodeError(node, "is an input behind calls");
-      bool done = true;  // then all that took part have got on
+      if (node.is_placeholder()) return NodeError(node, "is an input after calls");
+      bool done = true;  // true if all ranks that took part have moved on
       if (node.target() == kSend) {
         RETURN_IF_ERROR(Send(rank));
       } else if (node.target() == kReceive) {
@@ -193,7 +193,7 @@ class Joiner {
         [&](Graph* body) { return rank->copier.CopyOf(body); });
   }
 
-  // What draws random numbers, once all ranks come to it.
+  // Runs a call that draws random numbers, if all ranks have reached it.
   bool TryDraw() {
     const Node& first = *ranks_[0]->at;
     for (const auto& rank : ranks_) {
@@ -215,7 +215,7 @@ class Joiner {
     return static_cast<int>(said.integer());
   }
 
-  // Nobody waits for others to receive.
+  // A send does not wait for its receiver.
   absl::Status Send(Rank* rank) {
     const Node& node = *rank->at;
     if (node.args().size() != 2 || !node.args()[0].is_node())
@@ -240,8 +240,8 @@ class Joiner {
         !absl::c_equal(
             meta->shape, node.args()[0].elements(),
             [](const Dim& dim, const Argument& size) { return size == Argument(dim.value); }))
-      return NodeError(node, absl::StrCat("receives ", Printable(value->name()), " of rank ", from,
-                                          ", which has other sizes"));
+      return NodeError(node, absl::StrCat("receives ", Printable(value->name()), " from rank ",
+                                          from, ", which has other sizes"));
     rank->values[&node] = value;
     rank->at = node.next();
     return true;
@@ -254,10 +254,11 @@ class Joiner {
     for (const int number : collective.group) {
       const auto member = by_rank_.find(number);
       if (member == by_rank_.end())
-        return NodeError(node, absl::StrCat("its group has rank ", number, ", the mesh has not"));
+        return NodeError(node,
+                         absl::StrCat("its group has rank ", number, ", which is not in the mesh"));
       group.push_back(member->second);
     }
-    // Nobody waits for others to keep the first.
+    // keep_first needs no other rank, so it does not wait.
     if (collective.kind == ReshardStep::Kind::kKeepFirst) {
       Node* x = rank->values[node.args()[0].node()];
       if (collective.group[0] != rank->number)
@@ -282,7 +283,7 @@ class Joiner {
     return true;
   }
 
-  // What each of the group has then.
+  // Returns the values of the ranks of the group after a collective.
   std::vector<Node*> Exchange(const Collective& collective, absl::Span<Node* const> parts) {
     const auto n = static_cast<int64_t>(parts.size());
     const auto join = [&](absl::Span<Node* const> nodes, int64_t dim) {
@@ -305,7 +306,7 @@ class Joiner {
         return cut(ReduceParts(parts, collective.reduce, graph_), collective.dim);
       default: break;
     }
-    // All to all.
+    // The rest is all-to-all.
     std::vector<std::vector<Node*>> cuts;
     for (Node* part : parts) cuts.push_back(cut(part, collective.to_dim));
     std::vector<Node*> made;
@@ -330,7 +331,7 @@ class Joiner {
   Graph* graph_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   absl::flat_hash_map<int, Rank*> by_rank_;
-  std::map<std::pair<int, int>, std::deque<Node*>> sent_;  // by who sends and who receives
+  std::map<std::pair<int, int>, std::deque<Node*>> sent_;  // by sender and receiver
 };
 
 }  // namespace
@@ -346,7 +347,7 @@ absl::StatusOr<std::unique_ptr<Module>> JoinRanks(absl::Span<const Module* const
         absl::StrCat(programs.size(), " programs for ", mesh.num_ranks(), " ranks"));
   for (const Module* program : programs) {
     if (program->main() == nullptr || program->main()->output() == nullptr)
-      return absl::InvalidArgumentError("a program without a graph");
+      return absl::InvalidArgumentError("a program has no graph");
   }
   return Joiner(programs, mesh).Run();
 }

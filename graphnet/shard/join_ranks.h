@@ -14,15 +14,18 @@
 
 namespace graphnet::spmd {
 
-// "rank2.x": what the joined graph calls the input x of a rank.
+// Returns the name of a rank's input in the joined graph, such as "rank2.x".
 std::string JoinedInput(int rank, absl::string_view input);
 
-// Runs the programs (rank_programs.h), one a rank in the order of the mesh, as ranks do: each
-// until it talks, and there when all of its group do, or when what it receives was sent. The joined graph takes what all take,
-// returns what all return but None, rank by rank, and has calls of ATen in the place of the named ones.
-// What draws random numbers is drawn once for all, as ranks do that begin with one seed.
-// InvalidArgument for a program that is none, where ranks would wait for each other for ever: who
-// waits where, and for what is sent and not received.
+// Joins the programs (rank_programs.h), one for each rank in the order of the mesh. It schedules
+// them as ranks run: each up to a collective, which takes place when all of its group have reached
+// it, or up to a receive, which takes place when the value was sent. The joined graph takes the
+// inputs of all ranks and returns all their results but None, rank by rank. It calls ATen operators
+// in place of collectives. Random numbers are drawn once for all ranks, since ranks begin with the
+// same seed.
+//
+// InvalidArgument if a program is not valid; if ranks would wait for each other for ever, with the
+// place where each waits; or if a value is sent but not received.
 absl::StatusOr<std::unique_ptr<Module>> JoinRanks(absl::Span<const Module* const> programs,
                                                   const Mesh& mesh);
 

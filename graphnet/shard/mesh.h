@@ -1,4 +1,4 @@
-// Mesh: ranks in a grid, over whose axes tensors are laid out.
+// Mesh: a grid of ranks. Tensors are laid out over its axes.
 #ifndef GRAPHNET_SHARD_MESH_H_
 #define GRAPHNET_SHARD_MESH_H_
 
@@ -18,21 +18,21 @@ struct Mesh {
   std::vector<int64_t> shape;  // ranks along each axis
   std::vector<int> ranks;      // row-major
 
-  // Of ranks 0, 1, ….
+  // Returns a mesh of ranks 0, 1, ….
   static Mesh Of(std::vector<int64_t> shape);
 
   int num_axes() const { return static_cast<int>(shape.size()); }
   size_t num_ranks() const { return ranks.size(); }
   int64_t size(int axis) const { return shape[static_cast<size_t>(axis)]; }
-  // Of the rank at `position` of `ranks`, along `axis`.
+  // Returns the coordinate along `axis` of the rank at `position` of `ranks`.
   int64_t Coordinate(size_t position, int axis) const;
-  // The ranks in groups that differ along `axis` only, each in order.
+  // Returns the groups of ranks that differ along `axis` only, each in order.
   std::vector<std::vector<int>> LinesAlong(int axis) const;
 
   friend bool operator==(const Mesh& a, const Mesh& b) = default;
 };
 
-// "2x4" of ranks 0, 1, …; "2{4, 5}" of others.
+// Parses a mesh: "2x4" has ranks 0, 1, …, and "2{4, 5}" names its ranks.
 absl::StatusOr<Mesh> ParseMesh(absl::string_view text);
 std::string MeshName(const Mesh& mesh);
 
@@ -41,8 +41,8 @@ struct NamedMesh {
   Mesh mesh;
 };
 
-// The pieces of `length` along an axis of `n` ranks: ceil(length / n) as long as there is so
-// much, then what is left: 5 over 4 is 2, 2, 1, 0.
+// Returns the sizes of the pieces of `length` along an axis of `n` ranks: ceil(length / n) each
+// until less is left, then the remainder, then 0. 5 over 4 ranks is 2, 2, 1, 0.
 std::vector<int64_t> BalancedSplit(int64_t length, int64_t n);
 
 }  // namespace graphnet::spmd

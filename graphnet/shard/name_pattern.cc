@@ -32,7 +32,7 @@ bool IsPattern(absl::string_view name) {
 bool FitsPattern(absl::string_view pattern, absl::string_view name) {
   size_t p = 0;
   size_t n = 0;
-  // The match goes on from here if the text that the last * stands for has to be longer.
+  // Positions to resume at if the last * must match more text.
   size_t after_star = absl::string_view::npos;
   size_t longer = 0;
   while (n < name.size()) {

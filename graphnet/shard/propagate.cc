@@ -27,7 +27,7 @@
 namespace graphnet::spmd {
 namespace {
 
-// A copy in which attributes are as well known where they are read as where they are declared.
+// Returns a copy in which get_attrs without meta have that of the attribute's declaration.
 std::unique_ptr<Module> WithMetas(const Module& module) {
   std::unique_ptr<Module> copy = module.Clone();
   for (Node* node : copy->main()->nodes()) {
@@ -45,7 +45,8 @@ struct MeshOrder {
   }
 };
 
-// The sharding of a tensor, or those of the elements of a tuple; of a list that of each.
+// The sharding of a tensor, those of the elements of a tuple, or the common one of a list's
+// elements.
 using Shardings = std::vector<Sharding>;
 
 class Propagation {
@@ -68,7 +69,7 @@ class Propagation {
       nodes.push_back(node);
       facts_[node] = known_.Of(node);
       SetMeta(node);
-      // How inputs are drawn is nothing that lowering asks for.
+      // Lowering drops draw specs, so they are copied here.
       const Node* origin = node->is_placeholder() ? lowered_.origins[node] : nullptr;
       if (origin != nullptr && origin->draw_spec() != nullptr)
         node->set_draw_spec(*origin->draw_spec());
@@ -84,18 +85,18 @@ class Propagation {
   }
 
  private:
-  // The mesh of a call, by its place in the list.
+  // Returns the position of a call's mesh in the list.
   size_t StageOf(const Node* call) const {
     const Node* const origin = lowered_.origins[call];
     return origin == nullptr ? 0 : stages_.MeshOf(*origin);
   }
-  // Of inputs, which are where they are used: null.
+  // Returns nullptr for inputs, which are on every mesh that uses them.
   const Mesh* MeshOf(const Node* node) const { return meshes_[node]; }
-  // Where a value is returned.
+  // Returns the mesh on which a value is returned.
   const Mesh& MeshOfOutput(const Node* value) const {
     return MeshOf(value) == nullptr ? stages_.meshes[0].mesh : *MeshOf(value);
   }
-  // How a value counts on another mesh than its own.
+  // Returns the sharding that a value counts as on another mesh than its own.
   Sharding Carried(const Node* value, const Sharding& sharding, const Mesh& from,
                    const Mesh& to) const {
     if (from.shape == to.shape) return sharding;
@@ -126,7 +127,7 @@ class Propagation {
     node->set_meta(graph_->module()->InternValueMeta(meta));
   }
 
-  // Of a value of which nothing is annotated.
+  // Returns the sharding of a value without annotation.
   Sharding Whole(const Node* node) const {
     return Sharding::Replicated(static_cast<size_t>(std::max(facts_[node].rank(), 0)));
   }
@@ -147,7 +148,8 @@ class Propagation {
     shardings_[node] = std::move(shardings);
   }
 
-  // Before `user`, the first of the graph that takes it so.
+  // Returns the reshard of a value to a layout. A new one goes before `user`, which must be the
+  // first node of the graph that takes the value in this layout.
   Node* Reshard(Node* value, const Mesh& mesh, const Sharding& to, Node* user) {
     const std::string text = AnnotationOf(mesh, {to});
     Node*& made = made_[{value, text}];
@@ -155,18 +157,19 @@ class Propagation {
     made = graph_->CallLike(*value, kReshard, {value, absl::string_view(text)});
     graph_->MoveBefore(made, user);
     made->set_annotation({});
-    TensorFacts facts = facts_[value];  // the table may grow
+    TensorFacts facts = facts_[value];  // a copy, since the table may grow
     facts_[made] = std::move(facts);
     meshes_[made] = &*mesh_storage_.insert(mesh).first;
     Annotate(made, {to});
     return made;
   }
 
-  // Ditto, from another mesh, step by step.
+  // Brings a value from another mesh by one or more reshards.
   absl::StatusOr<Node*> Send(Node* value, const Mesh& mesh, const Sharding& to, Node* user) {
     if (!facts_[value].is_tensor() || !facts_[value].is_static())
-      return NodeError(*user, absl::StrCat("takes ", Printable(value->name()),
-                                           " of another mesh, which is no tensor of known shape"));
+      return NodeError(*user,
+                       absl::StrCat("takes ", Printable(value->name()),
+                                    " from another mesh, which is not a tensor of known shape"));
     const absl::StatusOr<std::vector<Layout>> way =
         RouteReshard({*MeshOf(value), ShardingOf(value)}, {mesh, to}, *facts_[value].sizes);
     if (!way.ok()) return NodeError(*user, way.status().message());
@@ -176,7 +179,7 @@ class Propagation {
 
   absl::Status DivideInputs(absl::Span<Node* const> nodes) {
     const auto first = absl::c_find_if(nodes, [](Node* n) { return !n->is_placeholder(); });
-    if (first == nodes.end()) return absl::InvalidArgumentError("a graph without an output");
+    if (first == nodes.end()) return absl::InvalidArgumentError("the graph has no output");
     absl::flat_hash_map<const Node*, Sharding> layouts;
     RETURN_IF_ERROR(ReadInputs(nodes, &layouts));
     RETURN_IF_ERROR(InferInputs(nodes, &layouts));
@@ -196,7 +199,7 @@ class Propagation {
         if (!(is_used || (is_first && users.empty())) ||
             !CheckSharding(layout->second, mesh, *facts_[input].sizes).ok())
           continue;
-        // Parameters stay together.
+        // Reshards of placeholders go behind all placeholders, which must stay together.
         Node* const divided =
             Reshard(input, mesh, layout->second, input->is_placeholder() ? *first : input->next());
         input->ReplaceUsesWithIf(
@@ -206,7 +209,7 @@ class Propagation {
     return absl::OkStatus();
   }
 
-  // What is said of them.
+  // Reads the requested layouts of inputs.
   absl::Status ReadInputs(absl::Span<Node* const> nodes,
                           absl::flat_hash_map<const Node*, Sharding>* layouts) {
     for (const auto& [name, sharding] : request_.inputs) {
@@ -221,11 +224,11 @@ class Propagation {
       const TensorFacts& facts = facts_[input];
       if (!facts.is_tensor() || !facts.sizes.has_value())
         return absl::InvalidArgumentError(
-            absl::StrCat("input ", Printable(name), " is no tensor of known shape"));
+            absl::StrCat("input ", Printable(name), " is not a tensor of known shape"));
       if (!sharding.partial.empty())
         return absl::InvalidArgumentError(
             absl::StrCat("input ", Printable(name), " is whole: it cannot be partial"));
-      absl::Status status;  // of the last mesh, if none takes it so
+      absl::Status status;  // of the last mesh, if no mesh can have the layout
       for (const NamedMesh& mesh : stages_.meshes) {
         const bool is_used =
             absl::c_any_of(input->users(),
@@ -244,7 +247,7 @@ class Propagation {
     return absl::OkStatus();
   }
 
-  // Operands of the output, and which of what is returned each is.
+  // Returns, for each operand of the output, its position among the returned values without None.
   static std::vector<size_t> PlacesOfOutputs(const Node& output) {
     std::vector<size_t> places;
     size_t place = 0;
@@ -256,7 +259,8 @@ class Propagation {
     return places;
   }
 
-  // How inputs of which nothing is said should be, so that outputs come as is asked for.
+  // Chooses layouts for inputs that the request does not name, so that outputs have the requested
+  // ones.
   absl::Status InferInputs(absl::Span<Node* const> nodes,
                            absl::flat_hash_map<const Node*, Sharding>* layouts) {
     if (request_.outputs.empty()) return absl::OkStatus();
@@ -267,13 +271,13 @@ class Propagation {
     for (const auto& [place, sharding] : request_.outputs) {
       const auto found = absl::c_find(places, place);
       if (found == places.end())
-        return absl::InvalidArgumentError(absl::StrCat("output o", place, " is no tensor"));
+        return absl::InvalidArgumentError(absl::StrCat("output o", place, " is not a tensor"));
       const Node* const value = values[static_cast<size_t>(found - places.begin())];
       const TensorFacts& facts = facts_[value];
       if (!facts.is_tensor() || !facts.is_static() || !sharding.partial.empty())
         return absl::InvalidArgumentError(absl::StrCat(
             "output o", place,
-            sharding.partial.empty() ? " is no tensor of known shape" : " cannot be partial"));
+            sharding.partial.empty() ? " is not a tensor of known shape" : " cannot be partial"));
       RETURN_IF_ERROR(graphnet::Annotate(CheckSharding(sharding, MeshOfOutput(value), *facts.sizes),
                                          absl::StrCat("output o", place)));
       wanted[value] = {sharding};
@@ -309,7 +313,7 @@ class Propagation {
     for (size_t i = 0; i < rule->results.size(); ++i) {
       const size_t rank = rule->results[i].dims.size();
       results.push_back(Sharding::Replicated(rank));
-      // A list has one result for all of its elements: the first of which something is asked.
+      // A list has one result for all of its elements; the first wanted layout among them counts.
       for (size_t j = i; j < asked.size(); ++j) {
         if (asked[j].dims_mapping.size() == rank && results[i].is_replicated())
           results[i] = asked[j];
@@ -317,7 +321,7 @@ class Propagation {
       }
     }
     const absl::StatusOr<Inferred> inferred = InferBackward(*rule, *MeshOf(node), results);
-    if (!inferred.ok()) return absl::OkStatus();  // results of one call that disagree
+    if (!inferred.ok()) return absl::OkStatus();  // The results of one call disagree.
     for (size_t i = 0; i < operands.size(); ++i) {
       Node* const x = operands[i];
       if (inferred->operands[i].is_replicated() || !(*wanted)[x].empty() || !facts_[x].is_static())
@@ -357,7 +361,7 @@ class Propagation {
       if (!facts_[operand].is_tensor() || !facts_[operand].is_static())
         return NodeError(*node,
                          absl::StrCat("takes ", Printable(operand->name()),
-                                      " of another mesh, which is no tensor of known shape"));
+                                      " from another mesh, which is not a tensor of known shape"));
       given.back() = Carried(operand, given.back(), *MeshOf(operand), mesh);
     }
     const CallFacts call(*node, std::move(facts), facts_[node]);
@@ -368,7 +372,7 @@ class Propagation {
     if (rule.has_value()) {
       ASSIGN_OR_RETURN(inferred,
                        InferForward(*rule, mesh, given, OnConflict::kFirstCounts, Order(operands)));
-      // What is of no known shape cannot be laid out anew.
+      // A value of unknown shape cannot change its layout.
       for (size_t i = 0; i < operands.size(); ++i) {
         if (inferred.operands[i] != given[i] && !facts_[operands[i]].is_static()) rule.reset();
       }
@@ -395,7 +399,7 @@ class Propagation {
     return absl::OkStatus();
   }
 
-  // A squeeze says which dimensions it means: a piece of another may have size 1, too.
+  // Makes a squeeze name its dimensions, since a piece of another dimension may have size 1, too.
   void NameSqueezedDims(Node* node, const Schema& schema) {
     const TensorFacts& x = facts_[node->operands()[0]];
     if (!x.is_static()) return;
@@ -412,9 +416,9 @@ class Propagation {
     node->set_kwargs({});
   }
 
-  // Whether the results are tensors whose sizes are known, some of them as those of dimensions
-  // that are divided alike. A tuple or list that is not taken apart has no other layout than
-  // whole.
+  // Returns whether the results are tensors of known sizes. Unknown sizes are taken from dimensions
+  // with the same letter. A tuple or list must be taken apart by getitem, since it can only be
+  // replicated otherwise.
   bool Fits(Node* node, const ShardingRule& rule) {
     if (facts_[node].is_tensor()) return LearnSizes(node, rule, 0);
     return absl::c_all_of(node->users(), [&](Node* user) {
@@ -438,18 +442,18 @@ class Propagation {
     return facts.is_static();
   }
 
-  // Of a getitem of a tuple or list that is sharded.
+  // Annotates a getitem of a sharded tuple or list; returns false for any other call.
   bool TakeElement(Node* node) {
     if (node->target() != "operator.getitem" || node->args().size() != 2) return false;
     const Node* whole = node->args()[0].is_node() ? node->args()[0].node() : nullptr;
     if (whole == nullptr || facts_[whole].is_tensor() || shardings_[whole].empty()) return false;
     const Shardings& all = shardings_[whole];
-    const auto index = static_cast<size_t>(node->args()[1].integer());  // Fits
+    const auto index = static_cast<size_t>(node->args()[1].integer());  // checked by Fits()
     Annotate(node, {all[std::min(index, all.size() - 1)]});
     return true;
   }
 
-  // Operands by their bytes, the most first.
+  // Returns the indices of the operands, the largest in bytes first.
   std::vector<size_t> Order(absl::Span<Node* const> operands) const {
     std::vector<double> bytes;
     for (const Node* operand : operands) {
@@ -465,7 +469,7 @@ class Propagation {
     return order;
   }
 
-  // What is returned is no partial value, and as is asked for.
+  // Reduces partial values that are returned, and gives outputs the requested layouts.
   absl::Status LayOutOutputs(Node* output) {
     const std::vector<Node*> values = output->operands();
     const std::vector<size_t> places = PlacesOfOutputs(*output);
@@ -474,7 +478,7 @@ class Propagation {
       const Mesh& mesh = MeshOfOutput(value);
       if (request_.gathered.contains(places[i])) {
         if (!facts_[value].is_tensor() || !facts_[value].is_static())
-          return NodeError(*value, "cannot be gathered: it is no tensor of known shape");
+          return NodeError(*value, "cannot be gathered: it is not a tensor of known shape");
         Mesh one = Mesh::Of({1});
         one.ranks = {mesh.ranks[0]};
         ++result_.reshards;
@@ -500,15 +504,15 @@ class Propagation {
 
   const ShardRequest& request_;
   const Stages& stages_;
-  const bool is_staged_;  // every call is annotated
+  const bool is_staged_;  // true if every call is annotated
   const std::unique_ptr<Module> source_;
   RefusedCalls refused_;
   LoweredModule lowered_;
   const FactsTable known_;
   NodeTable<TensorFacts> facts_;
-  NodeTable<Shardings> shardings_;  // empty: replicated
+  NodeTable<Shardings> shardings_;  // empty if replicated
   NodeTable<const Mesh*> meshes_;
-  std::set<Mesh, MeshOrder> mesh_storage_;  // of reshards
+  std::set<Mesh, MeshOrder> mesh_storage_;  // meshes of reshards
   Graph* graph_;
   absl::flat_hash_map<std::pair<Node*, std::string>, Node*> made_;
   ShardedGraph result_;
@@ -517,7 +521,7 @@ class Propagation {
 }  // namespace
 
 absl::StatusOr<ShardedGraph> PropagateShardings(const Module& module, const ShardRequest& request) {
-  if (module.main() == nullptr) return absl::InvalidArgumentError("a module without graphs");
+  if (module.main() == nullptr) return absl::InvalidArgumentError("the module has no graphs");
   return Propagation(module, request).Run();
 }
 

@@ -1,4 +1,5 @@
-// Sharding of a whole graph, from that of its inputs, or backwards from that of its outputs.
+// Sharding propagation: derives the layouts of a whole graph from those of its inputs, and
+// backwards from those of its outputs.
 #ifndef GRAPHNET_SHARD_PROPAGATE_H_
 #define GRAPHNET_SHARD_PROPAGATE_H_
 
@@ -17,41 +18,45 @@
 
 namespace graphnet::spmd {
 
-// The call by which a value is laid out anew: spmd.reshard(%x, "2x4[0, -1]"). Its value is
-// that of %x.
+// The call that changes the layout of a value: spmd.reshard(%x, "2x4[0, -1]") has the value of %x.
 inline constexpr absl::string_view kReshard = "spmd.reshard";
 
+// The result of propagation.
 struct ShardedGraph {
-  // Of ATen's operators. Values that are not replicated are annotated with how they are laid
-  // out (sharding.h), and the main graph has reshards where inputs are divided and where an
-  // operand must be laid out otherwise than it is.
+  // A graph of ATen operators. Values that are not replicated are annotated with their layout
+  // (sharding.h). The main graph has reshards where inputs are divided and where an operand must
+  // have another layout than it has.
   std::unique_ptr<Module> module;
-  size_t reshards = 0;  // of values that are no inputs
-  // By target: calls that had a sharded operand and no rule that knows how to divide them.
+  size_t reshards = 0;  // reshards of values other than inputs
+  // Number of calls, by target, that had a sharded operand but no rule that could divide them.
   std::map<std::string, size_t> replicated;
 };
 
+// The layouts to begin with.
 struct ShardRequest {
   Stages stages;
-  // By name, of placeholders and attributes. One that several meshes use is divided so on those
-  // that can.
+  // Layouts by name of a placeholder or attribute. If several meshes use an input, it is divided
+  // this way on those that can.
   std::map<std::string, Sharding> inputs;
-  // By place among what is returned, None left out. What the rules of the calls that make it ask
-  // of inputs that are not named they are given, and it is laid out so in the end.
+  // Layouts by position among the returned values, None left out. The rules of the calls that make
+  // an output are applied backwards to choose layouts of inputs that are not named. The output has
+  // its layout in the end.
   std::map<size_t, Sharding> outputs;
-  std::set<size_t> gathered;  // ditto: they come whole to the first rank of their mesh
+  // Positions of outputs, None left out, that are gathered whole on the first rank of their mesh.
+  std::set<size_t> gathered;
 };
 
-// Inputs of which nothing is said, and nothing follows from outputs, are replicated. Where the
-// operands of a call disagree, that of the most bytes has its way. A value of another mesh counts
-// as divided along the axes of the same number, as far as the mesh of the call has them.
-// InvalidArgument for inputs that there are not, or that cannot be laid out so, and for what goes
-// to another mesh and is no tensor of known shape; FailedPrecondition names a call that
-// writes to memory: functionalize first. Bodies of control flow are replicated.
+// Propagates shardings through `module`. Inputs for which neither the request nor an output decides
+// are replicated. If the operands of a call disagree, the largest in bytes decides. A value of
+// another mesh counts as divided along the axes of the same number, as far as the mesh of the call
+// has them. Bodies of control flow are replicated. Over several meshes every call is annotated,
+// even if it is replicated.
 //
-// Over several meshes every call is annotated, also if it is replicated.
+// InvalidArgument for inputs that do not exist or cannot have the requested layout, and for a value
+// that goes to another mesh and is not a tensor of known shape. FailedPrecondition names a call
+// that writes to memory: functionalize first.
 absl::StatusOr<ShardedGraph> PropagateShardings(const Module& module, const ShardRequest& request);
-// On one mesh, from inputs alone.
+// Propagates on one mesh from the layouts of inputs alone.
 absl::StatusOr<ShardedGraph> PropagateShardings(const Module& module, const Mesh& mesh,
                                                 const std::map<std::string, Sharding>& inputs);
 

@@ -27,7 +27,7 @@ namespace {
 
 using Kind = ReshardStep::Kind;
 
-// Whether ranks talk. A send from a rank to itself is none.
+// Returns whether a step communicates. A send from a rank to itself does not.
 bool IsCollective(const ReshardStep& step) {
   return step.kind != Kind::kTakePiece && step.kind != Kind::kKeepFirst;
 }
@@ -59,15 +59,16 @@ class Partition {
   struct Plan {
     ReshardPlan plan;
     std::vector<int64_t> sizes;
-    bool is_of_input = false;  // which is held so
+    bool is_of_input = false;  // true if ranks hold the input in this layout
   };
 
-  // The mesh of a value; inputs are returned by the first.
+  // Returns the mesh of a value. Inputs are returned on the first mesh.
   const Mesh& MeshOf(const Node* node) const {
     const Mesh* const mesh = layout_.MeshOf(node);
     return mesh == nullptr ? result_.plan.meshes[0].mesh : *mesh;
   }
-  // By its place in the plan, where one rank may be a mesh of its own.
+  // Returns the mesh's position in the plan, and adds it if it is missing, since a single rank may
+  // be a mesh of its own.
   size_t PlaceOf(const Mesh& mesh) {
     std::vector<NamedMesh>& meshes = result_.plan.meshes;
     const auto found =
@@ -142,7 +143,7 @@ class Partition {
         const Node* const value = argument.node();
         if ((value->meta() != nullptr && value->meta()->is_tuple) || YieldsTuple(*value))
           status.Update(
-              NodeError(*value, "is returned and is several tensors: return its elements"));
+              NodeError(*value, "is returned but has several tensors: return its elements"));
         result_.plan.outputs.push_back(Describe(value, std::move(name)));
         result_.plan.outputs.back().is_exact = !is_inexact[value];
         result_.plan.outputs.back().mesh = PlaceOf(MeshOf(value));
@@ -152,7 +153,7 @@ class Partition {
     return absl::OkStatus();
   }
 
-  // For each mesh that uses it.
+  // Adds an input to the plan, once for each mesh that uses it.
   absl::Status DescribeInput(const Node* node, const LaidOutTensor& input) {
     std::vector<size_t> used;
     for (const Node* user : node->users()) used.push_back(PlaceOf(MeshOf(user)));
@@ -172,7 +173,7 @@ class Partition {
     return absl::OkStatus();
   }
 
-  // Whether elements of what it takes are added up, in an order that follows how many they are.
+  // Returns whether a node adds or multiplies elements in an order that depends on their number.
   bool AddsUp(const Node& node) const {
     if (node.is_call_function(kReshard)) {
       return absl::c_any_of(plans_[&node].plan.steps, [](const ReshardStep& step) {
@@ -186,7 +187,7 @@ class Partition {
     return rule != nullptr && rule->adds_up;
   }
 
-  // The meta of the part of a tensor that a rank holds.
+  // Returns the meta of the part that a rank holds.
   static const ValueMeta* PartMeta(const TensorMeta& whole, const Sharding& sharding,
                                    const Mesh& mesh, Module* module) {
     std::vector<Dim> shape(whole.shape.begin(), whole.shape.end());
@@ -204,7 +205,7 @@ class Partition {
     Graph* const graph = module->main();
     std::vector<Node*> copies;
     for (Node* node : graph->nodes()) copies.push_back(node);
-    std::vector<Node*> others;  // what other ranks do
+    std::vector<Node*> others;  // nodes of other ranks
     GiveInputs(rank, copies, &others);
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const Node& node = *nodes_[i];
@@ -220,7 +221,7 @@ class Partition {
         others.push_back(copy);
         continue;
       }
-      // What is a view of a tensor in one piece need not be one of a part of it.
+      // A view of a contiguous tensor need not be a view of a part of it.
       if ((copy->target() == "aten.view.default" ||
            copy->target() == "aten._unsafe_view.default") &&
           copy->kwargs().empty())
@@ -233,13 +234,13 @@ class Partition {
                          ? nullptr
                          : PartMeta(*meta, layout_.Of(&node)[0], MeshOf(&node), module.get()));
     }
-    // Who takes their values goes before them.
+    // Erase users before their operands.
     absl::c_sort(others, [](const Node* a, const Node* b) { return b->IsBefore(a); });
     for (Node* other : others) graph->EraseNode(other);
     return module;
   }
 
-  // A placeholder for each mesh of the rank that uses the input.
+  // Makes one placeholder for each mesh of the rank that uses the input.
   void GiveInputs(int rank, absl::Span<Node* const> copies, std::vector<Node*>* others) const {
     const ShardPlan& plan = result_.plan;
     const Node* last = nullptr;
@@ -260,7 +261,7 @@ class Partition {
     }
   }
 
-  // The input on another mesh of the same rank, before `next`.
+  // Adds a placeholder before `next` for the input on another mesh of the same rank.
   Node* GiveAgain(const LaidOutTensor& input, const Node& node, size_t position,
                   absl::Span<Node* const> copies, Node* copy, Node* next) const {
     Graph* const graph = copy->graph();
@@ -309,7 +310,7 @@ class Partition {
     copy->set_meta(PartMeta(whole, sharding, mesh, copy->graph()->module()));
   }
 
-  // Whether the rank has the value then.
+  // Replaces a reshard by its steps. Returns whether the rank has the value afterwards.
   absl::StatusOr<bool> ReplaceReshard(const Node& node, int rank, Node* copy) const {
     const Plan& plan = plans_[&node];
     Graph* const graph = copy->graph();
@@ -334,7 +335,7 @@ class Partition {
       if (!Has(MeshOf(&node), rank)) return false;
       if (value == nullptr) return NodeError(node, "leaves out a rank");
       if (value != copy->args()[0].node()) {
-        copy->set_name(absl::StrCat(node.name(), "_whole"));  // erased below
+        copy->set_name(absl::StrCat(node.name(), "_whole"));  // it is erased below
         value->set_name(node.name());
         value->set_location(node.location());
         value->set_module_path(node.module_path());
@@ -355,11 +356,12 @@ class Partition {
            step.kind == Kind::kGather || step.kind == Kind::kReduce;
   }
 
-  // Between two ranks each: what the rank has then, null if nothing. It sends before it receives.
+  // Makes the sends and receives of a step between pairs of ranks. A rank sends before it receives.
+  // Returns its value afterwards; nullptr if it has none.
   static absl::StatusOr<Node*> TakeSends(const Node& node, const ReshardStep& step, int rank,
                                          Node* x, Graph* graph) {
     const DType dtype = node.args()[0].node()->tensor_meta()->dtype;
-    if (dtype == DType::kUnknown) return NodeError(node, "sends what is of no known dtype");
+    if (dtype == DType::kUnknown) return NodeError(node, "sends a value of unknown dtype");
     const std::vector<Argument> sizes(step.piece.begin(), step.piece.end());
     const auto send = [&](int to) {
       graph->CallFunction(absl::StrCat(kNamedCallPrefix, "send.default"), {x, to});
@@ -411,7 +413,7 @@ class Partition {
         return graph->CallFunction("aten.slice.Tensor", {x, step.dim, begin, begin + piece, 1});
       }
       case Kind::kKeepFirst:
-        // Others than sums and products take the same from all as from one.
+        // Other reductions give the same value whether one rank or all ranks contribute it.
         if (step.reduce != ReduceType::kSum && step.reduce != ReduceType::kProduct) return x;
         return call({x, reduce, ranks});
       case Kind::kAllGather: return call({x, step.dim, ranks});
@@ -421,7 +423,7 @@ class Partition {
       case Kind::kBroadcast:
       case Kind::kGather:
       case Kind::kReduce:
-      case Kind::kSend: break;  // TakeSends
+      case Kind::kSend: break;  // TakeSends() handles these.
     }
     return x;
   }
@@ -429,9 +431,9 @@ class Partition {
   const Module& sharded_;
   const GraphLayout layout_;
   std::vector<const Node*> nodes_;
-  NodeTable<size_t> index_;          // of nodes_
-  std::vector<const Node*> inputs_;  // of the inputs of the plan
-  NodeTable<Plan> plans_;            // of reshards
+  NodeTable<size_t> index_;          // index into nodes_
+  std::vector<const Node*> inputs_;  // placeholder of each input of the plan
+  NodeTable<Plan> plans_;            // plans of reshards
   RankPrograms result_;
 };
 

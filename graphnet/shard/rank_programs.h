@@ -1,19 +1,19 @@
-// A sharded graph as the programs of its ranks: ordinary graphs of ATen's operators on the parts
-// that a rank holds. Ranks talk at named calls alone, which all ranks of a group make in the same
-// order, each with the ranks of its group:
+// The programs of the ranks of a sharded graph: ordinary graphs of ATen operators on the parts that
+// a rank holds. Ranks communicate only by named calls. All ranks of a group make its collectives in
+// the same order, each with the ranks of its group:
 //
 //   spmd.all_gather.default(x, dim, group)              the parts of all, joined along dim
 //   spmd.all_reduce.default(x, reduce, group)           the sum (avg, max, …) of all
-//   spmd.reduce_scatter.default(x, dim, reduce, group)  the own piece of that along dim
-//   spmd.all_to_all.default(x, dim, to_dim, group)      what is divided along dim, along to_dim
-//   spmd.keep_first.default(x, reduce, group)           x on the first of the group, on others
-//                                                       what changes no sum or product: nobody talks
-//   spmd.send.default(x, rank)                          nothing; `rank` receives it
-//   spmd.recv.default(sizes, dtype, rank)               what `rank` sends
+//   spmd.reduce_scatter.default(x, dim, reduce, group)  the rank's own piece of that sum along dim
+//   spmd.all_to_all.default(x, dim, to_dim, group)      x divided along to_dim instead of dim
+//   spmd.keep_first.default(x, reduce, group)           x on the first rank of the group, the
+//                                                       neutral element on others; not collective
+//   spmd.send.default(x, rank)                          no value; `rank` receives x
+//   spmd.recv.default(sizes, dtype, rank)               the value that `rank` sends
 //
-// Of what one rank sends another, the first that is sent is received first; who sends does not
-// wait. The programs of two ranks of a mesh differ in groups and in where the slices begin that
-// a rank takes; those of ranks of several meshes have the calls of the meshes that the rank is of.
+// Values from one rank to another arrive in the order in which they are sent; a sender does not
+// wait. The programs of two ranks of a mesh differ only in groups and in the offsets of the slices
+// that a rank takes. With several meshes, a rank's program has the calls of its own meshes only.
 #ifndef GRAPHNET_SHARD_RANK_PROGRAMS_H_
 #define GRAPHNET_SHARD_RANK_PROGRAMS_H_
 
@@ -29,20 +29,21 @@
 
 namespace graphnet::spmd {
 
-// "spmd.": what named calls begin with.
+// Prefix of the targets of named calls.
 inline constexpr char kNamedCallPrefix[] = "spmd.";
 
-inline constexpr size_t kMaxRankNodes = size_t{1} << 24;  // of all ranks together
+inline constexpr size_t kMaxRankNodes = size_t{1} << 24;  // limit for all ranks together
 
 struct RankPrograms {
   ShardPlan plan;
   std::vector<std::unique_ptr<Module>> modules;  // by rank
 };
 
-// Of a graph as PropagateShardings leaves it, without attributes (lift-attributes). An input that
-// a mesh uses in one layout alone is held so there. Literal data of inputs is divided with them.
-// What a rank does not return, as it is not of its mesh, is None. InvalidArgument where annotations
-// are wrong or do not fit each other; Unimplemented for a list that is returned.
+// Makes the programs of a graph that PropagateShardings made. It must have no attributes
+// (lift-attributes). If a mesh uses an input in one layout only, its ranks hold the input in that
+// layout. Literal data of inputs is divided with them. A rank returns None for an output of a mesh
+// that it does not belong to. InvalidArgument if annotations are wrong or contradict each other;
+// Unimplemented for a list that is returned.
 absl::StatusOr<RankPrograms> MakeRankPrograms(const Module& sharded,
                                               absl::Span<const NamedMesh> meshes);
 absl::StatusOr<RankPrograms> MakeRankPrograms(const Module& sharded, const Mesh& mesh);

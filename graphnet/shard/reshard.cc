@@ -20,7 +20,7 @@ constexpr absl::string_view kKinds[] = {"take_piece",     "keep_first", "all_gat
                                         "reduce_scatter", "all_to_all", "broadcast",  "gather",
                                         "reduce",         "send"};
 
-// Where a tensor is while its plan is made.
+// Collects the steps of a plan and keeps the layout that the tensor has after them.
 class Planner {
  public:
   Planner(Layout from, absl::Span<const int64_t> sizes, int64_t element_bytes)
@@ -69,7 +69,7 @@ class Planner {
     Dim(dim) = kReplicated;
     Dim(to_dim) = axis;
   }
-  // The i-th rank to the i-th; what stays where it is does not move.
+  // Sends from the i-th rank to the i-th rank of `mesh`. Parts that stay on a rank do not move.
   void SendTo(const Mesh& mesh) {
     ReshardStep step = {Kind::kSend, {}};
     for (size_t i = 0; i < mesh.num_ranks(); ++i) {
@@ -81,7 +81,7 @@ class Planner {
     at_.mesh = mesh;
     steps_.push_back(std::move(step));
   }
-  // To the one rank of `mesh`; a partial or replicated value, or the pieces of a dimension.
+  // Brings a partial, a replicated or a divided tensor to the one rank of `mesh`.
   void Shrink(const Mesh& mesh) {
     const int root = mesh.ranks[0];
     const int64_t links = absl::c_count_if(at_.mesh.ranks, [&](int rank) { return rank != root; });
@@ -105,7 +105,7 @@ class Planner {
     steps_.push_back(std::move(step));
     at_ = {mesh, Sharding::Replicated(sizes_.size())};
   }
-  // From one rank to all of each group, of which it is the first, or joins as such.
+  // Broadcasts from the first rank of each group to all of it.
   void Broadcast(const Mesh& mesh, std::vector<std::vector<int>> groups) {
     ReshardStep step = {Kind::kBroadcast, std::move(groups)};
     for (const std::vector<int>& group : step.groups)
@@ -117,7 +117,7 @@ class Planner {
   }
   void KeepOnly(const Mesh& mesh) { at_.mesh = mesh; }
 
-  // To another sharding on the same mesh, axis for axis.
+  // Changes the sharding on the same mesh, axis by axis.
   void Reach(const Sharding& to) {
     const auto wanted = [&](int axis) {
       const auto found = to.partial.find(axis);
@@ -150,7 +150,7 @@ class Planner {
     return static_cast<int>(absl::c_find(at_.sharding.dims_mapping, axis) -
                             at_.sharding.dims_mapping.begin());
   }
-  // Of the largest piece.
+  // Returns the sizes of the largest piece.
   std::vector<int64_t> Piece() const {
     std::vector<int64_t> piece(sizes_.begin(), sizes_.end());
     for (size_t i = 0; i < piece.size(); ++i) {
@@ -183,7 +183,7 @@ struct Request {
   absl::Span<const int64_t> sizes;
 
   bool same_mesh() const { return from.mesh == to.mesh; }
-  // Of the same shape, but other ranks.
+  // True if the meshes have the same shape but different ranks.
   bool cross() const { return !same_mesh() && from.mesh.shape == to.mesh.shape; }
 };
 
@@ -195,7 +195,7 @@ State StateOf(const Layout& layout) {
   return layout.sharding.partial.empty() ? State::kSharded : State::kPartial;
 }
 
-// What a function of a mesh of one axis does once both layouts are on it.
+// Changes the sharding on a mesh of one axis, once source and target are on that mesh.
 void Transit(Planner* planner, const Sharding& to) {
   const Sharding& from = planner->sharding();
   const auto dim = [](const Sharding& s) {
@@ -230,7 +230,7 @@ absl::Status PlanSameLine(const Request& r, Planner* planner) {
   return absl::OkStatus();
 }
 
-// Pieces are less to send than what they are pieces of.
+// Scatters before it sends, since pieces are fewer bytes than whole terms.
 absl::Status PlanPToSCross(const Request& r, Planner* planner) {
   Transit(planner, r.to.sharding);
   planner->SendTo(r.to.mesh);
@@ -254,7 +254,7 @@ absl::Status PlanSToS(const Request& r, Planner* planner) {
   return absl::OkStatus();
 }
 
-// Of a mesh of several axes one that all of its ranks have.
+// Returns whether the mesh has one axis and several ranks, or the tensor is replicated.
 bool IsLineOrWhole(const Layout& layout) {
   return layout.mesh.num_ranks() > 1 &&
          (layout.mesh.num_axes() == 1 || layout.sharding.is_replicated());
@@ -309,7 +309,8 @@ absl::Status PlanCrossNdMesh(const Request& r, Planner* planner) {
   return absl::OkStatus();
 }
 
-// The axis along which `part` is one slice of `whole`, at one coordinate.
+// Returns the axis along which `part` is the slice of `whole` at one coordinate; nullopt if it is
+// not such a slice.
 std::optional<int> SplitAxis(const Mesh& whole, const Mesh& part) {
   if (whole.shape.size() != part.shape.size()) return std::nullopt;
   std::optional<int> split;
@@ -326,7 +327,8 @@ std::optional<int> SplitAxis(const Mesh& whole, const Mesh& part) {
   return split;
 }
 
-// Whether the whole mesh repeats along the split axis what the part has.
+// Returns whether the tensor is replicated along the split axis of the whole mesh, and laid out on
+// `part` as on each slice.
 bool SuitsSubMesh(const Layout& whole, const Layout& part) {
   const auto axis = SplitAxis(whole.mesh, part.mesh);
   return axis.has_value() && whole.sharding == part.sharding &&
@@ -342,7 +344,7 @@ absl::Status PlanGlobalToSubMesh(const Request& r, Planner* planner) {
 
 bool SuitsSubMeshToGlobal(const Request& r) { return SuitsSubMesh(r.to, r.from); }
 absl::Status PlanSubMeshToGlobal(const Request& r, Planner* planner) {
-  // Each line has one rank that has it.
+  // In each line one rank has the value; it becomes the first.
   std::vector<std::vector<int>> lines = r.to.mesh.LinesAlong(*SplitAxis(r.to.mesh, r.from.mesh));
   for (std::vector<int>& line : lines) {
     const auto source = absl::c_find_if(
@@ -395,7 +397,7 @@ absl::Status CheckLayout(const Layout& layout, size_t rank) {
   return absl::OkStatus();
 }
 
-// Along an axis of one rank all layouts are the same.
+// Normalises axes of one rank, along which all layouts are the same.
 Layout Normal(Layout layout) {
   for (int& axis : layout.sharding.dims_mapping) {
     if (axis >= 0 && layout.mesh.size(axis) == 1) axis = kReplicated;
@@ -444,14 +446,15 @@ absl::StatusOr<ReshardPlan> PlanReshard(const Layout& from, const Layout& to,
   for (const int64_t size : sizes) {
     if (size < 0 || size > kMaxReshardBytes ||
         (bytes *= static_cast<double>(size)) > kMaxReshardBytes)
-      return absl::InvalidArgumentError("reshard of a tensor that is too large or of unknown size");
+      return absl::InvalidArgumentError(
+          "cannot reshard a tensor that is too large or of unknown size");
   }
   const Layout source = Normal(from);
   const Layout target = Normal(to);
   Planner planner(source, sizes, element_bytes);
   const Request request = {source, target, sizes};
   if (request.same_mesh() && source.sharding == target.sharding) return ReshardPlan();
-  // A grid of the same ranks in another shape, all of which have all of it.
+  // Replicated on the same ranks in a grid of another shape: nothing to do.
   if (source.mesh.ranks == target.mesh.ranks && source.sharding.is_replicated() &&
       target.sharding.is_replicated())
     return ReshardPlan();

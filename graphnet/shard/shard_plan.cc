@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Kind = ReshardStep::Kind;
 
-// One mesh of ranks 0, 1, … has no need of a name.
+// Returns whether the plan writes names of meshes, which a single mesh of ranks 0, 1, … needs not.
 bool HasNames(const ShardPlan& plan) {
   return plan.meshes.size() > 1 || plan.meshes[0].mesh != Mesh::Of(plan.meshes[0].mesh.shape);
 }
@@ -58,12 +58,12 @@ Json CommunicationJson(const Communication& communication) {
   return json;
 }
 
-// Names need not be UTF-8.
+// Writes JSON on one line. Names may have bytes that are not UTF-8, which are replaced.
 std::string Line(const Json& json) {
   return json.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
-// A list with an element on each line.
+// Writes a list with one element on each line.
 std::string Lines(const std::vector<Json>& elements) {
   if (elements.empty()) return "[]";
   return absl::StrCat(
@@ -73,14 +73,14 @@ std::string Lines(const std::vector<Json>& elements) {
       "\n]");
 }
 
-// Reads one plan; the error tells where.
+// Reads one plan. Errors name the place.
 class PlanReader {
  public:
   explicit PlanReader(absl::string_view name) : name_(name) {}
 
   absl::StatusOr<ShardPlan> Read(absl::string_view text) const {
     const Json json = Json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
-    if (json.is_discarded() || !json.is_object()) return Error("is no JSON object");
+    if (json.is_discarded() || !json.is_object()) return Error("is not a JSON object");
     ShardPlan plan;
     RETURN_IF_ERROR(ReadMeshes(json, &plan));
     RETURN_IF_ERROR(ReadTensors(json, "inputs", plan.meshes, &plan.inputs));
@@ -99,7 +99,7 @@ class PlanReader {
     int64_t ranks = 1;
     for (const int64_t size : shape) {
       if (size < 1 || size > kMaxRanks || (ranks *= size) > kMaxRanks)
-        return Error("has a mesh of no shape there is");
+        return Error("has a mesh of an invalid shape");
     }
     if (shape.empty()) return Error("has no mesh");
     return Mesh::Of(shape);
@@ -116,23 +116,23 @@ class PlanReader {
       return Error("has no list meshes");
     std::set<int64_t> all;
     for (const Json& object : *several) {
-      if (!object.is_object()) return Error("meshes holds what is no object");
+      if (!object.is_object()) return Error("meshes must hold objects only");
       NamedMesh named;
       named.name = Text(object, "name");
       const std::string of = absl::StrCat("mesh ", Printable(named.name));
       if (named.name.empty() ||
           absl::c_any_of(plan->meshes, [&](const NamedMesh& m) { return m.name == named.name; }))
-        return Error("has a mesh without a name of its own");
+        return Error("has a mesh without a unique name");
       ASSIGN_OR_RETURN(named.mesh, ReadShape(object, "shape", of));
       const auto ranks = object.find("ranks");
       if (ranks == object.end() || !ranks->is_array() || ranks->size() != named.mesh.num_ranks())
-        return Error(absl::StrCat(of, " has not as many ranks as its shape"));
+        return Error(absl::StrCat(of, " does not have as many ranks as its shape"));
       std::set<int64_t> own;
       for (size_t i = 0; i < ranks->size(); ++i) {
         const Json& rank = (*ranks)[i];
         if (!rank.is_number_integer() || rank < 0 || rank >= kMaxRanks ||
             !own.insert(rank.get<int64_t>()).second)
-          return Error(absl::StrCat(of, ": ranks holds what is no rank of its own"));
+          return Error(absl::StrCat(of, ": ranks must hold different ranks"));
         named.mesh.ranks[i] = rank.get<int>();
       }
       all.merge(own);
@@ -143,7 +143,7 @@ class PlanReader {
     const auto stages = json.find("stages");
     if (stages == json.end() || !stages->is_array()) return Error("has no list stages");
     for (const Json& stage : *stages) {
-      if (!stage.is_string()) return Error("stages holds what is no text");
+      if (!stage.is_string()) return Error("stages must hold strings only");
       plan->stages.push_back(stage.get<std::string>());
     }
     return absl::OkStatus();
@@ -157,7 +157,7 @@ class PlanReader {
       return Error(absl::StrCat(of, " has no list ", key));
     for (const Json& number : *found) {
       if (!number.is_number_integer())
-        return Error(absl::StrCat(of, ": ", key, " holds what is no integer"));
+        return Error(absl::StrCat(of, ": ", key, " must hold integers only"));
       numbers.push_back(number.get<int64_t>());
     }
     return numbers;
@@ -173,7 +173,7 @@ class PlanReader {
     const auto list = json.find(key);
     if (list == json.end() || !list->is_array()) return Error(absl::StrCat("has no list ", key));
     for (const Json& object : *list) {
-      if (!object.is_object()) return Error(absl::StrCat(key, " holds what is no object"));
+      if (!object.is_object()) return Error(absl::StrCat(key, " must hold objects only"));
       LaidOutTensor tensor;
       tensor.name = Text(object, "name");
       tensor.argument = Text(object, "argument");
@@ -184,19 +184,18 @@ class PlanReader {
         const std::string name = Text(object, "mesh");
         const auto found =
             absl::c_find_if(meshes, [&](const NamedMesh& m) { return m.name == name; });
-        if (found == meshes.end()) return Error(absl::StrCat(of, " is on no mesh there is"));
+        if (found == meshes.end()) return Error(absl::StrCat(of, " is on an unknown mesh"));
         tensor.mesh = static_cast<size_t>(found - meshes.begin());
       }
       const Mesh& mesh = meshes[tensor.mesh].mesh;
       tensor.gathered = Text(object, "gathered");
       if (object.contains("dtype")) {
         const std::optional<DType> dtype = ParseDTypeShortName(Text(object, "dtype"));
-        if (!dtype.has_value()) return Error(absl::StrCat(of, ": dtype is none there is"));
+        if (!dtype.has_value()) return Error(absl::StrCat(of, ": unknown dtype"));
         tensor.dtype = *dtype;
       }
       ASSIGN_OR_RETURN(tensor.sizes, Integers(object, "shape", of));
-      if (!NumElements(tensor.sizes).has_value())
-        return Error(absl::StrCat(of, ": no tensor has such a shape"));
+      if (!NumElements(tensor.sizes).has_value()) return Error(absl::StrCat(of, ": invalid shape"));
       ASSIGN_OR_RETURN(const std::vector<int64_t> mapping, Integers(object, "sharding", of));
       for (const int64_t axis : mapping)
         tensor.sharding.dims_mapping.push_back(
@@ -212,19 +211,19 @@ class PlanReader {
     return absl::OkStatus();
   }
 
-  // It follows from the programs of the ranks and is not read, but is to say what there is.
+  // Checks the communication, which is not read because it follows from the programs of the ranks.
   absl::Status CheckCommunication(const Json& json) const {
     const auto list = json.find("communication");
     if (list == json.end()) return absl::OkStatus();
     if (!list->is_array()) return Error("has no list communication");
     for (const Json& object : *list) {
-      if (!object.is_object()) return Error("communication holds what is no object");
+      if (!object.is_object()) return Error("communication must hold objects only");
       if (!object.contains("reduce")) continue;
       const std::string reduce = Text(object, "reduce");
       if (ParseReduceType(reduce).has_value()) continue;
       return Error(absl::StrCat("communication ", Printable(Text(object, "value")), ": ",
-                                reduce.empty() ? "what is no text" : Printable(reduce),
-                                " is no reduction"));
+                                reduce.empty() ? "a value that is not a string" : Printable(reduce),
+                                " is not a reduction"));
     }
     return absl::OkStatus();
   }

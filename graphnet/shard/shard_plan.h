@@ -1,4 +1,5 @@
-// What a launcher of ranks has to know beside their programs: who holds what, and who talks to whom.
+// The plan of a sharded sample, for a launcher of its ranks: the parts that each rank holds, and
+// the communication between ranks.
 #ifndef GRAPHNET_SHARD_SHARD_PLAN_H_
 #define GRAPHNET_SHARD_SHARD_PLAN_H_
 
@@ -18,49 +19,50 @@
 
 namespace graphnet::spmd {
 
-// A tensor that goes into all ranks of a mesh or comes out of them.
+// An input or output of all ranks of a mesh.
 struct LaidOutTensor {
-  std::string name;      // of an input, as the sample calls it; outputs are o0, o1, …
-  std::string argument;  // of an input: what the programs of the ranks call it
-  std::string number;    // of an input that is a number: its annotation, as "torch.SymInt"
+  std::string name;      // the input's name in the sample, or o0, o1, … for outputs
+  std::string argument;  // inputs: the name in the programs of the ranks
+  std::string number;    // inputs that are numbers: the annotation, such as "torch.SymInt"
   DType dtype = DType::kUnknown;
-  std::vector<int64_t> sizes;  // of the whole
-  size_t mesh = 0;             // of ShardPlan::meshes
-  Sharding sharding;           // never partial; of no dimensions: whole, and sizes may be unknown
-  // Of an output, whether it is bit by bit what the graph that was not sharded yields. If not, it
-  // depends on sums whose order follows how they are divided.
+  std::vector<int64_t> sizes;  // sizes of the whole
+  size_t mesh = 0;             // index into ShardPlan::meshes
+  // Never partial. Without dimensions the tensor is replicated, and sizes may be unknown.
+  Sharding sharding;
+  // Outputs: true if the result is bit by bit that of the graph before sharding. If false, it
+  // depends on sums whose order depends on the sharding.
   bool is_exact = true;
-  // Of an output that is there to be looked at (--gather): what it was called.
+  // Outputs that are gathered for inspection (--gather): the name that was given there.
   std::string gathered;
 };
 
-// A step in which ranks talk.
+// A step of communication.
 struct Communication {
-  std::string value;     // that it makes
-  std::string function;  // of the table of reshards
+  std::string value;     // name of the value that it makes
+  std::string function;  // name in the table of reshards
   DType dtype = DType::kUnknown;
   ReshardStep step;
 };
 
 struct ShardPlan {
   std::vector<NamedMesh> meshes;
-  std::vector<std::string> stages;     // as they were said
-  std::vector<LaidOutTensor> inputs;   // by placeholder, for each mesh that takes it
-  std::vector<LaidOutTensor> outputs;  // by what is returned, flattened, without None
+  std::vector<std::string> stages;    // as they were given
+  std::vector<LaidOutTensor> inputs;  // placeholders in order, one entry for each mesh that uses it
+  std::vector<LaidOutTensor> outputs;  // returned values, flattened, without None
   std::vector<Communication> communication;
-  // By target: calls that had a sharded operand and no rule that knows how to divide them.
+  // Number of calls, by target, that had a sharded operand but no rule that could divide them.
   std::map<std::string, size_t> replicated;
 
-  size_t num_ranks() const;  // they are 0, 1, …
+  size_t num_ranks() const;  // ranks are 0, 1, …
   const Mesh& MeshOf(const LaidOutTensor& tensor) const { return meshes[tensor.mesh].mesh; }
-  // The place of the rank in the mesh of the tensor, if it has a part of it.
+  // Returns the position of a rank in the tensor's mesh; nullopt if it is not in that mesh.
   std::optional<size_t> PositionOf(int rank, const LaidOutTensor& tensor) const;
 };
 
-// The form of plan.json (docs/sharding.md).
+// Returns the text of plan.json (docs/sharding.md).
 std::string PlanToJson(const ShardPlan& plan);
-// Meshes, stages, inputs and outputs of such a text; what else is in it is not read. InvalidArgument, with
-// `name` in front, if it is none.
+// Reads meshes, stages, inputs and outputs from the text of a plan.json and ignores the rest.
+// InvalidArgument, with `name` in front, if the text is not a plan.
 absl::StatusOr<ShardPlan> ParsePlan(absl::string_view text, absl::string_view name);
 
 }  // namespace graphnet::spmd

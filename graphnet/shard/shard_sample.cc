@@ -32,7 +32,7 @@ constexpr char kPlanFile[] = "plan.json";
 
 std::string RankName(int rank) { return absl::StrCat("rank_", rank); }
 
-// None if they are not known.
+// Returns nullopt if the sizes are not known.
 std::optional<std::vector<int64_t>> SizesOf(const Node& input) {
   const TensorMeta* meta = input.tensor_meta();
   if (meta == nullptr || !meta->has_shape || !meta->is_static()) return std::nullopt;
@@ -50,11 +50,11 @@ absl::Status Run(absl::string_view passes, Sample* sample) {
   return RunPipeline(pipeline, sample).status();
 }
 
-// The first call that writes to each input, as errors name it.
+// Returns the first call that writes to each input, in the words of an error.
 std::map<std::string, std::string> FindWriters(const Module& module) {
   const Effects effects(module);
   const MemoryGroups groups(module, effects);
-  absl::flat_hash_map<const Node*, const Node*> first;  // by group
+  absl::flat_hash_map<const Node*, const Node*> first;  // by group of memory
   for (const Node* node : module.main()->nodes()) {
     for (const Node* written : effects.Of(*node).mutates)
       first.try_emplace(groups.Of(written), node);
@@ -72,9 +72,9 @@ std::map<std::string, std::string> FindWriters(const Module& module) {
 
 absl::Status PrepareToShard(Sample* sample) {
   if (sample->module == nullptr || sample->module->main() == nullptr)
-    return absl::InvalidArgumentError("a sample without a graph");
+    return absl::InvalidArgumentError("the sample has no graph");
   RETURN_IF_ERROR(Run("revert-vmap,expand-vmap,specialize", sample));
-  // Where not all calls are known, or what they do is not, the graph stays as it is.
+  // If some call or its effects are unknown, the graph stays as it is.
   std::unique_ptr<Module> lowered = sample->module->Clone();
   ASSIGN_OR_RETURN(const Pipeline lower, ParsePipeline("torch-to-aten,dce"));
   if (RunPipeline(lower, lowered.get()).ok()) {
@@ -91,13 +91,14 @@ absl::Status PrepareToShard(Sample* sample) {
     const std::string self(NodeError(*node, "").message());
     const auto writer =
         written.is_placeholder() ? writers.find(std::string(written.target())) : writers.end();
-    // What functionalize made of it is not in the sample.
+    // A call that functionalize made is not in the sample, so the message names the original call.
     const bool is_made = writer != writers.end() && writer->second != self;
     return absl::FailedPreconditionError(absl::StrCat(
         is_made ? writer->second : self, "writes to ",
         Printable(written.is_placeholder() ? written.target() : written.name()),
         ", which ranks do not share",
-        is_made ? ": opt --passes=functionalize{outputs=true} returns what it becomes" : ""));
+        is_made ? ": opt --passes=functionalize{outputs=true} returns the written value instead"
+                : ""));
   }
   return absl::OkStatus();
 }
@@ -214,7 +215,7 @@ absl::StatusOr<std::map<std::string, Sharding>> ShardingsOfPlan(const ShardPlan&
                                                                 const Module& module) {
   std::map<std::string, Sharding> shardings;
   const std::vector<Node*> inputs = module.main()->placeholders();
-  // One that several meshes take stands there for each.
+  // An input of several meshes has an entry for each.
   std::vector<const LaidOutTensor*> all;
   for (const LaidOutTensor& input : plan.inputs) {
     if (all.empty() || all.back()->name != input.name)
@@ -235,7 +236,7 @@ absl::StatusOr<std::map<std::string, Sharding>> ShardingsOfPlan(const ShardPlan&
     const auto sizes = SizesOf(*inputs[i]);
     const std::string there = FormOf(planned.dtype, planned.sizes);
     const std::string here =
-        sizes.has_value() ? FormOf(inputs[i]->tensor_meta()->dtype, *sizes) : "of no known shape";
+        sizes.has_value() ? FormOf(inputs[i]->tensor_meta()->dtype, *sizes) : "of unknown shape";
     if (here != there)
       return absl::InvalidArgumentError(absl::StrCat("input ", Printable(planned.name), " is ",
                                                      here, ", the plan is for ", there));
@@ -301,7 +302,7 @@ absl::Status WriteShards(const ShardedSample& shards,
                          const std::string& folder) {
   if (FileExists(folder)) {
     if (!IsFolder(folder))
-      return absl::AlreadyExistsError(absl::StrCat(Printable(folder, 1000), " is no folder"));
+      return absl::AlreadyExistsError(absl::StrCat(Printable(folder, 1000), " is not a folder"));
     ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder));
     if (!names.empty() && !absl::c_linear_search(names, kPlanFile))
       return absl::AlreadyExistsError(absl::StrCat(

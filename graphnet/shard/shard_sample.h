@@ -1,7 +1,8 @@
-// A sample divided over a mesh, or over several: from what is said of its inputs to a folder with a sample a rank.
+// Divides a sample over one or several meshes: from the layouts of its inputs to a folder with one
+// sample for each rank.
 //
-//   DIR/rank_0 …              GraphNet folders: what the ranks run (rank_programs.h)
-//   DIR/rank_0.safetensors …  the values of their inputs as far as there are any, by argument
+//   DIR/rank_0 …              GraphNet folders: the programs of the ranks (rank_programs.h)
+//   DIR/rank_0.safetensors …  the known values of their inputs, by argument
 //   DIR/plan.json             shard_plan.h
 #ifndef GRAPHNET_SHARD_SHARD_SAMPLE_H_
 #define GRAPHNET_SHARD_SHARD_SAMPLE_H_
@@ -23,48 +24,52 @@
 
 namespace graphnet::spmd {
 
-// Makes a sample one that can be divided: attributes are inputs, what follows from sizes is numbers
-// (passes/partial_evaluation.h), writes to memory are values, levels of vmap calls.
-// FailedPrecondition names what still writes to memory.
+// Rewrites a sample into a form that can be divided: attributes become inputs, values that follow
+// from sizes become numbers (passes/partial_evaluation.h), writes to memory become values, and
+// levels of vmap become calls. FailedPrecondition names a call that still writes to memory.
 absl::Status PrepareToShard(Sample* sample);
 
-// What options say, "x:0,-1", of which inputs of the module, by name: an input by what it or its
-// parameter is called. A name with * in it says so of all inputs that it fits, as far as they can
-// be laid out so on a mesh that uses them; a name itself goes before that. InvalidArgument for an
-// input that is not there, with what may be meant, one that is named twice, and where a pattern
-// fits none.
+// Reads options such as "x:0,-1" and returns the layouts by name of the input. An option names an
+// input or its parameter. A name with * or ? in it applies to all inputs that it fits, as far as
+// they can have the layout on a mesh that uses them; an exact name takes precedence.
+// InvalidArgument for an input that does not exist, with suggestions, for one that is named twice,
+// and for a pattern that fits no input.
 absl::StatusOr<std::map<std::string, Sharding>> ReadShardings(absl::Span<const std::string> said,
                                                               const Module& module,
                                                               const Stages& stages);
-// Of outputs, "o0:0,-1", or the name of the value that is returned, by place; None is left out.
+// Reads options such as "o0:0,-1" and returns the layouts by position of the output, None left out.
+// An output may also be named by the returned value.
 absl::StatusOr<std::map<size_t, Sharding>> ReadOutputShardings(absl::Span<const std::string> said,
                                                                const Module& module);
-// The place of an output among what a graph returns, None left out: "o0" or the name of a value.
+// Returns the position of an output among the returned values, None left out. The name is "o0" or
+// that of a value.
 absl::StatusOr<size_t> PlaceOfOutput(absl::string_view name, const Module& module);
-// Has the graph return a value in the end, too: one of its calls, inputs or outputs, by name.
+// Adds a value, named as a call, input or output, to the end of the values that the graph returns.
 absl::Status ReturnToo(absl::string_view name, Module* module);
-// What a plan says. InvalidArgument if it is for other inputs, or such of other shapes.
+// Returns the layouts of a plan. InvalidArgument if its inputs or their shapes differ from the
+// module's.
 absl::StatusOr<std::map<std::string, Sharding>> ShardingsOfPlan(const ShardPlan& plan,
                                                                 const Module& module);
 
+// A plan with the samples of its ranks.
 struct ShardedSample {
   ShardPlan plan;
-  std::vector<Sample> ranks;  // as folders hold them
-  // What each is given, by argument, as far as it was stored.
+  std::vector<Sample> ranks;  // in the form that a folder holds
+  // The stored input values of each rank, by argument.
   std::vector<std::map<std::string, TensorData>> values;
 };
-// Of a sample that is prepared. Errors of PropagateShardings and MakeRankPrograms, and
-// Unimplemented for what a GraphNet folder cannot hold.
+// Divides a prepared sample. Errors of PropagateShardings and MakeRankPrograms, and Unimplemented
+// for a program that a GraphNet folder cannot hold.
 absl::StatusOr<ShardedSample> ShardSample(const Sample& sample, const ShardRequest& request);
 
-// The part that a rank holds of what there is a value of, by argument. `values`: of inputs, by
-// name. InvalidArgument for one of another shape than the plan's.
+// Returns the rank's parts of `values`, by argument. `values` has the known values of inputs, by
+// name. InvalidArgument if a value has another shape than in the plan.
 absl::StatusOr<std::map<std::string, TensorData>> ValuesOfRank(
     const ShardPlan& plan, const std::map<std::string, TensorData>& values, int rank);
 
-// The folder appears whole or not at all; one that is there is replaced only if it is such a
-// folder, or empty. `values` as above, with pieces of which each rank's file is written; none:
-// no files.
+// Writes a folder, which appears whole or not at all. An existing folder is replaced only if it is
+// empty or a folder of shards. The file of each rank holds its parts of `values`, which are as
+// above; without values no such files are written.
 absl::Status WriteShards(const ShardedSample& shards,
                          const std::map<std::string, TensorData>& values,
                          const std::string& folder);

@@ -74,7 +74,7 @@ absl::StatusOr<Sharding> ParseSharding(absl::string_view text) {
     const std::optional<ReduceType> type = ParseReduceType(part.substr(0, open));
     if (!type.has_value())
       return Error(whole,
-                   absl::StrCat(Printable(part.substr(0, open)), " is no reduction; there are ",
+                   absl::StrCat(Printable(part.substr(0, open)), " is not a reduction; there are ",
                                 absl::StrJoin(kReduceTypes, ", ")));
     if (!sharding.partial.emplace(axis, *type).second)
       return Error(whole, absl::StrCat("uses axis ", axis, " twice"));
@@ -83,7 +83,7 @@ absl::StatusOr<Sharding> ParseSharding(absl::string_view text) {
 }
 
 absl::StatusOr<std::pair<std::string, Sharding>> ParseNamedSharding(absl::string_view text) {
-  // A name may have colons, a mapping none.
+  // A name may contain colons, but a mapping may not.
   const size_t colon = text.rfind(':');
   if (colon == absl::string_view::npos || colon == 0)
     return Error(text, "expected NAME:AXIS,AXIS,…, as in x:0,-1");
@@ -113,8 +113,9 @@ absl::Status CheckSharding(const Sharding& sharding, const Mesh& mesh,
                            absl::Span<const int64_t> sizes) {
   RETURN_IF_ERROR(CheckAxes(sharding, mesh));
   if (sharding.dims_mapping.size() != sizes.size())
-    return Error(ShardingName(sharding), absl::StrCat("is of ", sharding.dims_mapping.size(),
-                                                      " dimensions, the tensor of ", sizes.size()));
+    return Error(ShardingName(sharding),
+                 absl::StrCat("has ", sharding.dims_mapping.size(),
+                              " dimensions, but the tensor has ", sizes.size()));
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int axis = sharding.dims_mapping[i];
     if (axis == kReplicated) continue;

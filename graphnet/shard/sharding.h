@@ -1,5 +1,5 @@
-// Sharding: how a tensor is laid out over the axes of a mesh. It is what DTensor calls
-// placements and GSPMD a sharding, in the form of a dims_mapping:
+// Sharding: how a tensor is laid out over the axes of a mesh. DTensor calls this placements, and
+// GSPMD a sharding. Its form is a dims_mapping:
 //
 //   [0, -1]           the first dimension is divided over axis 0 (Shard), the second is not
 //   [-1, 1] sum(0)    and the ranks along axis 0 hold terms of a sum (Partial)
@@ -23,7 +23,7 @@
 
 namespace graphnet::spmd {
 
-// What makes one value of partial ones.
+// The reduction that combines partial values into one.
 enum class ReduceType : uint8_t { kSum, kAvg, kMax, kMin, kProduct, kAny, kAll };
 absl::string_view ReduceTypeName(ReduceType type);  // "sum"
 std::optional<ReduceType> ParseReduceType(absl::string_view name);
@@ -39,24 +39,25 @@ struct Sharding {
   friend bool operator==(const Sharding& a, const Sharding& b) = default;
 };
 
-// "[0, -1] sum(1)". What is read may lack the brackets.
+// Returns a text such as "[0, -1] sum(1)". ParseSharding also accepts it without the brackets.
 std::string ShardingName(const Sharding& sharding);
 absl::StatusOr<Sharding> ParseSharding(absl::string_view text);
-// "x:0,-1".
+// Parses a name and a sharding, such as "x:0,-1".
 absl::StatusOr<std::pair<std::string, Sharding>> ParseNamedSharding(absl::string_view text);
 
-// InvalidArgument: an axis that `mesh` does not have, or one that is used twice.
+// Returns InvalidArgument if an axis is not in `mesh` or is used twice.
 absl::Status CheckAxes(const Sharding& sharding, const Mesh& mesh);
-// Ditto, and of a tensor of these sizes: another rank, or a size that the axis does not divide.
+// Returns InvalidArgument also if the tensor of `sizes` has another number of dimensions, or a size
+// that its axis does not divide.
 absl::Status CheckSharding(const Sharding& sharding, const Mesh& mesh,
                            absl::Span<const int64_t> sizes);
-// The sizes of the part that a rank holds.
+// Returns the sizes of the part that a rank holds.
 std::vector<int64_t> LocalSizes(const Sharding& sharding, const Mesh& mesh,
                                 absl::Span<const int64_t> sizes);
 
-// What a node of a sharded graph is annotated with: "2x4[0, -1] sum(1)"; of a tuple one for
-// each element, "2x4[0]; 2x4[0, -1]", of a list one for all of them. What is whole and of no
-// known number of dimensions is "2x4[]".
+// Returns the annotation of a node of a sharded graph: "2x4[0, -1] sum(1)". A tuple has one
+// sharding for each element, "2x4[0]; 2x4[0, -1]"; a list has one for all of them. A replicated
+// value with an unknown number of dimensions is "2x4[]".
 std::string AnnotationOf(const Mesh& mesh, absl::Span<const Sharding> shardings);
 struct ShardedValue {
   Mesh mesh;

@@ -13,7 +13,7 @@ namespace {
 
 using Tensor = ShardingRule::Tensor;
 
-// By letter: the axis that divides it.
+// The axis that divides each letter.
 class Axes {
  public:
   Axes(const ShardingRule& rule, const Mesh& mesh)

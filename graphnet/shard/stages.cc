@@ -65,8 +65,9 @@ class Assignment {
     for (const std::string& text : result_.said) RETURN_IF_ERROR(ReadStage(text));
     for (size_t mesh = 0; mesh < result_.meshes.size(); ++mesh) {
       if (absl::c_none_of(stages_, [&](const Stage& s) { return s.mesh == mesh; }))
-        return absl::InvalidArgumentError(absl::StrCat(
-            "mesh ", Printable(result_.meshes[mesh].name), " has no stage: --stage says which"));
+        return absl::InvalidArgumentError(absl::StrCat("mesh ",
+                                                       Printable(result_.meshes[mesh].name),
+                                                       " has no stage; give it one with --stage"));
     }
     for (size_t i = 0; i < stages_.size(); ++i) RETURN_IF_ERROR(NameCalls(static_cast<int>(i)));
     RETURN_IF_ERROR(PlaceOthers());
@@ -143,7 +144,7 @@ class Assignment {
       return absl::InvalidArgumentError(
           absl::StrCat("--stage: ", NameOf(*calls_[i], paths_[i]), " is in no stage"));
     }
-    // With the last that it takes something of …
+    // A call goes with the last stage from which it takes a value …
     for (const Node* call : calls_) {
       const bool is_element = call->target() == "operator.getitem" && call->args().size() == 2 &&
                               call->args()[0].is_node() && call->args()[0].node()->is_call();
@@ -154,7 +155,7 @@ class Assignment {
         if (operand->is_call()) at_[call] = std::max(at_[call], at_[operand]);
       }
     }
-    // … or else with the first that takes something of it.
+    // … or else with the first stage that takes its value.
     for (auto it = calls_.rbegin(); it != calls_.rend(); ++it) {
       int& at = at_[*it];
       if (at != kNone) continue;
@@ -174,10 +175,10 @@ class Assignment {
     });
   }
 
-  // Follows values from stage to stage.
+  // Refuses cycles of stages.
   absl::Status CheckRings() const {
     const size_t count = stages_.size();
-    std::vector<std::vector<const Node*>> goes(count * count);  // what goes from one to another
+    std::vector<std::vector<const Node*>> goes(count * count);  // values from one stage to another
     for (const Node* call : calls_) {
       for (const Node* operand : call->operands()) {
         if (!operand->is_call() || at_[operand] == at_[call]) continue;
@@ -185,7 +186,7 @@ class Assignment {
             operand);
       }
     }
-    // A stage is done when all that it takes something of are.
+    // Remove stages that take no values from remaining ones, until none is left or a cycle remains.
     std::vector<size_t> left(count);
     std::iota(left.begin(), left.end(), size_t{0});
     const auto taken_of = [&](size_t stage) {
@@ -197,7 +198,7 @@ class Assignment {
       if (moves) left.erase(done);
     }
     if (left.empty()) return absl::OkStatus();
-    // Back from one of the rest until one comes again.
+    // Walk back from a remaining stage until one repeats.
     std::vector<size_t> way = {left[0]};
     while (true) {
       const size_t before = *taken_of(way.back());
@@ -213,7 +214,7 @@ class Assignment {
     for (size_t i = 1; i < way.size(); ++i)
       absl::StrAppend(&ring, " gives ", Printable(goes[way[i - 1] * count + way[i]][0]->name()),
                       " to ", Printable(result_.said[way[i]], 100), i + 1 < way.size() ? "," : "");
-    return absl::InvalidArgumentError(absl::StrCat("--stage: stages in a ring: ", ring));
+    return absl::InvalidArgumentError(absl::StrCat("--stage: stages form a cycle: ", ring));
   }
 
   Stages& result_;
@@ -235,7 +236,7 @@ absl::StatusOr<std::vector<NamedMesh>> ParseMeshes(absl::Span<const std::string>
     named.name = equals == std::string::npos ? "mesh" : text.substr(0, equals);
     if (equals == std::string::npos && said.size() > 1)
       return absl::InvalidArgumentError(absl::StrCat(
-          "--mesh ", Printable(text), ": one of several is given a name, as in mesh0=2x2"));
+          "--mesh ", Printable(text), ": each of several meshes needs a name, as in mesh0=2x2"));
     if (named.name.empty() || absl::StrContains(named.name, ':'))
       return absl::InvalidArgumentError(
           absl::StrCat("--mesh ", Printable(text), ": expected NAME=2x2"));
@@ -286,9 +287,9 @@ absl::StatusOr<Stages> AssignStages(std::vector<NamedMesh> meshes, std::vector<s
   const Effects effects(module);
   for (const Node* node : module.main()->nodes()) {
     if (node->is_call() && effects.Of(*node).is_random && !DrawsNothing(*node))
-      return absl::InvalidArgumentError(
-          absl::StrCat("--stage: operator ", Printable(node->name()),
-                       " draws random numbers, which ranks of several meshes do not alike"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--stage: operator ", Printable(node->name()),
+          " draws random numbers, which would differ between the ranks of several meshes"));
   }
   RETURN_IF_ERROR(Assignment(&stages, module).Run());
   return stages;

@@ -14,7 +14,7 @@
 namespace graphnet::spmd {
 namespace {
 
-// Where a part begins, in elements of the whole.
+// Returns the offset of a part in the whole, in elements.
 int64_t OffsetOf(absl::Span<const int64_t> sizes, absl::Span<const int64_t> strides,
                  const Sharding& sharding, const Mesh& mesh, size_t position) {
   int64_t offset = 0;
@@ -32,7 +32,7 @@ absl::StatusOr<size_t> WidthOf(const TensorData& tensor) {
   const int64_t width = DTypeBytes(tensor.dtype);
   if (width < 1 || tensor.bytes == nullptr ||
       static_cast<int64_t>(tensor.bytes->size()) != elements * width)
-    return absl::InvalidArgumentError("has not as many bytes as its shape takes");
+    return absl::InvalidArgumentError("does not have as many bytes as its shape needs");
   return static_cast<size_t>(width);
 }
 
@@ -64,7 +64,7 @@ absl::StatusOr<TensorData> PieceOf(const TensorData& whole, const Sharding& shar
   RETURN_IF_ERROR(CheckSharding(sharding, mesh, whole.shape));
   ASSIGN_OR_RETURN(const size_t width, WidthOf(whole));
   if (!whole.strides.empty() && whole.strides != RowMajorStrides(whole.shape))
-    return absl::InvalidArgumentError("lies in memory in another order than row by row");
+    return absl::InvalidArgumentError("is not in row-major order in memory");
   TensorData piece = {.dtype = whole.dtype, .shape = LocalSizes(sharding, mesh, whole.shape)};
   int64_t elements = 1;
   for (const int64_t size : piece.shape) elements *= size;
@@ -87,7 +87,7 @@ absl::StatusOr<TensorData> WholeOf(absl::Span<const TensorData> pieces, const Sh
   const bool is_whole = sharding.is_replicated();
   if (!is_whole) RETURN_IF_ERROR(CheckSharding(sharding, mesh, sizes));
   const std::vector<int64_t> local = is_whole ? pieces[0].shape : LocalSizes(sharding, mesh, sizes);
-  std::vector<int64_t> coordinates;  // of the part, and the first rank that holds it
+  std::vector<int64_t> coordinates;  // coordinates of the part and the first rank that holds it
   std::vector<size_t> first(pieces.size());
   std::shared_ptr<std::string> bytes;
   const std::vector<int64_t> strides = RowMajorStrides(sizes);

@@ -14,18 +14,19 @@
 
 namespace graphnet::spmd {
 
-// Of a tensor of `sizes`, by their place in row-major order: the elements of the part that the
-// rank at `position` of the mesh holds. CheckSharding holds.
+// Returns the elements of the part that the rank at `position` of the mesh holds of a tensor of
+// `sizes`, as indices in row-major order. CheckSharding must accept the arguments.
 std::vector<size_t> PlacesOfPiece(absl::Span<const int64_t> sizes, const Sharding& sharding,
                                   const Mesh& mesh, size_t position);
 
-// What the rank at `position` holds; the bytes are shared where that is all. InvalidArgument where
-// the tensor cannot be divided so (CheckSharding), and if it lies in memory in another order.
+// Returns the part that the rank at `position` holds. If that is the whole tensor, the bytes are
+// shared. InvalidArgument if the tensor cannot be divided this way (CheckSharding), or if it is not
+// in row-major order in memory.
 absl::StatusOr<TensorData> PieceOf(const TensorData& whole, const Sharding& sharding,
                                    const Mesh& mesh, size_t position);
 
-// The whole, of what the ranks hold, in the order of the mesh. InvalidArgument if their shapes are
-// not those of its parts, or ranks that hold the same part differ in a bit.
+// Joins the parts that the ranks hold, in the order of the mesh. InvalidArgument if a part has the
+// wrong shape, or if ranks that hold the same part differ in a bit.
 absl::StatusOr<TensorData> WholeOf(absl::Span<const TensorData> pieces, const Sharding& sharding,
                                    const Mesh& mesh, absl::Span<const int64_t> sizes);
 

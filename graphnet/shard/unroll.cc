@@ -20,7 +20,7 @@ namespace {
 
 using Kind = ReshardStep::Kind;
 
-// The i-th of `n` pieces.
+// Returns the i-th of `n` pieces.
 Node* Piece(Graph* graph, Node* x, int dim, int64_t length, size_t i, size_t n) {
   const int64_t piece = BalancedSplit(length, static_cast<int64_t>(n))[0];
   const int64_t begin = std::min(length, static_cast<int64_t>(i) * piece);
@@ -46,7 +46,8 @@ absl::string_view OperatorOf(ReduceType type) {
   return {};
 }
 
-// What `type` takes in without a change, as x has its elements; x itself where that is one.
+// Returns a tensor like x that does not change the result of a reduction by `type`, which may be x
+// itself.
 Node* IdentityOf(Graph* graph, Node* x, ReduceType type) {
   if (type == ReduceType::kSum) return graph->CallFunction("aten.zeros_like.default", {x});
   if (type == ReduceType::kProduct) return graph->CallFunction("aten.ones_like.default", {x});
@@ -141,7 +142,7 @@ class Unroller {
         RETURN_IF_ERROR(VisitCall(node));
         replaced.push_back(node);
       } else {
-        // Computed once; what it takes may have been resharded to whole.
+        // All ranks compute it alike, so it stays as it is. Its operands may be replaced reshards.
         for (Node* operand : node->operands()) node->ReplaceInput(operand, values_[operand][0]);
         values_[node] = {node};
       }
@@ -204,7 +205,7 @@ class Unroller {
   Graph* graph_;
   const GraphLayout layout_;
   const Mesh mesh_;
-  NodeTable<std::vector<Node*>> values_;  // of each rank, or one for all
+  NodeTable<std::vector<Node*>> values_;  // one for each rank, or one for all
 };
 
 }  // namespace
@@ -229,8 +230,7 @@ absl::StatusOr<std::unique_ptr<Module>> UnrollRanks(const Module& sharded) {
   if (layout.meshes().size() > 1)
     return absl::InvalidArgumentError(
         absl::StrCat("the graph is over meshes ", MeshName(layout.meshes()[0]), " and ",
-                     MeshName(layout.meshes()[1]),
-                     ": only one is unrolled, others are run as programs of ranks"));
+                     MeshName(layout.meshes()[1]), ": only a graph over one mesh can be unrolled"));
   return Unroller(std::move(copy), std::move(layout)).Run();
 }
 

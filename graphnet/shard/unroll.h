@@ -1,7 +1,7 @@
-// A sharded graph as one for a single process, in which each rank's part of a value is a value
-// of its own and communication is what it comes to: slices, concatenations, sums. Whatever
-// runs graphs thus runs all ranks, and what the unrolled graph yields is what the graph that
-// was sharded yields: bit by bit, but for sums that are added in another order.
+// Rewrites a sharded graph for a single process: each rank's part of a value becomes a value of its
+// own, and communication becomes slices, concatenations and sums. Any program that runs graphs thus
+// runs all ranks. The result is bit by bit that of the graph before sharding, apart from sums that
+// are added in another order.
 #ifndef GRAPHNET_SHARD_UNROLL_H_
 #define GRAPHNET_SHARD_UNROLL_H_
 
@@ -20,21 +20,21 @@ namespace graphnet::spmd {
 
 inline constexpr size_t kMaxUnrolledNodes = size_t{1} << 24;
 
-// The value that each rank has.
+// The value of each rank.
 using RankValues = std::map<int, Node*>;
 
-// A call of ATen's operators that makes one value of partial ones.
+// Inserts calls of ATen operators that combine partial values into one, which it returns.
 Node* ReduceParts(absl::Span<Node* const> parts, ReduceType type, Graph* graph);
 
-// Takes the steps of `plan`, on a tensor of `sizes`: calls of ATen's operators at the insertion
-// point of `graph`. Yields what the ranks have then.
+// Inserts calls of ATen operators for the steps of `plan`, on a tensor of `sizes`, at the insertion
+// point of `graph`. Returns the values of the ranks after them.
 RankValues Unroll(const ReshardPlan& plan, absl::Span<const int64_t> sizes, RankValues values,
                   Graph* graph);
 
-// Of a graph as PropagateShardings (propagate.h) leaves it, or as its text was read. Inputs are
-// whole, and so are outputs. What all ranks compute alike is computed once. InvalidArgument
-// where annotations are wrong or do not fit each other, and for a graph over several meshes, whose
-// ranks JoinRanks (join_ranks.h) joins.
+// Unrolls a graph that PropagateShardings (propagate.h) made or that was read from its text. Inputs
+// and outputs are whole tensors. Values that all ranks compute alike are computed once.
+// InvalidArgument if annotations are wrong or contradict each other, and for a graph over several
+// meshes; use JoinRanks (join_ranks.h) for that.
 absl::StatusOr<std::unique_ptr<Module>> UnrollRanks(const Module& sharded);
 
 }  // namespace graphnet::spmd

@@ -38,7 +38,7 @@ absl::StatusOr<std::vector<c10::IValue>> RunOne(const Module& module, Values val
   return prepared.executable->Run(std::move(prepared.inputs), {.seed = seed});
 }
 
-// What each rank is given, by the names of the joined graph.
+// Returns the inputs of all ranks, by their names in the joined graph.
 absl::StatusOr<Values> ValuesOfAll(const spmd::ShardedSample& shards, const Values& whole) {
   Values all;
   for (size_t i = 0; i < shards.ranks.size(); ++i) {
@@ -52,7 +52,7 @@ absl::StatusOr<Values> ValuesOfAll(const spmd::ShardedSample& shards, const Valu
   return all;
 }
 
-// Inputs of the joined graph that stand for parameters of the sample.
+// Returns the inputs of the joined graph that stand for parameters of the sample.
 absl::flat_hash_set<std::string> ParametersOfAll(const spmd::ShardedSample& shards) {
   absl::flat_hash_set<std::string> all;
   for (size_t i = 0; i < shards.ranks.size(); ++i) {
@@ -88,7 +88,7 @@ void Compare(const TensorData& expected, const TensorData& actual, bool is_exact
     if (is_close && !is_exact) output->state = State::kClose;
     const at::Tensor both = x.ne(y).logical_and(x.eq(x).logical_or(y.eq(y)));
     const at::Tensor difference = at::sub(x, y).abs().masked_select(both);
-    if (difference.numel() == 0) {  // nan of other bits
+    if (difference.numel() == 0) {  // nans with different bits
       output->state = State::kClose;
       output->max_difference = 0;
       return absl::OkStatus();
@@ -101,7 +101,7 @@ void Compare(const TensorData& expected, const TensorData& actual, bool is_exact
   if (!status.ok()) output->how = absl::StrCat("and cannot be compared: ", status.message());
 }
 
-// As PyTorch writes a number: by as few digits as tell it apart.
+// Returns elements as PyTorch writes numbers, with as few digits as identify them.
 absl::StatusOr<std::vector<std::string>> ElementsAsText(const TensorData& data) {
   std::vector<std::string> elements;
   const absl::Status status = Guarded([&]() -> absl::Status {
@@ -135,7 +135,7 @@ class Validation {
   absl::StatusOr<std::vector<RankOutput>> Run(const std::vector<c10::IValue>& expected,
                                               const std::vector<c10::IValue>& joined) {
     const size_t count = expected.size();
-    // By rank, where what it returns begins.
+    // next_[rank] is the position where the rank's results begin.
     size_t all = 0;
     for (size_t rank = 0; rank < shards_.ranks.size(); ++rank) {
       next_.push_back(all);
@@ -170,13 +170,13 @@ class Validation {
       const c10::IValue& part = *value;
       if (!expected.isTensor()) {
         if (part.tagKind() != expected.tagKind() || part != expected) {
-          output.how = "and no tensor";
+          output.how = "and not a tensor";
           return output;
         }
         continue;
       }
       if (!part.isTensor()) {
-        output.how = "as it is no tensor";
+        output.how = "as it is not a tensor";
         return output;
       }
       ASSIGN_OR_RETURN(TensorData data, ToTensorData(part.toTensor()));
@@ -203,7 +203,7 @@ class Validation {
   }
 
   const spmd::ShardedSample& shards_;
-  std::vector<size_t> next_;  // by rank: of what all return, its next
+  std::vector<size_t> next_;  // by rank: position of its next result among those of all
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Runs a sample and, rank by rank in one process, the programs that it was divided into, and
-// compares what they return. Needs LibTorch.
+// Runs a sample and, in one process, the programs of its ranks, and compares their results. Needs
+// LibTorch.
 #ifndef GRAPHNET_SHARD_VALIDATE_RANKS_H_
 #define GRAPHNET_SHARD_VALIDATE_RANKS_H_
 
@@ -14,18 +14,19 @@
 
 namespace graphnet {
 
+// Options of ValidateRanks.
 struct RankOptions {
-  uint64_t seed = 0;                 // of drawn inputs and of random operators
-  std::optional<int64_t> max_bytes;  // that inputs may take; absent: half of what is free
+  uint64_t seed = 0;                 // seed of drawn inputs and of random operators
+  std::optional<int64_t> max_bytes;  // limit for inputs; by default half of the free memory
 };
 
-// Inputs are drawn as `original` says (inputs/draw.h); each rank gets the part that the plan says,
-// or what it holds already (ShardedSample::values). An output whose sums keep their order is right
-// if it is bit by bit that of the original; one that adds up parts, if it is within
-// kCustomaryToleranceLevel of it, or both are nan.
+// Compares each output of the ranks with the original. Inputs are drawn by the draw specs of
+// `original` (inputs/draw.h); each rank gets its part by the plan, or the value that it has stored
+// (ShardedSample::values). An exact output (LaidOutTensor::is_exact) must be bit by bit that of the
+// original. Another output must be within kCustomaryToleranceLevel of it, where nan equals nan.
 //
-// An error if the original cannot be run, the programs cannot be joined (spmd/join_ranks.h) or
-// run, or do not return as many values as the original.
+// Returns an error if the original cannot be run, if the programs cannot be joined (join_ranks.h)
+// or run, or if they do not return as many values as the original.
 absl::StatusOr<std::vector<RankOutput>> ValidateRanks(const Sample& original,
                                                       const spmd::ShardedSample& shards,
                                                       const RankOptions& options);

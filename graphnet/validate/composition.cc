@@ -67,7 +67,7 @@ class Composition {
         do next_ = next_->next();
         while (!IsWalked(*next_));
       } else if (last) {
-        // The name of an output is nobody's to refer to, and a folder does not keep it.
+        // An output's name is not compared: nothing can refer to it, and a folder does not keep it.
         Report(i, *next_, *node, nodes.Compare(*next_, *node, /*name=*/false));
       } else {
         Return(i, *node, nodes);
@@ -77,20 +77,21 @@ class Composition {
       Add(i, "", std::string(status.message()));
   }
 
-  // Operators and the output, which come in the order of the original.
+  // True for operators and the output, which come in the order of the original.
   static bool IsWalked(const Node& node) { return IsOperator(node) || node.is_output(); }
 
-  // Each piece that uses an attribute reads it.
+  // Compares a get_attr. Each piece that uses an attribute has one of its own.
   void CompareRead(size_t i, const Node& node, NodeComparison* nodes) {
     const auto read = reads_.find(node.name());
     if (read == reads_.end()) {
       return Add(i, node.name(),
-                 absl::StrCat(ValueName(node.name()), " is no get_attr of the original"));
+                 absl::StrCat(ValueName(node.name()), " is not a get_attr of the original"));
     }
     Report(i, *read->second, node, nodes->Compare(*read->second, node));
   }
 
-  // Whether the call of a piece means what that of the original does. The report says so.
+  // Returns whether the call of a piece means what the original's does. If it does, the report says
+  // so.
   bool ReadAsEqual(const Node& expected, const Node& found, const NodeComparison& nodes) {
     if (!MeansTheSame(expected, found,
                       [&](const Node* operand) { return nodes.MappedTo(operand); }))
@@ -119,22 +120,22 @@ class Composition {
     }
     if (value == nullptr)
       return Add(i, node.name(),
-                 absl::StrCat(ValueName(node.name()), " is no value of the original"));
+                 absl::StrCat(ValueName(node.name()), " is not a value of the original"));
     nodes->Map(value, &node);
     if (by_position || !value->is_placeholder()) return;
     EqualityOptions equality = equality_;
-    equality.metas &= !IsSaidLater(*value);  // ports say what their values do
+    equality.metas &= !IsSaidLater(*value);  // E4 has compared them
     Report(i, *value, node, NodeComparison(equality).Compare(*value, node));
   }
 
   void Return(size_t i, const Node& output, const NodeComparison& nodes) {
     returned_.clear();
     const Argument& value = output.args()[0];
-    if (!value.is_tuple()) return Add(i, output.name(), "returns no tuple");
+    if (!value.is_tuple()) return Add(i, output.name(), "does not return a tuple");
     for (const Argument& element : value.elements()) {
       if (!element.is_node()) {
         Add(i, output.name(),
-            absl::StrCat("returns something that is no value at position ", returned_.size()));
+            absl::StrCat("returns something other than a value at position ", returned_.size()));
         returned_.push_back(nullptr);
         continue;
       }
@@ -154,9 +155,9 @@ class Composition {
                               Printable(a, kMaxTextBytes), "'"));
   }
 
-  // Every piece declares what the original does, and all of that is in some piece. A symbol that
-  // the original lacks, or has no example of, is a size that depends on data; all pieces have the
-  // same example of it.
+  // The pieces together declare what the original declares, and no more. A symbol that the original
+  // lacks or has no example of is a size that depends on data; it has the same example in all
+  // pieces.
   void CheckSymbols() {
     absl::flat_hash_set<absl::string_view> symbols;
     absl::flat_hash_map<absl::string_view, std::optional<int64_t>> of_data;
@@ -229,8 +230,8 @@ class Composition {
   ValidationReport* report_;
   const Node* next_ = nullptr;                                 // of the original
   absl::flat_hash_map<absl::string_view, const Node*> reads_;  // its get_attrs, by name
-  // What pieces return, as values of the original: by name of all, by position of the one
-  // before.
+  // The values of the original that pieces return: by name for all pieces, by position for the
+  // piece before.
   absl::flat_hash_map<absl::string_view, const Node*> values_;
   std::vector<const Node*> returned_;
 };

@@ -28,7 +28,7 @@ std::string RangeText(const Range& range) {
   return absl::StrCat("[", range.start, ", ", range.end, ")");
 }
 
-// Takes "…_start3_end7_<i>" apart.
+// Parses the range in a name "…_start3_end7_<i>".
 std::optional<Range> RangeOfName(absl::string_view name) {
   const size_t start = name.rfind("_start");
   const size_t end = name.rfind("_end");
@@ -44,14 +44,15 @@ std::optional<Range> RangeOfName(absl::string_view name) {
   return range;
 }
 
-// What subgraph_sources.json, which lies in a piece's folder, says: {parent: [[3, 7]]}.
+// The content of subgraph_sources.json in a piece's folder: {parent: [[3, 7]]}.
 struct Source {
   std::string parent;
   Range range = {-1, -1};
 };
 constexpr char kSources[] = "subgraph_sources.json";
 
-// nullopt without the file; no parent and no range if it says something else.
+// Reads subgraph_sources.json. Returns nullopt if there is none, and a Source without parent and
+// range if it has another form.
 std::optional<Source> SourceOf(const Sample& piece) {
   const auto it = piece.extra_files.find(kSources);
   if (it == piece.extra_files.end()) return std::nullopt;
@@ -65,8 +66,8 @@ std::optional<Source> SourceOf(const Sample& piece) {
   return Source{json.begin().key(), {ranges[0][0].get<int64_t>(), ranges[0][1].get<int64_t>()}};
 }
 
-// Whether `name` may be how a folder calls `wanted`: it appends a number to what has a
-// meaning in Python.
+// Returns whether a folder may call `wanted` by this `name`: it appends a number to names that have
+// a meaning in Python.
 bool IsVariantOf(absl::string_view name, absl::string_view wanted) {
   if (name == wanted) return true;
   return absl::ConsumePrefix(&name, wanted) && absl::ConsumePrefix(&name, "_") && !name.empty() &&
@@ -119,7 +120,8 @@ class FolderCheck {
     out_.report.Add(error, static_cast<int>(piece), where, std::move(message));
   }
 
-  // Pieces that fill gaps do not count; what the configuration has shown is said once.
+  // Adds a finding of ValidateStructure. Pieces that fill gaps have no number, and errors that the
+  // configuration has shown are not repeated.
   void AddFound(Finding finding) {
     const int i = finding.piece;
     finding.piece = i < 0 || numbers_.empty() ? i : numbers_[static_cast<size_t>(i)];
@@ -142,7 +144,7 @@ class FolderCheck {
     }
   }
 
-  // A folder of that number that is no sample.
+  // Describes a folder of that number that is not a sample.
   std::string WhatIsThere(int64_t number) const {
     const absl::StatusOr<std::vector<std::string>> names = ListFolder(files_.folder);
     if (!names.ok()) return "";
@@ -181,7 +183,7 @@ class FolderCheck {
     } else if (!config->is_done()) {
       Add(ErrorClass::kConfig, -1, BaseName(path),
           absl::StrCat(Printable(path, 1000),
-                       ": asks for a decomposition, but does not say what came of it"));
+                       ": asks for a decomposition, but does not list its pieces"));
     } else {
       config_ = *std::move(config);
     }
@@ -199,7 +201,7 @@ class FolderCheck {
     };
     if (config.num_ops != out_.report.original_operators) {
       ConfigSays(-1, "num_ops",
-                 absl::StrCat("that the original has ", operators(config.num_ops), ", it has ",
+                 absl::StrCat("that the original has ", operators(config.num_ops), ", but it has ",
                               out_.report.original_operators));
     }
     if (config.model_name != out_.original.name) {
@@ -211,7 +213,7 @@ class FolderCheck {
       ConfigSays(-1, "parent_hash", "that the original is another graph than this one");
     if (config.subgraphs.size() != out_.pieces.size()) {
       ConfigSays(-1, "num_subgraphs",
-                 absl::StrCat("that there are ", config.subgraphs.size(), " pieces, there are ",
+                 absl::StrCat("that there are ", config.subgraphs.size(), " pieces, but there are ",
                               out_.pieces.size()));
     }
     PortNames ports(config);
@@ -225,10 +227,10 @@ class FolderCheck {
       }
       const int64_t size = NumOperators(graph);
       if (subgraph.range.end - subgraph.range.start != size) {
-        ConfigSays(
-            piece, "num_ops",
-            absl::StrCat("that it is the range ", RangeText(subgraph.range), ", of ",
-                         operators(subgraph.range.end - subgraph.range.start), ", it has ", size));
+        ConfigSays(piece, "num_ops",
+                   absl::StrCat("that it is the range ", RangeText(subgraph.range), ", of ",
+                                operators(subgraph.range.end - subgraph.range.start),
+                                ", but it has ", size));
       }
       for (const Provenance& from : out_.pieces[i].provenance) {
         CheckRange(piece, subgraph.range, {from.start, from.end}, "the piece");
@@ -243,9 +245,9 @@ class FolderCheck {
 
   void CheckRange(int64_t piece, const Range& said, const Range& other, absl::string_view who) {
     if (said == other) return;
-    ConfigSays(
-        piece, "range",
-        absl::StrCat("that it is the range ", RangeText(said), ", ", who, " ", RangeText(other)));
+    ConfigSays(piece, "range",
+               absl::StrCat("that it is the range ", RangeText(said), ", but ", who, " says ",
+                            RangeText(other)));
   }
 
   void CheckSource(int64_t piece, const Range& said) {
@@ -253,7 +255,7 @@ class FolderCheck {
     if (!source.has_value())
       return Add(ErrorClass::kConfig, piece, kSources, absl::StrCat("has no ", kSources));
     CheckRange(piece, said, source->range, absl::StrCat("its ", kSources));
-    // As it is written: text of Python holds no other bytes.
+    // Compare the names as JSON writes them, which replaces bytes that are not UTF-8.
     const auto written = [](const std::string& name) {
       return nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     };
@@ -266,8 +268,9 @@ class FolderCheck {
   void CheckNames(int64_t piece, absl::string_view what, absl::Span<const absl::string_view> said,
                   const std::vector<Node*>& nodes) {
     if (said.size() != nodes.size()) {
-      ConfigSays(piece, what,
-                 absl::StrCat("that it has ", said.size(), " ", what, "s, it has ", nodes.size()));
+      ConfigSays(
+          piece, what,
+          absl::StrCat("that it has ", said.size(), " ", what, "s, but it has ", nodes.size()));
       return;
     }
     for (size_t k = 0; k < nodes.size(); ++k) {
@@ -275,21 +278,21 @@ class FolderCheck {
           in_folders_ ? IsVariantOf(nodes[k]->name(), said[k]) : nodes[k]->name() == said[k];
       if (same) continue;
       ConfigSays(piece, nodes[k]->name(),
-                 absl::StrCat("that ", what, " ", k, " is ", ValueName(said[k]), ", it is ",
+                 absl::StrCat("that ", what, " ", k, " is ", ValueName(said[k]), ", but it is ",
                               ValueName(nodes[k]->name())));
       return;
     }
   }
 
-  // Whether the scheme and its parameters give the ranges that are listed.
+  // Checks that the scheme and its parameters yield the listed ranges.
   void CheckPlan() {
     std::vector<Range> listed;
     for (const SubgraphConfig& subgraph : config_->subgraphs) listed.push_back(subgraph.range);
     if (config_->mode == DecomposeMode::kBalanced) {
-      // Sizes of values may have been known that are not recorded.
+      // The balance may have used sizes of values that are not recorded.
       if (static_cast<int64_t>(listed.size()) > config_->number) {
         ConfigSays(-1, "pieces",
-                   absl::StrCat("that ", config_->number, " pieces were asked for, and lists ",
+                   absl::StrCat("that ", config_->number, " pieces were asked for, but lists ",
                                 listed.size()));
       }
       return;
@@ -297,7 +300,7 @@ class FolderCheck {
     const absl::StatusOr<std::vector<Range>> planned = PlanRanges(out_.original, *config_);
     const absl::string_view mode = DecomposeModeName(config_->mode);
     if (!planned.ok()) {
-      ConfigSays(-1, mode, absl::StrCat("what is impossible: ", planned.status().message()));
+      ConfigSays(-1, mode, absl::StrCat("something impossible: ", planned.status().message()));
       return;
     }
     for (size_t i = 0; i < std::max(planned->size(), listed.size()); ++i) {
@@ -306,19 +309,19 @@ class FolderCheck {
       if (there == wanted) continue;
       ConfigSays(
           i < listed.size() ? static_cast<int64_t>(i) : -1, mode,
-          absl::StrCat("that ", there, " is subgraph ", i, ", where its scheme gives ", wanted));
+          absl::StrCat("that ", there, " is subgraph ", i, ", but its scheme gives ", wanted));
       return;
     }
   }
 
-  // Whether cutting so gives the ports that are listed. By names alone, pieces would join
-  // in other ways, too.
+  // Checks that this cut yields the listed ports. By names alone, pieces could also be joined in
+  // other ways.
   void CheckReplay() {
     std::vector<Range> ranges;
     for (const SubgraphConfig& subgraph : config_->subgraphs) ranges.push_back(subgraph.range);
     const absl::StatusOr<std::vector<Sample>> cut = CutRanges(out_.original, ranges, config_->cut);
     if (!cut.ok())
-      return ConfigSays(-1, "", absl::StrCat("what is impossible: ", cut.status().message()));
+      return ConfigSays(-1, "", absl::StrCat("something impossible: ", cut.status().message()));
     PortNames ports(*config_);
     for (size_t i = 0; i < std::min(cut->size(), config_->subgraphs.size()); ++i) {
       ports.Next();
@@ -336,12 +339,12 @@ class FolderCheck {
       if (there == wanted) continue;
       ConfigSays(
           static_cast<int64_t>(i), k < said.size() ? said[k] : what,
-          absl::StrCat("that ", what, " ", k, " is ", there, ", where the cut gives ", wanted));
+          absl::StrCat("that ", what, " ", k, " is ", there, ", but the cut gives ", wanted));
       return;
     }
   }
 
-  // What our pieces repeat of the original, or of themselves.
+  // Checks the records that our pieces keep of the original and of themselves.
   void CheckRecords() {
     for (size_t i = 0; i < out_.pieces.size(); ++i) {
       const Sample& piece = out_.pieces[i];
@@ -371,7 +374,7 @@ class FolderCheck {
       out_.options.equality.locations = false;
       for (const Sample& piece : out_.pieces) hashes_.push_back(CanonicalHash(*piece.module));
     }
-    // Ranges count operators as the graph has them that was cut.
+    // Ranges count the operators of the graph that was cut.
     const bool lift = in_folders_ && !out_.original.module->attributes().empty();
     if (!lift) hash_ = CanonicalHash(*out_.original.module);
     if (in_folders_) {
@@ -380,8 +383,8 @@ class FolderCheck {
         hash_ = CanonicalHash(*form.module);
         out_.report.original_operators = NumOperators(*form.module->main());
       }
-      // Where it has symbols, whatever it was read from; a piece without symbols needs none, if it
-      // was cut from a graph that was in no folder.
+      // The form has constraints if the graph has symbols, whatever it was read from. A piece
+      // without symbols does not need them if it was cut from a graph that was not in a folder.
       may_have_constraints_ = form.has_constraints;
       if (lift) needs_constraints_ = form.has_constraints;
       form.provenance = out_.original.provenance;
@@ -394,13 +397,13 @@ class FolderCheck {
     return absl::OkStatus();
   }
 
-  // The configuration has the names that values had before they were in a folder.
+  // Restores the names that values had before they were in a folder, which the configuration uses.
   void KeepNames(const Graph& from, Graph* form) {
     const Node* node = from.first();
     for (Node* copy : form->nodes()) {
       if (node == nullptr) return;
       if (copy->name() != node->name()) {
-        // Operators in pieces may have got other names.
+        // Operators in pieces may have been renamed.
         if (IsOperator(*copy)) out_.options.equality.names = false;
         copy->set_name(node->name());
       }
@@ -408,7 +411,7 @@ class FolderCheck {
     }
   }
 
-  // --- Pieces of others ----------------------------------------------------------
+  // --- Pieces of other tools -----------------------------------------------------
   void BindForeign() {
     bool ours = false;
     for (size_t i = 0; i < out_.pieces.size(); ++i) {
@@ -418,10 +421,10 @@ class FolderCheck {
     if (ours) {
       Add(ErrorClass::kConfig, -1, "",
           absl::StrCat(Printable(files_.folder, 1000),
-                       ": there is no configuration beside the pieces"));
+                       ": the configuration beside the pieces is missing"));
     } else {
       out_.report.notes.push_back(
-          "there is no configuration, which could say how many pieces there are and how large");
+          "without a configuration, the number and the sizes of the pieces are not checked");
     }
     out_.options.foreign = true;
     for (size_t i = 0; i < out_.pieces.size(); ++i) {
@@ -431,7 +434,7 @@ class FolderCheck {
           range->end - range->start != size) {
         Add(ErrorClass::kConfig, static_cast<int64_t>(i), "",
             absl::StrCat(Printable(names_[i]), " is named after ", range->end - range->start,
-                         " operators, it has ", size));
+                         " operators, but it has ", size));
       }
       out_.pieces[i].provenance = {{out_.original.name, hash_, range->start, range->end}};
     }
@@ -439,8 +442,9 @@ class FolderCheck {
     if (out_.options.cut.style == Style::kDag) BindByName();
   }
 
-  // Whether each piece takes by position what the one before returns. A piece that hands on
-  // what it takes is of a chain; in a DAG others get that where it comes from.
+  // Returns whether each piece takes by position what the piece before returns. A piece that
+  // returns one of its inputs belongs to a chain: in a DAG, others take such a value from its
+  // origin.
   bool LooksLikeChain() const {
     absl::flat_hash_set<absl::string_view> known;
     for (const Node* input : out_.original.module->main()->placeholders())
@@ -460,7 +464,8 @@ class FolderCheck {
     return fits || hands_on;
   }
 
-  // Calls what no one knows as the piece before calls what it returns and nobody asks for.
+  // Renames inputs whose names nothing has to the outputs of the piece before that are not taken by
+  // name.
   void BindByName() {
     absl::flat_hash_set<std::string> known;
     for (const Node* input : out_.original.module->main()->placeholders())
@@ -480,7 +485,7 @@ class FolderCheck {
         }
         if (left.size() == unknown.size()) {
           for (size_t k = 0; k < left.size(); ++k) {
-            // An operator inside may have that name.
+            // An operator inside the piece may have that name.
             if (Node* other = graph->FindNode(left[k]))
               other->set_name(absl::StrCat(left[k], "_inside"));
             unknown[k]->set_name(left[k]);
@@ -492,7 +497,7 @@ class FolderCheck {
   }
 
   // --- Gaps ----------------------------------------------------------------------
-  // Cuts out what no piece has, where pieces say what they are.
+  // If all pieces state their ranges, cuts the other ranges out of the original.
   void FillGaps() {
     const int64_t n = out_.report.original_operators;
     std::vector<Range> gaps;
@@ -508,7 +513,7 @@ class FolderCheck {
     if (gaps.empty()) return;
     for (const Range& gap : gaps) {
       out_.report.notes.push_back(
-          absl::StrCat("operators ", RangeText(gap), " are in no piece, and not validated"));
+          absl::StrCat("operators ", RangeText(gap), " are in no piece and are not validated"));
     }
     std::vector<Sample> filled;
     ObservedValues known;
@@ -520,7 +525,7 @@ class FolderCheck {
       for (Sample& piece : *pieces) filled.push_back(std::move(piece));
     };
     if (out_.options.cut.style == Style::kDag) {
-      out_.options.cut.all_inputs = false;  // No one piece takes them all.
+      out_.options.cut.all_inputs = false;  // No single piece takes them all.
       cut_out(gaps, out_.options.cut);
     } else {
       for (const Range& gap : gaps) {
@@ -542,7 +547,8 @@ class FolderCheck {
     }
   }
 
-  // A chain that begins later takes all inputs, used or not.
+  // Makes a head return all its inputs: a chain that begins after it takes all of them, used or
+  // not.
   static void ReturnAllInputs(Graph* head) {
     std::vector<Argument> values;
     for (Node* input : head->placeholders()) values.push_back(input);
@@ -560,7 +566,7 @@ class FolderCheck {
   bool in_folders_ = false;
   std::string hash_;  // of the graph that was cut
   std::string original_json_;
-  // Whether each piece must have constraints of its inputs, and whether it may.
+  // True if each piece must have constraints of its inputs, and if it may have them.
   bool needs_constraints_ = false;
   bool may_have_constraints_ = false;
   std::vector<std::string> hashes_;  // of pieces in folders, as read

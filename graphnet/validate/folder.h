@@ -1,5 +1,5 @@
-// Validates a decomposition as it lies on disk: ours, of either form, or one that
-// Python GraphNet wrote.
+// Validates a decomposition on disk: one of ours, in either form, or one that Python GraphNet
+// wrote.
 #ifndef GRAPHNET_VALIDATE_FOLDER_H_
 #define GRAPHNET_VALIDATE_FOLDER_H_
 
@@ -14,47 +14,46 @@
 
 namespace graphnet {
 
+// Options of ValidateFolder.
 struct FolderValidationOptions {
-  // Takes the place of the one beside the pieces; empty: that one.
+  // A configuration to use instead of the one beside the pieces; empty: that one.
   std::string config_file;
-  // Compare real values of parameters, which lie beside the protobuf form. The original
-  // must have been read with them.
+  // Compare real values of parameters, which lie beside the protobuf form. The original must have
+  // been read with its weights.
   bool weights = false;
 };
 
+// The findings of ValidateFolder, and what it compared.
 struct FolderValidation {
   ValidationReport report;
-  // What was compared, for who wants to run it: the original in the form that the
-  // pieces have, the pieces in their order, with what was cut out for those that are
-  // not there, and how they take values from each other. No pieces if some cannot be
-  // read.
+  // The input of a numeric validation: the original in the form that the pieces have, and the
+  // pieces in order, with parts cut from the original for those that are missing. `pieces` is empty
+  // if some cannot be read; `options` says how they take values from each other.
   Sample original;
-  std::unique_ptr<Module> with_metas;  // its own, where `original` is another form; may be null
+  std::unique_ptr<Module> with_metas;  // the original's own module if `original` has another form
   std::vector<Sample> pieces;
   StructureOptions options;
 };
 
-// The checks of ValidateStructure, and before them
+// Runs the checks of ValidateStructure, and before them:
 //
-// E1: there are pieces, numbered from 0 without gaps, and each can be read: a whole
-//     folder, a file whose bytes are all there. graph_hash.txt is the hash of the
-//     piece.
-// E2: the configuration can be read and is of this graph; its scheme yields the ranges
-//     it lists; each piece has the operators and the ports it says. Without one, pieces
-//     that say of what graph they are must have one; those of others need not.
+// E1: there are pieces, numbered from 0 without gaps, and each can be read: it is a complete folder
+//     or a file with all its bytes. graph_hash.txt is the hash of the piece.
+// E2: the configuration can be read and is of this graph; its scheme yields the ranges that it
+//     lists; each piece has the operators and the ports that it lists. Without a configuration,
+//     pieces that say which graph they are from must have one; other pieces need not.
 //
-// Pieces in folders have no attributes, and names that Python can spell: the original
-// is brought into that form first (FolderForm). Where a configuration leaves operators
-// out, or pieces call themselves <name>_start<S>_end<E>_<i>, the ranges that are in no
-// piece are cut from the original, to validate the others with, and noted.
+// Pieces in folders have no attributes, and their names can be spelled in Python, so the original
+// is converted to that form first (FolderForm). If a configuration leaves operators out, or pieces
+// are called <name>_start<S>_end<E>_<i>, the ranges that no piece covers are cut from the original,
+// so that the other pieces can be validated, and are noted.
 //
-// Without a configuration, pieces chain by position where each takes as many values
-// as the one before returns and no name says otherwise; else values are bound by
-// name, and what a piece calls by a name that nothing has is, in order, what the one
-// before returns and no one takes by name. Names inside pieces then mean nothing, and
-// metas only have to agree where both sides say something.
+// Without a configuration, pieces chain by position if each takes as many values as the one before
+// returns and no name says otherwise. If not, values are bound by name; the inputs whose names
+// nothing has are, in order, the values of the piece before that are not taken by name. Names
+// inside pieces then mean nothing, and metas only have to agree where both sides have them.
 //
-// An error only if `config_file` cannot be read or the original has no folder form.
+// Returns an error only if `config_file` cannot be read or the original has no folder form.
 absl::StatusOr<FolderValidation> ValidateFolder(Sample original, const std::string& folder,
                                                 const FolderValidationOptions& options = {});
 

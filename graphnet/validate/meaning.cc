@@ -37,10 +37,10 @@ bool TakesBodies(const Node& call) {
   return false;
 }
 
-// Two calls side by side, on inputs that stand for the values of the original.
+// A graph of two calls side by side, on inputs that stand for the values of the original.
 class SideBySide {
  public:
-  // `untyped`: the annotation of values of which nothing is known.
+  // `untyped` is the annotation of values of which nothing is known.
   SideBySide(const Node& original, const Node& call,
              absl::FunctionRef<const Node*(const Node*)> value_of, absl::string_view untyped) {
     Graph* graph = module_.AddGraph("forward");
@@ -80,7 +80,7 @@ class SideBySide {
  private:
   static constexpr EqualityOptions kStructure = {.names = false, .metas = false};
 
-  // Of arguments of `first_` and `second_`, or what was made for them.
+  // Compares arguments of `first_` and `second_`, or of the calls that they were lowered to.
   static bool Same(const Argument& x, const Argument& y, const NodeComparison& nodes) {
     if (y.is_node()) return x.is_node() && nodes.MappedTo(y.node()) == x.node();
     if (!y.is_list() && !y.is_tuple()) return x == y;
@@ -89,7 +89,7 @@ class SideBySide {
                          [&](const Argument& a, const Argument& b) { return Same(a, b, nodes); });
   }
 
-  // Two calls of one target.
+  // Compares two calls of one target.
   static bool BindAlike(const Node& a, const Node& b, const NodeComparison& nodes) {
     const auto type_of = [](const Node* node) { return TypeOfAnnotation(node->annotation()); };
     const auto bind = [&](const Node& call) {
@@ -143,7 +143,7 @@ std::pair<Op, absl::string_view> MeaningOf(const Node& node) {
 bool MeansTheSame(const Node& original, const Node& call,
                   absl::FunctionRef<const Node*(const Node*)> value_of) {
   if (TakesBodies(original) || TakesBodies(call)) return false;
-  // What nothing is known of is a tensor or a number.
+  // A value of which nothing is known may be a tensor or a number.
   return SideBySide(original, call, value_of, "").AreTheSame() ||
          SideBySide(original, call, value_of, "int").AreTheSame();
 }

@@ -1,4 +1,4 @@
-// Internal to the validator: whether two calls mean the same, however they are written.
+// Internal to the validator: decides whether two calls mean the same, however they are written.
 #ifndef GRAPHNET_VALIDATE_MEANING_H_
 #define GRAPHNET_VALIDATE_MEANING_H_
 
@@ -10,14 +10,16 @@
 
 namespace graphnet::validate_internal {
 
-// What operators are counted by where the spelling of a call is no matter: the name of what is
-// called, the same for all its spellings (ops/callable.h). It lives as long as the node.
+// Returns the key by which operators are counted if the spelling of a call does not matter: the
+// name of the callee, which is the same for all its spellings (ops/callable.h). It lives as long as
+// the node.
 std::pair<Op, absl::string_view> MeaningOf(const Node& node);
 
-// Whether `call`, of which an operand stands for the value that `value_of` says (null: for none),
-// does what `original` does: a call of the same thing with the same arguments, by position, by
-// keyword or left out where they are the default; or one that lowers to the same operators of
-// ATen with the same arguments. Calls that take bodies are never the same.
+// Returns whether `call` does what `original` does. `value_of` maps each operand of `call` to the
+// value of the original that it stands for, or to null. The calls mean the same if they call the
+// same thing with the same arguments (by position, by keyword, or left out where they are the
+// default), or if they lower to the same operators of ATen with the same arguments. Calls that take
+// bodies never do.
 bool MeansTheSame(const Node& original, const Node& call,
                   absl::FunctionRef<const Node*(const Node*)> value_of);
 

@@ -48,8 +48,8 @@ struct Comparison {
   bool same_bits = false;
   bool same_form = true;  // kind, shape and dtype
   double max_difference = 0;
-  int64_t different = 0;  // elements
-  at::Tensor expected;    // if both are tensors of one form: in double or complex double
+  int64_t different = 0;  // number of elements
+  at::Tensor expected;    // if both are tensors of one form, as double or complex double
   at::Tensor actual;
   at::ScalarType type = at::kFloat;
 };
@@ -75,7 +75,7 @@ Comparison Compare(const c10::IValue& expected, const c10::IValue& actual) {
   result.expected = a.to(wide);
   result.actual = b.to(wide);
   const at::Tensor difference = at::sub(result.expected, result.actual).abs();
-  result.max_difference = difference.max().item<double>();  // nan if one is
+  result.max_difference = difference.max().item<double>();  // nan if any element is
   if (std::isnan(result.max_difference))
     result.max_difference = std::numeric_limits<double>::infinity();
   result.different = a.ne(b).sum().item<int64_t>();
@@ -91,9 +91,9 @@ bool IsWithin(const Comparison& c, int t) {
 
 // --- Running -----------------------------------------------------------------------
 
-// `sizes`: a module with the symbols of the original. Those that only pieces have stand for sizes
-// that depend on data; `sizes` gets them with what they are found to be, so that each is one size
-// wherever it stands.
+// Returns whether a tensor has the dtype and shape of a meta. `sizes` is a module with the symbols
+// of the original. Symbols that only pieces have stand for sizes that depend on data; `sizes` gets
+// them with the size that they have first, so that each has one size everywhere.
 bool AgreesWithMeta(const TensorMeta& meta, const at::Tensor& tensor, Module* sizes) {
   if (meta.dtype != DType::kUnknown && DTypeOf(tensor.scalar_type()) != meta.dtype) return false;
   if (!meta.has_shape) return true;
@@ -109,7 +109,7 @@ bool AgreesWithMeta(const TensorMeta& meta, const at::Tensor& tensor, Module* si
   return true;
 }
 
-// Whether it yields memory that nothing has been written to: aten.empty, .new_empty, …
+// Returns whether a call returns uninitialised memory: aten.empty, .new_empty, ….
 bool IsUninitialised(const Node& node) { return absl::StrContains(node.target(), "empty"); }
 
 // Called after each operator of a run with its number, counted over all pieces.
@@ -137,8 +137,8 @@ size_t NumLeaves(const c10::IValue& value) {
   return leaves;
 }
 
-// What a run returned for each port: that is flattened, and a port may hold a list. Nothing if
-// they are not as many.
+// Groups the flat values that a run returned by port, as a port may hold a list. Nothing if their
+// number is wrong.
 std::optional<std::vector<c10::IValue>> Grouped(
     absl::Span<const Node* const> ports,
     const absl::flat_hash_map<const Node*, c10::IValue>& values,
@@ -167,7 +167,7 @@ class Runner {
     draw.seed = options_.seed;
     draw.max_bytes = options_.max_bytes.value_or(AvailableMemoryBytes() / 2);
     ASSIGN_OR_RETURN(values_, DrawInputs(original_, draw));
-    std::vector<std::optional<size_t>> digests;  // of what each operator yields
+    std::vector<std::optional<size_t>> digests;  // of the value of each operator
     ASSIGN_OR_RETURN(
         const std::vector<c10::IValue> expected,
         RunOriginal([&](size_t, int, const Node&,
@@ -175,7 +175,7 @@ class Runner {
                     draw.max_bytes));
     NumericReport numeric;
     numeric.outputs = expected.size();
-    std::optional<Difference> inside;  // the first
+    std::optional<Difference> inside;  // the first one
     const std::optional<std::vector<c10::IValue>> actual =
         RunPieces([&](size_t number, int piece, const Node& node, const c10::IValue& value) {
           if (inside.has_value() || number >= digests.size() || IsUninitialised(node) ||
@@ -188,9 +188,9 @@ class Runner {
     std::vector<Comparison> comparisons;
     if (!failed) failed = !CompareOutputs(expected, *actual, inside, &comparisons, &numeric);
     if (!failed && inside.has_value() && numeric.bit_equal == numeric.outputs) {
-      report_->notes.push_back(absl::StrCat(
-          "values differ inside, first in piece ", inside->piece, ", ", inside->text,
-          ", and no output shows it: with these inputs the outputs do not depend on them"));
+      report_->notes.push_back(absl::StrCat("inner values differ, first in piece ", inside->piece,
+                                            ", ", inside->text,
+                                            ", but no output depends on them with these inputs"));
     }
     for (int t = kFirstTolerance; t <= kLastTolerance; ++t) {
       bool right = failed ? t >= kFailureForgiven : true;
@@ -205,11 +205,11 @@ class Runner {
   }
 
  private:
-  // From these tolerances on, wrong numbers and all other failures are forgiven.
+  // The tolerances from which wrong numbers and all other failures are forgiven.
   static constexpr int kAccuracyForgiven = 1;
   static constexpr int kFailureForgiven = 3;
 
-  // Of an operator whose value is not the original's.
+  // An operator whose value differs from the original's.
   struct Difference {
     int piece = -1;
     std::string node;
@@ -231,11 +231,11 @@ class Runner {
     report_->Add(error, static_cast<int>(piece), where, std::move(message));
   }
 
-  // Nothing after a finding.
+  // Returns the outputs of the last piece; nothing after a finding.
   std::optional<std::vector<c10::IValue>> RunPieces(const OperatorObserver& observe) {
     absl::flat_hash_map<std::string, c10::IValue> named;
     CompileOptions compile;
-    // A gradient may be asked for in another piece than the one that computes the value.
+    // One piece may ask for the gradient of a value that another piece computes.
     compile.records_gradients = AsksForGradients(*original_.module);
     const auto take = [](const TensorData& data) { return ToTensor(data, c10::Device(c10::kCPU)); };
     for (const Attribute& attribute : original_.module->attributes()) {
@@ -260,7 +260,8 @@ class Runner {
       const Module& module = *pieces_[i].module;
       std::vector<c10::IValue> inputs;
       if (!Bind(i, named, returned, &sizes, &inputs)) return std::nullopt;
-      absl::flat_hash_map<const Node*, c10::IValue> values;  // of ports, as far as they are seen
+      absl::flat_hash_map<const Node*, c10::IValue>
+          values;  // of ports, as far as they were computed
       const std::vector<Node*> taken = module.main()->placeholders();
       for (size_t k = 0; k < taken.size(); ++k) values[taken[k]] = inputs[k];
       const std::vector<Node*> ports = module.main()->output()->operands();
@@ -288,8 +289,7 @@ class Runner {
       std::optional<std::vector<c10::IValue>> grouped = Grouped(ports, values, returned);
       if (!grouped.has_value()) {
         Fail(ErrorClass::kRuntime, i, "",
-             absl::StrCat("returns ", returned.size(), " values where ", ports.size(),
-                          " are ports"));
+             absl::StrCat("returns ", returned.size(), " values for ", ports.size(), " ports"));
         return std::nullopt;
       }
       returned = *std::move(grouped);
@@ -299,7 +299,7 @@ class Runner {
     return returned;
   }
 
-  // `sizes`: see AgreesWithMeta.
+  // Collects the inputs of piece i. For `sizes`, see AgreesWithMeta.
   bool Bind(size_t i, const absl::flat_hash_map<std::string, c10::IValue>& named,
             const std::vector<c10::IValue>& returned, Module* sizes,
             std::vector<c10::IValue>* inputs) {
@@ -308,7 +308,7 @@ class Runner {
     const bool by_position = style_ == Style::kChain && i > 0;
     if (by_position && ports.size() != returned.size()) {
       Fail(ErrorClass::kRuntime, i, "",
-           absl::StrCat("takes ", ports.size(), " values, piece ", i - 1, " returns ",
+           absl::StrCat("takes ", ports.size(), " values, but piece ", i - 1, " returns ",
                         returned.size()));
       return false;
     }
@@ -322,7 +322,7 @@ class Runner {
       }
       inputs->push_back(by_position ? returned[k] : it->second);
       const c10::IValue& value = inputs->back();
-      // Drawn values of an integer dtype may be floats, as GraphNet has it.
+      // Drawn values of an integer dtype may be floats, as in GraphNet.
       const Node* input = graph.FindNode(ports[k]->name());
       if ((input != nullptr && input->is_placeholder()) || !value.isTensor() ||
           ports[k]->tensor_meta() == nullptr)
@@ -338,7 +338,7 @@ class Runner {
     return true;
   }
 
-  // Whether they are of one form.
+  // Compares outputs and adds a finding if they differ. Returns false if their forms differ.
   bool CompareOutputs(const std::vector<c10::IValue>& expected,
                       const std::vector<c10::IValue>& actual,
                       const std::optional<Difference>& inside, std::vector<Comparison>* comparisons,
@@ -346,7 +346,7 @@ class Runner {
     const size_t last = pieces_.size() - 1;
     if (expected.size() != actual.size()) {
       Fail(ErrorClass::kNumbers, last, "",
-           absl::StrCat("run, it returns ", actual.size(), " values, the original ",
+           absl::StrCat("at run time it returns ", actual.size(), " values, the original returns ",
                         expected.size()));
       return false;
     }

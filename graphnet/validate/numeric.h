@@ -1,5 +1,5 @@
-// Runs a graph and its pieces on the same inputs and compares: same bits, and at which
-// tolerance they count as right. Needs LibTorch.
+// Runs a graph and its pieces on the same inputs and compares their outputs: whether they have the
+// same bits, and at which tolerance they count as right. Needs LibTorch.
 //
 //   RETURN_IF_ERROR(ValidateNumbers(original, pieces, Style::kChain, {}, &report));
 //   // report.findings, report.numeric
@@ -17,29 +17,29 @@
 
 namespace graphnet {
 
+// Options of ValidateNumbers.
 struct NumericOptions {
-  uint64_t seed = 0;  // of drawn inputs and of random operators
-  // What inputs, and what all tensors alive at once, may take; absent: half of what the
-  // machine has free, as inputs are held twice.
+  uint64_t seed = 0;  // seed of drawn inputs and of random operators
+  // The bytes that the inputs may take, and that all live tensors together may take. Absent: half
+  // of the machine's free memory, as inputs are held twice.
   std::optional<int64_t> max_bytes;
 };
 
-// Inputs are drawn as the original says (inputs/draw.h) and given to the original and,
-// in their order, to the pieces, which hand tensors on by reference: `style` says
-// whether by position or by name. The generator is seeded before the first of them.
-// Sets report->numeric and adds findings:
+// Draws inputs as the original says (inputs/draw.h), runs the original on them, and runs the pieces
+// on them in order. The pieces pass tensors on by reference: by position or by name, as `style`
+// says. The generator is seeded before the original and before the first piece. Sets
+// report->numeric and adds findings:
 //
-// E4: a piece's input has another shape or dtype when run than its meta says.
-// E6: an output is not bit for bit the original's; says how far it is off and in which
-//     piece and operator a value differs first.
+// E4: an input of a piece has another shape or dtype at run time than its meta says.
+// E6: an output is not bit for bit the original's; the message says by how much it is off, and in
+//     which piece and operator a value first differs.
 // E7: a piece does not run, or lacks a value.
 //
-// The score at tolerance t is 1 if all outputs agree with those of the original within
-// atol(t) + rtol(t) * |original| (docs/validate.md), or from t = 1 on; else
-// kFailedScore. After E7, or an output of another shape or dtype, it is kFailedScore up
-// to t = 2.
+// The score at tolerance t is 1 if t >= 1 or if all outputs agree with those of the original within
+// atol(t) + rtol(t) * |original| (docs/validate.md), and kFailedScore otherwise. After E7, or if an
+// output has another shape or dtype, it is kFailedScore up to t = 2.
 //
-// An error if the original itself cannot be run; the report is then as it was.
+// Returns an error if the original itself cannot be run; the report is unchanged then.
 absl::Status ValidateNumbers(const Sample& original, absl::Span<const Sample> pieces, Style style,
                              const NumericOptions& options, ValidationReport* report);
 

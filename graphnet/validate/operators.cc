@@ -15,10 +15,10 @@
 namespace graphnet::validate_internal {
 namespace {
 
-// What is counted separately.
+// The kind of an operator; kinds are counted separately.
 using Kind = std::pair<Op, absl::string_view>;
 
-// "torch.relu (%relu_1)".
+// Returns "torch.relu (%relu_1)".
 std::string Describe(const Node& node) {
   return absl::StrCat(Printable(node.target()), " (", ValueName(node.name()), ")");
 }
@@ -59,7 +59,7 @@ class OperatorCheck {
     report_->Add(ErrorClass::kCount, piece, node.name(), std::move(message));
   }
 
-  // Same numbers of everything, but maybe in another order.
+  // Reports the first operator that stands in another order. The numbers of all kinds are equal.
   void CheckOrder() {
     for (size_t i = 0; i < original_.size(); ++i) {
       const Node& expected = *original_[i];
@@ -72,8 +72,8 @@ class OperatorCheck {
     }
   }
 
-  // Of a kind of which the pieces have too few, those whose names they lack; if
-  // names do not tell, the last ones of the kind.
+  // Reports missing operators. If the pieces have too few of a kind, the missing ones are those
+  // whose names they lack; if names do not decide, the last ones of the kind.
   void ReportMissing() {
     absl::flat_hash_set<std::pair<Kind, absl::string_view>> names;
     for (const PieceOperator& op : pieces_) names.insert({KindOf(*op.node), op.node->name()});
@@ -89,8 +89,8 @@ class OperatorCheck {
       }
     }
     std::sort(missing.begin(), missing.end());
-    // Where it should be: with the operator that comes before it in the original, by name;
-    // where names say nothing, by number.
+    // The piece of a missing operator is the one that has the operator before it in the original,
+    // found by name or, if no name helps, by number.
     absl::flat_hash_map<absl::string_view, int> piece_of;
     for (const PieceOperator& op : pieces_) piece_of.try_emplace(op.node->name(), op.piece);
     int piece = 0;
@@ -112,8 +112,9 @@ class OperatorCheck {
     }
   }
 
-  // Of a kind of which the pieces have too many, those whose names are not the
-  // original's or come a second time; if names do not tell, the last ones.
+  // Reports surplus operators. If the pieces have too many of a kind, the surplus ones are those
+  // whose names the original lacks or that come a second time; if names do not decide, the last
+  // ones.
   void ReportSurplus() {
     absl::flat_hash_set<std::pair<Kind, absl::string_view>> names;
     for (const Node* node : original_) names.insert({KindOf(*node), node->name()});
@@ -142,7 +143,7 @@ class OperatorCheck {
   absl::Span<const PieceOperator> pieces_;
   const bool by_meaning_;
   ValidationReport* report_;
-  // How many more the pieces have.
+  // The number of operators that the pieces have beyond the original's, by kind.
   absl::flat_hash_map<Kind, int64_t> surplus_;
 };
 

@@ -158,7 +158,7 @@ std::string ScoreLineSvg(absl::string_view title, const NumericReport& report) {
                         "%d)\">ES(t)</text>\n",
                         (kLeft + kRight) / 2, kBottom + 34, (kTop + kBottom) / 2,
                         (kTop + kBottom) / 2);
-  // A staircase: the score of t holds from t on.
+  // The line is a staircase: the score of t holds from t on.
   std::string points;
   double before = report.line.front().score;
   for (const ToleranceScore& point : report.line) {

@@ -33,7 +33,7 @@ std::string MetaText(const ValueMeta* meta) {
   return meta == nullptr ? "unknown" : Printable(PrintMeta(*meta));
 }
 
-// The values that a graph returns, in order, whatever they are packed in.
+// Returns the values that a graph returns, in order, however they are packed.
 std::vector<const Node*> Returned(const Graph& graph) {
   std::vector<const Node*> out;
   graph.output()->ForEachOperand([&](const Node* node) { out.push_back(node); });
@@ -55,7 +55,7 @@ class StructureCheck {
     CheckRanges();
     CheckOperators(original_operators_, piece_operators_, options_.foreign, &report_);
     CheckPorts();
-    // Where ports agree by name, each takes what is there already.
+    // If ports agree by name, each piece takes only values that exist already.
     const bool by_position = options_.foreign && options_.cut.style == Style::kChain;
     if (!by_position && (!report_.ok() || !equality_.names)) CheckOrder();
     if (!report_.ok()) return std::move(report_);
@@ -152,7 +152,7 @@ class StructureCheck {
   // --- E4 ----------------------------------------------------------------------
   void CheckPorts() {
     const bool chain = options_.cut.style == Style::kChain;
-    // What the piece should take.
+    // The values that the piece should take.
     std::vector<const Node*> given =
         options_.foreign && chain ? GivenToFirst() : std::vector<const Node*>();
     for (const Node* node : original_.module->main()->placeholders()) {
@@ -197,14 +197,15 @@ class StructureCheck {
     }
   }
 
-  // The inputs of the original that the first piece of a chain takes, in its order.
+  // Returns the inputs of the original that the first piece of a chain takes, in its order.
   std::vector<const Node*> GivenToFirst() {
     std::vector<const Node*> given;
     for (const Node* port : GraphOf(0).placeholders()) {
       const auto it = inputs_.find(port->name());
       if (it == inputs_.end()) {
         Add(ErrorClass::kPort, 0, port->name(),
-            absl::StrCat("takes ", ValueName(port->name()), ", which is no input of the original"));
+            absl::StrCat("takes ", ValueName(port->name()),
+                         ", which is not an input of the original"));
       }
       given.push_back(it == inputs_.end() ? port : it->second);
     }
@@ -212,22 +213,22 @@ class StructureCheck {
     return given;
   }
 
-  // In a DAG, a value that a piece returns and others may take by name.
+  // A value that a piece of a DAG returns and that others may take by name.
   struct Given {
     const Node* node = nullptr;
-    int giver = 0;  // the piece
+    int giver = 0;  // the piece that returns it
     bool taken = false;
   };
   using Values = absl::flat_hash_map<absl::string_view, Given>;
 
-  // Whatever a piece returns is for a later one.
+  // Reports a value that no later piece takes.
   void CheckTaken(const Given& value) {
     if (value.taken) return;
     Add(ErrorClass::kPort, static_cast<size_t>(value.giver), value.node->name(),
         absl::StrCat("returns ", ValueName(value.node->name()), ", which no later piece takes"));
   }
 
-  // All inputs of the original, or those that something uses.
+  // Checks that the first piece takes all inputs of the original, or those that are used.
   void CheckFirstTakes(bool unused) {
     absl::flat_hash_set<absl::string_view> first;
     for (const Node* node : GraphOf(0).placeholders()) first.insert(node->name());
@@ -258,7 +259,7 @@ class StructureCheck {
     }
   }
 
-  // The input of the original that has the port's name; null if there is none.
+  // Returns the input of the original that has the port's name; null if there is none.
   const Node* InputOf(const Node& port) const {
     const auto it = inputs_.find(port.name());
     return it == inputs_.end() ? nullptr : it->second;
@@ -268,7 +269,7 @@ class StructureCheck {
     const std::vector<Node*> inputs = GraphOf(i).placeholders();
     const std::string giver = i == 0 ? "the original" : absl::StrCat("piece ", i - 1);
     if (inputs.size() != given.size()) {
-      // The first that the other side does not have.
+      // Names the first value that the other side does not have.
       const auto first_of = [](const auto& from, const auto& others) {
         absl::flat_hash_set<absl::string_view> names;
         for (const Node* node : others) names.insert(node->name());
@@ -289,7 +290,8 @@ class StructureCheck {
     }
   }
 
-  // `original`: the input of the original that the port is, or null.
+  // Compares a port with the value that it takes. `original` is the input of the original that the
+  // port is, or null.
   void CheckPort(size_t i, size_t k, const Node& port, const Node& given, absl::string_view giver,
                  const Node* original) {
     const auto differ = [&](absl::string_view what, absl::string_view here,
@@ -324,9 +326,9 @@ class StructureCheck {
       AddNotThatOf("input", "draw spec", i, k, port);
   }
 
-  // Whether a port says what the original does, which it need not say in its words: a device may be
-  // said by one of them only, and a size may be the same otherwise written. A size that depends on
-  // data is what it is in a run.
+  // Returns whether a port's meta agrees with the original's although it may be written
+  // differently: only one of them may have a device, and a size may be a different expression for
+  // the same number. A size that depends on data may be any number.
   bool SaySame(const ValueMeta* port, const ValueMeta* known) const {
     if (EqualPointees(port, known)) return true;
     const TensorMeta* const a = port->tensor;
@@ -343,7 +345,7 @@ class StructureCheck {
                       });
   }
 
-  // Whether nothing but a run tells a size of it.
+  // Returns whether some size is known only at run time.
   bool DependsOnData(const ValueMeta& meta) const {
     if (meta.tensor != nullptr && meta.tensor->has_shape) {
       return absl::c_any_of(meta.tensor->shape, [&](const Dim& dim) {
@@ -354,15 +356,14 @@ class StructureCheck {
                           [&](const ValueMeta* element) { return DependsOnData(*element); });
   }
 
-  // With the examples of its symbols.
+  // Evaluates a size with the examples of its symbols.
   static std::optional<int64_t> SizeOf(const Module& module, const Dim& dim) {
     return dim.is_static() ? std::optional<int64_t>(dim.value)
                            : EvaluateWithExamples(module, *dim.expr);
   }
 
-  // Whether both say something of dtype or shape, and not the same. A size may be written with
-  // symbols by one and as the number that they are in its examples by the other; the report
-  // says so.
+  // Returns whether both have a dtype or a shape, and they differ. One may write a size with
+  // symbols and the other as the number that it is in the examples; the report mentions that.
   bool Contradict(const Node& port, const Node& given) {
     const TensorMeta* const here = port.tensor_meta();
     const TensorMeta* const there = given.tensor_meta();
@@ -381,8 +382,9 @@ class StructureCheck {
     return false;
   }
 
-  // Whether a piece has a value elsewhere than other ports say. All that the original has on one
-  // device is on one device in the pieces, maybe on another one: they can be cut elsewhere.
+  // Returns whether a port's device contradicts those of other ports. Values that the original has
+  // on one device are on one device in the pieces, but it may be another one, as pieces can be cut
+  // elsewhere.
   bool IsElsewhere(const Node& port, const Node* original) {
     const TensorMeta* const here = port.tensor_meta();
     if (here == nullptr || !here->has_device) return false;
@@ -407,9 +409,9 @@ class StructureCheck {
     return dim.is_static() ? absl::StrCat(dim.value) : PrintSymExpr(*dim.expr);
   }
 
-  // Of a value whose giver says nothing, a port may say what the original says, or, where that
-  // says nothing either, what was found out when the graph was cut; all ports the same. It
-  // need say nothing where the original does not.
+  // Returns whether a port may have a meta that its giver lacks. It may have the original's meta
+  // or, if there is none, the one that was found out when the graph was cut, which is the same at
+  // all ports. It may have no meta if the original has none.
   bool MaySayMore(const Node& port, const Node& given) {
     const Graph& known = options_.known != nullptr ? *options_.known : *original_.module->main();
     const Node* value = known.FindNode(port.name());
@@ -422,8 +424,8 @@ class StructureCheck {
     return EqualPointees(first->meta(), port.meta());
   }
 
-  // Of a value that operators made, a port says the meta and how it is drawn; of an attribute
-  // what that says.
+  // Checks the annotation and draw spec of a port whose value operators made. If the value is an
+  // attribute, they are the attribute's.
   void CheckMadePort(size_t i, size_t k, const Node& port) {
     const Node* value = original_.module->main()->FindNode(port.name());
     const Attribute* attribute = value != nullptr && value->op() == Op::kGetAttr
@@ -431,7 +433,7 @@ class StructureCheck {
                                      : nullptr;
     absl::string_view annotation = value == nullptr ? "" : value->annotation();
     const DrawSpec spec = port.draw_spec() != nullptr ? *port.draw_spec() : DrawSpec();
-    DrawSpec expected = spec;  // as it was found out when the graph was cut
+    DrawSpec expected = spec;  // may have been found out when the graph was cut
     if (attribute != nullptr) {
       if (annotation.empty()) annotation = attribute->annotation;
       const TensorMeta* meta = value->tensor_meta();
@@ -479,7 +481,7 @@ class StructureCheck {
   }
 
   // --- E8 ----------------------------------------------------------------------
-  // "x", "x.0", "x.key" of an input x of the original.
+  // Returns whether a name is "x", "x.0" or "x.key" for an input x of the original.
   bool IsOfInput(absl::string_view name) const {
     return absl::c_any_of(inputs_, [&](const auto& input) {
       absl::string_view rest = name;
@@ -493,7 +495,7 @@ class StructureCheck {
     for (size_t i = 0; i < pieces_.size(); ++i) {
       for (const auto& [name, data] : pieces_[i].weights) {
         const auto it = original_.weights.find(name);
-        // What an input is tried with may be said when it is cut.
+        // Example values of an input may be added when it is cut.
         if (it == original_.weights.end() && IsOfInput(name) &&
             original_.module->FindAttribute(name) == nullptr)
           continue;
@@ -521,9 +523,9 @@ class StructureCheck {
   absl::Span<const Sample> pieces_;
   const StructureOptions& options_;
   EqualityOptions equality_;
-  // By value, the first port that says more of it than who gives it.
+  // The first port of each value, by name, that has a meta although its giver has none.
   absl::flat_hash_map<absl::string_view, const Node*> says_more_;
-  // Devices of the original, and where the pieces have what is on them: of other tools only.
+  // Devices of the original and the devices of the same values in pieces of other tools.
   std::vector<std::pair<Device, Device>> devices_;
   ValidationReport report_;
   std::vector<const Node*> original_operators_;

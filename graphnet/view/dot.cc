@@ -11,8 +11,8 @@
 namespace graphnet {
 namespace {
 
-// As a part of a quoted string. Graphviz takes character references such as "&lt;" for what
-// they name.
+// Escapes text for a quoted string. Graphviz replaces character references such as "&lt;" by the
+// characters that they name.
 std::string Escape(absl::string_view text) {
   std::string out;
   for (char c : text) {
@@ -52,7 +52,7 @@ class DotWriter {
  private:
   void Indent(int depth) { out_.append(static_cast<size_t>(2 * depth), ' '); }
 
-  // What is in a frame, at most as deep as frames nest.
+  // Writes the content of a frame. Recurses as deep as frames nest.
   void WriteFrame(size_t f, int depth) {
     for (const size_t b : boxes_in_[f]) WriteBox(b, depth);
     for (const size_t inner : frames_in_[f]) {
@@ -77,7 +77,7 @@ class DotWriter {
     absl::StrAppend(&out_, "n", b, " [label=\"", Escape(box.title));
     if (!box.name.empty()) absl::StrAppend(&out_, "\\n", Escape(box.name));
     for (const std::string& line : box.constants) absl::StrAppend(&out_, "\\n", Escape(line));
-    // Set to the left, below the centred others.
+    // Parameters are set to the left, below the centred lines.
     if (!box.parameters.empty()) out_ += "\\n";
     for (const std::string& line : box.parameters) absl::StrAppend(&out_, Escape(line), "\\l");
     absl::StrAppend(&out_, "\", fillcolor=\"", StyleOf(picture_, box).fill, "\"",

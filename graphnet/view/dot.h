@@ -1,4 +1,4 @@
-// A picture as text for Graphviz (`dot -Tsvg`).
+// Writes a picture as text for Graphviz (`dot -Tsvg`).
 #ifndef GRAPHNET_VIEW_DOT_H_
 #define GRAPHNET_VIEW_DOT_H_
 
@@ -8,7 +8,7 @@
 
 namespace graphnet {
 
-// Deterministic, and linear in the size of the picture.
+// Returns the text. Deterministic; linear in the size of the picture.
 std::string WriteDot(const Picture& picture);
 
 }  // namespace graphnet

@@ -66,7 +66,7 @@ class MemoryFile {
   int fd_;
 };
 
-// The state that waitpid gives, or -1 when the time is over.
+// Returns the state that waitpid reports, or -1 once the time limit has passed.
 int WaitFor(pid_t child, std::chrono::seconds limit) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   std::chrono::milliseconds pause(1);
@@ -107,7 +107,7 @@ absl::StatusOr<std::string> RunGraphviz(absl::string_view text, absl::string_vie
   const int failed = posix_spawnp(&child, "dot", &actions, nullptr, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
   if (failed == ENOENT || failed == EACCES) {
-    return absl::NotFoundError("Graphviz is not installed: there is no program dot");
+    return absl::NotFoundError("Graphviz is not installed: the program dot is not on the PATH");
   }
   if (failed != 0) {
     return absl::InternalError(absl::StrCat("cannot start dot: ", std::strerror(failed)));
@@ -119,7 +119,7 @@ absl::StatusOr<std::string> RunGraphviz(absl::string_view text, absl::string_vie
   const int state = WaitFor(child, limit);
   if (state == -1) {
     return absl::DeadlineExceededError(
-        absl::StrCat("Graphviz has not drawn it in ", limit.count(), " s"));
+        absl::StrCat("Graphviz did not finish within ", limit.count(), " s"));
   }
   std::string drawn = out.Read();
   if (!WIFEXITED(state) || WEXITSTATUS(state) != 0 || drawn.empty()) {

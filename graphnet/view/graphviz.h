@@ -1,4 +1,4 @@
-// Graphviz's `dot`, where it is installed, as a program of its own.
+// Runs Graphviz's `dot` as a separate program, if it is installed.
 #ifndef GRAPHNET_VIEW_GRAPHVIZ_H_
 #define GRAPHNET_VIEW_GRAPHVIZ_H_
 
@@ -11,12 +11,13 @@
 
 namespace graphnet {
 
-// Pictures of more boxes are not given to it: its time grows faster than their number.
+// Limit of the boxes of a picture that is given to `dot`, whose time grows faster than their
+// number.
 inline constexpr size_t kMaxGraphvizBoxes = 2000;
 
-// What `dot -Tformat` makes of `text`: "svg" or "png". No shell is asked; the program has
-// `limit` of time, 4 GiB of memory and 1 GiB for what it writes.
-// NotFound if there is no `dot` on the PATH; DeadlineExceeded; Internal with what it says.
+// Returns the output of `dot -Tformat` for `text`, in format "svg" or "png". No shell is involved.
+// The program may take `limit` of time, 4 GiB of memory and 1 GiB of output. NotFound if there is
+// no `dot` on the PATH, DeadlineExceeded after `limit`, Internal with its message if it fails.
 absl::StatusOr<std::string> RunGraphviz(absl::string_view text, absl::string_view format,
                                         std::chrono::seconds limit = std::chrono::seconds(60));
 

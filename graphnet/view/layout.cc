@@ -15,21 +15,22 @@ namespace {
 
 constexpr int kOrderSweeps = 6;
 constexpr int kPlaceSweeps = 8;
-// Of these, how many look up, then down; the others to both sides at once.
+// The number of these sweeps that use the links above, then those below; the others use both at
+// once.
 constexpr int kFirstSweeps = 3;
-// What pulls a box to the middle, beside what its links pull: rows do not drift aside.
+// The pull of a box to the middle, relative to its links' pull. It keeps rows from drifting aside.
 constexpr double kMiddle = 0.06;
-constexpr double kBendMiddle = 0.02;    // ditto, a bend
-constexpr double kFrameMiddle = 0.5;    // ditto, a frame
-constexpr double kAlmostStraight = 10;  // a shift that is done away with
-// Bends of a frame, in all: the longest arrows go without them if it gets more.
+constexpr double kBendMiddle = 0.02;    // of a bend
+constexpr double kFrameMiddle = 0.5;    // of a frame
+constexpr double kAlmostStraight = 10;  // the largest shift that is removed
+// Limit of the bends in a frame. Beyond it, the longest arrows are drawn without bends.
 constexpr size_t kBendsAnItem = 6;
 constexpr size_t kMoreBends = 1000;
 
 bool IsBend(const LayoutItem& item) { return item.kind >= LayoutItem::kEntry; }
 
-// What a link pulls at its ends: long lines are to be straight first, then chains; what
-// leads aside to a long line is to be neither.
+// Returns how strongly a link pulls at its ends. Long lines should be straight first, then chains;
+// links that lead sideways to a long line need not be.
 double Weight(const LayoutItem& a, const LayoutItem& b, bool is_chain) {
   if (IsBend(a) && IsBend(b)) return 8;
   return is_chain ? 4 : IsBend(a) || IsBend(b) ? 0.3 : 1;
@@ -39,7 +40,7 @@ double Gap(const LayoutItem& a, const LayoutItem& b) {
   return IsBend(a) || IsBend(b) ? kBendGap : kBoxGap;
 }
 
-// Lays out one frame, whose inner frames are.
+// Lays out one frame whose inner frames have been laid out.
 class FramePlacer {
  public:
   explicit FramePlacer(FrameLayout* frame) : frame_(*frame) {}
@@ -56,9 +57,9 @@ class FramePlacer {
   }
 
  private:
-  // Neighbours of a row that touch.
+  // Items of a row that touch.
   struct Block {
-    double sum;  // of weight times wanted place
+    double sum;  // of weight times desired place
     double weight;
     size_t count;
     double place() const { return sum / weight; }
@@ -69,7 +70,7 @@ class FramePlacer {
   const std::vector<int>& links_below(int i) const { return below_[static_cast<size_t>(i)]; }
   LayoutLink& link(int i) { return frame_.links[static_cast<size_t>(i)]; }
 
-  // Above and below each item, its links. Far ones pull at nothing.
+  // Collects the links above and below each item. Far links do not pull.
   void FindNeighbours() {
     above_.assign(frame_.items.size(), {});
     below_.assign(frame_.items.size(), {});
@@ -107,7 +108,7 @@ class FramePlacer {
     for (LayoutItem& i : frame_.items) {
       if (i.kind == LayoutItem::kExit) i.row = last + 1;
     }
-    // What takes nothing stands right above its first user.
+    // Items without operands stand right above their first user.
     for (auto it = order.rbegin(); it != order.rend(); ++it) {
       if (item(*it).kind >= LayoutItem::kEntry || !links_above(*it).empty()) continue;
       int first = -1;
@@ -120,7 +121,7 @@ class FramePlacer {
   }
 
   void AddBends() {
-    // The links of one value from one item, nearest first.
+    // Sort the links by origin and value, the nearest first.
     absl::c_sort(frame_.links, [this](const LayoutLink& a, const LayoutLink& b) {
       return std::make_tuple(a.from, a.value, item(a.to).row, a.to) <
              std::make_tuple(b.from, b.value, item(b.to).row, b.to);
@@ -197,7 +198,7 @@ class FramePlacer {
     }
   }
 
-  // How many pairs of links cross, each with its ends at `position`.
+  // Returns the number of pairs of links that cross if their ends are at `position_`.
   size_t Crossings() const {
     size_t crossings = 0;
     std::vector<std::pair<double, double>> ends;
@@ -218,7 +219,7 @@ class FramePlacer {
       absl::c_sort(ends);
       absl::c_sort(lower);
       lower.erase(std::unique(lower.begin(), lower.end()), lower.end());
-      // Of the links so far, how many end at or before a place (a Fenwick tree).
+      // For each place, the number of links so far that end at or before it (a Fenwick tree).
       tree.assign(lower.size() + 1, 0);
       size_t seen = 0;
       for (const auto& [from, to] : ends) {
@@ -257,7 +258,7 @@ class FramePlacer {
           const std::vector<int>& links = down ? links_above(i) : links_below(i);
           double sum = 0;
           for (const int l : links) {
-            // Where on a wide item the link is attached, counts, too.
+            // The place of the link on a wide item counts, too.
             const LayoutLink& a = link(l);
             const int other = down ? a.from : a.to;
             const double width = item(other).width;
@@ -309,8 +310,7 @@ class FramePlacer {
     frame_.width = right;
   }
 
-  // Moves the items of a row by a little, where there is room, so that a line from above is
-  // straight.
+  // Moves items of a row slightly, where there is room, so that a line from above is straight.
   void Straighten(const std::vector<int>& row) {
     for (size_t k = 0; k < row.size(); ++k) {
       LayoutItem& own = item(row[k]);
@@ -334,8 +334,8 @@ class FramePlacer {
     }
   }
 
-  // Puts the items of a row as near to where their links want them as their order and
-  // widths allow: least squares, by pooling those that would overlap.
+  // Places the items of a row as near to where their links pull them as their order and widths
+  // allow: least squares, pooling items that would overlap.
   void PlaceRow(const std::vector<int>& row, bool use_above, bool use_below) {
     std::vector<Block>& blocks = blocks_;
     blocks.clear();
@@ -417,7 +417,7 @@ class FramePlacer {
   std::vector<std::vector<int>> above_;  // links by item
   std::vector<std::vector<int>> below_;
   std::vector<double> position_;  // of items in their rows
-  // Of PlaceRow.
+  // Used by PlaceRow.
   std::vector<Block> blocks_;
   std::vector<double> offsets_;
 };
@@ -429,7 +429,7 @@ double TextWidth(absl::string_view text, double size, bool bold) {
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if ((c & 0x80) != 0) {
-      // Once a character; those of three bytes may be as wide as high.
+      // Count each character once; characters of three bytes may be as wide as high.
       if ((c & 0xC0) == 0xC0) em += (c & 0xE0) == 0xC0 ? 0.7 : 1.0;
     } else if (absl::string_view("ijlI.,:;'|![]() ").find(c) != absl::string_view::npos) {
       em += 0.39;
@@ -542,7 +542,7 @@ PictureLayout LayOut(const Picture& picture) {
     connect(a, from, to);
   }
 
-  // Inner frames first, as parents come before what is in them.
+  // Lay out inner frames first; parents come before their content.
   for (size_t f = layout.frames.size(); f-- > 0;) {
     FrameLayout& frame = layout.frames[f];
     for (LayoutItem& item : frame.items) {
@@ -558,7 +558,7 @@ PictureLayout LayOut(const Picture& picture) {
                                     return a.from == b.from && a.to == b.to && a.value == b.value;
                                   }),
                       frame.links.end());
-    // Where on the item a value comes in or leaves.
+    // The place on an item at which a value enters or leaves.
     const auto at = [&](int i, int value, const auto& ports) {
       const LayoutItem& item = frame.items[static_cast<size_t>(i)];
       if (item.kind == LayoutItem::kBox) {

@@ -22,7 +22,7 @@ class Writer {
  public:
   explicit Writer(const Picture& picture)
       : picture_(picture), boxes_in_(1), arrows_to_(picture.boxes.size()) {
-    // The graph of each frame, by number: a body has one of its own.
+    // Assign a graph to each frame, by number: a body has one of its own.
     graph_of_frame_.assign(picture.frames.size(), 0);
     ids_.push_back(picture.title);
     bool has_main = false;
@@ -60,7 +60,7 @@ class Writer {
   }
 
  private:
-  // Labels may be cut, and so the same.
+  // Labels may be cut and therefore equal, so ids have a number.
   std::string Id(size_t graph) const {
     return graph == 0 ? ids_[0] : absl::StrCat(ids_[graph], " #", graph);
   }
@@ -124,7 +124,7 @@ class Writer {
     json_.Close(']').Key("outputsMetadata").Open('[');
     if (!box.value.empty()) {
       json_.Open('{').Key("id").Text("0").Key("attrs").Open('[');
-      // The key that it writes on edges.
+      // Model Explorer writes the value of this key on edges.
       Attribute("tensor_shape", box.value);
       json_.Close(']').Close('}');
     }

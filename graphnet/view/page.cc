@@ -111,7 +111,7 @@ std::string Data(const Picture& picture, const PictureLayout& layout, int depth)
 }  // namespace
 
 std::string WritePage(const Picture& picture, const PictureLayout& layout, int depth) {
-  // What is put in is not looked at again.
+  // The inserted text is not searched again.
   return absl::StrReplaceAll(PageText(), {{"@TITLE@", XmlText(picture.title)},
                                           {"@DATA@", Data(picture, layout, depth)},
                                           {"@SCRIPT@", ScriptText()}});

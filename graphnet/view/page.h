@@ -1,5 +1,5 @@
-// A picture as one page that needs nothing besides it: pan, zoom, search, modules that fold,
-// and for each node its line of the text form. page.html and page.js are built in.
+// Writes a picture as one self-contained HTML page with pan, zoom, search, modules that fold, and
+// the text form of each node. page.html and page.js are built in.
 #ifndef GRAPHNET_VIEW_PAGE_H_
 #define GRAPHNET_VIEW_PAGE_H_
 
@@ -10,8 +10,8 @@
 
 namespace graphnet {
 
-// `layout` is of the picture. Modules nested deeper than `depth` are folded at first; -1:
-// as many as leave some hundred boxes.
+// Returns the page. `layout` must be of the picture. Modules nested deeper than `depth` are folded
+// at first; -1 chooses a depth that leaves some hundred boxes.
 std::string WritePage(const Picture& picture, const PictureLayout& layout, int depth = -1);
 
 }  // namespace graphnet

@@ -1,13 +1,13 @@
-// The page of a picture: places what is unfolded (rows and their order come with the data,
-// see layout.h), draws what is visible, and answers the mouse, the keys and the search.
+// The page of a picture: places the unfolded items (the data has rows and their order, see
+// layout.h), draws the visible part, and handles the mouse, the keys and the search.
 'use strict';
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const M = data.metrics;
 const BOX = 0, FRAME = 1, ENTRY = 2, EXIT = 3;  // LayoutItem::Kind; the last is a bend
 const FOLDED_HEIGHT = 34;
-const FEW = 400;    // boxes and folded modules that a page opens with, if modules allow,
-const MANY = 2000;  // and with the outermost modules open
+const FEW = 400;    // limit of the boxes and folded modules at first, if modules allow,
+const MANY = 2000;  // and limit with the outermost modules open
 const FEW_BODIES = 8;
 const SWEEPS = 8, FIRST_SWEEPS = 3, MIDDLE = 0.06, BEND_MIDDLE = 0.02, FRAME_MIDDLE = 0.5, ALMOST_STRAIGHT = 10;
 const MAX_HITS = 200;
@@ -55,13 +55,13 @@ for (let k = 0; k < data.arrows.length; k += 2) {
 const bodies = frames.filter((f) => f.body).length;
 const searched = boxes.map((b) => `${b.name} ${b.title} ${b.text} ${b.value}`.toLowerCase());
 
-// Whether all frames around it are unfolded.
+// Returns whether a frame and all frames around it are unfolded.
 function isOpen(f) {
   for (; f > 0; f = frames[f].parent) if (frames[f].folded) return false;
   return true;
 }
 
-// All of it and the main graph stay open.
+// The outermost frame and the main graph stay open.
 const isFixed = (f) => f.id === 0 || (f.id === 1 && f.body);
 
 function foldDeeper(depth) {
@@ -270,7 +270,7 @@ function redraw() {
   requestAnimationFrame(() => { pending = false; draw(); });
 }
 
-// Of the rows of a frame, the first that ends below y.
+// Returns the first row of a frame that ends below y.
 function firstRow(f, y) {
   let low = 0, high = f.rows.length;
   while (low < high) {
@@ -288,7 +288,7 @@ function traceLink(c, f, l, heads) {
   else if (l.from.kind === FRAME) start += l.from.height;
   else if (l.from.kind === ENTRY) start = f.y;
   const bottom = top + f.rowHeight[l.from.row];
-  if (l.from.kind > EXIT) start = bottom;  // what is above belongs to the link to it
+  if (l.from.kind > EXIT) start = bottom;  // the part above belongs to the link to the bend
   const x1 = left + l.from.x + l.fromX, x2 = left + l.to.x + l.toX;
   const end = f.y + f.rowY[l.to.row];
   const head = l.to.kind === BOX || (l.to.kind === FRAME && (frames[l.to.index].folded || l.value >= boxes.length));
@@ -425,7 +425,7 @@ function drawFrame(c, f, seen) {
                                    f.y + f.rowY[l.to.row] > seen.top), theme.far, []);
     for (const l of f.farLinks) if (isMarked(l.value)) marked.push(l);
   }
-  // From far off, arrows are shorter than a pixel.
+  // At small scales, arrows are shorter than a pixel.
   if (camera.scale >= 0.02) trace(lines, theme.edge, []);
   trace(bodies, theme.body, [4, 3]);
   drawHeads(c, heads, theme.edge);
@@ -493,7 +493,7 @@ function draw() {
   drawWindow(seen);
 }
 
-// The strip at the right: the whole picture, and what of it is seen.
+// The strip at the right shows the whole picture and marks its visible part.
 const strip = document.createElement('canvas');
 function drawMap() {
   const ratio = fitCanvas(map);
@@ -549,7 +549,7 @@ function fit() {
   redraw();
 }
 
-// All of it if it can be read so, else its first inputs.
+// Shows the whole picture if it is readable at that scale, otherwise its first inputs.
 function openView() {
   fit();
   if (camera.scale >= 0.5 || boxes.length === 0) return;
@@ -580,7 +580,7 @@ function goTo(id) {
 }
 
 function toggle(f) {
-  // What was clicked stays where it is.
+  // The clicked frame stays in its place.
   const before = {x: f.x * camera.scale + camera.x, y: f.y * camera.scale + camera.y};
   f.folded = !f.folded;
   if (selected >= 0 && !isOpen(boxes[selected].frame)) select(-1);
@@ -658,7 +658,7 @@ function showHit(k) {
 
 // ---- The mouse and the keys ----
 
-// A box, or a frame by its header or, folded, as a whole.
+// Returns the box at a place, or the frame whose header or, if it is folded, whose area is there.
 function at(x, y, f) {
   const wx = (x - camera.x) / camera.scale, wy = (y - camera.y) / camera.scale;
   const covers = (r) => wx >= r.x && wx <= r.x + r.width && wy >= r.y && wy <= r.y + r.height;
@@ -732,7 +732,7 @@ window.onkeydown = (e) => {
   if (e.key === '+' || e.key === '=') zoomMiddle(1.3);
   if (e.key === '-') zoomMiddle(1 / 1.3);
 };
-// As a part of another page it may have no size at first.
+// Within another page, this one may have no size at first.
 let seen = canvas.clientWidth > 0;
 window.onresize = () => {
   if (!seen && canvas.clientWidth > 0) {
@@ -764,13 +764,13 @@ fillLegend();
 foldAtFirst();
 layOut();
 openView();
-// Of two graphs or runs, the page opens at the first difference.
+// A comparison of two graphs or runs opens at the first difference.
 const DIFFERENT = ['different', 'removed', 'added', 'changed'];
 const firstDifferent = boxes.findIndex((b) => DIFFERENT.includes(data.styles[b.style][0]));
 if (firstDifferent >= 0) goTo(firstDifferent);
 draw();
 
-// For tests: what is where, and how long a whole drawing takes.
+// For tests: the places of items, and the time that a whole drawing takes.
 window.picture = {
   data, boxes, frames, camera, search, showHit, toggle, goTo, isOpen,
   selected: () => selected, hits: () => hits, drawn: () => drawn, opened: performance.now(),

@@ -1,4 +1,4 @@
-// The page of this folder, built in.
+// The built-in texts of the page.
 #ifndef GRAPHNET_VIEW_PAGE_TEXT_H_
 #define GRAPHNET_VIEW_PAGE_TEXT_H_
 
@@ -6,6 +6,7 @@
 
 namespace graphnet {
 
+// Return the files of this folder.
 absl::string_view PageText();    // page.html
 absl::string_view ScriptText();  // page.js
 

@@ -27,7 +27,7 @@
 namespace graphnet {
 namespace {
 
-// What a box shows at most.
+// Limits of the text in a box.
 constexpr size_t kMaxNameBytes = 48;
 constexpr size_t kMaxValueBytes = 48;
 constexpr size_t kMaxConstantBytes = 40;
@@ -36,10 +36,10 @@ constexpr size_t kMaxConstantLine = 30;
 constexpr size_t kMaxConstants = 8;
 constexpr size_t kMaxParameters = 6;
 constexpr int kMaxFrameDepth = 16;
-// Elements of a tuple whose shapes are shown.
+// The number of elements of a tuple whose shapes are shown.
 constexpr size_t kMaxElements = 4;
 
-// The end of a long name tells more than its start.
+// Cuts a long name at its start, as its end says more.
 std::string End(absl::string_view text, size_t max_bytes) {
   if (text.size() <= max_bytes) return Printable(text, max_bytes);
   size_t begin = text.size() - max_bytes;
@@ -47,8 +47,8 @@ std::string End(absl::string_view text, size_t max_bytes) {
   return absl::StrCat("…", Printable(text.substr(begin), max_bytes));
 }
 
-// Whether the value is a part of the model rather than of its input. Besides the
-// annotation this goes by the names that torch.compile gives.
+// Returns whether a value is part of the model rather than of its input, by its annotation and by
+// the names that torch.compile gives.
 bool IsParameter(const Node& node) {
   if (node.op() == Op::kGetAttr) return true;
   if (!node.is_placeholder()) return false;
@@ -56,13 +56,13 @@ bool IsParameter(const Node& node) {
          absl::StrContains(node.target(), "_instance_modules_");
 }
 
-// Whether the node is shown in the boxes of its users only.
+// Returns whether a node is shown only in the boxes of its users.
 bool IsFolded(const Node& node) {
   return IsParameter(node) &&
          absl::c_none_of(node.uses(), [](const Use& use) { return use.user->is_output(); });
 }
 
-// "weight" of "layer1.0.conv1.weight" and of
+// Returns "weight" for "layer1.0.conv1.weight" and for
 // "L_self_modules_layer1_modules_0_modules_conv1_parameters_weight_".
 absl::string_view LeafName(absl::string_view target) {
   for (const absl::string_view leaf : {"_parameters_", "_buffers_"}) {
@@ -90,7 +90,7 @@ void AppendValue(const ValueMeta& meta, std::string* out) {
     }
     *out += meta.elements.size() > kMaxElements ? ", …)" : ")";
   } else if (meta.tensor != nullptr) {
-    // The device is mostly the same everywhere.
+    // The device is left out, as it is usually the same everywhere.
     TensorMeta tensor = *meta.tensor;
     tensor.has_device = false;
     AppendTensorMeta(tensor, out);
@@ -103,8 +103,8 @@ std::string ValueText(const Node& node) {
   return Printable(text, kMaxValueBytes);
 }
 
-// "conv2d" of "torch.nn.functional.conv2d" and "aten.conv2d.default", "NumToTensor.Scalar" of
-// "prim.NumToTensor.Scalar".
+// Returns "conv2d" for "torch.nn.functional.conv2d" and "aten.conv2d.default", and
+// "NumToTensor.Scalar" for "prim.NumToTensor.Scalar".
 std::string TitleOf(const Node& node) {
   absl::string_view target = node.target();
   switch (node.op()) {
@@ -129,7 +129,7 @@ BoxKind KindOf(const Node& node) {
   node.ForEachOperand([&](const Node* operand) { takes_parameters |= IsParameter(*operand); });
   if (takes_parameters || node.op() == Op::kCallModule) return BoxKind::kWeights;
   const Callable callee = CalleeOf(node);
-  // Of what has no schema here nothing is known.
+  // Nothing is known of a callee without a schema.
   if (!callee.is_known() || callee.kind == Callable::Kind::kForeign) return BoxKind::kCompute;
   const MemoryUse use = MemoryUseOf(node);
   if (!use.written.empty()) return BoxKind::kWrite;
@@ -137,16 +137,15 @@ BoxKind KindOf(const Node& node) {
   const auto is_pointwise = [](const Callable& called) {
     return absl::c_any_of(called.overloads, [](const Schema& s) { return s.is_pointwise; });
   };
-  const bool pointwise =
-      callee.kind == Callable::Kind::kPythonOperator || is_pointwise(callee) ||
-      // torch.nn.functional.relu is aten.relu besides what it does with `inplace`.
-      (callee.kind == Callable::Kind::kFunction &&
-       is_pointwise(
-           FindCallable(Op::kCallFunction, absl::StrCat("aten.", LeafName(node.target())))));
+  const bool pointwise = callee.kind == Callable::Kind::kPythonOperator || is_pointwise(callee) ||
+                         // torch.nn.functional.relu is aten.relu apart from its argument `inplace`.
+                         (callee.kind == Callable::Kind::kFunction &&
+                          is_pointwise(FindCallable(
+                              Op::kCallFunction, absl::StrCat("aten.", LeafName(node.target())))));
   return pointwise ? BoxKind::kPointwise : BoxKind::kCompute;
 }
 
-// Whether there is something in the argument that arrows do not show.
+// Returns whether an argument holds something that arrows do not show.
 bool HasConstant(const Argument& argument) {
   if (argument.is_none() || argument.is_node() || argument.is_graph()) return false;
   if (!argument.is_aggregate()) return true;
@@ -166,7 +165,7 @@ void AddConstants(const Node& node, Box* box) {
     ++shown;
     const std::string text = Printable(
         absl::StrCat(name, name.empty() ? "" : "=", PrintArgument(value)), kMaxConstantBytes);
-    // As many in a line as fit.
+    // Put as many on a line as fit.
     if (!box->constants.empty() &&
         box->constants.back().size() + text.size() + 2 <= kMaxConstantLine) {
       absl::StrAppend(&box->constants.back(), ", ", text);
@@ -205,7 +204,7 @@ void AddParameters(const Node& node, Box* box) {
   if (left_out > 0) box->parameters.push_back(absl::StrCat("+ ", left_out, " more"));
 }
 
-// The length of the longest path that both are, or are below.
+// Returns the length of the longest path that both paths equal or lie below.
 size_t CommonPath(absl::string_view a, absl::string_view b) {
   const size_t end = std::min(a.size(), b.size());
   size_t n = 0;
@@ -273,9 +272,9 @@ class PictureMaker {
     return box.kind == BoxKind::kOutside ? absl::string_view() : paths_[box.node->index()];
   }
 
-  // The paths of all nodes: their own, or where no node has one, after the names of the
-  // parameters that calls take. What stands between two such calls is of the module that
-  // both are in.
+  // Finds the paths of all nodes: their own or, if no node has one, paths derived from the names of
+  // the parameters that calls take. A node between two such calls belongs to the module that
+  // contains both.
   void FindPaths() {
     bool any = false;
     for (const Graph* graph : module_.graphs()) {
@@ -286,7 +285,7 @@ class PictureMaker {
     }
     if (any) return;
     for (const Graph* graph : module_.graphs()) {
-      const Node* last = nullptr;  // that has a path
+      const Node* last = nullptr;  // the last node with a path
       std::vector<const Node*> between;
       for (const Node* node : graph->nodes()) {
         if (!node->is_call()) continue;
@@ -315,7 +314,7 @@ class PictureMaker {
   absl::Status Select() {
     if (!options_.is_part()) return absl::OkStatus();
     if ((!options_.range.empty()) + (!options_.module.empty()) + (!options_.around.empty()) > 1) {
-      return absl::InvalidArgumentError("range, module and around are three ways to say one thing");
+      return absl::InvalidArgumentError("only one of range, module and around may be set");
     }
     absl::c_fill(selected_, 0);
     if (!options_.range.empty()) return SelectRange();
@@ -328,8 +327,8 @@ class PictureMaker {
     int64_t end = 0;
     if (sides.size() != 2 || !absl::SimpleAtoi(sides[0], &start) ||
         !absl::SimpleAtoi(sides[1], &end) || start < 0 || start >= end) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("range ", Printable(options_.range), " is not START:END, START below END"));
+      return absl::InvalidArgumentError(absl::StrCat("range ", Printable(options_.range),
+                                                     " is not START:END with START below END"));
     }
     int64_t number = 0;  // of operators, as graphnet decompose counts them
     for (const Node* node : module_.main()->nodes()) {
@@ -349,7 +348,7 @@ class PictureMaker {
     for (const Graph* graph : module_.graphs()) {
       for (const Node* node : graph->nodes()) {
         absl::string_view below = paths_[node->index()];
-        // With the modules that it lies in.
+        // Collect the module and all modules around it.
         absl::string_view module = below;
         while (!module.empty() && all.insert(module).second)
           module = module.substr(0, module.find('.') == module.npos ? 0 : module.rfind('.'));
@@ -371,7 +370,7 @@ class PictureMaker {
     if (const size_t colon = name.rfind(':'); colon != absl::string_view::npos) {
       if (!absl::SimpleAtoi(name.substr(colon + 1), &radius) || radius < 0) {
         return absl::InvalidArgumentError(absl::StrCat(
-            "around ", Printable(name), " is not NODE or NODE:RADIUS, a number from 0 on"));
+            "around ", Printable(name), " is not NODE or NODE:RADIUS with a radius from 0 on"));
       }
       name = name.substr(0, colon);
     }
@@ -408,7 +407,7 @@ class PictureMaker {
     return absl::OkStatus();
   }
 
-  // With all bodies that it calls.
+  // Selects a node with all bodies that it calls.
   void SelectNode(const Node& node) {
     selected_[node.index()] = 1;
     node.ForEachArgument([&](const Argument& a) {
@@ -499,10 +498,10 @@ class PictureMaker {
     return static_cast<int>(picture_.frames.size()) - 1;
   }
 
-  // Makes the frames in `frame` around these boxes, which all have the first `prefix` bytes of
-  // their paths in common. At most kMaxFrameDepth deep.
+  // Makes the frames within `frame` around these boxes, whose paths share their first `prefix`
+  // bytes. Frames nest at most kMaxFrameDepth deep.
   void Nest(absl::Span<const int> boxes, int frame, size_t prefix, int depth) {
-    // What is in the frame: boxes, or groups of those whose path goes on in the same way.
+    // The content of the frame: boxes, and groups of boxes whose paths continue in the same way.
     std::vector<std::vector<int>> items;
     absl::flat_hash_map<absl::string_view, int> group_of;
     absl::flat_hash_map<int, int> item_of;
@@ -534,8 +533,8 @@ class PictureMaker {
     }
   }
 
-  // Groups that lie on a cycle of groups become their runs in program order, between which
-  // all arrows go forward.
+  // Splits groups that lie on a cycle of groups into their runs in program order, between which all
+  // arrows go forward.
   void SplitCycles(absl::Span<const int> boxes, const absl::flat_hash_map<int, int>& item_of,
                    std::vector<std::vector<int>>* items) const {
     const size_t n = items->size();
@@ -552,7 +551,7 @@ class PictureMaker {
         predecessors[static_cast<size_t>(to)].push_back(it->second);
       }
     }
-    // Takes away what nothing leads to, then what leads nowhere, until there is none.
+    // Removes items that nothing leads to, then items that lead nowhere, until there are none left.
     std::vector<char> gone(n, 0);
     const auto peel = [&](const std::vector<std::vector<int>>& before,
                           const std::vector<std::vector<int>>& after) {
@@ -596,9 +595,9 @@ class PictureMaker {
   Picture picture_;
   std::deque<std::string> guessed_;       // paths that no node holds
   std::vector<absl::string_view> paths_;  // by Node::index()
-  std::vector<char> selected_;            // ditto
-  std::vector<int> box_of_;               // ditto; -1: none
-  std::vector<size_t> first_arrow_;       // to a box; one more at the end
+  std::vector<char> selected_;            // by Node::index()
+  std::vector<int> box_of_;               // by Node::index(); -1: none
+  std::vector<size_t> first_arrow_;       // to each box; one more entry at the end
   absl::flat_hash_set<const Graph*> chosen_bodies_;
 };
 
@@ -612,13 +611,13 @@ Picture CollapsedBelow(const Picture& picture, int depth) {
   Picture out;
   out.title = picture.title;
   out.marked = picture.marked;
-  // Frames that stay, or the box that a frame became.
+  // The new numbers of frames that stay, and the boxes that other frames become.
   std::vector<int> frame_of(picture.frames.size(), -1);
   std::vector<int> box_of_frame(picture.frames.size(), -1);
   for (size_t f = 0; f < picture.frames.size(); ++f) {
     const Frame& frame = picture.frames[f];
     const auto parent = static_cast<size_t>(std::max(frame.parent, 0));
-    if (f > 0 && frame_of[parent] < 0) continue;  // in one that is a box
+    if (f > 0 && frame_of[parent] < 0) continue;  // inside a frame that becomes a box
     if (frame.depth > depth) continue;
     frame_of[f] = static_cast<int>(out.frames.size());
     out.frames.push_back(frame);
@@ -658,7 +657,7 @@ Picture CollapsedBelow(const Picture& picture, int depth) {
     }
     if (module != nullptr) {
       Box& made = out.boxes[static_cast<size_t>(*module)];
-      made.mark = std::max(made.mark, box.mark);  // one that differs counts
+      made.mark = std::max(made.mark, box.mark);  // a difference inside shows on the box
       made.used_outside |= box.used_outside;
     }
   }
@@ -671,7 +670,7 @@ Picture CollapsedBelow(const Picture& picture, int depth) {
     if (!arrow.is_body && arrow.from == arrow.to) continue;
     if (!drawn.emplace(arrow.from, arrow.is_body ? -1 - arrow.to : arrow.to).second) continue;
     Box& from = out.boxes[static_cast<size_t>(arrow.from)];
-    // Of what leaves a module, the first value is told.
+    // Show the first value that leaves a module.
     if (from.kind == BoxKind::kModule && from.value.empty())
       from.value = picture.boxes[source].value;
     out.arrows.push_back(arrow);

@@ -1,4 +1,4 @@
-// What all pictures share: colours and what they mean.
+// The colours that all pictures share, and their meanings.
 #ifndef GRAPHNET_VIEW_STYLE_H_
 #define GRAPHNET_VIEW_STYLE_H_
 
@@ -8,17 +8,19 @@
 
 namespace graphnet {
 
+// The colours of a kind of box, and their meaning.
 struct BoxStyle {
   const char* meaning;  // "pointwise"
   const char* fill;     // on a light ground
   const char* line;
   const char* dark_fill;
 };
+// Return the style of a kind or mark.
 const BoxStyle& StyleOf(BoxKind kind);
-const BoxStyle& StyleOf(Mark mark);  // of kNone: in a picture that has others
-// By mark in a picture with marks, else by kind.
+const BoxStyle& StyleOf(Mark mark);  // kNone: unmarked in a picture with marks
+// Returns the style of a box: by mark in a picture with marks, otherwise by kind.
 const BoxStyle& StyleOf(const Picture& picture, const Box& box);
-// The styles that occur in it, each once.
+// Returns the styles that occur in a picture, each once.
 std::vector<const BoxStyle*> StylesIn(const Picture& picture);
 
 }  // namespace graphnet

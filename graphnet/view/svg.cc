@@ -35,7 +35,7 @@ text { font-family: Helvetica, Arial, "Liberation Sans", "DejaVu Sans", sans-ser
 .a { fill: #777; }
 )";
 
-// At most one decimal.
+// Writes a number with at most one decimal.
 std::string Number(double value) {
   std::string text = absl::StrFormat("%.1f", value);
   if (text.back() == '0') text.resize(text.size() - 2);
@@ -51,7 +51,7 @@ class SvgWriter {
     const FrameLayout& all = layout_.frames[0];
     const double legend = LegendWidth();
     const double width = std::max(all.width, legend) + 2 * kMargin;
-    // What is narrower than the legend stands in the middle.
+    // A picture narrower than the legend is centred.
     left_ = (width - all.width) / 2;
     top_ = kMargin + kLegendHeight;
     const double height = all.height + top_ + kMargin;
@@ -120,7 +120,7 @@ class SvgWriter {
   void WriteLinks(size_t f) {
     const FrameLayout& frame = layout_.frames[f];
     const double left = frame.x + (f > 0 ? kFramePadding : 0);
-    std::string lines[3];  // of values, to bodies, far ones
+    std::string lines[3];  // of values, of bodies, of far links
     std::string heads;
     const int num_boxes = static_cast<int>(picture_.boxes.size());
     const auto vertical = [](double x, double from, double to, std::string* out) {
@@ -141,7 +141,7 @@ class SvgWriter {
       }
       const double bottom = frame.y + frame.row_y[row] + frame.row_height[row];
       if (from.kind == LayoutItem::kBend)
-        start = bottom;  // what is above belongs to the link to it
+        start = bottom;  // the part above belongs to the link that ends at the bend
       const double x1 = left + from.x + link.from_x;
       const double x2 = left + to.x + link.to_x;
       const double end = frame.y + frame.row_y[static_cast<size_t>(to.row)];
@@ -165,7 +165,7 @@ class SvgWriter {
         vertical(x2, end, frame.y + frame.height, &out);
       }
     }
-    // What leaves the picture.
+    // Draw lines for values that leave the picture.
     for (const LayoutItem& item : frame.items) {
       if (item.kind != LayoutItem::kBox) continue;
       const auto b = static_cast<size_t>(item.index);

@@ -1,4 +1,4 @@
-// A picture as SVG, in our own layout: no script, no font and no file besides it.
+// Writes a picture as SVG in our own layout.
 #ifndef GRAPHNET_VIEW_SVG_H_
 #define GRAPHNET_VIEW_SVG_H_
 
@@ -9,7 +9,8 @@
 
 namespace graphnet {
 
-// `layout` is of the picture.
+// Returns one SVG drawing that needs no script, font or other file. `layout` must be of the
+// picture.
 std::string WriteSvg(const Picture& picture, const PictureLayout& layout);
 
 }  // namespace graphnet

@@ -19,7 +19,7 @@
 namespace graphnet {
 namespace {
 
-// The classes that stand for constants: each has the value as `value`.
+// The classes of constants. Each holds its constant in `value`.
 struct DTypeObject {
   DType value;
 };
@@ -33,8 +33,9 @@ struct MemoryFormatObject {
   MemoryFormat value;
 };
 
-// An object of a class of python/graphnet_ir/_lists.py, which is looked up once. No static variable
-// is initialised by code of Python: that lets other threads run, which would wait for it for ever.
+// Makes an object of a class of python/graphnet_ir/_lists.py, which is looked up once. The class is
+// not in a static variable, since Python code in its initialiser would let other threads run, and
+// they would wait for it forever.
 nb::object MakeImmutable(const char* class_name, PyObject** known, nb::handle value) {
   if (*known == nullptr) {
     *known =
@@ -50,7 +51,7 @@ nb::object ListOf(nb::list elements) {
   return MakeImmutable("ImmutableList", &immutable, elements);
 }
 
-// "dtype" of an object of the class torch.dtype; empty for other classes.
+// Returns "dtype" for an object of the class torch.dtype, and so on; empty for other classes.
 absl::string_view TorchClassOf(nb::handle value) {
   const absl::string_view name = Py_TYPE(value.ptr())->tp_name;  // "torch.dtype", "dtype"
   for (const absl::string_view known : {"dtype", "device", "layout", "memory_format"}) {
@@ -68,7 +69,7 @@ std::string WithoutTorch(nb::handle value) {
 
 template <typename T>
 T ParsedOrRaise(std::optional<T> parsed, absl::string_view what, const std::string& text) {
-  if (!parsed) Raise(PyExc_ValueError, absl::StrCat("'", text, "' is no ", what));
+  if (!parsed) Raise(PyExc_ValueError, absl::StrCat("'", text, "' is not a ", what));
   return *parsed;
 }
 
@@ -98,8 +99,8 @@ nb::object ToPython(const Dim& dim, ModuleObject& module) {
 
 namespace {
 
-// Makes Python values. Lists are shared in the IR, so that a small one can stand for millions when
-// it is written out: one that lies in another is made once.
+// Makes Python values. Lists are shared in the IR, so a small argument can have millions of
+// elements when it is written out. Therefore a list inside of another is made only once.
 class ValueMaker {
  public:
   explicit ValueMaker(ModuleObject& module) : module_(module) {}
@@ -123,7 +124,7 @@ nb::object ValueMaker::Make(const Argument& argument, int depth) {
     case Argument::Kind::kComplex:
       return nb::steal(PyComplex_FromDoubles(argument.complex().real(), argument.complex().imag()));
     case Argument::Kind::kString:
-      // Bytes that are not UTF-8 are kept as Python keeps them in names of files.
+      // Bytes that are not UTF-8 become surrogates, as in Python's file names.
       return nb::steal(PyUnicode_DecodeUTF8(argument.string().data(),
                                             static_cast<Py_ssize_t>(argument.string().size()),
                                             "surrogateescape"));
@@ -262,7 +263,7 @@ Argument ArgumentReader::Read(nb::handle value, int depth) {
 }
 
 Argument ArgumentReader::ReadElements(Argument::Kind kind, nb::handle sequence, int depth) {
-  // A list within a list may be there many times: it is read once.
+  // A nested list may occur many times, so it is read once.
   if (depth >= 2) {
     if (const auto it = shared_.find(sequence.ptr()); it != shared_.end()) {
       if (!budget_.Charge(it->second.units)) Raise(PyExc_ValueError, "the arguments are too large");
@@ -270,7 +271,7 @@ Argument ArgumentReader::ReadElements(Argument::Kind kind, nb::handle sequence, 
     }
   }
   const uint64_t before = budget_.left();
-  // A copy: reading an element may run Python code, which may change the sequence.
+  // Copy the sequence, since reading an element may run Python code that changes it.
   const nb::tuple all = TupleOf(sequence);
   const size_t size = static_cast<size_t>(PyTuple_GET_SIZE(all.ptr()));
   if (size > budget_.left()) Raise(PyExc_ValueError, "the arguments are too large");
@@ -382,7 +383,8 @@ Dim ReadDim(nb::handle value, ModuleObject& module) {
 
 namespace {
 
-// As Python and PyTorch divide and combine integers. `other` may be on the left.
+// Returns `other`, an int or a SymExpr, as an expression of the module of `self`. Raises the error
+// of Python if it is neither, or an int of more than 64 bits.
 const SymExpr* OperandOf(const SymExprObject& self, nb::handle other) {
   Module& module = nb::cast<ModuleObject&>(self.module).module();
   if (nb::isinstance<SymExprObject>(other))
@@ -509,7 +511,7 @@ void BindSymExpr(nb::module_& m) {
       "The size for the example values of the module's symbols, or None if one has none.");
 }
 
-// A class whose objects are equal if their values are, named after a function of them.
+// Binds a class whose objects are equal if their values are.
 template <typename Object>
 nb::class_<Object> BindConstant(nb::module_& m, const char* name, const char* doc) {
   return nb::class_<Object>(m, name, doc).def("__eq__", [](const Object& self, nb::handle other) {

@@ -1,9 +1,9 @@
-// Arguments of nodes as Python values and back.
+// Converts arguments of nodes to Python values and back.
 //
-// None, bool, int, float, complex, str, list, tuple, dict, slice and Ellipsis are themselves; lists
-// that are read are immutable. A node is a Node, a body a Graph, a size expression a SymExpr, and
-// dtypes, devices, layouts and memory formats are the classes DType, Device, Layout and
-// MemoryFormat. PyTorch's own objects for these four are taken, too.
+// A bool, int, float, complex, str, list, tuple, dict or slice, None and Ellipsis are themselves;
+// lists that are read are immutable. A node is a Node, a body a Graph, a size expression a SymExpr,
+// and dtypes, devices, layouts and memory formats are the classes DType, Device, Layout and
+// MemoryFormat. PyTorch's own objects for these four are accepted, too.
 #ifndef GRAPHNET_PYTHON_BINDINGS_ARGUMENTS_H_
 #define GRAPHNET_PYTHON_BINDINGS_ARGUMENTS_H_
 
@@ -36,9 +36,10 @@ nb::dict ToPython(absl::Span<const KwArg> arguments, ModuleObject& module);
 // A copy that raises when it is changed.
 nb::object ImmutableDict(nb::dict dict);
 
-// Reads Python values as arguments of a node of `graph`. What it returns lives as long as it does.
-// Raises TypeError for a value that no argument may be, ValueError for a node or body of another
-// graph or module and for what nests too deep or is too large, ReferenceError for an erased node.
+// Reads Python values as arguments of a node of `graph`. The results live as long as the reader.
+// Raises TypeError for a value that cannot be an argument, ValueError for a node or body of another
+// graph or module and for a value that is nested too deeply or too large, and ReferenceError for an
+// erased node.
 class ArgumentReader {
  public:
   ArgumentReader(ModuleObject& module, const Graph* graph) : module_(module), graph_(graph) {}
@@ -46,8 +47,8 @@ class ArgumentReader {
   Argument Read(nb::handle value) { return Read(value, 0); }
   absl::Span<const Argument> ReadAll(nb::handle sequence);
   absl::Span<const KwArg> ReadKeywords(nb::handle dict);
-  // Raises ReferenceError if a node or body that was read is erased by now, as code of Python that
-  // ran meanwhile may have done.
+  // Raises ReferenceError if a node or body that was read has been erased since. Python code that
+  // ran meanwhile may have done so.
   void CheckOperands() const;
 
  private:
@@ -55,7 +56,7 @@ class ArgumentReader {
   Argument ReadOther(nb::handle value);
   Argument ReadElements(Argument::Kind kind, nb::handle sequence, int depth);
 
-  // An operand takes so much of the budget: each is a use of its own, however lists are shared.
+  // The cost of an operand in the budget. Each operand is a use of its own, even in shared lists.
   static constexpr uint64_t kOperandUnits = 63;
   struct Shared {
     Argument argument;
@@ -63,7 +64,7 @@ class ArgumentReader {
   };
 
   ModuleObject& module_;
-  const Graph* const graph_;  // null: no nodes
+  const Graph* const graph_;  // null if nodes are not allowed
   Arena arena_;
   Budget budget_{kMaxWrittenOut};
   absl::flat_hash_map<PyObject*, Shared> shared_;

@@ -1,4 +1,4 @@
-// graphnet_ir._core: the library for Python. What users import is in python/graphnet_ir.
+// The extension graphnet_ir._core. Users import the package in python/graphnet_ir.
 #include "nanobind/nanobind.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/errors.h"
@@ -7,7 +7,7 @@
 #include "python/bindings/sample.h"
 
 NB_MODULE(_core, m) {
-  // The interpreter ends without destroying all objects; what is left then is no leak of ours.
+  // The interpreter ends without destroying all objects, so leak warnings would be wrong.
   graphnet::nb::set_leak_warnings(false);
   graphnet::BindErrors(m);
   graphnet::BindLongCalls(m);

@@ -9,7 +9,7 @@
 namespace graphnet {
 namespace {
 
-// They live for as long as the process: an exception may be raised at any time.
+// These are never released, since an exception may be raised at any time.
 PyObject* error_type = nullptr;
 PyObject* place_type = nullptr;
 
@@ -40,7 +40,7 @@ void BindErrors(nb::module_& m) {
 }
 
 void Raise(const absl::Status& status) {
-  // After Ctrl-C in a callback the exception is there already.
+  // After Ctrl-C in a callback Python already has the exception.
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
   const nb::str message(status.message().data(), status.message().size());
   nb::object error = nb::handle(error_type)(message);

@@ -1,4 +1,4 @@
-// Statuses as Python exceptions.
+// Raises statuses as Python exceptions.
 #ifndef GRAPHNET_PYTHON_BINDINGS_ERRORS_H_
 #define GRAPHNET_PYTHON_BINDINGS_ERRORS_H_
 
@@ -27,8 +27,8 @@ inline void RaiseIfError(const absl::Status& status) {
   if (!status.ok()) Raise(status);
 }
 
-// What `call` returns, for functions that Python calls directly: the exception that it throws is
-// left to Python, and nothing is returned.
+// Returns the result of `call`, for functions that Python calls directly. If `call` throws, sets
+// the Python error and returns nullptr.
 template <typename Call>
 PyObject* ReturnOrRaise(Call call) {
   try {
@@ -47,9 +47,9 @@ T ValueOrRaise(absl::StatusOr<T> value) {
   return *std::move(value);
 }
 
-// The text of a path: a str or an os.PathLike. Raises TypeError for anything else.
+// Returns the text of a path, which is a str or an os.PathLike. Raises TypeError for anything else.
 std::string PathOf(nb::handle path);
-// The elements of any iterable. Raises TypeError if it is none.
+// Returns the elements of any iterable. Raises TypeError for anything else.
 nb::tuple TupleOf(nb::handle iterable);
 
 }  // namespace graphnet

@@ -23,14 +23,14 @@ namespace {
 struct NodeList {
   nb::object graph;
 };
-// Goes on from the node that it gave last, which may be erased or moved meanwhile.
+// Continues from the node that it returned last, which may have been erased or moved since.
 struct NodeListIterator {
   nb::object graph;
-  nb::object last;  // a Node; null at the start
+  nb::object last;  // a Node, or null at the start
   bool is_reversed = false;
   bool is_done = false;
 
-  // Null at the end.
+  // Returns a null object at the end.
   nb::object Next() {
     if (is_done) return {};
     const GraphObject& object = *AsGraph(graph);
@@ -69,13 +69,13 @@ PyType_Slot kIteratorSlots[] = {{Py_tp_iter, reinterpret_cast<void*>(PyObject_Se
 // The place where new nodes go within a `with` statement.
 struct InsertPoint {
   nb::object graph;
-  nb::object before;  // a Node, or None: at the end
+  nb::object before;  // a Node, or None for the end
 };
 
-// A name of what is called: a str, or a Python function that graphnet_ir._targets names.
+// Returns a target from a str, or from a Python function that graphnet_ir._targets can name.
 std::string TargetOf(nb::handle target, const char* what) {
   if (PyUnicode_Check(target.ptr())) return std::string(NameOf(target, what));
-  if (!PyCallable_Check(target.ptr())) NameOf(target, what);  // raises
+  if (!PyCallable_Check(target.ptr())) NameOf(target, what);  // It raises.
   return nb::cast<std::string>(
       nb::module_::import_("graphnet_ir._targets").attr("name_of")(target));
 }
@@ -84,7 +84,7 @@ Op ReadOp(const std::string& name) {
   for (int i = 0; i <= static_cast<int>(Op::kOutput); ++i) {
     if (OpName(static_cast<Op>(i)) == name) return static_cast<Op>(i);
   }
-  Raise(PyExc_ValueError, absl::StrCat("'", name, "' is no kind of node"));
+  Raise(PyExc_ValueError, absl::StrCat("'", name, "' is not a kind of node"));
 }
 
 nb::object Create(const GraphObject& self, Op op, const std::string& target, nb::handle args,
@@ -135,7 +135,7 @@ nb::object CopyNode(const GraphObject& self, const NodeObject& node, nb::handle 
     alive.push_back(value);
     mapped[operand] = nullptr;
   }
-  // The callback may have done anything.
+  // Check again, since the callback may have changed anything.
   Graph* const graph = self.ForChange();
   size_t next = 0;
   absl::flat_hash_set<Node*> seen;
@@ -146,7 +146,7 @@ nb::object CopyNode(const GraphObject& self, const NodeObject& node, nb::handle 
   }
   GraphCopier copier(graph->module());
   const bool same = &node.module() == &self.module();
-  // A body that is copied along must be whole.
+  // Bodies are copied along, so they must verify.
   if (!same && from->HasBody()) node.module().RequireVerified();
   Node* const made = graph->CopyNodeFrom(
       *from, [&](Node* operand) { return mapped.at(operand); },
@@ -156,16 +156,16 @@ nb::object CopyNode(const GraphObject& self, const NodeObject& node, nb::handle 
   return self.module().NodeOf(made);
 }
 
-// The nodes as they are now, whatever happens to the graph.
+// Returns the current nodes, which do not change with the graph.
 std::vector<nb::object> NodesOf(const GraphObject& graph) {
   std::vector<nb::object> nodes;
   for (Node* node : graph.get()->nodes()) nodes.push_back(graph.module().NodeOf(node));
   return nodes;
 }
 
-// Copies, as torch.fx does, the nodes of another graph but its output. Returns what that graph
-// returns in terms of the copies. `values` maps nodes of `from`, its inputs say, to nodes of this
-// graph; the copies are added to it.
+// Copies the nodes of another graph except its output, as torch.fx does. Returns the value of that
+// output with the copies in place of the nodes. `values` maps nodes of `from`, such as its inputs,
+// to nodes of this graph; the copies are added to it.
 nb::object CopyGraph(const GraphObject& self, const GraphObject& from, nb::dict values) {
   if (from.get() == self.get()) Raise(PyExc_ValueError, "a graph cannot be copied into itself");
   nb::object result = nb::none();
@@ -177,7 +177,7 @@ nb::object CopyGraph(const GraphObject& self, const GraphObject& from, nb::dict 
       values[object] = CopyNode(self, node, lookup);
       continue;
     }
-    // An output is no node here, so its value is read as one of Python.
+    // The output itself is not copied, so its value is mapped as a Python value.
     result = nb::module_::import_("graphnet_ir._lists")
                  .attr("map_nodes")(ToPython(node.get()->args(), node.module())[0], lookup);
   }
@@ -479,7 +479,7 @@ void BindModule(nb::module_& m) {
       "symbol",
       [](ModuleObject& self, const std::string& name) {
         if (self.module().FindSymbol(name) == nullptr)
-          Raise(PyExc_KeyError, absl::StrCat("there is no symbol ", name));
+          Raise(PyExc_KeyError, absl::StrCat("unknown symbol ", name));
         self.CheckMayChange();
         return ToPython(self.module().SymSymbol(name), self);
       },

@@ -1,4 +1,4 @@
-// The IR as Python objects: Module, Graph, Node and what they are made of.
+// Bindings of the IR: Module, Graph, Node and their parts as Python objects.
 #ifndef GRAPHNET_PYTHON_BINDINGS_GRAPH_H_
 #define GRAPHNET_PYTHON_BINDINGS_GRAPH_H_
 
@@ -16,19 +16,19 @@ void BindNode(nb::module_& m);
 void BindGraph(nb::module_& m);
 void BindModule(nb::module_& m);
 
-// A TensorMeta, a tuple of metas, or None.
+// Returns a TensorMeta, a tuple of metas, or None.
 nb::object ToPython(const ValueMeta* meta, ModuleObject& module);
 const ValueMeta* ReadMeta(nb::handle value, ModuleObject& module);
-// A dict with the fields that are said, or None.
+// Returns a dict with the fields that are set, or None.
 nb::object ToPython(const DrawSpec* spec, ModuleObject& module);
-// Calls use(const DrawSpec&) with what a dict says.
+// Reads a dict and calls use(const DrawSpec&), whose argument lives until `use` returns.
 void ReadDrawSpec(nb::handle value, ModuleObject& module,
                   const std::function<void(const DrawSpec&)>& use);
 
 // Calls a function of python/graphnet_ir/_graphs.py.
 nb::object CallPython(const char* function, nb::handle argument);
 
-// A name that a user gives; raises TypeError for what is no str and ValueError for one that is
+// Returns a name that a user gave. Raises TypeError if it is not a str, and ValueError if it is
 // empty or too long.
 absl::string_view NameOf(nb::handle text, const char* what);
 

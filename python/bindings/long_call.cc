@@ -69,7 +69,7 @@ void RunLongCall(std::function<void()> work, std::vector<ReadLock> locks) {
     return;
   }
   std::thread([call] { Work(call); }).detach();
-  // The thread may be the last one that has the call, and does not have the GIL.
+  // This thread may be the last owner of the call, and it does not hold the GIL.
   const auto release_all = [&call] {
     call->locks.clear();
     call->work = nullptr;

@@ -1,5 +1,5 @@
 // Calls that may take long: other Python threads run meanwhile, and Ctrl-C ends the wait for them.
-// A short call goes without the thread that this needs.
+// ShortCall is for short calls and saves the thread that this needs.
 #ifndef GRAPHNET_PYTHON_BINDINGS_LONG_CALL_H_
 #define GRAPHNET_PYTHON_BINDINGS_LONG_CALL_H_
 
@@ -18,13 +18,13 @@ namespace graphnet {
 // Adds the function that waits, when the interpreter ends, for calls that Ctrl-C left behind.
 void BindLongCalls(nb::module_& m);
 
-// Runs `work` without the GIL and returns when it is done. In the main thread, where Python takes
-// signals, the work has a thread of its own; a signal that raises leaves it to end by itself, with
-// what `locks` keep alive. Exceptions of the work are raised here.
+// Runs `work` without the GIL and returns when it is done. Called in the main thread, where Python
+// handles signals, it runs the work in another thread. If a signal raises, the work goes on until
+// it ends, and `locks` keep its modules alive. Exceptions of the work are raised here.
 void RunLongCall(std::function<void()> work, std::vector<ReadLock> locks);
 
-// The same with a result, which must be movable. `work` must own all it refers to, but for what
-// the locks keep.
+// Runs `work` in the same way and returns its result, which must be movable. `work` must own
+// everything that it refers to, except objects that the locks keep alive.
 template <typename Work>
 auto LongCall(std::vector<ReadLock> locks, Work work) -> decltype(work()) {
   auto result = std::make_shared<std::optional<decltype(work())>>();
@@ -33,7 +33,8 @@ auto LongCall(std::vector<ReadLock> locks, Work work) -> decltype(work()) {
   return *std::move(*result);
 }
 
-// Runs `work`, which takes milliseconds, without the GIL in the thread that calls: a signal waits.
+// Runs `work`, which must take milliseconds only, without the GIL in the calling thread. A signal
+// is handled after it.
 template <typename Work>
 auto ShortCall(const Work& work) -> decltype(work()) {
   const nb::gil_scoped_release release;

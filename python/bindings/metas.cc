@@ -14,10 +14,10 @@
 namespace graphnet {
 namespace {
 
-// The meta of a tensor as a value of Python, which belongs to no module.
+// The meta of a tensor as a Python value that belongs to no module.
 struct TensorMetaObject {
   DType dtype = DType::kUnknown;
-  nb::object shape;  // a tuple of int and SymExpr, or None
+  nb::object shape;  // a tuple of int and SymExpr, or None if unknown
   std::optional<Device> device;
 };
 
@@ -67,7 +67,7 @@ const ValueMeta* ReadMeta(nb::handle value, ModuleObject& module) {
 
 namespace {
 
-// Metas are shared: each is made once.
+// Metas are shared, so each is made once.
 using MadeMetas = absl::flat_hash_map<const ValueMeta*, nb::object>;
 
 nb::object MakeMeta(const ValueMeta* meta, ModuleObject& module, MadeMetas* shared) {

@@ -45,7 +45,7 @@ void Move(const NodeObject& self, const NodeObject& moved, Node* before) {
   if (node != before) graph->MoveBefore(node, before);
 }
 
-// --- Properties that are read most, which Python calls without nanobind between --------------
+// --- Frequent properties, which Python calls without nanobind in between ---------------------
 
 nb::object LabelOf(NodeObject& self) {
   return self.Cached(NodeObject::kName, [&] { return Text(self.raw()->name()); });
@@ -162,7 +162,7 @@ nb::list ReplaceUses(const NodeObject& self, const NodeObject& value, nb::handle
   for (Node* user : node->users()) {
     if (nb::cast<bool>(when(self.module().NodeOf(user)))) replaced.push_back(user);
   }
-  // The callback may have done anything.
+  // Check again, since the callback may have changed anything.
   self.ForChange();
   OperandFor(self, value);
   for (Node* user : replaced) {
@@ -177,13 +177,13 @@ void SetArg(const NodeObject& self, nb::ssize_t i, nb::handle value) {
   Node* const node = self.ForChange();
   const auto size = static_cast<nb::ssize_t>(node->args().size());
   if (i < 0) i += size;
-  if (i < 0 || i >= size) Raise(PyExc_IndexError, "the node has no such argument");
+  if (i < 0 || i >= size) Raise(PyExc_IndexError, "the node does not have that argument");
   ArgumentReader reader(self.module(), node->graph());
   const Argument read = reader.Read(value);
   reader.CheckOperands();
   self.ForChange();
   if (i >= static_cast<nb::ssize_t>(node->args().size()))
-    Raise(PyExc_IndexError, "the node has no such argument");
+    Raise(PyExc_IndexError, "the node does not have that argument");
   node->set_arg(static_cast<size_t>(i), read);
 }
 
@@ -209,8 +209,8 @@ PyType_Slot kNodeSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(TraverseNod
                             {Py_tp_getset, properties},
                             {0, nullptr}};
 
-// Reading a Python value may run other code of Python, which may erase any node. So a function that
-// changes a node first reads all values, and then asks whether the operands that were read and the
+// Reading a Python value may run other Python code, which may erase any node. So a function that
+// changes a node first reads all values, and then checks that the operands that were read and the
 // node itself are alive.
 void BindNode(nb::module_& m) {
   nb::class_<NodeObject>(

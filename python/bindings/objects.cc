@@ -52,7 +52,8 @@ nb::object ModuleObject::MakeNode(Node* node) {
 
 nb::object ModuleObject::GraphOf(Graph* graph) {
   if (const auto it = graph_objects_.find(graph); it != graph_objects_.end()) return it->second;
-  // Made before the table changes: making an object may collect garbage, which walks the table.
+  // Make the object before the table changes, since that may collect garbage, which walks the
+  // table.
   nb::object made = nb::cast(std::make_unique<GraphObject>(this, graph));
   return graph_objects_[graph] = std::move(made);
 }
@@ -75,7 +76,7 @@ GraphObject* AsGraph(nb::handle object) {
 
 nb::dict ModuleObject::MetaOf(const Node* node) {
   if (const auto it = metas_.find(node->index()); it != metas_.end()) return it->second;
-  nb::dict made;  // before the table changes, as above
+  nb::dict made;  // It is made before the table changes, as above.
   return metas_.try_emplace(node->index(), std::move(made)).first->second;
 }
 
@@ -111,8 +112,8 @@ ReadLock::~ReadLock() {
   for (const nb::object& module : modules_) --nb::cast<ModuleObject&>(module).readers_;
 }
 
-// For the garbage collector of Python: a module has its nodes and what is kept beside them, and a
-// node has its module.
+// For Python's garbage collector: a module refers to its nodes and their cached objects, and a node
+// refers to its module.
 int TraverseModule(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
@@ -126,7 +127,7 @@ int TraverseModule(PyObject* self, visitproc visit, void* arg) {
 
 int ClearModule(PyObject* self) {
   auto* module = nb::inst_ptr<ModuleObject>(self);
-  // They go when the module no longer refers to them.
+  // Destroy them only when the module no longer refers to them.
   const auto nodes = std::exchange(module->nodes_, {});
   const auto graphs = std::exchange(module->graph_objects_, {});
   const auto metas = std::exchange(module->metas_, {});

@@ -1,6 +1,6 @@
-// The Python objects that stand for a module, its graphs and its nodes, and what keeps them safe:
-// a graph or a node keeps its module alive, an erased one says so, and a module that a long call
-// reads without the GIL is not changed meanwhile.
+// The Python objects that stand for a module, its graphs and its nodes. They are safe: a graph or
+// node keeps its module alive, access to an erased one raises, and a module cannot be changed while
+// a long call reads it without the GIL.
 #ifndef GRAPHNET_PYTHON_BINDINGS_OBJECTS_H_
 #define GRAPHNET_PYTHON_BINDINGS_OBJECTS_H_
 
@@ -21,28 +21,28 @@ namespace nb = nanobind;
 // A module, with the sample that it belongs to. All fields are guarded by the GIL.
 class ModuleObject {
  public:
-  // `base` is the module that the one of the sample was derived from, if it was.
+  // `base` is the module from which the sample's module was derived, if any.
   static nb::object Make(Sample sample, nb::object base = {}, bool is_verified = false);
 
   Sample& sample() { return sample_; }
   Module& module() { return *sample_.module; }
   nb::handle self() const { return self_; }
 
-  // Raises RuntimeError while a long call reads the module. To be called before each change.
+  // Raises RuntimeError while a long call reads the module. Call it before each change.
   void CheckMayChange() {
     if (readers_ > 0) [[unlikely]]
       RefuseChange();
     is_verified_ = false;
     ++version_;
   }
-  // Raises Error if the module breaks an invariant. What works on whole modules asks this first.
+  // Raises Error if the module breaks an invariant. Functions on whole modules call this first.
   void RequireVerified();
-  // Says that a graph may have been erased.
+  // Drops the cached set of graphs. Call it when a graph may have been erased.
   void ForgetGraphs() { knows_graphs_ = false; }
-  // Whether it is a graph of the module, and not an erased one.
+  // Returns whether `graph` belongs to the module and is not erased.
   bool HasGraph(const Graph* graph);
 
-  // The one object of a node, or of a graph, for as long as the module lives.
+  // Returns the Python object of a node or a graph. There is only one as long as the module lives.
   nb::object NodeOf(Node* node) {
     const size_t index = node->index();
     if (index < nodes_.size() && nodes_[index].is_valid()) [[likely]]
@@ -51,13 +51,14 @@ class ModuleObject {
   }
   nb::object GraphOf(Graph* graph);
   nb::object NodeOrNone(Node* node) { return node == nullptr ? nb::none() : NodeOf(node); }
-  // What Python keeps of a node beside the fields of the IR; made when first asked for.
+  // Returns the dict that Python keeps for a node beside the fields of the IR, and makes it if
+  // there is none.
   nb::dict MetaOf(const Node* node);
-  // Returns None if nothing was kept.
+  // Returns that dict, or None if there is none.
   nb::object FindMeta(const Node* node) const;
-  // A text that is interned in the module, as a str that is made once.
+  // Returns a str for a text that is interned in the module. The str is made once.
   nb::object TextOf(absl::string_view interned);
-  // How many changes there were: what is cached of a node holds for one version.
+  // Returns a number that grows with each change. Cached parts of a node are valid for one version.
   uint64_t version() const { return version_; }
 
  private:
@@ -72,12 +73,12 @@ class ModuleObject {
   nb::handle self_;
   int readers_ = 0;
   bool knows_graphs_ = false;
-  bool is_verified_ = false;  // and was not changed since
+  bool is_verified_ = false;  // true if verified and not changed since
   absl::flat_hash_set<const Graph*> graphs_;
   uint64_t version_ = 1;
   std::vector<nb::object> nodes_;  // by Node::index
   absl::flat_hash_map<const Graph*, nb::object> graph_objects_;
-  absl::flat_hash_map<const char*, nb::object> texts_;  // by the address of what is interned
+  absl::flat_hash_map<const char*, nb::object> texts_;  // by address of the interned text
   absl::flat_hash_map<uint32_t, nb::dict> metas_;
 };
 
@@ -90,7 +91,7 @@ class GraphObject {
 
   // Raises ReferenceError if the graph was erased.
   Graph* get() const;
-  // The same, and that the module may change.
+  // Does the same, and raises RuntimeError if the module may not change now.
   Graph* ForChange() const;
   ModuleObject& module() const { return *module_; }
   const nb::object& owner() const { return owner_; }
@@ -118,14 +119,14 @@ class NodeObject {
     module_->CheckMayChange();
     return get();
   }
-  // The node may be erased.
+  // Returns the node without a check; it may be erased.
   const Node* raw() const { return node_; }
   ModuleObject& module() const { return *module_; }
   const nb::object& owner() const { return owner_; }
 
-  // Objects of Python that stand for parts of the node, made when they are first asked for.
+  // Parts of the node whose Python objects are cached.
   enum Part { kArgs, kKwargs, kUsers, kName, kNumParts };
-  // The part as of this version of the module; `make` makes it.
+  // Returns the part for this version of the module, which `make` makes if it is not cached.
   template <typename Make>
   nb::object Cached(Part part, Make make) {
     if (version_ != module_->version()) {
@@ -148,12 +149,12 @@ class NodeObject {
   nb::object parts_[kNumParts];
 };
 
-// The object of a Node or a Graph; null for any other object of Python.
+// Returns the object behind a Python Node or Graph; nullptr for any other Python object.
 NodeObject* AsNode(nb::handle object);
 GraphObject* AsGraph(nb::handle object);
 
-// Keeps a module alive and unchanged while a long call reads it without the GIL, and the modules
-// that it was derived from. Made and destroyed with the GIL.
+// Keeps a module, and the modules that it was derived from, alive and unchanged while a long call
+// reads it without the GIL. The GIL must be held to make and to destroy a lock.
 class ReadLock {
  public:
   explicit ReadLock(ModuleObject& module);
@@ -165,7 +166,7 @@ class ReadLock {
   std::vector<nb::object> modules_;
 };
 
-// The class of an object, for nb::class_.
+// Type slots of the classes, for nb::class_.
 extern PyType_Slot kModuleSlots[];
 extern PyType_Slot kGraphSlots[];
 extern PyType_Slot kNodeSlots[];  // node.cc

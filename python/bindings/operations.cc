@@ -43,7 +43,7 @@ namespace {
 
 using Samples = std::vector<nb::object>;
 
-// A sample that a long call may read.
+// Returns the module of a sample after verifying it, so that a long call may read it.
 ModuleObject& Verified(const SampleObject& sample) {
   sample.get().RequireVerified();
   return sample.get();
@@ -60,8 +60,8 @@ std::vector<ModuleObject*> AllVerified(const Samples& samples, std::vector<ReadL
 
 // --- Files -----------------------------------------------------------------------------------
 
-// Whether it is a GraphNet folder whose files, those that are parsed, have at most 4 MiB together:
-// reading it takes some 10 ms.
+// Returns whether it is a GraphNet folder whose parsed files have at most 4 MiB together, so that
+// reading it takes about 10 ms.
 bool IsSmallFolder(const std::string& path) {
   off_t bytes = 0;
   for (const char* name :
@@ -82,7 +82,7 @@ nb::object LoadSample(nb::handle file, bool weights, bool trust, bool statistics
 
 nb::object LoadSampleBytes(nb::bytes bytes, const std::string& name, bool weights, bool trust) {
   const LoadOptions options = {.trust = trust, .weights = weights};
-  // The weights of the sample lie in the bytes.
+  // The weights of the sample refer to these bytes.
   const TensorData kept = ReadTensor(nb::module_::import_("builtins").attr("memoryview")(bytes));
   absl::StatusOr<Sample> sample =
       LongCall(Locks(), [kept, name, options] { return LoadBytes(*kept.bytes, name, options); });
@@ -115,7 +115,7 @@ std::vector<std::string> SaveSample(const SampleObject& self, nb::handle file,
 nb::bytes SampleBytes(const SampleObject& self, const std::string& name) {
   ModuleObject& object = Verified(self);
   const Format* const format = FindFormat(name);
-  if (format == nullptr) Raise(PyExc_ValueError, absl::StrCat("there is no format ", name));
+  if (format == nullptr) Raise(PyExc_ValueError, absl::StrCat("unknown format ", name));
   if (format->write == nullptr)
     Raise(PyExc_ValueError, absl::StrCat(name, " is not one stream of bytes; use save"));
   const auto bytes = std::make_shared<std::string>();
@@ -154,7 +154,7 @@ nb::list AllFormats() {
 
 // --- Rewriting -------------------------------------------------------------------------------
 
-// Splits a pipeline into its steps, each as it would be written alone.
+// Splits a pipeline into its steps, each a pipeline of its own.
 std::vector<std::string> SplitPipeline(const std::string& text) {
   std::vector<std::string> steps;
   for (const PipelineStep& step : ValueOrRaise(ParsePipeline(text)))
@@ -162,7 +162,8 @@ std::vector<std::string> SplitPipeline(const std::string& text) {
   return steps;
 }
 
-// Changes the sample in place, which nobody else may see: a pass that fails leaves it unusable.
+// Changes the sample in place. No other thread may use it meanwhile, and a pass that fails leaves
+// it unusable.
 nb::list RunPasses(const SampleObject& self, const std::string& text, bool verify_each) {
   ModuleObject& object = Verified(self);
   const Pipeline pipeline = ValueOrRaise(ParsePipeline(text));
@@ -222,7 +223,7 @@ nb::list RulesApplied(ModuleObject& object, const std::string& text, const std::
   return applied;
 }
 
-// Returns the nodes of each match of a pattern, first the one that the pattern returns.
+// Returns the nodes of each match of a pattern; the first is the one that the pattern returns.
 nb::list Matches(const SampleObject& self, const std::string& text,
                  const std::vector<std::string>& conditions) {
   ModuleObject& object = Verified(self);
@@ -398,7 +399,7 @@ std::string Page(const SampleObject& self, const std::string& title, int depth) 
       }));
 }
 
-// The readable text form, or all of it.
+// Returns the readable text form, or the complete one.
 std::string Show(const SampleObject& self, bool complete) {
   ModuleObject& object = self.get();
   return LongCall(Locks(object), [&object, complete] {

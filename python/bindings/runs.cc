@@ -33,7 +33,7 @@ nb::dict ToPython(TensorValues values) {
   return made;
 }
 
-// Lets Ctrl-C end a run between two calls. The exception that a signal raises is kept by Python.
+// Lets Ctrl-C end a run between two calls. Python keeps the exception that a signal raises.
 class SignalCheck {
  public:
   absl::Status Ask() {
@@ -47,7 +47,7 @@ class SignalCheck {
   size_t calls_ = 0;
 };
 
-// A sample that is ready to run, with its values; its state goes on from one run to the next.
+// A sample that is ready to run, with its values. Its state is kept from one run to the next.
 class ReadyObject {
  public:
   ReadyObject(const SampleObject& sample, nb::dict given, std::optional<uint64_t> seed,
@@ -64,7 +64,7 @@ class ReadyObject {
              std::move(requires_grad)]() mutable -> absl::StatusOr<std::unique_ptr<ReadyProgram>> {
           ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
           Sample* const sample = &borrowed->get()[0];
-          // A value that is given replaces the one that the sample holds.
+          // Values of the caller replace those of the sample.
           std::map<std::string, TensorData>& known = sample->weights;
           for (auto& [name, data] : values) known[name] = std::move(data);
           ASSIGN_OR_RETURN(TensorValues drawn, DrawInputs(*sample, {.seed = seed.value_or(0)}));

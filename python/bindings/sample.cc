@@ -26,7 +26,7 @@ int TraverseSample(PyObject* self, visitproc visit, void* arg) {
 PyType_Slot kSampleSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(TraverseSample)},
                               {0, nullptr}};
 
-// The fields of a sample but its module.
+// Returns a copy of a sample without its module.
 Sample WithoutModule(const Sample& sample) {
   Sample copy;
   copy.name = sample.name;
@@ -40,7 +40,7 @@ Sample WithoutModule(const Sample& sample) {
   return copy;
 }
 
-// A field of the sample that is a text.
+// Binds a text field of the sample.
 void BindText(nb::class_<SampleObject>& cls, const char* name, std::string Sample::*field,
               const char* doc) {
   cls.def_prop_rw(
@@ -84,7 +84,8 @@ void BindSample(nb::module_& m) {
   cls.def(
       "__init__",
       [](SampleObject* self, nb::object module) {
-        if (!nb::isinstance<ModuleObject>(module)) Raise(PyExc_TypeError, "a sample has a Module");
+        if (!nb::isinstance<ModuleObject>(module))
+          Raise(PyExc_TypeError, "the module of a sample must be a Module");
         new (self) SampleObject{std::move(module)};
       },
       nb::arg("module"), "Makes a sample of a module, which it shares.");

@@ -1,4 +1,4 @@
-// Samples and tensors as Python objects.
+// Bindings of samples and tensors as Python objects.
 #ifndef GRAPHNET_PYTHON_BINDINGS_SAMPLE_H_
 #define GRAPHNET_PYTHON_BINDINGS_SAMPLE_H_
 
@@ -10,7 +10,7 @@
 
 namespace graphnet {
 
-// A module as a sample: the same object of C++, with other fields in view.
+// A view of a module as a sample: the same C++ object with other fields visible.
 struct SampleObject {
   nb::object owner;  // a Module
   ModuleObject& get() const { return nb::cast<ModuleObject&>(owner); }
@@ -22,14 +22,15 @@ struct TensorObject {
   TensorData data;
 };
 
-// The bytes of an object that has __dlpack__ or a buffer. They are not copied if they are
-// contiguous.
+// Reads an object that has __dlpack__ or a buffer. Its bytes are not copied if they are contiguous.
 TensorData ReadTensor(nb::handle value);
 
-// A sample of its own with a clone of the module. It shares the weights. The module must verify.
+// Returns an independent sample with a clone of the module. It shares the weights. The module must
+// verify.
 Sample WholeCopyOf(const Sample& sample);
 
-// Samples side by side for functions that take a span of them. The modules stay where they are.
+// Borrows samples as an array, for functions that take a span of them, and gives them back when it
+// is destroyed. The modules keep their addresses.
 class BorrowedSamples {
  public:
   explicit BorrowedSamples(const std::vector<ModuleObject*>& modules);

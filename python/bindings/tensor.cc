@@ -52,28 +52,28 @@ constexpr DLType kTypes[] = {
 
 using Array = nb::ndarray<nb::ro, nb::device::cpu>;
 
-// Keeps an array of Python, which may be let go in any thread.
+// Keeps a Python array alive; the owner may be destroyed in any thread.
 std::shared_ptr<const void> Keep(Array array) {
   return {new Array(std::move(array)), [](const Array* kept) {
-            if (Py_IsInitialized() == 0) return;  // The process ends; nothing needs the memory.
+            if (Py_IsInitialized() == 0) return;  // The process ends, so the memory may leak.
             const nb::gil_scoped_acquire gil;
             delete kept;
           }};
 }
 
-// Lets others write to memory that may be of a file that is mapped for reading: a write then
-// changes this process's own copy of the page, where it would end the process otherwise. DLPack has
-// no way to say that memory is read-only that all its users follow.
+// Allows writes to memory that may belong to a file mapped for reading. A write then changes this
+// process's own copy of the page; otherwise it would end the process. DLPack has a way to mark
+// memory as read-only, but not all of its users respect it.
 void AllowWrites(absl::string_view bytes) {
   if (bytes.empty()) return;
   static const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const uintptr_t begin = reinterpret_cast<uintptr_t>(bytes.data()) / page * page;
   const uintptr_t end = reinterpret_cast<uintptr_t>(bytes.data()) + bytes.size();
-  // Fails for memory that cannot be written to at all; it stays as it is.
+  // If this fails, the memory cannot be made writable and stays as it is.
   (void)mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE);
 }
 
-// DLPack's capsule of a tensor that `owner` keeps alive.
+// Returns DLPack's capsule of a tensor, which `owner` keeps alive.
 nb::object Capsule(const TensorObject& self, nb::handle owner) {
   const DLType* found = nullptr;
   for (const DLType& type : kTypes) {
@@ -183,7 +183,7 @@ void BindTensor(nb::module_& m) {
           [](const TensorObject& self, std::vector<int64_t> strides) {
             TensorObject made = self;
             if (strides.size() != made.data.shape.size())
-              Raise(PyExc_ValueError, "there is one stride a dimension");
+              Raise(PyExc_ValueError, "expected one stride for each dimension");
             made.data.strides = std::move(strides);
             return made;
           },

@@ -7,7 +7,7 @@
         print(node.format_node())
     graphnet_ir.opt(sample, "dce,cse").sample.save("smaller.pb")
 
-Importing it does not import torch. What runs operators imports it when it is first called.
+Importing it does not import torch. Functions that run operators import it when first called.
 """
 
 from typing import Any
@@ -40,7 +40,7 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    # Modules that import torch, or much else, are imported when they are first asked for.
+    # Modules that import torch, or many others, are imported when they are first used.
     if name in _LAZY:
         import importlib
 

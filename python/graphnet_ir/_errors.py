@@ -1,4 +1,4 @@
-"""Errors that are raised in Python, in the form of those of the extension."""
+"""Errors that are raised in Python, in the same form as those of the extension."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from graphnet_ir._core import Error
 
 
 def made_error(kind: str, message: str) -> Error:
-    """An Error of a kind, to be raised."""
+    """Returns an Error of a kind, to be raised."""
     error = Error(message)
     error.kind = kind
     return error

@@ -13,15 +13,15 @@ from graphnet_ir._notebook import page_in_notebook
 Argument = Optional[Union[Node, bool, int, float, complex, str, DType, Device, Layout,
                           MemoryFormat, SymExpr, Graph, slice, List[Any],
                           Tuple[Any, ...], Dict[Any, Any]]]
-"""A value that an argument of a node may be."""
+"""A value that may be an argument of a node."""
 
 
 class NodeMeta(MutableMapping[str, Any]):
-    """node.meta: what is known of a node besides what it does.
+    """node.meta: the known facts about a node besides its operation.
 
-    The keys tensor_meta, location, module_path, type and draw_spec are the properties of the node
-    of that name, which the formats keep, where they say something. All other keys may hold
-    anything. They live as long as the module object; nothing copies or saves them.
+    The keys tensor_meta, location, module_path, type and draw_spec are the properties of that name,
+    if they are set; formats keep them. All other keys may hold anything. They live as long as the
+    module object, and nothing copies or saves them.
     """
 
     FIELDS = ("tensor_meta", "location", "module_path", "type", "draw_spec")
@@ -49,7 +49,7 @@ class NodeMeta(MutableMapping[str, Any]):
 
     def __delitem__(self, key: str) -> None:
         if key in self.FIELDS:
-            self[key]  # raises KeyError if it says nothing
+            self[key]  # raises KeyError if the property is not set
             setattr(self._node, key, "" if key in ("module_path", "type") else None)
         else:
             own = self._node._own_meta_or_none
@@ -97,7 +97,7 @@ def records(graph: Graph) -> List[Dict[str, Any]]:
 
 
 def _described(meta: Any) -> Dict[str, Any]:
-    """Plain values of a meta; of one with several parts, lists of them."""
+    """Returns plain values of a meta, or lists of them for a meta with several parts."""
     if meta is None:
         return {"dtype": None, "shape": None, "device": None}
     if not isinstance(meta, TensorMeta):
@@ -110,7 +110,7 @@ def _described(meta: Any) -> Dict[str, Any]:
 
 
 def graph_html(graph: Graph) -> str:
-    """A graph for a notebook: the page of its module."""
+    """Returns the page of the graph's module, for a notebook."""
     return sample_html(Sample(graph.owning_module))
 
 

@@ -1,4 +1,4 @@
-"""Values that arguments of nodes are read as."""
+"""The values that arguments of nodes are read as."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ImmutableDict(dict):  # type: ignore[type-arg]
 
 
 def map_nodes(value: Any, function: Callable[[Any], Any]) -> Any:
-    """A value with function(node) in the place of each node, however deep (torch.fx's map_arg)."""
+    """Replaces each node in a value, however deep, by function(node), like torch.fx's map_arg."""
     from graphnet_ir._core import Node
 
     if isinstance(value, Node):

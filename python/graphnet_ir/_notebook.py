@@ -13,16 +13,16 @@ MAX_ROWS = 1000  # of a table that is shown
 
 
 def page_in_notebook(page: str, height: int = 500) -> str:
-    """A page of HTML as a part of another one, which its scripts and styles do not touch."""
+    """A page of HTML inside of another one, which its scripts and styles do not affect."""
     return (f'<iframe srcdoc="{html.escape(page, quote=True)}" width="100%" height="{height}" '
             'style="border:1px solid #ccc" sandbox="allow-scripts"></iframe>')
 
 
 def table(records: Sequence[Dict[str, Any]], columns: Optional[Sequence[str]] = None, *,
           colour: Optional[Callable[[Dict[str, Any]], str]] = None) -> str:
-    """Records as a table of HTML, a row each.
+    """Returns an HTML table with one row for each record.
 
-    columns: which keys, in order; without them all keys of the first record. colour: of a row.
+    columns: the keys to show, in order; by default all keys of the first record. colour: a row's.
     """
     if columns is None:
         columns = list(records[0]) if records else []
@@ -49,22 +49,22 @@ def _cell(value: Any) -> str:
 
 
 def in_notebook() -> bool:
-    """Says whether this process is the kernel of a notebook."""
+    """Returns whether this process is the kernel of a notebook."""
     find = getattr(sys.modules.get("IPython"), "get_ipython", None)
     shell = find() if find is not None else None
     return shell is not None and "IPKernelApp" in getattr(shell, "config", {})
 
 
 class Bar:
-    """Shows how far long work is, by tqdm.
+    """Shows the progress of long work, by tqdm.
 
         with Bar("loading", len(paths), progress) as bar:
             for path in paths:
                 ...
                 bar.advance()
 
-    total: how many steps there are, or a function that counts them, which is called if there is a
-    bar. progress: whether there is a bar; None: in a notebook, if tqdm is installed.
+    total: the number of steps, or a function that counts them and is called only if there is a bar.
+    progress: whether there is a bar; by default there is one in a notebook, if tqdm is installed.
     """
 
     def __init__(self, what: str, total: Union[int, Callable[[], int]],
@@ -74,22 +74,22 @@ class Bar:
             return
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # tqdm tells that it would like widgets.
+                warnings.simplefilter("ignore")  # tqdm warns that it would like widgets.
                 tqdm = importlib.import_module("tqdm.auto").tqdm
         except ImportError:
             if progress:
-                warnings.warn("there is no bar without tqdm: pip install 'graphnet_ir[notebook]'",
+                warnings.warn("a bar needs tqdm: pip install 'graphnet_ir[notebook]'",
                               stacklevel=3)
             return
         self._bar = tqdm(desc=what, total=total() if callable(total) else total)
 
     @property
     def is_shown(self) -> bool:
-        """Says whether there is a bar."""
+        """Returns whether there is a bar."""
         return self._bar is not None
 
     def advance(self, steps: int = 1) -> None:
-        """Counts so many more steps as done."""
+        """Counts more steps as done."""
         if self._bar is not None and steps:
             self._bar.update(steps)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def name_of(function: Any) -> str:
-    """'operator.add', 'torch.relu', 'torch.nn.functional.linear', 'aten.add.Tensor'."""
+    """Returns a name such as 'operator.add', 'torch.relu' or 'aten.add.Tensor'."""
     if isinstance(function, str):
         return function
     plain = getattr(function, "__name__", "")

@@ -1,4 +1,4 @@
-"""Live capture: every graph that Dynamo makes of a call, kept, explained and proved.
+"""Live capture: keeps, explains and verifies every graph that Dynamo makes of a call.
 
     import graphnet_ir
 
@@ -7,7 +7,7 @@
     model.capture.explain()
 
 torch.compile(model, backend="graphnet", options={"name": "net", "workspace": "out"}) does the same
-where the program compiles by itself.
+for a program that calls torch.compile itself.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from graphnet_ir._errors import made_error
 from graphnet_ir.guards import (GraphBreak, GuardRecord, RawGuard, SkippedFrame, attribute_of,
                                 raw_guard, read_guard, read_reason, short_path)
 
-# How many calls of graphs are remembered in order; all are counted.
+# Number of calls of graphs that are remembered in order; all calls are counted.
 MAX_STEPS = 10_000
 
-# The clock of Capture.seconds. Where other programs run, time.process_time says more.
+# The clock of Capture.seconds. If other programs run, time.process_time is more reliable.
 clock = time.perf_counter
 
 _disable: Any = torch._dynamo.disable
 
 
 def _need_engine() -> None:
-    """Raises Error where the interpreter cannot run."""
+    """Raises Error if the interpreter cannot run."""
     from graphnet_ir.running import _need_torch
 
     _need_torch()
@@ -52,7 +52,7 @@ class GraphInput:
     """An input of a captured graph, and where it came from."""
 
     name: str
-    source: str  # as Dynamo names it: L['x']
+    source: str  # Dynamo's name: L['x']
     attribute: Optional[str]  # the path of a parameter or buffer
     shape: List[Union[int, str]]
     example: List[Any]
@@ -74,12 +74,12 @@ class CapturedGraph:
     num_ops: int
     inputs: List[GraphInput]
     sample: Optional[Sample] = None
-    why_not: Optional[str] = None  # there is no sample
-    of: Optional[int] = None  # of 'forward' and 'backward': the graph that they were made of
+    why_not: Optional[str] = None  # the reason if there is no sample
+    of: Optional[int] = None  # for 'forward' and 'backward', the graph that they were made from
     calls: int = 0
-    recompiled: Optional[str] = None  # the guard that failed, so that this graph was made
-    merged_into: Optional[int] = None  # this graph is a case of that one
-    apart: Optional[str] = None  # why it is not merged with an earlier one of its frame
+    recompiled: Optional[str] = None  # the guard whose failure led to this graph
+    merged_into: Optional[int] = None  # the graph of which this one is a case
+    apart: Optional[str] = None  # why it is not merged with an earlier graph of its frame
     modes: Dict[str, Any] = field(default_factory=dict)  # gradients and autocast where it ran
     relations: List[str] = field(default_factory=list)
     symbols: Dict[str, int] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class CapturedGraph:
     _read_guards: Optional[List[GuardRecord]] = field(default=None, repr=False)
 
     def finish_guards(self) -> None:
-        """Lets go of Dynamo's guards, which are complete when the graph first runs."""
+        """Releases Dynamo's guards, which are complete when the graph first runs."""
         if self._raw_guards and not isinstance(self._raw_guards[0], RawGuard):
             self._raw_guards = [raw_guard(guard) for guard in self._raw_guards]
 
@@ -123,11 +123,11 @@ class Step:
 class Verified:
     """One call that was replayed."""
 
-    equal: bool  # to eager, in every bit
-    equal_to_dynamo: bool  # to Dynamo's graphs in their own code, where these are not eager's bits
+    equal: bool  # True if equal to eager in every bit
+    equal_to_dynamo: bool  # to Dynamo's graphs in their own code, where these differ from eager
     num_parts: int  # tensors and numbers that were compared: results, arguments, state
-    runs: int  # of graphs by the interpreter
-    notes: List[str]  # graphs that ran in their own code, and why
+    runs: int  # runs of graphs by the interpreter
+    notes: List[str]  # graphs that ran in their own code, with the reason
     differences: List[str]
 
 
@@ -138,9 +138,9 @@ class Capture:
                  backward: bool = False, weights: bool = False, statistics: bool = True,
                  verify: bool = False, to: Optional[str] = None):
         if not name or os.path.basename(name) != name or name.startswith("."):
-            raise ValueError("the name of a capture is the name of a folder")
+            raise ValueError("the name of a capture must be a valid name of a folder")
         if to not in (None, "graphnet", "protobuf"):
-            raise ValueError("to is 'graphnet' or 'protobuf'")
+            raise ValueError("to must be 'graphnet' or 'protobuf'")
         self.name = name
         self.workspace = None if workspace is None else os.fspath(workspace)
         self.backward, self.weights, self.statistics = backward, weights, statistics
@@ -152,7 +152,7 @@ class Capture:
         self.skipped: List[SkippedFrame] = []  # functions that Dynamo left to Python
         self.verified: List[Verified] = []  # a row for each call that was replayed
         self.raised: Optional[str] = None  # the exception that ended a call
-        self.seconds = 0.0  # that capturing took besides what Dynamo does
+        self.seconds = 0.0  # time of capturing without Dynamo's own work
         self._lock = threading.RLock()
         self._tensors = _TensorNumbers()
         self._replay: Optional[_Replay] = None
@@ -160,11 +160,11 @@ class Capture:
         self._process = os.getpid()
         self._saved_count = -1
 
-    # --- What Dynamo calls ------------------------------------------------------------------------
+    # --- Called by Dynamo -------------------------------------------------------------------------
 
     def compile(self, gm: torch.fx.GraphModule, example_inputs: Sequence[Any],
                 **_: Any) -> Callable[..., Any]:
-        """Keeps a graph, as the backend of torch.compile, and returns what runs in its place."""
+        """Keeps a graph, as the backend of torch.compile, and returns the code that runs for it."""
         begin = clock()
         graph = self._add(gm, "graph")
         self._keep(graph, gm, example_inputs)
@@ -189,7 +189,7 @@ class Capture:
         return run
 
     def _compile_part(self, gm: torch.fx.GraphModule, of: CapturedGraph, kind: str) -> Any:
-        """A forward or backward graph of AOTAutograd."""
+        """Keeps a forward or backward graph of AOTAutograd."""
         from torch._functorch._aot_autograd.utils import make_boxed_func
 
         begin = clock()
@@ -198,7 +198,7 @@ class Capture:
         run = self._runner(part, gm, gm.forward)
 
         def first(*args: Any) -> Any:
-            # The inputs that AOTAutograd compiles for have no data; those of the first call do.
+            # The inputs that AOTAutograd compiles for have no data, unlike those of the first call.
             if part.sample is None and part.why_not is None:
                 begin = clock()
                 self._keep(part, gm, args)
@@ -235,7 +235,7 @@ class Capture:
         return graph
 
     def _keep(self, graph: CapturedGraph, gm: torch.fx.GraphModule, values: Sequence[Any]) -> None:
-        """Makes the sample. An error is kept: the program goes on without it."""
+        """Makes the sample. An error is recorded, and the program goes on without a sample."""
         name = f"{self.name}_{graph.index}"
         try:
             concrete = [_concrete(value) for value in values]
@@ -245,13 +245,13 @@ class Capture:
                 elif isinstance(value, torch.Tensor):
                     given.example = _sizes(value)
             with torch.no_grad(), torch.autocast("cpu", enabled=False):
-                # A copy has none of fx's metas, which hold the inputs and Dynamo's own objects.
+                # A copy does not have fx's metas, which hold the inputs and Dynamo's own objects.
                 graph.sample = fx.from_fx(gm, concrete, name=name, weights=self.weights,
                                           statistics=self.statistics).copy()
             for node in graph.sample.graph.nodes:
                 if node.location is not None:
                     node.location = (short_path(node.location[0]), node.location[1])
-        except Exception as error:  # whatever it is, the user's program is to run
+        except Exception as error:  # the user's program must run in any case
             graph.why_not = f"{type(error).__name__}: {error}"
             warnings.warn(f"graph {graph.index} of {self.name} is not kept: {graph.why_not}",
                           stacklevel=2)
@@ -291,7 +291,7 @@ class Capture:
 
     def call(self, function: Callable[..., Any], compiled: Callable[..., Any],
              args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
-        """Makes one call of what is captured, and saves the graphs that are new then."""
+        """Makes one call of the captured function, and saves the graphs that are new then."""
         tls = torch._dynamo.eval_frame.dynamo_tls
         outer = getattr(tls, "skip_reasons", None)
         begin = clock()
@@ -326,13 +326,13 @@ class Capture:
         except Error as error:
             if self.raised is None:
                 raise
-            # The exception of the program goes on.
+            # The program's own exception is raised.
             warnings.warn(f"{self.name} was not saved: {error}", stacklevel=3)
 
     def _call_and_verify(self, function: Callable[..., Any], compiled: Callable[..., Any],
                          args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
-        """Calls it as it is, puts everything back, and calls it with graphnet's interpreter in the
-        place of each graph."""
+        """Calls the function as it is, restores everything, and calls it again with graphnet's
+        interpreter in the place of each graph."""
         from graphnet_ir.capture_replay import State, differences, leaves
 
         state = State(function, args, kwargs)
@@ -343,7 +343,7 @@ class Capture:
         raised: Optional[Exception] = None
         torch.manual_seed(seed)
         try:
-            # Without Dynamo at all, also where the function calls what is compiled.
+            # Run without Dynamo, even where the function calls compiled code.
             expected = leaves(_disable(function)(*args, **kwargs))
         except Exception as error:
             raised = error
@@ -369,7 +369,7 @@ class Capture:
         notes = sorted(set(replay.notes))
         is_dynamos = bool(found) and raised is None
         if is_dynamos:
-            # Dynamo itself may compute in another way than eager, as it does in optimisers.
+            # Dynamo itself may compute differently from eager, as in optimisers.
             replayed_state = state.values()
             state.restore()
             torch.manual_seed(seed)
@@ -385,13 +385,13 @@ class Capture:
             raise made_error("unimplemented", f"graph {lost[0].index} of {self.name} ran and is "
                              f"not kept: {lost[0].why_not}")
         if found and not is_dynamos:
-            raise made_error("internal", f"the replay of {self.name} is not what eager does: "
+            raise made_error("internal", f"the replay of {self.name} differs from eager: "
                          + "; ".join(found[:3]))
         return result
 
     def _read_skips(self, reasons: Sequence[str]) -> None:
-        """Frames that Dynamo would not look into: 'name (file:line): why'."""
-        # Functions of PyTorch and of Python itself are no part of the user's program.
+        """Returns the frames that Dynamo did not trace: 'name (file:line): why'."""
+        # Functions of PyTorch and of Python itself do not belong to the user's program.
         others = tuple(os.path.dirname(os.path.abspath(file)) + os.sep
                        for file in (torch.__file__, __file__))
         library = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
@@ -410,7 +410,7 @@ class Capture:
             self.skipped.append(skip)
 
     def _read_metrics(self) -> None:
-        """Why frames were compiled again, and which could not be compiled."""
+        """Collects why frames were compiled again, and which could not be compiled."""
         by_id = {graph.compile_id: graph for graph in self.graphs if graph.of is None}
         for row in reversed(torch._dynamo.utils.get_compilation_metrics()):
             if (getattr(row, "start_time_us", None) or 0) < self._begin_us:
@@ -426,7 +426,7 @@ class Capture:
                     row.co_name or "", short_path(row.co_filename or ""), row.co_firstlineno or 0,
                     " ".join((row.fail_reason or row.fail_type).split("\n")[0].split())))
 
-    # --- What is made of it -----------------------------------------------------------------------
+    # --- Results ----------------------------------------------------------------------------------
 
     def merge(self) -> None:
         """Finds recompilations that are cases of one graph (docs/capture.md)."""
@@ -435,7 +435,7 @@ class Capture:
         merge_variants(self.graphs)
 
     def kept(self) -> List[CapturedGraph]:
-        """Returns the graphs that are written: those with a sample that are no case of another."""
+        """Returns the graphs that are written: those with a sample that are no other's case."""
         return [graph for graph in self.graphs
                 if graph.sample is not None and graph.merged_into is None]
 
@@ -464,7 +464,7 @@ class Capture:
 
         where = self.workspace if workspace is None else os.fspath(workspace)
         if where is None:
-            raise ValueError("there is no workspace to save to")
+            raise ValueError("no workspace was given to save to")
         with self._lock:
             self.merge()
             path = write_capture(self, where)
@@ -478,7 +478,7 @@ class Capture:
         return explain_capture(self)
 
     def records(self) -> List[Dict[str, Any]]:
-        """Returns a dict for each graph, which has what the table of explain has, and more."""
+        """Returns a dict for each graph, with the facts of the table of explain and more."""
         from graphnet_ir.capture_report import capture_records
 
         return capture_records(self)
@@ -489,13 +489,13 @@ class Capture:
         return capture_html(self)
 
     def explain(self) -> None:
-        """Prints the graphs, how often each ran, why it ended and where, and what would be there
+        """Prints the graphs: how often each ran, why and where it ended, and what there would be
         without the break."""
         print(self.report())
 
 
 class _Replay:
-    """Runs graphs by the interpreter, and says which it could not run so."""
+    """Runs graphs by the interpreter, and records which it could not run."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -522,7 +522,7 @@ class _Replay:
 
 
 class _TensorNumbers:
-    """Numbers of tensors by identity, as the manifest has them."""
+    """The numbers of tensors, by identity, that the manifest uses."""
 
     def __init__(self) -> None:
         from torch.utils.weak import WeakIdKeyDictionary
@@ -544,7 +544,7 @@ class _TensorNumbers:
 
 
 def _origin(graph: CapturedGraph, i: int) -> Dict[str, Any]:
-    """Where an input of a graph came from that no earlier graph made."""
+    """Returns the origin of an input that no earlier graph made."""
     if graph.kind != "graph" or i >= len(graph.inputs):
         return {"local": None}
     given = graph.inputs[i]
@@ -571,7 +571,7 @@ def _read_input(node: torch.fx.Node) -> GraphInput:
 
 
 def _autocast() -> Dict[str, str]:
-    """The dtype that autocast takes, by device, where it is on."""
+    """Returns the dtype of autocast for each device on which it is on."""
     return {device: str(torch.get_autocast_dtype(device))[len("torch."):]
             for device in ("cpu", "cuda") if torch.is_autocast_enabled(device)}
 
@@ -581,7 +581,7 @@ def _size(size: Any) -> Union[int, str]:
 
 
 def _sizes(tensor: torch.Tensor) -> List[Any]:
-    """Its sizes as numbers; those of a nested tensor that are none as texts."""
+    """Returns the sizes as numbers; those of nested tensors that are not numbers as texts."""
     try:
         return [int(size) for size in tensor.shape]
     except (AttributeError, RuntimeError):
@@ -589,7 +589,7 @@ def _sizes(tensor: torch.Tensor) -> List[Any]:
 
 
 def _concrete(value: Any) -> Any:
-    """An input with the numbers that it has in this call in the place of symbols."""
+    """Returns an input with the numbers of this call in the place of symbols."""
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         hint = value.node.hint
         return value if hint is None else hint
@@ -598,7 +598,7 @@ def _concrete(value: Any) -> Any:
 
 def _named_arguments(function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any],
                      numbers: _TensorNumbers) -> List[Tuple[str, Any]]:
-    """The arguments of a call as the manifest has them: name and value."""
+    """Returns the arguments of a call as the manifest has them: name and value."""
     import inspect
 
     plain = function.forward if isinstance(function, torch.nn.Module) else function
@@ -626,7 +626,7 @@ def _named_arguments(function: Callable[..., Any], args: Tuple[Any, ...], kwargs
 
 
 class Extracted:
-    """What extract returns: calls go through its capture; all else is the wrapped object's."""
+    """The result of extract: calls go through its capture; all else is the wrapped object's."""
 
     def __init__(self, target: Callable[..., Any], capture: Capture, *, dynamic: Optional[bool],
                  fullgraph: bool):
@@ -637,14 +637,14 @@ class Extracted:
         self._compiled = torch.compile(target, backend=capture.compile, dynamic=dynamic,
                                        fullgraph=fullgraph)
 
-        # Where Dynamo meets this inside of another program, it leaves it alone.
+        # Inside of another compiled program, Dynamo does not trace this.
         self._call = _disable(capture.call, recursive=False)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(self.__wrapped__, self._compiled, args, kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        """A decorated method is bound to its object."""
+        """Binds a decorated method to its object."""
         return self if instance is None else functools.partial(self, instance)
 
     def __getattr__(self, name: str) -> Any:
@@ -668,15 +668,15 @@ def extract(target: Any = None, *, name: Optional[str] = None,
         @graphnet_ir.extract(workspace="out")
         def step(x): ...
 
-    The result is called as before, and has `capture`, a Capture. After each call that brought
-    new graphs WORKSPACE/NAME is written (docs/capture.md); without a workspace, and without the
-    variable GRAPH_NET_EXTRACT_WORKSPACE, nothing is.
+    The result is called as before, and its attribute `capture` is a Capture. Each call that makes
+    new graphs writes WORKSPACE/NAME (docs/capture.md). Nothing is written without a workspace and
+    without the variable GRAPH_NET_EXTRACT_WORKSPACE.
 
-    dynamic, fullgraph: as torch.compile has them. backward: AOTAutograd's forward and backward
-    graphs, too. weights: with the values of parameters and inputs, as to='protobuf'; otherwise
-    to='graphnet' writes GraphNet folders. statistics: describes them. verify: calls it twice, as it
-    is and with graphnet's interpreter in the place of each graph, and raises Error if a bit
-    differs, or a graph that ran was not kept.
+    dynamic, fullgraph: as in torch.compile. backward: also keeps AOTAutograd's forward and backward
+    graphs. weights: keeps the values of parameters and inputs, as to='protobuf' does; otherwise
+    to='graphnet' writes GraphNet folders. statistics: describes the values. verify: makes each call
+    twice, once as it is and once with graphnet's interpreter in the place of each graph, and raises
+    Error if a bit differs, or if a graph that ran was not kept.
     """
     if target is None:
         return functools.partial(extract, name=name, workspace=workspace, dynamic=dynamic,
@@ -697,13 +697,13 @@ def extract(target: Any = None, *, name: Optional[str] = None,
 
 def _extracting_class(cls: Any, capture: Capture, dynamic: Optional[bool],
                       fullgraph: bool) -> Any:
-    """A class of the same name, whose modules capture what they run."""
+    """Returns a class of the same name, whose modules capture their calls."""
 
     class Extracting(cls):  # type: ignore[misc]
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             through = self.__dict__.get("_extracted")
             if through is None:
-                # The module as one of the class itself, with the same attributes.
+                # A module of the original class with the same attributes.
                 plain = cls.__new__(cls)
                 plain.__dict__ = self.__dict__
                 through = self.__dict__["_extracted"] = Extracted(
@@ -723,8 +723,8 @@ def backend(gm: torch.fx.GraphModule, example_inputs: Sequence[Any],
             options: Optional[Dict[str, Any]] = None, **_: Any) -> Callable[..., Any]:
     """torch.compile(…, backend="graphnet", options={"name": …, "workspace": …}).
 
-    Options are those of Capture; verify is none of them, as a backend sees no whole call. All that
-    is compiled under one name is one capture, which captured(name) returns and which is saved when
+    Options are those of Capture except verify, since a backend never sees a whole call. Everything
+    that is compiled under one name is one capture. captured(name) returns it, and it is saved when
     Python ends, or by its save().
     """
     options = dict(options or {})
@@ -750,7 +750,7 @@ def captured(name: str = "graphnet") -> Capture:
 @atexit.register
 def _save_all() -> None:
     for capture in _captures.values():
-        # A process that was forked leaves the folder to its parent.
+        # A forked process leaves the folder to its parent.
         if capture.workspace is not None and capture._process == os.getpid():
             try:
                 capture.save()

@@ -1,4 +1,4 @@
-"""A capture on disk: samples, and the manifest stitch.json that says how they belong together."""
+"""A capture on disk: samples, and the manifest stitch.json that says how they are joined."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def write_capture(capture: "Capture", workspace: str) -> str:
 
 @contextmanager
 def _locked(folder: str) -> Iterator[None]:
-    """One process at a time, also where another one was killed."""
+    """Lets in one process at a time, even after another one was killed."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -57,7 +57,7 @@ def _locked(folder: str) -> Iterator[None]:
 
 
 def _check_replaceable(path: str) -> None:
-    """An earlier capture is replaced; what is anything else is not touched."""
+    """Replaces an earlier capture, but refuses to touch anything else."""
     if not os.path.lexists(path) or (os.path.isdir(path) and not os.listdir(path)):
         return
     try:
@@ -66,14 +66,14 @@ def _check_replaceable(path: str) -> None:
                 return
     except (OSError, ValueError, AttributeError):
         pass
-    raise made_error("already_exists", f"{path} holds something else than a capture")
+    raise made_error("already_exists", f"{path} holds something other than a capture")
 
 
 def _put_in_place(aside: str, path: str) -> None:
     if not os.path.lexists(path):
         os.rename(aside, path)
         return
-    # Both names change at once where the system can do that; aside is removed afterwards.
+    # If the system can do that, both names change at once; aside is removed afterwards.
     exchange, here = 2, -100
     libc = ctypes.CDLL(None, use_errno=True)
     if hasattr(libc, "renameat2") and libc.renameat2(here, os.fsencode(aside), here,
@@ -88,7 +88,7 @@ def _put_in_place(aside: str, path: str) -> None:
 def _write_files(capture: "Capture", folder: str) -> None:
     kept = capture.kept()
     places: Dict[int, str] = {}
-    # The one graph is the folder itself, and its graph_net.json the last file that is written.
+    # The only graph is the folder itself, and its graph_net.json is written last.
     alone = len(kept) == 1 and capture.to == "graphnet"
     for i, graph in enumerate(kept):
         ending = ".pb" if capture.to == "protobuf" else ""
@@ -131,7 +131,7 @@ def _save(capture: "Capture", graph: "CapturedGraph", path: str,
 
 
 def manifest(capture: "Capture", places: Dict[int, str]) -> Dict[str, Any]:
-    """What stitch.json says, as docs/capture.md describes it. places: of written graphs."""
+    """Returns the content of stitch.json (docs/capture.md). places: those of written graphs."""
     kept = [graph.index for graph in capture.kept()]
     numbers = {index: i for i, index in enumerate(kept)}
     hashes: Dict[str, int] = {}
@@ -197,7 +197,7 @@ def _subgraph(graph: "CapturedGraph", places: Dict[int, str]) -> Dict[str, Any]:
 
 
 def manifest_text(manifest: Dict[str, Any]) -> str:
-    """JSON in which each row of a list is a line."""
+    """Returns JSON in which each row of a list is a line."""
     parts = []
     for key, value in manifest.items():
         if isinstance(value, list) and value:
@@ -213,7 +213,7 @@ def manifest_text(manifest: Dict[str, Any]) -> str:
 
 
 def explain_capture(capture: "Capture") -> str:
-    """The table of graphs, then each break with its line, then what was skipped."""
+    """Returns the table of graphs, then each break with its line, then the skipped functions."""
     rows = [("graph", "id", "kind", "function", "ops", "inputs", "calls", "ended by")]
     for graph in capture.graphs:
         ended = graph.ended.reason if graph.ended.is_break else "end"

@@ -1,4 +1,4 @@
-"""The proof that captured graphs are all that ran: graphnet's interpreter in Dynamo's place."""
+"""Proves that captured graphs are complete: runs graphnet's interpreter in Dynamo's place."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _NUMBERS = (bool, int, float, torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 class State:
-    """All that a call can reach and change: tensors with their gradients, containers, objects.
+    """Everything that a call can reach and change: tensors and gradients, containers, objects.
 
-    restore() puts it back in place, so that what Dynamo has guarded by identity stays as it was.
+    restore() puts it back in place, so that objects that Dynamo guards by identity do not change.
     """
 
     def __init__(self, *roots: Any):
@@ -89,7 +89,7 @@ class State:
         _set_random_state(self._random)
 
     def values(self) -> List[torch.Tensor]:
-        """Copies of all tensors and their gradients, in an order that is the same after restore."""
+        """Copies all tensors and their gradients, in an order that is the same after restore."""
         made = []
         for tensor, _, _, _ in self._tensors:
             made.append(_copy(tensor))
@@ -114,7 +114,7 @@ def _is_users(value: Any) -> bool:
 
 
 def _reached_by_function(function: types.FunctionType) -> List[Any]:
-    """The objects that a function can change: of its closure, and the globals that it names."""
+    """Returns the objects that a function can change: its closure, and globals that it names."""
     found: List[Any] = [function.__defaults__, function.__kwdefaults__ or ()]
     for cell in function.__closure__ or ():
         try:
@@ -154,7 +154,7 @@ def _set_random_state(state: Tuple[Any, ...]) -> None:
 
 
 def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors agree in dtype, shape and every bit."""
+    """Returns whether two tensors agree in dtype, shape and every bit."""
     if a.dtype != b.dtype or a.shape != b.shape or a.layout != b.layout:
         return False
     a, b = a.detach(), b.detach()
@@ -170,7 +170,7 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def leaves(result: Any) -> List[Any]:
-    """The parts of a result; tensors are copied, so that later writes do not reach them."""
+    """Returns the parts of a result. Tensors are copied, so that later writes do not reach them."""
     flat: List[Any] = []
     pending = [result]
     while pending:
@@ -189,7 +189,7 @@ def leaves(result: Any) -> List[Any]:
 
 
 def differences(name: str, eager: Sequence[Any], replayed: Sequence[Any]) -> List[str]:
-    """In what the leaves of two results differ."""
+    """Describes how the leaves of two results differ."""
     if len(eager) != len(replayed):
         return [f"{name}: eager has {len(eager)} parts and the replay {len(replayed)}"]
     found = []
@@ -227,12 +227,12 @@ class _Recomputed(torch.autograd.Function):
 
 
 class GraphCall:
-    """One call of a captured graph by the interpreter."""
+    """A call of a captured graph by the interpreter."""
 
     def __init__(self, runner: "GraphRunner", args: Sequence[Any]):
         self._runner = runner
         self._args = list(args)
-        self._before = list(args)  # what was there before the graph wrote to it
+        self._before = list(args)  # values before the graph wrote to them
         self._random = torch.get_rng_state()
         self._autocast = [(device, torch.is_autocast_enabled(device),
                            torch.get_autocast_dtype(device)) for device in ("cpu",)]
@@ -267,8 +267,8 @@ class GraphCall:
 
 
 class GraphRunner:
-    """A captured graph that runs in the interpreter as Dynamo's code does: inputs that it writes to
-    are written to, outputs that are views of inputs are views, gradients flow."""
+    """A captured graph that behaves in the interpreter like Dynamo's code: it writes to the same
+    inputs, outputs that are views of inputs are views, and gradients flow."""
 
     def __init__(self, sample: Sample, gm: torch.fx.GraphModule, function: Callable[..., Any]):
         self.function = function
@@ -289,7 +289,7 @@ class GraphRunner:
         self._note_memory(gm)
 
     def _note_memory(self, gm: torch.fx.GraphModule) -> None:
-        """Which outputs are views of which inputs, and which ask for gradients."""
+        """Finds the outputs that are views of inputs, and those that need gradients."""
         result = gm.graph.output_node().args[0]
         outs = list(result) if isinstance(result, (list, tuple)) else [result]
         fakes = [_fake(node) for node in gm.graph.find_nodes(op="placeholder")]
@@ -305,7 +305,7 @@ class GraphRunner:
                 self._views[i] = (storages[fake.untyped_storage()._cdata], fake)
 
     def interpret(self, args: Sequence[Any]) -> Tuple[List[Any], Dict[int, torch.Tensor]]:
-        """The outputs, and the new values of inputs that were written to."""
+        """Returns the outputs, and the new values of inputs that were written to."""
         threads = torch.get_num_threads()
         sample, shared = self._sharing(args)
         with torch.no_grad():
@@ -379,7 +379,7 @@ class GraphRunner:
                 program = prepare(sample, *given, values=self._attributes, seed=None)
                 return list(program.run()), program
             except Error:
-                # An optimiser's step writes to parameters, for which it turns gradients off.
+                # An optimiser's step turns gradients off to write to parameters.
                 torch.set_rng_state(random)
         program = prepare(
             sample, *map(plain, given), seed=None,
@@ -418,7 +418,7 @@ def _storage(tensor: torch.Tensor) -> int:
 
 
 def _as_view(base: Any, value: Any, fake: Any) -> Optional[torch.Tensor]:
-    """The part of an input that an output is, where its strides are known."""
+    """Returns the part of an input that an output is a view of, if its strides are known."""
     try:
         strides = [int(s) for s in fake.stride()]
         offset = int(fake.storage_offset())

@@ -1,4 +1,4 @@
-"""A capture as records, and as what a notebook shows of it."""
+"""A capture as records, and as a notebook shows it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from graphnet_ir.capture_folder import explain_capture
 if TYPE_CHECKING:
     from graphnet_ir.capture import Capture
 
-# Pages of more graphs would make a notebook large.
+# More pages of graphs would make a notebook too large.
 MAX_PICTURES = 8
 MAX_PICTURED_OPS = 500
 
 
 def capture_records(capture: "Capture") -> List[Dict[str, Any]]:
-    """A dict for each graph."""
+    """Returns a dict for each graph."""
     return [{
         "graph": graph.index, "compile_id": graph.compile_id, "kind": graph.kind,
         "function": graph.function, "operators": graph.num_ops, "inputs": len(graph.inputs),
@@ -33,7 +33,7 @@ def capture_records(capture: "Capture") -> List[Dict[str, Any]]:
 
 
 def capture_html(capture: "Capture") -> str:
-    """The graphs as a table; under it why each ended, and the pictures of the graphs, folded."""
+    """Returns a table of the graphs, and under it why each ended and its picture, folded."""
     rows = capture_records(capture)
     for row in rows:
         row["ended at"] = f"{row['file']}:{row['line']}" if row["is_break"] and row["file"] else ""

@@ -1,4 +1,4 @@
-"""Recompilations of one frame that are one graph, of other sizes."""
+"""Finds recompilations of one frame that are one graph with other sizes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def merge_variants(graphs: Sequence["CapturedGraph"]) -> None:
     """Sets merged_into of each graph that is a case of another one of its frame, and apart of
-    those that are none."""
+    those that are not."""
     frames: Dict[str, List["CapturedGraph"]] = {}
     for graph in graphs:
         if graph.kind == "graph" and graph.sample is not None:
@@ -49,7 +49,7 @@ def _merge(earlier: "CapturedGraph", graph: "CapturedGraph") -> bool:
 
 
 def _is_case(graph: "CapturedGraph", general: "CapturedGraph") -> bool:
-    """Whether a graph is another one with numbers in the place of its symbols."""
+    """Returns whether a graph is another one with numbers in the place of its symbols."""
     if not general.symbols and general.sample is not None and graph.sample is not None:
         return bool(_core.hash(graph.sample, metas=True)
                     == _core.hash(general.sample, metas=True))
@@ -63,7 +63,7 @@ def _is_case(graph: "CapturedGraph", general: "CapturedGraph") -> bool:
 
 
 def _numbers(graph: "CapturedGraph", general: "CapturedGraph") -> Optional[Dict[str, int]]:
-    """The values that the symbols of a graph have in another one."""
+    """Returns the values that the symbols of a graph have in another one."""
     shapes = {given.name: given.shape for given in graph.inputs if given.device}
     numbers: Dict[str, int] = {}
     for given in general.inputs:
@@ -84,7 +84,7 @@ def _numbers(graph: "CapturedGraph", general: "CapturedGraph") -> Optional[Dict[
 
 
 def _specialised(sample: Sample, numbers: Dict[str, int]) -> Sample:
-    """A sample with numbers for its symbols, and without inputs for them."""
+    """Returns a sample with numbers for its symbols, and without inputs for them."""
     made = sample.copy()
     for name in list(made.weights):
         made.erase_weight(name)
@@ -99,7 +99,7 @@ def _specialised(sample: Sample, numbers: Dict[str, int]) -> Sample:
     for node in list(graph.placeholders):
         if node.type == "torch.SymInt":
             if node.target not in numbers and list(node.users):
-                raise ValueError(f"{node.target} is the size of no input")
+                raise ValueError(f"{node.target} is not the size of any input")
             for user in list(node.users):
                 def put(operand: Any, size: Any = node) -> Any:
                     return numbers[size.target] if operand is size else operand
@@ -115,8 +115,8 @@ def _plain(sample: Sample) -> str:
 
 
 def _generalised(a: "CapturedGraph", b: "CapturedGraph") -> Optional[Sample]:
-    """One graph for both, where they differ in one size of their inputs and generalize-dims says
-    that they are one."""
+    """Returns one graph for both, if they differ in one size of their inputs and generalize-dims
+    confirms that they are one."""
     shapes = {given.name: given.shape for given in b.inputs if given.device}
     dims: Dict[int, List[str]] = {}
     for given in a.inputs:

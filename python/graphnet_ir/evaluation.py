@@ -1,4 +1,4 @@
-"""Compilers judged: benchmarks and scores of the program graphnet, as records (docs/evaluation.md).
+"""Judges compilers: benchmarks and scores of the program graphnet as records (docs/evaluation.md).
 
     judged = graphnet_ir.bench("samples", ["nope", "jit"], trials=5)
     pandas.DataFrame(judged.records())
@@ -25,14 +25,14 @@ from graphnet_ir._notebook import Bar, page_in_notebook, table
 
 Path = Union[str, "os.PathLike[str]"]
 
-# The columns of a table; records() has more.
+# The columns of a shown table; records() has more.
 _SHOWN = ("backend", "path", "status", "reason", "right_from_t", "speedup", "fluctuates",
           "prepare_ms")
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The results of a benchmark, the files of which lie in `folder`.
+    """The results of a benchmark, whose files are in `folder`.
 
     `backends` has a dict for each compiler, with backend, log, samples, outcomes, unsteady and
     median_speedup.
@@ -40,7 +40,7 @@ class Benchmark:
 
     folder: str
     backends: List[Dict[str, Any]]
-    _names: Dict[str, str] = field(repr=False)  # of samples that were objects, by their files
+    _names: Dict[str, str] = field(repr=False)  # names of samples that were objects, by their files
 
     @property
     def logs(self) -> List[str]:
@@ -107,20 +107,21 @@ def bench(samples: Union[Sample, Path, Sequence[Union[Sample, Path]]],
 
     samples: samples, their files, or folders of them. backends: names that `graphnet backends`
     lists, and rewrites, such as 'pass:dce' or 'decompose:pieces=3'. out: the folder for the logs;
-    without it they are deleted when nothing refers to the Benchmark any more. resume: goes on with
-    the benchmark that is in out. timeout: seconds that a compiler may take for one step. memory:
-    MiB that it may take, 0 for what is free. jobs: samples at once, which makes times unsteady.
-    progress: shows a bar, by tqdm; None: in a notebook. All else is as docs/evaluation.md says.
+    without it they are deleted when nothing refers to the Benchmark any more. resume: continues the
+    benchmark in out. timeout: seconds that a compiler may take for one step. memory: MiB that it
+    may take, 0 for all free memory. jobs: the number of samples at once; more than one makes times
+    unsteady. progress: shows a bar, by tqdm; None: in a notebook. docs/evaluation.md describes all
+    other arguments.
 
-    A compiler that fails, crashes or hangs is a row of the result and no error.
+    A compiler that fails, crashes or hangs gives a row of the result and not an error.
     """
     if resume and out is None:
-        raise ValueError("resume goes on in the folder out, which is not given")
+        raise ValueError("resume needs the folder out of the earlier run")
     many = [samples] if isinstance(samples, (Sample, str, os.PathLike)) else list(samples)
     if not many:
-        raise ValueError("there is no sample to run")
+        raise ValueError("no samples to run were given")
     if resume and any(isinstance(sample, Sample) for sample in many):
-        raise ValueError("resume takes files and folders: samples in memory may be others now")
+        raise ValueError("resume takes files and folders only: samples in memory may have changed")
     names = [backends] if isinstance(backends, str) else list(backends)
     with (contextlib.ExitStack() as kept,
           tempfile.TemporaryDirectory(prefix="graphnet-samples-") as scratch):
@@ -148,15 +149,15 @@ def score(logs: Union[Benchmark, Path, Sequence[Path]], *, p: float = 0.0, b: fl
           interpretation: str = "default") -> Scores:
     """Scores compilers by their logs: a Benchmark, files, or folders of them.
 
-    p: how much slower than eager counts. b: what a failure counts. interpretation: which failures
-    ES(t) forgives from which t on, 'default', 'mismatch_extended' or 'report' (docs/evaluation.md).
-    A log that cannot be scored is left out with a warning if there are others.
+    p: the extra penalty for slowdowns. b: the score of a failure. interpretation: the failures that
+    ES(t) forgives and from which t on: 'default', 'mismatch_extended' or 'report'
+    (docs/evaluation.md). A log that cannot be scored is left out with a warning if there are others.
     """
     if isinstance(logs, Benchmark):
         logs = logs.logs
     files = [logs] if isinstance(logs, (str, os.PathLike)) else list(logs)
     if not files:
-        raise ValueError("there is no log to score")
+        raise ValueError("no logs to score were given")
     with tempfile.TemporaryDirectory(prefix="graphnet-score-") as scratch:
         path = os.path.join(scratch, "page.html")
         document = _run_tool(["score", "--json", "--progress=none", f"--p={p}", f"--b={b}",
@@ -167,20 +168,20 @@ def score(logs: Union[Benchmark, Path, Sequence[Path]], *, p: float = 0.0, b: fl
             if "error" in row:
                 warnings.warn(row["error"]["message"], stacklevel=2)
         if not curves:
-            raise made_error("invalid_argument", "none of the logs can be scored")
+            raise made_error("invalid_argument", "no log can be scored")
         with open(path, encoding="utf-8") as file:
             return Scores(curves, file.read())
 
 
 def _plain(path: Path) -> str:
-    """A path that the program takes for nothing else."""
+    """Returns a path that the program cannot take for an option."""
     text = os.fspath(path)
     return os.path.join(os.curdir, text) if text.startswith("-") else text
 
 
 def _stored(samples: Sequence[Union[Sample, Path]],
             folder: str) -> tuple[List[str], Dict[str, str]]:
-    """The files of samples, and names of those that had none and were written into a folder."""
+    """Returns the files of samples, and the names of those that were written into a folder."""
     files, titles = [], {}
     for i, sample in enumerate(samples):
         if isinstance(sample, Sample):
@@ -207,7 +208,7 @@ class _Counter:
         self._read: Dict[str, int] = {}
 
     def look(self) -> None:
-        """Advances the bar by the lines that are new."""
+        """Advances the bar by the number of new lines."""
         if not self._bar.is_shown or not os.path.isdir(self._folder):
             return
         for name in os.listdir(self._folder):
@@ -220,7 +221,7 @@ class _Counter:
 
 
 def _environment() -> Dict[str, str]:
-    """That of this process, in which the program finds the torch that Python would import."""
+    """Returns this process's environment, in which the program finds Python's torch."""
     made = dict(os.environ)
     torch = importlib.util.find_spec("torch")
     if "LIBTORCH" not in made and torch is not None and torch.submodule_search_locations:
@@ -231,7 +232,7 @@ def _environment() -> Dict[str, str]:
 def _run_tool(arguments: Sequence[str], look: Callable[[], None] = lambda: None) -> Any:
     """Runs the program graphnet and returns the JSON document that it prints.
 
-    look: is called now and then. Raises Error if the program finds no result.
+    look: a function that is called now and then. Raises Error if the program has no result.
     """
     program = os.path.join(os.path.dirname(__file__), "bin", "graphnet")
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as told:
@@ -246,7 +247,7 @@ def _run_tool(arguments: Sequence[str], look: Callable[[], None] = lambda: None)
                     except subprocess.TimeoutExpired:
                         wait = min(2 * wait, 0.5)
                         look()
-            except BaseException:  # Ctrl-C, too: its workers end with it
+            except BaseException:  # Ctrl-C included: the workers end with the program
                 process.terminate()
                 raise
         look()

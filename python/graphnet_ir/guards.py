@@ -1,4 +1,4 @@
-"""Dynamo's guards, reasons and source lines as plain values that do not differ from run to run."""
+"""Dynamo's guards, reasons and source lines as plain values that are the same in every run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional
 class SourceLine:
     """A line of the user's program."""
 
-    file: str  # below the folder that it was imported from
+    file: str  # relative to the folder that it was imported from
     line: int
     function: str
     source: str
@@ -26,7 +26,7 @@ class SourceLine:
 
 @dataclass(frozen=True)
 class GraphBreak:
-    """Why Dynamo ended a graph. is_break is false where the function returned."""
+    """The reason why Dynamo ended a graph. is_break is False if the function returned."""
 
     reason: str
     explanation: str = ""
@@ -36,7 +36,7 @@ class GraphBreak:
 
     @property
     def line(self) -> Optional[SourceLine]:
-        """The innermost line of the user's program, where it is known."""
+        """The innermost line of the user's program, if it is known."""
         return self.stack[-1] if self.stack else None
 
 
@@ -45,9 +45,9 @@ class GuardRecord:
     """One condition under which a graph may be used again."""
 
     kind: str  # Dynamo's name of it: TENSOR_MATCH
-    name: str  # of whom it speaks: L['x']
+    name: str  # the guarded source: L['x']
     text: List[str]  # as Python code
-    value: Any = None  # what must be found there, as JSON has it; None where the text says it all
+    value: Any = None  # the required value in the form of JSON; None if the text says it all
     line: Optional[SourceLine] = None
 
 
@@ -63,14 +63,14 @@ class SkippedFrame:
 
 @functools.lru_cache(maxsize=4096)
 def short_path(path: str) -> str:
-    """A path below the folder that Python imports it from; otherwise the name of the file."""
+    """Returns the path below the folder that Python imports it from, or else the file's name."""
     roots = [os.path.abspath(root) + os.sep for root in sys.path if root]
     fitting = [root for root in roots if path.startswith(root) and root != os.sep]
     return path[len(max(fitting, key=len)):] if fitting else os.path.basename(path)
 
 
 def source_lines(stack: Optional[Iterable[Any]]) -> List[SourceLine]:
-    """The lines of a traceback.StackSummary."""
+    """Returns the lines of a traceback.StackSummary."""
     return [SourceLine(short_path(frame.filename), int(frame.lineno or 0), frame.name,
                        (frame.line or "").strip()) for frame in stack or ()]
 
@@ -93,7 +93,7 @@ def read_reason(reason: Any) -> GraphBreak:
     def under(heading: str) -> List[str]:
         return [" ".join(part[len(heading):].split()) for part in parts if part.startswith(heading)]
 
-    # It quotes lines of traces, with the files that they stand in.
+    # The text quotes lines of traces with their files.
     explanation = re.sub(r'File "([^"]+)"', lambda file: f'File "{short_path(file.group(1))}"',
                          " ".join(under("Explanation:")))
     hints = under("Hint:")
@@ -115,7 +115,7 @@ def _without_addresses(code: str) -> str:
 
 
 def _value(code: List[str]) -> Any:
-    """What a guard compares with, where that is plain data."""
+    """Returns the value that a guard compares with, if that is plain data."""
     for line in reversed(code):
         equal = re.search(r" (?:==|is) (.+)$", line)
         if equal:
@@ -136,8 +136,8 @@ def _literal(text: str) -> Any:
 
 
 class RawGuard(NamedTuple):
-    """What is read of a torch._guards.Guard, once Dynamo has built the code that checks it. The
-    guard itself holds tracebacks, which PyTorch cannot free in any order when Python ends."""
+    """The facts of a torch._guards.Guard, after Dynamo has built the code that checks it. The guard
+    itself holds tracebacks, which PyTorch cannot free in any order when Python ends."""
 
     kind: str
     name: str
@@ -151,7 +151,7 @@ def raw_guard(guard: Any) -> RawGuard:
 
 
 def read_guard(guard: RawGuard, tensors: Dict[str, Dict[str, Any]]) -> GuardRecord:
-    """tensors: what is known of tensors by their names, which the code does not repeat."""
+    """tensors: facts about tensors by name, which the code does not repeat."""
     code = [_without_addresses(str(line)) for line in guard.code]
     kind = str(guard.kind)
     value: Any = None
@@ -166,14 +166,14 @@ def read_guard(guard: RawGuard, tensors: Dict[str, Dict[str, Any]]) -> GuardReco
 
 
 def attribute_of(source: str) -> Optional[str]:
-    """The path of a parameter, buffer or module that a source of Dynamo's names:
+    """Returns the path of a parameter, buffer or module that one of Dynamo's sources names:
     L['self']._modules['fc']._parameters['weight'] is fc.weight."""
     parts = re.findall(r"_(?:modules|parameters|buffers)\['([^']*)'\]", source)
     return ".".join(parts) if parts and re.search(r"_(?:parameters|buffers)\[", source) else None
 
 
 def as_dict(record: Any) -> Dict[str, Any]:
-    """A record of this module for json; what is empty is null."""
+    """Returns a record of this module for json; empty fields are null."""
     made: Dict[str, Any] = {}
     for key, value in vars(record).items():
         if isinstance(value, SourceLine):

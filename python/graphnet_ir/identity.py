@@ -1,4 +1,4 @@
-"""When two graphs are the same, and in what they differ."""
+"""Tells whether two graphs are the same, and how they differ."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from graphnet_ir._notebook import table
 
 @dataclass(frozen=True)
 class Difference:
-    """A node that one side lacks, or that differs between them."""
+    """A node that one side lacks, or that differs between the sides."""
 
     kind: str  # 'removed', 'added' or 'changed'
     a: Optional[Node]
     b: Optional[Node]
-    what: List[str]  # of a change: 'argument 3 (padding): [1, 1] became [0, 0]'
+    what: List[str]  # changes, such as 'argument 3 (padding): [1, 1] became [0, 0]'
     text: str
 
 
@@ -49,8 +49,8 @@ class GraphDiff:
 
 
 def diff(a: Sample, b: Sample, *, metas: bool = False) -> GraphDiff:
-    """Finds what b has, lacks or changes of a. Names, locations and the order of independent nodes
-    are no difference; metas: dtypes, shapes and devices count, too."""
+    """Finds what b adds to a, lacks or changes. Names, locations and the order of independent nodes
+    do not count; with metas, dtypes, shapes and devices count, too."""
     made = _core._diff(a, b, metas)
     return GraphDiff([Difference(**row) for row in made["differences"]], made["pairs"],
                      made["text"])

@@ -1,4 +1,4 @@
-"""Many samples, in their order and ahead of who asks for them."""
+"""Loads many samples, in their order and ahead of their use."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def load_samples(paths: Union[Path, Sequence[Path]], *, errors: str = "raise",
                  progress: Optional[bool] = None) -> Iterator[Sample]:
     """Loads all samples below files and folders, in their order.
 
-    While one is worked on, threads load the next ones: as many as there are processor cores for
-    this process. Those that are not asked for any more are given up.
+    While the caller works on one sample, threads load the next ones, with one thread for each
+    processor core of this process. Samples that are no longer needed are given up.
 
         for sample in graphnet_ir.load_samples("corpus"):
             print(sample.name, len(sample.graph))
 
-    errors: 'raise', or 'warn', which leaves out a sample that is refused and says so. progress:
+    errors: 'raise', or 'warn', which leaves out a sample that cannot be read and warns. progress:
     shows a bar, by tqdm; None: in a notebook.
     """
     if errors not in ("raise", "warn"):
-        raise ValueError("errors is 'raise' or 'warn'")
+        raise ValueError("errors must be 'raise' or 'warn'")
     many = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     return _loaded(_core.find_samples([os.fspath(path) for path in many]), errors == "raise",
                    progress)
@@ -54,10 +54,10 @@ def _loaded(files: Sequence[str], raises: bool, progress: Optional[bool]) -> Ite
                     warnings.warn(f"{file} is left out: {error}", stacklevel=2)
                     sample = None
                 ahead.extend(itertools.islice(rest, 1))
-                del loading  # It has the sample, too.
+                del loading  # It refers to the sample, too.
                 if sample is not None:
                     yield sample
                 bar.advance()
         finally:
-            # A thread ends when it has loaded what it is at; nobody waits for that.
+            # A thread ends after its current sample; the program does not wait for it.
             pool.shutdown(wait=False, cancel_futures=True)

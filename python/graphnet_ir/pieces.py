@@ -1,4 +1,4 @@
-"""Samples cut into pieces, pieces put together, and the proof that they are the whole."""
+"""Cuts samples into pieces, joins pieces, and validates that they are the whole."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Decomposition:
 
     @property
     def is_chain(self) -> bool:
-        """Says whether each piece takes what the one before it returns."""
+        """Returns whether each piece takes what the one before it returns."""
         return bool(self.config is None or self.config.get("chain_style", True))
 
     def __len__(self) -> int:
@@ -32,8 +32,8 @@ class Decomposition:
         return self.pieces[i]
 
     def records(self) -> List[Dict[str, Any]]:
-        """Returns a dict for each piece: name, operators, inputs, outputs, and the range of
-        operators of the whole that it is, where the configuration has it."""
+        """Returns a dict for each piece: name, operators, inputs, outputs, and its range of
+        operators of the whole, if the configuration has it."""
         ranges = (self.config or {}).get("subgraphs") or [{}] * len(self.pieces)
         made = []
         for piece, known in zip(self.pieces, ranges):
@@ -73,14 +73,15 @@ def decompose(sample: Sample, config: Optional[Dict[str, Any]] = None, *,
               layout: str = "plain") -> Decomposition:
     """Cuts the main graph into ranges of operators, each a sample of its own.
 
-    One of these says where: pieces (so many of equal size; with balanced=True where least goes
-    between them), positions (before these operators), size (so many operators each), depth (where
-    the first components of module paths change), single_op, blocks (at the borders of repeated
-    blocks), or a configuration as decompose_config.json has it (docs/decompose.md).
+    One of these says where: pieces (the number of pieces of equal size; with balanced=True those
+    with the least traffic between them), positions (before these operators), size (the number of
+    operators of each piece), depth (where the first components of module paths change), single_op,
+    blocks (at the borders of repeated blocks), or a configuration in the form of
+    decompose_config.json (docs/decompose.md).
 
-    style: 'chain', where each piece takes what the one before returns, or 'dag'. folder: where the
-    pieces are written, whole or not at all, as to='protobuf' or 'graphnet' folders, in the layout
-    'plain' or that of Python GraphNet, 'python'.
+    style: 'chain', in which each piece takes what the one before it returns, or 'dag'. folder: the
+    folder to which the pieces are written, whole or not at all, as to='protobuf' or 'graphnet'
+    folders, in the layout 'plain' or that of Python GraphNet, 'python'.
     """
     asked: List[Dict[str, Any]] = []
     if config is not None:
@@ -101,9 +102,9 @@ def decompose(sample: Sample, config: Optional[Dict[str, Any]] = None, *,
         raise ValueError("say where to cut in one way: config, pieces, positions, size, depth, "
                          "single_op or blocks")
     if style not in ("chain", "dag"):
-        raise ValueError("style is 'chain' or 'dag'")
+        raise ValueError("style must be 'chain' or 'dag'")
     if to not in ("protobuf", "graphnet") or layout not in ("plain", "python"):
-        raise ValueError("to is 'protobuf' or 'graphnet', layout 'plain' or 'python'")
+        raise ValueError("to must be 'protobuf' or 'graphnet', and layout 'plain' or 'python'")
     made = asked[0]
     made.setdefault("version", 2)
     if config is None:
@@ -122,8 +123,8 @@ def load_pieces(folder: Union[str, os.PathLike[str]], *, weights: bool = True) -
 
 def compose(pieces: Union[Decomposition, Sequence[Sample]], *, style: str = "chain",
             like: Optional[Sample] = None) -> Sample:
-    """Makes one sample that does what the pieces do. like: a sample whose order of inputs, symbols
-    and attributes counts."""
+    """Joins pieces into one sample. like: a sample that gives the order of inputs, symbols and
+    attributes."""
     chain = style == "chain"
     if isinstance(pieces, Decomposition):
         chain, pieces = pieces.is_chain, pieces.pieces

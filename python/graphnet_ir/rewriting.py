@@ -1,4 +1,4 @@
-"""Passes and patterns: those of the library by name, and functions of Python among them."""
+"""Passes and patterns: those of the library, by name, and Python functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from graphnet_ir import _core
 from graphnet_ir._core import Graph, Sample
 from graphnet_ir._notebook import table
 
-# A function that changes a graph, and says whether it did; None counts as True.
+# A function that changes a graph and returns whether it did; None counts as True.
 PassFunction = Callable[[Graph], Any]
 
 _registered: Dict[str, PassFunction] = {}
@@ -18,7 +18,7 @@ _registered: Dict[str, PassFunction] = {}
 
 @dataclass(frozen=True)
 class OptResult:
-    """A rewritten sample, and what each pass did: dicts with pass, changed, seconds, nodes_before,
+    """A rewritten sample, and a dict for each pass, with pass, changed, seconds, nodes_before,
     nodes_after and notes."""
 
     sample: Sample
@@ -26,7 +26,7 @@ class OptResult:
 
     @property
     def changed(self) -> bool:
-        """Says whether any pass changed the sample."""
+        """Returns whether any pass changed the sample."""
         return any(step["changed"] for step in self.steps)
 
     def records(self) -> List[Dict[str, Any]]:
@@ -38,7 +38,7 @@ class OptResult:
 
 
 def register_pass(name: str) -> Callable[[PassFunction], PassFunction]:
-    """Makes a function known to pipelines of this process by a name.
+    """Registers a function under a name for the pipelines of this process.
 
         @graphnet_ir.register_pass("no-dropout")
         def no_dropout(graph):
@@ -49,9 +49,9 @@ def register_pass(name: str) -> Callable[[PassFunction], PassFunction]:
         graphnet_ir.opt(sample, "no-dropout,dce")
     """
     if not name or not all(c.isalnum() or c in "-_" for c in name):
-        raise ValueError("the name of a pass has letters, digits, '-' and '_'")
+        raise ValueError("the name of a pass may only have letters, digits, '-' and '_'")
     if any(row["name"] == name for row in _core.passes()):
-        raise ValueError(f"there is a pass {name} already")
+        raise ValueError(f"a pass {name} already exists")
 
     def register(function: PassFunction) -> PassFunction:
         _registered[name] = function
@@ -62,10 +62,10 @@ def register_pass(name: str) -> Callable[[PassFunction], PassFunction]:
 
 def _steps(pipeline: Union[str, PassFunction, Sequence[Union[str, PassFunction]]]
            ) -> List[Tuple[str, Union[str, PassFunction]]]:
-    """The steps of a pipeline: a name for reports, and what to run."""
+    """Returns the steps of a pipeline: a name for reports, and the text or function to run."""
     if isinstance(pipeline, str):
         steps: List[Tuple[str, Union[str, PassFunction]]] = []
-        # A registered name has no braces, so that commas part it from the others.
+        # A registered name has no braces, so commas separate it from the others.
         chunk: List[str] = []
         for word in _split(pipeline):
             if word in _registered:
@@ -84,7 +84,7 @@ def _steps(pipeline: Union[str, PassFunction, Sequence[Union[str, PassFunction]]
 
 
 def _split(text: str) -> List[str]:
-    """The text at the commas outside of braces."""
+    """Splits the text at commas outside of braces."""
     parts, depth, begin = [], 0, 0
     for i, c in enumerate(text):
         depth += (c == "{") - (c == "}")
@@ -96,12 +96,11 @@ def _split(text: str) -> List[str]:
 
 def opt(sample: Sample, pipeline: Union[str, PassFunction, Sequence[Union[str, PassFunction]]], *,
         verify_each: bool = True) -> OptResult:
-    """Runs passes one after the other on a copy of a sample, which stays as it was.
+    """Runs passes one after the other on a copy of a sample, which does not change itself.
 
-    pipeline: text, 'stabilize{allow=linear},dce' (graphnet_ir.passes() lists the names), a function
-    that takes a graph, or a sequence of both. A function is called for each graph of the module; an
-    exception that it raises arrives here. verify_each: the verifier looks at the module after each
-    pass.
+    pipeline: text such as 'stabilize{allow=linear},dce' (graphnet_ir.passes() lists the names), a
+    function that takes a graph, or a sequence of both. A function is called for each graph of the
+    module, and its exceptions are passed on. verify_each: verifies the module after each pass.
     """
     steps = _steps(pipeline)
     made = sample.copy()

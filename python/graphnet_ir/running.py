@@ -1,4 +1,4 @@
-"""Running samples, and finding the shapes of their values. This needs torch."""
+"""Runs samples, and finds the shapes of their values. This needs torch."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from graphnet_ir._core import Sample, Tensor
 from graphnet_ir._errors import made_error
 from graphnet_ir._notebook import table
 
-TORCH_VERSION = "2.13"  # that the library was built with
-MAX_RUNS = 1000  # of a program that records() remembers
+TORCH_VERSION = "2.13"  # the version that the library was built with
+MAX_RUNS = 1000  # number of runs of a program that records() remembers
 
 
 def _need_torch() -> Any:
-    """Imports torch, of which the library uses the operators."""
+    """Imports torch, whose operators the library uses."""
     try:
         import torch
     except ImportError as error:
@@ -31,7 +31,7 @@ def _need_torch() -> Any:
 
 
 def as_tensor(value: Any) -> Tensor:
-    """A tensor of torch or numpy, or a number, as a Tensor that shares its memory where it can."""
+    """Makes a Tensor of a number, or of a tensor of torch or numpy, sharing memory if possible."""
     import sys
 
     if isinstance(value, Tensor):
@@ -45,7 +45,7 @@ def as_tensor(value: Any) -> Tensor:
         value = value.contiguous().resolve_conj().resolve_neg()
         try:
             made = Tensor(value)
-            # Only memory without gaps and overlaps can be laid out so again.
+            # Only memory without gaps and overlaps can keep its strides.
             dense = sorted(strides, reverse=True) == sorted(value.stride(), reverse=True)
             return made.with_strides(strides) if strides != value.stride() and dense else made
         except (TypeError, ValueError, BufferError):
@@ -59,7 +59,7 @@ def as_tensor(value: Any) -> Tensor:
 
 
 def to_torch(tensor: Tensor) -> Any:
-    """A Tensor as one of torch, which shares its memory and must not be written to."""
+    """Returns a Tensor as one of torch, which shares its memory and must not be written to."""
     torch = _need_torch()
     dtype = getattr(torch, tensor.dtype.name)
     if tensor.nbytes == 0:
@@ -68,7 +68,7 @@ def to_torch(tensor: Tensor) -> Any:
 
 
 def _given(sample: Sample, tensors: Tuple[Any, ...], named: Dict[str, Any]) -> Dict[str, Any]:
-    """What a run is given, by the names of inputs and attributes."""
+    """Returns the values for a run, by the names of inputs and attributes."""
     inputs = [node.target for node in sample.graph.placeholders]
     if tensors and len(tensors) != len(inputs):
         weights = sample.weights
@@ -91,8 +91,8 @@ def _tensors(given: Dict[str, Any]) -> Dict[str, Tensor]:
 
 
 class ReadyProgram:
-    """A sample that is ready to run, with its values. What a run writes to parameters and buffers
-    stays for the next one."""
+    """A sample that is ready to run, with its values. The next run sees what a run writes to
+    parameters and buffers."""
 
     def __init__(self, program: _core.ReadyProgram):
         self._program = program
@@ -100,7 +100,7 @@ class ReadyProgram:
         self._runs: Deque[Dict[str, Any]] = collections.deque(maxlen=MAX_RUNS)
 
     def run(self) -> Tuple[Any, ...]:
-        """Runs it and returns the outputs, tensors of torch."""
+        """Runs the sample and returns the outputs, tensors of torch."""
         begin = time.perf_counter()
         made = self._program.run()
         seconds = time.perf_counter() - begin
@@ -127,11 +127,11 @@ class ReadyProgram:
 
 def prepare(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None,
             seed: Optional[int] = 0, device: str = "cpu") -> ReadyProgram:
-    """Makes a sample ready to run. tensors: its inputs in order, all of them or those that are no
-    parameters; values: inputs and attributes by name. What is not given is taken from the sample's
-    weights, or drawn by the seed. Operators draw by the seed, too; with None their generator goes
-    on from where it is. Tensors that ask for gradients are multiplied as PyTorch does then; no
-    gradients are computed."""
+    """Makes a sample ready to run. tensors: its inputs in order, either all or those that are not
+    parameters; values: inputs and attributes by name. Other values are taken from the sample's
+    weights, or drawn with the seed. Operators use the seed, too; with None their generator
+    continues from its state. Tensors that need gradients are multiplied as PyTorch does in that
+    case, but no gradients are computed."""
     _need_torch()
     given = _given(sample, tensors, values or {})
     asks = [name for name, value in given.items() if getattr(value, "requires_grad", False)]
@@ -146,12 +146,12 @@ def run(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None,
 
 def shapes(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None) -> Sample:
     """Returns a copy of a sample with the shape and dtype of each value, found by running it on
-    tensors without data. Small tensors that are given count with their data."""
+    tensors without data. The data of small tensors that are given is used."""
     _need_torch()
     return _core._with_shapes(sample, _tensors(_given(sample, tensors, values or {})))
 
 
 def set_num_threads(threads: int) -> None:
-    """Sets how many threads operators compute with; 0: as many as torch likes."""
+    """Sets the number of threads that operators compute with; 0 leaves the choice to torch."""
     _need_torch()
     _core._set_num_threads(threads)

@@ -38,7 +38,7 @@ class FileTest : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(root_); }
 
   std::string Path(const std::string& name) const { return JoinPath(root_, name); }
-  // Nothing but `names` is in the folder: no temporaries are left.
+  // The folder contains only `names`, so no temporary files are left.
   void ExpectOnly(const std::vector<std::string>& names) {
     EXPECT_THAT(ListFolder(root_), IsOkAndHolds(testing::ElementsAreArray(names)));
   }
@@ -69,7 +69,7 @@ TEST_F(FileTest, RefusesWhatIsNoRegularFile) {
   EXPECT_THAT(ReadFile(root_, kAnySize),
               StatusIs(absl::StatusCode::kInvalidArgument, EndsWith(": not a regular file")));
   EXPECT_THAT(ReadFile("/dev/zero", kAnySize), StatusIs(absl::StatusCode::kInvalidArgument));
-  // A pipe that nobody writes to must not hang.
+  // A pipe without a writer must not hang.
   ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
   EXPECT_THAT(ReadFile(Path("pipe"), kAnySize), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(ReadFile(Path("none"), kAnySize),
@@ -85,7 +85,7 @@ TEST_F(FileTest, FollowsLinksWhenReading) {
   EXPECT_FALSE(ReadFile(Path("link"), kAnySize, Links::kRefused).ok());
 }
 
-// A name that C cuts short would be another file's.
+// C would cut the name at the NUL, and so open another file.
 TEST_F(FileTest, RefusesNulInNames) {
   const std::string name = Path(std::string("f\0g", 3));
   const auto is_refused =
@@ -122,8 +122,7 @@ TEST_F(FileTest, WritesLongNames) {
   ExpectOnly({name});
 }
 
-// What a killed program left, here under the very names that come next, is not
-// in the way.
+// Temporary files of a killed program, here with the very names that come next, do no harm.
 TEST_F(FileTest, StepsAroundTemporariesLeftByOthers) {
   ASSERT_OK(WriteFileAtomic(Path("f"), "1"));
   std::vector<std::string> left;

@@ -19,7 +19,7 @@ TEST(NearMissTest, EditsCountOnce) {
 TEST(NearMissTest, TheNearestOrNone) {
   EXPECT_EQ(NearMiss("shwo", {"show", "stats"}), "show");
   EXPECT_EQ(NearMiss("xyz", {"show", "stats"}), "");
-  EXPECT_EQ(NearMissHint("shwo", {"show", "stats"}), "; is show meant?");
+  EXPECT_EQ(NearMissHint("shwo", {"show", "stats"}), "; did you mean show?");
   EXPECT_EQ(NearMissHint("xyz", {"show"}), "");
 }
 

@@ -69,8 +69,8 @@ TEST(ParallelForTest, StartsNoMoreThreadsThanAsked) {
   EXPECT_LE(threads.size(), 3u);
 }
 
-// What is thrown in a worker is the error of that call alone; the others go on.
-TEST(ParallelForTest, WhatIsThrownIsAStatus) {
+// An exception in a worker is the error of that call alone, and the other calls continue.
+TEST(ParallelForTest, TurnsExceptionsIntoStatuses) {
   for (const int jobs : {1, 3}) {
     std::vector<absl::Status> statuses(100, absl::UnknownError("not called"));
     ParallelFor(

@@ -1,4 +1,4 @@
-// How much memory some code takes at its peak.
+// Measures the peak memory of some code.
 #ifndef TESTS_BASE_PEAK_MEMORY_H_
 #define TESTS_BASE_PEAK_MEMORY_H_
 
@@ -10,7 +10,7 @@
 
 namespace graphnet {
 
-// Of a line of /proc/self/status, "VmHWM:"; 0 if there is none.
+// Returns the value of a line of /proc/self/status, such as "VmHWM:"; 0 if there is no such line.
 inline int64_t StatusBytes(const std::string& name) {
   std::ifstream file("/proc/self/status");
   for (std::string word; file >> word;) {
@@ -19,8 +19,8 @@ inline int64_t StatusBytes(const std::string& name) {
   return 0;
 }
 
-// By how many bytes `run` lets the memory of the process grow, files that are mapped included.
-// nullopt where the system does not tell, or a sanitizer has memory of its own.
+// Returns by how many bytes the memory of the process grows during `run`, including mapped files.
+// Returns nullopt if the system does not say, or if a sanitizer uses memory itself.
 inline std::optional<int64_t> PeakGrowth(const std::function<void()>& run) {
 #ifdef __SANITIZE_ADDRESS__
   run();

@@ -17,7 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// What an index means: by dividing, an element at a time.
+// The reference: computes each index by division, one element at a time.
 void CopyByIndex(size_t width, const std::vector<int64_t>& sizes, const char* from,
                  const std::vector<int64_t>& from_strides, char* to,
                  const std::vector<int64_t>& to_strides) {
@@ -52,8 +52,8 @@ class Layouts {
     return sizes;
   }
 
-  // Dimensions in any order, with gaps, backwards, and, where elements may be one, with stride 0.
-  // `first` is the index of the first element, `span` how many elements it reaches over.
+  // Strides in any order, with gaps, negative ones and, if elements may coincide, zeros. `first` is the
+  // index of the first element, and `span` is the number of elements that the view covers.
   std::vector<int64_t> Strides(const std::vector<int64_t>& sizes, bool may_repeat, int64_t* first,
                                int64_t* span) {
     std::vector<size_t> order(sizes.size());
@@ -108,8 +108,8 @@ TEST(StridedCopyTest, CopiesAnyLayoutOfAnyWidth) {
   }
 }
 
-// Rows of each second element, and of one element again and again, of every length up to some
-// vectors. Memory ends with the last element, so that the sanitizer sees what is read behind it.
+// Rows of every second element, and rows that repeat one element, of every length up to some vectors.
+// Memory ends with the last element, so that the sanitizer sees reads behind it.
 TEST(StridedCopyTest, RowsOfEachSecondElementAndOfOne) {
   Layouts layouts;
   for (const size_t width : {1, 2, 4, 8, 16}) {
@@ -130,7 +130,7 @@ TEST(StridedCopyTest, RowsOfEachSecondElementAndOfOne) {
 }
 
 TEST(StridedCopyTest, SixtyFourDimensions) {
-  // Every other dimension has one element, and of the rest few have more.
+  // Half of the dimensions have one element, and few of the others have more.
   std::vector<int64_t> sizes(64, 1), strides(64);
   for (size_t i = 0; i < sizes.size(); i += 5) sizes[i] = 2;
   int64_t stride = 1;

@@ -167,7 +167,7 @@ metas("data_of_another_size", S0 + record("x", "[4, 8]", more="    data = [1.0]\
       "16:12: the data has 1 elements, the shape 32")
 metas("no_dtype", S0 + record("x", "[4, 8]", "float33"), "12:13: expected a dtype")
 constraints("other_shape", SYMBOLS + EXAMPLES + SHAPES.replace("S0, 8", "S0, 9"),
-            "4:40: the shape of 'x' at the example values is not the one of weight_meta.py")
+            "4:40: the shape of 'x' at the example values is not the one in weight_meta.py")
 constraints("broken_relation", SYMBOLS + EXAMPLES + "dynamic_dim_constraint_relations = [S0 > 4]\n",
             "4:37: the example values break the relation")
 metas("negative", S0 + record("x", "[4, -8]"), "11:17: expected a size that is not negative")
@@ -244,10 +244,10 @@ protobuf("inner_size", envelope(PAYLOAD + b"\x62\xff\xff\xff\xff\x07"), "not a p
 protobuf("garbage", envelope(b"\xff" * 1000), "not a protobuf message Sample")
 protobuf("deep_groups", envelope(b"\xfb\x07" * 10**6), "not a protobuf message Sample")
 protobuf("unknown_field", envelope(PAYLOAD + b"\xf8\x07\x01"), "a field that this version does not have")
-protobuf("empty", envelope(b""), "there is no graph")
+protobuf("empty", envelope(b""), "the module has no graph")
 protobuf("num_nodes", envelope(PAYLOAD + field(6, b"\x08\x07")), "num_nodes is 7, but there are ")
 protobuf("leaves_its_folder", envelope(PAYLOAD + field(12, field(1, b"../x"))),
-         "extra_files: ../x is no name of a file")
+         "extra_files: ../x is not the name of a file")
 
 # --- TorchScript --------------------------------------------------------------
 PT = open(sys.argv[1], "rb").read()
@@ -295,7 +295,7 @@ for name in ("data/0", "data.pkl", "code/__torch__.py", "version"):
     case(f"crc_{name.replace('/', '_')}.pt", PT[:at] + bytes([PT[at] ^ 1]) + PT[at + 1:],
          f"{ROOT}/{name}: wrong CRC")
 warnings.simplefilter("ignore")  # of duplicates
-torchscript("twice", f"{ROOT}/version: is there twice", add=[(ROOT + "/version", b"3\n")])
+torchscript("twice", f"{ROOT}/version: occurs twice", add=[(ROOT + "/version", b"3\n")])
 torchscript("twice_in_upper_case", "VERSION: is there twice", add=[(ROOT + "/VERSION", b"3\n")])
 torchscript("parent", "the name has a component . or ..: ../evil", add=[("../evil", b"")])
 torchscript("parent_inside", f"the name has a component . or ..: {ROOT}/../../evil", add=[(ROOT + "/../../evil", b"")])

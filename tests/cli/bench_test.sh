@@ -236,18 +236,18 @@ refused() {  # MESSAGE [OPTION...]
   [ "$code" -eq 2 ] && [[ $(cat err.txt) == "graphnet: $1"* ]] && [ "$(wc -l <err.txt)" -eq 1 ] ||
     { cat out.txt err.txt; fail "${*:2} exits with $code"; }
 }
-refused "there is no backend inductr; is inductor meant?" in --backend inductr -o no
+refused "there is no backend inductr; did you mean inductor?" in --backend inductr -o no
 refused "backend pass:stabilise: " in --backend pass:stabilise -o no
-refused "backend decompose:piece=2: there is no scheme piece; is pieces meant?" in --backend decompose:piece=2 -o no
+refused "backend decompose:piece=2: there is no scheme piece; did you mean pieces?" in --backend decompose:piece=2 -o no
 refused "backend decompose:pieces: scheme pieces takes a number of at least 1: pieces=3" in --backend decompose:pieces -o no
 refused "backend pass:dce is named twice" in --backend pass:dce,pass:dce -o no
 refused "backend bladedisc: " in --backend blade-disc -o blade
 refused "needs IN and --backend, or --resume" --backend nope
 refused "there is no benchmark in nowhere" --resume nowhere
-refused "bench is not empty; --resume goes on with a benchmark" in --backend nope -o bench
+refused "bench is not empty; use --resume to go on with a benchmark" in --backend nope -o bench
 refused 'this benchmark was begun with backends ["nope","jit"], not ["jit"]' in --backend jit --resume bench
-refused "--device: there is no device foo; cpu, cuda:0" in --backend nope --device foo -o no
-refused "--device: there is no device ; cpu, cuda:0" in --backend nope --device '' -o no
+refused "--device: unknown device foo; expected cpu or cuda:0" in --backend nope --device foo -o no
+refused "--device: unknown device ; expected cpu or cuda:0" in --backend nope --device '' -o no
 refused "--resume: results go to the folder of the benchmark; leave out -o" --backend nope --resume bench -o no
 for option in "--timeout=nan" "--oracle-time=-NaN" "--timeout=x"; do
   code=0
@@ -257,7 +257,7 @@ done
 [ ! -e no ] || fail "a folder of what is refused"
 mkdir broken
 printf '{' >broken/bench.json
-refused "broken/bench.json: is no JSON" --resume broken
+refused "broken/bench.json: is not JSON" --resume broken
 printf '{"in": 1}' >broken/bench.json
 refused "broken/bench.json: not the settings of a benchmark" --resume broken
 refused "backend exec: needs --exec COMMAND" in --backend exec -o exec

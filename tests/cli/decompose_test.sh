@@ -76,7 +76,7 @@ cmp resnet/model.py composed/model.py || fail "the pieces do not compose to the 
 
 # --- Attributes become inputs of a folder, as convert --lift has it.
 "$graphnet" decompose resnet.pb -o lifted --at 20,60 --to graphnet >out.txt
-grep -q '^note: parameters and buffers are inputs' out.txt || fail "lifting is not mentioned"
+grep -q '^note: parameters and buffers become inputs' out.txt || fail "lifting is not mentioned"
 "$graphnet" compose lifted -o composed_lifted >/dev/null
 cmp resnet/model.py composed_lifted/model.py || fail "pieces with parameters do not compose in folders"
 
@@ -114,7 +114,7 @@ cmp resnet/model.py composed_peer/model.py || fail "the peer's layout does not c
 # --- Parts of a graph.
 "$graphnet" decompose resnet.pb -o part --ranges 2:4,6:9 --style dag --no-head-and-tail --format protobuf >/dev/null
 [ -e part/subgraph_1.pb ] && [ ! -e part/subgraph_2.pb ] || fail "not two pieces"
-expect_error "the pieces are not all of the graph" compose part -o whole.pb
+expect_error "the pieces do not cover the graph" compose part -o whole.pb
 
 # --- Folders of samples.
 mkdir -p many/deep
@@ -132,7 +132,7 @@ grep -q '^FAIL many/one: ' out.txt || fail "the broken sample is not named"
 [ -s more_pieces/deep/two_decomposed/subgraph_0/model.py ] || fail "no pieces of the whole one"
 
 cp resnet.pb many/deep/two.pb
-expect_error "would both be more_pieces/deep/two_decomposed" decompose many -o more_pieces --every 8
+expect_error "would both be written to more_pieces/deep/two_decomposed" decompose many -o more_pieces --every 8
 rm many/deep/two.pb
 "$graphnet" run many/deep >out.txt || fail "a folder of samples does not run"
 grep -q '^1 ran, 0 failed' out.txt || fail "run of a folder says: $(cat out.txt)"
@@ -165,19 +165,19 @@ END
 "$graphnet" subgraph apart.txt -o nodes.txt --nodes b,a >out.txt
 grep -q '^operators 2 of 4, 2 inputs$' out.txt || fail "--nodes says $(cat out.txt)"
 tr -d '\n ' <nodes.txt | grep -qF '%a=torch.sin(%x)%b=torch.add(%a,%f)return(%a,%b)' || fail "--nodes wrote $(cat nodes.txt)"
-expect_error "no value aa; is a meant?" subgraph apart.txt -o bad --nodes aa,b
+expect_error "no value aa; did you mean a?" subgraph apart.txt -o bad --nodes aa,b
 expect_error "is not START:END" subgraph resnet -o bad --range 9:3
 expect_error "is not within" subgraph resnet -o bad --range 3:100000
 expect_error "is not INPUTS:OUTPUTS" subgraph resnet -o bad --by-value x
 "$graphnet" convert "$samples/unet.pb" unet.pb
-expect_error "in several places, --nodes and --range take one" subgraph unet.pb -o bad --module down
+expect_error "in several places, choose one with --nodes or --range" subgraph unet.pb -o bad --module down
 # Of a program of torch.export, whose attributes all stand first, as of a traced one.
 "$graphnet" convert resnet.pb resnet.pt2
 "$graphnet" subgraph resnet.pt2 -o layer.pb --module layer1.0 >out.txt
 grep -q '^operators \[.*) of [0-9]*, 1 inputs$' out.txt || fail "--module of a .pt2 says $(cat out.txt)"
 "$graphnet" run layer.pb >out.txt
 [ "$(grep -c '^o[0-9]' out.txt)" = 1 ] || fail "a module of a .pt2 returns $(cat out.txt)"
-expect_error "no operator is of the module layer9" subgraph resnet.pb -o bad --module layer9
+expect_error "no operator belongs to the module layer9" subgraph resnet.pb -o bad --module layer9
 [ ! -e bad ] || fail "an output in spite of the error"
 
 # --- Errors.
@@ -189,12 +189,12 @@ diff <(sed -n '/^graph @/,/^}/p' layer.txt | grep -o '^  %[a-z0-9_]* = [a-z.]*')
 "$graphnet" show resnet.pb --range 7:20 -o range.dot
 [ "$(grep -c 'conv2d' range.dot)" -gt 0 ] && ! grep -q 'layer2' range.dot || fail "show --range draws another part"
 "$graphnet" show apart.txt --shapes | grep -q '%u = torch.cos(%a) : f32\[2\]' || fail "show --shapes shows none"
-expect_error "for these and text" show resnet.pb --around relu
+expect_error "for pictures and text" show resnet.pb --around relu
 
 expect_error "no such file or folder" decompose nowhere --pieces 2
 expect_error "is not between 0 and" decompose resnet.pb -o bad --at 100000
 expect_error "cuts must rise" decompose resnet.pb -o bad --at 8,4
-expect_error "is no integer" decompose resnet.pb -o bad --at 3,x
+expect_error "is not an integer" decompose resnet.pb -o bad --at 3,x
 expect_error "is not START:END" decompose resnet.pb -o bad --ranges 3
 expect_error "a chain has no gaps" decompose resnet.pb -o bad --style chain --ranges 0:2,4:6
 expect_error "the graph has no value nothing" decompose resnet.pb -o bad --by-value :nothing
@@ -225,7 +225,7 @@ rm -rf ports
 "$graphnet" decompose "$samples/bert.pb" -o ports --every 40 --style dag --ports none >/dev/null
 if "$graphnet" run ports/subgraph_3.pb 2>err.txt; then fail "--ports none says something"; fi
 printf 'graph @forward(%%x) {\n  %%y = torch.relu(%%x)\n  %%z = torch.neg(%%y)\n  return (%%z,)\n}\n' >bare.txt
-"$graphnet" decompose bare.txt -o bare --at 1 | grep -q 'note: shapes of what pieces take are not known: input x' ||
+"$graphnet" decompose bare.txt -o bare --at 1 | grep -q 'note: the shapes of inputs of pieces are unknown: input x' ||
   fail "no note of what is not known"
 "$graphnet" subgraph bare.txt -o one.txt --range 1:2 --input f32[2,3]
 grep -q '%y : f32\[2, 3\]' one.txt || fail "a subgraph without shapes: $(cat one.txt)"

@@ -127,7 +127,7 @@ out=$("$graphnet" extract "$scratch/branch.pt" -o "$scratch/branch" --input 'f32
 contains "$out" "1 subgraphs of"
 contains "$out" "the stitched program yields the same bits"
 contains "$("$graphnet" show "$scratch/branch/subgraph_0.pb")" "torch.cond"
-refused "do not go together" "$scratch/branch.pt" -o "$scratch/e" --input 'f32[4,3]' --cond --dynamic 0:0=n
+refused "cannot be combined" "$scratch/branch.pt" -o "$scratch/e" --input 'f32[4,3]' --cond --dynamic 0:0=n
 
 # A loop of more turns than are captured one by one.
 "$make_archive" "$scratch/turns.pt" <<'END'
@@ -205,7 +205,7 @@ END
 refused "the module has no method forward" "$scratch/method.pt" --foretell
 echo "no archive" >"$scratch/text.pt"
 refused "$scratch/text.pt" "$scratch/text.pt" --foretell
-refused "steps to foretell it" "$scratch/foretold.pt" --foretell --max-steps 3
+refused "foretelling takes more than 3 steps" "$scratch/foretold.pt" --foretell --max-steps 3
 refused "excludes --foretell" "$scratch/foretold.pt" --foretell --input 'f32[3]'
 refused "--out is required" "$scratch/foretold.pt" --input 'f32[3]'
 
@@ -227,9 +227,9 @@ def forward(self, x):
         i = (i + 1) % 7
     return x + i
 END
-refused "a loop without end?" "$scratch/endless.pt" -o "$scratch/e" --input 'f32[3]' --max-steps 1000
+refused "an endless loop?" "$scratch/endless.pt" -o "$scratch/e" --input 'f32[3]' --max-steps 1000
 refused "no --input for parameter n" "$scratch/two.pt" -o "$scratch/e" --input 'f32[2,3]'
-refused "there is no parameter for it" "$scratch/none.pt" -o "$scratch/e" --input 'f32[2,3]' --input int=1
+refused "there are no more parameters" "$scratch/none.pt" -o "$scratch/e" --input 'f32[2,3]' --input int=1
 refused "--input f99[2]" "$scratch/none.pt" -o "$scratch/e" --input 'f99[2]'
 refused "Expected a value of type" "$scratch/none.pt" -o "$scratch/e" --input int=3
 refused "aten::batch_norm" "$scratch/none.pt" -o "$scratch/e" --input 'f32[2,5]'

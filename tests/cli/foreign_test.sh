@@ -196,7 +196,7 @@ touch tf/saved_model.pb hf/config.json hf/model.safetensors half/model.py half/w
 refused tf "a SavedModel of TensorFlow" show tf
 refused hf "a checkpoint of Hugging Face" show hf
 refused half "a GraphNet sample without its graph_net.json" show half
-refused folder "a folder of samples, not one" show folder
+refused folder "a folder of samples, not a sample" show folder
 # Only to word an error the disk is not walked.
 refused / "not a sample" show /
 

@@ -20,7 +20,7 @@ TEST(JsonDocumentTest, KeepsMembersInTheirOrderAndOneOfAName) {
   EXPECT_EQ(json.Dump(-1), R"({"z":2,"a":"x"})");
 }
 
-// Beyond 32 members they are found by a table.
+// More than 32 members are found by a hash table.
 TEST(JsonDocumentTest, FindsOneOfManyMembers) {
   Json json;
   for (int i = 0; i < 100; ++i) json[absl::StrCat("m", i)] = i;

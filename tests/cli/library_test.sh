@@ -55,12 +55,12 @@ echo text >"$scratch/text.so"
 printf '#include <stdio.h>\nextern int at_missing(void);\nint call(void) { return at_missing(); }\n' >"$scratch/other.c"
 refused "needs --trust" run "$scratch/net.pt" --library "$library"
 refused "No such file" run "$scratch/net.pt" --trust --library "$scratch/missing.so"
-refused "text.so: is no library to load" run "$scratch/net.pt" --trust --library "$scratch/text.so"
-refused "is no file" run "$scratch/net.pt" --trust --library "$scratch"
+refused "text.so: cannot be loaded as a library" run "$scratch/net.pt" --trust --library "$scratch/text.so"
+refused "is not a regular file" run "$scratch/net.pt" --trust --library "$scratch"
 if gcc -shared -fPIC -o "$scratch/other.so" "$scratch/other.c" 2>/dev/null; then
   refused "not built for LibTorch" run "$scratch/net.pt" --trust --library "$scratch/other.so"
 fi
 # Another one with the same operators.
 cp "$library" "$scratch/twice.so"
-refused "operators are there already" run "$scratch/net.pt" "${trusted[@]}" --library "$scratch/twice.so"
+refused "operators exist already" run "$scratch/net.pt" "${trusted[@]}" --library "$scratch/twice.so"
 echo PASSED

@@ -89,7 +89,7 @@ expect 0 "bf16[1, 12]" run half.gn
 expect 0 "bf16[1, 12]" shapes half.gn
 expect 2 'to is bf16, f16, f32 or f64, not "i8"' opt model.gn --passes="change-dtype{to=i8}"
 expect 2 "12" run model.gn --input "f32[5,3,4]"
-expect 0 "sizes are written with that of the input" opt model.gn --passes=generalize-dims -o general.gn
+expect 0 "sizes now follow that of the input" opt model.gn --passes=generalize-dims -o general.gn
 expect 0 "f32[1, 12]" run general.gn
 expect 0 "f32[5, 12]" run general.gn --input "f32[5,3,4]"
 expect 0 "2 passed, 0 failed" check general.gn half.gn
@@ -98,7 +98,7 @@ expect 0 "generalize-dims{to=8}" opt model.gn -p "generalize-dims{to=8}" -o eigh
 expect 0 "f32[8, 12]" run eight.gn
 expect 0 "specialize" opt model.gn -p "generalize-dims{to=8},specialize" -o fixed.gn
 expect 0 "f32[8, 12]" run fixed.gn
-expect 2 'to is a size above 0, not "-1"' opt model.gn -p "generalize-dims{to=-1}"
+expect 2 'to must be a size above 0, not "-1"' opt model.gn -p "generalize-dims{to=-1}"
 
 # --- A check among the passes fails, wrong input is refused, nothing is written.
 expect 1 "1 private call: torch._C._nn.gelu 1" opt in.gn --passes="check-stable{allow=_log_api_usage_once}" -o bad.gn
@@ -153,7 +153,7 @@ expect 0 "a.pb: bn-var: fixed: " lint fix --rule bn-var -o elsewhere
 expect 0 "bn-var: 0 findings in 0 of 4 samples" lint elsewhere --rule bn-var
 # What no bound mends is left, and said.
 expect 1 "domain: 2 findings in 1 of 4 samples, 1 fixed" lint fixed --rule domain --fix
-grep -q "roots.gn: domain: %t: y, drawn from -1 to -1, is to be over 0 for log, which no bounds make it" out.txt ||
+grep -q "roots.gn: domain: %t: y, drawn from -1 to -1, must be over 0 for log, but no bounds ensure it" out.txt ||
   { cat out.txt; fail "the warning"; }
 expect 1 "domain: 1 findings in 1 of 4 samples" lint fixed --rule domain
 expect 1 "finite-run: 1 findings" lint fixed/roots.gn --rule finite-run --fix
@@ -233,8 +233,8 @@ done
 expect 2 "has no Python spelling" convert fused.gn folder
 expect 2 "a GraphNet folder cannot hold it, --to protobuf can" convert fused.gn folder
 sed 's/activation = "relu"/activatoin = "relu"/' fused.gn >wrong.gn
-expect 2 "takes no activatoin; is activation meant?" shapes wrong.gn
-expect 2 "is fc meant?" opt layers.gn --passes='fuse{operators=fcc}'
+expect 2 "takes no activatoin; did you mean activation?" shapes wrong.gn
+expect 2 "did you mean fc?" opt layers.gn --passes='fuse{operators=fcc}'
 
 # --- Inputs by names of one's own; weights follow.
 cat >named.gn <<'END'
@@ -248,7 +248,7 @@ graph @forward(%x "L_x_" : f32[2], %unused : f32[1]) {
 END
 expect 0 "" opt named.gn -p 'rename-inputs{L_x_=image}' -o renamed.gn
 expect 0 "o0  f32[2]" run renamed.gn --input 'image=f32[2]'
-expect 2 "there is no input L_y_; is L_x_ meant?" opt named.gn -p 'rename-inputs{L_y_=image}'
+expect 2 "there is no input L_y_; did you mean L_x_?" opt named.gn -p 'rename-inputs{L_y_=image}'
 expect 2 "two inputs or attributes would be called w" opt named.gn -p 'rename-inputs{L_x_=w}'
 expect 2 "two inputs or attributes would be called unused" opt named.gn -p 'rename-inputs{L_x_=unused}'
 expect 2 "there is no input z; the inputs are L_x_, unused" run named.gn --input 'z=f32[2]'

@@ -92,7 +92,7 @@ open("given.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + data
 END
 for command in "run whole.gn" "diff-run whole.gn whole.gn" "validate whole.gn pieces --run"; do
   # shellcheck disable=SC2086
-  refused "given.safetensors: nothing takes a value by the name weigth; is weight meant?" \
+  refused "given.safetensors: nothing takes a value by the name weigth; did you mean weight?" \
     $command --inputs given.safetensors
 done
 "$graphnet" diff-run wrong.gn whole.gn --inputs given.safetensors >/dev/null || [ $? -eq 1 ] ||
@@ -103,7 +103,7 @@ done
 refused "--to requires" opt whole.gn --passes=dce --to protobuf
 refused "excludes" decompose whole.gn -o cut --pieces 2 --no-head-and-tail
 refused "excludes" decompose whole.gn -o cut --single-op --no-head-and-tail
-refused "--seed is of what --rule finite-run draws" lint whole.gn --seed 3
+refused "--seed is for the inputs that --rule finite-run draws" lint whole.gn --seed 3
 refused "--out writes what" lint whole.gn --rule unstable -o repaired.gn
 refused "requires" validate whole.gn pieces --seed 1
 refused "requires" validate whole.gn pieces --threads 1
@@ -137,13 +137,13 @@ grep -q '^1 passed, 1 failed$' out.txt || fail "the other one did not go on: $(c
 # --- Help, version, slips.
 [[ $("$graphnet" --version) =~ ^graphnet\ [0-9.]+$'\n'LibTorch\ [0-9.]+ ]] || fail "--version"
 "$graphnet" --help >out.txt
-for text in "Look at graphs" "Exit codes: 0 done" "graphnet show samples/vit.pb" diff-run; do
+for text in "Look at graphs" "Exit codes: 0 success" "graphnet show samples/vit.pb" diff-run; do
   grep -qF -- "$text" out.txt || fail "--help lacks '$text'"
 done
 commands=$(sed -n '/^Look at graphs/,/^Examples/p' out.txt | grep -c '^  [a-z]')
 # Each stands in a group: those of the manual, which CLI11 lists.
 [ "$commands" -eq "$("$graphnet" man --markdown | grep -c '^### ')" ] || fail "$commands commands in the help: $(cat out.txt)"
-refused "there is no command shwo; is show meant?" shwo x
+refused "there is no command shwo; did you mean show?" shwo x
 refused "graphnet show: IN is required; see graphnet show --help" show
 refused "graphnet: A subcommand is required"
 
@@ -173,7 +173,7 @@ refused "old.pkl: a pickle, which is never executed" show old.pkl
 mkdir several
 cp whole.gn several/a.gn
 cp whole.gn several/b.gn
-refused "several: a folder of samples, not one" show several
+refused "several: a folder of samples, not a sample" show several
 for name in out.tflite out.onx out.PB; do
   refused "$name: graphnet writes .pb" convert whole.gn $name
 done
@@ -191,7 +191,7 @@ grep -q '^2 passed, 0 failed$' out.txt || fail "convert of a folder says $(cat o
 "$graphnet" convert converted/net.v1.pb -o - | cmp - whole.gn || fail "converted to something else"
 [ -s converted/deep/second.pb ] || fail "converted to $(find converted)"
 "$graphnet" convert tree/net.v1.gn tree/net.v1.pb
-refused "would both be again/net.v1.dot" convert tree -o again --to dot
+refused "would both be written to again/net.v1.dot" convert tree -o again --to dot
 [ ! -e again ] || fail "an output in spite of the error"
 rm tree/net.v1.gn
 # Without --to, opt keeps what each sample is; it says which it has changed.
@@ -202,7 +202,7 @@ grep -qx 'changed tree/net.v1.pb: dce -1' out.txt || fail "opt says $(cat out.tx
 # --- Equal outputs behind another value.
 sed 's/torch.exp/torch.tanh/' whole.gn >other.gn
 "$graphnet" diff-run whole.gn other.gn >out.txt
-grep -q 'note: values of one name differ inside, and no output shows it' out.txt || fail "diff-run says $(cat out.txt)"
+grep -q 'note: values of the same name differ inside, but no output shows it' out.txt || fail "diff-run says $(cat out.txt)"
 
 # --- Paths without effect: a layer scale of zeros, a condition that never holds.
 cat >scale.gn <<'END'

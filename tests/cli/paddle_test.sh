@@ -186,15 +186,15 @@ END_OF_PYTHON
 [ ! -e ran/torch_to_paddle_samples_list.txt ] || fail "the second list of an earlier run is there"
 environment without ""
 rm -r without/site/paddle
-refuses "without/bin/python runs no Paddle: ModuleNotFoundError: No module named 'paddle'" \
+refuses "without/bin/python cannot run Paddle: ModuleNotFoundError: No module named 'paddle'" \
   "$graphnet" convert runs --to paddle -o unwritten --paddle-python without
-refuses 'nowhere is no program that can be run' \
+refuses 'nowhere is not a program that can be run' \
   "$graphnet" convert runs --to paddle -o unwritten --paddle-python nowhere
 mkdir empty
-refuses 'empty/bin/python is no program that can be run' \
+refuses 'empty/bin/python is not a program that can be run' \
   "$graphnet" convert runs --to paddle -o unwritten --paddle-python empty
 printf '#!/bin/bash\nexit 1\n' >dies && chmod +x dies
-refuses 'dies runs no Paddle' "$graphnet" convert runs --to paddle -o unwritten --paddle-python dies
+refuses 'dies cannot run Paddle' "$graphnet" convert runs --to paddle -o unwritten --paddle-python dies
 [ ! -e unwritten ] || fail "written before it was known that Paddle is there"
 refuses '--paddle-python is for --to paddle' \
   "$graphnet" convert runs -o unwritten --to text --paddle-python works
@@ -225,11 +225,11 @@ contains "$(cat attention/model.py)" "paddle.nn.functional.softmax"
 refuses 'no calls of Paddle: torch.nn.functional.max_pool1d' "$graphnet" convert all/b/bad --to paddle -o no
 [ ! -e no ] || fail "half a sample"
 echo a/none >bad.txt
-refuses 'bad.txt:1:1: a/none is no sample' "$graphnet" convert all --list bad.txt --to paddle -o no
+refuses 'bad.txt:1:1: a/none is not a sample' "$graphnet" convert all --list bad.txt --to paddle -o no
 printf 'alone\na/../alone\n' >bad.txt
 refuses 'bad.txt:2:1: a/../alone is in line 1, too' "$graphnet" convert all --list bad.txt --to paddle -o no
 echo ../all/alone >bad.txt
-refuses 'is no path below IN' "$graphnet" convert all --list bad.txt --to paddle -o no
+refuses 'is not a path below IN' "$graphnet" convert all --list bad.txt --to paddle -o no
 echo "# none" >bad.txt
 refuses 'names no sample' "$graphnet" convert all --list bad.txt --to paddle -o no
 refuses '--list is for a folder of samples' "$graphnet" convert good --list list.txt --to paddle -o no

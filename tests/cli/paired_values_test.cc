@@ -23,7 +23,7 @@ TensorData Floats(const std::vector<float>& values) {
   return Tensor<float>(DType::kFloat32, values);
 }
 
-// A graph with an attribute and an input of these names.
+// Returns a graph with an attribute and an input of these names.
 Sample Made(const std::string& weight, const std::string& input,
             const std::string& type = "f32[2]") {
   Sample sample;

@@ -95,5 +95,5 @@ head -c 700 a.pir >cut.pir
 refuse 'cut.pir:' "$graphnet" show cut.pir
 refuse '--fused is for --format pir' "$graphnet" show a.gn --fused
 refuse '--bound and --group for --format loops' "$graphnet" show a.gn --format pir --bound
-refuse 'there is no group 1: there are 1' "$graphnet" show a.gn --format loops --group 1
+refuse 'no group 1: there are 1' "$graphnet" show a.gn --format loops --group 1
 echo PASS

@@ -108,7 +108,7 @@ for program in of_buffers of_cond_several; do
   "$graphnet" opt $program.pt2 -p canonical-names -o anew.pt2 >/dev/null 2>notes.txt
   [ "$(out_spec anew.pt2)" = 0 ] || fail "$program: written anew with a class that PyTorch does not know"
   contains "$(cat notes.txt)" \
-    "note: tuples are in the place of transformers.modeling_outputs.BaseModelOutput, which PyTorch alone does not know"
+    "note: tuples replace transformers.modeling_outputs.BaseModelOutput, which PyTorch alone does not know"
   contains "$("$graphnet" diff-run $program.pt2 anew.pt2)" "o0   bit-equal"
 done
 
@@ -239,7 +239,7 @@ damaged 'torch.ops.aten._fft_r2c.default' 'torch.ops.aten._fft_r2d.default'
 refused "PyTorch has no operator torch.ops.aten._fft_r2d.default" show damaged.pt2
 damaged '"slice_1": {"dtype": 7' '"slice_1": {"dtype": 5'
 out=$("$graphnet" check damaged.pt2 2>&1) && fail "check takes a dtype that the operator does not yield"
-contains "$out" "its meta is i64[2, 4, 5], the operator yields f32[2, 4"
+contains "$out" "its meta is i64[2, 4, 5], but the operator returns f32[2, 4"
 
 # Several programs in one archive.
 python3 - "$data/buffers.pt2" <<'END'

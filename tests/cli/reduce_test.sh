@@ -59,10 +59,10 @@ refused() {  # MESSAGE [OPTION...]
     { cat out.txt err.txt; fail "${*:2} exits with $code"; }
 }
 refused "nothing to reduce: jit is right on this sample" long.gn --backend jit
-refused "there is no backend jot; is jit meant?" long.gn --backend jot
+refused "there is no backend jot; did you mean jit?" long.gn --backend jot
 refused "--command exits with 1 on the sample itself" long.gn --command 'false {}'
 refused "--command exits with 124 on the sample itself" long.gn --command 'sleep 20; true {}' --timeout 0.5
-refused "--command: where the path of a sample goes, it needs {}" long.gn --command true
+refused "--command: expected {} in place of a sample's path" long.gn --command true
 [ ! -e no.gn ] || fail no.gn
 
 # --- The oracle: a compiler that is wrong, at which node, and the sample that shows it.
@@ -90,9 +90,9 @@ graph @forward(%x : f32[64]) {
 end
 END
 "$graphnet" bench in $(exec_with) "$(fault 'torch.tanh(' 'torch.sin(')" --oracle --warmup 0 --trials 1 -o oracle >out.txt
-grep -qE '^ORACLE in/long.gn: exec is wrong: off float64 are exec by [0-9.e-]+, eager by [0-9.]+e-[0-9]+; first at %v11 = torch.tanh; 1 operator in oracle/reduced/exec/in/long.gn.gn$' out.txt ||
+grep -qE '^ORACLE in/long.gn: exec is wrong: errors against float64: exec [0-9.e-]+, eager [0-9.]+e-[0-9]+; first at %v11 = torch.tanh; 1 operator in oracle/reduced/exec/in/long.gn.gn$' out.txt ||
   { cat out.txt; fail oracle; }
-grep -qx 'ORACLE in/random.gn: nobody knows who is wrong: it draws random numbers, in float64 other ones' out.txt ||
+grep -qx 'ORACLE in/random.gn: cannot tell which side is wrong: it draws random numbers, which differ in float64' out.txt ||
   { cat out.txt; fail random; }
 [ "$(grep -c ORACLE out.txt)" -eq 2 ] || { cat out.txt; fail "right ones"; }
 "$graphnet" bench oracle/reduced/exec $(exec_with) "$(fault 'torch.tanh(' 'torch.sin(')" -o once \
@@ -101,7 +101,7 @@ grep -q 'FAIL oracle/reduced/exec/in/long.gn.gn: exec: accuracy' out.txt || { ca
 # Eager, if float32 is not enough for what it does and the compiler does something else.
 "$graphnet" bench in/cancels.gn $(exec_with) "$(fault '100000000.0' '0.0')" --oracle -o eager \
   --warmup 0 --trials 1 >out.txt
-grep -qE '^ORACLE in/cancels.gn: eager is wrong: off float64 are eager by [0-9.]+, exec by [0-9.e-]+; first at %b = torch.sub; ' out.txt ||
+grep -qE '^ORACLE in/cancels.gn: eager is wrong: errors against float64: eager [0-9.]+, exec [0-9.e-]+; first at %b = torch.sub; ' out.txt ||
   { cat out.txt; fail eager; }
 python3 - <<'END'
 import json, os

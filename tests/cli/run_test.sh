@@ -236,11 +236,11 @@ refused() {
   if out=$("$graphnet" "$@" 2>&1); then fail "$*: was not refused"; fi
   contains "$out" "$message"
 }
-refused "no input z; is y meant?" run "$scratch/list.txt" --input z=f32[4]
+refused "no input z; did you mean y?" run "$scratch/list.txt" --input z=f32[4]
 refused "there is no input for it" run "$scratch/list.txt" "${words[@]}" --input f32[1]
 refused "xs is annotated List[Tensor]" run "$scratch/list.txt" --input f32[4]
-refused "say it, such as --input 'xs=list(" run "$scratch/list.txt"
-refused "say it, such as --input y=f32[" run "$scratch/list.txt" --input 'list(f32[2,4])'
+refused ": its elements are not known; give them, for example --input 'xs=list(" run "$scratch/list.txt"
+refused "give it, for example --input y=f32[" run "$scratch/list.txt" --input 'list(f32[2,4])'
 refused "x is known to be f32[3,4]" run "$scratch/good" --input x=f32[3]
 out=$("$graphnet" shapes "$scratch/list.txt" "${words[@]}" 2>/dev/null)
 contains "$out" "%r = operator.add(%s, %y) : f32[5, 4]"
@@ -309,7 +309,7 @@ out=$("$graphnet" run samples/resnet.pt --backend nope --repeat 2 --check)
 contains "$out" "right, off by 0"
 contains "$out" "capture 1: 1 subgraphs, 0 operations between them"
 contains "$("$graphnet" run samples/resnet.pb --backend jit 2>&1)" "--backend calls a TorchScript archive"
-contains "$("$graphnet" run samples/resnet.pt --backend jut 2>&1)" "is jit meant?"
+contains "$("$graphnet" run samples/resnet.pt --backend jut 2>&1)" "did you mean jit?"
 contains "$("$graphnet" run samples/resnet.pt --check 2>&1)" "--check requires --backend"
 contains "$(HOME=$scratch GRAPHNET_BACKENDS='' "$graphnet" run samples/resnet.pt --backend tvm 2>&1)" \
   "not installed: graphnet backends --install tvm"

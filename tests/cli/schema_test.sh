@@ -63,7 +63,7 @@ equal() {
 }
 
 # It runs, in pieces too, its shapes are found, and every format takes it that can name it.
-refused "--library names the file that has it" run net.gn
+refused "load the library with --library" run net.gn
 equal net.gn
 contains "$("$graphnet" shapes net.gn "${schema[@]}")" \
   '%s = mylib.split2.default(%o) : (f32[2, 2], f32[2, 2])'
@@ -133,21 +133,21 @@ contains "$("$graphnet" shapes facts.gn --schema facts.txt)" \
 contains "$(cat functional.gn)" "%w = aten.mul.Tensor(%s, %y)"
 contains "$("$graphnet" shard functional.gn --mesh 2 --shard x:0,-1 --schema facts.txt)" \
   "1 of 1 outputs"
-refused '"some" says nothing of sizes; known: ' check facts.gn \
+refused '"some" is not a word for sizes; known: ' check facts.gn \
   --schema 'some common - mylib::mix(Tensor a, Tensor b) -> Tensor'
 
 # Schemas that are none, clash, or do not fit.
 refused "aten is PyTorch's own namespace" run one.gn --schema 'aten::observe(Tensor x) -> Tensor'
-refused "there is such an operator already" run one.gn "${identity[@]}" "${identity[@]}"
+refused "the operator exists already" run one.gn "${identity[@]}" "${identity[@]}"
 refused "unknown type specifier" run one.gn --schema 'mylib::observe(Tenser x) -> Tensor'
-refused "a schema says what is returned" run one.gn --schema 'mylib::observe(Tensor x)'
-refused "no namespace" run one.gn --schema 'observe(Tensor x) -> Tensor'
-refused "identity yields the tensors" run one.gn --schema 'mylib::observe(int x) -> Tensor=identity'
+refused "a schema needs a result" run one.gn --schema 'mylib::observe(Tensor x)'
+refused "needs a namespace" run one.gn --schema 'observe(Tensor x) -> Tensor'
+refused "identity returns the tensors" run one.gn --schema 'mylib::observe(int x) -> Tensor=identity'
 refused "its body takes 2 values, its schema 1" run one.gn --schema 'mylib::observe(Tensor x) -> Tensor=scale.gn'
 refused "none.gn: no such file" run one.gn --schema 'mylib::observe(Tensor x) -> Tensor=none.gn'
 refused "cannot open missing.txt" run one.gn --schema missing.txt
 printf 'mylib::f(Tensor x) -> Tensor\nmylib::g\n' >bad.txt
-refused "bad.txt:2: no schema" run one.gn --schema bad.txt
+refused "bad.txt:2: expected a schema" run one.gn --schema bad.txt
 # A body that calls its own operator.
 printf 'graph @forward(%%x) {\n  %%y = mylib.observe.default(%%x)\n  return (%%y,)\n}\n' >self.gn
 refused "its body: mylib.observe.default (node y)" run one.gn --schema 'mylib::observe(Tensor x) -> Tensor=self.gn'

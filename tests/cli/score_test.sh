@@ -119,8 +119,8 @@ code=0
 { cat golden.log; sample s/two 3 -10; sample s/odd 2 -10 | sed 's/equal\]: 0/equal]: 0 1/'; } >odd.log
 "$graphnet" score odd.log >out.txt 2>err.txt
 grep -q '^odd: 6 samples' out.txt && diff - err.txt <<'END' || fail notes
-note: odd.log:382: other numbers of values than of outputs: wrong at every t
-note: odd.log:307: a path that comes more than once: the last one counts
+note: odd.log:382: the numbers of values and of outputs differ: wrong at every t
+note: odd.log:307: a path occurs more than once: the last sample counts
 END
 
 # --- A million lines.

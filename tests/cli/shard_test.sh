@@ -137,7 +137,7 @@ sed -i '/spmd.all_reduce/d' lonely/rank_2/model.py
 sed -i 's/return (y_1, /return (y, /' lonely/rank_2/model.py
 refused "ranks wait for each other: rank 0 at its end" mlp.gn --stored lonely
 sed -i 's/spmd.all_reduce.default/spmd.all_hail.default/' lonely/rank_0/model.py
-refused "is no call that ranks make" mlp.gn --stored lonely
+refused "is not a call of ranks" mlp.gn --stored lonely
 rm -r lonely/rank_1
 refused "lonely/rank_1" mlp.gn --stored lonely
 
@@ -148,29 +148,29 @@ graph @forward(%x : f32[8, 8] {mean = 0.5, std = 1.0}) {
   return (%y,)
 }
 END
-refused "no input is called w11; is w1 meant?" mlp.gn --mesh 4 --shard w11:0,-1
+refused "no input is called w11; did you mean w1?" mlp.gn --mesh 4 --shard w11:0,-1
 refused "x is given twice" mlp.gn --mesh 4 --shard x:0,-1 --shard x:-1,0
 refused "mesh 4 has no axis 1" mlp.gn --mesh 4 --shard x:1,-1
 refused "uses axis 0 twice" mlp.gn --mesh 4 --shard x:0,0
 refused "axis 0 of mesh 3 does not divide dimension 0 of size 8" mlp.gn --mesh 3 --shard x:0,-1
-refused "is of 1 dimensions, the tensor of 2" mlp.gn --mesh 4 --shard x:0
+refused "has 1 dimensions, but the tensor has 2" mlp.gn --mesh 4 --shard x:0
 refused "expected an axis of the mesh, or -1" mlp.gn --mesh 4 --shard x:a
 refused "expected NAME:AXIS,AXIS" mlp.gn --mesh 4 --shard x
-refused "is no reduction; there are sum, avg" mlp.gn --mesh 4 --shard 'x:[-1, -1] mul(0)'
+refused "is not a reduction; there are sum, avg" mlp.gn --mesh 4 --shard 'x:[-1, -1] mul(0)'
 refused "it cannot be partial" mlp.gn --mesh 4 --shard 'x:[-1, -1] sum(0)'
 refused "no input that z* fits can be laid out as [0]" mlp.gn --mesh 4 --shard 'z*:0'
 refused "expected sizes of its axes" mlp.gn --mesh 2y2
 refused "has more than 65536 ranks" mlp.gn --mesh 65536x2
 refused "expected one of --mesh, --plan and --stored" mlp.gn
 refused "expected one of --mesh, --plan and --stored" mlp.gn --mesh 4 --stored four
-refused "--plan says already how inputs are divided" mlp.gn --plan tensors/plan.json --shard x:0,-1
+refused "--plan already says how inputs are divided" mlp.gn --plan tensors/plan.json --shard x:0,-1
 refused "nowhere/plan.json" mlp.gn --plan nowhere/plan.json
 sed 's/f32\[8, 16\]/f32[4, 16]/' mlp.gn >small.gn
 refused "tensors/plan.json: input x is f32[4, 16], the plan is for f32[8, 16]" small.gn --plan tensors/plan.json
 refused "input x is f32[4, 16], the plan is for f32[8, 16]" small.gn --stored tensors
 refused "the plan is for 5 inputs, the sample has 1" one.gn --plan tensors/plan.json
 head -c 100 tensors/plan.json >cut.json
-refused "cut.json: is no JSON object" mlp.gn --plan cut.json
+refused "cut.json: is not a JSON object" mlp.gn --plan cut.json
 tr -d '\n ' <four/plan.json | sed 's/"sharding":\[0/"sharding":[7/' >axis.json
 refused "axis.json: inputs x: " mlp.gn --plan axis.json
 cat >writes.gn <<'END'
@@ -200,14 +200,14 @@ graph @forward(%x : f32[8, 16] {mean = 0.5, std = 1.0}) {
   return (%m, %r)
 }
 END
-  refused "(node m): is returned and is several tensors: return its elements" several.gn --mesh 4 -o several
+  refused "(node m): is returned but has several tensors: return its elements" several.gn --mesh 4 -o several
   [ ! -e several ] || fail "a plan for $several"
 done
 sed 's/"reduce":"sum"/"reduce":"foo"/' tensors/plan.json >reduce.json
-refused "foo is no reduction" mlp.gn --plan reduce.json
+refused "foo is not a reduction" mlp.gn --plan reduce.json
 cp -r tensors foo
 cp reduce.json foo/plan.json
-refused "foo/plan.json: communication y_1: foo is no reduction" mlp.gn --stored foo
+refused "foo/plan.json: communication y_1: foo is not a reduction" mlp.gn --stored foo
 cat >unknown.gn <<'END'
 graph @forward(%x) {
   %y = torch.relu(%x)
@@ -268,10 +268,10 @@ contains "$(cat layers/rank_0/model.py)" "aten.relu"
 contains "$(cat layers/rank_1/model.py)" "aten.gt"
 refused "--stage: operator y (module head) is in no stage" layers.gn --mesh m0=2 --mesh m1=2 --stage layers.0:m0 --stage layers.1:m1
 refused "operator h (module model.layers.0.fc) is in stage layers.0:m0, too" layers.gn --mesh m0=2 --mesh m1=2 --stage layers.0:m0 --stage '*:m1'
-refused "stages in a ring: layers.0,head:m0 gives a to layers.1:m1, gives m to layers.0,head:m0" layers.gn --mesh m0=2 --mesh m1=2 --stage layers.0,head:m0 --stage layers.1:m1
+refused "stages form a cycle: layers.0,head:m0 gives a to layers.1:m1, gives m to layers.0,head:m0" layers.gn --mesh m0=2 --mesh m1=2 --stage layers.0,head:m0 --stage layers.1:m1
 
 refused "mesh m0 is given twice" mlp.gn --mesh m0=2 --mesh m0=4
-refused "one of several is given a name" mlp.gn --mesh m0=2 --mesh 4
+refused "each of several meshes needs a name" mlp.gn --mesh m0=2 --mesh 4
 refused "no mesh has rank 2" mlp.gn --mesh m0=2 --mesh 'm1=2{3,4}'
 refused "has a rank twice" mlp.gn --mesh 'm0=2{0,0}'
 refused "has 1 ranks in the place of 2" mlp.gn --mesh 'm0=2{0}'
@@ -280,15 +280,15 @@ refused "no mesh is called m2, there are m0, m1" mlp.gn --mesh m0=2 --mesh m1=2 
 refused "expected PLACE,PLACE:MESH" mlp.gn --mesh m0=2 --mesh m1=2 --stage y
 refused "operator a is in stage ..y:m0, too" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..y:m0 --stage a..:m1
 refused "--stage: operator a is in no stage" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..a:m0 --stage y..:m1
-refused "stages in a ring: ..a,y..s:m0 gives h to a..y,s..:m1, gives a to ..a,y..s:m0" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..a,y..s:m0 --stage a..y,s..:m1
-refused "no operator is called hh; is h meant?" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..hh:m0 --stage y..:m1
+refused "stages form a cycle: ..a,y..s:m0 gives h to a..y,s..:m1, gives a to ..a,y..s:m0" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..a,y..s:m0 --stage a..y,s..:m1
+refused "no operator is called hh; did you mean h?" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..hh:m0 --stage y..:m1
 refused "layers.0 names no operator" mlp.gn --mesh m0=2 --mesh m1=2 --stage layers.0:m0 --stage ..:m1
 refused "axis 0 of mesh 3 does not divide dimension 0 of size 32" mlp.gn --mesh m0=3 --mesh m1=2 --stage ..y:m0 --stage y..:m1 --shard w1:0,-1
-refused "--plan says already what runs where" mlp.gn --plan pipe/plan.json --stage ..:m0
+refused "--plan already says what runs where" mlp.gn --plan pipe/plan.json --stage ..:m0
 sed 's/"ranks":\[2,3\]/"ranks":[2,4]/' pipe/plan.json >gap.json
 refused "gap.json: has meshes that leave out a rank" mlp.gn --plan gap.json
 sed 's/"mesh":"m1"/"mesh":"m9"/' pipe/plan.json >m9.json
-refused "m9.json: inputs x is on no mesh there is" mlp.gn --plan m9.json
+refused "m9.json: inputs x is on an unknown mesh" mlp.gn --plan m9.json
 cp -r pipe mute
 sed -i '/spmd.send/d' mute/rank_0/model.py
 refused "ranks wait for each other: rank 0 at its end, rank 1 at its end, rank 2 at a_1, rank 3 at y_1" mlp.gn --stored mute
@@ -320,7 +320,7 @@ out=$("$graphnet" shard mlp.gn --mesh 2 --shard-output o0:0,-1 --shard x:-1,-1 -
 contains "$out" "reduce_scatter  "
 refused "no output is called q, there are y, s, or o0 and so on" mlp.gn --mesh 2 --shard-output q:0
 refused "y is given twice" mlp.gn --mesh 2 --shard-output y:0,-1 --shard-output y:-1,0
-refused "output o0: sharding [0]: is of 1 dimensions, the tensor of 2" mlp.gn --mesh 2 --shard-output y:0
+refused "output o0: sharding [0]: has 1 dimensions, but the tensor has 2" mlp.gn --mesh 2 --shard-output y:0
 refused "axis 0 of mesh 3 does not divide dimension 0 of size 8" mlp.gn --mesh 3 --shard-output y:0,-1
 
 # --- Any value whole on one rank, and all of it printed: divided, partial, replicated.
@@ -340,7 +340,7 @@ contains "$out" $'\n     -12 -16 -20 -24\nx    bit-equal\n     1 2 3 4\n     5 6
 grep -q '"gathered":"s"' sums/plan.json || fail "$(cat sums/plan.json)"
 for call in gather reduce; do grep -q "\"function\":\"XToRShrink\",\"call\":\"$call\"" sums/plan.json || fail "no $call: $(cat sums/plan.json)"; done
 contains "$("$graphnet" shard sums.gn --mesh 2 --shard x:0,-1 --gather s --json)" '"-6"'
-refused "--gather: no value is called nn; is n meant?" sums.gn --mesh 2 --gather nn
+refused "--gather: no value is called nn; did you mean n?" sums.gn --mesh 2 --gather nn
 
 # --- PyTorch runs it, if a Python that has it is found: that of the LibTorch of the engine.
 torch=$(readelf -d "$engine" | sed -n 's/.*RUNPATH.*\[\([^]:]*\).*/\1/p')

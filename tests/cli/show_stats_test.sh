@@ -77,10 +77,10 @@ refused() {
   expect "show ${*:2}" <<<"graphnet: $1"
 }
 refused "in/a.txt: range 1:9: the graph has 5 operators" --format svg --range 1:9
-refused "in/a.txt: there is no node mull; is mul meant?" --format svg --around mull
-refused "--around, --depth and --layout are for pictures: --format svg|png|html|dot|model-explorer, or -o FILE.svg; --range and --module for these and text; graphnet subgraph cuts samples" --depth 1
+refused "in/a.txt: there is no node mull; did you mean mul?" --format svg --around mull
+refused "--around, --depth and --layout are for pictures (--format svg|png|html|dot|model-explorer, or -o FILE.svg), --range and --module for pictures and text; to cut a sample, use graphnet subgraph" --depth 1
 path=/nowhere
-refused "in/a.txt: png: Graphviz is not installed (package graphviz); svg and html need nothing" -o a.png
+refused "in/a.txt: png: Graphviz is not installed (package graphviz); svg and html do not need it" -o a.png
 [ ! -e a.png ] || { echo "FAILED: a.png is there" >&2; exit 1; }
 
 "$graphnet" stats in/a.txt | sed 's/[0-9.]* KiB in memory, [0-9]* bytes a node/SIZE/' >out.txt
@@ -188,9 +188,9 @@ found() { "$graphnet" find "$1" many -l 2>err.txt >/dev/null; head -1 err.txt; }
 [ "$(found 'conv2d(groups>1)')" = "1 calls in 1 of 1 samples" ] || { echo "FAILED: a comparison"; exit 1; }
 [ "$(found 'conv2d(%: f32[*, 4, ...])' || true)" = "1 calls in 1 of 1 samples" ] || { echo "FAILED: a type"; exit 1; }
 "$graphnet" find 'conv2d(group>1)' many 2>err.txt && exit 1
-grep -qx 'note: conv2d takes no group; is groups meant?' err.txt || { cat err.txt; exit 1; }
+grep -qx 'note: conv2d takes no group; did you mean groups?' err.txt || { cat err.txt; exit 1; }
 "$graphnet" find lineer many 2>err.txt && exit 1
-grep -qx 'note: PyTorch has nothing that is called lineer; is linear meant?' err.txt || { cat err.txt; exit 1; }
+grep -qx 'note: PyTorch has nothing that is called lineer; did you mean linear?' err.txt || { cat err.txt; exit 1; }
 "$graphnet" find conv2d many --json | python3 -c 'import json, sys
 calls = json.load(sys.stdin)["samples"][0]["calls"]
 assert calls[1]["args"][:3] == ["%a", "%v", "None"] and calls[1]["kwargs"] == {}, calls'
@@ -225,9 +225,9 @@ refused() {
   "$graphnet" show "$@" >/dev/null 2>err.txt || code=$?
   { [ "$code" -eq 2 ] && grep -q -e "$message" err.txt; } || { echo "FAILED: show $*: $code $(cat err.txt)"; exit 1; }
 }
-refused "--runnable is for Python in a file" in/a.txt --to python --runnable -o -
-refused "--runnable is for Python in a file" in/a.txt --runnable -o net.svg
-refused "input t is no tensor and no number" tuple.gn --runnable -o tuple.py
+refused "--runnable needs a Python file" in/a.txt --to python --runnable -o -
+refused "--runnable needs a Python file" in/a.txt --runnable -o net.svg
+refused "input t is neither a tensor nor a number" tuple.gn --runnable -o tuple.py
 refused "its shape is not known" unknown.txt --runnable -o unknown.py
 if [ -e tuple.py ] || [ -e unknown.py ]; then echo "FAILED: a file in spite of the error"; exit 1; fi
 echo PASSED

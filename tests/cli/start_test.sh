@@ -21,7 +21,7 @@ works() {
 refused() {
   local code=0
   "$tool" "$@" >out.txt 2>err.txt || code=$?
-  [ "$code" -eq 2 ] && [ "$(wc -l <err.txt)" -eq 1 ] && grep -q "what runs operators is missing" err.txt ||
+  [ "$code" -eq 2 ] && [ "$(wc -l <err.txt)" -eq 1 ] && grep -q "the engine that runs operators is missing" err.txt ||
     fail "$*: exit code $code: $(cat err.txt)"
 }
 

@@ -54,7 +54,7 @@ expect 0 "valid" net.txt peer
 rm peer/_decomposed/decompose_config.json
 expect 0 "note: there is no configuration" net.txt peer --run
 "$graphnet" decompose net.txt -o part --ranges 1:3 --no-head-and-tail >/dev/null
-expect 0 "note: operators [0, 1) are in no piece, and not validated" net.txt part --run
+expect 0 "note: operators [0, 1) are in no piece and are not validated" net.txt part --run
 
 # --- Parameters of the original are inputs of pieces in folders.
 "$graphnet" convert "$samples/resnet.pt" resnet.pb
@@ -103,7 +103,7 @@ printf 'graph @forward(%%x) {\n  %%y = torch.relu(%%x)\n  return (%%y,)\n}\n' >b
 expect 2 "input x: its shape is not known" bare.txt bare_pieces --run
 expect 0 "1 of 1 outputs bit-equal" bare.txt bare_pieces --run --input f32[2,3]
 expect 2 "nothing.json" net.txt pieces --config nothing.json
-expect 2 "nowhere: there are no pieces" net.txt nowhere
+expect 2 "nowhere: no pieces, the folder does not exist" net.txt nowhere
 
 # --- Lists that a loop fills: inferred metas make no other cuts.
 for style in chain dag; do

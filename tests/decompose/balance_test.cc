@@ -58,7 +58,7 @@ graph @forward(%x : f32[1000]) {
                                    Traffic{12, 0}));
 }
 
-// All ways to choose k - 1 cuts, the best of them.
+// Tries all ways to choose k - 1 cuts and keeps the least traffic.
 void BruteForce(const std::vector<Traffic>& traffic, const Regions& regions, int k, int64_t least,
                 int64_t most, int64_t start, Traffic sum, std::optional<Traffic>* best) {
   const auto n = static_cast<int64_t>(traffic.size()) - 1;
@@ -83,7 +83,7 @@ TEST(LeastTrafficCutsTest, AreOptimal) {
     const Regions regions(index);
     std::mt19937_64 random(seed);
     std::vector<Traffic> traffic = CutTraffic(index);
-    // Of few sizes, so that many cuts are equal.
+    // There are few sizes, so that many cuts tie.
     for (Traffic& t : traffic) t.bytes = static_cast<int64_t>(random() % 4);
     for (int k = 1; k <= 5; ++k) {
       const auto least = static_cast<int64_t>(1 + random() % 2);
@@ -111,7 +111,7 @@ TEST(LeastTrafficCutsTest, AreOptimal) {
 }
 
 TEST(BalancedCutsTest, PrefersNarrowPlacesOfSimilarSize) {
-  // %b is the narrow place near the middle; %z, narrower yet, is far off.
+  // The cut at %b is narrow and near the middle; the one at %z is narrower but far from it.
   const Sample sample = ParseFragment(R"(
 graph @forward(%x) {
   %z = torch.relu(%x) : f32[1]

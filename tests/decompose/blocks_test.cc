@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Graphs in which each operator takes the value of the one before.
+// Tests on graphs in which each operator takes the value of the one before it.
 class BlocksTest : public testing::Test {
  protected:
   // Letters stand for operators; "(" and ")" open and close a region.
@@ -34,7 +34,7 @@ class BlocksTest : public testing::Test {
       } else if (c == 'w') {
         absl::StrAppend(&text, "torch.matmul(%", value, ", %w)\n");
         value = name;
-      } else if (c == 's') {  // To be added to later.
+      } else if (c == 's') {  // A later operator adds to it.
         absl::StrAppend(&text, "torch.abs(%", value, ")\n");
         skip_ = value;
         value = name;
@@ -63,7 +63,7 @@ TEST_F(BlocksTest, NoneInWhatDoesNotRepeat) {
   EXPECT_THAT(Find("abcdefgh"), IsEmpty());
   EXPECT_THAT(cuts_, IsEmpty());
   EXPECT_THAT(Find(""), IsEmpty());
-  EXPECT_THAT(Find("ababab"), testing::SizeIs(0));  // Shorter than a block.
+  EXPECT_THAT(Find("ababab"), testing::SizeIs(0));  // The period is shorter than a block may be.
 }
 
 TEST_F(BlocksTest, OneBlockOfThree) {
@@ -97,7 +97,7 @@ TEST_F(BlocksTest, AloneElsewhere) {
 }
 
 TEST_F(BlocksTest, BeginsWhereLeastIsHandedOn) {
-  // From s to t a second value lives; the blocks could as well be cut between them.
+  // A second value is live from s to t, so a cut between them would have more traffic.
   const std::vector<Block> blocks = Find("bsatbsatbsatb");
   ASSERT_EQ(blocks.size(), 1u);
   EXPECT_EQ(blocks[0].num_operators, 4);

@@ -1,4 +1,4 @@
-// What tests of chains share.
+// Helpers for tests of chains.
 #ifndef TESTS_DECOMPOSE_CHAIN_TESTING_H_
 #define TESTS_DECOMPOSE_CHAIN_TESTING_H_
 
@@ -18,8 +18,7 @@
 
 namespace graphnet {
 
-// A sample named "net" with the module that the text, which must be valid,
-// writes.
+// Returns a sample named "net" with the module of the text, which must be valid.
 inline Sample ParseFragment(absl::string_view text) {
   Sample sample;
   sample.name = "net";
@@ -30,7 +29,7 @@ inline Sample ParseFragment(absl::string_view text) {
   return sample;
 }
 
-// The pieces verify, and give `sample` back exactly.
+// Expects that the pieces verify and compose to exactly `sample`.
 inline void ExpectComposesTo(const std::vector<Sample>& pieces, const Sample& sample) {
   for (const Sample& piece : pieces) EXPECT_OK(Verify(*piece.module)) << piece.name;
   const absl::StatusOr<std::unique_ptr<Module>> composed =

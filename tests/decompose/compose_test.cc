@@ -125,9 +125,9 @@ TEST(ComposeChainTest, PiecesThatDoNotFit) {
   ExpectRefused({identity, "graph @f(%x, %y) {\n  return (%x,)\n}\n"},
                 "piece 1 takes 2 values, piece 0 returns 1");
   ExpectRefused({identity, "graph @f(%x) {\n  return %x\n}\n", identity},
-                "piece 1 returns no tuple");
+                "piece 1 does not return a tuple");
   ExpectRefused({"graph @f(%x) {\n  return (%x, (%x,))\n}\n", identity},
-                "piece 0 returns something that is no value at position 1");
+                "piece 0 returns something other than a value at position 1");
 }
 
 TEST(ComposeChainTest, WithoutPieces) {

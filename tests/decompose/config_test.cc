@@ -98,7 +98,7 @@ TEST(DecomposeConfigTest, JsonMayBeShortAndInAnyOrder) {
   EXPECT_TRUE(config->group_head_and_tail);
 }
 
-// The message for a text.
+// Returns the message with which a text is refused.
 std::string Refusal(absl::string_view text) {
   const auto config = ParseDecomposeConfigJson(text, "c.json");
   return config.ok() ? "accepted" : std::string(config.status().message());
@@ -115,17 +115,19 @@ TEST(DecomposeConfigTest, JsonErrorsNameThePlace) {
       {"{\"version\": 2}", "c.json: mode: the key is missing"},
       {"{\"version\": 1, \"mode\": \"blocks\"}", "c.json: version: expected 2"},
       {"{\"version\": 2,\n \"colour\": 2}", "c.json: colour: unknown key"},
-      {"{\"version\": 2, \"version\": 2}", "c.json: the key version comes twice"},
-      {"{\"values\": [{\"inputs\": [], \"inputs\": []}]}", "c.json: the key inputs comes twice"},
-      {"{\"version\": 2, \"mode\": \"odd\"}", "c.json: mode: there is no mode odd"},
+      {"{\"version\": 2, \"version\": 2}", "c.json: the key version is a duplicate"},
+      {"{\"values\": [{\"inputs\": [], \"inputs\": []}]}", "c.json: the key inputs is a duplicate"},
+      {"{\"version\": 2, \"mode\": \"odd\"}", "c.json: mode: unknown mode odd"},
       {"{\"version\": 2.5}", "c.json: version: expected an integer"},
       {"{\"version\": true}", "c.json: version: expected an integer"},
       {"{\"version\": 9223372036854775808}", "c.json: version: the number is too large"},
       {"{\"chain_style\": 1}", "c.json: chain_style: expected true or false"},
       {"{\"mode\": null}", "c.json: mode: expected a string"},
       {"{\"split_positions\": [1, \"2\"]}", "c.json: split_positions[1]: expected an integer"},
-      {"{\"subgraph_ranges\": [[1]]}", "c.json: subgraph_ranges[0]: a range has two ends"},
-      {"{\"subgraph_ranges\": [[1, 2, 3]]}", "c.json: subgraph_ranges[0]: a range has two ends"},
+      {"{\"subgraph_ranges\": [[1]]}",
+       "c.json: subgraph_ranges[0]: expected a list of two numbers"},
+      {"{\"subgraph_ranges\": [[1, 2, 3]]}",
+       "c.json: subgraph_ranges[0]: expected a list of two numbers"},
       {"{\"subgraphs\": [{\"odd\": 1}]}", "c.json: subgraphs[0].odd: unknown key"},
       {"{\"subgraphs\": {}}", "c.json: subgraphs: expected a list"},
       {"{\"values\": [{\"inputs\": []}, {\"odd\": 1}]}", "c.json: values[1].odd: unknown key"},
@@ -140,12 +142,12 @@ TEST(DecomposeConfigTest, JsonErrorsNameThePlace) {
       {"{\"version\": 2, \"mode\": \"blocks\", \"num_ops\": 3}",
        "c.json: a decomposition that has been made needs its \"parent_hash\""},
       {"{\"version\": 2, \"mode\": \"blocks\", \"parent_hash\": \"ab\"}",
-       "c.json: \"parent_hash\" is not of 64 digits"},
+       "c.json: \"parent_hash\" must have 64 digits"},
   };
   for (const auto& [text, message] : cases) EXPECT_EQ(Refusal(text), message) << text;
 }
 
-// JSON is UTF-8; what is not would be read by nobody else.
+// JSON is UTF-8; other readers would refuse a file with other bytes.
 TEST(DecomposeConfigTest, JsonHoldsNoOtherBytes) {
   DecomposeConfig config = Examples().back();
   config.model_name = "\xff";
@@ -153,7 +155,7 @@ TEST(DecomposeConfigTest, JsonHoldsNoOtherBytes) {
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("not UTF-8")));
 }
 
-// Neither depth nor many keys take more time or stack than their size.
+// Neither deep nesting nor many keys take more time or stack than their size allows.
 TEST(DecomposeConfigTest, HugeJsonIsRefused) {
   EXPECT_THAT(Refusal("{\"values\": " + std::string(100000, '[')), HasSubstr("deep"));
   std::string many = "{";
@@ -174,7 +176,7 @@ TEST(DecomposeConfigTest, CountsMustAgree) {
   EXPECT_THAT(with("\"num_ops\": 8", "\"num_ops\": 9"),
               HasSubstr("subgraphs[0]: \"num_ops\" is missing or not \"end\" less"));
   EXPECT_THAT(with("\"end\": 12, \"num_ops\": 4", "\"end\": 13, \"num_ops\": 5"),
-              HasSubstr("subgraph 1 is no range of the 12 operators"));
+              HasSubstr("subgraph 1 is not a range of the 12 operators"));
   EXPECT_THAT(with("subgraph_1", "subgraph_2"),
               HasSubstr("subgraph 1 is called subgraph_2, not subgraph_1"));
 }

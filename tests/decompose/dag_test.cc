@@ -1,5 +1,5 @@
-// DAG style: each piece takes what it uses, from wherever it was made; memory that
-// is written to is handed on.
+// Tests of the DAG style: each piece takes the values that it uses from the pieces that made them,
+// and memory that is written to is handed on from piece to piece.
 
 #include <algorithm>
 #include <cstdint>
@@ -38,7 +38,7 @@ std::vector<Range> Every(const Graph& graph, int64_t size) {
   return ranges;
 }
 
-// Cuts after every operator; the pieces must be the whole.
+// Cuts after every operator; joining the pieces must give the whole.
 std::vector<Sample> Cut(absl::string_view text,
                         const CutOptions& options = {.style = Style::kDag}) {
   const Sample sample = ParseFragment(text);
@@ -87,7 +87,7 @@ TEST(DagTest, PiecesTakeOnlyWhatTheyUse) {
   EXPECT_THAT(Inputs(pieces[0]), ElementsAre("x", "w", "unused"));
   EXPECT_THAT(Inputs(pieces[1]), ElementsAre("w", "a"));
   EXPECT_THAT(Inputs(pieces[2]), ElementsAre("a"));
-  // What goes from an input straight to the output is taken by the last.
+  // The last piece takes an input that goes straight to the output.
   EXPECT_THAT(Inputs(pieces[3]), ElementsAre("x", "b", "c"));
   EXPECT_THAT(Outputs(pieces[0]), ElementsAre("a"));
   EXPECT_THAT(Outputs(pieces[1]), ElementsAre("b"));
@@ -97,7 +97,7 @@ TEST(DagTest, PiecesTakeOnlyWhatTheyUse) {
 TEST(DagTest, MinimalInputs) {
   const std::vector<Sample> pieces = Cut(kDiamond, {.style = Style::kDag, .all_inputs = false});
   EXPECT_THAT(Inputs(pieces[0]), ElementsAre("x"));
-  // The input that nobody uses comes from the original.
+  // The unused input comes from the original.
   const Sample sample = ParseFragment(kDiamond);
   const auto composed = ComposeDag(pieces, sample.module.get());
   ASSERT_OK(composed);
@@ -135,7 +135,7 @@ graph @forward(%x, %v) {
 }
 )");
   ASSERT_EQ(pieces.size(), 5u);
-  // The piece that writes has nothing of its own to return.
+  // The piece that writes makes no value that is used later.
   EXPECT_THAT(Inputs(pieces[1]), ElementsAre("v", "a"));
   EXPECT_THAT(Outputs(pieces[1]), ElementsAre("a"));
   // After the last write, pieces that read need no order.
@@ -154,7 +154,7 @@ graph @forward(%x) {
 }
 )");
   ASSERT_EQ(pieces.size(), 4u);
-  // The reader hands on what it read, so that the writer waits for it.
+  // The reader returns the value that it read, so that the writer waits for it.
   EXPECT_THAT(Outputs(pieces[1]), ElementsAre("a", "b"));
   EXPECT_THAT(Inputs(pieces[2]), ElementsAre("a"));
   EXPECT_THAT(Outputs(pieces[2]), ElementsAre("a"));
@@ -171,7 +171,7 @@ graph @forward(%x) {
 }
 )");
   ASSERT_EQ(pieces.size(), 4u);
-  // %a is changed through its view, so the piece that does it hands %a on.
+  // %a changes through its view, so the piece that writes to the view returns %a, too.
   EXPECT_THAT(Inputs(pieces[2]), ElementsAre("a", "view"));
   EXPECT_THAT(Outputs(pieces[2]), ElementsAre("a"));
 }
@@ -219,7 +219,7 @@ TEST(DagTest, WhatIsWrittenIsReadOnce) {
     ASSERT_OK(composed);
     EXPECT_OK(CheckEqual(*sample.module, **composed, kExact));
   }
-  // What is left of the graph has other values than the attribute.
+  // Behind the write the value differs from the attribute, so the piece takes it as an input.
   const Sample sample = ParseFragment(kReadTwice);
   const auto behind = CutRanges(sample, {{1, 2}}, {.all_inputs = false, .keep_unused = false});
   ASSERT_OK(behind);
@@ -281,9 +281,10 @@ TEST(DagTest, RefusesWhatNobodyReturns) {
   std::vector<Sample> pieces = Cut(kDiamond);
   pieces.erase(pieces.begin() + 1);
   const Sample sample = ParseFragment(kDiamond);
-  EXPECT_THAT(ComposeDag(pieces, sample.module.get()),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       "piece 2 takes %b, which no piece before it returns and which is no input"));
+  EXPECT_THAT(
+      ComposeDag(pieces, sample.module.get()),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               "piece 2 takes %b, which is neither an input nor returned by an earlier piece"));
 }
 
 TEST(DagTest, RandomModules) {
@@ -297,7 +298,7 @@ TEST(DagTest, RandomModules) {
                                 .all_inputs = random() % 2 == 0};
     const auto pieces =
         CutRanges(sample, Every(graph, 1 + static_cast<int64_t>(random() % 4)), options);
-    // Of operators that nothing is known of, all that they take counts as written.
+    // Operators without known effects count as writing to all their operands.
     if (pieces.status().code() == absl::StatusCode::kFailedPrecondition) {
       EXPECT_THAT(std::string(pieces.status().message()), HasSubstr("would both read it"));
       ++refused;

@@ -1,12 +1,12 @@
-// Decomposes every GraphNet sample below a folder in many ways, in memory, and
-// validates the structure of what comes of it:
+// Decomposes every GraphNet sample below a folder in many ways, in memory, and validates the
+// structure of the pieces:
 //
 //   decompose_corpus FOLDER [JOBS [STRIDE [SCRATCH]]]
 //
-// With SCRATCH, a folder to write to, pieces of 64 operators and 2 and 32 pieces are
-// written as well, as protobuf and as GraphNet folders, and validated as read back.
-// Prints a line for each failure and, at the end, a table by scheme and style and
-// the cuts that were refused, by reason. Exits with 1 if anything failed.
+// SCRATCH is a folder to write to. With it, pieces of 64 operators, 2 pieces and 32 pieces are also
+// written, as protobuf and as GraphNet folders, read back and validated. Prints a line for each
+// failure and, at the end, a table by scheme and style and the numbers of refused cuts by reason.
+// Exits with 1 if anything failed.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -45,7 +45,7 @@ struct Total {
   int64_t pieces = 0;
   int64_t ports = 0;
   int64_t failures = 0;
-  double seconds = 0;  // of cutting
+  double seconds = 0;  // time of cutting
   double validation_seconds = 0;
 };
 
@@ -173,15 +173,15 @@ class Corpus {
     result.total.seconds = Now() - begin;
     result.status = stored.status();
     if (!stored.ok()) return result;
-    // In a folder, locations are those of the piece's own model.py.
+    // In a folder, locations refer to the piece's own model.py.
     EqualityOptions equality = kExact;
     equality.locations = format == PieceFormat::kProtobuf;
     Validate(sample, stored->pieces, config.cut, &result, equality);
     return result;
   }
 
-  // Ranges between random cuts; in a DAG some are left out, and are cut out by
-  // themselves to validate the rest with.
+  // Cuts at random positions. In a DAG some ranges are left out and cut out on their own, to
+  // validate the rest with them.
   Result RunRandom(const Sample& sample, Style style, uint64_t seed) {
     Result result;
     std::mt19937_64 random(seed);
@@ -194,7 +194,7 @@ class Corpus {
     const Regions regions(index);
     for (const int64_t cut : cuts) {
       if (regions.OpenAt(cut) == nullptr) continue;
-      // Refused as said, and then made where it may be.
+      // A cut in a region must be refused with the predicted reason; the next allowed one is made.
       const std::string why = regions.WhyNot(cut);
       const auto refusal = CutRanges(sample, {Range{0, cut}}, {.style = style});
       if (refusal.ok() || refusal.status().code() != absl::StatusCode::kFailedPrecondition) {

@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Two layers of five operators, a tuple, and a head.
+// A graph of two layers of five operators each, a tuple, and a head.
 constexpr absl::string_view kNet = R"(
 graph @forward(
   %x : f32[4],
@@ -49,7 +49,7 @@ class DecomposerTest : public testing::TestWithParam<Style> {
  protected:
   DecomposerTest() : sample_(ParseFragment(kNet)) { config_.cut.style = GetParam(); }
 
-  // The ranges made; the pieces must be the whole, if they are all of it.
+  // Decomposes and returns the ranges. If they cover the graph, joining the pieces must give it.
   std::vector<Range> Run() {
     absl::StatusOr<Decomposition> made = Decompose(sample_, config_);
     EXPECT_OK(made);
@@ -68,7 +68,7 @@ class DecomposerTest : public testing::TestWithParam<Style> {
     return ranges;
   }
 
-  // What is made of the configuration, written and read, is the same.
+  // Expects that the configuration, written and read back, gives the same decomposition.
   void ExpectReplays() const {
     const auto config =
         ParseDecomposeConfigJson(WriteDecomposeConfigJson(made_.config).value(), "c.json");
@@ -179,7 +179,7 @@ TEST_P(DecomposerTest, RecordsWhatCameOfIt) {
   ports.Next();
   EXPECT_THAT(ports.inputs(), ElementsAre("w1", "d0"));
   EXPECT_THAT(ports.outputs(), ElementsAre("last"));
-  // The weight is the graph's own, so only %d0 goes between pieces.
+  // The weight is an input of the graph, so only %d0 goes between pieces.
   EXPECT_THAT(PieceTraffic(*sample_.module, made_.pieces),
               ElementsAre(Traffic{0, 0}, Traffic{16, 0}));
 }
@@ -196,15 +196,15 @@ TEST_P(DecomposerTest, RefusesTheRecordOfAnotherGraph) {
   };
   EXPECT_EQ(
       refusal([](DecomposeConfig* c) { c->parent_hash[0] = c->parent_hash[0] == 'a' ? 'b' : 'a'; }),
-      "the configuration is of another graph, of net");
+      "the configuration belongs to another graph: net");
   EXPECT_EQ(refusal([](DecomposeConfig* c) { c->num_ops = 13; }),
-            "the configuration is of another graph, of net");
+            "the configuration belongs to another graph: net");
   EXPECT_THAT(refusal([](DecomposeConfig* c) {
                 c->subgraphs[1].outputs = {"d0", "w1"};
               }),
-              HasSubstr("something else of the outputs of subgraph_1"));
+              HasSubstr("mismatch of the outputs of subgraph_1"));
   EXPECT_THAT(refusal([](DecomposeConfig* c) { c->model_name = "other"; }),
-              HasSubstr("something else of the name of the model"));
+              HasSubstr("mismatch of the name of the model"));
   EXPECT_THAT(refusal([](DecomposeConfig* c) { c->subgraphs[0].range.end = 4; }),
               HasSubstr("parts the tuple"));
 }
@@ -235,7 +235,7 @@ TEST(DecomposerEdgeTest, RefusesWhatIsNoSample) {
   config.mode = DecomposeMode::kBlocks;
   EXPECT_THAT(Decompose(Sample(), config).status(), StatusIs(absl::StatusCode::kInvalidArgument));
   const Sample sample = ParseFragment(kNet);
-  config.mode = DecomposeMode::kEqual;  // Without a number.
+  config.mode = DecomposeMode::kEqual;  // config.number is missing.
   EXPECT_THAT(Decompose(sample, config).status(), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 

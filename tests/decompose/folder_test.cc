@@ -71,7 +71,7 @@ class FolderTest : public testing::TestWithParam<Case> {
         absl::StrCat(GetParam().layout == FolderLayout::kPythonGraphNet ? "net_" : "subgraph_", i,
                      GetParam().format == PieceFormat::kProtobuf ? ".pb" : ""));
   }
-  // One that a broken write may have left.
+  // Returns a file of piece i, which a test damages.
   std::string FileOfPiece(int i) const {
     return GetParam().format == PieceFormat::kProtobuf ? Piece(i) : JoinPath(Piece(i), "model.py");
   }
@@ -108,7 +108,7 @@ TEST_P(FolderTest, IsReadBack) {
   ASSERT_EQ(stored->pieces.size(), 3u);
   StructureOptions options;
   options.cut.style = GetParam().style;
-  // A folder renames %slice and knows no locations.
+  // A folder renames %slice and does not keep locations.
   if (GetParam().format == PieceFormat::kGraphNetFolder) {
     options.equality = {
         .names = false, .metas = false, .locations = false, .attribute_names = true};
@@ -150,7 +150,7 @@ TEST_P(FolderTest, NothingElseIsWrittenOver) {
   Make({2});
   EXPECT_THAT(WriteDecomposition(made_, folder_, options_).status(),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("not written to, as it holds")));
-  Make({1, 2});  // As many pieces.
+  Make({1, 2});  // The number of pieces is the same.
   EXPECT_THAT(WriteDecomposition(made_, folder_, options_).status(),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("another decomposition")));
   Make({1, 3});
@@ -207,7 +207,7 @@ graph @forward(%x) {
   const auto stored = ReadDecomposition(folder, true);
   ASSERT_OK(stored);
   EXPECT_EQ(*stored->pieces[0].weights.at("w").bytes, "abcd");
-  // Other values: another piece.
+  // A piece with other weights is another piece.
   made->pieces[0].weights["w"].bytes = std::make_shared<const std::string>("abce");
   EXPECT_EQ(WriteDecomposition(*made, folder, {.format = PieceFormat::kProtobuf})->written, 1u);
 }

@@ -73,8 +73,7 @@ TEST(GatherTest, RefusesWhatLeadsOutAndBack) {
   EXPECT_EQ(Order(*module), "a u b ");
 }
 
-// A write that would be seen too early, one that would come too late, and one that nobody
-// of the nodes sees.
+// One write would be seen too early, one would come too late, and one does not concern the nodes.
 TEST(GatherTest, KeepsTheOrderOfWrites) {
   const auto early = ParseBody(R"(
     %t = torch.clone(%x)

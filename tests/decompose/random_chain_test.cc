@@ -1,4 +1,4 @@
-// Random modules, cut at random: the pieces verify and compose back exactly.
+// Cuts random modules at random positions; the pieces must verify and compose back exactly.
 
 #include <algorithm>
 #include <cstdint>
@@ -36,7 +36,7 @@ TEST(RandomChainTest, RandomCuts) {
     std::vector<int64_t> cuts;
     for (uint64_t i = random() % 6; i > 0; --i)
       cuts.push_back(static_cast<int64_t>(random() % (n + 1)));
-    // Random metas make some values tuples, which stay whole.
+    // Random metas make some values tuples, which must not be cut.
     const Regions regions(*sample.module->main());
     for (int64_t& cut : cuts) cut = regions.NextCut(cut);
     std::sort(cuts.begin(), cuts.end());

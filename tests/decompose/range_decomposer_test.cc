@@ -29,7 +29,7 @@ std::string Text(const Sample& piece) {
   return PrintModule(*piece.module, options);
 }
 
-// The pieces of `text`, which must verify and compose to it.
+// Cuts `text` and returns the pieces, which must verify and compose to it.
 std::vector<Sample> Cut(absl::string_view text, const std::vector<int64_t>& cuts) {
   const Sample sample = ParseFragment(text);
   absl::StatusOr<std::vector<Sample>> pieces = DecomposeChain(sample, cuts);
@@ -248,7 +248,7 @@ graph @forward(%x) {
 }
 )",
                                          {1, 2});
-  // The mutation's own result is not used; what it changes is passed on.
+  // The result of the mutation is unused, but the values that it changes are passed on.
   EXPECT_THAT(Text(pieces[1]), HasSubstr("return (%x, %view)"));
 }
 
@@ -276,14 +276,14 @@ graph @forward(%x "L_x_" : f32[2, 2] as torch.Tensor {mean = 0.5, std = 1.0}) {
   return (%weight, %b)
 }
 )");
-  // The first piece reads the attribute, and keeps what nobody reads.
+  // The first piece reads the attribute, and also keeps the unused one.
   EXPECT_NE(pieces[0].module->FindAttribute("fc.weight"), nullptr);
   EXPECT_NE(pieces[0].module->FindAttribute("unused"), nullptr);
   EXPECT_TRUE(pieces[1].module->attributes().empty());
 }
 
 TEST(DecomposeChainTest, TargetsOfPortsAreUnique) {
-  // A value is called like the target of an input, and so is the variant.
+  // A value has the name of an input's target, and so does the first variant of its name.
   const std::vector<Sample> pieces = Cut(R"(
 graph @forward(%x "a", %y "a_1", %a_2) {
   %a = torch.relu(%x)
@@ -376,7 +376,7 @@ graph @forward(%x : f32[s0], %y) {
     for (const Symbol& symbol : pieces[i].module->symbols()) names.emplace_back(symbol.name);
     return names;
   };
-  // The first piece also has what nobody uses.
+  // The first piece also has the symbols that nothing uses.
   EXPECT_THAT(symbols(0), ElementsAre("s0", "s3", "s4"));
   EXPECT_THAT(symbols(1), ElementsAre("s0", "s1", "s2"));
   EXPECT_THAT(symbols(2), ElementsAre("s0"));

@@ -12,7 +12,7 @@
 namespace graphnet {
 namespace {
 
-// For each position the name of what is open there, or "".
+// Returns, for each position, the name of the operator whose region is open there, or "".
 std::vector<std::string> Open(absl::string_view text) {
   const Sample sample = ParseFragment(text);
   const Graph& graph = *sample.module->main();

@@ -72,8 +72,8 @@ graph @forward(
 
 TEST(ModuleCutsTest, ByTheParametersThatOperatorsTake) {
   const Cuttable g(kModules);
-  // An operator without parameters goes with the one before it, the first ones
-  // with the one after.
+  // An operator without parameters goes with the one before it; the first ones go with the one
+  // after them.
   EXPECT_THAT(*ModuleCuts(1, g.index, g.regions), ElementsAre(5));
   EXPECT_THAT(*ModuleCuts(2, g.index, g.regions), ElementsAre(3, 5));
   EXPECT_THAT(*ModuleCuts(100, g.index, g.regions), ElementsAre(3, 5));
@@ -103,8 +103,9 @@ TEST(NodesOfModuleTest, AllThatIsBelow) {
   EXPECT_THAT(operators("layer1.1"), ElementsAre(3, 4));
   EXPECT_THAT(operators("fc"), ElementsAre(5));
   for (const absl::string_view wrong : {"layer", "layer1.2", ""}) {
-    EXPECT_THAT(NodesOfModule(wrong, g.index).status(),
-                StatusIs(absl::StatusCode::kNotFound, HasSubstr("no operator is of the module")));
+    EXPECT_THAT(
+        NodesOfModule(wrong, g.index).status(),
+        StatusIs(absl::StatusCode::kNotFound, HasSubstr("no operator belongs to the module")));
   }
 }
 
@@ -114,7 +115,7 @@ TEST(NodesOfModuleTest, TheModuleThatIsMeant) {
       "  %b = torch.neg(%a) in model.encoder.layer.1.output\n  return (%b,)\n}\n");
   EXPECT_THAT(
       NodesOfModule("encoder.layer.1", g.index).status(),
-      StatusIs(absl::StatusCode::kNotFound, HasSubstr("; is model.encoder.layer.1 meant?")));
+      StatusIs(absl::StatusCode::kNotFound, HasSubstr("; did you mean model.encoder.layer.1?")));
 }
 
 constexpr absl::string_view kBranches = R"(

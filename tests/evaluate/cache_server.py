@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Serves a folder by HTTP on a port that it prints, and behaves as the first part of a path says:
+"""Serves a folder by HTTP on a port that it prints. The first part of a path selects the behaviour:
 /good, /other (other bytes of the same size), /endless, /silent, /error or /elsewhere (to a file)."""
 import http.server
 import os
@@ -33,7 +33,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             while how == "endless":
                 self.wfile.write(bytes(1 << 16))
         except OSError:
-            pass  # The client has had enough.
+            pass  # The client has closed the connection.
 
     def log_message(self, *arguments):
         pass

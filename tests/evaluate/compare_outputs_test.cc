@@ -25,7 +25,7 @@ TensorData Tensor(DType dtype, const std::vector<T>& values) {
 
 TensorData Floats(const std::vector<float>& values) { return Tensor(DType::kFloat32, values); }
 
-// The first level at which the outputs are right; one beyond the last if at none.
+// Returns the first level at which the outputs are right; one beyond the last if there is none.
 int RightFrom(const OutputComparison& output, ToleranceClass dtypes) {
   int t = kMaxToleranceLevel + 1;
   while (t > kMinToleranceLevel && output.IsRight(t - 1, dtypes)) --t;
@@ -63,7 +63,7 @@ TEST(CompareOutputsTest, EqualInEveryBit) {
   EXPECT_EQ(verdict.outputs[0].max_diff, 0);
 }
 
-TEST(CompareOutputsTest, NothingIsEqualToNothing) {
+TEST(CompareOutputsTest, EmptyOutputsAreEqual) {
   const OutputsVerdict verdict = CompareOutputs({Floats({})}, {Floats({})});
   EXPECT_TRUE(verdict.outputs[0].equal);
   EXPECT_EQ(verdict.outputs[0].mean_diff, 0);
@@ -85,16 +85,16 @@ TEST(CompareOutputsTest, NanIsNeverRightAndInfinityIsItself) {
   EXPECT_EQ(verdict.status, Outcome::kNotFinite);
 }
 
-TEST(CompareOutputsTest, OtherKinds) {
+TEST(CompareOutputsTest, OtherDTypesShapesAndNumbersAreMismatches) {
   EXPECT_EQ(CompareOutputs({Floats({1})}, {}).status, Outcome::kShapeMismatch);
   EXPECT_EQ(CompareOutputs({Floats({1})}, {Floats({1, 2})}).status, Outcome::kShapeMismatch);
   const OutputsVerdict verdict =
       CompareOutputs({Floats({1})}, {Tensor<int32_t>(DType::kInt32, {1})});
   EXPECT_EQ(verdict.status, Outcome::kTypeMismatch);
-  EXPECT_EQ(verdict.reason, "output 0 is int32, expected is float32");
+  EXPECT_EQ(verdict.reason, "output 0 is int32, expected float32");
 }
 
-TEST(CompareOutputsTest, IntegersThatDoublesDoNotTellApart) {
+TEST(CompareOutputsTest, IntegersThatAreTheSameDoubleAreNotEqual) {
   const int64_t big = (int64_t{1} << 60) + 1;
   const OutputsVerdict verdict = CompareOutputs({Tensor<int64_t>(DType::kInt64, {big})},
                                                 {Tensor<int64_t>(DType::kInt64, {big + 1})});

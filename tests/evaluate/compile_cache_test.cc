@@ -44,8 +44,8 @@ std::string Content(const std::string& path) {
   return text.str();
 }
 
-// Asks for an entry whose content begins with `name`. Returns what was loaded or made, and
-// whether it was loaded.
+// Asks for an entry whose content begins with `name`. Returns the content and whether it was
+// loaded.
 std::pair<std::string, bool> Ask(CompileCache& cache, const std::string& name, size_t bytes = 1) {
   std::string got;
   const std::string made = absl::StrCat(name, std::string(bytes, '.'));
@@ -83,7 +83,7 @@ TEST(CompileCache, AnEntryIsMadeOnce) {
   EXPECT_TRUE(Ask(*again, "b").second);
 }
 
-TEST(CompileCache, WhatIsDamagedIsMadeAnew) {
+TEST(CompileCache, DamagedEntriesAreMadeAgain) {
   const std::string folder = Folder();
   const auto cache = *CompileCache::Open({.folder = folder});
   const auto damage = [&](const std::string& file, const std::string& content) {
@@ -108,7 +108,7 @@ TEST(CompileCache, WhatIsDamagedIsMadeAnew) {
   EXPECT_FALSE(Ask(*cache, "a").second);
 }
 
-TEST(CompileCache, WhatOthersMayHaveWrittenIsNotUsed) {
+TEST(CompileCache, EntriesThatOthersMayHaveWrittenAreNotUsed) {
   const std::string folder = Folder();
   {
     const auto cache = *CompileCache::Open({.folder = folder});
@@ -116,7 +116,7 @@ TEST(CompileCache, WhatOthersMayHaveWrittenIsNotUsed) {
     chmod(Files(folder, "compiled").at(0).c_str(), 0666);
     EXPECT_FALSE(Ask(*cache, "a").second);
     EXPECT_TRUE(Ask(*cache, "a").second);
-    // A link to the same bytes.
+    // Replace the file by a link to the same bytes.
     const std::string compiled = Files(folder, "compiled").at(0);
     fs::rename(compiled, folder + "/elsewhere");
     fs::create_symlink(fs::absolute(folder + "/elsewhere"), compiled);
@@ -128,7 +128,7 @@ TEST(CompileCache, WhatOthersMayHaveWrittenIsNotUsed) {
   EXPECT_THAT(cache.status().message(), HasSubstr("others may write to it"));
 }
 
-TEST(CompileCache, WhatCannotBeKeptIsMadeEachTime) {
+TEST(CompileCache, EntriesThatCannotBeKeptAreMadeEachTime) {
   const auto cache = *CompileCache::Open({.folder = Folder()});
   int made = 0;
   for (int i = 0; i < 2; ++i) {
@@ -143,7 +143,7 @@ TEST(CompileCache, WhatCannotBeKeptIsMadeEachTime) {
   EXPECT_EQ(made, 2);
 }
 
-TEST(CompileCache, ErrorsOfMakingAreReturnedAndNothingIsKept) {
+TEST(CompileCache, ErrorsOfMakingAreReturnedAndNotKept) {
   const std::string folder = Folder();
   const auto cache = *CompileCache::Open({.folder = folder});
   const absl::StatusOr<bool> loaded = cache->LoadOrMake(
@@ -157,7 +157,7 @@ TEST(CompileCache, ErrorsOfMakingAreReturnedAndNothingIsKept) {
   EXPECT_FALSE(Ask(*cache, "a").second);
 }
 
-TEST(CompileCache, WhatWasUsedLongestAgoGoesFirst) {
+TEST(CompileCache, TheLeastRecentlyUsedEntryGoesFirst) {
   const std::string folder = Folder();
   const auto cache = *CompileCache::Open({.folder = folder, .max_bytes = 2500});
   Ask(*cache, "a", 1000);
@@ -175,7 +175,7 @@ TEST(CompileCache, WhatWasUsedLongestAgoGoesFirst) {
 
 // --- Many processes --------------------------------------------------------------
 
-// Asks for entries at random until it is killed, and notes each begin and end of making.
+// Asks for random entries until it is killed, and logs each begin and end of making one.
 [[noreturn]] void AskForever(const std::string& folder, const std::string& log, unsigned seed) {
   std::mt19937 draw(seed);
   const int notes = open(log.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0600);
@@ -192,7 +192,7 @@ TEST(CompileCache, WhatWasUsedLongestAgoGoesFirst) {
         {{"program", name}},
         [&](const std::string& path) {
           got = Content(path);
-          // Another process may remove it meanwhile.
+          // Another process may remove the entry in the meantime.
           return got.empty() ? absl::NotFoundError("") : absl::OkStatus();
         },
         [&](const std::string& path) {
@@ -239,9 +239,9 @@ TEST(CompileCache, EightProcessesKilledTwoHundredTimes) {
     killed.insert(absl::StrCat(pid));
     if (kills < 200) pid = start();
   }
-  // No two make one entry at a time: who begins finds that the one before has ended, or was killed
-  // and makes no more.
-  std::map<std::string, std::string> making;  // by entry
+  // No two processes make one entry at a time: if a process begins, the previous one has ended or
+  // was killed and makes nothing more.
+  std::map<std::string, std::string> making;  // the process by entry
   std::map<std::string, int> counts;
   for (const absl::string_view line : absl::StrSplit(Content(log), '\n', absl::SkipEmpty())) {
     const std::vector<std::string> words = absl::StrSplit(line, ' ');

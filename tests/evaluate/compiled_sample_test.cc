@@ -86,7 +86,7 @@ TEST_F(CompiledSampleTest, OneWorkerHoldsManyPrograms) {
   EXPECT_THAT(Run(*thrice, {1, 1, 1}), ElementsAre(3, 3, 3));
 }
 
-TEST_F(CompiledSampleTest, WhatWasCompiledIsThereForTheNextWorker) {
+TEST_F(CompiledSampleTest, TheNextWorkerLoadsCompiledPrograms) {
   const auto cache = OpenCache("next");
   for (const int64_t cached : {0, 1, 1}) {
     const auto compiler = Start(cache.get());
@@ -95,14 +95,14 @@ TEST_F(CompiledSampleTest, WhatWasCompiledIsThereForTheNextWorker) {
     EXPECT_EQ(compiler->num_cached(), cached);
     EXPECT_THAT(Run(*compiled, {1, 2, 3}), ElementsAre(2, 4, 6));
   }
-  // Another weight is another program.
+  // Another weight makes another program.
   const auto compiler = Start(cache.get());
   auto compiled = *compiler->Compile(Scaled(4));
   EXPECT_EQ(compiler->num_cached(), 0);
   EXPECT_THAT(Run(*compiled, {1, 2, 3}), ElementsAre(4, 8, 12));
 }
 
-TEST_F(CompiledSampleTest, WhatTheWorkerDoesNotTakeIsCompiledAnew) {
+TEST_F(CompiledSampleTest, AnEntryThatTheWorkerRejectsIsCompiledAgain) {
   const auto cache = OpenCache("anew");
   auto first = *Start(cache.get())->Compile(Scaled(2));
   for (const auto& file :
@@ -115,7 +115,7 @@ TEST_F(CompiledSampleTest, WhatTheWorkerDoesNotTakeIsCompiledAnew) {
   EXPECT_THAT(Run(*compiled, {1, 2, 3}), ElementsAre(2, 4, 6));
 }
 
-TEST_F(CompiledSampleTest, WorkersOfOneProgramAreRefused) {
+TEST_F(CompiledSampleTest, RefusesWorkersThatHoldOneProgram) {
   const auto compiler = TryStart(nullptr, "OLD");
   ASSERT_FALSE(compiler.ok());
   EXPECT_THAT(compiler.status().message(), HasSubstr("is of an older version"));
@@ -123,7 +123,7 @@ TEST_F(CompiledSampleTest, WorkersOfOneProgramAreRefused) {
 
 // Puts a file where the installation of a backend puts its library.
 std::string Installed(const std::string& file) {
-  // Of its own, as a library that is loaded once is found again by its path.
+  // The path must be new: a library that was loaded is found again by its path.
   std::string root =
       absl::StrCat(testing::TempDir(), "/",
                    testing::UnitTest::GetInstance()->current_test_info()->name(), file.size());
@@ -155,7 +155,7 @@ TEST_F(CompiledSampleTest, ALibraryRunsInThisProcess) {
   EXPECT_THAT(Run(*thrice, {1, 1, 1}), ElementsAre(3, 3, 3));
 }
 
-TEST_F(CompiledSampleTest, WhatIsNoLibraryOfAWorkerIsRefused) {
+TEST_F(CompiledSampleTest, RefusesFilesThatAreNotWorkerLibraries) {
   Backend backend = backend_;
   backend.kind = BackendKind::kProgram;
   const auto error = [&] {
@@ -163,7 +163,7 @@ TEST_F(CompiledSampleTest, WhatIsNoLibraryOfAWorkerIsRefused) {
         SampleCompiler::Start(&backend, WorkerHost(), {}, nullptr, CompilerPlace::kProcess);
     return std::string(started.status().message());
   };
-  EXPECT_EQ(error(), "scaling runs in a process of its own only");
+  EXPECT_EQ(error(), "scaling runs only in a process of its own");
   backend.is_library = true;
   setenv("GRAPHNET_BACKENDS", Installed("").c_str(), 1);
   EXPECT_THAT(error(), HasSubstr("not installed: graphnet backends --install scaling"));

@@ -5,7 +5,7 @@
 namespace graphnet {
 namespace {
 
-TEST(FailureKindTest, LeavesOutWhatIsAnotherInEachSample) {
+TEST(FailureKindTest, LeavesOutTheDetailsOfASample) {
   EXPECT_EQ(KindOfReason("shape '[8, 1024]' is invalid for input of size 4096"),
             "shape '' is invalid for input of size #");
   EXPECT_EQ(KindOfReason("a shape [8, 1024], not [1]"), "a shape [#], not [#]");
@@ -20,7 +20,7 @@ TEST(FailureKindTest, LeavesOutWhatIsAnotherInEachSample) {
   EXPECT_EQ(KindOfReason("50% of \"x"), "#% of \"x");
 }
 
-TEST(FailureKindTest, IsOneOfNumbersWhereOutputsDiffer) {
+TEST(FailureKindTest, IsAccuracyIfOutputsDiffer) {
   SampleResult result;
   result.eager_dtypes = {"float32"};
   result.outputs.resize(1);

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A worker that keeps the contract for programs that return their first input, and breaks it.
+"""A worker that keeps the contract for programs that return their first input, until it breaks it.
 
     faulty_worker.py VERB:FAULT
 
-With "name" instead, a sample called x_VERB_FAULT.gn says which.
+With "name" instead, the name of a sample, x_VERB_FAULT.gn, selects the fault.
 """
 import json
 import os
@@ -37,7 +37,7 @@ def write(path, name, dtype, shape, data):
 
 
 def break_contract(fault, request):
-    """What is left of an answer, if anything."""
+    """Commits the fault. May answer nothing or only a part."""
     if fault == "crash":
         print("Error: about to crash", file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGSEGV)

@@ -62,7 +62,7 @@ void ExpectSame(const SampleResult& a, const SampleResult& b) {
   EXPECT_EQ(a.speedups, b.speedups);
 }
 
-// A sample with all that a log can hold of it.
+// Returns a sample with everything that a log can hold.
 SampleResult FullSample() {
   SampleResult sample;
   sample.path = "/samples/timm/resnet18";
@@ -145,8 +145,8 @@ TEST(LogReaderTest, ReadsBackWhatIsWritten) {
   EXPECT_EQ(back.lines[1], 1 + 84);
 }
 
-// Who knows no [Status] comes to the same end, but for what running and compiling are.
-TEST(LogReaderTest, TheLinesSayTheStatusWithoutItsLine) {
+// Without [Status], the lines give the same status, except for failures to run and to compile.
+TEST(LogReaderTest, DerivesTheStatusWithoutItsLine) {
   for (const Outcome status : {Outcome::kTypeMismatch, Outcome::kShapeMismatch,
                                Outcome::kCompileFail, Outcome::kEagerFail}) {
     std::string log = WriteLog(MakeFailure("a", status));
@@ -157,8 +157,8 @@ TEST(LogReaderTest, TheLinesSayTheStatusWithoutItsLine) {
   }
 }
 
-// As GraphNet's own tool printed it in 2025: no median, times and dtypes before the comparison,
-// a different prompt, other output between the lines.
+// The log of GraphNet's own tool in 2025: it has no median, times and dtypes come before the
+// comparison, the prompt differs, and other output stands between the lines.
 constexpr char kOlder[] = R"(Unable to import quantization op.
 graph-net-test-device-log [Processing] /work/samples/torchvision/mnasnet1_3
 graph-net-test-device-log [Config] model: mnasnet1_3
@@ -195,7 +195,7 @@ TEST(LogReaderTest, ReadsOlderFormats) {
   EXPECT_TRUE(back.warnings.Messages("a.log").empty());
 }
 
-TEST(LogReaderTest, OrderOfLinesMeansNothing) {
+TEST(LogReaderTest, LinesMayHaveAnyOrder) {
   const std::string log = WriteLog(FullSample());
   std::vector<std::string> lines;
   for (size_t at = 0; at < log.size();) {
@@ -204,7 +204,7 @@ TEST(LogReaderTest, OrderOfLinesMeansNothing) {
     at = end + 1;
   }
   std::reverse(lines.begin() + 1, lines.end());
-  // Configuration is a list; of measures, the last said comes last.
+  // The configuration is a list, and the measure that was read last comes last.
   ReadBack back = Read(absl::StrJoin(lines, "\r\n") + "\r\n");
   ASSERT_EQ(back.samples.size(), 1);
   std::reverse(back.samples[0].config.begin(), back.samples[0].config.end());
@@ -212,7 +212,7 @@ TEST(LogReaderTest, OrderOfLinesMeansNothing) {
   ExpectSame(FullSample(), back.samples[0]);
 }
 
-TEST(LogReaderTest, StatusAsGraphNetConcludesIt) {
+TEST(LogReaderTest, DerivesTheStatusAsGraphNetDoes) {
   const std::string begin = "p [Processing] a\n";
   const std::string eager = "p [Datatype][eager]: float32\n";
   const std::string compiled = "p [Datatype][compiled]: float32\n";
@@ -254,9 +254,9 @@ TEST(LogReaderTest, StatusAsGraphNetConcludesIt) {
   EXPECT_EQ(Read(begin + kRows[13].lines).samples[0].reason, "killed by signal 9");
 }
 
-// ---- Bad input: each is known for what it is. ----
+// ---- Bad input: each kind is recognised. ----
 
-TEST(LogReaderTest, OtherNumbersOfValuesThanOutputs) {
+TEST(LogReaderTest, NumbersOfValuesAndOutputsThatDiffer) {
   for (const char* tag : {"[equal]: 0", "all_close_atol_1.00E-10_rtol_1.69E-12]: 0"}) {
     std::string log = WriteLog(MakeSample("a", 2, -5));
     log = absl::StrReplaceAll(log, {{tag, absl::StrCat(tag, " 1")}});
@@ -270,7 +270,7 @@ TEST(LogReaderTest, OtherNumbersOfValuesThanOutputs) {
   EXPECT_EQ(Read(log).samples[0].CorrectLevels(), 0);
   EXPECT_EQ(Read(log).warnings.Messages("a.log"),
             std::vector<std::string>{
-                "a.log:1: other numbers of values than of outputs: wrong at every t"});
+                "a.log:1: the numbers of values and of outputs differ: wrong at every t"});
 }
 
 TEST(LogReaderTest, NoOutputs) {
@@ -283,7 +283,7 @@ TEST(LogReaderTest, NoOutputs) {
   EXPECT_EQ(back.Odd(LogOddity::kNoOutputs), 1);
 }
 
-TEST(LogReaderTest, ValuesThatAreNone) {
+TEST(LogReaderTest, InvalidValues) {
   for (const char* speedup : {"nan", "inf", "-1", "0", "x", "", "1e999"}) {
     std::string log = WriteLog(MakeSample("a", 2, -5));
     log = absl::StrReplaceAll(log, {{"2.00000", speedup}});
@@ -295,14 +295,14 @@ TEST(LogReaderTest, ValuesThatAreNone) {
   const ReadBack back = Read(log);
   EXPECT_EQ(back.Odd(LogOddity::kBadValue), 4);
   EXPECT_EQ(back.samples[0].EndToEndSpeedup(), 2);
-  // Of a comparison, what is no truth is false; nan is.
+  // In a comparison, an invalid value counts as false, and so does nan.
   log = absl::StrReplaceAll(WriteLog(MakeSample("a", 2, -10)), {{"]: 1\n", "]: nan\n"}});
   EXPECT_EQ(Read(log).samples[0].CorrectLevels(), 0);
   log = absl::StrReplaceAll(WriteLog(MakeSample("a", 2, -10)), {{"]: 1\n", "]: True\n"}});
   EXPECT_EQ(Read(log).samples[0].CorrectLevels(), 0xffff);
 }
 
-// Cut anywhere, a log is refused or what is left of it is as it was: never another value.
+// A log that is cut anywhere is refused or yields the original values, never others.
 TEST(LogReaderTest, CutAnywhere) {
   const std::string whole = WriteLog(MakeSample("a", 1.23456, -5));
   const SampleResult full = Read(whole).samples[0];
@@ -350,13 +350,13 @@ TEST(LogReaderTest, CutInNames) {
   }
 }
 
-TEST(LogReaderTest, GarbageHoldsNoSample) {
+TEST(LogReaderTest, GarbageHasNoSample) {
   std::string garbage;
   for (int i = 0; i < 100000; ++i) garbage += static_cast<char>(i * 2654435761U >> 13);
   EXPECT_OK(Read(garbage).status);
   EXPECT_TRUE(Read(garbage).samples.empty());
   EXPECT_TRUE(Read("").samples.empty());
-  // Inside a sample it is other output.
+  // Within a sample, garbage counts as other output.
   const ReadBack back = Read(WriteLog(MakeSample("a", 2, -5)) + garbage + "\n");
   EXPECT_EQ(back.samples.size(), 1);
   EXPECT_EQ(back.samples[0].EndToEndSpeedup(), 2);

@@ -33,15 +33,15 @@ TEST(LogTest, ACorrectSampleWithoutSpeedupIsAnError) {
   EXPECT_THAT(
       ParseLog(log, "a.log"),
       StatusIs(kInvalid, "a.log:78: no end-to-end speedup of sample bad, which is correct"));
-  // One that fails, or is never right, needs none.
+  // A sample that fails or is never right needs no speedup.
   slow.path = "never";
   slow.outputs[0].close = 0;
   EXPECT_OK(ParseLog(WriteLog(slow) + WriteLog(MakeFailure("x", Outcome::kCompileFail)), "a.log"));
 }
 
-TEST(LogTest, OfARepeatedSampleTheLastCounts) {
+TEST(LogTest, TheLastOfARepeatedSampleCounts) {
   SampleResult first = MakeSample("a", 1, -5);
-  first.speedups.clear();  // which would be an error if it counted
+  first.speedups.clear();  // this would be an error if the sample counted
   const auto log = ParseLog(
       WriteLog(first) + WriteLog(MakeSample("b", 3, -5)) + WriteLog(MakeSample("a", 2, -5)),
       "x/y.run.log");
@@ -50,12 +50,11 @@ TEST(LogTest, OfARepeatedSampleTheLastCounts) {
   ASSERT_EQ(log->samples.size(), 2);
   EXPECT_EQ(log->samples[0].path, "b");
   EXPECT_EQ(log->samples[1].speedup, 2);
-  EXPECT_THAT(
-      log->notes,
-      ElementsAre("x/y.run.log:154: a path that comes more than once: the last one counts"));
+  EXPECT_THAT(log->notes,
+              ElementsAre("x/y.run.log:154: a path occurs more than once: the last sample counts"));
 }
 
-TEST(LogTest, KeepsWhatAllSamplesSay) {
+TEST(LogTest, KeepsTheConfigurationThatAllSamplesShare) {
   SampleResult other = MakeSample("b", 3, -5);
   other.config = {{"model", "b"}, {"device", "cuda"}, {"compiler", "nope"}};
   const auto log = ParseLog(WriteLog(MakeSample("a", 1, -5)) + WriteLog(other), "-");
@@ -64,7 +63,7 @@ TEST(LogTest, KeepsWhatAllSamplesSay) {
   EXPECT_THAT(log->config, ElementsAre(std::pair<std::string, std::string>("compiler", "nope")));
 }
 
-TEST(LogTest, TheLargestDifferenceIsThatOfAllOutputs) {
+TEST(LogTest, TheLargestDifferenceIsOverAllOutputs) {
   SampleResult sample = MakeSample("a", 1, -5);
   sample.eager_dtypes = sample.compiled_dtypes = {"float32", "float32", "float32"};
   sample.outputs.resize(3, sample.outputs[0]);
@@ -74,12 +73,12 @@ TEST(LogTest, TheLargestDifferenceIsThatOfAllOutputs) {
   EXPECT_TRUE(std::isnan(ParseLog(WriteLog(sample), "a")->samples[0].max_diff));
 }
 
-// The same on one thread and on several: order, lines and notes.
+// Order, lines and notes are the same on one thread and on several.
 TEST(LogTest, PartsMakeUpTheWhole) {
   std::string text;
   for (int i = 0; i < 1500; ++i) {
     SampleResult sample = MakeSample(absl::StrCat("s", i), 1 + i % 7, i % 15 - 10);
-    if (i % 100 == 50) {  // of which there is no value
+    if (i % 100 == 50) {  // the log has no values for this output
       sample.eager_dtypes.push_back("int64");
       sample.compiled_dtypes.push_back("int64");
     }

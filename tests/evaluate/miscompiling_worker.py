@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A compiler with a fault: graphnet's own interpreter, given programs in which OLD is NEW.
+"""A faulty compiler: graphnet's own interpreter on programs in which OLD is replaced by NEW.
 
     miscompiling_worker.py GRAPHNET OLD NEW
 
-NEW "!WHY" refuses programs that have OLD instead. It reads the form "graphnet".
+With NEW "!WHY", it refuses programs that contain OLD. It reads the form "graphnet".
 """
 import json
 import os

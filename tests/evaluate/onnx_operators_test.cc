@@ -42,7 +42,7 @@ TEST(OnnxOperators, EachRowIsAnOverloadOfAten) {
   EXPECT_GT(direct, 300U);
 }
 
-TEST(OnnxOperators, TakesWhatIsInTheRegistryOrDecomposed) {
+TEST(OnnxOperators, AcceptsOperatorsThatAreRegisteredOrDecomposed) {
   const auto module = Parse(R"((%x : f32[2, 3]) {
   %a = aten.relu.default(%x) : f32[2, 3]
   %b = aten.add_.Tensor(%a, %x) : f32[2, 3]
@@ -80,12 +80,12 @@ TEST(OnnxOperators, KnowsComplexNumbers) {
 })");
   const MissingCalls missing = MissingInOnnx(*module);
   EXPECT_TRUE(missing.contains(
-      {"aten.relu.default", "the exporter has no function of ONNX for it on complex numbers"}));
+      {"aten.relu.default", "the exporter has no ONNX function for it on complex numbers"}));
   EXPECT_FALSE(missing.contains(
-      {"aten.abs.default", "the exporter has no function of ONNX for it on complex numbers"}));
+      {"aten.abs.default", "the exporter has no ONNX function for it on complex numbers"}));
 }
 
-TEST(OnnxOperators, KnowsWhichArgumentsStopIt) {
+TEST(OnnxOperators, KnowsWhichArgumentsStopTheExporter) {
   const auto module = Parse(R"((%x : f32[2], %i : i64[2], %n : i64[] as torch.SymInt) {
   %a = aten.clamp.default(%x, 0.5, 1.0) : f32[2]
   %b = aten.clamp.default(%a, 0.5, 1) : f32[2]

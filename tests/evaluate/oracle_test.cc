@@ -35,7 +35,7 @@ Wrong WhoIsWrong(const Outputs& reference, const Outputs& eager, const Outputs& 
   return verdict->wrong;
 }
 
-TEST(OracleTest, WhoIsFartherThanTheToleranceIsWrong) {
+TEST(OracleTest, ASideBeyondTheToleranceIsWrong) {
   const Outputs reference = {Doubles({1, 2, 1e-3}), Doubles({5})};
   const Outputs right = {Floats({1, 2, 1e-3F}), Floats({5})};
   const Outputs near = {Floats({1.000005F, 2, 1e-3F}), Floats({5})};
@@ -48,26 +48,26 @@ TEST(OracleTest, WhoIsFartherThanTheToleranceIsWrong) {
   EXPECT_LT(JudgeByReference(reference, right, far)->eager_error, 1e-9);
 }
 
-TEST(OracleTest, TolerancesAreThoseOfEagersDTypes) {
-  // 1.0 and 1.0009765625 in float16; its rtol at t = -5 is 1e-3.
+TEST(OracleTest, UsesTheTolerancesOfEagersDTypes) {
+  // The neighbours 1.0 and 1.0009765625 in float16; its rtol at t = -5 is 1e-3.
   const TensorData one = Tensor<uint16_t>(DType::kFloat16, {0x3c00});
   EXPECT_EQ(WhoIsWrong({Doubles({1.0009})}, {one}, {one}), Wrong::kNobody);
   EXPECT_EQ(WhoIsWrong({Doubles({1.0009})}, {Floats({1})}, {Floats({1})}), Wrong::kBoth);
 }
 
-TEST(OracleTest, AnotherFormIsWrong) {
+TEST(OracleTest, AnotherShapeOrDTypeIsWrong) {
   const Outputs reference = {Doubles({1, 2})};
   const Outputs eager = {Floats({1, 2})};
   EXPECT_EQ(WhoIsWrong(reference, eager, {Floats({1})}), Wrong::kBackend);
   EXPECT_EQ(WhoIsWrong(reference, eager, {}), Wrong::kBackend);
-  // Right numbers of another dtype.
+  // The numbers are right, but the dtype is not.
   EXPECT_EQ(WhoIsWrong(reference, eager, {Doubles({1, 2})}), Wrong::kBackend);
   EXPECT_EQ(WhoIsWrong(reference, eager, {Floats({1, std::numeric_limits<float>::quiet_NaN()})}),
             Wrong::kBackend);
   EXPECT_FALSE(JudgeByReference({Doubles({1})}, eager, eager).ok());
 }
 
-TEST(OracleTest, SaysItInALine) {
+TEST(OracleTest, DescribesTheFindingInOneLine) {
   OracleFinding finding;
   finding.verdict = {Wrong::kBackend, 3e-8, 0.25};
   finding.node = "y";
@@ -75,9 +75,11 @@ TEST(OracleTest, SaysItInALine) {
   finding.reduced = "bench/reduced/iree/a.gn";
   finding.operators = 1;
   EXPECT_EQ(DescribeFinding(finding, "iree"),
-            "iree is wrong: off float64 are iree by 0.25, eager by 3e-08; first at %y = torch.erf; "
+            "iree is wrong: errors against float64: iree 0.25, eager 3e-08; first at %y = "
+            "torch.erf; "
             "1 operator in bench/reduced/iree/a.gn");
-  EXPECT_EQ(DescribeFinding({.why_not = "no luck"}, "iree"), "nobody knows who is wrong: no luck");
+  EXPECT_EQ(DescribeFinding({.why_not = "no luck"}, "iree"),
+            "cannot tell which side is wrong: no luck");
 }
 
 }  // namespace

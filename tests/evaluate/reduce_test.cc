@@ -39,7 +39,7 @@ int Count(const Sample& sample, absl::string_view target) {
 
 std::string Text(const Sample& sample) { return PrintModule(*sample.module); }
 
-// Interesting are samples for which `holds`; shapes are taken to be right.
+// Samples for which `holds` returns true are interesting. Shapes are assumed to be right.
 absl::StatusOr<Reduction> ReduceText(absl::string_view text,
                                      const std::function<bool(const Sample&)>& holds,
                                      absl::Time deadline = absl::InfiniteFuture()) {
@@ -53,7 +53,7 @@ absl::StatusOr<Reduction> ReduceText(absl::string_view text,
   return Reduce(SampleOf(text), options);
 }
 
-// %x -> … -> %y with a call at each of `places`.
+// Returns a chain of torch.add with the given calls at `places`.
 std::string Chain(int length, const std::map<int, std::string>& places) {
   std::string text = "graph @forward(%v0 : f32[8, 4] {mean = 3.0, std = 2.0}, %w : f32[4]) {\n";
   for (int i = 0; i < length; ++i) {
@@ -77,7 +77,7 @@ TEST(ReduceTest, FindsTheOneOperator) {
     EXPECT_EQ(reduction->after.elements, 1);
     EXPECT_LT(reduction->tries, 60) << "at " << place;
     EXPECT_EQ(reduction->sample.name, "test");
-    // Its name is as it was.
+    // The operator keeps its name.
     EXPECT_THAT(Text(reduction->sample), HasSubstr(absl::StrCat("%v", place + 1, " = torch.erf")));
   }
 }
@@ -92,7 +92,7 @@ TEST(ReduceTest, KeepsOperatorsThatOnlyFailTogether) {
   EXPECT_EQ(reduction->after.operators, 2);
 }
 
-// An input takes the place of what lies between, so that one operator still feeds another.
+// Inputs take the place of other operators, so that one operator still feeds the other.
 TEST(ReduceTest, KeepsAnEdge) {
   const auto reduction =
       ReduceText(Chain(40, {{10, "torch.erf"}, {11, "torch.tanh"}}), [](const Sample& sample) {
@@ -107,7 +107,7 @@ TEST(ReduceTest, KeepsAnEdge) {
   EXPECT_EQ(reduction->after.inputs, 1);
 }
 
-TEST(ReduceTest, TakesTuplesApartWithWhatMakesThem) {
+TEST(ReduceTest, DropsTuplesWithTheCallsThatTakeThemApart) {
   constexpr absl::string_view kText = R"(
 graph @forward(%x : f32[6, 4]) {
   %a = torch.relu(%x) : f32[6, 4]
@@ -130,7 +130,7 @@ graph @forward(%x : f32[6, 4]) {
   EXPECT_LE(split->after.operators, 2);
 }
 
-TEST(ReduceTest, SimplifiesNumbersKeywordsAndInputsAsFarAsTheyDoNotMatter) {
+TEST(ReduceTest, SimplifiesNumbersKeywordsAndInputsThatDoNotMatter) {
   const auto reduction = ReduceText(
       R"(
 graph @forward(%x : f32[64, 48] {mean = 7.0, std = 0.5, min = 0.0}, %i : i64[64] {min = 0, max = 9}) {
@@ -153,10 +153,10 @@ graph @forward(%x : f32[64, 48] {mean = 7.0, std = 0.5, min = 0.0}, %i : i64[64]
   EXPECT_THAT(text, Not(HasSubstr("alpha")));
   EXPECT_THAT(text, Not(HasSubstr("mean = 7.0")));
   EXPECT_THAT(text, Not(HasSubstr("max = 9")));
-  EXPECT_EQ(reduction->after.elements, 3) << text;  // of %x, %i and what feeds %b
+  EXPECT_EQ(reduction->after.elements, 3) << text;  // of %x, %i and the operand of %b
 }
 
-TEST(ReduceTest, SizesThatMatterStayWithWhatFollowsThem) {
+TEST(ReduceTest, ArgumentsFollowSizesThatMatter) {
   const auto reduction = ReduceText(
       R"(
 graph @forward(%x : f32[12, 10]) {
@@ -228,7 +228,7 @@ TEST(ReduceTest, StopsInTime) {
   EXPECT_FALSE(whole->is_minimal);
   EXPECT_EQ(whole->after.operators, 10);
   EXPECT_EQ(asked, 1);
-  // What is smallest by then.
+  // The result is the smallest sample so far.
   options.deadline = absl::Now() + absl::Seconds(2);
   options.is_interesting = [&](const Sample& sample) {
     absl::SleepFor(absl::Milliseconds(200));
@@ -241,7 +241,7 @@ TEST(ReduceTest, StopsInTime) {
   EXPECT_EQ(Count(reduction->sample, "torch.erf"), 1);
 }
 
-TEST(ReduceTest, RefusesWhatShowsNothingAndPassesErrorsOn) {
+TEST(ReduceTest, RefusesUninterestingSamplesAndReturnsErrors) {
   const auto boring = ReduceText(Chain(4, {}), [](const Sample&) { return false; });
   EXPECT_EQ(boring.status().code(), absl::StatusCode::kFailedPrecondition);
   ReduceOptions options;

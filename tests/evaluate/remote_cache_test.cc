@@ -68,7 +68,7 @@ class RemoteCacheTest : public testing::Test {
                               .patience = absl::Seconds(5),
                               .note = [this](const std::string& line) { notes_.push_back(line); }});
   }
-  // Whether the entry was made or loaded, in a cache of its own that asks the URL.
+  // Returns whether the entry was made or loaded, in a new local cache that fetches from the URL.
   std::string AskThrough(const std::string& url) {
     const absl::StatusOr<std::unique_ptr<RemoteCache>> remote = OpenRemote(url, digest_);
     EXPECT_TRUE(remote.ok()) << remote.status();
@@ -80,7 +80,7 @@ class RemoteCacheTest : public testing::Test {
     const auto cache = CompileCache::Open({.folder = folder, .fetch = fetch});
     EXPECT_TRUE(cache.ok()) << cache.status();
     std::string became = Ask(**cache);
-    EXPECT_EQ(Ask(**cache), "loaded compiled");  // It is in the local cache now.
+    EXPECT_EQ(Ask(**cache), "loaded compiled");  // from the local cache now
     return became;
   }
   static std::string Ask(CompileCache& cache) {
@@ -108,13 +108,13 @@ class RemoteCacheTest : public testing::Test {
   int port_ = 0;
 };
 
-TEST_F(RemoteCacheTest, AnEntryThatTheIndexHasIsNotMadeAgain) {
+TEST_F(RemoteCacheTest, AnEntryInTheIndexIsNotMadeAgain) {
   EXPECT_EQ(AskThrough(Url("good")), "loaded compiled");
   EXPECT_EQ(AskThrough(Url("good/")), "loaded compiled");
   EXPECT_TRUE(notes_.empty()) << notes_[0];
 }
 
-TEST_F(RemoteCacheTest, OtherBytesThanTheIndexSaysAreNotLoaded) {
+TEST_F(RemoteCacheTest, BytesThatDifferFromTheIndexAreNotLoaded) {
   EXPECT_EQ(AskThrough(Url("other")), "made");
   ASSERT_EQ(notes_.size(), 1u);
   EXPECT_THAT(notes_[0], HasSubstr("is not what the index says"));
@@ -143,7 +143,7 @@ TEST_F(RemoteCacheTest, AnIndexThatIsNotTrustedIsAnError) {
   EXPECT_THAT(error(Url("good"), digest_), HasSubstr("is not the trusted one"));
 }
 
-TEST_F(RemoteCacheTest, AnIndexHasWholeEntriesOnly) {
+TEST_F(RemoteCacheTest, AnIndexListsOnlyIntactEntries) {
   for (const auto& file : fs::recursive_directory_iterator(origin_)) {
     if (file.path().filename() == "compiled") std::ofstream(file.path(), std::ios::app) << "!";
   }

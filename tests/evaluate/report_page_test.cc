@@ -35,7 +35,7 @@ TEST(ReportPageTest, NamesStayText) {
       WriteLog(MakeFailure(attack + "2", Outcome::kRuntimeFail, "Error: " + attack));
   const std::vector<Curve> curves = {CurveOf(text, attack + ".log")};
   const std::string page = WriteReportPage(curves, {});
-  // Else browsers ignore what the page says of its security.
+  // Otherwise browsers ignore the page's security policy.
   EXPECT_TRUE(absl::StartsWith(page, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"));
   EXPECT_EQ(Count(page, "<script"), 2);
   EXPECT_EQ(Count(page, "</script>"), 2);
@@ -50,7 +50,7 @@ TEST(PlotTest, DrawsEachLevelOfEachCurve) {
       CurveOf(WriteLog(MakeFailure("a", Outcome::kCompileFail)), "two.log")};
   const std::string svg = WritePlots(curves);
   EXPECT_EQ(Count(svg, "class=\"macro\""), 2 * 2 * 15);
-  EXPECT_EQ(Count(svg, "class=\"body\""), 1);  // nothing of the second ever ran
+  EXPECT_EQ(Count(svg, "class=\"body\""), 1);  // no sample of the second curve ran
   EXPECT_EQ(Count(svg, ">one (2)<"), 1);
   EXPECT_FALSE(absl::StrContains(svg, "nan"));
   EXPECT_FALSE(absl::StrContains(svg, "inf"));

@@ -1,4 +1,4 @@
-// Results of samples, made up for tests.
+// Makes up results of samples for tests.
 #ifndef GRAPHNET_TESTS_EVALUATE_SAMPLES_H_
 #define GRAPHNET_TESTS_EVALUATE_SAMPLES_H_
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A compiler of programs that multiply an input x by an attribute w of one element.
 
-It keeps the factor as text. With OLD it greets as workers did that held one program.
+It stores the factor as text. If OLD is given, it greets like older workers, which held one program.
 """
 import os
 import struct

@@ -15,7 +15,8 @@
 namespace graphnet {
 namespace {
 
-// Correct from level `first_right` on; never above kMaxToleranceLevel.
+// Returns a sample that is correct from level `first_right` on; never if it is above
+// kMaxToleranceLevel.
 LoggedSample Sample(double speedup, int first_right = kMinToleranceLevel) {
   LoggedSample sample;
   sample.path = absl::StrCat(speedup, " from ", first_right);
@@ -33,7 +34,8 @@ LoggedSample Failure(Outcome status) {
 }
 const int kNever = kMaxToleranceLevel + 1;
 
-// The values of ES(t) as runs: {{-10, 0.1}, {1, 1}} is 0.1 to t = 0 and 1 from there on.
+// Expects values of ES(t), given as runs: {{-10, 0.1}, {1, 1}} is 0.1 up to t = 0 and 1 from there
+// on.
 void ExpectEs(const std::vector<LoggedSample>& samples, const ScoreOptions& options,
               const std::map<int, double>& runs, double within = 5e-5) {
   const Scores scores = ComputeScores(samples, options);
@@ -62,14 +64,14 @@ TEST(ScoreTest, GoldenValues) {
   ExpectEs(five, {.p = 0.1}, {{-10, 0.2477}, {-5, 0.4258}, {1, 0.6748}, {3, 1.0695}});
 }
 
-// S(t) above 0 is of what is correct at t itself; ES(t) of what was at 1.
+// Above t = 0, S(t) depends on the samples that are correct at t, ES(t) on those correct at 1.
 TEST(ScoreTest, CorrectnessIsFrozenAtOne) {
   const std::vector<LoggedSample> samples = {Sample(2), Sample(4, 2)};
   const Scores scores = ComputeScores(samples, {});
   EXPECT_NEAR(scores.levels[11].s, std::sqrt(2 * 0.1), 1e-12);   // t = 1
   EXPECT_NEAR(scores.levels[12].s, std::sqrt(2 * 4), 1e-12);     // t = 2
   EXPECT_NEAR(scores.levels[12].es, std::sqrt(2 * 1), 1e-12);    // forgiven, not correct
-  EXPECT_NEAR(scores.levels[12].macro_es, std::sqrt(2), 1e-12);  // of the parameters at 1
+  EXPECT_NEAR(scores.levels[12].macro_es, std::sqrt(2), 1e-12);  // from the parameters at 1
 }
 
 TEST(ScoreTest, InterpretationsForgiveAtTheirThresholds) {
@@ -105,13 +107,13 @@ TEST(ScoreTest, InterpretationsForgiveAtTheirThresholds) {
             5);
 }
 
-// The rows of the report's table, whose inputs are rounded.
+// Rows of the table in GraphNet's report, whose values are rounded.
 TEST(MacroTest, RowsOfTheReport) {
   const MacroParameters first = {.alpha = 1.321, .beta = 0.858, .lambda = 0.575, .eta = 0.049};
   EXPECT_NEAR(MacroScore(first, 0.1, 0.1), 0.442, 2e-3);
   const MacroParameters second = {.alpha = 1.278, .beta = 0.878, .lambda = 0.991, .eta = 0.048};
   EXPECT_NEAR(MacroScore(second, 0.1, 0.1), 1.248, 2e-3);
-  EXPECT_NEAR(MacroScore(second, 0.1, 1), 1.276, 2e-3);  // ES(3): all is forgiven
+  EXPECT_NEAR(MacroScore(second, 0.1, 1), 1.276, 2e-3);  // ES(3): all failures are forgiven
 }
 
 TEST(MacroTest, ParametersOfEachLevel) {
@@ -144,7 +146,7 @@ TEST(MacroTest, ParametersOfEachLevel) {
   EXPECT_EQ(failed.lambda, 0);
 }
 
-TEST(CrossCheckTest, NamesEachLevelThatIsBeyondTheTolerance) {
+TEST(CrossCheckTest, NamesEachLevelBeyondTheTolerance) {
   Scores scores = ComputeScores({Sample(2), Sample(1, kNever)}, {});
   EXPECT_LT(LargestDifference(scores), 1e-12);
   LevelScores& level = scores.levels[3];  // t = -7
@@ -155,7 +157,8 @@ TEST(CrossCheckTest, NamesEachLevelThatIsBeyondTheTolerance) {
   const absl::Status status = CrossCheck(scores);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(absl::StrContains(status.message(), "ES(-7) is 0.44")) << status;
-  EXPECT_TRUE(absl::StrContains(status.message(), "S(4) is 7 of the samples and 0.447")) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "S(4) is 7 from the samples and 0.447"))
+      << status;
   EXPECT_NEAR(LargestDifference(scores), 7 - std::sqrt(0.2), 1e-12);
   scores.levels[14].s = std::nan("");
   EXPECT_FALSE(CrossCheck(scores).ok());
@@ -170,13 +173,13 @@ TEST(AggregateTest, IsTheWeightedMeanOfLogarithms) {
   EXPECT_NEAR(AggregationWeight(4), 0.48 / 5.333, 1e-12);
   EXPECT_EQ(AggregationWeight(5), 0);
   EXPECT_NEAR(ComputeScores({Sample(10)}, {}).aggregated, 1, 1e-12);
-  // 0.1 up to t = 2: all but two of the ten levels of weight 0.48.
+  // ES(t) is 0.1 up to t = 2, so all but two of the ten levels of weight 0.48 count.
   EXPECT_NEAR(ComputeScores({Failure(Outcome::kRuntimeFail)}, {}).aggregated,
               -(5.333 - 0.96) / 5.333, 1e-12);
 }
 
-// What a sample changes is what leaving it out changes.
-TEST(InfluenceTest, IsTheDifferenceThatLeavingOutMakes) {
+// The influence of a sample is the change from leaving it out.
+TEST(InfluenceTest, IsTheChangeFromLeavingASampleOut) {
   const std::vector<LoggedSample> samples = {Sample(2), Sample(0.5, -3), Sample(8),
                                              Failure(Outcome::kCompileFail), Sample(1, kNever)};
   const ScoreOptions options = {.p = 0.3};
@@ -196,7 +199,7 @@ TEST(InfluenceTest, IsTheDifferenceThatLeavingOutMakes) {
   EXPECT_TRUE(MostInfluential({samples[0]}, options, scores, 2).empty());
 }
 
-TEST(BootstrapTest, IntervalsHoldTheScoreAndAreAlwaysTheSame) {
+TEST(BootstrapTest, IntervalsContainTheScoreAndAreDeterministic) {
   std::vector<LoggedSample> samples;
   for (int i = 0; i < 400; ++i) {
     samples.push_back(i % 5 == 0 ? Failure(Outcome::kRuntimeFail)
@@ -210,14 +213,14 @@ TEST(BootstrapTest, IntervalsHoldTheScoreAndAreAlwaysTheSame) {
     const LevelScores& level = scores.levels[i];
     EXPECT_LE(level.es_interval.low, level.es * (1 + 1e-12)) << level.t;
     EXPECT_GE(level.es_interval.high, level.es * (1 - 1e-12)) << level.t;
-    if (level.t >= -7) {  // below, none is correct
+    if (level.t >= -7) {  // no sample is correct below
       EXPECT_LT(level.es_interval.low, 0.99 * level.es_interval.high) << level.t;
     }
     EXPECT_LE(level.s_interval.low, level.s * (1 + 1e-12)) << level.t;
     EXPECT_EQ(level.es_interval.low, again.levels[i].es_interval.low);
     EXPECT_EQ(level.es_interval.high, again.levels[i].es_interval.high);
   }
-  // Of a mean of independent values: 1.96 standard errors on either side.
+  // The interval of a mean of independent values has 1.96 standard errors on either side.
   double mean = 0;
   double squares = 0;
   const Contribution contribution({});
@@ -248,7 +251,7 @@ TEST(BootstrapTest, RoundsFollowTheSamples) {
   EXPECT_EQ(BootstrapRounds(10'000'000), 200);
 }
 
-// Extremes of floating point stay numbers, and both ways agree.
+// Extreme floats stay numbers, and both ways agree.
 TEST(ScoreTest, ExtremeSpeedups) {
   for (const double p : {0.0, 1.0, 1e6}) {
     const std::vector<LoggedSample> samples = {Sample(1e300), Sample(1e-300), Sample(5e-324),

@@ -9,7 +9,7 @@
 namespace graphnet {
 namespace {
 
-TEST(TrialsTest, StatisticsAreNumPys) {
+TEST(TrialsTest, StatisticsMatchNumPy) {
   const TimeStatistics statistics = StatisticsOf({7, 1, 4, 2, 10, 3});
   EXPECT_DOUBLE_EQ(statistics.median, 3.5);
   EXPECT_DOUBLE_EQ(statistics.iqr, 6.25 - 2.25);
@@ -20,7 +20,7 @@ TEST(TrialsTest, StatisticsAreNumPys) {
   EXPECT_DOUBLE_EQ(FluctuationOf({7, 1, 4, 2, 10, 3}), 4 / 3.5);
 }
 
-TEST(TrialsTest, OneTimeIsSteadyAndNoneIsNan) {
+TEST(TrialsTest, OneTimeIsSteadyAndNoTimesAreNan) {
   EXPECT_EQ(FluctuationOf({3}), 0);
   EXPECT_EQ(StatisticsOf({3}).median, 3);
   EXPECT_TRUE(std::isnan(StatisticsOf({}).median));
@@ -28,14 +28,14 @@ TEST(TrialsTest, OneTimeIsSteadyAndNoneIsNan) {
   EXPECT_EQ(FluctuationOf({0, 0}), 0);
 }
 
-TEST(TrialsTest, TheUnsteadierSideCounts) {
+TEST(TrialsTest, TheLessSteadySideCounts) {
   const PairedTrials trials = {.eager = {{1, 1}, {1}}, .compiled = {{1, 2}, {3}}};
   EXPECT_EQ(trials.AllEager(), (std::vector<double>{1, 1, 1}));
   EXPECT_EQ(trials.AllCompiled(), (std::vector<double>{1, 2, 3}));
   EXPECT_DOUBLE_EQ(trials.Fluctuation(), 0.5);
 }
 
-TEST(TrialsTest, SpeedupIsOfMedians) {
+TEST(TrialsTest, SpeedupIsTheRatioOfMedians) {
   const SpeedupEstimate estimate =
       EstimateSpeedup({.eager = {{4, 6}, {5, 100}}, .compiled = {{2, 2}, {2, 2}}});
   EXPECT_DOUBLE_EQ(estimate.speedup, 5.5 / 2);
@@ -43,8 +43,8 @@ TEST(TrialsTest, SpeedupIsOfMedians) {
   EXPECT_GE(estimate.high, estimate.speedup);
 }
 
-// Blocks are drawn as pairs: what slows both sides down at once widens no interval.
-TEST(TrialsTest, DriftOfBothSidesIsNoUncertainty) {
+// Blocks are drawn as pairs, so a slowdown of both sides at once does not widen the interval.
+TEST(TrialsTest, DriftOfBothSidesDoesNotWidenTheInterval) {
   const PairedTrials trials = {.eager = {{2}, {4}, {8}, {16}}, .compiled = {{1}, {2}, {4}, {8}}};
   const SpeedupEstimate estimate = EstimateSpeedup(trials);
   EXPECT_DOUBLE_EQ(estimate.low, 2);
@@ -57,7 +57,7 @@ TEST(TrialsTest, BlocksThatDisagreeWidenTheInterval) {
   EXPECT_DOUBLE_EQ(estimate.speedup, 2.5);
   EXPECT_LT(estimate.low, 2);
   EXPECT_GT(estimate.high, 3);
-  // Of the same trials the same.
+  // The same trials give the same interval.
   EXPECT_EQ(EstimateSpeedup(trials).low, estimate.low);
 }
 

@@ -1,4 +1,4 @@
-// Workers that break the contract in every way there is.
+// Tests workers that break the contract in every possible way.
 #include "graphnet/evaluate/worker.h"
 
 #include <fcntl.h>
@@ -50,7 +50,7 @@ ProcessOptions Faulty(const std::string& fault) {
   return options;
 }
 
-// Processes that still know the folder.
+// Returns the number of processes that still have the folder in their environment.
 int Left(const std::string& folder) {
   int left = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -75,7 +75,7 @@ PrepareRequest Request(const std::string& folder) {
   return request;
 }
 
-// How a whole conversation ends.
+// Sends all kinds of requests and returns the first error.
 absl::Status Talk(const ProcessOptions& options, absl::Duration limit, bool* is_alive) {
   auto worker = Worker::Start(options, limit);
   *is_alive = false;
@@ -90,14 +90,14 @@ absl::Status Talk(const ProcessOptions& options, absl::Duration limit, bool* is_
   return status;
 }
 
-TEST(WorkerTest, AnswersAll) {
+TEST(WorkerTest, AnswersAllRequests) {
   bool is_alive = false;
   EXPECT_OK(Talk(Faulty("never:crash"), absl::Seconds(20), &is_alive));
   EXPECT_TRUE(is_alive);
   EXPECT_EQ(Left(Folder()), 0);
 }
 
-// Whoever starts a worker may end before it does: a thread of a pool, say.
+// The thread that starts a worker, of a pool for example, may end before the worker does.
 TEST(WorkerTest, OutlivesTheThreadThatStartsIt) {
   const ProcessOptions options = Faulty("never:crash");
   std::unique_ptr<Worker> first;
@@ -116,10 +116,10 @@ TEST(WorkerTest, OutlivesTheThreadThatStartsIt) {
   EXPECT_OK(first->Close());
 }
 
-// Ends that another thread's fork and exec could take with it, made by this program.
+// Number of pipe ends made by this program that a program started by another thread would inherit.
 std::atomic<int> ends_that_leak = 0;
 
-TEST(WorkerTest, NoOtherProgramGetsItsEnds) {
+TEST(WorkerTest, OtherProgramsDoNotInheritItsPipes) {
   ends_that_leak = 0;
   ASSERT_OK(Worker::Start(Faulty("never:crash"), absl::Seconds(20)));
   EXPECT_EQ(ends_that_leak, 0);
@@ -134,8 +134,8 @@ int OpenFiles() {
   return open;
 }
 
-// Wherever it is that no more files can be opened.
-TEST(WorkerTest, KeepsNothingOpenThatItCannotStart) {
+// A start may fail at any place where no more files can be opened.
+TEST(WorkerTest, KeepsNothingOpenIfItCannotStart) {
   const ProcessOptions options = Faulty("never:crash");
   ASSERT_OK(Worker::Start(options, absl::Seconds(20)));
   rlimit before{};
@@ -153,7 +153,7 @@ TEST(WorkerTest, KeepsNothingOpenThatItCannotStart) {
   EXPECT_GE(failed, 6);
 }
 
-TEST(WorkerTest, RefusesAndLives) {
+TEST(WorkerTest, SurvivesARefusedRequest) {
   bool is_alive = false;
   const absl::Status status = Talk(Faulty("prepare:refuse"), absl::Seconds(20), &is_alive);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -161,7 +161,7 @@ TEST(WorkerTest, RefusesAndLives) {
   EXPECT_TRUE(is_alive);
 }
 
-TEST(WorkerTest, AFullDiskIsAnAnswer) {
+TEST(WorkerTest, AFullDiskIsReported) {
   bool is_alive = false;
   const absl::Status status = Talk(Faulty("run:disk"), absl::Seconds(20), &is_alive);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
@@ -175,7 +175,7 @@ TEST(WorkerTest, LeavesNoOrphans) {
   EXPECT_EQ(Left(Folder()), 0);
 }
 
-TEST(WorkerTest, CannotBeStarted) {
+TEST(WorkerTest, ReportsThatItCannotBeStarted) {
   ProcessOptions options = Faulty("");
   options.command = {"/nowhere/worker"};
   bool is_alive = false;
@@ -188,16 +188,16 @@ TEST(WorkerTest, CannotBeStarted) {
 struct Fault {
   std::string name;
   absl::StatusCode code;
-  std::string message;  // begins with
+  std::string message;  // its beginning
 };
 
 class FaultTest : public ::testing::TestWithParam<std::tuple<std::string, Fault>> {};
 
-TEST_P(FaultTest, IsOneLineAndLeavesNothing) {
+TEST_P(FaultTest, IsReportedInOneLineAndLeavesNoProcess) {
   const auto& [verb, fault] = GetParam();
   bool is_alive = true;
   const auto begin = absl::Now();
-  // Who prints or writes without end must be stopped by that.
+  // A worker that prints or writes without end must be stopped by the other limits.
   const bool hangs = fault.name == "hang";
   const absl::Status status =
       Talk(Faulty(absl::StrCat(verb, ":", fault.name)), absl::Seconds(hangs ? 2 : 60), &is_alive);
@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "crash"},
             Fault{"abort", absl::StatusCode::kAborted, "crash: killed by signal 6 (Aborted)"},
             Fault{"kill", absl::StatusCode::kAborted,
-                  "crash: killed by signal 9 (Killed), perhaps for its memory"},
+                  "crash: killed by signal 9 (Killed), perhaps for lack of memory"},
             Fault{"exit", absl::StatusCode::kAborted, "exit: ended with code 3"},
             Fault{"fork", absl::StatusCode::kAborted, "exit: ended with code 1"},
             Fault{"close", absl::StatusCode::kAborted, "closed its answers"},
@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(
       return absl::StrCat(std::get<0>(info.param), "_", std::get<1>(info.param).name);
     });
 
-// It printed an error when it prepared.
+// The worker printed an error during the request before.
 TEST(WorkerTest, OnlyWhatTheLastRequestPrintedIsQuoted) {
   bool is_alive = true;
   const absl::Status status = Talk(Faulty("run:exit"), absl::Seconds(20), &is_alive);
@@ -247,16 +247,16 @@ TEST(WorkerTest, OnlyWhatTheLastRequestPrintedIsQuoted) {
   EXPECT_FALSE(is_alive);
 }
 
-TEST(WorkerTest, SaysWhatNobodyAsked) {
+TEST(WorkerTest, RefusesAnAnswerWithoutARequest) {
   bool is_alive = true;
   const absl::Status status = Talk(Faulty("prepare:twice"), absl::Seconds(20), &is_alive);
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
   EXPECT_THAT(std::string(status.message()),
-              StartsWith("garbage: said '{\"ok\": true}\\n' unasked"));
+              StartsWith("garbage: sent '{\"ok\": true}\\n' without a request"));
   EXPECT_FALSE(is_alive);
 }
 
-TEST(WorkerTest, TimesThatAreNone) {
+TEST(WorkerTest, RefusesInvalidTimes) {
   bool is_alive = true;
   const absl::Status status = Talk(Faulty("time:noms"), absl::Seconds(20), &is_alive);
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
@@ -265,7 +265,7 @@ TEST(WorkerTest, TimesThatAreNone) {
 
 }  // namespace
 
-// What this program calls, in the place of the C library's.
+// These functions replace the C library's in this program.
 extern "C" int pipe(int* fds) {
   ++ends_that_leak;
   return static_cast<int>(syscall(SYS_pipe2, fds, 0));

@@ -1,4 +1,4 @@
-// Calls through the cache against calls of the module.
+// Compares calls through the cache with calls of the module.
 #include "graphnet/extract/cache.h"
 
 #include <string>
@@ -27,7 +27,7 @@ torch::jit::Module Define(const std::string& source) {
   return module;
 }
 
-// Calls both and compares results.
+// Calls both and compares the results.
 void Check(torch::jit::Module& module, CaptureCache& cache, const Inputs& a, const Inputs& b) {
   const IValue expected = module.forward(a);
   const absl::StatusOr<IValue> found = cache.Call(b);
@@ -61,8 +61,8 @@ TEST(CaptureCache, CapturesUpToItsLimitThenRunsTheModule) {
   EXPECT_EQ(cache.counters().captures, 20);
 }
 
-// What capturing does not run, a call beyond the limit does not run either.
-TEST(CaptureCache, HasOneFenceBeyondItsLimit) {
+// A call beyond the limit refuses the operators that capturing refuses.
+TEST(CaptureCache, RefusesTheSameOperatorsBeyondItsLimit) {
   CaptureCache cache(Define("def forward(self, x):\n"
                             "    return torch.from_file('/nowhere', None, x.size(0))\n"),
                      {}, {.max_entries = 0});
@@ -73,8 +73,8 @@ TEST(CaptureCache, HasOneFenceBeyondItsLimit) {
   EXPECT_EQ(cache.counters().fallbacks, 1);
 }
 
-// A store may throw; a Status says so.
-TEST(CaptureCache, GuardsOfStateThatIsGoneAreErrors) {
+// A store may throw, which becomes a status.
+TEST(CaptureCache, GuardsOfMissingStateAreErrors) {
   struct Empty : AttributeStore {
     IValue Get(const std::string&, const std::string& name) override {
       TORCH_CHECK(false, "no attribute ", name);
@@ -96,7 +96,7 @@ TEST(CaptureCache, GuardsOfStateThatIsGoneAreErrors) {
   EXPECT_TRUE(absl::StrContains(status.message(), "no attribute scale")) << status;
 }
 
-TEST(CaptureCache, EachGuardSaysWhatItMinds) {
+TEST(CaptureCache, EachFailedGuardSaysWhy) {
   CaptureCache cache(Define("def forward(self, x, n: int):\n    return x * n * self.scale\n"));
   const auto reason = [&](const Inputs& inputs) {
     EXPECT_TRUE(cache.Call(inputs).ok());
@@ -110,10 +110,10 @@ TEST(CaptureCache, EachGuardSaysWhatItMinds) {
   EXPECT_EQ(reason({x.to(at::kDouble), 1}), "x: expected Float, found Double");
   EXPECT_EQ(reason({at::ones({3}), 1}), "x: expected rank 2, found rank 1");
   EXPECT_EQ(reason({at::ones({2, 3}).requires_grad_(), 1}),
-            "x: expected no gradient to be asked for, found requires_grad");
+            "x: expected a tensor that requires no gradient, found requires_grad");
 }
 
-TEST(CaptureCache, AnAssignedNumberIsSeen) {
+TEST(CaptureCache, NoticesAnAssignedNumber) {
   torch::jit::Module module = Define("def forward(self, x):\n    return x * self.scale\n");
   CaptureCache cache(module);
   Check(module, cache, {at::ones({3})});
@@ -122,8 +122,8 @@ TEST(CaptureCache, AnAssignedNumberIsSeen) {
   EXPECT_EQ(cache.reasons(), std::vector<std::string>({"attribute scale has changed"}));
 }
 
-// Operations are replayed in their order on the tensors that are there.
-TEST(CaptureCache, AnotherParameterIsSeen) {
+// Operations are replayed in order on the tensors of the call.
+TEST(CaptureCache, NoticesAnotherParameter) {
   const std::string source = "def forward(self, x):\n    return x * self.buffer\n";
   torch::jit::Module module = Define(source);
   CaptureCache cache(module);
@@ -144,7 +144,7 @@ TEST(CaptureCache, ArgumentsThatShareMemoryNeedNoGuard) {
   Check(module, cache, {a.slice(0, 0, 3), a.slice(0, 1, 4)}, {b.slice(0, 0, 3), b.slice(0, 1, 4)});
   Check(module, cache, {a.slice(0, 0, 3), a.slice(0, 0, 3)}, {b.slice(0, 0, 3), b.slice(0, 0, 3)});
   EXPECT_EQ(cache.counters().hits, 2);
-  // With the module's own buffer.
+  // The input may also share memory with the module's buffer.
   const std::string other = "def forward(self, x):\n    x.add_(1)\n    return x + self.buffer\n";
   torch::jit::Module first = Define(other), second = Define(other);
   CaptureCache cached(second);
@@ -153,7 +153,7 @@ TEST(CaptureCache, ArgumentsThatShareMemoryNeedNoGuard) {
   EXPECT_EQ(cached.counters().hits, 1);
 }
 
-TEST(CaptureCache, SizesThatDependOnDataAreNoConstants) {
+TEST(CaptureCache, SizesThatDependOnDataAreNotConstant) {
   const std::string source = "def forward(self, x):\n    y = x[x > 0]\n    return y * y.size(0)\n";
   torch::jit::Module module = Define(source);
   CaptureCache cache(Define(source));
@@ -168,7 +168,7 @@ TEST(CaptureCache, SizesThatDependOnDataAreNoConstants) {
   Check(unbound, unbound_cache, {at::tensor({1., -2., 3.}).view({3, 1})});
 }
 
-TEST(CaptureCache, HowATensorLiesInMemoryIsNoConstant) {
+TEST(CaptureCache, StridesOfATensorAreNotConstant) {
   const std::string source =
       "def forward(self, x):\n    if x.is_contiguous():\n        return x * 2\n    return x * 3\n";
   torch::jit::Module module = Define(source);
@@ -181,8 +181,8 @@ TEST(CaptureCache, HowATensorLiesInMemoryIsNoConstant) {
 
 // --- Backends ----------------------------------------------------------------------
 
-// A compiler that counts: what it makes is the interpreter on a copy of the graph, with weights as
-// they were.
+// A compiler that counts. It makes an interpreter on a copy of the graph, with the weights of that
+// time.
 class CountingCompiler {
  public:
   SubgraphCompiler compile() {
@@ -246,7 +246,7 @@ TEST(CaptureCacheBackend, CompilesEachSubgraphOnce) {
   EXPECT_EQ(compiler.runs(), 3 * 2);
 }
 
-TEST(CaptureCacheBackend, WeightsThatAreWrittenToAreCompiledAnew) {
+TEST(CaptureCacheBackend, RecompilesAfterAWriteToAWeight) {
   const std::string source = "def forward(self, x):\n    return x * self.buffer\n";
   torch::jit::Module module = Define(source), other = Define(source);
   CountingCompiler compiler;
@@ -279,7 +279,7 @@ TEST(CaptureCacheBackend, ARefusedSubgraphIsInterpreted) {
   EXPECT_EQ(cache.counters().compilations, 0);
 }
 
-// A guard behind what the program prints: no call is replayed, so nothing is compiled for one.
+// There is a guard after a print, so no call is replayed, and nothing is compiled.
 TEST(CaptureCacheBackend, ACaptureThatIsNotKeptIsNotCompiled) {
   const std::string source =
       "def forward(self, x):\n    print(1)\n    if x.sum() > 0:\n        return x * 2\n    return "
@@ -295,7 +295,7 @@ TEST(CaptureCacheBackend, ACaptureThatIsNotKeptIsNotCompiled) {
 
 // Each program writes, draws or shares, so that a compiler that only maps values to values would
 // change what it does.
-TEST(CaptureCacheBackend, WhatACompilerMayNotDoIsInterpreted) {
+TEST(CaptureCacheBackend, InterpretsSubgraphsThatWriteDrawOrShare) {
   const auto why = [](const std::string& body, const Inputs& inputs) -> std::string {
     torch::jit::Module module = Define("def forward(self, x):\n" + body);
     CountingCompiler compiler;
@@ -330,7 +330,7 @@ std::vector<std::string> RelationsOf(const Capture& capture) {
   return texts;
 }
 
-// Captured for 4 rows, replayed for 2, 5 and 9; from a folder, too.
+// Captures the program for 4 rows and replays it for 2, 5 and 9, also from a folder.
 void CheckDynamic(const std::string& body, const std::vector<std::string>& relations,
                   size_t num_subgraphs = 1) {
   const std::string source = "def forward(self, x):\n" + body;
@@ -375,7 +375,7 @@ TEST(DynamicSizes, AreSymbolsInTheCapture) {
                {"batch >= 2", "batch != 7"}, 1);
 }
 
-TEST(DynamicSizes, GoThroughBreaks) {
+TEST(DynamicSizes, PassThroughBreaks) {
   CheckDynamic("    y = x * 2\n    print(x.size(0))\n    return y.view(y.size(0) * y.size(1))\n",
                {"batch >= 2"}, 2);
   CheckDynamic(
@@ -384,7 +384,7 @@ TEST(DynamicSizes, GoThroughBreaks) {
       {"batch >= 2"}, 2);
 }
 
-// What holds of the rows of a capture.
+// Returns the relations of the rows in a capture.
 std::vector<std::string> RelationsFor(const std::string& body, int64_t rows = 4) {
   CaptureOptions options;
   options.dynamic.push_back({0, 0, "batch"});
@@ -394,7 +394,7 @@ std::vector<std::string> RelationsFor(const std::string& body, int64_t rows = 4)
   return RelationsOf(*capture);
 }
 
-TEST(DynamicSizes, WhatTakesThemForNumbersPinsThem) {
+TEST(DynamicSizes, ArePinnedWhereTheyAreUsedAsNumbers) {
   using Texts = std::vector<std::string>;
   EXPECT_EQ(RelationsFor("    for i in range(x.size(0)):\n        x = x + i\n    return x\n"),
             Texts({"batch >= 2", "batch == 4"}));
@@ -404,22 +404,22 @@ TEST(DynamicSizes, WhatTakesThemForNumbersPinsThem) {
   EXPECT_EQ(RelationsFor("    return x.split(1)[0]\n"), Texts({"batch >= 2", "batch == 4"}));
 }
 
-TEST(DynamicSizes, WhatIsLinearNearbyOnlyIsPinned) {
+TEST(DynamicSizes, ArePinnedIfTheyAreLinearOnlyNearby) {
   using Texts = std::vector<std::string>;
   const Texts pinned4 = {"batch >= 2", "batch == 4"};
   const Texts pinned40 = {"batch >= 2", "batch == 40"};
-  // Cut off: other sizes below, or above, yield another one.
+  // The size is clamped: smaller, or larger, inputs have another one.
   EXPECT_EQ(RelationsFor("    y = x[:3]\n    return y * y.size(0)\n"), pinned4);
   EXPECT_EQ(RelationsFor("    y = x[:30]\n    return y * y.size(0)\n"), pinned4);
-  // Rounded, and so the same for the next ones.
+  // The size is rounded, so slightly larger inputs have the same.
   EXPECT_EQ(RelationsFor("    y = x[::32]\n    return y * y.size(0)\n", 40), pinned40);
   EXPECT_EQ(RelationsFor("    y = x[::2]\n    return y * y.size(0)\n"), pinned4);
   EXPECT_EQ(RelationsFor("    return x.sum() * len(x.chunk(4))\n", 40), pinned40);
-  // Nobody asks for the size.
+  // The size is unused.
   EXPECT_EQ(RelationsFor("    return x[:3] * 2\n"), Texts({"batch >= 2"}));
 }
 
-TEST(DynamicSizes, WhatDependsOnDataPinsNothing) {
+TEST(DynamicSizes, AreNotPinnedBySizesThatDependOnData) {
   using Texts = std::vector<std::string>;
   EXPECT_EQ(RelationsFor("    return x.view(x.size(0) * 6) * x.sum().item()\n"),
             Texts({"batch >= 2"}));
@@ -440,7 +440,7 @@ TEST(DynamicSizes, ListsOfTheCallerHoldNumbers) {
   EXPECT_EQ(RelationsOf(*capture), std::vector<std::string>({"batch >= 2", "batch == 4"}));
 }
 
-TEST(DynamicSizes, AsTracingWritesThem) {
+TEST(DynamicSizes, MayHaveTheFormOfTracing) {
   torch::jit::Module module("Program");
   auto graph = std::make_shared<torch::jit::Graph>();
   torch::jit::parseIR(R"IR(
@@ -464,7 +464,7 @@ graph(%self : Tensor, %x : Tensor):
   EXPECT_EQ(cache.counters().hits, 1);
 }
 
-TEST(DynamicSizes, BadOnesAreRefused) {
+TEST(DynamicSizes, RefuseBadOptions) {
   const auto error = [](CaptureOptions::DynamicSize size) {
     CaptureOptions options;
     options.dynamic = {std::move(size)};
@@ -473,13 +473,13 @@ TEST(DynamicSizes, BadOnesAreRefused) {
                            .status()
                            .message());
   };
-  EXPECT_EQ(error({0, 1, "s"}), "dynamic size s: there is no dimension 1: the tensor has 1");
-  EXPECT_EQ(error({1, 0, "s"}), "dynamic size s: input 1 is no tensor");
-  EXPECT_EQ(error({7, 0, "s"}), "dynamic size s: input 7 is no tensor");
-  EXPECT_EQ(error({0, 0, "s t"}), "dynamic size s t: not a name");
+  EXPECT_EQ(error({0, 1, "s"}), "dynamic size s: there is no dimension 1: the tensor has rank 1");
+  EXPECT_EQ(error({1, 0, "s"}), "dynamic size s: input 1 is not a tensor");
+  EXPECT_EQ(error({7, 0, "s"}), "dynamic size s: input 7 is not a tensor");
+  EXPECT_EQ(error({0, 0, "s t"}), "dynamic size s t: not a valid name");
 }
 
-TEST(DynamicSizes, WhatTheGuardsMind) {
+TEST(DynamicSizes, AreGuarded) {
   const std::string source =
       "def forward(self, x, y):\n    if x.size(0) > 8:\n        return x * 2 + y\n    return x + "
       "y\n";
@@ -512,7 +512,8 @@ bool HasCond(const Capture& capture) {
   return false;
 }
 
-// Captured where the branch is taken, and where it is not; replayed for the other.
+// Captures the program in a run that takes the branch, and in one that does not, and replays each
+// capture for both.
 bool BecomesCond(const std::string& body) {
   const std::string source = "def forward(self, x):\n" + body;
   CaptureOptions options;
@@ -531,23 +532,23 @@ bool BecomesCond(const std::string& body) {
   return is_cond;
 }
 
-TEST(Cond, IsWhatBranchesBecome) {
+TEST(Cond, CapturesBothBranches) {
   EXPECT_TRUE(BecomesCond("    if bool(x.sum() > 0):\n        x = x + 1\n    return x * 2\n"));
   EXPECT_TRUE(
       BecomesCond("    if bool(x.sum() > 0):\n        x = x + 1\n        y = x * 2\n"
                   "    else:\n        y = x\n        x = y - self.buffer\n"
                   "    return x * y\n"));
-  // A write behind it, to what may be the input.
+  // The program then writes to a tensor that may be the input.
   EXPECT_TRUE(
       BecomesCond("    if bool(x.sum() > 0):\n        y = x\n    else:\n        y = x * 2\n"
                   "    y.add_(1)\n    return x + y\n"));
-  // Calls, loops and branches on numbers within.
+  // A branch may contain calls, loops and branches on numbers.
   EXPECT_TRUE(
       BecomesCond("    if bool(x.sum() > 0):\n        for i in range(3):\n"
                   "            if i != 1:\n                x = x + i\n    return x\n"));
 }
 
-TEST(Cond, OrTheyBreakTheGraph) {
+TEST(Cond, OtherBranchesBreakTheGraph) {
   const auto branch = [](const std::string& statement) {
     return BecomesCond("    y = x * 2\n    if bool(x.sum() > 0):\n        " + statement +
                        "\n        y = y + 1\n    return y + x\n");

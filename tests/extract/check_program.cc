@@ -34,7 +34,7 @@ namespace {
 using c10::IValue;
 using Counts = std::map<std::string, int64_t>;
 
-// As programs in C++ have them, and a namespace of operators.
+// The names that programs in C++ have, and namespaces of operators.
 struct Names : torch::jit::NativeResolver {
   std::shared_ptr<torch::jit::SugaredValue> resolveValue(
       const std::string& name, torch::jit::GraphFunction& function,
@@ -61,14 +61,14 @@ torch::jit::Module MakeModule(const std::string& source) {
   return module;
 }
 
-// Calls of operators on tensors, those inside others not counted.
+// Counts calls of operators on tensors, without calls inside other operators.
 thread_local Counts* counts = nullptr;
 thread_local int depth = 0;
 
 bool YieldsTensors(const std::string& name) {
   const auto handles = torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name));
   for (const auto& op : handles) {
-    // Others are not seen to run.
+    // The callback does not see operators outside the dispatcher.
     if (!c10::Dispatcher::singleton().findSchema(op->schema().operator_name())) continue;
     for (const auto& result : op->schema().returns()) {
       if (result.type()->kind() == c10::TypeKind::TensorType ||
@@ -106,9 +106,9 @@ class Counter {
 Counts OnTensors(const Counts& all) {
   Counts out;
   for (const auto& [name, count] : all) {
-    // Views and constants that handling values makes: not operators of the program.
+    // Skip views and constants that handling values makes: they are not operators of the program.
     if (!YieldsTensors(name)) continue;
-    // What is captured under another name (spelling.h).
+    // These operators are captured under another name (spelling.h).
     static const auto* const spelled =
         new std::map<std::string, std::string>{{"aten::_convolution", "aten::conv2d"},
                                                {"aten::fill_", "aten::copy_"},
@@ -148,7 +148,7 @@ Counts CountsOf(const Capture& capture) {
   }
   for (const auto& [target, count] : capture.folded) out[name_of(target)] += count;
   for (const StitchStep& step : capture.manifest.steps) {
-    // What works on numbers is no operator on tensors, though it may have the name of one.
+    // A step on numbers is not an operator on tensors, but may have the name of one.
     const bool counts =
         step.reason != BreakReason::kCustomClass && step.reason != BreakReason::kNone;
     if (step.subgraph < 0 && counts) ++out[step.op];
@@ -173,7 +173,7 @@ bool Same(const IValue& a, const IValue& b) {
   return true;
 }
 
-// What a run leaves behind.
+// The effects of a run.
 struct Outcome {
   IValue result;
   std::vector<IValue> inputs;
@@ -219,7 +219,7 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
     }
     return values;
   };
-  // With `more` added to its dynamic sizes.
+  // Makes inputs with `more` added to their dynamic sizes.
   const auto larger = [&](std::vector<IValue> values, int64_t more) {
     for (const CaptureOptions::DynamicSize& size : program.dynamic) {
       const at::Tensor& tensor = values[size.input].toTensor();
@@ -239,7 +239,7 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
   torch::jit::getExecutorMode() = false;
   torch::jit::setGraphExecutorOptimize(false);
 
-  // As it is.
+  // Run the program directly.
   Outcome expected{.inputs = copies()};
   Counts ran;
   {
@@ -253,7 +253,7 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
   expected.result = expected.result.deepcopy();
   expected.state = StateOf(original);
 
-  // Captured.
+  // Capture it.
   const torch::jit::Module captured_module = MakeModule(program.source);
   Outcome captured{.inputs = copies()};
   CaptureOptions options;
@@ -271,7 +271,7 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
   captured.result = capture.result;
   captured.state = StateOf(captured_module);
   RETURN_IF_ERROR(Compare(expected, captured, "captured", true));
-  // To print a tensor takes operators, too.
+  // Printing a tensor runs operators, too.
   const bool prints_tensors = absl::c_any_of(capture.manifest.steps, [](const StitchStep& step) {
     return (step.op == "prim::Print" || step.op == "aten::format") &&
            absl::c_any_of(step.operands,
@@ -282,7 +282,7 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
     return absl::InternalError(absl::StrCat("operators ran: ", Text(a), "; recorded: ", Text(b)));
   }
 
-  // From a folder.
+  // Run it from a folder.
   ASSIGN_OR_RETURN(const ExtractedProgram samples, ToSamples(capture, program.name));
   for (const ExtractFormat format : {ExtractFormat::kProtobuf, ExtractFormat::kGraphNetFolder}) {
     ASSIGN_OR_RETURN(const LoadedProgram loaded, StoreAndLoad(samples, format, /*trust=*/true));
@@ -296,9 +296,9 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
                             format == ExtractFormat::kProtobuf ? "protobuf" : "folder", false));
   }
 
-  // Calls through the cache against calls of the original: three with the inputs of the
-  // capture, which then holds, and three with others, on which branches and sizes may
-  // turn out otherwise.
+  // Compare calls through the cache with calls of the original: three with the inputs of the
+  // capture, for which it is valid, and three with others, for which branches and sizes may
+  // differ.
   const torch::jit::Module again = MakeModule(program.source);
   std::string cached_text;
   options.print = [&](const std::string& text) { cached_text += text; };
@@ -316,7 +316,7 @@ absl::StatusOr<std::string> Check(const TestProgram& program) {
         Guarded([&]() -> absl::StatusOr<IValue> { return again.get_method("forward")(a); });
     at::manual_seed(i);
     absl::StatusOr<IValue> y = cache.Call(b);
-    if (i >= 3 && !x.ok() && !y.ok()) break;  // Raised by an assertion on data.
+    if (i >= 3 && !x.ok() && !y.ok()) break;  // An assertion on data failed in both.
     if (!x.ok()) return Annotate(x.status(), absl::StrCat("call ", i, " of the original"));
     if (!y.ok()) return Annotate(y.status(), absl::StrCat("call ", i, " of the cache"));
     if (!Same(*x, *y))

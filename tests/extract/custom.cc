@@ -6,7 +6,7 @@
 namespace graphnet {
 namespace {
 
-// Says not how it is stored.
+// A class that cannot be pickled.
 struct Transient : Counter {
   using Counter::Counter;
 };

@@ -1,5 +1,5 @@
-// What is not TorchScript's own: an operator, graphnet_test::twice(Tensor) -> Tensor, and a
-// class of C++, graphnet_test.Counter.
+// A custom operator, graphnet_test::twice(Tensor) -> Tensor, and a custom class of C++,
+// graphnet_test.Counter.
 #ifndef GRAPHNET_TESTS_EXTRACT_CUSTOM_H_
 #define GRAPHNET_TESTS_EXTRACT_CUSTOM_H_
 
@@ -14,17 +14,17 @@ namespace graphnet {
 struct Counter : torch::CustomClassHolder {
   explicit Counter(int64_t start) : count(start) {}
   int64_t Next() { return ++count; }
-  // The tensor itself.
+  // Returns the tensor itself.
   at::Tensor Pass(const at::Tensor& tensor) {
     ++count;
     return tensor;
   }
-  // Another one that goes on from here.
+  // Returns another counter that continues from here.
   c10::intrusive_ptr<Counter> Fork() { return c10::make_intrusive<Counter>(count); }
   int64_t count;
 };
 
-// As attributes of modules hold it. `storable`: of a class that says how it is stored.
+// Returns a counter as a value for attributes of modules. If `storable`, its class can be pickled.
 c10::IValue MakeCounter(int64_t start, bool storable = true);
 
 }  // namespace graphnet

@@ -1,4 +1,4 @@
-// Operators and classes that are not TorchScript's own.
+// Tests operators and classes that are not TorchScript's own.
 #include "tests/extract/custom.h"
 
 #include <cstdlib>
@@ -20,7 +20,7 @@ namespace {
 using c10::IValue;
 using Inputs = std::vector<IValue>;
 
-// Calls both, with counters of their own.
+// Calls both, each with its own counter.
 void Check(torch::jit::Module& module, CaptureCache& cache, const Inputs& inputs) {
   const IValue expected = module.forward(inputs);
   const absl::StatusOr<IValue> found = cache.Call(inputs);
@@ -76,7 +76,7 @@ TEST(CustomOperators, BreakTheGraphWhereTheyAreAllowed) {
   CaptureCache cache(module, Allowed());
   Check(module, cache, inputs);
   Check(module, cache, inputs);
-  // What it did besides cannot be taken back if the guard of its result fails.
+  // The operator's effects cannot be undone if the guard of its result fails.
   EXPECT_EQ(cache.num_entries(), 0u);
   EXPECT_EQ(cache.counters().captures, 2);
 }
@@ -99,7 +99,7 @@ TEST(CustomClasses, BreakTheGraphWhereTheyAreAllowed) {
   for (int i = 0; i < 3; ++i) Check(module, cache, inputs);
 }
 
-TEST(CustomClasses, AreReadOnlyWithTrust) {
+TEST(CustomClasses, AreLoadedOnlyWithTrust) {
   const Inputs inputs = {at::randn({3})};
   const absl::StatusOr<Capture> capture = CaptureProgram(WithCounter(), inputs, Allowed());
   ASSERT_TRUE(capture.ok()) << capture.status();
@@ -122,10 +122,10 @@ TEST(CustomClasses, AreReadOnlyWithTrust) {
   const absl::StatusOr<IValue> result = loaded->program->Run(inputs, run);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_TRUE(result->toTensor().equal(capture->result.toTensor()));
-  // It counts on, and what was captured is a constant.
+  // The counter continues, but the captured count is a constant.
   EXPECT_EQ(loaded->program->Run(inputs, run).status().code(),
             absl::StatusCode::kFailedPrecondition);
-  // What an earlier extraction left is gone.
+  // The next extraction removes the objects of this one.
   samples->objects.clear();
   ASSERT_TRUE(WriteExtracted(*samples, folder, ExtractFormat::kProtobuf).ok());
   stored = ReadExtracted(folder);
@@ -135,7 +135,7 @@ TEST(CustomClasses, AreReadOnlyWithTrust) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(CustomClasses, ThatCannotBeStoredAreOnlyReplayed) {
+TEST(CustomClasses, AreOnlyReplayedIfTheyCannotBeStored) {
   const Inputs inputs = {at::randn({3})};
   const absl::StatusOr<Capture> capture =
       CaptureProgram(WithCounter(/*storable=*/false), inputs, Allowed());

@@ -1,4 +1,4 @@
-// What a folder says of itself: stitch.json and README.md.
+// Tests the description of a folder: stitch.json and README.md.
 #include "graphnet/extract/description.h"
 
 #include <cstdlib>
@@ -19,7 +19,7 @@ using nlohmann::json;
 
 ValueTree Tensor(int64_t number) { return {.kind = ValueTree::Kind::kTensor, .number = number}; }
 
-// `count` subgraphs, each of which prints at its end.
+// Makes a program of `count` subgraphs, each followed by a print.
 ExtractedProgram Example(int count) {
   ExtractedProgram program;
   StitchManifest& manifest = program.manifest;
@@ -82,7 +82,7 @@ void ExpectJson(const json& found, const char* expected) {
   EXPECT_EQ(found, json::parse(expected)) << found;
 }
 
-TEST(Json, LeavesNothingOutAndHasNumbersAsNumbers) {
+TEST(Json, IsCompleteAndKeepsNumbersAsNumbers) {
   const std::string text = StitchJson(Example(2), Files(2));
   EXPECT_EQ(text, StitchJson(Example(2), Files(2)));
   const json out = json::parse(text);
@@ -108,7 +108,7 @@ TEST(Json, LeavesNothingOutAndHasNumbersAsNumbers) {
   EXPECT_EQ(out["relations"][0]["line"], nullptr);
 }
 
-TEST(Json, SaysOfEachValueWhatItIs) {
+TEST(Json, DescribesEachValue) {
   using Kind = ValueTree::Kind;
   const std::pair<ValueTree, const char*> values[] = {
       {{}, "null"},

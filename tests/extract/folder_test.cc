@@ -1,4 +1,4 @@
-// What is on disk when writing does not come to its end.
+// Tests what is on disk after an incomplete write.
 #include "graphnet/extract/folder.h"
 
 #include <signal.h>
@@ -54,8 +54,8 @@ std::string Scratch() {
   return absl::StrCat(scratch != nullptr ? scratch : "/tmp", "/folder_", getpid());
 }
 
-// Either no program, or a whole one; and each subgraph that is there is whole.
-// Returns how many are.
+// Checks that there is no program or a complete one, and that each subgraph is complete. Returns
+// the number of subgraphs.
 int CheckWhole(const std::string& folder) {
   if (IsExtracted(folder)) {
     const absl::StatusOr<ExtractedProgram> program = ReadExtracted(folder);
@@ -81,7 +81,7 @@ TEST(Folder, KilledWhileWriting) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      // Over and over, so that it is killed at any point.
+      // Write again and again, so that the kill comes at any point.
       while (true) WriteExtracted(program, folder, ExtractFormat::kProtobuf).IgnoreError();
     }
     usleep(static_cast<useconds_t>(500 + 137 * delay));
@@ -89,7 +89,7 @@ TEST(Folder, KilledWhileWriting) {
     waitpid(child, nullptr, 0);
     const int found = CheckWhole(folder);
     partial += found < kSubgraphs || !IsExtracted(folder) ? 1 : 0;
-    // What was left does not stand in the way.
+    // Leftover files are not in the way.
     EXPECT_TRUE(WriteExtracted(program, folder, ExtractFormat::kProtobuf).ok());
     EXPECT_TRUE(IsExtracted(folder));
     EXPECT_EQ(CheckWhole(folder), kSubgraphs);
@@ -98,7 +98,7 @@ TEST(Folder, KilledWhileWriting) {
   std::filesystem::remove_all(folder);
 }
 
-// As on a disk that is full: files cannot grow beyond a limit.
+// Limits the size of files, which has the effect of a full disk.
 TEST(Folder, NoRoomForAFile) {
   const ExtractedProgram program = MakeProgram();
   const std::string folder = Scratch();

@@ -1,5 +1,5 @@
-// What is foretold of small programs, and that a run has it.
-// With UPDATE_GOLDEN set to this file's path, foretold.golden is written anew.
+// Compares foretold breaks of small programs with a golden file and with runs.
+// If UPDATE_GOLDEN is the path of foretold.golden, the file is rewritten.
 #include "graphnet/extract/foretell.h"
 
 #include <cstdlib>
@@ -52,7 +52,7 @@ absl::StatusOr<ForetoldBreaks> Foretell(const TestProgram& program) {
   return ForetellBreaks(*module, OptionsOf(program));
 }
 
-// Those that a run has.
+// Returns the breaks of a run.
 absl::StatusOr<Places> BreaksOfRun(const TestProgram& program) {
   const absl::StatusOr<torch::jit::Module> module = Load(program.source);
   if (!module.ok()) return module.status();
@@ -107,7 +107,7 @@ std::string Text(const ForetoldBreaks& foretold) {
   return text.empty() ? "nothing\n" : text;
 }
 
-TEST(Foretell, IsAsExpected) {
+TEST(Foretell, MatchesTheGoldenFile) {
   const std::vector<TestProgram> programs = ReadPrograms(kField);
   ASSERT_GE(programs.size(), 20u);
   const char* const update = std::getenv("UPDATE_GOLDEN");
@@ -127,8 +127,9 @@ TEST(Foretell, IsAsExpected) {
   }
 }
 
-// Nine of ten that are foretold for certain happen, and nine of ten that happen are foretold.
-TEST(Foretell, IsWhatRunsBreakAt) {
+// Nine of ten breaks that are foretold as certain happen, and nine of ten that happen are
+// foretold.
+TEST(Foretell, AgreesWithRuns) {
   std::vector<TestProgram> programs = ReadPrograms(kField);
   for (TestProgram& program : ReadPrograms("tests/extract/programs.txt")) {
     if (!program.cond && program.dynamic.empty()) programs.push_back(std::move(program));
@@ -194,13 +195,13 @@ TEST(Foretell, IsBounded) {
   options.max_steps = 100000;
   const absl::StatusOr<ForetoldBreaks> foretold = ForetellBreaks(*module, options);
   EXPECT_EQ(foretold.status().code(), absl::StatusCode::kInvalidArgument) << foretold.status();
-  EXPECT_NE(foretold.status().message().find("more than 100000 steps to foretell it"),
+  EXPECT_NE(foretold.status().message().find("foretelling takes more than 100000 steps"),
             std::string::npos)
       << foretold.status();
 }
 
-// Tuples of a tuple twice: what is written out doubles with each one.
-TEST(Foretell, IsBoundedOnWhatIsShared) {
+// Each tuple holds the one before it twice, so the printed text doubles each time.
+TEST(Foretell, IsBoundedOnSharedValues) {
   std::string source = "def forward(self, x):\n    t0 = (x, x)\n";
   for (int i = 1; i < 14; ++i)
     absl::StrAppend(&source, "    t", i, " = (t", i - 1, ", t", i - 1, ")\n");

@@ -1,5 +1,5 @@
-// make_archive OUT.pt [libfoo.so]: the program on standard input as a TorchScript archive; it
-// may call the operators of the library.
+// make_archive OUT.pt [libfoo.so]: stores the program on standard input as a TorchScript archive;
+// it may call the operators of the library.
 #include <cstdio>
 #include <iostream>
 #include <iterator>

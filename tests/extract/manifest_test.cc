@@ -42,7 +42,7 @@ StitchManifest Example() {
   return manifest;
 }
 
-TEST(Manifest, ComesBackAsItWas) {
+TEST(Manifest, RoundTrips) {
   const std::string bytes = SerializeManifest(Example());
   const absl::StatusOr<StitchManifest> back = ParseManifest(bytes, "m");
   ASSERT_TRUE(back.ok()) << back.status();
@@ -80,10 +80,10 @@ TEST(Manifest, RefusesWhatNoExtractionWrites) {
   refused(manifest, "out of range");
   manifest = Example();
   manifest.steps[0].subgraph = 1;
-  refused(manifest, "not run in their order");
+  refused(manifest, "do not run in order");
   manifest = Example();
   manifest.subgraphs[0].name = "../../etc/passwd";
-  refused(manifest, "no file can be called");
+  refused(manifest, "not a plain file name");
   manifest = Example();
   for (int i = 0; i < 70; ++i) {
     ValueTree outer{.kind = ValueTree::Kind::kTuple};
@@ -93,9 +93,9 @@ TEST(Manifest, RefusesWhatNoExtractionWrites) {
   refused(manifest, "nest too deep");
   manifest = Example();
   manifest.inputs[1].pattern = {.kind = ValueTree::Kind::kNumber, .number = 8};
-  refused(manifest, "a number without an example");
+  refused(manifest, "a number has no example");
   manifest.inputs[1].pattern.elements = {Tensor(0)};
-  refused(manifest, "a number without an example");
+  refused(manifest, "a number has no example");
   manifest = Example();
   manifest.result = {.kind = ValueTree::Kind::kNumber,
                      .number = 8,
@@ -107,7 +107,7 @@ TEST(Manifest, RefusesEveryTruncation) {
   const std::string bytes = SerializeManifest(Example());
   size_t accepted = 0;
   for (size_t size = 0; size < bytes.size(); ++size) {
-    // A prefix that ends between fields is a message; it lacks what comes later.
+    // A prefix that ends between fields is a valid message, which lacks the later fields.
     const absl::StatusOr<StitchManifest> back = ParseManifest(bytes.substr(0, size), "m");
     accepted += back.ok() && SerializeManifest(*back) == bytes ? 1 : 0;
   }

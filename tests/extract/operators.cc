@@ -1,4 +1,4 @@
-// Operators that are not PyTorch's, as a library of them brings them.
+// A library of operators that are not PyTorch's.
 #include "ATen/ATen.h"
 #include "torch/library.h"
 

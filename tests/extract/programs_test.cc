@@ -1,5 +1,5 @@
-// Small TorchScript programs: what is captured of each, and that it is the program.
-// With UPDATE_GOLDEN set to this file's path, programs.golden is written anew.
+// Captures small TorchScript programs, checks the captures, and compares them with a golden file.
+// If UPDATE_GOLDEN is the path of programs.golden, the file is rewritten.
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -19,7 +19,7 @@ namespace {
 constexpr char kPrograms[] = "tests/extract/programs.txt";
 constexpr char kGolden[] = "tests/extract/programs.golden";
 
-TEST(Programs, AreWhatTheirSubgraphsAre) {
+TEST(Programs, EqualTheirCaptures) {
   const std::vector<TestProgram> programs = ReadPrograms(kPrograms);
   ASSERT_GE(programs.size(), 40u);
   const char* update = std::getenv("UPDATE_GOLDEN");
@@ -40,7 +40,7 @@ TEST(Programs, AreWhatTheirSubgraphsAre) {
   if (update != nullptr) {
     ASSERT_TRUE(WriteFileAtomic(update, written).ok());
   }
-  // Every reason that these programs can have, they have.
+  // These programs cover every reason that they can have.
   for (const BreakReasonText& reason : BreakReasons()) {
     EXPECT_TRUE(absl::StrContains(all, absl::StrCat(reason.name, ": "))) << reason.name;
   }

@@ -1,4 +1,4 @@
-// Random TorchScript programs with branches, loops, calls, lists, state and breaks.
+// Makes random TorchScript programs with branches, loops, calls, lists, state and breaks.
 #ifndef GRAPHNET_TESTS_EXTRACT_RANDOM_PROGRAM_H_
 #define GRAPHNET_TESTS_EXTRACT_RANDOM_PROGRAM_H_
 
@@ -8,7 +8,7 @@
 
 namespace graphnet {
 
-// The same for a seed on all machines. All tensors are f32[3].
+// Returns the program of a seed, the same on all machines. All tensors are f32[3].
 TestProgram RandomProgram(uint64_t seed);
 
 }  // namespace graphnet

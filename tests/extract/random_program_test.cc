@@ -6,7 +6,7 @@
 namespace graphnet {
 namespace {
 
-TEST(RandomPrograms, StitchedAreTheSame) {
+TEST(RandomPrograms, EqualTheirCaptures) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const TestProgram program = RandomProgram(seed);
     const absl::StatusOr<std::string> text = CheckProgram(program);

@@ -1,5 +1,5 @@
-// random_programs FIRST LAST: checks the programs of these seeds; exits with 1 if
-// one of them is not what its subgraphs are.
+// random_programs FIRST LAST: checks the programs of these seeds; exits with 1 if a program
+// differs from its subgraphs.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

@@ -1,4 +1,4 @@
-// Files of small TorchScript programs, and what is expected of each.
+// Reads files of small TorchScript programs and their expected captures.
 #ifndef GRAPHNET_TESTS_EXTRACT_READ_PROGRAMS_H_
 #define GRAPHNET_TESTS_EXTRACT_READ_PROGRAMS_H_
 
@@ -10,11 +10,11 @@
 
 namespace graphnet {
 
-// The sections of a file that begin with "=== head".
+// Returns the sections of a file, each of which begins with "=== head".
 std::vector<std::pair<std::string, std::string>> ReadSections(const std::string& path);
 
-// Those whose heads are "name | inputs | operators to break on | option": "--cond",
-// "--max-unroll N", or the name of dimension 0 of the first input.
+// Reads programs whose heads are "name | inputs | operators to break on | option". The option is
+// "--cond", "--max-unroll N", or the name of dimension 0 of the first input.
 std::vector<TestProgram> ReadPrograms(const std::string& path);
 
 }  // namespace graphnet

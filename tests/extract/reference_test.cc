@@ -1,4 +1,4 @@
-// Captures against what LibTorch itself makes of the program.
+// Compares captures with LibTorch's own runs of the program.
 #include "graphnet/extract/reference.h"
 
 #include <cmath>
@@ -21,7 +21,7 @@ namespace jit = torch::jit;
 using c10::IValue;
 using Values = std::vector<IValue>;
 
-// A module as tracing makes it: `source` defines f(self, x, c), and c is a constant of forward.
+// Makes a module like a traced one: `source` defines f(self, x, c), and c is a constant of forward.
 jit::Module WithConstant(const std::string& source, const at::Tensor& c) {
   jit::Module module("Program");
   module.define(source);
@@ -36,7 +36,7 @@ jit::Module WithConstant(const std::string& source, const at::Tensor& c) {
   return module;
 }
 
-// What the capture yields, and what it yields from a folder.
+// Returns the results of the capture, and of the capture from a folder.
 std::vector<IValue> Captured(const jit::Module& module, const Values& inputs) {
   const absl::StatusOr<Capture> capture = CaptureProgram(module, inputs);
   EXPECT_TRUE(capture.ok() && capture->status.ok())
@@ -76,8 +76,8 @@ TEST(Reference, NumbersOfTracesAreNumbers) {
   ExpectAsLibTorch(WithConstant(kTimes, at::full({1}, 0.1, at::kDouble)), {x}, at::kDouble);
 }
 
-// LibTorch sees the program with its calls inlined, and the number in them.
-TEST(Reference, NumbersAreHandedOn) {
+// LibTorch inlines the calls, so it sees the number in them.
+TEST(Reference, NumbersArePassedToCallees) {
   const at::Tensor x = at::rand({3});
   const at::Tensor number = at::scalar_tensor(0.1, at::kDouble);
   const std::string inner =
@@ -85,7 +85,7 @@ TEST(Reference, NumbersAreHandedOn) {
       "def h(self, x, c):\n    return self.g(x, c) + x.sum()\n";
   ExpectAsLibTorch(WithConstant(inner + "def f(self, x, c):\n    return self.h(x, c)\n", number),
                    {x}, at::kFloat);
-  // What is computed, or chosen in the run, is a tensor; so is a number in another call.
+  // A value that is computed, or chosen in the run, is a tensor; so is a number in another call.
   ExpectAsLibTorch(
       WithConstant(inner + "def f(self, x, c):\n    return self.g(x, c) + self.h(x, -c)\n", number),
       {x}, at::kDouble);
@@ -96,7 +96,7 @@ TEST(Reference, NumbersAreHandedOn) {
       {x}, at::kDouble);
 }
 
-// LibTorch takes composite operators apart before it resolves conjugate views, as no_grad does.
+// LibTorch decomposes composite operators before it resolves conjugate views, as under no_grad.
 TEST(Reference, ConjugateViewsRoundAsUnderNoGrad) {
   jit::Module module("Program");
   module.define("def forward(self, x, y):\n    return torch.matmul(x.mH, y.t())\n");
@@ -105,7 +105,7 @@ TEST(Reference, ConjugateViewsRoundAsUnderNoGrad) {
   ExpectAsLibTorch(module, {draw(), draw()}, at::kComplexDouble);
 }
 
-// They are operands of calls in lists, too, and no constants.
+// Conjugate views in lists are operands of calls, too, and not constants.
 TEST(Reference, ConjugateViewsInListsAreOperands) {
   jit::Module module("Program");
   module.define("def forward(self, x):\n    return torch.cat([x.mH, x]) + 1\n");
@@ -132,8 +132,8 @@ TEST(Reference, DifferencesAreFound) {
   EXPECT_EQ(DifferenceOf(c10::List<at::Tensor>({x, x}), x), "1 results instead of 2");
 }
 
-// A capture that has the dtype wrong does not pass for the program.
-TEST(Reference, AWrongDtypeOfACaptureIsFound) {
+// A capture with a wrong dtype does not pass.
+TEST(Reference, FindsAWrongDtype) {
   const at::Tensor x = at::rand({3});
   const jit::Module module = WithConstant(kTimes, at::scalar_tensor(0.1, at::kDouble));
   jit::Module other("Program");
@@ -145,8 +145,8 @@ TEST(Reference, AWrongDtypeOfACaptureIsFound) {
     EXPECT_EQ(DifferenceOf(*expected, found), "result 0: Double[] instead of Float[]");
 }
 
-// On no path.
-TEST(Reference, HasTheFenceOfCaptures) {
+// No path of the program may have a forbidden operator.
+TEST(Reference, RefusesTheSameOperatorsAsCaptures) {
   jit::Module module("Program");
   module.define(
       "def forward(self, x):\n    if x.size(0) > 5:\n"

@@ -1,4 +1,4 @@
-// Attributes come back as modules hold them: operators round by it.
+// Tests that attributes keep the form in which modules hold them, as operators round by it.
 #include "graphnet/extract/samples.h"
 
 #include <string>
@@ -16,7 +16,7 @@ namespace {
 
 using c10::IValue;
 
-// Runs the program as it is and from folders of both formats.
+// Runs the program directly and from folders of both formats.
 void ExpectSameBits(const torch::jit::Module& module, const at::Tensor& x,
                     const std::vector<std::string>& break_on = {}) {
   at::Tensor expected;
@@ -41,7 +41,7 @@ void ExpectSameBits(const torch::jit::Module& module, const at::Tensor& x,
   }
 }
 
-TEST(Samples, ParametersAskForGradients) {
+TEST(Samples, ParametersRequireGradients) {
   torch::jit::Module module("Program");
   module.register_parameter("weight", at::randn({192, 64}).requires_grad_(), false);
   module.register_parameter("bias", at::randn({192}).requires_grad_(), false);
@@ -57,7 +57,7 @@ TEST(Samples, AttributesKeepTheirStrides) {
   torch::jit::Module module("Program");
   module.register_parameter(
       "weight", at::randn({32, 3, 3, 3}).contiguous(at::MemoryFormat::ChannelsLast), false);
-  // Both ways at once, but for its strides.
+  // The tensor is contiguous in both formats, but has unusual strides.
   module.register_parameter(
       "point", at::randn({64, 32, 1, 1}).as_strided({64, 32, 1, 1}, {32, 1, 32, 32}), false);
   module.define(
@@ -68,8 +68,8 @@ TEST(Samples, AttributesKeepTheirStrides) {
   ExpectSameBits(module, x, {"conv2d"});
 }
 
-// Each list holds the one before twice: 2^40 tensors, in 40 lists. What is inside of a program may
-// be so; as its result it is refused, before it takes the memory.
+// Each list holds the one before it twice: 2^40 tensors, in 40 lists. Inside a program that is
+// allowed; as its result it is refused, before it takes memory.
 TEST(Samples, ListsThatDoubleTakeNoMemory) {
   std::string lists = "    l0 = [x, x]\n";
   for (int i = 1; i < 40; ++i)
@@ -91,7 +91,7 @@ TEST(Samples, ListsThatDoubleTakeNoMemory) {
   }
 }
 
-// What no file holds is refused, with the node that takes it.
+// A tensor that files cannot hold is refused, and the error names the node that takes it.
 TEST(Samples, ComplexDoublesAreNotStored) {
   torch::jit::Module module("Program");
   module.register_buffer("c", at::ones({3}, at::kComplexDouble));

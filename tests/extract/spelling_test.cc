@@ -1,4 +1,4 @@
-// What scripting and tracing write in two ways is captured in one.
+// Tests that calls that scripting and tracing write differently are captured in one form.
 #include <string>
 #include <vector>
 
@@ -19,7 +19,7 @@ torch::jit::Module Scripted(const std::string& expression) {
   return module;
 }
 
-// `body` yields %y; %c is `constant`, if that is defined.
+// Makes a module whose `body` defines %y; %c is `constant`, if that is defined.
 torch::jit::Module Traced(const std::string& body, const at::Tensor& constant = {}) {
   torch::jit::Module module("Program");
   auto graph = std::make_shared<torch::jit::Graph>();
@@ -74,7 +74,7 @@ TEST(Spelling, NumbersThatTracingWritesAsTensors) {
              Scripted("torch.div(x, torch.tensor(2), rounding_mode=\"floor\")"), x);
   ExpectSame("torch.fill_(x.clone(), 3.0)", Scripted("torch.copy_(x.clone(), torch.tensor(3.0))"),
              x);
-  // As a size comes.
+  // Tracing writes sizes in this way.
   ExpectSame("x * x.size(1)", Scripted("x * torch.tensor(x.size(1))"), x);
   ExpectSame("x * 3",
              Traced("  %y : Tensor = aten::mul(%x, %c)\n", at::scalar_tensor(3, at::kLong)),
@@ -86,7 +86,7 @@ TEST(Spelling, NumbersMayPromote) {
   ExpectSame("x * 0.5", Traced("  %y : Tensor = aten::mul(%x, %c)\n", half), at::arange(6));
 }
 
-// LibTorch takes a constant of rank 0 for a number, whatever its dtype.
+// LibTorch treats a constant of rank 0 as a number, whatever its dtype.
 TEST(Spelling, ConstantsOfRankZeroAreNumbersToLibTorch) {
   for (const at::Tensor& constant :
        {at::scalar_tensor(0.5, at::kDouble), at::scalar_tensor(0.5, at::kHalf)}) {
@@ -122,12 +122,12 @@ TEST(Spelling, OperatorsOfTwoNames) {
   ExpectSame("torch.norm(x, 2.0, [-1], True)",
              source("torch.linalg_vector_norm(x, 2.0, [-1], True)"), x);
   ExpectSame("x + torch.zeros([4])", source("x + torch.zeros([4], pin_memory=False)"), x);
-  // The scales are not those of the sizes.
+  // These scales do not give the sizes.
   EXPECT_NE(CaptureOf(Scripted("torch.upsample_nearest2d(x, None, [2.0, 2.0])"), x).hash,
             CaptureOf(Scripted("torch.upsample_nearest2d(x, [9, 9], 2.0, 2.0)"), x).hash);
 }
 
-TEST(Spelling, WhatDoesNothingIsInNoGraph) {
+TEST(Spelling, CallsWithoutEffectAreInNoGraph) {
   const at::Tensor x = at::randn({2, 3});
   ExpectSame("torch.relu(x)", Scripted("torch.relu(x.to(6).to(\"cpu\"))"), x);
   torch::jit::Module dead("Program");
@@ -135,7 +135,7 @@ TEST(Spelling, WhatDoesNothingIsInNoGraph) {
       "def forward(self, x):\n    y = x.exp()\n    for i in range(2):\n        x = torch.relu(x)\n"
       "        y = x.exp()\n    return x\n");
   ExpectSame("torch.relu(torch.relu(x))", dead, x);
-  // It may be another one next time.
+  // The next input may have another memory format.
   EXPECT_NE(CaptureOf(Scripted("torch.relu(x.contiguous())"), x).hash,
             CaptureOf(Scripted("torch.relu(x)"), x).hash);
 }

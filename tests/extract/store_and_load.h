@@ -1,4 +1,4 @@
-// An extracted program by way of a folder.
+// Stores an extracted program in a folder and loads it again.
 #ifndef GRAPHNET_TESTS_EXTRACT_STORE_AND_LOAD_H_
 #define GRAPHNET_TESTS_EXTRACT_STORE_AND_LOAD_H_
 
@@ -8,8 +8,8 @@
 
 namespace graphnet {
 
-// Writes `samples` to a folder in $TEST_TMPDIR, or /tmp, reads them from there, and
-// removes it. Errors are those of WriteExtracted, ReadExtracted and LoadProgram.
+// Writes `samples` to a folder in $TEST_TMPDIR, or /tmp, reads them from there, and removes
+// the folder. Fails as WriteExtracted, ReadExtracted and LoadProgram do.
 absl::StatusOr<LoadedProgram> StoreAndLoad(const ExtractedProgram& samples, ExtractFormat format,
                                            bool trust = false);
 

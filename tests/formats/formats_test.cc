@@ -1,4 +1,4 @@
-// Load, Save and the registry. That the bytes are right, the tests of each format say.
+// Tests Load, Save and the registry. The tests of each format check its bytes.
 #include "graphnet/formats/formats.h"
 
 #include <string>
@@ -35,7 +35,7 @@ std::string PathOf(const std::string& name) {
 
 Sample MakeSample() { return *ParseSample(kText, "test.gn"); }
 
-TEST(FormatsTest, WhatIsSavedByItsEndingIsLoadedByItsContent) {
+TEST(FormatsTest, SavesByTheEndingAndLoadsByTheContent) {
   const Sample sample = MakeSample();
   const std::vector<std::pair<std::string, std::string>> files = {{"a.pb", "protobuf"},
                                                                   {"a.gn", "text"},
@@ -58,7 +58,7 @@ TEST(FormatsTest, WhatIsSavedByItsEndingIsLoadedByItsContent) {
   EXPECT_EQ((*Recognise(renamed))->name, "text");
 }
 
-TEST(FormatsTest, WithoutEnding) {
+TEST(FormatsTest, RemovesTheEnding) {
   EXPECT_EQ(WithoutEnding("a/b.pb"), "a/b");
   EXPECT_EQ(WithoutEnding("b.pt2"), "b");
   EXPECT_EQ(WithoutEnding("b.pth"), "b");
@@ -69,7 +69,7 @@ TEST(FormatsTest, WithoutEnding) {
   EXPECT_EQ(WithoutEnding(".pb"), ".pb");
 }
 
-TEST(FormatsTest, BytesInMemory) {
+TEST(FormatsTest, LoadsBytesInMemory) {
   const absl::StatusOr<Sample> sample = LoadBytes(kText, "net.gn");
   ASSERT_TRUE(sample.ok()) << sample.status();
   EXPECT_EQ(PrintModule(*sample->module), PrintModule(*MakeSample().module));
@@ -87,7 +87,7 @@ TEST(FormatsTest, ErrorsHavePlaceAndFormat) {
   EXPECT_EQ(PlaceOf(text)->line, 3);
   EXPECT_EQ(FormatOfError(text), "text");
   EXPECT_FALSE(IsUnusable(text));
-  // A place in a file of a folder.
+  // The place is in a file of the folder.
   const std::string folder = PathOf("damaged");
   ASSERT_TRUE(Save(MakeSample(), folder).ok());
   const std::string model = JoinPath(folder, "model.py");
@@ -101,7 +101,7 @@ TEST(FormatsTest, ErrorsHavePlaceAndFormat) {
   EXPECT_EQ(FormatOfError(LoadBytes("%PDF-1.4", "paper").status()), "");
 }
 
-TEST(FormatsTest, WhatCannotBe) {
+TEST(FormatsTest, RefusesImpossibleRequests) {
   const Sample sample = MakeSample();
   EXPECT_EQ(Save(sample, PathOf("a.pb"), {.format = "word"}).code(),
             absl::StatusCode::kInvalidArgument);
@@ -119,8 +119,8 @@ TEST(FormatsTest, WithoutLibTorchTheErrorSaysWhatToLink) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("UseLibTorch"));
 }
 
-// "relu" and "tanh", a line each, as a zip would begin: such an archive is taken before those of
-// PyTorch are asked.
+// Returns a format whose files begin like a zip archive. It must claim them before PyTorch's
+// formats are asked.
 Format MakeFormat(const std::string& name, const std::string& ending) {
   Format format;
   format.name = name;
@@ -144,7 +144,7 @@ Format MakeFormat(const std::string& name, const std::string& ending) {
   return format;
 }
 
-TEST(FormatsTest, FormatsOfOthers) {
+TEST(FormatsTest, UsesAddedFormats) {
   ASSERT_TRUE(RegisterFormat(MakeFormat("mine", ".mine")).ok());
   const std::string path = PathOf("a.mine");
   ASSERT_TRUE(Save(MakeSample(), path).ok());
@@ -154,7 +154,7 @@ TEST(FormatsTest, FormatsOfOthers) {
   const auto found = FindInputs({PathOf("")});
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_THAT(*found, testing::ElementsAre(path));
-  // What it says is said of the file; what it reads is verified.
+  // Its errors get the name of the file, and its samples are verified.
   const absl::Status bad = LoadBytes("PK\x03\x04test bad", "b.mine").status();
   EXPECT_EQ(bad.message(), "b.mine:4: not so");
   EXPECT_EQ(PlaceOf(bad)->file, "b.mine");

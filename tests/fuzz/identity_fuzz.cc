@@ -1,5 +1,5 @@
-// Text of a module through its normal form, which is well-formed, the same when it is made again,
-// and another of the same program; and through the comparison of both.
+// Makes the normal form of a module that is given as text. The form must be well-formed and be its own
+// normal form. Then compares both modules.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,5 @@
-// Any text as an expression of SymPy, and as a guard: refused, or one of the IR that may be used,
-// a value or none.
+// Reads any text as a SymPy expression and as a guard. It is refused or gives an expression of the IR,
+// which can be evaluated.
 #include <cstddef>
 #include <cstdint>
 

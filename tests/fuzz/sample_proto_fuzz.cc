@@ -31,7 +31,7 @@ void CheckOneLine(const absl::Status& status) {
 void CheckSample(const Sample& sample) {
   CHECK(graphnet::Verify(*sample.module).ok());
   const absl::StatusOr<std::string> bytes = graphnet::SerializeSample(sample);
-  // Written in another way than the input was, it may unfold too far.
+  // Written in another form than the input, it may exceed a limit.
   if (!bytes.ok()) {
     CHECK(absl::IsResourceExhausted(bytes.status()));
     return;

@@ -1,5 +1,5 @@
-// Any bytes as a benchmark log: refused with one line, or scored; read in parts as in one piece;
-// what is read can be written and read again, and is then the same.
+// Reads any bytes as a benchmark log. They are refused with one line, or scored. Reading in parts gives
+// the same result as reading at once, and the result can be written and read back unchanged.
 #include <cstddef>
 #include <cstdint>
 #include <string>

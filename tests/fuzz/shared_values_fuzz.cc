@@ -1,7 +1,7 @@
-// Programs of few lines whose values are shared, composed at random: bytes choose calls, and each
-// call may be made many times of its own value. What works on them answers or refuses in time and
-// memory that do not grow with the values written out (.ci/fuzz sets the limits). The first byte
-// chooses who works on it. tests/tools/amplify_shapes.py has the shapes one by one.
+// Composes short random programs whose values are shared: bytes choose calls, and each call may be
+// applied many times to its own value. The code under test must answer or refuse within limits of time
+// and memory (.ci/fuzz sets them), although the values would be huge if written out. The first byte
+// chooses the code under test. tests/tools/amplify_shapes.py has the shapes one by one.
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -41,7 +41,7 @@
 namespace graphnet {
 namespace {
 
-// $a: the value before; $b: one of those before, as a byte says; $g: the body before.
+// $a is the previous value, $b an earlier value that a byte chooses, and $g the previous body.
 constexpr const char* kCalls[] = {
     "prim.ListConstruct($a, $a)",
     "prim.ListConstruct($a, $b)",
@@ -82,7 +82,7 @@ constexpr const char* kCalls[] = {
 };
 constexpr int kMaxStatements = 2000;
 
-// Three bytes a statement: the call, how often, and which value $b is.
+// Each statement takes three bytes: the call, the number of repetitions, and the choice of $b.
 std::string Composed(absl::string_view bytes) {
   std::string bodies, main;
   std::vector<std::string> values = {"%x"};
@@ -100,7 +100,7 @@ std::string Composed(absl::string_view bytes) {
                       "\n");
       values.push_back(std::move(name));
     }
-    // Each such byte makes a body that calls the one before twice.
+    // Each such byte makes a body that calls the previous one twice.
     if (at(i + 1) % 16 == 7 && num_bodies < 40) {
       const std::string next = absl::StrCat("@b", ++num_bodies);
       absl::StrAppend(&bodies, "graph ", next, "(%x) {\n  %l = torch.vmap(", body,

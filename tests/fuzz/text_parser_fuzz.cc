@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto again = graphnet::ParseSample(printed, "printed");
   CHECK(again.ok());
   CHECK(graphnet::PrintSample(*again) == printed);
-  // Presets that leave things out.
+  // These presets leave some fields out.
   graphnet::PrintSample(*sample, graphnet::PrintOptions::Readable());
   if (sample->module != nullptr) {
     graphnet::Verify(*sample->module).IgnoreError();

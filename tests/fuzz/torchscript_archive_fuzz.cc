@@ -1,7 +1,6 @@
-// Bytes that somebody might pass for a TorchScript archive. The input is data.pkl,
-// constants.pkl, code/__torch__.py and its .debug_pkl, joined by lines of "####": the
-// gate's own checks, behind the right checksums that it demands. Refused with one line,
-// or taken, and then by the same answer again.
+// Checks bytes as a TorchScript archive. The input is data.pkl, constants.pkl, code/__torch__.py and its
+// .debug_pkl, joined by lines of "####"; the checksums of the archive are computed. The archive check
+// refuses it with one line or accepts it, and gives the same answer a second time.
 #include <zlib.h>
 
 #include <cstddef>
@@ -26,7 +25,7 @@ std::string Zip(const std::vector<std::pair<std::string, std::string>>& entries)
   std::string archive, directory;
   for (const auto& [name, content] : entries) {
     const size_t offset = archive.size();
-    std::string header;      // what the local header and the directory have in common
+    std::string header;      // the common part of the local header and the directory
     Append(&header, 20, 2);  // version needed
     header.append(8, '\0');  // flags, method, time, date
     Append(&header, crc32(0, reinterpret_cast<const Bytef*>(content.data()), content.size()), 4);

@@ -1,5 +1,5 @@
-// Any bytes as a zip archive: refused with one line, or each entry reads as long as the
-// directory says or is refused, and an archive that VerifyAll takes reads as a whole.
+// Reads any bytes as a zip archive. They are refused with one line, or each entry is refused or has the
+// length that the directory declares. If VerifyAll accepts an archive, all of it can be read.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Changes real graphs at random, and asks of the diff that it names exactly what was changed.
+// Changes real graphs at random, and checks that the diff names exactly the change.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -118,7 +118,7 @@ TEST(DiffSamplesTest, ARemovedNodeIsNamed) {
       ASSERT_EQ(diff.differences.size(), 1u) << name << " " << removed << "\n" << PrintDiff(diff);
       const Difference& found = diff.differences[0];
       EXPECT_EQ(found.kind, Difference::Kind::kRemoved);
-      // Of two equal calls in a row it may be either.
+      // If two equal calls follow each other, the diff may name either.
       EXPECT_EQ(found.a->target(), target);
       exact += found.a->name() == removed ? 1 : 0;
     }

@@ -143,7 +143,7 @@ TEST(DiffTest, OrderOfEffectsCounts) {
   EXPECT_NE(DiffOf(program(add, mul), program(mul, add)), "");
 }
 
-// Writes that are alike but for what they write to were paired across each other.
+// Writes that differ only in their destination must not be paired with each other.
 TEST(DiffTest, AModuleIsItself) {
   std::string text =
       "graph @forward(%v0 : f32[3, 3]) {\n  %v1 = aten.view.default(%v0, [9])\n"

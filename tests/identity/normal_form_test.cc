@@ -267,7 +267,7 @@ TEST(NormalFormTest, IsItsOwnNormalForm) {
   EXPECT_EQ(Printed(*once), Printed(**twice));
 }
 
-// A program of `levels` lists, each of `count` times the one before.
+// A program with `levels` lists. Each list contains the one before `count` times.
 std::string ListsOfLists(const std::string& construct, int levels, int count) {
   std::string body = "  %l0 = prim.ListConstruct(%x)\n";
   for (int i = 1; i <= levels; ++i) {
@@ -280,10 +280,10 @@ std::string ListsOfLists(const std::string& construct, int levels, int count) {
 }
 
 TEST(NormalFormTest, ListsOfListsThatAreTooLargeStayCalls) {
-  // 2,200^3 elements; 2^40.
+  // These have 2,200^3 and 2^40 elements.
   EXPECT_EQ(NormalFormOf(ListsOfLists("prim.ListConstruct", 3, 2200))->num_nodes(), 2 + 4 + 1 + 1);
   EXPECT_EQ(NormalFormOf(ListsOfLists("prim.TupleConstruct", 40, 2))->num_nodes(), 2 + 41 + 1 + 1);
-  // Those that are not are values, as ever.
+  // Smaller lists become values, as usual.
   EXPECT_EQ(HashOf(ListsOfLists("prim.ListConstruct", 2, 2)),
             HashOf(Program("  %r = aten.relu.default(%x)\n  return (%r, (%x, [%x]), %x, %x)\n")));
 }

@@ -40,7 +40,7 @@ IValue List(const std::vector<IValue>& elements, bool tuple = false) {
   return list;
 }
 
-// Type and value of everything.
+// Returns the type and value as text.
 std::string Text(const IValue& value) {
   if (value.isTensor()) {
     const Tensor& t = value.toTensor();
@@ -85,7 +85,7 @@ std::string Call(const std::string& name, Args args) {
 const Tensor kInts = at::tensor({7, -7}, at::kLong);
 const Tensor kReals = at::tensor({1.5f, -2.0f});
 
-// As torch has them.
+// The operators do what torch's do.
 TEST(BuiltinsTest, OperatorsOnTensors) {
   using Function = std::function<Tensor(const Tensor&, const Tensor&)>;
   const std::pair<const char*, Function> cases[] = {
@@ -103,7 +103,7 @@ TEST(BuiltinsTest, OperatorsOnTensors) {
       {"eq", [](auto& a, auto& b) { return a == b; }},
       {"ne", [](auto& a, auto& b) { return a != b; }},
   };
-  // Numbers do not widen tensors of their kind.
+  // Numbers do not promote tensors of their kind.
   const auto wrapped = [](const at::Scalar& number) {
     Tensor tensor = at::scalar_tensor(number, number.isFloatingPoint() ? at::kDouble : at::kLong);
     tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
@@ -148,11 +148,11 @@ TEST(BuiltinsTest, FunctionsRefuseNumbersThatFitNowhere) {
        {interpolate.c_str(), {image, none, 1e30, "area", none, none, false}, "error: the result"},
        {norm.c_str(), {image, 0, 1.0, 1.0, 1.0}, "error: expected a size of 1 or more"},
        {norm.c_str(), {image, kMin, 1.0, 1.0, 1.0}, "error: expected a size of 1 or more"},
-       {"torch.tensor", {1, 300, none}, "error: 300 stands for no dtype"},
-       {"torch.amp.autocast_mode._enter_autocast", {"cpu", 300}, "error: 300 stands for no"}});
+       {"torch.tensor", {1, 300, none}, "error: 300 is not a valid dtype"},
+       {"torch.amp.autocast_mode._enter_autocast", {"cpu", 300}, "error: 300 is not a valid"}});
 }
 
-TEST(BuiltinsTest, AttentionOfNoHeads) {
+TEST(BuiltinsTest, AttentionWithoutHeads) {
   const IValue none, x = at::ones({3, 8});
   const auto heads = [&](int64_t number) {
     return Call("torch.nn.functional.multi_head_attention_forward",
@@ -223,7 +223,7 @@ TEST(BuiltinsTest, SequencesAndStrings) {
          {"builtins.len", {kReals}, "int 2"},
          {"builtins.max", {List({1, 3.5, 2})}, "float 3.5"},
          {"builtins.min", {at::scalar_tensor(2, at::kLong), 2}, "Long() 2"},
-         {"builtins.max", {List({})}, "error: the extreme of nothing"},
+         {"builtins.max", {List({})}, "error: min or max of an empty sequence"},
          {"math.prod", {List({2, 3, 0.5})}, "float 3.0"},
          {"math.prod", {List({int64_t{1} << 40, int64_t{1} << 40})}, "error: the result is no"}});
 }
@@ -264,7 +264,7 @@ TEST(BuiltinsTest, FunctionsWhoseStepsDependOnRanks) {
                    {image, 2, IValue(), "trilinear", IValue(), IValue(), false}),
               HasSubstr("does not fit an input of rank 4"));
   const Tensor ones = at::ones({1, 3, 2});
-  // 1 / (k + alpha * sum / size) ** beta, where the neighbours of a border are fewer.
+  // 1 / (k + alpha * sum / size) ** beta; elements at a border have fewer neighbours.
   EXPECT_EQ(Call("torch.nn.functional.local_response_norm", {ones, 3, 3.0, 1.0, 0.0}),
             "Float(1,3,2,) 0.500000 0.500000 0.333333 0.333333 0.500000 0.500000");
 }
@@ -330,7 +330,7 @@ TEST_F(RunTest, AnInnerRunLeavesTheAutocastOfTheOuterOpen) {
       "  %b = torch.amp.autocast_mode._exit_autocast(%a)\n"
       "  %z = torch.matmul(%x, %x)\n"
       "  return (%y, %z)\n";
-  // One that does not close its own, and one that would close the outer's.
+  // One inner run does not close its own region, and one would close the outer run's.
   const char* const opens =
       "  %a = torch.amp.autocast_mode._enter_autocast(\"cpu\", torch.float16, True, None)\n"
       "  return (%x,)\n";
@@ -377,7 +377,7 @@ TEST_F(RunTest, AnInnerRunCannotCloseTheLevelsOfTheOuter) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no vmap level is open")));
 }
 
-// A program that learns may go on with them.
+// A training program may use them.
 TEST_F(RunTest, OutputsAreOrdinaryTensors) {
   ASSERT_TRUE(at::GradMode::is_enabled());
   const Tensor x = at::randn({2, 3});

@@ -35,9 +35,9 @@ constexpr char kRoot[] =
     "  %m = torch.nn.functional.relu(%y)\n  %s = torch.sqrt(%x)\n  %z = torch.add(%s, %m)\n  "
     "return (%z,)\n}\n";
 
-TEST(FindNonFiniteTest, NamesTheFirstNodeThatAnOutputSuffersFrom) {
+TEST(FindNonFiniteTest, NamesTheFirstNodeAtFault) {
   EXPECT_EQ(FirstNonFinite(SampleOf(kRoot)), "s nan");
-  // An infinity that masks something is no finding.
+  // An infinity in a mask does not count.
   EXPECT_EQ(FirstNonFinite(SampleOf("graph @forward(%x : f32[4] {mean = 0.0, std = 1.0}) {\n"
                                     "  %f = torch.full([4], -inf)\n  %m = torch.maximum(%x, %f)\n"
                                     "  return (%m,)\n}\n")),
@@ -47,7 +47,7 @@ TEST(FindNonFiniteTest, NamesTheFirstNodeThatAnOutputSuffersFrom) {
             "d inf");
 }
 
-// Inside of levels of vmap that are open, values have no numbers of their own.
+// Inside open levels of vmap, values have no numbers of their own.
 TEST(FindNonFiniteTest, FlatNesting) {
   const std::string flat = "torch._functorch.predispatch.";
   EXPECT_EQ(
@@ -81,7 +81,7 @@ TEST(RepairDomainsTest, RootsInDenominatorsNeedMoreThanZero) {
   EXPECT_EQ(sample.module->main()->first()->draw_spec()->min, Argument(1e-6));
 }
 
-TEST(RepairDomainsTest, WhatNoBoundHelpsIsExplained) {
+TEST(RepairDomainsTest, ExplainsWhyNoBoundHelps) {
   Sample sample = SampleOf(
       "graph @forward(%x : f32[4] {mean = 0.0, std = 1.0}) {\n  %a = torch.sub(%x, %x)\n  %r = "
       "torch.log(%a)\n"

@@ -70,8 +70,8 @@ TEST(ExecutableTest, SubscriptsReadAndWrite) {
   EXPECT_TRUE(at::equal(written, expected));
 }
 
-// What a body returns is known before the body is lowered.
-TEST(ExecutableTest, VmapOfBodiesThatReturnSeveral) {
+// The values that a body returns are known before the body is lowered.
+TEST(ExecutableTest, VmapOfBodiesWithSeveralResults) {
   const at::Tensor x = at::arange(6).view({2, 3});
   const std::string body =
       "graph @b(%z) {\n  %a = torch.add(%z, 1)\n  %c = torch.mul(%z, 2)\n  return (%a, %c)\n}\n";
@@ -80,7 +80,7 @@ TEST(ExecutableTest, VmapOfBodiesThatReturnSeveral) {
                                          body,
                                      {x})),
                         at::stack({x + 1, x * 2})));
-  // Of another vmap, whose body comes last.
+  // The body may contain another vmap, whose body comes last.
   EXPECT_TRUE(
       at::equal(Only(RunText("graph @forward(%x) {\n  %v = torch.vmap(@outer, (%x,))\n"
                              "  %s = torch.cat(%v)\n  return (%s,)\n}\n"
@@ -105,7 +105,7 @@ TEST(ExecutableTest, GradientsThatTheProgramAsksFor) {
   EXPECT_TRUE(at::allclose(found, 3 * x * x));
   EXPECT_FALSE(found.requires_grad());
   EXPECT_FALSE(x.requires_grad());
-  // What runs without gradients is a constant to them.
+  // Values that are computed without gradients are constants for gradients.
   EXPECT_TRUE(at::equal(Only(RunText(text("  %o = aten.set_grad_enabled.default(False)\n"
                                           "  %w = aten.exp.default(%p)\n"
                                           "  %n = aten.set_grad_enabled.default(True)\n"
@@ -113,15 +113,15 @@ TEST(ExecutableTest, GradientsThatTheProgramAsksFor) {
                                      {x})),
                         x.exp()));
   EXPECT_TRUE(at::GradMode::is_enabled());
-  // Their sizes are those of what they are gradients by.
+  // A gradient has the sizes of its input.
   const auto module = Parse(text(cube));
   auto shapes = Compile(*module, {.device = c10::kMeta});
   ASSERT_TRUE(shapes.ok()) << shapes.status();
   EXPECT_EQ(Only((*shapes)->Run({x.to(c10::kMeta)}, {})).sizes(), x.sizes());
 }
 
-// Constant ones are worked out when a graph is compiled.
-TEST(ExecutableTest, SubscriptsAreThoseOfPython) {
+// Constant subscripts are resolved when a graph is compiled.
+TEST(ExecutableTest, SubscriptsMatchPython) {
   using at::indexing::Ellipsis;
   using at::indexing::None;
   using at::indexing::Slice;
@@ -188,7 +188,7 @@ TEST(ExecutableTest, BranchesAndLoops) {
       "graph @below(%i as int, %x, %n as int) {\n  %r = operator.lt(%i, %n)\n  return %r\n}\n"
       "graph @step(%i as int, %x, %n as int) {\n  %j = operator.add(%i, 1)\n"
       "  %y = aten.add.Scalar(%x, 1)\n  return (%j, %y)\n}\n";
-  // As torch.export and Dynamo spell them.
+  // torch.export and Dynamo write these names.
   const std::string operators =
       absl::StrReplaceAll(text, {{"torch.cond", "torch.ops.higher_order.cond"},
                                  {"torch.while_loop", "torch.ops.higher_order.while_loop"}});
@@ -198,7 +198,7 @@ TEST(ExecutableTest, BranchesAndLoops) {
   }
 }
 
-// As torch.export keeps them: map and scan go along the first dimension.
+// torch.export keeps these calls; map and scan iterate over the first dimension.
 TEST(ExecutableTest, MapsScansAndRegions) {
   const at::Tensor x = at::randn({5, 3}), w = at::randn({3, 3});
   const std::string map =
@@ -222,7 +222,7 @@ TEST(ExecutableTest, MapsScansAndRegions) {
   EXPECT_TRUE(at::allclose((*scanned)[0].toTensor(), x.sum(0)));
   EXPECT_TRUE(at::allclose((*scanned)[1].toTensor(), x.cumsum(0) * 2));
 
-  // One value, or a tuple, as the body returns.
+  // The call returns one value or a tuple, as its body does.
   const std::string region =
       "graph @forward(%x, %w) {\n  %a = torch.ops.higher_order.wrap_with_autocast(\"cpu\", "
       "torch.bfloat16, True, False, @body, %x, %w)\n  %b = "
@@ -275,8 +275,8 @@ TEST(ExecutableTest, ObserverSeesEveryNodeOnce) {
             absl::StatusCode::kAborted);
 }
 
-// at::matmul folds dimensions where a matrix asks for gradients, which rounds otherwise.
-TEST(ExecutableTest, ParametersAskForGradients) {
+// at::matmul folds dimensions if a matrix requires gradients, and then rounds differently.
+TEST(ExecutableTest, ParametersRequireGradients) {
   constexpr char kBody[] =
       "  %t = .transpose(%x, 2, 3)\n  %y = torch.nn.functional.linear(%t, %w, %b)\n"
       "  return (%y,)\n}\n";
@@ -301,7 +301,7 @@ TEST(ExecutableTest, ParametersAskForGradients) {
   EXPECT_TRUE(at::equal(held, at::linear(x.transpose(2, 3), w, b)));
 }
 
-// Whether the value of %a is gone when %d has run.
+// Returns true if the value of %a is gone after %d has run.
 bool IsGone(absl::string_view lines) {
   c10::weak_intrusive_ptr<c10::TensorImpl> first(
       c10::intrusive_ptr<c10::TensorImpl>::reclaim(nullptr));
@@ -319,9 +319,9 @@ bool IsGone(absl::string_view lines) {
 }
 
 TEST(ExecutableTest, ValuesDieAtTheirLastUse) {
-  // No more than two values of a chain are alive at once.
+  // At most two values of a chain are alive at once.
   EXPECT_TRUE(IsGone("  %b = torch.neg(%a)\n  %c = torch.neg(%b)\n"));
-  // Also those in the lists and tuples of calls, and those that subscripts take apart.
+  // So do values in lists and tuples of calls, and values that subscripts read.
   EXPECT_TRUE(IsGone("  %b = torch.cat([%a, %x])\n  %c = torch.neg(%b)\n"));
   EXPECT_TRUE(IsGone("  %b = torch.block_diag(%a, %x)\n  %c = torch.neg(%b)\n"));
   EXPECT_TRUE(
@@ -333,7 +333,7 @@ TEST(ExecutableTest, ValuesDieAtTheirLastUse) {
              "  %c = torch.neg(%b0)\n"));
 }
 
-TEST(ExecutableTest, WhatReachesOutsideIsRefused) {
+TEST(ExecutableTest, RefusesOperatorsThatReachOutside) {
   const auto status = RunText(
                           "graph @forward(%x) {\n  %a = torch.from_file(\"/etc/passwd\", False, "
                           "10)\n  return (%a,)\n}\n",
@@ -343,7 +343,7 @@ TEST(ExecutableTest, WhatReachesOutsideIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("reads a file, which needs --trust-files"));
 }
 
-TEST(ExecutableTest, WhatReadsMemoryByValuesIsRefusedOrGuarded) {
+TEST(ExecutableTest, RefusesOrGuardsUncheckedReads) {
   const auto fails = [](absl::string_view call, std::vector<c10::IValue> inputs) {
     return std::string(
         RunText(absl::StrCat("graph @forward(%x, %y) {\n  %a = ", call, "\n  return (%a,)\n}\n"),
@@ -363,7 +363,7 @@ TEST(ExecutableTest, WhatReadsMemoryByValuesIsRefusedOrGuarded) {
   EXPECT_EQ(fails("torch._weight_norm(%x, %y, 0)", {at::ones({4, 3}), at::ones({4, 1})}), "");
 }
 
-// A kernel that goes through rows without columns takes no memory, but time.
+// A kernel that visits rows without columns takes no memory, but time.
 TEST(ExecutableTest, RowsWithoutColumnsAreBounded) {
   for (const absl::string_view call :
        {"aten.adaptive_max_pool2d.default(%x, [1099511627776, 0])",
@@ -380,9 +380,9 @@ TEST(ExecutableTest, RowsWithoutColumnsAreBounded) {
   EXPECT_TRUE(few.ok()) << few.status();
 }
 
-// Operators of core ATen whose kernels trust what they are given: each runs, and each way to make
-// it read elsewhere is refused.
-TEST(ExecutableTest, WhatCoreAtenTrustsIsGuarded) {
+// Kernels of some operators of core ATen do not check their operands. Each of these operators runs,
+// but operands that would make it read out of bounds are refused.
+TEST(ExecutableTest, GuardsUncheckedOperandsOfCoreAten) {
   const auto fails = [](absl::string_view call, std::vector<c10::IValue> inputs) {
     return std::string(
         RunText(absl::StrCat("graph @forward(%x, %y) {\n  %a = ", call, "\n  return (%a,)\n}\n"),
@@ -397,21 +397,23 @@ TEST(ExecutableTest, WhatCoreAtenTrustsIsGuarded) {
   const struct {
     const char* call;
     std::vector<c10::IValue> inputs;
-    const char* error;  // empty: it runs
+    const char* error;  // empty if it runs
   } cases[] = {
       {"aten._fft_r2c.default(%x, [1], 0, True)", {real, real}, ""},
       {"aten._fft_r2c.default(%x, [1, 0], 2, False)", {real, real}, ""},
       {"aten._fft_r2c.default(%x, [2], 0, True)", {real, real}, "there is no dimension 2"},
       {"aten._fft_r2c.default(%x, [-1], 0, True)", {real, real}, "there is no dimension -1"},
       {"aten._fft_r2c.default(%x, [], 0, True)", {real, real}, "expected a dimension"},
-      {"aten._fft_r2c.default(%x, [1, 1], 0, True)", {real, real}, "comes twice"},
+      {"aten._fft_r2c.default(%x, [1, 1], 0, True)", {real, real}, "occurs twice"},
       {"aten._fft_r2c.default(%x, [1], 7, True)", {real, real}, "no normalization 7"},
-      {"aten._fft_r2c.default(%x, [1], 0, True)", {at::ones({3, 0}), real}, "no elements"},
+      {"aten._fft_r2c.default(%x, [1], 0, True)", {at::ones({3, 0}), real}, "at least one element"},
       {"aten._fft_c2c.default(%x, [0, 1], 0, True)", {complex, real}, ""},
       {"aten._fft_c2c.default(%x, [9], 0, True)", {complex, real}, "there is no dimension 9"},
       {"aten._fft_c2r.default(%x, [1], 0, 6)", {complex, real}, ""},
       {"aten._fft_c2r.default(%x, [1], 0, 7)", {complex, real}, ""},
-      {"aten._fft_c2r.default(%x, [1], 0, 8)", {complex, real}, "expected 5 elements to make 8 of"},
+      {"aten._fft_c2r.default(%x, [1], 0, 8)",
+       {complex, real},
+       "expected 5 elements for a size of 8"},
       {"aten._fft_c2r.default(%x, [1], 0, 0)", {complex, real}, "to make 0 of"},
       {"aten.native_batch_norm.default(%x, None, None, None, None, True, 0.1, 1e-05)",
        {real, real},
@@ -446,7 +448,7 @@ TEST(ExecutableTest, WhatCoreAtenTrustsIsGuarded) {
       {"aten._embedding_bag.default(%x, %y, %y)", {real, ints({0, 2, 1})}, "offsets decrease"},
       {"aten._embedding_bag.default(%x, %y, %y, False, 7)", {real, ints({0, 1})}, "no mode 7"},
       {"aten.embedding_bag.default(%x, %y, %y)", {real, ints({0, 3})}, "an index is out of range"},
-      {"aten._embedding_bag.default(%x, %x, %y)", {real, ints({0})}, "rows of int32 or int64"},
+      {"aten._embedding_bag.default(%x, %x, %y)", {real, ints({0})}, "be int32 or int64"},
   };
   for (const auto& test : cases) {
     const std::string error = fails(test.call, test.inputs);
@@ -473,7 +475,7 @@ TEST(ExecutableTest, ErrorsNameTheNode) {
               HasSubstr("division by zero"));
 }
 
-// It takes no number of its operands from the stack, as others that take any number do.
+// Other variadic operators take the number of their operands from the stack; this one does not.
 TEST(ExecutableTest, ToListOfTorchScript) {
   const auto list = [](absl::string_view arguments, std::vector<c10::IValue> inputs) {
     return RunText(absl::StrCat("graph @forward(%x) {\n  %l = prim.tolist(", arguments,
@@ -491,7 +493,7 @@ TEST(ExecutableTest, ToListOfTorchScript) {
               HasSubstr("Expected Tensor but got Int"));
 }
 
-// Lists and texts that double with each call end with an error, before memory does.
+// Lists and strings that double with each call end with an error before memory runs out.
 TEST(ExecutableTest, SequencesThatGrowAreBounded) {
   const auto doubled = [](absl::string_view first, absl::string_view step, absl::string_view last) {
     std::string text = absl::StrCat("graph @forward(%x) {\n  %v0 = ", first, "\n");
@@ -513,8 +515,8 @@ TEST(ExecutableTest, SequencesThatGrowAreBounded) {
               HasSubstr("a tensor of lists with more than 10000000 elements"));
 }
 
-// PyTorch frees values by recursion, so that 100,000 tuples in each other took the stack.
-TEST(ExecutableTest, SequencesNestSoDeepOnly) {
+// PyTorch frees values by recursion, so 100,000 nested tuples overflowed the stack.
+TEST(ExecutableTest, NestingOfSequencesIsBounded) {
   const auto nested = [](absl::string_view before, absl::string_view after, int depth) {
     std::string text = "graph @forward(%v0) {\n";
     for (int i = 0; i < depth; ++i)
@@ -534,7 +536,7 @@ TEST(ExecutableTest, SequencesNestSoDeepOnly) {
   }
 }
 
-TEST(ExecutableTest, OperatorsThatNothingRunsAreToldApart) {
+TEST(ExecutableTest, ErrorsTellUnknownOperatorsApart) {
   const auto error = [](absl::string_view target) {
     return std::string(
         RunText(absl::StrCat("graph @forward(%x) {\n  %y = ", target, "(%x)\n  return (%y,)\n}\n"),
@@ -543,13 +545,13 @@ TEST(ExecutableTest, OperatorsThatNothingRunsAreToldApart) {
             .message());
   };
   EXPECT_THAT(error("torch.ops.higher_order.auto_functionalized_v2"),
-              HasSubstr("PyTorch has this operator outside of ATen, and nothing here runs it"));
+              HasSubstr("PyTorch has this operator outside of ATen, and graphnet cannot run it"));
   EXPECT_THAT(error("torch.ops.mylib.foo.default"),
-              HasSubstr("is an operator of a library other than PyTorch; --library names"));
-  EXPECT_THAT(error("torch.ops.aten.nothing.default"), HasSubstr("is no operator of PyTorch"));
+              HasSubstr("is an operator of a library other than PyTorch; load the library"));
+  EXPECT_THAT(error("torch.ops.aten.nothing.default"), HasSubstr("is not an operator of PyTorch"));
 }
 
-// schemas.txt is of the LibTorch that is linked.
+// schemas.txt comes from the linked version of LibTorch.
 TEST(SchemaTableTest, AgreesWithTheDispatcher) {
   size_t missing = 0;
   for (const Schema& schema : AllSchemas()) {

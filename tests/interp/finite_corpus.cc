@@ -1,13 +1,13 @@
-// Outputs with nan or infinity, of samples as their inputs are drawn, after the pass
+// Counts outputs with nan or infinity of samples with drawn inputs: as they are, after the pass
 // constrain-variance, and after the bounds that `graphnet lint --rule finite-run -o` sets:
 //
 //   finite_corpus [--without-bounds] < PATHS
 //
-// PATHS has a GraphNet sample folder a line. With --without-bounds, samples are taken as
-// if they did not say how their inputs of floating point are bounded. Prints a line for each, "finite", "repaired",
-// "left" or "not-run", its path, how many of its outputs are not finite in the three
-// states, and what was bounded or why nothing helps; then the totals. Exits with 1 if a
-// bound made anything worse.
+// PATHS has one GraphNet sample folder a line. --without-bounds ignores the samples' own bounds
+// of floating-point inputs. Prints a line for each sample: "finite", "repaired", "left" or
+// "not-run", its path, the numbers of outputs that are not finite in the three states, and the
+// bounds or the reason why nothing helps; then the totals. Exits with 1 if a bound made anything
+// worse.
 #include <cstdio>
 #include <iostream>
 #include <map>

@@ -1,4 +1,4 @@
-// Every callable that graphs may run, called with numbers that fit nowhere: each call ends
+// Calls every callable that graphs may run with numbers that fit nowhere: each call ends
 // with a value or a status, never by a signal.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -57,7 +57,7 @@ class Draws {
   explicit Draws(size_t seed) : random_(seed) {}
 
   bool Half() { return random_() % 2 == 0; }
-  // In place of a number, or of the numbers in a list.
+  // Replaces a number, or the numbers in a list.
   Argument Hostile(const Argument& value) {
     static constexpr int64_t kInts[] = {0, -1, 1, kMin, kMax, 70'000, int64_t{1} << 31, kMin + 1};
     static constexpr double kFloats[] = {0.0, -1.0, 1e30, -1e30, kInfinity, -kInfinity, kNan};
@@ -73,7 +73,7 @@ class Draws {
   std::list<std::vector<Argument>> lists_;
 };
 
-// A graph of one call, whose inputs are what "$x" and "$y" stand for.
+// A graph of one call. "$x" and "$y" stand for its inputs.
 class Call {
  public:
   Call(const Row& row, Draws* draws) {
@@ -164,7 +164,7 @@ std::vector<Row> RowsOfTorchScript() {
   return rows;
 }
 
-// What the processes tell: which row they are at, and how many calls gave a value.
+// The progress of the processes: the current row, and the number of calls that gave a value.
 struct Shared {
   char at[200];
   size_t values;
@@ -172,7 +172,7 @@ struct Shared {
 
 void RunRows(const std::vector<Row>& rows, size_t begin, size_t end, c10::Device device,
              Shared* shared) {
-  // Error messages that LibTorch prints, and core files, would be many.
+  // Suppress LibTorch's many error messages, and core files.
   if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(1);
 #if !defined(__SANITIZE_ADDRESS__)
   const rlimit memory = {rlim_t{8} << 30, rlim_t{8} << 30}, none = {0, 0};

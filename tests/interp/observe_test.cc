@@ -24,7 +24,7 @@ ObservedValues Observed(const std::string& lines, const std::string& returned) {
   return found;
 }
 
-TEST(InferValuesTest, NumbersAndListsOfThemAreNoted) {
+TEST(InferValuesTest, RecordsNumbersAndListsOfNumbers) {
   const ObservedValues found = Observed(
       "  %n = aten.size.int(%x, 0)\n  %l = prim.ListConstruct(%n, 3)\n"
       "  %y = aten.relu.default(%x)\n  %t = prim.ListConstruct(%y)\n",
@@ -37,7 +37,7 @@ TEST(InferValuesTest, NumbersAndListsOfThemAreNoted) {
   EXPECT_FALSE(found.values.contains("t"));
 }
 
-TEST(InferValuesTest, AListThatEachCallMakesLongerIsNotNotedForEver) {
+TEST(InferValuesTest, AGrowingListIsRecordedUpToALimit) {
   std::string lines = "  %n = aten.size.int(%x, 0)\n  %l = prim.ListConstruct(%n)\n";
   constexpr int kCalls = 3000;
   for (int i = 0; i < kCalls; ++i) absl::StrAppend(&lines, "  %u", i, " = aten.append.t(%l, %n)\n");

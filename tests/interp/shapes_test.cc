@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// The metas of the nodes but placeholders, as the text form has them; or the error.
+// Returns the metas of all calls in the text form, or the error.
 std::string Shapes(absl::string_view text, const std::map<std::string, TensorData>& values = {}) {
   auto module = ParseModule(text, "test");
   if (!module.ok()) return std::string(module.status().message());
@@ -45,7 +45,7 @@ TEST(InferShapesTest, Operators) {
             "f32[1, 2, 9]");
 }
 
-// They are computed on no device that there is.
+// Shapes are not computed on a real device, so devices cannot be inferred.
 TEST(InferShapesTest, DevicesStay) {
   EXPECT_EQ(Shapes("graph @forward(%x : f32[4, 3]@cuda:0) {\n"
                    "  %a = torch.relu(%x) : f32[9]@cuda:0\n"
@@ -66,7 +66,7 @@ TEST(InferShapesTest, SymbolicSizesStay) {
       "f32[S0, 3, S1] f32[S0, 3, 2*S1] f32[3*S0*S1] f32[S0, S1 - 1] f32[] f32[S0, 3, 3]");
 }
 
-TEST(InferShapesTest, SizesOfAGraphThatHoldsForItsExamplesOnly) {
+TEST(InferShapesTest, SizesOfAGraphThatIsValidForItsExamplesOnly) {
   EXPECT_EQ(Shapes("symbol S0 = 4\n\n"
                    "graph @forward(%x : f32[S0, 3]) {\n"
                    "  %a = torch.relu(%x)\n  %b = .view(%a, 2, 6)\n  return (%b,)\n}\n"),
@@ -81,7 +81,7 @@ TEST(InferShapesTest, ACallThatDoesNothingHasTheShapeOfItsValue) {
 }
 
 TEST(InferShapesTest, SizesThatDependOnSmallData) {
-  // arange and its sum are computed with.
+  // The data of arange and its sum is known.
   EXPECT_EQ(Shapes("graph @forward(%x : f32[100, 100]) {\n  %a = torch.arange(4)\n  %s = .sum(%a)\n"
                    "  %n = .item(%s)\n  %z = torch.zeros((%n, 2))\n  %m = operator.gt(%a, 1)\n"
                    "  %k = operator.getitem(%a, %m)\n  return (%z, %k)\n}\n"),
@@ -102,7 +102,7 @@ TEST(InferShapesTest, SizesThatDependOnOtherDataAreAnError) {
               HasSubstr("torch.matmul (node n): "));
 }
 
-// Each call of a list runs once, so that what it adds is there once.
+// Each call on a list runs once, so it adds its element once.
 TEST(InferShapesTest, ListsAreFilledOnce) {
   EXPECT_EQ(Shapes("graph @forward(%x : f32[2, 3]) {\n"
                    "  %s = prim.ListConstruct()\n  %a = aten.size.int(%x, 0)\n"
@@ -123,9 +123,9 @@ TEST(InferShapesTest, ListsAreFilledOnce) {
             "f32[2, 3] f32[1, 2]");
 }
 
-// A call may fail when the symbol has another size. Its value then has the size that the program
-// says.
-TEST(InferShapesTest, SymbolsStayBehindACallThatHoldsForItsExample) {
+// A call may fail if the symbol has another size. Its value then has the size of the program's own
+// meta.
+TEST(InferShapesTest, SymbolsStayAfterACallThatFailsForOtherSizes) {
   const std::string program =
       "symbol S0 = 4\n\n"
       "graph @forward(%x : f32[S0, 3]) {\n  %a = torch.relu(%x)\n"
@@ -136,12 +136,12 @@ TEST(InferShapesTest, SymbolsStayBehindACallThatHoldsForItsExample) {
     return Shapes(text.replace(text.find("SAID"), 4, said));
   };
   EXPECT_EQ(with(" : f32[S0, 3]"), "f32[S0, 3] f32[S0, 3] f32[S0, 3] f32[2*S0, 3]");
-  // A program that says nothing of it has the number.
+  // Without such a meta, the size is a number.
   EXPECT_EQ(with(""), "f32[S0, 3] f32[4, 3] f32[4, 3] f32[8, 3]");
 }
 
-// A graph is run anew for each symbol that sizes depend on, not for others.
-TEST(InferShapesTest, SymbolsThatNothingMentionsHaveNoEffect) {
+// A graph runs again for each symbol that sizes depend on, but not for other symbols.
+TEST(InferShapesTest, UnusedSymbolsHaveNoEffect) {
   std::string symbols;
   for (int i = 0; i < 20000; ++i) absl::StrAppend(&symbols, "symbol U", i, " = 2\n");
   EXPECT_EQ(Shapes(absl::StrCat(symbols,
@@ -170,7 +170,7 @@ TEST(InferShapesTest, NestedTensorsHaveNoShape) {
             "bool[2, 3] f32 f32 f32[2, 3, 4]");
 }
 
-TEST(InferShapesTest, ATensorIsCutIntoSoManyParts) {
+TEST(InferShapesTest, TheNumberOfPartsIsBounded) {
   for (const char* call : {"torch.split(%x, 1)", "aten.split.Tensor(%x, 1)", "torch.unbind(%x)",
                            "torch.chunk(%x, 1000000000)", "torch.tensor_split(%x, 1000000000)"}) {
     EXPECT_THAT(Shapes(absl::StrCat("graph @forward(%x : u8[1000000000]) {\n  %h = ", call,
@@ -181,7 +181,7 @@ TEST(InferShapesTest, ATensorIsCutIntoSoManyParts) {
 }
 
 TEST(InferShapesTest, PeakMemory) {
-  // Input and the two values that live while the second is made: 3 * 4 KiB * 4.
+  // The input and two values live while %b or %c is computed: 3 * 4096 * 4 floats.
   const ParsedModule module = Parse(
       "graph @forward(%x : f32[4096, 4]) {\n  %a = torch.neg(%x)\n  %v = .view(%a, 4, 4096)\n"
       "  %b = torch.neg(%v)\n  %c = torch.neg(%b)\n  return (%c,)\n}\n");
@@ -192,8 +192,8 @@ TEST(InferShapesTest, PeakMemory) {
 }
 
 TEST(InferShapesTest, ListsKeepNothingAlive) {
-  // The parts are gone once they are joined: the largest are the two that the last call reads and
-  // makes, of four parts each, beside the input.
+  // The parts are freed after they are joined. The peak is at the last call: it reads and makes a
+  // tensor of four parts each, and the input is alive, too.
   const ParsedModule module = Parse(
       "graph @forward(%x : f32[4096, 4]) {\n  %a = torch.neg(%x)\n  %b = torch.neg(%x)\n"
       "  %c = torch.cat([%a, %b, %a, %b])\n  %d = torch.neg(%c)\n  %e = torch.neg(%d)\n"
@@ -203,7 +203,7 @@ TEST(InferShapesTest, ListsKeepNothingAlive) {
   EXPECT_EQ(report->peak_bytes, 9 * 4096 * 4 * 4);
 }
 
-TEST(InferShapesTest, PeakMemoryOfWhatComesBeforeUnknownShapes) {
+TEST(InferShapesTest, PeakMemoryBeforeUnknownShapes) {
   const ParsedModule module = Parse(
       "graph @forward(%x : f32[4096, 4]) {\n  %a = torch.neg(%x)\n  %n = torch.nonzero(%a)\n"
       "  %b = torch.neg(%n)\n  return (%b,)\n}\n");

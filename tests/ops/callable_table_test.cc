@@ -1,5 +1,5 @@
-// Every row of the tables of callables, under every name that Python has for it: a call
-// means the same however its arguments are written, and what it does not take is refused.
+// Calls every row of the tables of callables by every name that Python has for it. A call means the
+// same in whatever form its arguments are written, and wrong arguments are refused.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -27,7 +27,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A graph whose node r is the call.
+// A graph in which node r is the call.
 class Call {
  public:
   Call(const Spelling& spelling, absl::Span<const Argument> args, absl::Span<const KwArg> kwargs) {
@@ -41,7 +41,7 @@ class Call {
     graph->Output(graph->CreateNode(spelling.op, spelling.target, mapped, by_name, "r"));
   }
 
-  // The calls it becomes, or the error.
+  // Returns the calls that it is lowered to and true, or the error and false.
   std::pair<std::string, bool> Lowered() const {
     const auto lowered = LowerToAten(module_);
     if (!lowered.ok()) return {std::string(lowered.status().message()), false};
@@ -59,7 +59,7 @@ class Call {
   }
 
  private:
-  // By the names of the parameters, without those that have their default.
+  // Prints a call with the names of its parameters, without those that have their default.
   static std::string Printed(const Node& call) {
     const Callable callee = CalleeOf(call);
     if (!callee.names_overload && callee.kind != Callable::Kind::kFunction) {
@@ -77,7 +77,7 @@ class Call {
     }
     return out + ")";
   }
-  // "$x" stands for an input, "$body" for a graph.
+  // Replaces "$x" by an input and "$body" by a graph.
   Argument Mapped(const Argument& a) {
     if (a.is_aggregate()) {
       std::vector<Argument>& elements = lists_.emplace_back();
@@ -100,8 +100,8 @@ struct Counts {
 
 class TableTest : public testing::Test {
  protected:
-  // `given` by position as far as the row has positions, or by keyword; from the last to
-  // the first if `reversed`.
+  // Passes `given` by position as far as the row allows, or by keyword; in reverse order if
+  // `reversed`.
   static std::pair<std::string, bool> Lower(const Spelling& spelling,
                                             const std::vector<Given>& given, bool by_keyword,
                                             bool reversed = false, const KwArg* another = nullptr) {
@@ -123,8 +123,8 @@ class TableTest : public testing::Test {
     return Call(spelling, args, kwargs).Lowered();
   }
 
-  // Parameters that change no value: how a warning looks, where memory comes from, and
-  // gradients, which no graph records.
+  // Returns whether a parameter does not change the value: it is about a warning, about memory, or
+  // about gradients, which graphs do not record.
   static bool SaysNothing(const Schema& schema, absl::string_view name) {
     if (name == "return_indices" && absl::EndsWith(schema.name, "_with_indices")) return true;
     return absl::c_linear_search(
@@ -133,7 +133,7 @@ class TableTest : public testing::Test {
         name);
   }
 
-  // Whether an overload that Python tries before takes these arguments, too.
+  // Returns whether an overload that Python tries earlier accepts these arguments, too.
   static bool IsShadowed(const Spelling& spelling, const Schema& schema,
                          const std::string& lowered) {
     const Callable callee = FindCallable(spelling.op, spelling.target);
@@ -141,7 +141,7 @@ class TableTest : public testing::Test {
   }
 
   void Check(const Schema& schema, const Spelling& spelling) {
-    // torch.split is a function of Python, a row of its own, and no operator.
+    // torch.split is a Python function with a row of its own, not an operator.
     const Callable callee = FindCallable(spelling.op, spelling.target);
     if ((callee.kind == Callable::Kind::kFunction) != schema.is_python) return;
     ++counts_.spellings;
@@ -155,7 +155,7 @@ class TableTest : public testing::Test {
         static const auto* const tensors = new Argument[2]{"$x", "$y"};
         g.value = Argument::List({tensors, 2});
       }
-      // A method's object comes first, wherever the schema has it.
+      // The object of a method comes first, at whatever position the schema has it.
       const bool is_self = is_method && a.name == "self" && !all.empty();
       all.insert(is_self ? all.begin() : all.end(), g);
       if (!a.has_default) required.insert(is_self ? required.begin() : required.end(), g);
@@ -167,7 +167,7 @@ class TableTest : public testing::Test {
     const auto positional = Lower(spelling, all, false);
     const std::string what = absl::StrCat(spelling.target, ": ", schema.target);
     if (!positional.second) {
-      // It stands in a table but has no meaning here: all forms must say so.
+      // The row has no meaning here, so all forms must be refused.
       ++counts_.unbound;
       unbound_.push_back(absl::StrCat(what, ": ", positional.first));
     } else if (IsShadowed(spelling, schema, positional.first)) {
@@ -183,7 +183,7 @@ class TableTest : public testing::Test {
       EXPECT_EQ(reversed.first, positional.first) << what;
       counts_.forms += 3;
     }
-    // Left out is as good as written out.
+    // Omitting a default means the same as passing it.
     const auto short_form = Lower(spelling, required, false);
     if (short_form.second) {
       std::vector<Given> long_form = required;
@@ -195,7 +195,7 @@ class TableTest : public testing::Test {
         EXPECT_EQ(written.first, short_form.first) << what;
       }
     }
-    // What is given is not dropped: without it, the call is another one.
+    // An argument is never dropped: without it, the call is a different one.
     for (size_t i = 0; positional.second && i < all.size(); ++i) {
       const SchemaArgument& a = *schema.FindArgument(all[i].name);
       if (!a.has_default || a.IsDefault(all[i].value) || all[i].value.is_none() ||
@@ -207,7 +207,7 @@ class TableTest : public testing::Test {
       EXPECT_NE(Lower(spelling, fewer, true).first, positional.first)
           << what << " drops " << a.name;
     }
-    // One that is misspelled; its own name is told.
+    // A misspelled keyword is refused, and the error has the right name.
     for (const Given& g : all) {
       if (g.positional_only || g.is_variadic || (is_method && g.name == all[0].name)) continue;
       const std::string wrong = absl::StrCat(g.name, "_");
@@ -222,7 +222,7 @@ class TableTest : public testing::Test {
     const KwArg unknown = {"no_such_keyword", 1};
     const bool takes_any = !all.empty() && all.back().name == "named_values";
     EXPECT_EQ(takes_any, Lower(spelling, required, false, false, &unknown).second) << what;
-    // Words that are none.
+    // Unknown words are refused.
     for (size_t i = 0; i < all.size(); ++i) {
       const SchemaArgument* a = schema.FindArgument(all[i].name);
       if (a->words.empty()) continue;
@@ -250,7 +250,7 @@ TEST_F(TableTest, EveryRowInEveryForm) {
       counts_.rows, counts_.spellings, counts_.forms, counts_.refused, counts_.unbound,
       counts_.shadowed);
   for (const std::string& what : unbound_) std::printf("  %s\n", what.c_str());
-  // A binder that takes nothing would pass all of the above.
+  // A binder that accepts nothing would pass all of the checks above.
   EXPECT_GT(counts_.forms, 30000u);
   EXPECT_LT(counts_.unbound, 40u);
   EXPECT_LT(counts_.shadowed, 20u);

@@ -8,7 +8,7 @@ namespace graphnet {
 namespace {
 
 TEST(TargetTest, StableFormsOfPrivateCalls) {
-  // All that spec'd rewrites name, and some that no sample has.
+  // These are all that the specified rewrites name, and some that no sample has.
   EXPECT_EQ(StableTarget("torch._C._nn.linear"), "torch.nn.functional.linear");
   EXPECT_EQ(StableTarget("torch._C._nn.scaled_dot_product_attention"),
             "torch.nn.functional.scaled_dot_product_attention");

@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A graph with some inputs that makes and returns the value of `call`.
+// Returns a graph with some inputs that returns the value of `call`.
 std::unique_ptr<Module> GraphOf(absl::string_view call) {
   auto module = ParseModule(
       absl::StrCat("graph @forward(%x, %y, %n as torch.SymInt, %m as torch.SymInt) {\n  %r = ",
@@ -26,7 +26,7 @@ std::unique_ptr<Module> GraphOf(absl::string_view call) {
   return module.ok() ? *std::move(module) : nullptr;
 }
 
-// The calls that `call` becomes, as the text form has them.
+// Returns the calls that `call` is lowered to, in the text form.
 std::string Lowered(absl::string_view call) {
   const auto module = GraphOf(call);
   if (module == nullptr) return "";
@@ -56,14 +56,14 @@ TEST(LoweringTest, ByRule) {
     const char* call;
     const char* expected;
   } cases[] = {
-      // What ATen has as an empty list, Python has as None.
+      // An empty list in ATen is None in Python.
       {"torch._C._nn.avg_pool2d(%x, 3, None, 1)", "aten.avg_pool2d.default(%x, 3, padding=1)"},
       {"torch.conv2d(%x, %y, None, (1, 1), groups = 8)",
        "aten.conv2d.default(%x, %y, None, (1, 1), groups=8)"},
       {"torch.conv2d(%x, %y, padding = \"same\")", "aten.conv2d.padding(%x, %y, padding=\"same\")"},
       {"torch._C._nn.gelu(%x, approximate = \"tanh\")",
        "aten.gelu.default(%x, approximate=\"tanh\")"},
-      // For SymInt[2], torch.ops takes no single number; for int[2] it does.
+      // For SymInt[2], torch.ops accepts no single number; for int[2] it does.
       {"torch.nn.functional.adaptive_avg_pool2d(%x, 1)",
        "aten.adaptive_avg_pool2d.default(%x, [1, 1])"},
       {"torch.conv2d(%x, %y, None, 2)", "aten.conv2d.default(%x, %y, None, [2, 2])"},
@@ -73,7 +73,7 @@ TEST(LoweringTest, ByRule) {
       {"torch._C._fft.fft_rfft(%x)", "aten.fft_rfft.default(%x)"},
       {"torch.fft.rfft(%x, dim = 1)", "aten.fft_rfft.default(%x, dim=1)"},
       {"torch.linalg.norm(%x)", "aten.linalg_norm.default(%x)"},
-      // Python's bindings take 0 where the schema's default is 1; torch.ops does not.
+      // Python's bindings use 0 although the schema's default is 1; torch.ops does not.
       {"torch.kl_div(%x, %y, log_target = True)",
        "aten.kl_div.default(%x, %y, 0, log_target=True)"},
       {"torch._C._nn.l1_loss(%x, %y, 1)", "aten.l1_loss.default(%x, %y, 1)"},
@@ -97,7 +97,7 @@ TEST(LoweringTest, ByRule) {
       {"torch.zeros(2, %n)", "aten.zeros.default([2, %n])"},
       {"torch.functional.split(%x, (1, 2), dim = 1)", "aten.split.sizes(%x, (1, 2), 1)"},
       {"torch.split(%x, 2)", "aten.split.Tensor(%x, 2, 0)"},
-      // On tensors, operators are ATen's; on numbers they stay.
+      // Operators on tensors become ATen's; operators on numbers stay.
       {"operator.add(%x, 1)", "aten.add.Scalar(%x, 1)"},
       {"operator.add(%x, %y)", "aten.add.Tensor(%x, %y)"},
       {"operator.add(%n, 1)", "operator.add(%n, 1)"},
@@ -112,7 +112,7 @@ TEST(LoweringTest, ByRule) {
       {"builtins.getattr(%x, \"T\")", "aten.numpy_T.default(%x)"},
       {"torch.ops.aten.add.Tensor(%x, %y, alpha = 2)", "aten.add.Tensor(%x, %y, alpha=2)"},
       {"torch._check_is_size(%n)", ""},
-      // However the arguments are written.
+      // Keywords give the same result.
       {"torch.nn.functional.logsigmoid(input = %x)", "aten.log_sigmoid.default(%x)"},
       {"torch.is_floating_point(input = %x)", "torch.is_floating_point(%x)"},
       {"torch.nn.functional.dropout(training = True, input = %x)",
@@ -154,13 +154,13 @@ TEST(LoweringTest, ErrorsNameTheNodeAndWhatIsWrong) {
   EXPECT_THAT(Lowered("torch.relu(%x, out = %y)"), HasSubstr("takes no out"));
   EXPECT_THAT(Lowered("torch.cat(%n)"), HasSubstr("tensors cannot be a int"));
   EXPECT_THAT(Lowered("torch.nn.functional.relu(%x, in_place = True)"),
-              HasSubstr("takes no in_place; is inplace meant?"));
+              HasSubstr("takes no in_place; did you mean inplace?"));
   EXPECT_THAT(Lowered("torch.nn.functional.kl_div(%x, %y, reduction = \"bogus\")"),
               HasSubstr("reduction is one of none, batchmean, mean, sum, not bogus"));
   EXPECT_THAT(Lowered("torch.nn.functional.mse_loss(%x, %y, size_average = True)"),
               HasSubstr("size_average is not supported"));
   EXPECT_THAT(Lowered("torch.functional.tensordot(%x, %y, 100000000000)"),
-              HasSubstr("dims is from 0 to 64"));
+              HasSubstr("dims must be from 0 to 64"));
   EXPECT_THAT(Lowered("math.prod([%n], start = 5)"), HasSubstr("takes no start"));
   EXPECT_THAT(Lowered("builtins.max([%n], key = 1)"), HasSubstr("takes no key"));
   EXPECT_THAT(Lowered("builtins.len()"), HasSubstr("obj is missing"));
@@ -168,10 +168,10 @@ TEST(LoweringTest, ErrorsNameTheNodeAndWhatIsWrong) {
   EXPECT_THAT(Lowered("operator.add(%x)"), HasSubstr("takes 2 operands, not 1"));
   EXPECT_THAT(Lowered("torch.nn.functional.grid_sample(%x, %y, \"cubic\")"),
               HasSubstr("mode is one of bilinear, nearest, bicubic, not cubic"));
-  EXPECT_THAT(Lowered("operator.frobnicate(%x)"), HasSubstr("is no operator of Python"));
+  EXPECT_THAT(Lowered("operator.frobnicate(%x)"), HasSubstr("is not a Python operator"));
 }
 
-// The name of the type of a list in a list was read from nowhere.
+// The name of the type of a list in a list was once read from invalid memory.
 TEST(LoweringTest, TypesOfListsInListsHaveNames) {
   for (const char* sequences :
        {"(([%x],), ([%y],))", "[([%x],), ([%y],)]", "((%x, %y), (%y, %x))"}) {
@@ -181,7 +181,7 @@ TEST(LoweringTest, TypesOfListsInListsHaveNames) {
   }
 }
 
-// torch-to-aten writes it: it must be a call that Python takes.
+// torch-to-aten writes such a call, so Python must accept it.
 TEST(LoweringTest, WhatStaysACallOfPythonIsLoweredToItself) {
   for (const char* call :
        {"torch.nn.functional.multi_head_attention_forward(%x, %x, %x, 8, 2, %y, None, None, None, "
@@ -219,7 +219,7 @@ TEST(LoweringTest, StructuresAreTakenApartWithoutCalls) {
     if (!node->is_call()) continue;
     EXPECT_TRUE(lowered->values[node].is_node());
   }
-  // Index out of a tuple that is known.
+  // The index is out of the range of a known tuple.
   const auto wrong = ParseModule(
       "graph @forward(%x) {\n  %t = torch.max(%x, 1)\n  %v = operator.getitem(%t, 2)\n  return "
       "(%v,)\n}\n",

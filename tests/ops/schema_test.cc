@@ -141,17 +141,17 @@ TEST(SchemaTableTest, WhatGraphsMayRun) {
     EXPECT_TRUE(MayRun(name, overload)) << name << "." << overload;
   }
   for (const auto& [name, overload] : std::vector<std::pair<const char*, const char*>>{
-           // Files, output, other machines, the state of the process.
+           // These use files, output, other machines, or the state of the process.
            {"aten::from_file", ""},
            {"aten::save", ""},
            {"aten::_print", ""},
            {"prim::Print", ""},
            {"aten::warn", ""},
            {"prim::rpc_sync", ""},
-           // Storages and streams.
+           // These take storages and streams.
            {"aten::set_", "source_Storage"},
            {"aten::record_stream", ""},
-           // Positions that nothing checks, and views of those that were.
+           // These take unchecked indices, or return views of checked ones.
            {"aten::_sparse_coo_tensor_unsafe", ""},
            {"aten::_sparse_csr_tensor_unsafe", ""},
            {"aten::sparse_coo_tensor", "indices_size"},
@@ -160,7 +160,7 @@ TEST(SchemaTableTest, WhatGraphsMayRun) {
            {"aten::_nested_view_from_buffer", ""},
            {"aten::indices", ""},
            {"aten::_indices", ""},
-           // The probe's calls killed it.
+           // The calls of the probe crashed it.
            {"aten::_sobol_engine_ff_", ""},
            {"aten::mkldnn_rnn_layer", ""},
            {"aten::no_such_operator", ""},

@@ -1,4 +1,4 @@
-// What the rows of the tables of callables are called by, and with what.
+// Makes calls of the rows of the tables of callables: targets and arguments.
 #ifndef GRAPHNET_TESTS_OPS_TABLE_CALLS_H_
 #define GRAPHNET_TESTS_OPS_TABLE_CALLS_H_
 
@@ -21,6 +21,7 @@ struct Spelling {
   std::string target;
 };
 
+// An argument for a parameter.
 struct Given {
   std::string name;
   Argument value;
@@ -29,9 +30,9 @@ struct Given {
   bool is_variadic = false;
 };
 
-// "$x" and "$y" stand for inputs, "$body" for a graph.
+// In arguments, "$x" and "$y" stand for inputs, "$body" for a graph.
 
-// Values that parameters of a name take, where nothing else says what they are.
+// Values for parameters by their names, used if nothing else determines the value.
 inline const std::map<absl::string_view, Argument>& ValuesByName() {
   static const auto* const two_ones = new Argument[2]{2, 2};
   static const auto* const tensors = new Argument[2]{"$x", "$y"};
@@ -86,7 +87,7 @@ inline const std::map<absl::string_view, Argument>& ValuesByName() {
   return *values;
 }
 
-// A value of the type; `salt` tells those of several parameters apart.
+// Returns a value of a type. `salt` makes the values of several parameters different.
 inline Argument ValueOf(const SchemaType& type, int salt) {
   using Kind = SchemaType::Kind;
   static const auto* const tensors = new Argument[2]{"$x", "$y"};
@@ -139,7 +140,7 @@ inline Argument ValueFor(const SchemaArgument& a, int salt) {
   return ValueOf(a.type, salt);
 }
 
-// The names under which Python has an operator of ATen.
+// Returns the names by which Python calls an operator.
 inline std::vector<Spelling> SpellingsOf(const Schema& schema) {
   if (schema.is_python) {
     absl::string_view name = schema.name;

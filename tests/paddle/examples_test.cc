@@ -1,5 +1,6 @@
-// Each row of the table of rules has a section in the page of paddle-map, and each name a call in
-// paddle_examples.txt, which Paddle has run as PyTorch does (tests/tools/check_paddle_calls.py).
+// Tests that each row of the table of rules has a section in the page of paddle-map, and that each
+// name has a call in paddle_examples.txt. Paddle has run these with the results of PyTorch
+// (tests/tools/check_paddle_calls.py).
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -26,7 +27,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// The passes of convert that see more than spellings.
+// Runs the passes of convert that depend on more than spellings.
 TEST(PaddleExamplesTest, AreConvertedSo) {
   ASSERT_FALSE(AllPaddleExamples().empty());
   const auto pipeline = ParsePipeline("explicit-operators");
@@ -48,7 +49,7 @@ TEST(PaddleExamplesTest, AreConvertedSo) {
   }
 }
 
-// Why Paddle has run no call of a name, or not to the same result; checked by hand.
+// Names without a call that Paddle has run to the same result, with the reason, checked by hand.
 const std::map<std::string, std::string>& NotRun() {
   static const auto* const names = new std::map<std::string, std::string>{
       {"Tensor.backward", "autograd: its value is a gradient or none"},
@@ -115,10 +116,10 @@ TEST(PaddleMappingTest, OneCallByItsNameOrTheEndOfIt) {
   ASSERT_TRUE(end.ok()) << end.status();
   EXPECT_EQ(PaddleMappingSection(end->front()), section);
   EXPECT_THAT(std::string(FindPaddleRules("bfloat61").status().message()),
-              HasSubstr("there is no rule for bfloat61"));
+              HasSubstr("no rule for bfloat61"));
 }
 
-// Programs and converters spell a call in several ways, and the rules are the same.
+// Programs and converters spell a call in several ways, and all get the same rules.
 TEST(PaddleMappingTest, SpellingsOfACall) {
   const auto section = [](const char* spelling) {
     const auto found = FindPaddleRules(spelling);
@@ -142,7 +143,7 @@ TEST(PaddleMappingTest, SpellingsOfACall) {
   EXPECT_THAT(section("torch._foreach_cosh_"),
               HasSubstr("for each tensor of the list; the call writes to its input"));
   EXPECT_THAT(section("torch.meshgrid"), HasSubstr("those of `torch.functional.meshgrid`."));
-  EXPECT_THAT(section("torch.no_such_call"), HasSubstr("there is no rule for torch.no_such_call"));
+  EXPECT_THAT(section("torch.no_such_call"), HasSubstr("no rule for torch.no_such_call"));
 }
 
 TEST(PaddleMappingTest, EachRowIsDocumented) {

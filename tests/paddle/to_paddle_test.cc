@@ -1,5 +1,5 @@
-// The table of rules speaks of what PyTorch has, and the pass does what it says.
-// tests/tools/check_paddle_rules.py asks Paddle about the other half.
+// Tests that the table of rules uses names that PyTorch has, and that the pass follows the table.
+// tests/tools/check_paddle_rules.py checks the other half against Paddle.
 #include "graphnet/paddle/to_paddle.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ Converted Convert(const std::string& body, const std::string& inputs = "%x, %y")
   return converted;
 }
 
-// The overloads that a rule is for.
+// Returns the overloads to which a rule applies.
 absl::Span<const Schema> OverloadsOf(const PaddleRule& rule) {
   const auto functions = FindFunctions(rule.name);
   return functions.empty() ? FindSchemas(rule.name) : functions;
@@ -64,7 +64,7 @@ void ExpectParameters(const PaddleRule& rule, const PaddleTerm& term) {
   const bool is_parameter = term.kind == PaddleTerm::Kind::kParameter ||
                             term.kind == PaddleTerm::Kind::kVariadic ||
                             term.kind == PaddleTerm::Kind::kPieces;
-  // What may be lacking may be of another name of the row.
+  // A parameter that may be missing may belong to another name of the row.
   if (is_parameter && !term.may_lack) ExpectParameter(rule, term.name);
   for (const PaddleTerm& argument : term.arguments) ExpectParameters(rule, argument);
 }
@@ -77,7 +77,7 @@ TEST(PaddleRulesTest, SpeakOfWhatPyTorchHas) {
       EXPECT_NE(FindPythonOperator(name), nullptr) << rule.name;
       continue;
     }
-    // Only why there is none can be said of what no table knows.
+    // A call that is in no table may only have a reason why Paddle lacks it.
     const bool is_reason = rule.kind == PaddleRule::Kind::kNone && rule.conditions.empty();
     if (is_reason && absl::StartsWith(rule.name, "torch.")) continue;
     EXPECT_FALSE(OverloadsOf(rule).empty()) << rule.name;
@@ -105,7 +105,7 @@ TEST(ToPaddleTest, ArgumentsByName) {
                   .text,
               HasSubstr("paddle.nn.functional.conv2d(x = %x, weight = %y, stride = (2, 2), "
                         "padding = [1, 1])"));
-  // A default that differs is written, one that does not is left out.
+  // A default that differs is written; one that is the same is left out.
   EXPECT_THAT(Convert("  %a = .index_select(%x, 0, %y)\n  return (%a,)\n").text,
               HasSubstr("paddle.index_select(x = %x, index = %y, axis = 0)"));
   EXPECT_THAT(Convert("  %a = torch.nn.functional.dropout(%x, 0.5, True, False)\n"
@@ -140,17 +140,17 @@ TEST(ToPaddleTest, InPlaceWritesToWhatItDid) {
               HasSubstr("paddle.assign("));
 }
 
-// Each computed other numbers, or did not run, before.
+// Each of these once gave other numbers or did not run.
 TEST(ToPaddleTest, WhatPaddleMeansOtherwise) {
   const auto converts = [](const std::string& call) {
     return Convert("  %r = " + call + "\n  return (%r,)\n").text;
   };
-  // Its SAME padding takes the dilation for 1.
+  // Paddle's SAME padding ignores the dilation.
   EXPECT_THAT(converts("torch.conv2d(%x, %y, padding = \"same\", dilation = 2)"),
               HasSubstr("torch.conv2d(%x"));
   EXPECT_THAT(converts("torch.conv2d(%x, %y, padding = \"same\")"),
               HasSubstr("paddle.nn.functional.conv2d(x = %x, weight = %y, padding = \"same\")"));
-  // A padding_idx makes that row zeros.
+  // In Paddle a padding_idx makes that row zeros.
   EXPECT_THAT(converts("torch.nn.functional.embedding(%x, %y, 1)"),
               HasSubstr("paddle.nn.functional.embedding(x = %x, weight = %y)"));
   EXPECT_THAT(converts("torch.full((2, 3), 1)"), HasSubstr("dtype = \"int64\""));
@@ -163,7 +163,7 @@ TEST(ToPaddleTest, WhatPaddleMeansOtherwise) {
               HasSubstr("paddle.flatten(x = %y)"));
   EXPECT_THAT(converts("torch.nn.functional.layer_norm(%x, (2,), %y, %y)"),
               HasSubstr("layer_norm(x = %x, normalized_shape = (2,), weight = %y, bias = %y)"));
-  // It pads by no number below 0: what that takes away is cut off.
+  // Paddle does not pad by negative numbers, so a subscript cuts that part off.
   EXPECT_THAT(converts("torch._C._nn.pad(%x, (0, -1))"),
               HasSubstr("functional.pad(input = %x, pad = [0, 0])\n  %r = operator.getitem(%pad, "
                         "(..., slice(None, -1, None)))"));
@@ -179,7 +179,7 @@ TEST(ToPaddleTest, WhatPaddleMeansOtherwise) {
   EXPECT_THAT(converts(".add_(%x, %y)"), HasSubstr("paddle.assign(x = %add, output = %x)"));
 }
 
-// Paddle 3.3.1 refuses what these calls were before.
+// Paddle 3.3.1 refused the earlier form of these calls.
 TEST(ToPaddleTest, WhatIsKnownOfTensorsDecides) {
   const auto converts = [](const std::string& calls) {
     return Convert(calls + "\n  return (%r,)\n", "%x : f32[5, 4], %u, %p : f32[5, 4], %n : i64[5]")
@@ -187,7 +187,7 @@ TEST(ToPaddleTest, WhatIsKnownOfTensorsDecides) {
   };
   EXPECT_THAT(converts("  %r = torch.chunk(%x, 2)"),
               HasSubstr("paddle.split(x = %x, num_or_sections = [3, 2])"));
-  // There are fewer than asked for.
+  // There are fewer pieces than the call asks for.
   EXPECT_THAT(converts("  %a = torch.relu(%x)\n  %r = .chunk(%a, 4, dim = -2)"),
               HasSubstr("paddle.split(x = %a, num_or_sections = [2, 2, 1], axis = -2)"));
   EXPECT_THAT(converts("  %r = torch.chunk(%x, 2, 1)"),
@@ -211,7 +211,7 @@ TEST(ToPaddleTest, WhatIsKnownOfTensorsDecides) {
   }
 }
 
-// Sizes that are computed are as good as those that are written, wherever one is taken.
+// A computed size is allowed wherever a literal one is.
 TEST(ToPaddleTest, SizesOfSizes) {
   const auto converts = [](const std::string& calls) {
     return Convert(calls + "\n  return (%r,)\n").text;
@@ -231,7 +231,8 @@ TEST(ToPaddleTest, SizesOfSizes) {
               HasSubstr("paddle.tile(x = %x, repeat_times = [%n, 1])"));
 }
 
-// What is written and means nothing: the one number for each dimension, the strides that there are.
+// Arguments without meaning are left out: a default repeated for each dimension, or the strides
+// that the tensor has anyway.
 TEST(ToPaddleTest, NeutralArguments) {
   const auto converts = [](const std::string& call) {
     return Convert("  %r = " + call + "\n  return (%r,)\n").text;
@@ -260,7 +261,7 @@ TEST(ToPaddleTest, ScatterReduce) {
   EXPECT_THAT(converts("\"prod\""), HasSubstr("reduce = \"multiply\""));
 }
 
-// Rows may make tuples, a value twice, and words of what is written.
+// Rows may make tuples, mention a value twice, and turn constants into words.
 TEST(ToPaddleTest, WhatRowsMakeOfValues) {
   const auto converts = [](const std::string& call) {
     return Convert("  %r = " + call + "\n  return (%r,)\n").text;
@@ -269,7 +270,7 @@ TEST(ToPaddleTest, WhatRowsMakeOfValues) {
               HasSubstr("%std = paddle.std(x = %x, axis = 1)\n"
                         "  %mean = paddle.mean(x = %x, axis = 1)\n"
                         "  %r = builtins.tuple((%std, %mean))"));
-  // One frexp for both elements.
+  // There is one frexp for both elements.
   EXPECT_THAT(converts("torch.frexp(%x)"),
               HasSubstr("%frexp = paddle.frexp(x = %x)\n"
                         "  %getitem = operator.getitem(%frexp, 0)\n"
@@ -283,10 +284,10 @@ TEST(ToPaddleTest, WhatRowsMakeOfValues) {
   EXPECT_THAT(converts("torch.special.entr(%x)"), HasSubstr("x = -inf"));
   EXPECT_THAT(converts("torch.linalg.inv_ex(%x)"),
               HasSubstr("operator.getitem(%getattr, slice(None, -2, None))"));
-  // One is an attribute in PyTorch and a method in Paddle, the other an attribute in both.
+  // The first is an attribute in PyTorch and a function in Paddle, the second an attribute in both.
   EXPECT_THAT(converts("builtins.getattr(%x, \"real\")"), HasSubstr("%r = paddle.real(x = %x)"));
   EXPECT_THAT(converts("builtins.getattr(%x, \"ndim\")"), HasSubstr("getattr(%x, \"ndim\")"));
-  // Bindings of Python take a default that ATen has not.
+  // PyTorch's Python bindings have a default that ATen does not have.
   EXPECT_THAT(converts("torch.hinge_embedding_loss(%x, %y)"), HasSubstr("reduction = \"none\")"));
   EXPECT_THAT(converts("torch.hinge_embedding_loss(%x, %y, reduction = 2)"),
               HasSubstr("reduction = \"sum\")"));
@@ -294,7 +295,7 @@ TEST(ToPaddleTest, WhatRowsMakeOfValues) {
               HasSubstr("hinge_embedding_loss(input = %x, label = %y)"));
 }
 
-// A call for a list is the call for each of its tensors, be that one of several calls or none.
+// A call for a list becomes the call for each of its tensors, which may be several calls or none.
 TEST(ToPaddleTest, ListsOfTensors) {
   const auto converts = [](const std::string& call) {
     return Convert("  %r = " + call + "\n  return (%r,)\n");

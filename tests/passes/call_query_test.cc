@@ -82,7 +82,8 @@ TEST(CallQueryTest, DefaultsCountAsGiven) {
   EXPECT_THAT(Found("conv2d(stride=(1, 1))"), ElementsAre("conv_1"));
   EXPECT_THAT(Found("scaled_dot_product_attention(is_causal=False)"),
               ElementsAre("masked", "by_place", "plain"));
-  EXPECT_THAT(Found("relu(inplace=False)"), ElementsAre("relu"));  // The others have no such one.
+  EXPECT_THAT(Found("relu(inplace=False)"),
+              ElementsAre("relu"));  // The other calls have no such argument.
   EXPECT_THAT(Found("op(nosuch=1)"), IsEmpty());
 }
 
@@ -135,9 +136,9 @@ TEST(CallQueryTest, DoubtsNameWhatThereIsNot) {
   };
   EXPECT_THAT(doubts("linear(nosuch=1)", false), ElementsAre("linear takes no nosuch"));
   EXPECT_THAT(doubts("conv2d(group>1)", false),
-              ElementsAre("conv2d takes no group; is groups meant?"));
+              ElementsAre("conv2d takes no group; did you mean groups?"));
   EXPECT_THAT(doubts("lineer", true),
-              ElementsAre("PyTorch has nothing that is called lineer; is linear meant?"));
+              ElementsAre("PyTorch has nothing that is called lineer; did you mean linear?"));
   EXPECT_THAT(doubts("lineer", false), IsEmpty());
   EXPECT_THAT(doubts("mylib.op(x=1)", true), IsEmpty());
   EXPECT_THAT(doubts("relu(inplace=True)", true), IsEmpty());
@@ -149,7 +150,7 @@ TEST(CallQueryTest, AValueMayBeNamedOrACall) {
   EXPECT_THAT(Found("scaled_dot_product_attention(%a, %a)"), ElementsAre("masked", "plain"));
   EXPECT_THAT(Found("add(%a, %a)"), ElementsAre("sum"));
   EXPECT_THAT(Found("conv2d(conv2d(%))"), ElementsAre("conv_1"));
-  // Though others use the inner one as well, and whatever that takes.
+  // The inner call may have other users and other operands.
   EXPECT_THAT(Found("relu(conv2d())"), ElementsAre("relu", "relu_1"));
   EXPECT_THAT(Found("relu(relu(conv2d(stride=(2, 2))))"), ElementsAre("relu_2"));
 }

@@ -1,4 +1,4 @@
-// Programs of which the dtype is changed run, and yield the new one.
+// Programs still run after their dtype is changed, and yield the new dtype.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -49,8 +49,8 @@ std::vector<at::Tensor> RunWith(const Module& module, const std::vector<at::Tens
   return tensors;
 }
 
-// Calls of a scripted program that leave the dtype out: the sizes come from TorchScript's own
-// operators, which are no tensors of the dtype that changes.
+// Calls of a scripted program that omit the dtype. Their sizes come from TorchScript's own
+// operators, whose results are not tensors of the changed dtype.
 TEST(ChangeDTypeRunTest, FactoriesThatAreNotToldTheDType) {
   constexpr char kText[] = R"(
 graph @forward(%x : f32[3]@cpu) {
@@ -89,11 +89,11 @@ graph @forward(%x : f32[3]@cpu) {
     EXPECT_THAT(PrintModule(*Changed(PrintModule(*module), absl::StrCat("to=", to.text))),
                 PrintModule(*module));
   }
-  // What is made by default is no half.
+  // Tensors of the default dtype are float32, not float16.
   EXPECT_THAT(PrintModule(*Changed(kText, "to=f64,from=f16")), Not(HasSubstr("torch.float64")));
 }
 
-// The same of a traced one, where tensors hold the sizes.
+// The same for a traced program, where tensors hold the sizes.
 TEST(ChangeDTypeRunTest, FactoriesOfTracedSizes) {
   constexpr char kText[] = R"(
 graph @forward(%x : f32[3, 2]@cpu) {
@@ -119,7 +119,7 @@ graph @forward(%x : f32[3, 2]@cpu) {
   }
 }
 
-// Scales that are used for nothing else stay as they are, others are cast back.
+// Scales that have no other use keep their dtype; others are cast back.
 TEST(ChangeDTypeRunTest, OperandsThatStayFloat32) {
   constexpr char kText[] = R"(
 graph @forward(%x : f32[3, 4]@cpu, %s : f32[4]@cpu, %z : i32[4]@cpu, %other : f32[4]@cpu) {
@@ -150,7 +150,7 @@ graph @forward(%x : f32[3, 4]@cpu, %s : f32[4]@cpu, %z : i32[4]@cpu, %other : f3
   }
 }
 
-// An attribute is one for all that read it.
+// All readers share one attribute.
 TEST(ChangeDTypeRunTest, AttributesThatStayFloat32) {
   constexpr char kText[] = R"(
 attribute scale : f32[4]@cpu
@@ -172,7 +172,7 @@ graph @forward(%x : f32[3, 4]@cpu, %z : f32[4]@cpu) {
   EXPECT_THAT(text, HasSubstr("%z : f32[4]@cpu"));
 }
 
-// The kernels of packed weights take floats of at most four bytes.
+// The kernels for packed weights accept floats of at most four bytes.
 TEST(ChangeDTypeRunTest, PackedWeightsTakeNoFloat64) {
   constexpr char kText[] = R"(
 graph @forward(%x : f32[4, 64]@cpu, %w : i8[32, 64]@cpu, %s : f32[32]@cpu) {
@@ -190,7 +190,7 @@ graph @forward(%x : f32[4, 64]@cpu, %w : i8[32, 64]@cpu, %s : f32[32]@cpu) {
   }
 }
 
-// What quantizes takes nothing but float32, and gives back the same.
+// Quantizers accept only float32 and return the same.
 TEST(ChangeDTypeRunTest, QuantizersTakeFloat32) {
   constexpr char kText[] = R"(
 graph @forward(%x : f32[3, 4]@cpu) {

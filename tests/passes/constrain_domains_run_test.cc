@@ -1,5 +1,5 @@
-// What the table of domains says, against ATen: drawn from anywhere, an operator yields nan or
-// infinity or refuses; drawn from where the pass has it, it does not.
+// Compares the table of domains with ATen: on unbounded inputs an operator yields nan or infinity
+// or refuses; on inputs within the bounds of the pass it does not.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -93,13 +93,13 @@ std::string Notes(const std::string& inputs, const std::string& call) {
 
 TEST(ConstrainDomainsTest, SaysWhatIsDrawnAndWanted) {
   EXPECT_THAT(Notes("%x : f32[4] {mean = 1.0, std = 5.0}", "torch.sqrt(%v)"),
-              HasSubstr("%y: x, drawn from -5 to 7, is to be at least 0 for sqrt"));
+              HasSubstr("%y: x, drawn from -5 to 7, must be at least 0 for sqrt"));
 }
 
 TEST(ConstrainDomainsTest, WhatNoBoundMendsIsAWarning) {
   EXPECT_THAT(Notes("%x : f32[2] {data = [4.0, -1.0]}", "torch.sqrt(%v)"),
-              HasSubstr("warning: %y: x, drawn from -1 to 4, is to be at least 0 for sqrt, "
-                        "which no bounds make it"));
+              HasSubstr("warning: %y: x, drawn from -1 to 4, must be at least 0 for sqrt, "
+                        "but no bounds ensure it"));
   EXPECT_THAT(Notes("%x : f32[2] {mean = 1.0, std = 5.0, max = -1}", "torch.sqrt(%v)"),
               HasSubstr("warning: "));
 }
@@ -109,9 +109,9 @@ TEST(ConstrainDomainsTest, BoundsThatContradictEachOtherAreNone) {
                                   "%x : f32[4] {mean = 0.0, std = 0.0, min = 0, max = 0}"}) {
     EXPECT_THAT(Notes(input, "torch.div(%v, %v)"),
                 AllOf(HasSubstr("warning: %y: x, drawn from "),
-                      HasSubstr("is to be other than 0 for div, which no bounds make it\n")));
+                      HasSubstr("must be other than 0 for div, but no bounds ensure it\n")));
   }
-  // Each has bounds alone, but none suit both: the sample stays as it is.
+  // Each call alone has bounds, but no bounds suit both, so the sample stays as it is.
   const Sample sample = SampleOf("%x : f32[4]", "torch.atanh(%v)\n  %z = torch.acosh(%v)");
   PassRun run;
   EXPECT_THAT(ConstrainDomains(sample.module.get(), run), IsOkAndHolds(false));
@@ -119,11 +119,11 @@ TEST(ConstrainDomainsTest, BoundsThatContradictEachOtherAreNone) {
   ASSERT_EQ(run.notes().size(), 1u);
   EXPECT_TRUE(run.notes()[0].is_warning);
   EXPECT_THAT(run.notes()[0].what,
-              HasSubstr("%z: x, drawn from -0.12 to 0.12, is to be at least 1 for acosh, which no "
-                        "bounds make it that suit atanh, too"));
+              HasSubstr("%z: x, drawn from -0.12 to 0.12, must be at least 1 for acosh, but no "
+                        "bounds ensure it and suit atanh, too"));
 }
 
-// The bound of one may be what the other does not take.
+// The bound of one call may be a value that the other does not take.
 TEST(ConstrainDomainsTest, AllCallsOfAnInputAreMinded) {
   const Sample sample = SampleOf("%x : f32[64]", "torch.div(1.0, %v)\n  %z = torch.sqrt(%v)");
   PassRun run;
@@ -135,9 +135,9 @@ TEST(ConstrainDomainsTest, NothingToSay) {
   EXPECT_EQ(Notes("%x : f32[4] {mean = 1.0, std = 0.5}", "torch.log(%v)"), "");
   EXPECT_EQ(Notes(kWide, "torch.logit(%v, 1e-06)"), "");
   EXPECT_EQ(Notes(kWide, "operator.pow(%v, 2)"), "");
-  EXPECT_EQ(Notes(kWide, "torch.div(1.0, %v)"), "");  // 0 is no likelier than any other number
+  EXPECT_EQ(Notes(kWide, "torch.div(1.0, %v)"), "");  // 0 is as likely as any other number.
   EXPECT_EQ(Notes(kInts, "torch.sqrt(%v)"), "");
-  // Of what is written to, nothing is known.
+  // Nothing is known about a value that is written to.
   EXPECT_EQ(Notes(kWide, ".abs_(%v)\n  %z = torch.sqrt(%x)"), "");
 }
 

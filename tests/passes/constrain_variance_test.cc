@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 constexpr char kNorm[] =
     "torch.nn.functional.batch_norm(%x, %m, %v, None, None, False, 0.1, 1e-05)";
 
-// Runs the pass and says which inputs of the main graph have a lower bound of 0.
+// Runs the pass and returns the inputs of the main graph that have a lower bound of 0.
 std::vector<std::string> Bounded(const std::string& text,
                                  std::vector<std::string>* notes = nullptr) {
   const auto module = ParseModule(text, "test");
@@ -64,7 +64,7 @@ TEST(ConstrainVarianceTest, ThroughSlicesAndPieces) {
                 ElementsAre("base"))
         << view;
   }
-  // An element of what is computed is computed.
+  // An element of a computed value is computed, too.
   EXPECT_THAT(Bounded(absl::StrCat("graph @forward(%x, %m, %base) {\n  %a = torch.max(%base, 0)\n"
                                    "  %v = operator.getitem(%a, 0)\n  %y = ",
                                    kNorm, "\n  return (%y,)\n}\n")),
@@ -77,7 +77,7 @@ TEST(ConstrainVarianceTest, SaysWhatMayBeDrawn) {
                        "\n  return (%y,)\n}\n"),
           &notes);
   EXPECT_THAT(notes, ElementsAre(HasSubstr("%y: v is a variance, but may be drawn below 0")));
-  // Numbers that are written out need no bound.
+  // An input whose elements are given needs no bound.
   notes.clear();
   Bounded(absl::StrCat("graph @forward(%x, %m, %v : f32[2] {data = [1.0, 0.0]}) {\n  %y = ", kNorm,
                        "\n  return (%y,)\n}\n"),
@@ -125,7 +125,7 @@ TEST(ConstrainVarianceTest, NotesWhatABoundDoesNotHelp) {
       "  %y = torch.nn.functional.batch_norm(%x, %m, %v, None, None, False, 0.1, 0.0)\n  return "
       "(%y,)\n}\n",
       &notes);
-  EXPECT_THAT(notes, ElementsAre(HasSubstr("v is a variance, which no bound makes over 0")));
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("v is a variance, and no bound can keep it over 0")));
 }
 
 TEST(ConstrainVarianceTest, WithoutEpsABoundOf0IsNotEnough) {

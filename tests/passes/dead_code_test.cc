@@ -36,7 +36,7 @@ TEST(DeadCodeTest, PureCallsGoEffectsStay) {
   EXPECT_EQ(EliminateDeadCode(module->get()), 0u);
 }
 
-// What nobody uses by name may be seen through the value that it writes to.
+// A value without users may be seen through the value that it writes to.
 TEST(DeadCodeTest, WritesThroughAViewStay) {
   auto module = ParseModule(
       "graph @forward(%x) {\n  %v = .view(%x, -1)\n  %z = .zero_(%v)\n  return (%x,)\n}\n", "test");

@@ -1,5 +1,4 @@
-// Every pass is documented, what its documentation shows is so, and docs/passes.md is
-// current.
+// Every pass is documented, its examples are true, and docs/passes.md is current.
 #include "graphnet/passes/documentation.h"
 
 #include <gtest/gtest.h>
@@ -63,10 +62,10 @@ TEST_P(DocumentationTest, ExamplesAreSo) {
       continue;
     }
     ASSERT_OK(results);
-    // check-stable looks at a graph only, so that its examples change nothing either.
+    // check-stable never changes a graph, so its examples do not change anything either.
     EXPECT_EQ((*results)[0].changed, !example.is_counter_example && pass.name() != "check-stable");
     EXPECT_EQ(PrintModule(**module, print), Canonical(example.after));
-    // Once more changes nothing.
+    // A second run changes nothing.
     const auto again = RunPipeline(*pipeline, module->get(), options);
     ASSERT_OK(again);
     EXPECT_FALSE((*again)[0].changed);

@@ -1,4 +1,4 @@
-// Functions written out: the same bits as before, in all forms, and what is left.
+// Expanded functions compute the same bits as before, in all forms; the others stay.
 #include "graphnet/passes/expand_functions.h"
 
 #include <gmock/gmock.h>
@@ -58,7 +58,7 @@ const std::map<std::string, at::Tensor>& Inputs() {
   return *inputs;
 }
 
-// `call` as the only one of a graph of all inputs, of which sizes are known or not.
+// Returns a graph with `call` as its only call and all inputs, whose sizes are known if is_sized.
 std::string GraphOf(const std::string& call, bool is_sized, const std::string& result) {
   const auto parameter = [&](std::string* out, const auto& input) {
     const at::Tensor& tensor = input.second;
@@ -106,10 +106,10 @@ TEST(ExpandFunctionsTest, AttentionHasTheSameBits) {
       "8, 2, None, %b, None, None, False, 0.1, %o, %ob, False, use_separate_proj_weight = True, "
       "q_proj_weight = %wq, k_proj_weight = %o, v_proj_weight = %wq";
   const std::string calls[] = {
-      // What is the same tensor.
+      // Query, key and value may be the same tensor.
       "%q, %q, %q, " + packed, "%q, %k, %k, " + packed, "%q, %k, %v, " + bare,
       "%q, %q, %q, " + bare, "%q, %k, %k, " + bare, "%q, %k, %k, " + apart,
-      // What is added to keys and values.
+      // Rows may be added to keys and values.
       "%q, %k, %k, " + biased, "%q, %k, %k, " + zeros, "%q, %k, %k, " + both};
   const std::string masks[] = {"",
                                "attn_mask = %fmask",
@@ -124,7 +124,7 @@ TEST(ExpandFunctionsTest, AttentionHasTheSameBits) {
   std::vector<std::string> forms;
   for (const std::string& call : calls) {
     for (const std::string& mask : masks) {
-      // Masks are of 6 keys for 5 queries.
+      // The masks are for 6 keys and 5 queries.
       if (!mask.empty() && !absl::StartsWith(call, "%q, %k")) continue;
       for (const char* more : {"", "need_weights = False", "average_attn_weights = False"}) {
         std::string form = call;
@@ -264,7 +264,7 @@ TEST(ExpandFunctionsTest, InterpolationOfWhatIsNotKnownStays) {
   }
 }
 
-// One call is what another one takes: the rank of its result is known.
+// One call takes the result of another, whose rank is known.
 TEST(ExpandFunctionsTest, LayersAreWrittenOut) {
   const auto module = ParseModule(R"(
 graph @forward(%x : f32[5, 2, 8], %w : f32[24, 8], %b : f32[24], %o : f32[8, 8], %ob : f32[8]) {
@@ -284,7 +284,7 @@ graph @forward(%x : f32[5, 2, 8], %w : f32[24, 8], %b : f32[24], %o : f32[8, 8],
   ASSERT_OK(Verify(**module));
   const std::string text = PrintModule(**module);
   EXPECT_FALSE(absl::StrContains(text, "multi_head")) << text;
-  // A tuple that is returned is one still, and sizes that are known are numbers.
+  // A returned tuple stays a tuple, and known sizes are numbers.
   EXPECT_THAT(text, HasSubstr("return ((%"));
   EXPECT_TRUE(run.notes().empty());
 }

@@ -34,7 +34,7 @@ std::string Written(const std::string& body) {
   return *changed ? PrintModule(**module, options) : "as it was";
 }
 
-// The dtypes are those that PyTorch computes in: torch.result_type of the operands.
+// The casts go to torch.result_type of the operands, the dtype in which PyTorch computes.
 TEST(ExplicitOperatorsTest, CastsWhatIsPromoted) {
   EXPECT_THAT(Written("  %r = operator.mul(%f, %b)\n"),
               HasSubstr("%to = .to(%b, torch.float32)\n  %r = operator.mul(%f, %to)"));
@@ -45,7 +45,7 @@ TEST(ExplicitOperatorsTest, CastsWhatIsPromoted) {
   EXPECT_THAT(Written("  %r = torch.where(%b, %f, %i)\n"),
               HasSubstr("%r = torch.where(%b, %f, %to)"));
   EXPECT_THAT(Written("  %r = operator.sub(%h, %d)\n"), HasSubstr(".to(%h, torch.float64)"));
-  // A tensor of a written float is as wide as those that torch.zeros makes.
+  // A tensor made from a float literal has the default dtype, as with torch.zeros.
   EXPECT_THAT(Written("  %t = torch.tensor(2.5)\n  %m = operator.mul(%f, %t)\n"
                       "  %r = operator.mul(%m, %i)\n"),
               HasSubstr("%to = .to(%i, torch.float32)\n  %r = operator.mul(%m, %to)"));
@@ -54,7 +54,7 @@ TEST(ExplicitOperatorsTest, CastsWhatIsPromoted) {
   EXPECT_EQ(Written("  %t = torch.div(%i, %i, rounding_mode = \"floor\")\n"
                     "  %r = operator.mul(%t, %f)\n"),
             "as it was");
-  // One without dimensions does not raise what is of its sort.
+  // A tensor without dimensions does not promote one of the same kind.
   EXPECT_THAT(Written("  %r = operator.add(%s, %z)\n"), HasSubstr(".to(%z, torch.int32)"));
   EXPECT_THAT(Written("  %r = operator.add(%b, %z)\n"), HasSubstr(".to(%b, torch.int64)"));
 }

@@ -1,4 +1,4 @@
-// fold-constants{values=true}: what is computed ahead has the bits of what is computed in the run.
+// fold-constants{values=true}: values that are computed ahead have the same bits as in the run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ absl::StatusOr<Values> RunOn(const Module& module, const Values& values) {
   return NameOutputs(outputs);
 }
 
-// Two weights, and calls of a graph that takes %x : f32[2, 2].
+// Returns a sample with two weights and the given calls in a graph that takes %x : f32[2, 2].
 Sample SampleOf(absl::string_view calls) {
   const std::string text = absl::StrCat(
       "attribute a : f32[2, 2]\nattribute b : f32[2, 2]\n"
@@ -56,7 +56,7 @@ Sample SampleOf(absl::string_view calls) {
   return sample;
 }
 
-// The graph after the pass, which has to yield what it did.
+// Returns the graph after the pass; it must yield the same values as before.
 std::string Folded(absl::string_view calls, absl::string_view options = "values=true",
                    bool compares = true) {
   Sample sample = SampleOf(calls);
@@ -81,7 +81,7 @@ std::string Folded(absl::string_view calls, absl::string_view options = "values=
         EXPECT_TRUE(*value.bytes == *found->at(name).bytes) << name;
     }
   }
-  // Attributes that nothing reads are gone with their values.
+  // Unread attributes are gone, and so are their values.
   EXPECT_EQ(sample.weights.size(), sample.module->attributes().size());
   return PrintModule(*sample.module, {.header = false, .locations = false});
 }
@@ -120,7 +120,7 @@ TEST(FoldValuesTest, WhatDrawsOrIsWrittenStays) {
               HasSubstr("torch.exp(%a)"));
 }
 
-// The meta is what the call yields where it stands.
+// The meta describes the result of the call in its place, under the mode.
 TEST(FoldValuesTest, WhatAModeChangesStays) {
   const std::string text = Folded(
       "  %on = torch.amp.autocast_mode._enter_autocast(\"cpu\", torch.bfloat16, True, None)\n"
@@ -130,7 +130,7 @@ TEST(FoldValuesTest, WhatAModeChangesStays) {
   EXPECT_THAT(text, HasSubstr("torch.matmul(%a, %b)"));
 }
 
-// A call that nobody uses goes together with its body: a module has no graph without a user.
+// An unused call goes together with its body: a module has no graph without a user.
 TEST(FoldValuesTest, DeadBodiesGoToo) {
   Sample sample = SampleOf(
       "  %m = torch.mul(%a, %b) : f32[2, 2]\n  %c = torch.vmap(@body, (%m,))\n"
@@ -158,8 +158,8 @@ TEST(FoldValuesTest, LimitsAndUnknownValues) {
   EXPECT_THAT(Folded(kCalls, "values=true,max_bytes=15"), HasSubstr("torch.mul"));
   EXPECT_THAT(Folded(kCalls, "values=true,max_bytes=16"), Not(HasSubstr("torch.mul")));
   EXPECT_THAT(Folded(kCalls, "values=false"), HasSubstr("torch.mul"));
-  EXPECT_THAT(Folded(kCalls, "values=true,max_bytes=x"), HasSubstr("max_bytes is a number"));
-  // No meta, no size.
+  EXPECT_THAT(Folded(kCalls, "values=true,max_bytes=x"), HasSubstr("max_bytes must be a number"));
+  // The size is unknown without a meta.
   EXPECT_THAT(Folded("  %m = torch.mul(%a, %b)\n  %y = torch.add(%x, %m)\n  return (%y,)\n"),
               HasSubstr("torch.mul"));
   Sample sample = SampleOf(kCalls);

@@ -1,5 +1,5 @@
-// The numbers of fused operators that are more than a rule for calls that programs have: each is
-// compared with loops that are written from what docs/fused.md says of it.
+// The results of those fused operators that are more than a rule for existing calls, compared with
+// loops that follow the description in docs/fused.md.
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ void ExpectClose(const absl::StatusOr<at::Tensor>& value, const at::Tensor& expe
       << (*value - expected).abs().max().item<float>();
 }
 
-// Sequences of 2, 0, 3 and 1 rows.
+// Four sequences of 2, 0, 3 and 1 rows.
 const std::vector<int64_t> kOffsets = {0, 2, 2, 5, 6};
 at::Tensor Offsets() { return at::tensor(kOffsets); }
 
@@ -177,7 +177,7 @@ struct Layer {
   Product ffn1 = RandomProduct(16, 8, 0.25), ffn2 = RandomProduct(8, 16, 0.5);
 };
 
-// Two heads of 4. Position i sees the positions up to i.
+// Applies attention with two heads of size 4. Position i sees the positions up to i.
 at::Tensor Apply(const Layer& layer, const at::Tensor& x, at::Tensor* keys_and_values) {
   const int64_t batch = x.size(0), length = x.size(1);
   const at::Tensor qkv = Multiply(at::layer_norm(x, {8}, layer.norm_scale), layer.qkv)
@@ -221,7 +221,7 @@ TEST_F(FusedReferenceTest, QuantisedLayer) {
   ExpectClose(ValueOf(kLayerInputs, CallOf(5, ", is_causal=True"), InputsOf(layer, x)), expected);
 }
 
-// Three tokens, and then two that see them by the cache.
+// Runs three tokens, then two more that see the first ones through the cache.
 TEST_F(FusedReferenceTest, QuantisedLayerWithCache) {
   const Layer layer;
   const at::Tensor x = at::randn({2, 5, 8});
@@ -263,11 +263,11 @@ TEST_F(FusedReferenceTest, FilesAreReadWhenTheyAreTrusted) {
   EXPECT_THAT(missing.status().message(), HasSubstr("there is no file /no/such/file"));
   const auto device = ValueOf("%x", "fused.read_file(\"/dev/zero\", size=1)", {at::zeros({1})});
   EXPECT_THAT(device.status().message(), HasSubstr("there is no file /dev/zero"));
-  // A shared file would be written to.
+  // A shared file would be written to, so it is refused.
   const auto shared =
       ValueOf("%x", absl::StrCat("torch.from_file(\"", path, "\", True, 4, dtype=torch.uint8)"),
               {at::zeros({1})});
-  EXPECT_THAT(shared.status().message(), HasSubstr("would be written to"));
+  EXPECT_THAT(shared.status().message(), HasSubstr("could be written to"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Fused operators: each that is declared binds, verifies, prints and parses back, runs as what it
-// is made of does, is found in a program of PyTorch's calls, and is documented.
+// Each declared fused operator binds, verifies, prints and parses back, computes the same as its
+// parts, is found in a program of PyTorch's calls, and is documented.
 #include "graphnet/ops/fused.h"
 
 #include <ATen/ATen.h>
@@ -82,7 +82,7 @@ size_t FusedCalls(const Module& module) {
   return calls;
 }
 
-// What it returns, of inputs that are drawn by their metas, always the same.
+// Returns the result of a module on inputs that are drawn by their metas with a fixed seed.
 at::Tensor ValueOf(const Module& module) {
   auto executable = Compile(module);
   EXPECT_OK(executable);
@@ -140,7 +140,7 @@ TEST_P(FusedTest, IsWhatItIsMadeOf) {
   EXPECT_TRUE(Apply("torch-to-aten", aten.get()));
   EXPECT_EQ(FusedCalls(*aten), 0u);
   EXPECT_TRUE(SameBits(value, ValueOf(*aten)));
-  // What it is made of is found again.
+  // The pass finds the operator again in its parts.
   const bool is_found = c().program[0] != '\0';
   EXPECT_EQ(Apply("fuse", expanded.get()), is_found);
   EXPECT_EQ(FusedCalls(*expanded), is_found ? 1u : 0u);
@@ -159,13 +159,13 @@ TEST_P(FusedTest, IsFoundInAProgram) {
   EXPECT_EQ(Printed(*program), Printed(*Parsed(CallOf(c()))));
   EXPECT_TRUE(SameBits(value, ValueOf(*program)));
   EXPECT_FALSE(Apply("fuse", program.get()));
-  // In ATen's names.
+  // The pass finds it in ATen's names, too.
   const auto aten = Parsed(ProgramOf(c()));
   Apply("torch-to-aten", aten.get());
   EXPECT_TRUE(Apply("fuse", aten.get()));
   EXPECT_EQ(FusedCalls(*aten), 1u);
   EXPECT_TRUE(SameBits(value, ValueOf(*aten)));
-  // Every value inside is used elsewhere, one at a time.
+  // Use each inner value elsewhere, one at a time.
   const std::string whole = PrintNode(*Parsed(CallOf(c()))->main()->FindNode("y"));
   ASSERT_THAT(Printed(*program), HasSubstr(whole));
   const auto original = Parsed(ProgramOf(c()));
@@ -183,8 +183,8 @@ TEST_P(FusedTest, IsFoundInAProgram) {
 TEST_P(FusedTest, IsKnownWithoutRunning) {
   const auto module = Parsed(CallOf(c()));
   const Node* const call = module->main()->FindNode("y");
-  // It does what its parts do to random numbers. No operand is written to, and the value is new,
-  // as far as that can be told of what has a body.
+  // It treats random numbers as its parts do. It writes to no operand, and its value is new, as far
+  // as the parts have no bodies.
   const auto expanded = Parsed(CallOf(c()));
   Apply("expand-fused", expanded.get());
   const Effects parts(*expanded);
@@ -192,7 +192,7 @@ TEST_P(FusedTest, IsKnownWithoutRunning) {
   for (const Node* node : expanded->main()->nodes()) is_random |= parts.Of(*node).is_random;
   const bool has_body = absl::StrContains(c().rule, "gru");
   const bool reads_file = absl::StrContains(c().rule, "read_file");
-  // A cache is the only operand that any of them writes to.
+  // A cache is the only operand that any operator writes to.
   const bool writes = absl::StrContains(c().rule, "cached");
   const Effects effects(*module);
   const CallEffects& of = effects.Of(*call);
@@ -207,7 +207,7 @@ TEST_P(FusedTest, IsKnownWithoutRunning) {
   EXPECT_EQ(use.written.empty(), !writes);
   for (const Node* written : use.written) EXPECT_EQ(written, cache);
   EXPECT_FALSE(YieldsTuple(*call));
-  // Its sizes are those of the value, where the rules of results.txt reach: not through a body,
+  // Its sizes equal those of the value wherever the rules of results.txt reach: not through a body,
   // a sliding window or a file.
   RefusedCalls refused;
   const auto lowered = LowerToAten(*module, &refused);
@@ -229,7 +229,7 @@ TEST_P(FusedTest, RefusesWhatItDoesNotTake) {
   };
   const std::string last(FindFunctions(call.substr(0, call.find('(')))[0].arguments.back().name);
   EXPECT_THAT(refused(absl::StrCat(", ", last, "x=1)")),
-              HasSubstr(absl::StrCat("takes no ", last, "x; is ", last, " meant?")));
+              HasSubstr(absl::StrCat("takes no ", last, "x; did you mean ", last, "?")));
   EXPECT_THAT(refused(", no_such_keyword=1)"), HasSubstr("takes no no_such_keyword"));
 }
 
@@ -256,7 +256,7 @@ TEST(FusedTableTest, EveryRuleHasACase) {
   EXPECT_EQ(FusedOperators().size(), 17u);
 }
 
-// The case of a rule is of that rule, and not of another that comes before it.
+// The case of a rule matches that rule, not one before it.
 TEST(FusedTableTest, CallsGoByTheRuleThatTheyAreTheCaseOf) {
   for (const FusedCase& c : kFusedCases) {
     const auto module = Parsed(CallOf(c));
@@ -294,12 +294,12 @@ TEST(FusedTableTest, SaysWhatIsWrong) {
   EXPECT_THAT(refused("fused.fc(%x, %w, activation_type=\"tanh\")"),
               HasSubstr("activation_type is one of none, relu, not tanh"));
   EXPECT_THAT(refused("fused.fusion_repeated_fc_relu(%x, [%w], [None])"),
-              HasSubstr("none of the forms that it has: fusion_repeated_fc_relu.two"));
+              HasSubstr("its arguments fit none of its forms: fusion_repeated_fc_relu.two"));
   EXPECT_THAT(refused("fused.fusion_repeated_fc_relu(%x, [%w, %w, %w], [None, None])"),
-              HasSubstr("none of the forms"));
+              HasSubstr("none of its forms"));
   EXPECT_THAT(refused("fused.self_dp_attention(%x, kernel=\"softmax\")"),
-              HasSubstr("none of the forms that it has: self_dp_attention.sdpa"));
-  // As many elements as there may be, and one more.
+              HasSubstr("its arguments fit none of its forms: self_dp_attention.sdpa"));
+  // Try the greatest number of elements, and one more.
   const auto list = [](size_t n, const char* what) {
     return absl::StrJoin(std::vector<std::string>(n, what), ", ");
   };
@@ -320,41 +320,41 @@ TEST(FusedTableTest, FilesThatAreWrongAreRefused) {
       "rule f\ngraph @pattern(%x) {\n  %y = aten.relu.default(%x)\n  return %y\n}\n";
   EXPECT_THAT(error("rule f\n"), HasSubstr("f:1:1: expected operator"));
   EXPECT_THAT(error(head + "operator fused.f(Tensor x) -> Tensor\n"), HasSubstr("declared twice"));
-  EXPECT_THAT(error(head + pattern), HasSubstr("has @pattern and @replacement"));
+  EXPECT_THAT(error(head + pattern), HasSubstr("expected @pattern and @replacement"));
   EXPECT_THAT(error(head + pattern + "graph @replacement(%x) {\n  return %x\n}\n"),
-              HasSubstr("@replacement returns what a call yields"));
+              HasSubstr("@replacement must return the value of a call"));
   EXPECT_THAT(
       error(head + pattern + "graph @replacement(%x) {\n  %y = fused.g(%x)\n  return %y\n}\n"),
-      HasSubstr("@replacement is one call of fused.f"));
+      HasSubstr("@replacement must be one call of fused.f"));
   EXPECT_THAT(
       error(head + pattern + "graph @replacement(%z) {\n  %y = fused.f(%z)\n  return %y\n}\n"),
       HasSubstr("@pattern has no parameter %z"));
   EXPECT_THAT(error(head + "rule f\ngraph @pattern(%x) {\n  %y = f(%z)\n"), HasSubstr("f:5:"));
 }
 
-// What must not be moved, and what is not the same.
+// Calls that must not be moved, and calls that do not mean the same.
 TEST(FuseTest, LeavesWhatItMust) {
   const std::string inputs =
       "%x : f32[2, 3], %w : f32[3, 3], %m : f32[2, 2], %h : f16[2, 3], %s : f32[3]";
   const char* programs[] = {
-      // A write in between.
+      // a write in between
       "  %l = torch._C._nn.linear(%x, %w)\n  %u = .add_(%x, 1)\n  %y = torch.relu(%l)\n",
-      // A mode that begins in between.
+      // a mode that begins in between
       "  %l = torch._C._nn.linear(%x, %w)\n"
       "  %c = torch.amp.autocast_mode._enter_autocast(\"cpu\", torch.bfloat16, True, None)\n"
       "  %y = torch.relu(%l)\n  %e = torch.amp.autocast_mode._exit_autocast(%c)\n",
-      // In place on an input, which is seen from outside.
+      // in place on an input, which the caller sees
       "  %t = operator.iadd(%x, %x)\n  %y = torch.nn.functional.layer_norm(%t, (3,))\n",
-      // In place on a view of an input.
+      // in place on a view of an input
       "  %v = .transpose(%m, 0, 1)\n  %t = .add_(%v, %m)\n"
       "  %y = torch.nn.functional.layer_norm(%t, (2,))\n",
-      // In place of another dtype: the sum stays one of halves.
+      // in place with two dtypes: the sum stays f16
       "  %g = torch.relu(%h)\n  %t = operator.iadd(%g, %x)\n  %f = .float(%t)\n"
       "  %y = torch.nn.functional.layer_norm(%f, (3,))\n",
-      // No matrices: products of attention.
+      // products of more than two dimensions, as in attention, which fc does not take
       "  %k = torch.matmul(%x, %w)\n  %p = .unsqueeze(%w, 0)\n  %q = torch.matmul(%k, %p)\n"
       "  %y = operator.add(%q, %s)\n",
-      // A sum with a factor.
+      // a sum with a factor
       "  %t = torch.add(%x, %x, alpha=2)\n  %y = torch.nn.functional.layer_norm(%t, (3,))\n",
   };
   for (const char* program : programs) {
@@ -367,7 +367,7 @@ TEST(FuseTest, LeavesWhatItMust) {
   }
 }
 
-// Another way to write what is in the cases, which yields the same.
+// Other ways to write the calls of the cases, with the same result.
 TEST(FuseTest, FindsWhatIsWrittenInAnotherWay) {
   const struct {
     const char* inputs;
@@ -421,12 +421,12 @@ TEST(FuseTest, KeepsTheOrderOfRandomNumbers) {
     return Printed(*module);
   };
   EXPECT_THAT(fused("torch.sin(%x)"), HasSubstr("fused_bias_dropout_residual_layer_norm"));
-  // Others are drawn in between: without the dropout it is another operator.
+  // Random numbers are drawn in between, so dropout stays outside of the operator.
   EXPECT_THAT(fused("torch.rand_like(%x)"), HasSubstr("fused.skip_layernorm(%d, %x, [3])"));
 }
 
 TEST(FuseTest, KeepsWhatIsUsedAndDropsWhatIsNot) {
-  // Dropout that does nothing goes with what it stood in, and stays where it stands alone.
+  // Dropout that does nothing goes if it stands inside an operator, and stays elsewhere.
   const auto module = Parsed(
       "graph @forward(%x : f32[2, 3], %w : f32[3, 3]) {\n"
       "  %a = torch.nn.functional.dropout(%x, 0.1, False, False)\n"
@@ -466,7 +466,7 @@ TEST(FuseTest, OptionsNameOperators) {
   const auto pipeline = ParsePipeline("fuse{operators=skip_layernom}");
   ASSERT_OK(pipeline);
   EXPECT_THAT(RunPipeline(*pipeline, both.get()).status().message(),
-              HasSubstr("is skip_layernorm meant?"));
+              HasSubstr("did you mean skip_layernorm?"));
 }
 
 TEST(FuseTest, BatchesAsWhatItIsMadeOf) {

@@ -1,5 +1,5 @@
-// Programs in which sizes are computed, or constants are made as large as the inputs: with
-// another size they compute what ATen does.
+// Programs that compute sizes, or make constants as large as their inputs, compute the same as ATen
+// at another size.
 #include "graphnet/passes/generalize_dims.h"
 
 #include <gtest/gtest.h>
@@ -50,8 +50,8 @@ absl::Status Refusal(const std::string& text) {
   return GeneralizeDims(module.get(), run).status();
 }
 
-// What torch.jit.trace writes for x.view(x.shape[0], -1), and for sizes that are multiplied and
-// divided.
+// Code that torch.jit.trace writes for x.view(x.shape[0], -1), and for products and quotients of
+// sizes.
 TEST(GeneralizeDimsTest, SizesOfTracedPrograms) {
   const ParsedModule module = Generalized(R"(
 graph @forward(%x : f32[3, 4, 6]) {
@@ -83,7 +83,7 @@ graph @forward(%x : f32[3, 4, 6]) {
                                               "f32[2*S0, 12]"));
 }
 
-// What torch.jit.script writes: sizes as lists.
+// Code that torch.jit.script writes, with sizes as lists.
 TEST(GeneralizeDimsTest, ListsOfSizes) {
   const ParsedModule module = Generalized(R"(
 graph @forward(%x : f32[3, 4, 6]) {
@@ -108,8 +108,8 @@ graph @forward(%x : f32[3, 4, 6]) {
   EXPECT_TRUE(at::equal(outputs[2], at::arange(5)));
 }
 
-// A program of torch.export whose batch is a symbol: it is general there. Another dimension
-// becomes one, too, and is put into sizes that are computed of the batch.
+// A program of torch.export whose batch is a symbol already. Another dimension becomes a symbol as
+// well, and enters the sizes that are computed from the batch.
 TEST(GeneralizeDimsTest, SizesOfDynamicPrograms) {
   const std::string text = R"(
 symbol s77 = 3
@@ -133,8 +133,8 @@ graph @forward(%x : f32[s77, 4, 6]) {
   EXPECT_TRUE(at::equal(outputs[2], x + 1));
 }
 
-// Rotary embeddings as run_decompositions() leaves them: positions that are a constant, expanded
-// for a product, and slices.
+// Returns rotary embeddings as run_decompositions() leaves them: constant positions, expanded for a
+// product, and slices.
 std::string Rotary(int batch, int length) {
   return absl::StrCat(
       "graph @forward(%q : f32[", batch, ", 2, ", length, ", 8], %inv : f32[4]) {\n",
@@ -166,7 +166,7 @@ std::string Rotary(int batch, int length) {
       "%y = aten.add.Tensor(%a, %b) : f32[", batch, ", 2, ", length, ", 8]\nreturn (%y,)\n}\n");
 }
 
-// A region without effect is part of the graph.
+// A region without effect becomes part of the graph.
 TEST(GeneralizeDimsTest, RegionsOfGradientModes) {
   const ParsedModule module = Generalized(R"(
 graph @forward(%x : f32[3, 4]) {
@@ -202,7 +202,7 @@ TEST(GeneralizeDimsTest, RotaryEmbeddingsInCoreAten) {
   }
 }
 
-// Tables and masks that are made, or cut out of longer ones, for the length.
+// Tables and masks that are made for the length, or cut out of longer ones.
 TEST(GeneralizeDimsTest, ConstantsFollowWhatTheyAreJoinedWith) {
   const ParsedModule module = Generalized(R"(
 graph @forward(%x : f32[2, 5, 5], %table : f32[64, 5]) {
@@ -224,7 +224,7 @@ graph @forward(%x : f32[2, 5, 5], %table : f32[64, 5]) {
   EXPECT_TRUE(at::allclose(outputs[0], (x + table.slice(0, 0, 8).cos()) * rows));
 }
 
-// Positions count along one dimension only: they are not made longer for another.
+// Positions count along one dimension only, so they do not grow along another.
 TEST(GeneralizeDimsTest, PositionsAreRepeatedAndNotCountedOn) {
   for (const int batch : {1, 2}) {
     const std::string n = absl::StrCat(batch);
@@ -262,7 +262,7 @@ graph @forward(%x : f32[2, 2, 5, 4]) {
   EXPECT_TRUE(at::allclose(outputs[0], want));
 }
 
-// Between strides a size of one may stand anywhere, a larger one may not.
+// A size of one fits any strides; a larger one does not.
 TEST(GeneralizeDimsTest, ViewsOfOneThatWouldNeedACopy) {
   const ParsedModule module = Generalized(R"(
 graph @forward(%x : f32[1, 4, 2, 3]) {
@@ -280,11 +280,11 @@ graph @forward(%x : f32[1, 4, 2, 3]) {
 TEST(GeneralizeDimsTest, WhatGrowsInAnotherWayIsRefused) {
   EXPECT_THAT(Refusal("graph @forward(%x : f32[5, 3]) {\n"
                       "%y = aten.slice.Tensor(%x, 0, 0, 4) : f32[4, 3]\nreturn (%y,)\n}\n"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("in another way")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not in proportion")));
   EXPECT_THAT(Refusal("graph @forward(%x : f32[5, 3]) {\n%n = aten.sym_size.int(%x, 0)\n"
                       "%m = operator.add(%n, 1)\n"
                       "%y = aten.zeros.default([%m, 3]) : f32[6, 3]\nreturn (%y,)\n}\n"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("where none should")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("but should not")));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What becomes of it, and that a second run changes nothing.
+// Returns the module after the pass, and checks that a second run changes nothing.
 std::string Inlined(absl::string_view text, std::string* notes = nullptr) {
   const auto module = Parse(text);
   const std::string before = PrintModule(*module);
@@ -45,7 +45,7 @@ void ExpectStays(absl::string_view text, absl::string_view why) {
   EXPECT_THAT(notes, HasSubstr(std::string(why)));
 }
 
-// A region around a product and a sine of an operand of this type.
+// Returns a graph with a region around `body` and a sine; the operands have this type.
 std::string Autocast(absl::string_view mode, absl::string_view type,
                      absl::string_view body = "torch.matmul(%b, %b)") {
   return absl::StrCat("graph @forward(%x : ", type,
@@ -68,10 +68,10 @@ TEST(InlineRegionsTest, AutocastThatTouchesNothing) {
                 Without("f32[3, 3]", "torch.add(%x, 1)"));
   ExpectStays(Autocast(on_cpu, "f32[3, 3]"), "autocast on cpu may compute torch.matmul");
   ExpectStays(Autocast(on_cpu, "f32[3, 3]", "torch._C._nn.linear(%b, %b)"), "linear");
-  // PyTorch composes it of products of matrices.
+  // PyTorch composes this call from matrix products.
   ExpectStays(Autocast(on_cpu, "f32[3, 3]", "torch.matrix_power(%b, 3)"), "matrix_power");
   ExpectStays(Autocast("\"cuda\", torch.float16, True, None", "f32[3, 3]@cuda:0"), "on cuda");
-  // It may be on the device.
+  // A value without a device may be on any.
   ExpectStays(Autocast("\"cuda\", torch.float16, True, None", "f32[3, 3]"), "on cuda");
 }
 
@@ -88,13 +88,13 @@ TEST(InlineRegionsTest, AutocastInAutocast) {
         ", None, @b, %y)\n  %s = torch.sin(%r)\n  return %s\n}\n"
         "graph @b(%z : f32[3, 3]) {\n  %m = torch.mm(%z, %z)\n  return %m\n}\n");
   };
-  // What is off inside is off without both.
+  // A region that is off inside another one makes neither necessary.
   ExpectInlined(nested("True", "False"),
                 "graph @forward(%x : f32[3, 3]) {\n  %r_1 = torch.mm(%x, %x)\n"
                 "  %r = torch.sin(%r_1)\n  return (%r,)\n}\n");
   const std::string on = Inlined(nested("True", "True"));
   EXPECT_THAT(on, HasSubstr("wrap_with_autocast"));
-  // Off within what stays on makes a difference.
+  // Turning autocast off inside a region that stays makes a difference.
   std::string kept = nested("True", "False");
   kept.replace(kept.find("torch.sin(%r)"), 13, "torch.mm(%r, %y)");
   EXPECT_EQ(Inlined(kept), PrintModule(*Parse(kept)));
@@ -135,7 +135,7 @@ TEST(InlineRegionsTest, ModesOfGradients) {
   ExpectStays(NoGrad("torch.sin(%b)", "torch.autograd.grad(%g, %x)"), "asks for gradients");
   ExpectStays(NoGrad("builtins.getattr(%b, \"requires_grad\")"), "asks for gradients");
   ExpectStays(NoGrad("mylib.f(%b)"), "nothing is known");
-  // The numerical gradient is no mode.
+  // torch.gradient is a numerical gradient, not a mode.
   EXPECT_FALSE(absl::StrContains(Inlined(NoGrad("torch.gradient(%b)")), "wrap_with"));
   ExpectInlined(
       "graph @forward(%x : f32[3]) {\n  %a = torch._C._set_grad_enabled(False)\n"

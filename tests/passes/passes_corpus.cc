@@ -41,7 +41,7 @@ double CpuSeconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// Passes whose options must be given, and checks that hold after others only.
+// Adds options that a pass requires, and passes that must run first.
 std::string PipelineOf(const Pass& pass) {
   if (pass.name() == "rewrite") return "rewrite{rules=tests/passes/example.rules}";
   if (pass.name() == "change-device") return "change-device{to=cpu}";
@@ -128,7 +128,7 @@ class Corpus {
       sum.seconds += total.seconds;
       for (const auto& [note, count] : total.notes) sum.notes[note] += count;
       if (status.ok()) continue;
-      // What is wrong with the sample is no failure of the pass.
+      // A faulty sample is not a failure of the pass.
       const bool refused = absl::IsInvalidArgument(status);
       ++(refused ? sum.refused : sum.failed);
       failures_ += refused ? 0 : 1;
@@ -156,11 +156,11 @@ class Corpus {
     RETURN_IF_ERROR(Annotate(Verify(*module), "verifier"));
     const std::string after = PrintModule(*module);
     if (changed != (after != before)) {
-      return absl::InternalError(changed ? "says that it changed what it did not"
-                                         : "changed and does not say so");
+      return absl::InternalError(changed ? "reports a change but made none"
+                                         : "changed something but reports no change");
     }
     const std::string hash = CanonicalHash(*module, {.metas = true});
-    // Only what the sample has wrong itself may be wrong.
+    // Calls may only be wrong if they were wrong in the sample.
     if (const absl::Status calls = VerifyCalls(*module);
         !calls.ok() && VerifyCalls(original).ok()) {
       return absl::InternalError(absl::StrCat("made a call that is none: ", calls.message()));

@@ -45,7 +45,7 @@ using Values = std::map<std::string, TensorData>;
 struct Candidate {
   std::string path;
   double bytes = 0;
-  std::set<std::string> targets;  // private ones
+  std::set<std::string> targets;  // private functions
 };
 
 Candidate Look(const std::string& path) {
@@ -63,12 +63,12 @@ Candidate Look(const std::string& path) {
       bytes *= dim.is_static() ? static_cast<double>(dim.value) : 1;
     candidate.bytes += bytes;
   }
-  // Operators cost too.
+  // Operators cost time, too.
   candidate.bytes += 1e4 * static_cast<double>(sample->module->num_nodes());
   return candidate;
 }
 
-// Smallest first.
+// Returns the candidates, smallest first.
 std::vector<Candidate> FindCandidates(const std::string& root, double max_bytes) {
   std::vector<Candidate> all;
   for (auto it = std::filesystem::recursive_directory_iterator(root);
@@ -107,7 +107,7 @@ absl::Status Compare(const Sample& sample, const Values& values,
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline(text));
   RETURN_IF_ERROR(RunPipeline(pipeline, changed.module.get()).status());
   RETURN_IF_ERROR(Verify(*changed.module));
-  // Renamed inputs get the values that their original names had.
+  // Renamed inputs get the values of their original names.
   ASSIGN_OR_RETURN(Values renamed, DrawInputs(changed, {}));
   ASSIGN_OR_RETURN(const std::vector<TensorData> after, Run(*changed.module, std::move(renamed)));
   if (before.size() != after.size())
@@ -121,7 +121,7 @@ absl::Status Compare(const Sample& sample, const Values& values,
   return absl::OkStatus();
 }
 
-// "same", "differs" or "not-run", and why.
+// Returns "same", "differs" or "not-run", and why.
 std::pair<std::string, std::string> Judge(const std::string& path, const std::string& pipeline) {
   const absl::StatusOr<Sample> sample = ReadGraphNetFolder(path);
   const absl::StatusOr<Values> values = sample.ok() ? DrawInputs(*sample, {}) : sample.status();
@@ -133,7 +133,7 @@ std::pair<std::string, std::string> Judge(const std::string& path, const std::st
   return {"same", ""};
 }
 
-// Verdicts by path, of an earlier run.
+// Reads the verdicts of an earlier run, by path.
 std::map<std::string, std::string> ReadLog(const std::string& path) {
   std::map<std::string, std::string> verdicts;
   std::ifstream in(path);

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What the body of @forward(%x, %y) becomes by a rule, in the text form.
+// Returns the text form of the body of @forward(%x, %y) after a rule is applied.
 std::string Rewritten(const std::string& rule, const std::string& body, size_t* count = nullptr) {
   const auto rules = ParseRules("rule r\n" + rule, "rules");
   EXPECT_OK(rules);
@@ -162,7 +162,7 @@ graph @replacement(%x, %p as any, %q as any) {
   };
   const auto module = ParseModule(kTwoAdds, "test");
   ASSERT_OK(module);
-  ASSERT_OK(ApplyRules(*rules, module->get()));  // the counts may be left out
+  ASSERT_OK(ApplyRules(*rules, module->get()));  // `counts` may be omitted
   EXPECT_OK(Verify(**module));
   EXPECT_EQ(PrintModule(**module, {.header = false}), R"(graph @forward(%x, %y) {
   %a = torch.add(%x, 1)
@@ -206,14 +206,14 @@ TEST(ParseRulesTest, ErrorsNameTheLine) {
               HasSubstr("f:1:1: rule r: @replacement: missing"));
   EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  return %x\n}\ngraph @replacement(%x) {\n  "
                     "return %x\n}\n"),
-              HasSubstr("must return what a call yields"));
+              HasSubstr("must return the result of a call"));
   EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  %a = torch.f(%x)\n  return %a\n}\n"
                     "graph @replacement(%y) {\n  return %y\n}\n"),
-              HasSubstr("%y is no parameter of the pattern"));
+              HasSubstr("%y is not a parameter of the pattern"));
   EXPECT_THAT(
       error("rule r\ngraph @pattern(%x, %r as variadic) {\n  %a = torch.f(%r, %x)\n  return %a\n}\n"
             "graph @replacement(%x) {\n  return %x\n}\n"),
-      HasSubstr("a variadic parameter is the last"));
+      HasSubstr("a variadic parameter must end the arguments"));
 }
 
 TEST(PatternTest, AListMayHaveOthersBehindItsVariadicPart) {
@@ -246,7 +246,7 @@ TEST(PatternTest, EachElementOfAListIsTheSameCall) {
                       "  %a = torch.f(%x, 1)\n  %b = torch.g(%a, %y)\n"
                       "  %e = torch.cat([%b], 2)\n  return (%e,)\n"),
             "  %e = torch.h([%x], [%y], 1, 2)\n  return (%e,)\n");
-  // Another call, another constant, a value that is no element of its own, no element.
+  // Another call, another constant, a value that is not from its own call, and no element.
   const std::string others[] = {
       of("torch.k(%c, %x)"),
       "  %a = torch.f(%x, 1)\n  %b = torch.g(%a, %y)\n  %c = torch.f(%y, 3)\n"
@@ -289,15 +289,15 @@ TEST(PatternTest, WhereListsAreWrongIsSaid) {
   };
   const std::string to_x = "%x) {\n  %a = torch.g([%x])\n  return %a\n}\n";
   EXPECT_THAT(error("*%x, *%y) {\n  %a = torch.f([*%x, *%y])\n  return %a\n}\n", to_x),
-              HasSubstr("the only one of a list"));
+              HasSubstr("the only one in a list"));
   EXPECT_THAT(error("%x as each) {\n  %a = torch.f(%x)\n  return %a\n}\n", to_x),
-              HasSubstr("returns one value, and not one for each element"));
+              HasSubstr("must return one value, not one for each element"));
   EXPECT_THAT(error("%x as each) {\n  %a = torch.f([%x])\n  return %a\n}\n",
                     "%x) {\n  %a = torch.g(%x)\n  return %a\n}\n"),
-              HasSubstr("stands in a list"));
+              HasSubstr("must stand in a list"));
 }
 
-// --- What a rule says beside its graphs.
+// --- Parts of a rule besides its graphs
 
 TEST(PatternTest, KeywordsThatAreLeftOverAreHandedOn) {
   const std::string rule =
@@ -363,7 +363,7 @@ TEST(PatternTest, ACallMayHaveSeveralTargets) {
   }
   const std::string other = "  %a = torch.gelu(%x)\n  %b = .neg(%a)\n  return (%b,)\n";
   EXPECT_EQ(Rewritten(rule, other), other);
-  // Also the last.
+  // Test the last alternative, too.
   EXPECT_EQ(Rewritten("graph @pattern(%x) {\n  %a = torch.f | .g (%x)\n  return %a\n}\n"
                       "graph @replacement(%x) {\n  return %x\n}\n",
                       "  %a = .g(%x)\n  %b = torch.f(%a)\n  return (%b,)\n"),
@@ -383,7 +383,7 @@ TEST(PatternTest, OnceIsOnceForEachCallThatWasThere) {
             "  %c = torch.conv2d(%x, weight = %y)\n  %a = lib.observe(%c)\n"
             "  %c_1 = torch.conv2d(%a, weight = %y)\n  %b = lib.observe(%c_1)\n  return (%b,)\n");
   EXPECT_EQ(count, 2u);
-  // Without, it is applied to what it made.
+  // Without "once", the rule is applied to its own results.
   const auto rules = ParseRules("rule r\n" + graphs, "rules");
   ASSERT_OK(rules);
   const auto module = ParseModule("graph @forward(%x, %y) {\n" + body + "}\n", "test");
@@ -391,7 +391,7 @@ TEST(PatternTest, OnceIsOnceForEachCallThatWasThere) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("undo each other")));
 }
 
-// How often `rule` matches in @forward with the metas given.
+// Returns how often `rule` matches in @forward with the given metas.
 size_t MatchesWith(const std::string& where, const std::string& x, const std::string& w) {
   const auto rules =
       ParseRules("rule r\n" + where +
@@ -424,7 +424,7 @@ TEST(PatternTest, TypesAreConditions) {
         "where %x: f32\nwhere %w: f32\n"}) {
     EXPECT_EQ(MatchesWith(where, x, w), 0u) << where;
   }
-  // A size that may have any value is no number, but equals itself.
+  // A symbolic size equals itself, but no number.
   EXPECT_EQ(MatchesWith("where %x: ?[2]\n", " : f32[S0]", ""), 0u);
   EXPECT_EQ(MatchesWith("where %x: ?[N]\nwhere %w: ?[N]\n", " : f32[S0]", " : i64[S0]"), 1u);
   EXPECT_EQ(MatchesWith("where %x: f32\n", "", ""), 0u);
@@ -443,9 +443,10 @@ TEST(PatternTest, MistakesHaveTheirPlace) {
   EXPECT_THAT(error("rule r\nwhere %x: f32[2\n" + graphs),
               HasSubstr("r:2:16: expected ',' or ']'"));
   EXPECT_THAT(error("rule r\nwhere %x: f32[..., ...]\n" + graphs),
-              HasSubstr("r:2:20: ... stands once"));
+              HasSubstr("r:2:20: '...' may occur only once"));
   EXPECT_THAT(error("rule r\nwhere %x\n" + graphs), HasSubstr("r:2:9: expected ':'"));
-  EXPECT_THAT(error("rule r\nwhere %rest: f32\n" + graphs), HasSubstr("r:2:8: %rest is no value"));
+  EXPECT_THAT(error("rule r\nwhere %rest: f32\n" + graphs),
+              HasSubstr("r:2:8: %rest is not a value"));
   EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  %a = torch.f|(%x)\n  return %a\n}\n"),
               HasSubstr("r:3:16: expected a target after |"));
   EXPECT_THAT(error("rule r\ngraph @pattern(%x) {\n  %a = torch.f(%x)\n  return %a\n}\n"
@@ -453,11 +454,11 @@ TEST(PatternTest, MistakesHaveTheirPlace) {
               HasSubstr("r:7:15: only calls of @pattern have several targets"));
   EXPECT_THAT(
       error("rule r\ngraph @pattern(%x, *%r) {\n  %a = torch.f(%x, **%r)\n  return %a\n}\n"),
-      HasSubstr("r:3:20: %r has one star and two"));
+      HasSubstr("r:3:20: %r is written with one star and with two"));
   EXPECT_THAT(error("rule r\ngraph @pattern(%x, %r as keywords) {\n  %a = torch.f(%x, [%r])\n"
                     "  return %a\n}\n"),
-              HasSubstr("a parameter for keywords stands in a call"));
-  // What shares a line with a star keeps its column.
+              HasSubstr("a parameter for keywords must stand in a call"));
+  // Text that shares a line with a star keeps its column.
   EXPECT_THAT(error("rule r\ngraph @pattern(%x, **%r) {\n  %a = torch.f(%x, **%r, q = )\n"),
               HasSubstr("r:3:30: "));
 }

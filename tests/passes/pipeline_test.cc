@@ -28,7 +28,7 @@ TEST(PipelineTest, TextIsReadAndPrinted) {
 TEST(PipelineTest, ErrorsNameTheColumnAndWhatThereIs) {
   EXPECT_THAT(ParsePipeline("dce,dcee"),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("passes:1:5: there is no pass \"dcee\"; is dce meant?")));
+                       HasSubstr("passes:1:5: there is no pass \"dcee\"; did you mean dce?")));
   EXPECT_THAT(ParsePipeline("dce{speed=3}"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("passes:1:5: dce has no option \"speed\"")));
@@ -60,7 +60,7 @@ TEST(PipelineTest, SaysWhatEachStepDid) {
   EXPECT_EQ(diff, "dce\n-   %a = torch.exp(%x)\n");
 }
 
-// Lowering makes the stride of both a list.
+// Lowering turns both strides into lists.
 TEST(PipelineTest, AtenToTorchKeepsOneNumberForSeveral) {
   const auto module = ParseModule(
       "graph @forward(%x, %w) {\n  %y = aten.conv2d.default(%x, %w, None, 2)\n  return (%y,)\n}\n",
@@ -105,9 +105,9 @@ TEST(PipelineTest, VerifyEachFindsLiesAndBrokenModules) {
     const auto module = ParseModule(kDead, "test");
     return RunPipeline({{&pass, {}}}, module->get(), options).status();
   };
-  EXPECT_THAT(run(liar), StatusIs(absl::StatusCode::kInternal, HasSubstr("does not say so")));
+  EXPECT_THAT(run(liar), StatusIs(absl::StatusCode::kInternal, HasSubstr("but reports no change")));
   EXPECT_THAT(run(boaster),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("changed what it did not")));
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("reports a change but made none")));
   EXPECT_THAT(run(vandal), StatusIs(absl::StatusCode::kInternal, HasSubstr("broke the module")));
 }
 
@@ -118,7 +118,7 @@ TensorData Floats(const std::vector<float>& values) {
                                               values.size() * sizeof(float))};
 }
 
-// Inputs were renamed before: their original names are those of others by now.
+// The inputs were renamed before, and their original names belong to other inputs now.
 TEST(PipelineTest, WeightsFollowEachStep) {
   auto sample = ParseSample(
       "attribute a.w : f32[1]@cpu\nattribute unread : f32[1]@cpu\n"

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 
-// As Python prints it; "" when there is no value.
+// Returns the value as Python prints it; "" if there is none.
 std::string Value(absl::string_view target, const std::vector<Argument>& args) {
   const auto value = EvaluateScalar(target, args);
   return value.has_value() ? PrintArgument(*value) : "";

@@ -1,4 +1,4 @@
-// Every form of unstable_forms.txt, run before and after stabilize: the same bits.
+// Runs every form in unstable_forms.txt before and after stabilize and compares the bits.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -44,7 +44,7 @@ const std::map<std::string, at::Tensor>& Inputs() {
   return *inputs;
 }
 
-// Python's spelling in the text form's.
+// Converts Python's syntax to that of the text form.
 std::string ToText(const std::string& call) {
   std::string text = absl::StrReplaceAll(call, {{"'", "\""},
                                                 {"float(\"inf\")", "inf"},

@@ -39,14 +39,14 @@ TEST(StabilizeTest, BodiesToo) {
 }
 
 TEST(StabilizeTest, ArgumentsByNameWhereTheyDiffer) {
-  // A number in ATen, a word in Python.
+  // The reduction is a number in ATen and a word in Python.
   EXPECT_THAT(
       Stabilized(
           "graph @forward(%x, %y) {\n  %l = torch._C._nn.binary_cross_entropy(%x, %y, None, 2)\n"
           "  return (%l,)\n}\n"),
       HasSubstr("torch.nn.functional.binary_cross_entropy(input = %x, target = %y, weight = None, "
                 "reduction = \"sum\")"));
-  // Left out it is 0, not the schema's default.
+  // If it is omitted it is 0, not the schema's default.
   EXPECT_THAT(
       Stabilized("graph @forward(%x, %y) {\n  %l = torch._C._nn.binary_cross_entropy(%x, %y)\n"
                  "  return (%l,)\n}\n"),
@@ -57,7 +57,7 @@ TEST(StabilizeTest, ArgumentsByNameWhereTheyDiffer) {
       Stabilized(
           "graph @forward(%x, %y) {\n  %l = torch._C._nn.mse_loss(%x, %y)\n  return (%l,)\n}\n"),
       HasSubstr("torch._C._nn.mse_loss"));
-  // The operator yields indices too.
+  // The operator yields indices, too.
   EXPECT_THAT(
       Stabilized("graph @forward(%x) {\n  %l = torch._C._nn.adaptive_max_pool2d(%x, (2, 2))\n"
                  "  return (%l,)\n}\n"),
@@ -100,17 +100,17 @@ TEST(StabilizeTest, GradientModesStayWhereTheyMatter) {
               Not(HasSubstr("grad_enabled")));
   EXPECT_THAT(WithModes(" as torch.nn.parameter.Parameter", "  %a = torch.cos(%w)\n"),
               HasSubstr("torch.set_grad_enabled(False)"));
-  // Of unknown origin.
+  // %w has an unknown origin.
   EXPECT_THAT(WithModes("", "  %a = torch.cos(%w)\n"), HasSubstr("torch.set_grad_enabled(False)"));
-  // Nothing runs in between.
+  // No call runs in between.
   EXPECT_THAT(WithModes("", ""), Not(HasSubstr("grad_enabled")));
-  // It asks.
+  // The call asks for the mode.
   EXPECT_THAT(WithModes(" as torch.Tensor", "  %a = torch.is_grad_enabled()\n"),
               HasSubstr("torch.set_grad_enabled(False)"));
-  // The mode that is left behind.
+  // The graph leaves a mode behind.
   EXPECT_THAT(WithModes(" as torch.Tensor", "  %a = torch.cos(%w)\n", ""),
               HasSubstr("torch.set_grad_enabled(False)"));
-  // What a parameter was written to.
+  // A parameter was written to the tensor.
   EXPECT_THAT(
       Stabilized("graph @forward(%w as torch.nn.parameter.Parameter, %x as torch.Tensor) {\n"
                  "  %v = .view(%x, -1)\n  %i = .mul_(%v, %w)\n" +

@@ -22,7 +22,7 @@
 namespace graphnet {
 namespace {
 
-// Not a value before it runs, and the compiler's message says so.
+// A Value is not a number before the graph runs, and the compiler's message says so.
 static_assert(!std::is_constructible_v<bool, Value>);
 static_assert(!std::is_constructible_v<int, Value>);
 static_assert(!std::is_constructible_v<double, Value>);
@@ -36,7 +36,8 @@ const TensorMeta& MetaOf(const at::Tensor& tensor, std::vector<Dim>* shape, Tens
 
 using Build = std::function<Value(const std::vector<Value>&)>;
 
-// What a graph of the inputs yields; its metas, where there are any, must be those of the results.
+// Returns the result of a graph of the inputs; metas, if there are any, must be those of the
+// results.
 at::Tensor Yield(const std::vector<at::Tensor>& inputs, const Build& build,
                  Promotion promotion = Promotion::kPyTorch, std::string* text = nullptr) {
   Module module;
@@ -81,14 +82,15 @@ bool Same(const at::Tensor& a, const at::Tensor& b) {
   return a.defined() && a.scalar_type() == b.scalar_type() && at::equal(a, b);
 }
 
-// An operator on two values, on a value and a number, on a number and a value; and ATen's own.
+// An operator of Value in its three forms (two values, or a value and a number on either side), and
+// ATen's.
 struct Operator {
   const char* name;
   std::function<Value(const Value&, const Value&)> values;
   std::function<Value(const Value&, const Argument&)> number;
   std::function<Value(const Argument&, const Value&)> reflected;
   std::function<at::Tensor(const at::Tensor&, const at::Tensor&)> aten;
-  bool bits = false;  // of whole numbers only
+  bool bits = false;  // True for bitwise operators, which take integers only.
 };
 
 #define OPERATOR(symbol, call)                                                      \
@@ -126,7 +128,7 @@ std::vector<Operator> Operators() {
   return all;
 }
 
-// A number as PyTorch wraps it: it does not decide the dtype among numbers of its kind.
+// Returns a number as PyTorch wraps it: it does not decide the dtype among tensors of its kind.
 at::Tensor Wrapped(const at::Scalar& number) {
   at::Tensor tensor = at::scalar_tensor(number, number.isFloatingPoint() ? at::kDouble : at::kLong);
   tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
@@ -159,7 +161,7 @@ TEST(ValueTest, EachOperatorOnEachOperandIsPyTorchs) {
         EXPECT_TRUE(Same(Yield({x}, [&](const auto& v) { return op.number(v[0], argument); }),
                          op.aten(x, Wrapped(number))))
             << op.name << " " << dtype << " " << number;
-        // Tensor.__rtruediv__ multiplies.
+        // Tensor.__rtruediv__ multiplies by the reciprocal.
         const at::Tensor expected =
             std::string(op.name) == "/" ? x.reciprocal() * number : op.aten(Wrapped(number), x);
         EXPECT_TRUE(
@@ -172,7 +174,7 @@ TEST(ValueTest, EachOperatorOnEachOperandIsPyTorchs) {
   EXPECT_EQ(cases, 13 * 5 * 7 + 5 * 2 * 4);
 }
 
-// As Paddle documents its promotion, computed with ATen.
+// Applies Paddle's documented promotion and computes with ATen.
 at::Tensor AsPaddle(const Operator& op, at::Tensor x, const at::Scalar& number, bool reflected) {
   const std::string name = op.name;
   const bool whole = at::isIntegralType(x.scalar_type(), true);
@@ -238,7 +240,7 @@ TEST(ValueTest, ANumberIsOneScaleInPaddle) {
             "}\n");
 }
 
-// The example of the header and of docs/value.md.
+// The example in the header and in docs/value.md.
 TEST(ValueTest, NodesAreThoseOfTorchFx) {
   Module module;
   Graph* const graph = module.AddGraph("forward");

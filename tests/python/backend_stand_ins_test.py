@@ -127,7 +127,7 @@ class TensorRt(StandInTest):
 
     def test_says_that_there_is_no_gpu(self):
         with mock.patch("torch.cuda.is_available", return_value=False), \
-                self.assertRaisesRegex(worker.Failure, "needs a GPU of NVIDIA"):
+                self.assertRaisesRegex(worker.Failure, "needs an NVIDIA GPU"):
             self.server().hello({})
 
 
@@ -174,7 +174,7 @@ class BladeDisc(StandInTest):
     def test_says_that_there_is_no_command(self):
         with mock.patch.dict(os.environ):
             os.environ.pop("GRAPHNET_BLADEDISC", None)
-            with self.assertRaisesRegex(worker.Failure, "GRAPHNET_BLADEDISC names a command"):
+            with self.assertRaisesRegex(worker.Failure, "set GRAPHNET_BLADEDISC to a command"):
                 self.server().hello({})
 
 

@@ -374,7 +374,7 @@ graph @body(%a, %b) {
         for sample in (self.one_call("torch.relu(%x)", f'%x "x=[{evil}][0]"'),
                        self.one_call("torch.relu(%x)", '%x "class"'),
                        self.one_call(f'torch.relu(%x, "a={evil}, b" = 1)')):
-            self.refuses("is no name that Python can spell", graphnet_ir.to_fx, sample)
+            self.refuses("is not a name that Python can spell", graphnet_ir.to_fx, sample)
         text = f"attribute \"a\\\"+{evil}\" : f32[2]\n" \
                f"graph @forward() {{ %y = get_attr \"a\\\"+{evil}\" return %y }}"
         self.refuses("is no name", graphnet_ir.to_fx, graphnet_ir.parse(text))
@@ -453,7 +453,7 @@ graph @body(%a, %b) {
         gm = torch.fx.GraphModule({}, made)
         sample = graphnet_ir.from_fx(gm)
         name = list(sample.graph.nodes)[1].target
-        self.refuses("no function of PyTorch", graphnet_ir.to_fx, sample, kind="not_found")
+        self.refuses("not a function of PyTorch", graphnet_ir.to_fx, sample, kind="not_found")
         self.assertEqual(graphnet_ir.to_fx(sample, root={name: captured}).code, gm.code)
         self.assertEqual(graphnet_ir.to_fx(sample, root=gm).code, gm.code)
 

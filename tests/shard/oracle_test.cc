@@ -1,5 +1,5 @@
-// Rules against the truth: graphs are sharded at random, run rank by rank through ATen, put
-// together and compared with the run of the graph as it was.
+// Tests the rules against ATen: graphs are sharded at random and run rank by rank, and the joined
+// results are compared with a run of the original graph.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -64,14 +64,15 @@ Sharding AnySharding(const Node& input, const Mesh& mesh, Random& random) {
 
 struct Counts {
   int graphs = 0;
-  int sharded_calls = 0;  // that yield something sharded
+  int sharded_calls = 0;  // calls with a sharded result
   int partial_calls = 0;
-  std::set<std::string> rules;  // of those
-  // Over several meshes: what crosses, by state before and after ("PR"), and by function.
+  std::set<std::string> rules;  // rules of these calls
+  // Over several meshes: numbers of crossing values, by state before and after ("PR"), and by
+  // function.
   std::map<std::string, int> crossings;
   std::map<std::string, int> functions;
-  int several_ranks = 0;  // graphs in which a rank is of two meshes
-  int asked = 0;          // outputs that are asked for in a layout
+  int several_ranks = 0;  // graphs in which a rank belongs to two meshes
+  int asked = 0;          // outputs with a requested layout
   int gathered = 0;
 };
 
@@ -81,7 +82,7 @@ bool IsSame(const at::Tensor& a, const at::Tensor& b) {
                                           /*equal_nan=*/true));
 }
 
-// The programs of the ranks, run in one process: what they return, put together.
+// Runs the programs of the ranks in one process and returns their joined results.
 absl::StatusOr<std::vector<at::Tensor>> RunRanks(const Module& sharded,
                                                  const std::vector<NamedMesh>& meshes,
                                                  const std::vector<c10::IValue>& inputs) {
@@ -113,7 +114,7 @@ absl::StatusOr<std::vector<at::Tensor>> RunRanks(const Module& sharded,
   ASSIGN_OR_RETURN(const std::unique_ptr<Module> joined, JoinRanks(modules, Mesh::Of({ranks})));
   RETURN_IF_ERROR(Verify(*joined));
   ASSIGN_OR_RETURN(const std::vector<c10::IValue> made, RunGraph(*joined, std::move(held)));
-  // Each rank returns what its meshes have.
+  // Each rank returns the outputs of its meshes.
   std::map<std::pair<size_t, size_t>, size_t> places;  // by output and rank
   size_t next = 0;
   for (size_t rank = 0; rank < modules.size(); ++rank) {
@@ -140,7 +141,7 @@ absl::StatusOr<std::vector<at::Tensor>> RunRanks(const Module& sharded,
   return outputs;
 }
 
-// Whether some input was divided.
+// Checks one random sharding. Returns whether some input was divided.
 bool CheckOnce(const Module& module, uint64_t seed, Counts* counts) {
   Random random(seed);
   const Mesh mesh = AnyMesh(random);
@@ -154,7 +155,7 @@ bool CheckOnce(const Module& module, uint64_t seed, Counts* counts) {
   const absl::StatusOr<ShardedGraph> sharded = PropagateShardings(module, mesh, inputs);
   EXPECT_OK(sharded);
   if (!sharded.ok()) return false;
-  // As text it says the same.
+  // The graph must be the same after printing and parsing.
   const std::string text = PrintModule(*sharded->module);
   SCOPED_TRACE(absl::StrCat("seed ", seed, ", as sharded:\n", text));
   const auto read = ParseModule(text, "test");
@@ -204,7 +205,7 @@ NamedMesh MeshAt(const std::string& name, std::vector<int64_t> shape, int first)
   return named;
 }
 
-// Two or three, of the same shape, of others, of one rank, and one that is a part of another.
+// Returns two or three meshes: of the same shape or not, of one rank, or one a part of another.
 std::vector<NamedMesh> AnyMeshes(Random& random) {
   switch (Below(random, 9)) {
     case 0:
@@ -214,7 +215,7 @@ std::vector<NamedMesh> AnyMeshes(Random& random) {
     case 4: return {MeshAt("a", {2, 2}, 0), MeshAt("b", {4}, 4)};
     case 5: return {MeshAt("a", {2}, 0), MeshAt("b", {1}, 2), MeshAt("c", {4}, 3)};
     case 6: return {MeshAt("a", {1}, 0), MeshAt("b", {2}, 1), MeshAt("c", {1}, 3)};
-    case 7: return {MeshAt("a", {2, 2}, 0), MeshAt("b", {1, 2}, 2)};  // ranks of both
+    case 7: return {MeshAt("a", {2, 2}, 0), MeshAt("b", {1, 2}, 2)};  // they share ranks
     default: return {MeshAt("a", {1, 2}, 0), MeshAt("b", {2, 2}, 0), MeshAt("c", {2}, 1)};
   }
 }
@@ -240,8 +241,8 @@ void CountCrossings(const Module& sharded, Counts* counts) {
   }
 }
 
-// Cut at random places into as many stages as there are meshes, inputs and outputs laid out at
-// random, some outputs gathered.
+// Cuts at random places into one stage for each mesh, with random layouts of inputs and outputs;
+// some outputs are gathered.
 void CheckStaged(const Module& module, uint64_t seed, Counts* counts) {
   Random random(seed);
   ShardRequest request;
@@ -301,8 +302,8 @@ void CheckStaged(const Module& module, uint64_t seed, Counts* counts) {
   ++counts->graphs;
 }
 
-// Graphs of one call, of each kind that the rules tell apart: inputs, the call, and which element
-// of its value is returned, if not all of it.
+// Graphs of one call, of each kind that the rules distinguish: inputs, the call, and the element of
+// its value that is returned, if it is not the whole value.
 constexpr const char* kCalls[] = {
     "%x : f64[4, 8], %w : f64[8] | torch.add(%x, %w)",
     "%x : f64[4, 1], %w : f64[1, 8] | torch.mul(%x, %w)",
@@ -404,7 +405,7 @@ constexpr const char* kCalls[] = {
 std::unique_ptr<Module> ModuleOf(const std::string& call) {
   const std::vector<std::string> parts = absl::StrSplit(call, " | ");
   std::string text = absl::StrCat("graph @forward(", parts[0], ") {\n");
-  // The condition of a where, as a call within is none of the text form.
+  // The condition of a where gets a line of its own, since the text form has no nested calls.
   std::string made = parts[1];
   if (absl::StrContains(made, "torch.gt, ")) {
     absl::StrAppend(&text, "%c = torch.gt(%x, 0)\n");
@@ -439,7 +440,7 @@ TEST(OracleTest, EachRuleHoldsAndIsDocumented) {
   }
 }
 
-// Graphs of one to five calls, or of more. Sizes are so that most calls fit.
+// Makes graphs of one to `most` calls. Sizes are chosen so that most calls are valid.
 class RandomGraph {
  public:
   explicit RandomGraph(uint64_t seed, size_t most = 5)
@@ -491,7 +492,7 @@ class RandomGraph {
     if (dtype == DType::kFloat64) values_.push_back({node, sizes});
     return {node, sizes};
   }
-  // One there is, of these sizes, or a new one.
+  // Returns an existing value of these sizes, or a new one.
   Value Of(const Sizes& sizes) {
     for (const Value& value : values_) {
       if (value.sizes == sizes && Below(random_, 2) == 0) return value;
@@ -526,7 +527,7 @@ class RandomGraph {
         return Done(sizes, kUnary[Below(random_, 4)], {x.node});
       }
       case 1:
-      case 2: {  // with one that broadcasts
+      case 2: {  // an operand that broadcasts
         Sizes other(sizes.begin() + Below(random_, sizes.size()), sizes.end());
         if (Below(random_, 2) == 0) other[0] = 1;
         static const absl::string_view kBinary[] = {"torch.add", "torch.mul", "torch.maximum",
@@ -569,20 +570,20 @@ class RandomGraph {
         std::swap(sizes[at], sizes[static_cast<size_t>(other)]);
         return Done(sizes, "torch.transpose", {x.node, dim, other});
       }
-      case 9: {  // two dimensions as one
+      case 9: {  // two dimensions become one
         if (at + 1 == sizes.size()) return false;
         sizes[at] *= sizes[at + 1];
         sizes.erase(sizes.begin() + dim + 1);
         return Done(sizes, "torch.reshape", {x.node, List(sizes, &storage)});
       }
-      case 10: {  // one as two
+      case 10: {  // one dimension becomes two
         if (sizes[at] % 2 != 0) return false;
         const int64_t first = Below(random_, 2) == 0 ? 2 : sizes[at] / 2;
         sizes.insert(sizes.begin() + dim, first);
         sizes[at + 1] /= first;
         return Done(sizes, "torch.reshape", {x.node, List(sizes, &storage)});
       }
-      case 11: {  // the same elements in any other sizes
+      case 11: {  // a reshape to any other sizes
         Sizes other = sizes;
         std::shuffle(other.begin(), other.end(), random_);
         return Done(other, "torch.reshape", {x.node, List(other, &storage)});
@@ -635,7 +636,7 @@ TEST(OracleTest, RandomGraphs) {
     ASSERT_OK(Verify(*module)) << PrintModule(*module);
     divided += CheckOnce(*module, seed, &counts) ? 1 : 0;
   }
-  // Not that nothing was sharded.
+  // The test is worthless if little is sharded.
   EXPECT_GT(divided, graphs / 2);
   EXPECT_GT(counts.sharded_calls, graphs);
   EXPECT_GT(counts.partial_calls, graphs / 20);
@@ -644,7 +645,7 @@ TEST(OracleTest, RandomGraphs) {
             << " of them partial\n";
 }
 
-// In which a value of each state may come to be used on another mesh in each state.
+// Graphs in which a value of any state may cross to another mesh and be used there in any state.
 constexpr const char* kCrossings[] = {
     "%x : f64[4, 8], %w : f64[8, 4], %t : f64[4, 4]) {\n"
     "%h = torch.matmul(%x, %w)\n%y = torch.add(%h, %t)\n",

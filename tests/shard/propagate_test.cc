@@ -26,7 +26,7 @@ absl::StatusOr<ShardedGraph> Shard(absl::string_view text, absl::string_view mes
   return PropagateShardings(*module, *ParseMesh(mesh), shardings);
 }
 
-// A tensor-parallel perceptron: columns, then rows.
+// A tensor-parallel perceptron: the first weight is divided by columns, the second by rows.
 constexpr absl::string_view kPerceptron = R"(
 graph @forward(%x : f32[8, 16], %w1 : f32[32, 16], %b1 : f32[32], %w2 : f32[16, 32], %b2 : f32[16]) {
   %h = torch.nn.functional.linear(%x, %w1, %b1)
@@ -119,13 +119,14 @@ TEST(PropagateTest, Refuses) {
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(std::string(why))));
   };
   refuses("2x4", {{"z", "0,-1"}}, "no input is called z");
-  refuses("2x4", {{"x", "0"}}, "input x: sharding [0]: is of 1 dimensions, the tensor of 2");
+  refuses("2x4", {{"x", "0"}}, "input x: sharding [0]: has 1 dimensions, but the tensor has 2");
   refuses("2x4", {{"x", "2,-1"}}, "mesh 2x4 has no axis 2");
   refuses("2x4", {{"x", "0,0"}}, "uses axis 0 twice");
   refuses("3", {{"x", "0,-1"}}, "axis 0 of mesh 3 does not divide dimension 0 of size 8");
   refuses("2x4", {{"x", "[-1, -1] sum(0)"}}, "cannot be partial");
-  EXPECT_THAT(Shard("graph @forward(%x) { return (%x,) }", "2", {{"x", "0"}}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no tensor of known shape")));
+  EXPECT_THAT(
+      Shard("graph @forward(%x) { return (%x,) }", "2", {{"x", "0"}}),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a tensor of known shape")));
   EXPECT_THAT(
       Shard("graph @forward(%x : f32[4]) { %y = torch.relu_(%x) return (%y,) }", "2", {{"x", "0"}}),
       StatusIs(absl::StatusCode::kFailedPrecondition,
@@ -156,7 +157,7 @@ TEST(UnrollTest, RefusesAnnotationsThatDoNotFit) {
                         "\n  %z = aten.relu.default(%y) : f32[8, 8] ", relu,
                         "\n  return (%z,)\n}\n");
   };
-  refuses(graph("spmd.reshard(%x) : f32[8, 8]", ""), "expected a value and how it is laid out");
+  refuses(graph("spmd.reshard(%x) : f32[8, 8]", ""), "expected a value and a layout");
   refuses(graph("spmd.reshard(%x, \"2\") : f32[8, 8]", ""), "expected MESH[AXIS");
   refuses(graph("spmd.reshard(%x, \"2[0, -1]\") : f32[8, 8]", ""),
           "otherwise than it is annotated");

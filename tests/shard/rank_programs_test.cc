@@ -1,5 +1,5 @@
-// What the programs of ranks say, what is refused, and the parts of tensors. That they compute the
-// right thing oracle_test.cc shows.
+// Tests the text of the ranks' programs, the errors, and the parts of tensors. oracle_test.cc tests
+// that the programs compute the right results.
 #include "graphnet/shard/rank_programs.h"
 
 #include <gmock/gmock.h>
@@ -67,7 +67,7 @@ TEST(TensorPiecesTest, PiecesAndBack) {
   ASSERT_OK(back);
   EXPECT_EQ(*back->bytes, *whole.bytes);
 
-  // Ranks 0 and 2 hold the same part.
+  // Ranks 0 and 2 must hold the same part.
   pieces[2] = pieces[1];
   EXPECT_THAT(
       WholeOf(pieces, rows, mesh, whole.shape),
@@ -96,7 +96,7 @@ TEST(RankProgramsTest, SaysWhatRanksHoldAndCall) {
       "  return (%y, None, [%z])\n}\n",
       "2", {{"x", {{-1, 0}, {}}}, {"d", {{0}, {}}}});
   ASSERT_OK(made);
-  // Of the weight each has the rows that it multiplies.
+  // Each rank has the rows of the weight that it multiplies.
   EXPECT_EQ(made->plan.inputs[1].sharding, (Sharding{{0, -1}, {}}));
   ASSERT_EQ(made->plan.outputs.size(), 2U);
   EXPECT_FALSE(made->plan.outputs[0].is_exact);
@@ -126,10 +126,10 @@ TEST(JoinRanksTest, RefusesWhatRanksCannotDo) {
   refuses(gather, absl::StrReplaceAll(gather, {{"%x, 0", "%x, 1"}}), "rank 0 at y, rank 1 at y");
   refuses(gather, absl::StrReplaceAll(gather, {{"[0, 1]", "[0]"}}), "rank 1 is not in its group");
   refuses(absl::StrReplaceAll(gather, {{"[0, 1]", "[0, 2]"}}), gather,
-          "its group has rank 2, the mesh has not");
+          "its group has rank 2, which is not in the mesh");
   refuses(absl::StrReplaceAll(gather, {{"%x, 0", "%x, %x"}}), gather, "expected a dimension");
   refuses(absl::StrReplaceAll(gather, {{"%x, 0, ", "%x, "}}), gather, "a value and 2 constants");
-  refuses(absl::StrReplaceAll(gather, {{"gather", "hail"}}), gather, "no call that ranks make");
+  refuses(absl::StrReplaceAll(gather, {{"gather", "hail"}}), gather, "not a call of ranks");
   refuses("%y = spmd.all_reduce.default(%x, \"mul\", [0, 1]) return (%y,)", gather,
           "of no reduction there is");
 }
@@ -145,16 +145,16 @@ TEST(ShardPlanTest, RefusesWhatIsNoPlan) {
     EXPECT_THAT(ParsePlan(text, "p"),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(absl::StrCat("p: ", why))));
   };
-  refuses("{\"mesh", "[\"mesh", "is no JSON object");
-  refuses("[2]", "[0]", "has a mesh of no shape");
-  refuses("[2]", "[65536, 2]", "has a mesh of no shape");
+  refuses("{\"mesh", "[\"mesh", "is not a JSON object");
+  refuses("[2]", "[0]", "has a mesh of an invalid shape");
+  refuses("[2]", "[65536, 2]", "has a mesh of an invalid shape");
   refuses("[2]", "[]", "has no mesh");
-  refuses("[2]", "[2.5]", "the plan: mesh holds what is no integer");
+  refuses("[2]", "[2.5]", "the plan: mesh must hold integers only");
   refuses("\"inputs\"", "\"input\"", "has no list inputs");
   refuses("\"x\"", "1", "inputs has a tensor without a name");
-  refuses("f32", "f31", "inputs x: dtype is none there is");
+  refuses("f32", "f31", "inputs x: unknown dtype");
   refuses("[4]", "[3]", "inputs x: sharding [0]: axis 0 of mesh 2 does not divide dimension 0");
-  refuses("[4]", "[4, 0, 4611686018427387904, 4]", "inputs x: no tensor has such a shape");
+  refuses("[4]", "[4, 0, 4611686018427387904, 4]", "inputs x: invalid shape");
   refuses("[0]", "[4294967296]", "inputs x: sharding [1]: mesh 2 has no axis 1");
 }
 

@@ -25,7 +25,8 @@ Mesh MeshOf(std::vector<int64_t> shape, int first_rank) {
   return mesh;
 }
 
-// What all ranks of a layout hold, and the whole of it, in plain loops over coordinates.
+// Deals a tensor to the ranks of a layout, and joins the parts again, in plain loops over
+// coordinates.
 std::map<int, at::Tensor> Deal(const at::Tensor& whole, const Layout& layout) {
   std::map<int, at::Tensor> parts;
   for (size_t i = 0; i < layout.mesh.num_ranks(); ++i) {
@@ -39,7 +40,7 @@ std::map<int, at::Tensor> Deal(const at::Tensor& whole, const Layout& layout) {
       const int64_t end = std::min(size, begin + (size + n - 1) / n);
       part = part.narrow(static_cast<int64_t>(dim), begin, end - begin);
     }
-    // Terms that differ, and make up the part.
+    // The terms differ and combine to the part.
     for (const auto& [axis, type] : layout.sharding.partial) {
       const auto n = static_cast<double>(layout.mesh.size(axis));
       const auto k = static_cast<double>(layout.mesh.Coordinate(i, axis));
@@ -54,7 +55,7 @@ std::map<int, at::Tensor> Deal(const at::Tensor& whole, const Layout& layout) {
 
 at::Tensor Assemble(const std::map<int, at::Tensor>& parts, const Layout& layout,
                     at::IntArrayRef sizes) {
-  // By axis, the innermost first: each line of ranks becomes one value.
+  // Joins each line of ranks into one value, axis by axis, the innermost first.
   std::vector<at::Tensor> values;
   for (const int rank : layout.mesh.ranks) values.push_back(parts.at(rank));
   for (int axis = layout.mesh.num_axes() - 1; axis >= 0; --axis) {
@@ -84,7 +85,7 @@ at::Tensor Assemble(const std::map<int, at::Tensor>& parts, const Layout& layout
   return values[0];
 }
 
-// Runs the plan of `from` to `to` and compares what the ranks have with the whole.
+// Runs the plan from `from` to `to` and compares the parts of the ranks with the whole.
 void Check(const Layout& from, const Layout& to, const std::vector<int64_t>& sizes,
            std::string* function = nullptr) {
   const std::string what = LayoutName(from) + " to " + LayoutName(to);
@@ -116,7 +117,7 @@ void Check(const Layout& from, const Layout& to, const std::vector<int64_t>& siz
   std::map<int, at::Tensor> parts;
   for (size_t i = 0; i < ran->size(); ++i) parts[to.mesh.ranks[i]] = (*ran)[i].toTensor();
   EXPECT_TRUE(at::equal(Assemble(parts, to, whole.sizes()), whole));
-  // Each rank has a part of the right sizes, too.
+  // The part of each rank must have the right sizes, too.
   for (const auto& [rank, part] : Deal(whole, to)) EXPECT_EQ(parts[rank].sizes(), part.sizes());
 }
 
@@ -138,7 +139,7 @@ TEST(ReshardTest, AllStatesOnAllPairsOfMeshes) {
           const std::string name = {from.letter, 'T', 'o', to.letter};
           Check({mesh, from.sharding}, {mesh, to.sharding}, sizes, &function);
           EXPECT_EQ(function, from.letter == to.letter ? "" : name);
-          // Other ranks, of which some are the same.
+          // The two meshes share some ranks.
           Check({mesh, from.sharding}, {MeshOf({n}, 1), to.sharding}, sizes, &function);
           EXPECT_EQ(function, from.letter == to.letter ? "SameStatus" : name + "CrossMesh");
           Check({mesh, from.sharding}, {MeshOf({1}, 1), to.sharding}, sizes, &function);
@@ -211,7 +212,7 @@ TEST(ReshardTest, PartsOfAMesh) {
   EXPECT_EQ(function, "GlobalToSubMesh");
   Check({part, along}, {whole, along}, {8, 3}, &function);
   EXPECT_EQ(function, "SubMeshToGlobal");
-  // What is divided along the axis is not in the part.
+  // A tensor that is divided along the axis is not complete on the part.
   EXPECT_THAT(
       PlanReshard({whole, {{0, -1}, {}}}, {part, {{-1, -1}, {}}}, {8, 3}, 4),
       StatusIs(absl::StatusCode::kUnimplemented,
@@ -227,7 +228,7 @@ TEST(ReshardTest, BytesOnLinks) {
   const auto plan = [&](const Sharding& from, const Sharding& to) {
     return DescribePlan(*PlanReshard({mesh, from}, {mesh, to}, {8, 4}, 4));
   };
-  // 128 bytes in all, 32 a piece.
+  // The tensor has 128 bytes, and a piece has 32.
   EXPECT_EQ(plan(s0, r), "SToR: all_gather(dim 0) 96 bytes on 4 links");
   EXPECT_EQ(plan(p, r), "PToR: all_reduce 192 bytes on 4 links");
   EXPECT_EQ(plan(p, s0), "PToS: reduce_scatter(dim 0) 96 bytes on 4 links");

@@ -1,4 +1,4 @@
-// The rules of single operators: the vectors of Paddle's SPMD rules, and what they refuse.
+// Tests the rules of single operators by the test vectors of Paddle's SPMD rules, and their errors.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -201,7 +201,7 @@ TEST(MergeTest, Letters) {
   const auto infer = [](Mapping a, Mapping b) {
     return InferForward(Matmul(), kMesh, {{a, {}}, {b, {}}});
   };
-  // What is not divided yields.
+  // An undivided dimension yields to a divided one.
   absl::StatusOr<Inferred> inferred = infer({0, 1}, {-1, -1});
   ASSERT_OK(inferred);
   EXPECT_EQ(ShardingName(inferred->operands[1]), "[1, -1]");
@@ -211,7 +211,7 @@ TEST(MergeTest, Letters) {
   ASSERT_OK(inferred);
   EXPECT_EQ(ShardingName(inferred->operands[1]), "[-1, -1]");
   EXPECT_EQ(ShardingName(inferred->results[0]), "[0, -1]");
-  // Two axes on one letter.
+  // Two axes may not divide one letter.
   EXPECT_THAT(infer({-1, 0}, {1, -1}), StatusIs(absl::StatusCode::kInvalidArgument,
                                                 HasSubstr("axes 0 and 1 divide the same")));
   inferred = InferForward(Matmul(), kMesh, {{{-1, 0}, {}}, {{1, -1}, {}}}, OnConflict::kFirstCounts,
@@ -279,7 +279,7 @@ TEST(ShardingTest, Parse) {
   for (const char* wrong : {"[0", "0,", "a", "-2", "[0] sum", "[0] sum(x)", "[0] sum(1) max(1)"})
     EXPECT_THAT(ParseSharding(wrong), StatusIs(absl::StatusCode::kInvalidArgument)) << wrong;
   EXPECT_THAT(ParseSharding("[0] median(1)"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("median is no reduction")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("median is not a reduction")));
   EXPECT_THAT(ParseNamedSharding("x"), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 

@@ -1,5 +1,5 @@
-// Graphs of tests, run through ATen on inputs that are small whole numbers, so that sums do not
-// depend on their order.
+// Runs graphs of tests through ATen on small whole numbers, so that sums do not depend on their
+// order.
 #ifndef TESTS_SHARD_RUN_GRAPH_H_
 #define TESTS_SHARD_RUN_GRAPH_H_
 
@@ -16,7 +16,8 @@
 
 namespace graphnet::spmd {
 
-// Integers are indices below 4.
+// Draws inputs: floating-point numbers are whole numbers from -4 to 4, integers are indices below
+// 4.
 inline std::vector<c10::IValue> DrawInputs(const Module& module, uint64_t seed) {
   std::vector<c10::IValue> inputs;
   std::mt19937_64 random(seed);
@@ -38,7 +39,7 @@ inline std::vector<c10::IValue> DrawInputs(const Module& module, uint64_t seed) 
 
 inline absl::StatusOr<std::vector<c10::IValue>> RunGraph(const Module& module,
                                                          std::vector<c10::IValue> inputs) {
-  at::set_num_threads(1);  // tensors are small, and threads wait for each other
+  at::set_num_threads(1);  // more threads only wait for each other on such small tensors
   auto executable = Compile(module);
   if (!executable.ok()) return executable.status();
   return (*executable)->Run(std::move(inputs));

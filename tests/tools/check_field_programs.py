@@ -60,7 +60,7 @@ REFUSED = [
     (r"mixtral", r".*", r"grouped_mm_fallback"),
     # A text is said by --input, and an archive of TorchScript made anew has no default for it.
     (r"modes", r"convert (pt2|mlir)", r"its shape and dtype are not known; --input says them"),
-    (r"modes", r"convert pt", r"which text it is is not known"),
+    (r"modes", r"convert pt", r"its text is not known"),
 ]
 
 

@@ -96,7 +96,7 @@ check "the tool without LibTorch: a conversion" clean "$tool" convert "$sample" 
 check "the tool without LibTorch: its version" bash -c \
   "env -i '$tool' --version | grep -q 'LibTorch not found: needs'"
 check "the tool without LibTorch: a run" says_one_line 2 "needs LibTorch 2" clean "$tool" run "$sample"
-check "the tool, LIBTORCH is another version" says_one_line 2 "2.12.1+cpu, needed is" \
+check "the tool, LIBTORCH is another version" says_one_line 2 "2.12.1+cpu, but graphnet needs" \
   clean LIBTORCH="$scratch/older" "$tool" run "$sample"
 check "the tool, LIBTORCH is no LibTorch" says_one_line 2 "has no lib" \
   clean LIBTORCH="$scratch" "$tool" run "$sample"

@@ -1,5 +1,5 @@
-// A small convolutional network and its pieces as a person would cut them: each takes
-// its weights by their names and one value from the piece before.
+// A small convolutional network and its pieces as a person would cut them: each piece takes its
+// weights by name and one value from the piece before.
 #ifndef TESTS_VALIDATE_CNN_TESTING_H_
 #define TESTS_VALIDATE_CNN_TESTING_H_
 
@@ -36,7 +36,7 @@ graph @forward(
 }
 )";
 
-// Names inside are the pieces' own.
+// The names inside the pieces differ from those of the network.
 inline std::vector<std::string> CnnPieces() {
   return {R"(
 graph @forward(

@@ -1,4 +1,4 @@
-// What the structural validator says of pieces that join by the names of values.
+// Tests the structural validator on pieces that join by the names of values.
 
 #include <string>
 #include <utility>
@@ -39,7 +39,7 @@ class DagStructureTest : public testing::Test {
             const std::vector<std::pair<absl::string_view, absl::string_view>>& changes) {
     EditPiece(&pieces_[piece], changes);
   }
-  // The first finding.
+  // Returns the first finding.
   std::string First() const {
     const ValidationReport report = ValidateStructure(original_, pieces_, options_);
     return report.ok() ? "valid" : report.findings[0].Text();
@@ -52,14 +52,14 @@ class DagStructureTest : public testing::Test {
 
 TEST_F(DagStructureTest, RightPieces) { EXPECT_EQ(First(), "valid"); }
 
-TEST_F(DagStructureTest, InputThatNobodyReturns) {
+TEST_F(DagStructureTest, InputThatNoPieceReturns) {
   Edit(1, {{"return (%a, %b)", "return (%a,)"}});
   EXPECT_EQ(
       First(),
       "E4 port: piece 3: takes %b, which neither the original takes nor a piece before it returns");
 }
 
-TEST_F(DagStructureTest, OutputThatNobodyTakes) {
+TEST_F(DagStructureTest, OutputThatNoPieceTakes) {
   Edit(2, {{"return (%a,)", "return (%a, %add_)"}});
   EXPECT_EQ(First(), "E4 port: piece 2: returns %add_, which no later piece takes");
 }

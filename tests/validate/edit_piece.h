@@ -1,4 +1,4 @@
-// Damage to a piece, as changes of its text.
+// Damages a piece by changing its text.
 #ifndef TESTS_VALIDATE_EDIT_PIECE_H_
 #define TESTS_VALIDATE_EDIT_PIECE_H_
 
@@ -15,7 +15,7 @@
 
 namespace graphnet {
 
-// Replaces in the text of a piece; the result must still verify.
+// Replaces texts in a piece's text; the result must still verify.
 inline void EditPiece(Sample* piece,
                       const std::vector<std::pair<absl::string_view, absl::string_view>>& changes) {
   std::string text = PrintModule(*piece->module);

@@ -34,7 +34,7 @@ class ValidateFolderTest : public testing::Test {
     sample.name = "simple_CNN";
     return sample;
   }
-  // As another tool would, without a configuration.
+  // Writes pieces without a configuration, as another tool would.
   void WriteForeign(const std::vector<std::string>& pieces, const std::string& stem = "subgraph_") {
     std::filesystem::create_directories(folder_);
     for (size_t i = 0; i < pieces.size(); ++i) {
@@ -124,9 +124,9 @@ TEST_F(ValidateFolderTest, PartOfAGraph) {
     const FolderValidation validation = Validate();
     EXPECT_OK(validation.report.status());
     ASSERT_FALSE(validation.report.notes.empty());
-    EXPECT_EQ(validation.report.notes[0], "operators [0, 2) are in no piece, and not validated");
+    EXPECT_EQ(validation.report.notes[0], "operators [0, 2) are in no piece and are not validated");
   }
-  // A fault in what is there is still found, under the piece's own number.
+  // A fault in an existing piece is still found, under the piece's own number.
   EditFile("subgraph_1/model.py", "torch.flatten(input_6, 1)", "torch.flatten(input_6, 2)");
   EXPECT_THAT(First(), HasSubstr("E1 layout: piece 1: graph_hash.txt"));
 }
@@ -165,21 +165,21 @@ TEST_F(ValidateFolderTest, ConfigurationDisagrees) {
          "E2 config: the configuration says that the original is other");
   expect("\"inputs\": [\"conv2_weight\", \"conv2_bias\", \"input_3\"]",
          "\"inputs\": [\"conv2_bias\", \"conv2_weight\", \"input_3\"]",
-         "E2 config: piece 1: the configuration says that input 0 is %conv2_bias, it is "
+         "E2 config: piece 1: the configuration says that input 0 is %conv2_bias, but it is "
          "%conv2_weight");
   expect("[3, 6]", "[3, 5]", "E2 config: ");
   expect("\"chain_style\": false", "\"chain_style\": true",
          "decompose_config.json: subgraph 0 has \"outputs\", but returns its inputs, less");
   std::filesystem::remove(JoinPath(folder_, config));
   EXPECT_THAT(First(), HasSubstr("E2 config: "));
-  EXPECT_THAT(First(), HasSubstr("there is no configuration beside the pieces"));
+  EXPECT_THAT(First(), HasSubstr("the configuration beside the pieces is missing"));
 }
 
 TEST_F(ValidateFolderTest, ProtobufPiecesNeedTheirConfiguration) {
   Write(Ranges({{0, 3}, {3, 6}, {6, 10}}, true), {.format = PieceFormat::kProtobuf});
   EXPECT_EQ(First(), "valid");
   std::filesystem::remove(JoinPath(folder_, "decompose_config.pb"));
-  EXPECT_THAT(First(), HasSubstr("there is no configuration beside the pieces"));
+  EXPECT_THAT(First(), HasSubstr("the configuration beside the pieces is missing"));
 }
 
 TEST_F(ValidateFolderTest, AttributesOfTheOriginalAreLifted) {

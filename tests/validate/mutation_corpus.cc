@@ -1,10 +1,10 @@
-// Damages decompositions of GraphNet samples in every way that mutations.h knows, and
-// counts what the validator sees:
+// Damages decompositions of GraphNet samples in every way that mutations.h knows, and counts how
+// often the validator notices:
 //
 //   mutation_corpus FOLDER [SAMPLES [SCRATCH]]
 //
-// takes so many samples (default: 100), spread over the folder, in turns as chain and
-// DAG, as folders and as protobuf. Exits with 1 if anything was missed.
+// It takes so many samples (default: 100), spread over the folder, by turns as chain and DAG, as
+// folders and as protobuf. Exits with 1 if any damage was missed.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

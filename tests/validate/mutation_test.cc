@@ -1,4 +1,4 @@
-// Damage of every kind to decompositions of the samples is seen.
+// The validator notices damage of every kind to decompositions of the samples.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -16,7 +16,7 @@
 namespace graphnet {
 namespace {
 
-TEST(MutationTest, AllDamageIsSeen) {
+TEST(MutationTest, AllDamageIsDetected) {
   std::map<std::string, MutationTotal> totals;
   std::vector<std::string> misses;
   Decomposition other;

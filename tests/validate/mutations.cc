@@ -78,7 +78,7 @@ MutationKind OnOperator(const std::string& name, const NodeChange& change) {
           nullptr};
 }
 
-// Replaces the first constant for which `change` gives another one, in args or kwargs.
+// Replaces the first constant in args or kwargs for which `change` returns another one.
 using ConstantChange = std::function<std::optional<Argument>(const Argument& argument)>;
 
 std::optional<Argument> ChangedIn(const Argument& argument, const ConstantChange& change) {
@@ -89,7 +89,7 @@ std::optional<Argument> ChangedIn(const Argument& argument, const ConstantChange
     const std::optional<Argument> changed = ChangedIn(element, change);
     if (!changed.has_value()) continue;
     element = *changed;
-    // The node copies it at once.
+    // The node copies the elements at once.
     static thread_local std::vector<std::unique_ptr<std::vector<Argument>>> keep;
     keep.push_back(std::make_unique<std::vector<Argument>>(std::move(elements)));
     return argument.is_list() ? Argument::List(*keep.back()) : Argument::Tuple(*keep.back());
@@ -133,7 +133,7 @@ NodeChange Constant(const std::string& what, const ConstantChange& change) {
 
 using GraphChange = std::function<std::string(Random& random, Graph* graph, bool last)>;
 
-// With the configuration as it was, or following the change.
+// Damages the ports of a piece. The configuration may stay as it was or follow the change.
 MutationKind OnGraph(const std::string& name, const GraphChange& change) {
   return {name,
           [change](Random& random, const Decomposition&, Decomposition* made) -> Damage {
@@ -168,7 +168,7 @@ std::string SetReturned(Graph* graph, const std::vector<Argument>& values,
   return what;
 }
 
-// Placeholders with a shape, in the order of `random`.
+// Returns the placeholders with a shape in random order.
 std::vector<Node*> PortsWithShape(Random& random, Graph* graph) {
   std::vector<Node*> nodes;
   for (Node* node : graph->placeholders()) {
@@ -372,7 +372,7 @@ std::vector<MutationKind> MakeKinds() {
   add(OnPieces("boundary moved by one",
                [](Random& random, const Decomposition&, Decomposition* made) -> Damage {
                  if (made->pieces.size() < 2) return {};
-                 // As if the configuration had another cut, which its scheme would not give.
+                 // Pretend that the configuration has another cut, which its scheme would not give.
                  const size_t i = Below(random, made->pieces.size() - 1);
                  const int64_t by = Below(random, 2) == 0 ? 1 : -1;
                  made->config.subgraphs[i].range.end += by;
@@ -709,7 +709,8 @@ std::vector<MutationKind> MakeKinds() {
   }));
   add(OnConfig("configuration: scheme's number",
                [](Random&, DecomposeConfig* config) -> std::string {
-                 // So many pieces at most: with fewer than there are, it must be another cut.
+                 // The number is a maximum: with fewer pieces than there are, the cut must be
+                 // another one.
                  if (config->mode != DecomposeMode::kEqual || config->subgraphs.size() < 2)
                    return "";
                  config->number = static_cast<int64_t>(config->subgraphs.size()) - 1;
@@ -740,7 +741,7 @@ std::vector<MutationKind> MakeKinds() {
   return kinds;
 }
 
-// What is read of a decomposition: for telling whether damage has an effect.
+// The content of a decomposition, by which it is seen whether damage has an effect.
 struct Read {
   DecompositionFiles files;
   absl::StatusOr<DecomposeConfig> config = absl::NotFoundError("none");
@@ -828,7 +829,7 @@ void TryMutations(const Sample& original, const DecomposeConfig& config,
       Decomposition copy = CopyOf(*made);
       damage = kind.in_memory(random, other, &copy);
       if (damage.what.empty()) continue;
-      // What cannot be stored is damage that no reader will meet.
+      // No reader will meet damage that cannot be stored.
       if (!WriteDecomposition(copy, wrong, folder).ok()) continue;
     } else {
       std::filesystem::copy(right, wrong, std::filesystem::copy_options::recursive);
@@ -836,7 +837,7 @@ void TryMutations(const Sample& original, const DecomposeConfig& config,
       if (damage.what.empty()) continue;
     }
     MutationTotal& total = (*totals)[kind.name];
-    // Where nothing is handed through, or all is, a chain is a DAG as well.
+    // If no value or every value is passed through, a chain is also a DAG.
     if (kind.name == kStyleKind && other_style.ok() &&
         other_style->config.subgraphs == made->config.subgraphs) {
       ++total.no_effect;
@@ -858,7 +859,7 @@ void TryMutations(const Sample& original, const DecomposeConfig& config,
       if (damage.piece < 0)
         return finding.piece >= 0 || !finding.where.empty() ||
                absl::StrContains(finding.message, scratch);
-      // What cannot be read names subgraphs in its message.
+      // If a piece cannot be read, the message names the subgraph.
       for (int piece = damage.piece - 1; piece <= damage.piece + 1; ++piece) {
         if (absl::StrContains(finding.message, absl::StrCat("subgraph ", piece, " "))) return true;
       }

@@ -1,4 +1,4 @@
-// Kinds of damage to a decomposition, and whether the validator sees them.
+// Damages decompositions in many ways and checks whether the validator notices.
 #ifndef TESTS_VALIDATE_MUTATIONS_H_
 #define TESTS_VALIDATE_MUTATIONS_H_
 
@@ -16,11 +16,11 @@
 namespace graphnet {
 
 struct Damage {
-  std::string what;  // empty: not possible here
-  int piece = -1;    // -1: not one piece's
+  std::string what;  // empty: not possible in this decomposition
+  int piece = -1;    // -1: not in a single piece
 };
 
-// One of `in_memory` and `on_disk` is set.
+// A kind of damage. Exactly one of `in_memory` and `on_disk` is set.
 struct MutationKind {
   std::string name;
   // `other` is a decomposition of another model, or empty.
@@ -31,15 +31,14 @@ struct MutationKind {
 const std::vector<MutationKind>& MutationKinds();
 
 struct MutationTotal {
-  int64_t applied = 0;  // with an effect on what is read
+  int64_t applied = 0;  // damage with an effect on the decomposition that is read
   int64_t detected = 0;
-  int64_t placed = 0;     // by a finding that names the piece or one beside it
-  int64_t no_effect = 0;  // what is read is the same, as of a flipped byte in a comment
+  int64_t placed = 0;     // a finding names the piece or a neighbour
+  int64_t no_effect = 0;  // the same is read, as after a flipped byte in a comment
 };
 
-// Applies every kind once to a decomposition of `original` and validates what comes of
-// it, through files below `scratch`. Adds to `totals`, by kind; what was missed goes
-// into `misses`.
+// Applies each kind once to a decomposition of `original` and validates the result, through files
+// below `scratch`. Adds to `totals`, by kind; damage that was missed goes into `misses`.
 void TryMutations(const Sample& original, const DecomposeConfig& config,
                   const DecompositionFolderOptions& folder, const Decomposition& other,
                   uint64_t seed, const std::string& scratch,

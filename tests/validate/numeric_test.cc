@@ -79,7 +79,7 @@ graph @forward(%x : f32[8] {mean = 1.0, std = 0.5}) {
   EXPECT_FALSE(report.numeric->IsFlat());
 }
 
-// A scale of 0, as layers that are new may have, hides what is before it.
+// A scale of 0, which untrained layers may have, hides the values before it.
 TEST(NumericTest, ADifferenceThatNoOutputShowsIsNoted) {
   const Sample original = ParseFragment(R"(
 graph @forward(%x : f32[8] {mean = 1.0, std = 0.5}) {
@@ -94,7 +94,7 @@ graph @forward(%x : f32[8] {mean = 1.0, std = 0.5}) {
   const ValidationReport report = Validate(original, pieces, Style::kChain);
   EXPECT_EQ(report.numeric->bit_equal, 1u);
   EXPECT_THAT(report.notes,
-              testing::ElementsAre(HasSubstr("first in piece 0, %a = torch.exp, and no output")));
+              testing::ElementsAre(HasSubstr("first in piece 0, %a = torch.exp, but no output")));
 }
 
 TEST(NumericTest, APieceThatDoesNotRun) {

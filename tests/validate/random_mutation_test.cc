@@ -1,5 +1,5 @@
-// Chains of random modules with one thing wrong: the validator sees it, whatever
-// it is, without being told where the pieces come from.
+// The validator notices any single fault in chains of random modules without being told where the
+// pieces come from.
 
 #include <algorithm>
 #include <cstddef>
@@ -30,7 +30,7 @@ class Mutation {
  public:
   Mutation(uint64_t seed, std::vector<Sample>* pieces) : random_(seed), pieces_(*pieces) {}
 
-  // What was done; empty if that was not possible.
+  // Damages the pieces. Returns a description, or "" if it was not possible.
   std::string Apply() {
     const size_t i = Below(pieces_.size());
     switch (Below(8)) {
@@ -106,7 +106,7 @@ class Mutation {
   std::vector<Sample>& pieces_;
 };
 
-TEST(RandomMutationTest, AllAreSeen) {
+TEST(RandomMutationTest, AllAreDetected) {
   int applied = 0;
   for (uint64_t seed = 0; seed < kSeeds && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);

@@ -43,7 +43,7 @@ TEST(ReportTest, LineIsFlatOnlyAtOne) {
 TEST(ReportTest, Svg) {
   const std::string svg = ScoreLineSvg("a <b> & c", *WithFault().numeric);
   EXPECT_THAT(svg, HasSubstr("a &lt;b&gt; &amp; c"));
-  // The step stands at t = 1, where the score changes.
+  // The step is at t = 1, where the score changes.
   EXPECT_THAT(svg, HasSubstr("polyline points=\"48.0,181.8 256.0,181.8 464.0,181.8 464.0,54.2 \""));
 }
 

@@ -25,7 +25,7 @@ const StructureOptions kAsChain = {.cut = {.style = Style::kChain}};
 using testing::HasSubstr;
 using testing::Not;
 
-// Ten operators, an in-place one at a boundary, an input that nobody uses.
+// Ten operators, with an in-place one at a boundary and an unused input.
 constexpr absl::string_view kSimpleCnn = R"(
 attribute fc2.weight : f32[10, 128]
 
@@ -70,7 +70,7 @@ class StructureTest : public testing::Test {
     copy.provenance = pieces_[piece].provenance;
     return copy;
   }
-  // As pieces of other tools come.
+  // Removes the provenance, which pieces of other tools do not have.
   void DropProvenance() {
     for (Sample& piece : pieces_) piece.provenance.clear();
   }
@@ -207,7 +207,7 @@ TEST_F(StructureTest, DroppedOperatorAtABoundary) {
 }
 
 TEST_F(StructureTest, DroppedOperatorWithoutItsName) {
-  // Names are the pieces' own: the last one of that kind is named.
+  // The names do not help, so the last operator of the kind is named.
   DropProvenance();
   Edit(1,
        {{"  %relu2 = torch.nn.functional.relu(%conv2, inplace = False) : f32[1, 32, 14, 14]@cpu\n",
@@ -230,7 +230,7 @@ TEST_F(StructureTest, SurplusOperator) {
 }
 
 TEST_F(StructureTest, DuplicatedOperatorAtABoundary) {
-  // The last operator of piece 0 once more at the start of piece 1.
+  // Repeat the last operator of piece 0 at the start of piece 1.
   DropProvenance();
   Edit(1, {{"(%pool1, %w2", "(%again, %w2"},
            {"  %conv2", "  %again = torch.max_pool2d(%pool1, 2)\n  %conv2"}});
@@ -293,7 +293,7 @@ TEST_F(StructureTest, SwappedPieces) {
   ExpectFinding(ErrorClass::kCount, 1, "flat",
                 "E3 operator count: piece 1: torch.flatten (%flat) stands where operator 3 of the "
                 "original is torch.conv2d (%conv2)");
-  // Ports and order show it too.
+  // Ports and order show the fault, too.
   const ValidationReport report = Validate();
   std::vector<ErrorClass> errors;
   for (const Finding& finding : report.findings) errors.push_back(finding.error);
@@ -304,7 +304,7 @@ TEST_F(StructureTest, SwappedPieces) {
 }
 
 TEST_F(StructureTest, WrongBoundary) {
-  // One operator too early, and one too late.
+  // Cut one operator too early, and one too late.
   for (const int64_t cut : {2, 4}) {
     auto right = DecomposeChain(original_, {3, 6});
     const auto wrong = DecomposeChain(original_, {cut, 6});
@@ -377,9 +377,9 @@ TEST_F(StructureTest, PortOfAnotherShape) {
   EXPECT_THAT(First().Text(), HasSubstr("piece 2: input 0 (%fc1): meta is f32[1568, 128]"));
 }
 
-// Where the giver says nothing, as in a folder, a port may say the original's sizes in other
-// words, but not sizes of which nobody knows what they are.
-TEST_F(StructureTest, SizesThatNobodyKnowsAreNotTheSame) {
+// If the giver has no meta, as in a folder, a port may write the original's sizes differently, but
+// it may not have other sizes whose values are unknown.
+TEST_F(StructureTest, UnknownSizesAreNotTheSame) {
   original_ = ParseFragment(R"(
 symbol a
 symbol b
@@ -404,9 +404,8 @@ graph @forward(%x : f32[a, b]@cpu) {
   EXPECT_THAT(port_is("%h : f32[b, a]"), HasSubstr("E4 port: piece 1: input 0 (%h)"));
 }
 
-// A size that depends on data is nothing that a piece must know; a port may say it as it was in
-// a run.
-TEST_F(StructureTest, SizesThatDependOnDataNeedNotBeSaid) {
+// A piece need not know a size that depends on data, and a port may have the size of one run.
+TEST_F(StructureTest, SizesThatDependOnDataMayBeLeftOut) {
   original_ = ParseFragment(R"(
 symbol u0
 
@@ -435,7 +434,7 @@ graph @forward(%x : i64[8]@cpu) {
   }
 }
 
-TEST_F(StructureTest, InputsOfTheOriginalStayWhatTheyAre) {
+TEST_F(StructureTest, InputsOfTheOriginalMustStay) {
   Edit(0, {{"std = 1.0", "std = 2.0"}});
   ExpectFinding(ErrorClass::kPort, 0, "x",
                 "E4 port: piece 0: input 0 (%x): draw spec is not that of the original's input");
@@ -540,7 +539,7 @@ graph @body(%y) {
             "E8 graph: piece 1: graph body, node c: target differs: torch.relu against torch.neg");
 }
 
-// --- What cuts well ------------------------------------------------------------
+// --- Valid cuts ----------------------------------------------------------------
 
 TEST(StructureEdgeTest, PiecesWithoutOperatorsOrInputs) {
   for (const absl::string_view text :

@@ -1,5 +1,5 @@
-// The drawing of small modules, given as text, line by line. The preamble with
-// fonts and styles is left out.
+// Compares the drawings of small modules, given as text, line by line, without the preamble of
+// fonts and styles.
 #include "graphnet/view/dot.h"
 
 #include <memory>
@@ -21,7 +21,7 @@
 namespace graphnet {
 namespace {
 
-// What follows the preamble, with colours named after the ops.
+// Returns the drawing after the preamble, with colours replaced by their meanings.
 std::string Body(const Module& module) {
   const auto picture = MakePicture(module);
   if (!picture.ok()) return std::string(picture.status().message());
@@ -29,7 +29,7 @@ std::string Body(const Module& module) {
   const size_t preamble = dot.find("arrowsize=0.6];\n");
   if (preamble == std::string::npos) return dot;
   dot.erase(0, preamble + sizeof("arrowsize=0.6];\n") - 1);
-  // With colours named after what they mean.
+  // Replace colours by their meanings.
   std::vector<std::pair<std::string, std::string>> meanings;
   for (int kind = 0; kind < kNumBoxKinds; ++kind) {
     const BoxStyle& style = StyleOf(static_cast<BoxKind>(kind));
@@ -117,8 +117,8 @@ TEST(DotWriter, ManyParametersAreCut) {
       << Body(module);
 }
 
-TEST(DotWriter, FramesAfterModulePaths) {
-  // "stem.conv" is a frame of one node and "a.b" is nothing but "a.b.c".
+TEST(DotWriter, FramesFollowModulePaths) {
+  // "stem.conv" would be a frame of one node, and "a.b" contains nothing but "a.b.c".
   EXPECT_EQ(Draw(R"(
     graph @forward(%x) {
       %1 = f.f(%x) in stem.conv
@@ -172,7 +172,7 @@ TEST(DotWriter, OddPaths) {
   }
 }
 
-TEST(DotWriter, ADeepPathNestsToALimit) {
+TEST(DotWriter, NestingOfDeepPathsIsLimited) {
   Module module;
   Graph* g = module.AddGraph("forward");
   Node* value = g->Placeholder("x");
@@ -251,10 +251,10 @@ TEST(DotWriter, LabelsAreEscaped) {
 )dot");
 }
 
-TEST(DotWriter, OfALongNameTheEndIsShown) {
+TEST(DotWriter, ShowsTheEndOfALongName) {
   Module module;
   Graph* g = module.AddGraph("forward");
-  // Cut inside the two bytes of a character, the cut moves behind it.
+  // A cut inside the two bytes of a character moves behind it.
   g->Placeholder(absl::StrCat(std::string(100, 'a'), "é", std::string(47, 'b')))->set_name("x");
   g->Output(Argument());
   EXPECT_TRUE(absl::StrContains(Body(module), absl::StrCat("\"…", std::string(47, 'b'), "\\nx\"")))

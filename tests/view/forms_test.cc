@@ -1,6 +1,5 @@
-// SVG, page and Model Explorer's JSON of modules whose every name is an attack: what is
-// written stays one well-formed document. tests/tools/check_pictures.py opens them in a
-// browser.
+// Draws modules whose every name is an attack as SVG, page and Model Explorer's JSON: each result
+// must stay one well-formed document. tests/tools/check_pictures.py opens them in a browser.
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,7 +33,7 @@ Picture PictureOf(const Module& module, const PictureOptions& options = {}) {
   return picture.ok() ? *std::move(picture) : Picture();
 }
 
-// The content of the element with the data.
+// Returns the content of the element with the data.
 std::string DataOf(const std::string& page) {
   const std::string open = "id=\"data\">";
   const size_t begin = page.find(open);
@@ -53,8 +52,8 @@ size_t Count(absl::string_view text, absl::string_view part) {
   return count;
 }
 
-// That elements close in the order they open, attributes are quoted, references known and
-// no character is there that XML has not.
+// Returns whether elements close in the reverse order of opening, attributes are quoted, references
+// are known and all characters are allowed in XML.
 bool IsWellFormed(absl::string_view xml) {
   std::vector<std::string> open;
   for (size_t i = 0; i < xml.size(); ++i) {
@@ -97,7 +96,7 @@ TEST(Forms, HostileNames) {
       "a\x01\x02\x7f\x1b[31m\r\n\t",
       "\xFF\xFE\x80",
       "\xEF\xBF\xBE\xEF\xBF\xBF",  // U+FFFE, U+FFFF
-      "\xE2\x80\xA8\xE2\x80\xA9",  // line ends to JavaScript
+      "\xE2\x80\xA8\xE2\x80\xA9",  // line ends in JavaScript
       "\xE2\x80\xAE reversed",
       "@DATA@@SCRIPT@@TITLE@",
       "\\\"];\\N",
@@ -128,7 +127,7 @@ TEST(Forms, HostileNames) {
     EXPECT_FALSE(absl::StrContains(svg, "<script"));
     EXPECT_FALSE(absl::StrContains(svg, "<img"));
     const std::string page = WritePage(picture, layout);
-    // Else browsers ignore what the page says of its security.
+    // Otherwise browsers ignore the page's security policy.
     EXPECT_TRUE(absl::StartsWith(page, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"));
     EXPECT_EQ(Count(page, "<script"), 2);
     EXPECT_EQ(Count(page, "</script"), 2);
@@ -144,7 +143,7 @@ TEST(Forms, HostileNames) {
   }
 }
 
-TEST(Forms, WhatABoxSays) {
+TEST(Forms, TextOfABox) {
   const auto module = Parse(R"(
     graph @forward(
       %x : f32[1, 3, 8, 8]@cpu,
@@ -164,7 +163,7 @@ TEST(Forms, WhatABoxSays) {
   EXPECT_EQ(conv.name, "");
   EXPECT_EQ(conv.kind, BoxKind::kWeights);
   EXPECT_EQ(conv.value, "f32[1, 4, 4, 4]");
-  // What is the default is not said.
+  // Defaults are not shown.
   EXPECT_THAT(conv.constants, ElementsAre("stride=(2, 2), padding=(1, 1)"));
   EXPECT_THAT(conv.parameters, ElementsAre("weight f32[4, 3, 3, 3]"));
   EXPECT_EQ(picture.boxes[2].kind, BoxKind::kPointwise);
@@ -178,7 +177,7 @@ TEST(Forms, WhatABoxSays) {
   EXPECT_THAT(picture.boxes[5].constants, ElementsAre("2"));
 }
 
-TEST(Forms, ModulesAfterTheNamesOfParameters) {
+TEST(Forms, ModulesFollowTheNamesOfParameters) {
   const auto module = Parse(R"(
     graph @forward(
       %x,
@@ -197,7 +196,7 @@ TEST(Forms, ModulesAfterTheNamesOfParameters) {
   ASSERT_EQ(picture.frames.size(), 2);
   EXPECT_EQ(picture.frames[1].label, "layer.0");
   EXPECT_EQ(picture.frames[1].num_boxes, 3);
-  // Between the block and the head is neither.
+  // The call between the block and the head belongs to neither.
   EXPECT_EQ(picture.boxes[4].frame, 0);
 }
 
@@ -228,13 +227,14 @@ TEST(Forms, Parts) {
   const auto error = [&](const PictureOptions& options) {
     return std::string(MakePicture(*module, options).status().message());
   };
-  EXPECT_EQ(error({.range = "3:2"}), "range 3:2 is not START:END, START below END");
+  EXPECT_EQ(error({.range = "3:2"}), "range 3:2 is not START:END with START below END");
   EXPECT_EQ(error({.range = "1:9"}), "range 1:9: the graph has 4 operators");
-  EXPECT_EQ(error({.module = "m.m"}), "no operator is of the module m.m; is m.n meant?");
+  EXPECT_EQ(error({.module = "m.m"}), "no operator is of the module m.m; did you mean m.n?");
   EXPECT_EQ(error({.around = "nothing"}), "there is no node nothing");
-  EXPECT_EQ(error({.around = "b:x"}), "around b:x is not NODE or NODE:RADIUS, a number from 0 on");
+  EXPECT_EQ(error({.around = "b:x"}),
+            "around b:x is not NODE or NODE:RADIUS with a radius from 0 on");
   EXPECT_EQ(error({.range = "1:2", .module = "m"}),
-            "range, module and around are three ways to say one thing");
+            "only one of range, module and around may be set");
 }
 
 TEST(Forms, CollapsedModulesAreOneBox) {

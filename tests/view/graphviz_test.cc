@@ -1,4 +1,4 @@
-// Programs called dot that behave badly, in the place of Graphviz's.
+// Tests badly behaved programs called dot in place of Graphviz's.
 #include "graphnet/view/graphviz.h"
 
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 namespace graphnet {
 namespace {
 
-// The PATH is a folder with nothing but a dot that does this.
+// Sets PATH to a folder that contains only a dot with this script.
 void Install(const std::string& script) {
   const std::string folder = absl::StrCat(testing::TempDir(), "/", std::rand());
   mkdir(folder.c_str(), 0700);
@@ -46,7 +46,7 @@ TEST(Graphviz, Fails) {
   EXPECT_EQ(status.message(), "Graphviz has failed: syntax \\x1b[31merror");
   Install("kill -9 $$");
   EXPECT_EQ(RunGraphviz("digraph {}", "svg").status().message(), "Graphviz has failed");
-  Install("exit 0");  // and nothing drawn
+  Install("exit 0");  // without drawing anything
   EXPECT_FALSE(RunGraphviz("digraph {}", "svg").ok());
 }
 

@@ -1,5 +1,5 @@
-// The layout: on drawn graphs of many shapes, every node has its place, no two boxes
-// overlap, what is in a frame lies in it, and arrows go downwards.
+// Tests the layout on random graphs of many shapes: every node has a place, no two boxes overlap,
+// the content of a frame lies inside it, and arrows go downwards.
 #include "graphnet/view/layout.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ bool Contains(const Rectangle& outer, const Rectangle& inner) {
 void CheckLayout(const Picture& picture, const PictureLayout& layout) {
   ASSERT_EQ(layout.boxes.size(), picture.boxes.size());
   ASSERT_EQ(layout.frames.size(), picture.frames.size());
-  // Boxes by their tops: only neighbours can overlap.
+  // Sort the boxes by their tops: only neighbours can overlap.
   std::vector<Rectangle> boxes;
   for (size_t b = 0; b < picture.boxes.size(); ++b) {
     boxes.push_back(Of(layout.boxes[b]));
@@ -56,7 +56,7 @@ void CheckLayout(const Picture& picture, const PictureLayout& layout) {
         Contains(Of(layout.frames[static_cast<size_t>(picture.boxes[b].frame)]), boxes.back()))
         << b;
   }
-  // Of larger ones, what the rows say below has to do.
+  // For larger pictures, the check of rows below must suffice.
   if (boxes.size() > 2000) boxes.clear();
   absl::c_sort(boxes, [](const Rectangle& a, const Rectangle& b) { return a.top < b.top; });
   for (size_t i = 0; i < boxes.size(); ++i) {
@@ -98,7 +98,7 @@ void CheckLayout(const Picture& picture, const PictureLayout& layout) {
   }
 }
 
-// A call takes up to three values of the last `reach` before it; modules come and go.
+// Fills a graph with calls that take up to three of the last `reach` values. Modules come and go.
 void Fill(Graph* graph, size_t size, size_t reach, const std::vector<std::string>& paths,
           unsigned seed) {
   std::mt19937 random(seed);
@@ -115,10 +115,10 @@ void Fill(Graph* graph, size_t size, size_t reach, const std::vector<std::string
   graph->Output(values.back());
 }
 
-TEST(Layout, OfRandomGraphs) {
+TEST(Layout, RandomGraphs) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     Module module;
-    // Modules that are entered again and again: on cycles, if they were one frame each.
+    // Modules are entered repeatedly, so that each would lie on a cycle if it were one frame.
     Fill(module.AddGraph("forward"), 1 + seed * 5, 1 + seed % 12,
          seed % 2 == 0 ? std::vector<std::string>{}
                        : std::vector<std::string>{"a", "a.b", "a.b.c", "a.d", "e", "e.f", ""},
@@ -133,7 +133,7 @@ TEST(Layout, OfRandomGraphs) {
   }
 }
 
-TEST(Layout, OfParts) {
+TEST(Layout, PartsOfAGraph) {
   Module module;
   Fill(module.AddGraph("forward"), 200, 6, {"a", "a.b", "c"}, 1);
   for (const PictureOptions& options :
@@ -145,7 +145,7 @@ TEST(Layout, OfParts) {
   }
 }
 
-TEST(Layout, OfBodies) {
+TEST(Layout, Bodies) {
   Module module;
   Graph* graph = module.AddGraph("forward");
   Graph* body = module.AddGraph("body");
@@ -159,15 +159,15 @@ TEST(Layout, OfBodies) {
   CheckLayout(picture, LayOut(picture));
 }
 
-TEST(Layout, OfNothing) {
+TEST(Layout, EmptyPictures) {
   EXPECT_TRUE(LayOut(PictureOf(Module())).boxes.empty());
   Module module;
   module.AddGraph("forward");
   EXPECT_TRUE(LayOut(PictureOf(module)).boxes.empty());
 }
 
-// What grows with the square of the size would take minutes.
-TEST(Layout, OfManyNodesInTimeLinearInThem) {
+// A layout in quadratic time would take minutes.
+TEST(Layout, ManyNodesTakeLinearTime) {
   constexpr size_t kNodes = 10'000;
   const auto timed = [](const Module& module) {
     const Picture picture = PictureOf(module);
@@ -187,13 +187,13 @@ TEST(Layout, OfManyNodesInTimeLinearInThem) {
     RecordProperty("near", absl::StrCat(timed(module)));
   }
   {
-    // Arrows that pass thousands of rows.
+    // Arrows pass thousands of rows.
     Module module;
     Fill(module.AddGraph("forward"), kNodes, kNodes, {}, 1);
     RecordProperty("far", absl::StrCat(timed(module)));
   }
   {
-    // One row.
+    // All calls are in one row.
     Module module;
     Graph* graph = module.AddGraph("forward");
     Node* x = graph->Placeholder("x");
@@ -203,7 +203,7 @@ TEST(Layout, OfManyNodesInTimeLinearInThem) {
     RecordProperty("wide", absl::StrCat(timed(module)));
   }
   {
-    // A chain whose every value is returned.
+    // Every value of a chain is returned.
     Module module;
     Graph* graph = module.AddGraph("forward");
     std::vector<Argument> all = {graph->Placeholder("x")};

@@ -1,4 +1,4 @@
-// Programs that are called through captures of them, and the backends of their subgraphs.
+// Programs that are called through their captures, and the backends of their subgraphs.
 #include <chrono>
 #include <sstream>
 #include <utility>
@@ -22,7 +22,7 @@
 namespace graphnet {
 namespace {
 
-// A subgraph that LibTorch's TorchScript runs.
+// A subgraph that runs as TorchScript in LibTorch.
 class JitExecutable final : public Executable {
  public:
   explicit JitExecutable(torch::jit::Module module) : module_(std::move(module)) {}
@@ -52,7 +52,7 @@ absl::StatusOr<std::shared_ptr<Executable>> CompileByJit(const Sample& sample) {
   });
 }
 
-// A subgraph that runs on values of tensors.
+// A subgraph that a function on tensor values computes.
 class FunctionExecutable final : public Executable {
  public:
   FunctionExecutable(std::vector<std::string> names, SubgraphFunction function)

@@ -101,7 +101,7 @@ class TorchEngine final : public Engine {
     if (repairs) {
       ASSIGN_OR_RETURN(const DomainRepair repair, RepairDomains(sample, seed));
       for (const std::string& note : repair.notes) findings.push_back({note, /*is_fixed=*/true});
-      // The last one says what is left.
+      // The last finding describes the remaining problem.
       if (!repair.finite) findings.back().is_fixed = false;
       return findings;
     }
@@ -140,7 +140,7 @@ class TorchEngine final : public Engine {
   const TorchFunctions& torch_ = LinkedTorchFunctions();
 };
 
-// PyTorch's warnings, each once, as lines of the tool instead of those with the place in its own
+// Prints each of PyTorch's warnings once, in the tool's form and without the place in PyTorch's
 // source.
 class Warnings final : public c10::WarningHandler {
  public:
@@ -156,7 +156,7 @@ class Warnings final : public c10::WarningHandler {
   std::set<std::string> seen_;
 };
 
-// A handler is of one thread. The others are silent.
+// A handler belongs to one thread. Other threads print no warnings.
 void TakeWarnings() {
   static auto* const warnings = new Warnings;
   c10::WarningUtils::set_warning_handler(warnings);

@@ -1,4 +1,5 @@
-// The one name that is looked up in libgraphnet_engine.so. Null for a program of another version.
+// The only name that is looked up in libgraphnet_engine.so. Returns null for a program of another
+// version.
 #include "absl/strings/string_view.h"
 #include "graphnet/base/version.h"
 #include "graphnet/cli/engine/entry.h"

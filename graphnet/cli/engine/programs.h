@@ -1,4 +1,4 @@
-// Programs that engine.h hands out.
+// Makes the programs that engine.h returns.
 #ifndef GRAPHNET_CLI_ENGINE_PROGRAMS_H_
 #define GRAPHNET_CLI_ENGINE_PROGRAMS_H_
 
@@ -14,7 +14,7 @@
 
 namespace graphnet {
 
-// As Engine has them.
+// These three do the work of the functions of Engine with these names.
 absl::StatusOr<std::unique_ptr<ReadyProgram>> PrepareGraph(const Module& module,
                                                            TensorValues values,
                                                            const RunSettings& settings);
@@ -23,10 +23,11 @@ absl::StatusOr<std::unique_ptr<ReadyProgram>> PrepareExtracted(
     std::function<void(const std::string&)> print);
 absl::StatusOr<std::unique_ptr<TorchScriptProgram>> OpenTorchScript(const std::string& path,
                                                                     bool trust);
-// Deep copies, which a run may write to.
+// Returns deep copies, which a run may write to.
 std::vector<c10::IValue> Copies(const std::vector<c10::IValue>& values);
 
-// `inputs`: what each call is given copies of. `reference` is another copy of the program, for LibTorch.
+// Each call gets copies of `inputs`. `reference` is another copy of the program, which LibTorch
+// runs.
 absl::StatusOr<std::unique_ptr<CachedProgram>> CacheProgram(
     torch::jit::Module module, torch::jit::Module reference, std::vector<c10::IValue> inputs,
     uint64_t seed, const CaptureOptions& options, const RunBackend& backend);

@@ -37,7 +37,7 @@ class ReadyGraph final : public ReadyProgram {
     return absl::OkStatus();
   }
 
-  // Attributes that the run writes to are put back.
+  // Attributes that the run writes to are restored.
   absl::Status WarmUp() override {
     std::vector<std::pair<at::Tensor, at::Tensor>> kept;
     for (const auto& [name, tensor] : run_.attributes) {

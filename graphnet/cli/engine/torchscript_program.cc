@@ -46,7 +46,7 @@ class Program final : public TorchScriptProgram {
       at::manual_seed(seed_);
       ASSIGN_OR_RETURN(const graphnet::Capture capture,
                        CaptureProgram(module_, Copies(inputs_), options_));
-      // Such as an input that the program does not take.
+      // An error before the first subgraph, such as an input that the program does not accept.
       if (!capture.status.ok() && capture.subgraphs.empty()) return capture.status;
       CapturedProgram captured;
       captured.status = capture.status;
@@ -69,11 +69,11 @@ class Program final : public TorchScriptProgram {
       std::vector<c10::IValue> found = Copies(inputs_), expected = Copies(inputs_);
       at::manual_seed(seed_);
       ASSIGN_OR_RETURN(c10::IValue result, loaded.program->Run(found, run));
-      // The run that was captured has changed its module.
+      // The captured run has changed its module, so it is loaded again.
       ASSIGN_OR_RETURN(const torch::jit::Module module, LoadTorchScriptModule(path_, trust_));
       at::manual_seed(seed_);
       ASSIGN_OR_RETURN(c10::IValue reference, RunByLibTorch(module, expected, options_));
-      // The inputs are compared, too, as the program may write to them.
+      // The inputs are compared, too, because the program may write to them.
       found.insert(found.begin(), std::move(result));
       expected.insert(expected.begin(), std::move(reference));
       return DifferenceOf(c10::ivalue::Tuple::create(std::move(expected)),
@@ -93,7 +93,7 @@ class Program final : public TorchScriptProgram {
   const std::string path_;
   const bool trust_;
   torch::jit::Module module_;
-  std::vector<std::string> words_;  // that the archive says of its inputs
+  std::vector<std::string> words_;  // the archive's description of its inputs
   std::vector<std::string> names_;
   std::vector<c10::IValue> inputs_;
   uint64_t seed_ = 0;

@@ -1,4 +1,4 @@
-// Workers that are the tool itself: the contract of docs/evaluation.md.
+// Workers that are the tool itself. They follow the protocol in docs/evaluation.md.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ using JsonValue = nlohmann::json;
 
 constexpr int kAnswers = 3;  // file descriptor
 
-// Which file it is, and whether it is as it was.
+// Returns a text that changes if the file is replaced or modified.
 std::string StateOf(const std::string& path) {
   struct stat state {};
   if (stat(path.c_str(), &state) != 0) return "";
@@ -38,7 +38,7 @@ std::string StateOf(const std::string& path) {
                       state.st_mtim.tv_nsec);
 }
 
-// Overwrites outputs, so that a program that hands out an old result is seen.
+// Overwrites outputs, so that a program which returns an old result is detected.
 void Poison(const std::vector<c10::IValue>& outputs, const WorkerProgram& program) {
   absl::flat_hash_set<const void*> kept;
   for (const at::Tensor& tensor : program.Kept()) {
@@ -48,7 +48,7 @@ void Poison(const std::vector<c10::IValue>& outputs, const WorkerProgram& progra
     if (!output.isTensor() || !output.toTensor().has_storage()) continue;
     const at::Tensor& tensor = output.toTensor();
     if (tensor.numel() == 0 || kept.contains(tensor.storage().data())) continue;
-    // All bits set is nan, or -1, whatever the strides are.
+    // All bits set means nan or -1, for any strides.
     at::empty({0}, tensor.options().dtype(at::kByte)).set_(tensor.storage()).fill_(0xff);
   }
 }
@@ -57,7 +57,7 @@ class WorkerLoop {
  public:
   explicit WorkerLoop(std::string backend) : backend_(std::move(backend)) {}
 
-  // The answer to a request; an error is one of `stage`.
+  // Returns the answer to a request. An error belongs to `stage`.
   absl::StatusOr<JsonValue> Answer(const JsonValue& request, std::string* stage) {
     const std::string verb = request.value("verb", "");
     *stage = "run";
@@ -148,7 +148,7 @@ class WorkerLoop {
   std::string backend_;
   std::unique_ptr<WorkerProgram> program_;
   std::map<std::string, TensorData> weights_;
-  std::string loaded_;  // the state of the file of inputs
+  std::string loaded_;  // the state of the loaded file of inputs
 };
 
 bool WriteAll(absl::string_view text) {

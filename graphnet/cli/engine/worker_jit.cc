@@ -18,7 +18,7 @@
 namespace graphnet {
 namespace {
 
-// How many nodes there are, and of those how many LibTorch's optimisations made.
+// Counts all nodes and those that LibTorch's optimisations made.
 void CountNodes(at::ArrayRef<torch::jit::Block*> blocks, size_t* all, size_t* made) {
   for (torch::jit::Block* block : blocks) {
     for (torch::jit::Node* node : block->nodes()) {
@@ -33,7 +33,7 @@ void CountNodes(at::ArrayRef<torch::jit::Block*> blocks, size_t* all, size_t* ma
   }
 }
 
-// Tensors that freezing made constants of the code.
+// Adds the tensors that freezing turned into constants of the code.
 void AddConstants(at::ArrayRef<torch::jit::Block*> blocks, std::vector<at::Tensor>* constants) {
   for (torch::jit::Block* block : blocks) {
     for (torch::jit::Node* node : block->nodes()) {

@@ -42,7 +42,7 @@ class NopeProgram final : public WorkerProgram {
   }
 
   absl::StatusOr<std::vector<c10::IValue>> Run(uint64_t seed) override {
-    // A run may give an input another shape in place.
+    // A run may change the shape of an input in place.
     std::vector<c10::IValue> inputs;
     for (const c10::IValue& input : prepared_.inputs)
       inputs.push_back(input.isTensor() ? c10::IValue(input.toTensor().alias()) : input);
@@ -71,7 +71,7 @@ class NopeProgram final : public WorkerProgram {
   }
 
  private:
-  // The first run shows what is written to; the same run will write to no more.
+  // The first run shows which tensors are written to. Later runs write to the same ones.
   absl::Status LearnWritten() {
     if (std::exchange(knows_written_, true)) return absl::OkStatus();
     return Guarded([this] {
@@ -100,7 +100,8 @@ class NopeProgram final : public WorkerProgram {
   std::vector<std::string> written_;
   c10::Device device_;
   PreparedRun prepared_;
-  std::vector<std::pair<at::Tensor, at::Tensor>> kept_;  // what runs write to, and what it was
+  std::vector<std::pair<at::Tensor, at::Tensor>>
+      kept_;  // tensors that runs write to, and copies of their original values
   bool knows_written_ = false;
 };
 

@@ -1,4 +1,4 @@
-// What a worker of the tool runs: a program, made ready for one set of values at a time.
+// The programs that a worker of the tool runs, each on one set of values at a time.
 #ifndef GRAPHNET_CLI_ENGINE_WORKER_PROGRAM_H_
 #define GRAPHNET_CLI_ENGINE_WORKER_PROGRAM_H_
 
@@ -26,18 +26,18 @@ struct WorkerProgramRequest {
 class WorkerProgram {
  public:
   virtual ~WorkerProgram() = default;
-  // What runs are on from now on: inputs and what lies beside the program, by name.
+  // Sets the values of the next runs by name: inputs, and weights that lie beside the program.
   virtual absl::Status Load(std::map<std::string, TensorData> values) = 0;
-  // Makes what an earlier run has written to what it was: not timed.
+  // Restores the values that an earlier run has written to. This is not timed.
   virtual absl::Status Restore() = 0;
   virtual absl::StatusOr<std::vector<c10::IValue>> Run(uint64_t seed) = 0;
-  // The tensors that live on between runs, which outputs may share memory with.
+  // Returns the tensors that are kept between runs. Outputs may share memory with them.
   virtual std::vector<at::Tensor> Kept() const = 0;
-  // What shows that it ran.
+  // Returns a text that proves that the program ran.
   virtual std::string Proof() const = 0;
 };
 
-// Errors of preparing are those of compiling.
+// Make a program ready for backend nope or jit. Errors count as errors of compiling.
 absl::StatusOr<std::unique_ptr<WorkerProgram>> PrepareNope(const WorkerProgramRequest& request);
 absl::StatusOr<std::unique_ptr<WorkerProgram>> PrepareJit(const WorkerProgramRequest& request);
 

@@ -1,8 +1,8 @@
-"""BladeDISC optimises an archive of TorchScript, where torch_blade is installed.
+"""Optimises a TorchScript archive with BladeDISC. Runs where torch_blade is installed.
 
     bladedisc_optimise.py IN.pt OUT.pt INPUTS.safetensors NAME…
 
-NAME…: the inputs of the program in their order.
+NAME… are the inputs of the program in order.
 """
 import sys
 

@@ -1,13 +1,14 @@
-"""BladeDISC: a TorchScript archive optimised by a command of the user's.
+"""BladeDISC: a command of the user optimises a TorchScript archive.
 
-Its last release is for torch 1.12 and no package of it exists for torch 2, so it runs where that
-is, most likely in a container. GRAPHNET_BLADEDISC is a command that runs in the folder of this file.
-To it are appended the archive to read, the archive to write, the inputs (.safetensors) and their
-names in order, as bladedisc_optimise.py takes them. For a container it is a script:
+The last release is for torch 1.12, and there is no package for torch 2, so BladeDISC runs where
+torch 1.12 is installed, most likely in a container. The command in GRAPHNET_BLADEDISC runs in the
+folder of this file. Its further arguments are the archive to read, the archive to write, the inputs
+(.safetensors) and their names in order, as bladedisc_optimise.py takes them. For a container, the
+command is a script:
 
     exec docker run --rm -v /tmp:/tmp -w "$PWD" bladedisc python bladedisc_optimise.py "$@"
 
-The archive that it writes is run here.
+The archive that it writes runs here.
 """
 import os
 import shlex
@@ -34,7 +35,7 @@ class BladeDiscWorker(torch_worker.TorchWorker):
                               errors="replace")
         if done.returncode != 0:
             lines = [line for line in done.stdout.splitlines() if line.strip()]
-            raise worker.Failure("compile", lines[-1] if lines else f"it ended with {done.returncode}")
+            raise worker.Failure("compile", lines[-1] if lines else f"the command ended with {done.returncode}")
         self.function = torch.jit.load("optimised.pt", map_location=self.request["device"])
         self.numbers = [False] * len(inputs)
         self.kept = torch_worker._memory([*self.function.parameters(), *self.function.buffers()])
@@ -47,8 +48,8 @@ class BladeDiscWorker(torch_worker.TorchWorker):
 def _command():
     command = os.environ.get(_COMMAND, "")
     if not command:
-        raise worker.Failure("compile", "BladeDISC has no release for torch 2 and is not kept up; "
-                             f"{_COMMAND} names a command that runs an older one")
+        raise worker.Failure("compile", "BladeDISC has no release for torch 2; "
+                             f"set {_COMMAND} to a command that runs an older one")
     return command
 
 

@@ -1,7 +1,7 @@
 """Fetches files by HTTP for the cache of compiled programs (evaluate/remote_cache.h).
 
-Each line of the standard input asks for one: {"url", "path", "max_bytes"}. Each answer, a line on
-file descriptor 3, is {"bytes"} or {"error"}; a file that is not whole is not written.
+Each line of the standard input asks for one file: {"url", "path", "max_bytes"}. Each answer, a line
+on file descriptor 3, is {"bytes"} or {"error"}. Incomplete files are not written.
 """
 import json
 import os
@@ -9,7 +9,7 @@ import sys
 import urllib.error
 import urllib.request
 
-SECONDS = 20  # without a byte
+SECONDS = 20  # without receiving a byte
 
 
 class StaysOnHttp(urllib.request.HTTPRedirectHandler):
@@ -44,7 +44,7 @@ def main():
             request = json.loads(line)
             try:
                 answer = {"bytes": fetch(opener, **request)}
-            except Exception as error:  # whatever a server does
+            except Exception as error:  # a server may do anything
                 answer = {"error": " ".join(str(error).split()) or type(error).__name__}
             print(json.dumps(answer), file=answers, flush=True)
 

@@ -12,7 +12,7 @@ import torch._inductor.metrics
 import torch_worker
 import worker
 
-# The random numbers that PyTorch draws without it.
+# Draw the same random numbers as PyTorch without TorchInductor.
 torch._inductor.config.fallback_random = True
 
 
@@ -23,7 +23,7 @@ class InductorWorker(torch_worker.TorchWorker):
         torch._dynamo.reset()
         torch._inductor.metrics.reset()
         compiled = torch.compile(module, fullgraph=True, dynamic=False)
-        # The first call is what compiles.
+        # The first call compiles.
         with torch.no_grad():
             compiled(*arguments)
         return compiled

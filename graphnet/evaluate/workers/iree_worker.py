@@ -1,4 +1,4 @@
-"""IREE: iree-compile of text of the torch dialect, run by IREE's runtime on the CPU."""
+"""IREE: iree-compile compiles text of the torch dialect, and IREE's runtime runs it on the CPU."""
 import os
 import subprocess
 import sys
@@ -13,7 +13,7 @@ import worker
 FLAGS = [
     "--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu",
     "--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O2",
-    # float64 stays what it is.
+    # Keep float64.
     "--iree-input-demote-f64-to-f32=false",
 ]
 

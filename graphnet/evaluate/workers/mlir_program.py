@@ -1,5 +1,5 @@
-"""What a program in MLIR takes, as `graphnet convert` writes it: one argument a line or not, all in
-the head of @main."""
+"""Reads the arguments of an MLIR program of `graphnet convert`, which are in the head of @main, on
+one line or several."""
 import re
 
 import tensors
@@ -14,14 +14,14 @@ class Argument:
 
 
 def read(path):
-    """The arguments of @main."""
+    """Returns the arguments of @main."""
     with open(path, encoding="utf-8") as file:
         head = _HEAD.search(file.read())
     return [Argument(*match) for match in _ARGUMENT.findall(head[1])] if head else []
 
 
 def weights_of(arguments, inputs, path):
-    """The tensors behind the inputs: attributes, whose values lie in a file by their names."""
+    """Returns the tensors after the inputs: attributes, whose values a file holds by name."""
     if len(arguments) <= inputs:
         return []
     values = {re.sub(r"[^A-Za-z0-9_.]", "_", name): tensor for name, tensor in tensors.read(path).items()}
@@ -29,11 +29,11 @@ def weights_of(arguments, inputs, path):
 
 
 def first_error(done):
-    """The line of a compiler's output that says what is wrong."""
+    """Returns the line of a compiler's output that says what is wrong."""
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     for line in lines:
         if "error:" in line:
             return line.split("error:", 1)[1].strip()
     if done.returncode < 0:
-        return f"the compiler died of signal {-done.returncode}"
+        return f"the compiler was killed by signal {-done.returncode}"
     return lines[0] if lines else f"the compiler ended with {done.returncode}"

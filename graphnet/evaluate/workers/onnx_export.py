@@ -1,4 +1,4 @@
-"""ONNX of a program of torch.export, by PyTorch's exporter, as onnx.checker takes it.
+"""Writes a program of torch.export as ONNX with PyTorch's exporter; onnx.checker checks the result.
 
     onnx_export.py IN.pt2 OUT.onnx
 """
@@ -7,12 +7,12 @@ import re
 import sys
 import warnings
 
-# Of more bytes than protobuf takes: the weights lie beside, in OUT.onnx.data.
+# Weights of more bytes, which protobuf might not take, are written to OUT.onnx.data.
 _LIMIT = 1 << 30
 
 
 def export(program, out, inputs=None, outputs=None):
-    """Inputs and outputs get these names, in their order, where they are given."""
+    """Writes the program. Inputs and outputs get these names in order if they are given."""
     import onnx
     import torch
 
@@ -23,7 +23,7 @@ def export(program, out, inputs=None, outputs=None):
     try:
         onnx_program = torch.onnx.export(exported, dynamo=True, verbose=False, optimize=True, opset_version=18)
     except Exception as error:
-        # The exporter tells which of its steps failed; what failed there stands behind.
+        # The exporter names its step that failed; the cause says what failed there.
         raise _cause(error) from error
     if inputs is not None:
         _rename(onnx_program.model.graph, inputs, outputs)
@@ -36,7 +36,7 @@ def export(program, out, inputs=None, outputs=None):
 
 
 def _fill_by_tensors(graph):
-    """full(size, x.item()) is x expanded: the exporter loses track of numbers of its kind."""
+    """Writes full(size, x.item()) as x expanded: the exporter loses track of such numbers."""
     import torch
 
     aten = torch.ops.aten
@@ -64,11 +64,11 @@ def _fill_by_tensors(graph):
 
 def _rename(graph, inputs, outputs):
     if len(graph.inputs) != len(inputs) or len(graph.outputs) != len(outputs):
-        raise ValueError(f"the exporter made {len(graph.inputs)} inputs of {len(inputs)} and "
-                         f"{len(graph.outputs)} outputs of {len(outputs)}")
+        raise ValueError(f"the exporter wrote {len(graph.inputs)} inputs for {len(inputs)} and "
+                         f"{len(graph.outputs)} outputs for {len(outputs)}")
     taken = set(inputs)
     for i, name in enumerate(outputs):
-        # What is returned twice, or as it came in, has one name for each place.
+        # A value that is returned twice, or an input that is returned, needs a name for each place.
         number = 0
         while outputs[i] in taken:
             number += 1
@@ -84,7 +84,7 @@ def _rename(graph, inputs, outputs):
 
 
 def _cause(error):
-    """What failed first, operators being named as graphs have them."""
+    """Returns the first failure, with operators named as in graphs."""
     while error.__cause__ is not None:
         error = error.__cause__
     text = re.sub(r"<?OpOverload\(op='([\w.]+)', overload='(\w+)'\)>?", r"\1.\2", str(error))

@@ -1,4 +1,4 @@
-"""ONNX Runtime: a .pt2 that torch.onnx.export writes as ONNX, run on the CPU."""
+"""ONNX Runtime: torch.onnx.export writes a .pt2 as ONNX, which runs on the CPU."""
 
 import os
 import shutil

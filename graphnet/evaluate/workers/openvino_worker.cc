@@ -1,5 +1,6 @@
-// OpenVINO: its PyTorch front end fed with the model.json of a .pt2 (schema of torch.export) by a
-// decoder of ours, run by its CPU plugin. Of the wheel, needs headers and libraries only.
+// OpenVINO: our decoder gives its PyTorch front end the model.json of a .pt2 (schema of
+// torch.export), and its CPU plugin runs the program. Needs only the headers and libraries of the
+// wheel.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -21,7 +22,7 @@ namespace type = ov::frontend::type;
 struct DType {
   const char* name;  // in .safetensors files
   int64_t exported;  // in the schema of torch.export
-  int64_t torch;     // of PyTorch's own
+  int64_t torch;     // in PyTorch itself
   ov::element::Type_t element;
 };
 constexpr DType kDTypes[] = {
@@ -35,7 +36,7 @@ const DType& DTypeOf(const std::function<bool(const DType&)>& is_it) {
   for (const DType& dtype : kDTypes) {
     if (is_it(dtype)) return dtype;
   }
-  throw Failure("compile", "OpenVINO has no such dtype");
+  throw Failure("compile", "OpenVINO does not support the dtype");
 }
 const DType& ExportedDType(int64_t number) {
   return DTypeOf([&](const DType& dtype) { return dtype.exported == number; });
@@ -47,7 +48,7 @@ std::shared_ptr<ov::op::v0::Constant> ConstantOf(const Tensor& tensor) {
       dtype.element, ov::Shape(tensor.shape.begin(), tensor.shape.end()), tensor.data());
 }
 
-// A value: what produces it has its id among its outputs. Ids begin at 1.
+// A value. The node that produces it has its id among its outputs. Ids begin at 1.
 struct Value {
   std::string name;
   ov::PartialShape shape = ov::PartialShape::dynamic();
@@ -55,7 +56,7 @@ struct Value {
   bool is_none = false;
 };
 
-// A node of the graph as TorchScript has it.
+// A node of the graph in TorchScript's form.
 struct Node {
   std::string op;  // "aten::conv2d"
   std::string name;
@@ -70,7 +71,7 @@ struct Program {
   std::vector<size_t> inputs, outputs;
 };
 
-// The graph, or one node of it.
+// The decoder of the graph or of one of its nodes.
 class Decoder : public TorchDecoder {
  public:
   explicit Decoder(std::shared_ptr<const Program> program, const Node* node = nullptr)
@@ -122,7 +123,7 @@ class Decoder : public TorchDecoder {
   std::shared_ptr<TorchDecoder> get_inlined_input_decoder(size_t) const override { return nullptr; }
   ov::Any get_attribute(const std::string&) const override { return {}; }
   size_t get_named_input(const std::string& name) const override {
-    throw std::runtime_error("there is no input " + name);
+    throw std::runtime_error("unknown input " + name);
   }
   const std::string& decoder_type_name() const override { return kind_; }
   ov::frontend::pytorch::DecoderRTInfo get_rt_info() const override { return {}; }
@@ -139,8 +140,8 @@ class Decoder : public TorchDecoder {
   const std::string none_ = "NONE", kind_ = "ts";
 };
 
-// torch.export leaves arguments out that are defaults. Those of calls where others may stand
-// behind them, or whose translators count.
+// torch.export leaves out arguments that are defaults. These calls need all of them, as other
+// arguments may follow or as their translators count arguments.
 const std::map<std::string, std::vector<std::string>>& ArgumentsOf() {
   static const auto* const arguments = [] {
     const std::vector<std::string> made = {"dtype", "layout", "device", "pin_memory"};
@@ -174,7 +175,7 @@ const std::map<std::string, std::vector<std::string>>& ArgumentsOf() {
         {"full_like.default", with({"self", "fill_value"}, true)},
         {"clamp.default", {"self", "min", "max"}},
         {"clamp.Tensor", {"self", "min", "max"}},
-        // Whose translators want all that may be there.
+        // The translators of these calls want all possible arguments.
         {"conv1d.default",
          {"input", "weight", "bias", "stride=[1]", "padding=[0]", "dilation=[1]", "groups=1"}},
         {"conv2d.default",
@@ -197,7 +198,7 @@ const std::map<std::string, std::vector<std::string>>& ArgumentsOf() {
         {"group_norm.default", {"input", "num_groups", "weight", "bias", "eps=1e-05"}},
         {"mean.default", {"self", "dtype"}},
         {"argsort.default", {"self", "dim=-1", "descending=false"}},
-        // Overloads that are told apart by how many arguments there are.
+        // These overloads are distinguished by their number of arguments.
         {"sum.dim_IntList", {"self", "dim", "keepdim=false", "dtype"}},
         {"mean.dim", {"self", "dim", "keepdim=false", "dtype"}},
         {"slice.Tensor", {"self", "dim=0", "start", "end", "step=1"}},
@@ -219,7 +220,7 @@ const std::map<std::string, std::vector<std::string>>& ArgumentsOf() {
         {"split.Tensor", {"self", "split_size", "dim=0"}},
         {"split.sizes", {"self", "split_size", "dim=0"}},
         {"flatten.using_ints", {"self", "start_dim=0", "end_dim=-1"}},
-        // Where to is no question here.
+        // The device is left out, as it does not matter here.
         {"to.dtype_layout", {"self", "dtype", "non_blocking", "copy", "memory_format"}},
         {"to.dtype", {"self", "dtype", "non_blocking", "copy", "memory_format"}},
         {"to.device", {"self", "dtype", "non_blocking", "copy", "memory_format"}},
@@ -247,7 +248,7 @@ class Reader {
     return program_;
   }
 
-  // Operators of the graph, by what they are.
+  // Returns the number of calls in the graph.
   size_t calls() const { return calls_; }
 
  private:
@@ -311,7 +312,7 @@ class Reader {
     return id;
   }
 
-  // "as_int": 1
+  // Adds an argument such as "as_int": 1.
   size_t AddArgument(const std::string& kind, const Json& value) {
     if (kind == "as_none") return AddNone();
     if (kind == "as_tensor") return IdOf(value.at("name"));
@@ -322,14 +323,14 @@ class Reader {
     if (kind == "as_scalar_type") {
       return AddNumber(ov::element::i64, ExportedDType(value.get<int64_t>()).torch);
     }
-    // Where the program runs, and how its memory lies, is no question here.
+    // The device and the memory layout do not matter here.
     if (kind == "as_device" || kind == "as_layout" || kind == "as_memory_format") return AddNone();
     if (kind == "as_sym_int" || kind == "as_sym_float" || kind == "as_sym_bool") {
       if (value.contains("as_name")) return IdOf(value.at("as_name"));
       const auto& [inner, number] = *value.items().begin();
       return AddArgument(inner, number);
     }
-    // As TorchScript has an empty list.
+    // TorchScript represents an empty list in this way.
     if (value.is_array() && value.empty()) return AddList({});
     if (kind == "as_ints" || kind == "as_bools" || kind == "as_floats") {
       if (kind == "as_floats") {
@@ -355,7 +356,7 @@ class Reader {
       }
       return AddList(std::move(elements));
     }
-    throw Failure("compile", "an argument of the kind " + kind);
+    throw Failure("compile", "unsupported kind of argument: " + kind);
   }
 
   void AddInput(const Json& spec) {
@@ -386,12 +387,13 @@ class Reader {
 
   void AddOutput(const Json& spec) {
     const auto& [kind, what] = *spec.items().begin();
-    if (kind != "user_output") throw Failure("compile", "a program that writes: " + kind);
+    if (kind != "user_output")
+      throw Failure("compile", "the program writes to its inputs or weights: " + kind);
     const auto& [form, value] = *what.at("arg").items().begin();
     if (form == "as_none") return;
     size_t id = AddArgument(form, value);
-    // Its front end names what makes a result, and fails where that has a name already, of a
-    // value that is returned twice, say, or can have none, as constants.
+    // The front end names the node of a result. It fails if that has a name already, as for a value
+    // that is returned twice, or cannot have one, as for a constant.
     if (form != "as_tensor" || !program_->outputs.empty()) {
       Value made = program_->values[id];
       if (made.name.empty()) made.name = "output" + std::to_string(program_->outputs.size());
@@ -403,10 +405,10 @@ class Reader {
   void AddNode(const Json& json) {
     const std::string target = json.at("target");
     static constexpr char kAten[] = "torch.ops.aten.";
-    if (target.rfind(kAten, 0) != 0) throw Failure("compile", "no operator of ATen: " + target);
+    if (target.rfind(kAten, 0) != 0) throw Failure("compile", "not an operator of ATen: " + target);
     const std::string overload = target.substr(sizeof(kAten) - 1);
     const std::string name = overload.substr(0, overload.find('.'));
-    // A check, which yields nothing.
+    // An assertion has no value.
     if (name.rfind("_assert", 0) == 0) return;
     ++calls_;
     std::vector<size_t> inputs;
@@ -434,7 +436,7 @@ class Reader {
           filled = inputs.size();
         }
       }
-      // What makes tensors has all arguments, or those that are given.
+      // Calls that create tensors have all arguments, others up to the last given one.
       const bool makes =
           known->second.back() == "pin_memory" || known->second.back() == "memory_format";
       const bool wants_all = makes || name == "clamp" || name == "sum" || name == "mean";
@@ -446,7 +448,7 @@ class Reader {
       }
     }
     if (name == "slice_scatter" || name == "select_scatter") return AddScatter(json, name, inputs);
-    // Which its front end takes for its first argument.
+    // The front end would return the first argument of a copy.
     if (name == "copy") {
       const std::string made = json.at("outputs").at(0).at("as_tensor").at("name");
       const size_t wide =
@@ -498,14 +500,15 @@ class Reader {
     return id;
   }
 
-  // Which TorchScript does not have: what lies before, the source, what lies behind, joined.
+  // TorchScript has no scatter: join the part before, the source and the part after.
   void AddScatter(const Json& json, const std::string& name, const std::vector<size_t>& given) {
     const auto number = [&](const char* argument, int64_t otherwise) {
       for (const Json& input : json.at("inputs")) {
         if (input.at("name") != argument) continue;
         const Json& arg = input.at("arg");
         if (arg.contains("as_int")) return arg.at("as_int").get<int64_t>();
-        if (!arg.contains("as_none")) throw Failure("compile", name + " by what is not known");
+        if (!arg.contains("as_none"))
+          throw Failure("compile", name + " with an argument that is not constant");
       }
       return otherwise;
     };
@@ -513,7 +516,7 @@ class Reader {
     size_t source = given.at(1);
     const ov::PartialShape& shape = program_->values[self].shape;
     const ov::Any type = program_->values[self].type;
-    if (shape.is_dynamic()) throw Failure("compile", name + " of sizes that are not known");
+    if (shape.is_dynamic()) throw Failure("compile", name + " with unknown sizes");
     const auto rank = static_cast<int64_t>(shape.size());
     int64_t dim = number("dim", 0);
     if (dim < 0) dim += rank;
@@ -532,12 +535,11 @@ class Reader {
                      {"", ov::PartialShape::dynamic(), type});
     };
     const std::string made = json.at("outputs").at(0).at("as_tensor").at("name");
-    // It becomes what it is written to.
+    // Convert the source to the dtype of the tensor that it is written to.
     const ov::PartialShape source_shape = program_->values[source].shape;
     source = AddCall("aten::type_as", {source, self}, {"", source_shape, type});
     if (step != 1) {
-      if (source_shape.is_dynamic())
-        throw Failure("compile", name + " of sizes that are not known");
+      if (source_shape.is_dynamic()) throw Failure("compile", name + " with unknown sizes");
       const ov::Shape sizes = source_shape.to_shape();
       std::vector<int64_t> indices(ov::shape_size(sizes));
       size_t inner = 1;
@@ -574,7 +576,7 @@ class Reader {
   size_t calls_ = 0;
 };
 
-// One for all programs.
+// One core serves all programs.
 ov::Core& Core() {
   static ov::Core core;
   return core;
@@ -616,14 +618,14 @@ class OpenVinoWorker : public worker::Worker {
       compiled_.export_model(keep);
     }
     request_ = compiled_.create_infer_request();
-    // It may have lost inputs that it does not use.
+    // The compiled model may have dropped unused inputs.
     ports_.clear();
     for (const ov::Output<const ov::Node>& port : compiled_.inputs()) {
       std::optional<size_t> place;
       for (size_t i = 0; i < program->inputs.size(); ++i) {
         if (port.get_names().count(program->values[program->inputs[i]].name) > 0) place = i;
       }
-      if (!place) throw Failure("compile", "an input whose name is lost");
+      if (!place) throw Failure("compile", "the compiled model has an unknown input");
       ports_.push_back(*place);
     }
     num_outputs_ = program->outputs.size();
@@ -670,7 +672,7 @@ class OpenVinoWorker : public worker::Worker {
     }
   }
 
-  // The reasons stand behind the place and the stack.
+  // The reasons follow the place and the stack.
   std::string Message(const std::string& text) const override {
     const size_t summary = text.find("Summary:");
     if (summary != std::string::npos) {

@@ -1,4 +1,4 @@
-"""TensorRT: Torch-TensorRT's compilation of a .pt2, on a GPU of NVIDIA."""
+"""TensorRT: Torch-TensorRT compiles a .pt2 for an NVIDIA GPU."""
 import torch
 
 import torch_worker
@@ -19,10 +19,10 @@ class TensorRtWorker(torch_worker.TorchWorker):
     def prepare(self, program, inputs):
         torch_tensorrt = _tensorrt()
         if not self.on_gpu():
-            raise worker.Failure("compile", "TensorRT runs on GPUs only: --device cuda:0")
+            raise worker.Failure("compile", "TensorRT runs only on GPUs; use --device cuda:0")
         self.load_program(program)
-        # Dtypes stay what they are, as is the default. What TensorRT lacks runs in PyTorch. A mask
-        # of attention is any mask, though it takes it for a causal one if it is not told.
+        # Dtypes are kept by default. Operators that TensorRT lacks run in PyTorch. Without
+        # attn_bias_is_causal=False, any attention mask would be taken for a causal one.
         self.function = torch_tensorrt.dynamo.compile(
             self.exported, arg_inputs=self.arguments(inputs), disable_tf32=True, min_block_size=1,
             require_full_compilation=False, attn_bias_is_causal=False)
@@ -34,7 +34,7 @@ class TensorRtWorker(torch_worker.TorchWorker):
 
 def _tensorrt():
     if not torch.cuda.is_available():
-        raise worker.Failure("compile", "TensorRT needs a GPU of NVIDIA, and PyTorch sees none")
+        raise worker.Failure("compile", "TensorRT needs an NVIDIA GPU, and PyTorch finds none")
     try:
         import torch_tensorrt
     except ImportError as error:

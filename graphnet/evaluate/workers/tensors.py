@@ -1,13 +1,14 @@
-"""Tensors in .safetensors files, as NumPy's arrays or PyTorch's, without a package for it.
+"""Reads and writes .safetensors files as arrays of NumPy or tensors of PyTorch, without a package.
 
-The format has no name for complex128 and quantised dtypes: such an output is an error.
+The format has no name for complex128 and quantised dtypes, so an output of one is an error.
 """
 import ctypes
 import json
 import math
 import os
 
-# The format's name, NumPy's, PyTorch's, bytes an element. NumPy has some only with ml_dtypes.
+# The name in the format, in NumPy and in PyTorch, and the bytes of an element. NumPy needs ml_dtypes
+# for some of them.
 DTYPES = [
     ("BOOL", "bool", "bool", 1), ("U8", "uint8", "uint8", 1), ("I8", "int8", "int8", 1),
     ("F8_E5M2", "float8_e5m2", "float8_e5m2", 1), ("F8_E4M3", "float8_e4m3fn", "float8_e4m3fn", 1),
@@ -23,7 +24,7 @@ WIDTHS = {name: width for name, _, _, width in DTYPES}
 
 
 class Tensor:
-    """Plain bytes, which may be written to."""
+    """A tensor as plain bytes, which may be written to."""
 
     def __init__(self, dtype, shape, data):
         self.dtype, self.shape, self.data = dtype, list(shape), data
@@ -44,12 +45,12 @@ class Tensor:
         dtype = getattr(torch, name)
         if math.prod(self.shape) == 0:
             return torch.empty(self.shape, dtype=dtype)
-        # The copy is aligned as PyTorch's own tensors are, and no view.
+        # The copy is not a view and is aligned like PyTorch's own tensors.
         return torch.frombuffer(bytearray(self.data), dtype=dtype).reshape(self.shape).clone()
 
 
 def of(value):
-    """A tensor of PyTorch or NumPy, or a number."""
+    """Converts a tensor of PyTorch or NumPy, or a number."""
     if isinstance(value, bool):
         return Tensor("BOOL", [], bytes([value]))
     if isinstance(value, int):
@@ -60,7 +61,7 @@ def of(value):
     if hasattr(value, "detach"):
         value = value.detach().cpu().resolve_conj().resolve_neg().contiguous()
         name = _name(str(value.dtype).removeprefix("torch."))
-        # Not by way of NumPy, which PyTorch does not need.
+        # NumPy is not used, as PyTorch does not need it.
         data = ctypes.string_at(value.data_ptr(), value.nbytes) if value.numel() else b""
         return Tensor(name, value.shape, data)
     import numpy
@@ -72,11 +73,11 @@ def _name(dtype):
     for name, numpy_name, torch_name, _ in DTYPES:
         if dtype in (numpy_name, torch_name):
             return name
-    raise TypeError(f"safetensors files have no dtype {dtype}")
+    raise TypeError(f".safetensors does not support dtype {dtype}")
 
 
 def read(path):
-    """{name: Tensor}"""
+    """Returns {name: Tensor}."""
     with open(path, "rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
         data = memoryview(file.read())
@@ -86,7 +87,7 @@ def read(path):
 
 
 def write(path, tensors):
-    """Wider elements first, so that each tensor is aligned; whole or not at all."""
+    """Writes wider elements first to align each tensor. The file appears whole or not at all."""
     header, blocks, end = {}, [], 0
     for name, tensor in sorted(tensors.items(), key=lambda item: -WIDTHS[item[1].dtype]):
         block = memoryview(tensor.data)

@@ -1,4 +1,4 @@
-"""PyTorch as it is: the operators of a .pt2 one by one."""
+"""PyTorch itself: runs the operators of a .pt2 one by one."""
 import torch
 
 import worker
@@ -32,14 +32,14 @@ class TorchWorker(worker.Worker):
         self.function = self.compile(self.module, self.arguments(inputs))
 
     def load_program(self, program):
-        """Sets the module that the program is, and what must not be written to."""
+        """Loads the program as a module, and finds the memory that must not be written to."""
         exported = torch.export.load(program)
         if self.on_gpu():
             from torch.export.passes import move_to_device_pass
             exported = move_to_device_pass(exported, self.request["device"])
         takes = [spec.arg for spec in exported.graph_signature.input_specs
                  if spec.kind == torch.export.graph_signature.InputKind.USER_INPUT]
-        # Those that the program takes as numbers.
+        # True for the inputs that the program takes as numbers.
         self.numbers = [not isinstance(arg, torch.export.graph_signature.TensorArgument)
                         for arg in takes]
         self.kept = _memory([*exported.state_dict.values(), *exported.constants.values()])
@@ -69,7 +69,7 @@ class TorchWorker(worker.Worker):
             try:
                 output.detach().fill_(poison)
             except RuntimeError:
-                pass  # whose elements overlap
+                pass  # its elements overlap
 
     def close(self):
         self.function = self.module = self.exported = None

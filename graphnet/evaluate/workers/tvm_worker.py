@@ -1,4 +1,4 @@
-"""TVM: Relax's front end for torch.export, compiled by LLVM for this processor."""
+"""TVM: Relax's front end for torch.export reads a .pt2, and LLVM compiles it for this processor."""
 import logging
 import traceback
 import warnings
@@ -40,7 +40,7 @@ class TvmWorker(worker.Worker):
             traceback.print_exc()
             module = self.by_onnx(program, error)
         module = relax.get_pipeline("zero")(module)
-        # Its inputs are found by their names; numbers that are not used may be left out.
+        # Find the inputs by name; unused numbers may be missing.
         names = [spec.arg.name for spec in exported.graph_signature.input_specs
                  if spec.kind == torch.export.graph_signature.InputKind.USER_INPUT]
         place = {name.lower(): i for i, name in enumerate(names)}
@@ -52,7 +52,7 @@ class TvmWorker(worker.Worker):
         self.function = self.machine["main"]
 
     def by_onnx(self, program, error):
-        """What that front end does not take."""
+        """Reads a program through ONNX if the front end for torch.export cannot read it."""
         try:
             onnx_export.export(program, "program.onnx")
             return from_onnx(onnx.load("program.onnx"), keep_params_in_input=False)

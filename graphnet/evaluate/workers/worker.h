@@ -1,6 +1,6 @@
-// What workers in C++ share: requests in, answers out, tensors in .safetensors files
-// (docs/evaluation.md). Compiled when a backend is installed, with nlohmann/json and the standard
-// library only, so nothing of graphnet is used here; compilers' libraries throw exceptions.
+// The code that workers in C++ share: requests, answers, tensors in .safetensors files
+// (docs/evaluation.md). It is compiled when a backend is installed, so it uses nlohmann/json and
+// the standard library only, nothing of graphnet. Compilers' libraries throw exceptions.
 #ifndef GRAPHNET_EVALUATE_WORKERS_WORKER_H_
 #define GRAPHNET_EVALUATE_WORKERS_WORKER_H_
 
@@ -29,16 +29,16 @@ namespace worker {
 
 using Json = nlohmann::json;
 
-// What goes wrong at "compile", "run" or "inputs".
+// A failure at stage "compile", "run" or "inputs".
 struct Failure : std::runtime_error {
   Failure(std::string stage, const std::string& what)
       : std::runtime_error(what), stage(std::move(stage)) {}
   std::string stage;
 };
 
-// In row-major order, aligned to 64 bytes.
+// A tensor in row-major order, aligned to 64 bytes. Copies share the memory.
 struct Tensor {
-  std::string dtype;  // "F32", as the format has it
+  std::string dtype;  // as .safetensors writes it: "F32"
   std::vector<int64_t> shape;
   std::shared_ptr<char> memory;
   size_t bytes = 0;
@@ -70,7 +70,7 @@ inline size_t BytesOf(const std::string& dtype, const std::vector<int64_t>& shap
   return bytes;
 }
 
-// `name`: what errors call the stream.
+// Reads tensors from a stream, which errors call `name`.
 inline std::map<std::string, Tensor> ReadTensors(std::istream& file, const std::string& name) {
   uint64_t length = 0;
   file.read(reinterpret_cast<char*>(&length), sizeof(length));
@@ -99,7 +99,7 @@ inline std::map<std::string, Tensor> ReadTensors(const std::string& path) {
   return ReadTensors(file, path);
 }
 
-// They are called "0", "1", …
+// Writes tensors under the names "0", "1", ….
 inline void WriteTensors(const std::vector<Tensor>& tensors, std::ostream& file) {
   Json header = Json::object();
   size_t end = 0;
@@ -118,7 +118,7 @@ inline void WriteTensors(const std::vector<Tensor>& tensors, std::ostream& file)
     file.write(tensor.data(), static_cast<std::streamsize>(tensor.bytes));
 }
 
-// The file appears whole or not at all.
+// Writes tensors to a file, which appears whole or not at all.
 inline void WriteTensors(const std::vector<Tensor>& tensors, const std::string& path) {
   const std::string part = path + ".part";
   std::ofstream file(part, std::ios::binary);
@@ -128,7 +128,7 @@ inline void WriteTensors(const std::vector<Tensor>& tensors, const std::string& 
     throw Failure("run", "cannot write " + path);
 }
 
-// nan, or -1.
+// Fills the memory with nan, or with bits that are all ones (true for bool).
 inline void Poison(const std::string& dtype, char* data, size_t bytes) {
   const auto fill = [&](auto value) {
     for (size_t at = 0; at + sizeof(value) <= bytes; at += sizeof(value))
@@ -141,7 +141,7 @@ inline void Poison(const std::string& dtype, char* data, size_t bytes) {
   std::memset(data, dtype == "BOOL" ? 1 : 0xff, bytes);
 }
 
-// A compiler.
+// A compiler and the one program that it holds.
 class Worker {
  public:
   virtual ~Worker() = default;
@@ -149,15 +149,15 @@ class Worker {
   virtual std::string version() const = 0;
   // Compiles the program of a request for inputs like these.
   virtual void Prepare(const Json& request, const std::vector<Tensor>& inputs) = 0;
-  // What the next calls run on.
+  // Sets the inputs of the next calls.
   virtual void SetInputs(const std::vector<Tensor>& inputs) = 0;
-  // One call, to its end.
+  // Runs one call to its end.
   virtual void Run() = 0;
-  // What the last call has made, copied.
+  // Returns copies of the outputs of the last call.
   virtual std::vector<Tensor> Outputs() = 0;
   virtual void PoisonOutputs() {}
   virtual std::string Proof() const = 0;
-  // What of an exception's text says what is wrong; its first line is told.
+  // Returns the part of an exception's text that says what is wrong. Only its first line is sent.
   virtual std::string Message(const std::string& text) const { return text; }
   virtual void Close() = 0;
 };
@@ -223,7 +223,7 @@ class Server {
     return {{"ok", true}};
   }
 
-  // One call on tensors in a stream.
+  // Runs one call on the tensors in a stream.
   std::vector<Tensor> RunOn(std::istream& tensors) {
     worker_.SetInputs(InOrder(ReadTensors(tensors, "the inputs")));
     worker_.Run();
@@ -268,7 +268,7 @@ class Server {
   std::vector<std::string> order_;
 };
 
-// Each slot has a worker and a program of its own.
+// The slots, each of which has a worker and a program of its own.
 template <typename W>
 class Slots {
  public:
@@ -308,9 +308,10 @@ int Serve() {
 
 // The functions of a worker that is a library, which a program may load (worker_library.h):
 //  - serve is the worker's main function;
-//  - answer yields the answer to a request, which lives until the next call;
-//  - run calls the program in a slot on tensors in the form of a .safetensors file, hands what comes
-//    out to `append` in the same form, and returns 0; or 1 and the text of an error.
+//  - answer returns the answer to a request, which is valid until the next call;
+//  - run calls the program in a slot on tensors in the form of a .safetensors file, passes the
+//    outputs in the same form to `append`, and returns 0; on failure it passes the error's text and
+//    returns 1.
 #define GRAPHNET_WORKER_LIBRARY(W)                                                         \
   static worker::Slots<W>& GraphnetSlots() {                                               \
     static auto* const slots = new worker::Slots<W>;                                       \

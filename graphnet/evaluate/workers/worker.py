@@ -1,4 +1,4 @@
-"""What all workers in Python share: requests in, answers out (docs/evaluation.md).
+"""The code that all workers in Python share: requests and answers (docs/evaluation.md).
 
     class MyWorker(worker.Worker):
         name = "mine"
@@ -21,7 +21,7 @@ import tensors
 
 
 class Failure(Exception):
-    """What the message says went wrong; `stage`: "compile", "run" or "inputs"."""
+    """A failure at stage "compile", "run" or "inputs"."""
 
     def __init__(self, stage, message):
         super().__init__(message)
@@ -29,7 +29,7 @@ class Failure(Exception):
 
 
 class Worker:
-    """A compiler. Values are what `load` makes of the tensors that a file holds."""
+    """A compiler. `load` makes its values from the tensors of a file."""
     name = ""
 
     def version(self):
@@ -39,25 +39,25 @@ class Worker:
         return ["cpu"]
 
     def prepare(self, program, inputs):
-        """Compiles the file for inputs like these. `self.request` has all that was said."""
+        """Compiles the file for inputs like these. `self.request` is the whole request."""
         raise NotImplementedError
 
     def run(self, inputs):
-        """The outputs of one call, a list; of values or of whatever `unload` takes."""
+        """Returns the outputs of one call: a list of values, or of anything that `unload` takes."""
         raise NotImplementedError
 
     def proof(self):
-        """What shows in a line that the compiler really ran the program."""
+        """Returns one line that proves that the compiler ran the program."""
         return ""
 
     def close(self):
-        """Lets go of the program."""
+        """Drops the program."""
 
     def export(self, program, out, inputs, outputs):
-        """Writes the program to the file `out`, with these names, in a format of its own."""
+        """Writes the program to the file `out`, with these names, in the compiler's own format."""
         raise NotImplementedError
 
-    # --- What NumPy's arrays do without.
+    # --- Values that are not arrays of NumPy override these.
 
     def load(self, tensor):
         return tensor.numpy()
@@ -71,10 +71,10 @@ class Worker:
             sys.modules["numpy"].random.seed(number % 2**32)
 
     def wait(self):
-        """Until all that was asked for is computed."""
+        """Waits until all results are computed."""
 
     def poison(self, outputs, inputs):
-        """Writes into the outputs, but not into what the next call reads."""
+        """Overwrites the outputs, but not memory that the next call reads."""
         numpy = sys.modules.get("numpy")
         for output in outputs:
             if numpy is None or not isinstance(output, numpy.ndarray) or not output.flags.writeable:
@@ -90,7 +90,7 @@ class _Server:
     def __init__(self, worker):
         self.worker = worker
         self.order = []
-        self.loaded = None  # what the last request read: the file, its tensors, their values
+        self.loaded = None  # read by the last request: the file, its tensors, their values
 
     def hello(self, request):
         return {"name": self.worker.name, "version": self.worker.version(),
@@ -140,7 +140,7 @@ class _Server:
         self.worker.close()
         return {}
 
-    # The values of a file, which is read once as long as it stays as it is.
+    # Returns the values of a file, which is read again only if it has changed.
     def values(self, path):
         state = os.stat(path)
         key = (path, state.st_mtime_ns, state.st_size, state.st_ino)
@@ -176,7 +176,7 @@ class _Server:
 
 
 class _Said(logging.Handler):
-    """Keeps the last warning that was logged or given: some errors say no more than that one."""
+    """Keeps the last warning that was logged or issued, as some errors only refer to it."""
 
     def __init__(self):
         super().__init__(logging.WARNING)
@@ -188,7 +188,7 @@ class _Said(logging.Handler):
             show(message, *args, **kwargs)
 
         warnings.showwarning = keep
-        # Loggers of PyTorch do not hand on what they get.
+        # Loggers of PyTorch do not propagate their records.
         for name in ("", "torch"):
             logging.getLogger(name).addHandler(self)
 
@@ -204,7 +204,7 @@ def first_line(text):
 
 
 def described(error):
-    """The error as one line, with the last warning before it."""
+    """Returns the error in one line, with the last warning before it."""
     text = f"{type(error).__name__}: {first_line(error)}"[:1000]
     return f"{text}; before it: {_said.last[:500]}" if _said.last else text
 

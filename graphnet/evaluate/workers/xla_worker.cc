@@ -1,6 +1,6 @@
-// XLA on the CPU: torch-mlir-opt makes StableHLO of text of the torch dialect, and the PJRT plugin,
-// asked through its C API, compiles and runs that. Of the plugin's wheel, needs the header; the
-// plugin is opened when the worker starts.
+// XLA on the CPU: torch-mlir-opt converts text of the torch dialect to StableHLO, and the PJRT
+// plugin compiles and runs that through its C API. Needs the header from the plugin's wheel; the
+// plugin is loaded when the worker starts.
 #include <dlfcn.h>
 #include <sys/wait.h>
 
@@ -11,7 +11,7 @@
 #include "pjrt_c_api.h"
 #include "worker.h"
 
-// Where they lie, as the command that compiles this says.
+// The paths, which the command that compiles this file sets.
 #ifndef XLA_PLUGIN
 #define XLA_PLUGIN "xla_cpu_pjrt.so"
 #endif
@@ -56,14 +56,15 @@ struct Program {
   std::vector<bool> is_tensor;
 };
 
-// Numbers among the arguments go, as StableHLO has tensors only; one that is used is refused.
+// Reads a program. Numbers among its arguments are removed, as StableHLO has only tensors; a number
+// that is used is an error.
 Program ReadProgram(const std::string& path) {
   Program program;
   program.text = ReadFile(path);
   static constexpr char kMain[] = "func.func @main(";
   const size_t begin = program.text.find(kMain);
   const size_t end = begin == std::string::npos ? begin : program.text.find(") -> (", begin);
-  if (end == std::string::npos) throw Failure("compile", "a program without @main");
+  if (end == std::string::npos) throw Failure("compile", "the program has no @main");
   const std::string head =
       program.text.substr(begin + sizeof(kMain) - 1, end - begin - sizeof(kMain) + 1);
   std::string kept;
@@ -72,7 +73,7 @@ Program ReadProgram(const std::string& path) {
     if (next == std::string::npos) next = head.size();
     const std::string argument = head.substr(at, next - at);
     const size_t colon = argument.find(": ");
-    if (colon == std::string::npos) throw Failure("compile", "an argument without a type");
+    if (colon == std::string::npos) throw Failure("compile", "an argument of @main has no type");
     const std::string name = argument.substr(1, colon - 1);
     const bool is_tensor = argument.compare(colon + 2, 14, "!torch.vtensor") == 0;
     program.names.push_back(name);
@@ -216,7 +217,7 @@ class XlaWorker : public worker::Worker {
     return outputs;
   }
 
-  // Its buffers cannot be written to, and each call makes new ones.
+  // PJRT's buffers cannot be written to, and each call creates new ones.
   void PoisonOutputs() override {}
 
   std::string Proof() const override {
@@ -277,7 +278,8 @@ class XlaWorker : public worker::Worker {
     return WithSigns(ReadFile("stablehlo.mlir"));
   }
 
-  // torch-mlir-opt compares bools and unsigned numbers as signed ones, which XLA refuses.
+  // Corrects comparisons of bools and unsigned numbers, which torch-mlir-opt writes as signed and
+  // XLA refuses.
   static std::string WithSigns(std::string text) {
     static constexpr char kSigned[] = "SIGNED : (tensor<";
     for (size_t at = text.find(kSigned); at != std::string::npos; at = text.find(kSigned, at + 1)) {
@@ -320,14 +322,14 @@ class XlaWorker : public worker::Worker {
       if (type.type == dtype.type) tensor.dtype = dtype.name;
     }
     if (tensor.dtype.empty())
-      throw Failure("run", "an output of a dtype that files have no name for");
+      throw Failure("run", "an output has a dtype that .safetensors does not support");
     PJRT_Buffer_Dimensions_Args dims = {};
     dims.struct_size = PJRT_Buffer_Dimensions_Args_STRUCT_SIZE;
     dims.buffer = buffer;
     Check(api_->PJRT_Buffer_Dimensions(&dims), "run");
     tensor.shape.assign(dims.dims, dims.dims + dims.num_dims);
     tensor.Allocate(worker::BytesOf(tensor.dtype, tensor.shape));
-    // In row-major order, whatever order it has.
+    // Copy in row-major order, whatever the order of the buffer.
     std::vector<int64_t> order(tensor.shape.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(order.size() - 1 - i);
     PJRT_Buffer_MemoryLayout layout = {};

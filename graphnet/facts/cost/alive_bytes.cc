@@ -34,7 +34,7 @@ AliveBytes::Memory AliveBytes::Root(Memory memory) {
 
 std::vector<std::pair<const Node*, int64_t>> AliveBytes::ByNode() {
   std::vector<const Node*> nodes;
-  std::vector<size_t> last(parents_.size());  // where memory is used last
+  std::vector<size_t> last(parents_.size());  // index of the last node that uses each memory
   for (const Node* node : graph_.nodes()) {
     const auto use = [&](const Node* used) { last[Root(memory_of_[used])] = nodes.size(); };
     use(node);

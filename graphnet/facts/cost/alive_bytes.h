@@ -1,4 +1,4 @@
-// The bytes that live at once while a graph runs, told from where its values lie.
+// Computes how many bytes are alive at once while a graph runs.
 #ifndef GRAPHNET_FACTS_COST_ALIVE_BYTES_H_
 #define GRAPHNET_FACTS_COST_ALIVE_BYTES_H_
 
@@ -13,7 +13,7 @@
 
 namespace graphnet {
 
-// The caller says where each value lies, in program order, and learns what lives at once:
+// The caller says in which memory each value lies, in program order, and gets the live bytes:
 //
 //   AliveBytes alive(graph);
 //   alive.Keep(4096);                       // an input
@@ -21,32 +21,34 @@ namespace graphnet {
 //   alive.Share(relu_, memory);             // it writes in place
 //   for (const auto& [node, bytes] : alive.ByNode()) …
 //
-// Memory lives until the last node that uses a value which lies in it has run. A value that lies in
-// several memories, such as a list, keeps all of them as long as any of them lives. Time and memory
-// are in proportion to the graph.
+// A memory lives until the last node that uses a value in it has run. If a value lies in several
+// memories, as a list does, they all live equally long. Takes time and space in proportion to the
+// graph.
 class AliveBytes {
  public:
+  // The number of a memory.
   using Memory = size_t;
-  // Stands for no memory, and for memory that is kept: a value that lies there frees nothing.
+  // No memory, or memory that is kept: a value that lies there frees nothing.
   static constexpr Memory kNone = 0;
 
   explicit AliveBytes(const Graph& graph)
       : graph_(graph), memory_of_(*graph.module()), taken_(*graph.module()) {}
 
-  // Memory that lives all the time, as that of inputs and attributes does.
+  // Adds memory that lives all the time, as that of inputs and attributes does.
   void Keep(int64_t bytes) { kept_ += bytes; }
-  // Memory that is new with the value of `node`.
+  // Adds new memory for the value of `node` and returns it.
   Memory Take(const Node& node, int64_t bytes);
-  // The value of `node` lies in memory that is there already, too.
+  // Adds existing memory to those in which the value of `node` lies.
   void Share(const Node& node, Memory memory);
+  // Returns the memory of a node's value.
   Memory Of(const Node& node) const { return memory_of_[&node]; }
 
-  // The bytes that live while each node runs, its own included, in program order. Sums beyond
-  // int64 stay at its largest.
+  // Returns the bytes that are alive while each node runs, including its own result, in program
+  // order. Sums saturate at the largest int64.
   std::vector<std::pair<const Node*, int64_t>> ByNode();
 
  private:
-  // The memory that stands for all that live as long as this one.
+  // Returns the memory that stands for all those that live as long as this one.
   Memory Root(Memory memory);
 
   const Graph& graph_;

@@ -39,28 +39,28 @@ absl::Span<const Argument> ElementsOf(const Argument& argument) {
                                                    : absl::MakeConstSpan(&argument, 1);
 }
 
-// A value with what is known of its parts.
+// The facts of a value and of its elements.
 struct Value {
   TensorFacts facts;
-  std::vector<TensorFacts> elements;  // of a tuple or list, as far as they are known
+  std::vector<TensorFacts> elements;  // of a tuple or list, as far as known
 };
 
-// The bytes of its tensors, as far as their sizes are known.
+// Returns the bytes of a value's tensors, as far as their sizes are known.
 int64_t BytesOf(const Value& value) {
   if (value.facts.is_tensor()) return BytesOfTensor(value.facts).value_or(0);
-  Cost sum;  // stays within int64
+  Cost sum;  // saturates
   for (const TensorFacts& element : value.elements) {
     if (element.is_tensor()) sum += {.bytes = BytesOfTensor(element).value_or(0)};
   }
   return sum.bytes;
 }
 
-// Levels of vmap that calls open and close one by one: what is computed of values that are batched
-// there is computed for each element of the batch.
+// The levels of vmap that single calls open and close. A call on values that are batched at a level
+// computes its result for each element of the batch.
 class Levels {
  public:
-  // How often the call computes what its value says; 0: it only has to do with levels.
-  // `of(argument)` tells of a node or constant.
+  // Returns how many times the call computes its value; 0 if it only opens or closes a level.
+  // `of(argument)` returns the facts of an operand.
   int64_t Enter(const Node& call, absl::FunctionRef<TensorFacts(const Argument&)> of) {
     const absl::string_view name = BareName(call);
     uint64_t levels = 0;
@@ -93,7 +93,7 @@ class Levels {
   }
 
  private:
-  // PyTorch has room for the levels 1 to 63.
+  // Returns the number of a level. PyTorch has the levels 1 to 63.
   int LevelOf(const Argument& level) const {
     const int64_t depth = level.is_int() ? level.integer()
                           : level.is_node() && depth_of_.contains(level.node())
@@ -104,15 +104,15 @@ class Levels {
 
   int64_t depth_ = 0;
   absl::flat_hash_map<const Node*, int64_t> depth_of_;
-  absl::flat_hash_map<const Node*, uint64_t> levels_of_;  // a bit a level
+  absl::flat_hash_map<const Node*, uint64_t> levels_of_;  // one bit per level
   std::array<int64_t, 64> sizes_ = {};
 };
 
-// One way in which a graph is run: with parameters of these sizes.
+// A graph together with the facts of its parameters.
 struct Instance {
   std::vector<std::pair<const Node*, Cost>> calls;  // nodes of the original module
-  std::vector<std::pair<size_t, int64_t>> bodies;   // which instances, how often
-  Cost total;                                       // with all bodies
+  std::vector<std::pair<size_t, int64_t>> bodies;   // index of an instance, how often it runs
+  Cost total;                                       // including all bodies
   int64_t open_loops = 0;
   Value result;
 };
@@ -130,7 +130,7 @@ class Walk {
     if (lowered_.module == nullptr || lowered_.module->main() == nullptr) return result;
     const std::optional<size_t> main = Visit(*lowered_.module->main(), {});
     if (!main.has_value()) return result;
-    // A body comes before what calls it.
+    // A body comes before its callers.
     std::vector<int64_t> times(instances_.size());
     times[*main] = 1;
     NodeTable<Cost> costs(original_);
@@ -156,8 +156,8 @@ class Walk {
   }
 
  private:
-  // Memory that a call or its bodies use inside does not count. A value that may be a view of an
-  // operand, and has its dtype, counts as one.
+  // Sets the live bytes. Memory that a call or its bodies use internally does not count. A value
+  // that may be a view of an operand and has the same dtype counts as a view.
   void SetAliveBytes(ModuleCost* result) {
     const Graph& graph = *lowered_.module->main();
     AliveBytes alive(graph);
@@ -179,9 +179,9 @@ class Walk {
     }
   }
 
-  // False if the value of the call lies in no memory of its operands.
+  // Returns whether the value of the call lies in memory of its operands, and records it.
   bool SharesMemory(const Node& call, const Value& value, AliveBytes* alive) const {
-    if (call.HasBody()) return false;  // of these nothing is known but that they may
+    if (call.HasBody()) return false;  // these may share memory, but nothing more is known
     bool shares = false;
     for (const Node* operand : MemoryUseOf(call).shared) {
       const TensorFacts& from = values_[operand].facts;
@@ -192,7 +192,7 @@ class Walk {
     return shares;
   }
 
-  // Nullopt: the budget is spent.
+  // Returns the index of the instance; nullopt if the budget is spent.
   std::optional<size_t> Visit(const Graph& graph, std::vector<TensorFacts> parameters) {
     std::string key = absl::StrCat(reinterpret_cast<uintptr_t>(&graph));
     for (const TensorFacts& facts : parameters) {
@@ -240,7 +240,7 @@ class Walk {
         cost = is_refused ? Cost{.calls = 1, .unknown = 1} : CostOfNode(*node);
         cost = cost.Times(times);
       }
-      // One call may be lowered to several.
+      // A call may be lowered to several calls.
       if (origin == last) {
         cost.calls = 0;
         if (instance.calls.back().second.unknown > 0) cost.unknown = 0;
@@ -266,7 +266,7 @@ class Walk {
     return instances_.size() - 1;
   }
 
-  // What the meta says of the value, which counts more than what follows from the call.
+  // Applies the meta of the value, which overrides what follows from the operands.
   void SetKnown(const Node& node, const Node* origin, Value* value) {
     const ValueMeta* meta = node.meta();
     if (meta == nullptr && origin != nullptr) {
@@ -287,7 +287,7 @@ class Walk {
     }
   }
 
-  // With the examples of symbols.
+  // Returns the facts of a meta with the example values of symbols.
   TensorFacts OfMeta(const TensorMeta* meta) {
     TensorFacts facts = FactsOfMeta(meta);
     for (int d = 0; d < facts.rank(); ++d) {
@@ -327,7 +327,7 @@ class Walk {
     return value;
   }
 
-  // Of a tuple or list; what of a tensor is taken, metas say.
+  // Returns an element of a tuple or list. The sizes of a part of a tensor come from its meta.
   Value OfSubscript(const Node& node) const {
     Value value;
     if (node.args().size() != 2) return value;
@@ -356,13 +356,13 @@ class Walk {
         node, [this](const Argument& a) { return OfArgument(a); }, results);
   }
 
-  // The operands of a body, taken from the arguments of a call.
+  // Adds the operands of a body from an argument of a call.
   void AddOperands(const Argument& operands, std::vector<TensorFacts>* parameters) const {
     for (const Argument& operand : ElementsOf(operands)) parameters->push_back(OfArgument(operand));
   }
 
-  // What a body takes of something that it is run over: one element along `dim`, of which there
-  // are `*size`.
+  // Returns the facts of one element along `dim`, which a body takes, and sets `*size` to the
+  // number of elements.
   static TensorFacts OneOf(TensorFacts facts, const Argument& dim, int64_t* size) {
     if (dim.is_none() || !facts.sizes.has_value()) return facts;
     const auto at = DimsOf(dim, facts.rank());
@@ -375,7 +375,7 @@ class Walk {
     facts.sizes->erase(place);
     return facts;
   }
-  // And the other way round: of `size` elements along `dim`.
+  // Returns the facts of `size` elements stacked along `dim`.
   static TensorFacts AllOf(TensorFacts facts, const Argument& dim, int64_t size) {
     if (dim.is_none() || !facts.sizes.has_value()) return facts;
     const auto at = DimsOf(dim, facts.rank() + 1);
@@ -386,7 +386,7 @@ class Walk {
     }
     return facts;
   }
-  // What in_dims or out_dims says of the i-th value.
+  // Returns the entry of in_dims or out_dims for the i-th value.
   static Argument DimAt(const Argument& dims, size_t i) {
     if (!dims.is_list() && !dims.is_tuple()) return dims;
     return i < dims.elements().size() ? dims.elements()[i] : Argument();
@@ -399,7 +399,7 @@ class Walk {
     return true;
   }
 
-  // Adds the bodies that the call runs. False if it is not known what it does with them.
+  // Adds the bodies that the call runs. Returns false if it is unknown how the call uses them.
   bool CallBodies(const Node& node, Instance* instance, Value* value) {
     const Callable callee = CalleeOf(node);
     const absl::Span<const Argument> args = node.args();
@@ -471,7 +471,7 @@ class Walk {
     return Call(*body, 1, instance);
   }
 
-  // Calls a body `size` times, whose results but the first `carried` are put together.
+  // Calls a body `size` times. All results but the first `carried` are stacked.
   bool CallEach(const Graph& graph, std::vector<TensorFacts> parameters, int64_t size,
                 const Argument& dims, size_t carried, Instance* instance, Value* value) {
     const auto body = Visit(graph, std::move(parameters));

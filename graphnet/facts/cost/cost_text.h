@@ -1,4 +1,4 @@
-// costs.txt, built in.
+// Internal: the text of costs.txt, which is built in.
 #ifndef GRAPHNET_FACTS_COST_COST_TEXT_H_
 #define GRAPHNET_FACTS_COST_COST_TEXT_H_
 

@@ -27,12 +27,12 @@ namespace graphnet {
 namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-constexpr size_t kMaxOfEinsum = 64;  // operands: each step moves those that are left
+constexpr size_t kMaxOfEinsum = 64;  // operands: each step moves the remaining ones
 
 int64_t Add(int64_t a, int64_t b) { return a > kMost - b ? kMost : a + b; }
 int64_t Multiply(int64_t a, int64_t b) { return a != 0 && b > kMost / a ? kMost : a * b; }
 
-// Nothing where something is not known; what is known and empty makes all of it 0.
+// A number; nullopt if it is unknown.
 using Count = std::optional<int64_t>;
 
 Count operator+(Count a, Count b) {
@@ -43,7 +43,7 @@ Count operator*(Count a, Count b) {
 }
 Count operator*(int64_t a, Count b) { return Count(a) * b; }
 
-// What is known of a tensor's sizes, asked from the front or, below 0, from the back.
+// The known sizes of a tensor. A negative dimension counts from the end.
 class Shape {
  public:
   explicit Shape(const TensorFacts& facts) : sizes_(facts.sizes) {}
@@ -57,7 +57,8 @@ class Shape {
     const int64_t size = (*sizes_)[static_cast<size_t>(dim)];
     return size < 0 ? std::nullopt : Count(size);
   }
-  // The product of the sizes from `begin` to `end`; all of them without.
+  // Returns the product of the sizes from `begin` to `end`, by default of all. A size of 0 makes it
+  // 0 even if others are unknown.
   Count Elements(int begin, int end) const {
     if (!is_known()) return std::nullopt;
     Count count = 1;
@@ -75,8 +76,8 @@ class Shape {
   std::optional<Sizes> sizes_;
 };
 
-// The elements of what the first dimensions broadcast to, all but `kept` of each. A size that is
-// a multiple of the other, as heads of queries are of those of keys, stands for both.
+// Returns the number of elements to which all but the last `kept` dimensions broadcast. If sizes
+// differ, the larger one counts: it may be a multiple, as for the heads of queries and keys.
 Count Broadcast(const Shape& a, const Shape& b, int kept) {
   if (!a.is_known() || !b.is_known()) return std::nullopt;
   Count count = 1;
@@ -89,7 +90,7 @@ Count Broadcast(const Shape& a, const Shape& b, int kept) {
   return count;
 }
 
-// What a call counts as: in which of the columns, and how much.
+// The work of a call, and the column that it counts in.
 struct Work {
   enum class Column : uint8_t { kFlops, kOther };
   Column column = Column::kFlops;
@@ -98,7 +99,7 @@ struct Work {
 Work Flops(Count count) { return {Work::Column::kFlops, count}; }
 Work Other(Count count) { return {Work::Column::kOther, count}; }
 
-// A call with what is known of its arguments.
+// A call with the facts of its operands and results.
 struct Call {
   const Node& node;
   const Schema& schema;
@@ -109,7 +110,7 @@ struct Call {
     return ArgumentOf(node, schema, parameter);
   }
   Shape shape(absl::string_view parameter) const { return Shape(of((*this)[parameter])); }
-  // Of the parameter at a place.
+  // Returns the shape of the argument for the i-th parameter.
   Shape shape(size_t i) const {
     return i < schema.arguments.size() ? shape(schema.arguments[i].name) : Shape(std::nullopt);
   }
@@ -127,7 +128,7 @@ struct Call {
   }
 };
 
-// Each row of `a` times the matrix, or vector, `b`.
+// Returns the FLOPs of each row of `a` times the matrix or vector `b`.
 Count Product(const Shape& a, const Shape& b) {
   if (!a.is_known() || !b.is_known()) return std::nullopt;
   return 2 * a.Elements() * (b.rank() > 1 ? b[-1] : Count(1));
@@ -135,7 +136,7 @@ Count Product(const Shape& a, const Shape& b) {
 
 Work Matmul(const Shape& a, const Shape& b) {
   if (!a.is_known() || !b.is_known()) return Flops(std::nullopt);
-  // Products with a vector are dot or mv, which are not counted.
+  // Products with a vector are dot or mv, which FlopCounterMode does not count.
   if (b.rank() == 1) return Other(2 * a.Elements());
   if (a.rank() == 1) return Flops(2 * b.Elements());
   return Flops(2 * Broadcast(a, b, 2) * a[-2] * a[-1] * b[-1]);
@@ -148,7 +149,7 @@ Work Linear(const Call& call) {
   return Flops(2 * x.Elements() * w[0]);
 }
 
-// Of a convolution: of how many places each product with the filter is made.
+// Returns the FLOPs of a convolution: one product with the filter at each place.
 Count Convolution(const Shape& x, const Shape& w, const Shape& result, bool transposed) {
   if (!x.is_known() || !w.is_known()) return std::nullopt;
   const Shape& places = transposed ? x : result;
@@ -172,19 +173,19 @@ Work ConvolutionBackward(const Call& call) {
   };
   if (!mask.is_list() && !mask.is_tuple()) return Flops(std::nullopt);
   if (asked(0)) count = count + Convolution(grad, w, x, !transposed);
-  // The gradient of the weight is a convolution of one with the other as its filter.
+  // The gradient of the weight is a convolution of the one tensor with the other as its filter.
   const Shape& filter = transposed ? x : grad;
   const Shape& over = transposed ? grad : x;
   if (asked(1)) count = count + 2 * w.Elements(2, w.rank()) * filter.Elements() * over[1];
   return Flops(count);
 }
 
-// Scores, and the values that they weigh.
+// Returns the FLOPs of the scores and of the values that they weigh.
 Count Attention(const Shape& q, const Shape& k, const Shape& v) {
   return 2 * Broadcast(q, k, 2) * q[-2] * k[-2] * (q[-1] + v[-1]);
 }
 
-// The matrices of recurrent layers, each applied to every step of every sequence.
+// Recurrent layers apply each of their matrices to every step of every sequence.
 Work Recurrent(const Call& call) {
   const Shape x = call.shape("input");
   Count count = 0;
@@ -213,7 +214,7 @@ Work Tensordot(const Call& call) {
   return Flops(2 * a.Elements() * kept);
 }
 
-// Of all pairs of rows.
+// Multiplies all pairs of rows.
 Work Inner(const Call& call) {
   const Shape a = call.shape("self");
   const Shape b = call.shape("other");
@@ -221,13 +222,14 @@ Work Inner(const Call& call) {
   return Flops(2 * a.Elements() * b.Elements(0, b.rank() - 1));
 }
 
-// The sizes of an operand of einsum by label; a dimension of an ellipsis has a label below 0,
-// counted from the last.
+// Returns the sizes of an operand of einsum by label. A dimension of an ellipsis has a negative
+// label, -1 for the last one.
 std::optional<std::map<int, int64_t>> LabelledSizes(absl::string_view labels, const Shape& shape) {
   std::map<int, int64_t> sizes;
   if (!shape.is_known()) return std::nullopt;
   const std::string spelled = absl::StrReplaceAll(labels, {{"...", "."}});
-  const int more = shape.rank() - static_cast<int>(spelled.size()) + 1;  // of an ellipsis
+  const int more =
+      shape.rank() - static_cast<int>(spelled.size()) + 1;  // dimensions of the ellipsis
   int dim = 0;
   const auto add = [&](int label) {
     const Count size = shape[dim++];
@@ -248,8 +250,8 @@ std::optional<std::map<int, int64_t>> LabelledSizes(absl::string_view labels, co
   return sizes;
 }
 
-// As ATen takes an equation apart: two operands become one, which is a product of matrices if
-// labels are summed, and else one by elements, which is not counted.
+// Follows ATen's evaluation of an equation: two operands become one. The step is a matrix product
+// if it sums over labels, otherwise an elementwise product, which FlopCounterMode does not count.
 Work Einsum(const Call& call) {
   const Argument equation = call["equation"];
   std::vector<Shape> shapes = call.shapes("tensors");
@@ -260,7 +262,8 @@ Work Einsum(const Call& call) {
   const std::vector<std::string> terms = absl::StrSplit(spelled.substr(0, spelled.find("->")), ',');
   if (terms.size() != shapes.size()) return Flops(std::nullopt);
   std::vector<std::map<int, int64_t>> operands;
-  std::map<int, int> holders;  // of each label that is summed, the operands where it is above 1
+  std::map<int, int>
+      holders;  // for each summed label, the number of operands in which its size is not 1
   for (size_t i = 0; i < terms.size(); ++i) {
     auto sizes = LabelledSizes(terms[i], shapes[i]);
     if (!sizes.has_value()) return Flops(std::nullopt);
@@ -294,7 +297,7 @@ Work Einsum(const Call& call) {
         holder->second = 0;
       }
     }
-    // What only one of them has is summed before.
+    // A label that only one of them has is summed before the product.
     std::map<int, int64_t> product = a;
     for (const auto& [label, size] : b) {
       int64_t& known = product.try_emplace(label, 1).first->second;
@@ -312,13 +315,13 @@ Work Einsum(const Call& call) {
     if (sums) count = count + all;
     operands.insert(path.has_value() ? operands.end() : operands.begin(), std::move(product));
   }
-  if (count == 0) {  // by elements only
+  if (count == 0) {  // elementwise steps only
     return Other(call.result().Elements());
   }
   return Flops(count);
 }
 
-// torch.nn.functional.multi_head_attention_forward, which takes sequences first.
+// torch.nn.functional.multi_head_attention_forward takes the sequence dimension first.
 Work MultiHeadAttention(const Call& call) {
   const Shape q = call.shape("query");
   const Shape k = call.shape("key");
@@ -326,7 +329,7 @@ Work MultiHeadAttention(const Call& call) {
   const Shape out = call.shape("out_proj_weight");
   const Count width = q[-1];
   const Count rows = q.Elements(0, q.rank() - 1);
-  Count steps = k[0];  // of keys
+  Count steps = k[0];  // number of keys
   if (call.shape("bias_k").is_known()) steps = steps + 1;
   if (call.is_true("add_zero_attn")) steps = steps + 1;
   const Count projections = q.Elements() * width + (k.Elements() + v.Elements()) * width;
@@ -336,7 +339,7 @@ Work MultiHeadAttention(const Call& call) {
 
 using Formula = Work (*)(const Call& call);
 
-// By the name of the operator, exactly as it is: aten.addmm_ has no formula.
+// Returns the formulas by the exact name of the operator: aten.addmm_ has none.
 const absl::flat_hash_map<absl::string_view, Formula>& Formulas() {
   static const auto* const formulas = [] {
     const Formula first_two = [](const Call& call) {
@@ -359,7 +362,7 @@ const absl::flat_hash_map<absl::string_view, Formula>& Formulas() {
     const Formula attention_backward = [](const Call& call) {
       const Shape q = call.shape("query");
       const Shape k = call.shape("key");
-      // Scores once more, and two products for each of the two of the way there.
+      // The scores are computed again, and each of the two forward products needs two products.
       const Count columns = 3 * q[-1] + 2 * call.shape("value")[-1];
       return Flops(2 * Broadcast(q, k, 2) * q[-2] * k[-2] * columns);
     };
@@ -442,7 +445,7 @@ const absl::flat_hash_map<absl::string_view, Rule>& Rules() {
   return *rules;
 }
 
-// The operator that torch.nn.functional.interpolate calls, up to how many dimensions there are.
+// Returns the operator that torch.nn.functional.interpolate calls for a mode.
 absl::string_view Interpolation(const Argument& mode) {
   constexpr std::pair<absl::string_view, absl::string_view> kOperators[] = {
       {"linear", "upsample_linear1d"},       {"bilinear", "upsample_bilinear2d"},
@@ -455,7 +458,7 @@ absl::string_view Interpolation(const Argument& mode) {
   return "upsample_nearest2d";
 }
 
-// Null: none.
+// Returns the rule of costs.txt for a call; null if there is none.
 const Rule* FindRule(const Call& call) {
   const absl::string_view name = call.schema.name == "torch.nn.functional.interpolate"
                                      ? Interpolation(call["mode"])
@@ -471,7 +474,7 @@ bool IsView(const Schema& schema) {
          absl::c_all_of(schema.returns, [](const SchemaType& type) { return type.is_alias; });
 }
 
-// Out of training, its value is what it takes.
+// Returns whether the call is a dropout outside of training, which returns its operand.
 bool IsIdleDropout(const Call& call) {
   if (!absl::StrContains(call.schema.name, "dropout")) return false;
   for (const absl::string_view parameter : {"train", "training"}) {
@@ -481,7 +484,7 @@ bool IsIdleDropout(const Call& call) {
   return false;
 }
 
-// Whether all that it takes and yields is of the dtypes that it was of.
+// Returns whether the results have the dtype of the first operand.
 bool KeepsDType(const Call& call) {
   const TensorFacts from = call.of(call.node.args().empty() ? Argument() : call.node.args()[0]);
   return absl::c_all_of(call.results,
@@ -503,7 +506,7 @@ Count BytesMoved(const Call& call, bool is_move) {
   return written + read;
 }
 
-// What is at work in the operators that have no formula, by the rules of costs.txt.
+// Returns the work of an operator without a formula, by the rules of costs.txt.
 Work OtherWork(const Call& call, const Rule* rule) {
   if (rule == nullptr) {
     return Other(IsPointwise(call.schema) ? call.result().Elements() : std::nullopt);
@@ -527,7 +530,8 @@ Work OtherWork(const Call& call, const Rule* rule) {
   }
 }
 
-// Subscripts are views unless tensors are among them; what is assigned is read and written.
+// Returns the cost of a subscript. It is a view unless an index is a tensor. An assigned value is
+// read and written.
 Cost CostOfSubscript(const Node& node, FactsOfArgument of, absl::Span<const TensorFacts> results) {
   Cost cost = {.calls = 1};
   Count bytes = 0;
@@ -596,7 +600,7 @@ Cost CostOfCall(const Node& node, FactsOfArgument of, absl::Span<const TensorFac
   if (!has_tensors) return {.calls = 1};
   if (node.target() == "operator.getitem" || node.target() == "operator.setitem")
     return CostOfSubscript(node, of, results);
-  if (is_python && results.empty()) return {.calls = 1};  // It looks at a tensor.
+  if (is_python && results.empty()) return {.calls = 1};  // It only inspects a tensor.
   if (schema == nullptr) {
     const bool yields_numbers = absl::c_all_of(results, [](const TensorFacts& result) {
       return result.is_tensor() && result.rank() == 0;

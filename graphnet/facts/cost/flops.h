@@ -1,10 +1,9 @@
-// The work of one call, told from the sizes of what it takes and yields, without LibTorch.
+// Computes the work of one call from the sizes of its operands and results, without LibTorch.
 //
-// `flops` is what torch.utils.flop_counter counts when FlopCounterMode runs the call under
-// sdpa_kernel(SDPBackend.MATH): an operator that is composed of others counts as those, kernels
-// of attention as the products that they stand for, recurrent layers as the products that they
-// consist of. `other` is a rule of ours for all operators that it does not count (costs.txt). A
-// call has one of the two.
+// `flops` equals the count of torch.utils.flop_counter when FlopCounterMode runs the call under
+// sdpa_kernel(SDPBackend.MATH): a composite operator counts as its parts, a kernel of attention or
+// a recurrent layer as its matrix products. `other` follows our own rules (costs.txt) for all
+// operators that FlopCounterMode does not count. A call has one of the two.
 #ifndef GRAPHNET_FACTS_COST_FLOPS_H_
 #define GRAPHNET_FACTS_COST_FLOPS_H_
 
@@ -19,32 +18,34 @@
 
 namespace graphnet {
 
-// Numbers that grow beyond int64 stay at its largest.
+// The work of one or more calls. All numbers saturate at the largest int64.
 struct Cost {
   int64_t flops = 0;
   int64_t other = 0;
-  int64_t bytes = 0;  // of the operands that are read and of the results; views move none
+  int64_t bytes = 0;  // of the operands that are read and of the results; 0 for views
   int64_t calls = 0;
-  int64_t unknown = 0;  // calls of which the work or the bytes are not known, and not counted
+  int64_t unknown = 0;  // calls whose work or bytes are unknown and not counted
 
   Cost& operator+=(const Cost& more);
-  // So many times; 0 or more.
+  // Returns the cost of `times` (0 or more) such calls.
   Cost Times(int64_t times) const;
   friend bool operator==(const Cost& a, const Cost& b) = default;
 };
 
-// The bytes of one tensor; none if its sizes or dtype are not known.
+// Returns the bytes of one tensor; nullopt if its sizes or dtype are unknown.
 std::optional<int64_t> BytesOfTensor(const TensorFacts& facts);
 
-// Of a call of a lowered graph (lowering.h), which is one call. `of` tells of a node or constant,
-// `results` of the tensors that the call yields. A call of numbers only costs nothing.
+// Returns the cost of one call of a lowered graph (lowering.h). `of` returns the facts of an
+// operand, `results` has those of the tensors that the call returns. A call on numbers only costs
+// nothing.
 Cost CostOfCall(const Node& call, FactsOfArgument of, absl::Span<const TensorFacts> results);
 
-// Whether an operator that no table has is one of TorchScript's own, such as aten.len.t and
-// prim.NumToTensor.Scalar. They compute on Python's values unless a meta says otherwise.
+// Returns whether `target`, which is in no table, is one of TorchScript's own operators, such as
+// aten.len.t and prim.NumToTensor.Scalar. Unless a meta says otherwise, they compute on Python's
+// values, not on tensors.
 bool IsOfTorchScript(absl::string_view target);
 
-// All operators and functions that costs.txt names.
+// Returns all operators and functions that costs.txt names.
 std::vector<absl::string_view> OperatorsWithCosts();
 
 }  // namespace graphnet

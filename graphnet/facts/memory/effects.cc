@@ -18,7 +18,7 @@
 namespace graphnet {
 namespace {
 
-// Adds those of `more` that are not in `nodes`, in their order. O(nodes + more).
+// Appends the elements of `more` that `nodes` lacks, in their order. O(nodes + more).
 void AddOnce(absl::Span<const Node* const> more, std::vector<const Node*>* nodes) {
   constexpr size_t kFew = 16;
   if (nodes->size() + more.size() <= kFew) {
@@ -33,15 +33,15 @@ void AddOnce(absl::Span<const Node* const> more, std::vector<const Node*>* nodes
   }
 }
 
-// Whether an operator that has a training mode is called outside of it. `call` is in
-// canonical form.
+// Returns whether an operator with a training mode is called outside of that mode. `call` must be
+// in canonical form.
 bool IsForInference(const Node& call, const Schema& schema) {
   const Argument* value = schema.Given(call, "train");
   if (value == nullptr) value = schema.Given(call, "training");
   return value != nullptr && value->is_bool() && !value->boolean();
 }
 
-// Whether the call is told to drop out with a probability of 0, as attention mostly is.
+// Returns whether the call has a dropout probability of 0, as attention mostly does.
 bool DropsNothing(const Node& call, const Schema& schema) {
   const int i = schema.IndexOf("dropout_p");
   if (i < 0) return false;
@@ -65,15 +65,15 @@ class Analysis {
   }
 
  private:
-  // What a call of a graph does besides what its operands tell.
+  // Effects of calling a graph.
   struct GraphEffects {
     bool is_random = false;
     bool is_statement = false;
-    // What a body writes to may be what it is given.
+    // The body may write to its operands.
     bool is_unknown = false;
   };
 
-  // Looks at each graph once; bodies come before the calls that they are for.
+  // Visits each graph once. Bodies are visited before the calls that run them.
   GraphEffects AddGraph(const Graph& graph) {
     if (const auto it = done_.find(&graph); it != done_.end()) return it->second;
     for (const Node* call : graph.nodes()) {
@@ -90,7 +90,7 @@ class Analysis {
     return all;
   }
 
-  // What a call that nothing resolves, or that no operator was made for, does.
+  // Adds the effects of a call that is unknown, or that was lowered to no operator.
   void AddUnlowered(const Node& node) {
     if (refused_.contains(&node)) {
       CallEffects& effects = effects_[&node];
@@ -100,14 +100,14 @@ class Analysis {
     }
     const Argument& value = lowered_.values[&node];
     if (value.is_none()) effects_[&node].is_statement = true;
-    // The value of another call: of dropout that does nothing, of x.to(dtype).
+    // Its value is that of another call, as for dropout that does nothing and for x.to(dtype).
     if (value.is_node()) {
       const Node* origin = lowered_.origins[value.node()];
       if (origin != &node) AddOnce({origin}, &effects_[&node].aliases);
     }
   }
 
-  // The effects on the original graph of one of the calls made for a node.
+  // Adds the effects of a lowered call to the original node that it was made for.
   void AddLowered(const Node& call) {
     const Node* origin = lowered_.origins[&call];
     if (refused_.contains(origin)) return;
@@ -135,7 +135,7 @@ class Analysis {
     Merge(call, *origin, effects);
   }
 
-  // A function of Python that stays a call.
+  // Adds the effects of a Python function that stays a call.
   static void AddFunction(const Node& call, const Schema& function, CallEffects* effects) {
     effects->is_statement = function.is_statement;
     effects->is_random = function.IndexOf("training") >= 0 && !IsForInference(call, function);
@@ -187,10 +187,10 @@ class Analysis {
     AddOnce(operands, nodes);
   }
 
-  // Adds what a lowered call does, in terms of the original nodes.
+  // Adds the effects of a lowered call in terms of the original nodes.
   void Merge(const Node& call, const Node& origin, const CallEffects& made) {
-    // What a call shares with nodes made for the same origin, it shares with what
-    // they share.
+    // If a call shares memory with nodes that were made for the same origin, it shares memory with
+    // whatever they share.
     const auto to_originals = [&](const std::vector<const Node*>& nodes) {
       absl::InlinedVector<const Node*, 8> all;
       for (const Node* node : nodes) {
@@ -228,7 +228,7 @@ class Analysis {
   absl::flat_hash_map<const Graph*, GraphEffects> done_;
   RefusedCalls refused_;
   LoweredModule lowered_;
-  // Of lowered calls, the original nodes that their values may share memory with.
+  // For each lowered call, the original nodes that its value may share memory with.
   NodeTable<std::vector<const Node*>> inner_aliases_;
 };
 
@@ -254,7 +254,7 @@ std::string DescribeEffects(const CallEffects& effects) {
 
 MemoryGroups::MemoryGroups(const Module& module, const Effects& effects)
     : roots_(module), written_(module) {
-  // While it is built, not yet the root but one that is nearer to it.
+  // While roots_ is being built, it holds a union-find forest.
   const auto root_of = [this](const Node* node) {
     const Node* root = node;
     while (roots_[root] != nullptr) root = roots_[root];

@@ -1,5 +1,5 @@
-// What calls do besides yielding their values: by the rows of the callables that they
-// stand for (callable.h), never by a list of names.
+// The effects of calls besides their values, by the rows of the callables that they stand for
+// (callable.h).
 //
 //   const Effects effects(module);
 //   graph->EliminateDeadCode([&](const Node& node) { return effects.Of(node).is_pure(); });
@@ -14,48 +14,50 @@
 
 namespace graphnet {
 
+// The effects of one call.
 struct CallEffects {
-  // Nothing resolves the target: it may do anything to anything.
+  // The target is unknown, so the call may do anything to any value.
   bool is_unknown = false;
-  // Draws from the generator, and so changes what is drawn afterwards.
+  // Draws random numbers, and so changes those that later calls draw.
   bool is_random = false;
-  // Is there for more than its value: an assertion, a change of the mode in which
-  // later calls run (gradients, autocast, vmap levels), a log entry.
+  // Must stay even if its value is unused: an assertion, a change of the mode in which later calls
+  // run (gradients, autocast, vmap levels), a log entry.
   bool is_statement = false;
-  // Values that it writes to.
+  // Operands that it writes to.
   std::vector<const Node*> mutates;
-  // Operands that the value may be, be a view of, or contain; those that they in
-  // turn share memory with are not listed.
+  // Operands that the value may be, be a view of, or contain. Values that share memory with those
+  // operands are not listed.
   std::vector<const Node*> aliases;
 
-  // Whether it can be left out when nobody uses its value.
+  // Returns whether the call can be erased if its value is unused.
   bool is_pure() const { return !is_unknown && !is_random && !is_statement && mutates.empty(); }
 };
 
-// "pure", "random, writes to %x, aliases %x %y".
+// Returns "pure", or a text such as "random, writes to %x, aliases %x %y".
 std::string DescribeEffects(const CallEffects& effects);
 
+// The effects of all calls of a module.
 class Effects {
  public:
-  // O(nodes), bodies included. `module` must outlive this object and not change.
+  // O(nodes), including bodies. `module` must outlive this object and must not change.
   explicit Effects(const Module& module);
 
-  // Of any node of the module.
+  // Returns the effects of any node of the module.
   const CallEffects& Of(const Node& node) const { return effects_[&node]; }
 
  private:
   NodeTable<CallEffects> effects_;
 };
 
-// The values of a module in groups of those that may share memory.
+// Divides the values of a module into groups that may share memory.
 class MemoryGroups {
  public:
-  // Of the effects of `module`. O(nodes).
+  // `effects` must be those of `module`. O(nodes).
   MemoryGroups(const Module& module, const Effects& effects);
 
-  // The value that stands for the group of `node`, of which it may be alone.
+  // Returns the value that stands for the group of `node`. Each value is in exactly one group.
   const Node* Of(const Node* node) const { return roots_[node] == nullptr ? node : roots_[node]; }
-  // Whether a call of the module writes to the group, or may.
+  // Returns whether a call of the module may write to the group of `node`.
   bool IsWritten(const Node* node) const { return written_[Of(node)]; }
 
  private:

@@ -26,7 +26,7 @@ bool IsFalse(const Argument& argument) {
          (argument.is_int() && argument.integer() == 0);
 }
 
-// The argument given for a parameter; null if there is none.
+// Returns the argument for a parameter; null if there is none.
 const Argument* Given(const Node& node, absl::string_view name, size_t position) {
   if (const Argument* argument = node.kwarg(name)) return argument;
   if (position < node.args().size()) return &node.args()[position];
@@ -47,7 +47,8 @@ const Argument* Given(const Node& node, const Schema& schema, absl::string_view 
   return i < 0 ? nullptr : Given(node, name, static_cast<size_t>(i));
 }
 
-// What parameters say that no type says: running statistics, functions of Python.
+// Adds the uses that follow from parameters and not from types: running statistics, and Python
+// functions.
 void AddByParameters(const Node& node, const Schema& schema, MemoryUse* use) {
   const auto says = [&](absl::string_view name) {
     const Argument* argument = Given(node, schema, name);
@@ -77,7 +78,7 @@ void AddOfSchema(const Node& node, const Schema& schema, MemoryUse* use) {
   AddByParameters(node, schema, use);
 }
 
-// The operators that a function of Python may call: those of its name.
+// Returns the operators that a Python function may call: those of its name.
 absl::Span<const Schema> OperatorsOf(const Callable& callee) {
   if (callee.kind != Callable::Kind::kFunction) return callee.overloads;
   return FindSchemas(callee.name.substr(callee.name.rfind('.') + 1));
@@ -123,8 +124,8 @@ MemoryUse MemoryUseOf(const Node& node) {
     AddNodes(*out, &use.written);
     AddNodes(*out, &use.shared);
   }
-  // What a function of Python hands on where, nothing says; those without an operator may
-  // be made of views. What a fused operator yields is new.
+  // A Python function may pass any operand on to the operator of its name. Without such an operator
+  // it may consist of views. The result of a fused operator is new.
   const absl::Span<const Schema> operators = OperatorsOf(callee);
   if (absl::c_any_of(callee.overloads, [](const Schema& s) { return s.may_alias; }) ||
       (callee.kind == Callable::Kind::kFunction && !IsFused(callee.overloads[0]) &&
@@ -142,7 +143,7 @@ bool YieldsTuple(const Node& node) {
   }
   const Callable callee = CalleeOf(node);
   if (IsGetItem(callee)) {
-    // A slice of a tuple is one; an element is none.
+    // A slice of a tuple is a tuple; an element is not.
     const Node* from = &node;
     while (IsGetItem(*from) && from->args().size() == 2 && from->args()[0].is_node() &&
            from->args()[1].kind() == Argument::Kind::kSlice) {
@@ -162,7 +163,7 @@ bool YieldsTuple(const Node& node) {
       const Argument* indices = Given(node, function, "return_indices");
       return indices != nullptr && !IsFalse(*indices);
     }
-    // What Python says nothing of, the operator of its name does.
+    // If the Python function has no type, the operator of its name decides.
     const bool says = absl::c_none_of(function.returns, [](const SchemaType& type) {
       return type.kind == SchemaType::Kind::kAny;
     });
@@ -171,7 +172,7 @@ bool YieldsTuple(const Node& node) {
   if (overloads.empty()) return OnlyTakenApart(node);
   const auto tuples = absl::c_count_if(overloads, [](const Schema& s) { return s.yields_tuple(); });
   if (tuples == 0 || tuples == static_cast<int64_t>(overloads.size())) return tuples > 0;
-  // As of max: it depends on the overload.
+  // It depends on the overload, as for max.
   const absl::StatusOr<BoundCall> call = Bind(callee, node.args(), node.kwargs(), [](const Node*) {
     return ValueType(ValueType::Kind::kTensor);
   });

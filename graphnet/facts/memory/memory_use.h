@@ -1,8 +1,7 @@
-// Which values a call may write to, and which ones its result may share memory
-// with: upper bounds from one look at a node, for graphs as PyTorch programs are
-// written and for lowered ones. Cheaper and coarser than facts/memory/effects.h, which
-// lowers the module first. Of an operator that nothing is known of (a call_module,
-// one with bodies, a custom one) every operand counts as written and shared.
+// Finds the values that a call may write to and those that its result may share memory with. These
+// are upper bounds from the node alone, for lowered graphs and others. This is cheaper and coarser
+// than facts/memory/effects.h, which lowers the module first. For an unknown operator (a
+// call_module, one with bodies, a custom one) every operand counts as written and shared.
 #ifndef GRAPHNET_FACTS_MEMORY_MEMORY_USE_H_
 #define GRAPHNET_FACTS_MEMORY_MEMORY_USE_H_
 
@@ -11,18 +10,19 @@
 
 namespace graphnet {
 
+// The operands that a call may write to and those that its result may share memory with. An
+// operand may be listed more than once.
 struct MemoryUse {
-  // Operands, each at least once.
   absl::InlinedVector<Node*, 2> written;
   absl::InlinedVector<Node*, 2> shared;
 };
 
-// O(arguments), and a look-up of the target.
+// Returns the memory use of any node. O(arguments), plus a look-up of the target.
 MemoryUse MemoryUseOf(const Node& node);
 
-// Whether the value is a tuple or list, which getitems take apart: what the meta
-// says; without one, what the schema says; without either, whether nothing but
-// getitems with a constant index uses it.
+// Returns whether the value is a tuple or list, from which getitems take elements. The meta
+// decides; without one, the schema; without either, whether all users are getitems with a constant
+// index.
 bool YieldsTuple(const Node& node);
 
 }  // namespace graphnet

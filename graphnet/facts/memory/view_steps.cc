@@ -16,13 +16,13 @@ namespace {
 
 using Inverse = ViewStep::Inverse;
 
-// How an operator is a view.
+// The kinds of views that operators make.
 enum class ViewKind : uint8_t {
-  kAlias,     // in the sizes that there are
-  kItself,    // its own inverse, with the arguments that it has
-  kSizes,     // in other sizes, none of it moved
-  kMaySizes,  // ditto of a contiguous tensor; of another one it may be a copy
-  kMove,      // source and destination change places
+  kAlias,     // the same sizes
+  kItself,    // its own inverse with the same arguments
+  kSizes,     // other sizes, the same order of elements
+  kMaySizes,  // like kSizes for a contiguous tensor; may be a copy of another one
+  kMove,      // the inverse swaps source and destination
   kPermute,
   kUnsqueeze,
   kSlice,
@@ -89,7 +89,7 @@ bool IsComplex(DType dtype) {
   return dtype == DType::kComplex32 || dtype == DType::kComplex64 || dtype == DType::kComplex128;
 }
 
-// The number of elements; -1: not known.
+// Returns the number of elements; -1 if it is unknown.
 int64_t NumElements(const TensorFacts& facts) {
   if (!facts.sizes.has_value()) return -1;
   int64_t n = 1;
@@ -99,14 +99,14 @@ int64_t NumElements(const TensorFacts& facts) {
   return n;
 }
 
-// A dimension counted from 0; -1: not known.
+// Returns a dimension counted from 0; -1 if it is unknown.
 int WrappedDim(const Argument& dim, int rank) {
   if (!dim.is_int() || rank < 0) return -1;
   const int64_t at = dim.integer() < 0 ? dim.integer() + rank : dim.integer();
   return at < 0 || at >= rank ? -1 : static_cast<int>(at);
 }
 
-// Ditto as an argument, as it is where it is not known.
+// Like WrappedDim, as an argument; returns `dim` unchanged if it is unknown.
 Argument Counted(const Argument& dim, int rank) {
   const int at = WrappedDim(dim, rank);
   return at < 0 ? dim : Argument(at);
@@ -124,8 +124,7 @@ TensorFacts FactsOfSelf(const FactsTable& facts, const Node& call, const Schema&
   return FactsOfNode(facts, schema.Given(call, size_t{0}));
 }
 
-// Of calls that convert a tensor (to, type_as, to_dense, contiguous): whether they do so, as far as
-// that is known.
+// Whether a call that converts a tensor (to, type_as, to_dense, contiguous) really changes it.
 enum class Conversion { kUnknown, kNone, kSome };
 
 Conversion ConversionOf(const FactsTable& facts, const Node& call, const Schema& schema) {
@@ -152,14 +151,14 @@ Conversion ConversionOf(const FactsTable& facts, const Node& call, const Schema&
   if (is_like_other || !device.is_none()) {
     std::optional<Device> there = other.device;
     if (device.kind() == Argument::Kind::kDevice) there = device.device();
-    // One without a number is that of the moment.
+    // A device without an index is the current device.
     const bool is_known = there.has_value() && self.device.has_value() &&
                           (there->type == DeviceType::kCpu || there->index >= 0);
     if (is_known && there->type != self.device->type) return Conversion::kSome;
     const bool same = is_known && (there->type == DeviceType::kCpu || *there == *self.device);
     if (!same) return Conversion::kUnknown;
   }
-  // A layout that is given is the one there is, or PyTorch refuses the call.
+  // A given layout must be the tensor's own, or PyTorch refuses the call.
   return GivenOrDefault(call, schema, "pin_memory") == Argument(true) ? Conversion::kUnknown
                                                                       : Conversion::kNone;
 }
@@ -169,7 +168,7 @@ bool Converts(const Schema& schema) {
          schema.name == "contiguous";
 }
 
-// Whether dropout hands on what it is given; none if that depends on what is not known.
+// Returns whether dropout returns its operand; nullopt if that is unknown.
 std::optional<bool> DropsNothingOf(const Node& call, const Schema& schema) {
   const Argument train = GivenOrDefault(call, schema, "train");
   const Argument p = GivenOrDefault(call, schema, "p");
@@ -178,7 +177,7 @@ std::optional<bool> DropsNothingOf(const Node& call, const Schema& schema) {
   return std::nullopt;
 }
 
-// How many tensors a call takes in its list; -1: not known.
+// Returns the number of tensors in a call's list; -1 if it is unknown.
 int64_t NumTensors(const Node& call, const Schema& schema) {
   for (const SchemaArgument& parameter : schema.arguments) {
     if (parameter.type.kind != SchemaType::Kind::kTensor || !parameter.type.is_list) continue;
@@ -189,7 +188,7 @@ int64_t NumTensors(const Node& call, const Schema& schema) {
   return -1;
 }
 
-// Whether an equation of einsum adds elements of the one tensor that it is for.
+// Returns whether an einsum equation sums elements of its only tensor.
 bool Sums(absl::string_view equation, const TensorFacts& tensor) {
   const std::string out = OutputOfEinsum(equation);
   std::string letters;
@@ -198,7 +197,7 @@ bool Sums(absl::string_view equation, const TensorFacts& tensor) {
   }
   if (!tensor.sizes.has_value() || letters.size() != tensor.sizes->size()) return false;
   for (size_t i = 0; i < letters.size(); ++i) {
-    // One that comes twice is a diagonal.
+    // A letter that occurs twice means a diagonal.
     const bool is_summed = !absl::StrContains(out, letters[i]) &&
                            letters.find(letters[i]) == letters.rfind(letters[i]);
     if (is_summed && letters[i] != '.' && (*tensor.sizes)[i] > 1) return true;
@@ -206,8 +205,8 @@ bool Sums(absl::string_view equation, const TensorFacts& tensor) {
   return false;
 }
 
-// Of an operator that may hand on what it is given though its schema does not say so: whether it
-// does, by what is known of both; none if it may be, or if it may be a part.
+// For an operator that may return its operand although its schema does not say so: returns whether
+// it does, as far as facts tell; nullopt if it may return the operand or a part of it.
 std::optional<bool> HandsOn(const FactsTable& facts, const Node& call, const Schema& schema) {
   const absl::string_view name = schema.name;
   const TensorFacts self = FactsOfSelf(facts, call, schema);
@@ -225,7 +224,7 @@ std::optional<bool> HandsOn(const FactsTable& facts, const Node& call, const Sch
     const std::optional<Sizes> size = NumbersOf(GivenOrDefault(call, schema, "size"));
     if (size.has_value() && self.is_static()) return *self.sizes == *size;
   }
-  // Of several tensors these make a new one.
+  // These make a new tensor if they take several.
   if (name == "chain_matmul" || name == "cartesian_prod" || name == "einsum") {
     if (NumTensors(call, schema) > 1) return false;
   }
@@ -303,7 +302,7 @@ std::optional<ViewSteps> ViewReader::ReadPermute(const Node& call, const Schema&
   return ViewSteps{step};
 }
 
-// Windows that do not overlap are slices of dimensions; of others an element is in several.
+// Windows that do not overlap are slices of dimensions. Otherwise an element is in several windows.
 std::optional<ViewSteps> ViewReader::ReadUnfold(const Node& call, const Schema& schema) const {
   const TensorFacts self = FactsOfSelf(facts_, call, schema);
   const int dim = WrappedDim(GivenOrDefault(call, schema, "dimension"), self.rank());
@@ -339,12 +338,12 @@ std::optional<ViewSteps> ViewReader::ReadComplexPart(const Node& call, const Sch
       Select(-1, -1, schema.name == "real" ? 0 : 1)};
 }
 
-// The bits as another dtype.
+// A view of the same bits as another dtype.
 std::optional<ViewSteps> ViewReader::ReadDType(const Node& call, const Schema& schema) const {
   const DType from = FactsOfSelf(facts_, call, schema).dtype;
   const Argument to = GivenOrDefault(call, schema, "dtype");
   ViewStep step = Opaque(call, schema);
-  // Bytes that are no bools do not survive as such.
+  // Bytes other than 0 and 1 do not survive as bools.
   if (from != DType::kUnknown && from != DType::kBool && to.kind() == Argument::Kind::kDType &&
       to.dtype() != DType::kBool) {
     step.inverse = Inverse::kCall;
@@ -354,7 +353,7 @@ std::optional<ViewSteps> ViewReader::ReadDType(const Node& call, const Schema& s
   return ViewSteps{step};
 }
 
-// One that only puts dimensions of one element in front repeats nothing.
+// An expand that only adds leading dimensions of size 1 repeats nothing.
 std::optional<ViewSteps> ViewReader::ReadExpand(const Node& call, const Schema& schema) const {
   const int64_t from = NumElements(FactsOfSelf(facts_, call, schema));
   ViewStep step = Opaque(call, schema);
@@ -362,8 +361,8 @@ std::optional<ViewSteps> ViewReader::ReadExpand(const Node& call, const Schema& 
   return ViewSteps{step};
 }
 
-// With sizes that are known, as those of the other tensor may have changed when the view is made
-// anew.
+// The sizes must be known, because those of the other tensor may have changed when the view is made
+// again.
 std::optional<ViewSteps> ViewReader::ReadAs(const Node& call, const Schema& schema,
                                             bool is_contiguous) const {
   const TensorFacts facts = facts_.Of(&call);
@@ -392,16 +391,16 @@ std::optional<ViewSteps> ViewReader::Read(const Node& call, const Schema& schema
   const TensorFacts self = FactsOfSelf(facts_, call, schema);
   if (name == "positive" || (schema.may_alias && HandsOn(facts_, call, schema) == true))
     return ViewSteps{};
-  // Of one dimension, the tensor itself.
+  // A tensor with fewer than two dimensions is returned itself.
   if (name == "flatten" && self.rank() < 2) return std::nullopt;
   if (Converts(schema)) {
-    // Itself if there is nothing to do.
+    // The call returns the tensor itself if there is nothing to convert.
     const Argument format = given("memory_format");
     const bool keeps_strides = format.is_none() || format == Argument(MemoryFormat::kPreserve);
     const bool same_strides = is_contiguous
                                   ? keeps_strides || format == Argument(MemoryFormat::kContiguous)
                                   : name != "contiguous" && keeps_strides;
-    // to_dense of a sparse tensor makes one, and no fact says which is sparse.
+    // to_dense copies a sparse tensor, and no fact tells which tensors are sparse.
     if (name == "to_dense") return std::nullopt;
     if (same_strides && ConversionOf(facts_, call, schema) == Conversion::kNone) return ViewSteps{};
     return std::nullopt;
@@ -417,7 +416,7 @@ std::optional<ViewSteps> ViewReader::Read(const Node& call, const Schema& schema
     case ViewKind::kAlias: step.inverse = Inverse::kSame; break;
     case ViewKind::kAdjoint:
     case ViewKind::kConjugate:
-      // Of complex numbers, those that are conjugated when they are read.
+      // Complex numbers are conjugated only when they are read.
       if (self.dtype == DType::kUnknown || IsComplex(self.dtype)) return std::nullopt;
       if (*kind == ViewKind::kConjugate) return ViewSteps{};
       [[fallthrough]];
@@ -525,7 +524,7 @@ std::optional<ViewSteps> ViewReader::ReadElement(const Node& list, const Schema&
 
 namespace {
 
-// The elements start, start + step, … below end of one dimension.
+// The elements start, start + step, … below end along one dimension.
 struct Part {
   int64_t start = 0;
   int64_t end = 0;

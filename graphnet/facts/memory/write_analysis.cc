@@ -27,7 +27,7 @@ void AppendStepKey(const Argument& argument, std::string* key) {
   }
 }
 
-// Whether one of the values may be a tensor.
+// Returns whether a result may be a tensor.
 bool YieldsTensors(const Schema& schema) {
   return absl::c_any_of(schema.returns, [](const SchemaType& type) {
     return type.kind == SchemaType::Kind::kTensor || type.kind == SchemaType::Kind::kAny ||
@@ -35,7 +35,7 @@ bool YieldsTensors(const Schema& schema) {
   });
 }
 
-// Whether the statistics that a normalisation is given are only read.
+// Returns whether a normalisation only reads its statistics.
 bool OnlyReadsStatistics(const Node& call, const Schema& schema) {
   for (const absl::string_view flag : {"train", "training", "use_input_stats"}) {
     if (schema.FindArgument(flag) == nullptr) continue;
@@ -44,7 +44,7 @@ bool OnlyReadsStatistics(const Node& call, const Schema& schema) {
   return false;
 }
 
-// Whether it writes what it is given, as it is.
+// Returns whether the operator writes its operand unchanged.
 bool IsFill(const Schema& schema) {
   return schema.name == "copy_" || schema.name == "fill_" || schema.name == "zero_";
 }
@@ -68,7 +68,7 @@ WriteAnalysis::WriteAnalysis(const Graph& graph, bool is_main, bool keeps_final,
       sequences_(*shared->lowered->module) {
   Walk(graph);
   for (size_t i = 0; i < memories_.size(); ++i) {
-    memories_[i].group = GroupOf(static_cast<int>(i));  // which is known before it, and so O(1)
+    memories_[i].group = GroupOf(static_cast<int>(i));  // the root comes first and is done, so O(1)
   }
   if (is_main && keeps_final) DropFinalCopies(graph);
   for (const Write& write : writes_) {
@@ -94,7 +94,7 @@ int WriteAnalysis::GroupOf(int memory) const {
 }
 
 void WriteAnalysis::Unite(int a, int b) {
-  const auto find = [this](int m) {  // halving the way for who comes next
+  const auto find = [this](int m) {  // with path halving
     while (memories_[static_cast<size_t>(m)].group != m) {
       int& next = memories_[static_cast<size_t>(m)].group;
       next = memories_[static_cast<size_t>(next)].group;
@@ -162,7 +162,7 @@ int WriteAnalysis::AddSteps(int parent, absl::Span<const ViewStep> steps, const 
 }
 
 void WriteAnalysis::MarkUses(const Node& node) {
-  // What takes an element out reads no others.
+  // A getitem of one element does not read the other elements.
   const bool takes_element = node.is_call_function("operator.getitem") &&
                              node.args()[0].is_node() && node.args()[1].is_int() &&
                              sequences_[node.args()[0].node()] == Sequence::kValues;
@@ -198,13 +198,13 @@ void WriteAnalysis::Walk(const Graph& graph) {
 
 void WriteAnalysis::AddCall(const Node& call) {
   if (shared_.refused->contains(shared_.lowered->origins[&call])) {
-    return AddUnknown(call, "nothing says what it writes to");
+    return AddUnknown(call, "it is unknown what the call writes to");
   }
   if (call.HasBody()) {
     bool writes = false;
     call.ForEachArgument(
         [&](const Argument& a) { writes |= a.is_graph() && shared_.writes[a.graph()]; });
-    if (writes) return AddUnknown(call, "a body of it writes to what it is given");
+    if (writes) return AddUnknown(call, "one of its bodies writes to an operand");
     return AddFresh(call, /*shares=*/true);
   }
   const Callable callee = CalleeOf(call);
@@ -212,9 +212,9 @@ void WriteAnalysis::AddCall(const Node& call) {
     case Callable::Kind::kPythonOperator:
       if (callee.name == "getitem") return AddGetItem(call);
       if (callee.name == "setitem") return AddSetItem(call);
-      return;  // of numbers, or it would be an operator of ATen
+      return;  // on numbers; on tensors it would be an operator of ATen
     case Callable::Kind::kOperator:
-      if (!callee.names_overload) return AddUnknown(call, "nothing says what it writes to");
+      if (!callee.names_overload) return AddUnknown(call, "it is unknown what the call writes to");
       return AddOperator(call, callee.overloads[0]);
     case Callable::Kind::kFunction:
       if (callee.bracket() == Schema::Bracket::kAutocastOpen) {
@@ -223,13 +223,13 @@ void WriteAnalysis::AddCall(const Node& call) {
       } else if (callee.bracket() == Schema::Bracket::kAutocastClose && !autocasts_.empty()) {
         autocasts_.pop_back();
       }
-      // What is left of getattr yields sizes, dtypes and the like.
+      // The remaining calls of getattr return sizes, dtypes and the like.
       if (YieldsTensors(callee.overloads[0]) && !callee.is_function("builtins.getattr")) {
         AddFresh(call, callee.overloads[0].may_alias);
       }
       return;
     case Callable::Kind::kForeign: {
-      // TorchScript's own operators write to tensors where their names say so.
+      // TorchScript's own operators write to tensors only if their names say so.
       const absl::string_view target = call.target();
       const absl::string_view name = target.substr(0, target.find('.', target.find('.') + 1));
       const bool own = absl::StartsWith(target, "prim.") || absl::StartsWith(target, "aten.");
@@ -237,9 +237,9 @@ void WriteAnalysis::AddCall(const Node& call) {
           (!absl::EndsWith(name, "_") || absl::EndsWith(name, "__"))) {
         return AddFresh(call, /*shares=*/true);
       }
-      return AddUnknown(call, "nothing says what it writes to");
+      return AddUnknown(call, "it is unknown what the call writes to");
     }
-    default: return AddUnknown(call, "nothing says what it writes to");
+    default: return AddUnknown(call, "it is unknown what the call writes to");
   }
 }
 
@@ -276,7 +276,7 @@ void WriteAnalysis::AddOperator(const Node& call, const Schema& schema) {
                          return t.is_alias;
                        }));
   const bool is_list = schema.returns.size() == 1 && schema.returns[0].is_list;
-  // What a tensor holds, or which shape it has, may be another when a view is made anew.
+  // The values or the shape of a tensor operand may have changed when the view is made again.
   bool takes_tensors = false;
   for (size_t i = 1; i < schema.arguments.size(); ++i) {
     const Argument* given = schema.Given(call, i);
@@ -335,7 +335,7 @@ void WriteAnalysis::AddStatistics(const Node& call, const Schema& schema) {
     const Argument* input = schema.Given(call, size_t{0});
     const int read = input->is_node() ? MemoryOf(input->node()) : -1;
     for (const int memory : {MemoryOf(mean.node()), MemoryOf(var.node())}) {
-      if (memory == read) Block(memory, "it is read where it is written to", call);
+      if (memory == read) Block(memory, "the call that writes to it also reads it", call);
     }
     return AddWrite({.node = &call, .form = Write::Form::kStatistics, .view = a, .second = b});
   }
@@ -348,7 +348,7 @@ void WriteAnalysis::AddStatistics(const Node& call, const Schema& schema) {
 }
 
 void WriteAnalysis::AddWriter(const Node& call, const Schema& schema) {
-  // What only gradients see.
+  // These only affect gradients.
   if (schema.name == "requires_grad_" || schema.name == "retain_grad") {
     if (const Argument* self = schema.Given(call, size_t{0}); self != nullptr && self->is_node())
       tensors_[&call] = tensors_[self->node()];
@@ -392,8 +392,8 @@ void WriteAnalysis::AddWriter(const Node& call, const Schema& schema) {
       Block(views_[static_cast<size_t>(view)].memory,
             "autocast may compute its functional form in another dtype", call);
     }
-    // Numbers are drawn in the order of strides, which a value of its own may have otherwise.
-    // What is dropped is drawn for a tensor like the one that there is.
+    // Random numbers are drawn in the order of strides, which a new value may not share. Dropout
+    // draws for a tensor with the strides of its operand.
     const View& root = views_[static_cast<size_t>(view)];
     const bool known = contiguous_[self->node()] || memory(root.memory).is_escaping ||
                        absl::StrContains(schema.name, "dropout");
@@ -403,13 +403,13 @@ void WriteAnalysis::AddWriter(const Node& call, const Schema& schema) {
     contiguous_[&call] = contiguous_[self->node()];
     return AddWrite(write);
   }
-  // The tensor is another view from here on; of an input, the caller sees its shape.
+  // The tensor is another view from here on. The caller sees the shape of an input.
   const int memory = views_[static_cast<size_t>(view)].memory;
   const int tensor = tensors_[self->node()] - 1;
   const int first = first_view_[static_cast<size_t>(tensor)];
   std::optional<ViewSteps> steps = reader_.Read(call, *twin, contiguous_[self->node()]);
   if (!steps.has_value()) {
-    Block(memory, absl::StrCat("nothing says how ", schema.target, " sees the memory"), call);
+    Block(memory, absl::StrCat("it is unknown how ", schema.target, " views the memory"), call);
     steps = ViewSteps{};
   }
   const bool same_shape = absl::c_all_of(
@@ -444,7 +444,7 @@ void WriteAnalysis::AddGetItem(const Node& call) {
   const Argument& self = call.args()[0];
   const Argument& index = call.args()[1];
   const int parent = self.is_node() ? CurrentView(self.node()) : -1;
-  if (parent < 0) return;  // of numbers
+  if (parent < 0) return;  // on numbers
   const Node* const from = self.node();
   if (sequences_[from] == Sequence::kViews) {
     const Schema& schema = *FindOverload(from->target());
@@ -481,16 +481,16 @@ void WriteAnalysis::AddSetItem(const Node& call) {
   const int parent = self.is_node() ? CurrentView(self.node()) : -1;
   if (parent < 0 || sequences_[self.node()] != Sequence::kNone) {
     if (parent >= 0) AddWrite({.node = &call, .view = parent});
-    return AddUnknown(call, "what it writes to is not known to be a tensor");
+    return AddUnknown(call, "the call may write to something other than a tensor");
   }
   const int rank = facts_.Of(self.node()).rank();
   const std::optional<Subscript> read = reader_.ReadSubscript(rank, call.args()[1]);
   if (!read.has_value() || read->may_be_switch) {
     CheckWritable(parent, call);
-    Block(MemoryOf(self.node()), "its index says too little", call);
+    Block(MemoryOf(self.node()), "too little is known of its index", call);
     return AddWrite({.node = &call, .view = parent});
   }
-  // All of it needs no view.
+  // A write to the whole tensor needs no view.
   const bool whole = read->steps.size() == 1 && read->steps[0].inverse == ViewStep::Inverse::kSame;
   Write write = {.node = &call,
                  .form = Write::Form::kFill,
@@ -504,29 +504,29 @@ void WriteAnalysis::AddSetItem(const Node& call) {
                       : IsNumberWritten(value);
   if (!is_number) {
     write.form = Write::Form::kCopy;
-    // One with more dimensions than it is written to has those in front dropped.
+    // The surplus leading dimensions of a written tensor are dropped.
     if (!value.is_node() || !facts.is_tensor()) {
-      Block(MemoryOf(self.node()), "what it writes is not known to be a tensor or number", call);
+      Block(MemoryOf(self.node()), "the value written is not known to be a tensor or number", call);
     } else if (write.indices.empty() && facts.rank() != 0 &&
                CurrentView(value.node()) != write.view) {
       if (rank < 0 || facts.rank() < 0) {
-        Block(MemoryOf(self.node()), "how many dimensions it writes is not known", call);
+        Block(MemoryOf(self.node()), "the number of dimensions written is unknown", call);
       } else {
         write.extra_dims = std::max(0, facts.rank() - (rank + read->rank_change));
       }
     }
   }
   if (!write.indices.empty()) {
-    // Its dimensions of one element in front are dropped in any case.
+    // Leading dimensions of size 1 are dropped in any case.
     if (!is_number && facts.rank() > 0) {
       const auto first = absl::c_find_if(*facts.sizes, [](int64_t size) { return size != 1; });
       write.extra_dims = static_cast<int>(first - facts.sizes->begin());
       const bool known = first == facts.sizes->end() || *first >= 0;
       if (!known && facts.rank() > 1) {
-        Block(MemoryOf(self.node()), "how many dimensions it writes is not known", call);
+        Block(MemoryOf(self.node()), "the number of dimensions written is unknown", call);
       }
     } else if (!is_number && facts.rank() < 0) {
-      Block(MemoryOf(self.node()), "how many dimensions it writes is not known", call);
+      Block(MemoryOf(self.node()), "the number of dimensions written is unknown", call);
     }
     write.form = Write::Form::kIndexPut;
   }

@@ -1,4 +1,4 @@
-// Whether a write can be told as a value.
+// Decides whether a new value can replace a write.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@
 namespace graphnet {
 namespace {
 
-// A value through so many views costs as many calls, each time.
+// Writing a value through n views takes n calls each time.
 constexpr int kMaxViews = 64;
 
 }  // namespace
@@ -25,13 +25,13 @@ constexpr int kMaxViews = 64;
 void WriteAnalysis::CheckWritable(int view, const Node& call) {
   const int memory = views_[static_cast<size_t>(view)].memory;
   if (views_[static_cast<size_t>(view)].depth > kMaxViews) {
-    return Block(memory, "it is a view of too many views", call);
+    return Block(memory, "it is a view through too many views", call);
   }
   for (; views_[static_cast<size_t>(view)].parent >= 0;
        view = views_[static_cast<size_t>(view)].parent) {
     const ViewStep& step = views_[static_cast<size_t>(view)].step;
     if (step.inverse == ViewStep::Inverse::kNone) {
-      return Block(memory, absl::StrCat("nothing is written through ", step.target), call);
+      return Block(memory, absl::StrCat("graphnet cannot write through ", step.target), call);
     }
   }
 }
@@ -41,17 +41,17 @@ void WriteAnalysis::CheckOperands(const Write& write, const Node& call, const Ar
   const int memory = views_[static_cast<size_t>(write.view)].memory;
   bool is_first = true;
   call.ForEachOperand([&](const Node* operand) {
-    // That which is written comes first.
+    // The written tensor comes first.
     if (std::exchange(is_first, false) && operand == written->node()) return;
     const int view = CurrentView(operand);
     if (view < 0 || views_[static_cast<size_t>(view)].memory != memory) return;
     if (view == write.view ? same_is_fine : AreDisjointViews(view, write.view)) return;
-    // Where a mask is true is found first.
+    // The true elements of a mask are found before anything is written.
     if (write.form == Write::Form::kIndexPut && facts_.Of(operand).dtype == DType::kBool &&
         !(write.value.is_node() && write.value.node() == operand)) {
       return;
     }
-    Block(memory, "it is read where it is written to", call);
+    Block(memory, "the call that writes to it also reads it", call);
   });
 }
 
@@ -63,14 +63,13 @@ void WriteAnalysis::CheckOut(const Write& copy) {
   const TensorFacts from = made == nullptr ? TensorFacts() : facts_.Of(made);
   if (schema == nullptr || !to.is_static() || from.sizes != to.sizes ||
       to.dtype == DType::kUnknown || to.dtype != from.dtype) {
-    return Block(memory, "out may have other sizes or another dtype than what is written to it",
-                 *copy.node);
+    return Block(memory, "out may have other sizes or another dtype than the result", *copy.node);
   }
   made->ForEachOperand([&](const Node* operand) {
     const int view = CurrentView(operand);
     if (view < 0 || views_[static_cast<size_t>(view)].memory != memory) return;
     if (view == copy.view ? IsPointwise(*schema) : AreDisjointViews(view, copy.view)) return;
-    Block(memory, "it is read where it is written to", *copy.node);
+    Block(memory, "the call that writes to it also reads it", *copy.node);
   });
 }
 
@@ -93,7 +92,7 @@ void WriteAnalysis::DropFinalCopies(const Graph& graph) {
   for (const Write& write : writes_) {
     ++count[static_cast<size_t>(GroupOf(views_[static_cast<size_t>(write.view)].memory))];
   }
-  absl::flat_hash_set<int> used;  // groups, by what follows
+  absl::flat_hash_set<int> used;  // groups that later nodes use
   const auto use = [&](const Node* node) {
     if (const int memory = MemoryOf(node); memory >= 0) used.insert(GroupOf(memory));
   };
@@ -125,14 +124,14 @@ void WriteAnalysis::DropFinalCopies(const Graph& graph) {
 }
 
 void WriteAnalysis::FindConflicts() {
-  // Memories are in the order in which they were made, writes in that of the program.
+  // Memories are in the order of their creation, writes in program order.
   std::vector<int> by_last_use;
   for (size_t i = 0; i < memories_.size(); ++i) {
     if (!memories_[i].is_escaping) by_last_use.push_back(static_cast<int>(i));
   }
   absl::c_stable_sort(by_last_use,
                       [this](int a, int b) { return memory(a).last_use < memory(b).last_use; });
-  std::vector<int> alive(memories_.size());  // by group
+  std::vector<int> alive(memories_.size());  // number of live memories by group
   size_t born = 0, dead = 0;
   for (const Write& write : writes_) {
     if (write.node == nullptr) continue;
@@ -145,10 +144,10 @@ void WriteAnalysis::FindConflicts() {
       if (view < 0) continue;
       const int memory = views_[static_cast<size_t>(view)].memory;
       if (alive[static_cast<size_t>(GroupOf(memory))] > 1) {
-        Block(memory, "what may or may not share its memory is used later", *write.node);
+        Block(memory, "a value that may share its memory is used later", *write.node);
       }
       if (!is_main_ && this->memory(memory).is_escaping) {
-        Block(memory, "a body writes to what it is given", *write.node);
+        Block(memory, "a body writes to its operand", *write.node);
       }
     }
   }

@@ -1,4 +1,4 @@
-// A call as tensor_facts.cc and result_sizes.cc look at it.
+// Internal: a call as tensor_facts.cc and result_sizes.cc see it.
 #ifndef GRAPHNET_FACTS_SHAPES_CALL_FACTS_H_
 #define GRAPHNET_FACTS_SHAPES_CALL_FACTS_H_
 
@@ -12,26 +12,29 @@
 
 namespace graphnet {
 
+// A call of an operator with its rule and the facts of its operands.
 struct CallFacts {
   const Node& node;
   const Schema& schema;
   const ResultRule& rule;
   FactsOfArgument of;
-  // That it takes, those in lists that are written out one by one.
+  // Operands that are tensors, including the elements of lists.
   absl::InlinedVector<TensorFacts, 3> tensors;
-  std::optional<TensorFacts> condition;  // of a where, which is none of them
+  std::optional<TensorFacts> condition;  // of a `where`; not among `tensors`
 
+  // Returns the argument of `parameter`, as ArgumentOf does.
   Argument operator[](absl::string_view parameter) const {
     return ArgumentOf(node, schema, parameter);
   }
   bool has(absl::string_view parameter) const { return schema.FindArgument(parameter) != nullptr; }
-  // Nothing known, if there are not so many.
+  // Returns the facts of the i-th tensor, unknown ones if there are fewer tensors.
   TensorFacts tensor(size_t i) const { return i < tensors.size() ? tensors[i] : TensorFacts(); }
 };
 
-// Of its value; of a list, what all of it have.
+// Returns the sizes of the result; for a list, the sizes that all its elements share.
 std::optional<Sizes> SizesOfResult(const CallFacts& call);
-// Of a call that yields a list: of each element, as far as it is known how many there are.
+// Returns the sizes of each element of a list that the call returns, an empty vector if the number
+// of elements is unknown. `all` has the sizes that the elements share.
 std::vector<Sizes> SizesOfPieces(const CallFacts& call, const Sizes& all);
 
 }  // namespace graphnet

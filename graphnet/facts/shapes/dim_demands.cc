@@ -1,5 +1,5 @@
-// What the shape engine tells of sizes that grow, forwards, and which sizes have to grow for
-// others to, backwards.
+// Probes the rules of shapes for sizes that grow (forwards), and finds the sizes that have to grow
+// so that others do (backwards).
 #include <algorithm>
 #include <set>
 #include <string>
@@ -23,7 +23,7 @@ std::optional<std::vector<Sizes>> DimPropagation::Probe(const Node& node, int64_
                                                         const Stretch& stretch) const {
   const Callable callee = CalleeOf(node);
   if (callee.kind != Callable::Kind::kOperator || node.HasBody()) return std::nullopt;
-  // The call is made anew, its operands as inputs of the sizes that are asked for.
+  // Builds the call again, with inputs of the required sizes as its operands.
   Module scratch;
   Graph* graph = scratch.AddGraph("forward");
   Arena arena;
@@ -58,7 +58,7 @@ std::optional<std::vector<Sizes>> DimPropagation::Probe(const Node& node, int64_
     }
     return made;
   };
-  // Nested lists are no deeper than what the call takes: tensors or numbers in one list.
+  // The call takes tensors or numbers in at most one level of lists.
   const auto mapped = [&](const Argument& argument) -> Argument {
     if (argument.is_node()) return input(argument.node());
     if (!argument.is_list() && !argument.is_tuple()) return argument;
@@ -100,7 +100,7 @@ std::optional<std::vector<Sizes>> DimPropagation::Probe(const Node& node, int64_
 
 absl::Status DimPropagation::FollowProbes(const Node& node, SymbolicSizes* out) const {
   const auto unknown = [] {
-    return absl::FailedPreconditionError("no rule is known of what it does to sizes");
+    return absl::FailedPreconditionError("no rule says how it changes sizes");
   };
   std::vector<SymbolicSizes*> parts = {out};
   if (out->is_tuple()) {
@@ -117,7 +117,7 @@ absl::Status DimPropagation::FollowProbes(const Node& node, SymbolicSizes* out) 
     if (symbol == example_) continue;
     const auto then = Probe(node, symbol, {});
     if (!then.has_value() || then->size() != parts.size()) {
-      return absl::FailedPreconditionError("depends on the size in another way than by a factor");
+      return absl::FailedPreconditionError("depends on the size, but not in proportion to it");
     }
     for (size_t k = 0; k < parts.size(); ++k) {
       SymbolicSizes& part = *parts[k];
@@ -128,8 +128,7 @@ absl::Status DimPropagation::FollowProbes(const Node& node, SymbolicSizes* out) 
         const bool grows = after != before;
         const bool fits = !grows || (before % example_ == 0 && after == before / example_ * symbol);
         if (!fits || (!is_first && grows != (part.grows[i] != 0))) {
-          return absl::FailedPreconditionError(
-              "depends on the size in another way than by a factor");
+          return absl::FailedPreconditionError("depends on the size, but not in proportion to it");
         }
         part.grows[i] = grows;
       }
@@ -164,7 +163,7 @@ bool DimPropagation::Force(const Argument& argument, size_t dim) {
   }
   bool is_new = again_;
   for (const auto& [node, at] : makers) is_new |= forced_[node].insert(at).second;
-  // What has been tried already does not help.
+  // A dimension that was forced before does not help.
   again_ |= is_new;
   return is_new;
 }
@@ -172,17 +171,17 @@ bool DimPropagation::Force(const Argument& argument, size_t dim) {
 bool DimPropagation::IsMade(const Node& node, size_t dim) const {
   const absl::string_view name = OperatorName(node), rule = ResultRuleOf(name).sizes;
   const SymbolicSizes& of = values_[&node];
-  // What counts does not go on where one dimension is several.
+  // A result that counts can only be extended if its dimension is exactly the symbol.
   const bool counts = name == "arange" || name == "eye" || name == "linspace" ||
                       name == "randperm" || name == "slice";
   if (counts && of.sizes[dim] != example_) return false;
   if (name == "arange") {
-    // From 0, one by one; the end is looked at again where it is written.
+    // It counts from 0 by 1; FollowRange checks the end again.
     return absl::c_none_of(node.args(), [](const Argument& a) { return a.is_node(); });
   }
   if (name == "eye" || name == "linspace" || name == "randperm") return true;
   if (name == "slice") {
-    // The first of a longer dimension.
+    // It takes the first elements of a longer dimension.
     const Argument* end = node.FindArg("end", 3);
     const SymbolicSizes& in = node.args().empty() ? of : Of(node.args()[0]);
     return end != nullptr && end->is_int() && end->integer() == of.sizes[dim] &&
@@ -202,7 +201,7 @@ bool DimPropagation::IsMade(const Node& node, size_t dim) const {
   if (list.is_computed || dim >= list.extents.size() || list.extents[dim].number == -1)
     return false;
   if (rule == "listed") return true;
-  // Not what has as many elements of its own.
+  // The dimension must not have its size from the operand.
   const SymbolicSizes& in = node.args().empty() ? of : Of(node.args()[0]);
   if (!in.is_tensor() || of.rank() < in.rank()) return false;
   const size_t lead = of.sizes.size() - in.sizes.size();
@@ -297,21 +296,21 @@ std::optional<DimPropagation::Demands> DimPropagation::DemandsOn(const Node& nod
     const size_t behind = of.sizes.size() - dim;
     for (size_t k = 0; k < 2; ++k) {
       const SymbolicSizes& factor = Of(args[k]);
-      if (behind == k + 1) continue;  // Rows are of the first, columns of the second.
+      if (behind == k + 1) continue;  // Rows come from the first operand, columns from the second.
       if (behind <= factor.sizes.size() && factor.sizes[factor.sizes.size() - behind] == size)
         made.push_back({args[k].node(), factor.sizes.size() - behind});
     }
     return made;
   }
   if (rule == "view" || name == "flatten" || name == "unflatten") {
-    // The other way round, what is joined is split.
+    // In the other direction, a join is a split.
     SymbolicSizes whole = of, parts = in;
     absl::c_fill(whole.grows, uint8_t{0});
     absl::c_fill(parts.grows, uint8_t{0});
     whole.grows[dim] = 1;
     if (!SplitAndJoin(whole, {}, &parts).ok()) return std::nullopt;
     for (size_t i = 0; i < parts.grows.size(); ++i) {
-      // Of a larger dimension it is a part; the rest would have to grow with it.
+      // If it is part of a larger dimension, the rest would have to grow with it.
       if (parts.grows[i] && parts.sizes[i] > size) return std::nullopt;
       if (parts.grows[i]) made.push_back({operand, i});
     }
@@ -322,7 +321,7 @@ std::optional<DimPropagation::Demands> DimPropagation::DemandsOn(const Node& nod
     if (!from.has_value() || in.sizes[*from] != size) return std::nullopt;
     return Demands{{operand, *from}};
   }
-  // As .float() is: of the sizes that it is given, and of no other tensor.
+  // The call keeps the sizes of its only tensor, as .float() does.
   if (in.sizes == of.sizes && (rule == "same" || rule == "-" || rule == "expand")) {
     return Demands{{operand, dim}};
   }
@@ -331,7 +330,7 @@ std::optional<DimPropagation::Demands> DimPropagation::DemandsOn(const Node& nod
     if (dim < lead || in.sizes[dim - lead] != size) return std::nullopt;
     return Demands{{operand, dim - lead}};
   }
-  // By trying which dimension of an operand it follows.
+  // Tries which dimension of an operand it follows.
   const auto now = Probe(node, example_, {});
   if (!now.has_value() || now->size() != 1 || (*now)[0] != of.sizes) return std::nullopt;
   Sizes wanted = of.sizes;

@@ -1,4 +1,4 @@
-// Numbers and lists of them, and what is made of nothing but numbers.
+// Follows numbers, lists of numbers, and calls on numbers only.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -14,14 +14,14 @@ namespace graphnet {
 
 namespace {
 
-// The elements of a tuple of which each is looked at. Lists of sizes are shorter by far.
+// Most elements of a tuple that are followed one by one. Lists of sizes are far shorter.
 constexpr size_t kMaxFollowedElements = 10000;
 
 }  // namespace
 
 bool DimPropagation::FollowNumbers(const Node& node, absl::string_view name,
                                    const std::vector<Argument>& args, SymbolicSizes* out) const {
-  // A tensor of dimensions is no number.
+  // A tensor with dimensions is not a number.
   if (out->is_tensor() ? out->rank() > 0 : out->is_tuple()) return false;
   if (args.empty()) return false;
   const auto yields = [&](SymbolicSizes made) {
@@ -46,7 +46,7 @@ bool DimPropagation::FollowNumbers(const Node& node, absl::string_view name,
     if (base == "len")
       return yields(SymbolicSizes::Number(static_cast<int64_t>(first.elements.size())));
     if (base == "add" && second.is_tuple()) {
-      // What is added to itself again and again is not followed for ever.
+      // A list that is added to itself again and again must not grow without bound.
       if (first.elements.size() + second.elements.size() > kMaxFollowedElements) return false;
       SymbolicSizes both = first;
       both.elements.insert(both.elements.end(), second.elements.begin(), second.elements.end());
@@ -93,15 +93,15 @@ bool DimPropagation::FollowNumbers(const Node& node, absl::string_view name,
         Words("item tolist _local_scalar_dense len int float bool Int Float Bool sym_int "
               "sym_float is_floating_point is_complex is_nonzero IntImplicit FloatImplicit "
               "device dtype layout is_cuda requires_grad __is__ __isnot__ is_ is_not"));
-    // What data says is not known, and what a tensor is is the same with any size.
+    // Numbers from data are unknown. Properties of a tensor do not depend on its size.
     SymbolicSizes number = SymbolicSizes::Number(std::nullopt);
     number.number_varies = others->contains(base) && first.any();
-    const bool is_method = node.op() == Op::kCallMethod;  // .float() yields a tensor.
+    const bool is_method = node.op() == Op::kCallMethod;  // .float() returns a tensor.
     const bool converts = is_method && (base == "int" || base == "float" || base == "bool");
     return (others->contains(base) || (data->contains(base) && !converts)) &&
            yields(std::move(number));
   }
-  // Arithmetic.
+  // The rest is arithmetic.
   bool all = true, nodes = false;
   node.ForEachArgument([&](const Argument& argument) {
     if (!argument.is_node()) return;
@@ -121,7 +121,7 @@ bool DimPropagation::FollowNumbers(const Node& node, absl::string_view name,
     const Argument& scale = alpha != nullptr ? *alpha : args[2];
     second = Arithmetic("mul", second, SymbolicSizesOf(scale));
   }
-  // A call that yields a tensor, and is none of these, may have any sizes.
+  // Any other call that returns a tensor may have any sizes.
   if (!out->is_tensor() && !callee.overloads.empty() && !is_binary && base != "neg" &&
       absl::c_all_of(callee.overloads, [](const Schema& schema) {
         return !schema.returns.empty() && schema.returns[0].kind == SchemaType::Kind::kTensor;
@@ -170,7 +170,7 @@ SymbolicSizes DimPropagation::Arithmetic(absl::string_view name, const SymbolicS
   const bool rests = name == "mod" || name == "remainder" || name == "fmod";
   if ((!divides && !rests) || x < 0 || y <= 0) return varies;
   if (is_fixed) return floors || x % y == 0 ? result(divides ? x / y : x % y, false) : varies;
-  // Both by their factors of the symbol.
+  // Both are multiples of the symbol, so their factors are divided.
   if (a.number_grows && b.number_grows) {
     const int64_t p = x / example_, q = y / example_;
     if (p % q != 0 && !floors) return varies;
@@ -197,7 +197,7 @@ absl::Status DimPropagation::FollowRange(Node* node, SymbolicSizes* out) {
   if (name == "range") {
     bool any = out->any();
     node->ForEachOperand([&](const Node* operand) { any |= values_[operand].any(); });
-    return any ? absl::FailedPreconditionError("has a size that grows not by a factor")
+    return any ? absl::FailedPreconditionError("has a size that does not grow in proportion")
                : absl::OkStatus();
   }
   if (name != "arange") {
@@ -214,12 +214,12 @@ absl::Status DimPropagation::FollowRange(Node* node, SymbolicSizes* out) {
       list.sizes = {given(name == "randperm" ? "n" : "window_length", 0)};
     }
     if (absl::c_linear_search(list.sizes, nullptr))
-      return absl::FailedPreconditionError("is called in an unknown way");
+      return absl::FailedPreconditionError("has unexpected arguments");
     for (size_t i = 0; i < list.sizes.size(); ++i) {
       list.extents.push_back(SymbolicSizesOf(*list.sizes[i]));
       out->grows[i] |= list.extents[i].number_grows;
     }
-    // One number is for both.
+    // One number is the size of both dimensions.
     if (name == "eye" && list.sizes[0] == list.sizes[1])
       out->grows[0] = out->grows[1] = out->grows[0] | out->grows[1];
     return WriteSizes(node, list, *out);
@@ -232,10 +232,10 @@ absl::Status DimPropagation::FollowRange(Node* node, SymbolicSizes* out) {
   const SymbolicSizes length = Arithmetic("div", Arithmetic("sub", last, first), step);
   if (!first.any() && !step.any() && !last.any()) {
     if (!out->grows[0]) return absl::OkStatus();
-    // It has to grow, though its end is written as a number.
+    // It has to grow although its end is a constant.
     if (end == nullptr || end->is_node() || !end->is_int() || first.number != 0 ||
         step.number != 1 || last.number != out->sizes[0]) {
-      return absl::FailedPreconditionError("has a size that does not grow where one should");
+      return absl::FailedPreconditionError("has a size that should grow but does not");
     }
     Edit(node, end, out->sizes[0]);
     return absl::OkStatus();
@@ -243,7 +243,7 @@ absl::Status DimPropagation::FollowRange(Node* node, SymbolicSizes* out) {
   out->grows[0] |= length.number_grows;
   return length.number_varies || length.number.value_or(out->sizes[0]) != out->sizes[0] ||
                  (out->grows[0] && !length.number_grows)
-             ? absl::FailedPreconditionError("has a size that grows not by a factor")
+             ? absl::FailedPreconditionError("has a size that does not grow in proportion")
              : absl::OkStatus();
 }
 

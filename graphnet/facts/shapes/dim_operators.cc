@@ -1,4 +1,4 @@
-// The operators.
+// Follows calls of tensor operators.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -17,7 +17,7 @@ namespace graphnet {
 
 absl::Status DimPropagation::FollowTensor(Node* node, absl::string_view name, SymbolicSizes* out) {
   const std::vector<Argument> args = PositionalArgs(*node);
-  // Beside those of results.txt.
+  // These are in addition to those of results.txt.
   static const auto* const same = new Names(Words(
       "dropout1d dropout2d dropout3d feature_dropout alpha_dropout feature_alpha_dropout softmin "
       "detach_copy float half double bfloat16 type long int bool short byte char cpu cuda "
@@ -58,7 +58,7 @@ absl::Status DimPropagation::FollowTensor(Node* node, absl::string_view name, Sy
     if (!in.is_tensor() || in.rank() < 2 || parts.empty() ||
         absl::c_any_of(parts, [](const SymbolicSizes* of) { return of->rank() == 0; }) ||
         absl::c_linear_search(absl::MakeConstSpan(in.grows).subspan(1), uint8_t{1})) {
-      return absl::FailedPreconditionError("works on the dimension, or may");
+      return absl::FailedPreconditionError("may compute along the dimension");
     }
     for (size_t i = 1; i < args.size(); ++i) {
       if (name != "grid_sample" && Of(args[i]).any())
@@ -73,9 +73,9 @@ absl::Status DimPropagation::FollowTensor(Node* node, absl::string_view name, Sy
   }
   if (same->contains(name) || (out->is_tensor() && ResultRuleOf(name).sizes == "same")) {
     if (!in.is_tensor() || in.sizes != out->sizes)
-      return absl::FailedPreconditionError("yields sizes unlike those that it is given");
+      return absl::FailedPreconditionError("returns other sizes than those of its operand");
     if (absl::StrContains(name, "_norm") && in.rank() > 0 && in.grows.back())
-      return absl::FailedPreconditionError("works on the dimension");
+      return absl::FailedPreconditionError("computes along the dimension");
     out->grows = in.grows;
     return absl::OkStatus();
   }
@@ -84,7 +84,7 @@ absl::Status DimPropagation::FollowTensor(Node* node, absl::string_view name, Sy
   if (name == "linear") {
     if (!in.is_tensor() || in.rank() == 0 || in.grows.back() || args.size() < 2 ||
         Of(args[1]).any())
-      return absl::FailedPreconditionError("multiplies over the dimension");
+      return absl::FailedPreconditionError("sums products over the dimension");
     if (out->rank() != in.rank()) return Fits(SymbolicSizes());
     std::copy(in.grows.begin(), in.grows.end() - 1, out->grows.begin());
     return absl::OkStatus();
@@ -109,12 +109,12 @@ absl::Status DimPropagation::FollowTensor(Node* node, absl::string_view name, Sy
                                                     : 2),
               in.rank(), name == "topk" || name == "sort" ? in.rank() - 1 : 0);
     if (!in.is_tensor() || !dim.has_value() || in.grows[static_cast<size_t>(*dim)])
-      return absl::FailedPreconditionError("takes the dimension apart");
+      return absl::FailedPreconditionError("splits the dimension up");
     for (SymbolicSizes& element : out->elements) {
       std::vector<uint8_t> grows = in.grows;
       if (name == "unbind") grows.erase(grows.begin() + *dim);
       if (grows.size() != element.sizes.size())
-        return absl::FailedPreconditionError("yields something unknown");
+        return absl::FailedPreconditionError("returns an unknown value");
       element.grows = std::move(grows);
     }
     return absl::OkStatus();
@@ -122,7 +122,7 @@ absl::Status DimPropagation::FollowTensor(Node* node, absl::string_view name, Sy
   if (name == "select" || name == "narrow" || name == "index_select" || name == "gather") {
     const Argument* index = node->FindArg("index", 2);
     if (name != "select" && name != "narrow" && index == nullptr)
-      return absl::FailedPreconditionError("is called in an unknown way");
+      return absl::FailedPreconditionError("has unexpected arguments");
     if (name == "gather") {
       out->grows = Of(*index).grows;
       return Fits(*out);
@@ -157,7 +157,7 @@ absl::Status DimPropagation::FollowTensor(Node* node, absl::string_view name, Sy
   if (name == "repeat_interleave") {
     const std::optional<int> dim = DimIn(node->FindArg("dim", 2), in.rank(), -1);
     if (!in.is_tensor() || !dim.has_value() || *dim < 0 || args.size() < 2 || !args[1].is_int())
-      return absl::FailedPreconditionError("repeats in an unknown way");
+      return absl::FailedPreconditionError("repeats an unknown number of times");
     out->grows = in.grows;
     return Fits(*out);
   }
@@ -178,7 +178,7 @@ absl::Status DimPropagation::FollowTensor(Node* node, absl::string_view name, Sy
   }
   if (name == "multi_head_attention_forward") {
     if (!in.is_tensor() || out->elements.empty() || in.rank() != 3 || in.grows[0] || in.grows[2])
-      return absl::FailedPreconditionError("attends over the dimension, or may");
+      return absl::FailedPreconditionError("may attend over the dimension");
     out->elements[0].grows = in.grows;
     if (out->elements.size() > 1 && out->elements[1].rank() > 0) out->elements[1].grows[0] = 1;
     return absl::OkStatus();
@@ -203,12 +203,12 @@ absl::Status DimPropagation::FollowAttention(Node* node, SymbolicSizes* out) {
   const std::vector<Argument> args = PositionalArgs(*node);
   if (args.size() < 3 || !out->is_tensor() || out->rank() < 2) return Fits(SymbolicSizes());
   const auto rank = out->sizes.size();
-  std::vector<uint8_t> wanted(rank, 0);  // of the scores: batches, queries, keys
+  std::vector<uint8_t> wanted(rank, 0);  // the scores: batches, queries, keys
   for (size_t k = 0; k < 3; ++k) {
     const SymbolicSizes& of = Of(args[k]);
     if (!of.is_tensor() || of.sizes.size() != rank) return Fits(SymbolicSizes());
     for (size_t i = 0; i + 2 < rank; ++i) wanted[i] |= of.grows[i];
-    if (of.grows.back()) return absl::FailedPreconditionError("multiplies over the dimension");
+    if (of.grows.back()) return absl::FailedPreconditionError("sums products over the dimension");
   }
   wanted[rank - 2] = Of(args[0]).grows[rank - 2];
   wanted[rank - 1] = Of(args[1]).grows[rank - 2] | Of(args[2]).grows[rank - 2];
@@ -229,26 +229,26 @@ absl::Status DimPropagation::FollowAttention(Node* node, SymbolicSizes* out) {
     for (size_t i = lead; i < rank; ++i) fits &= make(args[3], i - lead, wanted[i] != 0, true);
   }
   return fits ? absl::OkStatus()
-              : absl::FailedPreconditionError("has operands of which not all grow");
+              : absl::FailedPreconditionError("has operands that do not all grow");
 }
 
 absl::Status DimPropagation::FollowNorm(Node* node, const SymbolicSizes& in, SymbolicSizes* out) {
   if (out->elements.empty() || out->elements[0].sizes != in.sizes || in.grows.back())
-    return absl::FailedPreconditionError("works on the dimension");
+    return absl::FailedPreconditionError("computes along the dimension");
   out->elements[0].grows = in.grows;
   if (OperatorName(*node) == "native_group_norm") {
-    // It is told the sizes; the batch may grow, and no others.
+    // It has the sizes as arguments. Only the batch may grow.
     const Argument* batch = node->FindArg("N", 3);
     if (absl::c_linear_search(absl::MakeConstSpan(in.grows).subspan(1), uint8_t{1}) ||
         batch == nullptr) {
-      return absl::FailedPreconditionError("works on the dimension");
+      return absl::FailedPreconditionError("computes along the dimension");
     }
     SizeList list;
     list.sizes = {batch};
     list.extents = {SymbolicSizesOf(*batch)};
     RETURN_IF_ERROR(WriteSizes(node, list, in));
   }
-  // Statistics: dimension by dimension those that are as large.
+  // Dimensions of the statistics that are as large as the input's grow with them.
   for (size_t k = 1; k < out->elements.size(); ++k) {
     SymbolicSizes& part = out->elements[k];
     const bool is_used = absl::c_any_of(node->uses(), [&](const Use& use) {
@@ -256,7 +256,7 @@ absl::Status DimPropagation::FollowNorm(Node* node, const SymbolicSizes& in, Sym
              use.user->args()[1].integer() == static_cast<int64_t>(k);
     });
     if (is_used && part.sizes.size() != in.sizes.size() && in.any() && part.rank() > 0)
-      return absl::FailedPreconditionError("yields statistics of unknown sizes");
+      return absl::FailedPreconditionError("returns statistics of unknown sizes");
     for (size_t i = 0; i < part.sizes.size() && part.sizes.size() == in.sizes.size(); ++i)
       part.grows[i] = in.grows[i] && part.sizes[i] == in.sizes[i];
   }
@@ -272,7 +272,7 @@ bool DimPropagation::IsPythonPointwise(const Node& node) {
 
 absl::Status DimPropagation::Fits(const SymbolicSizes& out) const {
   if (out.is_tensor() && out.grows.size() == out.sizes.size()) return absl::OkStatus();
-  return absl::FailedPreconditionError("yields sizes that are not understood");
+  return absl::FailedPreconditionError("returns unknown sizes");
 }
 
 absl::Status DimPropagation::FollowPointwise(Node* node, SymbolicSizes* out) {
@@ -288,7 +288,7 @@ absl::Status DimPropagation::FollowPointwise(Node* node, SymbolicSizes* out) {
           of.grows[static_cast<size_t>(of.rank() - 1 - i)];
     }
   });
-  // What does not grow has to have one element there.
+  // An operand that does not grow must have size 1 there.
   absl::Status status;
   each([&](const Argument& a, const SymbolicSizes& of) {
     for (int i = 0; i < of.rank() && i < out->rank(); ++i) {
@@ -296,7 +296,7 @@ absl::Status DimPropagation::FollowPointwise(Node* node, SymbolicSizes* out) {
       if (!out->grows[static_cast<size_t>(out->rank() - 1 - i)] || of.grows[at]) continue;
       if (of.sizes[at] == 1 && !WritesTo(*node, a)) continue;
       if (!Force(a, at))
-        status = absl::FailedPreconditionError("has operands of which not all grow");
+        status = absl::FailedPreconditionError("has operands that do not all grow");
     }
   });
   return status;
@@ -320,7 +320,7 @@ absl::Status DimPropagation::FollowReduction(const Node& node, const SymbolicSiz
                          name == "linalg_norm";
   const Argument* dims = node.FindArg("dim", has_order ? 2 : 1);
   if (dims == nullptr) dims = node.kwarg("axis");
-  // No dimensions are all of them, but not to any() and all().
+  // An empty list means all dimensions, except for any() and all().
   const bool is_whole =
       dims == nullptr || dims->is_none() ||
       (dims->is_aggregate() && dims->elements().empty() && name != "any" && name != "all");
@@ -359,22 +359,22 @@ absl::Status DimPropagation::FollowReduction(const Node& node, const SymbolicSiz
 
 absl::Status DimPropagation::FollowMatmul(Node* node, size_t first, SymbolicSizes* out) {
   const std::vector<Argument> args = PositionalArgs(*node);
-  if (args.size() < first + 2) return absl::FailedPreconditionError("is called in an unknown way");
+  if (args.size() < first + 2) return absl::FailedPreconditionError("has unexpected arguments");
   const SymbolicSizes& a = Of(args[first]);
   const SymbolicSizes& b = Of(args[first + 1]);
   if (!a.is_tensor() || !b.is_tensor() || a.rank() == 0 || b.rank() == 0 || !out->is_tensor())
-    return absl::FailedPreconditionError("multiplies what is not known");
+    return absl::FailedPreconditionError("multiplies unknown values");
   const uint8_t inner_a = a.grows.back();
   const uint8_t inner_b = b.grows[b.grows.size() - (b.rank() > 1 ? 2 : 1)];
   if (inner_a != inner_b) {
     const size_t at = inner_a ? b.grows.size() - (b.rank() > 1 ? 2 : 1) : a.grows.size() - 1;
     if (!Force(args[inner_a ? first + 1 : first], at))
-      return absl::FailedPreconditionError("multiplies over the dimension");
+      return absl::FailedPreconditionError("sums products over the dimension");
   }
   if (a.rank() < 2 || b.rank() < 2) {
     if (a.rank() >= 2 && out->rank() == a.rank() - 1)
       std::copy(a.grows.begin(), a.grows.end() - 1, out->grows.begin());
-    return b.any() && a.rank() < 2 ? absl::FailedPreconditionError("multiplies in an unknown way")
+    return b.any() && a.rank() < 2 ? absl::FailedPreconditionError("multiplies unknown sizes")
                                    : absl::OkStatus();
   }
   const auto n = out->sizes.size();
@@ -398,7 +398,7 @@ absl::Status DimPropagation::FollowMatmul(Node* node, size_t first, SymbolicSize
       const SymbolicSizes& e = k == 0 ? a : b;
       if (!at || e.grows[*at] || (broadcasts && e.sizes[*at] == 1)) continue;
       if (!Force(args[first + k], *at) && !Expand(node, args[first + k], *at))
-        status = absl::FailedPreconditionError("multiplies what grows with what does not");
+        status = absl::FailedPreconditionError("multiplies sizes that grow with sizes that do not");
     }
   }
   return status;
@@ -407,23 +407,23 @@ absl::Status DimPropagation::FollowMatmul(Node* node, size_t first, SymbolicSize
 absl::Status DimPropagation::FollowEinsum(const Node& node, SymbolicSizes* out) {
   const std::vector<Argument> args = PositionalArgs(node);
   if (args.empty() || !args[0].is_string())
-    return absl::FailedPreconditionError("is called in an unknown way");
+    return absl::FailedPreconditionError("has unexpected arguments");
   std::string equation(args[0].string());
   equation.erase(std::remove(equation.begin(), equation.end(), ' '), equation.end());
   if (absl::StrContains(equation, "..."))
-    return absl::FailedPreconditionError("has dots in its equation");
+    return absl::FailedPreconditionError("has an ellipsis in its equation");
   const std::string output = OutputOfEinsum(equation);
   const std::vector<std::string> terms =
       absl::StrSplit(equation.substr(0, equation.find("->")), ',');
-  if (args.size() < 2) return absl::FailedPreconditionError("is called in an unknown way");
+  if (args.size() < 2) return absl::FailedPreconditionError("has unexpected arguments");
   std::vector<Argument> operands(args.begin() + 1, args.end());
   if (operands.size() == 1 && operands[0].is_aggregate())
     operands.assign(operands[0].elements().begin(), operands[0].elements().end());
-  std::map<char, std::pair<bool, bool>> letters;  // grows somewhere, does not
+  std::map<char, std::pair<bool, bool>> letters;  // grows in one operand, does not grow in one
   for (size_t i = 0; i < terms.size() && i < operands.size(); ++i) {
     const SymbolicSizes& of = Of(operands[i]);
     if (!of.is_tensor() || of.sizes.size() != terms[i].size())
-      return absl::FailedPreconditionError("is called in an unknown way");
+      return absl::FailedPreconditionError("has unexpected arguments");
     for (size_t d = 0; d < of.sizes.size(); ++d)
       (of.grows[d] ? letters[terms[i][d]].first : letters[terms[i][d]].second) = true;
   }
@@ -431,7 +431,7 @@ absl::Status DimPropagation::FollowEinsum(const Node& node, SymbolicSizes* out) 
     out->grows[d] = letters[output[d]].first;
   for (const auto& [letter, how] : letters) {
     if (how.first && how.second)
-      return absl::FailedPreconditionError("has operands of which not all grow");
+      return absl::FailedPreconditionError("has operands that do not all grow");
   }
   return absl::OkStatus();
 }
@@ -450,10 +450,10 @@ absl::Status DimPropagation::FollowPermute(const Node& node, absl::string_view n
     const auto list =
         dims != nullptr && dims->is_int() ? absl::MakeConstSpan(args).subspan(1) : ListOf(dims);
     if (list.size() != in.sizes.size())
-      return absl::FailedPreconditionError("permutes in an unknown way");
+      return absl::FailedPreconditionError("permutes unknown dimensions");
     for (size_t i = 0; i < list.size(); ++i) {
       const std::optional<int> dim = DimIn(&list[i], in.rank(), 0);
-      if (!dim.has_value()) return absl::FailedPreconditionError("permutes in an unknown way");
+      if (!dim.has_value()) return absl::FailedPreconditionError("permutes unknown dimensions");
       out->grows[i] = in.grows[static_cast<size_t>(*dim)];
     }
     return Fits(*out);
@@ -464,10 +464,10 @@ absl::Status DimPropagation::FollowPermute(const Node& node, absl::string_view n
   if (from == nullptr) from = node.kwarg("axis0");
   if (to == nullptr) to = node.kwarg("axis1");
   if (from == nullptr || to == nullptr)
-    return absl::FailedPreconditionError("permutes in an unknown way");
+    return absl::FailedPreconditionError("permutes unknown dimensions");
   const std::optional<int> a = DimIn(from, in.rank(), 0), b = DimIn(to, in.rank(), 0);
   if (!a.has_value() || !b.has_value())
-    return absl::FailedPreconditionError("permutes in an unknown way");
+    return absl::FailedPreconditionError("permutes unknown dimensions");
   if (moves) {
     const uint8_t grows = out->grows[static_cast<size_t>(*a)];
     out->grows.erase(out->grows.begin() + *a);
@@ -520,13 +520,13 @@ absl::Status DimPropagation::FollowCat(Node* node, bool stacks, SymbolicSizes* o
   size_t grows_along = 0;
   for (const Argument& element : list.elements()) {
     const SymbolicSizes& of = Of(element);
-    if (!of.is_tensor()) return absl::FailedPreconditionError("joins what is not known");
-    if (of.sizes.size() != out->sizes.size() - (stacks ? 1 : 0)) continue;  // of no elements
+    if (!of.is_tensor()) return absl::FailedPreconditionError("joins unknown values");
+    if (of.sizes.size() != out->sizes.size() - (stacks ? 1 : 0)) continue;  // an empty tensor
     for (size_t i = 0; i < of.sizes.size(); ++i) out->grows[place(i)] |= of.grows[i];
     grows_along += !stacks && of.grows[along] ? 1 : 0;
   }
   if (grows_along != 0 && grows_along != list.elements().size())
-    return absl::FailedPreconditionError("joins what grows with what does not");
+    return absl::FailedPreconditionError("joins sizes that grow with sizes that do not");
   absl::Status status;
   for (const Argument& element : list.elements()) {
     const SymbolicSizes& of = Of(element);
@@ -534,7 +534,7 @@ absl::Status DimPropagation::FollowCat(Node* node, bool stacks, SymbolicSizes* o
       if (of.sizes.size() != out->sizes.size() - (stacks ? 1 : 0)) continue;
       if (!out->grows[place(i)] || of.grows[i]) continue;
       if (!Force(element, i) && !Expand(node, element, i))
-        status = absl::FailedPreconditionError("joins what grows with what does not");
+        status = absl::FailedPreconditionError("joins sizes that grow with sizes that do not");
     }
   }
   return status;

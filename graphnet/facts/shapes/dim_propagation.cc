@@ -1,4 +1,4 @@
-// Graphs, subscripts and sizes that are written out.
+// Follows nodes, subscripts and constant sizes.
 #include "graphnet/facts/shapes/dim_propagation.h"
 
 #include <algorithm>
@@ -95,7 +95,7 @@ absl::Status DimPropagation::Visit(Node* node) {
       meta = module_.InternValueMeta(*attribute->meta);
     }
     SymbolicSizes extent = FromMeta(meta).value_or(SymbolicSizes());
-    // A number that tracing has put into a tensor.
+    // Tracing puts numbers into tensors.
     if (const Attribute* attribute = module_.FindAttribute(node->target());
         node->op() == Op::kGetAttr && attribute != nullptr && attribute->draw_spec != nullptr &&
         extent.is_tensor() && extent.rank() == 0 && attribute->draw_spec->data.is_list() &&
@@ -124,7 +124,7 @@ absl::Status DimPropagation::Visit(Node* node) {
   if (!node->is_call()) return absl::OkStatus();
   SymbolicSizes extent = FromMeta(node->meta()).value_or(SymbolicSizes());
   bool any = forced_.contains(node);
-  // What has no sizes of its own may be a number, or a list of them.
+  // A value without sizes may be a number or a list of numbers.
   bool numbers = extent.kind == SymbolicSizes::Kind::kOther;
   node->ForEachOperand([&](const Node* operand) {
     const SymbolicSizes& of = values_[operand];
@@ -132,12 +132,12 @@ absl::Status DimPropagation::Visit(Node* node) {
     numbers |= of.is_number() || (of.is_tuple() && operand->meta() == nullptr);
   });
   if (any || numbers) {
-    // What does not grow need not be understood.
+    // An error does not matter if nothing grows.
     const absl::Status status = Follow(node, &extent);
     if (any && !status.ok()) return Refuse(*node, status.message());
     for (size_t i = 0; extent.is_tensor() && i < extent.sizes.size(); ++i) {
       if (extent.grows[i] && extent.sizes[i] % example_ != 0)
-        return Refuse(*node, "has a size that grows not by a factor");
+        return Refuse(*node, "has a size that does not grow in proportion");
     }
   }
   values_[node] = std::move(extent);
@@ -171,17 +171,16 @@ absl::Status DimPropagation::Follow(Node* node, SymbolicSizes* out) {
   if (name == "getitem" || name == "__getitem__") return FollowSubscript(*node, out);
   if (name == "setitem" || name == "copy") return FollowWrite(*node, out);
   if (name.empty() || node->op() == Op::kCallModule || node->HasBody())
-    return absl::FailedPreconditionError("no rule is known of what it does to sizes");
+    return absl::FailedPreconditionError("no rule says how it changes sizes");
   if (!out->is_tensor() && !out->is_tuple()) {
     if (!node->has_uses()) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        "nothing is known of its sizes; `graphnet shapes` infers them");
+    return absl::FailedPreconditionError("its sizes are unknown; `graphnet shapes` infers them");
   }
   return FollowTensor(node, name, out);
 }
 
 absl::Status DimPropagation::FollowSize(const Node& node, SymbolicSizes* out) {
-  if (node.args().empty()) return absl::FailedPreconditionError("is called in an unknown way");
+  if (node.args().empty()) return absl::FailedPreconditionError("has unexpected arguments");
   const SymbolicSizes& in = Of(node.args()[0]);
   *out = {};
   if (!in.is_tensor()) return absl::FailedPreconditionError("asks for an unknown size");
@@ -208,14 +207,15 @@ absl::Status DimPropagation::FollowSize(const Node& node, SymbolicSizes* out) {
 }
 
 absl::Status DimPropagation::FollowSubscript(const Node& node, SymbolicSizes* out) {
-  if (node.args().size() < 2) return absl::FailedPreconditionError("is called in an unknown way");
+  if (node.args().size() < 2) return absl::FailedPreconditionError("has unexpected arguments");
   const SymbolicSizes& in = Of(node.args()[0]);
   const Argument& index = node.args()[1];
   if (in.is_tuple()) {
     const auto size = static_cast<int64_t>(in.elements.size());
     if (index.is_int()) {
       const int64_t i = index.integer() + (index.integer() < 0 ? size : 0);
-      if (i < 0 || i >= size) return absl::FailedPreconditionError("takes what is not there");
+      if (i < 0 || i >= size)
+        return absl::FailedPreconditionError("takes an element that does not exist");
       *out = in.elements[static_cast<size_t>(i)];
       return absl::OkStatus();
     }
@@ -233,11 +233,11 @@ absl::Status DimPropagation::FollowSubscript(const Node& node, SymbolicSizes* ou
     return absl::FailedPreconditionError("takes an unknown part");
   }
   if (!in.is_tensor())
-    return absl::FailedPreconditionError("takes a part of what has no known sizes");
+    return absl::FailedPreconditionError("takes a part of a value with unknown sizes");
   const auto elements = index.is_tuple() ? index.elements() : absl::MakeConstSpan(&index, 1);
   std::vector<uint8_t> grows;
   size_t next = 0;
-  std::optional<size_t> tensors_at;  // where the dimensions of indices go
+  std::optional<size_t> tensors_at;  // position of the dimensions of indices
   std::vector<uint8_t> index_grows;
   bool apart = false, last_was_tensor = false;
   const auto taken = absl::c_count_if(elements, [](const Argument& a) {
@@ -251,7 +251,7 @@ absl::Status DimPropagation::FollowSubscript(const Node& node, SymbolicSizes* ou
       for (auto i = taken; i < in.rank() && next < in.grows.size(); ++i)
         grows.push_back(in.grows[next++]);
     } else if (next >= in.sizes.size()) {
-      return absl::FailedPreconditionError("takes more dimensions than there are");
+      return absl::FailedPreconditionError("indexes more dimensions than there are");
     } else if (element.is_int() || (element.is_node() && !is_tensor)) {
       ++next;
     } else if (element.kind() == Argument::Kind::kSlice && element.elements().size() == 3) {
@@ -264,7 +264,7 @@ absl::Status DimPropagation::FollowSubscript(const Node& node, SymbolicSizes* ou
           (element.elements()[2].is_none() ||
            (element.elements()[2].is_int() && element.elements()[2].integer() == 1));
       if (in.grows[next] && !whole) {
-        // An end that grows with it takes all.
+        // An end that grows with the dimension takes all of it.
         const Argument& stop = element.elements()[1];
         if (!(stop.is_node() && Of(stop).number_grows && element.elements()[0].is_none()))
           return absl::FailedPreconditionError("slices the dimension");
@@ -272,8 +272,7 @@ absl::Status DimPropagation::FollowSubscript(const Node& node, SymbolicSizes* ou
       grows.push_back(in.grows[next++]);
     } else if (is_tensor) {
       const SymbolicSizes& by = Of(element);
-      if (!by.is_tensor())
-        return absl::FailedPreconditionError("is indexed with something unknown");
+      if (!by.is_tensor()) return absl::FailedPreconditionError("is indexed with an unknown value");
       const TensorMeta* meta = element.node()->tensor_meta();
       if (meta != nullptr && meta->dtype == DType::kBool)
         return absl::FailedPreconditionError("is indexed with a mask");
@@ -299,28 +298,27 @@ absl::Status DimPropagation::FollowSubscript(const Node& node, SymbolicSizes* ou
                  index_grows.end());
   }
   if (!out->is_tensor() || grows.size() != out->sizes.size())
-    return absl::FailedPreconditionError(
-        "nothing is known of its sizes; `graphnet shapes` infers them");
+    return absl::FailedPreconditionError("its sizes are unknown; `graphnet shapes` infers them");
   out->grows = std::move(grows);
   return absl::OkStatus();
 }
 
 absl::Status DimPropagation::FollowWrite(const Node& node, SymbolicSizes* out) {
-  if (node.args().size() < 2) return absl::FailedPreconditionError("is called in an unknown way");
+  if (node.args().size() < 2) return absl::FailedPreconditionError("has unexpected arguments");
   const SymbolicSizes& to = Of(node.args()[0]);
   const Argument& value = node.args()[node.args().size() - 1];
   const SymbolicSizes& from = Of(value);
   *out = to;
   if (!from.any()) return absl::OkStatus();
   if (to.any()) return absl::OkStatus();
-  // The last dimensions of both go together.
+  // Dimensions correspond from the last one on.
   bool forced = from.is_tensor() && from.rank() <= to.rank();
   for (int i = 0; forced && i < from.rank(); ++i) {
     if (from.grows[static_cast<size_t>(from.rank() - 1 - i)])
       forced &= Force(node.args()[0], static_cast<size_t>(to.rank() - 1 - i));
   }
   return forced ? absl::OkStatus()
-                : absl::FailedPreconditionError("writes what grows to what does not");
+                : absl::FailedPreconditionError("writes a value that grows to one that does not");
 }
 
 DimPropagation::SizeList DimPropagation::SizesOf(const Node& node, size_t position,
@@ -360,27 +358,26 @@ absl::Status DimPropagation::WriteSizes(Node* node, const SizeList& list,
   for (size_t i = 0; i < list.extents.size() && i < out.sizes.size(); ++i) {
     const SymbolicSizes& size = list.extents[i];
     if (!out.grows[i]) {
-      if (size.any())
-        return absl::FailedPreconditionError("has a size that grows where none should");
+      if (size.any()) return absl::FailedPreconditionError("has a size that grows but should not");
       continue;
     }
     if (!size.is_number()) return absl::FailedPreconditionError("has an unknown size");
     if (size.number_varies ||
         (size.number_grows && size.number.value_or(out.sizes[i]) != out.sizes[i]))
-      return absl::FailedPreconditionError("has a size that grows not by a factor");
+      return absl::FailedPreconditionError("has a size that does not grow in proportion");
     if (size.number_grows || size.number == -1) continue;
     if (out.sizes[i] % example_ != 0)
-      return absl::FailedPreconditionError("has a size that grows not by a factor");
+      return absl::FailedPreconditionError("has a size that does not grow in proportion");
     if (list.is_computed || size.number.value_or(1) != out.sizes[i])
-      return absl::FailedPreconditionError("has a size that does not grow where one should");
+      return absl::FailedPreconditionError("has a size that should grow but does not");
     if (size.is_computed && size.multiple % example_ == 0) {
       edits_[node].push_back({list.sizes[i], 0});
       continue;
     }
-    // A size of another value is none of the symbol's, unless all else wants it.
+    // A size taken from another value does not grow, unless it was forced to.
     if (list.sizes[i]->is_node() && out.sizes[i] != 1 &&
         (size.is_computed || !forced_.contains(node))) {
-      return absl::FailedPreconditionError("has a size that does not grow where one should");
+      return absl::FailedPreconditionError("has a size that should grow but does not");
     }
     Edit(node, list.sizes[i], out.sizes[i]);
   }
@@ -400,7 +397,7 @@ absl::Status DimPropagation::FollowReshape(Node* node, absl::string_view name,
     RETURN_IF_ERROR(SplitAndJoin(in, {}, out));
     const std::optional<int> dim = DimIn(node->FindArg("dim", 1), in.rank(), 0);
     const SizeList list = SizesOf(*node, 2, "sizes");
-    if (!dim.has_value()) return absl::FailedPreconditionError("takes an unknown dimension apart");
+    if (!dim.has_value()) return absl::FailedPreconditionError("splits an unknown dimension up");
     SymbolicSizes part = *out;
     part.sizes.erase(part.sizes.begin(), part.sizes.begin() + *dim);
     part.grows.erase(part.grows.begin(), part.grows.begin() + *dim);
@@ -435,7 +432,8 @@ absl::Status DimPropagation::SplitAndJoin(const SymbolicSizes& in, const SizeLis
     if (absl::c_count(absl::MakeConstSpan(in.grows).subspan(i0, i - i0), uint8_t{1}) > 1)
       return absl::FailedPreconditionError("joins two dimensions that grow");
     if (j == j0) return absl::FailedPreconditionError("takes the dimension away");
-    // The one that is said to grow, else that of its very size, else the first multiple of it.
+    // Prefer a dimension that the list says grows, then one of the example's size, then the first
+    // multiple of it.
     size_t at = j;
     for (size_t k = j; k-- > j0;) {
       if (out->sizes[k] % example_ == 0) at = k;
@@ -447,7 +445,7 @@ absl::Status DimPropagation::SplitAndJoin(const SymbolicSizes& in, const SizeLis
       if (k < list.extents.size() && list.extents[k].number_grows) at = k;
     }
     if (at == j) return absl::FailedPreconditionError("splits the dimension");
-    // What comes before it in its group would have to be outside of it.
+    // Dimensions before it in its group would have to be outer ones.
     if (j - j0 > 1 && i - i0 > 1 && in.grows[i0] == 0 && at == j0)
       return absl::FailedPreconditionError("mixes the dimension with others");
     out->grows[at] = 1;
@@ -492,7 +490,7 @@ absl::Status DimPropagation::MarkNumbers(Node* node, SymbolicSizes* out) {
   }
   for (size_t i = 0; i < list.extents.size() && i < out->sizes.size(); ++i) {
     if (list.extents[i].number_varies || (list.extents[i].number_grows && out->grows[i]))
-      return absl::FailedPreconditionError("has a size that grows not by a factor");
+      return absl::FailedPreconditionError("has a size that does not grow in proportion");
     out->grows[i] |= list.extents[i].number_grows;
   }
   return absl::OkStatus();

@@ -1,4 +1,4 @@
-// What of the sizes in a graph grows when one of its inputs does: what generalize-dims follows.
+// Finds the sizes in a graph that grow when an input grows. The pass generalize-dims uses it.
 #ifndef GRAPHNET_FACTS_SHAPES_DIM_PROPAGATION_H_
 #define GRAPHNET_FACTS_SHAPES_DIM_PROPAGATION_H_
 
@@ -20,20 +20,20 @@
 
 namespace graphnet {
 
-// What is known of a value: the sizes with the example, and which of them grow with the
-// symbol, each by a factor.
+// Facts about a value: its sizes for the symbol's example value, and which of them grow in
+// proportion to the symbol.
 struct SymbolicSizes {
   enum class Kind { kOther, kTensor, kNumber, kTuple };
   Kind kind = Kind::kOther;
   std::vector<int64_t> sizes;
   std::vector<uint8_t> grows;
-  // Of a number, or of a tensor that holds one, as tracing makes them of sizes.
+  // The next six are about a number, or about a tensor that holds one, as tracing makes from sizes.
   bool holds_number = false;
-  std::optional<int64_t> number;  // with the example, if it is known
-  int64_t multiple = 1;           // that the number is one of, whatever other symbols are
-  bool is_computed = false;       // of sizes that are other symbols
-  bool number_grows = false;      // with the symbol, by a factor
-  bool number_varies = false;     // with the symbol, in another way
+  std::optional<int64_t> number;  // for the example value, if it is known
+  int64_t multiple = 1;           // a divisor of the number, whatever the values of other symbols
+  bool is_computed = false;       // from sizes that are other symbols
+  bool number_grows = false;      // in proportion to the symbol
+  bool number_varies = false;     // depends on the symbol in another way
   std::vector<SymbolicSizes> elements;
 
   static SymbolicSizes Number(std::optional<int64_t> value) {
@@ -53,77 +53,79 @@ struct SymbolicSizes {
   int rank() const { return static_cast<int>(sizes.size()); }
 };
 
+// Goes through a graph node by node. generalize-dims derives from it and writes the edits.
 class DimPropagation {
  protected:
   explicit DimPropagation(Module* module) : module_(*module) {}
 
-  // Finds what the value of `node` grows by, the nodes before it known.
+  // Finds how the value of `node` grows. All nodes before it must have been visited.
   absl::Status Visit(Node* node);
 
   Module& module_;
   size_t dim_ = 0;
   std::vector<Node*> inputs_;
   int64_t example_ = 1;
-  const SymExpr* symbol_ = nullptr;  // null: to be made
+  const SymExpr* symbol_ = nullptr;  // null: the pass still has to make it
   NodeTable<SymbolicSizes> values_;
-  // By call, the dimensions that have to grow though no operand does.
+  // For each call, the dimensions that have to grow although no operand grows.
   std::map<const Node*, std::set<size_t>> forced_;
-  bool again_ = false;  // since something was found that has to
+  bool again_ = false;  // `forced_` gained an entry
   struct SizeEdit {
     const Argument* place;
-    int64_t factor;  // 0: what stands there is computed of others, and holds the example
+    int64_t factor;  // 0: the number there is computed and has the example value
   };
   std::map<const Node*, std::vector<SizeEdit>> edits_;
   std::map<const Node*, std::map<Node*, std::set<size_t>>> expands_;
 
  private:
   using Names = absl::flat_hash_set<absl::string_view>;
-  // The arguments that say sizes: the position of the first and how many, or of a list.
+  // The sizes that a call is given, as several arguments or as one list.
   struct SizeList {
     std::vector<const Argument*> sizes;
-    std::vector<SymbolicSizes> extents;  // of each
-    bool is_computed = false;            // as a whole: `sizes` is empty
+    std::vector<SymbolicSizes> extents;  // one for each size
+    bool is_computed = false;            // one value is the whole list: `sizes` is empty
   };
 
   static Names Words(absl::string_view text);
   static std::optional<int> DimIn(const Argument* argument, int rank, int otherwise);
-  // Sizes from the meta, none of which grows.
+  // Returns the sizes from the meta, with none of them growing.
   std::optional<SymbolicSizes> FromMeta(const ValueMeta* meta) const;
-  // The arguments by position, those by keyword that come next among them.
+  // Returns the positional arguments, followed by those keyword arguments that come next in the
+  // order of the parameters.
   static std::vector<Argument> PositionalArgs(const Node& node);
-  // The elements of a list that is written out, or the one number that stands for it.
+  // Returns the elements of a constant list, or the one number that stands for it.
   static absl::Span<const Argument> ListOf(const Argument* list);
   const SymbolicSizes& Of(const Argument& argument) const;
-  // Ditto, of a number or list that is written out, too.
+  // Like Of, but also accepts constant numbers and lists.
   SymbolicSizes SymbolicSizesOf(const Argument& argument) const;
   static absl::Status Refuse(const Node& node, absl::string_view why);
-  // What `out`, which has the sizes of the meta, grows by.
+  // Marks which sizes of `out` grow. `out` already has the sizes of the meta.
   absl::Status Follow(Node* node, SymbolicSizes* out);
   absl::Status FollowSize(const Node& node, SymbolicSizes* out);
   absl::Status FollowSubscript(const Node& node, SymbolicSizes* out);
-  // What is written has to fit what it is written to.
+  // Follows a write into a tensor: the written value must grow as the tensor does.
   absl::Status FollowWrite(const Node& node, SymbolicSizes* out);
   SizeList SizesOf(const Node& node, size_t position, absl::string_view name) const;
-  // The parameter of that name, or else the one at `position`, as a call has it.
+  // Like SizesOf, but finds the position of parameter `name` in the schemas of the operator.
+  // Without one, it uses `position`.
   SizeList NamedSizes(const Node& node, absl::string_view name, size_t position) const;
-  // That the i-th size of a call is to be written as a product of the symbol.
+  // Records that `size`, an argument of `node`, becomes a multiple of the symbol.
   void Edit(Node* node, const Argument* size, int64_t value);
-  // Checks that sizes of `out` which grow are not written as numbers, or will not be.
+  // Makes sure that sizes of `out` that grow do not stay constants: records an edit or refuses.
   absl::Status WriteSizes(Node* node, const SizeList& list, const SymbolicSizes& out);
   absl::Status FollowReshape(Node* node, absl::string_view name, const SymbolicSizes& in,
                              SymbolicSizes* out);
-  // Which sizes of `out` grow if `in` is given them: dimensions that are split or joined
-  // have equal products. `list` says some of them.
+  // Finds the sizes of `out` that grow if `in` is reshaped to it: dimensions that are split or
+  // joined have equal products. `list` states some of the sizes.
   absl::Status SplitAndJoin(const SymbolicSizes& in, const SizeList& list,
                             SymbolicSizes* out) const;
   absl::Status FollowExpand(Node* node, const SymbolicSizes& in, SymbolicSizes* out);
   absl::Status FollowFactory(Node* node, absl::string_view name, SymbolicSizes* out);
-  // Sizes of `out` grow where the call is given numbers that do.
+  // Marks the sizes of `out` that grow because the call repeats them by numbers that grow.
   absl::Status MarkNumbers(Node* node, SymbolicSizes* out);
 
-  // dim_numbers.cc
-  // What follows from numbers and sizes alone, a number or a list of them; false if the call
-  // is another.
+  // dim_numbers.cc Follows a call that computes a number, or a list of numbers, from numbers and
+  // sizes alone. Returns false for any other call.
   bool FollowNumbers(const Node& node, absl::string_view name, const std::vector<Argument>& args,
                      SymbolicSizes* out) const;
   SymbolicSizes Arithmetic(absl::string_view name, const SymbolicSizes& a,
@@ -131,34 +133,37 @@ class DimPropagation {
   absl::Status FollowRange(Node* node, SymbolicSizes* out);
 
   // dim_demands.cc
-  // What the shape engine says of the sizes of a call, one list for each tensor that it yields,
-  // if the symbol were `symbol`, and a dimension of one operand, if given, `times` as large.
+  // One dimension of an operand, to be `times` as large in a probe.
   struct Stretch {
     const Node* operand = nullptr;
     size_t dim = 0;
     int64_t times = 1;
   };
+  // Returns the sizes of each tensor that a call returns if the symbol has the value `symbol`, by
+  // the rules of tensor_facts.h; nullopt if one is unknown.
   std::optional<std::vector<std::vector<int64_t>>> Probe(const Node& node, int64_t symbol,
                                                          const Stretch& stretch) const;
-  // By the shape engine, asked for some sizes of the symbol.
+  // Finds how `out` grows by probing the rules for several values of the symbol.
   absl::Status FollowProbes(const Node& node, SymbolicSizes* out) const;
-  // Makes a value grow that calls with written sizes yield, and calls on what they yield;
-  // false if it is no such.
+  // Makes dimension `dim` of a value grow by changing the calls with constant sizes that made it.
+  // Returns false if the value does not come from such calls.
   bool Force(const Argument& argument, size_t dim);
-  // Whether the dimension is one that the call is told the size of.
+  // Returns whether the call is given the size of this dimension as an argument.
   bool IsMade(const Node& node, size_t dim) const;
   using Demands = std::vector<std::pair<Node*, size_t>>;
-  // Which dimensions of operands have to grow for that of the value; none: it is not known.
+  // Returns the dimensions of operands that have to grow so that `dim` of the value grows; nullopt
+  // if they are not known.
   std::optional<Demands> DemandsOn(const Node& node, size_t dim) const;
   static std::optional<size_t> SourceOfSubscript(const Argument& index, const SymbolicSizes& in,
                                                  size_t dim);
-  // Has an operand of one element expanded for a call.
+  // Records that an operand is to be expanded along a dimension of size 1. Returns false if that
+  // cannot help.
   bool Expand(Node* node, const Argument& argument, size_t dim);
 
   // dim_operators.cc
   absl::Status FollowTensor(Node* node, absl::string_view name, SymbolicSizes* out);
   absl::Status FollowAttention(Node* node, SymbolicSizes* out);
-  // Of a norm that yields its statistics, too.
+  // Follows a norm that also returns its statistics.
   absl::Status FollowNorm(Node* node, const SymbolicSizes& in, SymbolicSizes* out);
   static bool IsPythonPointwise(const Node& node);
   absl::Status Fits(const SymbolicSizes& out) const;

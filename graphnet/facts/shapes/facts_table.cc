@@ -16,13 +16,13 @@ namespace {
 
 using Kind = TensorFacts::Kind;
 
-// What in_dims or out_dims says of the i-th value.
+// Returns the entry of in_dims or out_dims for the i-th value.
 Argument DimAt(const Argument& dims, size_t i) {
   if (!dims.is_list() && !dims.is_tuple()) return dims;
   return i < dims.elements().size() ? dims.elements()[i] : Argument();
 }
 
-// Whatever the sizes.
+// Compares facts without sizes.
 bool AreAlike(const TensorFacts& a, const TensorFacts& b) {
   return a.kind == b.kind && a.rank() == b.rank() && a.dtype == b.dtype;
 }
@@ -62,7 +62,7 @@ void FactsTable::FindChangedSizes(const Graph& graph) {
     changed.push_back(node);
     changed.push_back(node->args()[0].node());
   }
-  // Through calls that yield what they are given, or may, both ways.
+  // Spread in both directions through calls that may return their operand.
   const auto add = [&](const Node* node) {
     if (!changes_sizes_[node]) changed.push_back(node);
   };
@@ -96,7 +96,7 @@ void FactsTable::AddGraph(const Graph& graph, absl::Span<const TensorFacts> para
       facts = OfCall(*node);
     }
     const Node* origin = lowered_.origins[node];
-    // A node's value may be that of another origin: only its own meta is asked.
+    // A node may be the value of another origin, too; only its own origin's meta counts.
     const Argument& value = lowered_.values[origin];
     if (value.is_node() && value.node() == node && origin->tensor_meta() != nullptr) {
       TensorFacts known = FactsOfMeta(origin->tensor_meta());
@@ -151,7 +151,7 @@ TensorFacts FactsTable::OfVmap(const Node& call) {
   } else if (!absl::c_equal(it->second, parameters, AreAlike)) {
     ambiguous_[body] = true;
   } else {
-    // Sizes are known of the body where all of its calls agree.
+    // A size in the body is known only if all calls agree on it.
     bool fewer = false;
     for (size_t i = 0; i < parameters.size(); ++i) {
       for (int d = 0; d < parameters[i].rank(); ++d) {
@@ -161,7 +161,8 @@ TensorFacts FactsTable::OfVmap(const Node& call) {
         fewer = true;
       }
     }
-    if (fewer) AddGraph(*body, std::vector<TensorFacts>(it->second));  // which may move
+    if (fewer)
+      AddGraph(*body, std::vector<TensorFacts>(it->second));  // a copy, because the entry may move
   }
   if (body->output() == nullptr) return {};
   const auto result = [&](const Argument& value, size_t i) {
@@ -215,7 +216,7 @@ TensorFacts FactsTable::OfSubscript(const Node& call) const {
   if (taken > x.size()) return unknown;
   TensorFacts made = facts;
   made.sizes.emplace();
-  int tensors = -1;  // the rank of those that index
+  int tensors = -1;  // the rank of the index tensors
   const int64_t* next = x.data();
   for (const Argument& element : elements) {
     if (element.is_none()) {
@@ -241,7 +242,7 @@ TensorFacts FactsTable::OfSubscript(const Node& call) const {
   return made;
 }
 
-// Those that stay calls of their own in a lowered graph, their arguments by position.
+// Functions that stay calls in a lowered graph have all their arguments by position.
 TensorFacts FactsTable::OfFunction(const Node& node) {
   TensorFacts facts = OfArgument(node.args()[0]);
   if (node.target() == "torch.nn.functional.interpolate") {

@@ -1,5 +1,5 @@
-// What can be known without running of all values of a lowered module (facts/shapes/tensor_facts.h):
-// from metas where there are some, else from what calls take.
+// Facts about all values of a lowered module, without running it: from metas where there are some,
+// otherwise from the operands (facts/shapes/tensor_facts.h).
 #ifndef GRAPHNET_FACTS_SHAPES_FACTS_TABLE_H_
 #define GRAPHNET_FACTS_SHAPES_FACTS_TABLE_H_
 
@@ -14,22 +14,23 @@
 
 namespace graphnet {
 
+// Holds references to `lowered` and `refused`, which must outlive it.
 class FactsTable {
  public:
-  // Of the main graph and of the bodies that vmap calls reach from it; of calls that
-  // lowering `refused`, as of all that is not called as it should be, nothing. O(nodes).
+  // Covers the main graph and the bodies that it reaches through calls of vmap. Nothing is known of
+  // the calls that lowering `refused`. O(nodes).
   FactsTable(const LoweredModule& lowered, const RefusedCalls& refused);
 
-  // Of a node of the lowered module.
+  // Returns the facts of a node of the lowered module.
   const TensorFacts& Of(const Node* node) const { return facts_[node]; }
-  // Whether calls of `body` differ in the facts of their operands: then nothing in it
-  // is known.
+  // Returns whether calls of `body` differ in the kind, rank or dtype of their operands. The facts
+  // about nodes of such a body must not be used.
   bool IsAmbiguous(const Graph* body) const { return ambiguous_.contains(body); }
 
  private:
   void AddGraph(const Graph& graph, absl::Span<const TensorFacts> parameters);
-  // Of tensors whose sizes a call changes in place, and of all that may be such a tensor, the
-  // sizes are not known.
+  // Marks the values that may be a tensor whose sizes a call changes in place: their sizes are
+  // unknown.
   void FindChangedSizes(const Graph& graph);
   TensorFacts OfCall(const Node& node);
   TensorFacts OfFunction(const Node& node);
@@ -43,7 +44,7 @@ class FactsTable {
   NodeTable<bool> changes_sizes_;
   absl::flat_hash_map<const Graph*, std::vector<TensorFacts>> parameters_;
   absl::flat_hash_map<const Graph*, bool> ambiguous_;
-  // Of the results of calls that yield several.
+  // Facts of each result of the calls that return several.
   absl::flat_hash_map<const Node*, std::vector<TensorFacts>> elements_;
 };
 

@@ -14,7 +14,7 @@
 namespace graphnet {
 namespace {
 
-// Whether they take the same, of which one writes to the first.
+// Returns whether both take the same parameters; `writer` writes to the first one.
 bool TakesTheSame(const Schema& writer, const Schema& other) {
   if (other.mutates() || other.returns.size() != 1 || other.returns[0].is_list ||
       other.arguments.size() != writer.arguments.size()) {
@@ -31,7 +31,7 @@ bool TakesTheSame(const Schema& writer, const Schema& other) {
   return true;
 }
 
-// Of another number of elements afterwards, or of memory that is another tensor's.
+// Returns whether the tensor may have another number of elements or other memory afterwards.
 bool IsResize(const Schema& writer) {
   static const auto* const names = new absl::flat_hash_set<absl::string_view>{
       "resize_", "resize_as_", "resize_as_sparse_", "sparse_resize_", "sparse_resize_and_clear_",
@@ -88,13 +88,14 @@ bool MayChangeDType(const Node& call, const Schema& writer, const FactsTable& fa
   if (ResultRuleOf(name).type == "bool") return true;
   const Argument* self = writer.Given(call, size_t{0});
   const DType dtype = self->is_node() ? facts.Of(self->node()).dtype : DType::kUnknown;
-  // Sums of small integers are int64.
+  // Sums of smaller integers are int64.
   if (name == "cumsum" || name == "cumprod") {
     return !IsFloatingPoint(dtype) && dtype != DType::kInt64;
   }
-  // What is filled has the dtype that it had.
+  // A filled tensor keeps its dtype.
   if (!IsPointwise(writer) || name == "masked_fill" || name == "fill") return false;
-  // A number promotes a tensor only to where it could not be written back.
+  // If a number promoted the tensor, PyTorch could not write the result back, so only tensors
+  // count.
   for (size_t i = 1; i < writer.arguments.size(); ++i) {
     const Argument* other = writer.Given(call, i);
     if (other == nullptr || !other->is_node() ||

@@ -1,4 +1,4 @@
-// The operator that yields what another one writes.
+// Finds the functional form of an operator that writes: the operator that returns the same value.
 #ifndef GRAPHNET_FACTS_SHAPES_FUNCTIONAL_TWIN_H_
 #define GRAPHNET_FACTS_SHAPES_FUNCTIONAL_TWIN_H_
 
@@ -8,20 +8,20 @@
 
 namespace graphnet {
 
-// aten.add.Tensor of aten.add_.Tensor: the overload of the name without "_" that takes the same,
-// by the schemas alone; of aten.t_ the view aten.t. Null when there is none, when `writer` writes
-// to more than its first argument, or changes how much memory that has.
+// Returns aten.add.Tensor for aten.add_.Tensor: the overload of the name without "_" that has the
+// same parameters by its schema. For aten.t_ it is the view aten.t. Null if there is none, or if
+// `writer` writes to other arguments than the first or resizes its memory.
 const Schema* FunctionalTwin(const Schema& writer);
 
-// Whether the twin yields a view: the writer changes how the tensor sees its memory, not what
-// is in it.
+// Returns whether the twin returns a view: then the writer changes how the tensor sees its memory,
+// not the content.
 bool IsView(const Schema& twin);
 
-// Whether it changes the sizes that its first argument has from there on.
+// Returns whether a writer may change the sizes of its first argument.
 bool ChangesSizes(const Schema& writer);
 
-// Whether what the twin yields may be of another dtype than what `call` writes to, which keeps
-// its own: its operands may promote it, or it yields bools.
+// Returns whether the twin's result may have another dtype than the tensor that `call` writes to,
+// which keeps its own: operands may promote the result, or it is bool.
 bool MayChangeDType(const Node& call, const Schema& writer, const FactsTable& facts);
 
 }  // namespace graphnet

@@ -1,4 +1,5 @@
-// Metas of calls of ATen that have none, from those of what they take (facts/shapes/tensor_facts.h).
+// Infers missing metas of calls of ATen from the metas of their operands
+// (facts/shapes/tensor_facts.h).
 #ifndef GRAPHNET_FACTS_SHAPES_INFER_META_H_
 #define GRAPHNET_FACTS_SHAPES_INFER_META_H_
 
@@ -10,19 +11,20 @@
 
 namespace graphnet {
 
-// "add_" of "aten.add_.Tensor"; empty for what is no operator of ATen.
+// Returns "add_" for a call of aten.add_.Tensor; empty if the node does not call an operator of
+// ATen.
 absl::string_view AtenName(const Node& node);
 
-// The sizes of a value, all of them numbers.
+// Returns the sizes of a tensor; nullopt unless all are known.
 std::optional<Sizes> SizesOf(const Argument& value);
-// -1: unknown.
+// Returns the number of dimensions of a tensor, -1 if it is unknown.
 int RankOf(const Argument& value);
 DType DTypeOf(const Argument& value);
 
-// The number that an attribute of no dimensions holds, where the module says it.
+// Returns the number that a constant attribute without dimensions holds, if the module states it.
 std::optional<Argument> ConstantOf(const Node& get_attr);
 
-// Sets the meta of a call that has none, or one that does not say all, as far as it is known.
+// Sets the meta of a call whose meta is missing or incomplete, as far as it can be inferred.
 void InferMeta(Node* node);
 
 }  // namespace graphnet

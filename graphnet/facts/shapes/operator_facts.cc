@@ -18,7 +18,7 @@
 namespace graphnet {
 namespace {
 
-// Whether two operators take and return the same, be it that one writes to what it is given.
+// Returns whether two operators have the same parameters and results; one may write to an argument.
 bool IsLike(const Schema& schema, const Schema& other) {
   const auto same_type = [](const SchemaType& a, const SchemaType& b) {
     return a.kind == b.kind && a.is_list == b.is_list;
@@ -30,7 +30,7 @@ bool IsLike(const Schema& schema, const Schema& other) {
          absl::c_equal(schema.returns, other.returns, same_type);
 }
 
-// `name` is "mylib::gain", `schema` starts with it.
+// Adds facts. `name` is "mylib::gain", and `schema` starts with it.
 absl::Status Add(absl::string_view facts, absl::string_view name, absl::string_view schema) {
   RETURN_IF_ERROR(CheckForeignName(name));
   if (!absl::ConsumePrefix(&facts, "=")) {
@@ -42,7 +42,7 @@ absl::Status Add(absl::string_view facts, absl::string_view name, absl::string_v
   const std::string line = absl::StrCat("- ", schema.substr(schema.find("::") + 2));
   std::string like(absl::StripAsciiWhitespace(facts));
   if (FindSchemas(like).empty() || absl::StrContains(like, "::"))
-    return absl::InvalidArgumentError(absl::StrCat("\"", like, "\" is no operator of ATen"));
+    return absl::InvalidArgumentError(absl::StrCat("\"", like, "\" is not an operator of ATen"));
   ASSIGN_OR_RETURN(const Schema parsed, ParseSchema(line));
   if (absl::c_none_of(FindSchemas(like), [&](const Schema& s) { return IsLike(parsed, s); })) {
     return absl::InvalidArgumentError(
@@ -59,7 +59,7 @@ absl::Status AddOperatorFacts(absl::string_view row) {
   const size_t begin = row.rfind(' ', row.find('('));
   if (row.find('(') == absl::string_view::npos || begin == absl::string_view::npos) {
     return absl::InvalidArgumentError(absl::StrCat(
-        Printable(row, 300), ": a row is facts and a schema, as in = add my::f(Tensor self, …)"));
+        Printable(row, 300), ": expected facts and a schema, as in = add my::f(Tensor self, …)"));
   }
   const absl::string_view schema = row.substr(begin + 1);
   const absl::string_view name = schema.substr(0, schema.find_first_of("(."));

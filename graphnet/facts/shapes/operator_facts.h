@@ -1,12 +1,12 @@
-// Operators that are not PyTorch's get their facts by one row each.
+// Declares facts about operators that PyTorch lacks, one row for each.
 //
 //   RETURN_IF_ERROR(AddOperatorFacts(
 //       "= softmax mylib::fast_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"));
 //   RETURN_IF_ERROR(AddOperatorFacts(
 //       "broadcast common - mylib::mix(Tensor a, Tensor b, float t) -> Tensor"));
 //
-// From then on shapes, functionalize, shard, expand-vmap and change-dtype treat calls of
-// mylib.fast_softmax.default and mylib.mix.default as they treat those of ATen.
+// After that, shapes, functionalize, shard, expand-vmap and change-dtype treat calls of
+// mylib.fast_softmax.default and mylib.mix.default like calls of ATen's operators.
 #ifndef GRAPHNET_FACTS_SHAPES_OPERATOR_FACTS_H_
 #define GRAPHNET_FACTS_SHAPES_OPERATOR_FACTS_H_
 
@@ -15,20 +15,21 @@
 
 namespace graphnet {
 
-// Takes a row "<facts> <schema>". The facts are one of two:
+// Adds the row "<facts> <schema>". The facts have one of two forms:
 //
-//   "= <operator>": it is another name of an operator of ATen, one of whose overloads has the same
-//   parameters, by name, type and order. All that is known of that one is known of it.
+//   "= <operator>": it is another name for an operator of ATen and has all of its facts. One
+//   overload of that operator must have the same parameters, by name, type and order, and the same
+//   types of results.
 //
-//   "<sizes> <dtype> <batching>": as in a row of facts/shapes/results.txt, which explains the words.
-//   Batching is "-", "dims", "like" or "trailing".
+//   "<sizes> <dtype> <batching>": as in facts/shapes/results.txt, which explains the words.
+//   <batching> is "-", "dims", "like" or "trailing".
 //
-// The schema is as PyTorch writes it: it says what the operator writes to and which results are
-// views. Facts are for operators that compute the same each time; one that draws random numbers has
-// none.
+// The schema has PyTorch's form. It says which arguments the operator writes to and which results
+// are views. Do not declare facts for an operator that draws random numbers: it must compute the
+// same result each time.
 //
-// Facts stay for as long as the process runs. An error names the word or the place in the schema
-// that cannot be read, and refuses names of PyTorch and those that have facts already. Any thread.
+// Facts stay until the process ends. Returns an error that names the word or the part of the schema
+// that cannot be read, or if the name is PyTorch's or has facts already. Any thread.
 absl::Status AddOperatorFacts(absl::string_view row);
 
 }  // namespace graphnet

@@ -1,4 +1,4 @@
-// Internal: the name of an operator, of TorchScript's own too.
+// Internal: the name of an operator, including TorchScript's own operators.
 #ifndef GRAPHNET_FACTS_SHAPES_OPERATOR_NAME_H_
 #define GRAPHNET_FACTS_SHAPES_OPERATOR_NAME_H_
 
@@ -11,7 +11,8 @@
 
 namespace graphnet {
 
-// As BareName has it, and "Int" of aten.Int.Tensor, which no table has.
+// Returns BareName(call); for TorchScript's own operators, which no table has, the middle part of
+// the target: "Int" for aten.Int.Tensor.
 inline absl::string_view OperatorName(const Node& call) {
   if (CalleeOf(call).kind != Callable::Kind::kForeign) return BareName(call);
   const std::vector<absl::string_view> parts = absl::StrSplit(call.target(), '.');

@@ -23,10 +23,10 @@
 namespace graphnet {
 namespace {
 
-// How operators of other libraries may be batched: the other rules take the parameters of ATen's.
+// Batching rules that operators of libraries may use. The other rules need ATen's parameters.
 constexpr absl::string_view kGeneralBatchings[] = {"-", "dims", "like", "trailing"};
 
-// The words of a column, for rules that are given later.
+// The known words of a column, which rules that are added later may use.
 using Words = absl::flat_hash_set<absl::string_view>;
 
 struct Table {
@@ -35,7 +35,7 @@ struct Table {
   Words sizes, types;
 };
 
-// Rules of operators that are not of ATen.
+// Rules of operators that are not ATen's.
 struct AddedRules {
   absl::Mutex mutex;
   absl::node_hash_map<std::string, ResultRule> rules ABSL_GUARDED_BY(mutex);
@@ -45,7 +45,7 @@ AddedRules& TheAddedRules() {
   return *added;
 }
 
-// False if the number behind the colon is none.
+// Returns false if the text after the colon is not a number.
 bool ParseRule(absl::Span<const absl::string_view> words, ResultRule* rule) {
   const std::pair<absl::string_view, absl::string_view> sizes =
       absl::StrSplit(words[0], absl::MaxSplits(':', 1));
@@ -107,18 +107,19 @@ absl::StatusOr<ResultRule> ParseResultRule(absl::string_view text) {
   const std::vector<absl::string_view> words = absl::StrSplit(text, ' ', absl::SkipEmpty());
   if (words.size() != 3) {
     return absl::InvalidArgumentError(
-        "facts are three words, for sizes, dtype and batching, or = and an operator");
+        "expected three words, for sizes, dtype and batching, or = and an operator");
   }
   ResultRule rule;
   if (!ParseRule(words, &rule))
-    return absl::InvalidArgumentError(absl::StrCat(words[0], ": no number behind the colon"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(words[0], ": expected a number after the colon"));
   const Table& table = GetTable();
   const auto find = [](const Words& all, absl::string_view word,
                        absl::string_view column) -> absl::StatusOr<absl::string_view> {
     if (const auto it = all.find(word); it != all.end()) return *it;
     std::vector<absl::string_view> sorted(all.begin(), all.end());
     absl::c_sort(sorted);
-    return absl::InvalidArgumentError(absl::StrCat("\"", word, "\" says nothing of ", column,
+    return absl::InvalidArgumentError(absl::StrCat("\"", word, "\" is not a word for ", column,
                                                    "; known: ", absl::StrJoin(sorted, " ")));
   };
   ASSIGN_OR_RETURN(rule.sizes, find(table.sizes, rule.sizes, "sizes"));

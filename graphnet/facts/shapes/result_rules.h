@@ -1,4 +1,4 @@
-// The rows of results.txt: what operators of ATen yield, and how they are batched.
+// The rows of results.txt: dtype, sizes and batching of the results of ATen's operators.
 #ifndef GRAPHNET_FACTS_SHAPES_RESULT_RULES_H_
 #define GRAPHNET_FACTS_SHAPES_RESULT_RULES_H_
 
@@ -11,27 +11,29 @@
 
 namespace graphnet {
 
+// One row. results.txt explains the words.
 struct ResultRule {
   absl::string_view sizes = "-";  // a word that SizesOfResult knows
-  // How many dimensions there are where that says nothing, or how many more than those of the
-  // first tensor.
+  // Number of dimensions of a result whose sizes are unknown. With `adds_rank` it counts relative
+  // to the rank of the first tensor.
   std::optional<int> rank;
   bool adds_rank = false;
-  absl::string_view type = "-";  // one that TypeOfResult knows
+  absl::string_view type = "-";  // a word that TypeOfResult knows
   absl::string_view batching = "-";
 };
 
-// Returns the rule of operator `name`; "name_", which works in place, has that of "name". Any thread.
+// Returns the rule of operator `name`, an empty one if it has none. "name_", which works in place,
+// has the rule of "name". Any thread.
 const ResultRule& ResultRuleOf(absl::string_view name);
-// Whether an operator works element by element, and yields one tensor.
+// Returns whether an operator works element by element and returns one tensor.
 bool IsPointwise(const Schema& schema);
-// "abs" of "absolute"; the name itself of what is no other name of an operator.
+// Returns "abs" for its alias "absolute", and a name that is not an alias unchanged.
 absl::string_view CommonName(absl::string_view name);
-// Reads "<sizes> <dtype> <batching>" as results.txt has it. An error names a word that no rule has.
+// Parses "<sizes> <dtype> <batching>" as in results.txt. InvalidArgument names an unknown word.
 absl::StatusOr<ResultRule> ParseResultRule(absl::string_view words);
-// Gives operator "mylib::gain" a rule, for good. Any thread.
+// Gives operator "mylib::gain" a rule until the process ends. Any thread.
 void AddResultRule(absl::string_view name, const ResultRule& rule);
-// All operators that results.txt names.
+// Returns all operators that results.txt names, sorted.
 std::vector<absl::string_view> OperatorsWithRules();
 
 }  // namespace graphnet

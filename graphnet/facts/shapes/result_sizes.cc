@@ -1,4 +1,4 @@
-// The sizes of what a call yields.
+// Infers the sizes of the results of a call.
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -16,7 +16,7 @@
 namespace graphnet {
 namespace {
 
-// Below 0: not known. What does not fit is not, either.
+// A negative size is unknown. A result that overflows is unknown, too.
 int64_t Times(int64_t a, int64_t b) {
   int64_t product = 0;
   return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ? -1 : product;
@@ -31,7 +31,7 @@ int64_t Product(absl::Span<const int64_t> sizes) {
   return product;
 }
 
-// For each of so many dimensions; one number counts for all.
+// Returns one number for each of `length` dimensions; a single number counts for all.
 std::optional<Sizes> NumbersOf(const Argument& value, size_t length) {
   if (value.is_int()) return Sizes(length, value.integer());
   std::optional<Sizes> numbers = NumbersOf(value);
@@ -39,7 +39,7 @@ std::optional<Sizes> NumbersOf(const Argument& value, size_t length) {
   return numbers.has_value() && numbers->size() == length ? numbers : std::nullopt;
 }
 
-// Those that a list says, unknown ones too.
+// Returns the sizes in a list, including unknown ones.
 std::optional<Sizes> ListedIn(const Argument& list) {
   if (list.is_int()) return Sizes(1, std::max<int64_t>(list.integer(), -1));
   if (!list.is_sequence()) return std::nullopt;
@@ -54,7 +54,7 @@ std::optional<size_t> DimOf(const Argument& dim, size_t rank) {
   return dims.has_value() && dims->size() == 1 ? std::optional((*dims)[0]) : std::nullopt;
 }
 
-// Those of tensors that broadcast.
+// Returns the sizes to which tensors broadcast.
 Sizes Broadcast(absl::Span<const Sizes> all) {
   Sizes made;
   for (const Sizes& sizes : all) {
@@ -65,14 +65,15 @@ Sizes Broadcast(absl::Span<const Sizes> all) {
       if (to == 1 || (to < 0 && sizes[i] >= 0)) {
         to = sizes[i];
       } else if (to >= 0 && sizes[i] >= 0) {
-        to = -1;  // It does not run.
+        to = -1;  // The call fails.
       }
     }
   }
   return made;
 }
 
-// `to` has one -1 at most that the others say, unless `open` numbers are unknown otherwise.
+// Returns the sizes after a reshape. A single -1 in `to` follows from the other sizes if these are
+// known.
 Sizes Reshaped(const Sizes& from, const Argument& to) {
   Sizes made = *ListedIn(to);
   const int64_t all = Product(from);
@@ -86,7 +87,7 @@ Sizes Reshaped(const Sizes& from, const Argument& to) {
   return made;
 }
 
-// How many windows of `kernel` elements fit into `size`.
+// Returns the number of windows of `kernel` elements in `size`.
 int64_t Windows(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                 int64_t more = 0) {
   constexpr int64_t kMost = int64_t{1} << 40;  // beyond it, products do not fit
@@ -109,7 +110,7 @@ Result Given(const CallFacts& call, absl::string_view parameter) {
   const Argument value = call[parameter];
   return value.is_node() ? call.of(value).sizes : std::nullopt;
 }
-// 2 of "avg_pool2d" and of "avg_pool2d_"; 0 of a name without a digit.
+// Returns 2 for "avg_pool2d" and "avg_pool2d_", 0 for a name without a digit.
 size_t Digit(const CallFacts& call) {
   const auto digit = absl::c_find_if(
       call.schema.name, [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); });
@@ -150,7 +151,7 @@ Result Arange(const CallFacts& call) {
 }
 
 Result Joined(const CallFacts& call, bool is_new) {
-  // Of a list that is not written out, how many there are is not known.
+  // The length of a list that is a value is unknown.
   if (const TensorFacts list = call.tensor(0);
       list.kind == TensorFacts::Kind::kList && list.sizes.has_value()) {
     return Ranked(list.sizes->size() + (is_new ? 1 : 0));
@@ -160,7 +161,7 @@ Result Joined(const CallFacts& call, bool is_new) {
   for (const TensorFacts& tensor : call.tensors) {
     if (!tensor.sizes.has_value()) return std::nullopt;
     const Sizes& sizes = *tensor.sizes;
-    if (!is_new && sizes.size() == 1 && sizes[0] == 0) continue;  // An empty one goes with any.
+    if (!is_new && sizes.size() == 1 && sizes[0] == 0) continue;  // cat skips an empty tensor.
     if (!made.has_value()) {
       const size_t rank = sizes.size() + (is_new ? 1 : 0);
       dim = DimOf(call["dim"], rank);
@@ -208,7 +209,7 @@ Result Einsum(const CallFacts& call) {
   const std::vector<absl::string_view> terms =
       absl::StrSplit(equation.string().substr(0, equation.string().find("->")), ',');
   if (!tensors.is_sequence() || terms.size() != tensors.elements().size()) return std::nullopt;
-  size_t others = 0;  // that the dots stand for
+  size_t others = 0;  // number of dimensions of the ellipsis
   for (size_t i = 0; i < terms.size(); ++i) {
     if (!absl::StrContains(terms[i], "...")) continue;
     const int rank = call.of(tensors.elements()[i]).rank();
@@ -220,7 +221,7 @@ Result Einsum(const CallFacts& call) {
 
 Result View(const CallFacts& call) {
   const Result& x = call.tensor(0).sizes;
-  if (!call.has("size") && !call.has("shape"))  // as another dtype
+  if (!call.has("size") && !call.has("shape"))  // a view as another dtype
     return x.has_value() ? Result(Ranked(x->size())) : std::nullopt;
   const Argument to = call[call.has("size") ? "size" : "shape"];
   return x.has_value() && to.is_sequence() ? Result(Reshaped(*x, to)) : ListedIn(to);
@@ -260,7 +261,7 @@ Result Embedding(const CallFacts& call) {
 }
 
 // --- Rules that change the sizes of the first tensor -------------------------------
-// False: no more is known than, perhaps, how many there are.
+// They return false if nothing is known, except perhaps the rank (ResultRule::rank).
 
 bool Become(Sizes sizes, Sizes* x) {
   *x = std::move(sizes);
@@ -270,7 +271,7 @@ bool Become(Sizes sizes, Sizes* x) {
 bool Linear(const CallFacts& call, Sizes& x) {
   const Result weight = Given(call, "weight");
   if (!weight.has_value() || weight->empty() || x.empty()) return false;
-  // A bias of more dimensions makes more of the result.
+  // A bias with more dimensions adds dimensions to the result.
   if (call.of(call["bias"]).rank() > (weight->size() > 1 ? 1 : 0)) return false;
   x.pop_back();
   if (weight->size() > 1) x.push_back((*weight)[0]);
@@ -328,7 +329,7 @@ bool Pooled(const CallFacts& call, Sizes& x) {
     const int64_t s = (*stride)[i], p = (*padding)[i];
     const int64_t more = ceil.boolean() && s > 0 ? s - 1 : 0;
     int64_t out = Windows(size, (*kernel)[i], s, p, (*dilation)[i], more);
-    // The last window has to begin inside.
+    // The last window has to begin inside the tensor.
     if (more > 0 && out > 0 && (out - 1) * s >= size + p) --out;
     size = out;
   }
@@ -500,7 +501,7 @@ bool Indexed(const CallFacts& call, Sizes& x) {
   Sizes made;
   std::vector<Sizes> index;
   size_t place = 0, last = 0;
-  bool is_apart = false;  // not side by side
+  bool is_apart = false;  // the index tensors are not adjacent
   for (size_t i = 0; i < x.size(); ++i) {
     if (i >= indices.elements().size() || indices.elements()[i].is_none()) {
       made.push_back(x[i]);
@@ -518,7 +519,7 @@ bool Indexed(const CallFacts& call, Sizes& x) {
   return Become(std::move(made), &x);
 }
 
-// A dimension for each tensor.
+// The result has one dimension per tensor.
 Result Meshed(const CallFacts& call) {
   const Argument tensors = call["tensors"];
   if (!tensors.is_sequence()) return std::nullopt;
@@ -539,13 +540,13 @@ bool Reduced(const CallFacts& call, Sizes& x) {
   const SchemaArgument* parameter = call.schema.FindArgument("dim");
   if (parameter == nullptr) return Become({}, &x);
   const Argument given = call["dim"], keep = call["keepdim"];
-  // A list that is no value here, as [-2, -1].
+  // A default such as [-2, -1] has no value here.
   const bool is_other = given.is_none() && parameter->has_default &&
                         parameter->default_text != "None" && parameter->default_text != "[]";
   if (is_other || keep.is_node()) return false;
   if (x.empty()) return true;
   const bool keeps = keep.is_bool() && keep.boolean();
-  // No dimensions are all of them, but not to any() and all().
+  // An empty list means all dimensions, except for any() and all().
   const bool whole = given.is_none() ||
                      (given.is_sequence() && given.elements().empty() && call.rule.type != "bool");
   const auto dims = DimsOf(given, static_cast<int>(x.size()));
@@ -578,7 +579,7 @@ constexpr Rule kRules[] = {
     {"meshgrid", Meshed},
     {"matmul", [](const CallFacts& c) { return Multiplied(c.tensor(0), c.tensor(1)); }},
     {"addmm", [](const CallFacts& c) { return Multiplied(c.tensor(1), c.tensor(2)); }},
-    {"broadcast", [](const CallFacts&) { return Result(); }},  // but for BroadcastAll
+    {"broadcast", [](const CallFacts&) { return Result(); }},  // BroadcastAll handles these
     {"masked", Masked},
     {"arange", Arange},
     {"einsum", Einsum},
@@ -620,7 +621,7 @@ std::optional<Sizes> SizesOfResult(const CallFacts& call) {
   const auto rank = made.has_value() ? static_cast<int>(made->size()) : -1;
   const Rule* const rule =
       absl::c_find_if(kRules, [&](const Rule& r) { return r.word == call.rule.sizes; });
-  CHECK(rule != std::end(kRules));  // A test looks at all rows.
+  CHECK(rule != std::end(kRules));  // A test checks all rows.
   if (rule->of_all != nullptr) {
     made = rule->of_all(call);
   } else if (made.has_value() && !rule->of_first(call, *made)) {

@@ -1,4 +1,4 @@
-// Internal: what results.txt says.
+// Internal: the text of results.txt, which is built in.
 #ifndef GRAPHNET_FACTS_SHAPES_RESULT_TEXT_H_
 #define GRAPHNET_FACTS_SHAPES_RESULT_TEXT_H_
 

@@ -17,7 +17,7 @@ namespace {
 
 using Kind = TensorFacts::Kind;
 
-// How far numbers reach among dtypes: PyTorch's categories.
+// PyTorch's categories of dtypes.
 enum class Reach : uint8_t { kNone, kBool, kInt, kFloat, kComplex, kUnknown };
 
 Reach ReachOf(DType dtype) {
@@ -45,7 +45,7 @@ Reach ReachOf(const Argument& number) {
   return is_int ? Reach::kInt : Reach::kUnknown;
 }
 
-// What two tensors, both with or both without dimensions, promote to.
+// Returns the dtype to which two tensors promote that both have or both lack dimensions.
 DType Promoted(DType a, DType b) {
   if (ReachOf(a) < ReachOf(b)) std::swap(a, b);
   const auto is = [&](DType x) { return a == x || b == x; };
@@ -59,7 +59,7 @@ DType Promoted(DType a, DType b) {
   return is(DType::kUInt8) && is(DType::kInt8) ? DType::kInt16 : DType::kUnknown;
 }
 
-// Finds the tensors that it takes; returns how far the numbers reach.
+// Collects the tensor operands and returns the highest category of the numbers.
 Reach TakeArguments(CallFacts* call) {
   Reach number = Reach::kNone;
   for (const SchemaArgument& parameter : call->schema.arguments) {
@@ -78,7 +78,7 @@ Reach TakeArguments(CallFacts* call) {
     if (facts.kind == Kind::kOther) {
       number = std::max(number, ReachOf(value));
     } else if (parameter.name == "value") {
-      continue;  // one number, in a tensor
+      continue;  // a tensor that holds one number
     } else if (parameter.name == "condition") {
       call->condition = std::move(facts);
     } else {
@@ -88,12 +88,12 @@ Reach TakeArguments(CallFacts* call) {
   return number;
 }
 
-// As PyTorch promotes: numbers behind tensors only raise the sort.
+// Promotes like PyTorch: numbers count only if their category is higher than that of the tensors.
 DType Common(const CallFacts& call, Reach number) {
   const DType made = CommonDType(call.tensors);
   const Reach reach = ReachOf(made);
   if (number <= reach) return made;
-  // A number that is computed is no complex one.
+  // A computed number is never complex.
   if (number == Reach::kUnknown && reach == Reach::kFloat) return made;
   return reach == Reach::kUnknown  ? DType::kUnknown
          : number == Reach::kInt   ? DType::kInt64
@@ -102,7 +102,7 @@ DType Common(const CallFacts& call, Reach number) {
 }
 
 DType TypeOfResult(const CallFacts& call, Reach number) {
-  // What is written to stays what it is.
+  // A written tensor keeps its dtype.
   if (!call.schema.arguments.empty() && call.schema.arguments[0].type.is_mutated)
     return call.tensor(0).dtype;
   if (const Argument given = call["dtype"]; !given.is_none())
@@ -125,7 +125,7 @@ DType TypeOfResult(const CallFacts& call, Reach number) {
   if (type == "to") return call["other"].is_none() ? first : call.tensor(1).dtype;
   if (type == "sum") return ReachOf(first) <= Reach::kInt ? DType::kInt64 : first;
   if (type == "alike") {
-    // A weight says it of an input of which nothing is known.
+    // A weight tells the dtype of an input whose dtype is unknown.
     DType alike = DType::kUnknown;
     for (const TensorFacts& tensor : call.tensors) {
       if (alike == DType::kUnknown) alike = tensor.dtype;
@@ -143,7 +143,7 @@ DType TypeOfResult(const CallFacts& call, Reach number) {
                                     : DType::kUnknown;
   }
   const bool is_quotient = type == "quotient";
-  // A test looks at all rows.
+  // A test checks all rows.
   CHECK(type == "common" || type == "float" || is_quotient || type == "real");
   const DType common = Common(call, type == "float" || is_quotient ? Reach::kNone : number);
   const Reach reach = ReachOf(common);
@@ -156,14 +156,14 @@ DType TypeOfResult(const CallFacts& call, Reach number) {
   return common;
 }
 
-// Operands stand on one device, those without dimensions aside.
+// All operands are on one device, except those without dimensions.
 std::optional<Device> DeviceOfResult(const CallFacts& call) {
   const Argument given = call["device"];
   if (given.kind() == Argument::Kind::kDevice) return given.device();
   for (const TensorFacts& tensor : call.tensors) {
     if (tensor.device.has_value() && tensor.rank() != 0) return tensor.device;
   }
-  // What is made of nothing is made on the CPU.
+  // A new tensor is on the CPU by default.
   if (call.tensors.empty() && call.has("device")) return Device{DeviceType::kCpu, -1};
   return std::nullopt;
 }
@@ -183,7 +183,8 @@ DType CommonDType(absl::Span<const TensorFacts> tensors) {
     if (into == DType::kUnknown) return into;
   }
   if (made == DType::kUnknown || (without != DType::kUnknown && ReachOf(without) > ReachOf(made))) {
-    if (ReachOf(made) == Reach::kFloat) return DType::kUnknown;  // a complex one as wide as it
+    if (ReachOf(made) == Reach::kFloat)
+      return DType::kUnknown;  // a complex dtype of the same width
     made = without;
   }
   return made;
@@ -240,7 +241,7 @@ TensorFacts FactsOfCall(const Node& node, const Schema& schema, FactsOfArgument 
     }
     return facts;
   }
-  // Several that differ: of most operators the first alone is known.
+  // If results differ, only the first one is known for most operators.
   const bool is_picked = call.rule.type == "picked";
   const bool are_alike = is_picked || call.rule.sizes == "reduce";
   std::vector<TensorFacts> made(schema.returns.size(),

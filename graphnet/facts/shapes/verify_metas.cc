@@ -21,7 +21,7 @@ constexpr absl::string_view kAutocast = "torch.ops.higher_order.wrap_with_autoca
 TensorFacts FactsOf(const Argument& value) {
   if (value.is_list() || value.is_tuple()) {
     if (value.elements().empty()) return TensorFacts::Other();
-    // Several tensors have the facts that all of them share.
+    // A list has the facts that all its tensors share.
     TensorFacts facts = FactsOf(value.elements()[0]);
     if (!facts.is_tensor()) return {};
     for (const Argument& element : value.elements()) {
@@ -82,7 +82,7 @@ absl::Status VerifyCall(const Node& call, const Schema& schema) {
     }
     const TensorFacts said = FactsOfMeta(said_of->tensor);
     if (!Contradict(said, yielded)) return absl::OkStatus();
-    return NodeError(call, absl::StrCat("its meta is ", TextOf(said), ", the operator yields ",
+    return NodeError(call, absl::StrCat("its meta is ", TextOf(said), ", but the operator returns ",
                                         TextOf(yielded)));
   };
   if (!meta->is_tuple) return facts.is_tensor() ? check(meta, facts) : absl::OkStatus();
@@ -92,7 +92,7 @@ absl::Status VerifyCall(const Node& call, const Schema& schema) {
   return absl::OkStatus();
 }
 
-// Whether its calls do what they do by themselves, on tensors that keep their sizes.
+// Returns whether no call changes how other calls behave, and none changes sizes in place.
 bool IsPlain(const Graph& graph) {
   for (const Node* node : graph.nodes()) {
     if (!node->is_call()) continue;
@@ -103,7 +103,7 @@ bool IsPlain(const Graph& graph) {
   return true;
 }
 
-// Bodies in which autocast chooses dtypes; the verifier bounds how deep they nest.
+// Adds the bodies in which autocast chooses dtypes. The verifier bounds how deep they nest.
 void AddBodies(const Graph& graph, bool is_autocast, absl::flat_hash_set<const Graph*>* found) {
   for (const Node* node : graph.nodes()) {
     if (!is_autocast && node->target() != kAutocast) continue;

@@ -1,5 +1,5 @@
-// Whether what metas say of the values of calls can be: what the IR's own verifier
-// (ir/verifier.h), which knows no operators, cannot say.
+// Checks metas against the rules of operators, which the IR's own verifier (ir/verifier.h) does not
+// know.
 #ifndef GRAPHNET_FACTS_SHAPES_VERIFY_METAS_H_
 #define GRAPHNET_FACTS_SHAPES_VERIFY_METAS_H_
 
@@ -8,11 +8,10 @@
 
 namespace graphnet {
 
-// OK if no call of an operator of ATen has a meta whose dtype, rank or sizes are others than those
-// that the operator yields for operands with their metas, as far as that is known without running
-// (tensor_facts.h). InvalidArgument names the first call that does. Where the graph says that
-// operators do something else (levels of vmap, autocast, sizes that calls change in place)
-// nothing is compared. O(nodes).
+// Checks the meta of each call of an operator of ATen: its dtype, rank and sizes must be those that
+// follow from the metas of the operands, as far as tensor_facts.h knows them. InvalidArgument names
+// the first call that differs. Graphs in which operators behave differently (levels of vmap,
+// autocast, calls that change sizes in place) are not checked. O(nodes).
 absl::Status VerifyMetas(const Module& module);
 
 }  // namespace graphnet

@@ -13,7 +13,7 @@
 namespace graphnet {
 namespace {
 
-// The opcodes; the names are those of Python's pickletools.
+// The opcodes. Their names come from Python's pickletools.
 enum Opcode : unsigned char {
   kProto = 0x80,
   kMark = '(',
@@ -128,7 +128,7 @@ class PickleParser {
       }
       case kBinFloat: {
         RETURN_IF_ERROR(ReadNumber(8, &number));
-        uint64_t swapped = 0;  // the one number that is big-endian
+        uint64_t swapped = 0;  // Only this opcode has a big-endian number.
         for (int i = 0; i < 8; ++i) {
           swapped = swapped << 8 | ((number >> (8 * i)) & 0xFF);
         }
@@ -186,8 +186,8 @@ class PickleParser {
       case kBinPut:
       case kLongBinPut: {
         RETURN_IF_ERROR(ReadNumber(opcode == kBinPut ? 1 : 4, &number));
-        // All picklers count up. Any other number would let a few bytes ask for
-        // a memo of gigabytes, or replace a value behind its users' back.
+        // All picklers count up. With other numbers, a few bytes could require a memo of gigabytes,
+        // or replace a value that is already in use.
         if (number != memo_.size()) return Error("a memo number out of order");
         if (stack_.size() == Floor()) return Error("the stack is empty");
         const Id id = stack_.back();
@@ -196,7 +196,8 @@ class PickleParser {
         return absl::OkStatus();
       }
       default:
-        return Error(absl::StrCat("opcode 0x", absl::Hex(opcode), " is none that PyTorch writes"));
+        return Error(
+            absl::StrCat("opcode 0x", absl::Hex(opcode), " is not one that PyTorch writes"));
     }
   }
 
@@ -243,11 +244,11 @@ class PickleParser {
     return Push(PickleKind::kGlobal, first, at_ - 1 - first);
   }
 
-  // Values below the last mark are out of reach.
+  // Returns the size of the stack at the last mark. Values below it cannot be used.
   size_t Floor() const { return marks_.empty() ? 0 : marks_.back(); }
 
   absl::Status PopMark(size_t* first) {
-    if (marks_.empty()) return Error("there is no mark");
+    if (marks_.empty()) return Error("the stack has no mark");
     *first = marks_.back();
     marks_.pop_back();
     return absl::OkStatus();
@@ -258,7 +259,7 @@ class PickleParser {
     return node.kind == PickleKind::kObject && node.count < 3;
   }
 
-  // Replaces the upper `count` values by one made of them.
+  // Replaces the upper `count` values by one that consists of them.
   absl::Status Build(PickleKind kind, size_t count) {
     if (stack_.size() - Floor() < count) return Error("the stack is too small");
     const Id parent = static_cast<Id>(pickle_.nodes_.size());
@@ -292,7 +293,7 @@ class PickleParser {
     stack_.resize(stack_.size() - count);
   }
 
-  // Lays the children of each node side by side.
+  // Puts the children of each node side by side.
   void LinkChildren() {
     uint32_t total = 0;
     for (Pickle::Node& node : pickle_.nodes_) {
@@ -311,13 +312,13 @@ class PickleParser {
     edges_ = {};
   }
 
-  // Sorts the nodes so that children come first, and so finds cycles. Then the
-  // depth of each node follows from those of its children.
+  // Sorts the nodes so that children come first, computes the depth of each node from those of its
+  // children, and refuses cycles.
   absl::Status Order() {
     enum State : uint8_t { kNew, kOpen, kDone };
     std::vector<uint8_t> state(pickle_.size(), kNew);
     std::vector<uint16_t> depth(pickle_.size(), 0);
-    // Pairs of a node and the number of its children that are seen to.
+    // Pairs of a node and the number of its children that have been visited.
     std::vector<std::pair<Id, uint32_t>> path = {{pickle_.root_, 0}};
     state[pickle_.root_] = kOpen;
     pickle_.postorder_.reserve(pickle_.size());
@@ -352,13 +353,13 @@ class PickleParser {
   }
 
   Pickle pickle_;
-  size_t at_ = 0;     // of the next byte
-  size_t start_ = 0;  // of the opcode in hand
+  size_t at_ = 0;     // offset of the next byte
+  size_t start_ = 0;  // offset of the current opcode
   bool stopped_ = false;
   std::vector<Id> stack_;
-  std::vector<size_t> marks_;  // stack sizes
+  std::vector<size_t> marks_;  // sizes of the stack at the marks
   std::vector<Id> memo_;
-  std::vector<std::pair<Id, Id>> edges_;  // parent, child
+  std::vector<std::pair<Id, Id>> edges_;  // pairs of a parent and a child
 };
 
 absl::StatusOr<Pickle> Pickle::Parse(absl::string_view bytes) {

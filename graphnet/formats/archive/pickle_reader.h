@@ -1,12 +1,11 @@
 // Reads a pickle as data and calls nothing.
 //
-// A pickle is a program for a small stack machine. Python's unpickler imports
-// and calls what the program names; this reader only notes it, as a node of a
-// graph of values. It knows the opcodes of protocol 2 that PyTorch's picklers
-// write and refuses all others.
+// A pickle is a program for a small stack machine. Python's unpickler imports and calls the
+// functions that the program names. This reader only notes their names, in a graph of values. It
+// accepts the opcodes of protocol 2 that PyTorch's picklers write and refuses all others.
 //
-// Values may be shared: a pickle of n bytes can spell a tree of 2^n values. So
-// walk nodes by id, each once, not as a tree. There are no cycles.
+// Values may be shared, so a pickle of n bytes can spell a tree of 2^n values. Walk nodes by id,
+// each once, and not as a tree. There are no cycles.
 #ifndef GRAPHNET_FORMATS_ARCHIVE_PICKLE_READER_H_
 #define GRAPHNET_FORMATS_ARCHIVE_PICKLE_READER_H_
 
@@ -24,7 +23,7 @@ namespace graphnet {
 enum class PickleKind : uint8_t {
   kNone,
   kBool,
-  kInt,  // fits int64; larger ones are refused
+  kInt,  // fits int64; larger integers are refused
   kDouble,
   kString,        // UTF-8
   kTuple,         // children: the elements
@@ -38,22 +37,22 @@ enum class PickleKind : uint8_t {
 
 class Pickle {
  public:
-  // Of a node; less than size().
+  // Number of a node; less than size().
   using Id = uint32_t;
 
-  // Reads one pickle that takes all of `bytes`, which are borrowed and have to
-  // outlive the result; time and memory are linear in their number. A refusal
-  // is InvalidArgument("byte <offset>: ..."). Limits: kMaxTextFileBytes, and
-  // kMaxPickleDepth containers within each other, sharing included.
+  // Reads one pickle, which must take all of `bytes`. The bytes must outlive the result. Time and
+  // memory are linear in their number. If the pickle is refused, the error is
+  // InvalidArgument("byte <offset>: ..."). It may have at most kMaxTextFileBytes and nest at most
+  // kMaxPickleDepth containers, shared ones included.
   static absl::StatusOr<Pickle> Parse(absl::string_view bytes);
 
   Id root() const { return root_; }
   size_t size() const { return nodes_.size(); }
-  // All nodes, each after its children; the root is the last.
+  // All nodes, each after its children. The root is the last.
   absl::Span<const Id> postorder() const { return postorder_; }
 
   PickleKind kind(Id id) const { return nodes_[id].kind; }
-  // Where the opcode that makes the node is.
+  // Offset of the opcode that makes the node.
   size_t offset(Id id) const { return nodes_[id].offset; }
   absl::Span<const Id> children(Id id) const {
     const Node& node = nodes_[id];
@@ -65,25 +64,25 @@ class Pickle {
   bool boolean(Id id) const { return nodes_[id].first != 0; }
   int64_t integer(Id id) const { return absl::bit_cast<int64_t>(Bits(id)); }
   double real(Id id) const { return absl::bit_cast<double>(Bits(id)); }
-  // Of a string.
+  // The text of a string.
   absl::string_view text(Id id) const { return bytes_.substr(nodes_[id].first, nodes_[id].count); }
-  // Of a global: letters, digits, '_' and '.'.
+  // The module and name of a global. They consist of letters, digits, '_' and '.'.
   absl::string_view module(Id id) const { return text(id).substr(0, text(id).find('\n')); }
   absl::string_view name(Id id) const { return text(id).substr(text(id).find('\n') + 1); }
-  // True for an object that the pickle put into its memo, or shared, before it
-  // had its state. Python sees one object; LibTorch, at that point, a number.
+  // True for an object that the pickle put into its memo, or shared, before it had its state.
+  // There, Python sees the object, but LibTorch a number.
   bool used_unbuilt(Id id) const { return nodes_[id].used_unbuilt; }
 
  private:
   friend class PickleParser;
 
-  // 16 bytes, as there is up to one node for each byte of the pickle.
+  // Only 16 bytes, because a pickle may have a node for each of its bytes.
   struct Node {
     PickleKind kind;
     bool used_unbuilt = false;
     uint32_t offset = 0;
-    uint32_t first = 0;  // in children_ or bytes_; or the low half of a number
-    uint32_t count = 0;  // likewise; or the high half
+    uint32_t first = 0;  // start in children_ or bytes_, or the low half of a number
+    uint32_t count = 0;  // length there, or the high half of a number
   };
 
   uint64_t Bits(Id id) const {

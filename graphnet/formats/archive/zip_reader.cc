@@ -28,7 +28,7 @@ constexpr uint64_t kEndSize = 22;
 constexpr uint64_t kEnd64Size = 56;
 constexpr uint64_t kLocator64Size = 20;
 
-// A field of this value has its true value in the zip64 extra field.
+// If a field has this value, the zip64 extra field has the true value.
 constexpr uint32_t kIn64 = 0xFFFFFFFF;
 
 // General purpose flags.
@@ -40,7 +40,7 @@ constexpr uint16_t kUtf8Name = 1 << 11;
 constexpr uint16_t kStoredMethod = 0;
 constexpr uint16_t kDeflateMethod = 8;
 
-// Deflate codes at most 258 bytes in two bits.
+// Deflate encodes at most 258 bytes in two bits.
 constexpr uint64_t kMaxDeflateRatio = 1032;
 
 // Unix file types, in the upper half of the external attributes.
@@ -49,7 +49,7 @@ constexpr uint32_t kFolderType = 0x4000;
 constexpr uint32_t kFileType = 0x8000;
 constexpr uint32_t kLinkType = 0xA000;
 
-// Callers have checked that the bytes are there.
+// The caller must have checked that the bytes are within the archive.
 uint64_t Number(absl::string_view bytes, uint64_t offset, int width) {
   uint64_t value = 0;
   for (int i = width - 1; i >= 0; --i) {
@@ -70,8 +70,8 @@ uint32_t Crc(uint32_t crc, absl::string_view bytes) {
       crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-// Finds the zip64 field in a list of extra fields. Other fields are let through
-// only if they say nothing about name, size or content.
+// Finds the zip64 field in a list of extra fields. Refuses any field that could say something about
+// name, size or content.
 absl::Status ReadExtra(absl::string_view extra, absl::string_view* zip64) {
   *zip64 = absl::string_view();
   bool found = false;
@@ -100,7 +100,7 @@ absl::Status ReadExtra(absl::string_view extra, absl::string_view* zip64) {
   return absl::OkStatus();
 }
 
-// Returns what is wrong with a name, or an empty text.
+// Returns what is wrong with a name; empty if nothing is.
 absl::string_view NameProblem(absl::string_view name) {
   if (name.empty()) return "the name is empty";
   if (name.size() > kMaxNameBytes) return "the name is too long";
@@ -131,8 +131,8 @@ absl::StatusOr<ZipReader> ZipReader::Open(absl::string_view bytes, std::string n
   ZipReader reader(bytes, std::move(name_for_messages));
   ASSIGN_OR_RETURN(const Directory directory, reader.FindDirectory());
   ASSIGN_OR_RETURN(std::vector<Header> headers, reader.ReadDirectory(directory));
-  // The records have to lie side by side. So there is no room for a record that
-  // the directory does not list, and no byte belongs to two entries.
+  // The records must lie side by side. So there is no room for a record that the directory does not
+  // list, and no byte belongs to two entries.
   std::sort(headers.begin(), headers.end(),
             [](const Header& a, const Header& b) { return a.offset < b.offset; });
   if ((headers.empty() ? directory.begin : headers.front().offset) != 0) {
@@ -166,8 +166,8 @@ absl::StatusOr<ZipReader::Directory> ZipReader::FindDirectory() const {
   directory.begin = U32(bytes_, end + 16);
   directory.end = end;
 
-  // Some readers look for the zip64 records always, some only if a field above
-  // says so. So if the records are there, both have to say the same.
+  // Some readers always look for the zip64 records, others only if a field above says so. So if the
+  // archive has these records, they must agree with the fields above.
   if (end >= kLocator64Size + kEnd64Size && U32(bytes_, end - kLocator64Size) == kLocator64Magic) {
     const uint64_t locator = end - kLocator64Size;
     const uint64_t end64 = locator - kEnd64Size;
@@ -231,7 +231,7 @@ absl::StatusOr<std::vector<ZipReader::Header>> ZipReader::ReadDirectory(
     if (header.flags & ~(kDeflateLevel | kHasDescriptor | kUtf8Name)) {
       return Error(entry, "has unsupported flags");
     }
-    // Without the flag, the bytes above 127 mean what the writer's locale says.
+    // Without the flag, the meaning of bytes above 127 depends on the writer's locale.
     if (!(header.flags & kUtf8Name) &&
         std::any_of(entry.name.begin(), entry.name.end(), [](char c) { return c & 0x80; })) {
       return Error(entry, "the name is not marked as UTF-8");
@@ -259,7 +259,7 @@ absl::StatusOr<std::vector<ZipReader::Header>> ZipReader::ReadDirectory(
       *field = U64(zip64, 0);
       zip64.remove_prefix(8);
     }
-    if (!zip64.empty()) return Error(entry, "has a zip64 field too many");
+    if (!zip64.empty()) return Error(entry, "has an unneeded zip64 size");
 
     const uint32_t type = U32(bytes_, at + 38) >> 16 & kTypeMask;
     if (type == kLinkType) return Error(entry, "is a symbolic link");
@@ -284,19 +284,19 @@ absl::StatusOr<std::vector<ZipReader::Header>> ZipReader::ReadDirectory(
         return Error(entry, "declares more bytes than it can inflate to");
       }
     }
-    total += entry.size;  // no overflow: each is at most the file or 256 MiB
+    total += entry.size;  // Does not overflow: a size is at most that of the file, or 256 MiB.
     if (total > kMaxArchiveBytes) {
       return Error(entry, absl::StrCat("the contents exceed ", kMaxArchiveBytes, " bytes"));
     }
     if (!index_.emplace(entry.name, entries_.size()).second) {
-      return Error(entry, "is there twice");
+      return Error(entry, "occurs twice");
     }
     headers.push_back(header);
     entries_.push_back(entry);
     at += kCentralSize + name_size + extra_size;
   }
   if (at != directory.end) {
-    return Error(at, "the central directory has bytes that are no header");
+    return Error(at, "the central directory has bytes that are not a header");
   }
   return headers;
 }
@@ -322,7 +322,7 @@ absl::Status ZipReader::CheckLocal(const Header& header, uint64_t next) {
     return Error(entry, "local header and central directory differ");
   }
 
-  // With a descriptor, the local header may leave CRC and sizes zero.
+  // With a descriptor, the CRC and sizes in the local header may be zero.
   const bool described = header.flags & kHasDescriptor;
   absl::string_view zip64;
   const absl::string_view extra = bytes_.substr(at + kLocalSize + name_size, extra_size);
@@ -342,8 +342,8 @@ absl::Status ZipReader::CheckLocal(const Header& header, uint64_t next) {
       return Error(entry, "local header and central directory differ in size");
     }
   }
-  // PyTorch's writer leaves the sizes zero and yet adds a zip64 field, even
-  // with the offset in it; each number has to be one that is right.
+  // PyTorch's writer leaves the sizes zero, but adds a zip64 field, even with the offset in it. So
+  // each number must be right as one of the three.
   for (; !zip64.empty(); zip64.remove_prefix(8)) {
     if (zip64.size() < 8) return Error(entry, "local zip64 field: cut short");
     const uint64_t value = U64(zip64, 0);
@@ -360,7 +360,7 @@ absl::Status ZipReader::CheckLocal(const Header& header, uint64_t next) {
   uint64_t rest = entry.offset + entry.compressed_size;
   uint64_t rest_size = next - rest;
   if (described) {
-    // 12 or 20 bytes, after a signature that a writer may leave out.
+    // A descriptor has 12 or 20 bytes, and maybe a signature before them.
     if ((rest_size == 16 || rest_size == 24) && U32(bytes_, rest) == kDescriptorMagic) {
       rest += 4;
       rest_size -= 4;
@@ -386,7 +386,7 @@ absl::Status ZipReader::Inflate(const ZipEntry& entry,
                                 absl::FunctionRef<void(absl::string_view)> append) const {
   const absl::string_view input = Stored(entry);
   z_stream stream = {};
-  // Negative: a bare deflate stream, without the header of zlib.
+  // A negative value means a bare deflate stream, without zlib's header.
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) {
     return absl::ResourceExhaustedError("zlib has no memory");
   }

@@ -1,13 +1,12 @@
 // A strict reader of zip archives, for files that PyTorch writes.
 //
-// Zip readers differ in what they make of an odd archive, and what one reader
-// checks another may not see. So this one accepts only archives that can be
-// read in one way: the local records lie side by side from byte 0, the central
-// directory follows them and lists exactly these in agreement with each local
-// header, the end records follow it and close the file, without a comment.
-// Refused besides: encryption, methods other than stored and deflate, several
-// disks, extra fields that could name another file or size, duplicate names,
-// links, folders with data, and names that are not plain relative paths.
+// Zip readers disagree about odd archives, so one may check an entry that another never sees. This
+// one accepts only archives that can be read in one way: the local records lie side by side from
+// byte 0, the central directory follows them, lists exactly these and agrees with each local
+// header, and the end records follow it and end the file, without a comment. It also refuses
+// encryption, methods other than stored and deflate, several disks, extra fields that could name
+// another file or size, duplicate names, links, folders with data, and names that are not plain
+// relative paths.
 //
 // All limits are those of graphnet/base/limits.h.
 #ifndef GRAPHNET_FORMATS_ARCHIVE_ZIP_READER_H_
@@ -28,12 +27,12 @@
 namespace graphnet {
 
 struct ZipEntry {
-  // Relative, of non-empty components other than "." and ".."; UTF-8 without
-  // NUL and backslash. A folder's name ends in '/'.
+  // A relative path of non-empty components other than "." and "..", in UTF-8 without NUL and
+  // backslash. A folder's name ends in '/'.
   absl::string_view name;
   uint64_t size = 0;             // bytes of the content
   uint64_t compressed_size = 0;  // bytes in the archive
-  uint64_t offset = 0;           // of the first of these
+  uint64_t offset = 0;           // offset of those bytes
   uint32_t crc = 0;              // CRC-32 of the content
   bool deflated = false;
 
@@ -42,51 +41,49 @@ struct ZipEntry {
 
 class ZipReader {
  public:
-  // Checks the structure; contents are checked when read or by VerifyAll.
-  // `bytes` is borrowed and has to outlive the reader and its entries;
-  // `name_for_messages` starts each message. InvalidArgument if the archive is
-  // refused.
+  // Checks the structure. Contents are checked when they are read, or by VerifyAll. `bytes` must
+  // outlive the reader and its entries. Each message starts with `name_for_messages`.
+  // InvalidArgument if the archive is refused.
   static absl::StatusOr<ZipReader> Open(absl::string_view bytes, std::string name_for_messages);
 
-  // In the order of the central directory.
+  // The entries in the order of the central directory.
   absl::Span<const ZipEntry> entries() const { return entries_; }
 
-  // Null if there is no entry of this name.
+  // Returns null if no entry has this name.
   const ZipEntry* Find(absl::string_view name) const;
 
-  // The content, once its size and CRC are found right. The entry has to be one
-  // of this reader.
+  // Returns the content after checking its size and CRC. `entry` must belong to this reader.
   absl::StatusOr<std::string> Read(const ZipEntry& entry) const;
 
-  // The same without a copy. InvalidArgument for a deflated entry. After a
-  // VerifyAll that succeeded, the CRC is not computed again.
+  // Like Read, but without a copy. InvalidArgument if the entry is deflated. Does not compute the
+  // CRC again after a successful VerifyAll.
   absl::StatusOr<absl::string_view> View(const ZipEntry& entry) const;
 
-  // The same unchecked: the pages of a file that is mapped stay unread.
+  // Like View, but without a check, so that the pages of a mapped file stay unread.
   absl::StatusOr<absl::string_view> ViewUnchecked(const ZipEntry& entry) const;
 
-  // Checks size and CRC of every entry in constant memory.
+  // Checks the size and CRC of every entry, in constant memory.
   absl::Status VerifyAll();
 
  private:
   ZipReader(absl::string_view bytes, std::string name) : bytes_(bytes), name_(std::move(name)) {}
 
-  // Where the central directory lies, and how many entries it has.
+  // The place of the central directory and its number of entries.
   struct Directory {
     uint64_t begin = 0;
     uint64_t end = 0;
     uint64_t entries = 0;
   };
-  // What only the two headers of one entry need to agree on.
+  // Fields of a directory entry that are needed only to compare it with its local header.
   struct Header {
-    uint64_t offset = 0;  // of the local header
+    uint64_t offset = 0;  // offset of the local header
     uint16_t flags = 0;
     size_t index = 0;  // in entries_
   };
 
   absl::StatusOr<Directory> FindDirectory() const;
   absl::StatusOr<std::vector<Header>> ReadDirectory(const Directory& directory);
-  // `next` is where the record of this entry has to end.
+  // `next` is the offset at which the record of this entry must end.
   absl::Status CheckLocal(const Header& header, uint64_t next);
   absl::Status CheckContent(const ZipEntry& entry) const;
   absl::Status Inflate(const ZipEntry& entry,

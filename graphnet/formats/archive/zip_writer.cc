@@ -29,7 +29,7 @@ void Put(T value, std::string* out) {
 bool Is32(uint64_t value) { return value < kMax32; }
 uint32_t Clip(uint64_t value) { return Is32(value) ? static_cast<uint32_t>(value) : kMax32; }
 
-// Goes on from the checksum of what comes before.
+// Returns the checksum of `content` after bytes whose checksum is `before`.
 uint32_t Crc(absl::string_view content, uint32_t before) {
   constexpr size_t kStep = size_t{1} << 30;
   uLong crc = before;
@@ -41,7 +41,7 @@ uint32_t Crc(absl::string_view content, uint32_t before) {
   return static_cast<uint32_t>(crc);
 }
 
-// What a local header and one of the directory have in common, to the length of the name.
+// Appends the fields, up to the length of the name, that local headers and directory headers share.
 void PutHeader(uint64_t size, uint32_t crc, size_t name, bool is_64, std::string* out) {
   Put<uint16_t>(is_64 ? 45 : 20, out);  // version that is needed
   Put<uint16_t>(0x0800, out);           // names are UTF-8
@@ -137,7 +137,7 @@ absl::Status ZipWriter::Finish() {
   const uint64_t count = entries_.size();
   if (!Is32(begin) || !Is32(end - begin) || count >= 0xffff) {
     Put<uint32_t>(kEnd64, &bytes);
-    Put<uint64_t>(44, &bytes);  // bytes of the record that follow
+    Put<uint64_t>(44, &bytes);  // bytes in the rest of the record
     Put<uint16_t>(45, &bytes);
     Put<uint16_t>(45, &bytes);
     Put<uint32_t>(0, &bytes);

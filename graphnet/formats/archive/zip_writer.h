@@ -1,5 +1,5 @@
-// A writer of zip archives as PyTorch reads them: entries stored, their contents aligned to
-// 64 bytes, all dates the same, so that equal contents make equal archives.
+// A writer of zip archives that PyTorch can read. Entries are stored, their contents are aligned to
+// 64 bytes, and all dates are the same, so that equal contents make equal archives.
 //
 //   ZipWriter zip(&bytes);
 //   zip.Add("model/byteorder", "little");
@@ -22,17 +22,18 @@ namespace graphnet {
 
 class ZipWriter {
  public:
-  // The archive goes to the sink while it is made. After an error of the sink nothing does.
+  // Passes the archive to `sink` while it is made. After an error, the sink gets nothing more.
   explicit ZipWriter(ByteSink sink) : sink_(std::move(sink)) {}
-  // It is appended to `bytes`, and no call fails.
+  // Appends the archive to `bytes`, which must outlive the writer. No call fails.
   explicit ZipWriter(std::string* bytes);
 
-  // Names are relative paths, no two the same. Archives and entries beyond 4 GiB are zip64.
+  // Adds an entry. Its name must be a relative path that no other entry has. Archives and entries
+  // beyond 4 GiB use zip64.
   void Add(absl::string_view name, absl::string_view content);
-  // The content is these parts, one after the other. Those that lie in a file that is mapped are in
+  // Adds an entry whose content is the parts, one after the other. Parts of a mapped file are in
   // memory one at a time.
   void Add(absl::string_view name, absl::Span<const SharedBytes> parts);
-  // The first error of the sink, if there was one. Nothing may be added afterwards.
+  // Ends the archive. Returns the first error of the sink, or OK. Nothing may be added afterwards.
   absl::Status Finish();
 
  private:

@@ -1,6 +1,5 @@
-// ArgumentStack: the arguments of the expression that is being parsed. Elements
-// are pushed as they come; a closed bracket turns the topmost ones into a list
-// whose address stays valid until Reset.
+// ArgumentStack holds the arguments of the expression that is being parsed. Elements are pushed as
+// they come. A closing bracket turns the topmost ones into a list, which stays valid until Reset.
 #ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_ARGUMENT_STACK_H_
 #define GRAPHNET_FORMATS_GRAPHNET_FOLDER_ARGUMENT_STACK_H_
 
@@ -18,13 +17,13 @@ class ArgumentStack {
  public:
   size_t size() const { return stack_.size(); }
   void Push(const Argument& arg) { stack_.push_back(arg); }
-  // The elements from `base` on; valid until the next Push.
+  // Returns the elements from `base` on; valid until the next Push.
   absl::Span<const Argument> From(size_t base) const {
     return absl::MakeConstSpan(stack_).subspan(base);
   }
   void Pop(size_t base) { stack_.resize(base); }
 
-  // Takes the elements from `base` on off the stack and keeps them.
+  // Moves the elements from `base` on from the stack to memory that stays valid until Reset.
   absl::Span<const Argument> Close(size_t base) {
     const size_t n = stack_.size() - base;
     if (n > left_) {
@@ -41,13 +40,13 @@ class ArgumentStack {
     return absl::MakeConstSpan(out, n);
   }
 
-  // Forgets everything; the first block is used again.
+  // Forgets everything. The first block is reused.
   void Reset() {
     stack_.clear();
     if (blocks_.empty()) return;
     blocks_.resize(1);
     next_ = blocks_[0].get();
-    left_ = kBlock;  // It has at least that many.
+    left_ = kBlock;  // The first block has at least that many elements.
   }
 
  private:

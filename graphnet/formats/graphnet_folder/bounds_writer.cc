@@ -16,22 +16,22 @@
 namespace graphnet {
 namespace {
 
-// The bytes from `begin` to `end` become `text`.
+// Replaces the bytes from `begin` to `end` by `text`.
 struct Edit {
   size_t begin;
   size_t end;
   std::string text;
 };
 
-// The field of a bound. `old_field` is its name in older samples of Paddle.
+// Returns the field of a bound, or null. `old_field` is its name in older samples of Paddle.
 const FieldPlace* FindBound(const RecordPlace& record, absl::string_view field,
                             absl::string_view old_field) {
   const FieldPlace* const place = record.Find(field);
   return place != nullptr ? place : record.Find(old_field);
 }
 
-// A bound takes the place of one that is there; else min_val stands before max_val, and both
-// behind all other fields.
+// A new bound replaces an existing one. Otherwise, min_val goes before max_val, and both go after
+// all other fields.
 void AddEdits(const std::string& text, const RecordPlace& record, const RecordBounds& bounds,
               std::vector<Edit>* edits) {
   const FieldPlace& first = record.fields.front();
@@ -75,7 +75,7 @@ absl::StatusOr<std::string> WithBounds(const std::string& text, absl::string_vie
   }
   for (const auto& [name, unused] : bounds) {
     if (!written.contains(name))
-      return absl::NotFoundError(absl::StrCat("there is no record of ", Printable(name)));
+      return absl::NotFoundError(absl::StrCat("no record is named ", Printable(name)));
   }
   absl::c_stable_sort(edits, [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
   std::string out;

@@ -193,7 +193,7 @@ class ConstraintParser {
     return scanner_.Expected("a comparison");
   }
 
-  // (a, b); `where` are its three marks, for messages.
+  // Parses (a, b). `where` describes its three punctuation marks, for messages.
   absl::StatusOr<const SymExpr*> ParseOperands(Kind kind, int depth,
                                                const std::array<absl::string_view, 3>& where) {
     RETURN_IF_ERROR(scanner_.Expect(Punct("("), where[0]));
@@ -205,8 +205,7 @@ class ConstraintParser {
     return scratch_.SymBinary(kind, lhs, rhs);
   }
 
-  // Chains of operators deepen the tree to the left, so their length counts as
-  // nesting too.
+  // A chain of operators makes the tree deeper on the left, so its length counts as nesting too.
   absl::StatusOr<const SymExpr*> ParseSum(int depth) {
     ASSIGN_OR_RETURN(const SymExpr* left, ParseProduct(depth));
     while (scanner_.Is(Punct("+")) || scanner_.Is(Punct("-"))) {
@@ -282,8 +281,8 @@ class ConstraintParser {
     return scratch_.SymSymbol(name);
   }
 
-  // The argument of a shape of numbers that is written as it mostly is, in one line or in four,
-  // which is taken then; else null.
+  // Takes an entry whose sizes are numbers, if it has the usual spelling in one line or in four,
+  // and returns its argument. Otherwise takes nothing and returns null.
   Node* TakePlainShape(NodesByName* unlisted) {
     if (!scanner_.Is(Punct("("))) return nullptr;
     PlainCursor at = {scanner_.token().begin, scanner_.text_end()};
@@ -299,7 +298,7 @@ class ConstraintParser {
       } while (at.Accept(", "));
       if (!at.Accept("]")) return nullptr;
     }
-    // A name with an escape is no argument's.
+    // A name with an escape is not found below, since the names of arguments have none.
     absl::string_view name;
     if (!at.Accept(is_long ? ",\n        " : ", ") || !at.TakeQuoted(&name) ||
         !at.Accept(is_long ? ",\n    ),\n" : "),\n")) {
@@ -346,7 +345,8 @@ class ConstraintParser {
       const auto it = unlisted.find(name);
       if (it == unlisted.end()) {
         return scanner_.ErrorAtOffset(
-            name_begin, absl::StrCat("'", name, "' is no argument of forward, or is listed twice"));
+            name_begin,
+            absl::StrCat("'", name, "' is not an argument of forward, or is listed twice"));
       }
       Node* node = it->second;
       unlisted.erase(it);
@@ -405,7 +405,7 @@ class ConstraintParser {
     if (!same) {
       return scanner_.ErrorAtOffset(
           begin, absl::StrCat("the shape of '", node->target(),
-                              "' at the example values is not the one of weight_meta.py"));
+                              "' at the example values is not the one in weight_meta.py"));
     }
     if (has_symbol_) {
       TensorMeta meta = *known;
@@ -416,12 +416,12 @@ class ConstraintParser {
   }
 
   static constexpr size_t kMaxSymbols = 1000;
-  // Half, as a sum may nest in a product and so on.
+  // Half the limit, because each level may nest a sum in a product.
   static constexpr int kMaxDepth = kMaxNesting / 2;
 
   Scanner scanner_;
   Module* module_;
-  Module scratch_;  // holds expressions until it is clear that they are kept
+  Module scratch_;  // holds expressions until it is known that they are needed
   bool* has_constraints_;
   std::vector<std::string>* order_;
   absl::flat_hash_set<absl::string_view> defined_;

@@ -25,7 +25,7 @@ double Number(const Argument& bound) {
   return bound.is_int() ? static_cast<double>(bound.integer()) : bound.real();
 }
 
-// Pairs of the field at fault, as weight_meta.py calls it, and what is wrong with it.
+// Returns pairs of a field's name in weight_meta.py and what is wrong with its value.
 std::vector<std::pair<std::string, std::string>> WrongFields(const DrawSpec& spec) {
   std::vector<std::pair<std::string, std::string>> wrong;
   const bool has_min = !spec.min.is_none(), has_max = !spec.max.is_none();
@@ -42,8 +42,8 @@ std::vector<std::pair<std::string, std::string>> WrongFields(const DrawSpec& spe
   return wrong;
 }
 
-// The lines, from 1, of the keys of the outermost object of a text of JSON, each key as it is
-// written, in its quotes.
+// Returns the lines, from 1, of the keys of the outermost object in a JSON text. Each key is
+// spelled as in the text, with its quotes.
 absl::flat_hash_map<absl::string_view, size_t> LinesOfKeys(absl::string_view text) {
   absl::flat_hash_map<absl::string_view, size_t> lines;
   size_t line = 1;
@@ -64,12 +64,12 @@ absl::flat_hash_map<absl::string_view, size_t> LinesOfKeys(absl::string_view tex
   return lines;
 }
 
-// The records of weight_meta.py or input_meta.py, read when they are first asked for.
+// The records of weight_meta.py or input_meta.py. They are read when they are first needed.
 class RecordFile {
  public:
   explicit RecordFile(std::string name) : name_(std::move(name)) {}
 
-  // "weight_meta.py:12: ", where a field of a record stands.
+  // Returns the place of a field, such as "weight_meta.py:12: ".
   absl::StatusOr<std::string> PlaceOf(const std::string& folder, absl::string_view tensor,
                                       absl::string_view field) {
     if (!is_read_) {
@@ -92,7 +92,7 @@ class RecordFile {
   absl::flat_hash_map<std::string, RecordPlace> records_;
 };
 
-// The name of the type that the key must have; null if it may have any.
+// Returns the name of the type that the key's value must have; null if any type will do.
 const char* TypeOf(absl::string_view key) {
   if (key == "dynamic") return "a boolean";
   if (key == "num_devices_required" || key == "num_nodes_required") return "an integer";
@@ -142,7 +142,7 @@ absl::StatusOr<std::vector<std::string>> FindContradictions(const Sample& sample
     const char* type = TypeOf(key);
     if (type == nullptr || HasType(value, type)) continue;
     if (lines.empty()) lines = LinesOfKeys(sample.graph_net_json);
-    const auto line = lines.find(Json(key).dump());  // none: it is written with escapes
+    const auto line = lines.find(Json(key).dump());  // not found if the text has escapes in it
     findings.push_back(absl::StrCat(kJsonFile, ":", line == lines.end() ? 1 : line->second, ": ",
                                     Printable(key), ": expected ", type, ", found ",
                                     value.type_name()));

@@ -21,7 +21,7 @@
 namespace graphnet {
 namespace {
 
-// Names that the text of model.py gives a meaning of its own.
+// Returns whether model.py gives this name a meaning of its own.
 bool IsReserved(absl::string_view name) {
   static const auto* const kNames = new absl::flat_hash_set<absl::string_view>{
       "self",    "torch", "paddle",   "device", "inf",      "nan",    "slice",       "Ellipsis",
@@ -41,14 +41,15 @@ std::string Identifier(absl::string_view name) {
   return out;
 }
 
-// `name` as an identifier that is neither in `taken`, which it joins, nor in `elsewhere`.
+// Returns `name` as an identifier that is in neither `taken` nor `elsewhere`, and adds it to
+// `taken`.
 std::string Reserve(absl::string_view name, UniqueNames* taken, const UniqueNames& elsewhere = {}) {
   return taken->Reserve(Identifier(name), [&](absl::string_view candidate) {
     return !IsPythonKeyword(candidate) && !IsReserved(candidate) && !elsewhere.Contains(candidate);
   });
 }
 
-// Constants that are words of PyTorch alone.
+// Returns whether a constant has no word in the framework.
 bool IsForeign(const Argument& argument, Framework framework) {
   if (framework == Framework::kTorch) return false;
   if (argument.kind() == Argument::Kind::kDevice) {
@@ -63,7 +64,7 @@ absl::Status CheckNode(const Node& node, Framework framework) {
   const auto refuse = [&](absl::string_view why) {
     return absl::UnimplementedError(absl::StrCat("node ", Printable(node.name()), ": ", why));
   };
-  if (node.op() == Op::kCallModule) return refuse("a folder has no submodules to call");
+  if (node.op() == Op::kCallModule) return refuse("a folder cannot hold calls of submodules");
   const Framework other = framework == Framework::kPaddle ? Framework::kTorch : Framework::kPaddle;
   if (node.op() == Op::kCallFunction && Root(node.target()) == FrameworkName(other)) {
     return refuse(absl::StrCat("a call of ", Printable(node.target()), " in a sample of ",
@@ -90,21 +91,21 @@ absl::Status CheckNode(const Node& node, Framework framework) {
   });
   if (node.kwargs().size() > kMaxKeywords) {
     return refuse(
-        absl::StrCat(node.kwargs().size(), " keyword arguments; a folder holds ", kMaxKeywords));
+        absl::StrCat(node.kwargs().size(), " keyword arguments; a folder can hold ", kMaxKeywords));
   }
   for (const KwArg& kwarg : node.kwargs()) {
     if (!IsPythonIdentifier(kwarg.name)) return refuse("a keyword that Python cannot spell");
   }
-  if (symbolic) return refuse("a folder holds no symbolic integers as arguments");
-  if (foreign) return refuse("a layout or device that Paddle has not");
-  if (other_bytes) return refuse("a folder holds no strings that are not UTF-8");
+  if (symbolic) return refuse("a folder cannot hold symbolic integers as arguments");
+  if (foreign) return refuse("a layout or device that Paddle does not have");
+  if (other_bytes) return refuse("a folder cannot hold strings that are not UTF-8");
   return absl::OkStatus();
 }
 
 void RenameNodes(Graph* graph, const UniqueNames& taken_everywhere) {
   UniqueNames taken;
   const std::vector<Node*> placeholders = graph->placeholders();
-  // Parameters first: they are the interface.
+  // Name the parameters first, so that they keep their names: they are the interface.
   for (Node* node : placeholders) {
     const std::string target = Reserve(node->target(), &taken, taken_everywhere);
     const bool same_name = node->name() == node->target();
@@ -115,7 +116,7 @@ void RenameNodes(Graph* graph, const UniqueNames& taken_everywhere) {
       node->set_target(target);
       if (same_name) UncheckedBuilder(graph).SetName(node, target);
     }
-    // A text of Python holds no other bytes, and the name is only a note.
+    // Python text must be UTF-8. The original name is only a note, so it may be dropped.
     if (node->draw_spec() != nullptr && !IsUtf8(node->draw_spec()->original_name)) {
       DrawSpec spec = *node->draw_spec();
       spec.original_name = {};
@@ -135,7 +136,7 @@ void RenameNodes(Graph* graph, const UniqueNames& taken_everywhere) {
   }
 }
 
-// A number is a tensor without dimensions for who loads a folder in Python.
+// Python code that loads a folder takes a number as a tensor without dimensions.
 void DescribeNumber(Node* node) {
   const std::optional<DType> dtype = NumberDType(node->annotation());
   if (!dtype.has_value()) return;
@@ -153,7 +154,8 @@ bool IsPythonKeyword(absl::string_view name) {
       "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
       "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
       "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
-  // Most names are longer, or have another first letter than all keywords of their size.
+  // Most names are longer than all keywords, or differ in the first letter from all keywords of
+  // their length.
   static constexpr auto kLetters = [] {
     std::array<uint32_t, 9> letters{};
     for (const absl::string_view keyword : kKeywords)
@@ -188,7 +190,7 @@ bool HasPythonSpelling(absl::string_view target, Framework framework) {
   const absl::string_view root = Root(target);
   if (root == FrameworkName(framework) || root == "operator" || root == "math") return parts > 1;
   if (root == "builtins") return parts == 2 && IsBuiltinFunction(target.substr(root.size() + 1));
-  // aten.add.Tensor: an operator, its namespace and its overload.
+  // An operator such as aten.add.Tensor, with its namespace and its overload.
   return framework == Framework::kTorch && parts == 3 && !IsReserved(root);
 }
 

@@ -1,4 +1,4 @@
-// FolderForm: a module as a GraphNet folder can hold it.
+// FolderForm gives a module the form that a GraphNet folder can hold.
 #ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_FOLDER_FORM_H_
 #define GRAPHNET_FORMATS_GRAPHNET_FOLDER_FOLDER_FORM_H_
 
@@ -12,29 +12,29 @@
 
 namespace graphnet {
 
-// A copy of `module` in which
-//  - attributes are arguments of forward (their names in `original_name`),
-//  - names are Python identifiers that clash with nothing the text uses,
+// Returns a copy of `module` in which
+//  - attributes are arguments of forward (with their names in `original_name`),
+//  - names are Python identifiers that clash with nothing in the text,
 //  - only the arguments of forward have metas, and each has a draw spec,
-//  - module paths are gone, unless they are kept for what is to be cut by them.
-// Writing that copy as a folder and reading it gives it back. Unimplemented, with
-// the reason, for what a folder cannot hold: call_module, symbolic integers as
+//  - nodes have no module paths, unless `keep_module_paths`, for callers that cut by them.
+// A folder that is written from the copy reads back as the same module. Unimplemented, with the
+// reason, if the module has something that a folder cannot hold: call_module, symbolic integers as
 // arguments, attributes read inside a body, targets and symbols without a Python spelling, calls
-// of more than kMaxKeywords keywords, and calls and constants of the other framework.
+// with more than kMaxKeywords keywords, or calls and constants of the other framework.
 absl::StatusOr<std::unique_ptr<Module>> FolderForm(const Module& module, Framework framework,
                                                    bool keep_module_paths = false);
 
-// The keyword arguments that one call in model.py may have.
+// Keyword arguments that one call in model.py may have.
 inline constexpr size_t kMaxKeywords = 255;
 
-// Whether `target` can be called from model.py.
+// Returns whether model.py can call `target`.
 bool HasPythonSpelling(absl::string_view target, Framework framework);
 
-// Builtins that model.py calls by their bare names ("max" for builtins.max).
+// Returns whether model.py calls this builtin by its bare name ("max" for builtins.max).
 bool IsBuiltinFunction(absl::string_view name);
 
 bool IsPythonKeyword(absl::string_view name);
-// "foo.bar" is no identifier, nor is a keyword.
+// Neither "foo.bar" nor a keyword is an identifier.
 bool IsPythonIdentifier(absl::string_view name);
 
 }  // namespace graphnet

@@ -1,4 +1,5 @@
-// Whose calls a sample is made of, as graph_net.json says: "framework" is "torch" or "paddle".
+// Framework: the library whose calls a sample makes. The key "framework" of graph_net.json says
+// "torch" or "paddle".
 #ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_FRAMEWORK_H_
 #define GRAPHNET_FORMATS_GRAPHNET_FOLDER_FRAMEWORK_H_
 
@@ -13,21 +14,22 @@ namespace graphnet {
 
 enum class Framework { kTorch, kPaddle };
 
-// "torch", "paddle"
+// Returns "torch" or "paddle".
 absl::string_view FrameworkName(Framework framework);
 
-// Nullopt: `name` is neither.
+// Returns nullopt if `name` is neither "torch" nor "paddle".
 std::optional<Framework> ParseFramework(absl::string_view name);
 
-// What graph_net.json says; torch if it says nothing, or is empty. InvalidArgument for a
-// framework that is neither; `file_name` serves the message.
+// Returns the framework that graph_net.json names; torch if it names none or is empty.
+// InvalidArgument, which names `file_name`, if it names another.
 absl::StatusOr<Framework> FrameworkOf(const std::string& graph_net_json,
                                       absl::string_view file_name);
-// graph_net.json with another framework, all else as it is; `graph_net_json` is an object.
+// Returns graph_net.json, which must be an object, with this framework and otherwise the same.
 std::string WithFramework(const std::string& graph_net_json, Framework framework);
 
-// Words of records in the framework's terms: "torch.float32" and "paddle.float32"; "cuda:0" and
-// "gpu:0". Paddle's own samples leave out "paddle.", so that may be lacking.
+// Convert dtypes and devices to and from the words of the framework: "torch.float32" and
+// "paddle.float32"; "cuda:0" and "gpu:0". Parsing accepts dtypes without "paddle.", as Paddle's own
+// samples write them.
 std::string DTypeWord(DType dtype, Framework framework);
 std::optional<DType> ParseDTypeWord(absl::string_view word, Framework framework);
 std::string DeviceWord(Device device, Framework framework);

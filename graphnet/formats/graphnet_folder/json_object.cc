@@ -13,8 +13,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Refuses depth while parsing, before a deep tree could be built and destroyed
-// recursively; builds nothing. Keeps the string that the object has for one key.
+// Checks a JSON text without building a tree. Refuses too deep nesting while it parses, since a
+// deep tree would be destroyed by recursion. Keeps the string that the object has for one key.
 class ObjectChecker : public nlohmann::json_sax<Json> {
  public:
   explicit ObjectChecker(absl::string_view key) : key_(key) {}
@@ -32,7 +32,7 @@ class ObjectChecker : public nlohmann::json_sax<Json> {
   bool start_object(std::size_t) override { return Open(); }
   bool key(string_t& name) override {
     is_value_ = depth_ == 1 && name == key_;
-    if (is_value_) value_.clear();  // A later one of the same name replaces it.
+    if (is_value_) value_.clear();  // The last of equal keys counts.
     return true;
   }
   bool end_object() override { return Close(); }
@@ -66,7 +66,7 @@ class ObjectChecker : public nlohmann::json_sax<Json> {
     return true;
   }
   const absl::string_view key_;
-  bool is_value_ = false;  // whether what comes next is the value of the key
+  bool is_value_ = false;  // True if the value of the key comes next.
   std::string value_;
   int depth_ = 0;
   bool too_deep_ = false;
@@ -103,7 +103,7 @@ std::string MakeGraphNetJson(absl::string_view model_name, bool dynamic) {
   json["num_nodes_required"] = 1;
   json["dynamic"] = dynamic;
   json["model_name"] = std::string(model_name);
-  // Names come from outside: what is not UTF-8 is replaced, not refused.
+  // Names come from outside, so bytes that are not UTF-8 are replaced, not refused.
   return json.dump(4, ' ', false, Json::error_handler_t::replace);
 }
 

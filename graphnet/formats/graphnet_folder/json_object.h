@@ -1,5 +1,4 @@
-// graph_net.json: kept as text, so that unknown keys survive; this is what is
-// asked of it.
+// Checks and makes graph_net.json. A sample keeps it as text, so that unknown keys survive.
 #ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_JSON_OBJECT_H_
 #define GRAPHNET_FORMATS_GRAPHNET_FOLDER_JSON_OBJECT_H_
 
@@ -10,14 +9,14 @@
 
 namespace graphnet {
 
-// OK if `text` is a JSON object nested at most kMaxJsonDepth deep. Errors name
-// line and column.
+// Returns OK if `text` is a JSON object nested at most kMaxJsonDepth deep. Errors name line and
+// column.
 absl::Status CheckJsonObject(const std::string& text, absl::string_view file_name);
-// Sets `value` as well, to the string that the object has for `key`; to "" if it has none.
+// Also sets `value` to the string that the object has for `key`; to "" if it has none.
 absl::Status CheckJsonObject(const std::string& text, absl::string_view file_name,
                              absl::string_view key, std::string* value);
 
-// The graph_net.json that a new sample gets: the five keys GraphNet's extractor
+// Returns the graph_net.json of a new sample. It has the five keys that GraphNet's extractor
 // writes.
 std::string MakeGraphNetJson(absl::string_view model_name, bool dynamic);
 

@@ -29,7 +29,7 @@ void AppendPythonDecimal(double value, int decimals, std::string* out) {
                                   : "float(\"inf\")");
     return;
   }
-  // Room for the longest double in fixed notation.
+  // Large enough for the longest double in fixed notation.
   char buffer[400];
   const auto [end, error] =
       std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals);

@@ -1,4 +1,4 @@
-// Python's spelling of literals, such that reading gives the same bits back.
+// Writes literals in Python's spelling. Reading them gives the same bits back.
 #ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_LITERAL_WRITER_H_
 #define GRAPHNET_FORMATS_GRAPHNET_FOLDER_LITERAL_WRITER_H_
 
@@ -8,12 +8,12 @@
 
 namespace graphnet {
 
-// "1e-05", "2.0"; "inf", "-inf" and "nan" as bare names.
+// Appends "1e-05" or "2.0"; "inf", "-inf" and "nan" are bare names.
 void AppendPythonFloat(double value, std::string* out);
-// With a fixed number of decimals if that gives the same value back, else the
-// shortest spelling; float("inf") and the like.
+// Appends the value with so many decimals if that reads back the same, else its shortest spelling.
+// Infinities and nan become float("inf") and so on.
 void AppendPythonDecimal(double value, int decimals, std::string* out);
-// In double quotes, with escapes.
+// Appends the text in double quotes, with escapes.
 void AppendPythonString(absl::string_view text, std::string* out);
 
 }  // namespace graphnet

@@ -24,7 +24,7 @@ constexpr absl::string_view kFields[] = {"name", "original_name", "shape", "dtyp
                                          "mean", "std",           "data",  "min_val", "max_val"};
 enum Field { kName, kOriginalName, kShape, kDType, kDevice, kMean, kStd, kData, kMin, kMax };
 
-// The index in kFields of a word; of Paddle's older samples "low" and "high", too.
+// Returns the index of a word in kFields. Paddle's older samples call the bounds "low" and "high".
 size_t FieldOf(absl::string_view word, Framework framework) {
   if (framework == Framework::kPaddle && word == "low") return kMin;
   if (framework == Framework::kPaddle && word == "high") return kMax;
@@ -38,8 +38,8 @@ class MetaParser {
       : scanner_(text, file_name), kind_(kind), framework_(framework), module_(module) {}
 
   absl::Status Run() {
-    // Records usually stand in the order of the arguments, so the next
-    // placeholder is tried before the index by name is built.
+    // Records are usually in the order of the arguments, so the next placeholder is tried before an
+    // index by name is built.
     expected_ = module_->main()->first();
     while (scanner_.token().kind != TokenKind::kEnd) {
       if (TakePlainRecord()) {
@@ -52,11 +52,11 @@ class MetaParser {
   }
 
  private:
-  // --- Records as they are mostly written ------------------------------------------
-  // One field a line, as the writers of samples have it, read without tokens. What is
-  // unusual in any way, errors among it, is left to ParseRecord, so that both read the same.
+  // --- Records in their usual spelling ---------------------------------------------
+  // Writers of samples put one field on each line. Such records are read without tokens. Anything
+  // unusual, and every error, is left to ParseRecord, so that both ways give the same results.
 
-  // Reads the record of the next argument if it is written so.
+  // Reads the next record if it is that of the next argument and has the usual spelling.
   bool TakePlainRecord() {
     if (expected_ == nullptr || !expected_->is_placeholder() || framework_ != Framework::kTorch ||
         !scanner_.IsName("class") || scanner_.indent() != 0) {
@@ -70,13 +70,13 @@ class MetaParser {
     lines += 3;
     if (!TakePlainDetails(&at, &lines)) return false;
     while (at.Accept("\n")) ++lines;
-    // Else there is more of this record.
+    // Otherwise, the record has more fields.
     if (at.next != at.end && *at.next != 'c') return false;
     scanner_.ContinueAt(at.next, lines);
     return true;
   }
 
-  // The first two lines; long names stand in parentheses.
+  // Takes the first two lines. Long names are in parentheses.
   bool TakePlainName(absl::string_view name, PlainCursor* at, uint32_t* lines) {
     if (!at->Accept(kind_ == MetaFile::kWeightMeta ? "class Program_weight_tensor_meta_"
                                                    : "class Program_input_tensor_meta_") ||
@@ -90,7 +90,7 @@ class MetaParser {
     return at->Accept(parenthesised ? "\"\n    )\n" : "\"\n");
   }
 
-  // "[64, 3]" and the end of the line
+  // Takes "[64, 3]" and the end of the line.
   bool TakePlainShape(PlainCursor* at) {
     shape_begin_ = at->next;
     meta_.has_shape = true;
@@ -109,7 +109,7 @@ class MetaParser {
     return at->Accept("]\n");
   }
 
-  // The lines of the dtype and the device, which mostly are those of the record before.
+  // Takes the lines of the dtype and the device. Most are the same as in the record before.
   bool TakePlainTypes(PlainCursor* at) {
     const char* const begin = at->next;
     if (!plain_types_.empty() && at->Accept(plain_types_)) {
@@ -133,7 +133,7 @@ class MetaParser {
     return true;
   }
 
-  // The fields behind the device, in the order in which they are mostly written.
+  // Takes the fields after the device, in their usual order.
   bool TakePlainDetails(PlainCursor* at, uint32_t* lines) {
     if (at->Accept("    mean = ")) {
       if (!TakePlainNumber(at, &spec_.mean, &spec_.has_mean)) return false;
@@ -174,7 +174,7 @@ class MetaParser {
     if (at->Accept("None\n")) return true;
     data_begin_ = at->next;
     if (!at->Accept("[")) return false;
-    spec_.data = Argument::List({});  // Completed in Apply.
+    spec_.data = Argument::List({});  // Apply sets the elements.
     at->SkipBlanks(lines);
     while (!at->Accept("]")) {
       Argument number;
@@ -188,7 +188,7 @@ class MetaParser {
     return at->Accept("\n");
   }
 
-  // --- Records however they are written --------------------------------------------
+  // --- Records in any spelling -----------------------------------------------------
   void StartRecord() {
     spec_ = DrawSpec();
     spec_.in_input_meta = kind_ == MetaFile::kInputMeta;
@@ -230,7 +230,7 @@ class MetaParser {
       seen |= 1u << field;
       scanner_.Next();
       RETURN_IF_ERROR(scanner_.Expect(Punct("="), "after the field name"));
-      // Formatters put long values into parentheses.
+      // Formatters put long values in parentheses.
       int parentheses = 0;
       while (scanner_.Accept(Punct("("))) ++parentheses;
       if (field == kName) name_begin = scanner_.token().begin;
@@ -249,7 +249,7 @@ class MetaParser {
     return Apply(name, name_begin, class_name);
   }
 
-  // "Program_weight_tensor_data_0", in both files.
+  // Paddle's class names, such as "Program_weight_tensor_data_0", have one prefix in both files.
   bool ConsumePaddlePrefix(absl::string_view* name) const {
     return framework_ == Framework::kPaddle && absl::ConsumePrefix(name, "Program_weight_tensor_");
   }
@@ -321,7 +321,7 @@ class MetaParser {
     return absl::OkStatus();
   }
 
-  // None, a bool, an int or a float; float('nan') and its like included.
+  // Parses None, a bool, an int or a float, also one such as float('nan').
   absl::StatusOr<Argument> ParseNumber() {
     const bool negative = scanner_.Accept(Punct("-"));
     const Token token = scanner_.token();
@@ -369,7 +369,7 @@ class MetaParser {
     if (!meta_.has_shape) return absl::OkStatus();
     const char* const begin = scanner_.token().begin;
     RETURN_IF_ERROR(scanner_.Expect(Punct("["), "before the sizes"));
-    int64_t elements = 1;  // without the sizes that are 0
+    int64_t elements = 1;  // product of the sizes that are not 0
     bool empty = false;
     while (!scanner_.Is(Punct("]"))) {
       if (scanner_.token().kind != TokenKind::kInt)
@@ -404,7 +404,7 @@ class MetaParser {
       if (!scanner_.Accept(Punct(","))) break;
     }
     RETURN_IF_ERROR(scanner_.Expect(Punct("]"), "after the data"));
-    spec_.data = Argument::List({});  // Completed in Apply.
+    spec_.data = Argument::List({});  // Apply sets the elements.
     return absl::OkStatus();
   }
 
@@ -444,7 +444,7 @@ class MetaParser {
     declared_bytes_ += bytes;
     if (declared_bytes_ > kMaxSampleBytes) {
       return scanner_.ErrorAtOffset(shape_begin_,
-                                    "the tensors of the sample are too large together");
+                                    "the tensors of the sample together are too large");
     }
     meta_.shape = shape_;
     if (meta_.has_shape || meta_.has_device || meta_.dtype != DType::kUnknown) {
@@ -463,7 +463,7 @@ class MetaParser {
   absl::flat_hash_map<absl::string_view, Node*, NameHash> by_target_;
   int64_t declared_bytes_ = 0;
 
-  // Of the record that is being parsed:
+  // State of the record that is being parsed:
   DrawSpec spec_;
   TensorMeta meta_;
   std::vector<Dim> shape_;
@@ -473,7 +473,7 @@ class MetaParser {
   const char* data_begin_ = nullptr;
   const char* plain_name_begin_ = nullptr;
 
-  // Lines of a dtype and a device, and what they say.
+  // The last lines of a dtype and a device, and the values in them.
   absl::string_view plain_types_;
   DType plain_dtype_ = DType::kUnknown;
   Device plain_device_;

@@ -87,8 +87,8 @@ absl::Status AppendRecord(const Module& module, const Node& node, MetaFile kind,
   return absl::OkStatus();
 }
 
-// Sums, products and the like in Python, with parentheses around every operand
-// that is no atom: clarity over beauty in a line that is rare.
+// Appends an expression in Python. Every operand that is not an atom gets parentheses, so that
+// precedence never matters.
 void AppendExpr(const SymExpr& expr, bool is_operand, std::string* out) {
   using Kind = SymExpr::Kind;
   if (expr.kind == Kind::kInt) {

@@ -12,7 +12,7 @@
 
 namespace graphnet {
 
-// The arguments of one call; they live on the stack until this dies.
+// The arguments of one call. They stay on the stack until this object is destroyed.
 class ModelParser::CallArguments {
  public:
   explicit CallArguments(ModelParser* parser)
@@ -90,7 +90,7 @@ class ModelParser::CallArguments {
 absl::StatusOr<Argument> ModelParser::Lookup(absl::string_view name) {
   const auto it = scope_.names.find(name);
   if (it != scope_.names.end() && it->second.kind == Binding::kValue) return it->second.value;
-  // Functions that are complete can be referred to from any later one.
+  // A function may refer to every function that ended before.
   if (it == scope_.names.end()) {
     const auto function = functions_.find(name);
     if (function != functions_.end()) return Argument(function->second);
@@ -151,7 +151,7 @@ bool ModelParser::TakeElement(Argument* value) {
   return true;
 }
 
-// `name` has been taken already.
+// Parses the rest of an atom whose first token, `name`, has been taken.
 absl::StatusOr<Argument> ModelParser::ParseAtomFromName(absl::string_view name) {
   const auto it = scope_.names.find(name);
   if (it != scope_.names.end() && it->second.kind == Binding::kValue) return it->second.value;
@@ -167,7 +167,7 @@ absl::StatusOr<Argument> ModelParser::ParseAtomFromName(absl::string_view name) 
   return Lookup(name);
 }
 
-// A function or constant: `torch.conv2d(…)`, `torch.float32`, `slice(…)`.
+// Parses a function or constant, such as `torch.conv2d(…)`, `torch.float32` or `slice(…)`.
 absl::StatusOr<Argument> ModelParser::ParseGlobal(absl::string_view first) {
   // The path as one view.
   const char* end = first.data() + first.size();
@@ -272,8 +272,8 @@ absl::StatusOr<Argument> ModelParser::ParseDeviceCall(absl::string_view first) {
   return Argument(*device);
 }
 
-// torch.vmap(body, in_dims=(0, None))(x, y): the function that it makes is called at
-// once, and is no value of its own.
+// torch.vmap(body, in_dims=(0, None))(x, y). The function that vmap returns must be called at once,
+// since it is not a value of the graph.
 absl::StatusOr<Argument> ModelParser::ParseVmapCall(absl::string_view first) {
   static constexpr absl::string_view kByPosition[] = {"in_dims", "out_dims", "randomness"};
   Argument body;
@@ -282,7 +282,8 @@ absl::StatusOr<Argument> ModelParser::ParseVmapCall(absl::string_view first) {
     CallArguments call(this);
     RETURN_IF_ERROR(call.Parse());
     if (call.args().empty() || !call.args()[0].is_graph() || call.args().size() > 4) {
-      return scanner_.ErrorAtOffset(first.data(), "torch.vmap takes a function defined before");
+      return scanner_.ErrorAtOffset(first.data(),
+                                    "torch.vmap takes a function that is defined above");
     }
     body = call.args()[0];
     for (size_t i = 1; i < call.args().size(); ++i) {
@@ -301,7 +302,7 @@ absl::StatusOr<Argument> ModelParser::ParseVmapCall(absl::string_view first) {
   CallArguments call(this);
   RETURN_IF_ERROR(call.Parse());
   if (!call.kwargs().empty()) {
-    return scanner_.ErrorAtOffset(first.data(), "torch.vmap's operands have no keywords");
+    return scanner_.ErrorAtOffset(first.data(), "torch.vmap's operands cannot have keywords");
   }
   const Argument args[] = {body, Argument::Tuple(call.args())};
   return Argument(Create(Op::kCallFunction, "torch.vmap", args, kwargs));
@@ -327,8 +328,7 @@ absl::StatusOr<Argument> ModelParser::ParseSliceCall(absl::string_view first) {
   return Argument::Slice(stack_.Close(base));
 }
 
-// complex(1.0, 2.0) and float('nan') are how literals are written; with other
-// arguments they are calls.
+// complex(1.0, 2.0) and float('nan') are literals. With other arguments they are calls.
 absl::StatusOr<Argument> ModelParser::ParseNumberCall(absl::string_view first) {
   CallArguments call(this);
   RETURN_IF_ERROR(call.Parse());

@@ -54,7 +54,7 @@ bool IsForeignKeyword(absl::string_view name) {
          !absl::c_linear_search(kOurs, name);
 }
 
-// What follows the first atom of an expression list.
+// Parses an expression list whose first atom has been taken.
 absl::StatusOr<Argument> ModelParser::ParseExpressionRest(Argument value) {
   ASSIGN_OR_RETURN(value, ParsePostfix(value));
   ASSIGN_OR_RETURN(value, ParseBinaryRest(value, kComparison));
@@ -62,7 +62,7 @@ absl::StatusOr<Argument> ModelParser::ParseExpressionRest(Argument value) {
   return ParseTupleRest(value);
 }
 
-// expression ("," expression)*: a tuple without brackets.
+// Parses expression ("," expression)*, where several make a tuple without brackets.
 absl::StatusOr<Argument> ModelParser::ParseExpressionList() {
   ASSIGN_OR_RETURN(const Argument first, ParseExpression());
   if (!scanner_.Is(Punct(","))) return first;
@@ -82,14 +82,12 @@ absl::StatusOr<Argument> ModelParser::ParseTupleRest(const Argument& first) {
 
 absl::StatusOr<Argument> ModelParser::ParseExpression() {
   if (Argument element; TakeElement(&element)) return element;
-  // Brackets are counted by the scanner; this bounds chains of ** and of
-  // unary operators.
+  // The scanner bounds brackets. `depth_` bounds chains of ** and of unary operators.
   ASSIGN_OR_RETURN(const Argument operand, ParseUnary());
   return ParseBinaryRest(operand, kComparison);
 }
 
-// The rest of a chain of binary operators that bind at least as tight as
-// `lowest`.
+// Parses the rest of a chain of binary operators with a precedence of at least `lowest`.
 absl::StatusOr<Argument> ModelParser::ParseBinaryRest(Argument left, int lowest) {
   while (scanner_.token().kind == TokenKind::kPunct) {
     // The usual ends of an expression.
@@ -99,7 +97,7 @@ absl::StatusOr<Argument> ModelParser::ParseBinaryRest(Argument left, int lowest)
     if (op == nullptr || op->precedence < lowest) return left;
     scanner_.Next();
     ASSIGN_OR_RETURN(Argument right, ParseUnary());
-    // What binds tighter belongs to the right operand; ** groups to the right.
+    // An operator of higher precedence belongs to the right operand; ** groups to the right.
     while (scanner_.token().kind == TokenKind::kPunct) {
       const BinaryOperator* next = FindBinary(scanner_.token().punct);
       if (next == nullptr || next->precedence < op->precedence) break;
@@ -123,7 +121,7 @@ absl::StatusOr<Argument> ModelParser::ParseBinaryRest(Argument left, int lowest)
 
 absl::StatusOr<Argument> ModelParser::MakeBinary(const BinaryOperator& op, const Argument& left,
                                                  const Argument& right) {
-  // 1 + 2j is how Python writes a complex number.
+  // Python writes a complex number as 1 + 2j.
   if (right.kind() == Argument::Kind::kComplex && (left.is_int() || left.is_float()) &&
       right.complex().real() == 0 && (op.punct == '+' || op.punct == '-')) {
     const double real = left.is_int() ? static_cast<double>(left.integer()) : left.real();
@@ -206,7 +204,7 @@ absl::StatusOr<Argument> ModelParser::ParseAtom() {
   return scanner_.Expected("an expression");
 }
 
-// What follows an atom: attribute reads, method calls, subscripts.
+// Parses the attribute reads, method calls and subscripts after an atom.
 absl::StatusOr<Argument> ModelParser::ParsePostfix(Argument value) {
   while (scanner_.token().kind == TokenKind::kPunct) {
     switch (scanner_.token().punct) {
@@ -240,7 +238,7 @@ absl::StatusOr<Argument> ModelParser::ParsePostfix(Argument value) {
   return value;
 }
 
-// The index after "[", up to and with "]".
+// Parses the index after "[", and the "]".
 absl::StatusOr<Argument> ModelParser::ParseSubscript() {
   const size_t base = stack_.size();
   bool is_tuple = false;
@@ -257,7 +255,7 @@ absl::StatusOr<Argument> ModelParser::ParseSubscript() {
   return index;
 }
 
-// An expression, or a slice written with colons.
+// Parses an expression, or a slice written with colons.
 absl::StatusOr<Argument> ModelParser::ParseSubscriptElement() {
   Argument parts[3];
   int part = 0;
@@ -279,13 +277,13 @@ absl::StatusOr<Argument> ModelParser::ParseSubscriptElement() {
   return Argument::Slice(stack_.Close(base));
 }
 
-// "(" … ")": a tuple, or an expression in parentheses.
+// Parses "(" … ")": a tuple, or an expression in parentheses.
 absl::StatusOr<Argument> ModelParser::ParseParenthesis() {
   scanner_.Next();
   return ParseParenthesisRest(stack_.size());
 }
 
-// After "("; an element that was read already lies on the stack from `base`.
+// Parses the rest after "(". If the first element has been read, it lies on the stack at `base`.
 absl::StatusOr<Argument> ModelParser::ParseParenthesisRest(size_t base) {
   if (is_paddle() && scanner_.IsName("lambda")) return ParseOutputsRest();
   bool is_tuple = stack_.size() == base && scanner_.Is(Punct(")"));

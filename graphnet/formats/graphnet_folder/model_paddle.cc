@@ -1,5 +1,5 @@
-// What only Paddle's samples have: an empty __init__, del, tuples taken apart, operators whose
-// outputs are levelled out by a lambda, places.
+// Parses the syntax that only Paddle's samples have: an empty __init__, del, tuples that are
+// unpacked, lambdas that make a tuple of an operator's outputs, and places.
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -20,7 +20,7 @@
 namespace graphnet {
 namespace {
 
-// Takes a fixed run of names and signs.
+// Takes these names and punctuation marks, which must come next.
 absl::Status ExpectWords(Scanner* scanner, std::initializer_list<absl::string_view> words,
                          absl::string_view where) {
   for (const absl::string_view word : words) {
@@ -35,7 +35,7 @@ absl::Status ExpectWords(Scanner* scanner, std::initializer_list<absl::string_vi
 
 }  // namespace
 
-// def __init__(self): super().__init__(), if it is there. Ends at the next method.
+// Takes def __init__(self): super().__init__() if it comes next. Then the next method must follow.
 absl::Status ModelParser::ParseInit() {
   const int indent = scanner_.indent();
   const Scanner before = scanner_;
@@ -52,8 +52,8 @@ absl::Status ModelParser::ParseInit() {
   RETURN_IF_ERROR(scanner_.ExpectNewline("after the statement"));
   if (scanner_.indent() > indent) {
     return scanner_.Error(
-        "a sample with modules of its own is no graph: all that forward needs comes in as its "
-        "arguments");
+        "a sample that defines modules of its own is not a graph: forward must take everything it "
+        "needs as arguments");
   }
   if (!scanner_.IsName("def") || scanner_.indent() != indent)
     return scanner_.Expected("'def forward'");
@@ -76,7 +76,7 @@ absl::Status ModelParser::ParseDelete() {
   return parenthesised ? scanner_.Expect(Punct(")"), "after the names") : absl::OkStatus();
 }
 
-// After `first` in "a, b = value", "(a, b) = value" or "a, b, = value".
+// Parses the rest after `first` in "a, b = value", "(a, b) = value" or "a, b, = value".
 absl::Status ModelParser::ParseUnpacking(absl::string_view first, bool parenthesised) {
   FinishUnnamed();
   std::vector<absl::string_view> targets = {first};
@@ -107,8 +107,8 @@ absl::Status ModelParser::ParseUnpacking(absl::string_view first, bool parenthes
   return absl::OkStatus();
 }
 
-// After "(" in "(lambda x, f: f(x))(call, lambda out: out if isinstance(out, (list, tuple)) else
-// (out, None, None))": the call, whose value is a tuple.
+// Parses the rest after "(" in "(lambda x, f: f(x))(call, lambda out: out if isinstance(out, (list,
+// tuple)) else (out, None, None))". Returns the call, whose value is a tuple.
 absl::StatusOr<Argument> ModelParser::ParseOutputsRest() {
   static constexpr absl::string_view kWhere = "in the lambda that makes a tuple of outputs";
   const char* const begin = scanner_.token().begin;
@@ -131,8 +131,8 @@ absl::StatusOr<Argument> ModelParser::ParseOutputsRest() {
   return call;
 }
 
-// The device that paddle.CPUPlace() and the like make, before "("; none for another call. What
-// makes the place that a program runs on is a call.
+// Parses the rest of paddle.CPUPlace() or paddle.CUDAPlace(0), from "(" on, and returns the device.
+// Returns nullopt for any other call, also for one that returns the current place.
 absl::StatusOr<std::optional<Argument>> ModelParser::ParsePlace(absl::string_view path) {
   absl::string_view name = path;
   if (!absl::ConsumePrefix(&name, "paddle.core.") && !absl::ConsumePrefix(&name, "paddle."))
@@ -151,16 +151,16 @@ absl::StatusOr<std::optional<Argument>> ModelParser::ParsePlace(absl::string_vie
   return Argument(device);
 }
 
-// Whether the value of an operator of Paddle is a tensor or a tuple, only the lambda and a tuple
-// of names tell; the subscript of one that may be either is refused.
+// Only the lambda or a tuple of names says that the value of a Paddle operator is a tuple. Without
+// them the value may be a tensor or a tuple, so subscripting it is refused.
 absl::Status ModelParser::CheckSubscript(const Argument& value, const Argument& index) const {
   if (!is_paddle() || !index.is_int() || !value.is_node() || tuples_.contains(value.node()) ||
       !absl::StartsWith(value.node()->target(), "paddle._C_ops.")) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("whether the value of ", value.node()->target(),
-                   " is a tuple is not said; elements of it are taken by a tuple of names"));
+  return absl::InvalidArgumentError(absl::StrCat("it is unknown whether the value of ",
+                                                 value.node()->target(),
+                                                 " is a tuple; unpack it into a tuple of names"));
 }
 
 }  // namespace graphnet

@@ -70,7 +70,7 @@ absl::Status ModelParser::ParseImports() {
         scanner_.Next();
       } while (scanner_.Is(Punct(",")));
     } else {
-      // aten = torch.ops.aten: the names of operator overloads stay short.
+      // aten = torch.ops.aten, which keeps the names of operator overloads short.
       const absl::string_view name = scanner_.token().text;
       const char* const begin = scanner_.token().begin;
       scanner_.Next();
@@ -105,7 +105,7 @@ absl::StatusOr<absl::string_view> ModelParser::ParseImportable() {
   return name;
 }
 
-// NAME ("." NAME)*, as one view; the current token is the first name.
+// Takes NAME ("." NAME)* and returns it as one view. The current token is the first name.
 absl::StatusOr<absl::string_view> ModelParser::ParseDotted() {
   const char* const begin = scanner_.token().begin;
   const char* end = begin + scanner_.token().text.size();
@@ -220,12 +220,12 @@ absl::Status ModelParser::ParseReturn() {
   const SourceLocation location = {file_, scanner_.line(), scanner_.column()};
   scanner_.Next();
   StartStatement();
-  // A bare return is what is left of a file that was cut.
+  // A return without a value is an error here: it may come from a truncated file.
   ASSIGN_OR_RETURN(Argument value, ParseExpressionList());
   NameNewNodes();
   location_ = location;
   value = WrittenOut(value);
-  // "output" may be the name of a variable.
+  // A variable may be named "output".
   const absl::string_view name = UniqueName("output");
   Node* node = UncheckedBuilder(scope_.graph)
                    .CreateNode(Op::kOutput, "output", absl::MakeConstSpan(&value, 1), {}, name);

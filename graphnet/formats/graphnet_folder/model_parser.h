@@ -1,7 +1,7 @@
-// The parser of model.py, as a class over several files: functions and the file as a whole in
-// model_parser.cc, what only Paddle's samples have in model_paddle.cc, statements and the names of
-// nodes in model_statements.cc, expressions in model_expressions.cc, what names and calls mean in
-// model_calls.cc.
+// The parser of model.py, a class in several files. model_parser.cc parses functions and the file
+// as a whole, model_paddle.cc the syntax that only Paddle's samples have, model_statements.cc
+// statements and the names of nodes, and model_expressions.cc expressions. model_calls.cc resolves
+// names and calls.
 #ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_MODEL_PARSER_H_
 #define GRAPHNET_FORMATS_GRAPHNET_FOLDER_MODEL_PARSER_H_
 
@@ -35,10 +35,10 @@ struct BinaryOperator {
   absl::string_view in_place_target;  // empty: no augmented form
 };
 
-// `a OP= b`; null: `punct` is none.
+// Returns the operator of `a OP= b`; null if `punct` is not an augmented assignment.
 const BinaryOperator* FindAugmented(uint32_t punct);
 
-// Python's keywords that the subset has no use for.
+// Returns whether `name` is one of Python's keywords that the subset does not use.
 bool IsForeignKeyword(absl::string_view name);
 
 class ModelParser {
@@ -52,25 +52,25 @@ class ModelParser {
         file_(file_name),
         text_size_(text.size()) {}
 
-  // Once.
+  // Parses the file. May be called once.
   absl::Status Run();
 
  private:
-  // What a name means at a point of the program.
+  // The meaning of a name at a point of the program.
   struct Binding {
     enum Kind : uint8_t { kUndefined, kValue, kReleased };
     Argument value;  // a node, a literal or a graph
     Kind kind = kUndefined;
-    bool names_a_node = false;  // some node of the graph bears the name
+    bool names_a_node = false;  // a node of the graph has this name
   };
 
-  // A function has its own names: a body is isolated from above, but for the
-  // functions it may refer to.
+  // The names of one function. A body sees no values of the function around it, only the nested
+  // functions that it may refer to.
   struct Scope {
     Graph* graph = nullptr;
     absl::flat_hash_map<absl::string_view, Binding, NameHash> names;
-    // A node whose name is still to come: `a += b` and `a[i] = b` are followed
-    // by an alias of `a` that names them.
+    // A node that has no name yet: an alias of `a` that follows `a += b` or `a[i] = b` names the
+    // node.
     Node* unnamed = nullptr;
     absl::string_view unnamed_base;  // `a`
   };
@@ -86,7 +86,7 @@ class ModelParser {
   absl::Status ParseBody(int outer_indent, int depth);
   absl::Status ParseReturn();
 
-  // model_paddle.cc: what Paddle's samples have besides
+  // model_paddle.cc
   bool is_paddle() const { return framework_ == Framework::kPaddle; }
   absl::Status ParseInit();
   absl::Status ParseDelete();
@@ -109,7 +109,7 @@ class ModelParser {
   void FinishUnnamed();
   Node* Create(Op op, absl::string_view target, absl::Span<const Argument> args,
                absl::Span<const KwArg> kwargs);
-  // An argument of a node of the graph that is being made.
+  // Returns `value` as an argument of a node of the current graph (NamedValues::WrittenOut).
   Argument WrittenOut(const Argument& value);
   void StartStatement() {
     stack_.Reset();
@@ -121,7 +121,7 @@ class ModelParser {
     return token.kind == TokenKind::kNewline || token.kind == TokenKind::kEnd ||
            scanner_.Is(Punct(";"));
   }
-  // `value`, which the current token says.
+  // Passes over the current token and returns `value`, its meaning.
   Argument Taken(const Argument& value) {
     scanner_.Next();
     return value;
@@ -150,7 +150,7 @@ class ModelParser {
   // model_calls.cc
   absl::StatusOr<Argument> Lookup(absl::string_view name);
   static std::optional<Argument> NamedLiteral(absl::string_view name);
-  // Takes a number or the name of a value that is all of an element of brackets, as most are.
+  // Takes a bracket's element if it is just a number or the name of a value, as most elements are.
   bool TakeElement(Argument* value);
   absl::StatusOr<Argument> ParseAtomFromName(absl::string_view name);
   absl::StatusOr<Argument> ParseGlobal(absl::string_view first);
@@ -169,14 +169,14 @@ class ModelParser {
   absl::string_view file_;
   size_t text_size_;
   Scope scope_;
-  // Imported names and the paths they stand for.
+  // Imported names and the paths that they stand for.
   absl::flat_hash_map<absl::string_view, absl::string_view, NameHash> imports_;
   absl::flat_hash_map<absl::string_view, int> suffixes_;
   absl::flat_hash_map<absl::string_view, Graph*> functions_;
   // Values of paddle._C_ops that the text treats as tuples.
   absl::flat_hash_set<const Node*> tuples_;
 
-  // Of the statement that is being parsed:
+  // State of the statement that is being parsed:
   SourceLocation location_;
   ArgumentStack stack_;
   std::vector<KwArg> kwargs_;

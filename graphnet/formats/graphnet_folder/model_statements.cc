@@ -9,7 +9,7 @@
 namespace graphnet {
 
 absl::Status ModelParser::ParseStatement() {
-  // Formatters put long targets into parentheses.
+  // Formatters put long targets in parentheses.
   const bool parenthesised = scanner_.Accept(Punct("("));
   if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a statement");
   const absl::string_view first = scanner_.token().text;
@@ -34,7 +34,7 @@ absl::Status ModelParser::ParseStatement() {
   if (scanner_.Is(Punct(":"))) return scanner_.Error("annotated variables are not supported");
   if (scanner_.Is(Punct(","))) return scanner_.Error("assignments to tuples are not supported");
   if (scanner_.Is(Punct("["))) return ParseSubscriptStatement(first);
-  // A call for its effect.
+  // The statement must be a call that is made for its effect.
   ASSIGN_OR_RETURN(Argument value, ParseAtomFromName(first));
   ASSIGN_OR_RETURN(value, ParsePostfix(value));
   if (scanner_.Is(Punct("=")))
@@ -45,13 +45,13 @@ absl::Status ModelParser::ParseStatement() {
 }
 
 absl::Status ModelParser::ParseAssignment(absl::string_view target) {
-  // Most statements have one target; further ones are kept aside.
+  // Most statements have one target. Further ones go to `more_targets_`.
   more_targets_.clear();
   Argument value;
   while (true) {
     scanner_.Next();  // =
-    // A name, in parentheses or not, is a further target, an alias or the
-    // start of an expression.
+    // A name, with or without parentheses, is a further target, an alias or the start of an
+    // expression.
     const size_t base = stack_.size();
     const bool parenthesised = scanner_.Accept(Punct("("));
     const absl::string_view name = scanner_.token().text;
@@ -100,8 +100,8 @@ absl::Status ModelParser::ParseAssignment(absl::string_view target) {
   return absl::OkStatus();
 }
 
-// Binds a name to the value of an expression; the node that yields it takes
-// the name if it is new.
+// Binds a name to the value of an expression. If this statement made the value's node, the node
+// takes the name.
 void ModelParser::Bind(absl::string_view name, const Argument& value) {
   Node* takes_name = nullptr;
   if (value.is_node() && !new_nodes_.empty() && new_nodes_.back() == value.node()) {
@@ -113,7 +113,7 @@ void ModelParser::Bind(absl::string_view name, const Argument& value) {
   if (takes_name != nullptr) {
     if (binding->names_a_node) {
       UncheckedBuilder(scope_.graph).SetName(takes_name, UniqueName(name));
-      binding = &scope_.names[name];  // A new name may have moved it.
+      binding = &scope_.names[name];  // Inserting another name may have moved it.
     } else {
       binding->names_a_node = true;
       UncheckedBuilder(scope_.graph).SetName(takes_name, name);
@@ -144,8 +144,7 @@ absl::Status ModelParser::Alias(absl::string_view target, absl::string_view sour
     FinishUnnamed();
   }
   Binding& binding = scope_.names[target];
-  // The first alias of a parameter names its placeholder, as torch.fx prints
-  // them (`l_x_ = L_x_`).
+  // The first alias of a parameter names its placeholder, because torch.fx prints `l_x_ = L_x_`.
   if (value.is_node() && value.node()->is_placeholder() && !binding.names_a_node &&
       value.node()->name() == value.node()->target()) {
     UncheckedBuilder(scope_.graph).SetName(value.node(), target);
@@ -172,7 +171,7 @@ absl::Status ModelParser::ParseAugmented(absl::string_view target, const BinaryO
   return absl::OkStatus();
 }
 
-// `name[...]...`: an item assignment, or a call on an element.
+// Parses `name[...]...`, an item assignment or a call on an element.
 absl::Status ModelParser::ParseSubscriptStatement(absl::string_view first) {
   ASSIGN_OR_RETURN(const Argument self, Lookup(first));
   scanner_.Next();  // [
@@ -200,7 +199,7 @@ absl::Status ModelParser::ParseSubscriptStatement(absl::string_view first) {
   return absl::OkStatus();
 }
 
-// Names the nodes made by this statement after their targets.
+// Names the nodes that this statement has made after their targets.
 void ModelParser::NameNewNodes() {
   for (Node* node : new_nodes_) NameNode(node, DefaultName(*node));
   new_nodes_.clear();
@@ -222,7 +221,7 @@ absl::string_view ModelParser::DefaultName(const Node& node) const {
   return dot == absl::string_view::npos ? target : target.substr(dot + 1);
 }
 
-// A name that no node has yet, noted as taken.
+// Returns a name that no node has yet, and marks it as taken.
 absl::string_view ModelParser::UniqueName(absl::string_view base) {
   std::string name(base);
   for (int& i = suffixes_[base];; name = absl::StrCat(base, "_", i)) {
@@ -235,7 +234,7 @@ absl::string_view ModelParser::UniqueName(absl::string_view base) {
   return kept;
 }
 
-// The node of an augmented or item assignment that no alias names.
+// Names the node of an augmented or item assignment that no alias has named.
 void ModelParser::FinishUnnamed() {
   if (scope_.unnamed == nullptr) return;
   NameNode(scope_.unnamed, DefaultName(*scope_.unnamed));

@@ -19,7 +19,7 @@
 namespace graphnet {
 namespace {
 
-// How an operator function is spelled. Precedence as in the parser.
+// The spelling of an operator function.
 struct Infix {
   absl::string_view target;
   absl::string_view text;
@@ -59,7 +59,7 @@ class ModelWriter {
     WriteFunction(*module_.main(), 4);
     std::string header = absl::StrCat("import ", FrameworkName(framework_), "\n");
     for (const std::string& line : header_) absl::StrAppend(&header, "\n", line, "\n");
-    // As Paddle's own samples have it.
+    // Paddle's own samples have this __init__.
     const absl::string_view head = framework_ == Framework::kPaddle
                                        ? "class GraphModule(paddle.nn.Layer):\n"
                                          "    def __init__(self):\n"
@@ -95,7 +95,7 @@ class ModelWriter {
     }
     if (is_main) Indent(indent);
     out_.append("):\n");
-    // What a node is the last user of, it releases.
+    // Each node releases the values of which it is the last user.
     absl::flat_hash_map<const Node*, std::vector<const Node*>> released;
     released.reserve(graph.num_nodes());
     for (const Node* node : graph.nodes()) {
@@ -106,7 +106,7 @@ class ModelWriter {
       const Node* const last = last_user_[node];
       if (last == nullptr || !last->is_output()) released[last ? last : node].push_back(node);
     }
-    // Bodies stand right before the function that needs them first.
+    // A body goes right before the node that needs it first.
     for (const Node* node : graph.nodes()) {
       node->ForEachArgument([&](const Argument& a) {
         if (a.is_graph() && written_.insert(a.graph()).second)
@@ -143,8 +143,8 @@ class ModelWriter {
     if (it != released.end()) {
       std::string names;
       for (const Node* value : it->second) {
-        // A parameter nobody uses is left alone, as is a value nobody uses but
-        // that has a statement of its own: one release a value is enough.
+        // An unused parameter needs no release, unless an alias names it. Then both names are
+        // released.
         if (value->is_placeholder() && value == &node) {
           if (value->name() == value->target()) continue;
           absl::StrAppend(&names, value->target(), " = ");
@@ -160,7 +160,8 @@ class ModelWriter {
     out_.append("\n");
   }
 
-  // An operand of an operator. Python binds - and ** differently on literals.
+  // Writes an operand of an operator. A negative literal before ** needs parentheses, because
+  // Python reads -x ** y as -(x ** y).
   void WriteOperand(const Argument& arg, absl::string_view op, bool is_left) {
     const bool negative =
         (arg.is_int() && arg.integer() < 0) || (arg.is_float() && std::signbit(arg.real()));
@@ -182,7 +183,7 @@ class ModelWriter {
           WriteOperand(args[1], text, false);
           return;
         }
-        // `a += b` rebinds a, so nothing may mean the old a afterwards.
+        // `a += b` rebinds a, so the old value must have no later user.
         const absl::string_view text = Find(kInPlace, target);
         if (!text.empty() && args[0].is_node() && last_user_[args[0].node()] == &node) {
           const absl::string_view self = args[0].node()->name();
@@ -221,7 +222,7 @@ class ModelWriter {
       absl::StrAppend(&out_, args[0].node()->name(), ".", args[1].string());
       return;
     }
-    if (target == "torch.vmap") {  // makes a function and calls it
+    if (target == "torch.vmap") {  // The function that it returns is called at once.
       out_.append("torch.vmap");
       WriteCall(args.first(1), node.kwargs());
       WriteCall(args[1].elements(), {});
@@ -241,9 +242,9 @@ class ModelWriter {
     }
   }
 
-  // How many outputs of an operator of Paddle are asked for by number; 0 of what is no such
-  // operator, or yields one value. One that has several outputs yields the first alone where the
-  // others are not computed, which Paddle's own samples level out as done above.
+  // Returns the number of outputs of a Paddle operator that operator.getitem takes by index; 0 for
+  // other nodes and for one value. An operator with several outputs returns only the first one if
+  // it does not compute the others. So, like Paddle's own samples, the lambda above makes a tuple.
   int64_t NumOutputs(const Node& node) const {
     if (framework_ != Framework::kPaddle || !absl::StartsWith(node.target(), "paddle._C_ops."))
       return 0;
@@ -362,9 +363,9 @@ class ModelWriter {
   const Module& module_;
   const Framework framework_;
   std::string out_;
-  std::set<std::string> header_;  // lines besides the import of the framework, sorted
+  std::set<std::string> header_;  // sorted lines after the import of the framework
   absl::flat_hash_set<const Graph*> written_;
-  NodeTable<const Node*> last_user_;  // of the graphs that are written so far
+  NodeTable<const Node*> last_user_;  // covers the graphs that are written so far
 };
 
 }  // namespace

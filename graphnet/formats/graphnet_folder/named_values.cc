@@ -10,7 +10,7 @@
 namespace graphnet {
 namespace {
 
-// Values that are no larger, and nest no deeper, are written out at any time.
+// Values that are no larger and nest no deeper are always written out.
 constexpr uint64_t kSmall = 64;
 constexpr int kShallow = 8;
 
@@ -23,7 +23,7 @@ absl::string_view ConstructorOf(Argument::Kind kind) {
   }
 }
 
-// As TorchScript writes the type.
+// Returns the type in TorchScript's spelling.
 absl::string_view TypeOf(Argument::Kind kind) {
   switch (kind) {
     case Argument::Kind::kList: return "List[Any]";
@@ -40,7 +40,7 @@ NamedValues::Kept* NamedValues::Find(const Argument& value) {
   return it == kept_.end() ? nullptr : &it->second;
 }
 
-// What is not kept nests as deep as the brackets of one statement, which the scanner bounds.
+// The recursion is as deep as the brackets of one statement, which the scanner bounds.
 Argument NamedValues::Keep(const Argument& value) {
   if (!value.is_aggregate()) return module_.CopyArgument(value);
   if (value.elements().empty() || Find(value) != nullptr) return value;
@@ -95,7 +95,7 @@ Argument NamedValues::WrittenOut(const Argument& value, const Graph* graph, Make
   bool has_kept = false;
   const Expansion all = ExpansionOf(value, &has_kept);
   if (!has_kept || (all.height < kMaxNesting && budget_.Charge(all.size))) return value;
-  // The large values in it become nodes, parts before wholes.
+  // Its large values become nodes, parts before wholes.
   std::vector<Argument> pending = {value};
   while (!pending.empty()) {
     const Argument next = pending.back();

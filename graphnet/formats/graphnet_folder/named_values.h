@@ -1,9 +1,9 @@
-// The lists, tuples, dicts and slices that names of a model.py are bound to.
+// NamedValues holds the lists, tuples, dicts and slices that names in a model.py are bound to.
 //
-// A name may be a part of many values, as in `v1 = (v0, v0)`. What is bound is therefore kept
-// as Python has it, each value once. The arguments of a node are written out, as far as a budget
-// that the size of the file sets allows; beyond it a value becomes a node of its own, which the
-// others take:
+// A name may be a part of many values, as in `v1 = (v0, v0)`. So bound values are shared as in
+// Python: each is kept once. The arguments of a node are written out in full as long as a budget
+// allows it, which grows with the size of the file. After that, each large value becomes a node,
+// and the others refer to it:
 //
 //   %TupleConstruct = prim.TupleConstruct(%x, %x)
 //   %TupleConstruct_1 = prim.TupleConstruct(%TupleConstruct, %TupleConstruct)
@@ -26,25 +26,25 @@ namespace graphnet {
 
 class NamedValues {
  public:
-  // Of a file of so many bytes.
+  // `text_size` is the size of the file in bytes. `module` must outlive this object.
   NamedValues(Module* module, size_t text_size)
       : module_(*module), budget_(kFreeValues + kValuesPerByte * text_size) {}
 
-  // Whether none is kept.
+  // True if no value is kept.
   bool empty() const { return kept_.empty(); }
-  // `value`, which a name is bound to, where it stays. What is in it of kept values is shared.
-  // O(what is in it besides).
+  // Returns a copy of `value`, to which a name is bound, that lives as long as this object. The
+  // copy shares the kept values that are a part of it. O(elements outside of kept values).
   Argument Keep(const Argument& value);
-  // Whether a node is in `value`, of which kept values may be a part. O(what is in it besides).
+  // Returns whether `value` contains a node, also inside kept values. O(elements outside of those).
   bool HasNode(const Argument& value) const;
 
-  // `make` creates a call of that target in the graph whose nodes are being made.
+  // A function that creates a call of `target` in the current graph.
   using MakeNode =
       absl::FunctionRef<Node*(absl::string_view target, absl::Span<const Argument> args)>;
-  // An argument of a node of `graph`: `value` as it is if the budget allows it, else with nodes
-  // in the place of the large values that are kept. Lives until Forget.
+  // Returns `value` as an argument of a node of `graph`: unchanged if the budget allows it, else
+  // with nodes in place of large kept values. Valid until Forget.
   Argument WrittenOut(const Argument& value, const Graph* graph, MakeNode make);
-  // Before the next statement.
+  // Frees what WrittenOut returned. Called before each statement.
   void Forget() { arguments_.clear(); }
 
  private:
@@ -55,7 +55,7 @@ class NamedValues {
     Argument value;
     Expansion all;
     bool has_node = false;
-    // The call that makes it, in this graph.
+    // The call in `graph` that makes the value; null if there is none yet.
     Node* node = nullptr;
     const Graph* graph = nullptr;
   };
@@ -63,17 +63,17 @@ class NamedValues {
   const Kept* Find(const Argument& value) const {
     return const_cast<NamedValues*>(this)->Find(value);
   }
-  // Of a value that need not be kept; whether a part of it is.
+  // Returns the expansion of any value. Sets `has_kept` if the value or a part of it is kept.
   Expansion ExpansionOf(const Argument& value, bool* has_kept) const;
   bool IsLarge(const Kept& kept) const;
-  // With nodes in the place of its parts that are large.
+  // Returns `value` with nodes in place of the kept parts that have one in `graph`.
   Argument Shortened(const Argument& value, const Graph* graph);
   Node* NodeOf(Kept* kept, const Graph* graph, MakeNode make);
 
   Module& module_;
   Budget budget_;
   Arena arena_;
-  absl::flat_hash_map<const Argument*, Kept> kept_;  // by where the elements are
+  absl::flat_hash_map<const Argument*, Kept> kept_;  // by the address of the elements
   std::vector<std::vector<Argument>> arguments_;
 };
 

@@ -1,5 +1,6 @@
-// PlainCursor reads texts without tokens, as the writers of samples mostly write them. A text that
-// is unusual in any way, or wrong, is left to a parser of tokens, so that both read the same.
+// PlainCursor reads text without a scanner, if it is spelled as writers of samples usually spell
+// it. Text that is unusual in any way, or wrong, is left to a parser of tokens, so both paths
+// agree.
 #ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_PLAIN_CURSOR_H_
 #define GRAPHNET_FORMATS_GRAPHNET_FOLDER_PLAIN_CURSOR_H_
 
@@ -15,12 +16,12 @@
 
 namespace graphnet {
 
-// The bytes from `next` to `end`, where a NUL stands.
+// A cursor over the bytes from `next` to `end`. A NUL must be at `end`.
 struct PlainCursor {
   const char* next;
   const char* end;
 
-  // Inlined, so that a text of the parser's own is compared as a few words.
+  // Passes over `text` if it comes next. Inlined, so that a constant is compared in a few words.
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool Accept(absl::string_view text) {
     if (static_cast<size_t>(end - next) < text.size() ||
         std::memcmp(next, text.data(), text.size()) != 0) {
@@ -30,7 +31,8 @@ struct PlainCursor {
     return true;
   }
 
-  // Blanks and ends of lines, as they may stand inside brackets.
+  // Passes over blanks and ends of lines, as they may occur inside brackets. Adds the latter to
+  // `lines`.
   void SkipBlanks(uint32_t* lines) {
     while (*next == ' ' || *next == '\n') {
       if (Accept("        ")) continue;
@@ -38,7 +40,7 @@ struct PlainCursor {
     }
   }
 
-  // Returns -1 unless digits follow, of a number without zeros in front that is far from too large.
+  // Takes a number of at most 16 digits without leading zeros. Returns -1 if none comes next.
   int64_t TakeDigits() {
     const char* const begin = next;
     const int64_t value = AddDigits(0, 16);
@@ -46,7 +48,7 @@ struct PlainCursor {
     return is_plain ? value : -1;
   }
 
-  // Takes a number of few digits, whose value as a float is one exact division away.
+  // Takes an integer or a float of so few digits that one division gives its exact value.
   bool TakeNumber(Argument* number) {
     static constexpr double kPowers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
     constexpr int64_t kMostDigits = 10'000'000;
@@ -75,7 +77,7 @@ struct PlainCursor {
     return Accept("\"") && text->size() <= kMaxNameBytes;
   }
 
-  // Takes all that stands in double quotes, with its escapes.
+  // Takes a string in double quotes and leaves its escapes as they are. It ends at the first quote.
   bool TakeQuoted(absl::string_view* text) {
     if (!Accept("\"")) return false;
     const size_t most = std::min(static_cast<size_t>(end - next), kMaxNameBytes + 1);
@@ -87,7 +89,7 @@ struct PlainCursor {
   }
 
  private:
-  // Returns `value` with the digits that follow, at most so many, written behind it.
+  // Takes at most `most` digits and returns the number that they make when appended to `value`.
   int64_t AddDigits(int64_t value, ptrdiff_t most) {
     const char* p = next;
     for (const char* const last = p + most; p < last; ++p) {

@@ -27,11 +27,11 @@ constexpr absl::string_view kKnownFiles[] = {"model.py",       "weight_meta.py",
                                              "graph_net.json", "graph_hash.txt"};
 constexpr size_t kMaxHashBytes = 4096;
 
-// Parses model.py and weight_meta.py, the two that nothing can be done without.
+// Parses model.py and weight_meta.py, the files that every sample needs.
 absl::Status ParseModelAndWeights(const std::string& model_py, const std::string& weight_meta_py,
                                   const std::string& folder, Framework framework, Module* module) {
-  // Locations in nodes are relative to the folder, so that a sample does not
-  // depend on where it was read from.
+  // Locations in nodes are relative to the folder, so that a sample does not depend on the folder's
+  // path.
   absl::Status status = ParseModelPy(model_py, "model.py", framework, module);
   if (status.ok())
     status =
@@ -59,8 +59,8 @@ absl::Status CheckAllHaveMetas(const Module& module, const std::string& folder) 
   return absl::OkStatus();
 }
 
-// Other text files of the folder travel with the sample: sources of custom
-// operators, records of decompositions.
+// Returns whether a file is kept with the sample although its content is not parsed, such as the
+// source of a custom operator or the record of a decomposition.
 bool IsExtraFile(absl::string_view name) {
   static constexpr absl::string_view kEndings[] = {".py", ".json", ".txt", ".md",
                                                    ".cu", ".cc",   ".cpp", ".h"};
@@ -103,7 +103,7 @@ absl::StatusOr<Sample> ParseGraphNetFiles(const GraphNetFileMap& files, const st
           absl::StrCat(Printable(path, 1000), ": the sample has no file ", name));
     }
   }
-  // The rest may be missing: older writers did without.
+  // The other files may be missing, because older writers did not write them.
   const auto optional = [&](absl::string_view name) -> const std::string& {
     const std::string* content = find(name);
     return content ? *content : *kEmpty;
@@ -113,7 +113,7 @@ absl::StatusOr<Sample> ParseGraphNetFiles(const GraphNetFileMap& files, const st
   sample.module = std::make_unique<Module>();
   Module* const module = sample.module.get();
   sample.graph_net_json = *find("graph_net.json");
-  // GraphNet's own samples for tests have nothing in it.
+  // The file is empty in GraphNet's own samples for tests.
   std::optional<Framework> said = Framework::kTorch;
   if (!absl::StripAsciiWhitespace(sample.graph_net_json).empty()) {
     std::string word;
@@ -121,11 +121,11 @@ absl::StatusOr<Sample> ParseGraphNetFiles(const GraphNetFileMap& files, const st
                                     "framework", &word));
     said = ParseFramework(word);
   }
-  if (!said) {  // Nothing, or what is refused.
+  if (!said) {  // The key is missing or empty, or its value is refused.
     ASSIGN_OR_RETURN(said, FrameworkOf(sample.graph_net_json, JoinPath(path, "graph_net.json")));
   }
   const Framework framework = *said;
-  // Paddle's own samples without weights have no file for them.
+  // Paddle's own samples do not have this file if they have no weights.
   if (framework == Framework::kTorch && find("weight_meta.py") == nullptr) {
     return absl::NotFoundError(
         absl::StrCat(Printable(path, 1000), ": the sample has no file weight_meta.py"));
@@ -162,7 +162,7 @@ absl::StatusOr<Sample> ReadGraphNetFolder(const std::string& path) {
     const std::string file = JoinPath(path, name);
     if (!extra && !absl::c_linear_search(kKnownFiles, name)) continue;
     if (extra && !IsLink(file) && IsFolder(file)) continue;
-    // A link may lead to any file of the reader's, which the sample would then carry.
+    // A link may lead to any file that the user can read. The sample would then contain that file.
     absl::StatusOr<std::string> content = ReadFile(file, kMaxTextFileBytes, Links::kRefused);
     if (!content.ok() && IsLink(file)) {
       return absl::InvalidArgumentError(
@@ -172,7 +172,7 @@ absl::StatusOr<Sample> ReadGraphNetFolder(const std::string& path) {
     if (extra) extra_bytes += content->size();
     if (extra_bytes > kMaxTextFileBytes) {
       return absl::InvalidArgumentError(
-          absl::StrCat(Printable(path, 1000), ": the additional files are too large together"));
+          absl::StrCat(Printable(path, 1000), ": the additional files together are too large"));
     }
     files[name] = *std::move(content);
   }

@@ -50,7 +50,7 @@ class RecordFinder {
       RETURN_IF_ERROR(scanner_.Expect(Punct("="), "after the field name"));
       place.value = Offset();
       while (!IsAtEndOfLine()) {
-        // Python joins strings that stand in a row.
+        // Python joins adjacent strings.
         if (place.field == "name" && scanner_.token().kind == TokenKind::kString)
           absl::StrAppend(&record.name, scanner_.token().text);
         place.end = static_cast<size_t>(scanner_.token_end() - text_.data());

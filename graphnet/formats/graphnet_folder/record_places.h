@@ -1,4 +1,5 @@
-// Where the fields of weight_meta.py and input_meta.py stand, for those who edit or quote them.
+// Finds the fields of weight_meta.py and input_meta.py in the text, so that code can edit or quote
+// them.
 #ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_RECORD_PLACES_H_
 #define GRAPHNET_FORMATS_GRAPHNET_FOLDER_RECORD_PLACES_H_
 
@@ -12,25 +13,26 @@
 
 namespace graphnet {
 
-// Offsets of a field and of its value, parentheses included.
+// The place of a field, as offsets into the text.
 struct FieldPlace {
   absl::string_view field;  // "min_val"
   uint32_t line = 0;        // from 1
-  size_t begin = 0;
-  size_t value = 0;
-  size_t end = 0;  // behind the value
+  size_t begin = 0;         // first byte of the field's name
+  size_t value = 0;         // first byte of the value, parentheses included
+  size_t end = 0;           // end of the value
 };
 
+// The places of a record's fields.
 struct RecordPlace {
-  std::string name;  // of the tensor
+  std::string name;  // name of the tensor
   std::vector<FieldPlace> fields;
 
-  // Null if the record has no such field.
+  // Returns null if the record does not have the field.
   const FieldPlace* Find(absl::string_view field) const;
 };
 
-// The records in their order; views of `text`. Values may be spelled in any way: in parentheses,
-// over several lines, strings in parts.
+// Returns the records in their order, as views of `text`. Values may have any spelling that Python
+// allows: parentheses, several lines, strings in parts.
 absl::StatusOr<std::vector<RecordPlace>> FindRecords(const std::string& text,
                                                      absl::string_view file_name);
 

@@ -24,7 +24,8 @@
 namespace graphnet {
 namespace {
 
-// kSkipped is what SkipSpace looks at, kSingle a mark that is no part of a longer one.
+// kSkipped marks the characters that SkipSpace handles, kSingle the punctuation marks that are
+// never part of a longer one.
 enum : uint8_t {
   kNameStart = 1,
   kNameRest = 2,
@@ -51,11 +52,12 @@ constexpr std::array<uint8_t, 256> kClasses = MakeClasses();
 
 uint8_t Class(char c) { return kClasses[static_cast<unsigned char>(c)]; }
 
-// The ends of runs, 16 bytes at a time where the processor can: names of
+// These functions find the end of a run, 16 bytes at a time if the processor can. Names of
 // parameters and indentation are most of the input.
 inline const char* EndOfName(const char* p, const char* end) {
 #ifdef __SSE2__
-  // A range of characters, moved to where signed bytes begin, is what is less than its end.
+  // A range of characters is moved to the least signed bytes. One comparison with its end then
+  // suffices.
   const auto moved = [](char first) { return _mm_set1_epi8(static_cast<char>(first + 128)); };
   const __m128i to_letters = moved('a'), to_digits = moved('0');
   const __m128i letters_end = moved(26), digits_end = moved(10);
@@ -88,11 +90,11 @@ const char* EndOfSpaces(const char* p, const char* end) {
   return p;
 }
 
-// The first quote, backslash, newline, NUL or byte beyond ASCII.
+// Returns the first quote, backslash, newline, NUL or byte beyond ASCII.
 const char* EndOfPlainString(const char* p, const char* end, char quote) {
 #ifdef __SSE2__
   const __m128i quotes = _mm_set1_epi8(quote), backslash = _mm_set1_epi8('\\');
-  // NUL and, as negative numbers, what lies beyond ASCII are less than 1.
+  // NUL is less than 1, and so are bytes beyond ASCII, which are negative.
   const __m128i newline = _mm_set1_epi8('\n'), one = _mm_set1_epi8(1);
   for (; end - p >= 16; p += 16) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
@@ -109,14 +111,14 @@ const char* EndOfPlainString(const char* p, const char* end, char quote) {
   return p;
 }
 
-// What Python takes in strings and comments: UTF-8 without NUL.
+// Returns whether Python accepts the text in strings and comments: it is UTF-8 without NUL.
 bool IsPythonText(absl::string_view text) {
   constexpr uint64_t kBytes = 0x0101010101010101;  // times b: eight bytes b
   size_t i = 0;
   for (; i + 8 <= text.size(); i += 8) {
     uint64_t word;
     std::memcpy(&word, text.data() + i, 8);
-    // A byte is 0 or beyond ASCII, or follows one that is 0.
+    // Then a byte is 0 or beyond ASCII, or follows one that is 0.
     if (((word - kBytes) | word) & (0x80 * kBytes)) break;
   }
   text.remove_prefix(i);
@@ -126,25 +128,26 @@ bool IsPythonText(absl::string_view text) {
 constexpr uint64_t kMinInt = uint64_t{1} << 63;
 constexpr absl::string_view kMinIntText = "9223372036854775808";
 
-// An underscore that separates digits, or a digit from a prefix such as 0x.
+// Returns whether an underscore separates two digits, or a digit and a prefix such as 0x.
 bool IsUnderscore(const char* p) {
   return *p == '_' && Class(p[-1]) & kNameRest && p[-1] != '_' && Class(p[1]) & kNameRest &&
          p[1] != '_';
 }
 
-// Notes whether there are underscores among them.
+// Skips digits, and the underscores between them. Sets `underscores` if there are any.
 void SkipDigits(const char** p, bool* underscores) {
   while (true) {
     while (Class(**p) & kDigit) ++*p;
-    // Between two digits only: 1_.5 and 1._5 are none.
+    // An underscore must be between two digits: 1_.5 and 1._5 are not numbers.
     if (**p != '_' || !(Class((*p)[-1]) & kDigit) || !(Class((*p)[1]) & kDigit)) return;
     *underscores = true;
     ++*p;
   }
 }
 
-// Whether a comment on one of the first two lines says that the file is in another
-// encoding than UTF-8: "coding", ":" or "=", and a name that Python has other words for.
+// Returns whether a comment on one of the first two lines names an encoding other than UTF-8, after
+// "coding:" or "coding=". Python has several names for UTF-8. Sets `names_one` if the comment names
+// any encoding.
 bool NamesOtherCoding(absl::string_view comment, bool* names_one) {
   constexpr absl::string_view kWord = "coding";
   for (size_t at = comment.find(kWord); at != absl::string_view::npos;
@@ -190,7 +193,7 @@ Scanner::Scanner(const std::string& text, absl::string_view file_name)
       p_(text.data()),
       end_(text.data() + text.size()),
       line_start_(text.data()) {
-  // A byte-order mark is no character of the text.
+  // A byte-order mark is not a part of the text.
   if (absl::StartsWith(text, "\xef\xbb\xbf")) line_start_ = p_ += 3;
   Next();
 }
@@ -211,15 +214,15 @@ void Scanner::SkipComment() {
   p_ = newline ? static_cast<const char*>(newline) : end_;
   const absl::string_view comment(begin, static_cast<size_t>(p_ - begin));
   if (!IsPythonText(comment)) return Fail(begin, "the comment holds a NUL or is not UTF-8");
-  // Only before anything else, as Python looks for it.
+  // Like Python, look for an encoding only before the first token.
   if (line_ <= 2 && token_.begin == nullptr && !has_coding_ &&
       NamesOtherCoding(comment, &has_coding_)) {
     Fail(begin, "the file says that it is not in UTF-8");
   }
 }
 
-// Skips blanks, comments, line joins and, inside brackets and between logical
-// lines, newlines.
+// Skips blanks, comments and line joins, and also newlines inside brackets and between logical
+// lines.
 void Scanner::SkipSpace() {
   while (true) {
     while (Class(*p_) & kSpace) {
@@ -258,8 +261,8 @@ void Scanner::SkipSpace() {
 void Scanner::Next() {
   if (token_.kind == TokenKind::kError) [[unlikely]]
     return;
-  // Most tokens follow the one before them at once, or after one blank. What is rare is in
-  // functions of its own, so that this one needs no room on the stack.
+  // Most tokens follow the token before them directly or after one blank. Rare cases are in
+  // functions of their own, so that this one needs no stack frame.
   if (*p_ == ' ') ++p_;
   if (Class(*p_) & kSkipped) {
     SkipSpace();
@@ -291,7 +294,7 @@ void Scanner::Next() {
         return FailNesting();
     } else if (c == ')' || c == ']' || c == '}') {
       if (nesting_ == 0) [[unlikely]]
-        return Fail(p, "a closing bracket that nothing opened");
+        return Fail(p, "a closing bracket without an opening one");
       --nesting_;
     }
     token_.kind = TokenKind::kPunct;
@@ -303,8 +306,8 @@ void Scanner::Next() {
   if (cls & kDigit || (c == '.' && Class(p[1]) & kDigit)) return ScanNumber();
   if (c == '"' || c == '\'') return ScanString(c);
   if (c == '\n') {
-    // Not consumed: the line ends when the next token is scanned, so that this
-    // one still has its position.
+    // The newline is consumed only when the next token is scanned, so that this token keeps its
+    // position.
     token_.kind = TokenKind::kNewline;
     begin_line_ = true;
     return;
@@ -337,7 +340,7 @@ void Scanner::ContinueAt(const char* line, uint32_t lines) {
   Next();
 }
 
-// A few digits, a point and a few more, whose value is one exact division away.
+// Scans a float of so few digits that one division gives its exact value.
 bool Scanner::ScanPlainFloat(const char* point, int64_t digits) {
   static constexpr double kPowers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                        1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
@@ -358,7 +361,7 @@ bool Scanner::ScanPlainFloat(const char* point, int64_t digits) {
 
 void Scanner::ScanNumber() {
   const char* q = p_;
-  // Most numbers are a few digits.
+  // Most numbers have only a few digits.
   int64_t small = 0;
   while (q - p_ < 18 && Class(*q) & kDigit) small = small * 10 + (*q++ - '0');
   if (!(Class(*q) & (kDigit | kNameRest)) && *q != '.' && (*p_ != '0' || q - p_ == 1)) {
@@ -400,7 +403,8 @@ void Scanner::ScanNumber() {
   const char* const end = token_.text.data() + token_.text.size();
   const auto [rest, error] = std::from_chars(token_.text.data(), end, token_.float_value);
   if (error == std::errc::result_out_of_range) {
-    // As Python: too large is inf, too small is 0. strtod tells which.
+    // Like Python, reads a number that is too large as inf and one that is too small as 0, which
+    // strtod tells apart.
     token_.float_value = std::strtod(std::string(token_.text).c_str(), nullptr);
   } else if (error != std::errc() || rest != end) {
     return Fail(p_, "malformed number");
@@ -422,7 +426,7 @@ void Scanner::ScanInt(const char* begin, const char* end, int base, bool undersc
   if (error == std::errc::result_out_of_range || value > kMinInt)
     return Fail(p_, "the integer does not fit in 64 bits");
   if (error != std::errc() || rest != last) return Fail(p_, "malformed number");
-  // 2^63 is only an integer below a minus sign; the parser looks at `text`.
+  // 2^63 is an integer only after a minus sign. The parser checks that by `text`.
   if (value == kMinInt) token_.text = kMinIntText;
   token_.int_value = static_cast<int64_t>(value);
   token_.kind = TokenKind::kInt;
@@ -459,7 +463,7 @@ void Scanner::ScanString(char quote) {
   ScanEscapedString(quote, q);
 }
 
-// A string that is plain up to `q`.
+// Scans a string that has no escapes before `q`.
 void Scanner::ScanEscapedString(char quote, const char* q) {
   const char* const start = p_ + 1;
   std::string value(start, q);
@@ -498,7 +502,7 @@ void Scanner::ScanEscapedString(char quote, const char* q) {
       q += digits;
     }
   }
-  // Checked as it is written: an escape may well give a NUL.
+  // Check the spelling, not the value: an escape may give a NUL.
   if (!IsPythonText({start, static_cast<size_t>(q - start)})) {
     return Fail(p_, "the string holds a NUL or is not UTF-8");
   }

@@ -1,7 +1,7 @@
-// Scanner: the tokens of the Python subset that GraphNet files are written in.
+// Scanner yields the tokens of the Python subset that GraphNet files are written in.
 //
-// Built for speed: the input is one NUL-terminated buffer, tokens are views of
-// it, and nothing is allocated but the unescaped text of strings with escapes.
+// It is built for speed. The input is one NUL-terminated buffer, and tokens are views of it. Only
+// the text of joined strings, strings with escapes, and numbers with underscores is allocated.
 #ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_SCANNER_H_
 #define GRAPHNET_FORMATS_GRAPHNET_FOLDER_SCANNER_H_
 
@@ -28,8 +28,8 @@ enum class TokenKind : uint8_t {
   kError,  // Scanner::error()
 };
 
-// One or two characters of an operator packed big-endian, "**=" and "//=" as
-// three: Punct("**") == '*' << 8 | '*'.
+// Packs the characters of an operator, at most three as in "**=", in big-endian order:
+// Punct("**") == '*' << 8 | '*'.
 constexpr uint32_t Punct(const char* text) {
   uint32_t code = 0;
   for (; *text; ++text) code = code << 8 | static_cast<unsigned char>(*text);
@@ -39,17 +39,16 @@ constexpr uint32_t Punct(const char* text) {
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   uint32_t punct = 0;
-  // Names: as written. Numbers: without underscores and prefix. Strings: the value.
+  // A name as written, a number without underscores and prefix, or the value of a string.
   absl::string_view text;
-  const char* begin = nullptr;  // where it starts in the input
+  const char* begin = nullptr;  // start of the token in the input
   int64_t int_value = 0;
   double float_value = 0;
 };
 
 class Scanner {
  public:
-  // `text` must be followed by a NUL (as std::string's is) and outlive the
-  // scanner and its tokens.
+  // `text` and `file_name` must outlive the scanner and its tokens.
   Scanner(const std::string& text, absl::string_view file_name);
 
   const Token& token() const { return token_; }
@@ -61,9 +60,10 @@ class Scanner {
   bool IsName(absl::string_view name) const {
     return token_.kind == TokenKind::kName && token_.text == name;
   }
-  // Whether the current token ends where an element of brackets does: right before ",", ")" or "]".
+  // True if a ",", ")" or "]", which ends an element in brackets, follows the current token
+  // directly.
   bool EndsElement() const { return *p_ == ',' || *p_ == ')' || *p_ == ']'; }
-  // Takes the punctuation mark if it is next.
+  // Takes the current token if it is this punctuation mark.
   bool Accept(uint32_t punct) {
     if (!Is(punct)) return false;
     Next();
@@ -79,13 +79,14 @@ class Scanner {
       return absl::OkStatus();
     return ExpectedPunct(punct, where);
   }
-  // Takes the string that is next, and those that follow it directly, which Python joins.
+  // Takes the current token, a string, and the strings right after it, and joins them like Python.
   absl::string_view TakeStrings();
-  // Takes the names, with dots between them and nothing else, that follow the dot that is next.
-  // Returns where they end; null, and takes nothing, if anything about them is unusual.
+  // Takes names with dots before them and no blanks between, beginning at the current token, a dot.
+  // Returns the end of the names. If anything about them is unusual, takes nothing and returns
+  // null.
   const char* TakeDottedNames();
-  // Goes on at `line`, where a line begins `lines` lines behind the current token, which is passed
-  // over: with the bracket that closes it, if it opens one.
+  // Jumps to `line`, the start of a line that is `lines` lines below the current token. If that
+  // token opens a bracket, the bracket must be closed before `line`.
   void ContinueAt(const char* line, uint32_t lines);
   // Takes the end of a line; fails on anything else.
   absl::Status ExpectNewline(absl::string_view where) {
@@ -103,19 +104,19 @@ class Scanner {
   bool at_line_start() const { return at_line_start_; }
   // Line of the current token, from 1.
   uint32_t line() const { return line_; }
-  // Where the current token ends.
+  // The end of the current token.
   const char* token_end() const { return p_; }
   // The end of the input.
   const char* text_end() const { return end_; }
   // Column of the current token, from 1.
   uint32_t column() const { return static_cast<uint32_t>(token_.begin - line_start_) + 1; }
 
-  // An error at the current token: "<file>:<line>:<column>: expected <what>
-  // <where>, found <token>"; at a token that does not scan, what is wrong with it.
+  // Return an error at the current token, "<file>:<line>:<column>: <message>". The message of
+  // Expected is "expected <what>, found <token>". If the token could not be scanned, the error says
+  // why instead.
   absl::Status Expected(absl::string_view what);
   absl::Status Error(absl::string_view message) const;
-  // At a token seen before: its address, line and the start of the line are not
-  // kept, so they are found again.
+  // Returns an error at an earlier token. O(size of the input), since lines are counted again.
   absl::Status ErrorAtOffset(const char* where, absl::string_view message) const;
   std::string DescribeToken() const;
 
@@ -140,7 +141,7 @@ class Scanner {
   const char* end_;
   const char* line_start_;
   uint32_t line_ = 1;
-  int nesting_ = 0;  // open brackets: newlines inside them are white space
+  int nesting_ = 0;  // open brackets, inside which newlines are white space
   int indent_ = 0;
   bool at_line_start_ = true;
   bool has_coding_ = false;

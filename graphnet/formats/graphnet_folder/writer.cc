@@ -59,7 +59,7 @@ absl::Status WriteGraphNetFolder(const Sample& sample, const std::string& path) 
 
 absl::Status WriteGraphNetFiles(GraphNetFileMap files, const std::string& path) {
   const auto marker = files.extract(kMarker);
-  if (marker.empty()) return absl::InvalidArgumentError(absl::StrCat("there is no ", kMarker));
+  if (marker.empty()) return absl::InvalidArgumentError(absl::StrCat("the sample lacks ", kMarker));
   bool replace = false;
   if (IsFolder(path)) {
     // Never wipe a folder that holds something else.

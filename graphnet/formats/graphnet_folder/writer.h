@@ -1,5 +1,5 @@
-// Writes a GraphNet sample folder: all six files, graph_net.json last as the
-// completion marker.
+// Writes a GraphNet sample folder: all six files, with graph_net.json last, which marks a complete
+// folder.
 #ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_WRITER_H_
 #define GRAPHNET_FORMATS_GRAPHNET_FOLDER_WRITER_H_
 
@@ -12,17 +12,17 @@
 
 namespace graphnet {
 
-// The sample as a folder holds it: its module in FolderForm. Unimplemented, with
-// the reason, if a folder cannot.
+// Returns the sample as a folder would hold it, with its module in FolderForm. Unimplemented, with
+// the reason, if a folder cannot hold it.
 absl::StatusOr<Sample> FolderFormOfSample(const Sample& sample, bool keep_module_paths = false);
 
-// Names and contents.
+// Returns the names and contents of the sample's files.
 absl::StatusOr<GraphNetFileMap> GraphNetFiles(const Sample& sample);
 
-// The folder appears whole or not at all; one that is there is replaced only if
-// it is a sample itself (or empty).
+// Writes the folder whole or not at all. Replaces an existing folder only if that is a sample or
+// empty.
 absl::Status WriteGraphNetFolder(const Sample& sample, const std::string& path);
-// Ditto, of these files, graph_net.json among them.
+// Like WriteGraphNetFolder, but writes these files, which must include graph_net.json.
 absl::Status WriteGraphNetFiles(GraphNetFileMap files, const std::string& path);
 
 }  // namespace graphnet

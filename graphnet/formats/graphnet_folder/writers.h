@@ -13,18 +13,18 @@
 
 namespace graphnet {
 
-// model.py: valid Python that PyTorch, or Paddle, runs, and that ParseModelPy reads back to the
-// same module. Values are released after their last use, as torch.fx prints them.
+// Returns model.py. It is valid Python that PyTorch, or Paddle, runs, and ParseModelPy reads it
+// back as the same module. Values are released after their last use, as torch.fx prints them.
 std::string WriteModelPy(const Module& module, Framework framework);
 
-// The records of weight_meta.py or input_meta.py. Fails if a symbolic dimension has no
-// value at the example values of its symbols.
+// Returns weight_meta.py or input_meta.py. Fails if a symbolic dimension has no value at the
+// example values of its symbols.
 absl::StatusOr<std::string> WriteMetaPy(const Module& module, MetaFile kind, Framework framework);
 
-// A literal or bound as records have it: "0", "0.500000", "True".
+// Appends a literal or bound as records spell it: "0", "0.500000", "True".
 void AppendMetaNumber(const Argument& number, std::string* out);
 
-// input_tensor_constraints.py. Empty when the sample has no constraints.
+// Returns input_tensor_constraints.py. Empty if the sample has no constraints.
 std::string WriteConstraintsPy(const Module& module, bool has_constraints,
                                const std::vector<std::string>& order);
 

@@ -1,6 +1,5 @@
-// A bound on what a small file may unfold to. Strings share parts, templates are
-// used by many nodes and expressions are shared, so that without a bound a
-// kilobyte could unfold to gigabytes.
+// Budget bounds the memory that a small file may unfold to. Strings share parts, many nodes use one
+// template, and expressions are shared, so without a bound a kilobyte could unfold to gigabytes.
 #ifndef GRAPHNET_FORMATS_PROTOBUF_BUDGET_H_
 #define GRAPHNET_FORMATS_PROTOBUF_BUDGET_H_
 
@@ -9,25 +8,25 @@
 
 namespace graphnet::proto_internal {
 
-// What a message of `bytes` may unfold to. Real samples need a factor of 20 to
-// 40; small ones may have any.
+// Returns the cost that a message of `bytes` may unfold to. Real samples need a factor of 20 to 40.
+// The base lets small samples have any factor.
 inline constexpr uint64_t kUnfoldBase = uint64_t{128} << 20;
 inline constexpr uint64_t kUnfoldFactor = 128;
 inline uint64_t UnfoldLimit(size_t bytes) { return kUnfoldBase + kUnfoldFactor * bytes; }
 
-// What things count for, about what they take in memory.
+// Costs of things: about the bytes that they take in memory.
 inline constexpr uint64_t kArgumentCost = 16;
 inline constexpr uint64_t kExpressionCost = 64;
 inline constexpr uint64_t kMetaCost = 64;  // and kArgumentCost for a dimension
 
-// Costs are below this before they are added, so that a sum of two is exact.
+// Costs stay below this, so the sum of two does not overflow.
 inline constexpr uint64_t kMaxCost = uint64_t{1} << 62;
 inline uint64_t AddCosts(uint64_t a, uint64_t b) { return a + b < kMaxCost ? a + b : kMaxCost - 1; }
 
 class Budget {
  public:
   explicit Budget(uint64_t limit) : left_(limit) {}
-  // False when `cost` exceeds what is left.
+  // Returns false, and charges nothing, if `cost` exceeds the rest.
   bool Charge(uint64_t cost) {
     if (cost > left_) [[unlikely]]
       return false;

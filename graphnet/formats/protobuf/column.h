@@ -1,5 +1,4 @@
-// The integers that the columns of graphnet.proto are made of: numbers (zigzag)
-// and runs.
+// Reads and writes the integers in the columns of graphnet.proto: numbers (zigzag) and runs.
 #ifndef GRAPHNET_FORMATS_PROTOBUF_COLUMN_H_
 #define GRAPHNET_FORMATS_PROTOBUF_COLUMN_H_
 
@@ -24,7 +23,7 @@ inline int64_t UnZigZag(uint64_t value) {
   return static_cast<int64_t>((value >> 1) ^ (~(value & 1) + 1));
 }
 
-// Reads a stream of integers. Past the end it yields 0 and says so in ok().
+// Reads a stream of integers. Past the end, it yields 0, and ok() becomes false.
 class StreamReader {
  public:
   StreamReader() = default;
@@ -51,7 +50,7 @@ class StreamReader {
   bool ok_ = true;
 };
 
-// Reads runs. Takes no memory for them, however long they are.
+// Reads runs in constant memory, however long they are.
 class RunReader {
  public:
   explicit RunReader(const Column& column) : values_(Values(column)) {}
@@ -71,7 +70,7 @@ class RunReader {
       comparable_ = true;
       return value;
     }
-    comparable_ = false;  // What comes after the run stands alone.
+    comparable_ = false;  // The value after a run is not compared with the run.
     if (position_ == values_.size()) [[unlikely]] {
       ok_ = false;
       return 0;
@@ -80,7 +79,7 @@ class RunReader {
     return value;
   }
 
-  // Whether there was a value for each call of Next and none is left.
+  // True if there was a value for each call of Next and none is left.
   bool Complete() const { return ok_ && position_ == values_.size() && repeats_ == 0; }
 
  private:
@@ -88,11 +87,11 @@ class RunReader {
   size_t position_ = 0;
   uint64_t last_ = 0;
   uint64_t repeats_ = 0;
-  bool comparable_ = false;  // `last_` is a value before, not the end of a run.
+  bool comparable_ = false;  // True if `last_` is a single value, not a run.
   bool ok_ = true;
 };
 
-// Writes `values` as runs; nothing if all are 0.
+// Writes `values` as runs, or nothing if all are 0.
 void WriteRuns(absl::Span<const uint64_t> values, Column* column);
 
 }  // namespace graphnet::proto_internal

@@ -17,7 +17,7 @@ constexpr double kPowers[kMaxDecimalScale + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  
 
 bool EncodeDecimal(double value, int scale, uint64_t* code) {
   const double scaled = value * kPowers[scale];
-  // False for nan too.
+  // The comparison is false for nan, too.
   if (!(std::fabs(scaled) <= static_cast<double>(kMaxDecimalInteger))) return false;
   const int64_t m = std::llrint(scaled);
   *code = m == 0 && std::signbit(value) ? 0 : ZigZag(m) + 1;
@@ -46,7 +46,7 @@ int CommonDecimalScale(absl::Span<const double> values, int from) {
       if (++scale > kMaxDecimalScale) return -1;
     }
   }
-  // A value that a small scale suited may be too large for the last one.
+  // A value that fits a small scale may be too large for the final one.
   for (const double value : values) {
     if (!EncodeDecimal(value, scale, &code)) return -1;
   }

@@ -1,5 +1,5 @@
-// What protects a message Sample: its first four fields, which tell what it is,
-// of which version, how long, and its checksum.
+// The envelope protects a message Sample. It consists of the first four fields: magic, version,
+// size and checksum.
 #ifndef GRAPHNET_FORMATS_PROTOBUF_ENVELOPE_H_
 #define GRAPHNET_FORMATS_PROTOBUF_ENVELOPE_H_
 
@@ -12,21 +12,22 @@
 
 namespace graphnet::proto_internal {
 
-// Puts the envelope of the current version before `payload`, the other fields.
-// `payload` is below 2 GiB.
+// Puts the envelope of the current version before `payload`, the other fields, which must take at
+// most kMaxProtoBytes.
 std::string Wrap(absl::string_view payload);
 
-// The payload of `bytes`, a view of them. Refuses what is not a sample, newer
+// Returns the payload as a view of `bytes`. InvalidArgument if they are not a sample, or are newer
 // than this program, incomplete, too long or damaged.
 absl::StatusOr<absl::string_view> Unwrap(absl::string_view bytes);
 
-// Whether the magic is there; its ten bytes are enough to tell.
+// Returns whether the bytes begin with the magic. The first kMagicBytes of them suffice.
 bool HasMagic(absl::string_view bytes);
 inline constexpr size_t kMagicBytes = 10;
 
-// The checksum in an envelope that Unwrap accepts.
+// Returns the checksum in an envelope that Unwrap accepts.
 uint32_t EnvelopeChecksum(absl::string_view bytes);
 
+// Returns the checksum of `bytes` after bytes whose checksum is `start`.
 uint32_t Crc32(absl::string_view bytes, uint32_t start = 0);
 
 }  // namespace graphnet::proto_internal

@@ -57,7 +57,7 @@ bool GraphDecoder::DecodeName(uint64_t code, const Template& t, size_t template_
       }
       base = base_of_template_[template_index];
       if (base == 0) base = base_of_target_[t.target_id];
-      if (base == 0) return fail("none is expected yet");
+      if (base == 0) return fail("no name is expected yet");
       break;
     case proto::NAME_LABEL: return tables_.NextLabel(&name_) || fail("no label is left");
     case proto::NAME_LOWER:
@@ -73,7 +73,7 @@ bool GraphDecoder::DecodeName(uint64_t code, const Template& t, size_t template_
   }
   Base& counter = bases_[base];
   uint64_t suffix = counter.graph == graph_number_ ? NextSuffix(counter.suffix) : 0;
-  // Wraps around on nonsense, and is refused then.
+  // A senseless number may wrap around, and is refused then.
   if (has_suffix) suffix += static_cast<uint64_t>(suffixes.NextNumber());
   if (suffix > kMaxSuffix || !suffixes.ok()) return fail("no such suffix");
   counter = {suffix, graph_number_};
@@ -141,9 +141,10 @@ absl::Status GraphDecoder::Decode(const proto::Graph& message, Graph* graph) {
     absl::string_view target = t.target;
     if (t.target_id == 0) {
       const absl::string_view* label = tables_.NextLabel();
-      if (label == nullptr) return fail("labels", "none is left");
+      if (label == nullptr) return fail("labels", "no label is left");
       target = *label;
-      // Only the targets of placeholders may be equal and yet apart.
+      // A placeholder's target need not be the module's only copy, so the label can be used as it
+      // is.
       if (t.op == Op::kPlaceholder) interned_target = label;
     }
     if (const absl::string_view error = CheckPlace(t, target, index); !error.empty()) {
@@ -165,7 +166,7 @@ absl::Status GraphDecoder::Decode(const proto::Graph& message, Graph* graph) {
             ? builder.CreateNodeFromInterned(t.op, interned_target, t.args, t.kwargs, name_)
             : builder.CreateNode(t.op, target, t.args, t.kwargs, name_);
     if (!names_.insert(node->name()).second) {
-      return fail("names", absl::StrCat(Printable(node->name()), " a second time"));
+      return fail("names", absl::StrCat(Printable(node->name()), " is used twice"));
     }
     builder.SetMeta(node, meta);
 
@@ -207,8 +208,8 @@ absl::Status GraphDecoder::Decode(const proto::Graph& message, Graph* graph) {
     nodes_.push_back(node);
     ++index;
   }
-  if (!seen_output_) return fail("templates", "there is no output");
-  // Names that follow from targets by one rule and are unique have unique targets.
+  if (!seen_output_) return fail("templates", "the graph has no output");
+  // If all names are unique and follow from targets by one rule, the targets are unique.
   if (!names_follow_targets) RETURN_IF_ERROR(CheckTargets());
   if (!operands.AtEnd()) return fail("operands", "some are left");
   if (!suffixes.AtEnd()) return fail("suffixes", "some are left");
@@ -222,8 +223,8 @@ absl::Status GraphDecoder::Decode(const proto::Graph& message, Graph* graph) {
 }
 
 absl::Status GraphDecoder::CheckReferences() const {
-  // Takes away, again and again, the graphs that nobody refers to (any more);
-  // the first one is what is left if it leads to all and there is no circle.
+  // Takes away graphs that no remaining graph refers to, beginning with the main graph. If all can
+  // be taken away, there is no cycle.
   absl::flat_hash_map<const Graph*, std::vector<const Graph*>> callees;
   absl::flat_hash_map<const Graph*, size_t> num_callers;
   for (const auto& [caller, callee] : references_) {
@@ -249,7 +250,7 @@ absl::Status GraphDecoder::CheckReferences() const {
     }
   }
   if (taken == module_.graphs().size()) return absl::OkStatus();
-  return absl::InvalidArgumentError("a graph refers to itself, perhaps by way of others");
+  return absl::InvalidArgumentError("a graph refers to itself, directly or through others");
 }
 
 }  // namespace graphnet::proto_internal

@@ -10,11 +10,11 @@
 namespace graphnet::proto_internal {
 namespace {
 
-// A base this long that is used once is cheaper as a label.
+// A base that is longer and is used only once is cheaper as a label.
 constexpr size_t kLongBase = 16;
 
-// Targets of placeholders and attributes are told by their neighbours, others
-// recur and belong to the template.
+// Returns whether the target is a label, because it resembles its neighbours. The targets of other
+// nodes recur and belong to the template.
 bool TargetIsLabel(const Node& node) {
   return node.op() == Op::kPlaceholder || node.op() == Op::kGetAttr;
 }
@@ -72,7 +72,7 @@ void GraphEncoder::EncodeTemplates(proto::Module* message) {
       name_of_node_.push_back(UseOfName(*node));
     }
   }
-  // Frequent ones first, so that they take one byte.
+  // Frequent templates come first, so that their index takes one byte.
   std::vector<const std::vector<uint64_t>*> keys(templates_.size());
   for (const auto& [key, id] : template_ids_) keys[id] = &key;
   std::vector<uint32_t> order(templates_.size());

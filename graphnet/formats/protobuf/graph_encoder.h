@@ -18,14 +18,14 @@ class GraphEncoder {
  public:
   GraphEncoder(const Module& module, TablesEncoder* tables);
 
-  // Finds the templates of all nodes. Then EncodeGraphs may follow.
+  // Finds the templates of all nodes and writes them. Call EncodeGraphs afterwards.
   void EncodeTemplates(proto::Module* message);
   void EncodeGraphs(proto::Module* message);
 
  private:
-  // How a name will be told.
+  // The way in which a name will be encoded.
   struct NameUse {
-    proto::Name name = proto::NAME_EXPECTED;  // NAME_BASE: by base and suffix
+    proto::Name name = proto::NAME_EXPECTED;  // NAME_BASE for a base and a suffix
     absl::string_view base;
     uint64_t suffix = 0;
   };
@@ -52,10 +52,10 @@ class GraphEncoder {
   TablesEncoder& tables_;
   absl::flat_hash_map<std::vector<uint64_t>, uint32_t> template_ids_;
   std::vector<TemplateUse> templates_;
-  // Per node of all graphs, in order.
+  // One element for each node of all graphs, in order.
   std::vector<uint32_t> template_of_node_;
   std::vector<NameUse> name_of_node_;
-  // How many names are told by a base.
+  // Number of names with a base.
   absl::flat_hash_map<absl::string_view, uint32_t> base_count_;
 
   uint32_t graph_number_ = 0;

@@ -11,10 +11,9 @@
 namespace graphnet::proto_internal {
 namespace {
 
-constexpr uint64_t kBytes = 0x0101010101010101;  // times b: eight bytes b
+constexpr uint64_t kBytes = 0x0101010101010101;  // Multiplied by b, this gives eight bytes b.
 
-// For each of eight ASCII bytes 0x80 if it is in [first, last], else 0. Bytes
-// beyond ASCII are in no range.
+// Returns 0x80 in place of each ASCII byte in [first, last], and 0 in place of any other byte.
 uint64_t InRange(uint64_t word, unsigned char first, unsigned char last) {
   const uint64_t low = word & (0x7f * kBytes);
   const uint64_t at_least = low + (0x80 - first) * kBytes;
@@ -36,7 +35,7 @@ absl::string_view SnakeCase(absl::string_view text, std::string* buffer) {
     uint64_t word = 0;
     if (count == 8) [[likely]] {
       std::memcpy(&word, text.data() + i, 8);
-    } else if (i > 0) {  // The last eight, less those that were seen.
+    } else if (i > 0) {  // Load the last eight bytes and shift out those that were seen.
       std::memcpy(&word, text.data() + text.size() - 8, 8);
       word >>= 8 * (8 - count);
     } else {
@@ -48,7 +47,7 @@ absl::string_view SnakeCase(absl::string_view text, std::string* buffer) {
     uint64_t breaks = capital & (small << 8 | (after_small ? 0x80 : 0));
     after_small = small >> 63;
     if (breaks == 0) [[likely]] {
-      std::memcpy(to, &word, 8);  // There is room for eight at any rate.
+      std::memcpy(to, &word, 8);  // The buffer has room for eight, even if `count` is less.
       to += count;
       continue;
     }

@@ -29,7 +29,7 @@ bool IsHex(absl::string_view text) {
   return true;
 }
 
-// A file of a sample's folder: inside it, and nowhere else.
+// Checks that a name leads to a file inside of the sample's folder.
 absl::Status CheckFileName(absl::string_view name) {
   bool good = !name.empty() && name.size() <= kMaxNameBytes && !absl::StrContains(name, '\0');
   for (const absl::string_view part : absl::StrSplit(name, '/')) {
@@ -37,10 +37,10 @@ absl::Status CheckFileName(absl::string_view name) {
   }
   if (good) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("extra_files: ", Printable(name), " is no name of a file in a folder"));
+      absl::StrCat("extra_files: ", Printable(name), " is not the name of a file in a folder"));
 }
 
-// Protobuf keeps fields that it does not know; here there are none.
+// Returns whether the message has only known fields. Protobuf keeps the others apart.
 template <typename Message>
 bool IsKnown(const Message& message) {
   return message.GetReflection()->GetUnknownFields(message).empty();
@@ -88,7 +88,7 @@ absl::Status DecodeModule(const proto::Sample& message, Budget* budget, Sample* 
   Module* module = sample->module.get();
   TablesDecoder tables(source, module, budget);
   RETURN_IF_ERROR(tables.DecodeStrings());
-  // All graphs at once: those before refer to those after.
+  // Create all graphs first, since graphs refer to later ones.
   for (int i = 0; i < source.graphs_size(); ++i) {
     absl::string_view name;
     if (!tables.Name(source.graphs(i).name(), &name) || name.empty()) {
@@ -112,7 +112,7 @@ absl::Status DecodeModule(const proto::Sample& message, Budget* budget, Sample* 
         Annotate(graphs.Decode(source.graphs(i), module->graphs()[i]), absl::StrCat("graph ", i)));
     num_nodes += static_cast<uint64_t>(source.graphs(i).templates_size());
   }
-  if (module->graphs().empty()) return absl::InvalidArgumentError("there is no graph");
+  if (module->graphs().empty()) return absl::InvalidArgumentError("the module has no graph");
   RETURN_IF_ERROR(graphs.CheckReferences());
   if (num_nodes != source.num_nodes()) {
     return absl::InvalidArgumentError(
@@ -121,7 +121,7 @@ absl::Status DecodeModule(const proto::Sample& message, Budget* budget, Sample* 
   for (uint32_t i = 0; i < message.num_constraint_order(); ++i) {
     absl::string_view name;
     if (!tables.NextLabel(&name)) {
-      return absl::InvalidArgumentError("labels: none is left for the order of constraints");
+      return absl::InvalidArgumentError("labels: no label is left for the order of constraints");
     }
     sample->constraint_order.emplace_back(name);
   }
@@ -181,7 +181,7 @@ absl::StatusOr<Sample> DecodeSampleWithLimit(const proto::Sample& message, uint6
   Budget budget(limit);
   RETURN_IF_ERROR(DecodeFields(message, &sample));
   RETURN_IF_ERROR(DecodeModule(message, &budget, &sample));
-  // Each invariant was checked where it could be broken; see tables_decoder.h.
+  // The decoders have checked each invariant; see tables_decoder.h.
   DCHECK(Verify(*sample.module).ok());
   return sample;
 }

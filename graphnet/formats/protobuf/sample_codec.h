@@ -1,4 +1,4 @@
-// Between a Sample and the message Sample without its envelope.
+// Converts between a Sample and the message Sample without its envelope.
 #ifndef GRAPHNET_FORMATS_PROTOBUF_SAMPLE_CODEC_H_
 #define GRAPHNET_FORMATS_PROTOBUF_SAMPLE_CODEC_H_
 
@@ -12,13 +12,13 @@
 
 namespace graphnet::proto_internal {
 
-// The module must verify. `unfolded` is set to what the message unfolds to,
-// which its reader bounds by UnfoldLimit.
+// Returns an error if the module does not verify. Sets `unfolded` to the cost that the message
+// unfolds to, which a reader bounds by UnfoldLimit.
 absl::Status EncodeSample(const Sample& sample, proto::Sample* message, uint64_t* unfolded);
 
-// `bytes` is the size of the message in serialised form. The result verifies.
+// Returns a sample whose module verifies. `bytes` is the size of the serialised message.
 absl::StatusOr<Sample> DecodeSample(const proto::Sample& message, size_t bytes);
-// Ditto, with the limit itself to what the message may unfold to.
+// Like DecodeSample, but takes the limit to the cost that the message may unfold to.
 absl::StatusOr<Sample> DecodeSampleWithLimit(const proto::Sample& message, uint64_t limit);
 
 }  // namespace graphnet::proto_internal

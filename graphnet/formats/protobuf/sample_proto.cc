@@ -25,13 +25,13 @@ namespace {
 
 using proto_internal::Crc32;
 
-// The file of weights, if there is one.
+// The file of weights. Both fields are 0 if there is none.
 struct Weights {
   uint64_t bytes = 0;
   uint32_t checksum = 0;
 };
 
-// The limit of protobuf, less room for the envelope.
+// Protobuf's limit, less the room for the envelope.
 constexpr size_t kMaxPayloadBytes = kMaxProtoBytes - 64;
 
 absl::Status TooLarge(size_t bytes) {
@@ -46,7 +46,7 @@ absl::StatusOr<std::string> Serialize(const Sample& sample, const Weights* weigh
   RETURN_IF_ERROR(proto_internal::EncodeSample(sample, &message, &unfolded));
   const size_t bare_size = message.ByteSizeLong();
   if (embeds && !sample.weights.empty()) {
-    // Before they take memory.
+    // Check the size before the weights take memory.
     size_t bytes = bare_size;
     for (const auto& [name, data] : sample.weights) bytes += data.bytes->size();
     if (bytes > kMaxPayloadBytes) return TooLarge(bytes);
@@ -82,7 +82,7 @@ absl::StatusOr<Sample> ParseChecked(absl::string_view bytes, bool with_embedded,
                    proto_internal::DecodeSample(message, payload.size() - embedded.size()));
   if (embedded.empty()) return sample;
   if (weights->bytes > 0)
-    return absl::InvalidArgumentError("weights in the file, and a file of weights beside it");
+    return absl::InvalidArgumentError("it has weights both inside and in a file beside it");
   if (with_embedded) {
     ASSIGN_OR_RETURN(sample.weights, ParseSafetensors(embedded, "embedded_weights"));
   }
@@ -96,13 +96,13 @@ absl::StatusOr<Sample> Parse(absl::string_view bytes, absl::string_view name, bo
   return sample;
 }
 
-// Adds the next part of the file.
+// Adds the next part of the file to its size and checksum.
 void Count(absl::string_view part, Weights* weights) {
   weights->bytes += part.size();
   weights->checksum = Crc32(part, weights->checksum);
 }
 
-// What the weights are called before the sample that they belong to is in place.
+// Returns the name that the weights have until their sample is in place.
 std::string OwnWeightsPath(const std::string& sample_path, const Weights& weights) {
   return absl::StrCat(WeightsPath(sample_path), ".", absl::Hex(weights.checksum, absl::kZeroPad8),
                       ".tmp");
@@ -138,8 +138,8 @@ absl::Status WriteSampleFile(const Sample& sample, const std::string& path) {
     return absl::OkStatus();
   }));
   ASSIGN_OR_RETURN(const std::string bytes, Serialize(sample, &weights));
-  // Both are on the disk before a name changes. The weights have their own until the sample is
-  // there, so that the old pair, or the new one, can be read at any moment.
+  // Both files are on disk before a name changes. The weights have a name of their own until the
+  // sample is in place, so that the old pair or the new one can be read at any moment.
   const std::string own_name = OwnWeightsPath(path, weights);
   const auto write_weights = [&](const ByteSink& sink) {
     return StreamSafetensors(sample.weights, sink);
@@ -162,7 +162,7 @@ absl::StatusOr<Sample> ReadSampleFile(const std::string& path, bool with_weights
   ASSIGN_OR_RETURN(Sample sample, Parse(bytes, path, with_weights, &weights));
   if (!with_weights || weights.bytes == 0) return sample;
   std::string weights_path = WeightsPath(path);
-  // Left by a program that was killed before it could rename the file.
+  // This name is left by a program that was killed before it could rename the file.
   if (std::string own_name = OwnWeightsPath(path, weights); FileExists(own_name))
     weights_path = std::move(own_name);
   Weights seen;

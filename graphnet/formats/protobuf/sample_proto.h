@@ -4,13 +4,13 @@
 //   …
 //   RETURN_IF_ERROR(WriteSampleFile(sample, "smaller.pb"));
 //
-// What is written is read back exactly: names, order, floats to the bit. Equal
-// samples give equal bytes. Reading trusts nothing: a file that is truncated,
-// damaged, newer than this program or out to exhaust it is refused with one
-// line that says so, and a module that is returned verifies.
+// A sample reads back exactly as it was written: names, order, floats to the bit. Equal samples
+// give equal bytes. Reading trusts nothing. A file that is truncated, damaged, newer than this
+// program or made to exhaust it is refused with one line that says so. Modules that are returned
+// verify.
 //
-// Many samples in one file: sample_stream.h. The format: graphnet.proto and
-// docs/protobuf.md.
+// sample_stream.h puts many samples in one file. graphnet.proto and docs/protobuf.md describe the
+// format.
 #ifndef GRAPHNET_FORMATS_PROTOBUF_SAMPLE_PROTO_H_
 #define GRAPHNET_FORMATS_PROTOBUF_SAMPLE_PROTO_H_
 
@@ -23,31 +23,31 @@
 
 namespace graphnet {
 
-// The sample without its weights. The module must verify (ir/verifier.h);
-// ResourceExhausted for a sample that protobuf's limit of 2 GiB does not allow.
+// Returns the bytes of a sample without its weights. The module must verify (ir/verifier.h).
+// ResourceExhausted if the sample exceeds protobuf's limit of 2 GiB, or shares so much that no
+// reader would accept it.
 absl::StatusOr<std::string> SerializeSample(const Sample& sample);
 
-// The sample with its weights in it, as a safetensors file is; errors are those of SerializeSample
-// and of SerializeSafetensors.
+// Like SerializeSample, but includes the weights in the form of a safetensors file. The errors are
+// those of SerializeSample and SerializeSafetensors.
 absl::StatusOr<std::string> SerializeSampleWithWeights(const Sample& sample);
 
-// The sample, with the weights that are in the bytes, if any. `name` is what messages call the
-// input, such as its path.
+// Returns the sample, with the weights that the bytes include, if any. Messages call the input
+// `name`, such as its path.
 absl::StatusOr<Sample> DeserializeSample(absl::string_view bytes, absl::string_view name);
 
-// Writes `path` and, if the sample has weights, the safetensors file beside it: both or
-// neither. At any moment ReadSampleFile reads the old pair or the new one, also after a kill.
+// Writes `path` and, if the sample has weights, the safetensors file beside it: both or neither. At
+// any moment, even after a kill, ReadSampleFile reads the old pair or the new one.
 absl::Status WriteSampleFile(const Sample& sample, const std::string& path);
 
-// With `with_weights`, also reads the weights that are in the file, or the file of weights that the
-// sample was written with, which then must be there and be the same.
+// With `with_weights`, also reads the weights: those in the file, or the file of weights that was
+// written with it. NotFound if that file is gone, InvalidArgument if it has changed.
 absl::StatusOr<Sample> ReadSampleFile(const std::string& path, bool with_weights);
 
-// "dir/resnet18.pb" -> "dir/resnet18.safetensors".
+// Returns "dir/resnet18.safetensors" for "dir/resnet18.pb".
 std::string WeightsPath(absl::string_view sample_path);
 
-// Whether the bytes are a sample in this form, by their beginning; how their
-// file is named does not matter.
+// Returns whether the bytes begin like a sample in this form. The first ten suffice.
 bool LooksLikeSample(absl::string_view bytes);
 
 }  // namespace graphnet

@@ -14,7 +14,7 @@ namespace {
 
 using proto_internal::Crc32;
 
-// Read at a time, so that a size that lies takes no memory.
+// Bytes that are read at a time, so that a false size takes no memory.
 constexpr size_t kChunk = size_t{1} << 20;
 
 std::string LittleEndian(uint64_t value, size_t bytes) {

@@ -1,5 +1,5 @@
-// Many samples in one file, written and read one at a time, so that a data set
-// need not fit in memory.
+// Reads and writes many samples in one file, one at a time, so that a data set need not fit in
+// memory.
 //
 //   SampleWriter writer(&out);
 //   for (…) RETURN_IF_ERROR(writer.Write(sample));
@@ -12,11 +12,10 @@
 //     …
 //   }
 //
-// Each sample is its serialised form after its size as a varint, as protobuf
-// delimits messages. After the last one comes a size of 0, the number of samples
-// in eight bytes and a CRC-32 of their checksums in four, little-endian: a file
-// that ends without them, or lacks a sample, is not taken for a shorter one.
-// Weights are not part of it.
+// Each sample is its size as a varint and then its serialised form, as protobuf delimits messages.
+// After the last one come a size of 0, the number of samples in eight bytes, and a CRC-32 of their
+// checksums and that number in four, all little-endian. So a file that was cut or lacks a sample is
+// not mistaken for a shorter one. Weights are not part of the stream.
 #ifndef GRAPHNET_FORMATS_PROTOBUF_SAMPLE_STREAM_H_
 #define GRAPHNET_FORMATS_PROTOBUF_SAMPLE_STREAM_H_
 
@@ -41,11 +40,11 @@ class SampleWriter {
   SampleWriter(const SampleWriter&) = delete;
   SampleWriter& operator=(const SampleWriter&) = delete;
 
-  // A sample that cannot be written leaves the stream as it was.
+  // Appends a sample. If it cannot be serialised, the stream stays as it was.
   absl::Status Write(const Sample& sample);
-  // Ditto, for what SerializeSample returned.
+  // Appends bytes that SerializeSample returned. Others are refused and leave the stream as it was.
   absl::Status WriteSerialized(absl::string_view bytes);
-  // Ends the stream; without it, its readers fail. Nothing may follow.
+  // Ends the stream. A reader of a stream without this end fails. No other call may follow.
   absl::Status Finish();
 
   uint64_t num_samples() const { return num_samples_; }
@@ -61,14 +60,14 @@ class SampleWriter {
 
 class SampleReader {
  public:
-  // `in` must outlive the reader; `name` is what messages call it.
+  // `in` must outlive the reader. Messages call it `name`.
   SampleReader(std::istream* in, absl::string_view name) : in_(in), name_(name) {}
   SampleReader(const SampleReader&) = delete;
   SampleReader& operator=(const SampleReader&) = delete;
 
-  // The next sample; nullopt after the last. After an error there is no next.
+  // Returns the next sample; nullopt after the last. After an error, every call fails.
   absl::StatusOr<std::optional<Sample>> Next();
-  // Ditto in serialised form, of which only the envelope has been checked.
+  // Like Next, but returns the serialised form and checks only its envelope.
   absl::StatusOr<std::optional<std::string>> NextSerialized();
 
   uint64_t num_samples() const { return num_samples_; }
@@ -86,8 +85,7 @@ class SampleReader {
   bool failed_ = false;
 };
 
-// Whether the bytes are the beginning of a stream that has a sample; 20 bytes
-// are enough to tell.
+// Returns whether the bytes begin like a stream with at least one sample. The first 20 suffice.
 bool LooksLikeSampleStream(absl::string_view bytes);
 
 }  // namespace graphnet

@@ -15,11 +15,11 @@
 namespace graphnet::proto_internal {
 namespace {
 
-// How many strings back a shared tail is looked for. Names recur with the
-// period of a model's blocks, which seldom have more parameters than this.
+// Number of earlier strings in which a shared tail is searched. Names recur with the period of a
+// model's blocks, which seldom have more parameters than this.
 constexpr size_t kWindow = 64;
 
-// drop, insert, back, tail.
+// The values drop, insert, back and tail of graphnet.proto.
 using Edit = std::array<uint64_t, 4>;
 
 size_t SharedPrefix(absl::string_view a, absl::string_view b) {
@@ -29,7 +29,7 @@ size_t SharedPrefix(absl::string_view a, absl::string_view b) {
   return i;
 }
 
-// At most `max` bytes.
+// Returns the length of the shared tail, at most `max`.
 size_t SharedTail(absl::string_view a, absl::string_view b, size_t max) {
   const size_t n = std::min(std::min(a.size(), b.size()), max);
   size_t i = 0;
@@ -68,7 +68,7 @@ class Encoder {
   }
 
  private:
-  // The cheapest edit that yields string `i`; of equal ones the first tried.
+  // Returns the cheapest edit that gives string `i`, and the first of equally cheap ones.
   Edit Choose(size_t i) {
     const absl::string_view text = strings_[i];
     const absl::string_view before = i > 0 ? strings_[i - 1] : absl::string_view();
@@ -88,8 +88,8 @@ class Encoder {
   void ConsiderBack(absl::string_view text, absl::string_view before, size_t prefix, size_t i,
                     size_t back, size_t& longest) {
     const size_t tail = SharedTail(strings_[i - back], text, text.size() - prefix);
-    // A shorter tail than one already seen costs at least its missing bytes
-    // more, and saves at most the byte for a new edit.
+    // A tail that is shorter than an earlier one costs at least a byte for each byte that it lacks,
+    // and saves at most the byte for a new edit.
     if (tail == 0 || tail + 1 < longest) return;
     longest = std::max(longest, tail);
     Consider({before.size() - prefix, text.size() - prefix - tail, back, tail});
@@ -98,8 +98,8 @@ class Encoder {
   void Consider(const Edit& edit) {
     const size_t least = edit[1] + 1;
     if (least >= best_cost_) return;
-    // A new edit costs its entry in the table once. It counts as one byte here,
-    // since it is worth it if it recurs, which cannot be known yet.
+    // A new edit costs one entry of the table. It counts as only one byte here, since it pays off
+    // if it recurs, which is not known yet.
     const size_t cost = least + (index_.contains(edit) ? 0 : 1);
     if (cost >= best_cost_) return;
     best_cost_ = cost;
@@ -107,7 +107,7 @@ class Encoder {
   }
 
   const absl::Span<const absl::string_view> strings_;
-  // In order of first use, with how often each is used.
+  // Edits in the order of their first use, with their numbers of uses.
   std::vector<std::pair<Edit, uint32_t>> edits_;
   absl::flat_hash_map<Edit, uint32_t> index_;
   absl::flat_hash_map<absl::string_view, size_t> last_place_;
@@ -133,12 +133,12 @@ absl::Status StringTable::Decode(const proto::StringTable& table, uint64_t max_b
   const absl::Span<const uint64_t> chosen = Values(table.strings());
   const absl::string_view literals = table.literals();
 
-  // First the sizes, so that no memory is taken for what is not there.
+  // Check the sizes before taking memory, since they may be false.
   std::vector<size_t> ends;
   ends.reserve(chosen.size());
   size_t total = 0;
   size_t literal = 0;
-  size_t before = 0;  // Size of the string before.
+  size_t before = 0;  // size of the string before
   for (size_t i = 0; i < chosen.size(); ++i) {
     if (chosen[i] >= edits.size() / 4) return fail(i, "no such edit");
     const uint64_t* edit = &edits[chosen[i] * 4];

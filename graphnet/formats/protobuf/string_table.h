@@ -1,6 +1,6 @@
-// The strings of a sample, each told by what it shares with earlier ones
-// (message StringTable). Parameter names are long and differ from a neighbour
-// in a number or in their last part, so that one takes three to four bytes.
+// Encodes the strings of a sample by the parts that they share with earlier ones (message
+// StringTable). Names of parameters are long, but differ from a neighbour only in a number or in
+// their last part, so each takes three to four bytes.
 #ifndef GRAPHNET_FORMATS_PROTOBUF_STRING_TABLE_H_
 #define GRAPHNET_FORMATS_PROTOBUF_STRING_TABLE_H_
 
@@ -17,7 +17,7 @@ namespace graphnet::proto_internal {
 
 void EncodeStrings(absl::Span<const absl::string_view> strings, proto::StringTable* table);
 
-// The strings of a table, in an arena.
+// The strings of a table. They lie in an arena.
 class StringTable {
  public:
   // Refuses strings whose total length exceeds `max_bytes`.

@@ -70,7 +70,7 @@ absl::Status TablesDecoder::DecodeSymbols() {
     if (!in.ok()) return InEntry(Ended(), "symbols", i);
     module_->AddSymbol(name, example);
     if (module_->symbols().size() != i + 1) {
-      return InEntry(Bad(absl::StrCat(Printable(name), " a second time")), "symbols", i);
+      return InEntry(Bad(absl::StrCat(Printable(name), " is declared twice")), "symbols", i);
     }
     is_symbol_[head >> 1] = true;
   }
@@ -103,7 +103,7 @@ absl::Status TablesDecoder::DecodeExpressions() {
 
 absl::Status TablesDecoder::DecodeExpression(StreamReader& in) {
   const uint64_t kind_number = in.Next();
-  if (kind_number >= kNumSymExprKinds) return Bad(absl::StrCat("no kind ", kind_number));
+  if (kind_number >= kNumSymExprKinds) return Bad(absl::StrCat("unknown kind ", kind_number));
   const auto kind = static_cast<SymExpr::Kind>(kind_number);
   Expression made = {nullptr, kExpressionCost, 0};
   if (kind == SymExpr::Kind::kInt) {
@@ -152,7 +152,7 @@ absl::Status TablesDecoder::DecodeMetas() {
       status = Bad("neither a tensor nor a tuple");
     }
     if (!status.ok()) return InEntry(status, "metas", metas_.size());
-    // A tensor's expressions are copied: hence also what no node refers to.
+    // Charge each meta, even one that no node uses, because a tensor's expressions are copied.
     if (!budget_->Charge(metas_.back().cost)) {
       return InEntry(Bad("too large for a file of this size"), "metas", metas_.size() - 1);
     }
@@ -164,7 +164,7 @@ absl::Status TablesDecoder::DecodeTensor(uint64_t head, StreamReader& in) {
   TensorMeta meta;
   meta.has_device = head & 1;
   meta.has_shape = head & 2;
-  if ((head >> 2) >= kNumDTypes) return Bad(absl::StrCat("no dtype ", head >> 2));
+  if ((head >> 2) >= kNumDTypes) return Bad(absl::StrCat("unknown dtype ", head >> 2));
   meta.dtype = static_cast<DType>(head >> 2);
   if (meta.has_device) {
     const uint64_t type = in.Next();
@@ -197,7 +197,7 @@ absl::Status TablesDecoder::DecodeTensor(uint64_t head, StreamReader& in) {
     meta.shape = shape_;
   }
   if (!in.ok()) return Ended();
-  // Before it is copied.
+  // Check the budget before the meta is copied.
   if (made.cost > budget_->left()) return Bad("too large for a file of this size");
   made.meta = module_->InternValueMeta(meta);
   metas_.push_back(made);
@@ -251,7 +251,7 @@ bool IsSmall(const Argument& a) {
 absl::Status TablesDecoder::DecodeTemplate(StreamReader& in, Template* out) {
   const uint64_t head = in.Next();
   if ((head & 7) > static_cast<uint64_t>(Op::kOutput) || head >> 5 != 0) {
-    return Bad(absl::StrCat("no op ", head));
+    return Bad(absl::StrCat("unknown op ", head));
   }
   out->op = static_cast<Op>(head & 7);
   const uint64_t target = in.Next();
@@ -271,8 +271,8 @@ absl::Status TablesDecoder::DecodeTemplate(StreamReader& in, Template* out) {
   KwArg* kwargs = arena_.NewArray<KwArg>(num_kwargs);
   Gathered gathered;
   bool interned = target != 0;
-  // Done once here, what the arguments hold need not be copied for each node.
-  // Large values are, so that the budget is charged for them.
+  // Copies small arguments into the module once, so that they need not be copied for each node.
+  // Large ones are copied for each node, and charged to the budget each time.
   const auto decode = [&](Argument* argument) -> absl::Status {
     const size_t operands = gathered.operands.size();
     RETURN_IF_ERROR(DecodeArgument(in, 0, gathered, argument));
@@ -354,7 +354,7 @@ absl::Status TablesDecoder::DecodeArgument(StreamReader& in, int depth, Gathered
                             : Argument(payload == 2);
       return absl::OkStatus();
     case proto::TOKEN_OPERAND:
-      if (payload != 0 || !gathered.allow_operands) return Bad("an operand where none may be");
+      if (payload != 0 || !gathered.allow_operands) return Bad("an operand where none is allowed");
       *out = Argument::None();
       gathered.operands.push_back(out);
       return absl::OkStatus();
@@ -374,7 +374,7 @@ absl::Status TablesDecoder::DecodeArgument(StreamReader& in, int depth, Gathered
       return absl::OkStatus();
     }
     case proto::TOKEN_DTYPE:
-      if (payload >= kNumDTypes) return Bad(absl::StrCat("no dtype ", payload));
+      if (payload >= kNumDTypes) return Bad(absl::StrCat("unknown dtype ", payload));
       *out = static_cast<DType>(payload);
       return absl::OkStatus();
     case proto::TOKEN_DEVICE: {
@@ -384,11 +384,11 @@ absl::Status TablesDecoder::DecodeArgument(StreamReader& in, int depth, Gathered
       return absl::OkStatus();
     }
     case proto::TOKEN_LAYOUT:
-      if (payload >= kNumLayouts) return Bad(absl::StrCat("no layout ", payload));
+      if (payload >= kNumLayouts) return Bad(absl::StrCat("unknown layout ", payload));
       *out = static_cast<Layout>(payload);
       return absl::OkStatus();
     case proto::TOKEN_MEMORY_FORMAT:
-      if (payload >= kNumMemoryFormats) return Bad(absl::StrCat("no memory format ", payload));
+      if (payload >= kNumMemoryFormats) return Bad(absl::StrCat("unknown memory format ", payload));
       *out = static_cast<MemoryFormat>(payload);
       return absl::OkStatus();
     case proto::TOKEN_GRAPH:
@@ -421,11 +421,11 @@ absl::Status TablesDecoder::DecodeArgument(StreamReader& in, int depth, Gathered
 
 absl::Status TablesDecoder::DecodeElements(Argument::Kind kind, uint64_t count, StreamReader& in,
                                            int depth, Gathered& gathered, Argument* out) {
-  if (count > in.left()) return Ended();  // Each takes at least one value.
+  if (count > in.left()) return Ended();  // An element takes at least one value.
   Argument* elements = arena_.NewArray<Argument>(count);
   const bool allow_operands = gathered.allow_operands;
   for (uint64_t i = 0; i < count; ++i) {
-    // Not in the keys of a dict.
+    // Keys of a dict cannot be operands.
     gathered.allow_operands = allow_operands && (kind != Argument::Kind::kDict || i % 2 == 1);
     RETURN_IF_ERROR(DecodeArgument(in, depth + 1, gathered, &elements[i]));
   }
@@ -504,7 +504,7 @@ absl::Status TablesDecoder::NextDrawSpec(const DrawForm& form, DrawSpec* spec) {
   if (form.has_mean && !NextMoment(form.mean_scale, &spec->mean)) return Bad("draws: no mean");
   if (form.has_std && !NextMoment(form.std_scale, &spec->std)) return Bad("draws: no deviation");
   if (form.has_original_name && !NextLabel(&spec->original_name)) {
-    return Bad("labels: none is left for an original name");
+    return Bad("labels: no label is left for an original name");
   }
   if (form.has_data) RETURN_IF_ERROR(Annotate(NextData(&spec->data), "data"));
   return absl::OkStatus();
@@ -550,7 +550,7 @@ absl::Status TablesDecoder::CheckDataSize(size_t count, const TensorMeta* meta) 
   for (const Dim& dim : meta->shape) {
     const std::optional<int64_t> size =
         dim.is_static() ? dim.value : EvaluateWithExamples(*module_, *dim.expr);
-    // What is not known cannot be wrong.
+    // A size that is not known cannot be wrong.
     if (!size || __builtin_mul_overflow(elements, *size, &elements)) return absl::OkStatus();
   }
   if (elements == static_cast<int64_t>(count)) return absl::OkStatus();
@@ -564,7 +564,7 @@ absl::Status TablesDecoder::DecodeAttributes() {
   for (size_t i = 0; !in.AtEnd(); ++i) {
     RETURN_IF_ERROR(InEntry(DecodeAttribute(in), "attributes", i));
     if (module_->attributes().size() != i + 1) {
-      return InEntry(Bad("its name comes a second time"), "attributes", i);
+      return InEntry(Bad("its name is used twice"), "attributes", i);
     }
   }
   return absl::OkStatus();

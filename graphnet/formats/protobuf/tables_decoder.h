@@ -1,10 +1,9 @@
 // Reads the tables of a message Module: strings, symbols, expressions, metas,
 // templates, draw specs and attributes.
 //
-// Every index is checked, and so are the invariants of the IR as far as they
-// concern the tables (numbers 8 to 14 of ir/verifier.h): once for an entry and
-// not for each node that uses it, which is why a module that was read need not
-// be verified again.
+// It checks every index and the invariants of the IR that concern the tables (numbers 8 to 14 of
+// ir/verifier.h). An entry is checked once, not for each node that uses it. So a module that was
+// read need not be verified again.
 #ifndef GRAPHNET_FORMATS_PROTOBUF_TABLES_DECODER_H_
 #define GRAPHNET_FORMATS_PROTOBUF_TABLES_DECODER_H_
 
@@ -25,41 +24,40 @@
 
 namespace graphnet::proto_internal {
 
-// The part of a draw spec that recurs.
+// The part of a draw spec that many draw specs share.
 struct DrawForm {
   bool has_mean = false;
   bool has_std = false;
   bool in_input_meta = false;
   bool has_original_name = false;
   bool has_data = false;
-  int mean_scale = -1;  // -1: an index into the reals
+  int mean_scale = -1;  // -1 if the mean is an index into the reals
   int std_scale = -1;
   Argument min;
   Argument max;
 };
 
-// What nodes have in common.
+// The things that nodes have in common.
 struct Template {
   Op op = Op::kPlaceholder;
-  uint32_t target_id = 0;  // 0: the target is a label
+  uint32_t target_id = 0;  // 0 if the target is a label
   absl::string_view target;
-  // The target in the module, if all but the operands is there; else null.
+  // The module's copy of the target, if the module also owns all arguments but operands; else null.
   const absl::string_view* interned_target = nullptr;
   absl::string_view annotation;
   absl::Span<const Argument> args;
   absl::Span<const KwArg> kwargs;
-  // The places in `args` and `kwargs` where the operands go.
+  // The places of the operands in `args` and `kwargs`.
   absl::Span<Argument* const> operands;
   // The graphs that the arguments refer to.
   absl::Span<const Graph* const> graphs;
   const DrawForm* draw = nullptr;
-  uint64_t cost = 0;  // of a node that uses it
+  uint64_t cost = 0;  // cost of a node that uses the template
 };
 
 class TablesDecoder {
  public:
-  // The module has all its graphs, still without nodes. `message` and `module`
-  // must outlive this object.
+  // All arguments must outlive this object.
   TablesDecoder(const proto::Module& message, Module* module, Budget* budget)
       : message_(message),
         module_(module),
@@ -67,8 +65,8 @@ class TablesDecoder {
         draws_(message.draws()),
         data_(message.data()) {}
 
-  // In this order; the graphs are made after DecodeStrings, for which their
-  // names are needed.
+  // Call these in this order. The module must have all its graphs, still without nodes, before
+  // DecodeTables; their names come from DecodeStrings.
   absl::Status DecodeStrings();
   absl::Status DecodeTables();
   absl::Status DecodeAttributes();
@@ -76,8 +74,8 @@ class TablesDecoder {
   absl::Span<const Template> templates() const { return templates_; }
   size_t num_strings() const { return strings_.size() + 1; }
 
-  // String `id`, 0 the empty one, where names are; false if there is none or it
-  // is longer than names may be.
+  // Sets `name` to string `id`; 0 is the empty string. Returns false if there is none, or if it is
+  // longer than a name may be.
   bool Name(uint64_t id, absl::string_view* name) const {
     if (id == 0) {
       *name = {};
@@ -87,7 +85,7 @@ class TablesDecoder {
     *name = strings_[id - 1];
     return name->size() <= kMaxNameBytes;
   }
-  // The next label, which is in the module's arena; null if there is none left.
+  // Returns the next label, which lies in the module's arena; null if none is left.
   const absl::string_view* NextLabel() {
     return next_label_ < labels_.size() ? &labels_[next_label_++] : nullptr;
   }
@@ -97,7 +95,8 @@ class TablesDecoder {
     return next != nullptr;
   }
 
-  // By index counted from 1; false if there is none. 0 gives null.
+  // Sets `meta` and `cost` to entry `id`, counted from 1; 0 gives null. Returns false if there is
+  // none.
   bool Meta(uint64_t id, const ValueMeta** meta, uint64_t* cost) const {
     if (id == 0) {
       *meta = nullptr;
@@ -110,15 +109,15 @@ class TablesDecoder {
     return true;
   }
 
-  // Reads a draw form; it lives as long as this object.
+  // Reads a draw form, which lives as long as this object.
   absl::Status DecodeDrawForm(StreamReader& in, const DrawForm** form);
-  // The next draw spec. What it points to is valid until the next call.
+  // Reads the next draw spec. Its `data` is valid until the next call.
   absl::Status NextDrawSpec(const DrawForm& form, DrawSpec* spec);
 
-  // Whether literal data of `count` elements suits a value of this meta.
+  // Returns an error if literal data of `count` elements does not fit a value with this meta.
   absl::Status CheckDataSize(size_t count, const TensorMeta* meta) const;
 
-  // Whether all has been used up, as it must be in the end.
+  // Returns an error if anything is left that no node has used. Call it last.
   absl::Status CheckUsedUp() const;
 
  private:
@@ -132,7 +131,7 @@ class TablesDecoder {
     uint64_t cost;
     int height;
   };
-  // What is gathered while the arguments of one template are read.
+  // Facts that are gathered while the arguments of one template are read.
   struct Gathered {
     bool allow_operands = true;
     uint64_t cost = 0;
@@ -162,7 +161,7 @@ class TablesDecoder {
   const proto::Module& message_;
   Module* const module_;
   Budget* const budget_;
-  Arena arena_;  // Templates and what they hold.
+  Arena arena_;  // owns templates and their parts
   StringTable strings_;
   StringTable labels_;
   size_t next_label_ = 0;
@@ -173,8 +172,8 @@ class TablesDecoder {
   StreamReader draws_;
   StreamReader data_;
   int next_data_real_ = 0;
-  std::vector<Argument> data_values_;  // Of the draw spec read last.
-  std::vector<Dim> shape_;             // Of the tensor read last.
+  std::vector<Argument> data_values_;  // data of the last draw spec
+  std::vector<Dim> shape_;             // shape of the last tensor
 };
 
 }  // namespace graphnet::proto_internal

@@ -14,8 +14,8 @@
 namespace graphnet::proto_internal {
 namespace {
 
-// GraphNet prints moments with three digits. One scale for all, even for those
-// that would do with less, keeps the number of draw forms small.
+// GraphNet prints moments with three decimals. Using this scale for all of them, even those that
+// need fewer, keeps the number of draw forms small.
 constexpr int kUsualScale = 3;
 
 uint64_t TokenValue(proto::Token token, uint64_t payload) {
@@ -152,7 +152,7 @@ uint64_t TablesEncoder::MetaId(const ValueMeta* meta) {
       return 0;
     }
     const uint64_t id = MetaId(element);
-    if (id == 0) return 0;  // Its element lacks one.
+    if (id == 0) return 0;  // An element of it lacks a meta.
     key.push_back(id);
     cost = AddCosts(cost, meta_costs_[id - 1]);
   }

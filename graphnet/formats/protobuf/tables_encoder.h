@@ -1,5 +1,5 @@
-// Builds the tables of a message Module. Entries get their place in order of
-// first use, so that equal samples give equal bytes.
+// Builds the tables of a message Module. Entries are in the order of their first use, so that equal
+// samples give equal bytes.
 #ifndef GRAPHNET_FORMATS_PROTOBUF_TABLES_ENCODER_H_
 #define GRAPHNET_FORMATS_PROTOBUF_TABLES_ENCODER_H_
 
@@ -19,13 +19,13 @@ namespace graphnet::proto_internal {
 
 class TablesEncoder {
  public:
-  // `module` is verified and must outlive this object, as must the strings that
-  // are handed over.
+  // `module` is verified. It, `message` and all strings that are passed in must outlive this
+  // object.
   TablesEncoder(const Module& module, proto::Module* message);
 
-  // The index of a string counted from 1; 0 for the empty one.
+  // Returns the index of a string, counted from 1; 0 for the empty one.
   uint64_t StringId(absl::string_view text);
-  // Ditto, for what must not be longer than names may be; see status().
+  // Like StringId, but makes status() an error if the string is longer than a name may be.
   uint64_t NameId(absl::string_view text);
   bool HasString(absl::string_view text) const {
     return text.empty() || string_ids_.contains(text);
@@ -33,33 +33,34 @@ class TablesEncoder {
   size_t num_strings() const { return strings_.size() + 1; }
   void AddLabel(absl::string_view text);
 
-  // Counted from 1; 0 for null.
+  // Return the index of a meta, counted from 1; 0 for null.
   uint64_t MetaId(const ValueMeta* meta);
   uint64_t MetaId(const TensorMeta* meta);
+  // Returns the index of an expression, counted from 0.
   uint64_t ExpressionId(const SymExpr* expr);
 
-  // Appends an argument to `out`, and what it unfolds to to `cost`. Which nodes
-  // it refers to is not told here.
+  // Appends an argument to `out` and adds the cost that it unfolds to to `cost`. It says where the
+  // operands are, but not which nodes they are.
   void AppendArgument(const Argument& argument, std::vector<uint64_t>* out, uint64_t* cost);
   // Appends the form of a draw spec to `out`.
   void AppendDrawForm(const DrawSpec& spec, std::vector<uint64_t>* out);
-  // Adds what a draw spec holds beside its form.
+  // Writes the parts of a draw spec that are not in its form.
   void AddDraw(const DrawSpec& spec);
 
-  // Counts what the reader's Budget will be charged with.
+  // Counts a cost that the reader's Budget will be charged.
   void Charge(uint64_t cost) { unfolded_ = AddCosts(unfolded_, cost); }
   void ChargeMeta(uint64_t id) {
     if (id > 0) Charge(meta_costs_[id - 1]);
   }
 
-  // Symbols, relations and attributes.
+  // Writes symbols, relations and attributes.
   void EncodeModuleLists();
   // Writes the strings and labels.
   void Finish();
 
-  // Whether all could be written.
+  // The first error, or OK.
   const absl::Status& status() const { return status_; }
-  // What the message unfolds to; complete after Finish.
+  // The cost that the message unfolds to; complete after Finish.
   uint64_t unfolded() const { return unfolded_; }
 
  private:
@@ -78,15 +79,15 @@ class TablesEncoder {
   absl::flat_hash_map<absl::string_view, uint64_t> string_ids_;
   std::vector<absl::string_view> labels_;
   absl::flat_hash_map<uint64_t, uint64_t> real_ids_;  // by bits
-  // Kind and operands, by which equal expressions are found.
+  // The key is the kind and the operands, so that equal expressions are found.
   absl::flat_hash_map<std::array<uint64_t, 3>, uint64_t> expression_ids_;
   absl::flat_hash_map<const SymExpr*, uint64_t> expression_memo_;
   std::vector<uint64_t> expression_costs_;
-  // An entry, with indices instead of distances.
+  // The key is an entry with indices in place of distances.
   absl::flat_hash_map<std::vector<uint64_t>, uint64_t> meta_ids_;
   absl::flat_hash_map<const void*, uint64_t> meta_memo_;
   std::vector<uint64_t> meta_costs_;
-  std::vector<double> floats_;  // Scratch.
+  std::vector<double> floats_;  // scratch space
 };
 
 }  // namespace graphnet::proto_internal

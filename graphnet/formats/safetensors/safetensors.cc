@@ -48,8 +48,8 @@ constexpr std::array kDTypes = {
 
 constexpr absl::string_view kMetadata = "__metadata__";
 constexpr size_t kSizeBytes = 8;
-constexpr size_t kAlignment = 8;                     // Of the data, by spaces after the header.
-constexpr uint64_t kLargeFile = uint64_t{64} << 20;  // It is mapped.
+constexpr size_t kAlignment = 8;                     // Spaces after the header align the data.
+constexpr uint64_t kLargeFile = uint64_t{64} << 20;  // Larger files are mapped.
 
 std::optional<absl::string_view> FormatName(DType dtype) {
   for (const DTypeEntry& entry : kDTypes) {
@@ -65,7 +65,7 @@ std::optional<DType> ParseFormatName(absl::string_view name) {
   return std::nullopt;
 }
 
-// Bytes of a tensor; nullopt beyond the limits.
+// Returns the bytes of a tensor; nullopt beyond the limits.
 std::optional<uint64_t> ByteSize(DType dtype, const std::vector<int64_t>& shape) {
   if (shape.size() > kMaxRank) return std::nullopt;
   const std::optional<int64_t> elements = NumElements(shape);
@@ -83,9 +83,8 @@ struct Entry {
   bool has_dtype = false, has_shape = false, has_offsets = false;
 };
 
-// Takes the header apart while it is parsed: no tree of it is built, and what
-// is nested deeper than the format has it ends the parse. What the functions
-// return says whether to go on.
+// Collects the entries while the header is parsed, without building a tree. Nesting that the format
+// does not have ends the parse at once. Each function returns whether to go on.
 class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return Unexpected("null"); }
@@ -97,7 +96,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
   bool number_unsigned(uint64_t value) override {
     if (place_ != Place::kList) return Unexpected("a number");
     if (value > static_cast<uint64_t>(INT64_MAX)) return Unexpected("a number beyond int64");
-    // More than any tensor has; an offset pair is checked for its size later.
+    // No shape is longer. The length of data_offsets is checked later.
     if (list_->size() > kMaxRank) return Unexpected("a list that is too long");
     list_->push_back(static_cast<int64_t>(value));
     return true;
@@ -151,7 +150,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
     key_ = std::move(value);
     if (place_ == Place::kTop) {
       if (key_.size() > kMaxNameBytes) return Fail("a name is too long");
-      if (key_ != kMetadata) return true;  // Doubles are found by the caller.
+      if (key_ != kMetadata) return true;  // The caller finds equal names.
       if (has_metadata_) return Fail("__metadata__ comes twice");
       has_metadata_ = true;
     } else if (place_ == Place::kTensor) {
@@ -183,7 +182,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
     return false;
   }
   bool Unexpected(absl::string_view what) {
-    return Fail(absl::StrCat(what, " where the format has none", key_.empty() ? "" : ", after ",
+    return Fail(absl::StrCat(what, " where the format allows none", key_.empty() ? "" : ", after ",
                              Printable(key_)));
   }
 
@@ -202,7 +201,7 @@ absl::Status CheckEntries(std::vector<Entry>& entries, uint64_t data_bytes) {
       return absl::InvalidArgumentError(absl::StrCat("tensor ", Printable(entry.name), ": ", what));
     };
     const std::optional<DType> dtype = ParseFormatName(entry.dtype);
-    if (!dtype) return fail(absl::StrCat("no dtype ", Printable(entry.dtype)));
+    if (!dtype) return fail(absl::StrCat("unknown dtype ", Printable(entry.dtype)));
     if (entry.offsets.size() != 2) return fail("data_offsets is not a pair");
     const std::optional<uint64_t> bytes = ByteSize(*dtype, entry.shape);
     if (!bytes) return fail("its shape is too large");
@@ -219,7 +218,7 @@ absl::Status CheckEntries(std::vector<Entry>& entries, uint64_t data_bytes) {
     if (entry.offsets[0] != end) {
       return absl::InvalidArgumentError(absl::StrCat("tensor ", Printable(entry.name),
                                                      ": begins at ", entry.offsets[0],
-                                                     ", the one before ends at ", end));
+                                                     ", but the tensor before it ends at ", end));
     }
     end = entry.offsets[1];
   }
@@ -228,8 +227,8 @@ absl::Status CheckEntries(std::vector<Entry>& entries, uint64_t data_bytes) {
       absl::StrCat("the tensors take ", end, " bytes, the file has ", data_bytes));
 }
 
-// read(offset, n) yields the `n` bytes from `offset` on, of `size` in all; it is called
-// in rising order, so that no more than one tensor is held twice.
+// read(offset, n) returns the `n` bytes from `offset` on, out of `size` in all. It is called in
+// ascending order, so that at most one tensor is in memory twice.
 using ReadRange = absl::FunctionRef<absl::StatusOr<SharedBytes>(uint64_t offset, uint64_t n)>;
 
 absl::StatusOr<std::map<std::string, TensorData>> Parse(uint64_t size, ReadRange read) {
@@ -342,7 +341,7 @@ absl::StatusOr<Arrangement> Arrange(const std::map<std::string, TensorData>& ten
     if (!bytes) return fail("its shape is too large");
     if (tensor.bytes == nullptr || tensor.bytes->size() != *bytes) {
       return fail(absl::StrCat("has ", tensor.bytes == nullptr ? 0 : tensor.bytes->size(),
-                               " bytes, its shape asks for ", *bytes));
+                               " bytes, but its shape needs ", *bytes));
     }
     arranged.data_bytes += *bytes;
     order.push_back(&entry);

@@ -15,11 +15,11 @@
 namespace graphnet {
 namespace {
 
-// The numbers that the elements of a dtype are.
+// The numbers that elements of a dtype stand for.
 struct Numbers {
   double (*read)(const char*) = nullptr;  // null: unknown
   size_t bytes = 0;
-  bool is_complex = false;  // then an element is two numbers
+  bool is_complex = false;  // an element is two numbers
 };
 
 template <typename T>

@@ -1,4 +1,4 @@
-// The weights of two samples, or of two checkpoints, compared name by name.
+// Compares the weights of two samples, or of two checkpoints, name by name.
 #ifndef GRAPHNET_INTERP_INPUTS_COMPARE_WEIGHTS_H_
 #define GRAPHNET_INTERP_INPUTS_COMPARE_WEIGHTS_H_
 
@@ -12,13 +12,13 @@
 
 namespace graphnet {
 
-// The largest difference of two elements of two tensors, as float64. A complex number counts as its
-// two parts. The result is nan where one element is nan or infinite and the other one is not the
-// same. Nothing if the shapes differ, if only one dtype is complex, or if one has no numbers that
-// are known here: floats of 8 bits, quantised ones.
+// Returns the largest difference of two elements of two tensors, as float64. A complex number
+// counts as its two parts. The result is nan if one element is nan or infinite and the other one is
+// not the same. Returns nullopt if the shapes differ, if only one dtype is complex, or if a dtype
+// is not supported: floats of 8 bits, quantised dtypes.
 std::optional<double> LargestDifference(const TensorData& a, const TensorData& b);
 
-// A weight that is not the same in both: its dtype, shape or bytes differ, or one side lacks it.
+// A weight that differs: its dtype, shape or bytes differ, or one side lacks it.
 struct WeightDifference {
   std::string name;
   const TensorData* a = nullptr;  // null: only the other side has it
@@ -31,12 +31,12 @@ struct WeightDifferences {
   std::vector<WeightDifference> differences;  // by name
 };
 
-// The result refers to `a` and `b`. Each value is read once, and what is read of a mapped file does
-// not stay in memory.
+// Compares `a` and `b`, to which the result refers. Each value is read once; pages of a mapped file
+// do not stay in memory.
 WeightDifferences CompareWeights(const std::map<std::string, TensorData>& a,
                                  const std::map<std::string, TensorData>& b);
 
-// Says in one line how two tensors differ: "f32[3] became f16[3], by at most 0.0012".
+// Returns one line on how two tensors differ: "f32[3] became f16[3], by at most 0.0012".
 std::string DescribeDifference(const TensorData& a, const TensorData& b,
                                std::optional<double> largest);
 

@@ -31,13 +31,13 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "TensorData is little-endian");
 
-// Elements that are made at a time, in the first-level cache.
+// Elements that are made at a time, which fit the first-level cache.
 constexpr int64_t kChunk = 1024;
 
 constexpr uint8_t kRepairStream = 1;
 
-// How torch computes in a dtype: the type of its arithmetic, the rounding after
-// each operation, the stored form.
+// Torch's arithmetic in a dtype: its type, the rounding after each operation, and
+// the stored form.
 template <typename T>
 struct Plain {
   using Real = T;
@@ -65,7 +65,7 @@ struct Complex {
   static Stored Encode(Real x) { return {x, 0}; }
 };
 
-// Makes [0, count) by fill(first, elements of a chunk).
+// Makes the elements [0, count) by fill(first, elements of a chunk).
 template <typename T, typename Fill>
 std::string Generate(int64_t count, Fill&& fill) {
   std::string bytes;
@@ -79,18 +79,18 @@ std::string Generate(int64_t count, Fill&& fill) {
   return bytes;
 }
 
-// `x` without its fraction, which T must hold.
+// Truncates `x`. T must be able to hold the result.
 template <typename T>
 std::optional<T> ToInteger(double x) {
   x = std::trunc(x);
-  // Both ends are powers of two (or 0), so exact.
+  // Both bounds are powers of two (or 0), so they are exact.
   constexpr T kHalf = std::numeric_limits<T>::max() / 2 + 1;
   constexpr double kEnd = 2.0 * static_cast<double>(kHalf);
   if (!(x >= static_cast<double>(std::numeric_limits<T>::min()) && x < kEnd)) return std::nullopt;
   return static_cast<T>(x);
 }
 
-// Torch's conversion to an integer dtype, by way of int64 as far as it is defined.
+// Converts to an integer dtype as torch does, by way of int64 where that is defined.
 template <typename T>
 T CutToInteger(double x) {
   return static_cast<T>(ToInteger<int64_t>(x).value_or(std::numeric_limits<int64_t>::min()));
@@ -112,7 +112,7 @@ class Drawing {
         std_(spec.has_std ? spec.std : 0.1),
         mean_(spec.has_mean ? spec.mean : 0) {}
 
-  // The dtype of the result may differ from the one asked for.
+  // The dtype of the result may differ from `dtype`.
   absl::StatusOr<TensorData> Run(DType dtype) {
     RETURN_IF_ERROR(CheckSpec());
     dtype_ = dtype;
@@ -148,7 +148,7 @@ class Drawing {
     if (!spec_.data.is_list()) return absl::InvalidArgumentError("its data is not a list");
     for (const Argument& element : spec_.data.elements()) {
       if (!element.is_bool() && !element.is_int() && !element.is_float()) {
-        return absl::InvalidArgumentError("its data holds something else than numbers");
+        return absl::InvalidArgumentError("its data holds values other than numbers");
       }
     }
     const size_t size = spec_.data.elements().size();
@@ -175,7 +175,7 @@ class Drawing {
     }
   }
 
-  // From the literal data; encode(Argument) makes an element.
+  // Makes elements from the literal data by encode(Argument).
   template <typename T, typename Encode>
   absl::StatusOr<TensorData> MakeFromData(Encode&& encode) const {
     return Make<T>(dtype_, [&](int64_t first, absl::Span<T> out) {
@@ -259,8 +259,8 @@ class Drawing {
   template <typename T>
   absl::StatusOr<TensorData> UniformIntegers(int64_t min, int64_t max) const {
     if (min > max || !std::in_range<T>(min) || !std::in_range<T>(max)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("its bounds ", min, " and ", max, " are no range of ", DTypeName(dtype_)));
+      return absl::InvalidArgumentError(absl::StrCat("its bounds ", min, " and ", max,
+                                                     " are not a range of ", DTypeName(dtype_)));
     }
     const Generator generator = Stream();
     return Make<T>(dtype_, [&](int64_t first, absl::Span<T> out) {
@@ -300,8 +300,8 @@ class Drawing {
     return MakeFloats<Format>(dtype_, [](float normal) { return normal; });
   }
 
-  // Steps 4 to 6; `convert` is what conversion to the dtype does to a normal
-  // number before Format rounds it.
+  // Applies rules 4 to 6 (draw.h). `convert` converts a normal number to the dtype
+  // before Format rounds it.
   template <typename Format, typename Convert>
   absl::StatusOr<TensorData> MakeFloats(DType dtype, Convert convert) const {
     using Real = typename Format::Real;
@@ -314,7 +314,7 @@ class Drawing {
     };
     const Real min = spec_.min.is_none() ? -kInfinity : round(spec_.min);
     const Real max = spec_.max.is_none() ? kInfinity : round(spec_.max);
-    // The dtype asked for decides, not the one that promotion made of it.
+    // The requested dtype decides, not the promoted one.
     const bool repair = IsFloatingPoint(dtype_);
     const Generator generator = Stream();
     const Generator repairs = Stream(kRepairStream);
@@ -362,7 +362,7 @@ class Drawing {
   DType dtype_ = DType::kUnknown;
 };
 
-// Elements of a tensor; sizes of 0 do not hide that the others are too large.
+// Counts the elements of a tensor. Fails if the other sizes are too large, even if one is 0.
 absl::StatusOr<int64_t> CountElements(const std::vector<int64_t>& shape) {
   if (shape.size() > kMaxRank) return absl::InvalidArgumentError("it has too many dimensions");
   int64_t count = 1;
@@ -395,8 +395,8 @@ absl::StatusOr<TensorData> DrawUnnamed(const TensorMeta& meta, const DrawSpec& s
 // Something to draw: a placeholder or an attribute.
 struct Input {
   absl::string_view name;
-  const TensorMeta* meta;  // null when unknown
-  const DrawSpec* spec;    // null when not said
+  const TensorMeta* meta;  // null if unknown
+  const DrawSpec* spec;    // null if there is none
   absl::string_view annotation;
 };
 
@@ -405,12 +405,12 @@ TensorData IntData(int64_t value) {
   return {DType::kInt64, {}, std::make_shared<const std::string>(bytes, sizeof(value))};
 }
 
-// The value of a symbol, where nothing else is said of it.
+// Returns the example value of a symbol, for an input that has no draw spec.
 absl::StatusOr<TensorData> SymbolValue(const Module& module, const Input& input, DType dtype) {
   const Symbol* const symbol = module.FindSymbol(input.name);
   if (dtype != DType::kInt64 || symbol == nullptr || !symbol->example) {
     return absl::InvalidArgumentError(
-        absl::StrCat("input ", Printable(input.name), ": nothing says which number it is"));
+        absl::StrCat("input ", Printable(input.name), ": its value is not known"));
   }
   return IntData(*symbol->example);
 }
@@ -422,7 +422,7 @@ absl::StatusOr<TensorData> DrawInput(const Module& module, const Input& input,
     std::string bytes;
     if (input.spec == nullptr || !input.spec->data.is_list()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("input ", Printable(input.name), ": nothing says which text it is"));
+          absl::StrCat("input ", Printable(input.name), ": its text is not known"));
     }
     for (const Argument& byte : input.spec->data.elements()) {
       if (byte.is_int()) bytes.push_back(static_cast<char>(byte.integer()));
@@ -451,7 +451,7 @@ absl::StatusOr<TensorData> DrawInput(const Module& module, const Input& input,
   return DrawTensor(meta, input.spec, input.name, options);
 }
 
-// The tensors of a tuple or list, "name.0", "name.1". Bounds are for integers among them.
+// Adds the tensors of a tuple or list, "name.0", "name.1". Bounds apply to integers among them.
 void AddElements(const ValueMeta& meta, absl::string_view name, const DrawSpec* spec,
                  std::deque<std::string>* names, std::vector<Input>* inputs) {
   for (size_t i = 0; i < meta.elements.size(); ++i) {
@@ -466,7 +466,7 @@ void AddElements(const ValueMeta& meta, absl::string_view name, const DrawSpec* 
   }
 }
 
-// The ints of a list, which its data says, as "input.0", "input.1".
+// Adds the ints of a list from its literal data, as "input.0", "input.1".
 void AddInts(const DrawSpec& spec, absl::string_view input,
              std::map<std::string, TensorData>* values) {
   if (!spec.data.is_list()) return;

@@ -6,8 +6,8 @@
 namespace graphnet {
 namespace {
 
-constexpr double kDeviations = 6;  // a chance of 1e-9 an element to lie outside
-constexpr double kShrunk = 0.2;    // what is left of a std
+constexpr double kDeviations = 6;  // an element lies outside with a probability of 1e-9
+constexpr double kShrunk = 0.2;    // the factor of a std
 constexpr double kOfRepairs = 0.01;
 constexpr double kLimit = 100;
 
@@ -50,12 +50,12 @@ DrawnValues ValuesOf(DType dtype, const DrawSpec& spec) {
   if (dtype == DType::kBool) return {.min = 0, .max = 1, .has_zero = true, .is_fixed = true};
   const double mean = spec.has_mean ? spec.mean : 0;
   const double reach = kDeviations * kShrunk * std::abs(spec.has_std ? spec.std : 0.1);
-  // All that is not finite is drawn anew, and not bounded.
+  // Elements that are not finite are drawn again, without bounds.
   if (!std::isfinite(mean) || !std::isfinite(reach)) {
     const double repaired = kDeviations * kOfRepairs;
     return {.min = -repaired, .max = repaired, .is_fixed = true};
   }
-  // Integers deviate by whole numbers, mostly by none.
+  // Integers deviate by whole numbers, mostly by 0.
   const bool is_step = reach == 0 || !is_float;
   DrawnValues values = {.min = mean - reach, .max = mean + reach, .has_zero = is_step && mean == 0};
   if (has_min || has_max)

@@ -1,4 +1,4 @@
-// Which values an input may get when it is drawn (draw.h), without drawing it.
+// The values that an input may get when it is drawn (draw.h), without drawing it.
 #ifndef GRAPHNET_INTERP_INPUTS_DRAWN_VALUES_H_
 #define GRAPHNET_INTERP_INPUTS_DRAWN_VALUES_H_
 
@@ -7,15 +7,15 @@
 namespace graphnet {
 
 struct DrawnValues {
-  double min = 0;  // of a normal distribution, six deviations count
+  double min = 0;  // a normal distribution is cut off at six deviations
   double max = 0;
-  // Whether 0 is among them and not only between them: an integer, a literal, a bound that
-  // others are moved to.
+  // True if 0 itself is a likely value and not only within the bounds: an integer, a literal, or a
+  // bound that values are clamped to.
   bool has_zero = false;
-  bool is_fixed = false;  // bounds change nothing
+  bool is_fixed = false;  // bounds have no effect
 };
 
-// By DrawTensor's rules, of Compat::kGraphNet. `spec` is one that DrawTensor takes.
+// Returns the values by DrawTensor's rules for Compat::kGraphNet. DrawTensor must accept `spec`.
 DrawnValues ValuesOf(DType dtype, const DrawSpec& spec);
 
 }  // namespace graphnet

@@ -1,5 +1,5 @@
-// Values of inputs that are no tensors. Of those that hold others: "input.0", "input.1" of a
-// list or tuple, "input.key" of a dict. A text is the u8 tensor of its bytes.
+// Values of inputs that are not tensors. The elements of a list or tuple are called "input.0",
+// "input.1", those of a dict "input.key". A string is the u8 tensor of its bytes.
 #ifndef GRAPHNET_INTERP_INPUTS_ELEMENTS_H_
 #define GRAPHNET_INTERP_INPUTS_ELEMENTS_H_
 
@@ -15,14 +15,14 @@
 
 namespace graphnet {
 
-// Those of `values` that `input` holds, and what they hold in turn; in the order of names.
+// Returns the elements of `input` in `values`, and their elements in turn, in the order of names.
 inline auto ElementsOf(const std::map<std::string, TensorData>& values, absl::string_view input) {
   // '/' comes right after '.'.
   return std::ranges::subrange(values.lower_bound(absl::StrCat(input, ".")),
                                values.lower_bound(absl::StrCat(input, "/")));
 }
 
-// "int" of "Optional[int]", and of "int".
+// Returns "int" for "Optional[int]" and for "int".
 inline absl::string_view InnerAnnotation(absl::string_view annotation) {
   if (absl::ConsumePrefix(&annotation, "Optional[")) absl::ConsumeSuffix(&annotation, "]");
   return annotation;

@@ -31,7 +31,7 @@ constexpr char kExpected[] =
     "expected a dtype and sizes, such as f32[1,3,224,224], or int=3, float=0.5, bool=true, "
     "str=abc, None, list(…,…), tuple(…,…), dict(key=…,…)";
 
-// The parts between commas that are in no brackets; nullopt if brackets do not match.
+// Splits at commas outside brackets; returns nullopt if brackets do not match.
 std::optional<std::vector<absl::string_view>> Elements(absl::string_view text) {
   std::vector<absl::string_view> parts;
   int depth = 0;
@@ -66,10 +66,10 @@ class Parser {
       input.text = std::string(rest);
     } else if (absl::ConsumePrefix(&rest, "int=")) {
       input.kind = Kind::kInt;
-      if (!absl::SimpleAtoi(rest, &input.integer)) return Error("no integer");
+      if (!absl::SimpleAtoi(rest, &input.integer)) return Error("not an integer");
     } else if (absl::ConsumePrefix(&rest, "float=")) {
       input.kind = Kind::kFloat;
-      if (!absl::SimpleAtod(rest, &input.real)) return Error("no number");
+      if (!absl::SimpleAtod(rest, &input.real)) return Error("not a number");
     } else if (absl::ConsumePrefix(&rest, "bool=")) {
       input.kind = Kind::kBool;
       bool value = false;
@@ -91,7 +91,7 @@ class Parser {
     return input;
   }
 
-  // A name that stands in front is none of the words above.
+  // Parses an input with a name in front, which is not one of the words above.
   absl::StatusOr<ExampleInput> ParseNamed() {
     static constexpr absl::string_view kWords[] = {"int", "float", "bool", "str"};
     const size_t equal = text_.find('=');
@@ -119,7 +119,7 @@ class Parser {
         input->keys.emplace_back(element.substr(0, equal));
         if (std::find(input->keys.begin(), input->keys.end() - 1, input->keys.back()) !=
             input->keys.end() - 1) {
-          return Error("a key is there twice");
+          return Error("a key occurs twice");
         }
         element.remove_prefix(equal + 1);
       }
@@ -138,13 +138,13 @@ class Parser {
     if (!dtype) {
       std::vector<absl::string_view> names;
       for (int i = 1; i < kNumDTypes; ++i) names.push_back(DTypeShortName(static_cast<DType>(i)));
-      return Error(absl::StrCat("there is no such dtype; there are ", absl::StrJoin(names, ", ")));
+      return Error(absl::StrCat("unknown dtype; the dtypes are ", absl::StrJoin(names, ", ")));
     }
     input->dtype = *dtype;
     const absl::string_view sizes = rest.substr(open + 1, close - open - 1);
     for (const absl::string_view size : absl::StrSplit(sizes, ',', absl::SkipWhitespace())) {
       if (!absl::SimpleAtoi(size, &input->sizes.emplace_back()) || input->sizes.back() < 0)
-        return Error("a size is no number");
+        return Error("a size is not a number");
     }
     rest.remove_prefix(close + 1);
     if (rest.empty()) return absl::OkStatus();
@@ -177,7 +177,7 @@ class Describer {
     }
   }
 
-  // "; the inputs are x, y and 3 more", parameters left out.
+  // Returns "; the inputs are x, y and 3 more", without parameters.
   std::string ListOfNames() const {
     constexpr size_t kMost = 8;
     std::vector<std::string> names;
@@ -219,7 +219,7 @@ class Describer {
     }
     for (const Node* node : described_) RETURN_IF_ERROR(CheckSizes(*node));
     if (!changed_) return absl::OkStatus();
-    // Values of other inputs have the sizes that were.
+    // The values of other inputs still have the old sizes.
     for (const Node* node : inputs_) {
       if (node != nullptr && node->tensor_meta() != nullptr && !node->tensor_meta()->is_static()) {
         sample_.weights.erase(std::string(node->target()));
@@ -303,7 +303,7 @@ class Describer {
     meta.shape = shape;
     node->set_meta(module_.InternValueMeta(meta));
     changed_ = changed_ || (has_shape && !same);
-    // What the sample says of its values is worth more than our defaults.
+    // The sample's own draw spec is better than our defaults.
     if (same && node->draw_spec() != nullptr && !input.has_bounds) return absl::OkStatus();
     DrawSpec spec = SpecOfExample(input);
     if (const DrawSpec* old = node->draw_spec()) {
@@ -334,9 +334,9 @@ class Describer {
                                                     : DType::kFloat64;
     if (!dtype || *dtype != given) {
       return ErrorIn(
-          text,
-          absl::StrCat(Printable(node->target()), " is annotated ",
-                       node->annotation().empty() ? "as nothing" : Printable(node->annotation())));
+          text, absl::StrCat(
+                    Printable(node->target()), " is annotated ",
+                    node->annotation().empty() ? "with no type" : Printable(node->annotation())));
     }
     const Argument value = input.kind == Kind::kInt    ? Argument(input.integer)
                            : input.kind == Kind::kBool ? Argument(input.integer != 0)
@@ -351,7 +351,7 @@ class Describer {
     return absl::OkStatus();
   }
 
-  // Whether the sizes that are written hold with the symbols that were set.
+  // Returns an error if the written sizes contradict the symbols that were set.
   absl::Status CheckSizes(const Node& node) const {
     const size_t i = static_cast<size_t>(std::find(described_.begin(), described_.end(), &node) -
                                          described_.begin());
@@ -394,7 +394,7 @@ absl::StatusOr<ExampleInput> ParseExampleInput(const std::string& text) {
 DrawSpec SpecOfExample(const ExampleInput& tensor) {
   DrawSpec spec;
   spec.has_mean = spec.has_std = true;
-  spec.std = 5;  // Of which a fifth is taken.
+  spec.std = 5;  // Drawing takes a fifth of it.
   const absl::string_view dtype = DTypeShortName(tensor.dtype);
   if (tensor.has_bounds) {
     spec.min = Argument(tensor.low);
@@ -416,7 +416,7 @@ absl::StatusOr<TensorData> DrawExample(const ExampleInput& input, const std::str
     case Kind::kTensor: break;
     default:
       return absl::InvalidArgumentError(
-          absl::StrCat("input ", Printable(name), " is no tensor, number or text"));
+          absl::StrCat("input ", Printable(name), " is not a tensor, number or string"));
   }
   const std::vector<Dim> shape(input.sizes.begin(), input.sizes.end());
   const DrawSpec spec = SpecOfExample(input);
@@ -460,7 +460,7 @@ absl::Status CheckKnown(const Sample& sample) {
     if (IsText(node->annotation())) {
       if (has_data || absl::StartsWith(node->annotation(), "Optional[")) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat("input ", name, ": which text it is is not known; say it, such as --input ",
+          absl::StrCat("input ", name, ": its text is not known; give it, for example --input ",
                        name, "=str=sum"));
     }
     if (IsStructure(node->annotation())) {
@@ -469,7 +469,7 @@ absl::Status CheckKnown(const Sample& sample) {
         continue;
       return absl::InvalidArgumentError(
           absl::StrCat("input ", name, ", a ", Printable(node->annotation()),
-                       ": what it holds is not known; say it, such as --input '", name,
+                       ": its elements are not known; give them, for example --input '", name,
                        "=list(f32[2,3],f32[4])'"));
     }
     const TensorMeta* meta = node->tensor_meta();
@@ -477,7 +477,7 @@ absl::Status CheckKnown(const Sample& sample) {
         (meta != nullptr && meta->has_shape) || absl::StartsWith(node->annotation(), "Optional["))
       continue;
     return absl::InvalidArgumentError(absl::StrCat("input ", name,
-                                                   ": its shape is not known; say it, such as "
+                                                   ": its shape is not known; give it, for example "
                                                    "--input ",
                                                    name, "=f32[1,3,224,224]"));
   }

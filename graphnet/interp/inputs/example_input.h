@@ -1,4 +1,4 @@
-// Example inputs as a person writes them.
+// Parses and draws example inputs in the form in which users write them.
 #ifndef GRAPHNET_INTERP_INPUTS_EXAMPLE_INPUT_H_
 #define GRAPHNET_INTERP_INPUTS_EXAMPLE_INPUT_H_
 
@@ -15,50 +15,51 @@
 
 namespace graphnet {
 
-// A tree.
+// A description of an input, as a tree.
 struct ExampleInput {
   enum class Kind { kNone, kInt, kFloat, kBool, kString, kTensor, kList, kTuple, kDict };
   Kind kind = Kind::kNone;
-  std::string name;     // "" where none is written
+  std::string name;     // empty if none is written
   int64_t integer = 0;  // of an int or bool
   double real = 0;
   std::string text;
   DType dtype = DType::kUnknown;
   std::vector<int64_t> sizes;
-  bool has_bounds = false;  // what is drawn, both included
+  bool has_bounds = false;  // integers are drawn from [low, high]
   int64_t low = 0, high = 0;
   std::vector<ExampleInput> elements;
   std::vector<std::string> keys;  // of a dict, one an element
 };
 
-// "f32[1,3,224,224]", "i64[1,16]:0..900", "int=3", "float=0.5", "bool=true", "str=abc",
-// "None"; "list(f32[2],f32[3])", "tuple(f32[2],int=3)", "dict(a=f32[2],b=f32[3])", within each
-// other too; with the name of a parameter in front, "x=f32[2]". InvalidArgument says what is
-// wrong with the text.
+// Parses "f32[1,3,224,224]", "i64[1,16]:0..900", "int=3", "float=0.5", "bool=true", "str=abc" or
+// "None"; also "list(f32[2],f32[3])", "tuple(f32[2],int=3)" and "dict(a=f32[2],b=f32[3])", which
+// nest. The name of a parameter may come first: "x=f32[2]". InvalidArgument says what is wrong
+// with the text.
 absl::StatusOr<ExampleInput> ParseExampleInput(const std::string& text);
 
-// How a tensor like that is drawn: floats from the standard normal distribution, integers
-// within the bounds, by default 0..9.
+// Returns how the tensor is drawn: floats from the standard normal distribution, integers within
+// the bounds, by default 0..9.
 DrawSpec SpecOfExample(const ExampleInput& tensor);
 
-// The value of a number, text or tensor, drawn by `name` and `seed`. InvalidArgument for others.
+// Draws a number, string or tensor by `name` and `seed`. InvalidArgument for other inputs.
 absl::StatusOr<TensorData> DrawExample(const ExampleInput& input, const std::string& name,
                                        uint64_t seed);
 
-// Ditto, of all that it holds, by name: "x.0" of a list, "x.key" of a dict. None has no value.
+// Draws an input and all its elements into `values`, by name: "x.0" in a list, "x.key" in a dict.
+// Skips None, which has no value.
 absl::Status DrawExamples(const ExampleInput& input, const std::string& name, uint64_t seed,
                           std::map<std::string, TensorData>* values);
 
-// Describes the inputs of a sample: those that are named, and the others in order, parameters
-// left out. Tensors become the metas and draw specs of placeholders, symbols take the sizes
-// that are written for them, numbers and texts become literal data, what lists, tuples and dicts hold is
-// drawn into `sample->weights` as "x.0", "x.key". Metas of values behind inputs whose sizes
-// changed are forgotten, as are values in `sample->weights` of inputs that are described, or
-// whose sizes changed with a symbol. InvalidArgument if there is no such input, or what is
-// known of it has another dtype or rank, or `sizes` contradict each other.
+// Describes the inputs of a sample by `texts`. A text with a name describes that input; the others
+// describe the remaining inputs in order, without parameters. Tensors become metas and draw specs
+// of placeholders, symbols take the written sizes, numbers and strings become literal data, and
+// elements of lists, tuples and dicts are drawn into `sample->weights` as "x.0", "x.key". If sizes
+// of inputs change, the metas of values that follow are removed. Values in `sample->weights` are
+// removed for inputs that are described, or whose sizes changed with a symbol. InvalidArgument if
+// there is no such input, if its known dtype or rank differs, or if sizes contradict each other.
 absl::Status DescribeInputs(absl::Span<const std::string> texts, uint64_t seed, Sample* sample);
 
-// InvalidArgument that names --input for an input of which too little is known to draw it.
+// Returns InvalidArgument, which suggests --input, if too little is known to draw an input.
 absl::Status CheckKnown(const Sample& sample);
 
 }  // namespace graphnet

@@ -7,8 +7,8 @@
 
 namespace graphnet {
 
-// To the nearest, of two equally near ones to the even one; what is 65520 or
-// more in magnitude to an infinity. NaN becomes 0x7E00 with its sign.
+// Rounds to nearest, ties to even; a magnitude of 65520 or more becomes an
+// infinity. NaN becomes 0x7E00 with its sign.
 inline uint16_t FloatToHalf(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t sign = bits & 0x80000000;
@@ -33,7 +33,7 @@ inline float HalfToFloat(uint16_t half) {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | special | sign);
 }
 
-// To the nearest, of two equally near ones to the even one. NaN becomes 0x7FC0.
+// Rounds to nearest, ties to even. NaN becomes 0x7FC0.
 inline uint16_t FloatToBFloat16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   if ((bits & 0x7FFFFFFF) > 0x7F800000) return 0x7FC0;

@@ -14,7 +14,7 @@ namespace {
 constexpr int kAttemptShift = 40;
 constexpr int kStreamShift = 56;
 
-// Blocks that are made together: the multiplications of one wait for each other.
+// Blocks that are made together, because the multiplications of one block wait for each other.
 constexpr size_t kLanes = 16;
 constexpr size_t kBatch = 4 * kLanes;  // their words
 
@@ -35,12 +35,13 @@ void Encrypt(std::array<uint32_t, 2> key, uint32_t (&counter)[4][N]) {
   }
 }
 
-// For x below 2^52. Other conversions have no vector instruction everywhere.
+// Converts x, which must be below 2^52. Ordinary conversions lack vector instructions on some
+// machines.
 double ToDouble(uint64_t x) {
   return std::bit_cast<double>(uint64_t{0x4330000000000000} | x) - 0x1p52;
 }
 
-// The natural logarithm of x in [1, 2^32].
+// Returns the natural logarithm of x in [1, 2^32].
 double Log(double x) {
   // x = m 2^e with m in [sqrt(1/2), sqrt(2)).
   constexpr uint64_t kSqrtHalf = 0x3FE6A09E667F3BCD;
@@ -57,7 +58,7 @@ double Log(double x) {
   return ToDouble(e) * 0x1.62E42FEFA39EFp-1 + 2 * s * series;
 }
 
-// Taylor's series on [-pi/4, pi/4].
+// Computes Taylor's series on [-pi/4, pi/4].
 double Sin(double x) {
   const double z = x * x;
   return x * (1 + z * (-1. / 6 +
@@ -74,8 +75,8 @@ double Cos(double x) {
                                                 z * (1. / 479001600 + z * (-1. / 87178291200)))))));
 }
 
-// Box and Muller's transform. Loops of a fixed length without branches, which
-// compilers turn into vector instructions.
+// Box and Muller's transform. Compilers turn loops of a fixed length without branches
+// into vector instructions.
 void TransformToNormal(const uint32_t (&words)[kBatch], float (&out)[kBatch]) {
   constexpr size_t kPairs = kBatch / 2;
   uint32_t a[kPairs], b[kPairs];
@@ -95,7 +96,7 @@ void TransformToNormal(const uint32_t (&words)[kBatch], float (&out)[kBatch]) {
     x[i] = static_cast<float>(r[i] * Cos(t));
     y[i] = static_cast<float>(r[i] * Sin(t));
   }
-  // Turns (x, y) by the quadrants: they change places in odd ones, and signs.
+  // Rotate (x, y) by the quadrants: odd ones swap them, and signs change.
   for (size_t i = 0; i < kPairs; ++i) {
     const uint32_t quadrant = b[i] >> 30;
     const uint32_t p = std::bit_cast<uint32_t>(x[i]);
@@ -126,7 +127,7 @@ Generator::Generator(uint64_t seed, absl::string_view name, uint8_t stream)
       name_hash_(Fnv1a(name)),
       stream_(stream) {}
 
-// The counter of a block, below the hash of the name.
+// Returns the lower part of a block's counter, below the hash of the name.
 uint64_t Generator::Low(uint64_t block, uint64_t attempt) const {
   return block | attempt << kAttemptShift | uint64_t{stream_} << kStreamShift;
 }
@@ -162,7 +163,7 @@ void Generator::Uniform(int64_t first, absl::Span<float> out) const {
     Words((static_cast<uint64_t>(first) + i) / 4, words);
     const size_t n = std::min(kBatch, out.size() - i);
     for (size_t j = 0; j < n; ++j) {
-      // Signed: that is what processors convert.
+      // Convert a signed number, as processors have an instruction for that.
       out[i + j] = static_cast<float>(static_cast<int32_t>(words[j] >> 8)) * 0x1p-24f;
     }
   }
@@ -185,7 +186,7 @@ void Generator::Integers(int64_t first, int64_t min, int64_t max, absl::Span<int
   CHECK(min <= max);
   // 0 stands for 2^64.
   const uint64_t size = static_cast<uint64_t>(max) - static_cast<uint64_t>(min) + 1;
-  // Of the 2^64 numbers, 2^64 % size are too many to share out.
+  // 2^64 numbers do not divide evenly: 2^64 % size of them are refused.
   const uint64_t refused = size == 0 ? 0 : (0 - size) % size;
   uint32_t words[kBatch];
   for (size_t i = 0; i < out.size(); i += kBatch / 2) {

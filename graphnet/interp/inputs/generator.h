@@ -1,12 +1,12 @@
 // Generator: random numbers by their index. Philox4x32-10 (Salmon et al.,
 // "Parallel random numbers: as easy as 1, 2, 3", SC 2011) maps a counter to four
 // random words, so that an element is a function of (seed, name, stream, index)
-// and of nothing else: not of what was drawn before it, nor of other names.
+// only. It does not depend on earlier draws or on other names.
 //
-// The numbers are part of what graphnet promises: the same on every machine and
-// in every version. They are made of integer arithmetic and of IEEE additions,
-// multiplications, divisions and square roots alone, whose results are exactly
-// defined; the C library's log, sin and cos differ between versions.
+// graphnet promises the same numbers on every machine and in every version. They
+// are computed only by integer arithmetic and IEEE additions, multiplications,
+// divisions and square roots, whose results are exactly defined; the C library's
+// log, sin and cos differ between versions.
 #ifndef GRAPHNET_INTERP_INPUTS_GENERATOR_H_
 #define GRAPHNET_INTERP_INPUTS_GENERATOR_H_
 
@@ -26,14 +26,14 @@ uint64_t Fnv1a(absl::string_view text);
 
 // The key is the seed. The counter is, from its lowest bit: the index of the
 // block (40 bits), the attempt (16; see Integers), the stream (8) and the hash
-// of the name (64). Names of one hash get the same numbers; among a million
-// names two have one with a probability of 3e-8.
+// of the name (64). Names with the same hash get the same numbers; two of a
+// million names have the same hash with a probability of 3e-8.
 class Generator {
  public:
   Generator(uint64_t seed, absl::string_view name, uint8_t stream = 0);
 
-  // Each writes the elements [first, first + out.size()) of its sequence.
-  // `first` is a multiple of 4, and no index reaches 2^40.
+  // Each of these functions writes the elements [first, first + out.size()) of its
+  // sequence. `first` is a multiple of 4, and all indices are below 2^40.
 
   // Uniform in [0, 1), in steps of 2^-24: element i is the upper 24 bits of word
   // i % 4 of block i / 4.
@@ -42,17 +42,17 @@ class Generator {
   // Standard normal, by Box and Muller. Words a and b (0 and 1, or 2 and 3) of
   // block i / 4 give two elements, r cos t and r sin t, with
   //   r = sqrt(-2 ln((a + 1) / 2^32)), which is below 6.7,
-  //   t = pi/2 (q + s), q being the upper two bits of b and s the others as a
-  //       signed fraction in [-1/2, 1/2).
-  // Computed in double to 13 digits, then rounded to float.
+  //   t = pi/2 (q + s), where q is the upper two bits of b and s the other bits
+  //       as a signed fraction in [-1/2, 1/2).
+  // They are computed in double to 13 digits, then rounded to float.
   void Normal(int64_t first, absl::Span<float> out) const;
 
-  // Uniform in [min, max], both included; min <= max. Words 2 (i % 2) and the
-  // next of block i / 2 are a 64-bit number that is multiplied by the size of
+  // Uniform in [min, max], both included; min <= max. Word 2 (i % 2) of block
+  // i / 2 and the next word are a 64-bit number that is multiplied by the size of
   // the range; the upper 64 bits of the product are the offset from min. The few
-  // products that would favour some offsets are refused (Lemire, "Fast random
-  // integer generation in an interval", 2019), and words 0 and 1 of block i are
-  // taken instead, with the attempt counting up from 1.
+  // products that would favour some offsets are rejected (Lemire, "Fast random
+  // integer generation in an interval", 2019). Words 0 and 1 of block i are then
+  // used instead, with attempts that count up from 1.
   void Integers(int64_t first, int64_t min, int64_t max, absl::Span<int64_t> out) const;
 
  private:

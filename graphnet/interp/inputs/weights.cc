@@ -23,7 +23,7 @@ namespace {
 
 using Metas = std::map<std::string, const TensorMeta*>;
 
-// The elements, one after the other, in the format From made those of To.
+// Converts the elements, one after the other, from the format From to To.
 template <typename From, typename To, typename Convert>
 std::string Converted(absl::string_view bytes, Convert convert) {
   const size_t n = bytes.size() / sizeof(From);
@@ -37,7 +37,7 @@ std::string Converted(absl::string_view bytes, Convert convert) {
   return out;
 }
 
-// `read` yields a float or, of float64, a double.
+// `read` returns a float, or a double for float64.
 template <typename From, typename Read>
 std::optional<std::string> ConvertedFrom(absl::string_view bytes, DType to, Read read) {
   switch (to) {
@@ -66,7 +66,7 @@ std::optional<std::string> ConvertedBytes(const TensorData& tensor, DType to) {
   }
 }
 
-// What a name belongs to: itself, or the input that holds it.
+// Finds the meta of a name, or of the input that holds it.
 Metas::const_iterator OwnerOf(const Metas& metas, const std::string& name) {
   if (const auto it = metas.find(name); it != metas.end()) return it;
   for (size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0;
@@ -76,17 +76,17 @@ Metas::const_iterator OwnerOf(const Metas& metas, const std::string& name) {
   return metas.end();
 }
 
-// Tensors with fewer elements are kept whole in their draw spec.
+// Tensors with fewer elements are stored in full in their draw spec.
 constexpr size_t kLiteralTensorSize = 64;
 
-// As Python prints and reads it: correctly rounded in decimal.
+// Rounds as Python's round does: correctly in decimal.
 double Rounded(double value, int digits) {
   char text[400];
   std::snprintf(text, sizeof text, "%.*f", digits, value);
   return std::strtod(text, nullptr);
 }
 
-// Calls fn(element) for each.
+// Calls fn(element) for each element.
 template <typename T, typename Fn>
 void ForEachElement(absl::string_view bytes, Fn fn) {
   for (size_t i = 0; i + sizeof(T) <= bytes.size(); i += sizeof(T)) {
@@ -96,7 +96,7 @@ void ForEachElement(absl::string_view bytes, Fn fn) {
   }
 }
 
-// `read` makes a number of an element.
+// `read` converts an element to a number.
 template <typename T, typename Read>
 void DescribeFloats(absl::string_view bytes, Read read, DrawSpec* spec,
                     std::vector<Argument>* elements) {
@@ -205,7 +205,7 @@ void DescribeValues(const TensorData& values, DrawSpec* spec, std::vector<Argume
     case DType::kUInt8: return integers(uint8_t());
     case DType::kUInt16: return integers(uint16_t());
     case DType::kUInt32: return integers(uint32_t());
-    case DType::kUInt64: return integers(int64_t());  // as torch.Tensor.long() has them
+    case DType::kUInt64: return integers(int64_t());  // as torch.Tensor.long() converts them
     case DType::kBool:
       if (bytes.size() >= kLiteralTensorSize) return;
       for (const char c : bytes) elements->emplace_back(c != 0);
@@ -265,7 +265,7 @@ absl::Status FollowGraph(const std::map<std::string, std::string>& renamed, cons
   std::map<std::string, TensorData> weights;
   for (auto& [name, tensor] : sample->weights) {
     const auto owner = OwnerOf(before, name);
-    // What was nobody's before is left for CheckWeights.
+    // CheckWeights reports weights that had no owner before.
     if (owner == before.end()) {
       weights.emplace(name, std::move(tensor));
       continue;

@@ -22,19 +22,19 @@
 namespace graphnet {
 namespace {
 
-// What an operator takes, by the names of its schema.
+// The operands of an operator, by the names of its schema.
 class Operands {
  public:
   Operands(const c10::FunctionSchema& schema, c10::ArrayRef<c10::IValue> values)
       : schema_(schema), values_(values) {}
 
-  // None if the operator has no such argument.
+  // Returns None if the operator has no such argument.
   const c10::IValue& operator[](const char* name) const {
     static const c10::IValue none;
     const std::optional<int> i = schema_.argumentIndexWithName(name);
     return i.has_value() ? values_[static_cast<size_t>(*i)] : none;
   }
-  // Undefined if it is None, or the operator has no such argument.
+  // Returns an undefined tensor if the operand is None, or if the operator has no such argument.
   at::Tensor Tensor(const char* name) const {
     const c10::IValue& value = (*this)[name];
     return value.isTensor() ? value.toTensor() : at::Tensor();
@@ -45,15 +45,15 @@ class Operands {
   }
   std::vector<int64_t> Ints(const char* name) const {
     const c10::IValue& value = (*this)[name];
-    TORCH_CHECK(value.isIntList(), name, " is a list of ints");
+    TORCH_CHECK(value.isIntList(), name, " must be a list of ints");
     return value.toIntVector();
   }
   int64_t Int(const char* name) const {
     const c10::IValue& value = (*this)[name];
-    TORCH_CHECK(value.isInt(), name, " is an int");
+    TORCH_CHECK(value.isInt(), name, " must be an int");
     return value.toInt();
   }
-  // Kernels that need a guard know no other layout.
+  // Kernels that need a guard support no other layout.
   void CheckStrided() const {
     for (const c10::IValue& value : values_) {
       if (!value.isTensor() || !value.toTensor().defined()) continue;
@@ -69,8 +69,8 @@ class Operands {
 using Guard = void (*)(const Operands&);
 using NumberGuard = void (*)(c10::ArrayRef<c10::IValue> operands);
 
-// _weight_norm(v, g, dim): along the first and the last dimension its kernel takes an
-// element of g for each of v's.
+// _weight_norm(v, g, dim): along the first and the last dimension, its kernel reads one element
+// of g for each element of v.
 void GuardWeightNorm(const Operands& operands) {
   const at::Tensor v = operands.Tensor("v");
   const at::Tensor g = operands.Tensor("g");
@@ -81,8 +81,8 @@ void GuardWeightNorm(const Operands& operands) {
   TORCH_CHECK(g.scalar_type() == v.scalar_type(), "expected norms of type ", v.scalar_type());
 }
 
-// Kernels of batch norm take an element of each statistic and parameter for each channel, and
-// statistics that are there when they do not compute them.
+// Kernels of batch norm read one element of each statistic and parameter for each channel. They
+// need statistics if they do not compute them.
 void GuardBatchNorm(const Operands& operands) {
   const at::Tensor input = operands.Tensor("input");
   TORCH_CHECK(input.defined() && input.dim() >= 2, "expected an input of 2 dimensions or more");
@@ -95,7 +95,7 @@ void GuardBatchNorm(const Operands& operands) {
   }
   const bool has_mean = operands.Tensor("running_mean").defined();
   const bool has_variance = operands.Tensor("running_var").defined();
-  TORCH_CHECK(has_mean == has_variance, "running_mean and running_var go together");
+  TORCH_CHECK(has_mean == has_variance, "running_mean and running_var must be given together");
   TORCH_CHECK(has_mean || operands.IsTrue("training", false),
               "running_mean and running_var are needed outside of training");
 }
@@ -106,7 +106,7 @@ void CheckInRange(const at::Tensor& positions, int64_t size, const char* name) {
               " is out of range: there are ", size);
 }
 
-// Kernels of embedding bags trust offsets, and in part indices.
+// Kernels of embedding bags do not check offsets, and not all of them check indices.
 void GuardEmbeddingBag(const Operands& operands) {
   const at::Tensor weight = operands.Tensor("weight");
   const at::Tensor indices = operands.Tensor("indices");
@@ -115,7 +115,7 @@ void GuardEmbeddingBag(const Operands& operands) {
   for (const at::Tensor& tensor : {indices, offsets}) {
     TORCH_CHECK(tensor.defined() && tensor.dim() == 1 &&
                     (tensor.scalar_type() == at::kLong || tensor.scalar_type() == at::kInt),
-                "indices and offsets are rows of int32 or int64");
+                "indices and offsets must have one dimension and be int32 or int64");
   }
   const int64_t mode = operands.Int("mode");
   TORCH_CHECK(mode >= 0 && mode <= 2, "there is no mode ", mode);
@@ -133,16 +133,16 @@ void GuardEmbeddingBag(const Operands& operands) {
   TORCH_CHECK(steps.min().item<int64_t>() >= 0, "offsets decrease");
 }
 
-// The transforms behind torch.fft trust dimensions and sizes.
+// The transforms behind torch.fft do not check dimensions and sizes.
 void GuardFft(const Operands& operands) {
   const at::Tensor self = operands.Tensor("self");
   const std::vector<int64_t> dims = operands.Ints("dim");
   std::vector<bool> is_taken(static_cast<size_t>(self.dim()), false);
   for (const int64_t dim : dims) {
     TORCH_CHECK(dim >= 0 && dim < self.dim(), "there is no dimension ", dim);
-    TORCH_CHECK(!is_taken[static_cast<size_t>(dim)], "the dimension ", dim, " comes twice");
+    TORCH_CHECK(!is_taken[static_cast<size_t>(dim)], "the dimension ", dim, " occurs twice");
     is_taken[static_cast<size_t>(dim)] = true;
-    TORCH_CHECK(self.size(dim) > 0, "a transform of no elements");
+    TORCH_CHECK(self.size(dim) > 0, "a transform needs at least one element");
   }
   const int64_t normalization = operands.Int("normalization");
   TORCH_CHECK(normalization >= 0 && normalization <= 2, "there is no normalization ",
@@ -151,7 +151,7 @@ void GuardFft(const Operands& operands) {
   TORCH_CHECK(!dims.empty(), "expected a dimension");
   const int64_t size = operands.Int("last_dim_size");
   TORCH_CHECK(size > 0 && size / 2 + 1 <= self.size(dims.back()), "expected ", size / 2 + 1,
-              " elements to make ", size, " of, not ", self.size(dims.back()));
+              " elements for a size of ", size, ", not ", self.size(dims.back()));
 }
 void GuardRealFft(const Operands& operands) {
   TORCH_CHECK(!operands.Ints("dim").empty(), "expected a dimension");
@@ -160,13 +160,13 @@ void GuardRealFft(const Operands& operands) {
 
 std::atomic<bool> trusts_files{false};
 
-// from_file(filename, shared, size): another kind of file may never end or begin, and a shared one
-// is written to.
+// from_file(filename, shared, size): only regular files, as others may never end or may block, and
+// no shared ones, as a program could write to these.
 void GuardFile(const Operands& operands) {
   const std::string& name = operands["filename"].toStringRef();
   std::error_code error;
   TORCH_CHECK(std::filesystem::is_regular_file(name, error), "there is no file ", name);
-  TORCH_CHECK(!operands.IsTrue("shared", false), "a file that is shared would be written to");
+  TORCH_CHECK(!operands.IsTrue("shared", false), "a shared file could be written to");
   const int64_t size = operands["size"].isInt() ? operands.Int("size") : 0;
   const auto bytes = static_cast<int64_t>(std::filesystem::file_size(name, error));
   const c10::ScalarType dtype = operands["dtype"].isInt() ? operands["dtype"].toScalarType()
@@ -175,16 +175,17 @@ void GuardFile(const Operands& operands) {
               " has ", bytes, " bytes, too few for ", size, " elements");
 }
 
-// --- TorchScript's own operators on numbers and text, which take what they are given ---
+// --- TorchScript's own operators on numbers and text, which do not check their operands ---
 
-// The ints a and b of a division, whose quotient must be an int64, too.
+// A division of the ints a by b, whose quotient must fit an int64, too.
 void GuardDivision(c10::ArrayRef<c10::IValue> operands) {
   if (!operands[0].isInt() || !operands[1].isInt()) return;
   const int64_t a = operands[0].toInt(), b = operands[1].toInt();
   TORCH_CHECK(b != 0, "division by zero");
-  TORCH_CHECK(a != std::numeric_limits<int64_t>::min() || b != -1, "the quotient is no int64");
+  TORCH_CHECK(a != std::numeric_limits<int64_t>::min() || b != -1,
+              "the quotient does not fit int64");
 }
-// It divides each by the other.
+// gcd divides each operand by the other.
 void GuardGreatestDivisor(c10::ArrayRef<c10::IValue> operands) {
   for (const c10::IValue& operand : operands) {
     TORCH_CHECK(operand.toInt() != std::numeric_limits<int64_t>::min(),
@@ -192,16 +193,17 @@ void GuardGreatestDivisor(c10::ArrayRef<c10::IValue> operands) {
   }
 }
 void GuardFactorial(c10::ArrayRef<c10::IValue> operands) {
-  TORCH_CHECK(operands[0].toInt() <= 20, "the factorial of ", operands[0].toInt(), " is no int64");
+  TORCH_CHECK(operands[0].toInt() <= 20, "the factorial of ", operands[0].toInt(),
+              " does not fit int64");
 }
 
-// matrix_power(tensor, n) makes n positive.
+// matrix_power(tensor, n) negates a negative n.
 void GuardPower(c10::ArrayRef<c10::IValue> operands) {
   TORCH_CHECK(operands[1].toInt() != std::numeric_limits<int64_t>::min(),
               "the least int64 has no absolute value");
 }
 
-// Elements of a list, or characters of a text, that an operator may make of few.
+// Elements of a list, or characters of a string, that an operator may make from few.
 constexpr int64_t kMaxMade = 1'000'000;
 
 // ljust(text, width, …), expandtabs(text, width)
@@ -216,9 +218,9 @@ void GuardTabs(c10::ArrayRef<c10::IValue> operands) {
   TORCH_CHECK(operands[1].toInt() * tabs <= kMaxMade, "tabs of ", operands[1].toInt(),
               " characters");
 }
-// count(text, part, …), replace(text, part, …): an empty part is found without end.
+// count(text, part, …), replace(text, part, …): searching for an empty part never ends.
 void GuardPart(c10::ArrayRef<c10::IValue> operands) {
-  TORCH_CHECK(!operands[1].toStringRef().empty(), "an empty text to look for");
+  TORCH_CHECK(!operands[1].toStringRef().empty(), "the text to look for is empty");
 }
 // list * int, int * list
 void GuardRepetition(c10::ArrayRef<c10::IValue> operands) {
@@ -229,7 +231,7 @@ void GuardRepetition(c10::ArrayRef<c10::IValue> operands) {
               " times");
 }
 
-// list + list, list.extend(list): a list may be added to itself again and again.
+// list + list, list.extend(list): a list may be added to itself many times.
 constexpr size_t kMaxElements = 10'000'000;
 void GuardLength(c10::ArrayRef<c10::IValue> operands) {
   const size_t size = operands[0].toListRef().size() + operands[1].toListRef().size();
@@ -242,17 +244,17 @@ void GuardDType(c10::ArrayRef<c10::IValue> operands) {
     TORCH_CHECK(
         !operand.isInt() || (operand.toInt() >= 0 &&
                              operand.toInt() < static_cast<int64_t>(c10::ScalarType::Undefined)),
-        operand.toInt(), " stands for no dtype");
+        operand.toInt(), " is not a valid dtype");
   }
 }
 
-// Parts that a tensor may be cut into: each is a tensor of its own, however small it is.
+// Parts that a tensor may be split into: each part is a tensor of its own, even if it is empty.
 constexpr int64_t kMaxParts = 1 << 20;
 
 void CheckParts(int64_t parts) { TORCH_CHECK(parts <= kMaxParts, "makes ", parts, " tensors"); }
 
-// The size of tensor operands[0] along the dimension operands[i], or 0 if there is none, which
-// the operator itself refuses.
+// Returns the size of tensor operands[0] along dimension operands[i]; 0 if there is no such
+// dimension, which the operator itself refuses.
 int64_t SizeAlong(c10::ArrayRef<c10::IValue> operands, size_t i) {
   if (i >= operands.size() || !operands[0].isTensor() || !operands[i].isInt()) return 0;
   const at::Tensor& self = operands[0].toTensor();
@@ -281,8 +283,8 @@ void GuardSections(c10::ArrayRef<c10::IValue> operands) {
 // unbind(self, dim)
 void GuardUnbind(c10::ArrayRef<c10::IValue> operands) { CheckParts(SizeAlong(operands, 1)); }
 
-// adaptive_max_pool2d(self, output_size), adaptive_max_pool3d(…): the kernel goes through all rows of
-// an output, also of one that has no columns and takes no memory.
+// adaptive_max_pool2d(self, output_size), adaptive_max_pool3d(…): the kernel visits all rows of
+// an output, even if it has no columns and takes no memory.
 void GuardEmptyOutput(c10::ArrayRef<c10::IValue> operands) {
   if (!operands[1].isIntList()) return;
   const std::vector<int64_t> sizes = operands[1].toIntVector();
@@ -291,7 +293,7 @@ void GuardEmptyOutput(c10::ArrayRef<c10::IValue> operands) {
     TORCH_CHECK(size <= kMaxMade, "an output of ", size, " empty rows");
 }
 
-// The check that an operator needs, of one kind or the other.
+// The check that an operator needs; one of the two kinds is set.
 struct Guards {
   Guard kernel = nullptr;
   NumberGuard numbers = nullptr;
@@ -358,7 +360,7 @@ Guards FindGuard(const c10::FunctionSchema& schema) {
   if (const auto it = numbers->find(absl::StrCat(schema.name(), ".", schema.overload_name()));
       it != numbers->end())
     found.numbers = it->second;
-  // Those that write to what they are given, out=, are other kernels.
+  // Overloads with out= have other kernels.
   if (schema.overload_name().find("out") != std::string::npos) return found;
   if (const auto it = kernels->find(schema.name()); it != kernels->end()) found.kernel = it->second;
   return found;

@@ -1,5 +1,5 @@
-// Which of PyTorch's operators graphs and programs may run: the fence that the
-// interpreter, extraction and the replay of what it extracted share.
+// Decides which of PyTorch's operators graphs and programs may run. The interpreter,
+// extraction, and the replay of extracted programs share this fence.
 #ifndef GRAPHNET_INTERP_TORCH_ALLOWED_OPERATORS_H_
 #define GRAPHNET_INTERP_TORCH_ALLOWED_OPERATORS_H_
 
@@ -8,19 +8,18 @@
 
 namespace graphnet {
 
-// True for operators of ATen and TorchScript that only compute on their operands
-// (MayRun in ops/schema_table.h), for those that WithGuard makes such, and for those of
-// libraries that the user trusts (operator_library.h). Operators that read files once TrustFiles
-// was called.
+// Returns true for operators of ATen and TorchScript that only compute on their operands
+// (MayRun in ops/schema_table.h), for those that WithGuard makes safe, for those of libraries
+// that the user trusts (operator_library.h), and, after TrustFiles, for those that read files.
 bool IsAllowed(const c10::FunctionSchema& schema);
 bool ReadsFiles(const c10::FunctionSchema& schema);
 // Lets all graphs and programs of this process read files from now on.
 void TrustFiles();
 
-// Whether an operator trusts its operands where it must not: it reads memory by what they
-// say, divides by them, or takes memory or time without end.
+// Returns true if an operator does not check operands that it should: they make it read
+// memory out of bounds, divide by zero, or use unbounded memory or time.
 bool NeedsGuard(const c10::FunctionSchema& schema);
-// `operation`, after that check if it needs one, which throws c10::Error.
+// Returns `operation`, preceded by a check that throws c10::Error if the operator needs one.
 torch::jit::Operation WithGuard(const c10::FunctionSchema& schema, torch::jit::Operation operation);
 
 }  // namespace graphnet

@@ -14,7 +14,7 @@ namespace graphnet {
 
 absl::StatusOr<c10::TypePtr> ParseAnnotation(absl::string_view annotation,
                                              const std::shared_ptr<torch::jit::Resolver>& classes) {
-  // As the inputs of GraphNet's samples are annotated.
+  // GraphNet's samples annotate their inputs in this way.
   if (annotation == kParameterAnnotation || annotation == "torch.nn.Parameter" ||
       annotation == "torch.Tensor") {
     return c10::TensorType::get();
@@ -22,7 +22,7 @@ absl::StatusOr<c10::TypePtr> ParseAnnotation(absl::string_view annotation,
   if (annotation == "torch.SymInt") return c10::IntType::get();
   if (annotation == "torch.SymFloat") return c10::FloatType::get();
   if (annotation == "torch.SymBool") return c10::BoolType::get();
-  // LibTorch's parser recurses.
+  // Limit the nesting, because LibTorch's parser recurses.
   int depth = 0, deepest = 0;
   for (const char c : annotation) {
     depth += c == '[' || c == '(' ? 1 : c == ']' || c == ')' ? -1 : 0;

@@ -1,4 +1,4 @@
-// Annotations of the IR as LibTorch's types.
+// Converts annotations of the IR to LibTorch's types.
 #ifndef GRAPHNET_INTERP_TORCH_ANNOTATION_H_
 #define GRAPHNET_INTERP_TORCH_ANNOTATION_H_
 
@@ -14,8 +14,8 @@ struct Resolver;
 
 namespace graphnet {
 
-// "torch.Tensor", "torch.SymInt", "List[Tensor]". `classes` says what other names mean.
-// InvalidArgument for what TorchScript has no type for.
+// Parses an annotation such as "torch.Tensor", "torch.SymInt" or "List[Tensor]". `classes` resolves
+// other names. InvalidArgument if TorchScript has no such type.
 absl::StatusOr<c10::TypePtr> ParseAnnotation(
     absl::string_view annotation, const std::shared_ptr<torch::jit::Resolver>& classes = nullptr);
 

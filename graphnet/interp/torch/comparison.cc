@@ -13,7 +13,7 @@
 namespace graphnet {
 namespace {
 
-// Elements that are compared at a time: doubles of all of a large tensor would be too many.
+// Elements that are compared at a time: a large tensor as doubles would need too much memory.
 constexpr int64_t kChunk = int64_t{1} << 20;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Whether values have the same bits, and by how much tensors differ.
+// Compares values: their bits, and by how much tensors differ.
 #ifndef GRAPHNET_INTERP_TORCH_COMPARISON_H_
 #define GRAPHNET_INTERP_TORCH_COMPARISON_H_
 
@@ -12,21 +12,21 @@
 
 namespace graphnet {
 
-// The elements of a tensor, row-major, dense, on the CPU, without a graph of gradients:
-// quantised ones as the numbers that they stand for, those of a nested tensor one after the
-// other. Not for a tensor that IsReadable refuses.
+// Returns the elements of a tensor, row-major, dense, on the CPU, without a gradient graph.
+// Quantised elements become the numbers that they stand for; tensors in a nested tensor follow
+// each other. IsReadable must be true for `tensor`.
 at::Tensor PlainTensor(const at::Tensor& tensor);
 
-// Whether a tensor has elements of its own. An undefined one has none, nor has one that is
-// batched by a level of vmap which is still open, or lies on the meta device.
+// Returns true if a tensor has elements that can be read. It has none if it is undefined, on the
+// meta device, or batched by a level of vmap that is still open.
 bool IsReadable(const at::Tensor& tensor);
 
-// A number for what a value is: dtype, sizes and bits of a tensor, bits of a number. Nothing
-// for other values, and for tensors that cannot be read.
+// Returns a hash of a value: of dtype, sizes and bits of a tensor, or of the bits of a number;
+// nullopt for other values and for tensors that cannot be read.
 std::optional<size_t> DigestOf(const c10::IValue& value);
 
-// Of readable tensors of the same sizes, as doubles (complex numbers by their distance). Errors
-// of LibTorch.
+// Returns how readable tensors of the same sizes differ, as doubles (complex numbers by their
+// distance). Fails with errors of LibTorch.
 absl::StatusOr<TensorDifference> DifferenceOf(const at::Tensor& a, const at::Tensor& b);
 
 }  // namespace graphnet

@@ -22,14 +22,14 @@
 namespace graphnet {
 namespace {
 
-// Whether a process gets through loading it: one that registers operators which are there
-// already throws out of the loader, which ends the program.
+// Loads the library in another process and returns whether that survives: a library that
+// registers existing operators throws out of the loader, which ends the process.
 bool CanBeLoaded(const std::string& path) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return true;
   const pid_t child = fork();
   if (child == 0) {
-    // Why it cannot be loaded, the parent says.
+    // The parent reports why it cannot be loaded.
     if (std::freopen("/dev/null", "w", stderr) != nullptr)
       dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     const bool told = write(ends[1], "", 1) == 1;
@@ -46,19 +46,20 @@ bool CanBeLoaded(const std::string& path) {
 absl::Status Load(const std::string& path) {
   const std::string file = Printable(path, 500);
   ASSIGN_OR_RETURN(const bool is_file, IsRegularFile(path));
-  if (!is_file) return absl::InvalidArgumentError(absl::StrCat(file, ": is no file"));
+  if (!is_file) return absl::InvalidArgumentError(absl::StrCat(file, ": is not a regular file"));
   const std::vector<c10::OperatorName> before = c10::Dispatcher::singleton().getAllOpNames();
-  // By its full path, or the linker would look elsewhere.
+  // The linker would search for a relative path elsewhere.
   const std::string full = std::filesystem::absolute(path);
   if (!CanBeLoaded(full)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        file, ": ends the program as it is loaded, as one does whose operators are there already"));
+        file,
+        ": loading it would end the program, for example because its operators exist already"));
   }
-  // For good: operators stay.
+  // The library stays loaded, as its operators do.
   if (dlopen(full.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     const char* error = dlerror();
     const std::string text = Printable(error == nullptr ? "" : error, 500);
-    // Extensions for Python have operators, too, and run without it.
+    // Extensions for Python may have operators, too, which run without Python.
     if (absl::StrContains(text, "undefined symbol: Py") ||
         absl::StrContains(text, "undefined symbol: _Py"))
       return absl::InvalidArgumentError(
@@ -66,7 +67,8 @@ absl::Status Load(const std::string& path) {
     if (absl::StrContains(text, "undefined symbol"))
       return absl::InvalidArgumentError(
           absl::StrCat(file, ": not built for LibTorch ", TORCH_VERSION, ": ", text));
-    return absl::InvalidArgumentError(absl::StrCat(file, ": is no library to load: ", text));
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": cannot be loaded as a library: ", text));
   }
   const std::unordered_set<c10::OperatorName> known(before.begin(), before.end());
   for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {

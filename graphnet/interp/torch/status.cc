@@ -14,7 +14,7 @@
 namespace graphnet {
 namespace {
 
-// LibTorch's messages run over many lines, some of which point at source.
+// Shortens LibTorch's messages, which have many lines; some point at source code.
 std::string OneLine(absl::string_view text) {
   std::string out;
   for (absl::string_view line : absl::StrSplit(text, '\n')) {

@@ -1,4 +1,4 @@
-// What LibTorch throws, as a status.
+// Converts exceptions of LibTorch to statuses.
 #ifndef GRAPHNET_INTERP_TORCH_STATUS_H_
 #define GRAPHNET_INTERP_TORCH_STATUS_H_
 
@@ -6,12 +6,11 @@
 
 namespace graphnet {
 
-// Of the exception that is being handled, in a catch (...): InvalidArgument
-// with its message in one line; ResourceExhausted when memory
-// ran out.
+// Returns the exception that is being handled, in a catch (...), as InvalidArgument with its
+// message in one line; ResourceExhausted if memory ran out.
 absl::Status CurrentExceptionStatus();
 
-// What fn() returns, a StatusOr, or what it throws.
+// Returns fn(), a Status or StatusOr; if fn throws, returns CurrentExceptionStatus().
 template <typename Fn>
 auto Guarded(Fn&& fn) -> decltype(fn()) {
   try {

@@ -23,7 +23,7 @@ at::Tensor WithStrides(const at::Tensor& tensor, at::IntArrayRef strides) {
   return at::empty_strided(tensor.sizes(), strides, tensor.options()).copy_(tensor);
 }
 
-// Before memory is taken for them.
+// Checks the number of bytes, before memory is allocated.
 bool BytesFitShape(const TensorData& data, size_t element_bytes) {
   const std::optional<int64_t> elements = NumElements(data.shape);
   return elements.has_value() && static_cast<uint64_t>(*elements) * element_bytes ==
@@ -54,7 +54,7 @@ at::Tensor AsParameter(const at::Tensor& tensor) {
   const c10::ScalarType dtype = tensor.scalar_type();
   if (tensor.requires_grad() || (!c10::isFloatingType(dtype) && !c10::isComplexType(dtype)))
     return tensor;
-  // Tensors that were made in this mode can only be changed so in it.
+  // Tensors that were made in inference mode can be changed in this way only inside it.
   c10::InferenceMode inference;
   return tensor.detach().set_requires_grad(true);
 }
@@ -66,8 +66,8 @@ absl::StatusOr<TensorData> ToTensorData(const at::Tensor& tensor) {
     plain = plain.resolve_neg().cpu().contiguous();
     TensorData data;
     data.dtype = DTypeOf(plain.scalar_type());
-    TORCH_CHECK(data.dtype != DType::kUnknown && !plain.is_quantized(), "no plain numbers but ",
-                plain.scalar_type());
+    TORCH_CHECK(data.dtype != DType::kUnknown && !plain.is_quantized(),
+                "expected plain numbers, not ", plain.scalar_type());
     data.shape = plain.sizes().vec();
     data.bytes = std::make_shared<const std::string>(
         static_cast<const char*>(plain.const_data_ptr()), plain.nbytes());

@@ -1,4 +1,4 @@
-// Between TensorData, which files and inputs are made of, and LibTorch's tensors.
+// Converts TensorData, the form of tensors in files and inputs, to LibTorch's tensors and back.
 //
 //   ASSIGN_OR_RETURN(const at::Tensor w, ToTensor(sample.weights.at("w"), c10::Device(c10::kCPU)));
 //   ASSIGN_OR_RETURN(sample.weights["w"], ToTensorData(w * 2));
@@ -11,15 +11,15 @@
 
 namespace graphnet {
 
-// A copy on the device, with its strides if it has any. InvalidArgument for a dtype that
-// tensors of plain numbers do not have, or bytes or strides that do not fit the shape.
+// Returns a copy on the device, with the strides of `data` if it has any. InvalidArgument for an
+// unknown or quantised dtype, or if the bytes or strides do not fit the shape.
 absl::StatusOr<at::Tensor> ToTensor(const TensorData& data, c10::Device device);
-// A contiguous copy on the CPU.
+// Returns a contiguous copy on the CPU.
 absl::StatusOr<TensorData> ToTensorData(const at::Tensor& tensor);
 
-// The tensor as modules hold parameters: it asks for gradients. Nobody computes any, but
-// at::matmul then takes another way, and rounds otherwise. Itself if it does already, or
-// if its dtype has none.
+// Returns the tensor in the form in which modules hold parameters: it requires gradients. No
+// gradients are computed, but at::matmul then takes another path and rounds differently. Returns
+// `tensor` itself if it requires them already, or if its dtype has no gradients.
 at::Tensor AsParameter(const at::Tensor& tensor);
 
 }  // namespace graphnet

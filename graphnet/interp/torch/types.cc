@@ -11,7 +11,7 @@ namespace {
 using S = c10::ScalarType;
 using L = c10::Layout;
 
-// By DType.
+// Indexed by DType.
 constexpr S kScalarTypes[] = {S::Undefined,
                               S::Bool,
                               S::Byte,
@@ -43,7 +43,7 @@ constexpr S kScalarTypes[] = {S::Undefined,
                               S::Bits16};
 static_assert(std::size(kScalarTypes) == kNumDTypes);
 
-// By Layout.
+// Indexed by Layout.
 constexpr L kLayouts[] = {L::Strided,   L::Sparse,    L::SparseCsr, L::SparseCsc,
                           L::SparseBsr, L::SparseBsc, L::Mkldnn,    L::Jagged};
 static_assert(std::size(kLayouts) == kNumLayouts);

@@ -1,4 +1,4 @@
-// The scalar types of the IR in LibTorch's terms, and back: the one map of them.
+// Converts dtypes, devices and layouts of the IR to LibTorch's and back.
 #ifndef GRAPHNET_INTERP_TORCH_TYPES_H_
 #define GRAPHNET_INTERP_TORCH_TYPES_H_
 
@@ -9,12 +9,12 @@
 
 namespace graphnet {
 
-// kUnknown for those that the IR has no name for.
+// Returns kUnknown if the IR has no name for the type.
 DType DTypeOf(c10::ScalarType type);
 // Throws c10::Error for kUnknown.
 c10::ScalarType ScalarTypeOf(DType dtype);
 
-// kPrivateuseone for those that the IR has no name for.
+// Returns kPrivateuseone if the IR has no name for the device.
 Device DeviceOf(c10::Device device);
 
 c10::Layout LayoutOf(Layout layout);

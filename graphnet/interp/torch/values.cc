@@ -67,7 +67,7 @@ Argument AsFormal(const Argument& argument, c10::TypeKind kind) {
 
 std::vector<IValue> Elements(const IValue& sequence) {
   if (sequence.isTuple()) {
-    // Parentheses: with braces it would be a list of two.
+    // Use parentheses: braces would make a vector of two elements.
     const auto& elements = sequence.toTupleRef().elements();
     return std::vector<IValue>(elements.begin(), elements.end());
   }

@@ -56,7 +56,7 @@ bool AttributeReader::ReadList(absl::string_view type, int depth, Argument* out)
 }
 
 bool AttributeReader::ReadTyped(absl::string_view known_type, int depth, Argument* out) {
-  // "(Float)0.5", or a value in brackets of which nothing is known.
+  // Reads "(Float)0.5", or a value of unknown type in brackets.
   const absl::string_view rest = in_.rest();
   const size_t end = rest.find(')');
   const absl::string_view inner =
@@ -99,7 +99,7 @@ bool AttributeReader::ReadTyped(absl::string_view known_type, int depth, Argumen
     *out = WithType(type, known_type, module_.CopyArgument(Argument(raw)));
     return true;
   }
-  // Nothing is known of it but its text.
+  // The type is unknown, so keep the text.
   *out = module_.CopyArgument(Argument::Tuple({Argument(inner), Argument(raw)}));
   return true;
 }
@@ -133,7 +133,7 @@ bool AttributeReader::Read(absl::string_view known_type, int depth, Argument* ou
     *out = raw == "inf" ? HUGE_VAL : std::nan("");
     return true;
   }
-  // Paddle 3.3 writes words without their type.
+  // Paddle 3.3 writes words without types.
   if (const std::optional<DType> dtype = ParseDType(raw);
       dtype.has_value() && DTypeName(*dtype) == raw && *dtype != DType::kUnknown) {
     *out = *dtype;

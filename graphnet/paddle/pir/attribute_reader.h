@@ -17,16 +17,16 @@ class AttributeReader {
  public:
   AttributeReader(Scanner* scanner, Module* module) : in_(*scanner), module_(*module) {}
 
-  // False once something failed. `known_type`: AttributeType of it.
+  // Returns false once something failed. `known_type` is the attribute's AttributeType.
   bool Read(absl::string_view known_type, Argument* out) { return Read(known_type, 0, out); }
 
  private:
   bool Read(absl::string_view known_type, int depth, Argument* out);
   bool ReadTyped(absl::string_view known_type, int depth, Argument* out);
   bool ReadList(absl::string_view type, int depth, Argument* out);
-  // A value of that type; behind `(type)` if it is written with one.
+  // Reads a value of `type`, which follows `(type)` if the text has one.
   bool ReadNumber(absl::string_view type, absl::string_view known_type, Argument* out);
-  // As it is, or with its type where that does not follow from it.
+  // Returns the value itself, or a tuple with its type if the type does not follow from the value.
   Argument WithType(absl::string_view type, absl::string_view known_type, const Argument& value);
 
   Scanner& in_;

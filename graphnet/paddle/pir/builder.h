@@ -1,8 +1,8 @@
-// What the two makers of graphs in PIR's terms share, the reader and the lowering: values by
-// their place among the results of an operation. An operation with several results is a node whose
-// meta is a tuple; one of them is operator.getitem of it, made when it is first asked for, right
-// behind the operation. A vec, one result of several tensors, is a tuple, too, that is annotated
-// "vec".
+// Shared by the reader and the lowering, which both make graphs in PIR's terms: access to values by
+// their position among the results of an operation. An operation with several results is a node
+// whose meta is a tuple. Each result is an operator.getitem of it, which is made right behind the
+// operation when it is first needed. A vec, which is one result of several tensors, is also a
+// tuple, but annotated "vec".
 #ifndef GRAPHNET_PADDLE_PIR_BUILDER_H_
 #define GRAPHNET_PADDLE_PIR_BUILDER_H_
 
@@ -17,7 +17,7 @@ namespace graphnet::pir {
 
 inline constexpr absl::string_view kVec = "vec";
 
-// Of a node in PIR's terms: how many results its operation has.
+// Returns the number of results of an operation.
 inline size_t NumResults(const Node& node) {
   const ValueMeta* meta = node.meta();
   const bool is_tuple = meta != nullptr && meta->is_tuple && node.annotation() != kVec;
@@ -26,14 +26,16 @@ inline size_t NumResults(const Node& node) {
 inline bool HasSeveralResults(const Node& node) {
   return node.meta() != nullptr && node.meta()->is_tuple && node.annotation() != kVec;
 }
-// Of batch_norm_: memory that it keeps for its gradient, bytes of a number that nobody knows.
+// Returns whether a result of batch_norm_ is the memory that it reserves for its gradient, whose
+// size is unknown.
 inline bool IsReserve(const Node& node, size_t i) {
   return i == 5 && node.is_call_function("pd_op.batch_norm_");
 }
 inline const ValueMeta* ResultMeta(const Node& node, size_t i) {
   return HasSeveralResults(node) ? node.meta()->elements[i] : node.meta();
 }
-// Whether `node` is one of the results of an operation: then the i-th of `*of`.
+// Returns whether `node` is one result of several, and if so sets `*of` to the operation and `*i`
+// to the position.
 inline bool IsResult(const Node& node, const Node** of, size_t* i) {
   if (!node.is_call_function("operator.getitem") || node.args().size() != 2 ||
       !node.kwargs().empty() || !node.args()[0].is_node() || !node.args()[1].is_int()) {
@@ -51,7 +53,7 @@ inline bool IsResult(const Node& node, const Node** of, size_t* i) {
 
 class ResultTable {
  public:
-  // `node` has more than `i` results.
+  // Returns the i-th result of `node`, which must have more than `i`.
   Node* Result(Node* node, size_t i) {
     if (!HasSeveralResults(*node)) return node;
     Node*& made = made_[{node, i}];
@@ -72,14 +74,14 @@ class ResultTable {
   absl::flat_hash_map<Node*, Node*> last_;
 };
 
-// The symbols of a module that stand for sizes of which nothing is known, and new ones of that kind.
+// The symbols of a module that stand for unknown sizes, and new ones of that kind.
 class MadeSymbols {
  public:
-  // Of `module`, those from the `first`-th on. It must outlive this.
+  // These are the symbols of `module` from the `first`-th on. It must outlive this.
   MadeSymbols(const Module* module, size_t first) : module_(*module), first_(first) {}
 
   bool Has(const SymExpr* expr) const;
-  // Declares one in `to` that neither module has: D0, D1, …
+  // Declares a symbol in `to` that neither module has: D0, D1, …
   const SymExpr* New(Module* to);
 
  private:
@@ -92,7 +94,7 @@ class MadeSymbols {
 void DeclareSymbols(const SymExpr* expr, Module* module);
 void DeclareSymbols(const ValueMeta* meta, Module* module);
 
-// Names all nodes after their targets, in the order of the graphs: text of PIR has no names.
+// Names all nodes after their targets, in the order of the graphs, since text of PIR has no names.
 void NameNodes(Module* module);
 
 }  // namespace graphnet::pir

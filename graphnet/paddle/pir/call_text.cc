@@ -20,7 +20,7 @@ namespace graphnet::pir {
 
 CallText PrintCall(const Node& node) {
   CallText call;
-  // A copy on its own, whose operands and bodies are called as they are numbered.
+  // Print a copy in a module of its own, whose operands and bodies are named by number.
   Module scratch;
   Graph* graph = scratch.AddGraph("g");
   absl::flat_hash_map<const Node*, Node*> operands;
@@ -55,7 +55,7 @@ CallText PrintCall(const Node& node) {
 absl::StatusOr<Node*> ParseCall(absl::string_view text, absl::Span<Node* const> operands,
                                 absl::Span<Graph* const> bodies, Graph* graph) {
   const auto refuse = [](absl::string_view why) {
-    return absl::InvalidArgumentError(absl::StrCat("this is no call: ", why));
+    return absl::InvalidArgumentError(absl::StrCat("this is not a call: ", why));
   };
   std::string program;
   program += "graph @g(";
@@ -88,10 +88,10 @@ absl::StatusOr<Node*> ParseCall(absl::string_view text, absl::Span<Node* const> 
   if (!uses_all || used_bodies < bodies.size()) return refuse("it leaves operands out");
   const auto index_of = [](absl::string_view name) {
     size_t i = 0;
-    CHECK(absl::SimpleAtoi(name.substr(1), &i));  // as it was written above
+    CHECK(absl::SimpleAtoi(name.substr(1), &i));  // The name was made above.
     return i;
   };
-  // As any new node, so that its name is that of its target.
+  // Make it like any new node, so that it is named after its target.
   Arena arena;
   const auto map = [&](const Argument& argument) {
     return MapArgument(argument, &arena, [&](const Argument& leaf) -> Argument {

@@ -1,5 +1,5 @@
-// Calls that are no operation of PIR, as text of one attribute: `torch.f(%a0, [1, 2], @r0)`, whose
-// operands are numbered, and so its bodies.
+// The text of a call that is not an operation of PIR, which one attribute holds:
+// `torch.f(%a0, [1, 2], @r0)`. Operands and bodies are numbered.
 #ifndef GRAPHNET_PADDLE_PIR_CALL_TEXT_H_
 #define GRAPHNET_PADDLE_PIR_CALL_TEXT_H_
 
@@ -15,15 +15,15 @@ namespace graphnet::pir {
 
 struct CallText {
   std::string text;
-  std::vector<const Node*> operands;  // each once
-  std::vector<const Graph*> bodies;   // each once
+  std::vector<const Node*> operands;  // without repeats
+  std::vector<const Graph*> bodies;   // without repeats
 };
 
-// Of a call, or of what an output node returns: "return (%a0,)".
+// Prints a call, or an output node as "return (%a0,)".
 CallText PrintCall(const Node& node);
 
-// The node that such a text is of, made at the insertion point of `graph`. InvalidArgument if it
-// is none, or uses other operands or bodies than these.
+// Makes the node that the text describes, at the insertion point of `graph`. InvalidArgument if the
+// text is not a call, or uses other operands or bodies than these.
 absl::StatusOr<Node*> ParseCall(absl::string_view text, absl::Span<Node* const> operands,
                                 absl::Span<Graph* const> bodies, Graph* graph);
 

@@ -48,8 +48,7 @@ Argument Emitter::List(absl::Span<const int64_t> values) {
   return Argument::List(absl::MakeConstSpan(elements, values.size()));
 }
 
-// Sizes that follow from the operands say more than a symbol that was made for what is not known,
-// and numbers more than any symbol.
+// Prefers inferred sizes to symbols that were made for unknown sizes, and numbers to any symbol.
 const ValueMeta* Emitter::Merged(const ValueMeta* known, const ValueMeta* inferred) {
   if (known->tensor == nullptr || inferred == nullptr || inferred->tensor == nullptr ||
       known->tensor->shape.size() != inferred->tensor->shape.size()) {

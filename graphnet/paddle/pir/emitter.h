@@ -1,4 +1,4 @@
-// Internal to the lowering: makes operations with their types.
+// Internal to the lowering: makes typed operations.
 #ifndef GRAPHNET_PADDLE_PIR_EMITTER_H_
 #define GRAPHNET_PADDLE_PIR_EMITTER_H_
 
@@ -17,12 +17,12 @@
 
 namespace graphnet::pir {
 
-// What a value of the graph that is lowered is: a node, several, or a constant.
+// The lowered form of a value: a node, several nodes, or a constant.
 struct Value {
   Node* node = nullptr;
   bool is_list = false;
   std::vector<Node*> list;
-  Argument constant;  // None also where there is nothing
+  Argument constant;  // also None if there is no value
 
   static Value Of(Node* node) { return {node, false, {}, {}}; }
   static Value Constant(const Argument& constant) { return {nullptr, false, {}, constant}; }
@@ -37,29 +37,29 @@ class Emitter {
   Emitter(Graph* graph, ResultTable* results, MadeSymbols* made, Arena* arena)
       : graph_(*graph), results_(*results), made_(*made), arena_(*arena) {}
 
-  // The first result of "pd_op.matmul". `meta`: what is known of it; null: what follows from
-  // what the operator takes.
+  // Makes an operation such as "pd_op.matmul" and returns its first result. `meta` is its known
+  // meta; if null, the meta is inferred from the operands.
   Node* Emit(absl::string_view name, absl::Span<const Argument> operands,
              const Attributes& attributes, const ValueMeta* meta = nullptr);
-  // The operation itself, all of whose results are known with it.
+  // Does the same and returns the operation, which gives access to all results.
   Node* EmitAll(absl::string_view name, absl::Span<const Argument> operands,
                 const Attributes& attributes, const ValueMeta* meta = nullptr);
-  // Its vec taken apart by builtin.split.
+  // Returns the elements of a vec, by builtin.split.
   std::vector<Node*> Split(Node* vec);
-  // A vec of them.
+  // Makes a vec of values.
   Node* Combine(absl::Span<Node* const> values);
 
-  // A constant of no dimensions ("place undefined") or one element (on the CPU).
+  // Make a constant without dimensions ("place undefined"), or of one element (on the CPU).
   Node* Scalar(double value, DType dtype);
   Node* One(double value, DType dtype);
   Node* IntArray(absl::Span<const int64_t> values);
-  // Of the type of an operand that is a constant: null if it cannot be one.
+  // Makes a constant for an operand of `type`; nullptr if `value` does not fit it.
   Node* ConstantOperand(const Argument& value, absl::string_view type);
   Node* Cast(Node* value, DType dtype);
 
-  // `value` as an attribute of that type; none if it is of another.
+  // Returns `value` as an attribute of `type`; nullopt if it does not fit.
   std::optional<Argument> Attribute(const Argument& value, absl::string_view type);
-  // What the table says.
+  // Returns the default that the table of operators has.
   Argument Default(const Parameter& parameter);
 
   Graph* graph() { return &graph_; }
@@ -76,11 +76,11 @@ class Emitter {
   Arena& arena_;
 };
 
-// The numbers of a list of ints, or of one int; none of anything else.
+// Returns the numbers of a list of ints or of one int; nullopt for anything else.
 std::optional<std::vector<int64_t>> Integers(const Argument& value);
-// Of a node's tensor; kUnknown if it is not known.
+// Returns the dtype of a node's tensor; kUnknown if it is not known.
 DType DTypeOf(const Node* node);
-// -1: not known.
+// Returns the number of dimensions; -1 if it is not known.
 int RankOf(const Node* node);
 
 }  // namespace graphnet::pir

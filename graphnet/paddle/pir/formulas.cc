@@ -10,7 +10,7 @@ namespace graphnet::pir {
 namespace {
 
 constexpr Formula kFormulas[] = {
-    // Element by element.
+    // Element-wise operators.
     {"abs", "abs($0)"},
     {"add", "($0 + $1)"},
     {"asin", "asin($0)"},
@@ -93,7 +93,7 @@ constexpr Formula kGeluByTanh = {
     "gelu",
     "((0.5 * $0) * (1 + tanh((0.7978845608028654 * ($0 + (0.044715 * (($0 * $0) * $0)))))))"};
 
-// A scale without a bias, and a scale that only adds.
+// The operator scale without a bias, and scale that only adds.
 constexpr Formula kTimes = {"scale", "($0 * $1)"};
 constexpr Formula kPlus = {"scale", "($0 + @bias)"};
 
@@ -133,7 +133,7 @@ const Formula* FormulaOf(const Node& node) {
   if (!formula->is_reduction) return formula;
   const std::optional<std::vector<bool>> dims = ReducedDims(node);
   if (!dims.has_value()) return nullptr;
-  // There is no lowest or highest int to begin with, and infinity is none.
+  // A reduction of ints cannot begin with infinity.
   const bool needs_floats = formula->start == "-inf" || formula->start == "inf";
   return needs_floats && !IsOfFloats(node.args()[0].node()) ? nullptr : formula;
 }
@@ -142,7 +142,7 @@ std::optional<std::vector<bool>> ReducedDims(const Node& node) {
   if (node.args().empty() || !node.args()[0].is_node()) return std::nullopt;
   const TensorMeta* meta = node.args()[0].node()->tensor_meta();
   if (meta == nullptr || !meta->has_shape) return std::nullopt;
-  // An attribute, or a constant that is made one.
+  // The axes are an attribute, or an operand that is a constant.
   const Argument* axes = node.kwarg("axis");
   if (axes == nullptr && node.args().size() > 1 && node.args()[1].is_node() &&
       node.args()[1].node()->is_call_function("pd_op.full_int_array")) {

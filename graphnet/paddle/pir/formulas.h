@@ -1,4 +1,4 @@
-// What operators compute of one element, or of the elements that are reduced to one.
+// Formulas of operators: the computation of one element, or of elements that are reduced to one.
 #ifndef GRAPHNET_PADDLE_PIR_FORMULAS_H_
 #define GRAPHNET_PADDLE_PIR_FORMULAS_H_
 
@@ -12,20 +12,21 @@
 namespace graphnet::pir {
 
 struct Formula {
-  absl::string_view name;  // of the operator
-  // In the terms of C: $0, $1 are elements of the operands, @bias is an attribute, $v is what was
-  // reduced so far. Functions are those of C's math.h besides select, min, max, sigmoid, rsqrt,
-  // sign, mod and floordiv, as Python has them, and cast, to the dtype of the result.
+  absl::string_view name;  // name of the operator
+  // An expression in C: $0, $1 are elements of the operands, @bias is an attribute, $v is the
+  // intermediate result of a reduction. Functions are those of C's math.h; select, min, max,
+  // sigmoid, rsqrt, sign, and mod and floordiv as in Python; and cast, to the dtype of the result.
   absl::string_view text;
   bool is_reduction = false;
-  absl::string_view start = "";   // of a reduction: what it begins with
-  absl::string_view finish = "";  // what becomes of its result; $n: of how many elements
+  absl::string_view start = "";   // initial value of a reduction
+  absl::string_view finish = "";  // final step of a reduction; $n is the number of elements
 };
 
-// Null if the operator has none, or not with these attributes.
+// Returns nullptr if the operator has no formula, or none for these attributes.
 const Formula* FormulaOf(const Node& node);
 
-// Of a reduction: the dimensions of operand 0 that it is over; none if that is not written.
+// Returns, for each dimension of operand 0, whether a reduction runs over it; nullopt if the graph
+// does not say so.
 std::optional<std::vector<bool>> ReducedDims(const Node& node);
 
 }  // namespace graphnet::pir

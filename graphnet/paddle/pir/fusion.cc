@@ -15,7 +15,7 @@ namespace {
 void Fuse(Graph* graph, const Unit& unit, Node* before) {
   Module* module = graph->module();
   const absl::flat_hash_set<Node*> members(unit.nodes.begin(), unit.nodes.end());
-  // What comes in, in the order in which it is used, and what goes out.
+  // Find the inputs, in the order of their first use, and the results.
   std::vector<Node*> inputs;
   absl::flat_hash_set<Node*> seen;
   std::vector<Node*> outputs;
@@ -72,7 +72,7 @@ void FuseGroups(Module* module) {
   Graph* graph = module->main();
   const std::vector<Unit> units = GroupsOf(*graph);
   Node* const output = graph->output();
-  // All that is kept moves to the end, in the order of the units.
+  // Move all nodes that stay to the end, in the order of the units.
   for (const Unit& unit : units) {
     if (unit.is_group) {
       Fuse(graph, unit, output);

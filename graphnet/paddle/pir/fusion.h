@@ -1,4 +1,4 @@
-// Groups of operations as CINN has them: one cinn_op.fusion each, with a region.
+// Writes groups of operations as CINN does: each is a cinn_op.fusion with a region.
 #ifndef GRAPHNET_PADDLE_PIR_FUSION_H_
 #define GRAPHNET_PADDLE_PIR_FUSION_H_
 
@@ -6,9 +6,9 @@
 
 namespace graphnet::pir {
 
-// Puts each group of the main graph (groups.h), also one of one operation, into the region of a
-// cinn_op.fusion, whose results are the values that are used outside: each goes through a
-// cinn_op.yield_store, and all by cf.yield. Of a module as ToPir makes it.
+// Puts each group of the main graph (groups.h), even a group of one operation, into the region of a
+// cinn_op.fusion. Its results are the values that are used outside: each goes through a
+// cinn_op.yield_store, and a cf.yield returns them all. The module must come from ToPir.
 void FuseGroups(Module* module);
 
 }  // namespace graphnet::pir

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kNoGroup = static_cast<size_t>(-1);
 
-// Whether all sizes are known, be they numbers or symbols.
+// Returns whether all sizes are known as numbers or symbols.
 bool HasSizes(const ValueMeta* meta) {
   return meta != nullptr && meta->tensor != nullptr && meta->tensor->has_shape &&
          meta->tensor->dtype != DType::kUnknown;
@@ -24,12 +24,12 @@ bool HasSizes(const ValueMeta* meta) {
 
 bool IsOne(const Dim& dim) { return dim.is_static() && dim.value == 1; }
 
-// What must stay where it is among its like.
+// Returns whether a node must keep its order among nodes with effects.
 bool HasEffects(const Node& node) {
   if (absl::StartsWith(node.target(), "builtin.") || absl::StartsWith(node.target(), "cf.")) {
     return false;
   }
-  // Statistics stay as they are when it is tested.
+  // In test mode batch_norm does not change its statistics.
   const Argument* is_test = node.kwarg("is_test");
   if (node.is_call_function("pd_op.batch_norm_") && is_test != nullptr && is_test->is_bool() &&
       is_test->boolean()) {
@@ -40,7 +40,8 @@ bool HasEffects(const Node& node) {
   return op == nullptr || op->has_effects;
 }
 
-// Types are what a text says: only those that agree make loops.
+// Returns whether a type broadcasts to another. Types come from text and may be inconsistent, and
+// only consistent ones make loops.
 bool Broadcasts(const TensorMeta& from, const TensorMeta& to) {
   if (from.shape.size() > to.shape.size()) return false;
   const size_t more = to.shape.size() - from.shape.size();
@@ -50,7 +51,7 @@ bool Broadcasts(const TensorMeta& from, const TensorMeta& to) {
   return true;
 }
 
-// The operands and attributes that the formula is of.
+// Returns whether a node has the operands and attributes that the formula mentions.
 bool HasWhatItNames(const Node& node, const Formula& formula) {
   for (size_t i = 0; i + 1 < formula.text.size(); ++i) {
     if (formula.text[i] == '$' && formula.text[i + 1] != 'v') {
@@ -88,7 +89,7 @@ bool ReducesToItsShape(const Node& node) {
   return absl::c_equal(written, without) || absl::c_equal(written, with);
 }
 
-// The operation that a value is of.
+// Returns the operation that yields a value.
 Node* OperationOf(Node* node) {
   const Node* of = nullptr;
   size_t i = 0;
@@ -139,7 +140,7 @@ class Grouping {
     group_of_[node] = chosen;
   }
 
-  // Makes two groups one, if they may be.
+  // Merges two groups if that is allowed.
   void Merge(size_t from, size_t to) {
     const auto takes = [&](size_t group, size_t other) {
       return absl::c_any_of(groups_[group],
@@ -163,8 +164,8 @@ class Grouping {
     return takes;
   }
 
-  // Whether a value of `group` goes to one of `nodes`, which are of one group or of none, by way of
-  // operations outside of both.
+  // Returns whether a path through operations outside leads from `group` to one of `nodes`, which
+  // are all in one group or in none.
   bool Reaches(const std::vector<Node*>& nodes, size_t group) {
     const size_t own = group_of_[nodes[0]];
     absl::flat_hash_set<Node*> seen;
@@ -174,7 +175,7 @@ class Grouping {
         Node* operation = OperationOf(operand);
         const size_t at = group_of_[operation];
         if (is_start && at != kNoGroup && (at == group || at == own)) return;
-        // What is before an operation with effects takes nothing of what is behind it.
+        // Operations before the barrier cannot depend on operations behind it.
         const bool is_before = barrier_ != nullptr && operation->IsBefore(barrier_);
         if (!is_before && operation->is_call() && seen.insert(operation).second) {
           work.push_back(operation);
@@ -191,13 +192,13 @@ class Grouping {
         add_operands(at, /*is_start=*/false);
         continue;
       }
-      // A group is there as a whole.
+      // A group depends on the operands of all of its members.
       for (const Node* member : groups_[of]) add_operands(member, /*is_start=*/false);
     }
     return false;
   }
 
-  // Each unit once all is there that it takes.
+  // Orders the units so that each comes after the units that it depends on.
   void Arrange() {
     NodeTable<size_t> unit_of(*graph_.module());
     std::vector<size_t> unit_of_group(groups_.size(), kNoGroup);
@@ -215,7 +216,7 @@ class Grouping {
         unit_of[node] = unit_of_group[group];
       }
     }
-    std::vector<int> state(units.size(), 0);  // 1: begun, 2: there
+    std::vector<int> state(units.size(), 0);  // 1: begun, 2: done
     std::vector<size_t> stack;
     for (size_t start = 0; start < units.size(); ++start) {
       stack.push_back(start);
@@ -248,8 +249,8 @@ class Grouping {
   std::vector<Node*> operations_;
   std::vector<std::vector<Node*>> groups_;
   NodeTable<size_t> group_of_;
-  size_t first_open_ = 0;          // groups before it came before an operation with effects
-  const Node* barrier_ = nullptr;  // the last such operation
+  size_t first_open_ = 0;          // groups before this index lie before the barrier
+  const Node* barrier_ = nullptr;  // the last operation with effects
   std::vector<Unit> units_;
 };
 

@@ -1,6 +1,6 @@
-// Which operations of a graph in PIR's terms make one kernel: operators that work element by
-// element, and the sums (and their like) of what they yield. Sizes are numbers or symbols; those
-// that are the same are written alike.
+// Groups of operations that make one kernel, in a graph in PIR's terms: element-wise operators and
+// the reductions of their results. Sizes are numbers or symbols, and equal sizes must be written
+// alike.
 #ifndef GRAPHNET_PADDLE_PIR_GROUPS_H_
 #define GRAPHNET_PADDLE_PIR_GROUPS_H_
 
@@ -14,22 +14,24 @@ namespace graphnet::pir {
 
 enum class GroupKind { kNone, kElementwise, kReduction };
 
-// What an operation is: kNone also if its sizes are not known.
+// Returns the kind of an operation; kNone also if its sizes are not known.
 GroupKind GroupKindOf(const Node& node);
-// A constant that kernels are given as a number: pd_op.full of no more than one element.
+// Returns whether a node is a constant that kernels take as a number, which is a pd_op.full of at
+// most one element, and sets `*value`.
 bool IsScalarConstant(const Node& node, double* value);
 
-// A group, or one node that is in none, constants included; the nodes in the order of the graph.
+// A group, or a single node outside of all groups, such as a constant. Nodes are in graph order.
 struct Unit {
   bool is_group = false;
   std::vector<Node*> nodes;
 };
 
-// The nodes of a graph but placeholders, results of operations (builder.h) and the output, in an
-// order in which each comes after what it takes. A node joins the groups of the values that it takes,
-// and they become one, as far as they may: no value of a group reaches another of it around the
-// group, nothing in it takes the result of a reduction in it, and no operation with effects lies
-// between. A group has at least one operation. O(nodes) for each node that joins, at worst.
+// Returns the nodes of a graph except placeholders, results of operations (builder.h) and the
+// output, ordered so that each unit comes after its operands. A node joins the groups of its
+// operands and merges them where that is allowed: no path from a value of a group to another value
+// of it may leave the group, no node in it may take the result of a reduction in it, and no
+// operation with effects may lie between. A group has at least one operation. At worst O(nodes) for
+// each node that joins.
 std::vector<Unit> GroupsOf(const Graph& graph);
 
 }  // namespace graphnet::pir

@@ -30,14 +30,13 @@ namespace {
 
 constexpr int64_t kThreads = 256;
 
-// How many operations and loads one block may be of: what would be more is computed in blocks of
-// its own first.
+// Limit for operations and loads in one block. Longer expressions are divided over several blocks.
 constexpr size_t kMaxTerms = 64;
 
-// A number as C writes it that has 64 bits.
+// Returns a number as a 64-bit literal of C.
 std::string Wide(int64_t number) { return absl::StrCat(number, "ll"); }
 
-// As C writes it; numbers as `print` does.
+// Returns an expression in C, with numbers printed by `print`.
 std::string DimText(const SymExpr& expr, std::string (*print)(int64_t)) {
   const auto operand = [&](const SymExpr* e) { return DimText(*e, print); };
   const auto infix = [&](absl::string_view op) {
@@ -61,7 +60,7 @@ std::string DimText(const SymExpr& expr, std::string (*print)(int64_t)) {
   }
 }
 
-// A size, or the product of some: a number, times an expression of symbols if there are any.
+// A size or a product of sizes: a number times an expression of symbols, if there are any.
 class Size {
  public:
   Size(int64_t number) : number_(number) {}  // NOLINT
@@ -70,7 +69,7 @@ class Size {
   }
 
   bool is_number() const { return symbols_.empty(); }
-  // The number that it is, or that what the symbols make is taken times.
+  // Returns the number, or the factor in front of the symbols.
   int64_t number() const { return number_; }
   std::string text() const {
     if (is_number()) return absl::StrCat(number_);
@@ -90,7 +89,7 @@ class Size {
     }
     return product;
   }
-  // `number` divides it.
+  // `number` must divide it.
   Size operator/(int64_t number) const {
     Size quotient = *this;
     quotient.number_ /= number;
@@ -108,12 +107,12 @@ std::vector<Size> SizesOf(const Node& node) {
   return sizes;
 }
 
-// i, j, k, then what no other is called.
+// Returns i, j, k, …, and unique names beyond those.
 std::string LoopName(size_t i) {
   constexpr absl::string_view kNames = "ijkabcde";
   return i < kNames.size() ? std::string(1, kNames[i]) : absl::StrCat("l", i);
 }
-// Names are told apart as Paddle does: x, x_0, x_1, ….
+// Makes names unique as Paddle does: x, x_0, x_1, ….
 std::string Unique(absl::string_view name, size_t i) {
   return i == 0 ? std::string(name) : absl::StrCat(name, "_", i - 1);
 }
@@ -127,7 +126,7 @@ std::string NumberText(double value) {
   return std::isnan(value) ? "nan" : std::string(digits);
 }
 
-// "x: float32[64, 128]".
+// Returns a declaration such as "x: float32[64, 128]".
 std::string Declaration(absl::string_view name, const Node& node) {
   std::string out(name);
   const TensorMeta* meta = node.tensor_meta();
@@ -148,7 +147,7 @@ std::string Element(absl::string_view name, absl::Span<const std::string> indice
   return absl::StrCat(name, "[", absl::StrJoin(indices, ", "), "]");
 }
 
-// The operands of which elements are read, as often as the formula names them.
+// Returns the operands whose elements are read, as often as the formula mentions them.
 std::vector<Node*> Read(const Node& node) {
   const absl::string_view formula = FormulaOf(node)->text;
   std::vector<Node*> read;
@@ -163,8 +162,8 @@ std::vector<Node*> Read(const Node& node) {
   return read;
 }
 
-// A group of operations as a function: what its values are called, and which of them are computed
-// in a block and kept in a buffer. All others are computed where they are read.
+// A group of operations as a function: the names of its values, and the values that are computed in
+// a block and kept in a buffer. All others are computed where they are read.
 class Function {
  public:
   explicit Function(const Unit& unit) : nodes_(unit.nodes) {
@@ -185,7 +184,7 @@ class Function {
     for (Node* node : nodes_) {
       if (FormulaOf(*node)->is_reduction) kept_.insert(node);
       if (absl::c_none_of(node->users(), [&](Node* u) { return !members.contains(u); })) continue;
-      // A value that is used outside is stored once more, under the next name.
+      // A value that is used outside is also stored under the next name.
       outputs_.push_back(node);
       kept_.insert(node);
       names_[node] = Unique("var", num_values++);
@@ -208,17 +207,17 @@ class Function {
 
   const std::vector<Node*>& inputs() const { return inputs_; }
   const std::vector<Node*>& outputs() const { return outputs_; }
-  // The values that have a block of their own, in order.
+  // Returns the values that have a block of their own, in order.
   std::vector<Node*> blocks() const {
     std::vector<Node*> blocks;
     absl::c_copy_if(nodes_, std::back_inserter(blocks), [&](Node* n) { return IsKept(*n); });
     return blocks;
   }
-  // Whether a value lies in a buffer: it is stored, or comes in.
+  // Returns whether a value lies in a buffer: it is stored or is an input.
   bool IsKept(const Node& node) const { return kept_.contains(&node) || !places_.contains(&node); }
   const std::string& name(const Node& node) const { return names_.at(&node); }
   std::string root() const { return Unique("root", num_stored_ - 1); }
-  // The i-th axis of the block of `node`.
+  // Returns the name of the i-th axis of the block of `node`.
   std::string axis(const Node& node, size_t i) const {
     return Unique(absl::StrCat("i", i), places_.at(&node));
   }
@@ -228,12 +227,12 @@ class Function {
   std::vector<Node*> inputs_;
   std::vector<Node*> outputs_;
   absl::flat_hash_map<const Node*, std::string> names_;
-  absl::flat_hash_map<const Node*, size_t> places_;  // of its operations, then of what is stored
+  absl::flat_hash_map<const Node*, size_t> places_;  // operations first, then stored values
   absl::flat_hash_set<const Node*> kept_;
   size_t num_stored_ = 0;
 };
 
-// One block: its axes, what they are bound to, and the elements that it reads.
+// One block: its axes, the expressions that they are bound to, and the elements that it reads.
 struct Block {
   std::vector<std::string> axes;
   std::vector<std::string> bound;
@@ -254,8 +253,8 @@ class LoopPrinter {
         PrintBody(Function(unit));
         return std::move(out_);
       }
-      return absl::InvalidArgumentError(absl::StrCat("there is no group ", *options_.group,
-                                                     ": there are ", *options_.group - left));
+      return absl::InvalidArgumentError(
+          absl::StrCat("no group ", *options_.group, ": there are ", *options_.group - left));
     }
     std::vector<std::string> inputs;
     for (const Node* node : graph.placeholders()) {
@@ -294,7 +293,7 @@ class LoopPrinter {
     Line("}");
   }
 
-  // A constant that groups have as a number, or that says over what they reduce.
+  // Returns whether a node is a constant that groups write as a number, or the axes of a reduction.
   bool IsFolded(const Node& node) const {
     double ignored = 0;
     const bool is_constant =
@@ -368,8 +367,8 @@ class LoopPrinter {
     Close();
   }
 
-  // Opens the loops over `sizes`, the dimensions that are called `loops`; gives what their indices
-  // are bound to.
+  // Opens loops over `sizes`, with the names `loops`. Returns the expressions that the indices are
+  // bound to.
   std::vector<std::string> OpenLoops(absl::Span<const Size> sizes,
                                      absl::Span<const std::string> loops) {
     opened_ = 0;
@@ -402,14 +401,15 @@ class LoopPrinter {
       ++opened_;
     }
     std::vector<std::string> indices;
-    // From behind: what an index counts is what the dimensions behind it hold.
+    // Go from the last dimension on, since the stride of an index is the product of the sizes
+    // behind it.
     Size stride = 1;
     for (size_t i = sizes.size(); i-- > 0;) {
-      // The indices of an empty loop are never computed.
+      // A size of 0 would divide by 0, and the body of an empty loop never runs.
       const Size size =
           sizes[i].is_number() ? Size(std::max<int64_t>(1, sizes[i].number())) : sizes[i];
       const Size span = size * stride;
-      // Where the threads of a block are so many times what is counted, the block says nothing.
+      // If the span divides the number of threads, the index does not depend on the block.
       const bool is_of_thread = i > 0 && span.is_number() && threads % span.number() == 0;
       std::string at = is_of_thread ? thread : index;
       if (!(stride == Size(1))) at = absl::StrCat("(", at, " / ", stride.text(), ")");
@@ -435,7 +435,7 @@ class LoopPrinter {
     return Element(absl::StrCat("_", name), ranges);
   }
 
-  // One block. What it reads and writes is said where blocks run side by side.
+  // Prints one block. It names the buffers that it reads and writes if blocks run in parallel.
   void PrintBlock(absl::string_view name, const Block& block, absl::string_view write,
                   absl::string_view statement) {
     Open(absl::StrCat("ScheduleBlock(", name, ")"));
@@ -453,7 +453,7 @@ class LoopPrinter {
     Close();
   }
 
-  // The element of a value at `indices`: where it lies, or what is computed of others.
+  // Returns the element of a value at `indices`: a load, or the expression that computes it.
   static std::string ValueAt(const Function& function, const Node& node,
                              const std::vector<std::string>& indices, Block* block) {
     if (!function.IsKept(node)) {
@@ -463,7 +463,7 @@ class LoopPrinter {
     return Element(function.name(node), indices);
   }
 
-  // The element of an operand where those of what is computed are `indices`; sizes of 1 repeat.
+  // Returns the element of an operand for the result's element at `indices`; sizes of 1 broadcast.
   static std::string OperandAt(const Function& function, const Node& node, const Node& operand,
                                const std::vector<std::string>& indices, Block* block) {
     double number = 0;
@@ -479,7 +479,7 @@ class LoopPrinter {
     return ValueAt(function, operand, own, block);
   }
 
-  // A formula with elements, numbers and attributes in the places of $0, @bias and $v.
+  // Replaces $0, $v, $n and @bias in a formula by elements, numbers and attributes.
   static std::string Fill(const Function& function, const Node& node, absl::string_view text,
                           const std::vector<std::string>& indices, absl::string_view target,
                           Block* block, const Size& count = 0) {
@@ -546,9 +546,9 @@ class LoopPrinter {
       loops.push_back(LoopName(i));
     }
     const bool keeps_dims = SizesOf(node).size() == sizes.size();
-    Block outer;  // over the axes that are kept
+    Block outer;  // over the axes that are not reduced
     outer.bound = OpenLoops(kept, loops);
-    Block inner;  // over all
+    Block inner;  // over all axes
     std::vector<std::string> written;
     Size count = 1;
     size_t next = 0;

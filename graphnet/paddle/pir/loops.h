@@ -19,18 +19,18 @@
 //   }
 //   call group_0 (x, y) -> (multiply: float32[64, 128])
 //
-// A function is a group of operations (groups.h); its parameters are what it takes and then what it
-// yields. Its values are called var, var_0, var_1, … in the order of its inputs, its operations
-// and what it stores for others; axes and the root are counted alike, by operation. A value that
-// is computed element by element is written where it is read, in one block. A value has a block of
-// its own if others use it outside, if it is a reduction, or if a block would get too long; those
-// that stay inside are named under `buffers`. Blocks of one shape that follow each other share a
-// nest. A reduction has one of its own: a block that begins it, the loops that are reduced, called
-// reduce_…, and a block that finishes it if it is a mean. All else is a `call`.
+// A function is a group of operations (groups.h). Its parameters are its inputs and then its
+// results. Its values are called var, var_0, var_1, … in the order of its inputs, its operations
+// and the values that it stores for others; axes and the root are numbered alike, by operation. An
+// element-wise value is written into the block that reads it. A value has a block of its own if it
+// is used outside, if it is a reduction, or if a block would get too long; values that stay inside
+// are named under `buffers`. Adjacent blocks of one shape share a nest. A reduction has its own
+// nest: a block with the initial value, the reduced loops, which are called reduce_…, and a block
+// with the final step if it is a mean. Every other operation is a `call`.
 //
-// Bound to a GPU, a nest is a loop over blocks and one over 256 threads, or as many as there are
-// elements; the axes are computed of both, and a condition leaves out what is too much. Blocks say
-// what they read and write then.
+// Bound to a GPU, a nest is a loop over blocks and a loop over 256 threads, or fewer if there are
+// fewer elements. The axes are computed from both, and a condition excludes surplus threads. Blocks
+// then say what they read and write.
 #ifndef GRAPHNET_PADDLE_PIR_LOOPS_H_
 #define GRAPHNET_PADDLE_PIR_LOOPS_H_
 
@@ -44,11 +44,11 @@
 namespace graphnet::pir {
 
 struct LoopOptions {
-  bool bound = false;           // to blocks and threads
-  std::optional<size_t> group;  // the loops of that group alone, counted from 0
+  bool bound = false;           // true if loops are bound to blocks and threads
+  std::optional<size_t> group;  // prints this group only, counted from 0
 };
 
-// Prints the main graph of a module as ToPir makes it. InvalidArgument if there is no such group.
+// Prints the main graph of a module from ToPir. InvalidArgument if the group does not exist.
 absl::StatusOr<std::string> PrintLoops(const Module& module, const LoopOptions& options = {});
 
 }  // namespace graphnet::pir

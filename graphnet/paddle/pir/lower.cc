@@ -38,7 +38,7 @@ namespace {
 
 constexpr absl::string_view kParameter = "torch.nn.parameter.Parameter";
 
-// Parameters that say nothing to an operator.
+// Parameters that have no meaning for an operator.
 constexpr absl::string_view kIdle[] = {"device", "pin_memory", "requires_grad", "stop_gradient"};
 
 // Operators that yield a vec.
@@ -77,7 +77,7 @@ bool SameConstant(const Argument& a, const Argument& b) {
 
 class GraphLowering {
  public:
-  // `first_made`: of the symbols of `from` that AddMetas made.
+  // `first_made` is the index of the first symbol of `from` that AddMetas made.
   GraphLowering(const Module* from, size_t first_made, Module* to, size_t max_nodes)
       : to_(*to), made_(from, first_made), max_nodes_(max_nodes) {}
 
@@ -99,7 +99,7 @@ class GraphLowering {
             meta = to_.InternValueMeta(*attribute->meta);
           }
         }
-        // A place is where data comes from; parameters have none.
+        // Only data has a place; parameters have none.
         input->set_meta(PlainMeta(meta, /*keep_device=*/!is_parameter));
       }
       values_[node] = Value::Of(input);
@@ -118,7 +118,7 @@ class GraphLowering {
   }
 
  private:
-  // What a type can say of it.
+  // Returns the part of a meta that a type of PIR can express.
   const ValueMeta* PlainMeta(const ValueMeta* meta, bool keep_device = false) {
     if (meta == nullptr) return nullptr;
     if (meta->is_tuple) {
@@ -135,16 +135,17 @@ class GraphLowering {
       tensor.has_device = false;
       tensor.device = Device();
     } else if (tensor.device.type == DeviceType::kCuda && tensor.device.index < 0) {
-      tensor.device.index = 0;  // a place has a number
+      tensor.device.index = 0;  // a place always has a number
     }
-    // Those that were made may give way to what follows from the operands (Emitter).
+    // Inferred sizes may replace symbols that AddMetas made, so those are not declared yet
+    // (Emitter).
     for (const Dim& dim : tensor.shape) {
       if (!made_.Has(dim.expr)) DeclareSymbols(dim.expr, &to_);
     }
     return to_.InternValueMeta(tensor);
   }
 
-  // All results of what a call yields.
+  // Returns all results of a lowered value.
   std::vector<Node*> NodesOf(const Value& value) {
     if (value.is_list) return value.list;
     if (value.node == nullptr || !HasSeveralResults(*value.node)) return {value.node};
@@ -159,7 +160,7 @@ class GraphLowering {
     return absl::StrCat(node.op() == Op::kCallMethod ? "." : "", node.target());
   }
 
-  // An argument of a call; none if it is a structure of more than a list of values.
+  // Returns an argument of a call; nullopt if it is a structure other than a list of values.
   std::optional<Value> ValueOf(const Argument& argument) {
     if (argument.is_node()) {
       const Value& value = values_.at(argument.node());
@@ -261,12 +262,12 @@ class GraphLowering {
     });
   }
 
-  // The row that a function without one has: parameters of the same names.
+  // Makes a rule for a function without one, by parameters of the same names.
   static std::optional<Rule> RuleByName(absl::string_view name) {
     const Function* function = FindFunction(name);
     const absl::string_view last = name.substr(name.rfind('.') + 1);
     const Operator* op = FindOperator(last);
-    // Which of several results the function yields only a row says.
+    // Only a written rule could say which of several results the function yields.
     if (function == nullptr || op == nullptr || op->results.size() != 1) return std::nullopt;
     Rule rule;
     rule.result.kind = Term::Kind::kOperator;
@@ -286,7 +287,7 @@ class GraphLowering {
     return rule;
   }
 
-  // None if the term cannot be made of what the call is given.
+  // Returns nullopt if the term cannot be made from the arguments of the call.
   std::optional<Value> Evaluate(Emitter& out, const Term& term, const Binding& binding,
                                 const ValueMeta* meta) {
     switch (term.kind) {
@@ -331,11 +332,11 @@ class GraphLowering {
     return std::nullopt;
   }
 
-  // The operation; `meta` is that of its first result.
+  // Makes the operation of a term. `meta` is that of its first result.
   std::optional<Node*> MakeAll(Emitter& out, const Term& term, const Binding& binding,
                                const ValueMeta* meta) {
     const Operator* op = FindOperator(term.name);
-    // By parameter of the operator.
+    // By name of the operator's parameter.
     std::map<absl::string_view, const Term*> given;
     const size_t num_operands = op->operands.size();
     for (size_t i = 0; i < term.arguments.size(); ++i) {
@@ -385,7 +386,7 @@ class GraphLowering {
       Node* constant = out.ConstantOperand(out.Default(parameter), parameter.type);
       return constant == nullptr ? std::nullopt : std::optional(Argument(constant));
     }
-    // What a bias is added to is as the sum.
+    // A value to which a bias is added has the meta of the sum.
     const bool is_sum = term.name == "add" && it->second->kind == Term::Kind::kOperator &&
                         parameter.name == "x" && it->second->name != "matmul";
     std::optional<Value> value = Evaluate(out, *it->second, binding, is_sum ? meta : nullptr);
@@ -405,12 +406,12 @@ class GraphLowering {
     return constant == nullptr ? std::nullopt : std::optional(Argument(constant));
   }
 
-  // Erases what was made in vain: all behind `last`.
+  // Erases all nodes behind `last`, which a failed attempt made.
   static void Undo(Emitter& out, const Node* last) {
     while (out.graph()->last() != last) out.graph()->EraseNode(out.graph()->last());
   }
 
-  // The value that one of PIR's operators, or several, have for a call; none if none has.
+  // Lowers a call to one or several of PIR's operators; nullopt if that is not possible.
   std::optional<Value> LowerByRule(Emitter& out, const Node& node, const ValueMeta* meta) {
     const std::string name = FunctionName(node);
     if (node.op() == Op::kCallModule) return std::nullopt;
@@ -442,7 +443,7 @@ class GraphLowering {
     return Evaluate(out, rule->result, *binding, meta);
   }
 
-  // A result of a call that yields several.
+  // Lowers a getitem of a call with several results; nullopt for any other call.
   std::optional<Value> LowerElement(const Node& node) {
     if (!node.is_call_function("operator.getitem") || node.args().size() != 2 ||
         !node.args()[0].is_node() || !node.args()[1].is_int()) {
@@ -463,7 +464,7 @@ class GraphLowering {
 
   absl::Status LowerCall(Emitter& out, const Node& node) {
     if (++num_nodes_ > max_nodes_) {
-      return absl::InvalidArgumentError("bodies are called too often to be written each time");
+      return absl::InvalidArgumentError("bodies are called too often to be written out");
     }
     if (std::optional<Value> element = LowerElement(node)) {
       values_[&node] = *std::move(element);
@@ -474,7 +475,7 @@ class GraphLowering {
     std::optional<Value> value =
         LowerByRule(out, node, meta != nullptr && !meta->is_tuple ? meta : nullptr);
     if (value.has_value() && value->node != nullptr && value->node->annotation() == kVec) {
-      // A function of Python yields a list.
+      // The Python function yields a list, so split the vec.
       value = value->node->meta() == nullptr
                   ? std::nullopt
                   : std::optional(Value{nullptr, true, out.Split(value->node), {}});
@@ -487,7 +488,7 @@ class GraphLowering {
     return Keep(out, node, meta);
   }
 
-  // Whether the lowered value can be that of a call: one or several, as it yields.
+  // Returns whether the lowered value fits the call: one value or several.
   static bool IsOf(const Value& value, const Node& call) {
     if (!value.is_list && value.node == nullptr) return false;
     const bool is_several = value.is_list || HasSeveralResults(*value.node);
@@ -495,7 +496,7 @@ class GraphLowering {
     return call.meta() == nullptr || call.meta()->is_tuple == is_several;
   }
 
-  // The call as it is.
+  // Keeps the call under its own name.
   absl::Status Keep(Emitter& out, const Node& node, const ValueMeta* meta) {
     const CallText call = PrintCall(node);
     std::vector<Node*> operands;
@@ -513,13 +514,13 @@ class GraphLowering {
     ASSIGN_OR_RETURN(Node * made, ParseCall(call.text, operands, bodies, out.graph()));
     DeclareSymbols(meta, &to_);
     made->set_meta(meta);
-    // Of a graph in PIR's terms: "vec", or another type.
+    // The annotation may be a type of PIR, such as "vec", but a type of PyTorch is dropped.
     if (!absl::StartsWith(node.annotation(), "torch.")) made->set_annotation(node.annotation());
     values_[&node] = Value::Of(made);
     return absl::OkStatus();
   }
 
-  // How many of the last parameters of a body are values from outside: those of a region.
+  // Returns the number of last parameters of a body that are outer values; 0 unless it is a region.
   static size_t NumCaptured(const Node& call, const Graph* body) {
     for (const Argument& argument : call.args()) {
       const bool is_region = argument.is_tuple() && !argument.elements().empty() &&
@@ -606,7 +607,7 @@ bool IsInPirTerms(const Module& module) {
 void PrepareForPir(Module* module, const PirOptions& options) {
   if (IsInPirTerms(*module)) return;
   PassRun run;
-  // Where a graph would get too large, it stays as it is.
+  // If a graph would get too large, it stays as it is.
   InlineRegions(module, run).IgnoreError();
   if (options.functional) Functionalize(module, run).IgnoreError();
 }
@@ -623,7 +624,7 @@ absl::StatusOr<std::unique_ptr<Module>> ToPir(const Module& module, const PirOpt
   const size_t max_nodes = 16 * from->num_nodes() + 1000;
   RETURN_IF_ERROR(
       GraphLowering(from.get(), num_symbols, to.get(), max_nodes).LowerMain(*from->main()));
-  // Results that nobody takes: text has them, but no node that is one.
+  // Erase nodes of unused results, since the reader makes no nodes for them.
   for (Graph* graph : to->graphs()) {
     for (Node* node : graph->nodes()) {
       const Node* of = nullptr;

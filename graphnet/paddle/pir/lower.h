@@ -1,22 +1,21 @@
-// Makes a graph of PyTorch, or of Paddle's Python, one of PIR's operators, as Paddle's own
-// functions make them in a static program.
+// Lowers a graph of PyTorch, or of Paddle's Python, to PIR's operators, as Paddle's own functions
+// do in a static program.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<Module> lowered, ToPir(module));
 //   ASSIGN_OR_RETURN(std::string text, PrintPir(*lowered));
 //
-// A call becomes what to-paddle (paddle/to_paddle.h) has for it, and that the operators that
-// rules.txt says, constants they take as values made pd_op.full and pd_op.full_int_array. The rule
-// for all else: it stays the call that it is, under its own name, so that nothing is lost; what
-// is not in the dialects pd_op, builtin and cf is no operator of Paddle. Constants of subscripts
-// and sizes count as such only where they are written; a size that is computed makes the call
-// that takes it stay.
+// A call is first converted as to-paddle (paddle/to_paddle.h) does, and the result then becomes the
+// operators that rules.txt gives. Constants that they take as values become pd_op.full and
+// pd_op.full_int_array. Any other call keeps its own name, so that nothing is lost; a name outside
+// of the dialects pd_op, builtin and cf is not an operator of Paddle. Subscripts and sizes must be
+// literal; a call that takes a computed size stays.
 //
-// The metas of values are those that the graph has, or what facts/shapes/tensor_facts.h tells of
-// them, or what follows from the operands (result_types.h).
-// What PIR has no place for is gone: names of values, locations, module paths, draw specs,
-// annotations but that of a parameter, devices but of inputs, relations and examples of symbols,
-// and what is no value in what the main graph returns. What is left prints (printer.h) and reads
-// back (reader.h) as an equal module. A graph that has operators of PIR already stays as it is.
+// The metas of values are those of the graph, or those that facts/shapes/tensor_facts.h infers, or
+// those that follow from the operands (result_types.h). PIR cannot hold the following, which is
+// dropped: names of values, locations, module paths, draw specs, annotations except those of
+// parameters, devices except those of inputs, relations and examples of symbols, and constants that
+// the main graph returns. The rest prints (printer.h) and reads back (reader.h) as an equal module.
+// A graph that already has operators of PIR does not change.
 #ifndef GRAPHNET_PADDLE_PIR_LOWER_H_
 #define GRAPHNET_PADDLE_PIR_LOWER_H_
 
@@ -28,21 +27,21 @@
 namespace graphnet::pir {
 
 struct PirOptions {
-  // Writes to memory become values where they can (passes/functional/functionalize.h): an operator
-  // that writes is in no group.
+  // True if writes to memory become values where possible (passes/functional/functionalize.h). It
+  // helps grouping, since an operator that writes is in no group.
   bool functional = false;
 };
 
-// Does what ToPir does first: regions are written where they are called, and writes become values
-// if that is asked for. Types that are found after it (graphnet shapes) are those of all values that
-// ToPir sees. A graph that has operators of PIR already stays as it is.
+// Does the first step of ToPir: inlines regions, and turns writes into values if `options` say so.
+// If metas are inferred after it (graphnet shapes), all values that ToPir sees have them. A graph
+// that already has operators of PIR does not change.
 void PrepareForPir(Module* module, const PirOptions& options = {});
 
-// Of a module that the verifier accepts. InvalidArgument if bodies are called so often that the
-// text would have many times as many operations as the module has nodes.
+// Lowers a module, which must verify. InvalidArgument if bodies are called so often that the text
+// would have many times as many operations as the module has nodes.
 absl::StatusOr<std::unique_ptr<Module>> ToPir(const Module& module, const PirOptions& options = {});
 
-// Whether a graph has operators of PIR already.
+// Returns whether the module already has operators of PIR.
 bool IsInPirTerms(const Module& module);
 
 }  // namespace graphnet::pir

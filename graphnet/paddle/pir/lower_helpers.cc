@@ -42,7 +42,7 @@ const TensorMeta* ShapedMeta(Args args, size_t i) {
   return meta != nullptr && meta->has_shape ? meta : nullptr;
 }
 
-// One number, or as many as wanted; the second argument stands in for None.
+// Returns `count` numbers from one number or a list; the second argument replaces None.
 Result Repeated(Emitter& out, Args args, size_t count) {
   const Argument* first = Constant(args, 0);
   const size_t at = first != nullptr && first->is_none() && args.size() > 1 ? 1 : 0;
@@ -56,7 +56,7 @@ Result Repeated(Emitter& out, Args args, size_t count) {
 Result Pair(Emitter& out, Args args, const ValueMeta*) { return Repeated(out, args, 2); }
 Result Triple(Emitter& out, Args args, const ValueMeta*) { return Repeated(out, args, 3); }
 
-// None where there is no padding.
+// Returns pairs of paddings; an empty list if there is no padding.
 Result Pairs(Emitter& out, Args args, const ValueMeta*) {
   const auto numbers = IntegersOf(args, 0);
   if (!numbers.has_value()) return std::nullopt;
@@ -64,7 +64,7 @@ Result Pairs(Emitter& out, Args args, const ValueMeta*) {
   return Repeated(out, args, 2);
 }
 
-// Of a window of one dimension that is made one of two.
+// Extends the size of a one-dimensional window to two dimensions.
 Result Row(Emitter& out, Args args, const ValueMeta*) {
   const auto number = IntegersOf(args, 0);
   const auto first = IntegersOf(args, 1);
@@ -113,7 +113,7 @@ Result Axes(Emitter& out, Args args, const ValueMeta*) {
   return Of(out.List(*numbers));
 }
 
-// A dimension of the first argument, counted from 0.
+// Returns a dimension of the first argument, counted from 0.
 Result Axis(Emitter&, Args args, const ValueMeta*) {
   const auto axis = IntegersOf(args, 1);
   const int rank = args[0].node == nullptr ? -1 : RankOf(args[0].node);
@@ -178,7 +178,7 @@ Result Swapped(Emitter& out, Args args, const ValueMeta*) {
   return Of(out.List(perm));
 }
 
-// x[…, what, …] at a dimension.
+// Makes x[…, what, …] with the index `what` at a dimension.
 Result Subscript(Emitter& out, Args args, const Argument& what, const ValueMeta* meta) {
   const int rank = args[0].node == nullptr ? -1 : RankOf(args[0].node);
   const auto dim = IntegersOf(args, 1);
@@ -208,7 +208,7 @@ Result Slice(Emitter& out, Args args, const ValueMeta* meta) {
   return Subscript(out, args, Argument::Slice(bounds), meta);
 }
 
-// torch.split: of that size, or those sizes.
+// Lowers torch.split, by the size of a piece or the sizes of all.
 Result Split(Emitter& out, Args args, const ValueMeta*) {
   const TensorMeta* meta = ShapedMeta(args, 0);
   const auto axis = IntegersOf(args, 2);
@@ -241,7 +241,7 @@ Result Split(Emitter& out, Args args, const ValueMeta*) {
   return Value::Of(out.Emit("split", {args[0].node, lengths, where}, {}));
 }
 
-// Of the last dimensions, three at most, by way of five.
+// Pads up to three last dimensions, by way of a tensor of five dimensions.
 Result Pad(Emitter& out, Args args, const ValueMeta* meta) {
   const auto pads = IntegersOf(args, 1);
   const auto number = NumberOf(Constant(args, 2));
@@ -277,7 +277,7 @@ Result DTypeOr(Emitter&, Args args, const ValueMeta* meta) {
   return Of(like->is_int() ? DType::kInt64 : DType::kFloat32);
 }
 
-// Small ints as those that PyTorch adds them up in.
+// Casts small ints to the dtype in which PyTorch adds them up.
 Result Long(Emitter& out, Args args, const ValueMeta*) {
   if (args[0].node == nullptr) return std::nullopt;
   const DType dtype = DTypeOf(args[0].node);
@@ -287,7 +287,7 @@ Result Long(Emitter& out, Args args, const ValueMeta*) {
   return is_small ? Value::Of(out.Cast(args[0].node, DType::kInt64)) : args[0];
 }
 
-// One dimension, or None.
+// Reshapes to one dimension; None stays None.
 Result Flat(Emitter& out, Args args, const ValueMeta*) {
   if (args[0].is_none()) return args[0];
   const int rank = args[0].node == nullptr ? -1 : RankOf(args[0].node);
@@ -341,7 +341,7 @@ Result Glu(Emitter& out, Args args, const ValueMeta* meta) {
   return Value::Of(out.Emit("multiply", {halves[0], gate}, {}, meta));
 }
 
-// What attention divides by.
+// Returns the scale of attention.
 Result Root(Emitter&, Args args, const ValueMeta*) {
   if (const auto given = NumberOf(Constant(args, 1))) return Of(*given);
   const TensorMeta* meta = ShapedMeta(args, 0);

@@ -10,11 +10,11 @@
 
 namespace graphnet::pir {
 
-// What $name(args) is; none if the arguments are not such that it can be told. `meta` is that of
-// the whole call.
+// Returns the value of $name(args); nullopt if it cannot be determined from the arguments. `meta`
+// is that of the whole call.
 std::optional<Value> CallHelper(Emitter& out, absl::string_view name, absl::Span<const Value> args,
                                 const ValueMeta* meta);
-// Whether there is a helper of that name.
+// Returns whether there is a helper of that name.
 bool IsHelper(absl::string_view name);
 
 }  // namespace graphnet::pir

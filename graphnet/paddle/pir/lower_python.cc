@@ -16,10 +16,10 @@ namespace graphnet::pir {
 namespace {
 
 struct Binary {
-  absl::string_view name;       // in Python
-  absl::string_view operator_;  // of PIR
+  absl::string_view name;       // name in Python
+  absl::string_view operator_;  // operator of PIR
   bool is_comparison = false;
-  bool has_place = false;  // there is one in place
+  bool has_place = false;  // true if there is an operator in place
 };
 
 constexpr Binary kBinaries[] = {
@@ -70,7 +70,7 @@ std::optional<double> NumberOf(const Value& value) {
   return std::nullopt;
 }
 
-// x·scale + bias.
+// Makes x·scale + bias.
 Node* Scale(Emitter& out, Node* x, double scale, double bias, bool in_place,
             const ValueMeta* meta) {
   return out.Emit(in_place ? "scale_" : "scale", {x, out.One(scale, DType::kFloat32)},
@@ -83,7 +83,7 @@ Node* WithNumber(Emitter& out, const Binary& binary, Node* x, double number, boo
   if (of == DType::kUnknown || IsComplex(of)) return nullptr;
   const absl::string_view name = binary.operator_;
   const bool is_division = name == "divide";
-  // What both become: a number of floats makes floats of ints, and so does dividing.
+  // Both become the common dtype. A float number turns ints into floats, and so does a division.
   const bool makes_floats = !IsFloat(of) && (!is_integer || is_division);
   const DType common = makes_floats ? DType::kFloat32 : of;
   const bool is_linear = name == "add" || name == "subtract" || name == "multiply" || is_division;
@@ -153,7 +153,7 @@ Node* LowerPythonOperator(Emitter& out, absl::string_view name, const Value& a, 
 }
 
 Node* LowerSubscript(Emitter& out, Node* x, const Argument& index, const ValueMeta* meta) {
-  constexpr int64_t kEnd = 2147483647;  // as far as there is
+  constexpr int64_t kEnd = 2147483647;  // means the end of the dimension
   const int rank = RankOf(x);
   if (rank < 0) return nullptr;
   const absl::Span<const Argument> items =
@@ -171,8 +171,8 @@ Node* LowerSubscript(Emitter& out, Node* x, const Argument& index, const ValueMe
   std::vector<int64_t> starts;
   std::vector<int64_t> ends;
   std::vector<int64_t> strides;
-  std::vector<int64_t> dropped;  // axes before they are dropped
-  std::vector<int64_t> added;    // axes of the result
+  std::vector<int64_t> dropped;  // as axes before any is dropped
+  std::vector<int64_t> added;    // as axes of the result
   int64_t axis = 0;
   int64_t result_axis = 0;
   for (const Argument& item : items) {

@@ -1,5 +1,5 @@
-// Internal to the lowering: what Python's operators on tensors and subscripts are, as Paddle's
-// static programs have them.
+// Internal to the lowering: lowers Python's operators and subscripts of tensors, as Paddle's static
+// programs do.
 #ifndef GRAPHNET_PADDLE_PIR_LOWER_PYTHON_H_
 #define GRAPHNET_PADDLE_PIR_LOWER_PYTHON_H_
 
@@ -8,12 +8,12 @@
 
 namespace graphnet::pir {
 
-// "add" of a and b, which are tensors or one of them a number; "iadd" is the operator in place.
-// Null if there is none, or it is not known what they are.
+// Lowers an operator such as "add", or "iadd" for the one in place. One of a and b may be a number;
+// the others are tensors. Returns nullptr if there is no such operator or the operands are unknown.
 Node* LowerPythonOperator(Emitter& out, absl::string_view name, const Value& a, const Value& b,
                           const ValueMeta* meta);
 
-// x[index], where all of the index is written out: ints, slices, None, an ellipsis. Null if not.
+// Lowers x[index]. Returns nullptr unless the index is literal: ints, slices, None, an ellipsis.
 Node* LowerSubscript(Emitter& out, Node* x, const Argument& index, const ValueMeta* meta);
 
 }  // namespace graphnet::pir

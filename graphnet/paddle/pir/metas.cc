@@ -19,7 +19,7 @@ class MetaMaker {
  public:
   explicit MetaMaker(Module* module) : module_(*module) {}
 
-  // Null if nothing is known that a type can say.
+  // Returns nullptr if nothing is known that a type can express.
   const ValueMeta* Of(const TensorFacts& facts) {
     if (!facts.is_tensor() || !facts.sizes.has_value()) return nullptr;
     TensorMeta meta;
@@ -59,7 +59,7 @@ bool SaysAll(const ValueMeta* meta) {
 void AddMetas(Module* module) {
   RefusedCalls refused;
   const absl::StatusOr<LoweredModule> lowered = LowerToAten(*module, &refused);
-  if (!lowered.ok()) return;  // then nothing is known
+  if (!lowered.ok()) return;  // Nothing is known then.
   const FactsTable facts(*lowered, refused);
   MetaMaker maker(module);
   for (Graph* graph : module->graphs()) {

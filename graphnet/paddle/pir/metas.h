@@ -1,4 +1,4 @@
-// Internal to the lowering: what is known of the values of a graph.
+// Internal to the lowering: infers the metas of values.
 #ifndef GRAPHNET_PADDLE_PIR_METAS_H_
 #define GRAPHNET_PADDLE_PIR_METAS_H_
 
@@ -6,8 +6,8 @@
 
 namespace graphnet::pir {
 
-// Gives the nodes of a module that say nothing of their values metas of what
-// facts/shapes/tensor_facts.h tells of them; a size that is not known is a symbol of its own.
+// Sets metas that facts/shapes/tensor_facts.h infers for the nodes of a module that have none. Each
+// unknown size becomes a symbol of its own.
 void AddMetas(Module* module);
 
 }  // namespace graphnet::pir

@@ -1,5 +1,5 @@
-// PIR's operators, as operators.txt has them: what they take and yield, and of which kind their
-// attributes are.
+// PIR's operators, from operators.txt: their operands and results, and the types of their
+// attributes.
 #ifndef GRAPHNET_PADDLE_PIR_OPERATORS_H_
 #define GRAPHNET_PADDLE_PIR_OPERATORS_H_
 
@@ -15,8 +15,8 @@ namespace graphnet::pir {
 struct Parameter {
   absl::string_view name;
   // "Bool", "Int32", "Int64", "Float", "Double", "Str", "DataType", "Place", "DataLayout",
-  // "IntArray", or a list of one of the first six, "Int32[]". Of an operand: of the constant that
-  // may be made one; empty: only a value can be.
+  // "IntArray", or a list of one of the first six, "Int32[]". For an operand it is the type of a
+  // constant that may be passed; empty if only a value may be.
   absl::string_view type;
   std::optional<absl::string_view> otherwise;  // as it is written in the table
 };
@@ -29,23 +29,23 @@ struct Operator {
   bool has_effects = false;  // draws random numbers, writes to what it is given, …
 };
 
-// Of "pd_op.conv2d" or "conv2d"; null if the table has none.
+// Finds an operator by "pd_op.conv2d" or "conv2d"; nullptr if the table does not have it.
 const Operator* FindOperator(absl::string_view name);
 
-// The type of an attribute of an operation, "pd_op.full" or of any dialect; by the name of the
-// attribute where the table has no such operation; empty: not known.
+// Returns the type of an attribute of an operation of any dialect, such as "pd_op.full". If the
+// table does not have the operation, the attribute's name decides. Empty if the type is not known.
 absl::string_view AttributeType(absl::string_view operation, absl::string_view attribute);
 
-// A function of Paddle's Python and what it does when a parameter is left out.
+// A function of Paddle's Python with the defaults of its parameters.
 struct Function {
   absl::string_view name;             // "paddle.nn.functional.softmax"
   std::vector<Parameter> parameters;  // without types; `otherwise` as the text form writes it
 };
 
-// Null if functions.txt has none of that name.
+// Returns nullptr if functions.txt has no function of that name.
 const Function* FindFunction(absl::string_view name);
 
-// The texts behind it.
+// The embedded texts of operators.txt, functions.txt and rules.txt.
 absl::string_view OperatorText();
 absl::string_view FunctionText();
 absl::string_view RuleText();

@@ -36,7 +36,7 @@ bool HasSymbol(const ValueMeta* meta) {
   return meta->tensor != nullptr && !meta->tensor->is_static() && meta->tensor->has_shape;
 }
 
-// Whether a size is a symbol that some other value may have, too.
+// Returns whether a size of the node is a symbol that other values may have, too.
 bool IsSymbolic(const Node& node) {
   for (size_t i = 0; i < NumResults(node); ++i) {
     if (!IsReserve(node, i) && HasSymbol(ResultMeta(node, i))) return true;
@@ -44,7 +44,7 @@ bool IsSymbolic(const Node& node) {
   return false;
 }
 
-// A region among the arguments: a graph and the values from outside that it uses.
+// Returns whether an argument is a region: a tuple of a graph and the outer values that it uses.
 bool IsRegion(const Argument& argument) {
   if (!argument.is_tuple() || argument.elements().empty() || !argument.elements()[0].is_graph()) {
     return false;
@@ -54,7 +54,7 @@ bool IsRegion(const Argument& argument) {
          absl::c_all_of(captured, [](const Argument& a) { return a.is_node(); });
 }
 
-// Whether a call is written as the operation that it is called like.
+// Returns whether a call is written as the operation of its own name.
 bool IsOperation(const Node& node) {
   if (node.op() != Op::kCallFunction) return false;
   bool has_region = false;
@@ -67,7 +67,7 @@ bool IsOperation(const Node& node) {
   }
   absl::string_view before;
   for (const KwArg& kwarg : node.kwargs()) {
-    // What is read back has its keywords in order.
+    // Only sorted keywords read back equal, since the text has sorted attributes.
     if (kwarg.name <= before || kwarg.name == "call" || kwarg.name == "sym_shape_str" ||
         !IsBareName(kwarg.name) || !IsAttribute(kwarg.value)) {
       return false;
@@ -96,14 +96,14 @@ class PirPrinter {
   }
 
  private:
-  // Everything of one operation but its name.
+  // The parts of one operation.
   struct Operation {
     std::string name;
-    std::vector<std::optional<Argument>> operands;                // a node, or none
-    std::vector<std::pair<std::string, std::string>> attributes;  // not sorted yet
+    std::vector<std::optional<Argument>> operands;                // nodes, or nullopt for None
+    std::vector<std::pair<std::string, std::string>> attributes;  // unsorted
     std::vector<const ValueMeta*> results;
     std::vector<Argument> regions;
-    absl::string_view type_text;  // of the one result where its meta does not say it
+    absl::string_view type_text;  // type of the only result, if its meta does not say it
     bool is_input = false;
   };
 
@@ -220,7 +220,7 @@ class PirPrinter {
 
   void AppendTypes(const Operation& op) {
     if (!op.type_text.empty() && op.results.size() == 1) {
-      // The word in front of <…>, or the whole type.
+      // type_text is the word in front of <…>, or the whole type.
       if (IsBareWord(op.type_text) && op.results[0] != nullptr &&
           op.results[0]->tensor != nullptr) {
         AppendTensorType(op.results[0]->tensor, op.type_text, &out_);
@@ -237,12 +237,12 @@ class PirPrinter {
     }
   }
 
-  // `of`: the node that the results are of; null for what has none.
+  // Writes an operation. `of` is the node that has the results; null if there are none.
   absl::Status Write(Operation& op, const Node* of) {
     if (out_.size() > kMaxTextFileBytes) {
-      return absl::InvalidArgumentError("the text is longer than 64 MiB, which none can be");
+      return absl::InvalidArgumentError("the text is longer than 64 MiB, the limit for reading it");
     }
-    // A gradient flows to what is of floats and comes from an input.
+    // Gradients flow to float values that depend on an input.
     const bool is_live = op.is_input ||
                          absl::c_any_of(op.operands,
                                         [&](const auto& operand) {
@@ -279,7 +279,7 @@ class PirPrinter {
     if (!absl::StartsWith(op.name, "cinn_op.")) AddWhatFollows(gradient + "]", &op);
     absl::c_sort(op.attributes);
     out_ += ')';
-    // The passes that make it give it no attributes.
+    // Paddle's passes make a fusion without attributes.
     if (op.name != "cinn_op.fusion" || !op.attributes.empty() || !op.operands.empty()) {
       AppendAttributes(op);
     }
@@ -303,7 +303,7 @@ class PirPrinter {
     return absl::OkStatus();
   }
 
-  // The attributes that follow from the types of an operation.
+  // Adds the attributes that follow from the types of an operation.
   void AddWhatFollows(const std::string& gradient, Operation* op) {
     const bool is_output = op->name == "builtin.shadow_output";
     if (is_symbolic_ && (is_output || !op->results.empty())) {
@@ -324,7 +324,7 @@ class PirPrinter {
     }
   }
 
-  // " {a:1} : (types of the operands)"
+  // Appends " {a:1} : (types of the operands)".
   void AppendAttributes(const Operation& op) {
     out_ += " {";
     for (size_t i = 0; i < op.attributes.size(); ++i) {
@@ -366,7 +366,7 @@ class PirPrinter {
     for (size_t i = 0; i < captured.size(); ++i) {
       const Node* inner = parameters[own + i];
       const Node* outer = captured[i].node();
-      // Copied first: the maps move what they hold when they grow.
+      // Copy first, since the maps move their entries when they grow.
       std::string type = types_[outer];
       const bool is_live = live_[outer];
       values_[inner] = ValueOf(captured[i]);
@@ -416,7 +416,7 @@ class PirPrinter {
   size_t num_arguments_ = 0;
   size_t num_untyped_ = 0;
   std::vector<Argument> bodies_;
-  // Of what was written already. A body that is written again has other values.
+  // Facts of values that were written. A body that is written again overwrites its entries.
   absl::flat_hash_map<const Node*, std::string> values_;
   absl::flat_hash_map<const Node*, std::string> types_;
   absl::flat_hash_map<const Node*, bool> live_;

@@ -9,29 +9,30 @@
 //       () = "builtin.shadow_output" [id:3] (%1) {output_name:"output_0"} : (…) ->  {  }\t(op_3)
 //   }
 //
-// (spec.md section 8, source 004; Paddle's own printer is pir/src/core/ir_printer.cc.) One line is
-// one operation; %0, %1, … are the values in the order in which they come, ids those of the
-// operations. Attributes are sorted by name and say their types. The symbolic shapes of the
-// results in braces, and the id again, end an operation, behind its regions if it has some.
+// (spec.md section 8, source 004; Paddle's own printer is pir/src/core/ir_printer.cc.) Each line is
+// one operation. %0, %1, … number the values, and ids number the operations. Attributes are sorted
+// by name and state their types. An operation ends, after its regions if it has any, with the
+// symbolic shapes of its results in braces and its id again.
 //
-// What stands for what:
-//  - A placeholder is pd_op.data, one that is annotated as a parameter builtin.parameter, a
-//    get_attr too; what the main graph returns is a builtin.shadow_output each.
-//  - A call of a function whose operands are values or None, and whose keywords are attributes
-//    (spelling.h), is the operation of that name: "pd_op.add", and so "torch.relu". Any other call
-//    is an operation, too, named as it is called ("Tensor.view" a method), and has the call in the
-//    text form as the attribute `call`, its operands named %a0, %a1, ….
+// The graph maps to text as follows:
+//  - A placeholder is pd_op.data. A placeholder that is annotated as a parameter is
+//    builtin.parameter, and so is a get_attr. Each value that the main graph returns is a
+//    builtin.shadow_output.
+//  - A function call whose operands are values or None, and whose keywords are attributes
+//    (spelling.h), is the operation of that name: "pd_op.add", but also "torch.relu". Any other
+//    call is an operation, too, named after its target ("Tensor.view" for a method). Its attribute
+//    `call` holds the call in the text form, with operands named %a0, %a1, ….
 //  - An operation with regions has them as arguments behind its operands: tuples of a graph and of
-//    the values from outside that it uses, the last parameters of the graph; those before them are
-//    parameters of the block. What a region returns is cf.yield.
-//  - Several results: builder.h. stop_gradient is false where a value is of floats and comes from
-//    an input; what an operation says itself counts more.
-//  - If a size is symbolic, or there is a cinn_op.fusion, shapes are known as symbols: every
-//    operation but those of the dialects cinn_op and cf has `sym_shape_str`, and the braces hold
-//    the shapes. Otherwise they hold `()` a result.
+//    the outer values that it uses, which are the last parameters of the graph. The parameters
+//    before them are parameters of the block. A region returns by cf.yield.
+//  - builder.h describes several results. stop_gradient is false for a float value that depends on
+//    an input, unless the operation itself sets it.
+//  - If a size is symbolic, or there is a cinn_op.fusion, shapes are symbolic: every operation but
+//    those of the dialects cinn_op and cf has `sym_shape_str`, and the braces hold the shapes.
+//    Otherwise they hold `()` for each result.
 //  - Operations of cinn_op have no stop_gradient.
 //
-// ToPir (lower.h) makes a graph of PyTorch one of Paddle's operators; reader.h reads it back.
+// ToPir (lower.h) lowers a graph of PyTorch to Paddle's operators; reader.h reads the text back.
 #ifndef GRAPHNET_PADDLE_PIR_PRINTER_H_
 #define GRAPHNET_PADDLE_PIR_PRINTER_H_
 
@@ -43,9 +44,9 @@
 
 namespace graphnet::pir {
 
-// Of a module that the verifier accepts. InvalidArgument if the text is longer than one may be
-// that is read, as with bodies that are called over and over. `untyped` gets the number of values
-// that nothing is known of, `<<NULL TYPE>>`; null: nobody asks.
+// Prints a module, which must verify. InvalidArgument if the text would exceed the limit for
+// reading, as it may if bodies are called many times. If `untyped` is not null, it is set to the
+// number of values of unknown type, which print as `<<NULL TYPE>>`.
 absl::StatusOr<std::string> PrintPir(const Module& module, size_t* untyped = nullptr);
 
 }  // namespace graphnet::pir

@@ -29,27 +29,27 @@ namespace {
 
 constexpr absl::string_view kParameter = "torch.nn.parameter.Parameter";
 
-// A block: its graph, what its names stand for, and what it uses of those around it.
+// A block: its graph, the nodes of its names, and the values that it uses from enclosing blocks.
 struct Block {
   Graph* graph = nullptr;
   Block* around = nullptr;
   absl::flat_hash_map<absl::string_view, std::pair<Node*, size_t>> values;
-  absl::flat_hash_map<Node*, Node*> captured;  // by what it is outside
-  std::vector<Argument> captures;              // what they are outside, in order
+  absl::flat_hash_map<Node*, Node*> captured;  // by the outer value
+  std::vector<Argument> captures;              // outer values, in order
   Node* first_operation = nullptr;
   std::vector<Argument> outputs;
-  bool is_closed = false;  // it has its cf.yield
+  bool is_closed = false;  // true if it has its cf.yield
 };
 
-// One operation as it is written.
+// One operation as it stands in the text.
 struct Operation {
   const char* where = nullptr;
   std::vector<std::pair<absl::string_view, const char*>> results;
   std::string name;
   std::vector<Argument> operands;
-  std::vector<NamedAttribute> attributes;  // by name
+  std::vector<NamedAttribute> attributes;  // sorted by name
   std::vector<Type> types;
-  std::vector<std::vector<Dim>> shapes;  // the symbolic ones, of each tensor
+  std::vector<std::vector<Dim>> shapes;  // symbolic shape of each tensor
 
   const Argument* Find(absl::string_view attribute) const {
     const auto it =
@@ -89,7 +89,7 @@ class PirReader {
     return in_.AtEnd() || in_.FailExpected("the end");
   }
 
-  // The node of a value, taken in from the blocks around if it is of one of them.
+  // Returns the node of a value. A value of an enclosing block is captured.
   Node* Find(Block* block, absl::string_view name) {
     if (const auto it = block->values.find(name); it != block->values.end()) {
       return results_.Result(it->second.first, it->second.second);
@@ -122,7 +122,7 @@ class PirReader {
       if (!in_.ReadInt(&id) || !in_.Expect("]")) return false;
     }
     if (!ReadOperands(block, &op)) return false;
-    // pd_op.while says no more than that; the region follows.
+    // pd_op.while has no attributes; its region follows at once.
     const bool is_bare = op.name == "pd_op.while" && in_.Peek("{") && !HasAttributes();
     if (!is_bare && in_.Peek("{") && !ReadAttributes(&op)) return false;
     if (is_bare) {
@@ -140,7 +140,7 @@ class PirReader {
                                              " results and ", op.types.size(), " types"));
     }
     std::vector<Argument> regions;
-    // The shapes stand behind the regions or, as some passes print them, in front.
+    // The shapes come behind the regions, but some passes print them in front.
     if (!ReadShapes(&op) || !ReadRegions(block, &op, depth, &regions) || !ReadShapes(&op)) {
       return false;
     }
@@ -221,11 +221,11 @@ class PirReader {
         op->attributes,
         [](const NamedAttribute& a, const NamedAttribute& b) { return a.name == b.name; });
     if (twice == op->attributes.end()) return true;
-    const absl::string_view second = std::next(twice)->name;  // a part of the text
-    return in_.Fail(second.data(), absl::StrCat("the attribute ", second, " is there twice"));
+    const absl::string_view second = std::next(twice)->name;  // It points into the text.
+    return in_.Fail(second.data(), absl::StrCat("the attribute ", second, " is a duplicate"));
   }
 
-  // Null: they are only passed over.
+  // Reads types. If `types` is null, it only skips them.
   bool ReadTypes(std::vector<Type>* types) {
     bool is_first = true;
     while (is_first || in_.Take(",")) {
@@ -238,7 +238,7 @@ class PirReader {
     return true;
   }
 
-  // The symbolic shapes and the id at the end of an operation, if they are there.
+  // Reads the symbolic shapes and the id at the end of an operation, if they are there.
   bool ReadShapes(Operation* op) {
     if (IsShapeNext()) {
       in_.Take("{");
@@ -251,8 +251,8 @@ class PirReader {
     return true;
   }
 
-  // Whether the bracket that is next opens shapes, `{ (shape[2]), () }` or `{  }` with an id
-  // behind it, and no region.
+  // Returns whether the next bracket opens shapes, `{ (shape[2]), () }` or `{  }` with an id behind
+  // it, and not a region.
   bool IsShapeNext() {
     absl::string_view rest = in_.rest();
     const auto take = [&](absl::string_view token) {
@@ -274,7 +274,7 @@ class PirReader {
         op->name == "pd_op.fetch") {
       if (regions.empty() && block->around == nullptr && op->operands.size() == 1 &&
           op->results.empty()) {
-        if (!op->operands[0].is_node()) return in_.Fail(op->where, "the output is no value");
+        if (!op->operands[0].is_node()) return in_.Fail(op->where, "the output is not a value");
         block->outputs.push_back(op->operands[0]);
         return true;
       }
@@ -313,7 +313,7 @@ class PirReader {
       const auto& [name, where] = op.results[i];
       if (name.empty()) continue;
       if (!block->values.try_emplace(name, node, i).second) {
-        return in_.Fail(where, absl::StrCat("there is a value ", name, " already"));
+        return in_.Fail(where, absl::StrCat("value ", name, " already exists"));
       }
     }
     return true;
@@ -337,7 +337,7 @@ class PirReader {
                  absl::string_view annotation) {
     if (name.empty()) return in_.Fail(op->where, "the input has no name");
     if (!inputs_.insert(name).second) {
-      return in_.Fail(op->where, absl::StrCat("there is an input ", name, " already"));
+      return in_.Fail(op->where, absl::StrCat("input ", name, " already exists"));
     }
     Node* node = AddParameter(block, name);
     node->set_annotation(annotation);
@@ -355,7 +355,7 @@ class PirReader {
     return Define(block, *op, node);
   }
 
-  // Of "Place(gpu:0)"; none of a place that is not said.
+  // Returns the device of a place such as "Place(gpu:0)"; nullopt for an undefined place.
   static std::optional<Device> DeviceOf(absl::string_view place) {
     if (!absl::ConsumePrefix(&place, "Place(") || !absl::ConsumeSuffix(&place, ")")) {
       return std::nullopt;
@@ -368,7 +368,7 @@ class PirReader {
                 Node** node) {
     std::vector<Node*> operands;
     for (const Argument& operand : op.operands) {
-      if (!operand.is_node()) return in_.Fail(op.where, "a call has no operand without a value");
+      if (!operand.is_node()) return in_.Fail(op.where, "an operand of a call has no value");
       operands.push_back(operand.node());
     }
     std::vector<Graph*> bodies;
@@ -426,7 +426,7 @@ class PirReader {
       absl::string_view name;
       if (!in_.ReadValue(&name)) return false;
       Node* node = AddParameter(block, absl::StrCat("arg_", i));
-      // A loop's are what it is given.
+      // The results of a loop have the types of its operands.
       if (op.name == "pd_op.while" && i + 1 < op.operands.size() && op.operands[i + 1].is_node()) {
         const Type type = TypeOf(*op.operands[i + 1].node());
         SetTypes(absl::MakeConstSpan(&type, 1), node);
@@ -449,7 +449,7 @@ class PirReader {
         }
       }
       if (!block->values.try_emplace(name, node, 0).second) {
-        return in_.Fail(where, absl::StrCat("there is a value ", name, " already"));
+        return in_.Fail(where, absl::StrCat("value ", name, " already exists"));
       }
     } while (in_.Take(","));
     return true;

@@ -1,16 +1,16 @@
-// Reads the text form of PIR, what printer.h writes and what Paddle prints: with types of
-// attributes and `builtin.` in front of types, or without, as Paddle 3.3 does; with the ids,
-// symbolic shapes and trailing names that its passes add, or without.
+// Reads the text form of PIR, as printer.h writes it and as Paddle prints it. Types of attributes
+// and `builtin.` in front of types may be missing, as in Paddle 3.3. The ids, symbolic shapes and
+// trailing names that its passes add are optional, too.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ReadPir(text, "x.pir"));
 //
-// What becomes of an operation is in printer.h. Of what Paddle's text says beyond that, ids,
-// stop_gradient, the place of an input that is none of cpu and gpu, and what an output or parameter
-// is besides its name are not kept. A size of -1 gets a symbol of its own, or those of the symbolic
-// shape where there is one.
+// printer.h says how operations and nodes correspond. The reader drops ids, stop_gradient, places
+// of inputs other than cpu and gpu, and all attributes of outputs and parameters but their names. A
+// size of -1 becomes the expression in the symbolic shape if there is one, or else a symbol of its
+// own.
 //
-// Text comes from anywhere: time and memory are bounded by its size, nesting by kMaxNesting.
-// What is read the verifier accepts.
+// The text is untrusted: time and memory are bounded by its size, and nesting by kMaxNesting. The
+// verifier accepts every module that is read.
 #ifndef GRAPHNET_PADDLE_PIR_READER_H_
 #define GRAPHNET_PADDLE_PIR_READER_H_
 
@@ -22,11 +22,12 @@
 
 namespace graphnet::pir {
 
-// InvalidArgument, "<file_name>:<line>:<column>: <message>", with an excerpt (text/excerpt.h).
+// Reads a module. The error is InvalidArgument, "<file_name>:<line>:<column>: <message>", with an
+// excerpt (text/excerpt.h).
 absl::StatusOr<std::unique_ptr<Module>> ReadPir(absl::string_view text,
                                                 absl::string_view file_name);
 
-// Whether a file that starts with `bytes` is meant to be one.
+// Returns whether a file that starts with `bytes` seems to be text of PIR.
 bool LooksLikePir(absl::string_view bytes);
 
 }  // namespace graphnet::pir

@@ -28,7 +28,7 @@ struct TensorType {
 };
 using Result = std::optional<TensorType>;
 
-// One call as the rules see it.
+// Gives rules access to one call.
 struct Call {
   const Node& node;
 
@@ -60,7 +60,7 @@ struct Call {
     return numbers;
   }
   std::vector<int64_t> list(absl::string_view name) const { return Numbers(node.kwarg(name)); }
-  // The constant that operand `i` is made of.
+  // Returns the constant that operand `i` is made from.
   std::optional<std::vector<int64_t>> constant(size_t i) const {
     if (i >= node.args().size() || !node.args()[i].is_node()) return std::nullopt;
     const Node* of = node.args()[i].node();
@@ -77,8 +77,8 @@ int64_t At(int64_t axis, size_t rank) {
 
 bool IsOne(const Dim& dim) { return dim.is_static() && dim.value == 1; }
 
-// Sizes that are not the same, of which none is 1, are one size in a program that runs: a symbol
-// is then 1 or what the other says. Of two symbols it is the larger.
+// Broadcasts two shapes. In a program that runs, two sizes other than 1 are equal, or one of them
+// is a symbol whose value is 1. So a number wins over a symbol, and two symbols give their maximum.
 std::optional<Sizes> Broadcast(Module* module, Sizes a, Sizes b) {
   if (a.size() < b.size()) std::swap(a, b);
   for (size_t i = 0; i < b.size(); ++i) {
@@ -97,7 +97,8 @@ std::optional<Sizes> Broadcast(Module* module, Sizes a, Sizes b) {
 
 Result Same(const Call& call) { return call.tensor(0); }
 
-// The type of operands `first` and `second` element by element, in the dtype of the first.
+// Returns the type of an element-wise result of operands `first` and `second`, with the dtype of
+// the first.
 Result Broadcasted(const Call& call, size_t first, size_t second) {
   const Result a = call.tensor(first);
   const Result b = call.tensor(second);
@@ -209,7 +210,8 @@ Result Transpose(const Call& call) {
   return type;
 }
 
-// The product of sizes, of which the numbers hold `divisor` as a factor; none if they do not.
+// Returns the product of sizes divided by `divisor`; nullopt if the product of the numbers among
+// them is not a multiple of it.
 std::optional<Dim> Product(Module* module, absl::Span<const Dim> sizes, int64_t divisor) {
   int64_t number = 1;
   const SymExpr* symbols = nullptr;
@@ -292,7 +294,7 @@ Result Squeeze(const Call& call) {
   return x;
 }
 
-// How many steps there are from `start` to `end`, as Python counts them.
+// Returns the number of elements of a slice from `start` to `end`, as Python counts them.
 std::optional<int64_t> Steps(int64_t start, int64_t end, int64_t step, const Dim& dim) {
   if (!dim.is_static() || step <= 0) return std::nullopt;
   const auto clip = [&](int64_t i) {
@@ -353,7 +355,7 @@ Result Convolution(const Call& call) {
   return type;
 }
 
-// Over the last dimension or the one that `axis` says.
+// Reduces the dimension `axis`, which may be negative.
 Result Norm(const Call& call) {
   Result x = call.tensor(0);
   const auto axis = call.integer("axis");
@@ -393,7 +395,7 @@ Result Reduction(const Call& call) {
   return x;
 }
 
-// A vec along one of its dimensions.
+// Joins a vec along one of its dimensions.
 Result Concat(const Call& call) {
   const ValueMeta* vec = call.meta(0);
   const auto axis = call.constant(1);
@@ -436,7 +438,7 @@ Result Expand(const Call& call) {
   return x;
 }
 
-// The tensor has five dimensions; paddings stand before and behind the last, then the one before.
+// Pads a tensor of five dimensions. Paddings come in pairs, from the last dimension on.
 Result Pad3d(const Call& call) {
   Result x = call.tensor(0);
   const auto pads = call.constant(1);
@@ -465,7 +467,7 @@ Result OneHot(const Call& call) {
   return x;
 }
 
-// "ij,jk->ik" of a vec; an ellipsis is not followed.
+// Applies an equation such as "ij,jk->ik" to a vec. An ellipsis is not supported.
 Result Einsum(const Call& call) {
   const ValueMeta* vec = call.meta(0);
   const Argument* equation = call.node.kwarg("equation");
@@ -627,7 +629,7 @@ const ValueMeta* MetaOf(Module* module, const Result& type) {
   return module->InternValueMeta(meta);
 }
 
-// Several results, or a vec.
+// Infers the metas of an operation with several results or a vec.
 std::optional<std::vector<const ValueMeta*>> Several(const Call& call, Module* module) {
   const absl::string_view name = absl::StripPrefix(call.node.target(), "pd_op.");
   std::vector<const ValueMeta*> metas;
@@ -646,7 +648,7 @@ std::optional<std::vector<const ValueMeta*>> Several(const Call& call, Module* m
   if (name == "einsum") {
     const ValueMeta* vec = call.meta(0);
     if (vec == nullptr || !vec->is_tuple) return std::nullopt;
-    // For its gradient it keeps nothing yet, and what it took.
+    // Its results for the gradient are an empty tensor and its operands.
     for (const ValueMeta* element : vec->elements) {
       const DType dtype = element->tensor == nullptr ? DType::kUnknown : element->tensor->dtype;
       metas.push_back(MetaOf(module, TensorType{dtype, {Dim(0)}}));
@@ -755,7 +757,7 @@ std::vector<const ValueMeta*> InferResults(const Node& node) {
   if (auto several = Several(call, module)) return *several;
   const Operator* op = FindOperator(node.target());
   std::vector<const ValueMeta*> metas(op == nullptr ? 1 : std::max<size_t>(1, op->results.size()));
-  // An operator that works in place yields what the other does.
+  // An operator in place has the type of the one that is not in place.
   const absl::string_view name = absl::StripPrefix(node.target(), "pd_op.");
   const auto rule = Rules().find(absl::StripSuffix(name, "_"));
   if (op != nullptr && rule != Rules().end()) metas[0] = MetaOf(module, rule->second(call));

@@ -19,7 +19,7 @@
 namespace graphnet::pir {
 namespace {
 
-// A row that is not written as it should be ends the program: the table is part of it.
+// Parses a row. The table is part of the program, so an error in a row ends the program.
 class RuleParser {
  public:
   RuleParser(absl::string_view text, Arena* arena) : rest_(text), arena_(*arena) {}

@@ -1,4 +1,4 @@
-// The rows of rules.txt: which of PIR's operators a call of Paddle's Python is.
+// The rows of rules.txt, which map calls of Paddle's Python to PIR's operators.
 #ifndef GRAPHNET_PADDLE_PIR_RULES_H_
 #define GRAPHNET_PADDLE_PIR_RULES_H_
 
@@ -15,8 +15,8 @@ namespace graphnet::pir {
 struct Term {
   enum class Kind { kOperator, kHelper, kParameter, kLiteral };
   Kind kind = Kind::kLiteral;
-  absl::string_view name;     // of the operator, helper or parameter
-  absl::string_view keyword;  // the parameter that it is given to; empty: by position
+  absl::string_view name;     // name of the operator, helper or parameter
+  absl::string_view keyword;  // parameter that takes the term; empty if it is positional
   bool may_lack = false;
   Argument literal;
   std::vector<Term> arguments;
@@ -25,13 +25,15 @@ struct Term {
 struct Rule {
   std::vector<std::pair<absl::string_view, Argument>> conditions;
   Term result;
-  std::vector<absl::string_view> ignored;  // parameters that say nothing to the operator
+  std::vector<absl::string_view> ignored;  // parameters that have no meaning for the operator
 };
 
-// In the order in which they are tried. "paddle.nn.functional.relu", "operator.neg", ".clone".
+// Returns the rules of a function, such as "paddle.nn.functional.relu", "operator.neg" or ".clone",
+// in the order in which they are tried.
 absl::Span<const Rule> RulesOf(absl::string_view function);
 
-// A literal as rows and functions.txt write it, "[1, -1]"; what it holds lives for ever.
+// Parses a literal as rows and functions.txt write it, such as "[1, -1]". Its memory is never
+// freed.
 Argument ParseLiteral(absl::string_view text);
 
 // Calls fn(name of the function, rule) for each row.

@@ -1,5 +1,5 @@
-// Internal to the reader of PIR: characters, words and positions of the text. Those that return
-// false have failed; the first failure is the one that counts.
+// Internal to the reader of PIR: characters, words and positions of the text. Functions that read
+// return false if they failed, and status() has the first failure.
 #ifndef GRAPHNET_PADDLE_PIR_SCANNER_H_
 #define GRAPHNET_PADDLE_PIR_SCANNER_H_
 
@@ -18,14 +18,14 @@ class Scanner {
       : text_(text), file_name_(file_name) {}
 
   const absl::Status& status() const { return status_; }
-  // False, with a message about `where`.
+  // Records a failure at `where`, unless there was one before, and returns false.
   bool Fail(const char* where, absl::string_view message);
   bool Fail(absl::string_view message) { return Fail(at(), message); }
   bool FailExpected(absl::string_view what);
 
-  // Blanks and line ends.
+  // Skips blanks and line ends.
   void Skip();
-  // Where the next token starts.
+  // Returns the start of the next token.
   const char* at() {
     Skip();
     return text_.data() + pos_;
@@ -36,20 +36,21 @@ class Scanner {
   }
   bool AtEnd() { return rest().empty(); }
   bool Peek(absl::string_view token);
-  // Takes it if it is there.
+  // Consumes `token` if it is next, and returns whether it did.
   bool Take(absl::string_view token);
   bool Expect(absl::string_view token);
 
-  // [A-Za-z_][A-Za-z0-9_.]*; empty if none is next.
+  // Consumes a word, [A-Za-z_][A-Za-z0-9_.]*; empty if none is next.
   absl::string_view TakeWord();
-  // %12, %arg_0: with the sign.
+  // Reads the name of a value with its sign: %12, %arg_0.
   bool ReadValue(absl::string_view* value);
-  // In double quotes, without them, and with its escapes undone.
+  // Reads a string in double quotes, which it drops, and replaces its escapes.
   bool ReadString(std::string* out);
   bool ReadInt(int64_t* value);
-  // Also inf, -inf and nan; `*is_int` if it is written without a point and exponent and fits.
+  // Reads a number; also inf, -inf and nan. `*is_int` is true if it has neither point nor exponent
+  // and fits an int64_t.
   bool ReadNumber(double* value, int64_t* integer, bool* is_int);
-  // Up to the next comma, or the bracket that closes what is around it.
+  // Reads up to the next comma, or up to the bracket that closes the enclosing list.
   bool ReadRaw(absl::string_view* out);
 
  private:

@@ -49,18 +49,18 @@ void AppendShape(const TensorMeta* meta, std::string* out) {
   *out += "], data[NULL]";
 }
 
-// A float as C++ prints it, but with all digits that it needs.
+// Appends a float as C++ prints it, but with as many digits as it needs.
 void AppendNumber(double value, std::string* out) {
   std::string text;
   AppendFloat(value, &text);
   absl::string_view digits = text;
   absl::ConsumeSuffix(&digits, ".0");
-  // A nan of other bits is one here.
+  // All nans are written alike, whatever their bits.
   absl::StrAppend(out, std::isnan(value) ? "nan" : digits);
 }
 
-// Whether the reader takes `text` for one value, and all of it: brackets close, and commas stand
-// between them only.
+// Returns whether the reader would take the whole of `text` as one value: brackets match, and
+// commas are inside of brackets only.
 bool IsBracketed(absl::string_view text) {
   int depth = 0;
   for (const char c : text) {
@@ -77,7 +77,7 @@ bool IsTypeName(absl::string_view type) {
          type != "Double" && type != "IntArray" && !absl::StartsWith(type, "pd_op.");
 }
 
-// ("Int64", 3): a type and a value of it, or its text.
+// Returns whether a value is a pair of a type and a value or its text, such as ("Int64", 3).
 bool IsTyped(const Argument& value) {
   return value.is_tuple() && value.elements().size() == 2 && value.elements()[0].is_string();
 }
@@ -131,7 +131,7 @@ void AppendDimExpr(const SymExpr& expr, std::string* out) {
 }
 
 void AppendSymbolicShape(const ValueMeta* meta, std::string* out) {
-  // A vec of none counts as one that is not known.
+  // An empty vec counts as unknown.
   if (meta == nullptr || !meta->is_tuple || meta->elements.empty()) {
     AppendShape(meta == nullptr ? nullptr : meta->tensor, out);
     return;
@@ -226,7 +226,7 @@ void AppendAttribute(const Argument& value, absl::string_view known_type, std::s
   if (IsTyped(value)) {
     type = value.elements()[0].string();
     plain = value.elements()[1];
-    if (plain.is_string() && type != "Str") {  // its text
+    if (plain.is_string() && type != "Str") {  // the text of an unknown type
       if (!type.empty()) {
         absl::StrAppend(out, "(", IsWordType(type) ? "pd_op." : "", type, ")");
       }

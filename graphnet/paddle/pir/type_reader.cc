@@ -26,7 +26,7 @@ std::optional<DType> ParseElementType(absl::string_view name) {
   return dtype.has_value() && ElementTypeName(*dtype) == name ? dtype : std::nullopt;
 }
 
-// "64x-1xf32"; a size of -1 stays one for now.
+// Parses "64x-1xf32". A size of -1 stays -1 for now.
 bool ParseTensor(absl::string_view text, std::vector<Dim>* sizes, DType* dtype) {
   while (true) {
     int64_t size = 0;
@@ -169,7 +169,7 @@ bool TypeReader::ReadSizes(Scanner& in, std::vector<Dim>* sizes) {
   return true;
 }
 
-// A number, a symbol, -x or F(x, y, …).
+// Reads a number, a symbol, -x or F(x, y, …).
 bool TypeReader::ReadSum(Scanner& in, int depth, const SymExpr** out) {
   if (depth > kMaxNesting / 2) return in.Fail("the expression nests too deep");
   if (in.AtEnd()) return in.FailExpected("a size");
@@ -204,8 +204,7 @@ bool TypeReader::ReadSum(Scanner& in, int depth, const SymExpr** out) {
     return true;
   }
   const SymExpr::Kind kind = KindOf(word);
-  if (kind == SymExpr::Kind::kInt)
-    return in.Fail(word.data(), "there is no such function of sizes");
+  if (kind == SymExpr::Kind::kInt) return in.Fail(word.data(), "unknown function of sizes");
   const SymExpr* sum = nullptr;
   if (!ReadSum(in, depth + 1, &sum)) return false;
   if (kind == SymExpr::Kind::kNeg) {
@@ -215,7 +214,7 @@ bool TypeReader::ReadSum(Scanner& in, int depth, const SymExpr** out) {
   int terms = 1;
   while (in.Take(",")) {
     const SymExpr* term = nullptr;
-    // Each nests one deeper.
+    // Each term nests one level deeper.
     if (++terms + depth > kMaxNesting / 2) return in.Fail("the expression nests too deep");
     if (!ReadSum(in, depth + terms, &term)) return false;
     sum = module_.SymBinary(kind, sum, term);

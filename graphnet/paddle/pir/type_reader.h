@@ -12,8 +12,8 @@
 
 namespace graphnet::pir {
 
-// What a type says: a meta, null if it says none, and what the meta does not: "vec", the word of
-// another tensor ("cpu_tensor"), or the type itself.
+// A type as a meta, which may be null, and an annotation for what the meta cannot hold: "vec", the
+// word of another kind of tensor ("cpu_tensor"), or the text of the type itself.
 struct Type {
   const ValueMeta* meta = nullptr;
   std::string annotation;
@@ -23,18 +23,19 @@ class TypeReader {
  public:
   TypeReader(Scanner* scanner, Module* module) : in_(*scanner), module_(*module) {}
 
-  // Whether a type is next, which may be none.
+  // Returns whether a type is next. The type may be unknown ("<<NULL TYPE>>").
   static bool StartsType(Scanner& in);
-  // A size of -1 gets a symbol of its own if it is to be kept. False once something failed.
+  // Reads a type. If `keep`, each size of -1 gets a symbol of its own. Returns false once something
+  // failed.
   bool Read(Type* out, bool keep);
 
-  // "(shape[S0, 128], data[NULL])" up to `end`: the sizes of each tensor.
+  // Reads shapes such as "(shape[S0, 128], data[NULL])" up to `end`, into the sizes of each tensor.
   bool ReadSymbolicShapes(absl::string_view end, std::vector<std::vector<Dim>>* shapes);
-  // Ditto of the text of an attribute, which stands at `where`.
+  // Reads shapes from the text of an attribute, which stands at `where`.
   bool ParseSymbolicShapes(absl::string_view text, const char* where,
                            std::vector<std::vector<Dim>>* shapes);
-  // Puts the sizes in the place of those that are no numbers in the tensors of `types`, in order,
-  // if there are as many tensors; then names what is left.
+  // Replaces the sizes in the tensors of `types` that are not numbers by those of `shapes`, in
+  // order, if there are as many tensors; then gives symbols to the sizes that are left.
   void NameSizes(absl::Span<const std::vector<Dim>> shapes, absl::Span<Type> types);
 
  private:

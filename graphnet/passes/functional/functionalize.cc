@@ -32,15 +32,15 @@ namespace {
 
 using Write = WriteAnalysis::Write;
 using View = WriteAnalysis::View;
-// Calls that may be made of views: so many for each call of the program, and some more for a
-// small one.
+// The budget of view calls that may be made: this many for each call of the program, plus a
+// constant for small ones.
 constexpr uint64_t kFreeCalls = uint64_t{1} << 18;
 constexpr uint64_t kCallsPerCall = 16;
 
 using BodyMap = absl::flat_hash_map<const Graph*, Graph*>;
 
-// Rewrites one graph by the analysis of what it is lowered to. Each memory that is written to has
-// a value at any time, and so has each view of it, made when it is asked for.
+// Rewrites one graph by the analysis of its lowered form. Each memory that is written to has a
+// current value, and so has each of its views, which is made on demand.
 class WriteRewriter {
  public:
   WriteRewriter(Graph* graph, const WriteAnalysis& analysis, const LoweredFacts& shared,
@@ -60,13 +60,13 @@ class WriteRewriter {
         is_replaced_(*graph->module()),
         may_die_(*graph->module()) {}
 
-  // InvalidArgument names the node at which the budget ended.
+  // InvalidArgument names the node at which the budget ran out.
   absl::Status Run(const Graph& lowered, bool returns_inputs) {
     const InsertionGuard guard(graph_, nullptr);
     std::vector<Node*> nodes;
     for (Node* node : graph_->nodes()) nodes.push_back(node);
     const Node* next = lowered.first();
-    std::vector<const Node*> calls;  // that a node is lowered to
+    std::vector<const Node*> calls;  // the calls that a node is lowered to
     for (Node* node : nodes) {
       calls.clear();
       for (; next != nullptr && lowered_.origins[next] == node; next = next->next())
@@ -89,7 +89,7 @@ class WriteRewriter {
  private:
   struct ViewValue {
     Node* node = nullptr;
-    int writes = -1;  // to the memory before it was made
+    int writes = -1;  // writes to the memory before it was made
   };
 
   bool IsRewritten(int tensor) const {
@@ -99,10 +99,10 @@ class WriteRewriter {
     return analysis_.view(view_of_tensor_[static_cast<size_t>(tensor)]).memory;
   }
 
-  // Whether what a node is lowered to takes its place.
+  // Returns whether a node is replaced by its lowered calls.
   bool IsTouched(const Node& node, const std::vector<const Node*>& calls) const {
     for (const Node* call : calls) {
-      // Of which overload it is.
+      // The overload without `out` has another name.
       if (shared_.out_calls.contains(&node) && node.target() != call->target() &&
           absl::StartsWith(node.target(), "aten.")) {
         return true;
@@ -111,7 +111,7 @@ class WriteRewriter {
           write != nullptr && analysis_.IsRewritten(analysis_.view(write->view).memory)) {
         return true;
       }
-      // What it is made of has no name in the program.
+      // Intermediate values of the node have no name in the program.
       if (calls.size() > 1 && IsRewritten(analysis_.TensorOf(call))) return true;
     }
     return false;
@@ -119,7 +119,7 @@ class WriteRewriter {
 
   // --- Values ------------------------------------------------------------------
 
-  // What a tensor of the program is now.
+  // Returns the current value of an argument of the program.
   Argument Current(const Argument& a) {
     if (!a.is_node()) return a;
     const Argument& value = lowered_.values[a.node()];
@@ -141,7 +141,7 @@ class WriteRewriter {
     });
   }
 
-  // Of a node of the lowered graph.
+  // Returns the current value of a node of the lowered graph.
   Node* ValueOf(const Node* call) {
     const int tensor = analysis_.TensorOf(call);
     if (IsRewritten(tensor)) return ValueOfView(view_of_tensor_[static_cast<size_t>(tensor)]);
@@ -152,7 +152,7 @@ class WriteRewriter {
     return CopyCall(*call, *origin);
   }
 
-  // Views may be many deep: those that are to be made anew are found first, from `i` on.
+  // Views may nest deeply, so this first collects the stale ones from `i` on, then remakes them.
   Node* ValueOfView(int i) {
     const int writes = writes_[static_cast<size_t>(analysis_.view(i).memory)];
     std::vector<int> stale;
@@ -165,7 +165,7 @@ class WriteRewriter {
       const View& view = analysis_.view(stale.back());
       Node* const parent = views_[static_cast<size_t>(view.parent)].node;
       ViewValue& value = views_[static_cast<size_t>(stale.back())];
-      // Once the budget is spent the graph is not used any more.
+      // Once the budget is spent, the graph is discarded.
       value.node = Charge(1) ? Call(view.step.target, {parent}, view.step.args, view.like) : parent;
       value.writes = writes;
     }
@@ -175,13 +175,13 @@ class WriteRewriter {
   bool Charge(uint64_t calls) {
     if (status_.ok() && !calls_.Charge(calls)) {
       status_ = NodeError(*at_,
-                          "written as values, the views of what is written to take more "
-                          "than 16 calls for each of the program");
+                          "without writes, the views of written memory take more than 16 calls "
+                          "for each of the program");
     }
     return status_.ok();
   }
 
-  // The node is what the call of the lowered graph yields, when that is made.
+  // Records `node` as the value of a new call of the lowered graph.
   void Define(const Node* call, Node* node) {
     made_[call] = node;
     const int tensor = analysis_.TensorOf(call);
@@ -191,14 +191,14 @@ class WriteRewriter {
     int& writes = writes_[static_cast<size_t>(memory)];
     ViewValue& value = views_[static_cast<size_t>(view)];
     if (value.writes == writes) return;
-    // An element of a tuple that was written to is another than the tuple has.
+    // After a write, an element of a tuple differs from the one that the tuple holds.
     if (analysis_.view(view).parent < 0 && writes > 0) return;
     value = {node, writes};
   }
 
   // --- Calls -------------------------------------------------------------------
 
-  // `like`: a node of the lowered graph whose value has the same meta; may be null.
+  // `like` is a node of the lowered graph whose value has the same meta; it may be null.
   Node* Call(absl::string_view target, std::vector<Argument> args, absl::Span<const Argument> more,
              const Node* like) {
     for (const Argument& a : more) args.push_back(FromLowered(a));
@@ -221,7 +221,7 @@ class WriteRewriter {
     return node;
   }
 
-  // A call of the lowered graph as it is.
+  // Copies a call of the lowered graph unchanged.
   Node* CopyCall(const Node& call, const Node& origin) {
     std::vector<Argument> args;
     for (const Argument& a : call.args()) args.push_back(FromLowered(a));
@@ -290,7 +290,7 @@ class WriteRewriter {
         break;
       case Write::Form::kCopy: {
         Argument value = FromLowered(write.value);
-        // x[0] += 1 ends by x[0] = x[0].
+        // x[0] += 1 ends with x[0] = x[0].
         if (value.node() == ValueOfView(write.view)) break;
         value = WithoutFront(value, write.extra_dims);
         WriteBack(write.view, IsWrittenAsItIs(write.view, write.value)
@@ -304,7 +304,7 @@ class WriteRewriter {
     }
   }
 
-  // Without so many dimensions of one element in front.
+  // Removes `count` leading dimensions of size 1.
   Argument WithoutFront(const Argument& value, int count) {
     if (count == 0) return value;
     std::vector<Argument> dims(static_cast<size_t>(count));
@@ -312,7 +312,7 @@ class WriteRewriter {
     return Make("aten.squeeze.dims", {value, Argument::List(dims)}, {}, nullptr);
   }
 
-  // Whether a scatter takes what is copied to the view as it is.
+  // Returns whether a scatter can take the copied value without a conversion.
   bool IsWrittenAsItIs(int view, const Argument& value) const {
     if (!value.is_node() || Like(view) == nullptr) return false;
     const TensorFacts to = facts_.Of(Like(view)), from = facts_.Of(value.node());
@@ -331,7 +331,7 @@ class WriteRewriter {
     for (size_t i = 1; i < writer.arguments.size(); ++i) {
       const SchemaArgument& parameter = writer.arguments[i];
       const Argument* given = writer.Given(call, i);
-      // A default that the other has not.
+      // Write out a default that the twin lacks.
       const bool needed = parameter.has_default && !write.twin->arguments[i].has_default;
       if (given == nullptr && !needed) continue;
       const Argument value = given != nullptr ? FromLowered(*given) : parameter.default_value;
@@ -386,8 +386,8 @@ class WriteRewriter {
 
   const Node* Like(int view) const { return analysis_.view(view).like; }
 
-  // `value` is what the view is from here on, and so is all that sees its memory.
-  // Where the operator may have made its value contiguous, the memory keeps its strides.
+  // Makes `value` the new value of the view and of all that shares its memory. If keeps_strides is
+  // false, the operator may have made its value contiguous, so restore the memory's strides.
   void WriteBack(int view, Node* value, bool keeps_strides = true) {
     bool restore = false;
     for (; analysis_.view(view).parent >= 0; view = analysis_.view(view).parent) {
@@ -474,7 +474,7 @@ class WriteRewriter {
   }
 
   Graph* const graph_;
-  Budget& calls_;  // that may still be made of views
+  Budget& calls_;  // the remaining budget of view calls
   absl::Status status_;
   Module* const module_;
   const WriteAnalysis& analysis_;
@@ -483,13 +483,13 @@ class WriteRewriter {
   const FactsTable& facts_;
   const BodyMap& graphs_;
   Arena arena_;
-  const Node* at_ = nullptr;  // of the program
+  const Node* at_ = nullptr;  // a node of the program
   std::vector<int> view_of_tensor_;
   std::vector<ViewValue> views_;
-  std::vector<int> writes_;  // to each memory so far
-  NodeTable<Node*> made_;    // what the nodes of the lowered graph are
+  std::vector<int> writes_;  // the number of writes to each memory so far
+  NodeTable<Node*> made_;    // new nodes for nodes of the lowered graph
   NodeTable<bool> is_replaced_;
-  NodeTable<bool> may_die_;  // nothing but its value is wanted of it
+  NodeTable<bool> may_die_;  // True if only its value is needed.
   Node* last_made_ = nullptr;
   std::vector<std::pair<Node*, std::string>> names_;
 };
@@ -522,7 +522,7 @@ class Functionalizer {
   }
 
  private:
-  // Bodies before the calls that they are for.
+  // Visits bodies before the calls that take them.
   absl::Status RunOn(const Graph& lowered) {
     if (!done_.insert(&lowered).second) return absl::OkStatus();
     absl::Status status;

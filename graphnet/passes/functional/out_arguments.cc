@@ -18,7 +18,7 @@ std::vector<OutCall> SplitOutCalls(Module* module) {
       const auto it = absl::c_find_if(kwargs, [](const KwArg& k) { return k.name == "out"; });
       made.place = static_cast<size_t>(it - kwargs.begin());
       kwargs.erase(it);
-      // Which overload it is without `out`, its arguments say.
+      // Without `out`, the arguments determine the overload.
       if (absl::StartsWith(absl::StripPrefix(made.target, "torch.ops."), "aten.")) {
         node->set_target(made.target.substr(0, made.target.rfind('.')));
       }

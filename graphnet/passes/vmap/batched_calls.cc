@@ -185,7 +185,7 @@ BatchedCalls::Result BatchedCalls::Apply(const Node& node) {
   const auto no_rule = [&] { return NoRuleFor(node.target()); };
   if (schema == nullptr) return no_rule();
   const BatchingRule rule = BatchingRuleOf(*schema);
-  // Their order would be that of the batched tensor's memory.
+  // Such a call draws in the order of the batched tensor's memory.
   if (schema->is_random && !DropsNothing(node, *schema)) {
     return NoRule("random numbers are drawn for a batched tensor");
   }
@@ -194,7 +194,7 @@ BatchedCalls::Result BatchedCalls::Apply(const Node& node) {
   const Value self = At(call, schema->arguments[0].name);
   switch (rule) {
     case BatchingRule::kNone:
-    case BatchingRule::kRandom: return no_rule();  // it takes no tensor
+    case BatchingRule::kRandom: return no_rule();  // takes no tensor
     case BatchingRule::kPointwise: return Pointwise(std::move(call));
     case BatchingRule::kLike:
       if (!self.batched()) return Yield(call, {});
@@ -231,7 +231,7 @@ BatchedCalls::Result BatchedCalls::Apply(const Node& node) {
     }
     default: break;
   }
-  // The other rules know what to do with their first tensor only.
+  // The other rules handle their first tensor only.
   bool only_first = self.batched();
   for (size_t i = 1; i < schema->arguments.size(); ++i) {
     only_first = only_first && !AnyBatched(call[schema->arguments[i].name]);
@@ -278,8 +278,8 @@ BatchedCalls::Result BatchedCalls::Attribute(const Node& node) {
   return made;
 }
 
-// As PyTorch promotes tensors: one without own dimensions does not raise the dtype of
-// one with some, which its levels would hide.
+// Promotes as PyTorch does: a tensor without dimensions does not raise the dtype of one that has
+// some. Batch dimensions would hide that.
 absl::Status BatchedCalls::Promote(std::vector<Value>* values) {
   for (Value& scalar : *values) {
     if (!scalar.batched() || scalar.rank() != 0) continue;
@@ -435,7 +435,7 @@ BatchedCalls::Result BatchedCalls::Dims(Call call, const Value& self) {
     } else if (argument.type.is_list) {
       for (int i = 0; i < rank; ++i) dims.push_back(k + i);
       call.Set(argument.name, List(dims));
-    } else {  // of all elements
+    } else {  // all elements
       if (keeps) return no_rule();
       if (rank > 1) x = Emit("aten.flatten.using_ints", {x, k, -1});
       call.Set(argument.name, k);
@@ -501,7 +501,7 @@ BatchedCalls::Result BatchedCalls::Join(Call call) {
   int rank = -1;
   for (const Value& v : tensors) {
     if (!v.is_tensor() || v.rank() < 0) return RankUnknown(*call.node);
-    if (rank >= 0 && rank != v.rank()) return NoRule("tensors of other ranks are joined");
+    if (rank >= 0 && rank != v.rank()) return NoRule("tensors of different ranks are joined");
     rank = v.rank();
     batch = batch | v;
   }

@@ -51,7 +51,7 @@ struct BatchLevel {
   absl::string_view randomness;
 };
 
-// That there is no rule; expand-vmap leaves the call and tells why.
+// An error for a call without a rule; expand-vmap leaves the call and notes `why`.
 absl::Status NoRule(absl::string_view why);
 absl::Status RankUnknown(const Node& node);
 inline constexpr absl::string_view kWritten =
@@ -66,13 +66,13 @@ class BatchedCalls {
   explicit BatchedCalls(const Module& module)
       : lowered_(*LowerToAten(module, &refused_)), facts_(lowered_, refused_) {}
 
-  // What `node`, of the lowered module, yields for the values of its operands.
+  // Returns the value of `node`, of the lowered module, for the values of its operands.
   Result Apply(const Node& node);
   // PyTorch draws the numbers of all elements at once, the levels in front.
   Result Draw(const Node& node, const Schema& schema, uint64_t different);
   static bool DropsNothing(const Node& node, const Schema& schema);
 
-  // Of a lowered node or a constant; none of a structure.
+  // The value of a lowered node or a constant; nullopt for a structure.
   std::optional<Value> ValueOf(const Argument& argument) const;
   bool AnyBatched(const Argument& argument) const;
   // `argument` with map(node), an argument, in the place of nodes.
@@ -97,15 +97,15 @@ class BatchedCalls {
   Argument Flatten(const Argument& x, int first, int last);
   // The first element along each of `count` dimensions in front.
   Argument First(const Argument& x, int count);
-  // Of a level, from 0.
+  // The size of a level, counted from 0.
   Argument SizeOf(int level);
 
-  // Of the whole module.
+  // Facts about the whole module.
   RefusedCalls refused_;
   LoweredModule lowered_;
   FactsTable facts_;
   Arena arena_;
-  // Of the call of torch.vmap that is being expanded.
+  // State of the call of torch.vmap that is being expanded.
   Graph* graph_ = nullptr;
   const Node* source_ = nullptr;  // what is emitted stands for it
   std::vector<Node*> emitted_;
@@ -126,12 +126,12 @@ class BatchedCalls {
     absl::string_view op() const { return schema->name; }
     void Set(absl::string_view name, const Argument& value);
   };
-  // What index_put takes, all levels in front of all.
+  // The operands of index_put, each with all levels in front.
   struct Put : Batch {
     Argument self, values;
     Arguments indices;
   };
-  // Of the indices that are tensors, taken together.
+  // The common shape of the indices that are tensors.
   struct IndexShape : Batch {
     int rank = 0;
     int first = -1, last = -1, number = 0;  // where they stand, and how many they are
@@ -148,7 +148,7 @@ class BatchedCalls {
 
   absl::StatusOr<Call> Begin(const Node& node, const Schema& schema);
   Value Yield(const Call& call, const Batch& batch);
-  // Of an argument; not of a structure.
+  // The value of an argument that is not a structure.
   Value At(const Call& call, absl::string_view name) const;
   std::vector<Value> ValuesOf(const Argument& list) const;
   // The sizes that the dimensions in front have, and those of `own`.
@@ -156,7 +156,7 @@ class BatchedCalls {
   // With `prefix` dimensions in front and `rank` of its own, for broadcasting; what is
   // not batched stays.
   Argument Align(const Value& v, int prefix, int rank);
-  // Ditto, in any case, of the levels' full sizes for all in `batch`.
+  // Like Align, but always, and with the full sizes of all levels in `batch`.
   Argument Materialize(const Value& v, const Batch& batch, int rank);
 
   // --- Rules -------------------------------------------------------------------

@@ -34,7 +34,7 @@ absl::StatusOr<BatchedCalls::IndexShape> BatchedCalls::ShapeOf(const std::vector
   return shape;
 }
 
-// self[indices], where an index without a node is a whole dimension.
+// Returns self[indices]; an index without a node takes a whole dimension.
 BatchedCalls::Result BatchedCalls::Index(const Value& self, const std::vector<Value>& indices,
                                          const TensorFacts& facts) {
   const absl::string_view target = "aten.index.Tensor";
@@ -44,7 +44,7 @@ BatchedCalls::Result BatchedCalls::Index(const Value& self, const std::vector<Va
   const int prefix = batch.prefix;
   if (!self.is_tensor() || self.rank() < 0)
     return NoRule("a tensor of unknown rank is indexed under vmap");
-  const int at = shape.adjacent() ? shape.first : 0;  // where the dimensions of the indices go
+  const int at = shape.adjacent() ? shape.first : 0;  // the place of the indices' dimensions
   const auto align = [&](const Value& v) {
     return !v.arg.is_node() || v.prefix == 0 ? v.arg : Align(v, prefix, rank);
   };
@@ -62,7 +62,7 @@ BatchedCalls::Result BatchedCalls::Index(const Value& self, const std::vector<Va
     if (!shape.adjacent()) x = Move(x, rank, 0, self.prefix);
     return Value{self, x, facts};
   }
-  // Both: the own levels of the tensor are indexed by their numbers.
+  // Both are batched: index the tensor's own levels by their numbers.
   Argument x = self.arg;
   for (int i = self.prefix; i-- > 0;) {
     if (!self.Has(i)) x = Emit("aten.select.int", {x, i, 0});
@@ -75,7 +75,7 @@ BatchedCalls::Result BatchedCalls::Index(const Value& self, const std::vector<Va
   }
   for (const Value& v : indices) all.push_back(align(v));
   x = Emit(target, {x, List(all)});
-  // The indices' dimensions come first; those before them go in between.
+  // The dimensions of the indices come first; move those before them in front again.
   if (at > 0) x = Move(x, prefix, prefix + at, rank);
   return Value{batch, x, facts};
 }
@@ -99,8 +99,7 @@ BatchedCalls::Result BatchedCalls::IndexPut(Call call, const Value& self) {
   return Yield(call, put);
 }
 
-// The levels are indexed by their numbers, so that the dimensions of the indices come
-// right behind them.
+// Indexes the levels by their numbers, so that the dimensions of the indices directly follow them.
 absl::StatusOr<BatchedCalls::Put> BatchedCalls::AlignPut(const Value& self,
                                                          const std::vector<Value>& indices,
                                                          const Value& values, bool in_place) {
@@ -113,7 +112,7 @@ absl::StatusOr<BatchedCalls::Put> BatchedCalls::AlignPut(const Value& self,
     return NoRule("a tensor of unknown rank is written to under vmap");
   }
   if (values.is_tensor() && values.rank() > result)
-    return NoRule("a tensor is written to with one of more dimensions");
+    return NoRule("a tensor is written to with a tensor of more dimensions");
   if (in_place && !self.Covers(put)) return NoRule(kWritten);
   put.self = in_place ? Insert(self.arg, self.prefix, put.prefix - self.prefix)
                       : Materialize(self, put, self.rank());
@@ -124,7 +123,7 @@ absl::StatusOr<BatchedCalls::Put> BatchedCalls::AlignPut(const Value& self,
     put.indices.push_back(Insert(numbers, 1, put.prefix - i - 1 + rank));
   }
   for (const Value& v : indices) put.indices.push_back(Align(v, put.prefix, rank));
-  // Where the indices stand together, what is written has their dimensions there.
+  // If the indices are adjacent, the written value has their dimensions at that place.
   const bool moves = values.is_tensor() && shape.adjacent() && first > 0 && rank > 0;
   if (!moves) {
     put.values = Align(values, put.prefix, result);
@@ -136,10 +135,10 @@ absl::StatusOr<BatchedCalls::Put> BatchedCalls::AlignPut(const Value& self,
   return put;
 }
 
-// Of operator.getitem and setitem on a tensor.
+// Reads the subscripts of operator.getitem or setitem on a tensor.
 absl::StatusOr<BatchedCalls::Subscripts> BatchedCalls::ReadSubscripts(const Node& node,
                                                                       const Value& self) {
-  if (!self.is_tensor()) return NoRule("what is no tensor is indexed under vmap");
+  if (!self.is_tensor()) return NoRule("a value that is not a tensor is indexed under vmap");
   const Argument& index = node.args()[1];
   const absl::Span<const Argument> elements =
       index.is_tuple() ? index.elements() : absl::MakeConstSpan(&index, 1);
@@ -149,7 +148,7 @@ absl::StatusOr<BatchedCalls::Subscripts> BatchedCalls::ReadSubscripts(const Node
   const auto taken = static_cast<int>(absl::c_count_if(elements, [](const Argument& a) {
     return !a.is_none() && a.kind() != Argument::Kind::kEllipsis;
   }));
-  // `basic` takes a dimension away, or adds one.
+  // Adds a basic subscript that changes the rank by `by`.
   const auto change_rank = [&](const Argument& basic, int by) {
     read.basic.push_back(basic);
     read.only_slices = false;
@@ -205,7 +204,7 @@ BatchedCalls::Result BatchedCalls::Subscript(const Node& node) {
     const int64_t at =
         index.is_int() ? (index.integer() < 0 ? index.integer() + size : index.integer()) : -1;
     if (at < 0 || at >= size)
-      return NoRule("a tuple of vmap's results is taken apart by no constant");
+      return NoRule("an element of vmap's results is taken by a number that is not constant");
     return tuple->second[static_cast<size_t>(at)];
   }
   const Value self = *ValueOf(whole);
@@ -246,7 +245,7 @@ BatchedCalls::Result BatchedCalls::SetItem(const Node& node) {
   }
   if (!self->Covers(*values)) return NoRule(kWritten);
   if (values->is_tensor() && values->rank() > read.rank)
-    return NoRule("a tensor is written to with one of more dimensions");
+    return NoRule("a tensor is written to with a tensor of more dimensions");
   const int prefix = std::max(self->prefix, values->prefix);
   read.basic.insert(read.basic.begin(), static_cast<size_t>(prefix - self->prefix), FullSlice());
   Emit("operator.setitem", {Insert(self->arg, self->prefix, prefix - self->prefix),

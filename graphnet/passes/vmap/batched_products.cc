@@ -1,5 +1,4 @@
-// Products of matrices, attention, convolutions and what else works on images, on batched
-// values.
+// Products of matrices, attention, convolutions and other operators on images, for batched values.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -18,7 +17,7 @@ BatchedCalls::Result BatchedCalls::Matmul(Value a, Value b, const TensorFacts& f
   if (a.rank() < 1 || b.rank() < 1) return NoRule("the ranks of matrices under vmap are not known");
   const Batch batch = a | b;
   const int ra = a.rank(), rb = b.rank();
-  // One matrix for all: its product with what stands behind one another.
+  // If all levels share one matrix, stack the others and multiply once.
   if (!b.batched() && rb <= 2)
     return Value{batch, Emit("aten.matmul.default", {a.arg, b.arg}), facts};
   const auto as_matrix = [&](Value* v, int at) {
@@ -108,7 +107,7 @@ BatchedCalls::Result BatchedCalls::Einsum(Call call) {
   const std::vector<std::string> inputs = absl::StrSplit(text.substr(0, text.find("->")), ',');
   if (inputs.size() != list.elements().size())
     return NoRule("an equation of einsum for another number of tensors");
-  // A letter a level; those of size 1 broadcast.
+  // Give each level a letter; levels of size 1 broadcast.
   std::string letters;
   for (const char c : absl::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")) {
     if (!absl::StrContains(text, c)) letters += c;
@@ -128,7 +127,7 @@ BatchedCalls::Result BatchedCalls::Einsum(Call call) {
   return Yield(call, batch);
 }
 
-// `x`, argument `name`, is of several images or of one.
+// Prepares `x`, the argument `name`, which holds several images or one.
 BatchedValue BatchedCalls::Images(Call call, absl::string_view name, const Value& x, bool several) {
   Arguments sizes = SizesOf(x);
   if (several) sizes.push_back(-1);
@@ -139,7 +138,7 @@ BatchedValue BatchedCalls::Images(Call call, absl::string_view name, const Value
   return made;
 }
 
-// "avg_pool2d" takes images of two dimensions and channels, or one of them.
+// Handles "avg_pool2d" and the like, whose images have two dimensions and channels.
 BatchedCalls::Result BatchedCalls::Pooling(Call call, const Value& self) {
   const absl::string_view name = call.op();
   const int own = absl::EndsWith(name, "d") ? name[name.size() - 2] - '0' + 1 : 0;
@@ -150,8 +149,7 @@ BatchedCalls::Result BatchedCalls::Pooling(Call call, const Value& self) {
   return Images(std::move(call), input, self, self.rank() != own);
 }
 
-// Where only the images are batched, there are more of them; where the weights are,
-// more groups.
+// Batched images become more images; batched weights become more groups.
 BatchedCalls::Result BatchedCalls::Convolution(Call call, const Value& input) {
   const Value weight = At(call, "weight");
   Value bias = At(call, "bias");

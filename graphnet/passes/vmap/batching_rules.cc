@@ -18,9 +18,9 @@ using Rule = BatchingRule;
 struct Row {
   Rule rule;
   absl::string_view name;
-  absl::string_view word;  // of results.txt; empty where the schema says it
+  absl::string_view word;  // of results.txt; empty if the schema decides
 };
-// In the order of the enumeration.
+// The rows are in the order of the enumeration.
 constexpr Row kRows[] = {
     {Rule::kPointwise, "element by element", ""},
     {Rule::kLike, "shape of its first tensor", "like"},

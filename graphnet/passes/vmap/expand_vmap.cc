@@ -57,7 +57,7 @@ class Expander : private BatchedCalls {
   }
 
  private:
-  // Replaces `call`, or leaves it and notes why.
+  // Replaces `call`, or leaves it and notes the reason.
   absl::Status TryCall(Node* call) {
     graph_ = call->graph();
     source_ = call;
@@ -90,7 +90,7 @@ class Expander : private BatchedCalls {
         if (known.is_node()) {
           value.facts = facts_.Of(known.node());
         } else if (const auto it = made_facts_.find(operand.node()); it != made_facts_.end()) {
-          value.facts = it->second;  // It was made by this pass.
+          value.facts = it->second;  // This pass made it.
         }
       }
       operands.push_back(std::move(value));
@@ -98,7 +98,7 @@ class Expander : private BatchedCalls {
     ASSIGN_OR_RETURN(std::vector<Value> results, ExpandLevel(call, read, std::move(operands), 1));
     yields_tuple_ = read.yields_tuple;
     for (const Value& result : results) {
-      if (!result.arg.is_node()) return NoRule("a body returns what is no tensor");
+      if (!result.arg.is_node()) return NoRule("a body returns a value that is not a tensor");
     }
     return results;
   }
@@ -196,7 +196,7 @@ class Expander : private BatchedCalls {
     results.reserve(read.results.size());
     for (size_t i = 0; i < read.results.size(); ++i) {
       std::optional<Value> result = ValueOf(lowered_.values[read.results[i].node()]);
-      if (!result.has_value()) return NoRule("a body returns what is no tensor");
+      if (!result.has_value()) return NoRule("a body returns a value that is not a tensor");
       Value& v = *result;
       if (!read.out_dims[i].has_value()) {
         if (v.Has(level - 1)) return NoRule("a batched result with out_dim None");
@@ -218,11 +218,11 @@ class Expander : private BatchedCalls {
     return results;
   }
 
-  // The value that removing the dimension of `level` yields.
+  // Returns the value after the dimension of `level` is removed.
   Result Leave(Value v, int level, int64_t out_dim) {
     const int at = level - 1;
     if (!v.arg.is_node() || (!v.is_tensor() && v.batched()))
-      return NoRule("a body returns what is no tensor");
+      return NoRule("a body returns a value that is not a tensor");
     const auto dim = static_cast<int>(out_dim < 0 ? out_dim + v.rank() + 1 : out_dim);
     if (dim < 0 || (v.rank() >= 0 && dim > v.rank()))
       return NoRule("out_dims beyond the dimensions");
@@ -241,7 +241,7 @@ class Expander : private BatchedCalls {
     v.prefix = std::min(v.prefix, at);
     v.levels &= ~(uint64_t{1} << at);
     if (v.rank() >= 0) v.facts.set_rank(v.rank() + 1);
-    if (!v.batched() && v.prefix > 0) {  // What is not batched has nothing in front.
+    if (!v.batched() && v.prefix > 0) {  // An unbatched value has no prefix.
       v.arg = First(v.arg, v.prefix);
       v.prefix = 0;
     }
@@ -250,7 +250,7 @@ class Expander : private BatchedCalls {
 
   // --- Nodes -------------------------------------------------------------------
 
-  // The lowered nodes of one as it is written, in order: they stand together.
+  // The lowered calls of a node, in order; they are adjacent.
   using Calls = absl::InlinedVector<const Node*, 4>;
   Calls MadeFor(const Node& node) const {
     Calls made;
@@ -281,7 +281,7 @@ class Expander : private BatchedCalls {
     });
     if (unknown) return NoRule(absl::StrCat(node.target(), " uses a structure of tensors"));
     if (!batched) return Copy(node);
-    for (const Node* call : MadeFor(node)) {  // none: nothing to compute
+    for (const Node* call : MadeFor(node)) {  // None means there is nothing to compute.
       ASSIGN_OR_RETURN(Value value, Apply(*call));
       values_[call] = std::move(value);
     }
@@ -309,7 +309,7 @@ class Expander : private BatchedCalls {
     return absl::OkStatus();
   }
 
-  // What depends on no level, as it is written.
+  // Copies a node that depends on no level.
   absl::Status Copy(const Node& node) {
     const Calls made = MadeFor(node);
     for (const Node* call : made) {
@@ -343,7 +343,7 @@ class Expander : private BatchedCalls {
     std::vector<KwArg> kwargs;
     for (const KwArg& k : node.kwargs()) kwargs.push_back({k.name, map(k.value)});
     if (node.op() == Op::kCallMethod && !args[0].is_node())
-      return NoRule("a method of what is no node");
+      return NoRule("a method of a value that is not a node");
     Node* const copy =
         Track(graph_->CreateNode(node.op(), node.target(), args, kwargs, node.name()));
     copy->set_meta(node.meta());
@@ -360,12 +360,12 @@ class Expander : private BatchedCalls {
 
   Module* module_;
   PassRun& run_;
-  // For each node as it is written, the first of the lowered ones.
+  // The first lowered call of each original node.
   NodeTable<const Node*> first_made_;
   std::map<std::string, size_t> reasons_;
   bool changed_ = false;
-  bool yields_tuple_ = false;  // the call that is being expanded
-  // Of values that this pass has made, where a later call takes them.
+  bool yields_tuple_ = false;  // for the call that is being expanded
+  // Facts about values that this pass has made, for later calls that take them.
   absl::flat_hash_map<const Node*, TensorFacts> made_facts_;
   absl::flat_hash_set<const Node*> renamed_;
 };

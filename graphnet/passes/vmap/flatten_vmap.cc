@@ -23,12 +23,12 @@ constexpr absl::string_view kAdd = "torch._functorch.predispatch._add_batch_dim"
 constexpr absl::string_view kRemove = "torch._functorch.predispatch._remove_batch_dim";
 constexpr absl::string_view kDecrement = "torch._functorch.predispatch._vmap_decrement_nesting";
 
-// Reads all calls before anything changes, and counts what they will become.
+// Reads all calls before anything changes, and counts the nodes that they will become.
 class Check {
  public:
   absl::Status Run(const Graph& main) { return Size(main, 0).status(); }
 
-  // Whether a call of torch.vmap is in the graph or in a body that it reaches.
+  // Returns whether the graph, or a body that it reaches, calls torch.vmap.
   bool HasVmap(const Graph& graph) {
     const auto known = has_vmap_.find(&graph);
     if (known != has_vmap_.end()) return known->second;
@@ -46,7 +46,7 @@ class Check {
   }
 
  private:
-  // The number of nodes of `graph` when it is written out with `depth` levels open.
+  // Returns the number of nodes of `graph` when it is written out with `depth` levels open.
   absl::StatusOr<size_t> Size(const Graph& graph, int depth) {
     const auto known = sizes_.find({&graph, depth});
     if (known != sizes_.end()) return known->second;
@@ -69,7 +69,7 @@ class Check {
     return size;
   }
 
-  // The body of another call is written once for each number of open levels.
+  // The body of any other call is written once for each number of open levels.
   absl::Status CheckBodies(const Node& node, int depth) {
     absl::Status status;
     node.ForEachArgument([&](const Argument& argument) {
@@ -99,7 +99,7 @@ class Check {
   absl::flat_hash_map<const Graph*, bool> has_vmap_;
 };
 
-// The value of a call that yields several.
+// Maps nodes of a body to their values in the main graph; several results are one tuple.
 using Values = absl::flat_hash_map<const Node*, Argument>;
 
 class Flattener {
@@ -142,7 +142,7 @@ class Flattener {
     for (const auto& [node, name] : names) node->set_name(name);
   }
 
-  // `argument`, with a body that holds calls of torch.vmap written out.
+  // Returns `argument`; if it is a body with calls of torch.vmap, these are written out.
   Argument WithBody(const Argument& argument, int depth) {
     if (!argument.is_graph() || !check_.HasVmap(*argument.graph())) return argument;
     const Graph& body = *argument.graph();
@@ -163,7 +163,7 @@ class Flattener {
     return copy;
   }
 
-  // Replaces `node`, which yields `tuple`, in a user.
+  // Replaces `node`, which yields `tuple`, in one of its users.
   void ReplaceTuple(Node* user, Node* node, const Argument& tuple) {
     if (const Argument* element = ElementOf(*user, node, tuple)) {
       const std::string name(user->name());
@@ -176,8 +176,8 @@ class Flattener {
     user->MapArguments([&](const Argument& a) { return a == Argument(node) ? tuple : a; });
   }
 
-  // Gives a removal the name of the first getitem that takes it; false if `value` is none
-  // or has one.
+  // Gives a removal the name of the first getitem that takes it. Returns false if `value` is not a
+  // removal or has such a name already.
   bool TakesName(Node* value, absl::string_view name) {
     if (unnamed_.erase(value) == 0) return false;
     value->set_name(name);
@@ -193,8 +193,7 @@ class Flattener {
     return node;
   }
 
-  // Writes `node`, whose operands are `operands` in the main graph, and returns its
-  // value.
+  // Writes `node` to the main graph, where its operands are `operands`, and returns its value.
   Argument Inline(const Node& node, const VmapCall& call, absl::Span<const Argument> operands,
                   int level) {
     Call(node, kLoad, {});
@@ -250,7 +249,7 @@ class Flattener {
     return Argument::Tuple(arena_.Copy(absl::MakeConstSpan(results)));
   }
 
-  // A node of a body in the main graph.
+  // Copies a node of a body to the main graph.
   Argument Copy(const Node& node, const Values& values, int level) {
     if (node.is_call_function("operator.getitem") && node.args()[0].is_node()) {
       const Node* whole = node.args()[0].node();
@@ -274,13 +273,13 @@ class Flattener {
 
   Module* module_;
   Check& check_;
-  Graph* graph_ = nullptr;  // is being written
-  // The bodies of other calls, written out, by the number of levels that are open.
+  Graph* graph_ = nullptr;  // the graph that is being written
+  // The bodies of other calls, written out, by the number of open levels.
   absl::flat_hash_map<std::pair<const Graph*, int>, Graph*> bodies_;
   std::vector<std::pair<Graph*, std::string>> body_names_;
   Arena arena_;
   Node* last_made_ = nullptr;
-  absl::flat_hash_set<const Node*> unnamed_;  // removals that a getitem may give its name
+  absl::flat_hash_set<const Node*> unnamed_;  // removals that may take the name of a getitem
 };
 
 }  // namespace

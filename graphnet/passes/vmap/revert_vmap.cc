@@ -30,28 +30,27 @@ struct Crossing {
   int64_t dim;
 };
 
-// One opened level. What is in it is a list of items: nodes, and levels inside it by
-// the node that opens them.
+// A level that was opened. Its items are nodes, and the nodes that open the levels inside it.
 struct Level {
   Node* increment = nullptr;
   Node* decrement = nullptr;
   Argument size;
   absl::string_view randomness;
-  int parent = -1;  // among the levels; -1: none
-  int depth = 0;    // from 1
+  int parent = -1;  // index of the level around it; -1: none
+  int depth = 0;    // counted from 1
   std::vector<Crossing> adds;
   std::vector<Crossing> removes;
   std::vector<Node*> items;
-  std::vector<Node*> sizes;  // what yields the batch size
-  // Once it is closed: values from outside that the items and the results use, in
-  // order, and the levels that any of them is batched at.
+  std::vector<Node*> sizes;  // nodes that yield the batch size
+  // Set when the level is closed: the outside values that its items and results use, in order, and
+  // the levels at which any of them is batched.
   std::vector<Node*> captures;
   uint64_t batched_at = 0;
 };
 
 uint64_t BitOf(int depth) { return uint64_t{1} << depth; }
 
-// `%n = .size(%x, 0)` written twice is one size.
+// `%n = .size(%x, 0)` written twice counts as one size.
 bool IsSameSize(const Argument& a, const Argument& b) {
   if (a == b) return true;
   if (!a.is_node() || !b.is_node()) return false;
@@ -61,7 +60,7 @@ bool IsSameSize(const Argument& a, const Argument& b) {
          y.kwargs().empty() && absl::c_equal(x.args(), y.args());
 }
 
-// The effects and the memory groups of a module, found when they are first asked for.
+// The effects and memory groups of a module, computed on first use.
 class ModuleEffects {
  public:
   explicit ModuleEffects(const Module& module) : module_(module) {}
@@ -81,12 +80,12 @@ class ModuleEffects {
   std::optional<MemoryGroups> groups_;
 };
 
-// Which calls of a module open and close levels, add and remove their dimensions.
+// The role of each call: it opens or closes a level, adds or removes a dimension, or neither.
 using NestingCalls = NodeTable<NestingCall>;
 
-// A tensor that enters a level and leaves it at the same dimension is the one that it was. Tracers,
-// which know values by the tensors that they are, write its removal where that one is used in the
-// level. This writes the tensor there instead, for as long as it is not undone.
+// A tensor that enters a level and leaves it at the same dimension is unchanged. Tracers, which
+// identify values by their tensors, may write the removal where the level uses the tensor itself.
+// This puts the tensor there instead, until Undo().
 class RoundTrips {
  public:
   explicit RoundTrips(const NestingCalls& calls) : calls_(calls) {}
@@ -117,7 +116,7 @@ class RoundTrips {
   }
 
  private:
-  // What the call removes a dimension from, before it was added; null if that is another tensor.
+  // Returns the tensor that had no batch dimension before; null if the removal yields another one.
   Node* TensorOf(const Node& remove) const {
     bool takes_added = false;
     remove.ForEachOperand(
@@ -158,10 +157,10 @@ class RoundTrips {
   std::vector<Replaced> replaced_;
 };
 
-// Finds out what belongs where in a graph, without a change to it.
+// Finds out where each node of a graph belongs, without changing the graph.
 class Analysis {
  public:
-  // So many levels are open where the graph is called.
+  // `outer_levels` levels are open where the graph is called.
   Analysis(Graph* graph, int outer_levels, const NestingCalls& calls, ModuleEffects* effects)
       : graph(graph), outer_levels_(outer_levels), calls_(calls), effects_(*effects) {}
 
@@ -174,8 +173,8 @@ class Analysis {
   std::vector<Level> levels;
   NodeTable<std::optional<int>> level_of_increment;
   std::vector<Node*> loads;
-  // What takes the place of an outermost level: nodes and levels moved out of it, in
-  // order, with the level itself among them.
+  // The replacement of an outermost level: the nodes and levels that move out of it, in order, with
+  // the level itself among them.
   struct Group {
     int level;
     std::vector<Node*> items;
@@ -207,7 +206,7 @@ class Analysis {
     }
     uint64_t batched_at = 0;
     node->ForEachOperand([&](const Node* operand) { batched_at |= batched_at_[operand]; });
-    // What is drawn inside of a level belongs to it, whatever it is drawn from.
+    // A random draw inside a level belongs to that level, whatever its operands are.
     if (random_levels_ != 0) {
       const CallEffects& effects = effects_.Of(*node);
       if (effects.is_random || effects.is_unknown) batched_at |= random_levels_;
@@ -232,11 +231,11 @@ class Analysis {
     if (args[0].is_node()) level.sizes.push_back(args[0].node());
     if (args[0].is_int() ? args[0].integer() < 0
                          : !args[0].is_node() && args[0].kind() != Argument::Kind::kSymInt) {
-      return NodeError(*node, "the batch size is no size");
+      return NodeError(*node, "the batch size is not a size");
     }
     if (!args[1].is_string() || (args[1].string() != "error" && args[1].string() != "different" &&
                                  args[1].string() != "same")) {
-      return NodeError(*node, "randomness is \"error\", \"different\" or \"same\"");
+      return NodeError(*node, "randomness must be \"error\", \"different\" or \"same\"");
     }
     level.randomness = args[1].string();
     level.parent = open_.empty() ? -1 : open_.back();
@@ -274,8 +273,9 @@ class Analysis {
   absl::Status Add(Node* node) {
     ASSIGN_OR_RETURN(const std::vector<Argument> args, NestingArguments(*node));
     RETURN_IF_ERROR(CheckLevel(*node, args[2]));
-    if (!args[0].is_node()) return NodeError(*node, "adds a dimension to what is no tensor");
-    if (!args[1].is_int()) return NodeError(*node, "the batch dimension is no number");
+    if (!args[0].is_node())
+      return NodeError(*node, "adds a dimension to a value that is not a tensor");
+    if (!args[1].is_int()) return NodeError(*node, "the batch dimension is not a number");
     const uint64_t batched_at = batched_at_[args[0].node()];
     if ((batched_at & BitOf(top().depth)) != 0) {
       return NodeError(*node, "its tensor is batched at this vmap level already");
@@ -293,8 +293,9 @@ class Analysis {
   absl::Status Remove(Node* node) {
     ASSIGN_OR_RETURN(const std::vector<Argument> args, NestingArguments(*node));
     RETURN_IF_ERROR(CheckLevel(*node, args[1]));
-    if (!args[0].is_node()) return NodeError(*node, "removes a dimension from what is no tensor");
-    if (!args[3].is_int()) return NodeError(*node, "the output dimension is no number");
+    if (!args[0].is_node())
+      return NodeError(*node, "removes a dimension from a value that is not a tensor");
+    if (!args[3].is_int()) return NodeError(*node, "the output dimension is not a number");
     if (!IsSameSize(args[2], top().size)) {
       return NodeError(*node,
                        absl::StrCat("its batch size is not that of the vmap level that node ",
@@ -322,7 +323,7 @@ class Analysis {
     return absl::OkStatus();
   }
 
-  // The item of level `index` that `node`, which is in it or deeper, belongs to.
+  // Returns the item of level `index` that contains `node`, which may lie deeper.
   const Node* ItemOf(const Node* node, int index) const {
     while (true) {
       const int home = *home_[node];
@@ -338,7 +339,7 @@ class Analysis {
       return;
     }
     const Level& level = LevelOf(item);
-    // Else torch.vmap finds the size itself.
+    // Otherwise torch.vmap finds the size itself.
     if (level.size.is_node() && level.adds.empty()) fn(level.size.node());
     for (const Crossing& add : level.adds) fn(add.operand);
     for (Node* capture : level.captures) fn(capture);
@@ -355,8 +356,8 @@ class Analysis {
     return IsLevel(item) ? LevelOf(item).batched_at : batched_at_[item];
   }
 
-  // Tells what is the body of a level that has just been closed from what stands in
-  // it only by position: that moves out, before or behind it.
+  // Separates the body of a level that has just been closed from nodes that merely stand in it.
+  // These move out, before or behind the level.
   absl::Status Divide(int index) {
     Level& level = levels[static_cast<size_t>(index)];
     const uint64_t bit = BitOf(level.depth);
@@ -426,7 +427,7 @@ class Analysis {
       groups.push_back({index, std::move(replacement)});
     } else {
       std::vector<Node*>& items = levels[static_cast<size_t>(level.parent)].items;
-      items.pop_back();  // the level, which was the last
+      items.pop_back();  // The level was the last item.
       items.insert(items.end(), replacement.begin(), replacement.end());
     }
     return absl::OkStatus();
@@ -454,11 +455,11 @@ class Analysis {
     }
     for (const Crossing& add : level->adds) level->batched_at |= batched_at_[add.node];
     for (const Crossing& remove : level->removes) use(remove.operand);
-    // Of what is seen from outside, the level itself is gone.
+    // From outside, the level itself no longer counts.
     level->batched_at &= ~BitOf(level->depth);
   }
 
-  // --- Whether what moves out passes nothing that it depends on -----------------
+  // --- Whether moving out passes a dependency ------------------------------------
 
   struct Footprint {
     bool is_barrier = false;
@@ -485,7 +486,7 @@ class Analysis {
     return absl::c_any_of(a, [&](const Node* node) { return b.contains(node); });
   }
 
-  // `order`: items in the order in which they are met by one that moves against it.
+  // `order` lists the items in the order in which one that moves out meets them.
   template <typename Moves>
   absl::Status CheckMovesAgainst(const std::vector<Node*>& order, Moves&& moves) {
     Footprint passed;
@@ -521,14 +522,14 @@ class Analysis {
   const NestingCalls& calls_;
   ModuleEffects& effects_;
   std::vector<int> open_;
-  uint64_t random_levels_ = 0;  // open ones with another randomness than "error"
-  // The level that a node between an increment and its decrement is in; an increment
-  // is in the one around it.
+  uint64_t random_levels_ = 0;  // open levels whose randomness is not "error"
+  // The level around a node that lies between an increment and its decrement. For an increment it
+  // is the level around the new one.
   NodeTable<std::optional<int>> home_;
   NodeTable<uint64_t> batched_at_;
 };
 
-// Analyses all graphs that hold flat nesting. The levels of a body count on from those that
+// Analyses all graphs that open and close levels. Levels in a body are counted on from those that
 // are open where it is called.
 class AllAnalyses {
  public:
@@ -570,11 +571,11 @@ class AllAnalyses {
   ModuleEffects effects_;
   const bool has_bodies_;
   absl::flat_hash_set<std::pair<const Graph*, int>> visited_;
-  absl::flat_hash_map<const Graph*, int> outer_levels_;  // of those that hold flat nesting
+  absl::flat_hash_map<const Graph*, int> outer_levels_;  // for graphs with nesting calls
 };
 
-// Writes the calls of torch.vmap. The nodes that they replace stay until all calls are made:
-// a level may take the results of one before it.
+// Writes the calls of torch.vmap. The replaced nodes stay until all calls are made, since a level
+// may take the results of an earlier one.
 class Builder {
  public:
   Builder(Module* module, Analysis* analysis)
@@ -617,7 +618,7 @@ class Builder {
     }
   }
 
-  // All that is left in the level has been copied to bodies.
+  // Erases the rest of a level, whose nodes have been copied to bodies.
   void EraseLevel(const Analysis::Group& group) {
     const Level& level = analysis_.levels[static_cast<size_t>(group.level)];
     for (Node* node = level.decrement;;) {
@@ -629,8 +630,8 @@ class Builder {
     }
   }
 
-  // Makes the call of `level` and returns the node of each of its results. `values` has the
-  // copies in `graph` of the nodes that are analysed; it is null in their own graph.
+  // Makes the call of `level` and returns a node for each of its results. `values` maps analysed
+  // nodes to their copies in `graph`; it is null in their own graph.
   std::vector<Node*> Build(const Level& level, Graph* graph, Values* values) {
     const auto value_of = [&](Node* node) {
       if (values != nullptr) return values->at(node);
@@ -717,10 +718,10 @@ class Builder {
   Module* module_;
   Graph* graph_;
   Analysis& analysis_;
-  // The calls that remove a dimension, and what takes their place, in order.
+  // The calls that remove a dimension, and their replacements, in order.
   std::vector<std::pair<Node*, Node*>> results_;
   Values result_of_;
-  // The sizes of levels, which may serve nothing else.
+  // The sizes of levels, which may be unused now.
   std::vector<Node*> sizes_;
 };
 

@@ -1,5 +1,5 @@
-// What operator.getitem and setitem do to a tensor, as torch/csrc/autograd/python_variable_indexing
-// has it.
+// The effect of operator.getitem and setitem on a tensor, following
+// torch/csrc/autograd/python_variable_indexing.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,12 +22,12 @@ std::optional<Subscript> ViewReader::ReadSubscript(int rank, const Argument& ind
   };
   auto left = static_cast<int64_t>(absl::c_count_if(elements, takes_dim));
   Subscript read;
-  // Where the next element stands in what the steps so far have made; behind an Ellipsis it is
-  // counted from the end, as far as only views are made.
+  // The position of the next element in the result so far. After an Ellipsis it is counted from the
+  // end for as long as all steps are views.
   int64_t dim = 0;
   bool from_end = false;
   size_t tensors = 0;
-  bool mask_before = false;  // one that may take more than one dimension
+  bool mask_before = false;  // a mask that may take more than one dimension
   for (const Argument& element : elements) {
     const int64_t at = from_end ? -left : dim;
     const int now = rank < 0 ? -1 : rank + read.rank_change;
@@ -65,7 +65,7 @@ std::optional<Subscript> ViewReader::ReadSubscript(int rank, const Argument& ind
           --read.rank_change;
           break;
         }
-        // Behind an Ellipsis, where the rank says it.
+        // After an Ellipsis, only the rank tells the position.
         const int64_t place = !from_end ? dim : now < 0 ? -1 : now - left - 1;
         if (!facts.is_tensor() || facts.dtype == DType::kUInt8 || place < 0 ||
             (from_end && !facts.is_index() && facts.rank() != 1)) {
@@ -94,7 +94,7 @@ std::optional<Subscript> ViewReader::ReadSubscript(int rank, const Argument& ind
       default: return std::nullopt;
     }
   }
-  // A tensor that stands for a number takes its dimension away before the others are looked at.
+  // A tensor that stands for a number removes its dimension before the other indices apply.
   if (read.may_be_view && tensors > 1) return std::nullopt;
   if (read.steps.empty() && read.indices.empty()) {
     read.steps.push_back({"aten.alias.default", {}, Inverse::kSame, {}, {}});

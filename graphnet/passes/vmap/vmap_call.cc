@@ -15,7 +15,7 @@
 namespace graphnet {
 namespace {
 
-// What `argument` says for each of `count` values; false when it does not fit.
+// Reads the dimension that `argument` gives each of `count` values; false if it does not fit.
 bool ReadDims(const Argument& argument, size_t count, std::vector<BatchDim>* dims) {
   const auto read = [&](const Argument& dim) {
     if (dim.is_none()) {
@@ -36,7 +36,7 @@ bool ReadDims(const Argument& argument, size_t count, std::vector<BatchDim>* dim
   return argument.elements().size() == count && absl::c_all_of(argument.elements(), read);
 }
 
-// The arguments of a call of a function of Python, which may be of any type.
+// Binds the arguments of a call of a Python function, which may have any type.
 absl::StatusOr<BoundCall> BindUntyped(const Node& node) {
   absl::StatusOr<BoundCall> call =
       Bind(CalleeOf(node), node.args(), node.kwargs(), [](const Node*) { return ValueType(); });
@@ -51,7 +51,7 @@ absl::Status UnimplementedAt(const Node& node, absl::string_view what) {
 }
 
 NestingCall NestingCallOf(const Node& node) {
-  // Asked of every node: most of them are none at first sight.
+  // Every node comes here, so reject most of them at first sight.
   if (node.op() != Op::kCallFunction || !absl::StartsWith(node.target(), "torch._")) {
     return NestingCall::kNone;
   }
@@ -66,7 +66,7 @@ NestingCall NestingCallOf(const Node& node) {
 }
 
 absl::StatusOr<std::vector<Argument>> NestingArguments(const Node& node) {
-  // As most of them stand in graphs, there is nothing to bind.
+  // Most calls have their arguments by position already, so there is nothing to bind.
   const Callable callee = CalleeOf(node);
   if (node.kwargs().empty() && callee.kind == Callable::Kind::kFunction) {
     const std::vector<SchemaArgument>& formals = callee.overloads[0].arguments;
@@ -105,7 +105,7 @@ absl::StatusOr<VmapCall> ReadVmapCall(const Node& node) {
         node, absl::StrCat("the body takes ", parameters, " values, not ", call.operands.size()));
   }
   if (!ReadDims(given["in_dims"], call.operands.size(), &call.in_dims)) {
-    return UnimplementedAt(node, "in_dims that are not one dimension or None an operand");
+    return UnimplementedAt(node, "in_dims must give one dimension or None for each operand");
   }
   if (absl::c_none_of(call.in_dims, [](const BatchDim& dim) { return dim.has_value(); })) {
     return NodeError(node, "at least one operand must have a batch dimension");
@@ -113,7 +113,7 @@ absl::StatusOr<VmapCall> ReadVmapCall(const Node& node) {
   for (size_t i = 0; i < call.operands.size(); ++i) {
     if (call.in_dims[i].has_value() && !call.operands[i].is_node()) {
       return NodeError(node,
-                       absl::StrCat("operand ", i, " is no tensor but has a batch dimension"));
+                       absl::StrCat("operand ", i, " has a batch dimension but is not a tensor"));
     }
   }
   if (call.body->output() == nullptr) return NodeError(node, "the body returns nothing");
@@ -125,19 +125,19 @@ absl::StatusOr<VmapCall> ReadVmapCall(const Node& node) {
     call.results.push_back(result);
   }
   for (const Argument& r : call.results) {
-    if (!r.is_node()) return UnimplementedAt(node, "the body returns other things than tensors");
+    if (!r.is_node()) return UnimplementedAt(node, "the body returns values that are not tensors");
   }
   if (!ReadDims(given["out_dims"], call.results.size(), &call.out_dims)) {
-    return UnimplementedAt(node, "out_dims that are not one dimension or None a result");
+    return UnimplementedAt(node, "out_dims must give one dimension or None for each result");
   }
   const Argument& randomness = given["randomness"];
-  if (!randomness.is_string()) return NodeError(node, "randomness is a word");
+  if (!randomness.is_string()) return NodeError(node, "randomness must be a string");
   call.randomness = randomness.string();
   const Argument& chunk_size = given["chunk_size"];
   if (chunk_size.is_none()) return call;
   if (!chunk_size.is_int() || chunk_size.integer() <= 0 ||
       absl::c_linear_search(call.out_dims, BatchDim())) {
-    return NodeError(node, "chunk_size is above 0, and all results have an out_dim then");
+    return NodeError(node, "chunk_size must be above 0 and needs an out_dim for every result");
   }
   if (call.randomness == "different") {
     return UnimplementedAt(node, "chunk_size with randomness \"different\"");

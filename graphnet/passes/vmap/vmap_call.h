@@ -21,7 +21,7 @@ namespace graphnet {
 // PyTorch has room for the levels 1 to 63.
 inline constexpr int kMaxVmapLevels = 63;
 
-// Of what PyTorch takes and the passes do not; names the node.
+// An error for a call that PyTorch accepts and the passes do not; names the node.
 absl::Status UnimplementedAt(const Node& node, absl::string_view what);
 
 enum class NestingCall {
@@ -32,10 +32,10 @@ enum class NestingCall {
   kRemove,     // _remove_batch_dim(tensor, level, batch_size, out_dim)
   kDecrement,  // _vmap_decrement_nesting()
 };
-// In either spelling: torch._C._functorch.* and torch._functorch.predispatch.*
+// Accepts both spellings: torch._C._functorch.* and torch._functorch.predispatch.*
 NestingCall NestingCallOf(const Node& node);
-// The arguments in the order above, keywords put in their places. InvalidArgument
-// when one is missing, given twice or unknown.
+// Returns the arguments in the order above, keywords at their positions. InvalidArgument
+// if one is missing, given twice or unknown.
 absl::StatusOr<std::vector<Argument>> NestingArguments(const Node& node);
 
 using BatchDim = std::optional<int64_t>;  // absent: not batched

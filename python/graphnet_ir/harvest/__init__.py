@@ -1,4 +1,4 @@
-"""Harvest: models of hubs and libraries become verified, published samples (docs/harvest.md).
+"""Harvest: turns models of hubs and libraries into verified, published samples (docs/harvest.md).
 
     from graphnet_ir.harvest import Options, harvest
 
@@ -25,7 +25,7 @@ class PythonModel:
     name: str
     build: Callable[[], Any]  # makes the module
     inputs: Callable[[], Dict[str, Any]]  # makes the keyword arguments of a call
-    licence: Optional[str] = None  # None: nobody says
+    licence: Optional[str] = None  # None if it is unknown
 
 
 __all__ = ["Access", "CLASSES", "ENDS", "Failure", "Limits", "Model", "Options", "PythonModel",

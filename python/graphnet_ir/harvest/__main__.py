@@ -31,41 +31,42 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="graphnet harvest", allow_abbrev=False,
         description="Fetches models, captures them, verifies the captures and publishes their new "
-                    "graphs. A harvest that was ended goes on when it is called again.")
+                    "graphs. Calling it again continues an interrupted harvest")
     parser.add_argument("sources", nargs="+", metavar="SOURCE",
                         help="a folder in the layout of the hub's cache; a Python file with "
                              "models(); hub:ID; torchvision:NAMES; timm:NAMES (with * and commas)")
     parser.add_argument("-o", "--out", required=True, metavar="FOLDER",
-                        help="where samples, journal and report are")
+                        help="folder for samples, journal and report")
     parser.add_argument("--jobs", type=int, metavar="N", default=os.cpu_count() or 1,
-                        help="models at a time (as many as there are processors)")
+                        help="number of models at a time (by default the number of processors)")
     parser.add_argument("--max-params", type=_bytes, default=1_000_000_000, metavar="N",
-                        help="parameters of a model; 1G if not said; k, M, G may follow")
+                        help="limit for the parameters of a model (1G); k, M, G may follow")
     parser.add_argument("--shrink", action="store_true",
-                        help="halve the layers of what is larger until it fits")
+                        help="halve the layers of larger models until they fit")
     parser.add_argument("--max-seconds", type=_number, default=600, metavar="N",
-                        help="time of a model (600)")
+                        help="time limit for a model (600)")
     parser.add_argument("--max-memory", type=_bytes, default=8_000_000_000, metavar="BYTES",
-                        help="memory of a model's processes together (8G)")
+                        help="memory limit for all processes of a model together (8G)")
     parser.add_argument("--max-processes", type=int, default=32, metavar="N",
-                        help="processes of a model at a time (32)")
+                        help="limit for the processes of a model at a time (32)")
     parser.add_argument("--max-output", type=_bytes, default=16_000_000, metavar="BYTES",
-                        help="what a model may print (16M)")
+                        help="limit for the printed output of a model (16M)")
     parser.add_argument("--max-files", type=_bytes, default=4_000_000_000, metavar="BYTES",
-                        help="what a model may write to disk (4G)")
+                        help="limit for the files that a model writes (4G)")
     parser.add_argument("--trust-remote-code", action="append", default=[], metavar="ID",
-                        help="run code of this repository; * stands for anything")
+                        help="run code of this repository; * matches anything")
     parser.add_argument("--allow-pickles", action="store_true",
                         help="let models read pickled files of their repository")
-    parser.add_argument("--network", action="store_true", help="let sources and models use it")
+    parser.add_argument("--network", action="store_true", help="allow access to the network")
     parser.add_argument("--token", metavar="FILE", help="a file with a token for the hub")
     parser.add_argument("--allow-unknown-licence", action="store_true",
-                        help="publish also what has no licence")
+                        help="also publish graphs of models without a licence")
     parser.add_argument("--repair", metavar="COMMAND",
-                        help="gets a failure as JSON and may change the script, twice at most")
+                        help="command that gets a failure as JSON and may change the script, at "
+                             "most twice")
     parser.add_argument("--prelude", metavar="FILE.py",
-                        help="Python that runs first in the process of each model")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is random")
+                        help="Python file that runs first in the process of each model")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of random numbers")
     return parser
 
 
@@ -87,7 +88,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         rows = harvest(args.sources, args.out, options, report.Progress())
         path = report.write_page(rows, args.out)
     except KeyboardInterrupt:
-        print("graphnet: interrupted; the same command goes on", file=sys.stderr)
+        print("graphnet: interrupted; the same command continues the harvest", file=sys.stderr)
         return 130
     except (Error, OSError, sqlite3.Error) as error:
         print(f"graphnet: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""How a model is built from what a source fetched, and how large it will be: nothing is loaded."""
+"""Plans how to build a fetched model, and how large it will be. Nothing is loaded."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import Any, Dict, Optional
 
 from graphnet_ir.harvest.failures import Failure, described, first_line
 
-# Configurations say these of a run or of files; the graph does not depend on them, or they would
-# ask for the network.
+# Keys of configurations that concern a run or files. The graph does not depend on them, or they
+# would need the network.
 _LEFT_OUT = ("auto_map", "quantization_config", "torch_dtype", "dtype", "_name_or_path",
              "name_or_path", "transformers_version", "_attn_implementation", "attn_implementation",
              "_attn_implementation_autoset", "_commit_hash", "custom_pipelines")
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers",
            "decoder_layers", "num_decoder_layers", "num_encoder_layers", "layers_per_block")
-BYTES_PER_PARAMETER = 4 * 3  # its value, what verify puts back, and what initialisation takes
+BYTES_PER_PARAMETER = 4 * 3  # its value, the copy that verify restores, and initialisation
 
 
 @dataclass
 class Plan:
     """A way to build a model."""
 
-    how: Dict[str, Any]  # for script_of
-    config: Any  # inputs are made from it
-    make: Any  # a function that builds the model; None: only the script can
+    how: Dict[str, Any]  # argument of script_of
+    config: Any  # the source of inputs
+    make: Any  # a function that builds the model; None if only the script can
     architecture: str
 
 
 def cleaned(config: Any) -> Any:
-    """A copy without what names other files, in all its parts."""
+    """Returns a copy without keys that name other files, in all its parts."""
     if isinstance(config, dict):
         kept = {key: cleaned(value) for key, value in config.items() if key not in _LEFT_OUT}
         if "use_pretrained_backbone" in kept:
@@ -40,7 +40,7 @@ def cleaned(config: Any) -> Any:
 
 
 def shrunk(config: Any) -> Any:
-    """A copy with half the layers; the same if no number of layers is above 1."""
+    """Returns a copy with half the layers, or the same if no number of layers is above 1."""
     if isinstance(config, list):
         return [shrunk(item) for item in config]
     if not isinstance(config, dict):
@@ -50,14 +50,14 @@ def shrunk(config: Any) -> Any:
         count = config.get(key)
         if isinstance(count, int) and count > 1:
             made[key] = count // 2
-            for other, value in config.items():  # a list with an entry a layer
+            for other, value in config.items():  # a list with one entry for each layer
                 if isinstance(value, list) and len(value) == count:
                     made[other] = value[:count // 2]
     return made
 
 
 def plan(job: Dict[str, Any], facts: Dict[str, Any]) -> Plan:
-    """How the model of a job is built. Raises Failure."""
+    """Plans how the model of a job is built. Raises Failure."""
     library = facts["library"]
     how = {"id": job["id"], "place": job["place"], "revision": facts["revision"],
            "seed": job["seed"], "form": library}
@@ -91,7 +91,7 @@ def _transformers(job: Dict[str, Any], facts: Dict[str, Any], how: Dict[str, Any
 
 
 def _class_of(module: Any, names: Any, base: type) -> Optional[Any]:
-    """The first class of models that a list names, if the library has it."""
+    """Returns the first class of models that a list names, if the library has it."""
     for name in names if isinstance(names, list) else []:
         found = getattr(module, name, None) if isinstance(name, str) and name.isidentifier() \
             else None
@@ -187,7 +187,7 @@ def count_parameters(model: Any) -> int:
 
 
 def foretell(make: Any) -> Optional[int]:
-    """The number of parameters, from a model on the meta device; None where that fails."""
+    """Returns the number of parameters, from a model on the meta device; None if that fails."""
     import torch
 
     try:
@@ -199,8 +199,8 @@ def foretell(make: Any) -> Optional[int]:
 
 
 def fit(job: Dict[str, Any], facts: Dict[str, Any]) -> tuple[Plan, Dict[str, Any]]:
-    """A plan within the limits of the job, with half the layers as often as that takes if the job
-    says so; and what was found out. Raises Failure."""
+    """Returns a plan within the limits of the job, and the facts found. If the job allows it, the
+    layers are halved until the model fits. Raises Failure."""
     halvings = 0
     while True:
         made = plan(job, facts)

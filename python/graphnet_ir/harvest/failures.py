@@ -1,4 +1,4 @@
-"""Why a model was not harvested: classes that travel with the exception, never read from a log."""
+"""Why a model was not harvested: classes that the exception carries, never read from a log."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ CLASSES = {
 }
 """The classes of failures, each with its meaning."""
 
-# A repair of the script may help against these.
+# A repair of the script may fix these.
 REPAIRABLE = ("build", "inputs", "capture", "not_verified", "unknown_architecture")
 
 
 class Failure(Exception):
-    """Ends a model. `kind` is a key of CLASSES."""
+    """Ends the harvest of a model. `kind` is a key of CLASSES."""
 
     def __init__(self, kind: str, message: str):
         assert kind in CLASSES, kind
@@ -45,10 +45,10 @@ class Failure(Exception):
 
 
 def described(error: BaseException) -> str:
-    """The type of an exception and its first line."""
+    """Returns the type of an exception and its first line."""
     return f"{type(error).__name__}: {first_line(str(error))}"
 
 
 def first_line(text: str) -> str:
-    """The first line with something on it, at most 300 characters of it."""
+    """Returns the first line that is not empty, at most 300 characters of it."""
     return next((line.strip()[:300] for line in text.splitlines() if line.strip()), "")

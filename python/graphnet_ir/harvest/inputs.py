@@ -1,4 +1,4 @@
-"""Inputs of a model, by its family: made from its configuration and the signature of its forward.
+"""Makes inputs of a model by its family, from its configuration and its forward's signature.
 
 An input is the text of an expression of torch, so that the script of a model shows it. Each rule
 makes one argument; the model is tried with several sets, and the first that runs is taken.
@@ -18,7 +18,7 @@ FAMILIES = ("text", "mixture of experts", "seq2seq", "vision", "video", "audio",
 
 
 class Configuration:
-    """The values of a configuration, also those of its parts, by any of several names."""
+    """Finds values of a configuration and of its parts by any of several names."""
 
     def __init__(self, config: Any):
         self.config = config
@@ -34,7 +34,7 @@ class Configuration:
         return default
 
     def number(self, *names: str, default: int = 0) -> int:
-        """Nothing but a number may come into the text of an expression."""
+        """Lets only numbers into the text of an expression."""
         value = self.get(*names, default=default)
         if isinstance(value, (list, tuple)) and value:
             value = value[-1]
@@ -48,7 +48,7 @@ def _entry(place: Any, name: str) -> Any:
 
 
 def parameters_of(forward: Callable[..., Any]) -> Dict[str, bool]:
-    """The names of a forward's parameters, and whether a call must give them."""
+    """Returns the names of a forward's parameters, and whether a call must give them."""
     return {name: parameter.default is inspect.Parameter.empty
             for name, parameter in inspect.signature(forward).parameters.items()
             if name != "self" and parameter.kind not in (parameter.VAR_POSITIONAL,
@@ -84,7 +84,7 @@ def family_of(library: str, config: Any, main: str, parameters: Dict[str, bool])
 
 
 class Rules:
-    """Makes arguments of one model. length: of its text. A method that is public makes the
+    """Makes arguments of one model. length: the length of its text. A public method makes the
     argument of its name."""
 
     def __init__(self, config: Any, library: str, length: int):
@@ -98,7 +98,7 @@ class Rules:
         if vocabulary is None:
             vocabulary = self.known.number("vocab_size", default=1000)
         low = min(3, max(0, vocabulary - 1))
-        # Numbers of images and sounds in a text stand for what is not there.
+        # Tokens of images and sounds in a text would stand for data that is missing.
         special = [value for name in ("image_token_id", "image_token_index", "video_token_id",
                                       "audio_token_id", "audio_token_index")
                    if isinstance(value := self.known.get(name), int) and value > low]
@@ -268,7 +268,7 @@ class Rules:
 
 
 def made_by(rules: Rules, name: str) -> Optional[str]:
-    """The expression for an argument; None where no rule makes it."""
+    """Returns the expression for an argument; None if no rule makes it."""
     rule = None if name.startswith("_") else vars(Rules).get(name)
     made: Optional[str] = None if rule is None else rule(rules)
     return made
@@ -276,7 +276,7 @@ def made_by(rules: Rules, name: str) -> Optional[str]:
 
 # --- Sets of arguments ----------------------------------------------------------------------------
 
-# The arguments that a family's call gives where the forward has them.
+# The arguments that a family's call gives if the forward has them.
 GIVEN = {
     "text": ("input_ids", "attention_mask", "bbox"),
     "mixture of experts": ("input_ids", "attention_mask"),
@@ -298,7 +298,7 @@ GIVEN = {
 
 def input_sets(family: str, config: Any, library: str,
                parameters: Dict[str, bool]) -> Iterator[Dict[str, str]]:
-    """Sets of arguments to try, the fullest first; without repeats."""
+    """Returns sets of arguments to try, the largest first, without repeats."""
     seen: List[Dict[str, str]] = []
     for length in _lengths(config):
         rules = Rules(config, library, length)
@@ -327,7 +327,7 @@ def input_sets(family: str, config: Any, library: str,
 
 
 def _lengths(config: Any) -> List[int]:
-    """Lengths of text to try: a short one, then those that blocks of attention divide."""
+    """Returns lengths of text to try: a short one, then multiples of blocks of attention."""
     known = Configuration(config)
     lengths = [16, 64, 128]
     shape = known.get("axial_pos_shape")
@@ -340,7 +340,7 @@ def _lengths(config: Any) -> List[int]:
 
 
 def image_inputs(config: Any, count: int) -> Optional[Dict[str, str]]:
-    """A text with an image of `count` tokens in it, where the configuration names its token."""
+    """Returns a text with an image of `count` tokens, if the configuration names its token."""
     known = Configuration(config)
     token = known.get("image_token_id", "image_token_index")
     if not isinstance(token, int) or not 0 < count < 5000:

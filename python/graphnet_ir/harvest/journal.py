@@ -1,7 +1,7 @@
-"""The journal of a harvest: how far each model is, in SQLite.
+"""The journal of a harvest: the progress of each model, in SQLite.
 
 A model goes through STAGES, one transaction each, after its files are in place. So a harvest that
-was killed at any moment goes on with the stage behind the last one that is written here.
+was killed at any moment continues with the stage after the last one that is recorded here.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ ENDS = ("published", "duplicate", "withheld", "failed")
 
 @dataclass
 class Row:
-    """A model as the journal has it."""
+    """The journal's row of a model."""
 
     number: int  # its place in the order of the sources, from 0
     id: str
     place: str  # the name of its folders
     source: str
     stage: str  # one of STAGES or ENDS
-    facts: Dict[str, Any]  # that its stages found out
+    facts: Dict[str, Any]  # results of its stages
     failed_at: Optional[str]  # the stage that it did not reach
     failure: Optional[str]  # a class of failures.CLASSES
     message: Optional[str]
@@ -39,19 +39,19 @@ class Row:
 
     @property
     def ended(self) -> bool:
-        """Says whether nothing is left to do."""
+        """Returns whether nothing is left to do."""
         return self.stage in ENDS
 
 
 class Journal:
-    """All methods are for one thread; each that writes is one transaction."""
+    """The journal in SQLite. One thread may use it; each method that writes is one transaction."""
 
     def __init__(self, path: str):
         self._db = sqlite3.connect(path, isolation_level=None)
         try:
             self._create()
         except sqlite3.DatabaseError as error:
-            raise made_error("data_loss", f"{path} is no journal of a harvest: {error}") from error
+            raise made_error("data_loss", f"{path} is not a harvest's journal: {error}") from error
 
     def _create(self) -> None:
         self._db.executescript("""
@@ -69,7 +69,7 @@ class Journal:
         self._db.close()
 
     def add(self, id: str, place: str, source: str, facts: Dict[str, Any]) -> bool:
-        """A new model behind all others; False if it is known."""
+        """Adds a model behind all others; returns False if it is known."""
         done = self._db.execute(
             "INSERT OR IGNORE INTO models(number, id, place, source, stage, facts) SELECT "
             "COALESCE(MAX(number) + 1, 0), ?, ?, ?, 'listed', ? FROM models",
@@ -77,7 +77,7 @@ class Journal:
         return done.rowcount == 1
 
     def rows(self) -> List[Row]:
-        """All models, in their order."""
+        """Returns all models in their order."""
         found = self._db.execute(
             "SELECT number, id, place, source, stage, facts, failed_at, failure, message, seconds, "
             "repairs FROM models ORDER BY number")
@@ -88,21 +88,21 @@ class Journal:
 
     def reach(self, row: Row, stage: str, facts: Optional[Dict[str, Any]] = None,
               seconds: float = 0) -> None:
-        """row is at `stage` now; facts are added to what is known of it."""
+        """Records that row has reached `stage`, and adds facts to it."""
         row.stage = stage
         row.facts.update(facts or {})
         row.seconds += seconds
         self._write(row)
 
     def fail(self, row: Row, failure: str, message: str, seconds: float = 0) -> None:
-        """row ends at the stage behind the one that it is at."""
+        """Records that row failed at its next stage."""
         row.failed_at = STAGES[STAGES.index(row.stage) + 1]
         row.stage, row.failure, row.message = "failed", failure, message
         row.seconds += seconds
         self._write(row)
 
     def reopen(self, row: Row, stage: str) -> None:
-        """row goes on from `stage`."""
+        """Records that row continues from `stage`."""
         row.stage, row.failed_at, row.failure, row.message = stage, None, None, None
         self._write(row)
 
@@ -117,15 +117,15 @@ class Journal:
             (row.stage, json.dumps(row.facts), row.failed_at, row.failure, row.message,
              row.seconds, row.repairs, time.time() if row.ended else None, row.number))
 
-    # Graphs that are published, each by the first model that has it.
+    # Published graphs, each by the first model that has it.
 
     def owner(self, hash: str) -> Optional[str]:
-        """The place of the published graph with this canonical hash."""
+        """Returns the place of the published graph with this canonical hash."""
         found = self._db.execute("SELECT place FROM graphs WHERE hash = ?", (hash,)).fetchone()
         return None if found is None else str(found[0])
 
     def publish(self, row: Row, stage: str, graphs: Dict[str, str]) -> None:
-        """row ends, and its new graphs (places by hash) are known from now on."""
+        """Records that row ends, and adds its new graphs (places by hash)."""
         self._db.execute("BEGIN")
         self._db.executemany("INSERT OR IGNORE INTO graphs VALUES(?, ?, ?)",
                              [(hash, row.number, place) for hash, place in graphs.items()])

@@ -1,4 +1,4 @@
-"""The processes of one model: started together, watched, and ended with all that they started."""
+"""The processes of one model: started, watched, and ended with all processes they started."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
 MARK = "GRAPHNET_HARVEST_MODEL"  # in the environment of all processes of a model
-MAX_EVENT = 4_000_000  # bytes of a line that a worker tells
-LOG_HEAD = 1_000_000  # bytes of what it prints that are kept
+MAX_EVENT = 4_000_000  # bytes of a line of a worker's progress
+LOG_HEAD = 1_000_000  # bytes of printed output that are kept
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Limits:
 
 
 def marked(mark: str) -> List[int]:
-    """The processes whose environment has the mark, also those that left the group of the first."""
+    """Returns the processes whose environment has the mark, even those that left the group."""
     entry = f"{MARK}={mark}".encode()
     found = []
     for name in os.listdir("/proc"):
@@ -43,7 +43,7 @@ def marked(mark: str) -> List[int]:
 
 
 def end_all(mark: str) -> int:
-    """Ends all processes with the mark, and says how many there were."""
+    """Ends all processes with the mark, and returns how many there were."""
     ended = 0
     for _ in range(50):
         here = [process for process in marked(mark) if process != os.getpid()]
@@ -60,7 +60,7 @@ def end_all(mark: str) -> int:
 
 
 def _held(process: int) -> int:
-    """Bytes that a process holds; what it shares with n others counts as an nth."""
+    """Returns the bytes that a process holds; memory that n processes share counts as an nth."""
     try:
         with open(f"/proc/{process}/smaps_rollup", encoding="ascii") as file:
             return sum(int(line.split()[1]) * 1024 for line in file
@@ -70,7 +70,7 @@ def _held(process: int) -> int:
 
 
 def size_of(folder: str) -> int:
-    """Bytes of the files in a folder that may change meanwhile."""
+    """Returns the bytes of the files in a folder that may change meanwhile."""
     total = 0
     for path, _, names in os.walk(folder):
         for name in names:
@@ -82,7 +82,7 @@ def size_of(folder: str) -> int:
 
 
 class Group:
-    """The processes of one model: a command in a session of its own, and what it starts."""
+    """The processes of one model: a command in its own session, and the processes it starts."""
 
     def __init__(self, command: List[str], folder: str, mark: str, environment: Dict[str, str],
                  limits: Limits):
@@ -107,7 +107,7 @@ class Group:
             os.set_blocking(pipe.fileno(), False)
 
     def drain(self) -> List[bytes]:
-        """Lines that it told since the last call."""
+        """Returns the lines of progress since the last call."""
         for pipe, take in ((self.output, self._print), (self.events, self._tell)):
             for _ in range(64):
                 try:
@@ -130,7 +130,7 @@ class Group:
             self._told += chunk
 
     def over(self) -> Optional[Tuple[str, str]]:
-        """The class and the message of the limit that it is over, if it is over one."""
+        """Returns the class and message of a limit that it exceeds, if any."""
         limits = self.limits
         if self.seconds > limits.seconds:
             return "time", f"more than {limits.seconds:g} seconds"
@@ -152,11 +152,11 @@ class Group:
 
     @property
     def seconds(self) -> float:
-        """The seconds since it began."""
+        """Returns the seconds since it began."""
         return time.monotonic() - self.begin
 
     def close(self) -> int:
-        """Ends what is left of it, and says how many processes that were besides the first."""
+        """Ends all remaining processes, and returns how many there were besides the first."""
         ended_itself = self.process.poll() is not None
         left = end_all(self.mark)
         self.process.wait()

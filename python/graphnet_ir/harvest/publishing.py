@@ -1,7 +1,7 @@
-"""What is published of a model: its new graphs, its manifest, its script and where all came from.
+"""Publishes a model: its new graphs, its manifest, its script and where it all came from.
 
 A graph is published once, by the first model in the order of the sources that has it. The files
-hold no times and no paths, so that they are the same however a harvest ran.
+hold neither times nor paths, so they are the same however a harvest ran.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ SAMPLES = "samples"
 
 
 def hashes_of(captured: str) -> Dict[str, str]:
-    """The canonical hash of each graph in a captured folder, by its place in it, as the files are
-    read back."""
+    """Returns the canonical hash of each graph in a captured folder, by its place in it, by
+    reading the files back."""
     with open(os.path.join(captured, MANIFEST), encoding="utf-8") as file:
         rows = json.load(file)["subgraphs"]
     places = [row["sample"] for row in rows if row["sample"] is not None]
@@ -35,7 +35,7 @@ def hashes_of(captured: str) -> Dict[str, str]:
 
 
 def same_as(row: Row, journal: Journal) -> Dict[str, str]:
-    """Graphs of row, by place, that are published by earlier models or stand earlier in it."""
+    """Returns the graphs of row, by place, that earlier models or places have already."""
     here: Dict[str, str] = {}
     found = {}
     for place, hash in row.facts["hashes"].items():
@@ -68,7 +68,7 @@ def publish(row: Row, folder: str, captured: str, script: str,
     with open(os.path.join(aside, "provenance.json"), "w", encoding="utf-8") as file:
         json.dump(provenance(row, repeated), file, indent=2, ensure_ascii=False)
         file.write("\n")
-    # An earlier try may have come this far; its files are the same.
+    # An earlier attempt may have come this far; its files are the same.
     shutil.rmtree(target, ignore_errors=True)
     os.rename(aside, target)
 
@@ -81,7 +81,7 @@ def _rewrite(path: str, change: Callable[[str], str]) -> None:
 
 
 def _without(text: str, repeated: Dict[str, str]) -> str:
-    """The manifest, where graphs that are published elsewhere have no sample here."""
+    """Returns the manifest, in which graphs that are published elsewhere have no sample."""
     manifest = json.loads(text)
     for row in manifest["subgraphs"]:
         if row["sample"] in repeated:
@@ -111,7 +111,7 @@ def provenance(row: Row, repeated: Dict[str, str]) -> Dict[str, Any]:
 
 
 def write_index(rows: List[Row], folder: str) -> Optional[str]:
-    """folder/index.jsonl: a line for each published graph, in the order of the models."""
+    """Writes folder/index.jsonl: a line for each published graph, in the order of the models."""
     lines = []
     for row in rows:
         if row.stage != "published":

@@ -1,4 +1,4 @@
-"""What a harvest shows: a table of its progress, and a page at its end."""
+"""Shows a harvest: a table of its progress, and a page at its end."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from graphnet_ir.harvest.journal import ENDS, STAGES, Row
 
 
 def new_graphs(row: Row) -> int:
-    """How many graphs the row published."""
+    """Returns how many graphs the row published."""
     if row.stage != "published":
         return 0
     return len(row.facts["hashes"]) - len(row.facts["same_as"])
 
 
 def summary(rows: List[Row]) -> str:
-    """One line of counts."""
+    """Returns one line of counts."""
     ends = collections.Counter(row.stage for row in rows)
     parts = [f"{len(rows)} models"] + [f"{ends[end]} {end}" for end in ENDS if ends[end]]
     return ", ".join(parts) + f"; {sum(map(new_graphs, rows))} new graphs"
 
 
 def line_of(row: Row) -> str:
-    """One line about a model that ended."""
+    """Returns one line about a model that ended."""
     if row.stage == "failed":
         return f"{row.id}: failed before {row.failed_at}: {row.failure}: {row.message}"
     if row.stage == "withheld":
@@ -40,8 +40,8 @@ def line_of(row: Row) -> str:
 
 
 class Progress:
-    """Shows how far a Runner is: on a terminal a table that is drawn anew, elsewhere a line for
-    each model that ended."""
+    """Shows the progress of a Runner: on a terminal as a table that is redrawn, elsewhere as a line
+    for each model that ended."""
 
     def __init__(self, stream: TextIO = sys.stderr):
         self._stream = stream
@@ -53,7 +53,7 @@ class Progress:
 
     def __call__(self, runner: Any) -> None:
         ended = [row for row in runner.rows if row.ended]
-        if not self._known:  # What ended in an earlier run is not told again.
+        if not self._known:  # Models that ended in an earlier run are not shown again.
             self._known = True
             self._said = {row.number for row in ended}
         lines = [line_of(row) for row in ended if row.number not in self._said]
@@ -97,7 +97,7 @@ td.number { text-align: right; font-variant-numeric: tabular-nums; }
 
 
 def page(rows: List[Row]) -> str:
-    """An HTML page by itself: how models ended, failures by class, and each model."""
+    """Returns a self-contained HTML page: how models ended, failures by class, and each model."""
     families: Dict[str, List[Row]] = {}
     for row in rows:
         families.setdefault(row.facts.get("family", "not known"), []).append(row)
@@ -127,11 +127,11 @@ def page(rows: List[Row]) -> str:
 
 
 class _Marked(str):
-    """A cell with a class of its own text."""
+    """Returns a cell whose class is its own text."""
 
 
 class _Bar(float):
-    """A cell with a bar, from 0 to 1."""
+    """Returns a cell with a bar, from 0 to 1."""
 
 
 def _table(head: tuple[str, ...], rows: List[tuple[Any, ...]]) -> str:

@@ -1,7 +1,8 @@
-"""Runs a harvest: brings each model from stage to stage, several at a time, and survives its end.
+"""Runs a harvest: brings models from stage to stage, several at a time, and can be continued.
 
-Models are published in the order of the sources, whatever order they are ready in: what is new
-depends on the models before. So a harvest that was killed, or had more processes, writes the same.
+Models are published in the order of the sources, in whatever order they become ready, since the new
+graphs of a model depend on earlier models. So a harvest that was killed, or that had more
+processes, writes the same.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from graphnet_ir.harvest.sources import Access, Model, Source, open_source
 
 REPAIR_SECONDS = 360
 MAX_REPAIRS = 2
-# A model at one of these stages only waits for those before it.
+# A model at one of these stages only waits for earlier models.
 _READY = ("hashed", "deduplicated")
 
 
@@ -39,18 +40,18 @@ _READY = ("hashed", "deduplicated")
 class Options:
     """The options of a harvest."""
 
-    jobs: int = 1  # models at a time
+    jobs: int = 1  # number of models at a time
     max_parameters: int = 1_000_000_000
-    shrink: bool = False  # halve the layers of what is larger until it fits
+    shrink: bool = False  # halve the layers of larger models until they fit
     limits: Limits = field(default_factory=Limits)
-    trust: Sequence[str] = ()  # patterns of the ids whose code may run
+    trust: Sequence[str] = ()  # patterns of ids whose code may run
     pickles: bool = False  # models may read pickled files of their repository
-    network: bool = False  # sources and models may use it
-    token: Optional[str] = None  # for the hub
-    allow_unknown_licence: bool = False  # publish also what has no licence
+    network: bool = False  # sources and models may use the network
+    token: Optional[str] = None  # the token for the hub
+    allow_unknown_licence: bool = False  # also publish graphs of models without a licence
     repair: Optional[str] = None  # a command that gets a failure and may change the script
     prelude: Optional[str] = None  # a Python file that runs first in the process of each model
-    seed: int = 0  # of all that is random
+    seed: int = 0  # seed of random numbers
 
 
 class Runner:
@@ -75,7 +76,7 @@ class Runner:
                              f"another harvest writes {output}") from None
         self.journal = Journal(os.path.join(self.folder, "journal.sqlite"))
         self._selector = selectors.DefaultSelector()
-        # Processes of an earlier harvest of this folder that was killed.
+        # End processes of an earlier harvest of this folder that was killed.
         self._mark = hashlib.sha256(self.folder.encode()).hexdigest()[:24]
         end_all(self._mark)
         access = Access(options.network, os.path.join(self.folder, "hub"), options.token)
@@ -90,13 +91,13 @@ class Runner:
         self._reopen()
 
     def _reopen(self) -> None:
-        """Models that ended for an option that is another one now."""
+        """Tries models again that ended because of an option that has changed."""
         for row in self.rows:
             if row.stage == "withheld" and self.options.allow_unknown_licence:
                 self.journal.reopen(row, "hashed")
 
     def close(self) -> None:
-        """Ends all processes, and lets go of the folder."""
+        """Ends all processes, and releases the folder."""
         for group in list(self.running.values()):
             group.close()
         self.running.clear()
@@ -121,12 +122,12 @@ class Runner:
         publishing.write_index(self.rows, self.folder)
 
     def _next(self) -> Optional[Row]:
-        """The first model that has work left and is not running."""
+        """Returns the first model that has work left and is not running."""
         return next((row for row in self.rows if not row.ended and row.stage not in _READY
                      and row.number not in self.running), None)
 
     def _start(self, row: Row) -> None:
-        """Begins with row where the journal says that it is; it may end at once."""
+        """Continues row from its stage in the journal; it may end at once."""
         if row.stage == "listed":
             self._fetch(row)
         if row.ended:
@@ -140,7 +141,7 @@ class Runner:
         os.makedirs(os.path.join(work, "tmp", "home"))
         if row.stage == "fetched" and not row.repairs:
             _remove(os.path.join(work, "capture.py"))
-        if row.stage == "captured":  # What was captured is verified in the same process.
+        if row.stage == "captured":  # Verification takes place in the same process.
             self.journal.reopen(row, "analysed")
         job = {
             "id": row.id, "place": row.place, "stage": row.stage, "facts": row.facts,
@@ -171,7 +172,7 @@ class Runner:
         return made
 
     def _step(self, row: Row, group: Group) -> None:
-        """Reads what a process told, and ends it where it is over a limit or done."""
+        """Reads the progress of a process, and ends it if it exceeds a limit or is done."""
         is_running = group.process.poll() is None  # before the last lines are read
         failure: Optional[Failure] = None
         for line in group.drain():
@@ -204,7 +205,7 @@ class Runner:
                 return Failure(kind if kind in CLASSES else "crashed", str(what["message"]))
             self.journal.reach(row, what["stage"], what.get("facts"))
         except (ValueError, KeyError, TypeError):
-            return Failure("crashed", "the process told something that is no progress")
+            return Failure("crashed", "the process sent something other than progress")
         return None
 
     # --- Stages that run here ---------------------------------------------------------------------
@@ -233,7 +234,7 @@ class Runner:
         self.journal.reach(row, "hashed", {"hashes": hashes})
 
     def _publish_ready(self) -> None:
-        """Ends the models that are ready and have none before them that is not."""
+        """Ends each model that is ready if all models before it have ended."""
         for row in self.rows:
             if not row.ended and row.stage not in _READY:
                 break
@@ -262,13 +263,13 @@ class Runner:
         self._clean(row)
 
     def _clean(self, row: Row, *kept: str) -> None:
-        """Script and log of a model that ended are kept, and nothing else."""
+        """Keeps only script and log of a model that ended."""
         for name in {"captured", "tmp", "job.json"}.difference(kept):
             path = os.path.join(self.work(row), name)
             shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else _remove(path)
 
     def _repair(self, row: Row, failure: Failure, seconds: float) -> bool:
-        """Whether the repair command changed the script, so that the model is tried again."""
+        """Returns whether the repair command changed the script. Then the model is tried again."""
         script = os.path.join(self.work(row), "capture.py")
         if (self.options.repair is None or row.repairs >= MAX_REPAIRS
                 or failure.kind not in REPAIRABLE or not os.path.exists(script)):
@@ -298,7 +299,7 @@ class Runner:
 
 
 def _place(id: str) -> str:
-    """The name of a model's folders: ORG--NAME, as the hub has it."""
+    """Returns the name of a model's folders: ORG--NAME, as in the hub."""
     made = id.replace("/", "--").replace(":", "--")
     return "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in made)
 
@@ -324,8 +325,9 @@ def harvest(sources: Sequence[str], output: str, options: Optional[Options] = No
             progress: Optional[Callable[[Runner], None]] = None) -> List[Row]:
     """Harvests all models of the sources into a folder, and returns a row for each model.
 
-    A harvest that was ended goes on. sources: as docs/harvest.md has them. progress: is called all
-    the time. Raises Error if a source or the folder cannot be used; a model that fails is a row.
+    Calling it again continues an interrupted harvest. sources: as in docs/harvest.md. progress: a
+    function that is called all the time. Raises Error if a source or the folder cannot be used; a
+    model that fails gives a row.
     """
     runner = Runner(sources, output, options or Options(), progress)
     try:

@@ -1,4 +1,4 @@
-"""The script of a model: Python that builds it, makes its inputs and captures it, by itself."""
+"""The script of a model: complete Python that builds it, makes its inputs and captures it."""
 
 from __future__ import annotations
 
@@ -117,8 +117,8 @@ def inputs():
 
 
 def script_of(how: Dict[str, Any], inputs: Dict[str, str]) -> str:
-    """The script. how: `form`, a key of _BUILD or python, and what its text names. inputs: an
-    expression for each argument."""
+    """Returns the script. how: `form`, a key of _BUILD or python, and the names in its text.
+    inputs: an expression for each argument."""
     capture = _CAPTURE.format(place=how["place"])
     if how["form"] == "python":
         text = str(how["text"]).rstrip("\n")
@@ -135,5 +135,5 @@ def script_of(how: Dict[str, Any], inputs: Dict[str, str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that can stand in a docstring."""
+    """Returns the text in a form that is safe in a docstring."""
     return re.sub(r"[^\w./:@+-]", "_", text)

@@ -1,11 +1,11 @@
-"""Where models come from: plug-ins that list models and fetch what builds them.
+"""Sources of models: plug-ins that list models and fetch the facts to build them.
 
 A source is an object with `list()`, which yields Model, and `fetch(model)`, which yields facts:
 
     library        transformers, diffusers, timm, torchvision or python
     config         the configuration, as a dict
-    revision       of the source, as text
-    licence        as text; None if nobody says
+    revision       the revision of the source, as text
+    licence        the licence, as text; None if it is unknown
     environment    variables that the process of the model gets
 
 and raises Failure. Packages add sources by the entry point group `graphnet_ir.harvest_sources`,
@@ -38,18 +38,18 @@ PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".joblib", ".npy")
 class Model:
     """A model of a source."""
 
-    id: str  # the name that people know it by
+    id: str  # the name that people use
     source: str
-    part: Optional[str] = None  # of a pipeline of diffusers: the folder of one of its models
+    part: Optional[str] = None  # the folder of one model in a pipeline of diffusers
 
 
 @dataclass(frozen=True)
 class Access:
-    """The means that a source has."""
+    """The resources that a source may use."""
 
-    network: bool  # whether it may be used
-    downloads: str  # the folder for what comes through it
-    token: Optional[str] = None  # for the hub
+    network: bool  # True if the network may be used
+    downloads: str  # the folder for downloads
+    token: Optional[str] = None  # the token for the hub
 
 
 class Source(Protocol):
@@ -59,12 +59,12 @@ class Source(Protocol):
         """Yields the models, always in the same order."""
 
     def fetch(self, model: Model) -> Dict[str, Any]:
-        """Returns what builds the model (docs/harvest.md), or raises Failure."""
+        """Returns the facts that build the model (docs/harvest.md), or raises Failure."""
 
 
 def open_source(text: str, access: Access) -> Source:
-    """A source by its name: a folder in the layout of the hub's cache, a Python file that yields
-    models, or NAME:WHAT with hub, torchvision, timm or the name of a plug-in."""
+    """Returns a source by name: a folder in the layout of the hub's cache, a Python file that
+    yields models, or NAME:WHAT with hub, torchvision, timm or the name of a plug-in."""
     if os.path.isdir(text):
         return HubFolder(text)
     if text.endswith(".py") and os.path.isfile(text):
@@ -79,7 +79,7 @@ def open_source(text: str, access: Access) -> Source:
             if point.name == name:
                 made: Source = point.load()(what, access)
                 return made
-    raise made_error("not_found", f"{text} is no source: a folder in the layout of the hub's "
+    raise made_error("not_found", f"{text} is not a source: a folder in the layout of the hub's "
                                   "cache, a Python file, hub:ID, torchvision:NAME or timm:NAME")
 
 
@@ -101,7 +101,7 @@ class HubFolder:
                 yield from self._parts(id)
 
     def _parts(self, id: str) -> Iterator[Model]:
-        """The model, or the models of a pipeline of diffusers."""
+        """Returns the model, or the models of a pipeline of diffusers."""
         try:
             snapshot = self._snapshot(id)
             index = _read_json(snapshot, "model_index.json") or {}
@@ -183,7 +183,7 @@ class Hub:
 
 
 def _read_json(*path: str) -> Optional[Dict[str, Any]]:
-    """The object in a file of a repository; None if there is no file."""
+    """Returns the object in a file of a repository; None if there is no file."""
     content = _read(os.path.join(*path))
     if content is None:
         return None
@@ -198,7 +198,7 @@ def _read_json(*path: str) -> Optional[Dict[str, Any]]:
 
 
 def _read(path: str) -> Optional[bytes]:
-    """A file of a repository, in which links lead nowhere else."""
+    """Returns a file of a repository; links must not lead out of it."""
     if not os.path.isfile(path):
         return None
     real = os.path.realpath(path)
@@ -214,7 +214,7 @@ def _read(path: str) -> Optional[bytes]:
 
 
 def _read_card(snapshot: str) -> Dict[str, Any]:
-    """The data at the head of README.md, which is YAML between lines of ---."""
+    """Returns the data at the head of README.md, which is YAML between lines of ---."""
     content = _read(os.path.join(snapshot, "README.md")) or b""
     found = re.match(r"\s*---\r?\n(.*?)\r?\n---", content.decode(errors="replace"), re.S)
     if found is None:
@@ -228,7 +228,7 @@ def _read_card(snapshot: str) -> Dict[str, Any]:
 
 
 def _licence(card: Dict[str, Any]) -> Optional[str]:
-    """As the card says it; None where it says nothing that names one."""
+    """Returns the licence that the card names; None if it names none."""
     said = card.get("license")
     names = said if isinstance(said, list) else [said]
     texts = [name.strip() for name in names if isinstance(name, str) and name.strip()]
@@ -243,16 +243,16 @@ def _why_no_configuration(snapshot: str, card: Dict[str, Any]) -> Failure:
     names: List[str] = sorted(os.listdir(snapshot))
     pickles = [name for name in names if name.endswith(PICKLES)]
     if pickles:
-        return Failure("pickled_weights", f"there is no config.json, only {pickles[0]}, which is a "
+        return Failure("pickled_weights", f"no config.json, only {pickles[0]}, which is a "
                                           "pickle")
-    return Failure("no_configuration", "there is no config.json")
+    return Failure("no_configuration", "no config.json")
 
 
 # --- Libraries of models --------------------------------------------------------------------------
 
 
 def _named(library: str, what: str, names: List[str]) -> Iterator[Model]:
-    """Those of the library's names that a pattern of `what` (with commas) meets."""
+    """Returns the names of the library that match a pattern of `what`, a list with commas."""
     for pattern in what.split(","):
         found = fnmatch.filter(names, pattern)
         if not found:
@@ -320,7 +320,7 @@ class PythonFile:
 
 
 def _names_in(path: str) -> Dict[str, Optional[str]]:
-    """Names and licences of the models that a file yields. It is the user's own, and is run."""
+    """Returns names and licences of the models that a file yields. The user's file is run."""
     import runpy
 
     try:

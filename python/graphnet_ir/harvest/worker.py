@@ -1,6 +1,6 @@
 """The process of one model: analyses it, writes its script, runs it. Started by runner.py.
 
-It tells its progress as lines of JSON through a pipe: {"stage": …, "facts": …}, and if it fails, at
+It sends its progress as lines of JSON through a pipe: {"stage": …, "facts": …}, and if it fails, at
 the end {"failure": a class, "message": …}. What the model prints goes elsewhere.
 """
 
@@ -17,12 +17,12 @@ from typing import Any, Dict, Iterator, List, Optional
 
 from graphnet_ir.harvest.failures import Failure, described, first_line
 
-# Address space that PyTorch and its libraries take without using it.
+# Address space that PyTorch and its libraries reserve without using it.
 ADDRESS_ROOM = 16 << 30
 
 
 class Refused(PermissionError):
-    """The model asked for what it may not have. kind: a class of failures.CLASSES."""
+    """The model asked for something forbidden. kind: a class of failures.CLASSES."""
 
     def __init__(self, kind: str, message: str):
         super().__init__(message)
@@ -37,12 +37,12 @@ def _limit(job: Dict[str, Any]) -> None:
     if sys.platform == "linux":
         import ctypes
 
-        # The model ends with its harvest, whatever ends that.
+        # The model ends when its harvest ends, for any reason.
         ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
 
 
 def _refuse(job: Dict[str, Any]) -> None:
-    """Ends what a configuration may not ask for. It is no prison: code that is trusted is."""
+    """Stops things that a configuration may not ask for. It does not confine trusted code."""
 
     def hook(event: str, args: Any) -> None:
         if event in ("socket.connect", "socket.getaddrinfo") and not job["network"]:
@@ -59,14 +59,14 @@ def _refuse(job: Dict[str, Any]) -> None:
 
 
 def failure_of(error: BaseException, otherwise: str) -> Failure:
-    """The class of an exception, by its type and by those that it came of."""
+    """Returns the class of an exception, by its type and by those of its causes."""
     seen: Optional[BaseException] = error
     while seen is not None:
         if isinstance(seen, Failure):
             return seen
         if isinstance(seen, Refused):
             return Failure(seen.kind, str(seen))
-        # PyTorch has no type of its own for memory that it does not get.
+        # PyTorch has no exception type of its own for a lack of memory.
         if isinstance(seen, MemoryError) or "can't allocate memory" in str(seen):
             return Failure("memory", first_line(str(seen)) or "out of memory")
         if isinstance(seen, OSError) and seen.errno in (errno.EFBIG, errno.ENOSPC, errno.EDQUOT):
@@ -91,14 +91,14 @@ class Worker:
         os.write(self.events, json.dumps(what).encode() + b"\n")
 
     def end_if_forked(self) -> None:
-        """A child that the model forked comes here, too, and has nothing to say."""
+        """Ends a child that the model forked, which must not send anything."""
         if os.getpid() != self.process:
             os._exit(0)
 
     @contextlib.contextmanager
     def model_code(self, otherwise: str) -> Iterator[None]:
-        """Code of the model runs here. Its exception is a Failure, of the class `otherwise` if its
-        type says nothing, and a child that it forked ends."""
+        """Runs code of the model. An exception becomes a Failure, of the class `otherwise` if its
+        type does not decide, and a child that the code forked ends."""
         try:
             yield
         except Exception as error:
@@ -127,7 +127,7 @@ class Worker:
         from graphnet_ir.harvest.building import count_parameters, fit
 
         plan, facts = fit(self.job, self.job["facts"])
-        # The script is there before it is known to run, so that it can be looked at and repaired.
+        # Write the script before it is known to run, so that it can be inspected and repaired.
         self.write_script(plan.how, {})
         script = self.load()
         model = self.build(script)
@@ -143,7 +143,7 @@ class Worker:
                                            "architecture": plan.architecture})
 
     def look_at_repaired(self) -> None:
-        """Finds out what a script says that a repair changed before its model was analysed."""
+        """Analyses a script that a repair changed before its model was analysed."""
         from graphnet_ir.harvest import inputs
         from graphnet_ir.harvest.building import count_parameters
 
@@ -157,7 +157,7 @@ class Worker:
                 getattr(model, "main_input_name", ""), inputs.parameters_of(model.forward))})
 
     def choose(self, plan: Any, model: Any) -> tuple[str, Dict[str, str]]:
-        """The family, and the first set of inputs with which the model runs."""
+        """Returns the family, and the first set of inputs with which the model runs."""
         from graphnet_ir.harvest import inputs
 
         library = self.job["facts"]["library"]
@@ -166,7 +166,7 @@ class Worker:
             name = next(iter(parameters), "x")
             made = inputs.Rules(plan.config, library, 1).pixel_values()
             return "vision", self.first_that_runs(plan, model, [{name: made or ""}])
-        # The model's own configuration has what the file leaves to its defaults.
+        # The model's own configuration also has the defaults that the file leaves out.
         plan.config = getattr(model, "config", None) or plan.config
         family = inputs.family_of(library, plan.config, getattr(model, "main_input_name", ""),
                                   parameters)
@@ -178,7 +178,7 @@ class Worker:
         return family, self.first_that_runs(plan, model, sets)
 
     def with_image(self, plan: Any, model: Any) -> List[Dict[str, str]]:
-        """A text with as many tokens of an image as the model makes of one."""
+        """Returns a text with as many image tokens as the model makes from an image."""
         from graphnet_ir.harvest import inputs
 
         tried = inputs.image_inputs(plan.config, 1)
@@ -265,7 +265,7 @@ class Worker:
 
 
 def _load(name: str, path: str) -> Any:
-    """The module in a file, which stays loaded."""
+    """Returns the module in a file, which stays loaded."""
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec)

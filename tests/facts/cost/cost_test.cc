@@ -25,7 +25,8 @@ ModuleCost CostOfText(absl::string_view text) {
   return module.ok() ? CostOf(**module) : ModuleCost();
 }
 
-// Of one call: "f32[2, 4] = torch.mm(%x, %y)" of the parameters "%x : f32[2, 3], %y : f32[3, 4]".
+// Returns the cost of one call: "f32[2, 4] = torch.mm(%x, %y)" with the parameters "%x : f32[2, 3],
+// %y : f32[3, 4]".
 Cost CostOfLine(absl::string_view parameters, absl::string_view type, absl::string_view call,
                 absl::string_view head = "") {
   return CostOfText(absl::StrCat(head, "graph @forward(", parameters, ") {\n  %n = ", call,
@@ -36,7 +37,7 @@ Cost CostOfLine(absl::string_view parameters, absl::string_view type, absl::stri
 TEST(CostTest, CountsProductsAsPyTorchDoes) {
   const Cost cost = CostOfLine("%x : f32[2, 3], %y : f32[3, 4]", "f32[2, 4]", "torch.mm(%x, %y)");
   EXPECT_EQ(cost, (Cost{.flops = 2 * 2 * 3 * 4, .bytes = 4 * (6 + 12 + 8), .calls = 1}));
-  // However it is written.
+  // The cost is the same in every form of the call.
   for (const char* call : {"operator.matmul(%x, %y)", "torch.matmul(%x, %y)", ".matmul(%x, %y)",
                            "aten.mm.default(%x, %y)", "torch.einsum(\"ij,jk->ik\", %x, %y)"}) {
     EXPECT_EQ(CostOfLine("%x : f32[2, 3], %y : f32[3, 4]", "f32[2, 4]", call).flops, 48) << call;
@@ -79,14 +80,14 @@ TEST(CostTest, PutsWhatPyTorchDoesNotCountIntoAColumnOfItsOwn) {
   EXPECT_EQ(of("f32[2, 4]", "aten.addmm_.default(%z, %x, %y)").flops, 0);
   EXPECT_EQ(of("f32[2]", "torch.mv(%x, %v)"),
             (Cost{.other = 12, .bytes = 4 * (6 + 3 + 2), .calls = 1}));
-  // Nothing is computed, and nothing moved.
+  // These compute nothing and move nothing.
   for (const char* call : {".view(%x, (3, 2))", ".t(%x)", ".reshape(%x, 3, 2)",
                            "torch.nn.functional.dropout(%x, 0.5, False)"}) {
     const absl::string_view type = absl::StrContains(call, "dropout") ? "f32[2, 3]" : "f32[3, 2]";
     EXPECT_EQ(of(type, call), (Cost{.calls = 1})) << call;
   }
   EXPECT_EQ(of("f32[2, 3]", "torch.nn.functional.dropout(%x, 0.5, True)").other, 6);
-  // A table is not read whole.
+  // Only the selected rows of a table are read.
   EXPECT_EQ(of("f32[5, 4]", "torch.nn.functional.embedding(%i, %y)").bytes,
             4 * 12 + 8 * 5 + 4 * 20);
   EXPECT_EQ(of("f16[2, 3]", ".half(%x)").bytes, 2 * 6 + 2 * 6);
@@ -97,10 +98,10 @@ TEST(CostTest, SaysWhatIsNotKnown) {
   const Cost foreign = CostOfLine("%x : f32[2]", "f32[2]", "mylib.op.default(%x)");
   EXPECT_EQ(foreign.unknown, 1);
   EXPECT_EQ(foreign.other, 0);
-  // A call that is not as it should be.
+  // These calls are not valid.
   for (const char* call : {"operator.getitem(%x)", "torch.mm(%x)", "torch.vmap(%x)"})
     EXPECT_EQ(CostOfLine("%x : f32[2]", "", call).unknown, 1) << call;
-  // Without LibTorch, from what the calls take.
+  // Sizes follow from the operands, without LibTorch.
   const ModuleCost chain = CostOfText(
       "graph @forward(%x : f32[2, 3], %y : f32[3, 4]) {\n"
       "  %a = torch.mm(%x, %y)\n  %b = torch.relu(%a)\n  return (%b,)\n}\n");
@@ -163,7 +164,7 @@ TEST(CostTest, CountsABodyAsOftenAsItRuns) {
       "graph @body(%x) {\n  %p = torch.mm(%x, %x)\n  return (%p,)\n}\n");
   EXPECT_EQ(loop.total.flops, 54);
   EXPECT_EQ(loop.open_loops, 1);
-  // Nodes of bodies are told apart.
+  // Nodes of bodies are counted separately.
   ASSERT_FALSE(loop.calls.empty());
   EXPECT_EQ(loop.calls.back().first->graph()->name(), "body");
 }
@@ -183,7 +184,7 @@ TEST(CostTest, LevelsOfVmapThatAreOpenedOneByOneCountAlike) {
 }
 
 TEST(CostTest, VisitsSharedBodiesOnce) {
-  // 2^60 runs of the innermost one.
+  // The innermost body runs 2^60 times.
   std::string text =
       "graph @forward(%x : f32[3, 3]) {\n"
       "  %n = torch.ops.higher_order.wrap(@g0, %x)\n  return (%n,)\n}\n";
@@ -201,7 +202,8 @@ TEST(CostTest, VisitsSharedBodiesOnce) {
   EXPECT_EQ(cost.total.other, std::numeric_limits<int64_t>::max());  // more than 9 * 2^60
 }
 
-// The bytes that live while each node of a graph of one f32[8] input runs, 32 bytes a value.
+// Returns the bytes that are alive while each node runs, for a graph with one f32[8] input. Each
+// value has 32 bytes.
 std::map<std::string, int64_t> AliveOfLines(absl::string_view lines, absl::string_view head = "") {
   const absl::StatusOr<std::unique_ptr<Module>> module =
       ParseModule(absl::StrCat(head, "graph @forward(%x : f32[8]) {\n", lines, "}\n"), "test");
@@ -219,21 +221,21 @@ std::map<std::string, int64_t> AliveOfLines(absl::string_view lines, absl::strin
 TEST(CostTest, MemoryLivesUntilItsLastUse) {
   using ::testing::ElementsAre;
   using ::testing::Pair;
-  // The input lives all the time; a dead value only while it is made.
+  // The input lives all the time; an unused value lives only while it is made.
   EXPECT_THAT(AliveOfLines("  %a = torch.neg(%x)\n  %b = torch.neg(%a)\n  %dead = torch.neg(%b)\n"
                            "  %d = torch.neg(%b)\n  return (%d,)\n"),
               ElementsAre(Pair("a", 64), Pair("b", 96), Pair("d", 96), Pair("dead", 96)));
-  // Views and what writes in place lie in the memory of another value, and keep it.
+  // Views and calls in place use the memory of another value and keep it alive.
   EXPECT_THAT(
       AliveOfLines("  %a = torch.neg(%x)\n  %b = .view(%a, 4, 2)\n  %c = .relu_(%b)\n"
                    "  %d = torch.neg(%x)\n  %e = torch.add(%c, 1)\n  return (%e,)\n"),
       ElementsAre(Pair("a", 64), Pair("b", 64), Pair("c", 64), Pair("d", 96), Pair("e", 96)));
-  // A cast makes a tensor of its own, unless there is nothing to cast.
+  // A cast makes a new tensor, unless there is nothing to cast.
   EXPECT_THAT(
       AliveOfLines(
           "  %a = .to(%x, torch.float16)\n  %b = .to(%x, torch.float32)\n  return (%a, %b)\n"),
       ElementsAre(Pair("a", 48), Pair("b", 48)));
-  // A tuple keeps its elements, and what takes them out has no memory of its own.
+  // A tuple keeps its elements alive, and a getitem has no memory of its own.
   EXPECT_THAT(AliveOfLines("  %a = torch.sort(%x)\n  %b = operator.getitem(%a, 0)\n"
                            "  %c = torch.neg(%b)\n  %d = torch.neg(%c)\n  return (%d,)\n"),
               ElementsAre(Pair("a", 128), Pair("b", 128), Pair("c", 160), Pair("d", 96)));

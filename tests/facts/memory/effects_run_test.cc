@@ -1,6 +1,6 @@
-// What calls do when they run is what facts/memory/effects.h and facts/memory/memory_use.h say of
-// them: each call of a table is run, and what its value shares memory with and what
-// it changed are compared with both, which must say at least that.
+// Runs each call of a table and compares the memory that its value shares, and the values that it
+// changed, with facts/memory/effects.h and facts/memory/memory_use.h. Both must report at least
+// these.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 constexpr const char* kInputs[] = {"x", "y", "image", "scale", "index", "mask"};
 
 constexpr const char* kCalls[] = {
-    // Views, declared and not.
+    // These are views, declared and undeclared.
     ".reshape(%x, 16)",
     ".reshape(%x, 4, 4)",
     ".view(%x, 2, 8)",
@@ -79,7 +79,7 @@ constexpr const char* kCalls[] = {
     "operator.getitem(%x, %mask)",
     "builtins.getattr(%x, \"T\")",
     "builtins.getattr(%x, \"shape\")",
-    // New tensors.
+    // These make new tensors.
     "torch.relu(%x)",
     "torch.softmax(%x, -1)",
     "torch.cat([%x], 0)",
@@ -109,7 +109,7 @@ constexpr const char* kCalls[] = {
     "torch.nn.functional.feature_alpha_dropout(%image, 0.5, False)",
     "torch.nn.functional.dropout2d(%image, 0.5, False)",
     "torch.nn.functional.dropout(%x, 0.5, True)",
-    // Writes.
+    // These write.
     "operator.iadd(%x, %y)",
     "operator.imul(%x, 2)",
     ".add_(%x, %y)",
@@ -128,7 +128,7 @@ constexpr const char* kCalls[] = {
     "torch.nn.functional.elu(%x, 1.0, True)",
     "operator.setitem(%x, 0, %scale)",
     "operator.setitem(%x, %mask, 0.0)",
-    // Statistics.
+    // These update statistics.
     "torch.nn.functional.batch_norm(%image, %scale, %scale, None, None, True)",
     "torch.nn.functional.batch_norm(%image, %scale, %scale, None, None, False)",
     "torch.nn.functional.instance_norm(%image, %scale, %scale, None, None, True)",

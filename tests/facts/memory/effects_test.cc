@@ -13,7 +13,7 @@ namespace {
 
 class EffectsTest : public testing::Test {
  protected:
-  // What the node %y of a graph with these lines does.
+  // Returns the effects of node %y in a graph with these lines.
   std::string Effect(absl::string_view lines) {
     auto module = ParseModule(
         absl::StrCat("graph @forward(%x, %w, %b) {\n  ", lines, "\n  return (%y,)\n}\n"), "test");
@@ -34,7 +34,7 @@ TEST_F(EffectsTest, Views) {
   EXPECT_EQ(Effect("%y = .view(%x, -1)"), "pure, aliases %x");
   EXPECT_EQ(Effect("%y = operator.getitem(%x, 0)"), "pure, aliases %x");
   EXPECT_EQ(Effect("%y = .chunk(%x, 2)"), "pure, aliases %x");
-  // What no schema says.
+  // No schema declares this alias.
   EXPECT_EQ(Effect("%y = torch.einsum(\"ij->ji\", %x)"), "pure, aliases %x");
   EXPECT_EQ(Effect("%y = .type_as(%x, %w)"), "pure, aliases %x %w");
 }
@@ -45,7 +45,7 @@ TEST_F(EffectsTest, InPlace) {
   EXPECT_EQ(Effect("%y = operator.setitem(%x, 0, %w)"), "writes to %x, aliases %x");
   EXPECT_EQ(Effect("%y = torch.nn.functional.relu(%x, inplace = True)"),
             "writes to %x, aliases %x");
-  // A number is not written to.
+  // A number cannot be written to.
   EXPECT_EQ(Effect("%n = .size(%x, 0)\n  %y = operator.iadd(%n, 1)"), "pure, aliases %n");
 }
 
@@ -53,7 +53,7 @@ TEST_F(EffectsTest, Random) {
   EXPECT_EQ(Effect("%y = torch.rand([2])"), "random");
   EXPECT_EQ(Effect("%y = torch.nn.functional.dropout(%x, 0.1, True, False)"), "random, aliases %x");
   EXPECT_EQ(Effect("%y = torch.nn.functional.dropout(%x, 0.1, False, False)"), "pure, aliases %x");
-  // Attention that drops nothing out.
+  // Attention without dropout draws no random numbers.
   EXPECT_EQ(Effect("%y = aten.scaled_dot_product_attention.default(%x, %w, %b)"), "pure");
   EXPECT_EQ(Effect("%y = torch.nn.functional.scaled_dot_product_attention(%x, %w, %b, None, 0.0)"),
             "pure");
@@ -76,7 +76,7 @@ TEST_F(EffectsTest, Statements) {
 
 TEST_F(EffectsTest, UnknownTargetsMayDoAnything) {
   EXPECT_EQ(Effect("%y = mylib.frobnicate(%x)"), "unknown, aliases %x");
-  EXPECT_EQ(Effect("%y = torch.conv2d(%x)"), "unknown, aliases %x");  // as it stands, it fails
+  EXPECT_EQ(Effect("%y = torch.conv2d(%x)"), "unknown, aliases %x");  // the call would fail
 }
 
 TEST_F(EffectsTest, BodiesCount) {
@@ -91,7 +91,8 @@ TEST_F(EffectsTest, BodiesCount) {
 }
 
 TEST_F(EffectsTest, ABodyIsLookedAtOnceHoweverManyCallsItHas) {
-  // 5,000 calls of a body of 5,000 nodes: 25 million steps, were it looked at for each.
+  // There are 5,000 calls of a body of 5,000 nodes. Visiting it for each call would take 25 million
+  // steps.
   std::string text = "graph @forward(%p, %x) {\n";
   for (int i = 0; i < 5000; ++i)
     absl::StrAppend(&text, "  %y", i, " = torch.cond(%p, @a, @a, [%x])\n");

@@ -18,7 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Of the node %n in a graph of one line.
+// Finds the memory use of node %n in a graph of one line.
 class Line {
  public:
   explicit Line(absl::string_view call, absl::string_view more = "") {

@@ -1,4 +1,4 @@
-// What the rules of facts/shapes/tensor_facts.h tell of calls, beside what LibTorch's kernels yield.
+// Compares the rules of facts/shapes/tensor_facts.h with the results of LibTorch's kernels.
 #ifndef TESTS_FACTS_SHAPES_COMPARE_FACTS_H_
 #define TESTS_FACTS_SHAPES_COMPARE_FACTS_H_
 
@@ -14,18 +14,19 @@
 
 namespace graphnet {
 
+// Counts of calls by how the inferred facts compare with the metas.
 struct FactsComparison {
   struct Counts {
-    size_t equal = 0;    // dtype and all sizes
-    size_t partly = 0;   // what is known is equal
-    size_t unknown = 0;  // nothing is
+    size_t equal = 0;    // dtype and all sizes are known and equal
+    size_t partly = 0;   // some are known, and those are equal
+    size_t unknown = 0;  // none are known
     size_t different = 0;
   };
   Counts all;
   std::map<std::string, Counts> by_operator;
   std::vector<std::string> differences;
 
-  // Of `call`, whose operands and self have exact metas.
+  // Compares `call`. It and its operands must have exact metas.
   void Add(const Node& call) {
     const Schema* schema = FindOverload(call.target());
     if (schema == nullptr || call.meta() == nullptr) return;

@@ -1,10 +1,10 @@
-// Compares what is told of calls without running them with LibTorch's meta kernels, over the
-// GraphNet samples below a folder:
+// Compares the facts that are inferred about calls with the results of LibTorch's meta kernels, for
+// all GraphNet samples below a folder:
 //
 //   facts_corpus FOLDER [STRIDE]
 //
-// Prints how many values have the same dtype and sizes, how many are known in part or not at
-// all, by operator, and each that differs. Exits with 1 if one does.
+// Prints, by operator, how many values have the same dtype and sizes and how many are known only in
+// part or not at all, and prints each difference. Exits with 1 if there is one.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -21,8 +21,8 @@
 namespace graphnet {
 namespace {
 
-// The calls as they are run, with the metas that the kernels give them; up to the first that
-// does not run without data.
+// Runs the calls and compares them with the metas of the kernels, up to the first call that needs
+// data.
 absl::Status AddSample(const std::string& path, FactsComparison* comparison) {
   absl::StatusOr<Sample> sample = ReadGraphNetFolder(path);
   if (!sample.ok()) return sample.status();
@@ -30,7 +30,7 @@ absl::Status AddSample(const std::string& path, FactsComparison* comparison) {
   absl::StatusOr<LoweredModule> lowered = LowerToAten(*sample->module, &refused);
   if (!lowered.ok()) return lowered.status();
   DrawOptions draw;
-  draw.max_elements = 1024;  // Shapes seldom depend on more.
+  draw.max_elements = 1024;  // Shapes seldom depend on more elements.
   const auto values = DrawInputs(*sample, draw);
   if (!values.ok()) return values.status();
   absl::Status status = InferShapes(lowered->module.get(), *values).status();

@@ -1,4 +1,4 @@
-// Operators of a made-up library: a row each is all that the rooms above are told of them.
+// Operators of a made-up library. One row each is all that the rooms above know about them.
 #include "graphnet/facts/shapes/operator_facts.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ constexpr absl::string_view kFastSoftmax =
     "mylib::fast_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor";
 constexpr absl::string_view kMix = "mylib::mix(Tensor a, Tensor b, float t=0.5) -> Tensor";
 constexpr absl::string_view kScale = "mylib::scale_(Tensor(a!) self, Tensor other) -> Tensor(a!)";
-// Nothing is known of it.
+// An operator without facts.
 constexpr absl::string_view kDark = "mylib::dark(Tensor a, Tensor b, float t=0.5) -> Tensor";
 
 class OperatorFactsTest : public testing::Test {
@@ -57,7 +57,7 @@ constexpr absl::string_view kForward = R"(graph @forward(%x : f32[4, 8], %y : f3
 )";
 std::string Forward(absl::string_view op) { return absl::StrReplaceAll(kForward, {{"OP", op}}); }
 
-// The body of the module that passes make of a text, or their error.
+// Returns the body of the module after the passes, or their error.
 std::string AfterPasses(absl::string_view text, absl::string_view pipeline) {
   auto module = ParseModule(text, "test");
   if (!module.ok()) return std::string(module.status().message());
@@ -159,25 +159,25 @@ TEST_F(OperatorFactsTest, RowsThatAreNoneAreRefused) {
   const auto message = [](absl::string_view row) {
     return std::string(AddOperatorFacts(row).message());
   };
-  EXPECT_THAT(message("same first -"), HasSubstr("a row is facts and a schema"));
-  EXPECT_THAT(message("mylib::f(Tensor x) -> Tensor"), HasSubstr("a row is facts and a schema"));
-  EXPECT_THAT(message("same mylib::f(Tensor x) -> Tensor"), HasSubstr("facts are three words"));
+  EXPECT_THAT(message("same first -"), HasSubstr("expected facts and a schema"));
+  EXPECT_THAT(message("mylib::f(Tensor x) -> Tensor"), HasSubstr("expected facts and a schema"));
+  EXPECT_THAT(message("same mylib::f(Tensor x) -> Tensor"), HasSubstr("expected three words"));
   EXPECT_THAT(message("alike first - mylib::f(Tensor x) -> Tensor"),
-              HasSubstr("mylib::f: \"alike\" says nothing of sizes; known: - adaptive"));
+              HasSubstr("mylib::f: \"alike\" is not a word for sizes; known: - adaptive"));
   EXPECT_THAT(message("same first linear mylib::f(Tensor x) -> Tensor"),
-              HasSubstr("\"linear\" says nothing of batching; known: - dims like trailing"));
+              HasSubstr("\"linear\" is not a word for batching; known: - dims like trailing"));
   EXPECT_THAT(message("same:x first - mylib::f(Tensor x) -> Tensor"), HasSubstr("same:x"));
   EXPECT_THAT(message("= softmux mylib::f(Tensor x) -> Tensor"),
-              HasSubstr("\"softmux\" is no operator of ATen"));
+              HasSubstr("\"softmux\" is not an operator of ATen"));
   EXPECT_THAT(message("= softmax mylib::f(Tensor x, int dim) -> Tensor"),
               HasSubstr("no overload of softmax has the same parameters"));
   EXPECT_THAT(message("= relu aten::f(Tensor x) -> Tensor"), HasSubstr("own namespace"));
-  EXPECT_THAT(message("= relu f(Tensor x) -> Tensor"), HasSubstr("no namespace"));
+  EXPECT_THAT(message("= relu f(Tensor x) -> Tensor"), HasSubstr("needs a namespace"));
   EXPECT_THAT(message("= relu mylib::f(Tensor self"), HasSubstr("mylib::f: "));
   EXPECT_THAT(message(absl::StrCat("= softmax ", kFastSoftmax)), HasSubstr("known already"));
 }
 
-// Facts that do not fit the schema, or the call: what follows is unknown, or an error.
+// Facts that do not fit the schema or the call make the result unknown, or are an error.
 TEST_F(OperatorFactsTest, FactsThatDoNotFitDoNoHarm) {
   std::set<std::string> facts;
   for (const absl::string_view name : OperatorsWithRules()) {

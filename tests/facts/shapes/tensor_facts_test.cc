@@ -18,12 +18,13 @@
 namespace graphnet {
 namespace {
 
-// Calls of one operator on whatever fits its parameters, most of which do not run.
+// Makes calls of one operator with random arguments that fit its parameters. Most of the calls
+// fail.
 class RandomCalls {
  public:
   explicit RandomCalls(const Schema& schema) : schema_(schema), random_(schema.target.size()) {}
 
-  // Null: what the parameters ask for no graph has.
+  // Returns null if a graph cannot have such arguments.
   std::unique_ptr<Module> Make() {
     auto module = std::make_unique<Module>();
     graph_ = module->AddGraph("forward");
@@ -66,7 +67,7 @@ class RandomCalls {
     Node* place = graph_->Placeholder("x");
     TensorMeta meta;
     meta.has_shape = true;
-    // Mostly of one rank and dtype, and of sizes that broadcast and multiply.
+    // Most tensors have one rank and dtype, and sizes that broadcast and multiply.
     meta.dtype = Below(4) > 0 ? dtype_
                               : AnyOf<DType>({DType::kFloat32, DType::kInt64, DType::kBool,
                                               DType::kFloat64, DType::kInt32});
@@ -82,7 +83,7 @@ class RandomCalls {
     switch (parameter.type.kind) {
       case SchemaType::Kind::kTensor: return Tensor();
       case SchemaType::Kind::kInt:
-        // Some kernels divide by what is no dimension.
+        // Some kernels divide by numbers that are not dimensions, so these are not 0.
         return absl::StrContains(parameter.name, "dim") ? AnyOf({0, 1, 2, -1, -2})
                                                         : AnyOf({1, 1, 2, 3, 4});
       case SchemaType::Kind::kScalar:
@@ -114,7 +115,7 @@ class RandomCalls {
   DType dtype_ = DType::kFloat32;
 };
 
-// What is told is what LibTorch's kernels yield, of every operator.
+// The inferred facts must agree with LibTorch's kernels for every operator.
 TEST(TensorFactsTest, AgreeWithTheKernels) {
   constexpr int kCalls = 2000, kEnough = 40;
   FactsComparison comparison;
@@ -123,7 +124,7 @@ TEST(TensorFactsTest, AgreeWithTheKernels) {
     const ResultRule& rule = ResultRuleOf(schema.name);
     const bool has_rule =
         rule.sizes != "-" || rule.rank.has_value() || rule.type != "-" || IsPointwise(schema);
-    if (!schema.may_run || !has_rule) continue;  // Nothing is told.
+    if (!schema.may_run || !has_rule) continue;  // No facts are inferred.
     RandomCalls calls(schema);
     int known = 0;
     for (int i = 0; i < kCalls && known < kEnough; ++i) {
@@ -139,7 +140,7 @@ TEST(TensorFactsTest, AgreeWithTheKernels) {
               comparison.all.partly, comparison.all.unknown, never.c_str());
 }
 
-// Every row is of operators that there are; reading the table has checked its words.
+// Every row names existing operators. Reading the table has checked its words.
 TEST(TensorFactsTest, RowsAreOfOperators) {
   for (const absl::string_view name : OperatorsWithRules())
     EXPECT_FALSE(FindSchemas(name).empty()) << name;

@@ -10,12 +10,12 @@
 
 namespace graphnet::pickle {
 
-// A whole pickle of one value.
+// Returns a whole pickle of one value.
 inline std::string Of(const std::string& value) { return "\x80\x02" + value + "."; }
 
 inline std::string None() { return "N"; }
 inline std::string Bool(bool value) { return value ? "\x88" : "\x89"; }
-// As PyTorch writes it: of 64 bits if it does not fit 32.
+// Like PyTorch, writes 64 bits if the value does not fit 32.
 inline std::string Int(int64_t value) {
   if (value == static_cast<int32_t>(value)) return "J" + Bytes(value, 4);
   return "\x8a\x08" + Bytes(value, 8);

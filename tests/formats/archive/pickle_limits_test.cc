@@ -1,5 +1,5 @@
-// The reader of pickles at its limits: one below, at and one above. Depth is in
-// pickle_reader_test.
+// Tests the reader of pickles one below, at and one above its limits. pickle_reader_test has the
+// limit of depth.
 
 #include <cstdint>
 #include <limits>
@@ -35,7 +35,7 @@ TEST(PickleLimitsTest, Bytes) {
 
 TEST(PickleLimitsTest, BytesOfNames) {
   for (const int delta : {-1, 0, 1}) {
-    // Module and name together, with the dot between them.
+    // The limit is for module and name together, with the dot between them.
     const std::string name(kMaxNameBytes + static_cast<size_t>(delta) - 2, 'a');
     for (const std::string& global : {pickle::Global(name, "b"), pickle::Global("a", name)}) {
       const std::string bytes = pickle::Of(global);
@@ -59,7 +59,7 @@ TEST(PickleLimitsTest, Integers) {
   EXPECT_THAT(read(Bytes(kMax - 1, 8)), IsOkAndHolds(kMax - 1));
   EXPECT_THAT(read(Bytes(kMax, 8)), IsOkAndHolds(kMax));
   EXPECT_THAT(read(Bytes(kMin, 8)), IsOkAndHolds(kMin));
-  // One more and one less take nine bytes.
+  // The next larger and the next smaller integer take nine bytes.
   EXPECT_THAT(read(Bytes(kMin, 8) + Bytes(0, 1)), Refused("byte 2: an integer does not fit"));
   EXPECT_THAT(read(Bytes(kMax, 8) + Bytes(0xff, 1)), Refused("byte 2: an integer does not fit"));
 }

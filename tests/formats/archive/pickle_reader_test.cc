@@ -133,7 +133,7 @@ TEST(PickleReaderTest, NotesObjectsThatAreUsedBeforeTheyHaveTheirState) {
   EXPECT_TRUE(p->used_unbuilt(p->root()));
 }
 
-TEST(PickleReaderTest, SharesWhatTheMemoRepeats) {
+TEST(PickleReaderTest, SharesValuesThatTheMemoRepeats) {
   const std::string bytes =
       Of(List(Int(1)) + Put(0) + Get(0) + "h" + std::string(1, '\0') + "\x87");
   const absl::StatusOr<Pickle> p = Pickle::Parse(bytes);
@@ -181,13 +181,13 @@ TEST(PickleReaderTest, LimitsTheDepth) {
   EXPECT_OK(Pickle::Parse(nested(kMaxPickleDepth)));
   ExpectRefused(nested(kMaxPickleDepth + 1), "nested more than 1000 deep");
   ExpectRefused(nested(1000000), "nested more than 1000 deep");
-  // Lists that are filled after they are nested.
+  // These lists are filled only after all are created.
   const auto filled = [](int depth) {
     return Of(std::string(depth, ']') + std::string(depth - 1, 'a'));
   };
   EXPECT_OK(Pickle::Parse(filled(kMaxPickleDepth)));
   ExpectRefused(filled(kMaxPickleDepth + 1), "nested more than 1000 deep");
-  // What is shared is as deep as its deepest place.
+  // A shared value counts at its deepest place.
   const auto shared = [](int depth) {
     return Of("(]" + Put(0) + std::string(depth - 2, '(') + Get(0) + std::string(depth - 2, 't') +
               "t");
@@ -196,7 +196,7 @@ TEST(PickleReaderTest, LimitsTheDepth) {
   ExpectRefused(shared(kMaxPickleDepth + 1), "nested more than 1000 deep");
 }
 
-TEST(PickleReaderTest, RefusesEveryPrefixAndWhatFollows) {
+TEST(PickleReaderTest, RefusesEveryPrefixAndTrailingBytes) {
   const std::string bytes =
       Of(Tuple(Int(1) + Text("abc") + Double(2) + Reduce(Global("a", "b"), ")") + Put(0) +
                List(Get(0)) + Dict(Text("k") + None()) + "\x8a\x02\x01\x02"));
@@ -214,9 +214,9 @@ TEST(PickleReaderTest, KnowsOnlyTheOpcodesThatPyTorchWrites) {
   const std::string known = "(.NJKMGX)t]ae}sucRbQhjqr\x80\x81\x85\x86\x87\x88\x89\x8a";
   for (int opcode = 0; opcode < 256; ++opcode) {
     const std::string bytes = Of(std::string(1, static_cast<char>(opcode)));
-    const bool refused =
-        Pickle::Parse(bytes).status().message().find("is none that PyTorch") != std::string::npos;
-    // The protocol is given once, at the start.
+    const bool refused = Pickle::Parse(bytes).status().message().find("is not one that PyTorch") !=
+                         std::string::npos;
+    // The protocol may be given only once, at the start.
     const bool expected = opcode == 0x80 || known.find(static_cast<char>(opcode)) == known.npos;
     EXPECT_EQ(refused, expected) << opcode;
   }
@@ -231,7 +231,7 @@ TEST(PickleReaderTest, RefusesMisuseOfTheStack) {
   ExpectRefused(Of("t"), "no mark");
   ExpectRefused(Of("e"), "no mark");
   ExpectRefused(Of("\x85"), "too small");
-  // Below a mark, values are out of reach.
+  // Values below a mark cannot be used.
   ExpectRefused(Of(Int(1) + "(\x85"), "too small");
   ExpectRefused(Of("]((e"), "too small");
   ExpectRefused(Of(Int(1) + "(" + Put(0)), "the stack is empty");
@@ -248,7 +248,7 @@ TEST(PickleReaderTest, RefusesMisuseOfTheStack) {
 TEST(PickleReaderTest, RefusesMisuseOfTheMemo) {
   ExpectRefused(Of(Get(0)), "no such value");
   ExpectRefused(Of("h\x05"), "no such value");
-  // A memo of 4 GiB entries.
+  // This would take a memo of four billion entries.
   ExpectRefused(Of(Int(1) + Put(0xFFFFFFFF)), "out of order");
   ExpectRefused(Of(Int(1) + Put(0) + Put(0)), "out of order");
 }

@@ -1,4 +1,4 @@
-// Builds zip archives for tests: right ones, and ones that lie.
+// Builds zip archives for tests: valid ones, and ones with false fields.
 #ifndef TESTS_FORMATS_ARCHIVE_ZIP_BUILDER_H_
 #define TESTS_FORMATS_ARCHIVE_ZIP_BUILDER_H_
 
@@ -17,28 +17,28 @@ struct ZipFileSpec {
   std::string name;
   std::string content;
   bool deflated = false;
-  // Bytes of the data descriptor: 12, 16, 20 or 24, or 0 for none.
+  // Bytes of the data descriptor: 12, 16, 20 or 24; 0 for none.
   int descriptor = 0;
   // Aligns the content to 64 bytes as PyTorch's writer does.
   bool padded = false;
 
-  // What the archive says instead of the truth.
+  // False values that the archive has in place of the true ones.
   std::optional<uint32_t> crc;
   std::optional<uint32_t> size;
   std::optional<uint32_t> compressed_size;
   std::optional<uint16_t> method;
-  std::optional<uint32_t> offset;  // of the local header
+  std::optional<uint32_t> offset;  // offset of the local header
   uint16_t flags = 0;
   uint32_t attributes = 0;
   std::string extra;
   std::string comment;
-  // What only the local header says.
+  // Values that only the local header has.
   std::optional<std::string> local_name;
   std::optional<uint32_t> local_crc;
   std::optional<uint32_t> local_size;
   uint16_t local_flags = 0;
   std::string local_extra;
-  bool unlisted = false;  // not in the central directory
+  bool unlisted = false;  // True if the central directory lacks the file.
 };
 
 struct ZipSpec {
@@ -50,12 +50,12 @@ struct ZipSpec {
   std::string after_directory;
   std::string comment;
   std::string after_end;
-  // What the end record says instead of the truth.
+  // False values that the end record has in place of the true ones.
   std::optional<uint32_t> directory_offset;
   std::optional<uint16_t> entries;
 };
 
-// Little-endian.
+// Returns `value` in `width` bytes, little-endian.
 inline std::string Bytes(uint64_t value, int width) {
   std::string bytes;
   for (int i = 0; i < width; ++i) bytes.push_back(static_cast<char>(value >> (8 * i)));
@@ -99,7 +99,7 @@ inline std::string MakeZip(const ZipSpec& spec) {
       const size_t padding = (64 - start % 64) % 64;
       local_extra += "FB" + Bytes(padding, 2) + std::string(padding, 'Z');
     }
-    // With a descriptor, the local header leaves them zero.
+    // With a descriptor, the CRC and sizes in the local header are zero.
     const bool zero = file.descriptor > 0;
     out += "PK\3\4" + Bytes(20, 2) + Bytes(flags | file.local_flags, 2) + Bytes(method, 2) +
            Bytes(0, 4) + Bytes(file.local_crc.value_or(zero ? 0 : crc), 4) +

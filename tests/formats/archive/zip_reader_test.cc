@@ -40,7 +40,7 @@ void ExpectRefused(const ZipSpec& spec, const std::string& message) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
 }
 
-// One entry of each kind that writers make.
+// Returns an archive with one entry of each kind that writers make.
 ZipSpec Mixed() {
   return {
       .files = {
@@ -55,7 +55,7 @@ ZipSpec Mixed() {
       }};
 }
 
-TEST(ZipReaderTest, ReadsWhatWritersWrite) {
+TEST(ZipReaderTest, ReadsArchivesOfUsualWriters) {
   const Contents expected = {{"m/stored", "hello"},
                              {"m/deflated", std::string(300, 'x')},
                              {"m/pytorch", "abc"},
@@ -121,7 +121,7 @@ TEST(ZipReaderTest, RefusesNamesThatAreNotPlainRelativePaths) {
        }) {
     ExpectRefused({.files = {{.name = name, .flags = 0x800}}}, message);
   }
-  // Without the flag for UTF-8, other bytes depend on the writer's locale.
+  // Without the flag for UTF-8, the meaning of bytes beyond ASCII depends on the writer's locale.
   ExpectRefused({.files = {{.name = "\xc3\xa4"}}}, "not marked as UTF-8");
   EXPECT_OK(ReadAll(MakeZip({.files = {{.name = "\xc3\xa4", .flags = 0x800}}})));
 }
@@ -134,7 +134,7 @@ TEST(ZipReaderTest, MessagesAreOneCleanLine) {
 
 TEST(ZipReaderTest, RefusesDuplicateNames) {
   ExpectRefused({.files = {{.name = "a", .content = "1"}, {.name = "a", .content = "2"}}},
-                "a.zip: a: is there twice");
+                "a.zip: a: occurs twice");
 }
 
 TEST(ZipReaderTest, RefusesLinksAndOddFolders) {
@@ -152,7 +152,7 @@ TEST(ZipReaderTest, RefusesOtherMethodsAndFlags) {
   ExpectRefused({.files = {{.name = "a", .content = "b", .flags = 1}}}, "encrypted");
   ExpectRefused({.files = {{.name = "a", .content = "b", .flags = 0x40}}}, "flags");
   ExpectRefused({.files = {{.name = "a", .comment = "c"}}}, "comment");
-  // Another name, for readers that know the field.
+  // This field gives the entry another name in readers that know it.
   ExpectRefused({.files = {{.name = "a", .extra = "up" + Bytes(0, 2)}}}, "not supported");
   ExpectRefused({.files = {{.name = "a", .extra = "FB" + Bytes(9, 2)}}}, "cut short");
   ExpectRefused({.files = {{.name = "a", .extra = Bytes(1, 2) + Bytes(8, 2) + Bytes(7, 8)}}},
@@ -169,14 +169,14 @@ TEST(ZipReaderTest, RefusesHeadersThatDiffer) {
                             .content = "b",
                             .local_extra = Bytes(1, 2) + Bytes(8, 2) + Bytes(7, 8)}}},
                 "differ in size");
-  // A descriptor that says another size than the directory.
+  // The descriptor has a size other than the directory's.
   std::string bytes = MakeZip({.files = {{.name = "a", .content = "bcd", .descriptor = 16}}});
   bytes[30 + 1 + 3 + 8] = 2;
   EXPECT_THAT(ReadAll(bytes),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("descriptor")));
 }
 
-TEST(ZipReaderTest, RefusesWhatTheDirectoryDoesNotList) {
+TEST(ZipReaderTest, RefusesRecordsThatTheDirectoryDoesNotList) {
   ExpectRefused(
       {.files = {{.name = "a", .content = "1"}, {.name = "b", .content = "2", .unlisted = true}}},
       "belong to no entry");
@@ -188,22 +188,22 @@ TEST(ZipReaderTest, RefusesWhatTheDirectoryDoesNotList) {
   ExpectRefused({.files = {{.name = "a"}}, .after_directory = "x"}, "end record");
   ExpectRefused({.files = {{.name = "a"}}, .after_end = "x"}, "no end record");
   ExpectRefused({.files = {{.name = "a"}}, .comment = "x"}, "no end record");
-  ExpectRefused({.files = {{.name = "a"}}, .entries = 0}, "no header");
+  ExpectRefused({.files = {{.name = "a"}}, .entries = 0}, "not a header");
   ExpectRefused({.files = {{.name = "a"}}, .entries = 2}, "missing");
   ExpectRefused({.files = {{.name = "a"}}, .directory_offset = 0}, "end record");
 }
 
 TEST(ZipReaderTest, RefusesASecondArchiveInTheComment) {
-  // Some readers take the last end record, some the first that fits its comment.
+  // Some readers take the last end record, others the first one that fits its comment.
   const std::string inner = MakeZip({.files = {{.name = "evil"}}});
   ExpectRefused({.files = {{.name = "a"}}, .comment = inner}, "");
-  // Stored within an entry, it is just data.
+  // Inside an entry, the archive is just data.
   EXPECT_OK(ReadAll(MakeZip({.files = {{.name = "a", .content = inner}}})));
 }
 
 TEST(ZipReaderTest, RefusesOverlappingEntries) {
   ExpectRefused({.files = {{.name = "a", .content = "1"}, {.name = "b", .offset = 0}}}, "overlaps");
-  // The second lies in the content of the first.
+  // The second entry lies in the content of the first.
   const std::string inner =
       "PK\3\4" + Bytes(20, 2) + Bytes(0, 20) + Bytes(1, 2) + Bytes(0, 2) + "b";
   ExpectRefused({.files = {{.name = "a", .content = inner}, {.name = "b", .offset = 31}}},
@@ -213,8 +213,8 @@ TEST(ZipReaderTest, RefusesOverlappingEntries) {
 }
 
 TEST(ZipReaderTest, RefusesZipBombs) {
-  // 10 MB that say to be 1000 bytes, 1000 that say to be 2000, more than deflate
-  // can make, more than the limit.
+  // 10 MB that are declared as 1000 bytes, 1000 bytes that are declared as 2000, a size beyond what
+  // deflate can give, and one beyond the limit.
   const std::string large(10 << 20, '\0');
   ExpectRefused({.files = {{.name = "a", .content = large, .deflated = true, .size = 1000}}},
                 "more than the declared 1000");
@@ -228,7 +228,7 @@ TEST(ZipReaderTest, RefusesZipBombs) {
 TEST(ZipReaderTest, RefusesDamagedDeflatedData) {
   ExpectRefused({.files = {{.name = "a", .content = "\xff\xff", .size = 2, .method = 8}}},
                 "damaged");
-  // A whole stream, with other bytes behind it.
+  // Other bytes follow a whole stream.
   ExpectRefused({.files = {{.name = "a",
                             .content = Deflate("hello") + "x",
                             .crc = CrcOf("hello"),
@@ -238,7 +238,7 @@ TEST(ZipReaderTest, RefusesDamagedDeflatedData) {
 }
 
 TEST(ZipReaderTest, LimitsTheSizeOfDeflatedEntries) {
-  // The content is wrong; that is seen to later.
+  // The content is wrong, which Open does not check.
   const auto open = [](uint64_t size) {
     const std::string bytes = MakeZip(
         {.files = {{.name = "a", .content = std::string(270000, 'a'), .size = size, .method = 8}}});
@@ -297,7 +297,7 @@ TEST(ZipReaderTest, RefusesEveryPrefix) {
     spec.zip64 = zip64;
     const std::string bytes = MakeZip(spec);
     for (size_t size = 0; size < bytes.size(); ++size) {
-      // A buffer of this very size, so that a sanitizer sees reads beyond it.
+      // The buffer has exactly this size, so that a sanitizer sees reads beyond it.
       const std::vector<char> prefix(bytes.data(), bytes.data() + size);
       ASSERT_THAT(ZipReader::Open(absl::string_view(prefix.data(), size), "a.zip"),
                   StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("a.zip: ")))
@@ -322,7 +322,7 @@ TEST(ZipReaderTest, NoFlippedBitChangesAContent) {
       ++accepted;
       ASSERT_EQ(*contents, *expected) << "bit " << bit;
     }
-    // Times, versions, padding and the like.
+    // Only bits of times, versions, padding and so on may change unnoticed.
     EXPECT_LT(accepted, static_cast<int>(4 * bytes.size()));
   }
 }

@@ -11,7 +11,7 @@
 namespace graphnet {
 namespace {
 
-TEST(ZipWriter, WhatIsWrittenIsRead) {
+TEST(ZipWriter, ReadsBackWhatItWrites) {
   std::string bytes;
   ZipWriter zip(&bytes);
   zip.Add("m/a", "some text");
@@ -28,16 +28,16 @@ TEST(ZipWriter, WhatIsWrittenIsRead) {
   EXPECT_EQ(*read->Read(read->entries()[2]), std::string(1000, '\0'));
 }
 
-TEST(ZipWriter, NothingIsAnArchive) {
+TEST(ZipWriter, WritesAnEmptyArchive) {
   std::string bytes;
   ASSERT_OK(ZipWriter(&bytes).Finish());
   EXPECT_OK(ZipReader::Open(bytes, "a.zip").status());
 }
 
-TEST(ZipWriter, EntriesOverTheOldLimitAreCounted) {
+TEST(ZipWriter, CountsMoreEntriesThanAPlainEndRecord) {
   std::string bytes;
   ZipWriter zip(&bytes);
-  constexpr int kEntries = 65535;  // of which a plain archive cannot tell how many there are
+  constexpr int kEntries = 65535;  // too many for the count in a plain end record
   for (int i = 0; i < kEntries; ++i) zip.Add(std::to_string(i), "");
   ASSERT_OK(zip.Finish());
   const auto read = ZipReader::Open(bytes, "a.zip");

@@ -18,7 +18,7 @@ const Argument kNone;
 const Argument kZero(int64_t{0});
 const Argument kTiny(1e-6);
 
-// A record of GraphNet's extractor, with `last` fields.
+// Returns a record as GraphNet's extractor writes it, with the fields `last` at its end.
 std::string Record(const std::string& name, const std::string& last = "") {
   return absl::StrCat("class Program_weight_tensor_meta_", name, ":\n\tname = \"", name,
                       "\"\n\tshape = [2]\n\tdtype = \"torch.float32\"\n\tdevice = \"cuda:0\"\n",
@@ -31,7 +31,7 @@ std::string With(const std::string& text, const std::string& name, Argument min,
   return written.value_or("");
 }
 
-TEST(WithBoundsTest, BehindTheOtherFields) {
+TEST(WithBoundsTest, WritesAfterTheOtherFields) {
   const std::string text = absl::StrCat(Record("a"), "\n\n", Record("b"), "\n\n", Record("c"));
   EXPECT_EQ(With(text, "b", kZero, kNone),
             absl::StrCat(Record("a"), "\n\n", Record("b", "\tmin_val = 0\n"), "\n\n", Record("c")));
@@ -39,7 +39,7 @@ TEST(WithBoundsTest, BehindTheOtherFields) {
             Record("a", "\tmin_val = 0.000001\n\tmax_val = 2.500000\n"));
 }
 
-TEST(WithBoundsTest, InThePlaceOfABound) {
+TEST(WithBoundsTest, ReplacesABound) {
   EXPECT_EQ(With(Record("a", "\tmin_val = -1  # why\n\tmax_val = (3)\n"), "a", kZero, kNone),
             Record("a", "\tmin_val = 0  # why\n\tmax_val = (3)\n"));
   EXPECT_EQ(With(Record("a", "\tmin_val = -1\n\tmax_val = (\n    3\n)\n"), "a", kNone, kZero),
@@ -50,7 +50,7 @@ TEST(WithBoundsTest, InThePlaceOfABound) {
             Record("a", "\tmin_val = 0\n\tmax_val = 0.000001\n"));
 }
 
-TEST(WithBoundsTest, AsLinesEndThere) {
+TEST(WithBoundsTest, KeepsTheEndsOfLines) {
   const std::string returns = absl::StrReplaceAll(Record("a"), {{"\n", "\r\n"}});
   EXPECT_EQ(With(returns, "a", kZero, kNone), returns + "\tmin_val = 0\r\n");
   std::string unfinished = Record("a");
@@ -61,8 +61,8 @@ TEST(WithBoundsTest, AsLinesEndThere) {
             absl::StrCat(Record("a", "\tmin_val = None # none\n\tmax_val = 0\n"), "# end\n"));
 }
 
-// Spellings of one record, as people and formatters write it.
-TEST(WithBoundsTest, HoweverTheRecordIsSpelled) {
+// People and formatters spell one record in many ways.
+TEST(WithBoundsTest, TakesAnySpellingOfARecord) {
   const std::string head = "class Program_weight_tensor_meta_L_v_:\n    ";
   const std::string rest = "\n    shape = [2]\n    dtype = \"torch.float32\"\n    device = \"cpu\"";
   for (const char* name : {
@@ -85,21 +85,21 @@ TEST(WithBoundsTest, HoweverTheRecordIsSpelled) {
   }
 }
 
-// Behind the value, however many lines it takes.
-TEST(WithBoundsTest, BehindAValueOfManyLines) {
+// Bounds go after the last value, even if it takes many lines.
+TEST(WithBoundsTest, WritesAfterAValueOfManyLines) {
   const std::string record =
       "class Program_weight_tensor_meta_a:\n  name = 'a'\n  data = [\n    1.0,\n    2.0,\n  ]";
   EXPECT_EQ(With(record + "  # two\n", "a", kZero, kTiny),
             record + "  # two\n  min_val = 0\n  max_val = 0.000001\n");
 }
 
-// A bound of older samples of Paddle keeps its name.
-TEST(WithBoundsTest, OlderNamesOfBounds) {
+// A bound keeps the name that it has in older samples of Paddle.
+TEST(WithBoundsTest, KeepsOlderNamesOfBounds) {
   EXPECT_EQ(With(Record("a", "\tlow = 1\n\thigh = 5\n"), "a", kZero, kTiny),
             Record("a", "\tlow = 0\n\thigh = 0.000001\n"));
 }
 
-TEST(FindRecordsTest, TellsWhereFieldsStand) {
+TEST(FindRecordsTest, FindsThePlacesOfFields) {
   const std::string text =
       "# min_val = 1\nclass Program_weight_tensor_meta_a:\n  name = (\n    'a'\n  )\n  min_val = "
       "2\n";
@@ -113,9 +113,9 @@ TEST(FindRecordsTest, TellsWhereFieldsStand) {
   EXPECT_EQ((*records)[0].Find("std"), nullptr);
 }
 
-TEST(WithBoundsTest, Errors) {
+TEST(WithBoundsTest, RefusesUnknownNamesAndBadText) {
   EXPECT_THAT(WithBounds(Record("a"), "weight_meta.py", {{"b", {kZero, kNone}}}).status().message(),
-              HasSubstr("there is no record of b"));
+              HasSubstr("no record is named b"));
   EXPECT_THAT(WithBounds("x = 1\n", "weight_meta.py", {}).status().message(),
               HasSubstr("weight_meta.py:1:1: expected a class"));
 }

@@ -1,4 +1,4 @@
-// The readers of a sample folder at their limits: one below, at and one above.
+// Tests the readers of a sample folder one below, at and one above their limits.
 
 #include <cstdint>
 #include <string>
@@ -90,7 +90,7 @@ TEST(FolderLimitsTest, BytesOfAFile) {
   EXPECT_THAT(ReadGraphNetFolder(folder),
               Refused("/model.py: 67108865 bytes; at most 67108864 are read"));
   ASSERT_OK(WriteFileAtomic(path, model));
-  // The files that only travel with the sample have the limit together.
+  // All extra files together have one limit.
   ASSERT_OK(WriteFileAtomic(JoinPath(folder, "a.txt"), "12345"));
   for (const size_t rest : {6, 5, 4}) {
     ASSERT_OK(
@@ -99,7 +99,7 @@ TEST(FolderLimitsTest, BytesOfAFile) {
       EXPECT_OK(ReadGraphNetFolder(folder)) << rest;
     } else {
       EXPECT_THAT(ReadGraphNetFolder(folder),
-                  Refused("the additional files are too large together"));
+                  Refused("the additional files together are too large"));
     }
   }
 }
@@ -107,7 +107,7 @@ TEST(FolderLimitsTest, BytesOfAFile) {
 TEST(FolderLimitsTest, NestingOfOperators) {
   for (const char* chain : {"-", "x ** "}) {
     const auto nested = [&](int depth) {
-      // The first ** is a loop; only those to its right nest.
+      // The first ** is parsed by a loop. Only those to its right nest.
       const size_t count = static_cast<size_t>(chain[0] == '-' ? depth : depth + 1);
       return WithBody(absl::StrCat("z = ", Repeat(chain, count), "x"));
     };
@@ -135,7 +135,7 @@ TEST(FolderLimitsTest, NestingOfFunctions) {
   EXPECT_THAT(nested(10000), Refused("functions nest too deep"));
 }
 
-// Half of the limit, as a sum may nest in a product and so on.
+// The depth is half the limit, because each level may nest a sum in a product.
 TEST(FolderLimitsTest, NestingOfConstraints) {
   constexpr int kLimit = kMaxNesting / 2;
   const std::pair<const char*, const char*> kForms[] = {
@@ -143,7 +143,7 @@ TEST(FolderLimitsTest, NestingOfConstraints) {
   for (const auto& [open, close] : kForms) {
     const auto nested = [open = open, close = close](int depth) {
       const size_t n = static_cast<size_t>(depth);
-      // Whether the relation holds is not known, as the symbol has no example value.
+      // The symbol has no example value, so the relation is not evaluated.
       return With("input_tensor_constraints.py",
                   absl::StrCat("S0 = Symbol(\"S0\")\ndynamic_dim_constraint_symbols = [S0]\n"
                                "dynamic_dim_constraint_relations = [S0 < ",
@@ -209,7 +209,7 @@ TEST(FolderLimitsTest, Integers) {
               Refused("weight_meta.py:6:13: the integer does not fit"));
   EXPECT_THAT(data("-9223372036854775809"),
               Refused("weight_meta.py:6:14: the integer does not fit"));
-  // A size that does not fit is not taken for the one before it.
+  // The error is at the size that does not fit, not at the size before it.
   EXPECT_THAT(WithShapes("4, 9223372036854775808"),
               Refused("weight_meta.py:3:17: the integer does not fit"));
   EXPECT_THAT(WithShapes("4, 9223372036854775809"),
@@ -226,11 +226,12 @@ TEST(FolderLimitsTest, Rank) {
     const size_t rank = static_cast<size_t>(kMaxRank + delta);
     const std::string ones = absl::StrCat(Repeat("1, ", rank - 1), "1");
     const absl::Status status = WithShapes(ones);
-    // At most as many as the record has; so one more of them is refused as such.
+    // A constraint has at most as many sizes as the limit allows. Below it, the shape is refused
+    // because it differs from the record's.
     const absl::Status constrained = WithConstraints("", absl::StrCat("([", ones, "], \"x\")"));
     if (delta <= 0) {
       EXPECT_OK(status) << delta;
-      EXPECT_THAT(constrained, Refused("is not the one of weight_meta.py")) << delta;
+      EXPECT_THAT(constrained, Refused("is not the one in weight_meta.py")) << delta;
     } else {
       EXPECT_THAT(status, Refused("weight_meta.py:3:206: the tensor has too many dimensions"));
       EXPECT_THAT(constrained, Refused("the tensor has too many dimensions"));
@@ -239,7 +240,7 @@ TEST(FolderLimitsTest, Rank) {
 }
 
 TEST(FolderLimitsTest, ElementsOfATensor) {
-  // The other tensor is empty, so that both together stay within their limit.
+  // The other tensor is empty, so that both together stay within the limit of a sample.
   EXPECT_OK(WithShapes(absl::StrCat(kMaxTensorElements - 1), "0"));
   EXPECT_OK(WithShapes(absl::StrCat(kMaxTensorElements), "0"));
   for (const std::string& shape :
@@ -256,7 +257,7 @@ TEST(FolderLimitsTest, DeclaredBytesOfASample) {
   EXPECT_OK(WithShapes(large, "9"));
   EXPECT_OK(WithShapes(large, "10"));
   EXPECT_THAT(WithShapes(large, "11"),
-              Refused("d/weight_meta.py:8:13: the tensors of the sample are too large together"));
+              Refused("d/weight_meta.py:8:13: the tensors of the sample together are too large"));
 }
 
 }  // namespace

@@ -25,12 +25,12 @@ constexpr char kHead[] =
     "class GraphModule(torch.nn.Module):\n"
     "    def forward(self, x: torch.Tensor, y: torch.Tensor):\n";
 
-// A model.py whose forward has these lines, indented by eight spaces.
+// Returns a model.py whose forward has these lines, indented by eight spaces.
 std::string Model(const std::string& body) {
   return absl::StrCat(kHead, "        ", absl::StrReplaceAll(body, {{"\n", "\n        "}}), "\n");
 }
 
-// The nodes as text, without locations and without what every case shares.
+// Returns the nodes as text, without locations and without the lines that every case has.
 std::string Parse(const std::string& body) {
   Module module;
   const absl::Status status = ParseModelPy(Model(body), "model.py", Framework::kTorch, &module);
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
              "%a = operator.matmul(%x, %y)\n%b = operator.pow(%a, 2)\n%c = operator.floordiv(%b, "
              "3)\n"
              "%d = operator.mod(%c, 4)\n%e = operator.le(%d, 1)\nreturn %e\n"},
-        // Precedence: ** over unary over * over +, ** to the right.
+        // The precedence is ** over unary over * over +. ** groups to the right.
         Case{"a = x + y * -x ** 2 ** y\nreturn a",
              "%pow = operator.pow(2, %y)\n%pow_1 = operator.pow(%x, %pow)\n%neg = "
              "operator.neg(%pow_1)\n"
@@ -118,12 +118,12 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Names, StatementTest,
     ::testing::Values(
-        // Aliases and literals are no nodes; the first alias of a parameter names it.
+        // Aliases and literals are not nodes. The first alias of a parameter names it.
         Case{"l_x_ = x\nb = l_x_\nc = 2\na = torch.add(b, c)\nreturn a",
              "%l_x_ = placeholder x as torch.Tensor\n%a = torch.add(%l_x_, 2)\nreturn %a\n"},
         Case{"(\n    l_x_\n) = (\n    x\n)\nx = (\n    l_x_\n) = None\nreturn y",
              "%l_x_ = placeholder x as torch.Tensor\nreturn %y\n"},
-        // A variable that is bound twice names one node; the other gets a suffix.
+        // A variable that is bound twice names one node. The other node gets a suffix.
         Case{"a = torch.relu(x)\na = torch.relu(a)\nreturn a",
              "%a = torch.relu(%x)\n%a_1 = torch.relu(%a)\nreturn %a_1\n"},
         Case{"a = b = torch.relu(x)\nreturn (a, b)", "%a = torch.relu(%x)\nreturn (%a, %a)\n"},
@@ -215,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"a = torch.f(x\nreturn a",
                   "model.py:6:9: expected ')' after the arguments, found 'return'"},
         ErrorCase{"a = torch.f(x))\nreturn a",
-                  "model.py:5:23: a closing bracket that nothing opened"},
+                  "model.py:5:23: a closing bracket without an opening one"},
         ErrorCase{"a = 'x\nreturn a", "model.py:5:13: the string does not end on its line"},
         ErrorCase{"a = torch.nothing\nreturn a",
                   "model.py:5:13: 'torch.nothing' is not a constant known here"},
@@ -269,8 +269,8 @@ TEST(ModelParserTest, SurvivesStrangeBytes) {
               HasSubstr("unexpected character '\\x00'"));
   EXPECT_THAT(std::string(ParseText(Model("a = x\xff\nreturn a")).message()),
               HasSubstr("unexpected character '\\xff'"));
-  // As in Python, strings and comments are text too. Whole and broken words of
-  // eight bytes are looked at in different ways.
+  // As in Python, strings and comments must be text, too. Different code checks whole words of
+  // eight bytes and the rest.
   for (const size_t before : {0, 7, 8, 9, 20}) {
     const std::string fill(before, 'z');
     for (const std::string& bytes :
@@ -296,7 +296,7 @@ TEST(ModelParserTest, NestingIsBounded) {
     return Model(absl::StrCat("a = torch.f(x, ", std::string(depth, '['), std::string(depth, ']'),
                               ")\nreturn a"));
   };
-  // The call's own parenthesis counts too.
+  // The call's own parenthesis counts, too.
   EXPECT_EQ(ParseText(nested(kMaxNesting - 2)), absl::OkStatus());
   EXPECT_EQ(ParseText(nested(kMaxNesting - 1)), absl::OkStatus());
   EXPECT_THAT(std::string(ParseText(nested(kMaxNesting)).message()),
@@ -311,13 +311,13 @@ TEST(ModelParserTest, NestingIsBounded) {
   for (int i = 0; i < 100000; ++i) powers += " ** x";
   EXPECT_THAT(std::string(ParseText(Model(powers + "\nreturn a")).message()),
               HasSubstr("operators nest too deep"));
-  // Chains to the left are loops and need no bound.
+  // Chains that group to the left are parsed by a loop and need no bound.
   std::string sums = "a = x";
   for (int i = 0; i < 10000; ++i) sums += " + x";
   EXPECT_EQ(ParseText(Model(sums + "\nreturn a")), absl::OkStatus());
 }
 
-// The lines of `v0 = first`, `v1 = …`, each with the one before in the place of $.
+// Returns the lines `v0 = first`, `v1 = …`. In each, the name before it replaces $.
 std::string Chain(const std::string& first, const std::string& next, int count) {
   std::string body = absl::StrCat("v0 = ", first, "\n");
   for (int i = 1; i < count; ++i) {
@@ -331,7 +331,7 @@ size_t NumLines(const std::string& text) {
   return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-TEST(ModelParserTest, WhatANameStandsForIsSharedUntilItIsUsed) {
+TEST(ModelParserTest, SharesBoundValuesUntilTheyAreUsed) {
   for (const char* first : {"(x, x)", "(1, 2)", "[x]", "{'k': x}", "slice(x, 1)"}) {
     for (const char* next : {"($, $)", "[$, $]", "{'a': $, 'b': $}", "($, ($, [$]), x)"}) {
       const std::string body = Chain(first, next, 60);
@@ -339,7 +339,7 @@ TEST(ModelParserTest, WhatANameStandsForIsSharedUntilItIsUsed) {
                 "%a = torch.relu(%x)\nreturn (%a,)\n");
     }
   }
-  // A few are written out, as they always were.
+  // Small values are written out.
   EXPECT_EQ(Parse(absl::StrCat(Chain("(x, 1)", "[$, $]", 3), "a = f_(v2)\nreturn (a,)")),
             "model.py:8:13: 'f_' is not defined");
   EXPECT_EQ(Parse(absl::StrCat(Chain("(x, 1)", "[$, $]", 3), "a = max(v2, k=v0)\nreturn v1")),
@@ -350,7 +350,7 @@ TEST(ModelParserTest, WhatANameStandsForIsSharedUntilItIsUsed) {
 TEST(ModelParserTest, LargeSharedValuesBecomeNodes) {
   for (const char* first : {"(x, x)", "(1, 2)"}) {
     const std::string tuples = Parse(absl::StrCat(Chain(first, "($, $)", 40), "return v39"));
-    // Those of up to 64 values are written out.
+    // Tuples of up to 64 values are written out.
     EXPECT_EQ(NumLines(tuples), 36) << tuples;
     EXPECT_THAT(tuples, HasSubstr("= prim.TupleConstruct(%TupleConstruct_1, %TupleConstruct_1)"));
     EXPECT_THAT(tuples, HasSubstr("\nreturn %TupleConstruct_34\n"));
@@ -362,7 +362,7 @@ TEST(ModelParserTest, LargeSharedValuesBecomeNodes) {
   const std::string dicts =
       Parse(absl::StrCat(Chain("{'k': x}", "{'a': $, 'b': $}", 40), "return [v39]"));
   EXPECT_THAT(dicts, HasSubstr("= prim.DictConstruct(\"a\", %DictConstruct"));
-  // A chain that is too deep to be written out.
+  // This chain is too deep to be written out.
   const std::string deep = Parse(absl::StrCat(Chain("(x,)", "($,)", 50'000), "return v49999"));
   EXPECT_THAT(deep, HasSubstr("prim.TupleConstruct"));
   EXPECT_GT(NumLines(deep), 49'000u);
@@ -402,7 +402,7 @@ TEST(ModelParserTest, EveryTruncationIsRefusedOrWhole) {
   }
 }
 
-// --- Numbers and files as Python reads them; tests/cli/readings_test.sh asks Python itself.
+// --- Numbers and files as Python reads them. tests/cli/readings_test.sh compares with Python.
 
 TEST(ReadingTest, Numbers) {
   const auto value = [](const char* number) {

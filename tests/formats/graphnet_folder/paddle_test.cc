@@ -1,4 +1,4 @@
-// Samples of Paddle: as Paddle's own GraphNet writes them, and as graphnet converts them.
+// Tests samples of Paddle that Paddle's own GraphNet wrote, and those that graphnet converts.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -30,7 +30,7 @@ constexpr absl::string_view kHead =
     "    def forward(self, parameter_0, parameter_1, data_0):\n";
 
 // The statements that Paddle's own writer makes: comments with types, places, numbers as text,
-// lists under names, outputs levelled out by a lambda, lists taken apart, del.
+// named lists, lambdas that make a tuple of outputs, lists that are unpacked, and del.
 constexpr absl::string_view kBody =
     "        # pd_op.full: (2x3xf32) <- ()\n"
     "        full_0 = paddle._C_ops.full(\n"
@@ -145,8 +145,8 @@ TEST(PaddleSampleTest, ModulesOfItsOwnAreRefused) {
       files["model.py"], {{"super().__init__()\n",
                            "super().__init__()\n        self.conv = paddle.nn.Conv2D(3, 3, 3)\n"}});
   EXPECT_EQ(ErrorOf(files),
-            "dir/m/model.py:7:9: a sample with modules of its own is no graph: all that forward "
-            "needs comes in as its arguments");
+            "dir/m/model.py:7:9: a sample that defines modules of its own is not a graph: forward "
+            "must take everything it needs as arguments");
   EXPECT_EQ(ErrorOf(Files("        x = self.conv(data_0)\n        return (x,)\n")),
             "dir/m/model.py:9:13: attributes of self are outside the subset");
   files = Files();
@@ -177,7 +177,7 @@ TEST(PaddleSampleTest, FrameworkMustBeKnownAndTrue) {
             "\"torch\"");
 }
 
-TEST(PaddleSampleTest, WrongStatements) {
+TEST(PaddleSampleTest, RefusesWrongStatements) {
   const auto error = [](absl::string_view statement) {
     return ErrorOf(Files(absl::StrCat("        ", statement, "\n        return (data_0,)\n")));
   };
@@ -189,10 +189,10 @@ TEST(PaddleSampleTest, WrongStatements) {
               HasSubstr("in the lambda that makes a tuple of outputs"));
   EXPECT_THAT(error("a = paddle.CUDAPlace(-1)"), HasSubstr("the number of a device"));
   EXPECT_THAT(error("a = paddle._C_ops.topk(data_0, 1)\n        b = a[0]"),
-              HasSubstr("whether the value of paddle._C_ops.topk is a tuple is not said"));
+              HasSubstr("unknown whether the value of paddle._C_ops.topk is a tuple"));
 }
 
-TEST(PaddleSampleTest, MadeOfPyTorchs) {
+TEST(PaddleSampleTest, ConvertsASampleOfPyTorch) {
   const auto parsed = ParseSample(
       "graphnet.sample 1\nname = \"m\"\n"
       "graph_net_json = \"{\\\"framework\\\": \\\"torch\\\", \\\"other\\\": [1]}\"\n"
@@ -219,7 +219,7 @@ TEST(PaddleSampleTest, MadeOfPyTorchs) {
                     HasSubstr("dtype = \"paddle.float16\""), HasSubstr("device = \"gpu:0\"")));
   EXPECT_EQ(files->at("graph_net.json"),
             "{\n    \"framework\": \"paddle\",\n    \"other\": [\n        1\n    ]\n}");
-  // A sample of Paddle stays one.
+  // A sample of Paddle stays a sample of Paddle.
   const auto back = ParseGraphNetFiles(*files, "m");
   ASSERT_OK(back);
   EXPECT_EQ(back->module->main()->placeholders()[0]->tensor_meta()->device,
@@ -245,7 +245,7 @@ TEST(PaddleSampleTest, CallsOfTheOtherFrameworkAreNotWritten) {
             "node r: a call of paddle.abs in a sample of torch");
 }
 
-TEST(PaddleSampleTest, WhatIsLeftIsSaid) {
+TEST(PaddleSampleTest, CountsCallsThatAreLeft) {
   const auto parsed = ParseSample(
       "graphnet.module 1\ngraph @forward(%x) {\n"
       "  %r = torch.nn.functional.max_pool2d(%x, 3, dilation = 2)\n"

@@ -78,7 +78,7 @@ TEST(ReaderTest, ReadsEverything) {
   EXPECT_TRUE(std::isnan(placeholders[2]->draw_spec()->mean));
 }
 
-// As GraphNet's own samples for tests have it.
+// The file is empty in GraphNet's own samples for tests.
 TEST(ReaderTest, GraphNetJsonMayBeEmpty) {
   for (const char* json : {"", "{}", " \n"}) {
     GraphNetFileMap files = SmallSample();
@@ -93,7 +93,7 @@ TEST(ReaderTest, GraphNetJsonMayBeEmpty) {
   }
 }
 
-// What black, ruff and isort make of long lines, and people of short ones.
+// black, ruff and isort wrap long lines, and people spell short ones in many ways.
 TEST(ReaderTest, ValuesMayBeSpelledInAnyWay) {
   const auto plain = ParseGraphNetFiles(SmallSample(), "d");
   ASSERT_EQ(plain.status(), absl::OkStatus());
@@ -153,13 +153,13 @@ TEST(ReaderTest, FolderAppearsWholeAndIsNotConfusedWithOthers) {
   const auto back = ReadGraphNetFolder(root);
   ASSERT_EQ(back.status(), absl::OkStatus());
   EXPECT_EQ(back->name, "folder_test");
-  // Over a sample: replaced. Over a folder of something else: refused.
+  // A sample is replaced. Any other folder is not.
   EXPECT_EQ(WriteGraphNetFolder(*sample, root), absl::OkStatus());
   ASSERT_EQ(std::remove((root + "/graph_net.json").c_str()), 0);
   EXPECT_TRUE(absl::IsAlreadyExists(WriteGraphNetFolder(*sample, root)));
 }
 
-// Each replaces a piece of one file and names the error that follows.
+// Replaces a part of one file, and names the error that this causes.
 struct Damage {
   const char* file;
   const char* from;
@@ -219,13 +219,14 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Damage{"input_tensor_constraints.py", "[S0, S0 * 2]", "[S0, S0]",
                "d/input_tensor_constraints.py:13:5: the shape of 'L_x_' at the example values is "
-               "not the one of "
+               "not the one in "
                "weight_meta.py"},
         Damage{"input_tensor_constraints.py", "S0 > 1", "S0 > 4",
                "d/input_tensor_constraints.py:9:52: the example values break the relation"},
-        Damage{"input_tensor_constraints.py", "([], \"s0\")", "([], \"q\")",
-               "d/input_tensor_constraints.py:14:10: 'q' is no argument of forward, or is listed "
-               "twice"},
+        Damage{
+            "input_tensor_constraints.py", "([], \"s0\")", "([], \"q\")",
+            "d/input_tensor_constraints.py:14:10: 'q' is not an argument of forward, or is listed "
+            "twice"},
         Damage{"input_tensor_constraints.py", "Eq(S0 * 2, 8)", "Eq(S0 * 2, )",
                "d/input_tensor_constraints.py:9:48: expected a symbol, found ')'"},
         Damage{"input_tensor_constraints.py", "S0 = Symbol", "import os\nS0 = Symbol",
@@ -234,8 +235,8 @@ INSTANTIATE_TEST_SUITE_P(
                "d/graph_net.json:1:1: expected a JSON object"},
         Damage{"graph_net.json", "[1, 2]", "[1, 2", "d/graph_net.json:1:49: malformed JSON"}));
 
-// Shapes without symbols are read without tokens where they are written as they mostly are.
-TEST(ReaderTest, PlacesAreRightBehindPlainShapes) {
+// Shapes without symbols are read without tokens if they have the usual spelling.
+TEST(ReaderTest, PlacesAreRightAfterPlainShapes) {
   const auto read = [](const char* first, const char* last, const char* behind) {
     GraphNetFileMap files = SmallSample();
     std::string& text = files["input_tensor_constraints.py"];
@@ -249,14 +250,14 @@ TEST(ReaderTest, PlacesAreRightBehindPlainShapes) {
   EXPECT_EQ(read("([], \"s0\")", right, ""), "");
   const std::string file = "d/input_tensor_constraints.py:";
   EXPECT_EQ(read("([], \"s0\")", "([S0, 8], \"q\")", ""),
-            file + "17:15: 'q' is no argument of forward, or is listed twice");
+            file + "17:15: 'q' is not an argument of forward, or is listed twice");
   EXPECT_EQ(read("([], \"s0\")", "([1, 2], \"L_w_\")", ""),
-            file + "17:14: 'L_w_' is no argument of forward, or is listed twice");
+            file + "17:14: 'L_w_' is not an argument of forward, or is listed twice");
   EXPECT_EQ(read("([], \"s0\")", "([1, 2], 3)", ""),
             file + "17:14: expected the name of an argument, found '3'");
   EXPECT_EQ(
       read("([3], \"s0\")", right, ""),
-      file + "12:5: the shape of 's0' at the example values is not the one of weight_meta.py");
+      file + "12:5: the shape of 's0' at the example values is not the one in weight_meta.py");
   // All brackets are closed.
   EXPECT_EQ(read("([], \"s0\")", right, "x = 1\n"), file + "19:1: unknown variable 'x'");
 }
@@ -282,7 +283,7 @@ TEST(ReaderTest, RefusesSymbolicLinks) {
   ASSERT_EQ(WriteGraphNetFolder(*sample, root), absl::OkStatus());
   ASSERT_EQ(WriteFileAtomic(root + ".json", "{}"), absl::OkStatus());
   const auto read = [&root] { return ReadGraphNetFolder(root).status(); };
-  // What is not read may be anything.
+  // A file that is not read may be a link.
   ASSERT_EQ(symlink("../links_test.json", (root + "/other").c_str()), 0);
   EXPECT_EQ(read(), absl::OkStatus());
   for (const char* name : {"more.json", "graph_net.json"}) {
@@ -301,7 +302,7 @@ TEST(ReaderTest, DeepJsonIsRefused) {
               HasSubstr("nests more than 256 deep"));
 }
 
-// Modules that did not come from a folder.
+// These modules do not come from a folder.
 TEST(WriterTest, HoldsAttributesBodiesAndUnknownInputs) {
   const auto module = ParseModule(
       "attribute fc.weight : f32[2, 2]@cpu as torch.nn.parameter.Parameter {mean = 0.5, std = "
@@ -344,16 +345,16 @@ TEST(WriterTest, SaysWhatAFolderCannotHold) {
     const char* message;
   } cases[] = {
       {"graph @f(%x) {\n  %y = call_module fc(%x)\n  return %y\n}\n",
-       "node y: a folder has no submodules to call"},
+       "node y: a folder cannot hold calls of submodules"},
       {"graph @f(%x) {\n  %y = foo(%x)\n  return %y\n}\n",
        "node y: target foo has no Python spelling"},
       {"symbol s = 1\ngraph @f(%x) {\n  %y = .view(%x, sym(s))\n  return %y\n}\n",
-       "node y: a folder holds no symbolic integers as arguments"},
+       "node y: a folder cannot hold symbolic integers as arguments"},
       {"graph @f(%x) {\n  %y = torch.g([\"\\xff\"])\n  return %y\n}\n",
-       "node y: a folder holds no strings that are not UTF-8"},
+       "node y: a folder cannot hold strings that are not UTF-8"},
       {"symbol \"n-1\" = 4\ngraph @f(%x) {\n  return %x\n}\n",
        "symbol n-1: a name that Python cannot spell"},
-      {many_keywords.c_str(), "node y: 256 keyword arguments; a folder holds 255"},
+      {many_keywords.c_str(), "node y: 256 keyword arguments; a folder can hold 255"},
   };
   for (const auto& c : cases) {
     const auto module = ParseModule(c.text, "m");

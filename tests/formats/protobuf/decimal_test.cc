@@ -47,7 +47,7 @@ TEST(DecimalTest, OneScaleForAll) {
   EXPECT_EQ(CommonDecimalScale({}), 0);
   EXPECT_EQ(CommonDecimalScale({0.5, 0.125, -0.0}), 3);
   EXPECT_EQ(CommonDecimalScale({0.5}, 3), 3);
-  // What needs a large scale and what is too large for it.
+  // The first value needs a large scale, for which the second is too large.
   EXPECT_EQ(CommonDecimalScale({1e-15, 123456.0}), -1);
 }
 
@@ -73,7 +73,7 @@ TEST(DecimalTest, CodesBeyondTheLimitAreRefused) {
   EXPECT_FALSE(DecodeDecimal(UINT64_MAX, 0, &value));
 }
 
-// What was printed with n digits is read back to the bit, as by strtod.
+// A float that is printed with n digits reads back to the bit, like with strtod.
 TEST(DecimalTest, PrintedFloatsAreExact) {
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal(0, 10);
@@ -89,7 +89,7 @@ TEST(DecimalTest, PrintedFloatsAreExact) {
   }
 }
 
-// Whatever the bits: either refused or given back.
+// Any bits are either refused or given back.
 TEST(DecimalTest, AnyBitsAreExactOrRefused) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 200000; ++i) {

@@ -23,7 +23,7 @@ TEST(EnvelopeTest, RoundTrips) {
   }
 }
 
-// It consists of fields, so that any protobuf program can read a whole file.
+// The envelope consists of fields, so that any protobuf program can read a whole file.
 TEST(EnvelopeTest, IsProtobuf) {
   proto::Sample inner;
   inner.set_name("resnet18");
@@ -60,7 +60,7 @@ TEST(EnvelopeTest, VersionsAroundTheNewest) {
   std::string bytes = Wrap("payload");
   bytes[11] = 2;
   EXPECT_EQ(Error(bytes), "written by graphnet format version 2; this program reads up to 1");
-  // A varint of ten bytes is the longest there is.
+  // The longest varint has ten bytes.
   bytes = bytes.substr(0, 11) + std::string(9, '\xff') + '\x01' + bytes.substr(12);
   EXPECT_EQ(Error(bytes),
             "written by graphnet format version 18446744073709551615; this program reads up to 1");

@@ -13,7 +13,7 @@ std::string Snake(absl::string_view text) {
   return std::string(SnakeCase(text, &buffer));
 }
 
-TEST(SnakeCaseTest, AsTorchFx) {
+TEST(SnakeCaseTest, MatchesTorchFx) {
   const struct {
     const char* text;
     const char* expected;
@@ -27,14 +27,14 @@ TEST(SnakeCaseTest, AsTorchFx) {
       {"1A", "1a"},
       {"L_self_modules_encoder_modules_LayerNorm_parameters_weight_",
        "l_self_modules_encoder_modules_layer_norm_parameters_weight_"},
-      // A break between the eighth byte and the ninth.
+      // The underscore goes between the eighth and the ninth byte.
       {"1234567aB", "1234567a_b"},
       {"\xc3\x84z\xffZ", "\xc3\x84z\xffz"},
   };
   for (const auto& c : cases) EXPECT_EQ(Snake(c.text), c.expected);
 }
 
-TEST(SnakeCaseTest, AsTheRuleSaysByteByByte) {
+TEST(SnakeCaseTest, MatchesTheRuleByteByByte) {
   std::mt19937 random(3);
   const absl::string_view alphabet("aBcZzAM_9@[`{.\0\x80\xe1\xc1\xff", 19);
   for (int i = 0; i < 100000; ++i) {
@@ -82,7 +82,7 @@ TEST(SplitNameTest, Cases) {
   }
 }
 
-TEST(NextSuffixTest, CountsAsGraphsDo) {
+TEST(NextSuffixTest, CountsLikeGraphs) {
   EXPECT_EQ(NextSuffix(0), 2u);  // x, then x_1
   EXPECT_EQ(NextSuffix(2), 3u);  // x_1, then x_2
   EXPECT_EQ(NextSuffix(1), 2u);  // x_0, then x_1

@@ -1,5 +1,5 @@
-// The protobuf form at its limits: one below, at and one above. Nesting, which is
-// the codec's own, is in sample_codec_test; names are in sample_proto_test.
+// Tests the protobuf form one below, at and one above its limits. sample_codec_test has the codec's
+// own limits of nesting, sample_proto_test those of names.
 
 #include <sys/mman.h>
 
@@ -32,7 +32,7 @@ auto Refused(const std::string& message) {
 }
 
 TEST(ProtoLimitsTest, BytesOfAMessage) {
-  // Pages of zeros that take no memory, behind the head of an envelope.
+  // Pages of zeros, which take no memory, follow the head of an envelope.
   constexpr size_t kMapped = kMaxProtoBytes + 1;
   void* const mapped = mmap(nullptr, kMapped, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -63,12 +63,12 @@ TEST(ProtoLimitsTest, BytesOfAMessageInAStream) {
   EXPECT_THAT(declared(kMaxProtoBytes + 1), Refused("a size of 2147483648 bytes is too large"));
 }
 
-// Only what is not a part of the format can nest that deep, and it is refused
-// too; but only after protobuf has read it by recursion.
+// Only fields that are not a part of the format can nest that deep. They are refused, too, but only
+// after protobuf has read them by recursion.
 TEST(ProtoLimitsTest, DepthOfAMessage) {
   const auto nested = [](int depth) {
     const size_t n = static_cast<size_t>(depth);
-    // Groups of field 127, in each other.
+    // These are nested groups of field 127.
     std::string payload;
     for (size_t i = 0; i < n; ++i) payload += "\xfb\x07";
     for (size_t i = 0; i < n; ++i) payload += "\xfc\x07";
@@ -80,8 +80,8 @@ TEST(ProtoLimitsTest, DepthOfAMessage) {
   EXPECT_THAT(nested(1000000), Refused("not a protobuf message Sample"));
 }
 
-// The first placeholder of the small sample with another shape. It has not been
-// through the verifier, which the writer asks.
+// Decodes the small sample with another shape for its first placeholder. The shape is set after
+// encoding, since the writer verifies.
 absl::Status WithShape(const std::vector<uint64_t>& sizes) {
   proto::Sample message;
   uint64_t unfolded = 0;

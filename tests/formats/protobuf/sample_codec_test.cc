@@ -58,7 +58,7 @@ const uint64_t kNone = Token(proto::TOKEN_CONSTANT, 0);
 constexpr uint64_t kName = 1;
 constexpr uint64_t kNoString = 1000;
 
-// A template whose only argument is these values.
+// Returns a template whose only argument consists of these values.
 std::vector<uint64_t> CallWith(const std::vector<uint64_t>& argument) {
   std::vector<uint64_t> out = {Op(kCall), kName, 1 << 1};
   out.insert(out.end(), argument.begin(), argument.end());
@@ -70,7 +70,7 @@ struct Case {
   const char* message;
 };
 
-// The case is the small sample after `edit`.
+// Decodes the small sample after the `edit` of each case.
 void ExpectRefused(const std::vector<Case>& cases) {
   for (size_t i = 0; i < cases.size(); ++i) {
     proto::Sample message = Encoded(MakeSmallSample());
@@ -82,7 +82,7 @@ void ExpectRefused(const std::vector<Case>& cases) {
   }
 }
 
-// The case appends these values to a table, in which they are the last entry.
+// Appends the values of each case to a table, as its last entry.
 template <typename Table>
 void ExpectEntriesRefused(
     Table table, const std::vector<std::pair<std::vector<uint64_t>, const char*>>& entries) {
@@ -97,7 +97,7 @@ void ExpectEntriesRefused(
 TEST(SampleCodecTest, RandomSamplesRoundTrip) {
   for (uint64_t seed = 0; seed < 1000; ++seed) {
     Sample sample = RandomSample(seed);
-    // Its files are named by any bytes; what is no name of a file is refused.
+    // The sample's file names are random bytes, so make valid file names of them.
     std::map<std::string, std::string> files;
     for (const auto& [name, content] : sample.extra_files) {
       files[absl::StrCat("x", absl::BytesToHexString(name))] = content;
@@ -112,9 +112,9 @@ TEST(SampleCodecTest, RandomSamplesRoundTrip) {
   }
 }
 
-// What is read verifies, although it is not verified again: numbers in the
-// tables are changed at random, and what is not refused goes to the verifier.
-TEST(SampleCodecTest, WhatIsNotRefusedVerifies) {
+// Modules that are read verify, although the reader does not call the verifier. Numbers in the
+// tables are changed at random, and each module that is not refused goes to the verifier.
+TEST(SampleCodecTest, AcceptedModulesVerify) {
   std::mt19937_64 random(5);
   const proto::Sample full = Encoded(MakeFullSample());
   const proto::Sample small = Encoded(MakeSmallSample());
@@ -161,7 +161,7 @@ TEST(SampleCodecTest, WhatIsNotRefusedVerifies) {
     ++accepted;
     const absl::Status verified = Verify(*sample->module);
     ASSERT_TRUE(verified.ok()) << verified << "\n" << message.ShortDebugString();
-    // And it is written and read back like any other.
+    // The sample is written and read back like any other.
     const absl::StatusOr<Sample> again = Decoded(Encoded(*sample));
     ASSERT_TRUE(again.ok()) << again.status();
     ASSERT_TRUE(CheckEqual(*sample, *again).ok());
@@ -169,7 +169,7 @@ TEST(SampleCodecTest, WhatIsNotRefusedVerifies) {
   EXPECT_GT(accepted, 1000);
 }
 
-// --- Each thing that is refused ----------------------------------------------
+// --- Refusals ----------------------------------------------------------------
 
 TEST(SampleCodecTest, Expressions) {
   const auto table = [](proto::Module* m) {
@@ -178,7 +178,7 @@ TEST(SampleCodecTest, Expressions) {
   };
   ExpectEntriesRefused(table,
                        {
-                           {{kNumSymExprKinds}, "expressions: entry 0: no kind 17"},
+                           {{kNumSymExprKinds}, "expressions: entry 0: unknown kind 17"},
                            {{Kind(SymExpr::Kind::kInt)}, "entry 0: ends too early"},
                            {{Kind(SymExpr::Kind::kSymbol), kNoString}, "no such symbol"},
                            {{Kind(SymExpr::Kind::kSymbol), kName + 1}, "no such symbol"},
@@ -230,7 +230,7 @@ TEST(SampleCodecTest, Metas) {
                        {
                            {{3}, "metas: entry 1: neither a tensor nor a tuple"},
                            {{4}, "neither a tensor nor a tuple"},
-                           {{1 | kNumDTypes << 4}, "no dtype"},
+                           {{1 | kNumDTypes << 4}, "unknown dtype"},
                            {{1 | 1 << 2}, "ends too early"},
                            {{1 | 1 << 2, kNumDeviceTypes, 0}, "no such device"},
                            {{1 | 1 << 2, 0, 1 << 16}, "no such device"},
@@ -263,8 +263,8 @@ TEST(SampleCodecTest, Templates) {
   ExpectEntriesRefused(
       table,
       {
-          {{6}, "no op 6"},
-          {{1 << 5}, "no op 32"},
+          {{6}, "unknown op 6"},
+          {{1 << 5}, "unknown op 32"},
           {{Op(kCall)}, "ends too early"},
           {{Op(kCall), kNoString}, "no such target"},
           {{Op(kCall) | 8, kName, kNoString}, "no such annotation"},
@@ -286,7 +286,7 @@ TEST(SampleCodecTest, Templates) {
           {{Op(graphnet::Op::kPlaceholder) | 16, 0, 0, Token(proto::TOKEN_CONSTANT, 1), kNone, 0},
            "a bound is not a number"},
           {{Op(graphnet::Op::kPlaceholder) | 16, 0, 0, kNone, Token(proto::TOKEN_OPERAND, 0), 0},
-           "an operand where none may be"},
+           "an operand where none is allowed"},
       });
 }
 
@@ -296,38 +296,38 @@ TEST(SampleCodecTest, Arguments) {
     return m->mutable_templates();
   };
   ExpectEntriesRefused(
-      table,
-      {
-          {CallWith({Token(proto::TOKEN_CONSTANT, 4)}), "no such constant"},
-          {CallWith({Token(proto::TOKEN_OPERAND, 1)}), "an operand where none may be"},
-          {CallWith({Token(proto::TOKEN_LIST, 1)}), "ends too early"},
-          {CallWith({Token(proto::TOKEN_LIST, uint64_t{1} << 58), 0}), "ends too early"},
-          {CallWith({Token(proto::TOKEN_DICT, 1), 0}), "a key without a value"},
-          {CallWith({Token(proto::TOKEN_DICT, 2), Token(proto::TOKEN_OPERAND, 0), 0}),
-           "an operand where none may be"},
-          {CallWith({Token(proto::TOKEN_DICT, 2), Token(proto::TOKEN_TUPLE, 1),
-                     Token(proto::TOKEN_OPERAND, 0), 0}),
-           "an operand where none may be"},
-          {CallWith({Token(proto::TOKEN_SLICE, 1), 0, 0, 0}), "a slice with a size"},
-          {CallWith({Token(proto::TOKEN_SLICE, 0), 0, 0}), "ends too early"},
-          {CallWith({Token(proto::TOKEN_STRING, kNoString)}), "no such string"},
-          {CallWith({Token(proto::TOKEN_DTYPE, kNumDTypes)}), "no dtype"},
-          {CallWith({Token(proto::TOKEN_DEVICE, kNumDeviceTypes), 0}), "no such device"},
-          {CallWith({Token(proto::TOKEN_DEVICE, 0), 1 << 17}), "no such device"},
-          {CallWith({Token(proto::TOKEN_DEVICE, 0)}), "ends too early"},
-          {CallWith({Token(proto::TOKEN_LAYOUT, kNumLayouts)}), "no layout"},
-          {CallWith({Token(proto::TOKEN_MEMORY_FORMAT, kNumMemoryFormats)}), "no memory format"},
-          {CallWith({Token(proto::TOKEN_GRAPH, 1)}), "no graph 1"},
-          {CallWith({Token(proto::TOKEN_EXPRESSION, 2)}), "no such expression"},
-          {CallWith({Token(proto::TOKEN_EXPRESSION, 1)}), "a comparison is an argument"},
-          {CallWith({Token(proto::TOKEN_DECIMAL, 23), 0}), "not a decimal"},
-          {CallWith({Token(proto::TOKEN_DECIMAL, 0), UINT64_MAX}), "not a decimal"},
-          {CallWith({Token(proto::TOKEN_DECIMAL, 0)}), "ends too early"},
-          {CallWith({Token(proto::TOKEN_REAL, 0)}), "no such real"},
-          {CallWith({Token(proto::TOKEN_WIDE, 0)}), "ends too early"},
-          {CallWith({Token(proto::TOKEN_WIDE, 1), 0, 0}), "no such real"},
-          {CallWith({Token(proto::TOKEN_WIDE, 2), 0, 0}), "no such argument"},
-      });
+      table, {
+                 {CallWith({Token(proto::TOKEN_CONSTANT, 4)}), "no such constant"},
+                 {CallWith({Token(proto::TOKEN_OPERAND, 1)}), "an operand where none is allowed"},
+                 {CallWith({Token(proto::TOKEN_LIST, 1)}), "ends too early"},
+                 {CallWith({Token(proto::TOKEN_LIST, uint64_t{1} << 58), 0}), "ends too early"},
+                 {CallWith({Token(proto::TOKEN_DICT, 1), 0}), "a key without a value"},
+                 {CallWith({Token(proto::TOKEN_DICT, 2), Token(proto::TOKEN_OPERAND, 0), 0}),
+                  "an operand where none is allowed"},
+                 {CallWith({Token(proto::TOKEN_DICT, 2), Token(proto::TOKEN_TUPLE, 1),
+                            Token(proto::TOKEN_OPERAND, 0), 0}),
+                  "an operand where none is allowed"},
+                 {CallWith({Token(proto::TOKEN_SLICE, 1), 0, 0, 0}), "a slice with a size"},
+                 {CallWith({Token(proto::TOKEN_SLICE, 0), 0, 0}), "ends too early"},
+                 {CallWith({Token(proto::TOKEN_STRING, kNoString)}), "no such string"},
+                 {CallWith({Token(proto::TOKEN_DTYPE, kNumDTypes)}), "unknown dtype"},
+                 {CallWith({Token(proto::TOKEN_DEVICE, kNumDeviceTypes), 0}), "no such device"},
+                 {CallWith({Token(proto::TOKEN_DEVICE, 0), 1 << 17}), "no such device"},
+                 {CallWith({Token(proto::TOKEN_DEVICE, 0)}), "ends too early"},
+                 {CallWith({Token(proto::TOKEN_LAYOUT, kNumLayouts)}), "unknown layout"},
+                 {CallWith({Token(proto::TOKEN_MEMORY_FORMAT, kNumMemoryFormats)}),
+                  "unknown memory format"},
+                 {CallWith({Token(proto::TOKEN_GRAPH, 1)}), "no graph 1"},
+                 {CallWith({Token(proto::TOKEN_EXPRESSION, 2)}), "no such expression"},
+                 {CallWith({Token(proto::TOKEN_EXPRESSION, 1)}), "a comparison is an argument"},
+                 {CallWith({Token(proto::TOKEN_DECIMAL, 23), 0}), "not a decimal"},
+                 {CallWith({Token(proto::TOKEN_DECIMAL, 0), UINT64_MAX}), "not a decimal"},
+                 {CallWith({Token(proto::TOKEN_DECIMAL, 0)}), "ends too early"},
+                 {CallWith({Token(proto::TOKEN_REAL, 0)}), "no such real"},
+                 {CallWith({Token(proto::TOKEN_WIDE, 0)}), "ends too early"},
+                 {CallWith({Token(proto::TOKEN_WIDE, 1), 0, 0}), "no such real"},
+                 {CallWith({Token(proto::TOKEN_WIDE, 2), 0, 0}), "no such argument"},
+             });
 }
 
 TEST(SampleCodecTest, NestingOfArguments) {
@@ -338,7 +338,7 @@ TEST(SampleCodecTest, NestingOfArguments) {
     Append(message.mutable_module()->mutable_templates(), CallWith(nested));
     EXPECT_EQ(Decoded(message).ok(), depth <= 200) << depth;
   }
-  // Far beyond, it is refused before the stack is used up.
+  // Nesting far beyond the limit is refused before the stack is used up.
   proto::Sample message = Encoded(MakeSmallSample());
   Append(message.mutable_module()->mutable_templates(),
          CallWith(std::vector<uint64_t>(1000000, Token(proto::TOKEN_TUPLE, 1))));
@@ -347,7 +347,7 @@ TEST(SampleCodecTest, NestingOfArguments) {
 
 TEST(SampleCodecTest, AttributesAndDrawSpecs) {
   const auto add_label = [](proto::Module* m, const std::string& text) {
-    // Whole strings that replace the labels there were.
+    // These strings replace the labels.
     proto::StringTable* labels = m->mutable_labels();
     labels->Clear();
     Append(labels->mutable_edits(), {0, text.size(), 0, 0});
@@ -390,8 +390,8 @@ TEST(SampleCodecTest, AttributesAndDrawSpecs) {
          m->mutable_labels()->set_literals("aa");
          Set(m->mutable_attributes(), {0, 0, 0, 0});
        },
-       "attributes: entry 1: its name comes a second time"},
-      // Draw specs of attributes: each stream ends too early in turn.
+       "attributes: entry 1: its name is used twice"},
+      // For draw specs of attributes, each stream in turn ends too early.
       {[](auto* m) {
          m->clear_draws();
          Set(m->mutable_attributes(), {0, 1, 1, 4, kNone, kNone});
@@ -400,7 +400,7 @@ TEST(SampleCodecTest, AttributesAndDrawSpecs) {
       {[](auto* m) {
          Set(m->mutable_attributes(), {0, 1, 1, 0, kNone, kNone});
        },
-       "draws: no mean"},  // There are no reals.
+       "draws: no mean"},  // The module has no reals.
       {[](auto* m) {
          m->clear_draws();
          Set(m->mutable_attributes(), {0, 1, 2, 4, kNone, kNone});
@@ -410,7 +410,7 @@ TEST(SampleCodecTest, AttributesAndDrawSpecs) {
          add_label(m, "name");
          Set(m->mutable_attributes(), {0, 1, 8, kNone, kNone});
        },
-       "none is left for an original name"},
+       "no label is left for an original name"},
       {[](auto* m) {
          Set(m->mutable_attributes(), {0, 1, 16, kNone, kNone});
        },
@@ -445,7 +445,7 @@ TEST(SampleCodecTest, AttributesAndDrawSpecs) {
          Set(m->mutable_attributes(), {1, 1, 16, kNone, kNone});
        },
        "literal data has 1 elements, the shape 6"},
-      // What is left over.
+      // Values are left over.
       {[](auto* m) { Append(m->mutable_draws(), {0}); }, "draws: some are left"},
       {[](auto* m) { Append(m->mutable_data(), {0}); }, "data: some is left"},
       {[](auto* m) { m->add_data_reals(0); }, "data_reals: some are left"},
@@ -456,19 +456,19 @@ TEST(SampleCodecTest, AttributesAndDrawSpecs) {
 TEST(SampleCodecTest, Graphs) {
   const auto first = [](auto fn) { return [fn](proto::Module* m) { fn(m->mutable_graphs(0)); }; };
   ExpectRefused({
-      {[](auto* m) { m->clear_graphs(); }, "there is no graph"},
+      {[](auto* m) { m->clear_graphs(); }, "the module has no graph"},
       {first([](auto* g) { g->set_name(0); }), "graph 0: no such name"},
       {first([](auto* g) { g->set_name(kNoString); }), "graph 0: no such name"},
       {[](auto* m) { *m->add_graphs() = m->graphs(0); }, "graph 1: a second one named"},
       {[](auto* m) { m->set_num_nodes(4); }, "num_nodes is 4, but there are 5"},
       {first([](auto* g) { Append(g->mutable_templates(), {99}); }),
        "graph 0: node 5: templates: no such template"},
-      // The template of the second placeholder once more.
+      // The template of the second placeholder is used once more.
       {first([](auto* g) { Append(g->mutable_templates(), {g->templates(1)}); }),
-       "node 5: labels: none is left"},
+       "node 5: labels: no label is left"},
       {first([](auto* g) { Append(g->mutable_templates(), {g->templates(2)}); }),
        "node 5: templates: comes after the output"},
-      {first([](auto* g) { g->mutable_templates()->RemoveLast(); }), "there is no output"},
+      {first([](auto* g) { g->mutable_templates()->RemoveLast(); }), "the graph has no output"},
       {first([](auto* g) {  // The call comes second, and uses the first node twice.
          g->mutable_templates()->SwapElements(1, 2);
          g->mutable_operands()->Set(1, 1);
@@ -505,8 +505,8 @@ TEST(SampleCodecTest, Graphs) {
 }
 
 TEST(SampleCodecTest, Names) {
-  // Nodes 0 and 1 are placeholders with labels for targets, the others are not.
-  // Two equal values are followed by the count of further ones.
+  // Nodes 0 and 1 are placeholders, whose targets are labels. The others are not. After two equal
+  // values comes the number of further equal ones.
   const auto names = [](const std::vector<uint64_t>& values,
                         const std::vector<uint64_t>& suffixes = {}) {
     return [values, suffixes](proto::Module* m) {
@@ -517,19 +517,19 @@ TEST(SampleCodecTest, Names) {
   const uint64_t base = proto::NAME_BASE + (kName << 1);
   ExpectRefused({
       {names({0, 0, 0, 2, 3, 2, 3}), "names: not as many as nodes"},
-      {names({0, 0, 0}), "node 2: names: none is expected yet"},
-      {names({0, 0, 2, 0, 1}), "node 2: names: none is expected yet"},
+      {names({0, 0, 0}), "node 2: names: no name is expected yet"},
+      {names({0, 0, 2, 0, 1}), "node 2: names: no name is expected yet"},
       {names({0, 1, 3, 4, 5}), "node 1: names: no label is left"},
       {names({proto::NAME_BASE}), "node 0: names: no such base"},
       {names({proto::NAME_BASE + (kNoString << 1)}), "node 0: names: no such base"},
       {names({base + 1}), "node 0: names: no such suffix"},
       {names({base + 1}, {1}), "node 0: names: no such suffix"},
       {names({base + 1}, {2'000'000'002}), "node 0: names: no such suffix"},
-      {names({base + 1, base + 1, 0}, {0, 3}), " a second time"},
+      {names({base + 1, base + 1, 0}, {0, 3}), " is used twice"},
   });
 }
 
-// Whatever way names are told, two placeholders must not have one target.
+// Two placeholders must not have one target, however their names are encoded.
 TEST(SampleCodecTest, TargetsOfPlaceholdersAreUnique) {
   for (const bool same_rule : {true, false}) {
     proto::Sample message = Encoded(MakeSmallSample());
@@ -540,18 +540,18 @@ TEST(SampleCodecTest, TargetsOfPlaceholdersAreUnique) {
     m->mutable_labels()->set_literals("ABAB");
     Column* names = m->mutable_graphs(0)->mutable_names();
     const std::vector<uint64_t> before(names->begin(), names->end());
-    ASSERT_EQ(before[0], before[1]);  // Two values and the count of a run.
+    ASSERT_EQ(before[0], before[1]);  // The column has the two values and the count of a run.
     Set(names, {proto::NAME_EXPECTED, same_rule ? 0u : uint64_t{proto::NAME_SAME}});
     if (same_rule) names->Add(0);
     Append(names, {before.begin() + 3, before.end()});
     EXPECT_THAT(std::string(Decoded(message).status().message()),
-                HasSubstr(same_rule ? "ab a second time" : "that of another placeholder"));
+                HasSubstr(same_rule ? "ab is used twice" : "that of another placeholder"));
   }
 }
 
 TEST(SampleCodecTest, ReferencesBetweenGraphs) {
-  // Two graphs that refer to each other or nobody, by changing the numbers of
-  // graphs in the full sample's templates.
+  // Changes the numbers of graphs in the full sample's templates, so that two graphs refer to each
+  // other, or no graph refers to one.
   const proto::Sample full = Encoded(MakeFullSample());
   int unreferred = 0, circles = 0;
   for (int i = 0; i < full.module().templates_size(); ++i) {
@@ -576,9 +576,9 @@ TEST(SampleCodecTest, Fields) {
   } cases[] = {
       {[](auto* s) { s->set_version(1); }, "fields 1 to 4 come twice"},
       {[](auto* s) { s->set_magic("graphnet"); }, "fields 1 to 4 come twice"},
-      {[](auto* s) { s->set_num_constraint_order(1); }, "none is left for the order"},
-      {[](auto* s) { s->add_extra_files(); }, "is no name of a file in a folder"},
-      {[](auto* s) { s->add_extra_files()->set_name("../x"); }, "is no name of a file"},
+      {[](auto* s) { s->set_num_constraint_order(1); }, "no label is left for the order"},
+      {[](auto* s) { s->add_extra_files(); }, "is not the name of a file in a folder"},
+      {[](auto* s) { s->add_extra_files()->set_name("../x"); }, "is not the name of a file"},
       {[](auto* s) {
          s->add_extra_files()->set_name("b");
          s->add_extra_files()->set_name("a");
@@ -598,7 +598,7 @@ TEST(SampleCodecTest, Fields) {
 }
 
 TEST(SampleCodecTest, UnknownFieldsAreRefused) {
-  const std::string unknown = "\xf8\x07\x01";  // Field 127, a varint.
+  const std::string unknown = "\xf8\x07\x01";  // field 127, a varint
   const auto with_unknown = [&unknown](auto* part) {
     std::string bytes = part->SerializeAsString() + unknown;
     ASSERT_TRUE(part->ParseFromString(bytes));
@@ -627,7 +627,7 @@ TEST(SampleCodecTest, WritersAndReadersCountAlike) {
     proto::Sample message;
     uint64_t unfolded = 0;
     ASSERT_TRUE(EncodeSample(sample, &message, &unfolded).ok());
-    // A message that is said to be so small that it may just unfold to that.
+    // The limit is just enough, and then one less.
     const uint64_t before = UnfoldLimit(0);
     ASSERT_LT(unfolded, before);
     EXPECT_TRUE(DecodeSampleWithLimit(message, unfolded).ok());
@@ -636,7 +636,7 @@ TEST(SampleCodecTest, WritersAndReadersCountAlike) {
 }
 
 TEST(SampleCodecTest, BombsAreRefused) {
-  // An expression that doubles with each entry, as a dimension.
+  // Each entry doubles an expression. First, it is a dimension.
   proto::Sample message = Encoded(MakeSmallSample());
   proto::Module* m = message.mutable_module();
   Set(m->mutable_expressions(), {0, 0});
@@ -646,22 +646,22 @@ TEST(SampleCodecTest, BombsAreRefused) {
   const proto::Sample doubling = message;
   Append(m->mutable_metas(), {1 | 2 << 2, 1, 100 << 1 | 1});
   EXPECT_THAT(std::string(Decoded(message).status().message()), HasSubstr("too large"));
-  // As an argument.
+  // Then it is an argument.
   message = doubling;
   m = message.mutable_module();
   Append(m->mutable_templates(), CallWith({Token(proto::TOKEN_EXPRESSION, 100)}));
-  const int last = 5;  // The templates of the small sample.
+  const int last = 5;  // number of the small sample's templates
   Column* nodes = m->mutable_graphs(0)->mutable_templates();
   nodes->Add(nodes->Get(4));
   nodes->Set(4, last);
   EXPECT_THAT(std::string(Decoded(message).status().message()), HasSubstr("too large"));
-  // As a relation.
+  // Then it is a relation.
   message = doubling;
   m = message.mutable_module();
   Append(m->mutable_expressions(), {Kind(SymExpr::Kind::kEq), 1, 1});
   Append(m->mutable_relations(), {101});
   EXPECT_THAT(std::string(Decoded(message).status().message()), HasSubstr("too large"));
-  // A tuple that doubles.
+  // Each entry doubles a tuple.
   message = Encoded(MakeSmallSample());
   for (int i = 0; i < 100; ++i) {
     Append(message.mutable_module()->mutable_metas(), {2 | 2 << 2, 1, 1});

@@ -25,7 +25,7 @@ TensorMeta Tensor(DType dtype, absl::Span<const Dim> shape, Device device = {}) 
   return meta;
 }
 
-// Nodes whose arguments are of every kind.
+// Adds nodes whose arguments are of every kind.
 void AddEveryArgument(Module* module, Graph* graph, Graph* body, Node* x, Node* y) {
   const double inf = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -62,7 +62,7 @@ void AddEveryArgument(Module* module, Graph* graph, Graph* body, Node* x, Node* 
   graph->CallFunction("torch.cat", {Argument::List(nodes)}, {{"dim", 1}, {"out", y}});
   graph->CallMethod("view", {x, module->SymSymbol("s0"), -1});
   graph->CallFunction("torch.vmap", {body, Argument::Tuple(nodes)}, {{"in_dims", 0}});
-  // An argument as deep as may be.
+  // This argument is as deep as the limit allows.
   std::vector<std::vector<Argument>> levels(200, std::vector<Argument>(1));
   levels[0][0] = y;
   for (size_t i = 1; i < levels.size(); ++i) levels[i][0] = Argument::List(levels[i - 1]);
@@ -122,7 +122,7 @@ void AddEveryDrawSpec(Module* module, Graph* graph) {
   specs[5].data = Argument::List(integers);
   specs[6].data = Argument::List(mixed);
   specs[7].data = Argument::List({});
-  // specs[8] says nothing.
+  // specs[8] is empty.
   for (size_t i = 0; i < specs.size(); ++i) {
     Node* node = graph->Placeholder(absl::StrCat("L_drawn_", i));
     node->set_draw_spec(specs[i]);
@@ -134,7 +134,7 @@ void AddEveryDrawSpec(Module* module, Graph* graph) {
   module->AddAttribute({.name = "a.b.0", .draw_spec = &specs[0]});
 }
 
-// Placeholders and calls with names that the format tells in different ways.
+// Adds placeholders and calls whose names the format encodes in different ways.
 void AddNames(Graph* graph, Node* x) {
   for (const char* name :
        {"x_3", "x_4", "x_9", "x_5", "y_0", "y_00", "y_01", "_1", "z_999999999", "z_1000000000",

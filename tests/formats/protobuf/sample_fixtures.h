@@ -1,4 +1,4 @@
-// Samples made by hand for the tests of the protobuf form.
+// Makes samples for the tests of the protobuf form.
 #ifndef GRAPHNET_TESTS_FORMATS_PROTOBUF_SAMPLE_FIXTURES_H_
 #define GRAPHNET_TESTS_FORMATS_PROTOBUF_SAMPLE_FIXTURES_H_
 
@@ -6,14 +6,14 @@
 
 namespace graphnet {
 
-// A few nodes, without anything special.
+// Returns a sample of a few nodes without anything special.
 Sample MakeSmallSample();
 
-// Something of everything that a sample can hold: all kinds of arguments, metas,
+// Returns a sample with everything that a sample can hold: all kinds of arguments, metas,
 // expressions and draw specs, several graphs, unusual names, all fields.
 Sample MakeFullSample();
 
-// A network of `blocks` equal blocks, named and written as in GraphNet.
+// Returns a network of `blocks` equal blocks, named and written as in GraphNet.
 Sample MakeRealisticSample(int blocks);
 
 }  // namespace graphnet

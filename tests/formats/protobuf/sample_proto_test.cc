@@ -40,7 +40,7 @@ void ExpectRoundTrip(const Sample& sample) {
   const absl::Status equal = CheckEqual(sample, *read);
   EXPECT_TRUE(equal.ok()) << equal;
   EXPECT_TRUE(Verify(*read->module).ok());
-  // What was read is written in the same way.
+  // The sample that was read is written with the same bytes.
   EXPECT_EQ(Serialized(*read), bytes);
 }
 
@@ -61,7 +61,7 @@ TEST(SampleProtoTest, HashesOfAnyForm) {
 
 TEST(SampleProtoTest, EqualSamplesGiveEqualBytes) {
   EXPECT_EQ(Serialized(MakeFullSample()), Serialized(MakeFullSample()));
-  // However the module came about: here its tables were filled in another order.
+  // The module's history does not matter. Here, its tables were filled in another order.
   Sample sample = MakeFullSample();
   sample.module = sample.module->Clone();
   EXPECT_EQ(Serialized(sample), Serialized(MakeFullSample()));
@@ -69,7 +69,7 @@ TEST(SampleProtoTest, EqualSamplesGiveEqualBytes) {
 
 TEST(SampleProtoTest, IsSmall) {
   const Sample sample = MakeRealisticSample(100);
-  // Nine nodes a block; a model.py and a weight_meta.py take some 6,000 bytes.
+  // A block has nine nodes, for which model.py and weight_meta.py take some 6,000 bytes.
   EXPECT_LT(Serialized(sample).size(), 900u * 12);
 }
 
@@ -114,8 +114,8 @@ TEST(SampleProtoTest, MessagesAreOneCleanLine) {
   EXPECT_THAT(std::string(status.message()), EndsWith("not a graphnet sample in protobuf form"));
 }
 
-// Frozen: the file that the first version of the format was released with. A
-// later one must go on reading it.
+// This file is frozen. It was written by the first released version of the format, and every later
+// version must read it.
 TEST(SampleProtoTest, ReadsVersion1) {
   absl::StatusOr<Sample> sample =
       ReadSampleFile("tests/formats/protobuf/testdata/version_1.pb", false);
@@ -124,7 +124,7 @@ TEST(SampleProtoTest, ReadsVersion1) {
   EXPECT_TRUE(equal.ok()) << equal;
 }
 
-// --- What cannot be written --------------------------------------------------
+// --- Samples that cannot be written ------------------------------------------
 
 TEST(SampleProtoTest, RefusesToWriteWhatItWouldNotRead) {
   Sample sample;
@@ -135,7 +135,7 @@ TEST(SampleProtoTest, RefusesToWriteWhatItWouldNotRead) {
   for (const char* name : {"", "/etc/passwd", "../x", "a//b", "a/..", "."}) {
     sample.extra_files = {{name, ""}};
     EXPECT_THAT(std::string(SerializeSample(sample).status().message()),
-                HasSubstr("no name of a file"))
+                HasSubstr("not the name of a file"))
         << name;
   }
 }
@@ -163,7 +163,7 @@ TEST(SampleProtoTest, StringArgumentsMayBeLongerThanNames) {
   ExpectRoundTrip(sample);
 }
 
-// Sharing so much that the file would be a bomb to its reader.
+// The sample shares so much that the file would be a bomb to its reader.
 TEST(SampleProtoTest, RefusesToWriteWhatUnfoldsTooFar) {
   Sample sample = MakeSmallSample();
   Graph* graph = sample.module->main();
@@ -211,7 +211,7 @@ TEST_F(SampleFileTest, WithWeights) {
   EXPECT_EQ(*read->weights.at("L_x_").bytes, "abcdefgh");
   EXPECT_TRUE(ReadSampleFile(path, false)->weights.empty());
 
-  // Weights that are missing, damaged or of another sample.
+  // The weights are damaged, those of another sample, or missing.
   ASSERT_TRUE(WriteFileAtomic(WeightsPath(path), "other").ok());
   EXPECT_THAT(std::string(ReadSampleFile(path, true).status().message()),
               HasSubstr("not the weights that sample_file_test_weights.pb was written with"));
@@ -220,7 +220,7 @@ TEST_F(SampleFileTest, WithWeights) {
   EXPECT_EQ(ReadSampleFile(path, true).status().code(), absl::StatusCode::kNotFound);
 }
 
-// The state that a kill leaves between the two renames: here the second one fails.
+// A kill between the two renames leaves this state. Here, the second rename fails.
 TEST_F(SampleFileTest, ReadsWeightsThatDoNotHaveTheirNameYet) {
   Sample sample = MakeSmallSample();
   sample.weights["L_x_"] = Floats({2}, "abcdefgh");
@@ -231,14 +231,14 @@ TEST_F(SampleFileTest, ReadsWeightsThatDoNotHaveTheirNameYet) {
   std::filesystem::remove_all(WeightsPath(path));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(*read->weights.at("L_x_").bytes, "abcdefgh");
-  // Written again, all have their names.
+  // After another write, all files have their names.
   EXPECT_TRUE(WriteSampleFile(sample, path).ok());
   EXPECT_TRUE(FileExists(WeightsPath(path)));
   for (const auto& entry : std::filesystem::directory_iterator(testing::TempDir()))
     EXPECT_THAT(entry.path().string(), Not(HasSubstr("unnamed.safetensors.")));
 }
 
-// A writer is killed at any moment: what is there is one of its samples, with its own weights.
+// If a writer is killed at any moment, one of its samples is left, with the weights of that sample.
 TEST_F(SampleFileTest, AKilledWriterLeavesAPairThatFits) {
   const std::string folder = Path("killed");
   const std::string path = folder + "/x.pb";
@@ -293,7 +293,7 @@ TEST_F(SampleFileTest, WeightsMayBeInside) {
   ASSERT_TRUE(WriteFileAtomic(path, *bytes).ok());
   EXPECT_EQ(ReadSampleFile(path, true)->weights.size(), 1u);
   EXPECT_TRUE(ReadSampleFile(path, false)->weights.empty());
-  // Of a sample without weights they are the bytes of any other.
+  // Without weights, both functions give the same bytes.
   sample.weights.clear();
   EXPECT_EQ(*SerializeSampleWithWeights(sample), *SerializeSample(sample));
 }

@@ -24,14 +24,14 @@ std::string StreamOf(const std::vector<std::string>& samples) {
   return out.str();
 }
 
-// Reads to the end. Returns how many samples were there, or the error.
+// Reads to the end. Returns the number of samples, or the error.
 absl::StatusOr<uint64_t> Count(const std::string& bytes) {
   std::istringstream in(bytes);
   SampleReader reader(&in, "all.pbs");
   while (true) {
     absl::StatusOr<std::optional<Sample>> sample = reader.Next();
     if (!sample.ok()) {
-      EXPECT_FALSE(reader.Next().ok());  // And so it stays.
+      EXPECT_FALSE(reader.Next().ok());  // Every later call fails, too.
       return sample.status();
     }
     if (!*sample) return reader.num_samples();
@@ -103,7 +103,7 @@ TEST(SampleStreamTest, MissingExchangedOrFurtherSamplesAreNoticed) {
   EXPECT_THAT(std::string(Count(first + second).status().message()), HasSubstr("has no end"));
 }
 
-TEST(SampleStreamTest, ASizeThatLiesTakesNoMemory) {
+TEST(SampleStreamTest, AFalseSizeTakesNoMemory) {
   const std::string sample = *SerializeSample(MakeSmallSample());
   EXPECT_THAT(std::string(Count("\xfe\xff\xff\xff\x07" + sample).status().message()),
               HasSubstr("truncated"));

@@ -42,7 +42,7 @@ TEST(StringTableTest, RoundTrips) {
   ExpectRoundTrip({""});
   ExpectRoundTrip({"", "", "a", ""});
   ExpectRoundTrip({"abc", "abc", "abcd", "bcd", "aXc", std::string("\0\xff", 2)});
-  // One that comes again far beyond the window.
+  // A string comes again far beyond the window.
   std::vector<std::string> strings = {"the first of all"};
   for (int i = 0; i < 300; ++i) strings.push_back(std::to_string(i * 7919));
   strings.push_back("the first of all");
@@ -82,7 +82,7 @@ TEST(StringTableTest, IsDeterministic) {
   EXPECT_EQ(Encode(strings).SerializeAsString(), Encode(strings).SerializeAsString());
 }
 
-TEST(StringTableTest, RefusesWhatMakesNoSense) {
+TEST(StringTableTest, RefusesNonsense) {
   const struct {
     std::vector<uint64_t> edits;
     std::vector<uint64_t> strings;
@@ -113,7 +113,7 @@ TEST(StringTableTest, RefusesWhatMakesNoSense) {
   }
 }
 
-// Each string is the one before and itself once more: doubled by two bytes.
+// Each string is the one before, twice. Two bytes double it.
 TEST(StringTableTest, UnfoldsNoFurtherThanAllowed) {
   proto::StringTable table;
   for (const uint64_t value : {0, 1, 0, 0}) table.add_edits(value);

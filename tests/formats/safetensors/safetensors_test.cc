@@ -33,7 +33,7 @@ TensorData Data(DType dtype, std::vector<int64_t> shape, std::string bytes) {
   return {dtype, std::move(shape), std::make_shared<const std::string>(std::move(bytes))};
 }
 
-// A file with this header, padded as little as can be, and this data.
+// Returns a file with this header, without padding, and this data.
 std::string File(absl::string_view header, absl::string_view data) {
   std::string out;
   for (int i = 0; i < 8; ++i) out.push_back(static_cast<char>(uint64_t{header.size()} >> (8 * i)));
@@ -89,8 +89,8 @@ TEST(SafetensorsTest, EveryDTypeThatTheFormatHas) {
   ExpectRoundTrip(tensors);
 }
 
-// The bytes that the reference implementation's own test expects.
-TEST(SafetensorsTest, AsTheReferenceImplementationWritesThem) {
+// These are the bytes that the reference implementation's own test expects.
+TEST(SafetensorsTest, WritesLikeTheReferenceImplementation) {
   const std::string floats(24, '\0');
   EXPECT_EQ(*SerializeSafetensors({}), std::string("\x08\0\0\0\0\0\0\0{}      ", 16));
   EXPECT_EQ(
@@ -114,8 +114,8 @@ TEST(SafetensorsTest, TensorsAreAlignedToTheirElements) {
                  "ddddddddllllllllhhb"));
 }
 
-TEST(SafetensorsTest, ReadsWhatOthersWrite) {
-  // Out of order, with metadata and white space.
+TEST(SafetensorsTest, ReadsFilesOfOtherWriters) {
+  // The tensors are out of order, and there are metadata and white space.
   const absl::StatusOr<Tensors> tensors = ParseSafetensors(
       File("{ \"__metadata__\": {\"format\": \"pt\", \"dtype\": \"x\"},\n"
            "  \"b\": {\"data_offsets\": [2, 4], \"shape\": [2], \"dtype\": \"U8\"},\n"
@@ -128,7 +128,7 @@ TEST(SafetensorsTest, ReadsWhatOthersWrite) {
   EXPECT_EQ(*tensors->at("b").bytes, "yz");
 }
 
-TEST(SafetensorsTest, RefusesWhatIsNotStrictlyTheFormat) {
+TEST(SafetensorsTest, RefusesDeviationsFromTheFormat) {
   const struct {
     const char* header;
     const char* data;
@@ -140,8 +140,8 @@ TEST(SafetensorsTest, RefusesWhatIsNotStrictlyTheFormat) {
       {"{", "", "not JSON at byte"},
       {"{} x", "", "not JSON at byte"},
       {"{}{}", "", "not JSON at byte"},
-      {"{\"a\":1}", "", "a number where the format has none, after a"},
-      {"{\"a\":null}", "", "null where the format has none"},
+      {"{\"a\":1}", "", "a number where the format allows none, after a"},
+      {"{\"a\":null}", "", "null where the format allows none"},
       {"{\"a\":true}", "", "a truth value where"},
       {"{\"a\":[]}", "", "a list where"},
       {"{\"a\":{}}", "", "tensor a lacks its dtype, shape or data_offsets"},
@@ -165,7 +165,7 @@ TEST(SafetensorsTest, RefusesWhatIsNotStrictlyTheFormat) {
       {"{\"a\":{\"dtype\":\"U8\",\"shape\":[99999999999999999999],\"data_offsets\":[0,1]}}", "x",
        "a float where"},
       {"{\"a\":{\"dtype\":\"F4\",\"shape\":[1],\"data_offsets\":[0,1]}}", "x",
-       "tensor a: no dtype F4"},
+       "tensor a: unknown dtype F4"},
       {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0]}}", "x", "is not a pair"},
       {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1,1]}}", "x", "is not a pair"},
       {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,1]}}", "x",
@@ -173,14 +173,14 @@ TEST(SafetensorsTest, RefusesWhatIsNotStrictlyTheFormat) {
       {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,0]}}", "x",
        "data_offsets 1 to 0 for 1 bytes"},
       {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}", "xy",
-       "begins at 1, the one before ends at 0"},
+       "begins at 1, but the tensor before it ends at 0"},
       {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", "",
        "the tensors take 1 bytes, the file has 0"},
       {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", "xy",
        "the tensors take 1 bytes, the file has 2"},
       {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
        "\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]}}",
-       "xyz", "tensor b: begins at 1, the one before ends at 2"},
+       "xyz", "tensor b: begins at 1, but the tensor before it ends at 2"},
       {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
        "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}",
        "xy", "two tensors are named a"},
@@ -197,7 +197,7 @@ TEST(SafetensorsTest, RefusesWhatIsNotStrictlyTheFormat) {
   }
 }
 
-TEST(SafetensorsTest, SizesThatOverflow) {
+TEST(SafetensorsTest, RefusesSizesThatOverflow) {
   const auto shaped = [](absl::string_view shape) {
     return Error(File(
         absl::StrCat("{\"a\":{\"dtype\":\"F64\",\"shape\":[", shape, "],\"data_offsets\":[0,0]}}"),
@@ -206,15 +206,15 @@ TEST(SafetensorsTest, SizesThatOverflow) {
   EXPECT_THAT(shaped("4294967296,4294967296"), HasSubstr("its shape is too large"));
   EXPECT_THAT(shaped("9223372036854775807,9223372036854775807,0"),
               HasSubstr("its shape is too large"));
-  // A size of 0 hides no other: strides are made of them.
+  // A size of 0 does not excuse the others, since strides are products of them.
   EXPECT_THAT(shaped("0,4611686018427387904,4"), HasSubstr("its shape is too large"));
   EXPECT_THAT(shaped("1099511627776,0,2"), HasSubstr("its shape is too large"));
   EXPECT_EQ(shaped("1099511627776,0"), "");
-  // The limit of elements and those around it.
+  // The limit of elements, one less and one more.
   EXPECT_THAT(shaped("1099511627775"), HasSubstr("for 8796093022200 bytes"));
   EXPECT_THAT(shaped("1099511627776"), HasSubstr("for 8796093022208 bytes"));
   EXPECT_THAT(shaped("1099511627777"), HasSubstr("its shape is too large"));
-  // Ranks around the limit.
+  // The limit of the rank, one less and one more.
   for (const int rank : {kMaxRank - 1, kMaxRank, kMaxRank + 1}) {
     std::string shape = "0";
     for (int i = 1; i < rank; ++i) shape += ",1";
@@ -222,7 +222,7 @@ TEST(SafetensorsTest, SizesThatOverflow) {
   }
 }
 
-TEST(SafetensorsTest, HeaderSizesThatLie) {
+TEST(SafetensorsTest, RefusesFalseHeaderSizes) {
   EXPECT_THAT(Error(""), HasSubstr("too short"));
   EXPECT_THAT(Error(std::string(7, '\0')), HasSubstr("too short"));
   EXPECT_THAT(Error(std::string(8, '\0')), HasSubstr("does not begin with {"));
@@ -258,8 +258,8 @@ TEST(SafetensorsTest, RefusesToWriteWhatIsNotATensor) {
     TensorData tensor;
     const char* message;
   } cases[] = {
-      {"x", {DType::kUInt8, {1}, nullptr}, "tensor x: has 0 bytes, its shape asks for 1"},
-      {"x", Data(DType::kUInt16, {1}, "a"), "has 1 bytes, its shape asks for 2"},
+      {"x", {DType::kUInt8, {1}, nullptr}, "tensor x: has 0 bytes, but its shape needs 1"},
+      {"x", Data(DType::kUInt16, {1}, "a"), "has 1 bytes, but its shape needs 2"},
       {"x", Data(DType::kUInt8, {-1}, ""), "its shape is too large"},
       {"x", Data(DType::kUInt8, std::vector<int64_t>(65, 1), "a"), "its shape is too large"},
       {"__metadata__", Data(DType::kUInt8, {1}, "a"), "the format uses this name itself"},
@@ -292,7 +292,7 @@ TEST(SafetensorsTest, Files) {
   absl::StatusOr<Tensors> read = ReadSafetensorsFile(path);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(*read->at("a").bytes, "abcdefgh");
-  // All bytes are shown, once and in order.
+  // The callback gets all bytes once and in order.
   std::string seen;
   ASSERT_TRUE(ReadSafetensorsFile(path, [&](absl::string_view part) {
                 seen.append(part.data(), part.size());
@@ -303,7 +303,7 @@ TEST(SafetensorsTest, Files) {
 }
 
 #ifndef __SANITIZE_ADDRESS__  // which needs the whole address space
-// A tensor is held once more than the result at most, not the file.
+// Beside the result, at most one tensor is in memory a second time, and never the whole file.
 TEST(SafetensorsTest, ReadsWithoutTheWholeFileInMemory) {
   const std::string path = absl::StrCat(::testing::TempDir(), "/safetensors_large.safetensors");
   Tensors tensors;
@@ -313,7 +313,7 @@ TEST(SafetensorsTest, ReadsWithoutTheWholeFileInMemory) {
   ASSERT_TRUE(WriteSafetensorsFile(tensors, path).ok());
   tensors.clear();
   const auto read = [&] {
-    // 128 MiB of tensors and half as much; the file and its copy would be 256 MiB.
+    // The limit is 128 MiB of tensors and half as much. The file and its copy would take 256 MiB.
     rlimit limit;
     getrlimit(RLIMIT_AS, &limit);
     std::ifstream file("/proc/self/statm");
@@ -357,7 +357,7 @@ TEST(SafetensorsTest, LargeFilesAreInMemoryTensorByTensor) {
   ASSERT_TRUE(written.ok());
   EXPECT_EQ(seen, written->size());
   EXPECT_EQ(*written, ReadFile(path, size_t{1} << 30).value());
-  // What is wrong with a large file is said as of any other.
+  // The errors of a large file are the same as those of any other.
   ASSERT_TRUE(
       WriteFileAtomic(path, absl::string_view(*written).substr(0, written->size() - 1)).ok());
   EXPECT_THAT(std::string(ReadSafetensorsFile(path).status().message()),
@@ -366,7 +366,7 @@ TEST(SafetensorsTest, LargeFilesAreInMemoryTensorByTensor) {
   std::remove(copy.c_str());
 }
 
-TEST(SafetensorsTest, NothingIsStreamedOfWhatCannotBeWritten) {
+TEST(SafetensorsTest, StreamsNothingIfATensorIsRefused) {
   const Tensors tensors = {{"a", Data(DType::kUInt8, {1}, "a")},
                            {"b", {DType::kUInt8, {1}, nullptr}}};
   const absl::Status status = StreamSafetensors(tensors, [](absl::string_view) {

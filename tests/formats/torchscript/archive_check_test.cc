@@ -959,7 +959,7 @@ TEST(ArchiveCheckTest, SaysWhereTheProblemIs) {
                        "m.pt: code/__torch__/m.py:12:11: '?' is not what PyTorch writes here"));
   EXPECT_THAT(CheckWith("data.pkl", Of("i")),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       "m.pt: data.pkl: byte 2: opcode 0x69 is none that PyTorch writes"));
+                       "m.pt: data.pkl: byte 2: opcode 0x69 is not one that PyTorch writes"));
   EXPECT_THAT(CheckTorchScriptArchive("x", "a\nb.pt"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a\\nb.pt: byte 1: ")));
 }

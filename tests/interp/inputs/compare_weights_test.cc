@@ -50,7 +50,7 @@ TEST(LargestDifferenceTest, OfSeveralDTypes) {
   EXPECT_EQ(LargestDifference(small, Tensor<uint8_t>(DType::kFloat8E4M3FN, {2})), std::nullopt);
 }
 
-TEST(CompareWeightsTest, NamesThoseThatDiffer) {
+TEST(CompareWeightsTest, NamesWeightsThatDiffer) {
   const std::map<std::string, TensorData> a = {
       {"gone", Tensor<float>(DType::kFloat32, {1})},
       {"half", Tensor<uint16_t>(DType::kFloat16, {0x3e00})},

@@ -57,7 +57,7 @@ DrawSpec Bounds(Argument min, Argument max) {
   return spec;
 }
 
-// A tensor of one dimension, named "x".
+// Draws a tensor of one dimension, named "x".
 absl::StatusOr<TensorData> Draw(DType dtype, int64_t n, const DrawSpec& spec,
                                 const DrawOptions& options = kGraphNet) {
   const Dim shape[] = {n};
@@ -75,7 +75,7 @@ std::vector<T> Elements(const TensorData& tensor) {
   return out;
 }
 
-// Ditto, as Ts, which `dtype` is stored as.
+// Draws the tensor and returns its elements; `dtype` is stored as T.
 template <typename T>
 std::vector<T> DrawElements(DType dtype, int64_t n, const DrawSpec& spec,
                             const DrawOptions& options = kGraphNet) {
@@ -92,7 +92,7 @@ std::string Error(const absl::StatusOr<TensorData>& tensor) {
   return std::string(tensor.status().message());
 }
 
-// What "x" is drawn from with seed 1.
+// Returns the normal numbers from which "x" is drawn with seed 1.
 std::vector<float> Normals(size_t n, uint8_t stream = 0) {
   std::vector<float> out(n);
   Generator(1, "x", stream).Normal(0, absl::MakeSpan(out));
@@ -137,9 +137,9 @@ TEST(DrawIntegersTest, FloatBoundsAreRoundedInwards) {
   EXPECT_THAT(Error(Draw(DType::kInt8, 1, Bounds(0.2, 0.8))), HasSubstr("bounds 1 and 0"));
 }
 
-TEST(DrawIntegersTest, BoundsThatAreNoRangeAreErrors) {
+TEST(DrawIntegersTest, InvalidBoundsAreErrors) {
   EXPECT_EQ(Error(Draw(DType::kInt64, 1, Bounds(3, 2))),
-            "input x: its bounds 3 and 2 are no range of int64");
+            "input x: its bounds 3 and 2 are not a range of int64");
   EXPECT_OK(Draw(DType::kInt8, 1, Bounds(-128, 127)));
   EXPECT_THAT(Draw(DType::kInt8, 1, Bounds(-129, 127)), Not(IsOk()));
   EXPECT_THAT(Draw(DType::kInt8, 1, Bounds(-128, 128)), Not(IsOk()));
@@ -212,9 +212,9 @@ TEST(DrawDataTest, FloatsBeyondTheDTypeBecomeInfinite) {
   EXPECT_THAT(FromData<uint16_t>(DType::kFloat16, {65519.9, 7e4}), ElementsAre(0x7BFF, 0x7C00));
 }
 
-// As torch does it: 1 + 2^-11 + 2^-40 is above the middle of two halves, but the
-// float nearest to it is the middle.
-TEST(DrawDataTest, HalvesAreRoundedByWayOfFloat) {
+// Torch rounds to float first: 1 + 2^-11 + 2^-40 is above the midpoint of two halves, but
+// the nearest float is the midpoint.
+TEST(DrawDataTest, HalvesAreRoundedViaFloat) {
   EXPECT_THAT(FromData<uint16_t>(DType::kFloat16, {1 + 0x1p-11 + 0x1p-40}), ElementsAre(0x3C00));
 }
 
@@ -234,7 +234,7 @@ TEST(DrawDataTest, MoreThanAChunk) {
   for (int i = 0; i < 3000; ++i) ASSERT_EQ(values[static_cast<size_t>(i)], i);
 }
 
-TEST(DrawDataTest, HasToFitTheShape) {
+TEST(DrawDataTest, MustFitTheShape) {
   DrawSpec spec;
   const Argument data[] = {1, 2, 3};
   spec.data = Argument::List(data);
@@ -243,7 +243,7 @@ TEST(DrawDataTest, HasToFitTheShape) {
   spec.data = Argument::List({});
   EXPECT_OK(Draw(DType::kFloat32, 0, spec));
   EXPECT_THAT(Error(Draw(DType::kFloat32, 1, spec)), HasSubstr("0 elements"));
-  EXPECT_THAT(DataError(DType::kFloat32, "a"), HasSubstr("something else than numbers"));
+  EXPECT_THAT(DataError(DType::kFloat32, "a"), HasSubstr("values other than numbers"));
 }
 
 // --- 3: bool -------------------------------------------------------------------
@@ -263,8 +263,8 @@ TEST(DrawBoolTest, IsUniformAboveAHalfInTheBench) {
   EXPECT_NEAR(static_cast<double>(std::count(values.begin(), values.end(), 1)), 50'000, 800);
 }
 
-// A mean and bounds say nothing of bools.
-TEST(DrawBoolTest, TakesNothingFromTheSpec) {
+// A mean and bounds have no effect on bools.
+TEST(DrawBoolTest, IgnoresTheSpec) {
   DrawSpec spec = MeanStd(5, 0);
   spec.min = 1;
   spec.max = 1;
@@ -274,7 +274,7 @@ TEST(DrawBoolTest, TakesNothingFromTheSpec) {
 
 // --- 4: normal -----------------------------------------------------------------
 
-TEST(DrawFloatTest, MomentsAreThoseOfAFifthOfTheStd) {
+TEST(DrawFloatTest, MomentsMatchAFifthOfTheStd) {
   const size_t n = 1'000'000;
   double sum = 0, squares = 0;
   for (const float x : DrawElements<float>(DType::kFloat32, n, MeanStd(3, 2))) {
@@ -343,10 +343,10 @@ TEST(DrawFloatTest, ComplexNumbersAreReal) {
             "input x: complex numbers have no bounds");
 }
 
-TEST(DrawFloatTest, WithoutAStdItIsATenthWithoutAMeanZero) {
+TEST(DrawFloatTest, DefaultsAreAStdOfATenthAndAMeanOfZero) {
   const std::vector<float> expected = DrawElements<float>(DType::kFloat32, 100, MeanStd(0, 0.1));
   EXPECT_EQ(DrawElements<float>(DType::kFloat32, 100, {}), expected);
-  DrawSpec spec = MeanStd(5, 5);  // numbers that do not count
+  DrawSpec spec = MeanStd(5, 5);  // ignored, see the next line
   spec.has_mean = spec.has_std = false;
   EXPECT_EQ(DrawElements<float>(DType::kFloat32, 100, spec), expected);
   const Dim shape[] = {100};
@@ -392,13 +392,13 @@ TEST(DrawFloatTest, ClampsToEitherBound) {
   expect(0, {}, 0, 1000);
   expect({}, 0.25, -1000, 0.25);
   expect(-0.5, 1, -0.5, 1);
-  expect(1, -1, 1, -1);  // the upper one comes last
+  expect(1, -1, 1, -1);  // the upper bound applies last
   expect(-kInfinity, kInfinity, -1000, 1000);
 }
 
 TEST(DrawFloatTest, BoundsAreRoundedToTheDType) {
   DrawSpec spec = MeanStd(0, 1);
-  spec.min = 1000.3;  // no float16
+  spec.min = 1000.3;  // not a float16
   EXPECT_THAT(DrawElements<uint16_t>(DType::kFloat16, 3, spec), Each(FloatToHalf(100)));
   spec.min = 5.001;
   EXPECT_THAT(DrawElements<uint16_t>(DType::kFloat16, 3, spec), Each(FloatToHalf(5.001f)));
@@ -412,12 +412,12 @@ TEST(DrawFloatTest, AConstantIsClamped) {
 
 // --- 6: non-finite and large values --------------------------------------------
 
-TEST(DrawFloatTest, WhatIsNotFiniteIsDrawnAnew) {
+TEST(DrawFloatTest, NonFiniteValuesAreDrawnAgain) {
   const std::vector<float> repairs = Normals(3000, 1);
   std::vector<DrawSpec> specs = {MeanStd(5, kNan),       MeanStd(5, kInfinity), MeanStd(kNan, 1),
                                  MeanStd(-kInfinity, 1), MeanStd(kNan, 0),      MeanStd(0, 1e300)};
   specs.push_back(MeanStd(5, kNan));
-  specs.back().min = 1;  // comes before
+  specs.back().min = 1;  // applies before the repair
   for (const DrawSpec& spec : specs) {
     const std::vector<float> values = DrawElements<float>(DType::kFloat32, 3000, spec);
     for (size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], repairs[i] * 0.01f);
@@ -433,8 +433,8 @@ TEST(DrawFloatTest, RepairsRoundToTheDType) {
   }
 }
 
-// Of float16 with a large std, some overflow and some do not.
-TEST(DrawFloatTest, OnlyWhatIsNotFiniteIsDrawnAnew) {
+// With a large std, some elements of float16 overflow and some do not.
+TEST(DrawFloatTest, OnlyNonFiniteValuesAreDrawnAgain) {
   const std::vector<float> normals = Normals(2000);
   const std::vector<float> repairs = Normals(2000, 1);
   const std::vector<uint16_t> values =
@@ -474,7 +474,7 @@ TEST(DrawFloatTest, ComplexNumbersAreNotRepaired) {
   EXPECT_THAT(Elements<float>(*tensor), ElementsAre(1000, 0));
 }
 
-// --- Integers of which little is said ------------------------------------------
+// --- Integers with incomplete specs --------------------------------------------
 
 TEST(DrawIntegersTest, GraphNetPromotesThemToFloat) {
   DrawSpec spec = MeanStd(500.5, 3);
@@ -495,7 +495,7 @@ TEST(DrawIntegersTest, GraphNetPromotesThemToFloat) {
   spec.min = 0;
   const absl::StatusOr<TensorData> nan = Draw(DType::kInt64, 1, spec);
   ASSERT_OK(nan);
-  EXPECT_TRUE(std::isnan(Elements<float>(*nan)[0]));  // nor repaired
+  EXPECT_TRUE(std::isnan(Elements<float>(*nan)[0]));  // not repaired
   spec = MeanStd(0, 10);
   spec.max = -0.5;
   const absl::StatusOr<TensorData> bounded = Draw(DType::kInt64, 1000, spec);
@@ -516,7 +516,7 @@ TEST(DrawIntegersTest, NegativeNormalsWrapAroundInUnsignedDTypes) {
   EXPECT_GT(wrapped, 0);
 }
 
-TEST(DrawIntegersTest, TheBenchCutsThem) {
+TEST(DrawIntegersTest, TheBenchTruncatesThem) {
   EXPECT_THAT(DrawElements<int64_t>(DType::kInt64, 1000, {}, kBench), Each(0));
   const std::vector<float> normals = Normals(2000);
   const std::vector<int64_t> values =
@@ -536,7 +536,7 @@ TEST(DrawIntegersTest, TheBenchClampsToOneBound) {
   spec.max = 2.5;
   const std::vector<int8_t> below = DrawElements<int8_t>(DType::kInt8, 1000, spec, kBench);
   EXPECT_EQ(*std::max_element(below.begin(), below.end()), 2);
-  // Bounds that the dtype does not have.
+  // The dtype cannot hold these bounds.
   spec.max = -1000;
   EXPECT_THAT(DrawElements<int8_t>(DType::kInt8, 10, spec, kBench), Each(-128));
   spec.max = kInfinity;
@@ -648,7 +648,7 @@ TEST(DrawTensorTest, ShapesThatCannotBeDrawnAreErrors) {
   EXPECT_EQ(Error(DrawShape({module.SymSymbol("S0")})), "input a\\nb: a size is symbolic");
 }
 
-TEST(DrawTensorTest, MaxBytesIsTheMost) {
+TEST(DrawTensorTest, MaxBytesIsTheLimit) {
   EXPECT_OK(DrawShape({10, 100}, 4000));
   EXPECT_THAT(DrawShape({10, 100}, 3999),
               StatusIs(absl::StatusCode::kResourceExhausted,
@@ -713,7 +713,7 @@ TEST_F(DrawInputsTest, PlaceholdersByTargetAndAttributesByName) {
 }
 
 TEST_F(DrawInputsTest, RealValuesAreShared) {
-  // Nothing is known of them, so they could not be drawn.
+  // Nothing is known about them, so they could not be drawn.
   AddPlaceholder("x", nullptr);
   module().AddAttribute({.name = "w"});
   const auto bytes = std::make_shared<const std::string>("abcd");
@@ -785,9 +785,9 @@ TEST_F(DrawInputsTest, SymbolicIntegersAreData) {
 
 TEST_F(DrawInputsTest, SymbolicIntegersWithoutDataAreTheExampleValue) {
   AddPlaceholder("s0", Meta(DType::kInt64, {}), "torch.SymInt");
-  EXPECT_EQ(RunError(), "input s0: nothing says which number it is");
+  EXPECT_EQ(RunError(), "input s0: its value is not known");
   module().AddSymbol("s0", std::nullopt);
-  EXPECT_EQ(RunError(), "input s0: nothing says which number it is");
+  EXPECT_EQ(RunError(), "input s0: its value is not known");
   module().AddSymbol("s0", -9);
   const auto values = Run();
   ASSERT_OK(values);
@@ -817,13 +817,13 @@ TEST_F(DrawInputsTest, NumbersAreTensorsWithoutDimensions) {
   EXPECT_THAT(Elements<uint8_t>(values->at("b")), ElementsAre(1));
 }
 
-TEST_F(DrawInputsTest, ANumberOfWhichNothingIsSaidIsAnError) {
+TEST_F(DrawInputsTest, ANumberWithoutAValueIsAnError) {
   AddPlaceholder("f", nullptr, "float");
   module().AddSymbol("f", 3);  // symbols are integers
-  EXPECT_EQ(RunError(), "input f: nothing says which number it is");
+  EXPECT_EQ(RunError(), "input f: its value is not known");
 }
 
-TEST_F(DrawInputsTest, MaxBytesIsOfAllTogether) {
+TEST_F(DrawInputsTest, MaxBytesLimitsTheTotal) {
   AddPlaceholder("x", Meta(DType::kFloat32, {10}));
   AddPlaceholder("y", Meta(DType::kFloat32, {10}));
   EXPECT_OK(Run({.max_bytes = 80}));

@@ -29,7 +29,7 @@ DrawSpec Normal(double mean, double std, Argument min = {}, Argument max = {}) {
   return spec;
 }
 
-// The values of 100,000 elements, as doubles.
+// Draws 100,000 elements, as doubles.
 std::vector<double> Draw(DType dtype, const DrawSpec& spec) {
   TensorMeta meta;
   meta.dtype = dtype;
@@ -55,7 +55,7 @@ std::vector<double> Draw(DType dtype, const DrawSpec& spec) {
   return values;
 }
 
-TEST(DrawnValuesTest, AsTheyAreDrawn) {
+TEST(DrawnValuesTest, MatchDrawnElements) {
   const auto number = [](double value) { return Argument(value); };
   const auto integer = [](int64_t value) { return Argument(value); };
   for (const Case& c :
@@ -77,7 +77,7 @@ TEST(DrawnValuesTest, AsTheyAreDrawn) {
                                     << ": " << *min << " to " << *max);
     EXPECT_LE(values.min, *min + 1e-6);
     EXPECT_GE(values.max, *max - 1e-6);
-    // And it is not far off: of 100,000 elements some deviate by four times a fifth of the std.
+    // The bounds are tight: some of 100,000 elements deviate by four times a fifth of the std.
     const bool is_finite = std::isfinite(c.spec.std) && c.spec.has_std;
     const double slack = 0.5 * (is_finite ? c.spec.std : 0.1) + 1e-6;
     EXPECT_LE(*min - values.min, slack);

@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Key;
 
-// The module with its inputs described, as text; or the error.
+// Returns the module with its inputs described, as text, or the error.
 std::string Described(absl::string_view text, const std::vector<std::string>& inputs,
                       Sample* keep = nullptr) {
   auto module = ParseModule(text, "test");
@@ -53,20 +53,20 @@ TEST(ExampleInputTest, WordsOfAllKinds) {
   EXPECT_EQ(ParseExampleInput("y=bool=true")->integer, 1);
 }
 
-TEST(ExampleInputTest, WordsThatAreNone) {
+TEST(ExampleInputTest, RefusesBadWords) {
   for (const auto& [text, what] : std::vector<std::pair<std::string, std::string>>{
            {"", "expected a dtype and sizes"},
            {"f32", "expected a dtype and sizes"},
-           {"f33[2]", "no such dtype"},
-           {"f32[2,-1]", "a size is no number"},
-           {"f32[99999999999999999999]", "a size is no number"},
+           {"f33[2]", "unknown dtype"},
+           {"f32[2,-1]", "a size is not a number"},
+           {"f32[99999999999999999999]", "a size is not a number"},
            {"f32[2]:3", "expected bounds"},
            {"i64[2]:5..3", "expected bounds"},
-           {"int=x", "no integer"},
+           {"int=x", "not an integer"},
            {"list(f32[2]", "brackets do not match"},
            {"list(f32[2]]", "brackets do not match"},
            {"dict(f32[2])", "expected key="},
-           {"dict(a=f32[2],a=f32[3])", "a key is there twice"},
+           {"dict(a=f32[2],a=f32[3])", "a key occurs twice"},
            {std::string(100000, '(') + "list(", "expected a dtype"},
        }) {
     EXPECT_THAT(ParseExampleInput(text),
@@ -99,14 +99,14 @@ TEST(DescribeInputsTest, InOrderAndByName) {
   EXPECT_THAT(Described(kText, {"list(f32[2])"}), HasSubstr("not as a list"));
 }
 
-TEST(DescribeInputsTest, WhatIsKnownMustAgree) {
+TEST(DescribeInputsTest, KnownMetasMustAgree) {
   constexpr absl::string_view kText =
       "graph @f(\n  %x : f32[2, 3] {std = 0.5}\n) {\n  %a = torch.relu(%x) : f32[2, 3]\n"
       "  return (%a,)\n}\n";
   EXPECT_EQ(Described(kText, {"f32[2,3]"}), kText);
   EXPECT_THAT(Described(kText, {"f16[2,3]"}), HasSubstr("x is known to be f32[2,3]"));
   EXPECT_THAT(Described(kText, {"f32[2]"}), HasSubstr("x is known to be f32[2,3]"));
-  // Another size: what is said of values behind it is no longer true.
+  // With another size, the metas of later values are no longer true.
   EXPECT_EQ(Described(kText, {"f32[4,3]"}),
             "graph @f(\n  %x : f32[4, 3] {mean = 0.0, std = 5.0}\n) {\n  %a = torch.relu(%x)\n"
             "  return (%a,)\n}\n");

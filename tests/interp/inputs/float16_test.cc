@@ -13,7 +13,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// By definition of the format; infinity counts as 2^16, its neighbour.
+// Decodes by the definition of the format; infinity counts as 2^16, its neighbour.
 float DecodeHalf(uint32_t half) {
   const int exponent = static_cast<int>(half >> 10 & 31);
   const int mantissa = static_cast<int>(half & 1023);
@@ -37,8 +37,8 @@ TEST(Float16Test, EveryHalfIsDecoded) {
   }
 }
 
-// Between any two neighbours lies a middle; what is nearer to one becomes that
-// one, the middle itself the even one.
+// A number between two neighbours becomes the nearer one; the midpoint becomes the
+// even one.
 TEST(Float16Test, HalvesRoundToNearestEven) {
   for (uint16_t half = 0; half < 0x7C00; ++half) {
     const auto next = static_cast<uint16_t>(half + 1);
@@ -62,7 +62,7 @@ TEST(Float16Test, HalvesAtTheEnds) {
 
 TEST(Float16Test, BFloat16sRoundToNearestEven) {
   for (uint32_t value = 0; value < 0x7F80; ++value) {
-    const uint32_t bits = value << 16;  // of the equal float
+    const uint32_t bits = value << 16;  // the bits of the equal float
     ASSERT_EQ(BFloat16ToFloat(static_cast<uint16_t>(value)), std::bit_cast<float>(bits));
     const auto round = [](uint32_t b) { return FloatToBFloat16(std::bit_cast<float>(b)); };
     const uint32_t even = value + value % 2;
@@ -75,7 +75,7 @@ TEST(Float16Test, BFloat16sRoundToNearestEven) {
   EXPECT_EQ(FloatToBFloat16(kInfinity), 0x7F80);
   EXPECT_EQ(FloatToBFloat16(-kInfinity), 0xFF80);
   EXPECT_EQ(FloatToBFloat16(kNan), 0x7FC0);
-  // All ones: adding to the bits would run into the sign.
+  // All bits are 1, so adding to them would overflow into the sign.
   EXPECT_EQ(FloatToBFloat16(std::bit_cast<float>(0x7FFFFFFFu)), 0x7FC0);
 }
 

@@ -41,7 +41,7 @@ std::vector<int64_t> Integers(const Generator& generator, int64_t first, size_t 
   return out;
 }
 
-// From tests/kat_vectors of Random123, the authors' own library.
+// The results are from tests/kat_vectors of Random123, the authors' own library.
 TEST(PhiloxTest, GivesTheAuthorsResults) {
   EXPECT_THAT(Philox4x32({0, 0, 0, 0}, {0, 0}),
               ElementsAre(0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8));
@@ -53,20 +53,20 @@ TEST(PhiloxTest, GivesTheAuthorsResults) {
       ElementsAre(0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1));
 }
 
-// From the draft that defines FNV (draft-eastlake-fnv).
+// The results are from the draft that defines FNV (draft-eastlake-fnv).
 TEST(Fnv1aTest, GivesTheAuthorsResults) {
   EXPECT_EQ(Fnv1a(""), 0xCBF29CE484222325);
   EXPECT_EQ(Fnv1a("a"), 0xAF63DC4C8601EC8C);
   EXPECT_EQ(Fnv1a("foobar"), 0x85944171F73967E8);
 }
 
-// A second implementation, in Python after the header's words, gave these. They
-// never change: recorded results depend on them.
+// A second implementation, in Python by the header's description, gave these numbers.
+// They must never change: recorded results depend on them.
 TEST(GeneratorTest, TheNumbersArePromised) {
   EXPECT_THAT(Normal(Generator(0, "L_x_"), 0, 8),
               ElementsAre(0x1.e6a7dp-1f, -0x1.745f5ep-5f, 0x1.123ee8p+0f, 0x1.d2e12ap+0f,
                           -0x1.331c5p-1f, -0x1.06c6aap+0f, 0x1.fa0c8p-3f, -0x1.0a2816p+1f));
-  // All bits of the seed, a stream, and an index beyond 32 bits.
+  // This has all bits of the seed, a stream, and an index beyond 32 bits.
   const Generator other(std::numeric_limits<uint64_t>::max(), "L_x_", 1);
   EXPECT_THAT(Normal(other, int64_t{1} << 39, 4),
               ElementsAre(0x1.99e452p-3f, 0x1.b4bbacp-1f, 0x1.9fb168p-4f, 0x1.7fdc4ep+0f));
@@ -103,7 +103,7 @@ TEST(GeneratorTest, AnElementDependsOnItsIndexAlone) {
   }
 }
 
-TEST(GeneratorTest, SeedNameAndStreamMakeTheSequence) {
+TEST(GeneratorTest, DependsOnSeedNameAndStream) {
   const std::vector<float> base = Uniform(Generator(1, "x"), 0, 100);
   EXPECT_EQ(Uniform(Generator(1, "x", 0), 0, 100), base);
   for (const Generator& other :
@@ -121,7 +121,7 @@ TEST(GeneratorTest, UniformIsUniform) {
   EXPECT_THAT(values, Each(Lt(1.f)));
   std::array<int, 16> bins = {};
   for (const float x : values) ++bins[static_cast<size_t>(x * 16)];
-  // Five standard deviations.
+  // The tolerance is five standard deviations.
   for (const int count : bins) EXPECT_NEAR(count, n / 16., 5 * std::sqrt(n / 16.));
 }
 
@@ -146,13 +146,13 @@ TEST(GeneratorTest, NormalHasTheMomentsOfTheNormalDistribution) {
   EXPECT_NEAR(sums[2] / n, 1, unit * std::sqrt(2));
   EXPECT_NEAR(sums[3] / n, 0, unit * std::sqrt(15));
   EXPECT_NEAR(sums[4] / n, 3, unit * std::sqrt(96));
-  EXPECT_NEAR(beside / n, 0, unit);  // the two of a pair are independent
+  EXPECT_NEAR(beside / n, 0, unit);  // the two elements of a pair are independent
   EXPECT_NEAR(below / n, std::erfc(std::numbers::sqrt2 / 2) / 2, unit * 0.4);
 }
 
-// The words of the blocks, put into the formula of the header with the C
-// library's functions.
-TEST(GeneratorTest, NormalIsBoxAndMullers) {
+// Computes the header's formula from the words of the blocks with the C library's
+// functions.
+TEST(GeneratorTest, NormalMatchesBoxAndMuller) {
   const uint64_t hash = Fnv1a("x");
   const std::vector<float> values = Normal(Generator(9, "x"), 0, 40000);
   for (uint32_t i = 0; i < values.size(); i += 2) {
@@ -183,8 +183,8 @@ TEST(GeneratorTest, IntegersOfARangeOfOne) {
   EXPECT_THAT(Integers(Generator(1, "i"), 0, 5, 42, 42), Each(42));
 }
 
-// Taking the product's upper half alone would give a third of the range twice as
-// often as the others: 2^64 numbers over 3 * 2^62 offsets.
+// The product's upper half alone would give a third of the range twice as often as
+// the rest: there are 2^64 numbers for 3 * 2^62 offsets.
 TEST(GeneratorTest, IntegersOfAHugeRangeAreUnbiased) {
   const int n = 90'000;
   std::array<int, 3> thirds = {};

@@ -1,4 +1,4 @@
-// Tensors of the values that a test says.
+// Makes tensors from the values of a test.
 #ifndef TESTS_INTERP_INPUTS_TENSOR_H_
 #define TESTS_INTERP_INPUTS_TENSOR_H_
 
@@ -11,7 +11,7 @@
 
 namespace graphnet {
 
-// `T` is how an element of the dtype lies in memory.
+// `T` is the type of an element in memory.
 template <typename T>
 TensorData Tensor(DType dtype, const std::vector<T>& values) {
   return {dtype,

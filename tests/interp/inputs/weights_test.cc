@@ -57,7 +57,7 @@ Sample SampleWith(TensorData weight) {
   return sample;
 }
 
-TEST(CheckWeightsTest, NamesWhatDoesNotFit) {
+TEST(CheckWeightsTest, NamesTheWeightThatDoesNotFit) {
   const auto check = [](TensorData weight) {
     return std::string(CheckWeights(SampleWith(std::move(weight))).message());
   };
@@ -78,7 +78,7 @@ TEST(CheckWeightsTest, NamesWhatDoesNotFit) {
             "weight v: the graph has no attribute or input of that name");
 }
 
-// Figures of tensor.mean(dtype=torch.double) and tensor.std() in PyTorch 2.13.
+// The numbers are tensor.mean(dtype=torch.double) and tensor.std() in PyTorch 2.13.
 TEST(DescribeValuesTest, StatisticsOfFloats) {
   std::vector<float> ramp;
   for (int i = 0; i < 70; ++i) ramp.push_back(static_cast<float>(i) / 7 - 3);
@@ -96,7 +96,7 @@ TEST(DescribeValuesTest, StatisticsOfFloats) {
   }
 }
 
-TEST(DescribeValuesTest, SmallTensorsAreWritten) {
+TEST(DescribeValuesTest, SmallTensorsBecomeLiterals) {
   DrawSpec spec;
   std::vector<Argument> elements;
   DescribeValues(Tensor<float>(DType::kFloat32, {1.0f / 3, -2.5e-7f, 1e4f}), &spec, &elements);
@@ -136,7 +136,7 @@ TEST(DescribeValuesTest, IntegersHaveBounds) {
   EXPECT_EQ(wide.max.integer(), 65535);
 }
 
-TEST(DescribeWeightsTest, WhatIsSaidStays) {
+TEST(DescribeWeightsTest, KeepsExistingSpecs) {
   Sample sample = SampleWith(Tensor<float>(DType::kFloat32, {1, 3}));
   DescribeWeights(&sample);
   const DrawSpec* spec = sample.module->FindAttribute("w")->draw_spec;
@@ -147,8 +147,8 @@ TEST(DescribeWeightsTest, WhatIsSaidStays) {
   EXPECT_EQ(sample.module->FindAttribute("w")->draw_spec->mean, 2);
 }
 
-// torch.export saves the inputs that a program was made with: a folder draws some like them.
-TEST(DescribeWeightsTest, InputsWithValuesToo) {
+// torch.export saves the inputs that a program was made with; a folder draws similar ones.
+TEST(DescribeWeightsTest, DescribesInputsWithValuesToo) {
   Sample sample = SampleWith(Tensor<float>(DType::kFloat32, {1, 3}));
   Node* input = sample.module->main()->placeholders()[0];
   ASSERT_EQ(input->draw_spec(), nullptr);
@@ -158,7 +158,7 @@ TEST(DescribeWeightsTest, InputsWithValuesToo) {
   EXPECT_EQ(input->draw_spec()->data.elements()[1].integer(), 9);
 }
 
-TEST(FollowGraphTest, NamesDTypesAndWhatIsGone) {
+TEST(FollowGraphTest, FollowsNamesDTypesAndRemovals) {
   Sample sample = SampleWith(Tensor<float>(DType::kFloat32, {1, 2}));
   sample.weights["l.0"] = Tensor<float>(DType::kFloat32, {3});
   const auto before = NamedMetas(*sample.module);

@@ -1,4 +1,4 @@
-// Graphs may run all operators of core ATen.
+// Tests that graphs may run all operators of core ATen.
 #include <fstream>
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ TEST(CoreOperatorsTest, AllMayRun) {
   std::ifstream file("tests/interp/torch/core_operators.txt");
   int operators = 0;
   for (std::string line; std::getline(file, line);) {
-    if (line[0] == '#' || absl::StrContains(line, "  ")) continue;  // It has its reason.
+    if (line[0] == '#' || absl::StrContains(line, "  ")) continue;  // a listed exception
     const std::vector<std::string> parts = absl::StrSplit(line, '.');
     ASSERT_EQ(parts.size(), 3) << line;
     const auto handle = c10::Dispatcher::singleton().findSchema(

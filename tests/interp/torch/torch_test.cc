@@ -20,8 +20,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// LibTorch knows the names that Python uses.
-TEST(TypesTest, DTypesAreThoseOfTheirNames) {
+// LibTorch and Python use the same names.
+TEST(TypesTest, DTypesMatchTheirNames) {
   std::set<c10::ScalarType> seen;
   for (int i = 1; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);
@@ -56,7 +56,7 @@ TEST(TypesTest, Devices) {
   }
 }
 
-TEST(ValuesTest, ConstantsComeBack) {
+TEST(ValuesTest, ConstantsRoundTrip) {
   const std::complex<double> number(1, -2);
   for (const Argument& argument :
        {Argument::None(), Argument(true), Argument(-7), Argument(0.5), Argument(&number),
@@ -90,8 +90,8 @@ TEST(ValuesTest, IntsOfSchemas) {
   }
 }
 
-// Each dtype but those that need a scale.
-TEST(TensorsTest, DataComesBack) {
+// Tests each dtype except those that need a scale.
+TEST(TensorsTest, DataRoundTrips) {
   for (int i = 1; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);
     const c10::ScalarType type = ScalarTypeOf(dtype);
@@ -126,7 +126,7 @@ TEST(TensorsTest, ViewsAreWrittenOut) {
   EXPECT_FALSE(ToTensorData(at::quantize_per_tensor(at::ones({2}), 0.1, 0, c10::kQInt8)).ok());
 }
 
-TEST(TensorsTest, ShapesThatLie) {
+TEST(TensorsTest, RefusesShapesThatDoNotFit) {
   TensorData data{
       .dtype = DType::kFloat32, .shape = {int64_t{1} << 39}, .bytes = nullptr, .strides = {}};
   EXPECT_THAT(

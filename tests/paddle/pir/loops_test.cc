@@ -42,8 +42,8 @@ std::string Loops(const Module& module, const LoopOptions& options = {}) {
   return text.value_or("");
 }
 
-// spec.md, 004: 32 blocks of 256 threads are 64 * 128 elements. That the numbers are right
-// tests/tools/check_loops.py says.
+// The example of spec.md, 004: 32 blocks of 256 threads are 64 * 128 elements.
+// tests/tools/check_loops.py checks the numbers that it computes.
 constexpr char kDifference[] = R"(
 graph @forward(%x : f32[64, 128], %y : f32[64, 128]) {
   %tmp = torch.sub(%x, %y)
@@ -80,7 +80,7 @@ TEST(Loops, SerialForm) {
                          "call group_0 (x, y) -> (multiply: float32[64, 128])\n"
                          "outputs (multiply)\n"));
   EXPECT_THAT(PrintLoops(*module, {.group = 1}),
-              StatusIs(absl::StatusCode::kInvalidArgument, "there is no group 1: there are 1"));
+              StatusIs(absl::StatusCode::kInvalidArgument, "no group 1: there are 1"));
 }
 
 TEST(Loops, BoundForm) {
@@ -105,7 +105,7 @@ TEST(Loops, BoundForm) {
 )");
 }
 
-// A chain that doubles with each step would be a million loads in one block.
+// In a single block, a chain that doubles with each step would have a million loads.
 TEST(Loops, BlocksAreNotEndless) {
   std::string graph = "graph @forward(%x : f32[8]) {\n  %v0 = torch.mul(%x, %x)\n";
   for (int i = 1; i < 20; ++i) {
@@ -172,7 +172,7 @@ graph @forward(%x : f32[S0, 8], %b : f32[8]) {
   EXPECT_THAT(fused, HasSubstr("shape[S0, 8]"));
 }
 
-// As many blocks as hold all, of which the last may have threads to spare.
+// There are enough blocks for all elements, and the last may have surplus threads.
 TEST(Loops, ThreadsOfSizesThatAreSymbols) {
   const auto bound = [](const std::string& type) {
     return Loops(*Lowered("symbol S0\nsymbol S1\ngraph @forward(%x : " + type +
@@ -185,7 +185,7 @@ TEST(Loops, ThreadsOfSizesThatAreSymbols) {
   EXPECT_THAT(guarded, HasSubstr("if (((i_j_fused * 256) + i_j_fused_0) < (S0 * 8ll))\n"));
   EXPECT_THAT(guarded, HasSubstr("axis.bind((((i_j_fused * 256) + i_j_fused_0) / 8), "
                                  "(i_j_fused_0 % 8ll))"));
-  // 256 divides what there is.
+  // 256 divides the number of elements.
   const std::string whole = bound("f32[S0, 512]");
   EXPECT_THAT(whole, HasSubstr("for (i_j_fused, 0, (S0 * 2ll))\n"));
   EXPECT_THAT(whole, Not(HasSubstr("if (")));
@@ -194,7 +194,8 @@ TEST(Loops, ThreadsOfSizesThatAreSymbols) {
               HasSubstr("((((i_j_k_fused * 256) + i_j_k_fused_0) / S1) % (S0 + 1ll))"));
 }
 
-// Both paths from %a to %d are one group, but for what goes around by the product.
+// Both paths from %a to %d are in one group, except for the value that goes around it through the
+// product.
 TEST(Groups, NoValueGoesAroundAGroup) {
   const std::string text = Loops(*Lowered(R"(
 graph @forward(%x : f32[8, 8]) {
@@ -255,7 +256,7 @@ graph @forward(%x : f32[4, 8], %w : f32[8, 8]) {
   EXPECT_THAT(PrintPir(**again), IsOkAndHolds(*text));
 }
 
-// As convolutional networks have it: relu in place, and batch_norm between.
+// A block as in convolutional networks: relu in place, and batch_norm between.
 TEST(Fusion, WritesAndBatchNormDoNotPartGroups) {
   constexpr char kBlock[] = R"(
 graph @forward(%x : f32[2, 4, 3, 3], %y : f32[2, 4, 3, 3], %m : f32[4], %v : f32[4]) {

@@ -27,7 +27,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// The text of a graph, after it was seen to read back as an equal module and the same text.
+// Returns the text of a graph, after checking that it reads back as an equal module and the same
+// text.
 std::string Lower(const std::string& graph) {
   const auto module = ParseModule(absl::StrCat("graphnet.module 1\n", graph, "end\n"), "m.gn");
   EXPECT_OK(module);
@@ -47,7 +48,7 @@ std::string Lower(const std::string& graph) {
   return *text;
 }
 
-// The operators of a graph of a value %x : f32[2, 8, 16], without inputs and outputs.
+// Returns the operators of a graph with an input %x : f32[2, 8, 16], without inputs and outputs.
 std::vector<std::string> Operators(const std::string& statements) {
   std::vector<std::string> names;
   const std::string text = Lower(absl::StrCat(
@@ -70,7 +71,8 @@ graph @forward(%x : f32[SIZE, 4, 3, 3], %m : f32[4], %v : f32[4], %w : f32[4], %
 }
 )";
 
-// The memory that batch_norm keeps has a type; its size, which nobody knows, names no other one.
+// The memory that batch_norm reserves has a type. Its unknown size must not be the symbol of any
+// other value.
 TEST(ToPir, AllResultsOfBatchNormHaveTypes) {
   const std::string fixed = Lower(absl::StrReplaceAll(kBatchNorm, {{"SIZE", "2"}}));
   EXPECT_THAT(fixed, HasSubstr("builtin.tensor<4xf32>, builtin.tensor<-1xu8> { ("));
@@ -101,7 +103,7 @@ graph @forward(%x : f32[64, 128], %y : f32[64, 128]) {
 )pir");
 }
 
-// As Paddle 3.3.1 makes these calls in a static program.
+// The expected operators are those that Paddle 3.3.1 makes in a static program.
 TEST(ToPir, CallsAreTheOperatorsThatPaddleMakes) {
   EXPECT_THAT(Operators("%r = torch.nn.functional.linear(%x, %w, %b)"),
               ElementsAre("pd_op.matmul", "pd_op.add"));
@@ -147,7 +149,7 @@ graph @body(%a) {
   EXPECT_THAT(text, HasSubstr(R"pir({call:"torch.cond(True, @r0, @r0, (%a0,))")pir"));
 }
 
-// Long constants are cut for people, which must not happen here.
+// Long constants are abbreviated for people, which must not happen here.
 TEST(ToPir, LongConstantsAreWhole) {
   std::string numbers = "0";
   for (int i = 1; i < 500; ++i) absl::StrAppend(&numbers, ", ", i);
@@ -172,7 +174,7 @@ graph @forward(%x : f32[S0, 8], %y : f32[S0 + 1, 8]) {
               HasSubstr("builtin.tensor<-1x8xf32> { (shape[Add(Mul(S0, 2), 1), 8], data[NULL]) }"));
 }
 
-// Sizes that the rules of results.txt do not know follow from what operators take.
+// Sizes that the rules of results.txt (facts/shapes) do not know follow from the operands.
 TEST(ToPir, SymbolsKeepTheirNamesThroughOperators) {
   const std::string text = Lower(R"(
 symbol S0 = 7
@@ -218,8 +220,8 @@ TEST(ToPir, BodiesThatAreCalledOverAndOverAreRefused) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too often")));
 }
 
-// Each row names an operator that the table has, with parameters that it has (rules.cc checks the
-// first), and is of a function that to-paddle writes.
+// Each row must name an operator of the table (rules.cc checks that) with parameters that it has,
+// for a function that to-paddle writes.
 TEST(Rules, NameParametersOfOperators) {
   ForEachRule([](absl::string_view function, const Rule& rule) {
     const auto check = [&](const auto& self, const Term& term) -> void {
@@ -237,7 +239,7 @@ TEST(Rules, NameParametersOfOperators) {
         EXPECT_LE(positional, op->operands.size() + op->attributes.size()) << function;
       }
       if (term.kind == Term::Kind::kParameter && FindFunction(function) != nullptr) {
-        // A decorator takes PyTorch's names, too.
+        // A decorator in Paddle also accepts PyTorch's names.
         bool found = function == "paddle.transpose";
         for (const Parameter& p : FindFunction(function)->parameters) found |= p.name == term.name;
         EXPECT_TRUE(found) << function << " has no " << term.name;

@@ -23,7 +23,7 @@ std::string ErrorOf(const std::string& text) {
   return std::string(ReadPir(text, "x.pir").status().message());
 }
 
-// What reads back as the same module and text.
+// Reads a text, prints it, and checks that this reads back as the same module and text.
 std::string RoundTrip(const std::string& text) {
   const auto module = ReadPir(text, "x.pir");
   EXPECT_OK(module);
@@ -37,7 +37,7 @@ std::string RoundTrip(const std::string& text) {
   return *printed;
 }
 
-// As Paddle 3.3.1 prints it: str(program) of subtract, a sum and a cond.
+// The output of str(program) in Paddle 3.3.1 for subtract, a sum and a cond.
 constexpr char kPaddle[] = R"pir({
     (%0) = "builtin.parameter" () {is_distributed:[false],is_parameter:[true],need_clip:[true],parameter_name:"w_0",persistable:[true],stop_gradient:[false],trainable:[true]} : () -> tensor<128xf32>
     (%1) = "pd_op.data" () {dtype:float32,name:"x",place:Place(undefined:0),shape:[-1,128],stop_gradient:[true]} : () -> tensor<-1x128xf32>
@@ -97,7 +97,7 @@ graph @region_1(
   RoundTrip(kPaddle);
 }
 
-// The form of Paddle's passes, with symbolic shapes, ids and a fused region.
+// The text has the form that Paddle's passes print: symbolic shapes, ids and a fused region.
 TEST(PirReader, ReadsSymbolicShapesAndFusion) {
   const std::string text = R"pir({
  (%0) = "pd_op.data" [id:33] () {dtype:(pd_op.DataType)float32,name:"x",place:(pd_op.Place)Place(gpu:0),shape:(pd_op.IntArray)[-1,128],stop_gradient:[false],sym_shape_str:"shape[S0, 128], data[NULL]"} : () -> builtin.tensor<-1x128xf32> { (shape[S0, 128], data[NULL]) }	(op_33)
@@ -168,16 +168,16 @@ TEST(PirReader, ErrorsSayWhere) {
   EXPECT_EQ(ErrorOf("{\n  (%0) = \"a.b\" () {} : () -> \n}"),
             "x.pir:2:3: the operation has 1 results and 0 types");
   EXPECT_EQ(ErrorOf("{\n  (%0) = \"a.b\" () {x:1,x:2} : () -> i32\n}"),
-            "x.pir:2:24: the attribute x is there twice");
+            "x.pir:2:24: the attribute x is a duplicate");
   EXPECT_EQ(ErrorOf("{\n  (%0) = \"a.b\" () {x:} : () -> i32\n}"),
             "x.pir:2:22: expected a value, found '} : () -> i32'");
   EXPECT_EQ(ErrorOf("{\n  () = \"a.b () {} : () ->\n}"), "x.pir:2:8: the string does not end");
   EXPECT_EQ(ErrorOf("{\n"), "x.pir:2:1: expected '(', found the end");
   EXPECT_EQ(ErrorOf("{}\nx"), "x.pir:2:1: expected the end, found 'x'");
   EXPECT_EQ(ErrorOf("{(%0) = \"a.b\" () {} : () -> i32 (%0) = \"a.b\" () {} : () -> i32}"),
-            "x.pir:1:34: there is a value %0 already");
+            "x.pir:1:34: value %0 already exists");
   EXPECT_THAT(ErrorOf("{(%0) = \"a.b\" () {call:\"f() ; g()\"} : () -> i32}"),
-              HasSubstr("x.pir:1:2: this is no call: "));
+              HasSubstr("x.pir:1:2: this is not a call: "));
   EXPECT_THAT(ErrorOf("{(%0) = \"a.b\" () {x:(Int32)1.5} : () -> i32}"),
               HasSubstr("x.pir:1:28: expected an integer of 64 bits"));
   EXPECT_EQ(ErrorExcerpt(ReadPir("{}\nx", "x.pir").status()), "  x\n  ^\n");

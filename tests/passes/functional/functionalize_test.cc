@@ -1,4 +1,4 @@
-// Writes as values: golden forms of each way to write, what is left, and that it is left whole.
+// Functionalize: the expected form of each kind of write, and the writes that are left whole.
 #include "graphnet/passes/functional/functionalize.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ struct Result {
   bool changed = false;
 };
 
-// The lines of the graphs after the pass, which is run a second time to change nothing.
+// Returns the lines of the graphs after the pass; a second run must change nothing.
 Result Functionalized(const std::string& graphs, const std::string& options = "") {
   const auto module = ParseModule(graphs, "test");
   EXPECT_OK(module) << graphs;
@@ -51,7 +51,8 @@ Result Functionalized(const std::string& graphs, const std::string& options = ""
   return result;
 }
 
-// `body` is one of %x : f32[2, 4], %y : f32[4], %i : i64[2, 4], %b : bool[2, 4].
+// Returns a graph with `body`, which may use %x : f32[2, 4], %y : f32[4], %i : i64[2, 4], %b :
+// bool[2, 4].
 std::string Graph(const std::string& body) {
   return absl::StrCat(
       "graph @forward(%x : f32[2, 4], %y : f32[4], %i : i64[2, 4], %b : bool[2, 4]) {\n", body,
@@ -69,7 +70,7 @@ void ExpectBody(const std::string& before, const std::string& after,
   EXPECT_EQ(result.changed, before != after);
 }
 
-// What it says and that nothing else happens.
+// Expects that the graph stays as it is, with this note.
 void ExpectLeft(const std::string& before, const std::string& note) {
   const Result result = Functionalized(Graph(before));
   EXPECT_FALSE(result.changed) << result.text;
@@ -267,7 +268,7 @@ TEST(FunctionalizeTest, Subscripts) {
       "  return (%s5,)\n");
 }
 
-// x[…] = y drops the dimensions of one element that y has in front; copy and index_put do not.
+// x[…] = y drops leading dimensions of size 1 of y; copy and index_put do not.
 TEST(FunctionalizeTest, DimensionsInFront) {
   ExpectBody(
       "  %a = torch.exp(%x)\n"
@@ -406,7 +407,7 @@ TEST(FunctionalizeTest, Attributes) {
                                      "  %n_2 = aten.copy_.default(%n, %c)\n"));
 }
 
-// A body whose writes nobody outside of it sees.
+// The writes of this body are not seen outside of it.
 TEST(FunctionalizeTest, Bodies) {
   const Result result = Functionalized(
       "graph @forward(%p, %x : f32[2]) {\n"
@@ -427,7 +428,7 @@ TEST(FunctionalizeTest, Bodies) {
   EXPECT_THAT(result.text, HasSubstr("  %c = aten.add.Scalar(%a, 1)\n  return (%c,)\n"));
 }
 
-// One that writes to what it is given stays whole, and with it what it is given.
+// A body that writes to its operands stays whole, and so do the operands.
 TEST(FunctionalizeTest, BodiesThatWriteToTheirInputsStay) {
   const std::string graphs =
       "graph @forward(%p, %x) {\n"
@@ -459,20 +460,20 @@ TEST(FunctionalizeTest, ElementsThatOverlapStay) {
       "  %e = .expand(%a, 2, 4)\n"
       "  %c = .add_(%e, %x)\n"
       "  return (%a,)\n",
-      "nothing is written through aten.expand.default");
+      "graphnet cannot write through aten.expand.default");
   ExpectLeft(
       "  %a = torch.exp(%x)\n"
       "  %w = .unfold(%a, 1, 3, 1)\n"
       "  %c = .add_(%w, 1)\n"
       "  return (%a,)\n",
-      "nothing is written through aten.unfold.default");
+      "graphnet cannot write through aten.unfold.default");
   ExpectLeft(
       "  %a = torch.exp(%x)\n"
       "  %l = operator.getitem(%a, (slice(None, None, None), slice(None, 3, None)))\n"
       "  %r = operator.getitem(%a, (slice(None, None, None), slice(1, None, None)))\n"
       "  %c = .copy_(%l, %r)\n"
       "  return (%a,)\n",
-      "it is read where it is written to");
+      "the call that writes to it also reads it");
 }
 
 TEST(FunctionalizeTest, WhatMayBeAViewStaysWhileBothSidesAreRead) {
@@ -480,7 +481,7 @@ TEST(FunctionalizeTest, WhatMayBeAViewStaysWhileBothSidesAreRead) {
       "  %r = .reshape(%x, -1)\n"
       "  %c = .add_(%r, 1)\n"
       "  return (%r,)\n",
-      "what may or may not share its memory is used later");
+      "a value that may share its memory is used later");
   ExpectBody(
       "  %a = torch.exp(%x)\n"
       "  %r = .reshape(%a, -1)\n"
@@ -492,7 +493,7 @@ TEST(FunctionalizeTest, WhatMayBeAViewStaysWhileBothSidesAreRead) {
       "  return (%c,)\n");
 }
 
-// What surely is a tensor of its own, by its dtype, its sizes or how many it is made of.
+// The result is surely a new tensor, because of its dtype, its sizes or the number of operands.
 TEST(FunctionalizeTest, WhatMayBeAViewAndIsNone) {
   for (const char* const call :
        {"torch.einsum(\"ij,kj->ik\", %a, %x)", "torch.einsum(\"ij->i\", %a)",
@@ -507,7 +508,7 @@ TEST(FunctionalizeTest, WhatMayBeAViewAndIsNone) {
   }
 }
 
-// What surely is the tensor itself: what is written to one is read in the other.
+// The result is surely the tensor itself, so a write to one is read in the other.
 TEST(FunctionalizeTest, WhatMayBeAViewAndIsTheTensorItself) {
   for (const char* const call :
        {"aten.to.dtype_layout(%a, dtype = torch.float32, layout = torch.strided)",
@@ -519,7 +520,7 @@ TEST(FunctionalizeTest, WhatMayBeAViewAndIsTheTensorItself) {
     EXPECT_EQ(result.notes, "") << call;
     EXPECT_THAT(result.text, HasSubstr("return (%c, %c)")) << call << "\n" << result.text;
   }
-  // Where the devices are known, too.
+  // These cases need known devices.
   for (const char* const call :
        {"aten.type_as.default(%x, %y)", "aten.to.other(%x, %y)",
         "aten.to.device(%x, device(\"cpu\"), torch.float32)",
@@ -540,7 +541,7 @@ TEST(FunctionalizeTest, UnknownCallsStay) {
       "  %u = mylib.f(%a)\n"
       "  %c = .add_(%a, 1)\n"
       "  return (%a,)\n",
-      "nothing says what it writes to");
+      "it is unknown what the call writes to");
   ExpectLeft(
       "  %a = torch.exp(%x)\n"
       "  %c = .resize_(%a, 2)\n"
@@ -548,7 +549,7 @@ TEST(FunctionalizeTest, UnknownCallsStay) {
       "there is no functional form of aten.resize_.default");
 }
 
-// Of two memories one is left, the other is not.
+// One of two memories is left, the other is rewritten.
 TEST(FunctionalizeTest, OneGroupOfTwo) {
   const Result result =
       Functionalized(Graph("  %a = torch.exp(%x)\n"
@@ -576,7 +577,7 @@ TEST(FunctionalizeTest, Autocast) {
   EXPECT_TRUE(Functionalized(Graph(graph("False"))).changed);
 }
 
-// `count` lines, the i-th with i and i - 1 in the place of $ and #.
+// Returns `count` lines; the i-th has i in place of $ and i - 1 in place of #.
 std::string Lines(const std::string& line, int count) {
   std::string lines;
   for (int i = 1; i <= count; ++i) {
@@ -599,7 +600,7 @@ TEST(FunctionalizeTest, AViewOfManyViewsIsMadeAnew) {
   ASSERT_OK(pipeline);
   ASSERT_OK(RunPipeline(*pipeline, module->get(), {}));
   ASSERT_OK(Verify(**module));
-  // What the last view is made of is made after the write: the views before it are dead.
+  // The last view's chain is remade after the write, so the earlier views are dead.
   EXPECT_EQ((*module)->num_nodes(), 4 + 2 * kViews + 4);
   EXPECT_EQ((*module)->main()->FindNode("w")->target(), "aten.add.Tensor");
 }
@@ -617,7 +618,7 @@ TEST(FunctionalizeTest, ManyViewsOfManyWritesAreRefusedInOneLine) {
   const auto pipeline = ParsePipeline("functionalize");
   ASSERT_OK(pipeline);
   EXPECT_THAT(RunPipeline(*pipeline, module->get(), {}).status().message(),
-              HasSubstr("the views of what is written to take more than 16 calls"));
+              HasSubstr("the views of written memory take more than 16 calls"));
 }
 
 }  // namespace

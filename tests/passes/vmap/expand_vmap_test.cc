@@ -28,7 +28,7 @@ void ExpectExpanded(absl::string_view text, absl::string_view expected) {
   EXPECT_FALSE(*ExpandVmap(module.get(), run));
 }
 
-// `body`: the statements between the parameters (%a, %b) and the return of %r.
+// `body` holds the statements between the parameters (%a, %b) and the return of %r.
 void ExpectLeft(absl::string_view body, absl::string_view why,
                 absl::string_view randomness = "error") {
   const auto module = Parse(absl::StrCat(
@@ -72,8 +72,8 @@ graph @f(%x : f32[2,3,4]) {
 )");
 }
 
-// kthvalue takes the last dimension, linalg_matrix_norm the last two: what follows counts
-// by what they leave.
+// kthvalue takes the last dimension and linalg_matrix_norm the last two; later calls count the
+// remaining ones.
 TEST(ExpandVmapTest, ReductionsAlongTheDimensionsOfTheSchema) {
   ExpectExpanded(R"(
 graph @f(%x : f32[2,3,4]) {
@@ -97,7 +97,7 @@ graph @f(%x : f32[2,3,4]) {
 )");
 }
 
-// What lowering refuses may look as it likes.
+// Calls that lowering refuses may have any form.
 TEST(ExpandVmapTest, CallsThatAreWrong) {
   const auto expand = [](absl::string_view call) {
     const auto module = Parse(
@@ -109,12 +109,12 @@ TEST(ExpandVmapTest, CallsThatAreWrong) {
     return ExpandVmap(module.get(), run);
   };
   EXPECT_THAT(std::string(expand("torch.vmap(@b, (%x,), out_d_ms = 0)").status().message()),
-              ::testing::HasSubstr("takes no out_d_ms; is out_dims meant?"));
+              ::testing::HasSubstr("takes no out_d_ms; did you mean out_dims?"));
   const auto changed = expand("torch.tensor()");
   EXPECT_TRUE(changed.ok() && !*changed) << changed.status();
 }
 
-// As PyTorch has it, whether it is written as a list or as a tuple.
+// An empty list or tuple of dimensions means all of them, as in PyTorch.
 TEST(ExpandVmapTest, ReductionsAlongNoDimensionAreOfAll) {
   ExpectExpanded(R"(
 graph @f(%x : f32[2,3,4]) {
@@ -136,7 +136,7 @@ graph @f(%x : f32[2,3,4]) {
 )");
 }
 
-// Under vmap a tensor without dimensions does not make int64 of int32.
+// Under vmap a tensor without dimensions does not promote int32 to int64.
 TEST(ExpandVmapTest, TensorsWithoutDimensionsDoNotPromote) {
   ExpectExpanded(R"(
 graph @f(%x : i64[2], %y : i32[3]) {
@@ -175,7 +175,7 @@ TEST(ExpandVmapTest, WhatHasNoRuleStays) {
   ExpectLeft("  %r = .add_(%b, %a)\n", "is not known");
 }
 
-// In PyTorch's order: one draw for all elements, or one for all to share.
+// Draws follow PyTorch's order: one draw for all elements, or one that all share.
 TEST(ExpandVmapTest, RandomNumbers) {
   ExpectExpanded(R"(
 graph @f(%x : f16[2,3]) {
@@ -232,7 +232,7 @@ graph @f(%x : f32[2,3,8], %w : f32[5,3,3], %v : f32[2,5,3,3]) {
 )");
 }
 
-// Which dimensions have size 1 is known from metas, also where bodies are shared.
+// The metas tell which dimensions have size 1, even where bodies are shared.
 TEST(ExpandVmapTest, SqueezeAsFarAsSizesAreKnown) {
   ExpectExpanded(R"(
 graph @f(%x : f32[2,3,1], %z : f32[1,3,4]) {
@@ -287,7 +287,7 @@ graph @f(%x : f32[2,3,8], %i : i64[2,4], %v : f32[4]) {
 )");
 }
 
-// The rest of a call that stays is tried by itself.
+// Inner calls of a call that stays are expanded on their own.
 TEST(ExpandVmapTest, InnerCallsOfOnesThatStay) {
   ExpectExpanded(R"(
 graph @f(%x : f32[2,3]) {

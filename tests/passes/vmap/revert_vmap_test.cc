@@ -17,7 +17,7 @@
 namespace graphnet {
 namespace {
 
-// INC(…), ADD(…), REM(…), DEC() are the calls of one spelling.
+// INC(…), ADD(…), REM(…) and DEC() stand for the calls of one spelling.
 std::string Spelled(absl::string_view text, bool predispatch) {
   const std::string prefix = predispatch ? "torch._functorch.predispatch." : "torch._C._functorch.";
   return absl::StrReplaceAll(
@@ -29,7 +29,8 @@ std::string Spelled(absl::string_view text, bool predispatch) {
              {"DEC(", absl::StrCat(prefix, "_vmap_decrement_nesting(")}});
 }
 
-// In both spellings `flat` becomes `expected`, which flattened and reverted is itself.
+// Expects that `flat` becomes `expected` in both spellings, and that flattening and reverting
+// `expected` yields it again.
 void ExpectReverted(absl::string_view flat, absl::string_view expected) {
   for (const bool predispatch : {false, true}) {
     const auto module = Parse(Spelled(flat, predispatch));
@@ -64,8 +65,8 @@ void ExpectRefused(absl::string_view flat, absl::string_view node, absl::string_
   EXPECT_EQ(PrintModule(*module), before);
 }
 
-// As whisper-like models have it: dead levels, a capture from the outermost one, and
-// two removals of a value that is not batched there.
+// Models like Whisper have this: dead levels, a capture from the outermost one, and two removals of
+// a value that is not batched there.
 TEST(RevertVmapTest, FourLevels) {
   ExpectReverted(R"(
 graph @forward(%b, %h, %q, %k, %mask) {
@@ -191,8 +192,8 @@ graph @vmap_body_1(%a_1) {
 )");
 }
 
-// The second takes what the first yields: as a batched tensor, as a captured one, inside of a
-// level of its own, and between them.
+// The second level takes results of the first: as a batched tensor, as a captured one, inside a
+// level of its own, and between the levels.
 TEST(RevertVmapTest, LevelsTakeTheResultsOfThoseBefore) {
   ExpectReverted(R"(
 graph @forward(%x) {
@@ -251,8 +252,9 @@ graph @vmap_body_3(%a_3, %q_1) {
 )");
 }
 
-// As a tracer writes `vmap(lambda b, c: (b, c), (0, None), out_dims=(-2, 0))(a, a)`: what enters and
-// leaves at the same dimension is the same tensor, by which it knows the other one, too.
+// A tracer writes `vmap(lambda b, c: (b, c), (0, None), out_dims=(-2, 0))(a, a)` like this: a
+// tensor that enters and leaves at the same dimension is the same tensor, and the tracer also finds
+// the other operand by it.
 TEST(RevertVmapTest, WhatLeavesAsItCameIsTheTensorItself) {
   ExpectReverted(R"(
 graph @forward(%x : f32[4, 2, 3], %y) {
@@ -288,7 +290,7 @@ graph @vmap_body_1(%b : f32[3], %a : f32[2, 3]) {
   return (%b, %a)
 }
 )");
-  // Of what was computed there is none before all is.
+  // Results of the level are used before all of them exist.
   ExpectRefused(
       "graph @f(%x : f32[3,4]) {\n  %i = INC(3, \"error\")\n  %a = ADD(%x, 0, 1)\n"
       "  %b = torch.sin(%a)\n  %q = REM(%b, 1, 3, 0)\n  %r = REM(%q, 1, 3, 0)\n  %d = DEC()\n"
@@ -296,7 +298,7 @@ graph @vmap_body_1(%b : f32[3], %a : f32[2, 3]) {
       "r", "inside of it");
 }
 
-// The same where the levels stand inside of another one, in a body, and the size is a value.
+// The same for levels inside another one, in a body, where the size is a value.
 TEST(RevertVmapTest, LevelsInBodiesCountOnFromTheCall) {
   ExpectReverted(R"(
 graph @forward(%p, %x) {
@@ -396,7 +398,7 @@ graph @vmap_body(%a, %n as torch.SymInt) {
 )");
 }
 
-// What stands inside but belongs elsewhere moves out, in its order.
+// Nodes that stand inside a level but belong elsewhere move out, in their order.
 TEST(RevertVmapTest, UnrelatedNodesMoveOut) {
   ExpectReverted(R"(
 attribute weight
@@ -472,7 +474,7 @@ graph @vmap_body(%batch_index, %x) {
 }
 
 TEST(RevertVmapTest, WritesKeepTheirOrder) {
-  // %p is read outside, after it has been written to inside: it cannot move.
+  // %p is read outside after a write inside, so it cannot move.
   ExpectRefused(R"(
 graph @forward(%x, %y) {
   %i = INC(3, "error")
@@ -486,7 +488,7 @@ graph @forward(%x, %y) {
 }
 )",
                 "p", "cannot be moved out");
-  // What nobody needs outside stays where it is.
+  // Nodes without users outside stay where they are.
   ExpectReverted(R"(
 graph @forward(%x, %y) {
   %i = INC(3, "error")
@@ -637,7 +639,7 @@ TEST(FlattenVmapTest, WhatCannotBeWrittenIsRefused) {
   refused("torch.vmap(@b, (%x,), randomness = \"often\")", "randomness");
 }
 
-// A body of another call is written once for each number of levels that are open there.
+// The body of another call is written once for each number of open levels.
 TEST(FlattenVmapTest, BodiesOfOtherCalls) {
   const auto module = Parse(R"(
 graph @forward(%p, %x : f32[3,3]) {
@@ -704,7 +706,7 @@ graph @then_2(%y : f32[3,3]) {
                                                              true))));
 }
 
-// The body of a call may stand in a keyword, in a nested call too.
+// The body of a call may stand in a keyword, even of a nested call.
 TEST(FlattenVmapTest, BodiesInKeywords) {
   constexpr absl::string_view kBodies =
       "\n  return (%v,)\n}\n"

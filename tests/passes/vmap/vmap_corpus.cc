@@ -1,5 +1,5 @@
-// Takes every GraphNet sample below a folder that holds vmap nesting through the vmap
-// passes, and runs what comes of it:
+// Runs the vmap passes on every GraphNet sample below a folder that contains vmap nesting, and runs
+// the results:
 //
 //   vmap_corpus FOLDER [OUT]
 //
@@ -57,7 +57,7 @@ size_t CountVmap(const Module& module) {
   return count;
 }
 
-// What leaves the outermost levels.
+// Returns the names of the values that leave the outermost levels.
 std::vector<std::string> ResultsOf(const Module& flat) {
   std::vector<std::string> names;
   int depth = 0;
@@ -70,7 +70,7 @@ std::vector<std::string> ResultsOf(const Module& flat) {
   return names;
 }
 
-// The part of a sample that yields the values of these names.
+// Returns the part of a sample that yields the values of these names.
 absl::StatusOr<Sample> PartOf(const Sample& sample, const Module& module,
                               const std::vector<std::string>& names) {
   Sample part;
@@ -86,7 +86,7 @@ absl::StatusOr<Sample> PartOf(const Sample& sample, const Module& module,
   }
   graph->EraseNode(graph->output());
   graph->Output(Argument::Tuple(results));
-  // What they are computed from; a write to any of it would be one to a mask.
+  // Keep only the nodes that they are computed from. Unused writes go, as they only fill masks.
   for (Node* node = graph->last(); node != nullptr;) {
     Node* const previous = node->prev();
     const NestingCall call = NestingCallOf(*node);

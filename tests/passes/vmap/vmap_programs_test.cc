@@ -1,5 +1,5 @@
-// Programs that tests/tools/compare_vmap.py has made (it compares them with PyTorch's
-// own vmap), run as they are, with flat nesting, with that reverted, and expanded.
+// Runs programs made by tests/tools/compare_vmap.py, which compares them with PyTorch's own vmap:
+// as they are, with flat nesting, reverted, and expanded.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -36,7 +36,7 @@ std::vector<at::Tensor> OutputsOf(const Sample& sample, const Module& module) {
   return tensors;
 }
 
-// Bit for bit, or, where an order of summation may differ, nearly.
+// Compares bit for bit, or approximately where the order of summation may differ.
 void ExpectSame(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b, bool exact) {
   ASSERT_EQ(a.size(), b.size());
   for (size_t i = 0; i < a.size(); ++i) {
@@ -52,7 +52,7 @@ void ExpectSame(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>&
 }
 
 TEST(VmapProgramsTest, AllFormsAgree) {
-  // Bazel lays out links, which a sample may not have.
+  // Bazel lays files out as links, which a sample may not contain.
   const std::string folder = testing::TempDir() + "/vmap_programs";
   std::filesystem::remove_all(folder);
   std::filesystem::copy("tests/passes/vmap/testdata/vmap_programs", folder);
