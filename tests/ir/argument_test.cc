@@ -95,7 +95,7 @@ TEST(ArgumentDeathTest, AccessorsCheckTheKindInEveryBuild) {
   EXPECT_DEATH(Argument::Aggregate(Kind::kInt, {1}), "check failed");
 }
 
-// These types would convert to numbers.
+// They would be numbers.
 static_assert(!std::is_constructible_v<Argument, char>);
 static_assert(!std::is_constructible_v<Argument, wchar_t>);
 static_assert(!std::is_constructible_v<Argument, char8_t>);
@@ -125,7 +125,7 @@ TEST(ArgumentTest, EqualityIsOfKindAndContent) {
   const Argument one_element[] = {1}, two_elements[] = {1, 2}, three_elements[] = {1, 2, 3};
   const Argument list_inside[] = {Argument::List(one_element), 2};
   const Argument tuple_inside[] = {Argument::Tuple(one_element), 2};
-  // These differ from each other.
+  // All of these differ from each other.
   const Argument different[] = {
       Argument(),
       Argument::Ellipsis(),
@@ -172,7 +172,7 @@ TEST(ArgumentTest, EqualityIsOfKindAndContent) {
       EXPECT_EQ(different[i] != different[j], i != j) << i << " and " << j;
     }
   }
-  // These are equal, although they lie elsewhere.
+  // And these are equal though they lie elsewhere.
   const std::complex<double> other_one(1, 0);
   EXPECT_EQ(Argument(&one), Argument(&other_one));
   EXPECT_EQ(Argument("text"), Argument(absl::string_view(text)));
@@ -298,7 +298,7 @@ TEST(TensorMetaTest, WhatIsMissingDoesNotCount) {
 TEST(DrawSpecTest, EqualityIsOfWhatIsSaid) {
   DrawSpec a;
   DrawSpec b;
-  b.mean = 1;  // This is ignored, as has_mean is false.
+  b.mean = 1;  // has_mean is false
   b.std = 2;
   EXPECT_EQ(a, b);
   b.has_mean = true;

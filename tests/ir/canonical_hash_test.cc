@@ -20,7 +20,7 @@ namespace {
 
 using Kind = SymExpr::Kind;
 
-// The labels that a hash must ignore.
+// The labels that a hash must not see.
 struct Labels {
   std::string x = "x";
   std::string y = "y";
@@ -87,8 +87,8 @@ TEST(CanonicalHashTest, IsHexadecimal) {
   EXPECT_NE(Fixture().Hash(false), Fixture().Hash(true));
 }
 
-// Hashes are stored in samples. If this fails, the bytes that are hashed have changed, and stored
-// hashes do not match any more. Change the code, not the values.
+// Hashes are stored in samples: if this fails, the bytes that are hashed have
+// changed, and no stored hash is found again. Change the code, not the values.
 TEST(CanonicalHashTest, NeverChanges) {
   EXPECT_EQ(CanonicalHash(Module()),
             "01120653bb74f4434ee8e7c968e2cc7a87eef1e459f456980999a96f3f9d1925");
@@ -145,7 +145,7 @@ TEST(CanonicalHashTest, LabelsDoNotCount) {
   EXPECT_EQ(CanonicalHash(*clone, {.metas = true}), expected_metas);
 }
 
-// The order in which a module lists its graphs and attributes does not count.
+// The order in which a module lists its graphs and attributes is no structure.
 TEST(CanonicalHashTest, OrderOfDeclarationDoesNotCount) {
   std::map<std::string, int> hashes;
   for (const bool swapped : {false, true}) {
@@ -165,7 +165,8 @@ TEST(CanonicalHashTest, OrderOfDeclarationDoesNotCount) {
   EXPECT_EQ(hashes.size(), 1u);
 }
 
-// Equal subexpressions and aggregates count by their content, whether they are one object or not.
+// Equal subexpressions and aggregates count by what they are, not by whether
+// they are one object.
 TEST(CanonicalHashTest, SharingDoesNotCount) {
   std::map<std::string, int> hashes;
   for (const bool shared : {false, true}) {
@@ -187,14 +188,14 @@ TEST(CanonicalHashTest, SharingDoesNotCount) {
   EXPECT_EQ(hashes.size(), 1u);
 }
 
-// Each case differs from the fixture and from the other cases.
+// All of these differ from the fixture and from each other.
 TEST(CanonicalHashTest, StructureCounts) {
   const auto with_args = [](int i, auto make) {
     return [=](Fixture& f) {
       std::vector<Argument> args(f.call->args().begin(), f.call->args().end());
       std::vector<Argument> storage = make(f);
       const size_t slot = static_cast<size_t>(i);
-      // A single value replaces the argument; several become the elements of a list.
+      // One value replaces the argument; more are the elements of a list.
       args[slot] = storage.size() == 1 ? storage[0] : Argument::List(storage);
       f.call->set_args(args);
     };
@@ -324,7 +325,8 @@ TEST(CanonicalHashTest, MetasCountOnRequest) {
   }
 }
 
-// Nested arguments, long expressions and chains of bodies must not exhaust the stack.
+// Neither nested arguments, long expressions nor chains of bodies may exhaust
+// the stack.
 TEST(CanonicalHashTest, NestingIsNoRecursion) {
   Module m;
   constexpr int kDepth = 200000;
@@ -348,8 +350,8 @@ TEST(CanonicalHashTest, NestingIsNoRecursion) {
   EXPECT_NE(CanonicalHash(m), hash);
 }
 
-// Graphs that do not verify have a hash too, such as those with bodies that reach themselves or
-// operands that come later.
+// Of graphs that do not verify there is a hash too: bodies that reach themselves
+// and operands that come later.
 TEST(CanonicalHashTest, BrokenModulesDoNoHarm) {
   Module m;
   Graph* main = m.AddGraph("forward");

@@ -68,7 +68,7 @@ TEST(ModuleTest, ManyEqualGraphNamesTakeLinearTime) {
   EXPECT_EQ(module.graphs().back()->name(), "body_99999");
 }
 
-// Few graphs are found by a linear search, many by an index.
+// Few graphs are found by looking at each, many by an index.
 TEST(ModuleTest, FindGraphWhateverTheNumber) {
   Module module;
   for (int n = 0; n < 20; ++n) {
@@ -150,7 +150,7 @@ TEST(ModuleDeathTest, AGraphOfAnotherModuleIsNotErased) {
   EXPECT_DEATH(module.EraseGraph(other.AddGraph("forward")), "check failed");
 }
 
-// Bodies may be shared and nested. Bodies that are reached stay.
+// Bodies may be shared and nested; what is reached stays.
 TEST(ModuleTest, EraseUnusedGraphs) {
   Module module;
   Graph* main = module.AddGraph("forward");
@@ -160,7 +160,7 @@ TEST(ModuleTest, EraseUnusedGraphs) {
   main->CallFunction("f", {graphs[3]});
   graphs[3]->CallFunction("f", {}, {{"k", Argument::Dict({"k", graphs[5]})}});
   graphs[1]->CallFunction("f", {graphs[2], graphs[5]});
-  graphs[2]->CallFunction("f", {graphs[1]});  // These reach only each other.
+  graphs[2]->CallFunction("f", {graphs[1]});  // reach each other only
   EXPECT_EQ(module.EraseUnusedGraphs(), 3u);
   EXPECT_THAT(module.graphs(), ElementsAre(main, graphs[0], graphs[3], graphs[5]));
   EXPECT_EQ(module.FindGraph("g1"), nullptr);
@@ -217,7 +217,7 @@ TEST(ModuleTest, AttributesAreCopiedAndReplaced) {
   EXPECT_THAT(AttributeNames(module), ElementsAre("w", "v"));
   EXPECT_EQ(module.FindAttribute("w")->annotation, "Buffer");
   EXPECT_EQ(module.FindAttribute("w")->meta, nullptr);
-  // A module may be given a view of its own memory.
+  // What the module gave out may be handed back.
   for (int i = 0; i < 100; ++i) {
     Attribute copy = module.attributes()[0];
     const std::string name = absl::StrCat("copy", i);
@@ -272,7 +272,7 @@ TEST(ModuleTest, EqualMetasShareAnAddress) {
   EXPECT_EQ(with([](TensorMeta&) {}), plain);
   EXPECT_EQ(with([&](TensorMeta& m) { m.has_shape = true, m.shape = same_shape; }), shaped);
   EXPECT_NE(with([&](TensorMeta& m) { m.has_shape = true, m.shape = other_shape; }), shaped);
-  // Fields that are marked as missing make no difference.
+  // What is said to be missing makes no difference.
   EXPECT_EQ(with([](TensorMeta& m) { m.device = {DeviceType::kCuda, 0}; }), plain);
   EXPECT_EQ(with([&](TensorMeta& m) { m.shape = shape; }), plain);
   EXPECT_NE(with([](TensorMeta& m) { m.has_device = true; }), plain);
@@ -289,8 +289,8 @@ TEST(ModuleTest, EqualMetasShareAnAddress) {
   EXPECT_EQ(module.InternTupleMeta({}), module.InternTupleMeta({}));
 }
 
-// Equal aggregates are shared, also nested ones, whatever is around them.
-// Arguments of a call may be destroyed after it, or belong to another module.
+// Equal aggregates are one; nested ones too, and in whatever is around them.
+// Whatever a module is given may die after the call, or belong to another module.
 TEST(ModuleTest, OwnsWhatItIsGiven) {
   Module module;
   module.AddSymbol("s0", 4);
@@ -350,8 +350,8 @@ TEST(ModuleTest, EqualExpressionsShareAnAddress) {
   EXPECT_EQ(sum(module, 1), sum(*derived, 1));
 }
 
-// Several threads may read one module. Under ThreadSanitizer, this also proves that they do not
-// race.
+// Threads may read one module together; run under ThreadSanitizer this also says that
+// they do not race.
 TEST(ModuleTest, ThreadsMayReadOneModule) {
   for (int round = 0; round < 20; ++round) {
     Module module;
@@ -420,7 +420,7 @@ TEST(ModuleTest, CopiesOfArgumentsOwnTheirMemory) {
   EXPECT_EQ(copy.elements()[1].integer(), 1);
 }
 
-// Each of these kinds once hashed to one value. In quadratic time, this would take minutes.
+// Each of these once had one hash for all: squared, this would take minutes.
 TEST(ModuleTest, InterningIsLinearWhateverTheKind) {
   constexpr int kCount = 100000;
   Module module;
@@ -441,7 +441,7 @@ TEST(ModuleTest, InterningIsLinearWhateverTheKind) {
   }
 }
 
-// Each level of a nest was once copied again for each level above it.
+// Every level of a nest was once looked at anew from each level above it.
 TEST(ModuleTest, CopyingDeepNestsIsLinear) {
   Module module;
   std::vector<std::vector<Argument>> levels(200);
@@ -454,8 +454,8 @@ TEST(ModuleTest, CopyingDeepNestsIsLinear) {
   }
 }
 
-// Everything that a draw spec points to is copied into the module, even if the verifier would
-// refuse it.
+// What a draw spec points to lives in its module, also what the verifier
+// would refuse.
 TEST(ModuleTest, CopyDrawSpecCopiesEverything) {
   Module module;
   const DrawSpec* numbers;
@@ -532,7 +532,7 @@ std::unique_ptr<Module> MakeRichModule() {
   call->set_meta(module->InternTupleMeta({x->meta(), module->InternTupleMeta({})}));
   Node* item = main->CallFunction("operator.getitem", {call, 0});
   main->Output(item);
-  // This node is made last and placed first.
+  // Made last, placed first.
   main->MoveBefore(main->Placeholder("y"), main->first());
   return module;
 }
@@ -544,7 +544,7 @@ TEST(CloneTest, IsEqualInEverything) {
   EXPECT_OK(Verify(*clone));
   EXPECT_OK(CheckEqual(*module, *clone, kExact));
   const std::unique_ptr<Module> again = clone->Clone();
-  module.reset();  // The clone must not refer to it.
+  module.reset();  // Nothing of it is left in the clone.
   EXPECT_OK(CheckEqual(*clone, *again, kExact));
   EXPECT_OK(CheckEqual(*MakeRichModule(), *clone, kExact));
 }
@@ -625,8 +625,8 @@ TEST(DeriveFromTest, ChangesOfOneDoNotReachTheOther) {
   EXPECT_OK(CheckEqual(*another, *MakeRichModule(), kExact));
 }
 
-// A value that the parent interns after the child was made may be in the child already, at another
-// address.
+// What a parent interned after the child was made may be in the child already, at
+// another address.
 TEST(DeriveFromTest, EqualThingsShareAnAddress) {
   Module parent;
   TensorMeta meta;
@@ -688,18 +688,18 @@ TEST(MemoryBytesTest, FollowsUse) {
     }
     const size_t now = module.MemoryBytes();
     EXPECT_GT(now, before + 10000 * sizeof(Node));
-    // A node, two arguments, a use in place, a use in the array of x and a name; allow twice as
-    // much.
+    // A node, two arguments, a use in place and one in the array of x, a name;
+    // and no more than as much again.
     EXPECT_LT(now, before + 10000 * 2 * (sizeof(Node) + 2 * sizeof(Argument) + 2 * 16 + 1));
     before = now;
   }
   EXPECT_EQ(module.num_nodes(), 40001u);
-  // A lookup by name builds an index.
+  // Names that are asked for need an index.
   graph->FindNode("x");
   EXPECT_GT(module.MemoryBytes(), before);
 }
 
-// A node must stay within two cache lines.
+// A node is to stay within two cache lines.
 TEST(MemoryBytesTest, NodesAreSmall) {
   EXPECT_EQ(sizeof(Argument), 16u);
   EXPECT_LE(sizeof(Node), 128u);

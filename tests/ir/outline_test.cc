@@ -87,7 +87,7 @@ graph @part(%x, %y) {
 )");
 }
 
-// Nodes in between that use the outlined ones move behind the call; those that they use stay.
+// What stands between the nodes and uses them goes behind the call; what they use stays.
 TEST_F(OutlineTest, NodesNeedNotBeNeighbours) {
   Set(R"(graph @forward(%x) {
   %a = f(%x)
@@ -279,7 +279,7 @@ graph @part(%p) {
   EXPECT_EQ(Print(), before);
 }
 
-// On random graphs, outlining either fails and names a path that exists, or Inline undoes it.
+// Random graphs: outlining either says a way, which is there, or is undone by Inline.
 TEST_F(OutlineTest, InlineUndoesOutline) {
   std::mt19937 random(7);
   int outlined = 0;
@@ -308,7 +308,7 @@ TEST_F(OutlineTest, InlineUndoesOutline) {
     ++outlined;
     ASSERT_OK(Inline(*call));
     EXPECT_EQ(module_->EraseUnusedGraphs(), 1u);
-    // The order may differ, but the node of the same name has the same operands.
+    // In another order, perhaps: the same node by name has the same operands.
     ASSERT_EQ(module_->main()->num_nodes(), reference->main()->num_nodes());
     for (Node* node : reference->main()->nodes()) {
       const Node* other = module_->main()->FindNode(node->name());
@@ -338,7 +338,7 @@ TEST_F(OutlineTest, AValueTakesThePlaceOfUsesAndElementsThatOfGetitems) {
   Node* const y = module_->main()->FindNode("y");
   ReplaceUsesWithValue(a, Argument::Tuple({y, Argument::List({1, x})}));
   ASSERT_OK(Verify(*module_));
-  // A getitem of an element that does not exist stays.
+  // What has no such element stays a getitem.
   EXPECT_EQ(Print(), R"(graph @forward(%x, %y) {
   %a = f(%x)
   %e = operator.getitem((%y, [1, %x]), 7)

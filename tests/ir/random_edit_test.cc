@@ -1,5 +1,5 @@
-// Compares random edits of a graph with those of a naive model, a list of nodes with their operands
-// from which everything else is computed again.
+// Random edits of a graph against a naive model of it: a list of nodes, each
+// with a list of operands, from which all else is computed anew.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -85,9 +85,9 @@ class RandomEdits {
     return static_cast<size_t>(std::find(order_.begin(), order_.end(), node) - order_.begin());
   }
   size_t num_placeholders() const { return 3; }
-  // Returns a random node before position `end` other than the output.
+  // Any node but the output that lies before position `end`.
   Node* Before(size_t end) { return order_[Random(std::min(end, order_.size() - 1))]; }
-  // Returns a random call.
+  // A call.
   Node* AnyCall() {
     const size_t calls = order_.size() - num_placeholders() - 1;
     return calls == 0 ? nullptr : order_[num_placeholders() + Random(calls)];
@@ -99,7 +99,7 @@ class RandomEdits {
     return false;
   }
 
-  // Returns a random argument whose nodes lie before `end`, and notes these nodes.
+  // A random argument whose nodes lie before `end`; they are noted.
   Argument MakeArgument(size_t end, int depth, std::vector<Node*>* operands) {
     switch (Random(depth > 3 ? 6 : 10)) {
       case 0: return static_cast<int>(Random(3));
@@ -150,7 +150,7 @@ class RandomEdits {
     operands_.erase(node);
   }
 
-  // Erases dead nodes while iterating. It does so rarely, or no nodes would be left.
+  // While iterating; rarely, or nothing would be left.
   void EraseDead() {
     if (Random(8) != 0) return;
     const auto stays = [](const Node& node) { return node.target() == "f0"; };
@@ -170,7 +170,7 @@ class RandomEdits {
     }
   }
 
-  // Moves a call to any place between its operands and its users.
+  // To anywhere between its operands and its users.
   void Move() {
     Node* node = AnyCall();
     if (node == nullptr) return;
@@ -212,7 +212,7 @@ class RandomEdits {
   void SetArguments() {
     Node* node = AnyCall();
     if (node == nullptr) return;
-    // The nodes in args and in kwargs.
+    // The operands of args, and of kwargs.
     std::vector<Node*> of_args;
     std::vector<Node*> of_kwargs;
     const auto gather = [](const Argument& argument, std::vector<Node*>* out) {
@@ -232,10 +232,10 @@ class RandomEdits {
         of_kwargs.clear();
         node->set_kwargs(MakeKeywords(at, &of_kwargs));
         break;
-      case 2:  // A view of its own arguments.
+      case 2:  // What it gave out.
         node->set_args(node->args());
         break;
-      default: {  // The arguments of another node.
+      default: {  // Another one's.
         const Node* from = Before(at + 1);
         of_args.clear();
         of_kwargs.clear();
@@ -288,7 +288,7 @@ class RandomEdits {
   Graph* graph_ = module_.AddGraph("forward");
   std::vector<Node*> order_;
   std::map<const Node*, std::vector<Node*>> operands_;
-  // Storage that the arguments of the current edits view.
+  // What the arguments of the current edits view.
   std::deque<std::vector<Argument>> storage_;
   std::deque<std::vector<KwArg>> keywords_;
 };

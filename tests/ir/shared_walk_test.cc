@@ -77,7 +77,7 @@ TEST(SharedWalkTest, ExpansionsCountWhatIsSharedEachTime) {
   EXPECT_EQ(expansions.Of(100, PartsIn(parts))->size, 1u);
   EXPECT_EQ(expansions.Of(97, PartsIn(parts))->size, 15u);
   EXPECT_EQ(expansions.Of(60, PartsIn(parts))->size, (uint64_t{1} << 41) - 1);
-  // The size exceeds the counter.
+  // More than can be counted.
   EXPECT_EQ(expansions.Of(0, PartsIn(parts))->size, kMaxExpansion);
   EXPECT_EQ(expansions.Of(0, PartsIn(parts))->height, 100);
 }
@@ -92,7 +92,7 @@ TEST(SharedWalkTest, ABudgetChargesNothingThatItCannotPay) {
   EXPECT_TRUE(budget.Charge(0));
 }
 
-// Doubles a list into a list of itself twice, so many times. The result lives as long as `storage`.
+// A list of itself twice, so often; lives as long as `storage`.
 Argument Doubled(Argument innermost, int times, std::vector<std::vector<Argument>>* storage) {
   storage->reserve(storage->size() + static_cast<size_t>(times));
   for (int i = 0; i < times; ++i) {
@@ -111,7 +111,7 @@ TEST(SharedWalkTest, SharedListsAreCopiedOnceAndComparedOnce) {
   Module module, another;
   const Argument copy = module.CopyArgument(list);
   EXPECT_TRUE(copy == list);
-  // Shared lists stay shared, and are found again.
+  // What is shared stays so, and is found again.
   EXPECT_EQ(copy.elements()[0].elements().data(), copy.elements()[1].elements().data());
   EXPECT_EQ(module.CopyArgument(list).elements().data(), copy.elements().data());
   EXPECT_EQ(module.CopyArgument(copy).elements().data(), copy.elements().data());
@@ -137,7 +137,7 @@ TEST(SharedWalkTest, ListsOfNodesAreWrittenOut) {
             held.elements()[1].elements()[1].elements().data());
 }
 
-// Returns n + n + …, a sum of 2^times symbols.
+// n + n + …, of 2^times symbols.
 const SymExpr* DoubledSize(Module* module, int times) {
   const SymExpr* size = module->SymSymbol("n");
   for (int i = 0; i < times; ++i) size = module->SymBinary(SymExpr::Kind::kAdd, size, size);
@@ -186,7 +186,7 @@ TEST(SharedWalkTest, TheVerifierRefusesWhatNoConsumerCanHold) {
   Module module;
   Graph* const graph = module.AddGraph("forward");
   std::vector<std::vector<Argument>> storage;
-  // As in a reader, no uses are registered.
+  // Without uses to register, as readers make them.
   const Argument shared = module.CopyArgument(Doubled(1, 20, &storage));
   Node* const call = graph->CallFunction("f", {shared});
   graph->Output(call);
@@ -209,7 +209,7 @@ TEST(SharedWalkTest, BodiesCountWhereverTheyAreReferredTo) {
   }
   ASSERT_OK(Verify(module));
   Expansions<const Graph*> expansions;
-  // The last body has two nodes, and each other has three. Body i counts 2^i times.
+  // Two nodes in the last, three in each other, of which there are 2^i.
   EXPECT_EQ(expansions.Of(graphs[0], BodyParts())->size,
             3 * ((uint64_t{1} << 30) - 1) + 2 * (uint64_t{1} << 30));
   EXPECT_EQ(expansions.Of(graphs[0], BodyParts())->height, 30);

@@ -75,8 +75,8 @@ TEST(Statistics, CountsOperatorsByOpAndTarget) {
   EXPECT_DOUBLE_EQ(s.bytes_per_node(), static_cast<double>(s.bytes) / 9);
 }
 
-// A body counts once, however often it is called. Its parameters and results do not count as inputs
-// and outputs.
+// Bodies count once, however often they are called; what they take and return is
+// no input and no output.
 TEST(Statistics, EntersBodies) {
   Module module;
   Graph* g = module.AddGraph("forward");
@@ -122,7 +122,7 @@ TEST(Statistics, SizesOfParameters) {
   AddParameter(g, "scalar", DType::kFloat16, {});
   AddParameter(g, "empty", DType::kFloat32, {0, 5});
   AddParameter(g, "symbolic", DType::kInt8, {module.SymSymbol("S0"), 2});
-  // This one is counted, but its size is unknown.
+  // Counted, but of unknown size.
   AddParameter(g, "unknown", DType::kFloat32, {module.SymSymbol("S1")});
   g->Placeholder("no_meta")->set_annotation("torch.nn.parameter.Parameter");
   const TensorMeta* meta = module.InternMeta(Meta(DType::kFloat64, {10}));

@@ -23,7 +23,7 @@ constexpr EqualityOptions kStructure = {
     .names = false, .metas = false, .locations = false, .attribute_names = false};
 constexpr EqualityOptions kDefault = {};
 
-// A module of which each test changes one thing.
+// What the tests below change one thing of.
 struct Fixture {
   Fixture() {
     module.AddSymbol("s0", 4);
@@ -46,7 +46,7 @@ struct Fixture {
     call->set_meta(module.InternTupleMeta({x->meta()}));
   }
 
-  // Gives `x` a meta; null stands for unknown.
+  // Gives `x` a meta; null: unknown.
   void SetMeta(DType dtype, const std::vector<Dim>* shape, const Device* device) {
     TensorMeta meta;
     meta.dtype = dtype;
@@ -71,14 +71,15 @@ TEST(EqualityTest, EqualModules) {
   EXPECT_OK(CheckEqual(Module(), Module(), kExact));
 }
 
-// Each case is a change with its message if everything counts, and whether fewer options notice it.
+// Each change, and what is said of it when everything counts; with fewer options
+// it is seen or not.
 TEST(EqualityTest, EveryDifferenceIsNamed) {
   const struct {
     const char* what;
     std::function<void(Fixture&)> change;
     const char* message;
-    bool by_default = true;    // Noticed with the default options.
-    bool by_structure = true;  // Noticed with all options off.
+    bool by_default = true;    // seen with the default options
+    bool by_structure = true;  // seen with all options off
   } cases[] = {
       {"op", [](Fixture& f) { f.main->CopyNodeFrom(*f.call, [](Node* n) { return n; }); },
        "graph forward: number of nodes differs: 5 against 6"},
@@ -229,7 +230,7 @@ TEST(EqualityTest, EveryDifferenceIsNamed) {
     EXPECT_THAT(CheckEqual(a.module, b.module, kExact), StatusIs(kDifferent, c.message));
     EXPECT_EQ(!CheckEqual(a.module, b.module, kDefault).ok(), c.by_default);
     EXPECT_EQ(!CheckEqual(a.module, b.module, kStructure).ok(), c.by_structure);
-    // It is noticed the other way around as well.
+    // The other way around as well.
     EXPECT_EQ(!CheckEqual(b.module, a.module, kExact).ok(), true);
     EXPECT_EQ(!CheckEqual(b.module, a.module, kStructure).ok(), c.by_structure);
   }
@@ -244,7 +245,7 @@ TEST(EqualityTest, ADifferentRelationIsSeen) {
   EXPECT_THAT(CheckEqual(a, b), StatusIs(kDifferent, "relation 0 differs: 1 < 2 against 1 < 3"));
 }
 
-// Long texts are cut before their first difference.
+// Of long texts, what is before the first difference is cut.
 TEST(EqualityTest, LongDifferencesAreShownWhereTheyAre) {
   const auto make = [](int value, Module& m) {
     std::vector<Argument> numbers(1000, Argument(7));
@@ -262,7 +263,7 @@ TEST(EqualityTest, LongDifferencesAreShownWhereTheyAre) {
                                                  "\\.\\.\\.[7, ]{20}2, [7, ]*\\.\\.\\.")));
 }
 
-// Bodies are paired by the nodes that refer to them, not by their order or names.
+// Bodies are paired by what refers to them, not by their order or names.
 TEST(EqualityTest, GraphsArePairedByReference) {
   const auto make = [](bool swapped, Module& m) {
     Graph* main = m.AddGraph("forward");
@@ -281,7 +282,7 @@ TEST(EqualityTest, GraphsArePairedByReference) {
               StatusIs(kDifferent, "graph name differs: body against body_1"));
 }
 
-// One body that is used twice differs from two equal bodies, on whichever side it is.
+// One body used twice is not two equal bodies, whichever side has it.
 TEST(EqualityTest, SharedBodiesAreSeen) {
   const auto make = [](bool shared, Module& m) {
     Graph* main = m.AddGraph("forward");
@@ -299,7 +300,7 @@ TEST(EqualityTest, SharedBodiesAreSeen) {
   EXPECT_THAT(CheckEqual(b, a), StatusIs(kDifferent, _));
 }
 
-// Graphs that nothing refers to are compared, too.
+// Nor are graphs that nothing refers to left out.
 TEST(EqualityTest, UnusedGraphsAreCompared) {
   const auto make = [](int value, Module& m) {
     m.AddGraph("forward")->Output(0);
@@ -362,7 +363,7 @@ TEST(SampleEqualityTest, EveryFieldCounts) {
   const auto b = make();
   b->module->main()->last()->set_args({1});
   EXPECT_THAT(CheckEqual(*a, *b), StatusIs(kDifferent, _));
-  // Weights do not count here; a library that knows tensors compares them.
+  // Weights are compared by who knows tensors.
   b->module->main()->last()->set_args({0});
   b->weights["w"] = {};
   EXPECT_OK(CheckEqual(*a, *b));

@@ -88,7 +88,7 @@ TEST(LiteralTest, Strings) {
       {"\xc2\x9b"
        "31m",
        R"("\xc2\x9b31m")"},
-      // Invalid UTF-8: a lone byte, cut off, overlong, a surrogate, beyond U+10FFFF.
+      // Not UTF-8: alone, cut off, overlong, a surrogate, beyond U+10FFFF.
       {"\xff", R"("\xff")"},
       {"\xe2\x82", R"("\xe2\x82")"},
       {"\xc0\x80", R"("\xc0\x80")"},

@@ -1,4 +1,4 @@
-// Tests every message of the parser, with its place.
+// Every message of the parser, with its place.
 
 #include <string>
 
@@ -174,7 +174,7 @@ TEST(ParserErrorsTest, Graphs) {
   ExpectErrors(kCases, false);
 }
 
-// Each case stands for $ in "graph @g(%x) { %y = f($) }", whose arguments start at column 24.
+// Each in "graph @g(%x) { %y = f($) }", whose arguments start at column 24.
 TEST(ParserErrorsTest, Values) {
   static constexpr Case kCases[] = {
       {"none", "expected a value, found 'none'"},
@@ -252,7 +252,7 @@ TEST(ParserErrorsTest, Values) {
   }
 }
 
-// Each case is the meta and draw spec of a parameter, from column 15.
+// Each as the meta and draw spec of a parameter, from column 15.
 TEST(ParserErrorsTest, Metas) {
   static constexpr struct {
     absl::string_view text;

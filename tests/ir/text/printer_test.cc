@@ -22,7 +22,7 @@ const ValueMeta* Float32(Module& module, const std::vector<Dim>& shape) {
   return module.InternValueMeta(meta);
 }
 
-// A module with a bit of everything, as an importer would build it.
+// A bit of everything, as an importer would build it.
 Sample MakeSample() {
   Sample sample;
   sample.module = std::make_unique<Module>();
@@ -225,7 +225,7 @@ TEST(PrinterTest, AppendingLeavesWhatIsThere) {
   EXPECT_EQ(out, "# before\ngraphnet.module 1\nend\n");
 }
 
-// Printing is safe, however broken a module is.
+// Whatever else is broken about a module, printing it is safe.
 TEST(PrinterTest, NestingBeyondTheLimitIsCut) {
   Module module;
   const SymExpr* expr = module.SymInt(1);

@@ -23,7 +23,7 @@
 namespace graphnet {
 namespace {
 
-// Names that a parser could mistake for something else.
+// Names that a reader could take for something else.
 constexpr absl::string_view kOddNames[] = {"None",
                                            "True",
                                            "False",
@@ -78,7 +78,7 @@ class Generator {
   Sample MakeSample();
 
  private:
-  // Returns a number from 0 to n - 1. (The distributions of <random> differ between libraries.)
+  // From 0 to n - 1. (The distributions of <random> differ between libraries.)
   size_t Below(size_t n) { return static_cast<size_t>(random_() % n); }
   bool OneIn(size_t n) { return Below(n) == 0; }
   bool Invalid(size_t n) { return options_.invalid && OneIn(n); }
@@ -88,7 +88,7 @@ class Generator {
   }
 
   std::string Bytes(size_t max_size);
-  // Returns a name that is not empty.
+  // Not empty.
   std::string Name();
   std::string UniqueName(absl::flat_hash_set<std::string>& taken);
   std::string Word();
@@ -134,7 +134,7 @@ class Generator {
   std::mt19937_64 random_;
   std::unique_ptr<Module> module_;
   Graph* graph_ = nullptr;
-  std::vector<Graph*> bodies_;  // Bodies that the graph may refer to.
+  std::vector<Graph*> bodies_;  // that the graph may refer to
   std::vector<Node*> values_;
   absl::flat_hash_set<std::string> names_;
   absl::flat_hash_set<std::string> placeholder_targets_;
@@ -427,7 +427,7 @@ void Generator::FillGraph(size_t index) {
                  module_->graphs().end());
   for (size_t n = Below(5); n > 0; --n) AddPlaceholder();
   for (size_t n = Below(static_cast<size_t>(options_.max_nodes) + 1); n > 0; --n) AddOperation();
-  // Each body refers to the next, so all are referred to.
+  // Each refers to the next, so none is an orphan.
   if (!bodies_.empty()) {
     const Argument body = bodies_[0];
     AddNode(Op::kCallFunction, "torch.cond", {body}, {});

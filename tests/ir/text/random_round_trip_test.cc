@@ -1,4 +1,4 @@
-// Sends random modules and samples through the printer and the parser.
+// Random modules and samples through the printer and the parser.
 
 #include <cstdint>
 #include <memory>
@@ -75,8 +75,8 @@ TEST(RandomRoundTripTest, Structure) {
   }
 }
 
-// Damaged text either is refused, or parses into a module that survives a round trip; it never
-// crashes the parser.
+// Text that was damaged is refused or is the canonical text of what was read,
+// but never crashes the parser.
 TEST(RandomRoundTripTest, DamagedText) {
   for (uint64_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
@@ -100,7 +100,7 @@ TEST(RandomRoundTripTest, DamagedText) {
   }
 }
 
-// A text that is cut off anywhere does not parse.
+// No beginning of a text is a text.
 TEST(RandomRoundTripTest, CutText) {
   for (uint64_t seed = 0; seed < 20 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);

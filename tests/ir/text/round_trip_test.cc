@@ -1,5 +1,6 @@
-// Printed text parses, and prints the same again. Most cases are text that is already canonical.
-// OtherSpellings lists what may be written in more than one way.
+// What prints, parses; what parses, prints the same. Most cases are text that
+// is already canonical; the second table lists what may be written in more than
+// one way.
 
 #include <memory>
 #include <string>
@@ -22,7 +23,8 @@ PrintOptions Fragment() {
   return options;
 }
 
-// Parses `text` and prints it again. If it does not parse, fails and returns "".
+// The text of what `text` says; the empty string, with a failure, if it says
+// nothing.
 std::string Reprint(absl::string_view text) {
   const auto module = ParseModule(text, "test");
   if (!module.ok()) {
@@ -217,7 +219,7 @@ TEST(RoundTripTest, Expressions) {
   }
 }
 
-// Covers all trees of three operators over two leaves, so that no shape is lost.
+// All trees of three operators over two leaves: no shape is lost.
 TEST(RoundTripTest, AllSmallExpressionTrees) {
   Module module;
   std::vector<std::vector<const SymExpr*>> by_size(3);
@@ -289,7 +291,7 @@ TEST(RoundTripTest, Metas) {
       const std::string text = InGraph(absl::StrCat("%z = f() : ", meta, after));
       EXPECT_EQ(Reprint(text), text);
     }
-    // Parse it a second time, as the parser may remember it.
+    // A second time, in case it is remembered.
     const std::string twice = InGraph(
         absl::StrCat("%z = f() : ", meta, "\n  %w = f() : ", meta, "\n  %v = f() : (", meta, ",)"));
     EXPECT_EQ(Reprint(twice), twice);
@@ -459,7 +461,7 @@ TEST(RoundTripTest, GraphsMayBeNamedBeforeTheyAreDefined) {
   EXPECT_EQ(Reprint(text), text);
   const auto module = ParseModule(text, "test");
   ASSERT_TRUE(module.ok());
-  // Uses are right, although the arguments were read twice.
+  // Uses are right although the arguments were read twice.
   Node* x = (*module)->main()->FindNode("x");
   EXPECT_EQ(x->num_uses(), 5);
   EXPECT_EQ(x->users().size(), 4u);
@@ -484,7 +486,7 @@ TEST(RoundTripTest, Samples) {
   }
 }
 
-// These are the permitted exceptions: text that parses but prints in another way.
+// The sanctioned exceptions: text that parses but prints in another way.
 TEST(RoundTripTest, OtherSpellings) {
   static constexpr struct {
     absl::string_view text, canonical;
@@ -524,7 +526,7 @@ TEST(RoundTripTest, OtherSpellings) {
        "}",
        "graph @g() {\n  %a = f() : f32\n  %b = f() : f32@cpu\n  %c = f() : f32@cuda\n  %d = f() : "
        "f32@cuda:1\n}\n"},
-      // Words that may be left out.
+      // What is only said for completeness.
       {"graph @g() { %output = return 1 }", "graph @g() {\n  return 1\n}\n"},
       {"graph @g() { %output = output output(1) }", "graph @g() {\n  return 1\n}\n"},
       {"graph @g() { %x = placeholder x }", "graph @g(%x) {\n}\n"},
@@ -546,16 +548,16 @@ TEST(RoundTripTest, OtherSpellings) {
   }
 }
 
-// A module can hold these things but its text cannot.
+// What a module can hold but its text cannot.
 TEST(RoundTripTest, WhatIsLost) {
   Module module;
   Graph* g = module.AddGraph("g");
   Node* x = g->Placeholder("x");
-  // A mean while has_mean is false.
+  // A mean that is not said to be one.
   DrawSpec draw;
   draw.mean = 1;
   x->set_draw_spec(draw);
-  // A null element of a tuple means the same as an unknown one.
+  // Of a tuple's element, null is the same as unknown.
   Node* y = g->CallFunction("f", {});
   y->set_meta(module.InternTupleMeta({nullptr}));
   EXPECT_EQ(PrintModule(module, Fragment()), "graph @g(\n  %x {}\n) {\n  %f = f() : (_,)\n}\n");
