@@ -350,7 +350,7 @@ class Matcher {
 
   // Matches similar operands of matching nodes. Returns true if there were any.
   bool MatchOperands(Likeness likeness) {
-    // Only the pairs of before this call are examined; new pairs wait for the next call.
+    // A round by label also examines the pairs that it adds. Other rounds leave them to the next.
     const size_t before = pairs_.size();
     const auto match_of = [&](size_t at) {
       const auto [i, j] = pairs_[at];

@@ -154,7 +154,7 @@ void WeightsToAttributes(Module* module) {
 absl::StatusOr<std::unique_ptr<Module>> NormalForm(const Module& module,
                                                    const NormalFormOptions& options) {
   std::unique_ptr<Module> made = module.Clone();
-  if (made->main() == nullptr) return absl::InvalidArgumentError("a module without a graph");
+  if (made->main() == nullptr) return absl::InvalidArgumentError("the module has no graph");
   RETURN_IF_ERROR(FixInputs(options, made.get()));
   WeightsToAttributes(made.get());
   ASSIGN_OR_RETURN(const Pipeline first, ParsePipeline("torch-to-aten,dce,canonical-arguments"));

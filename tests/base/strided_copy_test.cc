@@ -130,7 +130,7 @@ TEST(StridedCopyTest, RowsOfEachSecondElementAndOfOne) {
 }
 
 TEST(StridedCopyTest, SixtyFourDimensions) {
-  // Half of the dimensions have one element, and few of the others have more.
+  // Every fifth dimension has two elements, and the others have one.
   std::vector<int64_t> sizes(64, 1), strides(64);
   for (size_t i = 0; i < sizes.size(); i += 5) sizes[i] = 2;
   int64_t stride = 1;
