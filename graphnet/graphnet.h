@@ -1,7 +1,8 @@
 // The library without LibTorch. The headers that are included here and in graphnet_torch.h are
-// public, with graphnet/base/status.h (its macros RETURN_IF_ERROR and ASSIGN_OR_RETURN may have
-// namesakes) and graphnet/paddle/formats.h. docs/library.md has a line on each. All other headers
-// are internal: those that public ones include are installed, too, and may change at any time.
+// public, and so are graphnet/base/status.h (whose macros RETURN_IF_ERROR and ASSIGN_OR_RETURN may
+// clash with others) and graphnet/paddle/formats.h. docs/library.md has a line on each. All other
+// headers are internal and may change at any time, even those that are installed because a public
+// header includes them.
 #ifndef GRAPHNET_GRAPHNET_H_
 #define GRAPHNET_GRAPHNET_H_
 

@@ -1,4 +1,4 @@
-// The library with LibTorch: it runs graphs, captures programs and reads and writes TorchScript.
+// The library with LibTorch. It runs graphs, captures programs, and reads and writes TorchScript.
 #ifndef GRAPHNET_GRAPHNET_TORCH_H_
 #define GRAPHNET_GRAPHNET_TORCH_H_
 

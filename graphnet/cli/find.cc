@@ -149,8 +149,8 @@ void RegisterFind(CLI::App& app, CommandRunner* run) {
   command
       ->add_option(
           "CALL", options->query,
-          "Pattern of a call, such as relu, torch.cat(?, dim=-1), conv2d(groups>1), relu(conv2d(%: "
-          "f16)): a name, and the arguments that it must have: % is a value, %x the same value "
+          "Pattern of a call: a name and the arguments that it must have, as in relu, torch.cat(?, "
+          "dim=-1), conv2d(groups>1) or relu(conv2d(%: f16)). % is a value, %x the same value "
           "everywhere, ? anything; = != < <= > >= and in [A, B] compare constants, and an omitted "
           "argument counts as its default; docs/datasets.md explains all")
       ->required();

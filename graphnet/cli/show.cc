@@ -316,15 +316,15 @@ void RegisterShow(CLI::App& app, CommandRunner* run) {
   AddDrawingOptions(command, &options->drawing);
   command
       ->add_flag("--runnable", options->runnable,
-                 "For python: add functions that run the graph, and write weights and inputs to "
+                 "Add functions that run the graph (python), and write weights and inputs to "
                  "FILE.py.safetensors; run it with python FILE.py [RESULTS.safetensors]")
       ->needs("--out");
   command->add_flag("--fused", options->fused,
-                    "For pir: put operators that make one kernel into a cinn_op.fusion");
+                    "Put operators that make one kernel into a cinn_op.fusion (pir)");
   command->add_flag("--bound", options->bound,
-                    "For loops: bind them to the blocks and threads of a GPU");
+                    "Bind loops to the blocks and threads of a GPU (loops)");
   command->add_option("--group", options->group,
-                      "For loops: print only this group of operators, counted from 0");
+                      "Print only this group of operators, counted from 0 (loops)");
   AddJsonOption(command, &options->json,
                 "name, hash, inputs, outputs, attributes, symbols, counts of targets, and graphs "
                 "with their nodes")

@@ -1,5 +1,5 @@
-// Annotations (Node::annotation, Attribute::annotation), as GraphNet's samples and
-// TorchScript write them.
+// Annotations (Node::annotation, Attribute::annotation), in the words of GraphNet's samples and
+// of TorchScript.
 #ifndef GRAPHNET_IR_ANNOTATION_H_
 #define GRAPHNET_IR_ANNOTATION_H_
 
@@ -12,10 +12,10 @@
 
 namespace graphnet {
 
-// Of what a model learns.
+// The annotation of a parameter, which a model learns.
 inline constexpr absl::string_view kParameterAnnotation = "torch.nn.parameter.Parameter";
 
-// The dtype of an input that is a number; nullopt for all others.
+// Returns the dtype of an input that is a number; nullopt for other inputs.
 inline std::optional<DType> NumberDType(absl::string_view annotation) {
   if (annotation == "torch.SymInt" || annotation == "int") return DType::kInt64;
   if (annotation == "torch.SymFloat" || annotation == "float") return DType::kFloat64;
@@ -23,8 +23,8 @@ inline std::optional<DType> NumberDType(absl::string_view annotation) {
   return std::nullopt;
 }
 
-// Whether an input holds others: a list, tuple or dict, by TorchScript's names. Values of
-// what it holds are called "input.0", "input.1" or "input.key", and so on within those.
+// Returns whether an input is a list, tuple or dict in TorchScript's notation. Its elements are
+// named "input.0", "input.1" or "input.key", and so on for the elements of those.
 inline bool IsStructure(absl::string_view annotation) {
   absl::ConsumePrefix(&annotation, "Optional[");
   return absl::StartsWith(annotation, "List[") || absl::StartsWith(annotation, "Tuple[") ||

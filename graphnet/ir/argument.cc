@@ -13,8 +13,8 @@
 namespace graphnet {
 namespace {
 
-// Pairs that are to be compared. Beyond a few, each is taken once, however often it is
-// referred to: what is shared may be compared in no time that doubles with each reference.
+// The pairs that must still be compared. Beyond the first few, each pair is taken once, however
+// often it is referred to, so that comparing shared values does not take exponential time.
 template <typename T>
 class PairsToCompare {
  public:
@@ -39,7 +39,7 @@ class PairsToCompare {
 
 bool SameBits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
-// By Argument::Kind.
+// Indexed by Argument::Kind.
 constexpr const char* kKindNames[] = {
     "None",     "a node",  "a bool",   "an int",   "a float",         "a complex",
     "a string", "a dtype", "a device", "a layout", "a memory format", "a list",

@@ -18,9 +18,8 @@
 namespace graphnet {
 namespace {
 
-// SHA-256 of what is added, each item such that no two sequences of items give
-// the same bytes: numbers are varints as in protobuf, since most are small, and
-// strings come after their length.
+// The SHA-256 of a sequence of items. Different sequences have different bytes: numbers are varints
+// as in protobuf, since most are small, and strings come after their length.
 class Digest {
  public:
   Digest() : context_(EVP_MD_CTX_new()) {
@@ -47,7 +46,7 @@ class Digest {
     AddBytes(text);
   }
 
-  // Nothing may be added afterwards.
+  // Returns the hash. Nothing may be added afterwards.
   std::string Hex() {
     Flush();
     unsigned char out[32];
@@ -82,7 +81,7 @@ class Digest {
   char buffer_[8192];
 };
 
-// Numbers things in the order they are asked for.
+// Numbers keys in the order in which they are first looked up.
 template <typename Key>
 class Numbering {
  public:
@@ -95,7 +94,7 @@ class Numbering {
   absl::flat_hash_map<Key, uint64_t> numbers_;
 };
 
-// Uses no recursion: neither nesting nor chains of bodies can exhaust the stack.
+// Hashes a module without recursion, so that nesting and chains of bodies cannot exhaust the stack.
 class Hasher {
  public:
   Hasher(const Module& module, const CanonicalHashOptions& options)
@@ -111,7 +110,8 @@ class Hasher {
   }
 
  private:
-  // A graph follows in the order of first references to graphs.
+  // Returns the number of a graph. Graphs are hashed in the order in which they are first
+  // referred to.
   uint64_t GraphNumber(const Graph* graph) {
     if (!graph_numbers_.contains(graph)) graphs_.push_back(graph);
     return graph_numbers_(graph);
@@ -127,7 +127,7 @@ class Hasher {
     }
   }
 
-  // In the order in which the graph takes and reads them, as their names are labels.
+  // Adds the values in the order in which the graph takes and reads them, since names are labels.
   void AddWeights() {
     if (module_.main() != nullptr) {
       for (const Node* node : module_.main()->placeholders()) AddValue(node->target());
@@ -185,7 +185,7 @@ class Hasher {
     }
   }
 
-  // Adds `a` and puts its elements, if any, into `pending_`.
+  // Adds `a`, and puts its elements, if it has any, into `pending_`.
   void AddOne(const Argument& a) {
     using Kind = Argument::Kind;
     digest_.AddEnum(a.kind());
@@ -193,8 +193,7 @@ class Hasher {
       case Kind::kNone:
       case Kind::kEllipsis: break;
       case Kind::kNode: {
-        // A node that is not defined yet, in a graph that does not verify, counts
-        // as "unknown".
+        // In a graph that does not verify, a node that is not defined yet counts as "unknown".
         const auto it = nodes_.find(a.node());
         digest_.AddNumber(it != nodes_.end() ? it->second : UINT64_MAX);
         break;
@@ -228,7 +227,7 @@ class Hasher {
     digest_.AddNumber(static_cast<uint64_t>(int64_t{device.index}));
   }
 
-  // In Polish notation, which needs no brackets.
+  // Adds an expression in Polish notation, which needs no brackets.
   void AddExpression(const SymExpr* expr) {
     std::vector<const SymExpr*> stack = {expr};
     while (!stack.empty()) {
@@ -285,13 +284,13 @@ class Hasher {
   const Module& module_;
   const CanonicalHashOptions& options_;
   Digest digest_;
-  std::vector<const Graph*> graphs_;  // by number
+  std::vector<const Graph*> graphs_;  // Indexed by number.
   Numbering<const Graph*> graph_numbers_;
   Numbering<absl::string_view> attribute_numbers_;
-  std::vector<absl::string_view> attributes_;  // by number
+  std::vector<absl::string_view> attributes_;  // Indexed by number.
   Numbering<absl::string_view> symbol_numbers_;
-  absl::flat_hash_map<const Node*, uint64_t> nodes_;  // of the current graph
-  std::vector<absl::Span<const Argument>> pending_;   // what is left to add
+  absl::flat_hash_map<const Node*, uint64_t> nodes_;  // The nodes of the current graph.
+  std::vector<absl::Span<const Argument>> pending_;   // The arguments left to add.
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A hash of what a module computes, by which equal graphs are found.
+// A hash of the computation of a module, which finds equal graphs.
 //
 //   if (CanonicalHash(*a.module) == CanonicalHash(*b.module)) std::cout << "the same graph\n";
 #ifndef GRAPHNET_IR_CANONICAL_HASH_H_
@@ -12,21 +12,22 @@
 
 namespace graphnet {
 
+// Chooses what CanonicalHash takes into account beyond the structure.
 struct CanonicalHashOptions {
-  bool metas = false;  // dtypes, shapes and devices count too
-  // If it is set, the values count too of the attributes that nodes read and of the inputs:
-  // dtypes, shapes and bytes, or that there are none. By name, as Sample::weights.
+  bool metas = false;  // If true, dtypes, shapes and devices count, too.
+  // If it is not null, the values of the inputs and of the attributes that nodes read count, too:
+  // dtypes, shapes and bytes, or that there are no values. They are found by name, as in
+  // Sample::weights.
   const std::map<std::string, TensorData>* weights = nullptr;
 };
 
-// 64 lower-case hexadecimal digits, the same for a module on all machines and in
-// all versions: SHA-256 over the structure of the main graph and the bodies that
-// it reaches. What counts is the nodes in their order: operators, targets,
-// arguments and keywords in the order they are written. What is a label does
-// not: the names of nodes, graphs, attributes and symbols and the targets of
-// placeholders are replaced by numbers in order of first use. Nor do locations,
-// annotations, draw specs, the symbols' examples and relations, or attributes
-// that no node reads. Time is linear in the size of the module as printed and of the values.
+// Returns 64 lower-case hexadecimal digits: the SHA-256 of the structure of the main graph and of
+// the bodies that it reaches. It is the same on all machines and in all versions. The nodes count
+// in their order, with their ops, targets, arguments and keywords as they are written. Labels do
+// not count: the names of nodes, graphs, attributes and symbols and the targets of placeholders are
+// replaced by numbers in order of first use. Locations, annotations, draw specs, the examples and
+// relations of symbols, and attributes that no node reads do not count, either. Takes time linear
+// in the size of the module as printed and of the values.
 std::string CanonicalHash(const Module& module, const CanonicalHashOptions& options = {});
 
 }  // namespace graphnet

@@ -13,8 +13,8 @@
 namespace graphnet {
 namespace {
 
-// Order keys of appended nodes are this far apart, which leaves room for 2^31
-// nodes and for many insertions between two of them.
+// The order keys of appended nodes are this far apart, which leaves room for 2^31 nodes and for
+// many insertions between two of them.
 constexpr uint64_t kOrderStep = uint64_t{1} << 32;
 
 // "torch.nn.functional.relu" -> "relu", "aten.conv2d.default" -> "conv2d".
@@ -24,7 +24,7 @@ absl::string_view BaseOfTarget(absl::string_view target) {
   if (dot == absl::string_view::npos) return target;
   const absl::string_view head = target.substr(0, dot);
   const size_t before = head.rfind('.');
-  // A namespace, an operator and its overload: the operator names the value.
+  // The target is a namespace, an operator and its overload; the operator names the value.
   if (before != absl::string_view::npos && head.find('.') == before &&
       head.substr(0, before) != "torch") {
     return head.substr(before + 1);
@@ -32,13 +32,13 @@ absl::string_view BaseOfTarget(absl::string_view target) {
   return target.substr(dot + 1);
 }
 
-// As torch.fx does it: a run of characters that an identifier cannot hold
-// becomes one "_".
 bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
 bool IsLegalInIdentifier(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
 
+// Makes an identifier as torch.fx does: a run of characters that an identifier cannot hold becomes
+// one "_".
 std::string Identifier(absl::string_view candidate) {
   if (candidate.empty()) return "_unnamed";
   std::string out;
@@ -84,8 +84,8 @@ void Graph::IndexName(Node* node) {
   // Nameless nodes are about to be named.
   if (!has_name_index_ || node->name().empty()) return;
   if (!by_name_.try_emplace(node->name(), node).second) {
-    // Another node has the name: the caller is about to rename that one. The
-    // index is made anew when it is next asked.
+    // Another node has the name, and the caller is about to rename that node. The index is built
+    // again when it is next needed.
     has_name_index_ = false;
     by_name_.clear();
   }
@@ -93,7 +93,7 @@ void Graph::IndexName(Node* node) {
 
 Node* Graph::FindNode(absl::string_view name) const {
   if (!has_name_index_.load(std::memory_order_acquire)) {
-    // Any number of threads may read.
+    // Several threads may be readers.
     const absl::MutexLock lock(&name_index_mutex_);
     BuildNameIndex();
   }
@@ -104,7 +104,7 @@ Node* Graph::FindNode(absl::string_view name) const {
 std::string Graph::UniqueName(absl::string_view candidate) {
   BuildNameIndex();
   std::string wanted = Identifier(candidate);
-  // "relu_3" counts on from the base "relu", and "relu" from it.
+  // "relu_3" and "relu" share the suffixes of the base "relu".
   absl::string_view base = wanted;
   int suffix = 0;
   if (const size_t bar = IsDigit(base.back()) ? base.rfind('_') : 0;
@@ -127,10 +127,10 @@ std::string Graph::UniqueName(absl::string_view candidate) {
   return name;
 }
 
-// Order keys: the list-labelling scheme of Bender et al. ("Two simplified
-// algorithms for maintaining order in a list"). When there is no key left
-// between two neighbours, the smallest aligned range of keys around them that is
-// sparse enough is spread out evenly: O(log n) amortised an insertion.
+// Order keys follow the list-labelling scheme of Bender et al. ("Two simplified algorithms for
+// maintaining order in a list"). If no key is left between two neighbours, the nodes in the
+// smallest aligned range of keys around them that is sparse enough are spread out evenly. An
+// insertion takes O(log n) amortised.
 void Graph::AssignOrder(Node* node) {
   const Node* const after = node->next_;
   if (after == nullptr) {
@@ -142,7 +142,7 @@ void Graph::AssignOrder(Node* node) {
     node->order_ = low + (after->order_ - low) / 2;
     return;
   }
-  node->order_ = low;  // For now; made unique below.
+  node->order_ = low;  // It is made unique below.
   Node* first = node;
   Node* last = node;
   uint64_t count = 1;
@@ -207,7 +207,7 @@ void Graph::AllocateArguments(Node* node, size_t num_args, size_t num_kwargs) {
 
 Node* Graph::MakeNode(Op op, absl::string_view target, absl::Span<const Argument> args,
                       absl::Span<const KwArg> kwargs, absl::string_view name) {
-  // The targets of placeholders hardly recur: no table of them is kept.
+  // The targets of placeholders hardly recur, so they are not interned.
   Arena& arena = module_->arena_;
   const absl::string_view* const kept = op == Op::kPlaceholder
                                             ? arena.New<absl::string_view>(arena.Copy(target))
@@ -287,7 +287,7 @@ Node* Graph::CopyNodeFrom(const Node& node, absl::FunctionRef<Node*(Node*)> map)
 
 Node* Graph::CopyNodeFrom(const Node& node, absl::FunctionRef<Node*(Node*)> map,
                           absl::FunctionRef<Graph*(Graph*)> map_graph) {
-  // A name that is free is taken as it is, identifier or not.
+  // A free name is kept as it is, even if it is not an identifier.
   BuildNameIndex();
   return CopyNode(node, !by_name_.contains(node.name()), map, map_graph);
 }
@@ -326,7 +326,7 @@ Node* Graph::CopySharedNode(const Node& node, bool unique_name, absl::FunctionRe
     new (&copy->kwarg_array()[i])
         KwArg{kwarg.name, CopySharedArgument(kwarg.value, map, map_graph, &has_node)};
   }
-  if (!unique_name) {  // Not before the arguments, for which `map` may make nodes.
+  if (!unique_name) {  // After the arguments, for which `map` may make nodes.
     const absl::string_view name = module_->arena_.Copy(UniqueName(node.name()));
     copy->name_ = name.data();
     copy->name_size_ = static_cast<uint32_t>(name.size());
@@ -347,7 +347,7 @@ Node* Graph::CopyNode(const Node& node, bool unique_name, absl::FunctionRef<Node
   if (module_->SharesWith(*node.graph_->module_)) {
     return CopySharedNode(node, unique_name, map, map_graph);
   }
-  Arena arena;  // Until the copy has its own.
+  Arena arena;  // Holds the arguments until they are copied to the module.
   const auto map_argument = [&](const Argument& argument) {
     return MapArgument(argument, &arena, [&](const Argument& a) {
       return a.is_node() ? Argument(map(a.node())) : a.is_graph() ? map_graph(a.graph()) : a;
@@ -385,7 +385,7 @@ void Graph::EraseNode(Node* node) {
   (node->prev_ ? node->prev_->next_ : first_) = node->next_;
   (node->next_ ? node->next_->prev_ : last_) = node->prev_;
   if (insertion_point_ == node) insertion_point_ = node->next_;
-  node->erased_ = true;  // Links stay: iterators find their way on.
+  node->erased_ = true;  // The links stay, so that iterators can go on.
   --num_nodes_;
 }
 
@@ -401,7 +401,7 @@ void Graph::MoveBefore(Node* node, Node* before) {
 
 size_t Graph::EliminateDeadCode(absl::FunctionRef<bool(const Node&)> is_pure) {
   size_t erased = 0;
-  // Backwards, so that what dies with a user is seen after it.
+  // The walk goes backwards, so that an operand is seen after the users that may be erased.
   for (Node* node = last_; node != nullptr;) {
     Node* const before = node->prev_;
     if (!node->has_uses() && !node->is_placeholder() && !node->is_output() &&

@@ -20,20 +20,19 @@ namespace graphnet {
 
 class GraphCopier {
  public:
-  // Asked for each body before it is copied: a graph of `to` that serves
-  // already, or null.
+  // Called for each body before it is copied. Returns a graph of `to` to use instead of a copy,
+  // or null.
   using Lookup = std::function<Graph*(Graph*)>;
 
   explicit GraphCopier(Module* to, Lookup lookup = nullptr) : to_(to), lookup_(std::move(lookup)) {}
 
-  // The one copy of `graph`, under its name if that is free; empty until Finish.
+  // Returns the one copy of `graph`, which has its name if that is free. The copy is empty until
+  // Finish.
   Graph* CopyOf(Graph* graph);
-  // Fills the copies, without recursion however deep bodies nest. Afterwards
-  // more may be asked for, which takes another Finish.
+  // Fills the copies, without recursion. After a later CopyOf, call it again.
   void Finish();
 
-  // The bodies that were copied, each with its copy; not those that served
-  // already.
+  // The bodies that were copied, each with its copy. Bodies that `lookup` replaced are not here.
   absl::Span<const std::pair<Graph*, Graph*>> copied() const { return queue_; }
 
  private:

@@ -28,7 +28,7 @@ absl::StatusOr<bool> LiftAttributes(Module* module, std::map<std::string, std::s
   Graph* const graph = module->main();
   Node* first_other = graph->first();
   while (first_other != nullptr && first_other->is_placeholder()) first_other = first_other->next();
-  // An attribute may bear the name of an argument.
+  // The name of an attribute may be the target of an input.
   absl::flat_hash_map<std::string, Node*> targets;
   for (Node* node : graph->placeholders()) targets[std::string(node->target())] = node;
 

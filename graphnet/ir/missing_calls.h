@@ -1,4 +1,4 @@
-// What a program asks for and something cannot do.
+// Counts of the calls of a program that a reader, a writer or an engine does not support.
 #ifndef GRAPHNET_IR_MISSING_CALLS_H_
 #define GRAPHNET_IR_MISSING_CALLS_H_
 
@@ -13,14 +13,15 @@
 
 namespace graphnet {
 
-// By target and why, how many calls there are; the target is empty where no call is to blame.
+// The number of calls by target and reason. The target is empty if no call is the cause.
 using MissingCalls = std::map<std::pair<std::string, std::string>, size_t>;
 
-// The status, which says that `what` is wrong with a node, so that AddMissing finds both. Each
-// NodeError is one.
+// Attaches the target of `node` and the reason `what` to `status`, so that AddMissing finds both.
+// NodeError does this, too.
 absl::Status WithNode(absl::Status status, const Node& node, absl::string_view what);
 
-// Counts the error of one call: its target and why if it is WithNode, else just the message.
+// Counts the error of one call, by the target and reason that WithNode attached, or else by the
+// message alone.
 void AddMissing(const absl::Status& status, MissingCalls* missing);
 
 }  // namespace graphnet

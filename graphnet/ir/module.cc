@@ -16,9 +16,9 @@
 namespace graphnet {
 namespace {
 
-// More graphs or files than these have an index by name.
+// If there are more graphs or files than this, they have an index by name.
 constexpr size_t kFew = 8;
-constexpr ValueMeta kUnknownMeta;         // of all modules
+constexpr ValueMeta kUnknownMeta;         // All modules share it.
 constexpr size_t kMaxInternedBytes = 64;  // Longer string arguments rarely recur.
 
 uint64_t Bits(double value) {
@@ -27,8 +27,8 @@ uint64_t Bits(double value) {
   return bits;
 }
 
-// By the terms that come first: what differs only behind them is told apart when it is compared,
-// and a large expression takes no longer than a small one.
+// Hashes only the first terms, so that a large expression takes no longer than a small one.
+// Comparison distinguishes expressions that differ in later terms.
 size_t HashSym(const SymExpr* expr) {
   constexpr int kMaxTerms = 32;
   size_t h = 0;
@@ -43,7 +43,7 @@ size_t HashSym(const SymExpr* expr) {
   return h;
 }
 
-// Whether nothing lies behind an argument, so that the argument is its own copy.
+// Returns whether an argument refers to no other memory, so that it is its own copy.
 bool IsPlain(const Argument& a) {
   switch (a.kind()) {
     case Argument::Kind::kNone:
@@ -59,8 +59,8 @@ bool IsPlain(const Argument& a) {
   }
 }
 
-// Of an argument without nodes whose aggregates are shared already, so that
-// their addresses stand for their content.
+// Hashes an argument without nodes whose aggregates are shared already, so that their addresses
+// represent their content.
 size_t HashElement(const Argument& a) {
   const auto kind = static_cast<size_t>(a.kind());
   switch (a.kind()) {
@@ -120,7 +120,7 @@ size_t Module::MetaHash::operator()(const TensorMeta* m) const {
 bool Module::MetaEq::operator()(const TensorMeta* a, const TensorMeta* b) const { return *a == *b; }
 
 size_t Module::DrawSpecHash::operator()(const DrawSpec* s) const {
-  // Some of the values, so that specs which differ in their values alone are told apart.
+  // Some values are hashed, so that specs which differ only in their values mostly differ in hash.
   constexpr size_t kMost = 8;
   size_t values = 0;
   if (!s->data.is_none()) {
@@ -153,7 +153,7 @@ template <typename Table, typename Key>
 const typename Table::value_type* Module::Find(Table Pool::*table, const Key& key) const {
   for (const Pool* pool = pool_.get(); pool != nullptr; pool = pool->base.get()) {
     const Table& entries = pool->*table;
-    if (entries.empty()) continue;  // as those of most pieces of a graph
+    if (entries.empty()) continue;  // Tables are mostly empty in the pieces of a graph.
     if (const auto it = entries.find(key); it != entries.end()) return &*it;
   }
   return nullptr;
@@ -195,7 +195,7 @@ void Module::RenameGraph(Graph* graph, absl::string_view name) {
 }
 
 void Module::EraseGraphsIf(absl::FunctionRef<bool(const Graph*)> erased) {
-  // Destroyed last: `erased` may ask the later ones.
+  // Graphs are destroyed at the end, since `erased` may read graphs that it has seen.
   const auto first = std::stable_partition(graphs_.begin(), graphs_.end(),
                                            [&](const Graph* graph) { return !erased(graph); });
   for (auto it = first; it != graphs_.end(); ++it) {
@@ -291,7 +291,7 @@ const absl::string_view* Module::InternTarget(absl::string_view text) {
 
 uint32_t Module::InternFile(absl::string_view file) {
   if (file.empty()) return 0;
-  // Mostly there is one file, or nodes of one file follow each other.
+  // There is mostly one file, or the nodes of one file are adjacent.
   const absl::string_view last = files_.empty() ? absl::string_view() : files_.back();
   if (last.size() == file.size() && (last.data() == file.data() || last == file)) {
     return static_cast<uint32_t>(files_.size());
@@ -339,7 +339,7 @@ const SymExpr* Module::SymBinary(SymExpr::Kind kind, const SymExpr* lhs, const S
 
 const SymExpr* Module::CopySym(const SymExpr* expr) {
   if (expr == nullptr) return nullptr;
-  // What this module has made is interned as it is.
+  // An expression that this module has made is its own copy.
   const auto is_own = [this](const SymExpr* e) {
     const auto it = pool_->exprs.find(e);
     return it != pool_->exprs.end() && *it == e;
@@ -370,7 +370,7 @@ const SymExpr* Module::CopySym(const SymExpr* expr) {
 }
 
 const TensorMeta* Module::InternMeta(const TensorMeta& original) {
-  // What is said to be missing must not tell equal metas apart.
+  // The fields of a device or shape that is unknown must not distinguish metas.
   TensorMeta meta = original;
   if (!meta.has_device) meta.device = Device();
   if (!meta.has_shape) meta.shape = {};
@@ -414,7 +414,7 @@ const ValueMeta* Module::CopyMeta(const ValueMeta* meta) {
   if (meta->tensor == nullptr) {
     return meta->is_tuple ? InternTupleMeta(meta->elements) : &kUnknownMeta;
   }
-  // By address, one that this module has interned.
+  // Finds the meta by address if this module has interned it.
   const auto it = pool_->value_metas.find(meta->tensor);
   return it != pool_->value_metas.end() ? it->second : InternValueMeta(*meta->tensor);
 }
@@ -432,7 +432,7 @@ Argument Module::CopyArgument(const Argument& argument) {
 }
 
 Argument Module::CopyArgumentInternal(const Argument& argument, bool* has_node) {
-  if (argument.is_node()) {  // as most are
+  if (argument.is_node()) {  // Most arguments are nodes.
     *has_node = true;
     return argument;
   }
@@ -441,7 +441,7 @@ Argument Module::CopyArgumentInternal(const Argument& argument, bool* has_node) 
   const auto is_flat = [&](const Argument& a) {
     return !a.is_aggregate() || absl::c_none_of(a.elements(), is_aggregate);
   };
-  // Copies without sharing, but for what this module shares already.
+  // Copies each reference separately, unless this module shares the aggregate already.
   struct Copier {
     Module& module;
     Argument Copy(const Argument& argument, bool* has_node) {
@@ -467,8 +467,7 @@ Argument Module::CopyArgumentInternal(const Argument& argument, bool* has_node) 
       return CopyElements(argument, has_node);
     }
     Argument CopyElements(const Argument& argument, bool* has_node) {
-      // Elements are copied first, so that each aggregate is looked at once
-      // however deep it lies.
+      // Elements are copied first, so that each aggregate is visited once, however deep it lies.
       std::vector<Argument>& copied = module.copied_elements_;
       if (copied.capacity() == 0) copied.reserve(16);
       const size_t base = copied.size();
@@ -500,7 +499,7 @@ Argument Module::CopyArgumentInternal(const Argument& argument, bool* has_node) 
       copied.resize(base);
       return result;
     }
-    // Only one that holds others is worth asking for.
+    // A lookup is worth its time only for an aggregate that holds others.
     bool IsShared(const Argument& argument) {
       if (absl::c_none_of(argument.elements(), [](const Argument& a) { return a.is_aggregate(); }))
         return false;
@@ -511,12 +510,12 @@ Argument Module::CopyArgumentInternal(const Argument& argument, bool* has_node) 
   Copier copier{*this};
   if (!argument.is_aggregate()) return copier.Copy(argument, has_node);
   if (is_flat(argument)) return copier.CopyElements(argument, has_node);
-  // Lists of flat lists: nothing in them is looked at twice.
+  // In a list of flat lists, nothing is visited twice.
   if (absl::c_all_of(argument.elements(), is_flat) || copier.IsShared(argument))
     return copier.Copy(argument, has_node);
 
-  // Each shared aggregate once, those without nodes as this module shares them; the others are
-  // written out below, as each of their elements is an operand.
+  // Each shared aggregate is visited once. Aggregates without nodes are shared in this module; the
+  // others are written out below, since each of their elements is an operand of its own.
   struct Part {
     Argument argument;
     bool has_node = false;
@@ -561,7 +560,7 @@ const DrawSpec* Module::CopyDrawSpec(const DrawSpec& spec) {
   DrawSpec* copy = arena_.New<DrawSpec>(spec);
   copy->min = CopyArgument(spec.min);
   copy->max = CopyArgument(spec.max);
-  // Literal data does not recur: looking for an equal one would be wasted.
+  // Literal data does not recur, so a lookup would waste time.
   if (spec.data.is_aggregate() &&
       absl::c_all_of(spec.data.elements(), [](const Argument& a) { return a.is_number(); })) {
     const absl::Span<const Argument> values = arena_.Copy(spec.data.elements());

@@ -1,15 +1,15 @@
-// Module: the owner of everything: graphs, the strings, metas and expressions
-// they refer to, the symbols of dynamic dimensions and the attributes that
-// get_attr nodes read.
+// Module: the owner of everything. It has graphs, the strings, metas and expressions that they
+// refer to, the symbols of dynamic dimensions, and the attributes that get_attr nodes read.
 //
 //   Module module;
 //   Graph* graph = module.AddGraph("forward");
 //   Node* x = graph->Placeholder("x");
 //   graph->Output(graph->CallFunction("torch.relu", {x}));
 //
-// A module copies all that it, its graphs and its nodes are given (strings, arguments,
-// metas, expressions, draw specs, of any module or none), or finds an equal that it has:
-// nothing must outlive the call. What it gives lives as long as the module.
+// A module, its graphs and its nodes copy all strings, arguments, metas, expressions and draw specs
+// that they are given, or find equal ones that the module has already. These may belong to any
+// module or to none, and need not outlive the call. Everything that is made by a module or
+// returned by it lives as long as the module.
 #ifndef GRAPHNET_IR_MODULE_H_
 #define GRAPHNET_IR_MODULE_H_
 
@@ -38,18 +38,19 @@ namespace graphnet {
 
 // A symbol of a dynamic dimension and the size it had in the example.
 struct Symbol {
-  absl::string_view name;
-  std::optional<int64_t> example;
+  absl::string_view name;          // The name, "S0".
+  std::optional<int64_t> example;  // The size in the example, if it is known.
 };
 
 // A parameter, buffer or constant that get_attr nodes refer to by name.
 struct Attribute {
-  absl::string_view name;
-  const TensorMeta* meta = nullptr;     // null when unknown
-  absl::string_view annotation;         // "torch.nn.parameter.Parameter", …
-  const DrawSpec* draw_spec = nullptr;  // null when not said
+  absl::string_view name;               // The name, "layer1.0.conv1.weight".
+  const TensorMeta* meta = nullptr;     // The meta; null if unknown.
+  absl::string_view annotation;         // The annotation, "torch.nn.parameter.Parameter".
+  const DrawSpec* draw_spec = nullptr;  // The draw spec; null if there is none.
 };
 
+// A main graph, the bodies that it calls, and everything that they refer to.
 class Module {
  public:
   Module();
@@ -57,80 +58,96 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  // An empty module that refers to what `parent` holds (strings, metas, constants)
-  // where another would copy it: copying nodes from the parent costs a fraction. It
-  // keeps that memory alive, so the parent may die first. While one thread uses the
-  // new module, no other may change the parent.
+  // Makes an empty module that refers to the strings, metas and constants of `parent` where another
+  // module would copy them, so that copying nodes from the parent costs a fraction. It keeps that
+  // memory alive, so the parent may be destroyed first. While one thread uses the new module, no
+  // other thread may change the parent.
   static std::unique_ptr<Module> DeriveFrom(const Module& parent);
 
   // --- Graphs ----------------------------------------------------------------
-  // The first graph is the main one ("forward"); others are bodies that
-  // arguments refer to. `name` gets a suffix if it is taken.
+  // Adds an empty graph. The first graph is the main one ("forward"); the others are bodies that
+  // arguments refer to. A name that is taken gets a suffix.
   Graph* AddGraph(absl::string_view name);
+  // All graphs in the order in which they were added, as a view until one is added or removed.
   absl::Span<Graph* const> graphs() const { return graphs_; }
   // The first graph; null in an empty module.
   Graph* main() const { return graphs_.empty() ? nullptr : graphs_[0]; }
-  Graph* FindGraph(absl::string_view name) const;
-  // `name` must be free.
+  Graph* FindGraph(absl::string_view name) const;  // Returns the graph; null if there is none.
+  // Renames `graph`. If another graph has that name, the program ends.
   void RenameGraph(Graph* graph, absl::string_view name);
-  // Removes a graph that no argument refers to any more; its nodes must not be
+  // Removes and destroys a graph of this module to which no argument refers. Its nodes must not be
   // touched afterwards.
   void EraseGraph(Graph* graph);
-  // Removes the graphs that the main one does not reach by arguments, as dead
-  // code elimination leaves them. Returns how many they were.
+  // Removes the graphs that the main graph does not reach through arguments, such as those that
+  // dead code elimination leaves. Returns the number of graphs that it removed.
   size_t EraseUnusedGraphs();
 
   // --- Symbols, relations, attributes ----------------------------------------
-  // In order of declaration. A second declaration of a name replaces the
-  // example value.
+  // Declares a symbol. A second declaration of a name replaces the example value.
   void AddSymbol(absl::string_view name, std::optional<int64_t> example);
+  // All symbols in order of declaration, as a view until one is added.
   absl::Span<const Symbol> symbols() const { return symbols_; }
+  // Returns the symbol, valid until one is added; null if there is none.
   const Symbol* FindSymbol(absl::string_view name) const;
-  // What holds of the symbols; `relation->is_relation()`.
+  // Adds a fact about the symbols. `relation->is_relation()` must be true.
   void AddRelation(const SymExpr* relation) { relations_.push_back(CopySym(relation)); }
+  // All relations in the order in which they were added, as a view until one is added.
   absl::Span<const SymExpr* const> relations() const { return relations_; }
-  // A second one of a name replaces the first.
+  // Adds an attribute, or replaces the one of that name.
   void AddAttribute(const Attribute& attribute);
+  // All attributes in the order in which they were added, as a view until one is added or removed.
   absl::Span<const Attribute> attributes() const { return attributes_; }
+  // Returns the attribute, valid until one is added or removed; null if there is none.
   const Attribute* FindAttribute(absl::string_view name) const;
+  // Removes the attribute if there is one of that name. O(attributes).
   void EraseAttribute(absl::string_view name);
-  void EraseAllAttributes();
+  void EraseAllAttributes();  // Removes all attributes.
 
-  // --- Making what nodes refer to --------------------------------------------
-  // The same text always gives the same address.
+  // --- Making the objects to which nodes refer -------------------------------
+  // Returns the module's copy of `text`. Equal texts have the same address.
   const absl::string_view* InternTarget(absl::string_view text);
-  // Short strings that recur: keyword names, annotations, paths.
+  // The same, for short strings that recur: keyword names, annotations, paths.
   absl::string_view InternString(absl::string_view text) { return *InternTarget(text); }
 
-  const SymExpr* SymInt(int64_t value);
-  const SymExpr* SymSymbol(absl::string_view name);
-  const SymExpr* SymNeg(const SymExpr* operand);
+  const SymExpr* SymInt(int64_t value);              // Returns the expression of a number.
+  const SymExpr* SymSymbol(absl::string_view name);  // Returns the expression of a symbol.
+  const SymExpr* SymNeg(const SymExpr* operand);     // Returns -operand.
+  // Returns an operation with two operands, or a relation. With kInt, kSymbol or kNeg the program
+  // ends.
   const SymExpr* SymBinary(SymExpr::Kind kind, const SymExpr* lhs, const SymExpr* rhs);
-  // That of this module which equals one of any module.
+  // Returns this module's equal of `expr`, which may be of any module; null for null. Each shared
+  // part is copied once.
   const SymExpr* CopySym(const SymExpr* expr);
 
+  // Returns the one copy of `meta` in this module.
   const TensorMeta* InternMeta(const TensorMeta& meta);
+  // Returns the one meta of a value that is this tensor.
   const ValueMeta* InternValueMeta(const TensorMeta& tensor);
+  // Returns the one meta of a tuple (or list). A null element means that nothing is known of it.
   const ValueMeta* InternTupleMeta(absl::Span<const ValueMeta* const> elements);
-  // That of this module which equals one of any module.
+  // Returns this module's equal of `meta`, which may be of any module; null for null.
   const ValueMeta* CopyMeta(const ValueMeta* meta);
 
-  // A deep copy in the arena. Aggregates without nodes are shared.
+  // Makes a deep copy in the arena. Equal aggregates without nodes are shared. If a body is not a
+  // graph of this module, the program ends.
   Argument CopyArgument(const Argument& argument);
+  // Makes a complex number that lives as long as the module.
   Argument Complex(std::complex<double> value);
+  // Returns a copy of `spec`, or an equal draw spec that the module has already.
   const DrawSpec* CopyDrawSpec(const DrawSpec& spec);
 
-  // A deep copy: same graphs, names, order. Pointers differ.
+  // Makes a deep copy with the same graphs, names and order, in which all pointers differ.
   std::unique_ptr<Module> Clone() const;
 
-  // All memory the module holds, in bytes: arena, tables, names. What it shares with
-  // the one it derives from counts there.
+  // The memory that the module holds, in bytes: arena, tables and names. Memory that it shares
+  // with the module that it derives from counts there.
   size_t MemoryBytes() const;
-  // Nodes over all graphs.
+  // The number of live nodes of all graphs.
   size_t num_nodes() const;
-  // One more than the highest Node::index(): nodes that were ever made.
+  // The number of nodes that were ever made. Each Node::index() is less than it.
   size_t num_indices() const { return num_indices_; }
 
+  // Memory that lives as long as the module.
   Arena& arena() { return arena_; }
 
  private:
@@ -138,7 +155,7 @@ class Module {
   friend class Node;
   friend class UncheckedBuilder;
   friend class IrTestPeer;
-  // By content; used to share equal aggregates and metas.
+  // Hash by content, so that equal aggregates and metas are shared.
   struct ArgumentHash {
     size_t operator()(const Argument& a) const;
   };
@@ -148,7 +165,7 @@ class Module {
   struct MetaEq {
     bool operator()(const TensorMeta* a, const TensorMeta* b) const;
   };
-  // By the addresses of what is below, which is interned.
+  // Hashes an expression by the addresses of its operands, which are interned.
   struct SymHash {
     size_t operator()(const SymExpr* e) const {
       return absl::HashOf(e->kind, e->value, e->name, e->lhs, e->rhs);
@@ -166,7 +183,7 @@ class Module {
   struct DrawSpecEq {
     bool operator()(const DrawSpec* a, const DrawSpec* b) const;
   };
-  // A set of pointers is a third of a map in size, and most strings are unique.
+  // For a set of pointers, which takes a third of the memory of a map; most strings are unique.
   struct StringHash {
     using is_transparent = void;
     size_t operator()(absl::string_view s) const { return NameHash()(s); }
@@ -180,13 +197,13 @@ class Module {
     }
   };
 
-  // What nodes refer to, and all other memory of a module. Nothing in it is freed or
-  // changes its address, so that derived modules can refer to it.
+  // All memory of a module, with the objects to which nodes refer. It neither frees nor moves
+  // any of them, so that derived modules can refer to them.
   struct Pool {
-    // Not `= default`, which would clear the first block.
+    // A default constructor that is not `= default`, which would clear the first block.
     Pool() {}  // NOLINT
 
-    // Enough for most pieces of a graph.
+    // Large enough for most pieces of a graph.
     alignas(16) char first_block[1536];
     Arena arena{absl::MakeSpan(first_block)};
     absl::flat_hash_set<const absl::string_view*, StringHash, StringEq> strings;
@@ -195,7 +212,7 @@ class Module {
     absl::flat_hash_set<const TensorMeta*, MetaHash, MetaEq> metas;
     absl::flat_hash_map<const TensorMeta*, const ValueMeta*> value_metas;
     absl::flat_hash_map<absl::Span<const ValueMeta* const>, const ValueMeta*> tuple_metas;
-    // Those without literal data: statistics of few decimals recur.
+    // The draw specs without literal data. Statistics of few decimals recur.
     absl::flat_hash_set<const DrawSpec*, DrawSpecHash, DrawSpecEq> draw_specs;
 
     size_t num_interned() const {
@@ -203,29 +220,30 @@ class Module {
              value_metas.size() + tuple_metas.size() + draw_specs.size();
     }
 
-    // Of the module that this one derives from, and how much was interned then.
+    // The pool of the module that this one derives from, and its num_interned() at that time.
     std::shared_ptr<const Pool> base;
     size_t base_interned = 0;
   };
 
   explicit Module(std::shared_ptr<const Pool> base);
 
-  // Whether what `other` interned serves here as it is. What it has interned since
-  // this module was derived from it may have an equal here.
+  // Returns whether objects that `other` interned are valid here as they are. They are not if
+  // `other`, from which this module derives, has interned more since: this module may have an
+  // equal of it.
   bool SharesWith(const Module& other) const {
     return pool_ == other.pool_ ||
            (pool_->base == other.pool_ && pool_->base_interned == other.pool_->num_interned());
   }
-  // The entry of `table` for `key`, here or in a module that this one derives from;
-  // null without one.
+  // Returns the entry of `table` for `key`, here or in a module that this one derives from; null
+  // if there is none.
   template <typename Table, typename Key>
   const typename Table::value_type* Find(Table Pool::*table, const Key& key) const;
 
-  // The one expression of this content; what is below it is of this module.
+  // Returns the one expression of this content. Its operands must be of this module.
   const SymExpr* InternSym(const SymExpr& expr);
   // Ends the program unless `body` is a graph of this module.
   Graph* CheckedBody(Graph* body) const;
-  // `has_node` is set when the copy refers to a node.
+  // Like CopyArgument, and sets *has_node to true if the copy refers to a node.
   Argument CopyArgumentInternal(const Argument& argument, bool* has_node);
   void EraseGraphsIf(absl::FunctionRef<bool(const Graph*)> erased);
   uint32_t InternFile(absl::string_view file);
@@ -233,25 +251,25 @@ class Module {
   const std::shared_ptr<Pool> pool_;
   Arena& arena_;  // in pool_
   uint32_t num_indices_ = 0;
-  absl::InlinedVector<Graph*, 1> graphs_;  // in the arena, to be destroyed
+  absl::InlinedVector<Graph*, 1> graphs_;  // They lie in the arena; the destructor destroys them.
   std::vector<Symbol> symbols_;
   std::vector<const SymExpr*> relations_;
   std::vector<Attribute> attributes_;
-  // Of all graphs, once they are too many to look at each.
+  // All graphs by name; empty while there are few.
   absl::flat_hash_map<absl::string_view, Graph*> graph_index_;
-  // Where to go on counting for a name that is taken.
+  // The last suffix that a name got that was taken.
   absl::flat_hash_map<std::string, int> next_graph_suffix_;
   absl::flat_hash_map<absl::string_view, size_t> symbol_index_;
   absl::flat_hash_map<absl::string_view, size_t> attribute_index_;
-  // The strings last asked for, by a hash of their size and end: most are asked for again soon.
+  // A cache of the strings interned last, by a hash of their size and end; most recur soon.
   const absl::string_view* recent_strings_[32] = {};
-  // SourceLocation::file, by index - 1.
+  // The paths for SourceLocation::file; Node::file_ - 1 is the index.
   absl::InlinedVector<absl::string_view, 1> files_;
   absl::flat_hash_map<absl::string_view, uint32_t> file_index_;  // like graph_index_
-  // Elements of the aggregates that are just being copied.
+  // The elements of the aggregates that are being copied now.
   std::vector<Argument> copied_elements_;
-  // Freed arrays of uses, by log2 of their capacity; each begins with the address of
-  // the next.
+  // Lists of freed arrays of uses, by log2 of their capacity. Each array begins with the address
+  // of the next one.
   void* free_use_arrays_[32] = {};
 };
 

@@ -6,7 +6,7 @@ namespace graphnet {
 namespace {
 
 constexpr absl::string_view kModules = "_modules_";
-// What may stand before the name of the parameter itself.
+// The text before the name of the parameter itself.
 constexpr absl::string_view kLeaves[] = {"_parameters_", "_buffers_"};
 
 }  // namespace

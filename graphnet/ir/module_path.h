@@ -1,4 +1,4 @@
-// What the names of parameters say of the modules they are in.
+// Module paths that are found in the names of parameters.
 #ifndef GRAPHNET_IR_MODULE_PATH_H_
 #define GRAPHNET_IR_MODULE_PATH_H_
 
@@ -8,9 +8,9 @@
 
 namespace graphnet {
 
-// The path that the name of a parameter carries, as "layer1.0.conv1.weight" or
-// "L_self_modules_layer1_modules_0_modules_conv1_parameters_weight_" do: "layer1.0.conv1";
-// empty if none.
+// Returns the module path in the name of a parameter; empty if there is none. The path is
+// "layer1.0.conv1" for "layer1.0.conv1.weight" and for
+// "L_self_modules_layer1_modules_0_modules_conv1_parameters_weight_".
 std::string ModulePathOfParameter(absl::string_view name);
 
 }  // namespace graphnet

@@ -93,8 +93,8 @@ void Node::LinkArgument(Argument& arg) {
     CheckOperand(arg.u_.node);
     arg.u_.node->AddUse(this, &arg);
   } else if (arg.is_aggregate()) {
-    // Aggregates without nodes are shared and never written; those with nodes
-    // belong to this node alone.
+    // Aggregates without nodes are shared and never written. Aggregates with nodes belong to this
+    // node alone.
     for (const Argument& element : arg.elements()) LinkArgument(const_cast<Argument&>(element));
   }
 }
@@ -131,7 +131,7 @@ void Node::StoreArguments(absl::Span<const Argument> args, absl::Span<const KwAr
 
 void Node::set_args(absl::Span<const Argument> args) {
   CHECK(!erased_);
-  // Copied first: `args` may view the very arguments that are replaced.
+  // The arguments are copied first, since `args` may view those that are replaced.
   absl::InlinedVector<Argument, 8> copies;
   copies.reserve(args.size());
   for (const Argument& arg : args) copies.push_back(graph_->module()->CopyArgument(arg));
@@ -173,7 +173,7 @@ void Node::set_kwarg(absl::string_view name, const Argument& value) {
 }
 
 bool Node::MapArguments(absl::FunctionRef<Argument(const Argument&)> fn) {
-  Arena arena;  // Until the node has its copies.
+  Arena arena;  // Holds the new arguments until they are copied to the module.
   bool any_changed = false;
   const auto map = [&](Argument& slot) {
     bool changed = false;
@@ -204,7 +204,7 @@ void Node::set_name(absl::string_view name) {
   if (name == this->name()) return;
   CHECK(!erased_);
   graph_->BuildNameIndex();
-  graph_->ForgetName(this);  // Its own name is free for it.
+  graph_->ForgetName(this);  // The node may keep its own name.
   graph_->SetName(this, graph_->UniqueName(name));
 }
 
@@ -250,13 +250,13 @@ void Node::ReplaceInput(Node* from, Node* to) {
 
 Node::Uses Node::uses() const {
   Uses out(num_uses_);
-  // By user: its operands are counted once, however many of them are uses.
+  // The operands of each user are counted once, however many of them are uses of this node.
   for (uint32_t i = 0; i < num_uses_; ++i) out[i] = {use_array()[i].user, -1};
   for (uint32_t i = 0; i < num_uses_; ++i) {
     if (out[i].operand >= 0) continue;
     int operand = 0;
     ForEachOperandSlot(*out[i].user, [&](const Argument& slot) {
-      // An operand knows its place among the uses.
+      // Each operand stores its position among the uses.
       if (slot.u_.node == this) out[slot.size_].operand = operand;
       ++operand;
     });

@@ -11,7 +11,7 @@
 namespace graphnet {
 namespace {
 
-// Payloads of the errors of nodes.
+// The payloads of errors about nodes.
 constexpr absl::string_view kTarget = "graphnet/node_target";
 constexpr absl::string_view kReason = "graphnet/node_reason";
 

@@ -8,8 +8,8 @@
 
 namespace graphnet {
 
-// InvalidArgument "file:line:column: target (node name): what", as far as the
-// location of the node is known.
+// Returns InvalidArgument "file:line:column: target (node name): what", with as much of the
+// location as is known.
 absl::Status NodeError(const Node& node, absl::string_view what);
 
 }  // namespace graphnet

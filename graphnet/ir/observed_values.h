@@ -1,4 +1,4 @@
-// What inference or a run found of the values of a graph beyond what the sample says.
+// Facts about the values of a graph that inference or a run found and the sample does not have.
 #ifndef GRAPHNET_IR_OBSERVED_VALUES_H_
 #define GRAPHNET_IR_OBSERVED_VALUES_H_
 
@@ -11,12 +11,12 @@
 namespace graphnet {
 
 struct ObservedValues {
-  std::unique_ptr<Module> module;  // the sample's, with more metas; may be null
+  std::unique_ptr<Module> module;  // The sample's module with more metas; may be null.
   struct Value {
-    DrawSpec draw_spec;      // how to draw one like it; `module` holds its data
-    std::string annotation;  // of a number or a list of them, "torch.SymInt"; else empty
+    DrawSpec draw_spec;      // Draws a value like the one observed; `module` holds its data.
+    std::string annotation;  // For a number or a list of numbers, "torch.SymInt"; else empty.
   };
-  absl::flat_hash_map<std::string, Value> values;  // by name of the node of the main graph
+  absl::flat_hash_map<std::string, Value> values;  // By name of the node of the main graph.
 };
 
 }  // namespace graphnet

@@ -23,8 +23,8 @@ void SortByOrder(std::vector<Node*>* nodes) {
   absl::c_sort(*nodes, [](const Node* a, const Node* b) { return a->IsBefore(b); });
 }
 
-// "%a -> %b -> %c", from a node of the set over nodes outside, each of which knows by
-// `comes_from` the operand that leads back.
+// Returns "%a -> %b -> %c", a path from a node of the set through nodes outside it. For each of
+// those, `comes_from` has the operand that leads back.
 std::string WayTo(Node* node, const NodeTable<Node*>& comes_from) {
   std::string way;
   for (; node != nullptr; node = comes_from[node]) {
@@ -33,8 +33,8 @@ std::string WayTo(Node* node, const NodeTable<Node*>& comes_from) {
   return way;
 }
 
-// The nodes outside, between the first and the last of the set, that use its values; by
-// each, the operand that leads back to the set.
+// Returns the nodes outside the set, between its first and its last node, that depend on its
+// values. FailedPrecondition, with a path, if the set is not convex.
 absl::StatusOr<std::vector<Node*>> FindBetween(const Subgraph& subgraph,
                                                const NodeTable<bool>& is_inside) {
   std::vector<Node*> between;
@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<Node*>> FindBetween(const Subgraph& subgraph,
   for (Node* node = subgraph.nodes[0];; node = node->next()) {
     Node* from = nullptr;
     node->ForEachOperand([&](Node* operand) {
-      // In the set, only what was outside in between is of interest.
+      // A node of the set is of interest only if its operand comes from outside.
       if (comes_from[operand] != nullptr || (is_inside[operand] && !is_inside[node])) {
         from = operand;
       }
@@ -66,7 +66,7 @@ NodeTable<bool> InsideOf(const Subgraph& subgraph) {
   return is_inside;
 }
 
-// Writes the nodes into an empty graph, with parameters and a return.
+// Copies the nodes into an empty graph, with placeholders and an output.
 void WriteBody(const Subgraph& subgraph, absl::FunctionRef<Graph*(Graph*)> map_graph, Graph* to) {
   NodeTable<Node*> copies;
   for (const Node* input : subgraph.inputs) {
@@ -84,10 +84,10 @@ void WriteBody(const Subgraph& subgraph, absl::FunctionRef<Graph*(Graph*)> map_g
   to->Output(returned.size() == 1 ? returned[0] : Argument::Tuple(returned));
 }
 
-// As ReplaceUsesWithValue. What was made since there were `known` nodes takes the name of the
-// getitem that it stands for.
+// Like ReplaceUsesWithValue. A node whose index is `known` or more is new, and takes the name of
+// the getitem that it replaces.
 void ReplaceUses(Node* node, const Argument& value, size_t known) {
-  // `node`, then getitems of what is before them, which go.
+  // First `node`, then getitems of the nodes before them, which are erased.
   absl::InlinedVector<std::pair<Node*, Argument>, 1> replaced = {{node, value}};
   for (size_t i = 0; i < replaced.size(); ++i) {
     const auto [from, to] = replaced[i];
@@ -115,7 +115,7 @@ void ReplaceUses(Node* node, const Argument& value, size_t known) {
   for (size_t i = names.size(); i-- > 0;) names[i].first->set_name(names[i].second);
 }
 
-// As ReplaceUses, and `node` goes, whose name is passed on, too.
+// Like ReplaceUses. `node` is erased, and its name is passed on, too.
 void Replace(Node* node, const Argument& value, size_t known) {
   ReplaceUses(node, value, known);
   const std::string name(node->name());
@@ -236,7 +236,7 @@ absl::Status Inline(Node* call) {
   Graph* const graph = call->graph();
   const InsertionGuard guard(graph, call);
   const size_t known = graph->module()->num_indices();
-  Arena arena;  // Until what is returned has its own copies.
+  Arena arena;  // Holds the returned value until its parts are copied to the module.
   NodeTable<Argument> values(*graph->module());
   const auto value_of = [&](const Argument& a) { return a.is_node() ? values[a.node()] : a; };
   size_t next = 1;
@@ -253,7 +253,7 @@ absl::Status Inline(Node* call) {
 }
 
 Node* CopyNode(const Node& node, Graph* to, absl::FunctionRef<Argument(const Argument&)> map) {
-  Arena arena;  // Until the copy has its own.
+  Arena arena;  // Holds the arguments until they are copied to the module.
   std::vector<Argument> args;
   std::vector<KwArg> kwargs;
   for (const Argument& arg : node.args()) args.push_back(MapArgument(arg, &arena, map));

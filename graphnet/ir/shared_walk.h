@@ -1,10 +1,10 @@
-// Values are shared. A list, a size expression or a body may be a part of many others, so that
-// N of them can stand for 2^N when each is written out wherever it is referred to. This header
-// has the three things that keep code linear in what is shared:
+// Tools for values that are shared. A list, a size expression or a body may be a part of many
+// others, so N of them can stand for 2^N values when each is written out wherever it is referred
+// to. Three tools keep code linear in the shared form:
 //
-//  * SharedWalk visits each shared value once, parts before wholes, and finds a value that
-//    holds itself;
-//  * Expansions says how large and how deep a value is when it is written out;
+//  * SharedWalk visits each shared value once, parts before wholes, and detects a value that
+//    contains itself;
+//  * Expansions computes how large and how deep a value is when it is written out;
 //  * Budget is charged before an expansion takes memory.
 //
 //   Expansions<const SymExpr*> expansions;
@@ -15,8 +15,8 @@
 //   SharedWalk<const SymExpr*> walk;             // or do the work once for each value
 //   walk.Run(expr, SymParts(), [&](const SymExpr* e) { values[e] = Compute(*e, values); });
 //
-// None of them recurses. All take time and memory in proportion to the values that they meet
-// and the references between those.
+// They do not recurse. Their time and memory are proportional to the values that they meet and
+// the references between those.
 #ifndef GRAPHNET_IR_SHARED_WALK_H_
 #define GRAPHNET_IR_SHARED_WALK_H_
 
@@ -36,19 +36,19 @@
 
 namespace graphnet {
 
-// What an argument may be when it is written out, over all arguments of a node: more is held by
-// no text file and drawn on no page.
+// The most values that all arguments of a node may have when they are written out. No text file
+// or drawing can hold more.
 inline constexpr uint64_t kMaxWrittenOut = uint64_t{1} << 26;
-// What an expression may be when it is written out, in terms.
+// The most terms that an expression may have when it is written out.
 inline constexpr uint64_t kMaxTerms = uint64_t{1} << 20;
 
-// How much an expansion may still yield. The unit is what the owner says it is: values,
-// expressions, nodes.
+// The size that expansions may still have. The owner chooses the unit: values, expressions or
+// nodes.
 class Budget {
  public:
   explicit Budget(uint64_t limit) : left_(limit) {}
-  // False, and nothing is charged, when `units` exceeds what is left. Call it before the memory
-  // is taken.
+  // Charges `units`. Returns false, and charges nothing, if fewer are left. Call it before memory
+  // is allocated.
   [[nodiscard]] bool Charge(uint64_t units) {
     if (units > left_) [[unlikely]]
       return false;
@@ -61,14 +61,15 @@ class Budget {
   uint64_t left_;
 };
 
-// Visits values that refer to their parts. `Key` tells one shared value from another: mostly a
-// pointer. A walk may be run from several roots; what it has met before is not visited again.
+// Visits values that refer to their parts. `Key` identifies a shared value and is mostly a pointer.
+// A walk may be run from several roots; it does not visit a value again that it has met before.
 template <typename Key>
 class SharedWalk {
  public:
-  // Calls leave(key) for `root` and all it consists of that this walk has not met before, each
-  // once and after its parts. parts(key, add) calls add(part) for each part, in order; it is
-  // called once for each value. False, at once, when a value holds itself. O(values + parts).
+  // Calls leave(key) for `root` and its parts, however deep, that this walk has not met before,
+  // each once and after its own parts. parts(key, add) must call add(part) for each part, in
+  // order; it is called once for each value. Returns false at once if a value contains itself.
+  // O(values + parts).
   template <typename Parts, typename Leave>
   [[nodiscard]] bool Run(const Key& root, Parts&& parts, Leave&& leave) {
     if (const auto it = is_open_.find(root); it != is_open_.end()) return !it->second;
@@ -98,37 +99,35 @@ class SharedWalk {
     }
     return true;
   }
-  // Values met so far.
+  // The number of values met so far.
   size_t size() const { return is_open_.size(); }
 
  private:
   struct Frame {
     Key key;
-    size_t base;  // its parts that are still to be visited begin here
+    size_t base;  // Its parts that are still to be visited begin here in pending_.
   };
-  absl::flat_hash_map<Key, bool> is_open_;  // whether it is being visited
+  absl::flat_hash_map<Key, bool> is_open_;  // True while the value's parts are being visited.
   std::vector<Frame> frames_;
   std::vector<Key> pending_;
 };
 
-// A value with each shared part written out wherever it is referred to.
+// The size and depth of a value with each shared part written out wherever it is referred to.
 struct Expansion {
-  uint64_t size = 0;  // at most kMaxExpansion
-  int height = 0;     // 0: it has no parts
+  uint64_t size = 0;  // At most kMaxExpansion.
+  int height = 0;     // 0 if it has no parts.
 };
 inline constexpr uint64_t kMaxExpansion = uint64_t{1} << 62;
-inline uint64_t AddSizes(uint64_t a, uint64_t b) {
-  // Both are at most kMaxExpansion.
-  return std::min(a + b, kMaxExpansion);
-}
+// Returns a + b, at most kMaxExpansion. Both must be at most kMaxExpansion.
+inline uint64_t AddSizes(uint64_t a, uint64_t b) { return std::min(a + b, kMaxExpansion); }
 
-// The expansions of values that do not change while this lives.
+// The expansions of values. The values must not change while this object lives.
 template <typename Key>
 class Expansions {
  public:
-  // parts(key, add) as in SharedWalk, and returns how large `key` is without its parts. Nullopt
-  // when a value holds itself; nothing may be asked afterwards. O(values + parts) that it has
-  // not been asked for before.
+  // Returns the expansion of `root`; nullopt if a value contains itself, after which Of must not be
+  // called again. parts(key, add) is as in SharedWalk, and also returns the size of `key` without
+  // its parts. O(values + parts) that were not met before.
   template <typename Parts>
   std::optional<Expansion> Of(const Key& root, Parts&& parts) {
     const bool is_finite = walk_.Run(root, parts, [&](const Key& key) {
@@ -151,9 +150,9 @@ class Expansions {
   absl::flat_hash_map<Key, Expansion> all_;
 };
 
-// --- Parts of the values that the IR has ---------------------------------------
+// --- The parts of the IR's shared values ---------------------------------------
 
-// Of an expression: its operands. Each term counts for one.
+// The parts of an expression are its operands. Each term counts as one.
 struct SymParts {
   template <typename Add>
   uint64_t operator()(const SymExpr* expr, Add&& add) const {
@@ -163,7 +162,7 @@ struct SymParts {
   }
 };
 
-// A list, tuple, dict or slice, told from others by where its elements are.
+// A list, tuple, dict or slice, identified by the address of its elements.
 struct AggregateKey {
   explicit AggregateKey(const Argument& aggregate)
       : kind(aggregate.kind()),
@@ -183,7 +182,7 @@ struct AggregateKey {
     return H::combine(std::move(h), key.kind, key.first, key.count);
   }
 };
-// Of an aggregate: the aggregates among its elements. Each element counts for one.
+// The parts of an aggregate are the aggregates among its elements. Each element counts as one.
 struct ElementParts {
   template <typename Add>
   uint64_t operator()(const AggregateKey& key, Add&& add) const {
@@ -194,7 +193,7 @@ struct ElementParts {
   }
 };
 
-// Of a graph: the bodies that its nodes refer to. Each node counts for one.
+// The parts of a graph are the bodies to which its nodes refer. Each node counts as one.
 struct BodyParts {
   template <typename Add>
   uint64_t operator()(const Graph* graph, Add&& add) const {

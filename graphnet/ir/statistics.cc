@@ -17,7 +17,7 @@ void SaturatingAdd(int64_t value, int64_t* sum) {
   if (__builtin_add_overflow(*sum, value, sum)) *sum = std::numeric_limits<int64_t>::max();
 }
 
-// Nullopt if a size is unknown or the product is no int64.
+// Returns nullopt if a size is unknown or the product does not fit int64.
 std::optional<int64_t> NumElements(const Module& module, const TensorMeta& meta) {
   if (!meta.has_shape) return std::nullopt;
   int64_t elements = 1;
@@ -72,7 +72,7 @@ ModuleStatistics ComputeStatistics(const Module& module) {
   statistics.symbols = module.symbols().size();
   statistics.bytes = module.MemoryBytes();
   statistics.all_nodes = module.num_nodes();
-  // Targets are interned: their addresses tell them apart.
+  // Targets are interned, so their addresses identify them.
   absl::flat_hash_map<std::pair<Op, const char*>, std::pair<absl::string_view, size_t>> counts;
   for (const Graph* graph : module.graphs()) {
     const bool is_main = graph == module.main();

@@ -126,7 +126,7 @@ std::optional<Device> ParseDevice(absl::string_view name) {
   if (colon != absl::string_view::npos) {
     const absl::string_view digits = name.substr(colon + 1);
     int index = 0;
-    // SimpleAtoi alone would take signs and blanks too.
+    // SimpleAtoi alone would accept signs and blanks, too.
     if (!absl::c_all_of(digits, absl::ascii_isdigit) || (digits.size() > 1 && digits[0] == '0') ||
         !absl::SimpleAtoi(digits, &index) || index > 127) {
       return std::nullopt;

@@ -1,5 +1,5 @@
-// The scalar types of the IR: dtypes, devices, layouts and memory formats, each
-// with PyTorch's own names.
+// The scalar types of the IR: dtypes, devices, layouts and memory formats, each with the names
+// that PyTorch uses. Each parser returns nullopt for an unknown name.
 #ifndef GRAPHNET_IR_TYPES_H_
 #define GRAPHNET_IR_TYPES_H_
 
@@ -11,8 +11,7 @@
 
 namespace graphnet {
 
-// Element types under PyTorch's canonical names ("float32"). The numbers are
-// part of the protobuf form: append only.
+// The types of elements. The numbers are part of the protobuf form: append only.
 enum class DType : uint8_t {
   kUnknown = 0,
   kBool,
@@ -44,19 +43,21 @@ enum class DType : uint8_t {
   kBits8,
   kBits16,
 };
-inline constexpr int kNumDTypes = static_cast<int>(DType::kBits16) + 1;
+inline constexpr int kNumDTypes = static_cast<int>(DType::kBits16) + 1;  // The number of dtypes.
 
-// "float32"; "unknown" for kUnknown.
+// Returns PyTorch's canonical name, "float32"; "unknown" for kUnknown.
 absl::string_view DTypeName(DType dtype);
-// "f32", as the text form writes it; "?" for kUnknown.
+// Returns the name in the text form, "f32"; "?" for kUnknown.
 absl::string_view DTypeShortName(DType dtype);
-// Accept "float32", and the aliases PyTorch has ("float", "half", "long", …).
+// Parses PyTorch's name of a dtype, such as "float32", or an alias ("float", "half", "long", …).
 std::optional<DType> ParseDType(absl::string_view name);
+// Parses the name of a dtype in the text form.
 std::optional<DType> ParseDTypeShortName(absl::string_view name);
-// Bytes an element takes; 0 for kUnknown and sub-byte types.
+// Returns the bytes of one element; 0 for kUnknown and for types below one byte.
 int DTypeBytes(DType dtype);
 bool IsFloatingPoint(DType dtype);
 
+// The types of devices. The numbers are part of the protobuf form: append only.
 enum class DeviceType : uint8_t {
   kCpu = 0,
   kCuda,
@@ -82,18 +83,19 @@ enum class DeviceType : uint8_t {
 };
 inline constexpr int kNumDeviceTypes = static_cast<int>(DeviceType::kPrivateuseone) + 1;
 
+// A device, as torch.device names it.
 struct Device {
   DeviceType type = DeviceType::kCpu;
-  int16_t index = -1;  // -1: none given
+  int16_t index = -1;  // -1 if no index is given.
   friend bool operator==(Device a, Device b) { return a.type == b.type && a.index == b.index; }
 };
 
-absl::string_view DeviceTypeName(DeviceType type);
+absl::string_view DeviceTypeName(DeviceType type);  // Returns "cuda".
 std::optional<DeviceType> ParseDeviceType(absl::string_view name);
-// "cpu", "cuda:0".
-std::string DeviceName(Device device);
+std::string DeviceName(Device device);  // Returns "cpu" or "cuda:0".
 std::optional<Device> ParseDevice(absl::string_view name);
 
+// The layouts of tensors in memory. The numbers are part of the protobuf form: append only.
 enum class Layout : uint8_t {
   kStrided = 0,
   kSparseCoo,
@@ -105,9 +107,10 @@ enum class Layout : uint8_t {
   kJagged,
 };
 inline constexpr int kNumLayouts = static_cast<int>(Layout::kJagged) + 1;
-absl::string_view LayoutName(Layout layout);  // "strided"
+absl::string_view LayoutName(Layout layout);  // Returns "strided".
 std::optional<Layout> ParseLayout(absl::string_view name);
 
+// The memory formats. The numbers are part of the protobuf form: append only.
 enum class MemoryFormat : uint8_t {
   kContiguous = 0,
   kPreserve,
@@ -115,7 +118,7 @@ enum class MemoryFormat : uint8_t {
   kChannelsLast3d,
 };
 inline constexpr int kNumMemoryFormats = static_cast<int>(MemoryFormat::kChannelsLast3d) + 1;
-absl::string_view MemoryFormatName(MemoryFormat format);  // "channels_last"
+absl::string_view MemoryFormatName(MemoryFormat format);  // Returns "channels_last".
 std::optional<MemoryFormat> ParseMemoryFormat(absl::string_view name);
 
 }  // namespace graphnet

@@ -53,7 +53,7 @@ class Verifier {
   }
 
  private:
-  // Names what is being looked at.
+  // Returns an error that names the graph, node or attribute that is being checked.
   absl::Status Fail(int invariant, absl::string_view what) const {
     std::string where;
     if (attribute_ != nullptr) {
@@ -142,8 +142,8 @@ class Verifier {
       return Fail(2, "the list of nodes is broken");
     }
     if (output == nullptr) return Fail(5, "there is no output");
-    // Each operand was found in the uses of its value, so equal numbers mean
-    // that there is nothing else in them.
+    // Each operand was found in the uses of its value, so equal numbers mean that the lists of
+    // uses hold nothing else.
     if (operands != uses) {
       return Fail(7, absl::StrCat(uses, " uses for ", operands, " operands"));
     }
@@ -185,7 +185,7 @@ class Verifier {
         return absl::OkStatus();
       }
       case Argument::Kind::kGraph:
-        // By address: the graph may have been erased.
+        // The graph may have been erased, so only its address is used.
         if (!graphs_.contains(arg.graph())) {
           return Fail(9, "refers to a graph that is not of this module");
         }
@@ -203,7 +203,7 @@ class Verifier {
   absl::Status CheckElements(const Node& node, const Argument& arg, int depth, size_t& operands) {
     const bool is_nested =
         absl::c_any_of(arg.elements(), [](const Argument& a) { return a.is_aggregate(); });
-    // Those without nodes and bodies are shared: each is looked at once.
+    // Aggregates without nodes and bodies are shared, so each is checked once.
     if (is_nested) {
       const auto it = checked_aggregates_.find(AggregateKey(arg));
       if (it != checked_aggregates_.end() && it->second.depth >= depth) {
@@ -234,7 +234,7 @@ class Verifier {
                                  kMaxWrittenOut, " values"));
   }
 
-  // `depth` is that of `expr` in what it is a part of.
+  // `depth` is the depth of `expr` in the expression around it.
   absl::Status CheckSym(const SymExpr& expr, int depth) {
     const std::optional<Expansion> all = expressions_.Of(&expr, SymParts());
     if (!all || all->height > kMaxNesting - depth) return Fail(13, "an expression nests too deep");
@@ -270,7 +270,7 @@ class Verifier {
   }
 
   absl::Status CheckTensorMeta(const TensorMeta& meta) {
-    // Metas are shared: each is looked at once.
+    // Metas are shared, so each is checked once.
     if (!checked_metas_.insert(&meta).second) return absl::OkStatus();
     if (meta.shape.size() > kMaxRank) return Fail(11, "too many dimensions");
     int64_t elements = 1;
@@ -323,7 +323,7 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  // Invariant 9: all graphs are reached from the first, and none from itself.
+  // Checks invariant 9: the first graph reaches all graphs, and no graph reaches itself.
   absl::Status CheckReferences() const {
     absl::flat_hash_map<const Graph*, std::vector<const Graph*>> callees;
     absl::flat_hash_set<const Graph*> referred = {module_.main()};
@@ -336,8 +336,8 @@ class Verifier {
         return Fail(9, absl::StrCat("graph ", Printable(graph->name()), " is never referred to"));
       }
     }
-    // Depth-first with an explicit stack; `active` holds the graphs on it, `heights` how
-    // deep the bodies below a graph nest.
+    // A depth-first search with an explicit stack. `active` holds the graphs on the stack, and
+    // `heights` the depth of the bodies below a graph.
     absl::flat_hash_map<const Graph*, int> heights;
     for (const Graph* root : module_.graphs()) {
       std::vector<std::pair<const Graph*, size_t>> stack = {{root, 0}};
@@ -374,7 +374,7 @@ class Verifier {
   }
 
   const Module& module_;
-  // What is being looked at.
+  // The graph, node and attribute that are being checked.
   const Graph* graph_ = nullptr;
   const Node* node_ = nullptr;
   const Attribute* attribute_ = nullptr;
@@ -383,15 +383,15 @@ class Verifier {
   absl::flat_hash_set<absl::string_view, NameHash> targets_;
   absl::flat_hash_set<absl::string_view, NameHash> keywords_;
   absl::flat_hash_set<const TensorMeta*> checked_metas_;
-  absl::flat_hash_map<const ValueMeta*, int> checked_tuples_;  // by depth
+  absl::flat_hash_map<const ValueMeta*, int> checked_tuples_;  // With the depth of each.
   struct CheckedAggregate {
     int depth;
-    uint64_t size;  // written out
+    uint64_t size;  // The size when it is written out.
   };
   absl::flat_hash_map<AggregateKey, CheckedAggregate> checked_aggregates_;
   Expansions<const SymExpr*> expressions_;
   SharedWalk<const SymExpr*> checked_expressions_;
-  uint64_t written_out_ = 0;  // of the arguments of the node
+  uint64_t written_out_ = 0;  // The size of the node's arguments when they are written out.
   std::vector<std::pair<const Graph*, const Graph*>> references_;
 };
 
@@ -399,7 +399,8 @@ absl::Status Verify(const Module& module) { return Verifier(module).Run(); }
 
 namespace {
 
-// Of an expression whose operands have these values, where they have any.
+// Returns the value of an expression from the values of its operands; nullopt if one is needed and
+// has none.
 std::optional<int64_t> Evaluate(const Module& module, const SymExpr& expr,
                                 std::optional<int64_t> lhs, std::optional<int64_t> rhs) {
   using Kind = SymExpr::Kind;

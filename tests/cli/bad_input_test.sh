@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the tool does with input that is damaged, nonsense or hostile: one line that
-# says where and what, exit code 2, nothing written, little memory and time.
+# Damaged, meaningless or hostile input: the tool prints one line with the place and the problem,
+# exits with 2, writes nothing, and needs little memory and time.
 set -euo pipefail
 graphnet=$PWD/$1
 samples=$PWD/samples
@@ -8,15 +8,15 @@ cd "$TEST_TMPDIR"
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
-# Runs the tool in 4 GB of address space, of which LibTorch maps about one, and
-# 20 s; its exit code goes to `code`, what it prints to out.txt and err.txt.
+# Runs the tool with 4 GB of address space, of which LibTorch maps about one, and 20 s. Its exit
+# code goes to `code`, its output to out.txt and err.txt.
 run() {
   code=0
   (ulimit -v 4000000 && exec timeout 20 "$graphnet" "$@") >out.txt 2>err.txt || code=$?
 }
 
-# Makes the folders good/ and bad/ of inputs, and the file `expected`: the name of
-# each bad one and what its message must hold besides.
+# Makes the folders good/ and bad/ of inputs, and the file `expected`: the name of each bad one, and
+# the text that its message must contain.
 mkdir good bad
 "$graphnet" convert "$samples/resnet.pt" good/resnet.pb
 python3 - "$samples/resnet.pt" good/resnet.pb <<'EOF_PYTHON'
@@ -239,7 +239,7 @@ for i in range(8):
 protobuf("newer", envelope(PAYLOAD, version=2), "written by graphnet format version 2; this program reads up to 1")
 protobuf("size_too_large", envelope(PAYLOAD, size=0xffffffff), "truncated: ")
 protobuf("size_too_small", envelope(PAYLOAD, size=9), "damaged: ")
-# The checksum is right and the content is not.
+# The checksum is right, but the content is wrong.
 protobuf("inner_size", envelope(PAYLOAD + b"\x62\xff\xff\xff\xff\x07"), "not a protobuf message Sample")
 protobuf("garbage", envelope(b"\xff" * 1000), "not a protobuf message Sample")
 protobuf("deep_groups", envelope(b"\xfb\x07" * 10**6), "not a protobuf message Sample")
@@ -333,13 +333,13 @@ code("nul_in_code", "\0", f"{LINES + 1}:1: ")
 code("utf8_in_code", b"\xff", f"{LINES + 1}:1: ")
 code("deep_code", EVIL % ("f", "    y = " + "(" * 10**6 + "\n"), f"{LINES + 5}:209: brackets are nested more than 200 deep")
 torchscript("long_code", "code/__torch__.py: larger than 67108864 bytes", replace={CODE: b" " * (100 << 20)})
-# These crashed LibTorch.
+# These once crashed LibTorch.
 code("enum_without_value", "class A(Enum):\n  RED : int\n", f"{LINES + 2}:7: ':'")
 code("interface_without_self", "class A(Interface):\n  def f() -> int:\n    pass\n", f"{LINES + 2}:7: 'f'")
 code("empty_index", "def f(x: Tensor) -> Tensor:\n  return x[]\n", f"{LINES + 2}:12: ']'")
 EOF_PYTHON
 
-# --- What is right passes under these limits
+# --- Valid input passes under these limits
 for input in good/folder good/text.txt good/resnet.pb good/rewritten.pt; do
   run convert "$input" copy.pb
   [ "$code" -eq 0 ] || fail "$input: exit code $code: $(cat err.txt)"
@@ -355,7 +355,7 @@ expect_error() {
   [ ! -s out.txt ] || fail "$*: prints something"
   head -n 1 err.txt | grep -qF -- "graphnet: " || fail "$*: $(cat err.txt)"
   head -n 1 err.txt | grep -qF -- "$message" || fail "$*: no '$message' in: $(cat err.txt)"
-  # Below an error in a text there may be the line, and a caret.
+  # The line and a caret may follow an error in a text.
   [[ $* == *.txt* ]] && lines=3
   [ "$(wc -l <err.txt)" -le "$lines" ] || fail "$*: several lines: $(cat err.txt)"
   [ "$(wc -c <err.txt)" -le 1000 ] || fail "$*: a long message"
@@ -372,7 +372,7 @@ done <expected
 run check good bad
 [ "$code" -eq 1 ] || fail "check: exit code $code: $(cat err.txt)"
 [ ! -s err.txt ] || fail "check: $(cat err.txt)"
-unknown=no_json  # of no known format, and so not an input
+unknown=no_json  # has no known format, so it is not an input
 while IFS=$'\t' read -r name message; do
   [ "$name" != "$unknown" ] || continue
   [ "$(grep -cF "FAIL bad/$name:" out.txt)" -eq 1 ] || fail "check: not one line for $name"
@@ -392,7 +392,7 @@ expect_error "weights/resnet.safetensors: not the weights that resnet.pb was wri
 
 # --- Paths
 expect_error "nowhere: no such file or folder" show nowhere
-# Beside others: these go on.
+# Other inputs are still processed.
 run check good nowhere
 [ "$code" -eq 2 ] || fail "check good nowhere: exit code $code"
 grep -qx "FAIL nowhere: no such file or folder" out.txt || fail "check good nowhere: $(cat out.txt)"

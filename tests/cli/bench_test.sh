@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `graphnet bench` and `graphnet backends`: from samples to logs that `score` reads, stopped and
-# gone on with, with workers that break.
+# `graphnet bench` and `graphnet backends`: from samples to logs that `score` reads, with
+# interruptions and with workers that fail.
 set -euo pipefail
 graphnet=$PWD/$1
 faulty=$PWD/tests/evaluate/faulty_worker.py
@@ -9,7 +9,7 @@ cd "$TEST_TMPDIR"
 fail() { echo "FAILED: $*" >&2; exit 1; }
 quick="--warmup 0 --trials 2"
 
-# --- Two backends on real samples; the log is one that score takes.
+# --- Two backends on real samples; score accepts the log.
 mkdir in
 cp "$samples"/resnet.pt "$samples"/gpt.pb "$samples"/gpt.safetensors in
 "$graphnet" bench in --backend nope,jit $quick >out.txt || { cat out.txt; fail bench; }
@@ -28,13 +28,13 @@ for line in map(json.loads, open("bench/nope.jsonl")):
     assert len(line["eager_ms"]) == 2 and "instructions" in line["proof"], line
 assert all("frozen" in json.loads(line)["proof"] for line in open("bench/jit.jsonl"))
 END
-# All that is done is not done again, and a second benchmark has a folder of its own.
+# Finished samples are not run again, and a second benchmark gets a new folder.
 "$graphnet" bench --resume bench >again.txt
 diff <(grep -v score out.txt) <(grep -v score again.txt) || fail resume
 "$graphnet" bench in/resnet.pt --backend nope $quick >out.txt
 [ -s bench-2/nope.log ] || fail bench-2
 
-# --- Writes to inputs: what they become is compared, too, and no trial sees another's.
+# --- Writes to inputs: the new values are compared, too, and no trial sees the writes of another.
 cat >writes.gn <<'END'
 graph @forward(%x : f32[4], %y : f32[4]) {
   %z = .add_(%x, %y)
@@ -47,8 +47,8 @@ grep -q '"equal":\[true,true\]' writes/nope.jsonl && grep -q '"equal":\[true,tru
   { cat writes/*.jsonl; fail writes; }
 "$graphnet" bench writes.gn --backend nope,jit $quick --fresh-inputs -o fresh >out.txt
 grep -q '"status":"correct"' fresh/jit.jsonl || { cat fresh/jit.jsonl; fail fresh; }
-# Several writes, in another order than the inputs, through a view and to an attribute: what each
-# becomes is told from the others.
+# Several writes, in another order than the inputs, through a view and to an attribute: the new
+# values are not confused.
 cat >several.gn <<'END'
 attribute state : f32[4] {mean = 1.0, std = 0.5}
 graph @forward(%x : f32[4] {mean = 1.0, std = 1.0}, %y : f32[4] {mean = 2.0, std = 1.0}, %z : f32[2, 2] {mean = 3.0, std = 1.0}) {
@@ -67,9 +67,9 @@ for backend in nope jit; do
   grep -q '"equal":\[true,true,true,true,true,true\]' several/$backend.jsonl ||
     { cat several/*.jsonl; fail several; }
 done
-# Through what may be a view or a copy: right whichever it is, in all runs, and nothing is said of
-# what the inputs become. What is known to be written to, by a dropout that drops nothing too, is
-# compared beside it.
+# Writes through a value that may be a view or a copy: the result is right in either case, in all
+# runs, and the new values of the inputs are not compared. Inputs that are certainly written to,
+# even through a dropout that drops nothing, are compared.
 cat >views.gn <<'END'
 attribute state : f32[4] {mean = 1.0, std = 0.5}
 graph @forward(%x : f32[2, 8] {mean = 1.0, std = 1.0}, %y : f32[2, 8] {mean = 2.0, std = 1.0}, %z : f32[2, 8] {mean = 3.0, std = 1.0}, %w : f32[4]) {
@@ -99,7 +99,7 @@ graph @forward(%x : f32[100]) {
 END
 "$graphnet" bench random.gn --backend nope,jit $quick -o random >out.txt
 grep -q '"status":"correct"' random/jit.jsonl || { cat random/jit.jsonl; fail random; }
-# Functions that no operator stands for are written out for those that know ATen only.
+# Functions without an operator are decomposed for backends that know only ATen.
 cat >attention.gn <<'END'
 graph @forward(%q : f32[5, 2, 8], %k : f32[6, 2, 8], %m : bool[5, 6], %w : f32[24, 8], %o : f32[8, 8]) {
   %a = torch.nn.functional.multi_head_attention_forward(%q, %k, %k, 8, 2, %w, None, None, None, False, 0.0, %o, None, attn_mask = %m)
@@ -112,7 +112,7 @@ grep -qE '^jit +1 +1 ' out.txt || { cat out.txt attention/jit.jsonl; fail attent
 "$graphnet" convert attention.gn attention.pt2
 "$graphnet" diff-run attention.gn attention.pt2 >out.txt || { cat out.txt; fail "attention as .pt2"; }
 "$graphnet" convert attention.gn attention.mlir
-# What cannot be loaded or run is a line.
+# Samples that cannot be loaded or run get a line each.
 mkdir bad
 printf 'graphnet.module 1\n\ngraph @forward(%%x : f32[2]) {\n  %%y = .view(%%x, 3)\n  return (%%y,)\n}\nend\n' >bad/view.gn
 printf 'graphnet.module 1\n\ngraph @forward(%%x : f32[2]) {\n  return (%%x,)\n}\nend\n' >bad/good.gn
@@ -120,7 +120,7 @@ printf 'graphnet.module 1\n\ngraph @forward(%%x : f32[2]) {\n  return (%%x,)\n}\
 grep -q 'FAIL bad/view.gn: nope: eager_fail: ' out.txt && grep -qE '^nope +2 +1 +1' out.txt ||
   { cat out.txt; fail bad; }
 
-# What cannot even be read makes the exit code 1, also when it is gone on with.
+# A sample that cannot be read makes the exit code 1, even after a resume.
 printf 'graphnet.module 1\n\ngraph @forward(%%x : f32[2]) {\n  return (%%y,)\n}\nend\n' >bad/unread.gn
 for in in "bad --backend nope -o unread" "--resume unread"; do
   code=0
@@ -131,7 +131,7 @@ done
 grep -q '"path":"bad/unread.gn","status":"eager_fail"' unread/nope.jsonl || fail unread
 rm bad/unread.gn
 
-# --- A worker that breaks the contract: how each fault is counted.
+# --- A worker that violates the protocol: how each fault is counted.
 mkdir faults
 faults="never_none:correct prepare_crash:compile_fail prepare_refuse:compile_fail run_kill:runtime_fail
   time_hang:runtime_fail run_garbage:runtime_fail run_exit:runtime_fail time_close:runtime_fail
@@ -160,7 +160,7 @@ for flags in "" --strict; do
   [ "$code$flags" = 0 ] || [ "$code$flags" = "1--strict" ] || fail "bench $flags of what does not compile: $code"
 done
 
-# --- What makes the tool itself run out of memory is how that sample ended, in any thread.
+# --- A sample that makes the tool run out of memory fails for that reason, in any thread.
 cat >huge.py <<'END'
 import json, os, struct, sys
 answers = os.fdopen(3, "w")
@@ -201,17 +201,17 @@ END
 for log in pass_stabilize+check-stable pass_rename decompose_pieces=2 decompose_single-op; do
   grep -q '"status":"correct".*"equal":\[true\]' rewrites/$log.jsonl || { cat rewrites/*.jsonl; fail "$log"; }
 done
-# A float64 result is none in float32.
+# A float64 result does not equal one in float32.
 grep -q '"status":"type_mismatch"' 'rewrites/pass_change-dtype{from=f32;to=f64}.jsonl' ||
   { cat rewrites/*.jsonl; fail "change-dtype"; }
 grep -q 'compiler: pass:stabilize+check-stable' rewrites/pass_stabilize+check-stable.log || fail "log of a rewrite"
 "$graphnet" score rewrites/*.log >/dev/null
-# A pass that fails is told as what does not compile is.
+# A pass that fails is reported like a failure to compile.
 "$graphnet" bench private.gn --backend pass:check-stable $quick -o unstable >out.txt
 grep -q '"status":"compile_fail","reason":"cannot be rewritten: ' unstable/pass_check-stable.jsonl ||
   { cat unstable/*; fail "check-stable"; }
 
-# --- Stopped in the middle of a record: what is cut is dropped and done again.
+# --- Stopped in the middle of a record: the incomplete record is dropped and run again.
 cp -r faultsout cut
 truncate -s -7 cut/exec.jsonl
 printf 'half a rec' >>cut/exec.log
@@ -220,7 +220,7 @@ diff <(sort <(grep -o '"path":"[^"]*"' cut/exec.jsonl)) <(sort <(grep -o '"path"
   fail "cut records"
 [ "$(grep -c Processing cut/exec.log)" -eq "$(wc -w <<<"$faults")" ] || fail "cut log"
 
-# The log has lost more than the records have: what it lacks is done again.
+# The log has lost more than the records: the missing samples are run again.
 cp -r badout shorter
 for size in -7 0; do
   truncate -s $size shorter/nope.log
@@ -229,7 +229,7 @@ for size in -7 0; do
     { cat shorter/*; fail "shorter log"; }
 done
 
-# --- What cannot be is one line.
+# --- Wrong usage prints one line.
 refused() {  # MESSAGE [OPTION...]
   local code=0
   "$graphnet" bench "${@:2}" >out.txt 2>err.txt || code=$?

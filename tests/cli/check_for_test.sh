@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# `graphnet check --for`: what formats and compilers lack, all of it, without running anything.
+# `graphnet check --for`: lists all that formats and compilers lack, without running anything.
 set -euo pipefail
 graphnet=$PWD/$1
 cd "$TEST_TMPDIR"
-export GRAPHNET_BACKENDS=$PWD/none  # No exporter and no compiler is there to be asked.
+export GRAPHNET_BACKENDS=$PWD/none  # There is no exporter and no compiler.
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
-# expect CODE MESSAGE COMMAND…: exits with CODE, and the output holds MESSAGE.
+# expect CODE MESSAGE COMMAND…: the command exits with CODE, and the output contains MESSAGE.
 expect() {
   local wanted=$1 message=$2 code=0
   shift 2
@@ -58,7 +58,7 @@ expect 0 'plain.gn +ok +ok +ok +ok +ok' check samples/plain.gn --for onnx,mlir,p
 all=$("$graphnet" check samples/plain.gn --for none 2>&1 | sed 's/.*there are //; s/, /,/g' || true)
 expect 0 'plain.gn( +ok)+$' check samples/plain.gn --for "$all"
 
-# --- All that is missing is told.
+# --- All missing calls are reported.
 expect 1 'rare.gn +[0-9]' check samples --for mlir,onnx -j 2
 has '^mlir lacks$'
 has '^aten.fft_irfft.default +2  the torch dialect has no operator'
@@ -82,7 +82,7 @@ assert {"target": "aten.fft_irfft.default", "count": 2, "reason":
         "the torch dialect has no operator aten.fft_irfft.default"} in rare["mlir"]["missing"], rare
 assert [row["count"] for row in rows["samples/unknown.gn"]["pt2"]["missing"]] == [1, 2], rows
 END
-# What is said of a format is what convert does.
+# The report about a format agrees with convert.
 for target in mlir pt2 torchscript paddle; do
   for sample in plain rare unknown; do
     said=0 did=0
@@ -93,7 +93,7 @@ for target in mlir pt2 torchscript paddle; do
   done
 done
 
-# --- What is no sample, no target, or both at once.
+# --- Inputs that are not samples, unknown targets, or both.
 printf "graphnet.module 1\n\nbroken\n" >samples/bad.gn
 expect 2 'bad.gn' check samples --for pt2
 has 'plain.gn +ok'

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# The tool end to end: every command on a real sample, and what it says of input
-# that is wrong.
+# The tool end to end: every command on a real sample, and on wrong input.
 set -euo pipefail
 graphnet=$PWD/$1
 samples=$PWD/samples
@@ -8,8 +7,8 @@ cd "$TEST_TMPDIR"
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
-# expect_error MESSAGE COMMAND…: exits with 2 and one line on stderr that holds
-# MESSAGE, and leaves no output behind.
+# expect_error MESSAGE COMMAND…: the command exits with 2, prints one line on stderr that contains
+# MESSAGE, and leaves no output.
 expect_error() {
   local message=$1 code=0
   shift
@@ -64,7 +63,7 @@ code=0
 [ "$code" -eq 1 ] || fail "check of a broken sample: exit code $code, wanted 1"
 grep -q '^0 passed, 1 failed$' check.txt || fail "check: $(cat check.txt)"
 
-# What the inputs are, the archive says itself.
+# The archive describes its inputs itself.
 "$graphnet" extract "$samples/resnet.pt" -o extracted --check >extracted.txt
 grep -q "the same bits as LibTorch" extracted.txt || fail "extract: $(cat extracted.txt)"
 echo PASSED

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is made of the table of commands: completions, the manual, its page in docs.
+# The outputs of the table of commands: completions, the manual, and its page in docs.
 set -euo pipefail
 graphnet=$PWD/$1
 page=$PWD/docs/commands.md
@@ -14,7 +14,7 @@ diff -u "$page" commands.md || fail "make it anew: graphnet man --markdown > doc
 # --- bash
 "$graphnet" completion bash >bash.sh
 bash -n bash.sh
-# completes WORDS… -- EXPECTED…: what bash offers for the last word, as readline splits them.
+# completes WORDS… -- EXPECTED…: bash offers EXPECTED for the last word, as readline splits them.
 completes() {
   local words=() expected
   while [ "$1" != -- ]; do words+=("$1"); shift; done
@@ -37,7 +37,7 @@ completes graphnet opt x.pb -p dce,stabi -- dce,stabilize
 completes graphnet opt x.pb --passes=dce,stabi -- --passes=dce,stabilize
 completes graphnet completion f -- fish
 completes graphnet passes stabi -- stabilize
-completes graphnet show sam --            # readline goes on to files
+completes graphnet show sam --            # readline offers files
 completes graphnet convert a.pt -o st --
 completes graphnet --ver -- --version
 while read -r command; do
@@ -46,7 +46,7 @@ done < <(grep -oP '^### \K.*' commands.md)
 listed=$("$graphnet" --help | grep -cP '^  [a-z][a-z-]+ {2,}[A-Z]')
 [ "$(grep -c '^### ' commands.md)" -eq "$listed" ] || fail "not all $listed commands: $(grep '^###' commands.md)"
 
-# --- zsh, fish: that they are read; and asked where that can be done without a terminal.
+# --- zsh, fish: they can read the scripts; fish also completes, which needs no terminal.
 "$graphnet" completion zsh >zsh.sh
 has zsh && { zsh -fn zsh.sh || fail "zsh"; }
 "$graphnet" completion fish >fish.sh
@@ -69,7 +69,7 @@ if [ -s man.txt ]; then
   done
 fi
 
-# --- Each option of each command is in all of them.
+# --- Each option of each command is in all outputs.
 "$graphnet" --help-all | grep -oE -- '--[a-z-]+' | sort -u >options.txt
 [ "$(wc -l <options.txt)" -gt 40 ] || fail "too few options: $(cat options.txt)"
 while read -r option; do

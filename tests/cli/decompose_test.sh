@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# decompose and compose end to end: schemes, layouts, formats, replay, resumption,
-# folders of samples, and what is said of input that is wrong.
+# decompose and compose end to end: schemes, layouts, formats, replay, resumption, folders of
+# samples, and wrong input.
 set -euo pipefail
 graphnet=$PWD/$1
 samples=$PWD/samples
@@ -8,7 +8,8 @@ cd "$TEST_TMPDIR"
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
-# expect_error MESSAGE COMMAND…: exits with 2 and one line on stderr that holds MESSAGE.
+# expect_error MESSAGE COMMAND…: the command exits with 2 and prints one line with MESSAGE on
+# stderr.
 expect_error() {
   local message=$1 code=0
   shift
@@ -21,8 +22,7 @@ expect_error() {
 "$graphnet" convert --lift "$samples/resnet.pt" resnet
 "$graphnet" convert resnet.pb whole.txt
 
-# --- Each scheme, style and format composes to the same text, but for what a piece
-# does not keep.
+# --- Each scheme, style and format composes to the same text, except for what a piece does not keep.
 body() { grep -v -e '^sample ' -e '^graph_hash' "$1"; }
 body whole.txt >whole.body
 for scheme in "--at 3,7" "--ranges 0:4,4:9" "--every 8" "--pieces 5" --single-op "--balanced 4" --blocks; do
@@ -43,7 +43,7 @@ done
 "$graphnet" decompose resnet.pb -o nothing --pieces 3 --dry-run >/dev/null
 [ ! -e nothing ] || fail "a dry run wrote something"
 
-# --- A chain of many pieces, in whose folders most values only pass through, says so.
+# --- A chain of many pieces prints a note if most values only pass through its folders.
 {
   echo 'graph @forward('
   for i in {0..499}; do echo "  %x$i : f32[2],"; done
@@ -67,20 +67,20 @@ diff -r resnet_decomposed again || fail "the configuration does not replay the d
 cmp resnet/model.py composed/model.py || fail "the pieces do not compose to the original"
 "$graphnet" check again >/dev/null || fail "a piece is no whole sample"
 
-# --- The pieces have the form of the sample, with its weights, unless they are asked for otherwise.
+# --- The pieces have the form of the sample, with its weights, unless an option says otherwise.
 "$graphnet" decompose resnet.pb -o files --at 20,60 >out.txt
 [ -e files/subgraph_0.pb ] && [ -e files/subgraph_0.safetensors ] || fail "pieces of a file are no files"
 ! grep '^note: parameters' out.txt || fail "files keep their parameters"
 "$graphnet" compose files -o composed_files.pb >/dev/null
 "$graphnet" diff-run resnet.pb composed_files.pb >out.txt || fail "weights are not kept: $(cat out.txt)"
 
-# --- Attributes become inputs of a folder, as convert --lift has it.
+# --- Attributes become inputs of a folder, as with convert --lift.
 "$graphnet" decompose resnet.pb -o lifted --at 20,60 --to graphnet >out.txt
 grep -q '^note: parameters and buffers become inputs' out.txt || fail "lifting is not mentioned"
 "$graphnet" compose lifted -o composed_lifted >/dev/null
 cmp resnet/model.py composed_lifted/model.py || fail "pieces with parameters do not compose in folders"
 
-# --- Resumed: whole pieces stay, others are redone.
+# --- Resumed: complete pieces stay, others are made again.
 rm -r again/subgraph_1 again/decompose_config.json
 echo half >again/subgraph_2/model.py
 "$graphnet" decompose resnet -o again --pieces 3 --style dag >out.txt
@@ -89,7 +89,7 @@ diff -r resnet_decomposed again || fail "resuming made something else"
 expect_error "another decomposition" decompose resnet -o again --at 3,7 --style dag
 expect_error "it holds subgraph_2" decompose resnet -o again --at 3
 
-# --- Whole or not at all: where a file cannot grow so large, and where that kills the tool.
+# --- Whole or not at all: if a file would exceed the limit on its size, and if that kills the tool.
 for trapped in "trap '' XFSZ;" ""; do
   for format in graphnet protobuf; do
     if bash -c "$trapped ulimit -f 8; exec \"\$@\"" limited "$graphnet" decompose resnet.pb -o full --pieces 3 \
@@ -105,7 +105,7 @@ for trapped in "trap '' XFSZ;" ""; do
   done
 done
 
-# --- As Python GraphNet lays it out.
+# --- The layout of GraphNet in Python.
 "$graphnet" decompose resnet -o peer --pieces 3 --layout peer >/dev/null
 [ -s peer/_decomposed/resnet_2/model.py ] || fail "not laid out as the peer does"
 "$graphnet" compose peer -o composed_peer >/dev/null
@@ -171,7 +171,7 @@ expect_error "is not within" subgraph resnet -o bad --range 3:100000
 expect_error "is not INPUTS:OUTPUTS" subgraph resnet -o bad --by-value x
 "$graphnet" convert "$samples/unet.pb" unet.pb
 expect_error "in several places, choose one with --nodes or --range" subgraph unet.pb -o bad --module down
-# Of a program of torch.export, whose attributes all stand first, as of a traced one.
+# A module of a program of torch.export, whose attributes all come first, and of a traced program.
 "$graphnet" convert resnet.pb resnet.pt2
 "$graphnet" subgraph resnet.pt2 -o layer.pb --module layer1.0 >out.txt
 grep -q '^operators \[.*) of [0-9]*, 1 inputs$' out.txt || fail "--module of a .pt2 says $(cat out.txt)"
@@ -181,7 +181,7 @@ expect_error "no operator belongs to the module layer9" subgraph resnet.pb -o ba
 [ ! -e bad ] || fail "an output in spite of the error"
 
 # --- Errors.
-# --- What subgraph cuts is what show prints, in text and in pictures.
+# --- subgraph cuts the part that show prints, in text and in pictures.
 "$graphnet" subgraph resnet.pb -o layer.txt --module layer1.0 >/dev/null
 "$graphnet" show resnet.pb --module layer1.0 >shown.txt
 diff <(sed -n '/^graph @/,/^}/p' layer.txt | grep -o '^  %[a-z0-9_]* = [a-z.]*') \
@@ -211,7 +211,7 @@ for wrong in "" "--pieces 2 --single-op" "--pieces 0" "--pieces 2 --style both";
 done
 [ ! -e bad ] || fail "an output in spite of the error"
 
-# --- Pieces run by themselves, as their ports say what they take.
+# --- Pieces run by themselves, because their ports describe their inputs.
 for options in "--to graphnet" "--to protobuf" "--ports stats --to graphnet"; do
   rm -rf ports
   "$graphnet" decompose "$samples/bert.pb" -o ports --every 40 --style dag $options >/dev/null

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The examples in each command's help run as they stand, and are of that very command.
+# The examples in each command's help run unchanged and use that command.
 set -euo pipefail
 graphnet=$PWD/$1
 root=$PWD
@@ -25,7 +25,7 @@ for command in $commands; do
     seen+="<$line>"
     code=0
     bash -c "$line" >out.txt 2>err.txt </dev/null || code=$?
-    # `diff` tells a difference by 1.
+    # `diff` exits with 1 if there is a difference.
     [ "$code" -eq 0 ] || { [ "$command" = diff ] && [ "$code" -eq 1 ]; } ||
       fail "$line: exit code $code: $(tail -c 500 err.txt) $(grep -a FAIL out.txt | head -c 500)"
     ! grep -q "^graphnet: " err.txt || fail "$line: $(cat err.txt)"

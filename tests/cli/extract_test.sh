@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Extraction through the tool: extract, --explain, --check, run, and what goes wrong.
+# Extraction through the tool: extract, --explain, --check, run, and errors.
 set -euo pipefail
 graphnet=$1
 make_archive=$2
@@ -8,7 +8,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 contains() { grep -qF -- "$2" <<<"$1" || fail "expected '$2' in: $1"; }
-# refused MESSAGE ARGUMENT…: exit code 2 and one line.
+# refused MESSAGE ARGUMENT…: the exit code is 2, and one line is printed.
 refused() {
   local message=$1 out code=0
   shift
@@ -44,7 +44,7 @@ done
 "$graphnet" check "$scratch/graphnet/subgraph_0" >/dev/null
 "$graphnet" run "$scratch/protobuf/subgraph_0.pb" >/dev/null
 
-# What else run is asked for holds for all of the program, or is refused.
+# Other options of run apply to the whole program, or are refused.
 out=$("$graphnet" run "$scratch/protobuf" --repeat 3 --threads 1 --profile)
 contains "$out" "3 subgraphs, 2 operations between them"
 contains "$out" "median of 3"
@@ -57,7 +57,7 @@ for option in '--device cuda:0' '--max-memory 64'; do
   contains "$out" "${option% *}: "
 done
 
-# No break: a plain sample.
+# Without a break, the result is a plain sample.
 "$make_archive" "$scratch/none.pt" <<'END'
 def forward(self, x):
     return torch.batch_norm(x, None, None, self.buffer, self.weight, False, 0.1, 1e-5, False)
@@ -65,12 +65,12 @@ END
 "$graphnet" extract "$scratch/none.pt" -o "$scratch/flat" --input 'f32[2,3]' --format graphnet --check >/dev/null
 [ -f "$scratch/flat/graph_net.json" ] || fail "not flat"
 contains "$(cat "$scratch/flat/weight_meta.py")" "min_val = 0"
-# Over an earlier extraction of another form.
+# It replaces an earlier extraction of another form.
 "$graphnet" extract "$scratch/two.pt" -o "$scratch/flat" --input 'f32[2,3]' --input int=2 >/dev/null
 [ ! -f "$scratch/flat/model.py" ] || fail "the earlier sample is still there"
 "$graphnet" run "$scratch/flat" >/dev/null
 
-# What it was captured on is kept to the last bit: a number that was read of it is expected.
+# The inputs of the capture are kept to the last bit, because a number read from them is a guard.
 "$make_archive" "$scratch/number.pt" <<'END'
 def forward(self, x):
     n = float(x.max())
@@ -80,14 +80,14 @@ END
 "$graphnet" extract "$scratch/number.pt" -o "$scratch/number" --input 'f32[2]' >/dev/null
 "$graphnet" run "$scratch/number" >/dev/null || fail "an extraction does not run on its own inputs"
 
-# A dynamic size: what was captured for 4 rows runs for 5, and says why not for 1.
+# A dynamic size: a capture for 4 rows runs for 5, and refuses 1 with the reason.
 "$make_archive" "$scratch/rows.pt" <<'END'
 def forward(self, x):
     y = x.view(x.size(0) * 3, 1)
     print("rows", x.size(0))
     return y + 1
 END
-# rows N: an input of N rows.
+# rows N: makes an input of N rows.
 rows() {
   local header="{\"x\":{\"dtype\":\"F32\",\"shape\":[$1,3],\"data_offsets\":[0,$((12 * $1))]}}"
   # shellcheck disable=SC2059
@@ -114,7 +114,7 @@ refused "expected input, dimension and name" "$scratch/rows.pt" -o "$scratch/e" 
 refused "there is no dimension 2" "$scratch/rows.pt" -o "$scratch/e" --input 'f32[4,3]' --dynamic 0:2=n
 refused "needs examples of one size" "$scratch/rows.pt" -o "$scratch/e" --input 'f32[1,3]' --dynamic 0:0=n
 
-# A branch as torch.cond.
+# A branch becomes torch.cond.
 "$make_archive" "$scratch/branch.pt" <<'END'
 def forward(self, x):
     if bool(x.sum() > 0):
@@ -129,7 +129,7 @@ contains "$out" "the stitched program yields the same bits"
 contains "$("$graphnet" show "$scratch/branch/subgraph_0.pb")" "torch.cond"
 refused "cannot be combined" "$scratch/branch.pt" -o "$scratch/e" --input 'f32[4,3]' --cond --dynamic 0:0=n
 
-# A loop of more turns than are captured one by one.
+# A loop has more iterations than are captured one by one.
 "$make_archive" "$scratch/turns.pt" <<'END'
 def forward(self, x):
     h = x[0]
@@ -146,7 +146,7 @@ done
 contains "$("$graphnet" show "$scratch/turns")" "torch.ops.higher_order.while_loop"
 contains "$("$graphnet" extract "$scratch/turns.pt" -o "$scratch/turns" --input 'f32[40,3]')" "subgraph_0    121"
 
-# Operators and objects that are not ATen's, as quantised models have them.
+# Quantised models have operators and objects that are not ATen's.
 "$make_archive" "$scratch/packed.pt" <<'END'
 def forward(self, x):
     packed = quantized.linear_prepack_fp16(torch.diag(self.weight), self.weight)
@@ -159,7 +159,7 @@ contains "$out" "the stitched program yields the same bits"
 contains "$("$graphnet" run "$scratch/packed" --trust)" "f32[2, 3]"
 "$graphnet" run "$scratch/packed" >/dev/null 2>&1 && fail "ran what it was not trusted to run"
 
-# Structures as inputs.
+# Inputs can be structures.
 "$make_archive" "$scratch/structures.pt" <<'END'
 def forward(self, xs: List[Tensor], d: Dict[str, Tensor], sizes: List[int]):
     y = torch.cat(xs) * d["scale"]
@@ -175,7 +175,7 @@ contains "$("$graphnet" run "$scratch/structures")" "f32[3, 3]"
 refused "elements of different types" "$scratch/structures.pt" -o "$scratch/e" --input 'list(f32[2,3],int=1)'
 refused "brackets do not match" "$scratch/structures.pt" -o "$scratch/e" --input 'list(f32[2,3]'
 
-# Foretold without inputs, a folder and a run.
+# Breaks are foretold without inputs, a folder or a run.
 "$make_archive" "$scratch/foretold.pt" <<'END'
 def forward(self, x, n: int):
     y = x * self.weight
@@ -209,7 +209,7 @@ refused "foretelling takes more than 3 steps" "$scratch/foretold.pt" --foretell 
 refused "excludes --foretell" "$scratch/foretold.pt" --foretell --input 'f32[3]'
 refused "--out is required" "$scratch/foretold.pt" --input 'f32[3]'
 
-# What goes wrong.
+# Errors.
 "$make_archive" "$scratch/raises.pt" <<'END'
 def forward(self, x):
     y = x + 1
@@ -240,7 +240,7 @@ if [ -w /dev/full ]; then
   refused "cannot create" "$scratch/none.pt" -o /dev/full/x --input 'f32[2,3]'
 fi
 
-# Damaged: one line, exit code 2.
+# Damaged archives print one line and exit with 2.
 for file in stitch.pb stitch.safetensors subgraph_1.pb; do
   rm -rf "$scratch/damaged"
   cp -r "$scratch/protobuf" "$scratch/damaged"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Files that hold no program: every command names each for what it is, in one line, and exits with
-# 2. Beside others such a file is told, the others go on, and the exit code is 2 all the same.
+# Files without a program: every command says in one line what the file is, and exits with 2. Among
+# other inputs, the file is reported, the others are processed, and the exit code is still 2.
 set -euo pipefail
 graphnet=$PWD/$1
 cd "$TEST_TMPDIR"
@@ -15,7 +15,8 @@ graph @forward(%x : f32[2, 3]) {
 }
 END
 
-# Makes the files in foreign/ and `expected`: the name of each and what its message must hold.
+# Makes the files in foreign/ and `expected`: the name of each, and the text that its message must
+# contain.
 python3 - <<'END'
 import gzip, io, json, os, pickle, struct, tarfile, zipfile
 
@@ -37,7 +38,7 @@ def archive(name, entries, message, root="m/"):
     case(name, out.getvalue(), message)
 
 
-# Endings lie on purpose: what counts is the content.
+# The endings are wrong on purpose: only the content counts.
 rest = bytes(100)
 case("empty.pt", b"", "an empty file")
 case("blank.gn", b" \n\n", "an empty file")
@@ -91,14 +92,14 @@ archive("samples.zip", {"a/graph_net.json": b"{}", "a/model.py": b""}, "of Graph
 archive("notes.zip", {"notes.txt": b"x"}, "a zip archive without a program", root="")
 END
 
-# one_line NAME MESSAGE: err.txt names the file and says MESSAGE, in one line.
+# one_line NAME MESSAGE: err.txt is one line that has the name of the file and MESSAGE.
 one_line() {
   [ "$(wc -l <err.txt)" -eq 1 ] || fail "$what: not one line: $(cat err.txt)"
   grep -qF -- "$1: " err.txt || fail "$what: $1 is not named in: $(cat err.txt)"
   grep -qF -- "$2" err.txt || fail "$what: no '$2' in: $(cat err.txt)"
 }
 
-# refused NAME MESSAGE COMMAND…: with exit code 2, one line and nothing written.
+# refused NAME MESSAGE COMMAND…: the exit code is 2, one line is printed, nothing is written.
 refused() {
   local name=$1 message=$2 code=0
   shift 2
@@ -120,7 +121,7 @@ while IFS=$'\t' read -r name message; do
   one_line "<stdin>" "$message"
 done <expected
 
-# --- Each command, on kinds that are told by their first bytes, their text and their entries.
+# --- Each command, on kinds that are recognised by their first bytes, their text and their entries.
 mkdir pieces
 for name in net.onnx empty.pt page.pt2 state.pt aoti.pt2 x.safetensors; do
   message=$(grep "^$name	" expected | cut -f 2)
@@ -155,7 +156,7 @@ bench F --backend nope -o made
 reduce F --command true -o made.pb
 END
 done
-# Those that take folders of pieces or logs.
+# Commands that take folders of pieces or logs.
 for command in "compose F -o made.pb" "score F"; do
   code=0
   # shellcheck disable=SC2086
@@ -183,24 +184,24 @@ python3 -c 'import json
 d = json.load(open("out.json"))
 assert d["passed"] == d["failed"] == 1 and "an ONNX model" in d["samples"][1]["error"]["message"], d'
 
-# --- In a folder they are no inputs, whatever they are called.
+# --- In a folder they are not inputs, whatever their names are.
 mkdir folder
-"$graphnet" convert good.gn folder/good.gn  # with the words that it is known by
+"$graphnet" convert good.gn folder/good.gn  # has the words by which text is recognised
 cp foreign/* folder
 "$graphnet" check folder >out.txt || fail "check folder: $(cat out.txt)"
 grep -q '^1 passed, 0 failed$' out.txt || fail "check folder: $(cat out.txt)"
 
-# --- Folders that are no samples.
+# --- Folders that are not samples.
 mkdir -p tf hf half
 touch tf/saved_model.pb hf/config.json hf/model.safetensors half/model.py half/weight_meta.py
 refused tf "a SavedModel of TensorFlow" show tf
 refused hf "a checkpoint of Hugging Face" show hf
 refused half "a GraphNet sample without its graph_net.json" show half
 refused folder "a folder of samples, not a sample" show folder
-# Only to word an error the disk is not walked.
+# The disk is not searched just to word an error.
 refused / "not a sample" show /
 
-# --- Links to samples, of folders and of files; one to what is none is not followed.
+# --- Links to samples, folders and files; a link to something else is not followed.
 "$graphnet" convert good.gn sample 2>/dev/null
 mkdir links far
 cp -r sample far/deep
@@ -214,12 +215,12 @@ grep -q '^2 passed, 0 failed$' out.txt || fail "links: $(cat out.txt)"
 "$graphnet" convert links -o converted --to protobuf >out.txt || fail "links: $(cat out.txt)"
 [ -f converted/a.pb ] && [ -f converted/b.pb ] || fail "links: $(ls converted)"
 
-# --- Folders on the way to an output are made.
+# --- Missing parent folders of an output are made.
 "$graphnet" opt good.gn -p dce -o new/sub/folder --to graphnet >/dev/null 2>&1
 "$graphnet" opt good.gn -p dce -o new/other/file.pb >/dev/null 2>&1
 [ -f new/sub/folder/model.py ] && [ -f new/other/file.pb ] || fail "opt -o NEW/SUB: $(find new)"
 
-# --- What is told when a form cannot hold it, with counts.
+# --- If a format cannot hold everything, a note with counts says so.
 cat >full.gn <<'END'
 graph @forward(%x : f32[2, 3]) {
   %y = torch.relu(%x) : f32[2, 3] in layer1.relu

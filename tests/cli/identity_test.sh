@@ -9,7 +9,7 @@ fail() {
   echo "FAILED: $1" >&2
   exit 1
 }
-# code WANTED COMMAND...: the exit code.
+# code WANTED COMMAND...: the exit code is WANTED.
 code() {
   local wanted=$1 got=0
   shift
@@ -39,7 +39,7 @@ graph @forward(%input : f32[2, 3, 8, 8]@cpu) {
 EOF2
 sed 's/relu/gelu/; s/, inplace = True//' a.gn >c.gn
 
-# A line an input, as sha256sum prints it.
+# It prints one line per input, like sha256sum.
 "$graphnet" hash a.gn b.gn >hashes.txt
 grep -qE '^[0-9a-f]{64}  a\.gn$' hashes.txt || fail "a line: $(cat hashes.txt)"
 [ "$(cut -d' ' -f1 hashes.txt | sort -u | wc -l)" -eq 2 ] || fail "two ways to write it"
@@ -47,7 +47,7 @@ grep -qE '^[0-9a-f]{64}  a\.gn$' hashes.txt || fail "a line: $(cat hashes.txt)"
   awk '{print $1}' | paste -sd' ' | grep -qx '1 2' || fail "one normal form of a and b"
 "$graphnet" hash --json a.gn | grep -q '"passed": 1' || fail "json"
 
-# A TorchScript archive and what it was converted to.
+# A TorchScript archive and its conversion.
 code 0 "$graphnet" diff "$samples/resnet.pt" "$samples/resnet.pb"
 grep -q '^equal: ' out.txt || fail "equal"
 
@@ -67,7 +67,7 @@ code 1 "$graphnet" diff a.gn b.gn --picture d.svg
 code 2 "$graphnet" diff a.gn nowhere.gn
 code 2 "$graphnet" diff a.gn b.gn --picture d.txt
 
-# What is written computes the same.
+# The written sample computes the same.
 code 0 "$graphnet" hash --normal-form "$samples/vit.pb" -o vit.pb
 code 0 "$graphnet" diff-run "$samples/vit.pb" vit.pb
 code 2 "$graphnet" hash "$samples/vit.pb" -o vit.pb
@@ -116,7 +116,7 @@ code 1 "$graphnet" diff --weights "$samples/resnet.pb" half.pb
 grep -qE '^~ conv1.weight  f32\[8, 3, 7, 7\] became bf16' out.txt || fail "resnet: $(head out.txt)"
 [ "$("$graphnet" hash --weights "$samples/resnet.pb" half.pb | cut -d' ' -f1 | sort -u | wc -l)" -eq 2 ] ||
   fail "hash --weights"
-# A format does not matter, a name does not either.
+# The format and the name do not matter.
 "$graphnet" convert "$samples/resnet.pb" resnet.pt2
 "$graphnet" convert resnet.pt2 resnet.pb
 [ "$("$graphnet" hash --weights resnet.pt2 resnet.pb | cut -d' ' -f1 | sort -u | wc -l)" -eq 1 ] ||

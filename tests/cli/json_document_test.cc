@@ -12,7 +12,7 @@ namespace {
 
 using Parsed = nlohmann::ordered_json;
 
-TEST(JsonDocumentTest, KeepsMembersInTheirOrderAndOneOfAName) {
+TEST(JsonDocumentTest, KeepsMembersInOrderAndNamesUnique) {
   Json json;
   json["z"] = 1;
   json["a"] = "x";
@@ -44,7 +44,7 @@ TEST(JsonDocumentTest, AnyTextAndAnyNumberGiveJson) {
   EXPECT_EQ(parsed["least"].get<int64_t>(), INT64_MIN);
 }
 
-TEST(JsonDocumentTest, WhatIsParsedIsWrittenAgain) {
+TEST(JsonDocumentTest, WritesWhatItParsed) {
   const std::string text = R"({"list":[1,-2.5,null,true,[],{}],"text":"ü"})";
   EXPECT_EQ(Json::Parse(text).Dump(-1), text);
 }

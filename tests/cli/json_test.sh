@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# --json: every command that reports prints one document and nothing else.
+# --json: every command that reports something prints one document and nothing else.
 set -euo pipefail
 graphnet=$PWD/$1
 make_archive=$PWD/$2
 cd "$TEST_TMPDIR"
-export GRAPHNET_BACKENDS=$PWD/none  # whatever is installed here
+export GRAPHNET_BACKENDS=$PWD/none  # ignores installed backends
 "$make_archive" two.pt <<'END'
 def forward(self, x, n: int):
     y = x * self.weight
@@ -69,7 +69,7 @@ rules = run(0, "paddle-map", "gelu")["rules"]
 assert [rule["name"] for rule in rules] == ["gelu", "gelu"], rules
 assert rules[0]["paddle"] == "paddle.nn.functional.gelu(x=self)" and rules[0]["class"] == 3, rules
 
-# --- Many samples: one object each, those that fail with an error, in order.
+# --- Many samples: one object each, in order; those that fail have an error.
 stats = by_name(run(2, "stats", "many"), 2, 1)
 assert stats["a.gn"]["counts"] == {"call_function torch.exp": 1, "call_function torch.matmul": 1,
                                    "call_function torch.relu": 1}, stats
@@ -80,7 +80,7 @@ check = by_name(run(1, "check", "many"), 2, 1)
 assert check["a.gn"]["passed"] is True and check["broken.gn"]["passed"] is False
 assert check["a.gn"]["seconds"] > 0 and broken(check["broken.gn"])
 
-# Which samples each pass changed.
+# It lists the samples that each pass changed.
 opt = by_name(run(2, "opt", "many", "--passes=cse,dce", "-o", "opted"), 2, 1)
 changed = {name: [p["changed"] for p in sample["passes"]] for name, sample in opt.items() if "passes" in sample}
 assert changed == {"a.gn": [False, True], "b.gn": [False, False]}, changed
@@ -132,9 +132,9 @@ assert (shapes["flops"], shapes["num_calls"], shapes["num_unknown_calls"], shape
 costs = {row["name"]: row for row in run(0, "shapes", "a.gn", "--cost-by", "target")["costs"]}
 assert list(costs)[0] == "torch.matmul" and costs["torch.matmul"]["flops"] == 36, costs
 assert costs["torch.exp"]["other"] == 6 and costs["torch.exp"]["bytes_moved"] == 48, costs
-# Two inputs of 24 and 36 bytes, and values of 24.
+# There are two inputs of 24 and 36 bytes, and values of 24.
 assert [costs[name]["alive_bytes"] for name in ("torch.matmul", "torch.exp", "torch.relu")] == [84, 108, 108], costs
-# Without running anything, of what shapes found.
+# The costs follow from the inferred shapes, without a run.
 open("shaped.gn", "w").write(subprocess.run([graphnet, "shapes", "a.gn"], stdout=subprocess.PIPE, text=True).stdout)
 told = by_name(run(0, "stats", "shaped.gn", "--cost-by", "target"), 1, 0)["shaped.gn"]
 assert told["peak_bytes"] == shapes["peak_bytes"] == 108, told
@@ -186,7 +186,7 @@ assert small["out"] == "small.gn" and small["kept"] == "grep -q relu {}" and sma
 assert (small["before"]["num_operators"], small["after"]["num_operators"]) == (3, 1) and small["tries"] > 1, small
 backends = {b["name"]: b for b in run(0, "backends")["backends"]}
 assert backends["nope"]["found"] is True and "exec" in backends, backends
-# What the program prints is none of it.
+# The output of the program is not part of the document.
 extracted = subprocess.run([graphnet, "extract", "two.pt", "-o", "two", "--input", "f32[2,3]", "--input",
                             "int=2", "--check", "--json"], capture_output=True, text=True, check=True)
 commands.add("extract")
@@ -199,18 +199,18 @@ assert stop["line"] > 1 and stop["why"] and stop["hint"]
 stitched = subprocess.run([graphnet, "run", "two", "--json"], capture_output=True, text=True, check=True)
 assert len(json.loads(stitched.stdout)["samples"][0]["outputs"]) == 2 and "printed" in stitched.stderr, stitched
 
-# --- What fails as a whole.
+# --- The command fails as a whole.
 error = run(2, "show", "many/broken.gn")
 assert set(error) == {"error"} and broken(error)
 error = run(2, "show", "nowhere")["error"]
 assert error == {"message": "nowhere: no such file or folder"}, error
 assert "either" in run(2, "opt", "a.gn", "--passes=dce", "-o", "-")["error"]["message"]
-# Names that are no UTF-8.
+# Names may not be UTF-8.
 os.mkdir(b"odd\xff")
 shutil.copy("a.gn", b"odd\xff/a.gn")
 assert run(0, "stats", b"odd\xff")["samples"][0]["path"].startswith("odd")
 
-# Every command that the help lists, but those that only print a text.
+# Every command in the help is tested, except those that only print a text.
 listed = subprocess.run([graphnet, "--help"], capture_output=True, text=True, check=True).stdout
 listed = {line.split()[0] for line in listed.split("Exit codes")[0].split("Examples:")[0].splitlines()
           if line.startswith("  ") and line[2].isalpha()}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Programs that call operators of a library: --library, and what goes wrong.
+# Programs that call operators of a library: --library, and errors.
 set -euo pipefail
 graphnet=$1
 make_archive=$2
@@ -9,7 +9,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 contains() { grep -qF -- "$2" <<<"$1" || fail "expected '$2' in: $1"; }
-# refused MESSAGE ARGUMENT…: exit code 2 and one line.
+# refused MESSAGE ARGUMENT…: the exit code is 2, and one line is printed.
 refused() {
   local message=$1 out code=0
   shift
@@ -36,7 +36,7 @@ refused "test_operators::thrice" run "$scratch/out"
 contains "$("$graphnet" show "$scratch/net.pt" "${trusted[@]}")" "test_operators.thrice"
 refused "test_operators" run "$scratch/net.pt" --input 'f32[2,3]' --trust
 
-# As a graph it runs, with the same values as extracted, and so do its pieces.
+# The graph and its pieces run with the same values as the extracted program.
 python3 - "$scratch/x.safetensors" <<'END'
 import json, struct, sys
 text = json.dumps({"x": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}).encode()
@@ -50,7 +50,7 @@ cmp "$scratch/out.safetensors" "$scratch/net.pt.safetensors" || fail "the graph 
 "$graphnet" decompose "$scratch/net.pt" --input 'f32[2,3]' --pieces 2 -o "$scratch/pieces" "${trusted[@]}" >/dev/null
 "$graphnet" run "$scratch/pieces" "${trusted[@]}" >/dev/null || fail "pieces do not run"
 
-# What is no library of operators.
+# These are not libraries of operators.
 echo text >"$scratch/text.so"
 printf '#include <stdio.h>\nextern int at_missing(void);\nint call(void) { return at_missing(); }\n' >"$scratch/other.c"
 refused "needs --trust" run "$scratch/net.pt" --library "$library"
@@ -60,7 +60,7 @@ refused "is not a regular file" run "$scratch/net.pt" --trust --library "$scratc
 if gcc -shared -fPIC -o "$scratch/other.so" "$scratch/other.c" 2>/dev/null; then
   refused "not built for LibTorch" run "$scratch/net.pt" --trust --library "$scratch/other.so"
 fi
-# Another one with the same operators.
+# Another library has the same operators.
 cp "$library" "$scratch/twice.so"
 refused "operators exist already" run "$scratch/net.pt" "${trusted[@]}" --library "$scratch/twice.so"
 echo PASSED

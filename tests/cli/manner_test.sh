@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Walks the table of commands: options, exit codes and JSON are the same in all of them.
+# Goes through all commands: they share the same conventions for options, exit codes and JSON.
 set -euo pipefail
 graphnet=$PWD/$1
 samples=$PWD/samples
@@ -25,7 +25,7 @@ def fault(*words):
 listed = re.findall(r"^  ([a-z][a-z-]*) {2,}[A-Z]", call("--help").stdout, re.M)
 if len(listed) < 20:
     fault("commands:", *listed)
-commands = {}  # name: its positionals, and options with how they are written
+commands = {}  # name: its positionals, and its options as they are written
 for name in listed:
     text = call(name, "--help").stdout
     usage = re.search(r"graphnet " + name + r"\b(.*)", text).group(1)
@@ -33,7 +33,7 @@ for name in listed:
     commands[name] = (re.findall(r"\b[A-Z]+\b", usage), dict(
         (re.search(r"--[a-z-]+", written).group(0), written) for written, _ in options))
 
-# One option, one way to write it.
+# An option is written in the same way everywhere.
 for option in sorted({option for _, options in commands.values() for option in options}):
     ways = {}
     for name, (_, options) in commands.items():
@@ -43,7 +43,7 @@ for option in sorted({option for _, options in commands.values() for option in o
     if len(ways) > 1:
         fault(option, "is written in several ways:", str(ways))
 
-without_json = {"completion", "man"}  # what they print is a file of another program
+without_json = {"completion", "man"}  # they print a file for another program
 for name, (places, options) in commands.items():
     if "--help" not in options and "-h" not in call(name, "--help").stdout:
         fault(name, "has no --help")
@@ -60,7 +60,7 @@ for name, (places, options) in commands.items():
     if done.returncode != 2 or not done.stderr.startswith("graphnet"):
         fault(name, "--no-such-option: exit code", str(done.returncode), done.stderr[:200])
 
-# What each takes besides its input, to be called at all.
+# The other arguments that each command needs.
 more = {"opt": ["-p", "dce"], "convert": ["-o", "out"], "decompose": ["-o", "out", "--pieces", "2"],
         "subgraph": ["-o", "out", "--range", "0:1"], "roundtrip": ["-o", "out"], "extract": ["-o", "out"],
         "shard": ["--mesh", "2"], "bench": ["--backend", "jit", "-o", "out"], "reduce": ["--command", "true", "-o", "out"],
@@ -103,7 +103,7 @@ for name, words in single.items():
             continue
         if name == "shapes":
             continue
-        if name == "bench":  # of backends: what it finds of samples goes to their logs
+        if name == "bench":  # lists backends: the results of samples are in their logs
             if [backend["samples"] for backend in document["backends"]] != [1 if path == sample else 2]:
                 fault(name, path, "--json prints", done.stdout[:200])
             continue

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# `graphnet convert` to ONNX: our side with an exporter that is none, and the real one where it is
-# installed.
+# `graphnet convert` to ONNX: with a fake exporter, and with the real one if it is installed.
 set -euo pipefail
 graphnet=$PWD/$1
 installed=${GRAPHNET_BACKENDS:-${HOME:-/nonexistent}/.local/share/graphnet/backends}
 cd "$TEST_TMPDIR"
 fail() { echo "FAILED: $*" >&2; exit 1; }
-# expect CODE MESSAGE COMMAND…: exits with CODE, and the output holds MESSAGE.
+# expect CODE MESSAGE COMMAND…: the command exits with CODE, and the output contains MESSAGE.
 expect() {
   local wanted=$1 message=$2 code=0
   shift 2
@@ -15,7 +14,7 @@ expect() {
   grep -qF -- "$message" out.txt || fail "$*: no '$message' in: $(cat out.txt)"
   [ "$code" -eq 0 ] || [ "$(wc -l <out.txt)" -eq 1 ] || fail "$*: more than a line: $(cat out.txt)"
 }
-# What is beside the samples, hidden files among it.
+# Lists the files beside the samples, including hidden ones.
 there() { find . -mindepth 1 -name '*onnx*' ! -path './backends*' | sort | tr '\n' ' '; }
 
 cat >writes.gn <<'END'
@@ -36,7 +35,7 @@ expect 2 "which is not installed: graphnet backends --install onnxruntime" conve
 expect 1 "which is not installed" opt writes.gn --passes=dce -o a.bin --to onnx
 [ -z "$(there)" ] || fail "left: $(there)"
 
-# --- An exporter that writes down what it is asked for, or fails as $FAULT says.
+# --- An exporter that records its requests, or fails as $FAULT says.
 mkdir -p backends/onnxruntime/bin
 cat >backends/onnxruntime/bin/python <<'END'
 #!/usr/bin/env python3
@@ -67,7 +66,7 @@ chmod +x backends/onnxruntime/bin/python
 python3 - <<'END'
 import json
 asked = json.load(open("a.onnx"))
-# What it writes to its inputs is returned, too.
+# The values that it writes to its inputs are returned, too.
 assert asked["inputs"] == ["L_x_", "w"] and asked["outputs"] == ["y", "w", "y", "z"], asked
 END
 [ "$(there)" = "./a.onnx " ] || fail "left: $(there)"
@@ -83,7 +82,7 @@ expect 2 "" convert writes.gn a.onnx/no.onnx
 FAULT=refuse expect 2 "aten.foo.default" convert writes.gn new/sub/no.onnx
 [ ! -e new ] || fail "a failure leaves the folders that were made for it"
 [ "$(there)" = "./a.onnx " ] || fail "left: $(there)"
-# Many samples, one exporter a thread.
+# Many samples use one exporter per thread.
 mkdir many
 for i in 1 2 3 4; do cp writes.gn "many/$i.gn"; done
 expect 0 "4 passed, 0 failed" convert many -o all --to onnx -j1
@@ -94,7 +93,7 @@ expect 0 "4 passed, 0 failed" convert many -o both --to onnx --jobs 2
 left=$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'graphnet.*' -newer writes.gn | head)
 [ -z "$left" ] || fail "left: $left"
 
-# --- The real one: checked and run by others.
+# --- The real exporter: other programs check and run its output.
 export GRAPHNET_BACKENDS=$installed
 python=$installed/onnxruntime/bin/python
 if [ ! -x "$python" ]; then

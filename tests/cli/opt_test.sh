@@ -8,7 +8,7 @@ cd "$TEST_TMPDIR"
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
-# expect CODE MESSAGE COMMAND…: exits with CODE, and the output holds MESSAGE.
+# expect CODE MESSAGE COMMAND…: the command exits with CODE, and the output contains MESSAGE.
 expect() {
   local wanted=$1 message=$2 code=0
   shift 2
@@ -51,7 +51,7 @@ cmp same.gn plain.gn || fail "--pass-limit 0 changed something"
 expect 0 "relu of relu" opt in.gn --passes="rewrite{rules=$rules}" -o ruled.gn
 ! grep -q "%again = torch.relu(%relu)" ruled.gn || fail "the rule was not applied"
 
-# --- A rule that never matched says why, on the standard error.
+# --- For a rule that never matched, the standard error says why.
 cat >never.rules <<'END'
 rule never
 where %x: bf16
@@ -93,7 +93,7 @@ expect 0 "sizes now follow that of the input" opt model.gn --passes=generalize-d
 expect 0 "f32[1, 12]" run general.gn
 expect 0 "f32[5, 12]" run general.gn --input "f32[5,3,4]"
 expect 0 "2 passed, 0 failed" check general.gn half.gn
-# The batch by one word; with specialize it is a number again.
+# One word makes the batch dynamic; specialize makes it a number again.
 expect 0 "generalize-dims{to=8}" opt model.gn -p "generalize-dims{to=8}" -o eight.gn
 expect 0 "f32[8, 12]" run eight.gn
 expect 0 "specialize" opt model.gn -p "generalize-dims{to=8},specialize" -o fixed.gn
@@ -116,7 +116,7 @@ grep -q "in_0: torch.Tensor" more/deep/two/model.py || fail "not renamed: $(cat 
 grep -q "original_name" more/one/weight_meta.py || fail "the original names are lost"
 expect 1 "2 failed" opt many --passes=check-stable
 
-# --- Lint lists without changing, and repairs when asked.
+# --- Lint lists findings without changing samples, and repairs them on request.
 expect 1 "L_v_ is a variance, but may be drawn below 0" lint in.gn
 expect 1 "norm = torch.nn.functional.batch_norm is the first with nan" lint in.gn --rule finite-run
 expect 0 "fixed: " lint in.gn --rule bn-var -o constrained.gn
@@ -125,7 +125,7 @@ expect 0 "finite-run: 0 findings" lint constrained.gn --rule finite-run
 expect 0 "L_v_ is drawn at least 0" lint in.gn --rule finite-run -o repaired.gn
 expect 0 "finite-run: 0 findings" lint repaired.gn --rule finite-run
 
-# --fix writes where the samples are: of a GraphNet folder, lines of weight_meta.py and nothing else.
+# --fix writes in place. In a GraphNet folder it changes only lines of weight_meta.py.
 mkdir fix
 "$graphnet" convert in.gn fix/folder
 "$graphnet" convert in.gn fix/a.pb
@@ -151,7 +151,7 @@ python3 -c 'import runpy; meta = runpy.run_path("fixed/folder/weight_meta.py")["
 assert meta.min_val == 0 and meta.data is None, vars(meta)'
 expect 0 "a.pb: bn-var: fixed: " lint fix --rule bn-var -o elsewhere
 expect 0 "bn-var: 0 findings in 0 of 4 samples" lint elsewhere --rule bn-var
-# What no bound mends is left, and said.
+# Findings that no bound fixes stay and are reported.
 expect 1 "domain: 2 findings in 1 of 4 samples, 1 fixed" lint fixed --rule domain --fix
 grep -q "roots.gn: domain: %t: y, drawn from -1 to -1, must be over 0 for log, but no bounds ensure it" out.txt ||
   { cat out.txt; fail "the warning"; }
@@ -165,7 +165,7 @@ findings = [f for sample in json.load(open("lint.json"))["samples"] for f in sam
 assert [(f["rule"], f["fixed"]) for f in findings] == [("domain", False)], findings
 END
 
-# What contradicts itself, with file and line.
+# Contradictions are reported with file and line.
 "$graphnet" convert in.gn odd >/dev/null
 python3 - <<'END'
 import re
@@ -201,7 +201,7 @@ expect 0 "meta: 0 findings" lint in.gn --rule meta
 "$graphnet" decompose constrained.gn -o pieces --at 1 --format protobuf >/dev/null
 expect 0 "bn-var: 0 findings" lint pieces --rule bn-var
 
-# --- Fused operators, there and back.
+# --- Fused operators, in both directions.
 cat >layers.gn <<'END'
 graph @forward(%x : f32[2, 4], %w : f32[4, 4], %b : f32[4], %s : f32[4]) {
   %l = torch._C._nn.linear(%x, %w, %b)
@@ -225,7 +225,7 @@ expect 0 "bit-equal" diff-run fused.gn back.gn
 "$graphnet" convert fused.gn fused.pb
 "$graphnet" convert fused.pb again.gn
 cmp fused.gn again.gn || fail "protobuf keeps no fused calls"
-# Formats without them get what they are made of, or say so.
+# Formats without them get their definitions, or refuse them.
 for format in plain.pt plain.pt2; do
   "$graphnet" convert fused.gn $format
   expect 0 "bit-equal" diff-run fused.gn $format
@@ -236,7 +236,7 @@ sed 's/activation = "relu"/activatoin = "relu"/' fused.gn >wrong.gn
 expect 2 "takes no activatoin; did you mean activation?" shapes wrong.gn
 expect 2 "did you mean fc?" opt layers.gn --passes='fuse{operators=fcc}'
 
-# --- Inputs by names of one's own; weights follow.
+# --- Inputs get new names, and weights follow.
 cat >named.gn <<'END'
 attribute w : f32[2]
 attribute idle : f32[3]
@@ -253,7 +253,7 @@ expect 2 "two inputs or attributes would be called w" opt named.gn -p 'rename-in
 expect 2 "two inputs or attributes would be called unused" opt named.gn -p 'rename-inputs{L_x_=unused}'
 expect 2 "there is no input z; the inputs are L_x_, unused" run named.gn --input 'z=f32[2]'
 
-# --- Nothing takes them.
+# --- Unused inputs and attributes.
 expect 1 "named.gn: unused: nothing reads the attribute idle" lint named.gn --rule unused
 expect 1 "nothing takes the input unused" lint named.gn --rule unused
 expect 0 "dce: 1 attributes that nothing reads" opt named.gn -p 'dce{attributes=true}' -o used.gn
@@ -269,7 +269,7 @@ expect 0 "o0   bit-equal" diff-run "$samples/resnet.pb" folded.pb --weights=own
 "$graphnet" convert "$samples/resnet.pb" bare.pb --strip-weights
 [ ! -e bare.safetensors ] || fail "--strip-weights wrote weights"
 expect 0 "weights are drawn, as their values are not there" run bare.pb
-# Weights in the file: it is whole by itself, on the standard output too.
+# With weights inside, the file is complete by itself, also on the standard output.
 mkdir embedded
 "$graphnet" convert "$samples/resnet.pb" embedded/whole.pb --embed-weights
 [ "$(ls embedded)" = whole.pb ] || fail "embedded: $(ls embedded)"
@@ -282,7 +282,7 @@ expect 2 "--strip-weights: a file of .pt2 holds its weights" convert "$samples/r
 expect 2 "show writes .svg, .png, .html, .dot, .json, .py and text in .txt or .gn, not .pdf" show named.gn -o named.pdf
 [ ! -e named.pdf ] || fail "a pdf was written"
 
-# --- Time by node and module; a run before it warms up and leaves nothing behind.
+# --- Time by node and module. A run before it warms up and leaves no effects.
 expect 0 "%y = torch.add" run named.gn --profile-by node
 expect 0 "(no module)" run named.gn --profile-by module
 cat >counts.gn <<'END'

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# What all commands share: "-" is standard input and output, text may be a fragment, and
-# an option that can have no effect is an error.
+# Conventions of all commands: "-" is standard input and output, text may be a fragment, and an
+# option that can have no effect is an error.
 set -euo pipefail
 graphnet=$PWD/$1
 cd "$TEST_TMPDIR"
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
-# refused MESSAGE COMMAND…: exits with 2, says MESSAGE and prints nothing else.
+# refused MESSAGE COMMAND…: the command exits with 2 and prints only MESSAGE.
 refused() {
   local message=$1 code=0
   shift
@@ -18,7 +18,7 @@ refused() {
 }
 
 cat >fragment.gn <<'END'
-# A module as people write it.
+# A module as a user writes it.
 graph @forward(%x : f32[2, 3], %weight : f32[3, 3]) {
   %y = torch.matmul(%x, %weight)
   %dead = torch.exp(%y)
@@ -49,7 +49,7 @@ for command in show stats check shapes run "lint --rule bn-var"; do
   "$graphnet" $command - <fragment.gn >out.txt || fail "$command -: $(cat out.txt)"
   [ -s out.txt ] || fail "$command - prints nothing"
 done
-# What follows the value of an option is an operand, whatever comes behind it.
+# The word after the value of an option is an operand, whatever follows it.
 "$graphnet" lint --rule bn-var --rule domain fragment.gn --json | grep -q '"samples"' || fail "--rule takes the sample"
 "$graphnet" bench --backend nope,nope fragment.gn -o bench 2>err.txt || true
 ! grep -q 'needs IN' err.txt || fail "--backend takes the sample"
@@ -61,20 +61,20 @@ refused "a folder cannot go to the standard output" decompose whole.gn --at 1 -o
 code=0
 printf 'graph @g(%%x) {\n  %%y = torch.relu(%%z)\n}\n' | "$graphnet" show - 2>err.txt || code=$?
 [ "$code" -eq 2 ] && grep -q '^graphnet: <stdin>:2:' err.txt || fail "no place: $(cat err.txt)"
-# In a folder, only what says that it is graphnet text is taken for it.
+# In a folder, a file is read as text only if it says that it is graphnet text.
 mkdir folder && cp whole.gn folder/whole.gn && echo "graph theory, notes on" >folder/notes.txt
 "$graphnet" check folder | grep -q '^1 passed, 0 failed$' || fail "notes are taken for a graph"
 printf 'graphnet.sample 1\nname = "x"\nend\n' >empty.gn
 refused "empty.gn: holds no module" show empty.gn
 
-# --- The same word for what is written, whatever the command.
+# --- The option for the output has the same name in every command.
 "$graphnet" run whole.gn --out out.safetensors >/dev/null
 "$graphnet" run whole.gn --outputs old.safetensors >/dev/null
 cmp out.safetensors old.safetensors || fail "--out and --outputs differ"
 "$graphnet" compose pieces -o composed --to text >/dev/null
 grep -q '^graphnet.sample' composed || fail "compose --to"
 
-# --- Values for what there is not.
+# --- Values for unknown names.
 cat >wrong.gn <<'END'
 graph @forward(%weigth : f32[3, 3], %x : f32[2, 3]) {
   return (%weigth, %x)
@@ -117,7 +117,7 @@ refused "needs --to" convert folder -o converted
 refused "for one sample" validate folder pieces --config nothing.json
 [ ! -e cut ] && [ ! -e repaired.gn ] || fail "an output in spite of the error"
 
-# --- What is thrown while one of many is worked on is that one's error alone.
+# --- An exception while one of many inputs is processed is the error of that input only.
 mkdir many && cp whole.gn many/good.gn
 cat >many/huge.gn <<'END'
 graphnet.module 1
@@ -134,20 +134,20 @@ code=0
 grep -q '^FAIL many/huge.gn: ' out.txt || fail "which one is not said: $(cat out.txt)"
 grep -q '^1 passed, 1 failed$' out.txt || fail "the other one did not go on: $(cat out.txt)"
 
-# --- Help, version, slips.
+# --- Help, version, misspelled words.
 [[ $("$graphnet" --version) =~ ^graphnet\ [0-9.]+$'\n'LibTorch\ [0-9.]+ ]] || fail "--version"
 "$graphnet" --help >out.txt
 for text in "Look at graphs" "Exit codes: 0 success" "graphnet show samples/vit.pb" diff-run; do
   grep -qF -- "$text" out.txt || fail "--help lacks '$text'"
 done
 commands=$(sed -n '/^Look at graphs/,/^Examples/p' out.txt | grep -c '^  [a-z]')
-# Each stands in a group: those of the manual, which CLI11 lists.
+# Each command is in a group of the help, as in the manual.
 [ "$commands" -eq "$("$graphnet" man --markdown | grep -c '^### ')" ] || fail "$commands commands in the help: $(cat out.txt)"
 refused "there is no command shwo; did you mean show?" shwo x
 refused "graphnet show: IN is required; see graphnet show --help" show
 refused "graphnet: A subcommand is required"
 
-# --- What a file is that holds no graph.
+# --- Errors say what a file without a graph is.
 python3 - <<'END'
 import json, struct, zipfile
 
@@ -182,7 +182,7 @@ done
 "$graphnet" convert fragment.gn named.tflite --to text
 cmp named.tflite whole.gn || fail "--to text"
 
-# --- Folders are converted whole, and keep their names.
+# --- Folders are converted as a whole, and keep their names.
 mkdir -p tree/deep
 cp whole.gn tree/net.v1.gn
 "$graphnet" convert whole.gn tree/deep/second
@@ -194,12 +194,12 @@ grep -q '^2 passed, 0 failed$' out.txt || fail "convert of a folder says $(cat o
 refused "would both be written to again/net.v1.dot" convert tree -o again --to dot
 [ ! -e again ] || fail "an output in spite of the error"
 rm tree/net.v1.gn
-# Without --to, opt keeps what each sample is; it says which it has changed.
+# Without --to, opt keeps the format of each sample; it prints which samples it has changed.
 "$graphnet" opt tree -o opted --passes=cse,dce >out.txt
 [ -s opted/net.v1.pb ] && [ -s opted/deep/second/model.py ] || fail "opt writes $(find opted)"
 grep -qx 'changed tree/net.v1.pb: dce -1' out.txt || fail "opt says $(cat out.txt)"
 
-# --- Equal outputs behind another value.
+# --- Outputs are equal although a value inside differs.
 sed 's/torch.exp/torch.tanh/' whole.gn >other.gn
 "$graphnet" diff-run whole.gn other.gn >out.txt
 grep -q 'note: values of the same name differ inside, but no output shows it' out.txt || fail "diff-run says $(cat out.txt)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Samples of PyTorch become samples of Paddle, with a report and a list; what is one is
-# checked, shown and decomposed; bad input is one line. tests/tools/run_paddle.py runs them.
+# Samples of PyTorch become samples of Paddle, with a report and a list. Samples of Paddle are
+# checked, shown and decomposed. Bad input prints one line. tests/tools/run_paddle.py runs them.
 set -euo pipefail
 graphnet=$PWD/$1
 cd "$TEST_TMPDIR"
@@ -61,7 +61,7 @@ contains "$(cat good/graph_net.json)" '    "framework": "paddle",'
 contains "$(cat good/graph_net.json)" '    "other": "kept"'
 python3 -m py_compile good/model.py || fail "no Python"
 
-# --- What is one ---
+# --- Samples of Paddle ---
 contains "$("$graphnet" check good)" '1 passed, 0 failed'
 contains "$("$graphnet" show good)" '%cat = paddle.concat(x = (%gelu, %l_w_), axis = 1)'
 contains "$("$graphnet" stats good)" 'paddle.concat'
@@ -103,8 +103,8 @@ printf '# some\na/good  # this one\n\n' >list.txt
 [ "$(cat listed/torch_to_paddle_samples_list_full.txt)" = a/good ] || fail "listed"
 [ ! -e listed/alone ] || fail "not in the list"
 
-# --- What was written is run, by stand-ins for Paddle that compute nothing ---
-# Each is an environment: what its Python says of a sample depends on the sample's name alone.
+# --- The written samples are run by stand-ins for Paddle that compute nothing ---
+# Each is an environment, whose Python answers only by the name of the sample.
 environment() {  # folder, body of run(sample)
   mkdir -p "$1/bin"
   printf '#!/bin/bash\nexport PYTHONPATH=%q\nexec python3 "$@"\n' "$PWD/$1/site" >"$1/bin/python"
@@ -181,7 +181,7 @@ assert report["errors"]["run"] == [
 classes = {name: report["samples"][name]["run_error"]["class"] for name in ("sin", "cos", "exp")}
 assert classes == {"sin": "time limit", "cos": "limit of memory or output", "exp": "crash"}, classes
 END_OF_PYTHON
-# A list of what ran earlier says nothing of what is written now.
+# The list of an earlier run must not stay.
 "$graphnet" convert runs --to paddle -o ran >/dev/null
 [ ! -e ran/torch_to_paddle_samples_list.txt ] || fail "the second list of an earlier run is there"
 environment without ""
@@ -209,7 +209,7 @@ contains "$page" 'class 1, direct: `paddle.addmm('
 contains "$page" '| `mat1` | `x` |'
 contains "$page" '%r = paddle.addmm('
 
-# --- Attention that PyTorch has fused for inference, in steps that Paddle has. ---
+# --- Attention that PyTorch has fused for inference becomes steps that Paddle has. ---
 cat >fused.gn <<'END'
 graph @forward(%q : f32[2, 5, 8], %w : f32[24, 8], %b : f32[24], %p : f32[8, 8], %c : f32[8]) {
   %r = aten._native_multi_head_attention.default(%q, %q, %q, 8, 2, %w, %b, %p, %c)

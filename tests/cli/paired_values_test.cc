@@ -55,7 +55,7 @@ TEST(PairedValuesTest, EachSampleRunsWithItsOwnWeights) {
   EXPECT_TRUE(SameData(made.first.at("x"), made.second.at("x")));
 }
 
-TEST(PairedValuesTest, WeightsOfOneSampleServeBothWhereThatIsAsked) {
+TEST(PairedValuesTest, BothCanRunWithTheWeightsOfOne) {
   Sample a = Made("w", "x");
   Sample b = Made("w", "x");
   a.weights["w"] = Floats({1, 2});

@@ -4,7 +4,7 @@ set -euo pipefail
 graphnet=$PWD/$1
 cd "$TEST_TMPDIR"
 
-# expect NAME: the standard input is what the last command printed into out.txt.
+# expect NAME: the last command printed the standard input into out.txt.
 expect() {
   if ! diff -u - out.txt; then
     echo "FAILED: $1" >&2
@@ -36,7 +36,7 @@ EOF
 
 test "$(grep -c 'builtin.tensor<64x128xf32> { () }.(op_[1-4])$' a.pir)" = 4
 
-# What is printed is read: as a file, on the standard input, by other commands.
+# The printed text can be read: as a file, on the standard input, by other commands.
 "$graphnet" show a.pir --format pir | diff - a.pir
 "$graphnet" show - --format pir <a.pir | diff - a.pir
 "$graphnet" check a.pir >/dev/null
@@ -78,7 +78,7 @@ grep -q 'thread_bind\[threadIdx.x\] for (i_j_fused_0, 0, 256)' out.txt
 grep -q 'call group_0 (x, y) -> (multiply: float32\[64, 128\])' out.txt
 grep -q 'call mylib.f (multiply) -> (f)' out.txt
 
-# refuse MESSAGE COMMAND…: it exits with 2 and prints that.
+# refuse MESSAGE COMMAND…: the command exits with 2 and prints MESSAGE.
 refuse() {
   local message=$1 status=0
   shift

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Programs of torch.export through the tool: every command takes them, and they run with
-# PyTorch's bits. testdata was made by tests/tools/make_pt2_programs.py.
+# Programs of torch.export through the tool: every command accepts them, and they run with PyTorch's
+# bits. tests/tools/make_pt2_programs.py made testdata.
 set -euo pipefail
 graphnet=$PWD/$1
 data=$PWD/tests/formats/pt2/testdata
@@ -11,7 +11,7 @@ cd "$scratch"
 fail() { echo "FAILED: $*" >&2; exit 1; }
 contains() { grep -qF -- "$2" <<<"$1" || fail "expected '$2' in: $1"; }
 
-# refused MESSAGE ARGUMENTS…: exits with 2 and one line.
+# refused MESSAGE ARGUMENTS…: the exit code is 2, and one line is printed.
 refused() {
   local message=$1 status=0 out
   shift
@@ -21,9 +21,9 @@ refused() {
   contains "$out" "$message"
 }
 
-# same [--close] A B: the same tensors in two safetensors files. --close leaves floats room for
-# rounding: what was computed on another processor may differ in the last bits, so the stored
-# results are compared thus; bits are compared with the PyTorch at hand (tests/tools/compare_pt2.py).
+# same [--close] A B: two safetensors files have the same tensors. --close allows floats to differ
+# by rounding. The stored results need it, because another processor may compute other last bits;
+# tests/tools/compare_pt2.py compares bits with the installed PyTorch.
 same() {
   python3 - "$@" <<'END' || fail "${*: -2:1} and ${*: -1} differ"
 import array, json, struct, sys
@@ -70,23 +70,23 @@ for inputs in "$data"/*.in.safetensors; do
 done
 [ "$programs" -ge 10 ] || fail "only $programs programs"
 
-# The state that a run leaves is what the next one begins with.
+# A run begins with the state that the last run left.
 "$graphnet" run "$data/buffers.pt2" --state state.safetensors >/dev/null
 "$graphnet" run "$data/buffers.pt2" --inputs state.safetensors --out next.safetensors >/dev/null
 "$graphnet" run "$data/buffers.pt2" --repeat 2 --out twice.safetensors >/dev/null
 same next.safetensors twice.safetensors
 
-# What a program asks of its inputs.
+# A program checks its inputs.
 derived=$data/dynamic_derived
 refused "dynamic_derived.pt2: input args_1: size 0 is 12, the program takes 10" \
   run "$derived.pt2" --inputs "$derived.0.refused.safetensors"
 refused "input args_1: size 0 is 11, the program takes" run "$derived.pt2" --inputs "$derived.1.refused.safetensors"
 
-# Without inputs it runs on those that it was saved with.
+# Without inputs, it runs on those that it was saved with.
 contains "$("$graphnet" run "$data/in_dict.pt2")" "o0  f32[3, 4]"
 
-# A class that PyTorch alone does not know, as transformers' models return: it is kept where the program
-# is written as it was, and a tuple where it is written anew.
+# A class that PyTorch does not know, such as the outputs of transformers' models, is kept if the
+# program is written unchanged, and becomes a tuple if it is written anew.
 python3 - "$data/buffers.pt2" "$data/cond_several.pt2" <<'END'
 import json, sys, zipfile
 for path in sys.argv[1:]:
@@ -114,7 +114,7 @@ done
 
 # Every form and back.
 contains "$("$graphnet" check "$data")" "27 passed, 0 failed"
-# Weights that do not fit in memory go through a file: a buffer of 96 MiB in the place of one of four
+# Weights that do not fit in memory go through a file: a buffer of 96 MiB replaces one of four
 # numbers. No copy of it is left.
 python3 - "$data/buffers.pt2" <<'END'
 import sys, zipfile
@@ -147,12 +147,13 @@ same "$data/buffers.0.out.safetensors" out.safetensors
 refused "no more than 64" run "$derived.pt2" --input "args_0=f32[65,4]" --input "args_1=f32[130,4]"
 "$graphnet" convert "$data/buffers.pt2" b.gn
 "$graphnet" convert "$data/cond_several.pt2" folder
-# What is kept of a program follows its graph: sizes that the pass freed are free, in a protobuf too.
+# The kept parts of a program follow its graph: sizes that the pass made dynamic stay dynamic, also
+# in a protobuf.
 "$graphnet" opt "$data/buffers.pt2" -p generalize-dims -o general.pb >/dev/null
 contains "$("$graphnet" run general.pb --input 'f32[7,4]')" "f32[7, 4]"
 refused "size 1 is 3, the program takes 4" run general.pb --input 'f32[7,3]'
 [ -e folder/torch_export.json ] || fail "the program is not kept"
-# A folder says how its weights are drawn, also by way of a protobuf, with the weights beside it.
+# A folder has draw specs of its weights, also if a protobuf with weights was in between.
 "$graphnet" convert "$data/buffers.pt2" described
 grep -A 8 meta_seen described/weight_meta.py | grep -q 'data = \[0.000000, 0.000000, 0.000000, 0.000000\]' ||
   fail "weights are not described"
@@ -164,7 +165,7 @@ rm b.safetensors
 "$graphnet" show - <"$data/cond_several.pt2" | grep -q "torch.ops.higher_order.cond(%gt, @true_graph_0, @false_graph_0, \[%x\|torch.ops.higher_order.cond(" ||
   fail "no cond"
 
-# Each form has weights of its own.
+# Each form has its own weights.
 "$graphnet" convert "$data/autocast_layer.pt2" own.pb
 "$graphnet" convert "$data/buffers.pt2" own.mlir
 [ -e own.mlir.safetensors ] || fail "MLIR has no weights"
@@ -195,7 +196,7 @@ for form in graphnet protobuf; do
 done
 refused "is one graph already" extract "$data/buffers.pt2" -o extracted
 
-# Inputs of every dtype are those that the program was saved with, also when it is written anew.
+# Inputs of every dtype are those that the program was saved with, even if it is written anew.
 for name in tensor_uint16 tensor_float8_e4m3fn tensor_of_all; do
   "$graphnet" run "$data/$name.pt2" --out out.safetensors >/dev/null
   same "$data/$name.0.out.safetensors" out.safetensors
@@ -216,7 +217,7 @@ for form in graphnet protobuf; do
   contains "$("$graphnet" validate "$data/vmap_linear.pt2" "vmapped_$form" --run)" "1 of 1 outputs bit-equal"
 done
 
-# What a program says of a call is bound by name, and has to be possible.
+# The arguments of a call are bound by name, and its metas must be possible.
 damaged() {
   python3 - "$data/core_irfft.pt2" "$1" "$2" <<'END'
 import sys, zipfile
@@ -258,7 +259,7 @@ same "$data/buffers.0.out.safetensors" out.safetensors
 contains "$("$graphnet" check two.pt2)" "2 passed, 0 failed"
 refused "holds no program third" show "two.pt2#third"
 
-# Damaged.
+# Damaged archives.
 head -c 5000 "$data/buffers.pt2" >cut.pt2
 refused "cut.pt2: " show cut.pt2
 echo "all as expected"

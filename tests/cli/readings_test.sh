@@ -46,7 +46,7 @@ def python_value(text):
     return node.value if isinstance(node, ast.Constant) else node
 
 
-# --- Numbers: made by a grammar, then with a character more, less or changed.
+# --- Numbers: made by a grammar, then with a character added, removed or changed.
 rng = random.Random(17)
 
 
@@ -82,7 +82,7 @@ while len(numbers) < 1500:
     text = number()
     if rng.random() < 0.4:
         text = mutated(text)
-    # An attribute of a number is no matter of numbers.
+    # An attribute of a number is not a number.
     if text and (text[0].isdigit() or text[0] == ".") and not isinstance(python_value(text), ast.AST):
         numbers.add(text)
 numbers = sorted(numbers)
@@ -105,7 +105,7 @@ for i, text in enumerate(invalid):
 wrong = accepted("invalid")
 assert not wrong, [invalid[int(i)] for i in wrong]
 
-# --- What stands before the text.
+# --- Lines before the text.
 codings = ["utf-8", "UTF-8", "utf_8", "utf8", "Utf-8-unix", "u8", "latin-1", "ascii", "cp1252", "koi8-r"]
 comments = ["# coding: {}\n", "# -*- coding: {} -*-\n", "#coding={}\n", "  # vim: set fileencoding={} :\n",
             "#!/usr/bin/env python\n# coding: {}\n", "\n# coding: {}\n", "# a\n# b\n# coding: {}\n",

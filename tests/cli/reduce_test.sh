@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # `graphnet reduce` and `graphnet bench --oracle`, with a compiler that has a fault
-# (miscompiling_worker.py): what is small still fails, and who is wrong is found.
+# (miscompiling_worker.py): the small sample still fails, and the oracle finds the wrong side.
 set -euo pipefail
 graphnet=$PWD/$1
 worker=$PWD/tests/evaluate/miscompiling_worker.py
 samples=$PWD/samples
 cd "$TEST_TMPDIR"
 fail() { echo "FAILED: $*" >&2; exit 1; }
-# The backend that takes the second for the first, or refuses the first.
+# The backend that computes the second operator instead of the first, or refuses the first.
 fault() { echo "python3 '$worker' '$graphnet' '$1' '$2'"; }
 exec_with() { echo --backend exec --exec-reads graphnet --exec; }
 
@@ -21,7 +21,7 @@ with open("long.gn", "w") as f:
     f.write("  %n = torch.norm(%v3)\n  return (%v40, %n)\n}\nend\n")
 END
 
-# --- Wrong numbers: the one operator is left, on as few elements as it is wrong for.
+# --- Wrong numbers: one operator is left, on the fewest elements for which it is wrong.
 "$graphnet" reduce long.gn $(exec_with) "$(fault 'torch.tanh(' 'torch.sin(')" >out.txt
 grep -qE '^operators 42 -> 1, inputs 2 -> 1, elements 960 -> [0-9]; [0-9]+ tries in ' out.txt &&
   grep -qx 'kept: exec: accuracy' out.txt && grep -qx long_reduced.gn out.txt || { cat out.txt; fail accuracy; }
@@ -31,7 +31,7 @@ grep -q '%v11 = torch.tanh(' long_reduced.gn || { cat long_reduced.gn; fail tanh
   --warmup 0 --trials 1 >out.txt
 grep -q 'FAIL long_reduced.gn: exec: accuracy' out.txt || { cat out.txt; fail again; }
 
-# --- A refusal, of any wording but for the numbers in it; as protobuf.
+# --- A refusal, whose numbers may differ; as protobuf.
 "$graphnet" reduce long.gn $(exec_with) "$(fault 'torch.erf(' '!no kernel 17 for erf')" -o small.pb >out.txt
 grep -q '^operators 42 -> 1, ' out.txt &&
   grep -qx 'kept: exec: compile_fail: no kernel # for erf' out.txt || { cat out.txt; fail refusal; }
@@ -43,15 +43,15 @@ cp "$samples"/bert.pb "$samples"/bert.safetensors .
 "$graphnet" reduce bert.pb $(exec_with) "$(fault aten.gelu.default '!no')" -o bert_small.gn >out.txt
 grep -qE '^operators [0-9]+ -> 1, ' out.txt || { cat out.txt; fail bert; }
 
-# --- Any command; a folder is as good as a file.
+# --- Any command; a folder works like a file.
 "$graphnet" reduce long.gn --command 'grep -q erf {}/model.py && grep -q tanh {}/model.py' -o folder >out.txt
 grep -q '^operators 42 -> 2, ' out.txt || { cat out.txt; fail command; }
 [ -f folder/model.py ] || fail folder
-# The time is up: what there is by then.
+# When the time is up, the result so far is written.
 "$graphnet" reduce long.gn --command 'sleep 0.2; grep -q erf {}' --max-time 1 -o late.gn >out.txt
 grep -q 'the time was up' out.txt && grep -q erf late.gn || { cat out.txt; fail late; }
 
-# --- What cannot be is one line.
+# --- Wrong usage prints one line.
 refused() {  # MESSAGE [OPTION...]
   local code=0
   "$graphnet" reduce "${@:2}" -o no.gn >out.txt 2>err.txt || code=$?
@@ -98,7 +98,7 @@ grep -qx 'ORACLE in/random.gn: cannot tell which side is wrong: it draws random 
 "$graphnet" bench oracle/reduced/exec $(exec_with) "$(fault 'torch.tanh(' 'torch.sin(')" -o once \
   --warmup 0 --trials 1 >out.txt
 grep -q 'FAIL oracle/reduced/exec/in/long.gn.gn: exec: accuracy' out.txt || { cat out.txt; fail reduced; }
-# Eager, if float32 is not enough for what it does and the compiler does something else.
+# Eager is wrong if float32 is not precise enough for it and the compiler computes in another way.
 "$graphnet" bench in/cancels.gn $(exec_with) "$(fault '100000000.0' '0.0')" --oracle -o eager \
   --warmup 0 --trials 1 >out.txt
 grep -qE '^ORACLE in/cancels.gn: eager is wrong: errors against float64: eager [0-9.]+, exec [0-9.e-]+; first at %b = torch.sub; ' out.txt ||
@@ -114,7 +114,7 @@ assert lines["in/random.gn"]["oracle"]["wrong"] is None and "oracle" not in line
 (line,) = map(json.loads, open("eager/exec.jsonl"))
 assert line["oracle"]["wrong"] == "eager" and line["oracle"]["node"] == "b", line
 END
-# What is within a vmap is reduced, too.
+# Operators within a vmap are reduced, too.
 cat >vmap.gn <<'END'
 graphnet.module 1
 graph @forward(%x : f32[4, 3] {mean = 0.0, std = 1.0}) {

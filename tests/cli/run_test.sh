@@ -57,7 +57,7 @@ cp "$scratch/model.py" "$scratch/other/model.py"
 if out=$("$graphnet" diff-run "$scratch/good" "$scratch/other"); then fail "no difference was found"; fi
 contains "$out" "DIFFERENT: at most"
 
-# One line on stderr, the node named, no output file.
+# It prints one line on stderr with the node, and writes no output file.
 sample bad "7, 7"
 if "$graphnet" run "$scratch/bad" --outputs "$scratch/d.safetensors" >"$scratch/out" 2>"$scratch/err"; then
   fail "a view of another size ran"
@@ -65,7 +65,7 @@ fi
 contains "$(cat "$scratch/err")" "model.py:9:9: view (node view): shape '[7, 7]' is invalid"
 [ ! -e "$scratch/d.safetensors" ] || fail "a failed run left outputs"
 
-# --- diff-run compares what is there: each side has its own weights.
+# --- diff-run compares the samples as they are: each side has its own weights.
 different() {
   local message=$1
   shift
@@ -76,7 +76,7 @@ same() {
   out=$("$graphnet" diff-run "$@") || fail "$*: $out"
   contains "$out" "bit-equal"
 }
-# Another dtype: in protobuf, as a program of torch.export, in folders, whose values are drawn.
+# Another dtype: in protobuf, in a program of torch.export, and in folders, whose values are drawn.
 "$graphnet" convert samples/resnet.pb "$scratch/whole.pt2"
 "$graphnet" convert samples/resnet.pb "$scratch/whole" --lift >/dev/null
 cp samples/resnet.{pb,safetensors} "$scratch"
@@ -93,7 +93,7 @@ for whole in resnet.pb whole.pt2 whole; do
     ! grep -q ' differ,' <<<"$out" || fail "equal values differ: $out"
   done
 done
-# Whose weights both run with can be chosen.
+# The weights of both sides can be chosen.
 "$graphnet" opt "$scratch/resnet.pb" -p 'change-dtype{to=f16},change-dtype{to=f32}' -o "$scratch/other.pb" >/dev/null
 different "weights differ, by at most " "$scratch/resnet.pb" "$scratch/other.pb"
 for side in a b; do
@@ -101,7 +101,7 @@ for side in a b; do
   ! grep -q ' differ,' <<<"$out" || fail "the weights of one side differ: $out"
 done
 contains "$out" "A ran with the values of B for "
-# The difference is that of the outputs that run writes.
+# The difference equals that of the outputs that run writes.
 "$graphnet" run "$scratch/resnet.pb" -o "$scratch/a.safetensors" >/dev/null
 "$graphnet" run "$scratch/half_resnet.pb" -o "$scratch/b.safetensors" >/dev/null
 "$graphnet" diff-run "$scratch/resnet.pb" "$scratch/half_resnet.pb" --json >"$scratch/diff.json" || true
@@ -133,7 +133,8 @@ for order in "unet rounded" "rounded unet"; do
   ! grep -q " in A" <<<"$out" || fail "dtypes differ: $out"
   contains "$out" "DIFFERENT: at most "
 done
-# A folder has no values. What is drawn is drawn as before, what B lacks is A's, and said.
+# A folder has no values. Drawn values stay the same, B takes the missing ones from A, and a note
+# says so.
 "$graphnet" convert samples/unet.pb "$scratch/unet_folder" --lift >/dev/null
 same samples/unet.pb "$scratch/unet_folder"
 contains "$out" "note: B has no values for "
@@ -141,7 +142,7 @@ same "$scratch/unet_folder" samples/unet.pb
 contains "$out" "note: A has no values for "
 same "$scratch/unet_folder" "$scratch/unet_folder"
 ! grep -q "note: [AB] has no" <<<"$out" || fail "drawn values are told as taken: $out"
-# Dtypes and shapes of outputs count, whatever the numbers are.
+# Dtypes and shapes of outputs count, even if the numbers are equal.
 cat >"$scratch/ints.gn" <<'END'
 graph @forward(%x : i64[2, 3] {min = 0, max = 9}) {
   %y = torch.add(%x, 1)
@@ -162,7 +163,7 @@ END
 same "$scratch/nan.gn" "$scratch/nan.gn"
 sed 's/torch.sqrt/torch.neg/' "$scratch/nan.gn" >"$scratch/neg.gn"
 different "DIFFERENT: at most inf" "$scratch/nan.gn" "$scratch/neg.gn"
-# Weights that become inputs round as the parameters that they stand for.
+# Weights that become inputs round like the parameters that they replace.
 cat >"$scratch/linear.gn" <<'END'
 attribute w : f32[24, 8] as torch.nn.parameter.Parameter {std = 1.0}
 graph @forward(%x : f32[2, 5, 8] {std = 5.0}) {
@@ -184,7 +185,7 @@ done
 cmp "$scratch/a.safetensors" "$scratch/b.safetensors" || fail "a lifted parameter rounds otherwise"
 "$graphnet" shard "$scratch/linear.gn" --mesh 2 --check >/dev/null || fail "ranks of an undivided linear differ"
 
-# Refused before the first operator, by the plan.
+# The memory plan refuses it before the first operator.
 cat >"$scratch/large.txt" <<'END'
 graphnet.module 1
 
@@ -199,7 +200,7 @@ END
 if out=$("$graphnet" run "$scratch/large.txt" --max-memory 3 2>&1); then fail "ran beyond --max-memory"; fi
 contains "$out" "would need 4.0 MiB for its tensors; 3.0 MiB may be used"
 
-# Inputs in words: in order, by name, of lists; a file has the same names.
+# Inputs as words: in order, by name, for lists; a file has the same names.
 cat >"$scratch/list.txt" <<'END'
 graph @forward(%xs as "List[Tensor]", %y, %n as int) {
   %c = torch.cat(%xs)
@@ -247,7 +248,7 @@ contains "$out" "%r = operator.add(%s, %y) : f32[5, 4]"
 out=$("$graphnet" diff-run "$scratch/list.txt" "$scratch/list.txt" "${words[@]}")
 contains "$out" "o0   bit-equal"
 
-# Nested tensors, as an encoder with a padding mask makes them inside, and sparse ones.
+# Nested tensors, which an encoder with a padding mask makes internally, and sparse ones.
 cat >"$scratch/nested.txt" <<'END'
 graph @forward(%x : f32[2, 3, 4]@cpu) {
   %m = torch.tensor([[True, True, False], [True, True, True]])
@@ -269,7 +270,7 @@ contains "$out" "o1   bit-equal"
 "$graphnet" decompose "$scratch/nested.txt" -o "$scratch/nested" --pieces 2 --to protobuf >/dev/null 2>&1
 contains "$("$graphnet" validate "$scratch/nested.txt" "$scratch/nested" --run 2>/dev/null)" "2 of 2 outputs bit-equal"
 
-# Captured once, compiled, and called again; all calls beside LibTorch.
+# A program is captured once, compiled, and called again; all calls are compared with LibTorch.
 four_calls() {
   out=$("$graphnet" run samples/$1.pt --backend $2 --repeat 4 --check --json) || fail "$1: $out"
   python3 - $2 "$out" <<'END' || fail "$1: $out"
@@ -314,7 +315,7 @@ contains "$("$graphnet" run samples/resnet.pt --check 2>&1)" "--check requires -
 contains "$(HOME=$scratch GRAPHNET_BACKENDS='' "$graphnet" run samples/resnet.pt --backend tvm 2>&1)" \
   "not installed: graphnet backends --install tvm"
 
-# A graph reads files only when it is trusted to.
+# A graph may read files only with --trust-files.
 printf 'graph!' >"$scratch/read"
 printf 'graph @forward() {\n  %%y = fused.read_file("%s", size = 5)\n  return (%%y,)\n}\n' "$scratch/read" >"$scratch/read.gn"
 contains "$("$graphnet" run "$scratch/read.gn" 2>&1)" \
@@ -322,7 +323,7 @@ contains "$("$graphnet" run "$scratch/read.gn" 2>&1)" \
 "$graphnet" run "$scratch/read.gn" --trust-files -o "$scratch/read.safetensors" >/dev/null
 [ "$(tail -c 5 "$scratch/read.safetensors")" = graph ] || fail "read_file: other bytes"
 
-# What the samples say of their inputs is enough to run them.
+# The samples describe their inputs well enough to run.
 for model in resnet vit bert gpt detector unet; do
   "$graphnet" run samples/$model.pt -o "$scratch/pt.safetensors" >/dev/null
   "$graphnet" run samples/$model.pb -o "$scratch/pb.safetensors" >/dev/null

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Programs that call operators which a schema declares: --schema, and what goes wrong.
+# Programs that call operators which a schema declares: --schema, and errors.
 set -euo pipefail
 graphnet=$PWD/$1
 cd "$TEST_TMPDIR"
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 contains() { grep -qF -- "$2" <<<"$1" || fail "expected '$2' in: $1"; }
-# refused MESSAGE ARGUMENT…: exit code 2 and one line.
+# refused MESSAGE ARGUMENT…: the exit code is 2, and one line is printed.
 refused() {
   local message=$1 out code=0
   shift
@@ -28,7 +28,7 @@ graph @forward(%x : f32[2, 3]@cpu, %w : f32[4, 3]@cpu) {
   return (%r,)
 }
 END
-# The same, of PyTorch's operators.
+# The same program with PyTorch's operators.
 cat >plain.gn <<'END'
 graph @forward(%x : f32[2, 3]@cpu, %w : f32[4, 3]@cpu) {
   %a = torch.nn.functional.linear(%x, %w)
@@ -51,7 +51,7 @@ graph @forward(%x) {
 }
 END
 cat >operators.txt <<'END'
-# What observes and what splits.
+# The schemas of the operators that observe and split.
 mylib::observe(Tensor x, float scale=1.0) -> Tensor = scale.gn
 
 mylib::split2(Tensor x) -> (Tensor, Tensor) = split.gn
@@ -62,7 +62,7 @@ equal() {
     "o0   bit-equal"
 }
 
-# It runs, in pieces too, its shapes are found, and every format takes it that can name it.
+# It runs, also in pieces, its shapes are inferred, and every format that can name it accepts it.
 refused "load the library with --library" run net.gn
 equal net.gn
 contains "$("$graphnet" shapes net.gn "${schema[@]}")" \
@@ -82,7 +82,7 @@ contains "$("$graphnet" run double.pb "${schema[@]}")" "f64[2, 4]"
 contains "$("$graphnet" bench net.gn --backend jit -o bench --warmup 0 --trials 1 "${schema[@]}")" "jit"
 grep -q "correct.*1\|\[Result\].*success" bench/jit.log || fail "bench: $(cat bench/jit.log)"
 
-# What PyTorch reads is what was written.
+# PyTorch can read the written program.
 if python3 -c 'import torch' 2>/dev/null; then
   python3 - <<'END'
 import torch
@@ -136,7 +136,7 @@ contains "$("$graphnet" shard functional.gn --mesh 2 --shard x:0,-1 --schema fac
 refused '"some" is not a word for sizes; known: ' check facts.gn \
   --schema 'some common - mylib::mix(Tensor a, Tensor b) -> Tensor'
 
-# Schemas that are none, clash, or do not fit.
+# Schemas that cannot be read, clash, or do not fit.
 refused "aten is PyTorch's own namespace" run one.gn --schema 'aten::observe(Tensor x) -> Tensor'
 refused "the operator exists already" run one.gn "${identity[@]}" "${identity[@]}"
 refused "unknown type specifier" run one.gn --schema 'mylib::observe(Tenser x) -> Tensor'

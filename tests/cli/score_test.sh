@@ -52,7 +52,7 @@ def near(scores, runs, within=5e-5):
 near(one["ES"], [(-10, 0.2512), (-5, 0.4317), (1, 0.6843), (3, 1.0845)])
 near(one["S"], [(-10, 0.2512), (-5, 0.4317)])
 near(json.load(open("penalty.json"))["curves"][0]["ES"], [(-10, 0.2477), (-5, 0.4258), (1, 0.6748), (3, 1.0695)])
-# The crash, which reads as one of the eager side, is never forgiven there, and at t = 2 here.
+# The crash counts as one of the eager side: it is never forgiven there, but at t = 2 here.
 (extended,) = json.load(open("extended.json"))["curves"]
 assert list(extended["ES"])[-1] == "5" and extended["thresholds"]["eager"] is None
 near(extended["ES"], [(-10, 0.2512), (-5, 0.4317), (1, 0.6843)])
@@ -68,7 +68,7 @@ assert one["failures"] == {"accuracy": 1, "eager_fail": 1} and one["pi"]["runtim
 assert one["moves_most"][0]["change"] != 0 and not one["notes"]
 END
 
-# --- From the standard input; a folder is a curve a log; the page and the drawing.
+# --- From the standard input; a folder has one curve per log; the page and the drawing.
 "$graphnet" score - <golden.log | grep -q '^log: 5 samples' || fail "standard input"
 mkdir logs
 cp golden.log logs/a.log
@@ -80,7 +80,7 @@ python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("plot.svg")' || fail s
 grep -q '<title>Scores of 2 logs</title>' page.html || fail page
 if grep -qE '(src|href)=|url\(|import ' page.html; then fail "the page loads something"; fi
 
-# --- What cannot be scored is one line, and no curve.
+# --- A log that cannot be scored prints one line and has no curve.
 refused() {  # MESSAGE FILE [OPTION...]
   local code=0
   "$graphnet" score "${@:2}" >out.txt 2>err.txt || code=$?
@@ -110,12 +110,12 @@ for option in "--b 0" "--b 2" "--b nan" "--p -1" "--p inf" "--interpretation min
   "$graphnet" score golden.log $option >out.txt 2>err.txt || code=$?
   [ "$code" -eq 2 ] && [ "$(wc -l <err.txt)" -eq 1 ] || { cat err.txt; fail "$option: $code"; }
 done
-# With others beside it, they go on.
+# Other logs are still scored.
 code=0
 "$graphnet" score golden.log empty.log logs/b.txt --json >out.txt 2>err.txt || code=$?
 [ "$code" -eq 2 ] && [ "$(grep -c '"curve"' out.txt)" -eq 2 ] && [ "$(wc -l <err.txt)" -eq 1 ] || fail "one bad log: $code"
 
-# --- What is odd is a note, and the score goes on.
+# --- Anything odd prints a note, and the scoring goes on.
 { cat golden.log; sample s/two 3 -10; sample s/odd 2 -10 | sed 's/equal\]: 0/equal]: 0 1/'; } >odd.log
 "$graphnet" score odd.log >out.txt 2>err.txt
 grep -q '^odd: 6 samples' out.txt && diff - err.txt <<'END' || fail notes
@@ -130,7 +130,7 @@ print("p [Processing] a")
 for i in range(1000000): print(f"line {i} [of] something else: Error")
 print("p [Processing] " + "b" * 1000000)'  >long.log
 timeout 20 "$graphnet" score long.log >out.txt || fail "long.log"
-# And of each kind that is kept, more than anybody means.
+# Too many of each kind of record that is kept.
 python3 -c '
 for sample in "ab":
     print(f"p [Processing] {sample}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `graphnet shard`: what it writes, reads back and checks, what it refuses, and four processes of
-# PyTorch that run it (examples/shard_launcher.py) where there is a Python with torch.
+# `graphnet shard`: writes, reads back, checks and refuses. If there is a Python with torch, four
+# processes of PyTorch run the result (examples/shard_launcher.py).
 set -euo pipefail
 graphnet=$PWD/$1
 engine=$PWD/$(dirname "$1")/libgraphnet_engine.so
@@ -8,7 +8,7 @@ launcher=$PWD/examples/shard_launcher.py
 cd "$TEST_TMPDIR"
 fail() { echo "FAILED: $*" >&2; exit 1; }
 contains() { grep -qF -- "$2" <<<"$1" || fail "expected '$2' in: $1"; }
-# refused MESSAGE ARGUMENT…: exit code 2 and one line.
+# refused MESSAGE ARGUMENT…: the exit code is 2, and one line is printed.
 refused() {
   local message=$1 out code=0
   shift
@@ -17,7 +17,7 @@ refused() {
   [ "$(grep -c . <<<"$out")" = 1 ] || fail "more than one line: $out"
   contains "$out" "$message"
 }
-# differs MESSAGE COMMAND…: exit code 1.
+# differs MESSAGE COMMAND…: the exit code is 1.
 differs() {
   local message=$1 out code=0
   shift
@@ -38,7 +38,7 @@ END
 batch=(--shard x:0,-1)
 both=(--shard x:0,-1 --shard w1:1,-1 --shard b1:1 --shard w2:-1,1)
 
-# --- Batch over four ranks: nobody talks.
+# --- The batch is divided over four ranks, without communication.
 out=$("$graphnet" shard mlp.gn --mesh 4 "${batch[@]}" --check -o four)
 contains "$out" "mesh 4: 4 ranks, 1 of 5 inputs divided, 2 of 2 outputs"
 contains "$out" "four: 4 ranks written"
@@ -49,13 +49,13 @@ for rank in 0 1 2 3; do
   cmp four/rank_0/model.py four/rank_$rank/model.py
 done
 
-# --- Batch by tensors over two by two, the values with them.
+# --- Batch and tensors are divided over two by two ranks, and the values are written.
 out=$("$graphnet" shard mlp.gn --mesh 2x2 "${both[@]}" --values --check -o tensors)
 contains "$out" "mesh 2x2: 4 ranks, 4 of 5 inputs divided, 2 of 2 outputs"
 contains "$out" "o0   close"
 contains "$out" "o1   bit-equal"
 contains "$("$graphnet" stats tensors/rank_3)" "spmd.all_reduce.default"
-# Programs of ranks differ in the numbers of the ranks they talk to.
+# Programs of ranks differ in the numbers of the ranks that they communicate with.
 sed 's/\[[0-9], [0-9]\]/[GROUP]/g' tensors/rank_0/model.py >rank_0.txt
 sed 's/\[[0-9], [0-9]\]/[GROUP]/g' tensors/rank_3/model.py | diff rank_0.txt - || fail "programs differ"
 ! cmp -s tensors/rank_0/model.py tensors/rank_3/model.py || fail "all ranks are in one group"
@@ -69,11 +69,11 @@ assert [(o["sharding"], o["exact"]) for o in plan["outputs"]] == [([0, -1], Fals
 (step,) = plan["communication"]
 assert step["call"] == "all_reduce" and step["reduce"] == "sum", step
 assert step["groups"] == [[0, 1], [2, 3]], step
-# 4 x 16 floats a rank, around a ring of two.
+# There are 4 x 16 floats per rank, around a ring of two.
 assert step["bytes_per_link"] == 2 * 4 * 16 * 4 // 2 and step["links"] == 4, step
 END
 
-# --- By what a plan says, by patterns, and what a folder that is there becomes.
+# --- Plans, patterns, and existing folders.
 "$graphnet" shard mlp.gn --plan tensors/plan.json -o again >/dev/null
 cmp tensors/plan.json again/plan.json
 "$graphnet" shard mlp.gn --mesh 2x2 --shard 'w*:1,-1' --shard 'x:0,-1' --check -o again >out.txt || fail "$(cat out.txt)"
@@ -87,7 +87,7 @@ touch full/notes.txt
 refused "full: not replaced, as it holds notes.txt" mlp.gn --mesh 4 -o full
 [ "$(ls full)" = notes.txt ] || fail "full has $(ls full)"
 
-# --- All that ranks say to each other.
+# --- All collectives.
 cat >talks.gn <<'END'
 graph @forward(%x : f32[8, 8] {mean = 0.5, std = 1.0}, %t : f32[8, 8] {mean = 0.5, std = 1.0}, %w : f32[8, 8] {mean = 0.0, std = 1.0}, %c : f32[8] {mean = 0.0, std = 1.0}) {
   %a = torch.add(%x, %t)
@@ -122,7 +122,7 @@ assert made["right"] and [c["state"] for c in made["checked"]] == ["close", "bit
 assert made["communication"] == {"all_reduce": {"times": 1, "bytes": 1024}}, made
 END
 
-# --- What lies there is checked as it lies there, and what differs told by its name.
+# --- Stored ranks are checked unchanged, and differences are reported by name.
 contains "$("$graphnet" shard mlp.gn --stored tensors)" "o1   bit-equal"
 cp -r tensors changed
 sed -i 's/aten.neg.default/aten.abs.default/' changed/rank_2/model.py
@@ -141,7 +141,7 @@ refused "is not a call of ranks" mlp.gn --stored lonely
 rm -r lonely/rank_1
 refused "lonely/rank_1" mlp.gn --stored lonely
 
-# --- What cannot be.
+# --- Errors.
 cat >one.gn <<'END'
 graph @forward(%x : f32[8, 8] {mean = 0.5, std = 1.0}) {
   %y = torch.neg(%x)
@@ -216,7 +216,7 @@ graph @forward(%x) {
 END
 refused "--input" unknown.gn --mesh 4 --shard x:0,-1
 
-# --- Stages on two meshes, whose ranks send what crosses.
+# --- Stages run on two meshes, and ranks send the values that cross.
 stages=(--mesh m0=2 --mesh m1=2 --stage '..y:m0' --stage 'y..:m1')
 out=$("$graphnet" shard mlp.gn "${stages[@]}" --shard w1:0,-1 --shard b1:0 --shard w2:-1,0 --values --check -o pipe)
 contains "$out" "meshes m0=2, m1=2{2, 3}: 4 ranks, 3 of 6 inputs divided, 0 of 2 outputs"
@@ -231,7 +231,7 @@ import json
 plan = json.load(open("pipe/plan.json"))
 assert plan["meshes"] == [{"name": "m0", "shape": [2], "ranks": [0, 1]}, {"name": "m1", "shape": [2], "ranks": [2, 3]}], plan
 assert plan["stages"] == ["..y:m0", "y..:m1"] and "mesh" not in plan, plan
-# Both meshes take x, each for an operator of its own.
+# Both meshes take x, each for another operator.
 assert [(i["name"], i["mesh"]) for i in plan["inputs"]] == [("x", "m0"), ("x", "m1"), ("w1", "m0"), ("b1", "m0"), ("w2", "m1"), ("b2", "m1")], plan
 assert [o["mesh"] for o in plan["outputs"]] == ["m1", "m1"], plan
 assert [(c["function"], c["call"]) for c in plan["communication"]] == [("SameStatus", "send"), ("PToR", "all_reduce")], plan
@@ -304,18 +304,18 @@ graph @forward(%x : f32[8, 8] {mean = 0.5, std = 1.0}) {
 END
 refused "draws random numbers" random.gn --mesh m0=2 --mesh m1=2 --stage ..z:m0 --stage z..:m1
 
-# --- Outputs asked for in a layout: inputs follow by the rules, backwards.
+# --- Outputs get a layout, and the layouts of inputs follow backwards by the rules.
 "$graphnet" shard mlp.gn --mesh 2x2 --shard-output y:0,1 --check -o asked >out.txt || fail "$(cat out.txt)"
 python3 - <<'END' || fail "plan.json of what was asked"
 import json
 plan = json.load(open("asked/plan.json"))
 assert plan["outputs"][0]["sharding"] == [0, 1], plan
-# Rows of the batch, and columns of the last weight with its bias; nobody talks.
+# Rows of the batch, and columns of the last weight with its bias, without communication.
 held = {i["name"]: i["sharding"] for i in plan["inputs"]}
 assert held == {"x": [0, -1], "w1": [-1, -1], "b1": [-1], "w2": [1, -1], "b2": [1]}, held
 assert plan["communication"] == [], plan
 END
-# What is said of an input goes before that, and the output is laid out anew in the end.
+# The layout of an input takes precedence, and the output is resharded at the end.
 out=$("$graphnet" shard mlp.gn --mesh 2 --shard-output o0:0,-1 --shard x:-1,-1 --shard w2:-1,0 --check -o anew)
 contains "$out" "reduce_scatter  "
 refused "no output is called q, there are y, s, or o0 and so on" mlp.gn --mesh 2 --shard-output q:0
@@ -323,7 +323,7 @@ refused "y is given twice" mlp.gn --mesh 2 --shard-output y:0,-1 --shard-output 
 refused "output o0: sharding [0]: has 1 dimensions, but the tensor has 2" mlp.gn --mesh 2 --shard-output y:0
 refused "axis 0 of mesh 3 does not divide dimension 0 of size 8" mlp.gn --mesh 3 --shard-output y:0,-1
 
-# --- Any value whole on one rank, and all of it printed: divided, partial, replicated.
+# --- Any value is gathered on one rank and printed in full: divided, partial, replicated.
 cat >sums.gn <<'END'
 graph @forward(%x : i64[2, 4] {data = [1, 2, 3, 4, 5, 6, 7, 8]}) {
   %n = torch.neg(%x)
@@ -342,7 +342,7 @@ for call in gather reduce; do grep -q "\"function\":\"XToRShrink\",\"call\":\"$c
 contains "$("$graphnet" shard sums.gn --mesh 2 --shard x:0,-1 --gather s --json)" '"-6"'
 refused "--gather: no value is called nn; did you mean n?" sums.gn --mesh 2 --gather nn
 
-# --- PyTorch runs it, if a Python that has it is found: that of the LibTorch of the engine.
+# --- PyTorch runs it, if there is a Python with the engine's LibTorch.
 torch=$(readelf -d "$engine" | sed -n 's/.*RUNPATH.*\[\([^]:]*\).*/\1/p')
 python=
 for candidate in "${torch%/lib/python3*}/bin/python" python3; do
@@ -359,7 +359,7 @@ contains "$out" "4 ranks, 2 outputs, as expected"
 "$graphnet" run talks.gn --outputs talks.safetensors >/dev/null
 out=$(launch talks --expect talks.safetensors 2>&1) || fail "$out"
 contains "$out" "4 ranks, 10 outputs, as expected"
-# It fails where the results do: with other inputs, and with pieces of another rank.
+# It fails if the results are wrong: with other inputs, and with the program of another rank.
 "$graphnet" run mlp.gn --seed 1 --outputs other.safetensors >/dev/null
 differs "output o0 differs" launch tensors --expect other.safetensors
 differs "output o0 differs" launch torn --expect whole.safetensors
@@ -367,7 +367,7 @@ differs "output o0 differs" launch torn --expect whole.safetensors
 sed 's/f32\[8, 16\]/f32[2, 16]/' mlp.gn >micro.gn
 "$graphnet" shard micro.gn "${stages[@]}" --shard w1:0,-1 --shard b1:0 --shard w2:-1,0 --values --gather h -o micro >/dev/null
 "$graphnet" shard mlp.gn --mesh 1 --values -o one >/dev/null
-# Of the whole only the batch is given anew: weights are drawn alike.
+# Only the batch is given again, because weights are drawn alike.
 "$python" - "$(dirname "$launcher")" <<'END'
 import sys
 sys.path.insert(0, sys.argv[1])

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# What `graphnet show` and `graphnet stats` print, on a small module.
+# The output of `graphnet show` and `graphnet stats` for a small module.
 set -euo pipefail
 graphnet=$PWD/$1
 cd "$TEST_TMPDIR"
 
-# expect NAME: the standard input is what the last command printed into out.txt.
+# expect NAME: the last command printed the standard input into out.txt.
 expect() {
   if ! diff -u - out.txt; then
     echo "FAILED: $1" >&2
@@ -60,7 +60,7 @@ class GraphModule(torch.nn.Module):
         return (mul_1, add)
 EOF
 
-# Pictures: by the ending of -o or by --format, whole or a part.
+# Pictures: by the ending of -o or by --format, of all or of a part.
 "$graphnet" show in/a.txt -o a.svg --layout own
 grep -q '^<svg xmlns=' a.svg && grep -q '>alpha=2</text>' a.svg || { echo "FAILED: svg" >&2; exit 1; }
 "$graphnet" show in/a.txt -o a.html
@@ -97,7 +97,7 @@ in/a.txt
   1   20.0 %  call_method    view
 EOF
 
-# What the calls cost, as far as rules tell it: a product, and three calls on eight elements.
+# The cost of the calls by the rules: a product, and three calls on eight elements.
 "$graphnet" stats in/a.txt --cost | tail -n 1 >out.txt
 expect "stats --cost" <<'EOF'
   128 FLOP, 24 other operations, 448 bytes moved, 288 bytes alive at once
@@ -125,7 +125,7 @@ expect "stats --cost without shapes" <<'EOF'
   not counted: 4 calls of 5; graphnet shapes finds more shapes
 EOF
 
-# Several inputs: one that is broken is reported, the others go on.
+# Several inputs: a broken one is reported, and the others are processed.
 cp in/a.txt in/b.txt
 printf 'graphnet.module 1\n\nnonsense\n' >in/broken.txt
 code=0
@@ -171,7 +171,7 @@ code=0
 code=0
 "$graphnet" find 'relu(' in/a.txt >/dev/null 2>err.txt || code=$?
 [ "$code" -eq 2 ] && [ "$(cat err.txt)" = "graphnet: query:6: expected )" ] || { cat err.txt; exit 1; }
-# Defaults count, constants compare, and what there is not is said.
+# Defaults count, constants are compared, and unknown names are reported.
 mkdir many
 cat >many/a.gn <<'EOF'
 graphnet.module 1
@@ -200,7 +200,7 @@ assert [(r["node"], r["target"]) for r in rows] == [("b", "torch.conv2d")] and "
 "$graphnet" stats many in/a.txt --csv | python3 -c 'import csv, sys
 rows = {r["target"]: (r["op"], r["count"], r["samples"]) for r in csv.DictReader(sys.stdin)}
 assert rows["torch.conv2d"] == ("call_function", "2", "1"), rows'
-# One that cannot be read is told from none that has one.
+# A sample that cannot be read differs from one without a match.
 mkdir bad && echo "graphnet.module 1 garbage" >bad/a.gn
 for command in "find conv2d" hash stats; do
   code=0
@@ -208,7 +208,7 @@ for command in "find conv2d" hash stats; do
   "$graphnet" $command many/a.gn bad/a.gn >/dev/null 2>&1 || code=$?
   [ "$code" -eq 2 ] || { echo "FAILED: $command of a broken sample: $code"; exit 1; }
 done
-# --- Python that runs by itself (tests/tools/compare_runnable.py runs it) has its values beside it.
+# --- A Python file that runs by itself has its values beside it; tests/tools/compare_runnable.py runs it.
 "$graphnet" show in/a.txt -o net.py --runnable
 python3 - <<'EOF'
 import json, py_compile, struct

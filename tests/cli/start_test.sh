@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What does without LibTorch: a tool whose engine is not there runs all but operators.
+# Without its engine, the tool still does everything except running operators.
 set -euo pipefail
 graphnet=$PWD/$1
 samples=$PWD/samples
@@ -13,11 +13,11 @@ cp "$graphnet" bin/graphnet
 tool=$PWD/bin/graphnet
 if ldd "$tool" | grep -E 'libtorch|libc10'; then fail "the program links LibTorch"; fi
 
-# works COMMAND…: exits with 0, in the tool without its engine as in the whole one.
+# works COMMAND…: the command exits with 0, both without the engine and in the whole tool.
 works() {
   "$tool" "$@" >out.txt 2>err.txt || fail "$*: $(cat err.txt)"
 }
-# refused COMMAND…: with one line that says what is missing.
+# refused COMMAND…: the tool prints one line that says what is missing.
 refused() {
   local code=0
   "$tool" "$@" >out.txt 2>err.txt || code=$?
@@ -56,6 +56,6 @@ refused extract "$samples/resnet.pt" -o extracted --input 'f32[1,3,64,64]'
 refused convert "$samples/resnet.pb" resnet.pt
 refused lint "$samples/resnet.pb" --rule finite-run
 
-# All that is asked of the engine is there as it is opened, not when it is first called.
+# All symbols of the engine are resolved when it is opened, not when they are first called.
 LD_BIND_NOW=1 "$graphnet" run "$samples/resnet.pb" >/dev/null || fail "the engine lacks something"
 echo "ok"

@@ -6,7 +6,8 @@ samples=$PWD/samples
 cd "$TEST_TMPDIR"
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
-# refused MESSAGE COMMAND…: exits with 2 and one line that holds MESSAGE. Input: the caller's.
+# refused MESSAGE COMMAND…: the command exits with 2 and prints one line with MESSAGE. It reads the
+# caller's standard input.
 refused() {
   local message=$1 code=0
   shift
@@ -17,7 +18,7 @@ refused() {
   [ ! -s out.txt ] || fail "$*: output in spite of the error"
 }
 
-# --- Every format through pipes gives what files give.
+# --- Every format gives the same through pipes as through files.
 "$graphnet" convert "$samples/unet.pt" unet.gn
 "$graphnet" convert unet.gn bare.pb
 sed -i '/^name = /d' unet.gn
@@ -57,20 +58,20 @@ refused "<stdin>: an empty file" show - </dev/null
 refused "<stdin>" show - <&-
 refused "<stdin>: truncated" show - < <(head -c 3000 bare.pb)
 refused "<stdin>" show - < <(head -c 3000 "$samples/unet.pt")
-# What has no end is not read to it.
+# Endless input is not read to the end.
 refused "<stdin>: neither" show - < <(tr '\0' z </dev/zero)
 refused "the standard input: at most" show - < <(printf 'graph @forward() {\n'; tr '\0' ' ' </dev/zero)
 
-# --- Nobody reads: no message, the exit code of a broken pipe.
+# --- The reader has ended: no message, and the exit code of a broken pipe.
 closed() {
   local codes
   set +o pipefail
   "$graphnet" "$@" 2>err.txt | head -c 1 >/dev/null
   codes=("${PIPESTATUS[@]}")
   set -o pipefail
-  # 0 if all fitted into the pipe before it was closed.
+  # The code is 0 if everything fitted into the pipe before it was closed.
   [ "${codes[0]}" -eq 141 ] || [ "${codes[0]}" -eq 0 ] || fail "$*: exit code ${codes[0]}"
-  # That weights need a file is said all the same.
+  # The note that weights need a file is still printed.
   ! grep -v '^note: lost' err.txt || fail "$*: $(cat err.txt)"
 }
 closed show "$samples/vit.pb"
@@ -79,7 +80,7 @@ closed stats "$samples"
 closed man
 python3 - "$graphnet" "$samples/vit.pb" <<'END'
 import os, subprocess, sys
-# Nobody reads from the start, whether or not the parent ignores the signal.
+# There is no reader from the start, whether or not the parent ignores the signal.
 for restore in (True, False):
     read, write = os.pipe()
     os.close(read)
@@ -117,7 +118,7 @@ if [ "$(id -u)" -ne 0 ]; then
   refused "Permission denied" convert relu.gn closed/out.gn
 fi
 refused "out.gn" convert relu.gn -o /proc/self/out.gn
-# A closed standard output is not what the next file is opened as.
+# The next file that is opened must not become a closed standard output.
 code=0
 "$graphnet" run relu.gn -o kept.safetensors >&- 2>err.txt || code=$?
 [ "$code" -eq 2 ] && grep -q 'cannot write the standard output' err.txt || fail "closed: $code $(cat err.txt)"
@@ -165,7 +166,7 @@ assert "\x1b[31m" in text, text
 text, code = on_terminal(["convert", "relu.gn", "-o", "-", "--to", "protobuf"], 80, TERM="xterm")
 assert code == 2 and "terminal" in text, text
 
-# Something that takes longer: the line is as wide as the terminal at most, and is erased.
+# During longer work the line is at most as wide as the terminal, and is erased at the end.
 with open("long.gn", "w") as f:
     f.write("graph @forward(%x : f32[512, 512]) {\n  %y0 = torch.relu(%x)\n")
     for i in range(20):

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# validate end to end: pieces on disk of both forms and layouts, with and without
-# running them, folders of samples, and exit codes.
+# validate end to end: pieces on disk in both forms and layouts, with and without running them,
+# folders of samples, and exit codes.
 set -euo pipefail
 graphnet=$PWD/$1
 samples=$PWD/samples
-# A sample has no links, which the files of a test are.
+# A sample must not contain links, but the files of a test are links.
 cp -rL "$PWD/tests/validate/foreign" "$TEST_TMPDIR/foreign"
 foreign=$TEST_TMPDIR/foreign
 cd "$TEST_TMPDIR"
@@ -33,7 +33,7 @@ graph @forward(%x : f32[8, 4] {mean = 0.0, std = 1.0}, %w : f32[4, 4] {mean = 0.
 end
 END
 
-# --- Forms, styles and schemes; run, and drawn.
+# --- Forms, styles and schemes; with runs and plots.
 for format in graphnet protobuf; do
   for style in chain dag; do
     rm -rf pieces
@@ -45,7 +45,7 @@ for format in graphnet protobuf; do
   done
 done
 
-# --- The default folder; a given configuration; the peer's layout; parts of a graph.
+# --- The default folder; a given configuration; the layout of GraphNet in Python; parts of a graph.
 "$graphnet" decompose net.txt --balanced 2 >/dev/null
 expect 0 "valid" net.txt
 expect 0 "valid" net.txt --config net_decomposed/decompose_config.pb
@@ -105,23 +105,23 @@ expect 0 "1 of 1 outputs bit-equal" bare.txt bare_pieces --run --input f32[2,3]
 expect 2 "nothing.json" net.txt pieces --config nothing.json
 expect 2 "nowhere: no pieces, the folder does not exist" net.txt nowhere
 
-# --- Lists that a loop fills: inferred metas make no other cuts.
+# --- Lists that a loop fills: inferred metas do not change the cuts.
 for style in chain dag; do
   "$graphnet" decompose "$samples/detector.pt" -o "moved_$style" --pieces 4 --style $style --to protobuf >/dev/null
   expect 0 "valid" "$samples/detector.pt" "moved_$style" --run
-  # Ports that hold lists.
+  # Ports can be lists.
   "$graphnet" decompose "$samples/gpt.pt" -o "lists_$style" --pieces 3 --style $style --to protobuf >/dev/null
   expect 0 "1 of 1 outputs bit-equal" "$samples/gpt.pt" "lists_$style" --run
 done
 
-# --- What is said of an input when it is cut, the original need not say.
+# --- An input that is described when the sample is cut need not be described in the original.
 for format in graphnet protobuf; do
   "$graphnet" decompose bare.txt -o "said_$format" --pieces 1 --format $format --input f32[2,3] >/dev/null
   expect 0 "valid" bare.txt "said_$format"
   expect 0 "1 of 1 outputs bit-equal" bare.txt "said_$format" --run --input f32[2,3]
 done
 
-# --- What an input holds is with each piece that takes it.
+# --- Each piece has the values of the inputs that it takes.
 cat >holds.txt <<'END'
 graph @forward(%x : f32[2, 3], %t as "Tuple[Tensor, Tensor]") {
   %first = operator.getitem(%t, 0)
@@ -144,8 +144,8 @@ grep -q 'torch.SymInt' numbers/subgraph_1/model.py || fail "no number between th
 expect 0 "1 of 1 outputs bit-equal" "$samples/vit.pb" numbers --run
 "$graphnet" run numbers >/dev/null || fail "the pieces do not run"
 
-# --- Pieces that have no symbols have constraints all the same, as the folder form of a program
-# with symbols has: those of torch.export declare none of their own.
+# --- Pieces without symbols still have constraints, like the folder form of a program with symbols:
+# programs of torch.export declare none of their own.
 cat >symbols.gn <<'END'
 symbol s0 = 3
 relation s0 >= 2
@@ -174,7 +174,7 @@ done
 : >symbols/subgraph_0/input_tensor_constraints.py
 expect 1 "piece 0: lacks constraints of its inputs" symbols.gn symbols
 
-# --- Pieces of Python GraphNet mean the same in other words.
+# --- Pieces of GraphNet in Python mean the same in other words.
 for style in chain dag; do
   expect 0 "valid" "$foreign/samples/tiny" "$foreign/$style/tiny" --run
   for text in 'torch._C._nn.linear  *torch.nn.functional.linear  *3' 'size  *S1  *4  *1' \
@@ -183,7 +183,7 @@ for style in chain dag; do
   done
   cp -rL "$foreign/$style/tiny" changed
   chmod -R u+w changed
-  # Another operator, another default, another argument by its keyword's name.
+  # Another operator, another default, and another keyword are differences.
   for change in 's/functional.gelu/functional.silu/' 's/functional.gelu(hidden)/functional.gelu(hidden, approximate="tanh")/' \
     's/dim = -1/dim = 1/' 's/is_causal = True/is_causal = False/' 's/, 2, 2, 0/, 2, 1, 0/' 's/scores_1 \* size/size * size/'; do
     for piece in 0 1 2; do
@@ -194,7 +194,7 @@ for style in chain dag; do
       mv "changed/tiny_$piece/model.py.before" "changed/tiny_$piece/model.py"
     done
   done
-  # The same once more: defaults that are written, arguments by keyword.
+  # Written defaults and arguments by keyword mean the same.
   sed -i 's/functional.gelu(hidden)/functional.gelu(hidden, approximate="none")/; s/softmax(dim = -1)/softmax(-1)/' \
     changed/tiny_0/model.py changed/tiny_2/model.py
   expect 0 "valid" "$foreign/samples/tiny" changed --run
@@ -207,9 +207,9 @@ assert any(r["what"] == "arguments" and "softmax" in r["original"] for r in rows
 END
   rm -r changed
 done
-# Sizes that depend on data are symbols in the pieces, so that these are valid for other data, too:
-# counts, masks, what is unique, numbers that are read, sizes from a .pt2 and those that a program of
-# lists computes.
+# Sizes that depend on data are symbols in the pieces, so that the pieces are valid for other data,
+# too: counts, masks, unique values, numbers from tensors, sizes from a .pt2 and sizes that a
+# program computes with lists.
 cat >data.gn <<'END'
 graph @forward(%x : f32[6, 4]@cpu, %y : f32[6, 4]@cpu, %i : i64[8]@cpu {min = 0, max = 5}) {
   %m = operator.gt(%x, 0)
@@ -251,14 +251,14 @@ for format in graphnet protobuf; do
     rm -r data_pieces lengths_pieces
   done
 done
-# One mask is one size; those of other masks are others, and what is no size of data stays a number.
+# Each mask has its own size, and a size that does not depend on data stays a number.
 "$graphnet" decompose data.gn -o data_pieces --single-op --to protobuf >/dev/null
 expect_text() { "$graphnet" show "data_pieces/subgraph_$1.pb" | grep -qF -- "$2" || fail "piece $1 has no '$2'"; }
 expect_text 3 '%k : f32[u0]@cpu,'
 expect_text 3 '%l : f32[u0]'
 expect_text 8 '%p : i64[u3, u4]'
 expect_text 11 '%q : i64[2*u3, u4]'
-# A piece that says another size than the others is found.
+# A piece with another size than the others is found.
 "$graphnet" show data_pieces/subgraph_4.pb | sed 's/%a : f32\[u0\]/%a : f32[13]/' >other.gn
 grep -qF '%a : f32[13]' other.gn || fail "no size to change"
 "$graphnet" convert other.gn data_pieces/subgraph_4.pb >/dev/null

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Flat vmap nesting through the tool: reverted, written as nested functions and read
-# back, run, flattened again, expanded.
+# Flat vmap nesting through the tool: it is reverted, written as nested functions, read back, run,
+# flattened again and expanded.
 set -euo pipefail
 graphnet=$PWD/$1
 cd "$TEST_TMPDIR"
@@ -8,7 +8,8 @@ cd "$TEST_TMPDIR"
 fail() { echo "FAILED: $*" >&2; exit 1; }
 contains() { grep -qF -- "$2" <<<"$1" || fail "expected '$2' in: $1"; }
 
-# Two levels, a captured value, and one that is removed where it is not batched.
+# There are two levels, a captured value, and a value whose batch dimension is removed although it
+# is not batched.
 mkdir flat
 cat >flat/model.py <<'END_OF_MODEL'
 import torch
@@ -51,7 +52,7 @@ model=$(cat nested/model.py)
 contains "$model" "        def "
 contains "$model" "            def "
 ! grep -q "_batch_dim\|nesting" nested/model.py || fail "a flat call is left: $model"
-# What is read back is what was written.
+# Reading back gives the written graph.
 contains "$("$graphnet" check nested)" "1 passed, 0 failed"
 "$graphnet" convert nested again >/dev/null
 diff nested/model.py again/model.py || fail "the folder is read back as something else"
@@ -61,18 +62,18 @@ out=$("$graphnet" diff-run flat nested)
 contains "$out" "o0   bit-equal"
 contains "$out" "o1   bit-equal"
 
-# --- Validated by running, whose values inside of open levels have no memory.
+# --- It is validated by running, although values inside of open levels have no memory.
 for format in graphnet protobuf; do
   "$graphnet" decompose flat -o "pieces_$format" --pieces 2 --to $format >/dev/null
   contains "$("$graphnet" validate flat "pieces_$format" --run)" "2 of 2 outputs bit-equal"
 done
 
-# --- Flattened it is the original; the calls that open and close levels have no names.
+# --- Flattening gives the original; the calls that open and close levels have no names.
 "$graphnet" opt nested --passes=flatten-vmap,canonical-names -o flattened --verify-each >/dev/null
 "$graphnet" opt flat --passes=canonical-names -o original >/dev/null
 diff original/model.py flattened/model.py || fail "flattened it is something else"
 
-# --- Expanded there is no vmap at all.
+# --- Expanding leaves no vmap.
 out=$("$graphnet" opt nested --passes=expand-vmap -o expanded --verify-each)
 ! grep -q "vmap" expanded/model.py || fail "vmap is left: $out"
 out=$("$graphnet" diff-run flat expanded)

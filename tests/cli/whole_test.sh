@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a command writes appears whole or not at all: where there is no room for it, where files may
-# not be so long, and when the program is killed at any moment. Outputs of several files too.
+# Outputs appear whole or not at all: if there is no room, if files would exceed their limit, and if
+# the program is killed at any moment. This includes outputs of several files.
 set -euo pipefail
 graphnet=$PWD/$1
 samples=$PWD/samples
@@ -8,12 +8,12 @@ cd "$TEST_TMPDIR"
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
-# What lies in a folder, temporary files aside, which a program that is killed cannot remove.
+# Lists a folder without temporary files, which a killed program cannot remove.
 listing() { find "$1" -mindepth 1 ! -path '*.tmp' ! -path '*.tmp/*' -printf '%P\n' | sort; }
-# A mark of all content.
+# Prints a digest of all content.
 content() { (cd "$1" && find . -type f ! -path '*.tmp' ! -path '*.tmp/*' -print0 | sort -z | xargs -0 -r sha256sum); }
 
-# Commands that write several files; OUT is the folder that they write into, which is there.
+# Commands that write several files. OUT is the existing folder that they write into.
 cat >commands <<'END'
 convert SAMPLES/resnet.pt OUT/y.pb
 convert SAMPLES/resnet.pt OUT/new/sub/y.pb
@@ -29,7 +29,7 @@ roundtrip SAMPLES/resnet.pb -o OUT/y
 shard SAMPLES/vit.pb --input f32[2,3,64,64] --mesh 2 --values -o OUT/y
 END
 
-# no_room WHY COMMAND…: exit code 2, one line with the reason, and nothing new in `out`.
+# no_room WHY COMMAND…: the exit code is 2, one line has the reason, and `out` has nothing new.
 no_room() {
   local why=$1 code=0 before
   shift
@@ -50,7 +50,7 @@ run_all() {
   done <commands
 }
 
-# --- Files may not be so long: nothing is there afterwards, or what was there before.
+# --- Files would exceed their limit: afterwards there is nothing new, and old files are unchanged.
 limited() { (ulimit -f 8 && exec "$@"); }
 out=limit
 mkdir "$out"
@@ -61,20 +61,20 @@ no_room "File too large" limited "$graphnet" convert "$samples/resnet.pt" "$out/
 "$graphnet" check "$out/y.pb" >/dev/null || fail "the old pair does not fit"
 rm -r "$out"
 
-# --- A place that is full, where this machine lets us have one.
+# --- A full disk, if this machine allows one.
 out=full
 mkdir "$out"
 if mount -t tmpfs -o size=48k none "$out" 2>/dev/null; then
   trap 'umount "$TEST_TMPDIR/full"' EXIT
   run_all no_room "No space left on device"
   [ -z "$(ls -A "$out")" ] || fail "something is left: $(ls -A "$out")"
-  # The place itself cannot be renamed: it is filled, and what was there is replaced.
+  # The mount point cannot be renamed: its content is replaced.
   no_room "No space left on device" "$graphnet" extract "$samples/resnet.pt" --input 'f32[1,3,64,64]' -o "$out"
   printf 'graph @forward(%%x : f32[2, 3]) {\n  %%y = torch.relu(%%x)\n  return (%%y,)\n}\n' >small.gn
   "$graphnet" convert small.gn "$out" --to graphnet
   [ -f "$out/graph_net.json" ] || fail "no sample at a mount point: $(ls -A "$out")"
   rm "$out"/*
-  # A benchmark blames no side for it.
+  # A benchmark blames neither side for it.
   dd if=/dev/zero of="$out/fill" bs=1k count=20 2>/dev/null
   code=0
   "$graphnet" bench "$samples/resnet.pb" --backend nope --trials 1 --warmup 0 -o "$out/log" >out.txt 2>err.txt || code=$?
@@ -85,7 +85,7 @@ else
   echo "not run: no place can be mounted here"
 fi
 
-# --- Killed at any moment: whole, or not there; never a program beside another's weights.
+# --- Killed at any moment: the output is whole or missing; a program never gets another's weights.
 "$graphnet" convert "$samples/vit.pt" vit.pb
 "$graphnet" convert "$samples/unet.pt" unet.pb
 mkdir killed

@@ -95,7 +95,7 @@ TEST(ArgumentDeathTest, AccessorsCheckTheKindInEveryBuild) {
   EXPECT_DEATH(Argument::Aggregate(Kind::kInt, {1}), "check failed");
 }
 
-// They would be numbers.
+// A character would become a number.
 static_assert(!std::is_constructible_v<Argument, char>);
 static_assert(!std::is_constructible_v<Argument, wchar_t>);
 static_assert(!std::is_constructible_v<Argument, char8_t>);
@@ -121,7 +121,7 @@ TEST(ArgumentTest, EqualityIsOfKindAndContent) {
   const std::complex<double> one(1, 0);
   const std::complex<double> minus_zero(1, -0.0);
   const std::string text = "text";
-  // Braced lists would die with the initialisation.
+  // Braced lists would be destroyed after the initialisation.
   const Argument one_element[] = {1}, two_elements[] = {1, 2}, three_elements[] = {1, 2, 3};
   const Argument list_inside[] = {Argument::List(one_element), 2};
   const Argument tuple_inside[] = {Argument::Tuple(one_element), 2};
@@ -172,7 +172,7 @@ TEST(ArgumentTest, EqualityIsOfKindAndContent) {
       EXPECT_EQ(different[i] != different[j], i != j) << i << " and " << j;
     }
   }
-  // And these are equal though they lie elsewhere.
+  // These are equal to them although they lie elsewhere.
   const std::complex<double> other_one(1, 0);
   EXPECT_EQ(Argument(&one), Argument(&other_one));
   EXPECT_EQ(Argument("text"), Argument(absl::string_view(text)));
@@ -181,7 +181,7 @@ TEST(ArgumentTest, EqualityIsOfKindAndContent) {
   EXPECT_EQ(Argument(module.SymSymbol("s0")), Argument(module.SymSymbol("s0")));
 }
 
-// The header's promise: braced lists live until the end of the statement.
+// The header promises that braced lists live until the end of the statement.
 TEST(ArgumentTest, BracedListsOutliveTheCall) {
   Module module;
   Graph* graph = module.AddGraph("forward");
@@ -250,7 +250,7 @@ TEST(SymExprTest, EqualityIsStructural) {
   }
 }
 
-// Sums and products grow to the left; long ones must not exhaust the stack.
+// Sums and products grow to the left. Long ones must not exhaust the stack.
 TEST(SymExprTest, LongSumsAreCopiedAndCompared) {
   Module m;
   const SymExpr* sum = m.SymSymbol("s0");
@@ -283,7 +283,7 @@ TEST(TensorMetaTest, WhatIsMissingDoesNotCount) {
   b.has_device = true;
   EXPECT_FALSE(a == b);
   b = a;
-  b.has_shape = true;  // a scalar, against one of unknown rank
+  b.has_shape = true;  // A scalar; the other has an unknown rank.
   EXPECT_FALSE(a == b);
   EXPECT_TRUE(b.is_static());
   EXPECT_FALSE(a.is_static());

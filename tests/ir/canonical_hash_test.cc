@@ -20,7 +20,7 @@ namespace {
 
 using Kind = SymExpr::Kind;
 
-// The labels that a hash must not see.
+// The labels that a hash must ignore.
 struct Labels {
   std::string x = "x";
   std::string y = "y";
@@ -31,7 +31,7 @@ struct Labels {
   std::string body = "body";
 };
 
-// A module with one of everything that counts, for the tests to change.
+// A module with one of everything that counts, which the tests change.
 struct Fixture {
   explicit Fixture(const Labels& labels = {}) {
     module.AddSymbol(labels.s0, 4);
@@ -87,8 +87,8 @@ TEST(CanonicalHashTest, IsHexadecimal) {
   EXPECT_NE(Fixture().Hash(false), Fixture().Hash(true));
 }
 
-// Hashes are stored in samples: if this fails, the bytes that are hashed have
-// changed, and no stored hash is found again. Change the code, not the values.
+// Samples store hashes. If this test fails, the hashed bytes have changed, and stored hashes match
+// nothing any more. Change the code, not the values.
 TEST(CanonicalHashTest, NeverChanges) {
   EXPECT_EQ(CanonicalHash(Module()),
             "01120653bb74f4434ee8e7c968e2cc7a87eef1e459f456980999a96f3f9d1925");
@@ -145,7 +145,7 @@ TEST(CanonicalHashTest, LabelsDoNotCount) {
   EXPECT_EQ(CanonicalHash(*clone, {.metas = true}), expected_metas);
 }
 
-// The order in which a module lists its graphs and attributes is no structure.
+// The order in which a module lists its graphs and attributes does not belong to the structure.
 TEST(CanonicalHashTest, OrderOfDeclarationDoesNotCount) {
   std::map<std::string, int> hashes;
   for (const bool swapped : {false, true}) {
@@ -165,8 +165,7 @@ TEST(CanonicalHashTest, OrderOfDeclarationDoesNotCount) {
   EXPECT_EQ(hashes.size(), 1u);
 }
 
-// Equal subexpressions and aggregates count by what they are, not by whether
-// they are one object.
+// Equal subexpressions and aggregates hash alike, whether or not they are one object.
 TEST(CanonicalHashTest, SharingDoesNotCount) {
   std::map<std::string, int> hashes;
   for (const bool shared : {false, true}) {
@@ -325,8 +324,7 @@ TEST(CanonicalHashTest, MetasCountOnRequest) {
   }
 }
 
-// Neither nested arguments, long expressions nor chains of bodies may exhaust
-// the stack.
+// Nested arguments, long expressions and chains of bodies must not exhaust the stack.
 TEST(CanonicalHashTest, NestingIsNoRecursion) {
   Module m;
   constexpr int kDepth = 200000;
@@ -350,8 +348,8 @@ TEST(CanonicalHashTest, NestingIsNoRecursion) {
   EXPECT_NE(CanonicalHash(m), hash);
 }
 
-// Of graphs that do not verify there is a hash too: bodies that reach themselves
-// and operands that come later.
+// Graphs that do not verify have a hash, too: their bodies may reach themselves, and their operands
+// may come later.
 TEST(CanonicalHashTest, BrokenModulesDoNoHarm) {
   Module m;
   Graph* main = m.AddGraph("forward");

@@ -26,7 +26,7 @@ class GraphTest : public testing::Test {
  protected:
   void TearDown() override { EXPECT_OK(Verify(module_)); }
 
-  // The names of all nodes, in order, read forwards and backwards.
+  // Returns the names of all nodes in order, and checks that both directions agree.
   std::vector<std::string> Names() {
     std::vector<std::string> names;
     for (const Node* node : graph_->nodes()) names.emplace_back(node->name());
@@ -45,7 +45,7 @@ class GraphTest : public testing::Test {
   Graph* graph_ = module_.AddGraph("forward");
 };
 
-// A test whose graph needs no output.
+// A fixture whose graph needs no output.
 class OpenGraphTest : public GraphTest {
  protected:
   void TearDown() override {
@@ -118,7 +118,7 @@ TEST_F(OpenGraphTest, ErasingTheInsertionPointMovesItOn) {
   EXPECT_THAT(Names(), ElementsAre("c", "d"));
 }
 
-// The saved point of a guard may be erased while it is out of force.
+// The point that a guard saved may be erased before the guard restores it.
 TEST_F(OpenGraphTest, InsertionGuardSurvivesErasureOfTheSavedPoint) {
   Node* a = Make("a");
   Node* b = Make("b");
@@ -133,7 +133,7 @@ TEST_F(OpenGraphTest, InsertionGuardSurvivesErasureOfTheSavedPoint) {
   EXPECT_EQ(graph_->insertion_point(), c);
   Make("e");
   {
-    InsertionGuard guard(graph_, b);  // given an erased one
+    InsertionGuard guard(graph_, b);  // b is erased.
     Make("f");
   }
   EXPECT_THAT(Names(), ElementsAre("e", "f", "c", "d"));
@@ -190,13 +190,13 @@ TEST_F(OpenGraphTest, EraseNodeFreesNameAndOperands) {
   EXPECT_THAT(Names(), ElementsAre("x", "f"));
 }
 
-// Which nodes each node of a walk erases, by index, when the walk stands on it;
-// the walk must see all others, in order, and no erased one.
+// A walk erases some nodes, given by index, when it is at a node. It must see all other nodes in
+// order, and no erased one.
 TEST_F(OpenGraphTest, EraseWhileIteratingIsSafe) {
   constexpr int kNodes = 8;
   const struct {
     const char* what;
-    std::vector<std::vector<int>> erasures;  // by the node stood on
+    std::vector<std::vector<int>> erasures;  // Indexed by the node at which the walk is.
     std::vector<int> seen;
   } cases[] = {
       {"nothing", {}, {0, 1, 2, 3, 4, 5, 6, 7}},
@@ -260,7 +260,7 @@ TEST_F(OpenGraphTest, NodesMadeWhileIteratingAreSeenIfTheyComeLater) {
 TEST_F(OpenGraphTest, ErasingMillionsWhileIteratingIsLinear) {
   for (int i = 0; i < 300000; ++i)
     UncheckedBuilder(graph_).CreateNode(Op::kCallFunction, "f", {}, {}, {});
-  // From behind, with an iterator standing on the first.
+  // Erases from the end while an iterator is at the first node.
   NodeIterator it = graph_->nodes().begin();
   for (Node* node = graph_->last(); node != graph_->first();) {
     Node* before = node->prev();
@@ -303,12 +303,12 @@ TEST_F(GraphTest, CallLikeGoesBeforeItsOriginOrRightBehind) {
   EXPECT_EQ(graph_->CallLike(*f, "before", {x})->next(), f);
   EXPECT_EQ(graph_->CallLike(*f, "behind", {f})->prev(), f);
   EXPECT_EQ(graph_->CallLike(*f, "behind", {}, {{"k", Argument::List({1, f})}})->prev(), f);
-  // Nothing goes between placeholders.
+  // A call never goes between placeholders.
   EXPECT_EQ(graph_->CallLike(*x, "behind", {x})->prev(), y);
   EXPECT_EQ(graph_->CallLike(*y, "behind", {})->prev(), y);
   EXPECT_EQ(graph_->CallLike(*output, "last", {f})->next(), output);
   EXPECT_EQ(graph_->insertion_point(), f);
-  // The origin may be of another graph, or gone.
+  // The origin may be of another graph, or erased.
   Module other;
   Node* foreign = other.AddGraph("forward")->CallFunction("foreign", {});
   foreign->set_module_path("there");
@@ -337,7 +337,7 @@ class OrderTest : public OpenGraphTest {
   Node* MakeNameless() {
     return UncheckedBuilder(graph_).CreateNode(Op::kCallFunction, "f", {}, {}, {});
   }
-  // Verify wants names.
+  // Verify requires names.
   void TearDown() override {
     int i = 0;
     for (Node* node : graph_->nodes())
@@ -372,7 +372,7 @@ TEST_F(OrderTest, ManyInsertionsAtTheFront) {
     MakeNameless();
   }
   ExpectOrdered();
-  // And appended ones still come last.
+  // Appended nodes still come last.
   graph_->set_insertion_point(nullptr);
   for (int i = 0; i < 10; ++i) MakeNameless();
   ExpectOrdered();
@@ -380,7 +380,7 @@ TEST_F(OrderTest, ManyInsertionsAtTheFront) {
 
 TEST_F(OrderTest, ManyInsertionsAmongMany) {
   for (int i = 0; i < kInsertions; ++i) MakeNameless();
-  // Around the middle, around both ends of what was inserted in turn.
+  // Inserts around the middle, at the two ends of the inserted nodes in turn.
   Node* left = graph_->first();
   for (int i = 0; i < kInsertions / 2; ++i) left = left->next();
   for (int i = 0; i < kInsertions; ++i) {
@@ -403,7 +403,7 @@ TEST_F(OrderTest, ManyMoves) {
   ExpectOrdered();
 }
 
-// Keys that are packed as tightly as they can be, or as high.
+// The keys are packed as tightly or as high as possible.
 TEST_F(OrderTest, InsertsBetweenAnyKeys) {
   const struct {
     const char* what;
@@ -452,7 +452,7 @@ TEST_F(OpenGraphTest, NamesComeFromTargets) {
   }
 }
 
-// What torch.fx's _Namespace (2.13) makes of the same candidates, in this order.
+// The names are those that torch.fx's _Namespace (2.13) makes from these candidates in this order.
 TEST_F(OpenGraphTest, NamesGetSuffixesAsInFx) {
   const std::pair<const char*, const char*> cases[] = {
       {"relu", "relu"},     {"relu", "relu_1"}, {"relu", "relu_2"},   {"relu_1", "relu_3"},
@@ -513,7 +513,7 @@ TEST_F(OpenGraphTest, UniqueNameTakesNothing) {
   EXPECT_EQ(Make("relu_1")->name(), "relu_1");
 }
 
-// 10^5 equal names, and 10^5 that are suffixed already, take linear time.
+// Takes linear time for 10^5 equal names and 10^5 that have a suffix already.
 TEST_F(OpenGraphTest, ManyEqualNames) {
   for (int i = 0; i < kInsertions; ++i) Make("relu");
   EXPECT_EQ(graph_->last()->name(), absl::StrCat("relu_", kInsertions - 1));
@@ -521,7 +521,7 @@ TEST_F(OpenGraphTest, ManyEqualNames) {
   EXPECT_EQ(graph_->last()->name(), absl::StrCat("relu_", 2 * kInsertions - 1));
 }
 
-// Importers name nodes themselves, in passing with names that are still taken.
+// Importers choose names themselves, and may use for a moment a name that is still taken.
 TEST_F(OpenGraphTest, SetUniqueNameMaySwapNames) {
   Node* a = Make("a");
   Node* b = Make("b");
@@ -531,7 +531,7 @@ TEST_F(OpenGraphTest, SetUniqueNameMaySwapNames) {
   EXPECT_EQ(graph_->FindNode("a"), b);
   EXPECT_EQ(graph_->FindNode("b"), a);
   EXPECT_EQ(graph_->UniqueName("b"), "b_1");
-  // Taken in passing, then left to its owner.
+  // The name is taken for a moment and then left to its owner.
   UncheckedBuilder(graph_).SetName(a, "a");
   UncheckedBuilder(graph_).SetName(a, "c");
   EXPECT_EQ(graph_->FindNode("a"), b);
@@ -597,7 +597,7 @@ TEST_F(GraphTest, DeadChainsDieInOneGo) {
   EXPECT_THAT(Names(), ElementsAre("x", "output"));
 }
 
-// Nothing is pure that nobody vouches for.
+// A call is erased only if `is_pure` says that it is pure.
 TEST_F(GraphTest, ImpureCodeStays) {
   Node* x = graph_->Placeholder("x");
   graph_->CallFunction("f", {x});
@@ -645,8 +645,8 @@ TEST_F(CopyNodeTest, WithinOneGraph) {
   graph_->Output(copy);
 }
 
-// Everything that the copy refers to belongs to its module: the original dies
-// before it is looked at.
+// Everything that the copy refers to belongs to its module, so the original module is destroyed
+// before the copy is checked.
 TEST_F(CopyNodeTest, AcrossModules) {
   module_.AddSymbol("s0", 4);
   Graph* body = module_.AddGraph("body");
@@ -762,7 +762,7 @@ TEST_F(GraphDeathTest, CopiesNeedTheirOperandsAndBodies) {
   Module other;
   Graph* target = other.AddGraph("forward");
   EXPECT_DEATH(target->CopyNodeFrom(*f, [](Node*) -> Node* { return nullptr; }), "check failed");
-  // By default a body is shared, which only the same module can.
+  // By default a body is shared, which needs the same module.
   EXPECT_DEATH(target->CopyNodeFrom(*g, [](Node*) -> Node* { return nullptr; }), "check failed");
 }
 

@@ -1,5 +1,5 @@
-// Access to the insides of the IR, for tests that break what its public
-// functions keep whole.
+// Access to the internals of the IR, for tests that break invariants which its public functions
+// preserve.
 #ifndef TESTS_IR_IR_TEST_PEER_H_
 #define TESTS_IR_IR_TEST_PEER_H_
 
@@ -19,12 +19,12 @@ class IrTestPeer {
   static void set_erased(Node* node, bool erased) { node->erased_ = erased; }
   static Graph*& graph(Node* node) { return node->graph_; }
   static uint32_t& num_uses(Node* node) { return node->num_uses_; }
-  // The user that the i-th use of `node` names.
+  // The user in the i-th use of `node`.
   static Node*& user(Node* node, int i) { return node->use_array()[i].user; }
   static void set_op(Node* node, Op op) { node->op_ = op; }
 
   static Argument* arg(Node* node, int i) { return &node->args_[i]; }
-  // Makes `argument` refer to `node` without telling it.
+  // Makes `argument` refer to `node` without adding a use to it.
   static void set_node(Argument* argument, Node* node) {
     argument->kind_ = Argument::Kind::kNode;
     argument->u_.node = node;

@@ -68,7 +68,7 @@ TEST(ModuleTest, ManyEqualGraphNamesTakeLinearTime) {
   EXPECT_EQ(module.graphs().back()->name(), "body_99999");
 }
 
-// Few graphs are found by looking at each, many by an index.
+// A search finds a graph among few, an index among many.
 TEST(ModuleTest, FindGraphWhateverTheNumber) {
   Module module;
   for (int n = 0; n < 20; ++n) {
@@ -97,7 +97,7 @@ TEST(ModuleTest, FilesAreFoundWhateverTheirNumber) {
       EXPECT_EQ(node->location().file, absl::StrCat("file", i));
     }
   }
-  // One string for each of the files.
+  // Each file has one string.
   std::set<const char*> files;
   for (const Node* node : graph->nodes()) files.insert(node->location().file.data());
   EXPECT_EQ(files.size(), 20u);
@@ -150,7 +150,7 @@ TEST(ModuleDeathTest, AGraphOfAnotherModuleIsNotErased) {
   EXPECT_DEATH(module.EraseGraph(other.AddGraph("forward")), "check failed");
 }
 
-// Bodies may be shared and nested; what is reached stays.
+// Bodies may be shared and nested. Those that the main graph reaches stay.
 TEST(ModuleTest, EraseUnusedGraphs) {
   Module module;
   Graph* main = module.AddGraph("forward");
@@ -160,7 +160,7 @@ TEST(ModuleTest, EraseUnusedGraphs) {
   main->CallFunction("f", {graphs[3]});
   graphs[3]->CallFunction("f", {}, {{"k", Argument::Dict({"k", graphs[5]})}});
   graphs[1]->CallFunction("f", {graphs[2], graphs[5]});
-  graphs[2]->CallFunction("f", {graphs[1]});  // reach each other only
+  graphs[2]->CallFunction("f", {graphs[1]});  // These two reach only each other.
   EXPECT_EQ(module.EraseUnusedGraphs(), 3u);
   EXPECT_THAT(module.graphs(), ElementsAre(main, graphs[0], graphs[3], graphs[5]));
   EXPECT_EQ(module.FindGraph("g1"), nullptr);
@@ -217,7 +217,7 @@ TEST(ModuleTest, AttributesAreCopiedAndReplaced) {
   EXPECT_THAT(AttributeNames(module), ElementsAre("w", "v"));
   EXPECT_EQ(module.FindAttribute("w")->annotation, "Buffer");
   EXPECT_EQ(module.FindAttribute("w")->meta, nullptr);
-  // What the module gave out may be handed back.
+  // An attribute that the module returned may be passed to it again.
   for (int i = 0; i < 100; ++i) {
     Attribute copy = module.attributes()[0];
     const std::string name = absl::StrCat("copy", i);
@@ -272,7 +272,7 @@ TEST(ModuleTest, EqualMetasShareAnAddress) {
   EXPECT_EQ(with([](TensorMeta&) {}), plain);
   EXPECT_EQ(with([&](TensorMeta& m) { m.has_shape = true, m.shape = same_shape; }), shaped);
   EXPECT_NE(with([&](TensorMeta& m) { m.has_shape = true, m.shape = other_shape; }), shaped);
-  // What is said to be missing makes no difference.
+  // A field that is marked as unknown makes no difference.
   EXPECT_EQ(with([](TensorMeta& m) { m.device = {DeviceType::kCuda, 0}; }), plain);
   EXPECT_EQ(with([&](TensorMeta& m) { m.shape = shape; }), plain);
   EXPECT_NE(with([](TensorMeta& m) { m.has_device = true; }), plain);
@@ -289,8 +289,8 @@ TEST(ModuleTest, EqualMetasShareAnAddress) {
   EXPECT_EQ(module.InternTupleMeta({}), module.InternTupleMeta({}));
 }
 
-// Equal aggregates are one; nested ones too, and in whatever is around them.
-// Whatever a module is given may die after the call, or belong to another module.
+// Equal aggregates are shared, nested ones too, whatever is around them. All that is passed to a
+// module may be destroyed after the call, or may belong to another module.
 TEST(ModuleTest, OwnsWhatItIsGiven) {
   Module module;
   module.AddSymbol("s0", 4);
@@ -350,8 +350,8 @@ TEST(ModuleTest, EqualExpressionsShareAnAddress) {
   EXPECT_EQ(sum(module, 1), sum(*derived, 1));
 }
 
-// Threads may read one module together; run under ThreadSanitizer this also says that
-// they do not race.
+// Threads may read one module at the same time. Under ThreadSanitizer, this also shows that there
+// is no race.
 TEST(ModuleTest, ThreadsMayReadOneModule) {
   for (int round = 0; round < 20; ++round) {
     Module module;
@@ -420,7 +420,7 @@ TEST(ModuleTest, CopiesOfArgumentsOwnTheirMemory) {
   EXPECT_EQ(copy.elements()[1].integer(), 1);
 }
 
-// Each of these once had one hash for all: squared, this would take minutes.
+// Each of these kinds had the same hash for all values once. A quadratic time would be minutes.
 TEST(ModuleTest, InterningIsLinearWhateverTheKind) {
   constexpr int kCount = 100000;
   Module module;
@@ -441,7 +441,7 @@ TEST(ModuleTest, InterningIsLinearWhateverTheKind) {
   }
 }
 
-// Every level of a nest was once looked at anew from each level above it.
+// Each level was once visited again from every level above it.
 TEST(ModuleTest, CopyingDeepNestsIsLinear) {
   Module module;
   std::vector<std::vector<Argument>> levels(200);
@@ -454,8 +454,8 @@ TEST(ModuleTest, CopyingDeepNestsIsLinear) {
   }
 }
 
-// What a draw spec points to lives in its module, also what the verifier
-// would refuse.
+// Everything that a draw spec points to belongs to its module, even if the verifier would refuse
+// it.
 TEST(ModuleTest, CopyDrawSpecCopiesEverything) {
   Module module;
   const DrawSpec* numbers;
@@ -484,7 +484,7 @@ TEST(ModuleTest, CopyDrawSpecCopiesEverything) {
 
 // --- Clone and size -----------------------------------------------------------------
 
-// One of everything.
+// Makes a module with one of everything.
 std::unique_ptr<Module> MakeRichModule() {
   auto module = std::make_unique<Module>();
   module->AddSymbol("s0", 4);
@@ -532,7 +532,7 @@ std::unique_ptr<Module> MakeRichModule() {
   call->set_meta(module->InternTupleMeta({x->meta(), module->InternTupleMeta({})}));
   Node* item = main->CallFunction("operator.getitem", {call, 0});
   main->Output(item);
-  // Made last, placed first.
+  // This node is made last and placed first.
   main->MoveBefore(main->Placeholder("y"), main->first());
   return module;
 }
@@ -544,7 +544,7 @@ TEST(CloneTest, IsEqualInEverything) {
   EXPECT_OK(Verify(*clone));
   EXPECT_OK(CheckEqual(*module, *clone, kExact));
   const std::unique_ptr<Module> again = clone->Clone();
-  module.reset();  // Nothing of it is left in the clone.
+  module.reset();  // The clone refers to nothing in it.
   EXPECT_OK(CheckEqual(*clone, *again, kExact));
   EXPECT_OK(CheckEqual(*MakeRichModule(), *clone, kExact));
 }
@@ -625,8 +625,8 @@ TEST(DeriveFromTest, ChangesOfOneDoNotReachTheOther) {
   EXPECT_OK(CheckEqual(*another, *MakeRichModule(), kExact));
 }
 
-// What a parent interned after the child was made may be in the child already, at
-// another address.
+// If a parent interns something after the child was made, the child may have an equal at another
+// address.
 TEST(DeriveFromTest, EqualThingsShareAnAddress) {
   Module parent;
   TensorMeta meta;
@@ -674,7 +674,7 @@ TEST(DeriveFromTest, PlaceholderForNode) {
 
 TEST(MemoryBytesTest, FollowsUse) {
   Module module;
-  EXPECT_LT(module.MemoryBytes(), 3000u);  // with room for the first nodes
+  EXPECT_LT(module.MemoryBytes(), 3000u);  // This includes room for the first nodes.
   Graph* graph = module.AddGraph("forward");
   Node* x = graph->Placeholder("x");
   const size_t small = module.MemoryBytes();
@@ -688,18 +688,18 @@ TEST(MemoryBytesTest, FollowsUse) {
     }
     const size_t now = module.MemoryBytes();
     EXPECT_GT(now, before + 10000 * sizeof(Node));
-    // A node, two arguments, a use in place and one in the array of x, a name;
-    // and no more than as much again.
+    // A node, two arguments, a use in place, a use in the array of x, and a name; twice that is
+    // the limit.
     EXPECT_LT(now, before + 10000 * 2 * (sizeof(Node) + 2 * sizeof(Argument) + 2 * 16 + 1));
     before = now;
   }
   EXPECT_EQ(module.num_nodes(), 40001u);
-  // Names that are asked for need an index.
+  // Looking up a name builds an index.
   graph->FindNode("x");
   EXPECT_GT(module.MemoryBytes(), before);
 }
 
-// A node is to stay within two cache lines.
+// A node must stay within two cache lines.
 TEST(MemoryBytesTest, NodesAreSmall) {
   EXPECT_EQ(sizeof(Argument), 16u);
   EXPECT_LE(sizeof(Node), 128u);

@@ -19,7 +19,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Uses as pairs, in a fixed order.
+// Returns the uses as pairs, in a fixed order.
 std::vector<std::pair<std::string, int>> UsesOf(const Node* node) {
   std::vector<std::pair<std::string, int>> out;
   for (const Use& use : node->uses()) out.emplace_back(use.user->name(), use.operand);
@@ -31,7 +31,7 @@ std::pair<std::string, int> UseAt(const char* user, int operand) { return {user,
 
 using Kind = Argument::Kind;
 
-// "f(%x, k = 1)"
+// Returns "f(%x, k = 1)".
 std::string PrintNode(const Node* node) {
   const std::string statement = graphnet::PrintNode(*node);
   return statement.substr(statement.find(" = ") + 3);
@@ -162,7 +162,7 @@ TEST_F(NodeTest, SetKwargsMovesTheUses) {
   graph_->Output(f);
 }
 
-// What a node gives out may be handed back to it, or to another one.
+// Arguments read from a node may be passed to it again, or to another node.
 TEST_F(NodeTest, TakesItsOwnArgumentsBack) {
   Node* f = graph_->CallFunction("f", {x_, Argument::List({y_, Argument::Tuple({x_})}), "text"},
                                  {{"k", Argument::List({y_})}, {"l", 1}});
@@ -174,7 +174,7 @@ TEST_F(NodeTest, TakesItsOwnArgumentsBack) {
   EXPECT_EQ(f->args()[1].string(), "text");
   f->set_args({f->args()[0], f->args()[0], f->args()[1], f->args()[0].elements()[0]});
   EXPECT_THAT(f->operands(), ElementsAre(y_, x_, y_, x_, y_, y_));
-  // The two lists are not one.
+  // The two lists are separate.
   f->SetOperand(0, x_);
   EXPECT_THAT(f->operands(), ElementsAre(x_, x_, y_, x_, y_, y_));
 
@@ -193,7 +193,7 @@ TEST_F(NodeTest, ReplaceInputReplacesAllOfOneOperand) {
   f->ReplaceInput(x_, y_);
   EXPECT_FALSE(x_->has_uses());
   EXPECT_EQ(y_->num_uses(), 4);
-  f->ReplaceInput(x_, y_);  // not an operand
+  f->ReplaceInput(x_, y_);  // x is not an operand.
   f->ReplaceInput(y_, y_);
   EXPECT_THAT(UsesOf(y_), ElementsAre(UseAt("f", 0), UseAt("f", 1), UseAt("f", 2), UseAt("f", 3)));
   graph_->Output(f);
@@ -207,7 +207,7 @@ TEST_F(NodeTest, ReplaceAllUsesWith) {
   x_->ReplaceAllUsesWith(y_);
   EXPECT_FALSE(x_->has_uses());
   EXPECT_THAT(UsesOf(y_), ElementsAre(UseAt("f", 0), UseAt("f", 1), UseAt("f", 2), UseAt("g", 0)));
-  x_->ReplaceAllUsesWith(y_);  // none
+  x_->ReplaceAllUsesWith(y_);  // x has no uses.
   EXPECT_THAT(UsesOf(x_), IsEmpty());
   graph_->Output(Argument::Tuple({f, g}));
 }
@@ -228,14 +228,14 @@ TEST_F(NodeTest, ReplaceUsesWithIf) {
     Node* const wanted = i % 2 == 0 ? y_ : x_;
     EXPECT_THAT(users[i]->operands(), ElementsAre(wanted, wanted)) << i;
   }
-  // By itself: nothing changes, and it ends.
+  // Replacing a node by itself changes nothing, and the loop ends.
   calls = 0;
   x_->ReplaceUsesWithIf(x_, [&](const Node*) { return ++calls % 3 != 0; });
   EXPECT_EQ(calls, 21);
   EXPECT_EQ(x_->num_uses(), 21);
 }
 
-// Replacing must be linear in the uses: squared, 10^5 of them would take minutes.
+// Replacing must be linear in the uses: in quadratic time, 10^5 of them would take minutes.
 TEST_F(NodeTest, ReplacesManyUsers) {
   constexpr int kUsers = 100000;
   for (int i = 0; i < kUsers; ++i) graph_->CallFunction("f", {x_});
@@ -250,12 +250,12 @@ TEST_F(NodeTest, ReplacesManyUsers) {
   for (Node* user : x_->users()) user->SetOperand(0, i++ % 2 == 0 ? y_ : x_);
   EXPECT_EQ(x_->num_uses(), kUsers / 2);
   EXPECT_OK(Verify(module_));
-  // From the front, the middle and the back.
+  // Removes uses at the front, in the middle and at the end.
   for (Node* user : x_->users()) graph_->EraseNode(user);
   EXPECT_FALSE(x_->has_uses());
 }
 
-// So must be one user with many operands.
+// It must also be linear for one user with many operands.
 TEST_F(NodeTest, ReplacesManyOperands) {
   constexpr int kOperands = 100000;
   Node* cat =
@@ -271,7 +271,7 @@ TEST_F(NodeTest, ReplacesManyOperands) {
   EXPECT_EQ(x_->num_uses(), kOperands);
 }
 
-// The arrays that hold uses are recycled; none may be handed out twice.
+// The arrays that hold uses are recycled. An array must not be given out twice.
 TEST_F(NodeTest, UseArraysAreRecycled) {
   std::vector<Node*> values;
   for (int i = 0; i < 50; ++i) values.push_back(graph_->CallFunction("value", {}));
@@ -281,7 +281,7 @@ TEST_F(NodeTest, UseArraysAreRecycled) {
   size_t reserved = 0;
   for (int round = 0; round < 60; ++round) {
     for (size_t i = 0; i < users.size(); ++i) {
-      // Now many values with few uses, now few with many.
+      // Alternates between many values with few uses and few values with many.
       users[i]->set_args({values[i % (1 + round % 50)]});
     }
     ASSERT_OK(Verify(module_));
@@ -292,8 +292,8 @@ TEST_F(NodeTest, UseArraysAreRecycled) {
   for (Node* value : values) EXPECT_FALSE(value->has_uses());
 }
 
-// Aggregates without nodes are shared between nodes; those with nodes never,
-// since replacing an operand writes into them.
+// Aggregates without nodes are shared between nodes. Those with nodes never are, since replacing an
+// operand writes to them.
 TEST_F(NodeTest, SharedAggregatesAreNeverWrittenThrough) {
   Node* f = graph_->CallFunction(
       "f", {Argument::List({1, 2}), Argument::List({x_, Argument::List({1, 2})})});
@@ -328,7 +328,7 @@ TEST_F(NodeTest, RenamingKeepsNamesUnique) {
   graph_->Output(g);
 }
 
-// A name that comes out as the node's own once it is made an identifier.
+// The new name becomes the node's own name when it is made an identifier.
 TEST_F(NodeTest, RenamingToAVariantOfItsOwnName) {
   Node* f = graph_->CallFunction("f", {x_}, {}, "a_b");
   f->set_name("a.b");
@@ -336,7 +336,7 @@ TEST_F(NodeTest, RenamingToAVariantOfItsOwnName) {
   EXPECT_EQ(graph_->FindNode("a_b"), f);
   f->set_name("a..b");
   EXPECT_EQ(f->name(), "a_b");
-  // Part of its own name, which lies in the memory that is replaced.
+  // The new name is a part of its own name, and lies in the memory that is replaced.
   f->set_name(f->name().substr(0, 1));
   EXPECT_EQ(f->name(), "a");
   graph_->Output(f);
@@ -354,14 +354,14 @@ TEST_F(NodeTest, LocationsAreKept) {
   EXPECT_EQ(f->location().column, 7u);
   EXPECT_EQ(x_->location().line, 4000000000u);
   EXPECT_EQ(x_->location().column, 65535u);
-  EXPECT_EQ(y_->location().column, 65535u);  // saturates
+  EXPECT_EQ(y_->location().column, 65535u);  // The column saturates.
   EXPECT_EQ(f->location().file.data(), y_->location().file.data());
   f->set_location({});
   EXPECT_EQ(f->location().file, "");
   graph_->Output(f);
 }
 
-// More files than fit in 16 bits, and back to the first ones.
+// There are more files than fit in 16 bits, and then the first ones again.
 TEST_F(NodeTest, AnyNumberOfFiles) {
   constexpr int kFiles = 70000;
   std::vector<Node*> nodes;
@@ -377,7 +377,7 @@ TEST_F(NodeTest, AnyNumberOfFiles) {
   graph_->Output(Argument::None());
 }
 
-// And more keywords.
+// There are more keywords than fit in 16 bits.
 TEST_F(NodeTest, AnyNumberOfKeywords) {
   for (const int count : {65535, 65536, 70000}) {
     std::vector<std::string> names;
@@ -472,10 +472,10 @@ TEST_F(NodeDeathTest, MisuseOfErasedNodesIsCaught) {
   EXPECT_DEATH(g->ReplaceInput(x_, f), "check failed");
   EXPECT_DEATH(x_->ReplaceAllUsesWith(f), "check failed");
   EXPECT_DEATH(x_->ReplaceUsesWithIf(f, [](const Node*) { return true; }), "check failed");
-  EXPECT_DEATH(graph_->EraseNode(x_), "check failed");  // has uses
+  EXPECT_DEATH(graph_->EraseNode(x_), "check failed");  // x has uses.
 }
 
-// However a node gets its arguments.
+// This holds for every way in which a node gets its arguments.
 TEST_F(NodeDeathTest, OperandsMustBeLiveNodesOfTheGraph) {
   Node* erased = graph_->CallFunction("gone", {});
   graph_->EraseNode(erased);
@@ -555,7 +555,7 @@ TEST_F(NodeTest, ForEachArgumentVisitsAllOfThem) {
 TEST_F(NodeTest, SingleArgumentsAreReplaced) {
   Node* f = graph_->CallFunction("f", {Argument::List({x_, y_}), x_}, {{"k", y_}});
   graph_->Output(f);
-  f->set_arg(0, f->args()[0].elements()[1]);  // a view of what goes away
+  f->set_arg(0, f->args()[0].elements()[1]);  // A view of the argument that is replaced.
   EXPECT_EQ(PrintNode(f), "f(%y, %x, k = %y)");
   f->set_kwarg("k", Argument::Tuple({x_, x_}));
   f->set_kwarg("l", 1.5);

@@ -87,7 +87,7 @@ graph @part(%x, %y) {
 )");
 }
 
-// What stands between the nodes and uses them goes behind the call; what they use stays.
+// Nodes between the outlined nodes go behind the call if they use them, and stay if they are used.
 TEST_F(OutlineTest, NodesNeedNotBeNeighbours) {
   Set(R"(graph @forward(%x) {
   %a = f(%x)
@@ -279,7 +279,7 @@ graph @part(%p) {
   EXPECT_EQ(Print(), before);
 }
 
-// Random graphs: outlining either says a way, which is there, or is undone by Inline.
+// In random graphs, Outline either fails and changes nothing, or Inline undoes it.
 TEST_F(OutlineTest, InlineUndoesOutline) {
   std::mt19937 random(7);
   int outlined = 0;
@@ -308,7 +308,7 @@ TEST_F(OutlineTest, InlineUndoesOutline) {
     ++outlined;
     ASSERT_OK(Inline(*call));
     EXPECT_EQ(module_->EraseUnusedGraphs(), 1u);
-    // In another order, perhaps: the same node by name has the same operands.
+    // The order may differ, but nodes of the same name have the same operands.
     ASSERT_EQ(module_->main()->num_nodes(), reference->main()->num_nodes());
     for (Node* node : reference->main()->nodes()) {
       const Node* other = module_->main()->FindNode(node->name());
@@ -319,7 +319,7 @@ TEST_F(OutlineTest, InlineUndoesOutline) {
   EXPECT_GT(outlined, 30);
 }
 
-// The main graph after `value` has taken the place of %a.
+// The main graph before a value replaces %a.
 constexpr char kTaken[] = R"(graph @forward(%x, %y) {
   %a = f(%x)
   %b = operator.getitem(%a, 0)
@@ -338,7 +338,7 @@ TEST_F(OutlineTest, AValueTakesThePlaceOfUsesAndElementsThatOfGetitems) {
   Node* const y = module_->main()->FindNode("y");
   ReplaceUsesWithValue(a, Argument::Tuple({y, Argument::List({1, x})}));
   ASSERT_OK(Verify(*module_));
-  // What has no such element stays a getitem.
+  // A getitem of an element that is missing stays.
   EXPECT_EQ(Print(), R"(graph @forward(%x, %y) {
   %a = f(%x)
   %e = operator.getitem((%y, [1, %x]), 7)

@@ -1,5 +1,5 @@
-// Random edits of a graph against a naive model of it: a list of nodes, each
-// with a list of operands, from which all else is computed anew.
+// Compares random edits of a graph with a naive model of it: a list of nodes, each with a list of
+// operands, from which everything else is computed anew.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -61,7 +61,7 @@ class RandomEdits {
       std::vector<std::pair<Node*, int>> found;
       for (const Use& use : node->uses()) found.emplace_back(use.user, use.operand);
       std::sort(found.begin(), found.end());
-      Node::Users users;  // in order
+      Node::Users users;  // In the graph's order.
       for (const auto& [user, operand] : uses[node]) {
         if (users.empty() || users.back() != user) users.push_back(user);
       }
@@ -85,9 +85,9 @@ class RandomEdits {
     return static_cast<size_t>(std::find(order_.begin(), order_.end(), node) - order_.begin());
   }
   size_t num_placeholders() const { return 3; }
-  // Any node but the output that lies before position `end`.
+  // Returns any node before position `end` but the output.
   Node* Before(size_t end) { return order_[Random(std::min(end, order_.size() - 1))]; }
-  // A call.
+  // Returns a call; null if there is none.
   Node* AnyCall() {
     const size_t calls = order_.size() - num_placeholders() - 1;
     return calls == 0 ? nullptr : order_[num_placeholders() + Random(calls)];
@@ -99,7 +99,7 @@ class RandomEdits {
     return false;
   }
 
-  // A random argument whose nodes lie before `end`; they are noted.
+  // Makes a random argument whose nodes lie before `end`, and adds them to `operands`.
   Argument MakeArgument(size_t end, int depth, std::vector<Node*>* operands) {
     switch (Random(depth > 3 ? 6 : 10)) {
       case 0: return static_cast<int>(Random(3));
@@ -150,7 +150,7 @@ class RandomEdits {
     operands_.erase(node);
   }
 
-  // While iterating; rarely, or nothing would be left.
+  // Erases during iteration. This happens rarely, or nothing would be left.
   void EraseDead() {
     if (Random(8) != 0) return;
     const auto stays = [](const Node& node) { return node.target() == "f0"; };
@@ -170,7 +170,7 @@ class RandomEdits {
     }
   }
 
-  // To anywhere between its operands and its users.
+  // Moves a call to any place between its operands and its users.
   void Move() {
     Node* node = AnyCall();
     if (node == nullptr) return;
@@ -212,7 +212,7 @@ class RandomEdits {
   void SetArguments() {
     Node* node = AnyCall();
     if (node == nullptr) return;
-    // The operands of args, and of kwargs.
+    // The operands in args and in kwargs.
     std::vector<Node*> of_args;
     std::vector<Node*> of_kwargs;
     const auto gather = [](const Argument& argument, std::vector<Node*>* out) {
@@ -232,10 +232,10 @@ class RandomEdits {
         of_kwargs.clear();
         node->set_kwargs(MakeKeywords(at, &of_kwargs));
         break;
-      case 2:  // What it gave out.
+      case 2:  // Its own arguments.
         node->set_args(node->args());
         break;
-      default: {  // Another one's.
+      default: {  // Those of another node.
         const Node* from = Before(at + 1);
         of_args.clear();
         of_kwargs.clear();
@@ -273,7 +273,7 @@ class RandomEdits {
     if (Random(3) > 0) {
       node->set_name(kNames[Random(std::size(kNames))]);
     } else {
-      // Two nodes change names.
+      // Two nodes swap names.
       Node* other = order_[Random(order_.size())];
       const std::string name(node->name());
       const std::string other_name(other->name());
@@ -288,7 +288,7 @@ class RandomEdits {
   Graph* graph_ = module_.AddGraph("forward");
   std::vector<Node*> order_;
   std::map<const Node*, std::vector<Node*>> operands_;
-  // What the arguments of the current edits view.
+  // The memory that the arguments of the current edits view.
   std::deque<std::vector<Argument>> storage_;
   std::deque<std::vector<KwArg>> keywords_;
 };

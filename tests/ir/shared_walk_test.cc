@@ -18,7 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Values by number, each with the numbers of its parts.
+// Maps the number of each value to the numbers of its parts.
 using Parts = std::map<int, std::vector<int>>;
 
 auto PartsIn(const Parts& parts) {
@@ -77,7 +77,7 @@ TEST(SharedWalkTest, ExpansionsCountWhatIsSharedEachTime) {
   EXPECT_EQ(expansions.Of(100, PartsIn(parts))->size, 1u);
   EXPECT_EQ(expansions.Of(97, PartsIn(parts))->size, 15u);
   EXPECT_EQ(expansions.Of(60, PartsIn(parts))->size, (uint64_t{1} << 41) - 1);
-  // More than can be counted.
+  // The size is too large to count.
   EXPECT_EQ(expansions.Of(0, PartsIn(parts))->size, kMaxExpansion);
   EXPECT_EQ(expansions.Of(0, PartsIn(parts))->height, 100);
 }
@@ -92,7 +92,7 @@ TEST(SharedWalkTest, ABudgetChargesNothingThatItCannotPay) {
   EXPECT_TRUE(budget.Charge(0));
 }
 
-// A list of itself twice, so often; lives as long as `storage`.
+// Returns a list of two equal lists, and so on, `times` levels deep. It lives as long as `storage`.
 Argument Doubled(Argument innermost, int times, std::vector<std::vector<Argument>>* storage) {
   storage->reserve(storage->size() + static_cast<size_t>(times));
   for (int i = 0; i < times; ++i) {
@@ -111,7 +111,7 @@ TEST(SharedWalkTest, SharedListsAreCopiedOnceAndComparedOnce) {
   Module module, another;
   const Argument copy = module.CopyArgument(list);
   EXPECT_TRUE(copy == list);
-  // What is shared stays so, and is found again.
+  // Shared lists stay shared, and are found again.
   EXPECT_EQ(copy.elements()[0].elements().data(), copy.elements()[1].elements().data());
   EXPECT_EQ(module.CopyArgument(list).elements().data(), copy.elements().data());
   EXPECT_EQ(module.CopyArgument(copy).elements().data(), copy.elements().data());
@@ -137,7 +137,7 @@ TEST(SharedWalkTest, ListsOfNodesAreWrittenOut) {
             held.elements()[1].elements()[1].elements().data());
 }
 
-// n + n + …, of 2^times symbols.
+// Returns n + n + …, with 2^times symbols.
 const SymExpr* DoubledSize(Module* module, int times) {
   const SymExpr* size = module->SymSymbol("n");
   for (int i = 0; i < times; ++i) size = module->SymBinary(SymExpr::Kind::kAdd, size, size);
@@ -186,7 +186,7 @@ TEST(SharedWalkTest, TheVerifierRefusesWhatNoConsumerCanHold) {
   Module module;
   Graph* const graph = module.AddGraph("forward");
   std::vector<std::vector<Argument>> storage;
-  // Without uses to register, as readers make them.
+  // The arguments have no uses to register, like those that readers make.
   const Argument shared = module.CopyArgument(Doubled(1, 20, &storage));
   Node* const call = graph->CallFunction("f", {shared});
   graph->Output(call);
@@ -209,7 +209,7 @@ TEST(SharedWalkTest, BodiesCountWhereverTheyAreReferredTo) {
   }
   ASSERT_OK(Verify(module));
   Expansions<const Graph*> expansions;
-  // Two nodes in the last, three in each other, of which there are 2^i.
+  // The last graph has two nodes, each other graph three, and graph i counts 2^i times.
   EXPECT_EQ(expansions.Of(graphs[0], BodyParts())->size,
             3 * ((uint64_t{1} << 30) - 1) + 2 * (uint64_t{1} << 30));
   EXPECT_EQ(expansions.Of(graphs[0], BodyParts())->height, 30);

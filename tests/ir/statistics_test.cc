@@ -56,7 +56,7 @@ TEST(Statistics, CountsOperatorsByOpAndTarget) {
   Node* y = g->CallFunction("torch.conv2d", {x, weight, b});
   y = g->CallFunction("torch.conv2d", {y, weight, b});
   y = g->CallMethod("view", {y, -1});
-  // A method and a function of one target are two entries.
+  // A method and a function with the same target are two entries.
   y = g->CallFunction("view", {y});
   y = g->CallModule("layer1", {y});
   g->Output(Argument::Tuple({y, x, y}));
@@ -75,8 +75,7 @@ TEST(Statistics, CountsOperatorsByOpAndTarget) {
   EXPECT_DOUBLE_EQ(s.bytes_per_node(), static_cast<double>(s.bytes) / 9);
 }
 
-// Bodies count once, however often they are called; what they take and return is
-// no input and no output.
+// Bodies count once, however often they are called. Their placeholders and outputs do not count.
 TEST(Statistics, EntersBodies) {
   Module module;
   Graph* g = module.AddGraph("forward");
@@ -122,7 +121,7 @@ TEST(Statistics, SizesOfParameters) {
   AddParameter(g, "scalar", DType::kFloat16, {});
   AddParameter(g, "empty", DType::kFloat32, {0, 5});
   AddParameter(g, "symbolic", DType::kInt8, {module.SymSymbol("S0"), 2});
-  // Counted, but of unknown size.
+  // This parameter counts, but its size is unknown.
   AddParameter(g, "unknown", DType::kFloat32, {module.SymSymbol("S1")});
   g->Placeholder("no_meta")->set_annotation("torch.nn.parameter.Parameter");
   const TensorMeta* meta = module.InternMeta(Meta(DType::kFloat64, {10}));

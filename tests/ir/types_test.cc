@@ -44,7 +44,7 @@ TEST(DTypeTest, SizesAndKinds) {
     int bytes;
     bool floating;
   };
-  // One row a dtype; the numbers are part of the file format.
+  // One row for each dtype. The numbers are part of the file format.
   const Case cases[] = {
       {DType::kUnknown, "unknown", "?", 0, false},
       {DType::kBool, "bool", "bool", 1, false},

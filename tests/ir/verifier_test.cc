@@ -24,7 +24,7 @@ using Kind = SymExpr::Kind;
 
 constexpr auto kBroken = absl::StatusCode::kFailedPrecondition;
 
-// A valid module, for the tests to break.
+// A valid module, which the tests break.
 struct Fixture {
   Fixture() {
     module.AddSymbol("s0", 4);
@@ -56,13 +56,13 @@ struct Fixture {
     meta.shape = shape;
     x->set_meta(module.InternValueMeta(meta));
   }
-  // A list in a list, `depth` in all, around `innermost`.
+  // Passes `depth` nested lists around `innermost` to the call.
   void SetNested(int depth, Argument innermost) {
     std::vector<std::vector<Argument>> levels = {{innermost}};
     for (int i = 1; i < depth; ++i) levels.push_back({Argument::List(levels.back())});
     f->set_args({Argument::List(levels.back())});
   }
-  // A sum that nests `depth` deep.
+  // Returns a sum that nests `depth` deep.
   const SymExpr* Sum(int depth) {
     const SymExpr* sum = s0;
     for (int i = 0; i < depth; ++i) sum = module.SymBinary(Kind::kAdd, sum, module.SymInt(i));
@@ -103,7 +103,7 @@ void ExpectMessages(const std::vector<Case>& cases) {
   }
 }
 
-// One test an invariant; the numbers are those of verifier.h.
+// Each invariant has a test. The numbers are those of verifier.h.
 
 TEST(VerifierTest, Invariant1) {
   EXPECT_THAT(Verify(Module()), StatusIs(kBroken, "invariant 1: the module has no graph"));
@@ -168,7 +168,7 @@ TEST(VerifierTest, Invariant3) {
   Fixture fixture;
   fixture.f->set_name(std::string(kMaxNameBytes, 'n'));
   EXPECT_OK(Verify(fixture.module));
-  // Names are labels: any bytes will do, and another graph may have them too.
+  // Names are labels: any bytes are valid, and another graph may have the same ones.
   UncheckedBuilder(fixture.main).SetName(fixture.f, "\n \xff");
   UncheckedBuilder(fixture.main).SetName(fixture.x, "bx");
   EXPECT_OK(Verify(fixture.module));
@@ -188,7 +188,7 @@ TEST(VerifierTest, Invariant4) {
       {"target", [](Fixture& f) { f.y->set_target("x"); },
        "invariant 4: graph forward, node y: two placeholders have one target"},
   });
-  Fixture fixture;  // Another graph may have the target too.
+  Fixture fixture;  // Another graph may have the same target.
   fixture.body_x->set_target("x");
   EXPECT_OK(Verify(fixture.module));
 }
@@ -326,7 +326,7 @@ TEST(VerifierTest, Invariant9) {
 }
 
 #ifdef NDEBUG
-// Else EraseGraph aborts.
+// Without NDEBUG, EraseGraph aborts.
 TEST(VerifierTest, Invariant9OfAnErasedGraph) {
   ExpectMessages(
       {{"erased", [](Fixture& f) { f.module.EraseGraph(f.body); },
@@ -342,7 +342,7 @@ TEST(VerifierTest, BodiesMayBeSharedAndReachedByManyWays) {
   EXPECT_OK(Verify(f.module));
 }
 
-// As many ways as 2^40: each graph must be looked at once.
+// There are 2^40 paths, so each graph must be visited once.
 TEST(VerifierTest, ReferencesAreFollowedOnce) {
   Fixture f;
   Graph* last = f.body;
@@ -356,7 +356,7 @@ TEST(VerifierTest, ReferencesAreFollowedOnce) {
   EXPECT_OK(Verify(f.module));
 }
 
-// A first graph and a chain of `bodies`, each of which refers to the next.
+// Makes a main graph and a chain of `bodies`, each of which refers to the next.
 std::unique_ptr<Module> Chain(int bodies) {
   auto module = std::make_unique<Module>();
   Graph* graph = module->AddGraph("forward");
@@ -369,7 +369,7 @@ std::unique_ptr<Module> Chain(int bodies) {
   return module;
 }
 
-// What recurses into bodies relies on the bound.
+// Code that recurses into bodies relies on this limit.
 TEST(VerifierTest, BodiesNestSoDeep) {
   EXPECT_OK(Verify(*Chain(kMaxNesting - 1)));
   EXPECT_OK(Verify(*Chain(kMaxNesting)));
@@ -384,7 +384,7 @@ TEST(VerifierTest, BodiesNestSoDeep) {
   }
 }
 
-// The longest way counts, whichever is seen first.
+// The longest path counts, whichever is seen first.
 TEST(VerifierTest, BodiesNestByTheLongestWay) {
   for (const bool long_way_first : {false, true}) {
     const auto module = Chain(kMaxNesting);
@@ -608,7 +608,7 @@ TEST(VerifierTest, Invariant14) {
   Fixture f;
   f.SetData(f.x, std::vector<Argument>(8, 2.5));
   EXPECT_OK(Verify(f.module));
-  // What is not known cannot be compared.
+  // An unknown size cannot be compared.
   f.module.AddSymbol("s0", std::nullopt);
   EXPECT_OK(Verify(f.module));
   f.SetData(f.y, {1, 2, false});
@@ -644,7 +644,7 @@ TEST(EvaluateWithExamplesTest, Computes) {
       {op(Kind::kSub, INT64_MIN, 1), std::nullopt},
       {op(Kind::kMul, -2, 3), -6},
       {op(Kind::kMul, INT64_MAX, 2), std::nullopt},
-      // As in Python: towards minus infinity, and the sign of the divisor.
+      // Like Python, rounds towards minus infinity, and the remainder has the divisor's sign.
       {op(Kind::kFloorDiv, 7, 2), 3},
       {op(Kind::kFloorDiv, -7, 2), -4},
       {op(Kind::kFloorDiv, 7, -2), -4},

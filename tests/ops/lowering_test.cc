@@ -182,7 +182,7 @@ TEST(LoweringTest, TypesOfListsInListsHaveNames) {
 }
 
 // torch-to-aten writes such a call, so Python must accept it.
-TEST(LoweringTest, WhatStaysACallOfPythonIsLoweredToItself) {
+TEST(LoweringTest, CallsOfPythonThatStayAreLoweredToThemselves) {
   for (const char* call :
        {"torch.nn.functional.multi_head_attention_forward(%x, %x, %x, 8, 2, %y, None, None, None, "
         "False, 0.0, %y, None, training = False, average_attn_weights = False)",
@@ -195,7 +195,7 @@ TEST(LoweringTest, WhatStaysACallOfPythonIsLoweredToItself) {
   }
 }
 
-TEST(LoweringTest, DevicesThatThereAreNot) {
+TEST(LoweringTest, RefusesUnknownDevices) {
   for (const char* number : {"70000", "-5", "9223372036854775807"}) {
     const auto module = ParseModule(
         absl::StrCat("graph @forward(%x) {\n  %v = .cuda(%x, ", number, ")\n  return (%v,)\n}\n"),

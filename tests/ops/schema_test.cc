@@ -115,7 +115,7 @@ TEST(SchemaArgumentTest, IsDefault) {
   EXPECT_FALSE(a[4].IsDefault(false) || a[6].IsDefault(0));
 }
 
-TEST(SchemaTableTest, WhatGraphsMayRun) {
+TEST(SchemaTableTest, OperatorsThatGraphsMayRun) {
   for (const auto& [name, overload] :
        std::vector<std::pair<const char*, const char*>>{{"aten::conv2d", ""},
                                                         {"aten::conv2d", "padding"},

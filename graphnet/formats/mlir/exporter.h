@@ -1,23 +1,23 @@
 // Writes a graph of ATen calls as text of MLIR's torch dialect, for compilers that read it: IREE,
-// and by torch-mlir-opt StableHLO.
+// and through torch-mlir-opt the compilers of StableHLO.
 //
 //   ASSIGN_OR_RETURN(MlirProgram program, ExportMlir(*sample.module));
 //
-// One function, @main, of value tensors:
-//  - Its arguments are the inputs, then the attributes that are read, in the order of the module
-//    (MlirProgram::attributes): their values stay outside. It returns all tensors and numbers of
-//    the output, in order, whatever lists and dicts they stand in.
-//  - A call of ATen is the operator of its overload, with all arguments of the schema; numbers in
-//    the place of tensors choose the overload that takes them. Every value has its full type; a
-//    symbolic size is `?`. Python's arithmetic on sizes is written as TorchScript has it.
-//  - Each operation has a location: the node's name, and where it comes from.
+// The text holds one function of value tensors, @main:
+//  - Its arguments are the inputs, then the attributes that are read, in the order in which the
+//    graph first reads them (MlirProgram::attributes). The text does not hold their values. It
+//    returns all tensors and numbers of the output in order, with lists and dicts flattened.
+//  - A call of ATen becomes the operator of its overload, with all arguments of the schema. If
+//    numbers are passed for tensors, the overload that takes numbers is used. Every value has its
+//    full type; a symbolic size is `?`. Arithmetic on sizes uses TorchScript's operators.
+//  - Each operation has a location: the node's name and its source line.
 //
-// Written otherwise than it stands, as pipelines take it wrongly or not at all: attention with a
-// mask, as matrix products and softmax; a masked index_put of one number, as where.
+// Some calls are rewritten because compilers refuse or miscompile them: attention with a mask
+// becomes matrix products and a softmax, a masked index_put of one number becomes a where.
 //
-// What is no call of ATen, writes to memory (pass functionalize), has graphs or asks for shapes
-// that depend on values (a mask as an index) is refused, as is what the dialect has no operator
-// for (operators.txt). Needs no LibTorch.
+// Calls that are not ATen's, calls that write to memory (run the pass functionalize), calls with
+// bodies, results whose shape depends on values (a mask as an index) and operators that the
+// dialect does not have (operators.txt) are refused. Needs no LibTorch.
 #ifndef GRAPHNET_FORMATS_MLIR_EXPORTER_H_
 #define GRAPHNET_FORMATS_MLIR_EXPORTER_H_
 
@@ -30,20 +30,23 @@
 
 namespace graphnet {
 
+// Options of ExportMlir.
 struct MlirOptions {
-  // Attributes are no arguments but IREE's parameters of this scope, by their names
-  // (#stream.parameter.named<"model"::"conv.weight">); empty: arguments.
+  // If set, attributes become IREE parameters of this scope, by name
+  // (#stream.parameter.named<"model"::"conv.weight">). If empty, they are arguments of @main.
   std::string parameter_scope;
 };
 
+// A module as MLIR, with the names of what @main takes.
 struct MlirProgram {
-  std::string text;
-  std::vector<std::string> inputs;      // placeholders, in order
-  std::vector<std::string> attributes;  // those that are read, in order
+  std::string text;                     // the module in MLIR's generic form
+  std::vector<std::string> inputs;      // targets of the placeholders, in order
+  std::vector<std::string> attributes;  // names of the attributes that are read, in order
 };
 
-// Of the main graph, whose values have metas (interp/shapes.h finds them). InvalidArgument names
-// the node that cannot be written; with `missing`, all such calls are counted there.
+// Writes the main graph. Its values must have metas (interp/shapes.h finds them). Returns
+// InvalidArgument that names the first node that cannot be written. If `missing` is given, it
+// collects all such calls.
 absl::StatusOr<MlirProgram> ExportMlir(const Module& module, const MlirOptions& options = {},
                                        MissingCalls* missing = nullptr);
 

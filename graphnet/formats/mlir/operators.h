@@ -1,4 +1,4 @@
-// What operators the torch dialect of MLIR has: operators.txt.
+// The list of operators in MLIR's torch dialect (operators.txt).
 #ifndef GRAPHNET_FORMATS_MLIR_OPERATORS_H_
 #define GRAPHNET_FORMATS_MLIR_OPERATORS_H_
 
@@ -6,10 +6,10 @@
 
 namespace graphnet::mlir {
 
-// Whether it has the operator of an overload, "aten.add.Tensor", "aten.relu.default".
+// Returns whether the dialect has the operator of an overload, such as "aten.relu.default".
 bool HasOperator(absl::string_view target);
 
-// operators.txt.
+// The content of operators.txt, one overload per line.
 extern const absl::string_view kOperators;
 
 }  // namespace graphnet::mlir

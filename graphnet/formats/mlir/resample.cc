@@ -7,7 +7,7 @@
 namespace graphnet::mlir {
 namespace {
 
-// Of cubic convolution, as PyTorch has it.
+// The coefficient of cubic convolution, as in PyTorch.
 constexpr float kA = -0.75F;
 
 float Near(float x) { return ((kA + 2) * x - (kA + 3)) * x * x + 1; }         // |x| <= 1
@@ -15,7 +15,7 @@ float Far(float x) { return ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA; }  //
 
 }  // namespace
 
-// ATen/native/UpSample.h and cpu/UpSampleKernel.cpp.
+// Follows ATen/native/UpSample.h and cpu/UpSampleKernel.cpp.
 std::vector<Tap> TapsOf(const Resampling& r) {
   const auto from = static_cast<float>(r.from);
   float scale = r.factor > 0 ? static_cast<float>(1.0 / r.factor) : from / static_cast<float>(r.to);

@@ -1,4 +1,4 @@
-// What is written otherwise than operator for operator: pipelines take it wrongly, or not at all.
+// Rewrites calls that compilers refuse or miscompile in their own form.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@
 namespace graphnet::mlir {
 namespace {
 
-// As many rows are added at most for one of a pool.
+// The most rows that are summed for one row of a pool.
 constexpr int64_t kMaxPooledRows = 64;
 
 }  // namespace

@@ -44,7 +44,7 @@ std::string FloatText(double value) {
   }
   std::string text = absl::StrFormat("%.17g", value);
   if (text.find_first_of(".e") == std::string::npos) return text + ".0";
-  // Digits stand on both sides of a point.
+  // MLIR needs a point with digits on both sides before an exponent.
   if (const size_t e = text.find('e'); e != std::string::npos && text.find('.') > e)
     text.insert(e, ".0");
   return text;

@@ -1,4 +1,4 @@
-// How names and numbers are spelled in MLIR's text.
+// Spells names and numbers in MLIR's text.
 #ifndef GRAPHNET_FORMATS_MLIR_SPELLING_H_
 #define GRAPHNET_FORMATS_MLIR_SPELLING_H_
 
@@ -8,13 +8,15 @@
 
 namespace graphnet::mlir {
 
-// The text of a string attribute or location.
+// Returns `text` as a quoted and escaped string literal.
 std::string Quoted(absl::string_view text);
 
-// "%layer.weight", of a name that an SSA value may have.
+// Returns the name of an SSA value, such as "%layer.weight". Characters that MLIR does not allow
+// become underscores, so different names may give the same result.
 std::string SsaName(absl::string_view name);
 
-// Bits, where digits would not do.
+// Returns a literal that reads back as exactly `value`: digits, or the bits in hexadecimal for
+// infinities and NaNs.
 std::string FloatText(double value);
 
 }  // namespace graphnet::mlir

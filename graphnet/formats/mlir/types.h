@@ -1,4 +1,4 @@
-// Types of the torch dialect of MLIR.
+// Spells types and dtypes in MLIR's torch dialect.
 #ifndef GRAPHNET_FORMATS_MLIR_TYPES_H_
 #define GRAPHNET_FORMATS_MLIR_TYPES_H_
 
@@ -12,16 +12,19 @@
 
 namespace graphnet::mlir {
 
-// "si64"; empty for a dtype that the dialect has no name for.
+// Returns the torch dialect's name of a dtype, such as "si64"; empty if it has none.
 absl::string_view ElementType(DType dtype);
-// Of builtin tensors, whose integers have no sign: "i64".
+// Returns the element type of builtin tensors, whose integers are signless ("i64"); empty if there
+// is none.
 absl::string_view BuiltinElementType(DType dtype);
-// "!torch.vtensor<[1,3,?],f32>"; nullopt if rank or dtype are not known, or have no name.
+// Returns a type such as "!torch.vtensor<[1,3,?],f32>"; nullopt if the rank is unknown or the
+// dialect has no name for the dtype. `meta` may be null.
 std::optional<std::string> TensorType(const TensorMeta* meta);
-// "tensor<1x3xf32>", of a tensor of known sizes.
+// Returns a type such as "tensor<1x3xf32>"; nullopt unless all sizes are known.
 std::optional<std::string> BuiltinTensorType(const TensorMeta& meta);
 
-// PyTorch's number, by which calls name it (c10::ScalarType); nullopt: none.
+// Returns PyTorch's number of a dtype (c10::ScalarType), which calls pass; nullopt if the dialect
+// does not have the dtype.
 std::optional<int64_t> ScalarTypeNumber(DType dtype);
 
 }  // namespace graphnet::mlir

@@ -62,7 +62,7 @@ absl::StatusOr<MlirProgram> Writer::Run() {
 std::string Writer::Fresh(absl::string_view name) {
   std::string made = SsaName(name);
   int& count = names_[made];
-  // No name of SsaName has a dollar.
+  // SsaName never returns a dollar, so the new name is unique.
   if (count++ > 0) absl::StrAppend(&made, "$", count - 1);
   return made;
 }
@@ -260,7 +260,7 @@ absl::StatusOr<Value> Writer::Operand(const Argument& argument, const SchemaType
   Value value;
   switch (argument.kind()) {
     case Argument::Kind::kBool:
-      // A bool is none of the torch dialect's scalars.
+      // The torch dialect does not accept a bool as a scalar.
       value = type.kind == Kind::kInt || type.kind == Kind::kScalar
                   ? Int(argument.boolean() ? 1 : 0)
                   : Bool(argument.boolean());
@@ -282,7 +282,7 @@ absl::StatusOr<Value> Writer::Operand(const Argument& argument, const SchemaType
     case Argument::Kind::kLayout:
       if (argument.layout() != Layout::kStrided) return Error("a layout that is not strided");
       return Int(0);
-    // Numbers as PyTorch's own.
+    // The numbers are PyTorch's.
     case Argument::Kind::kMemoryFormat: return Int(static_cast<int>(argument.memory_format()));
     case Argument::Kind::kDevice:
       return Constant(
@@ -331,7 +331,7 @@ absl::StatusOr<Value> Writer::OperandOf(const Node& node, const Schema& schema, 
   const SchemaArgument& argument = schema.arguments[i];
   const Argument* const given = schema.Given(node, i);
   if (schema.name == "slice" && (given == nullptr || given->is_none())) {
-    // StableHLO's pipeline wants numbers.
+    // StableHLO's pipeline needs numbers here.
     if (argument.name == "start") return Int(0);
     if (argument.name == "end") return Int(std::numeric_limits<int64_t>::max());
   }
@@ -346,7 +346,7 @@ absl::StatusOr<Value> Writer::OperandOf(const Node& node, const Schema& schema, 
     }
   }
   if (argument.default_text == "Mean") return Int(1);  // at::Reduction::Mean
-  // "[0, 1]"
+  // A list such as "[0, 1]".
   absl::string_view text = argument.default_text;
   std::vector<Argument> elements;
   if (absl::ConsumePrefix(&text, "[") && absl::ConsumeSuffix(&text, "]")) {
@@ -385,7 +385,7 @@ absl::Status Writer::WriteCall(const Node& node) {
   if (absl::StrContains(schema.name, "upsample_") && !absl::EndsWith(schema.name, "_aa") &&
       schema.overload == "vec")
     return WriteUpsample(node, schema);
-  // Where it is is no question here.
+  // Devices do not matter here.
   if (schema.name == "to" && schema.overload == "device") {
     const Argument* const dtype = schema.Given(node, "dtype");
     if (dtype == nullptr || dtype->is_none()) {
@@ -414,7 +414,7 @@ absl::Status Writer::WriteCall(const Node& node) {
   return WriteResults(node, schema, OperationOf(schema), operands);
 }
 
-// Writes a call as torch-mlir imports operators that its dialect does not have.
+// Writes an operator that the dialect lacks in the form in which torch-mlir imports it.
 absl::Status Writer::WriteOperator(const Node& node, const Schema& schema) {
   std::vector<Value> operands;
   for (size_t i = 0; i < schema.arguments.size(); ++i) {

@@ -1,4 +1,4 @@
-// A graph of ATen calls as text of the torch dialect, operation by operation: see exporter.h.
+// Internal: writes a graph of ATen calls in the torch dialect, operation by operation (exporter.h).
 #ifndef GRAPHNET_FORMATS_MLIR_WRITER_H_
 #define GRAPHNET_FORMATS_MLIR_WRITER_H_
 
@@ -26,6 +26,7 @@
 
 namespace graphnet::mlir {
 
+// Types of the torch dialect that operands are compared with.
 inline constexpr char kInt[] = "!torch.int";
 inline constexpr char kFloat[] = "!torch.float";
 inline constexpr char kBool[] = "!torch.bool";
@@ -40,12 +41,13 @@ struct Value {
   bool is_number() const { return type == kInt || type == kFloat || type == kBool; }
 };
 
-// The type of a number of a dtype.
+// Returns the scalar type that holds an element of `dtype`.
 inline const char* NumberType(DType dtype) {
   if (dtype == DType::kBool) return kBool;
   return IsFloatingPoint(dtype) ? kFloat : kInt;
 }
 
+// Writes one module. Run may be called once.
 class Writer {
  public:
   Writer(const Module& module, const MlirOptions& options, MissingCalls* missing)
@@ -54,18 +56,20 @@ class Writer {
 
  private:
   // --- Operations -----------------------------------------------------------
+  // Returns an SSA name that is not taken yet.
   std::string Fresh(absl::string_view name);
-  // loc("node"("net.py":7:3))
+  // Appends the current node's location: loc("node"("net.py":7:3)).
   void AppendLocation();
-  // `"torch.aten.relu"(%x) : (T) -> R`, with one or several results. Attributes, ` {a = 1}`, stand
-  // before the colon.
+  // Appends an operation in generic form, `"torch.aten.relu"(%x) : (T) -> R`, with one or several
+  // results. `attributes` (" {a = 1}") goes before the colon.
   void Append(absl::string_view results, absl::string_view operation,
               const std::vector<Value>& operands, absl::string_view result_types,
               absl::string_view attributes = "");
+  // Appends an operation with one result of type `type`, and returns the result.
   Value Emit(absl::string_view name, absl::string_view operation,
              const std::vector<Value>& operands, std::string type,
              absl::string_view attributes = "");
-  // "torch.constant.int 1", once each.
+  // Returns a constant such as "torch.constant.int 1". Each is written only once.
   Value Constant(absl::string_view name, const std::string& text, absl::string_view type);
   Value None() { return Constant("none", "torch.constant.none", "!torch.none"); }
   Value Int(int64_t number) {
@@ -82,23 +86,28 @@ class Writer {
 
   // --- Inputs and attributes ------------------------------------------------
   absl::Status WriteInputs(const Graph& graph);
+  // Appends the values of one output, with lists and dicts flattened.
   absl::Status AddResults(const Argument& argument, std::vector<Value>* results);
   absl::Status WriteOutput(const Node& output);
 
   // --- Operands --------------------------------------------------------------
+  // Writes a list operand. `repeat` is how often its only element is repeated.
   absl::StatusOr<Value> ListOperand(absl::Span<const Argument> elements, SchemaType type,
                                     size_t repeat = 1);
   absl::StatusOr<Value> NodeOperand(const Node& node, const SchemaType& type);
+  // Makes a tensor of rank 0 of a number.
   Value AsTensor(const Value& number);
   absl::StatusOr<Value> Operand(const Argument& argument, const SchemaType& type);
 
   // --- Calls ------------------------------------------------------------------
-  // The overload that takes numbers where this one takes tensors and is given numbers.
+  // Returns the overload that takes numbers for those tensors of `schema` for which the node passes
+  // numbers; `schema` itself if there is none.
   const Schema& OverloadFor(const Node& node, const Schema& schema);
+  // Writes argument `i` of the schema, or its default.
   absl::StatusOr<Value> OperandOf(const Node& node, const Schema& schema, size_t i);
   absl::Status WriteCall(const Node& node);
-  // Counts a call that cannot be written, unless it takes what one of those would yield that has
-  // no stand-in: a value of its type.
+  // Binds the node to a placeholder of its type so that later calls can still be checked. Counts
+  // the call as missing, unless an operand is itself the result of a call without a placeholder.
   void StandIn(const Node& node, const absl::Status& status);
   static std::string OperationOf(const Schema& schema) {
     return absl::StrCat("torch.aten.", schema.name, schema.overload == "default" ? "" : ".",
@@ -111,13 +120,13 @@ class Writer {
     return Error("the shape or dtype of what it yields is not known; graphnet shapes finds them");
   }
   absl::Status WriteGetItem(const Node& node);
-  // Of sizes: as TorchScript has it.
+  // Writes arithmetic on sizes with TorchScript's operators.
   absl::Status WriteArithmetic(const Node& node, const Callable& callee);
   absl::Status WriteSize(const Node& node, const Schema& schema);
-  // The number in a tensor; which kind follows from the dtype.
+  // Reads the number in a tensor. Its type follows from the dtype.
   absl::Status WriteItem(const Node& node, const Schema& schema);
 
-  // --- What is written otherwise ------------------------------------------------
+  // --- Rewritten calls ----------------------------------------------------------
   static const TensorMeta* MetaOf(const Argument* argument) {
     return argument != nullptr && argument->is_node() ? argument->node()->tensor_meta() : nullptr;
   }
@@ -125,46 +134,51 @@ class Writer {
     const TensorMeta* const meta = MetaOf(&index);
     return meta != nullptr && (meta->dtype == DType::kBool || meta->dtype == DType::kUInt8);
   }
-  // A mask as an index makes a shape of values, which pipelines take for numbers.
+  // Refuses a mask as an index: the result's shape depends on values, and compilers take the mask
+  // for integers.
   absl::Status CheckIndices(const Node& node, const Schema& schema) const;
-  // index_put(x, [mask], number) is where(mask, number, x) for a mask of the sizes of x.
+  // Writes index_put(x, [mask], number) as where(mask, number, x) if the mask has the shape of x.
+  // Returns false if no index is a mask.
   absl::StatusOr<bool> WriteMaskedPut(const Node& node, const Schema& schema);
-  // full(sizes, x.item()) is x, repeated: no number has to leave the program for it.
+  // Writes full(sizes, x.item()) as an expanded x, so that no number has to leave the device.
   absl::StatusOr<bool> WriteFull(const Node& node, const Schema& schema);
-  // where(x > 0, x, weight * x), the weight along the channels, where pipelines look for it at the
-  // last dimension.
+  // Writes where(x > 0, x, weight * x) with the weight along dimension 1: compilers expect it along
+  // the last.
   absl::Status WritePrelu(const Node& node, const Schema& schema);
-  // What is made larger by a whole factor, nearest: each element repeated. All else along one
-  // dimension after the other: what torch.export has stops IREE, what TorchScript has StableHLO.
+  // Writes nearest upsampling by integer factors as repeated elements, and all other upsampling
+  // along one dimension after the other. IREE stops at torch.export's operators for it, and
+  // StableHLO's pipeline at TorchScript's.
   absl::Status WriteUpsample(const Node& node, const Schema& schema);
-  // Along one dimension after the other where sizes do not divide: StableHLO's pipeline stops, and
-  // IREE gets the sizes wrong.
+  // Writes adaptive average pooling along one dimension after the other if sizes do not divide: for
+  // the operator, StableHLO's pipeline stops and IREE gets the sizes wrong. Returns false if the
+  // operator itself can be written.
   absl::StatusOr<bool> WriteAdaptivePool(const Node& node, const Schema& schema);
-  // As TorchScript has it: of sizes that are not known.
+  // Writes upsampling of unknown sizes with TorchScript's operator.
   absl::Status WriteInterpolate(const Node& node, const Schema& schema, const Value& x);
-  // One dimension made anew; those before it have their new sizes, those behind it their old ones.
+  // Resamples dimension `dim`. Dimensions before it already have their new sizes; those after it
+  // still have their old ones.
   Value WriteTaps(const Node& node, const Value& value, const TensorMeta& x,
                   const std::vector<Dim>& sizes, size_t dim, const std::vector<Tap>& taps);
-  // A tensor of one dimension, its elements as text.
+  // Returns a constant tensor of one dimension. `elements` is its elements' text.
   Value Literal(const std::string& elements, size_t size, DType dtype);
-  // Each vector along its dimension, repeated along the others: pipelines make lists of wrong types
-  // of it.
+  // Writes each vector along its dimension, expanded along the others: compilers give the list of
+  // results a wrong type.
   absl::Status WriteMeshgrid(const Node& node, const Schema& schema);
-  // An operator of a tensor and sizes that yields a tensor of these sizes.
+  // Writes an operator that takes a tensor and sizes and returns a tensor of these sizes.
   Value EmitSized(absl::string_view name, absl::string_view operation, const Value& tensor,
                   const TensorMeta& like, const std::vector<Dim>& shape,
                   const std::vector<Value>& more);
-  // softmax(q @ k^T * scale + mask) @ v, 0 for what may look at nothing, as PyTorch has it.
+  // Writes softmax(q @ k^T * scale + mask) @ v. As in PyTorch, a row that is masked entirely is 0.
   absl::Status WriteMaskedAttention(const Node& node, const Schema& schema);
   const Module& module_;
   const MlirOptions& options_;
   MissingCalls* const missing_;
   MlirProgram program_;
   std::string head_, constants_text_, body_;
-  const Node* node_ = nullptr;  // that is being written
+  const Node* node_ = nullptr;  // the node that is being written
   NodeTable<Value> values_;
-  NodeTable<std::vector<Value>> elements_;  // of tuples and lists
-  absl::flat_hash_set<const Node*> lost_;   // that have no stand-in
+  NodeTable<std::vector<Value>> elements_;  // elements of tuples and lists
+  absl::flat_hash_set<const Node*> lost_;   // nodes without a placeholder
   absl::flat_hash_map<std::string, Value> constants_;
   absl::flat_hash_map<std::string, int> names_;
 };

@@ -26,16 +26,16 @@
 namespace graphnet {
 namespace {
 
-// Of the version of the file format. 2 is that of PyTorch 1.4, whose code is the
-// dialect of today; 2.13 writes up to 10.
+// Versions of the file format. PyTorch 1.4 wrote version 2, with code in today's
+// dialect; PyTorch 2.13 writes up to 10.
 constexpr int kMinVersion = 2;
 constexpr int kMaxVersion = 99;
 
-// All source code in an archive, which is in memory at once; the largest single
-// file may be as large.
+// The limit on all source code in an archive, which is in memory at once. A single
+// file may be that large.
 constexpr uint64_t kMaxCodeBytes = 4 * uint64_t{kMaxTextFileBytes};
 
-// What an entry is, by its name without the archive's folder.
+// The purpose of an entry, according to its name without the archive's folder.
 enum class Role {
   kUnknown,
   kPickle,   // data.pkl, constants.pkl, traced_inputs.pkl
@@ -44,8 +44,8 @@ enum class Role {
   kDebug,    // code/__torch__/m.py.debug_pkl
   kVersion,
   kByteOrder,
-  // What torch::jit::load does not read: files of the user's, the bytecode for
-  // mobile devices, marks of the writer.
+  // Entries that torch::jit::load does not read: the user's extra files, the
+  // bytecode for mobile devices, marks of the writer.
   kInert,
 };
 
@@ -55,7 +55,8 @@ bool IsNumber(absl::string_view text) {
   });
 }
 
-// "code/__torch__/a/b.py": the components make up a qualified name.
+// Returns whether the components of a name such as "code/__torch__/a/b.py" form a
+// qualified name.
 bool IsCodeName(absl::string_view name) {
   if (!absl::ConsumePrefix(&name, "code/") || !absl::ConsumeSuffix(&name, ".py")) {
     return false;
@@ -142,7 +143,7 @@ class ArchiveCheck {
         return Error(entry.name, absl::StrCat("is not in the folder ", Printable(prefix_)));
       }
       const absl::string_view name = ShortName(entry);
-      // LibTorch takes names that differ in case for the same.
+      // LibTorch treats names that differ only in case as equal.
       if (!lower.insert(absl::AsciiStrToLower(name)).second) {
         return Error(name, "is there twice, in upper and lower case");
       }
@@ -150,8 +151,8 @@ class ArchiveCheck {
       if (role == Role::kUnknown) {
         return Error(name, "is no entry that torch.jit.save writes");
       }
-      // The writer does not compress them; so they take no more memory than
-      // there are bytes in the file.
+      // The writer does not compress storages. Uncompressed, they take no more
+      // memory than the file has bytes.
       if (role == Role::kStorage && entry.deflated) {
         return Error(name, "is a storage and deflated");
       }
@@ -216,7 +217,7 @@ class ArchiveCheck {
 
   absl::Status CheckCode(std::vector<uint64_t> constants) const {
     CodeCheck check(std::move(constants));
-    std::deque<std::string> texts;  // which `check` refers to
+    std::deque<std::string> texts;  // `check` refers to them
     uint64_t total = 0;
     for (const ZipEntry& entry : zip_.entries()) {
       const absl::string_view name = ShortName(entry);

@@ -16,12 +16,13 @@
 namespace graphnet::torchscript {
 namespace {
 
-// `tensor`: dense, on any device but meta.
+// Returns a contiguous copy on the CPU, or the tensor itself. `tensor` must be dense and may be on
+// any device but meta.
 at::Tensor InMemory(const at::Tensor& tensor) {
   return tensor.detach().cpu().resolve_conj().resolve_neg().contiguous();
 }
 
-// Of what InMemory yields, whose memory it shares.
+// Wraps a result of InMemory. The data shares its memory.
 TensorData DataOf(const at::Tensor& values) {
   return {.dtype = DTypeOf(values.scalar_type()),
           .shape = values.sizes().vec(),
@@ -46,7 +47,7 @@ std::string TypeText(const c10::Type& type) {
                                         }),
                           "]");
     }
-    // A future stands for its value.
+    // A future is replaced by its value.
     if (const auto* future = t.castRaw<c10::FutureType>()) {
       return TypeText(*future->getElementType());
     }
@@ -124,7 +125,7 @@ absl::StatusOr<absl::string_view> AttributeTable::Add(const at::Tensor& tensor,
     values = InMemory(tensor);
     graphnet::DescribeValues(DataOf(values), &spec, &data);
   }
-  // A name with dots in it may look like the path of another attribute.
+  // A name that contains dots may equal the path of another attribute.
   std::string unique(name);
   for (int i = 1; sample_->module->FindAttribute(unique) != nullptr; ++i) {
     unique = absl::StrCat(name, "_", i);

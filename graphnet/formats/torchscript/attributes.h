@@ -1,5 +1,5 @@
-// The tensors of a TorchScript program as attributes of a module, and its
-// scalar types in the IR's terms.
+// Internal: turns the tensors of a TorchScript program into attributes of a module,
+// and its types into the IR's.
 #ifndef GRAPHNET_FORMATS_TORCHSCRIPT_ATTRIBUTES_H_
 #define GRAPHNET_FORMATS_TORCHSCRIPT_ATTRIBUTES_H_
 
@@ -16,46 +16,48 @@
 
 namespace graphnet::torchscript {
 
-// The type as one writes it in TorchScript ("Optional[Tensor]"), a named tuple
-// as the tuple that it is.
+// Returns the type as TorchScript writes it ("Optional[Tensor]"). A named tuple is
+// written as a plain tuple, and a future as the type of its value.
 std::string TypeText(const c10::Type& type);
 
-// What a tensor type says; false if it says nothing. `shape` holds the sizes
-// that `meta` points to.
+// Fills `meta` with what a tensor type says; returns false if it says nothing.
+// `shape` receives the sizes that `meta` points to.
 bool MetaOfType(const c10::TensorType& type, TensorMeta* meta, std::vector<Dim>* shape);
 
-// As torch.Tensor.stride; empty if it lies in memory dimension after dimension, or has gaps.
+// Returns torch.Tensor.stride; empty if the tensor is contiguous, empty, not strided or not dense.
 std::vector<int64_t> StridesOf(const at::Tensor& tensor);
 
-// How a tensor like `tensor` (dense, on any device but meta) is drawn (inputs/weights.h).
+// Describes how to draw a tensor like `tensor` (inputs/weights.h). It must be dense and may be on
+// any device but meta.
 void DescribeValues(const at::Tensor& tensor, DrawSpec* spec, std::vector<Argument>* data);
 
-// Adds tensors to a sample's module, each once however many names it has: what
-// is written to one of them shows in all.
+// Adds tensors to a sample's module. A tensor with several names is added once,
+// so that a write through one name shows in all.
 class AttributeTable {
  public:
-  // Real values go to `sample->weights` if `weights`; they lie in the memory of the tensors if
-  // `share`. `sample` must outlive this.
+  // Stores real values in `sample->weights` if `weights` is true. If `share` is true too, they
+  // share the memory of the tensors. `sample` must outlive this.
   AttributeTable(Sample* sample, bool weights, bool share)
       : sample_(sample), weights_(weights), shares_(share) {}
 
-  // The name of the attribute that holds `tensor`: `name` unless the tensor has
-  // one already. Fails on tensors without plain storage (sparse, quantized,
-  // undefined …).
+  // Returns the name of the attribute that holds `tensor`: the name it has already,
+  // or `name` (with a suffix if taken). Refuses tensors without plain storage
+  // (sparse, quantized, undefined …).
   absl::StatusOr<absl::string_view> Add(const at::Tensor& tensor, absl::string_view name,
                                         absl::string_view annotation);
   // Adds a constant under the next free `_tensor_constant<i>`.
   absl::StatusOr<absl::string_view> AddConstant(const at::Tensor& tensor);
 
-  // Two attributes that overlap in memory without being one, "a and b"; empty: there are
-  // none. What is written to one of them would not show in the other.
+  // Names two attributes that overlap in memory but are not the same view ("a and b"); empty
+  // if there are none. A write to one of them would not show in the other.
   const std::string& overlap() const { return overlap_; }
 
  private:
   void FindOverlap(const at::Tensor& tensor, absl::string_view name);
 
+  // The bytes of a storage that an attribute covers.
   struct Range {
-    size_t begin, end;  // bytes
+    size_t begin, end;  // bytes in the storage
     absl::string_view name;
   };
   Sample* sample_;

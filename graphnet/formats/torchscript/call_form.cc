@@ -17,7 +17,7 @@ namespace {
 
 bool AllDigits(absl::string_view text) { return absl::c_all_of(text, absl::ascii_isdigit); }
 
-// The declared type with its Optional taken off.
+// Returns the kind of the declared type without Optional.
 c10::TypeKind FormalKind(const c10::Type& type) {
   if (const auto* optional = type.castRaw<c10::OptionalType>()) {
     return optional->getElementType()->kind();

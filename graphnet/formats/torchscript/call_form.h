@@ -1,5 +1,5 @@
-// The form that a TorchScript operation has as a call of the IR: its target, and
-// its operands as positional and keyword arguments.
+// Internal: turns a TorchScript operation into a call of the IR, with a target and
+// with positional and keyword arguments.
 #ifndef GRAPHNET_FORMATS_TORCHSCRIPT_CALL_FORM_H_
 #define GRAPHNET_FORMATS_TORCHSCRIPT_CALL_FORM_H_
 
@@ -16,35 +16,38 @@
 
 namespace graphnet::torchscript {
 
-// The name a value has in its program, without the number that makes it unique
-// there; empty if it has none.
+// Returns the name of a value in its program, without the numeric suffix that makes
+// it unique; empty if there is none, or if it has more than 200 bytes.
 std::string NameOf(const torch::jit::Value* value);
 
-// Of an operation whose operator has no schema of its own: "prim.tolist".
+// Returns the target of an operation without a schema, such as "prim.tolist".
 std::string TargetOf(const torch::jit::Node& node);
 
+// A call of the IR that has no node yet.
 struct CallForm {
-  absl::string_view target;  // as long as the table lives
+  absl::string_view target;  // owned by the table
   std::vector<Argument> args;
   std::vector<KwArg> kwargs;
 };
 
+// Caches the targets and formal arguments of operators.
 class OperatorTable {
  public:
-  // A constant, such as the default of a parameter, that lives as long as this.
+  // Converts a constant, such as an argument's default. The result must outlive the table.
   using Literal = absl::FunctionRef<absl::StatusOr<Argument>(const c10::IValue&)>;
 
-  // `operands`: one an input of `node`, which has a schema with fixed results. As
-  // torch.fx does, it leaves out what the operator would take anyway.
+  // Returns the call for `node`, which must have a schema with fixed results.
+  // `operands` holds one argument per input. Like torch.fx, this leaves out
+  // arguments that equal their default.
   absl::StatusOr<CallForm> Form(const torch::jit::Node& node, std::vector<Argument> operands,
                                 Literal literal);
 
  private:
-  // What is known of an operator.
+  // An operator's target and formal arguments.
   struct Operator {
     std::string target;
     struct Formal {
-      c10::TypeKind kind;  // of the type as declared, optional or not
+      c10::TypeKind kind;  // the declared type without Optional
       bool keyword_only;
       std::optional<Argument> default_value;
       std::string name;

@@ -9,7 +9,7 @@
 namespace graphnet {
 namespace {
 
-// Levels of recursion to compile one definition and all it mentions. With a
+// Levels of recursion to compile one definition and all that it mentions. With a
 // stack of 8 MiB, a chain of 1,000 functions works and one of 2,000 overflows.
 constexpr uint64_t kMaxCompileDepth = 1000;
 // Leaves of a NamedTuple: 2^10 take 0.2 s, 2^14 take 36 s.
@@ -41,11 +41,11 @@ int CodeCheck::Resolve(absl::string_view qualified_name) const {
   return -1;
 }
 
-// LibTorch compiles a definition when it meets the first mention, in the midst
-// of the one that mentions it. In which order it meets them is not known here;
-// so definitions that mention each other count as one level of recursion each,
-// all together (Tarjan's strongly connected components), and else the longest
-// chain counts.
+// LibTorch compiles a definition when it meets its first mention, in the middle
+// of the definition that mentions it. The order of mentions is not known here.
+// Therefore the depths of definitions that mention each other are added up
+// (Tarjan's strongly connected components), and otherwise the longest chain
+// counts.
 absl::Status CodeCheck::CheckDepth() {
   const int count = static_cast<int>(definitions_.size());
   std::vector<std::vector<int>> mentions(count);
@@ -115,7 +115,7 @@ absl::Status CodeCheck::CheckDepth() {
   return absl::OkStatus();
 }
 
-// A NamedTuple's type is that of its fields, written out.
+// A NamedTuple's type contains the types of its fields, written out.
 absl::Status CodeCheck::CountNamedTupleLeaves() {
   std::vector<bool> done(definitions_.size(), false);
   for (size_t root = 0; root < definitions_.size(); ++root) {
@@ -123,7 +123,7 @@ absl::Status CodeCheck::CountNamedTupleLeaves() {
     const auto count = [&](const auto& self, int i) -> void {
       Definition& definition = definitions_[i];
       if (done[i]) return;
-      done[i] = true;  // at once, in case of a cycle; LibTorch refuses these
+      done[i] = true;  // set first because of cycles, which LibTorch refuses
       for (const std::string& name : definition.field_types) {
         const int field = Resolve(name);
         if (field < 0) continue;
@@ -145,12 +145,12 @@ absl::Status CodeCheck::CountNamedTupleLeaves() {
     leaves = std::max(leaves, definition.leaves);
     most = std::max(most, leaves);
   }
-  max_annotation_ *= most;  // so far, a NamedTuple counted as one leaf
+  max_annotation_ *= most;  // until here, a NamedTuple counted as one leaf
   return absl::OkStatus();
 }
 
 absl::Status CheckTypeText(absl::string_view type) {
-  // As if it were the type of an attribute.
+  // Checks the type as that of an attribute.
   const std::string text = absl::StrCat("class A:\n  a : ", type, "\n");
   if (!absl::StrContains(type, '\n') && !absl::StrContains(type, '=') &&
       CodeCheck({}).AddFile("code/type.py", text).ok()) {

@@ -15,28 +15,28 @@ namespace {
 // Elements of one list or call: compiling a list of 65,000 takes 1 s and one of
 // 200,000 takes 20 s.
 constexpr size_t kMaxElements = 65535;
-// Bytes of a constant string, as doubled 30 times it takes all memory.
+// Bytes of a constant string. Doubled 30 times, a string would fill the memory.
 constexpr uint64_t kMaxFoldedString = 1 << 20;
-// Leaves of a tuple's type: 2^18 take 0.5 s, 2^24 hang.
+// Leaves of a tuple's type: 2^18 take 0.5 s, 2^24 never end.
 constexpr uint64_t kMaxTupleLeaves = 1 << 18;
 constexpr uint64_t kMaxAnnotationLeaves = 4096;
 
-// Keywords that begin a statement and occur nowhere else, and those that occur
-// nowhere at all: True, False, None and NoneType are just names here.
+// Keywords that no expression contains: those that only begin a statement, and
+// those that the writer never uses. True, False, None and NoneType are names here.
 constexpr absl::string_view kKeywords[] = {
     "and",  "as",  "assert", "break",  "class",  "continue", "def",  "del",   "elif",
     "else", "for", "from",   "global", "if",     "import",   "in",   "is",    "lambda",
     "not",  "or",  "pass",   "raise",  "return", "while",    "with", "yield",
 };
 
-// Operators whose result grows with the numbers or strings given, and that run
-// when a file is loaded, if these are constant.
+// Operators whose result grows with their numbers or strings. They run when a file
+// is loaded if their operands are constant.
 constexpr absl::string_view kRunsAtLoad[] = {
     "center", "expandtabs", "factorial", "ljust", "replace", "rjust", "zfill",
 };
 
-// Operators that return one of their arguments, or something made of it: its type has
-// parts of theirs, and a string holds theirs.
+// Operators that return one of their arguments or something made of it. The result's
+// type contains parts of the arguments' types, and a string contains theirs.
 constexpr absl::string_view kPassingOperators[] = {"__getitem__",
                                                    "_unwrap_optional",
                                                    "add",
@@ -49,15 +49,15 @@ constexpr absl::string_view kPassingOperators[] = {"__getitem__",
                                                    "slice",
                                                    "unchecked_cast",
                                                    "unchecked_unwrap_optional"};
-// Others whose result has a type that one of the arguments has or contains.
+// Other operators whose result has a type that an argument has or contains.
 constexpr absl::string_view kGenericOperators[] = {
     "append", "awaitable", "extend",  "fork",       "get",    "insert", "items",  "keys",
     "list",   "pop",       "popitem", "setdefault", "sorted", "update", "values", "wait"};
-// Others that return a string made of their arguments,
+// Other operators that return a string made of their arguments.
 constexpr absl::string_view kStringOperators[] = {
     "capitalize", "format", "join", "lower", "lstrip",   "partition", "percentFormat",
     "rpartition", "rstrip", "str",  "strip", "swapcase", "title",     "upper"};
-// or a string of their own, of at most kOwnStringBytes.
+// Operators that return a new string of at most kOwnStringBytes.
 constexpr absl::string_view kStringSources[] = {
     "_get_cpu_capability", "bin", "chr", "hex", "oct", "str", "type",
 };
@@ -71,7 +71,7 @@ bool IsIn(absl::string_view name, const absl::string_view (&names)[n]) {
   return absl::c_linear_search(names, name);
 }
 
-// Is tokens[i] the sign of a number, or the one within a complex number?
+// Returns whether tokens[i] is the sign of a number, or the sign within a complex number.
 bool IsSign(Tokens tokens, size_t i, bool operand) {
   const auto is_number = [](const CodeToken& token) {
     return token.kind == CodeToken::kNumber || (token.IsName() && IsIn(token.text, kNumberNames));
@@ -129,8 +129,8 @@ absl::StatusOr<ExpressionCheck::Folded> ExpressionCheck::Expression(
     Tokens tokens, std::vector<FoldedSize>* parts) {
   std::vector<Frame> frames(1);
   frames[0].parts = parts;
-  bool operand = false;   // does the previous token end an operand?
-  uint64_t brackets = 0;  // levels of recursion of the brackets around
+  bool operand = false;   // true if the previous token ends an operand
+  uint64_t brackets = 0;  // levels of recursion of the open brackets
   for (size_t i = 0; i < tokens.size(); ++i) {
     const Token& token = tokens[i];
     Frame& frame = frames.back();
@@ -161,7 +161,7 @@ absl::StatusOr<ExpressionCheck::Folded> ExpressionCheck::Expression(
       frames.push_back(inner);
       operand = false;
     } else if (absl::StrContains(")]}", c)) {
-      // Elements may end in a comma.
+      // The last element may be followed by a comma.
       if (!operand && frame.start != &tokens[i - 1] && !tokens[i - 1].Is(",")) {
         return Unexpected(token);
       }
@@ -206,10 +206,10 @@ absl::StatusOr<ExpressionCheck::Folded> ExpressionCheck::Expression(
   return result;
 }
 
-// Ends an element of a bracket at `token`.
+// Ends an element of a bracket before `token`.
 absl::Status ExpressionCheck::EndElement(const Token& token, Frame* frame) const {
-  // An operator that is not called could be called by another name, which
-  // would hide it from the checks below; so could a function such as str.
+  // An operator or a function such as str that is not called here could be called
+  // under another name, which would hide it from the checks below.
   const bool bare = frame->chain == 0 && !frame->first.empty();
   const bool type_fits = frame->kind == Frame::kCall || frame->kind == Frame::kIndex;
   if ((frame->IsOperator() && !frame->called) ||
@@ -228,7 +228,7 @@ absl::Status ExpressionCheck::EndElement(const Token& token, Frame* frame) const
   return absl::OkStatus();
 }
 
-// A name that begins an operand.
+// Checks a name that begins an operand.
 absl::Status ExpressionCheck::Name(Tokens tokens, size_t i, Frame* frame) {
   const Token& name = tokens[i];
   if (IsKeyword(name.text)) return Unexpected(name);
@@ -239,7 +239,7 @@ absl::Status ExpressionCheck::Name(Tokens tokens, size_t i, Frame* frame) {
   return absl::OkStatus();
 }
 
-// A string; or, in getattr(x, "name"), an attribute.
+// Checks a string. In getattr(x, "name"), it is an attribute.
 absl::Status ExpressionCheck::String(const Token& token, bool attribute, Frame* frame) {
   const absl::string_view text = Unquoted(token);
   if (absl::StrContains(text, "torch.classes")) {
@@ -257,7 +257,7 @@ absl::Status ExpressionCheck::String(const Token& token, bool attribute, Frame* 
   return AttributeName(token, text, frame);
 }
 
-// The name behind a '.'.
+// Checks the name after a '.'.
 absl::Status ExpressionCheck::Attribute(Tokens tokens, size_t i, Frame* frame) {
   const Token& name = tokens[i];
   const absl::string_view before = tokens[i - 2].text;
@@ -271,7 +271,7 @@ absl::Status ExpressionCheck::Attribute(Tokens tokens, size_t i, Frame* frame) {
   if (before == "CONSTANTS") frame->AddString(ConstantStringBytes(name.text));
   ++frame->chain;
   frame->last = name.text;
-  // Of what type an attribute is, an annotation says.
+  // An annotation gives the attribute's type.
   frame->size.leaves = std::max(frame->size.leaves, check_.max_annotation_);
   return AttributeName(name, name.text, frame);
 }
@@ -290,7 +290,7 @@ absl::Status ExpressionCheck::AttributeName(const Token& token, absl::string_vie
   return absl::OkStatus();
 }
 
-// CONSTANTS.c0; LibTorch does not look at the first letter.
+// Handles CONSTANTS.c0. LibTorch ignores the first letter.
 uint64_t ExpressionCheck::ConstantStringBytes(absl::string_view name) const {
   size_t index = 0;
   return absl::SimpleAtoi(name.substr(1), &index) && index < check_.constant_string_bytes_.size()
@@ -304,7 +304,7 @@ absl::Status ExpressionCheck::RunsAtLoad(const Token& token, absl::string_view n
                                    "loaded, for any time"));
 }
 
-// Makes of a bracket what it adds to the operand around or before it.
+// Adds a closed bracket to the operand that it forms or follows.
 absl::Status ExpressionCheck::Close(const Frame& frame, bool has_comma, Frame* outer) {
   const uint64_t most = frame.max_leaves;
   FoldedSize& size = outer->size;
@@ -314,16 +314,16 @@ absl::Status ExpressionCheck::Close(const Frame& frame, bool has_comma, Frame* o
       outer->StartOperand();
       size = {frame.sum.string_bytes, has_comma ? Capped(frame.sum.leaves + 1) : most};
       break;
-    case Frame::kList:  // of one type
+    case Frame::kList:  // all elements have one type
       outer->StartOperand();
       size = {frame.sum.string_bytes, most + 1};
       break;
-    case Frame::kDict:  // of two
+    case Frame::kDict:  // keys and values have two types
       outer->StartOperand();
       size = {frame.sum.string_bytes, Capped(2 * most + 1)};
       break;
     case Frame::kCall: {
-      // Of a variable that is called, nothing is known but the annotation.
+      // Only the annotation says anything about a variable that is called.
       absl::string_view callee = outer->last;
       if (outer->chain == 1 && names_.contains(callee)) callee = "";
       const uint64_t strings = Capped(size.string_bytes + frame.sum.string_bytes);
@@ -374,12 +374,12 @@ absl::StatusOr<uint64_t> ExpressionCheck::Literal(Tokens tokens) {
     }
     bool runs = false;
     if (token.IsName() && !before.Is(".")) {
-      // torch.device("cpu") is written out, and annotate(List[int], []).
+      // The writer uses torch.device("cpu") and annotate(List[int], []) here.
       runs = token.text == "getattr" || token.text == "ops" ||
              (token.text == "torch" && (rest.size() < 6 || !rest[2].Is("device") ||
                                         rest[4].kind != Token::kString || !rest[5].Is(")")));
     } else if (token.Is("(") || token.Is("[")) {
-      // Behind an operand, a bracket calls or indexes it.
+      // A bracket after an operand calls or indexes it.
       const bool operand =
           before.kind != Token::kPunctuation || before.Is(")") || before.Is("]") || before.Is("}");
       const bool plain = before.IsName() && !tokens[i - 2].Is(".");
@@ -456,7 +456,7 @@ std::string ExpressionCheck::Path(Tokens tokens, size_t i) {
 
 void ExpressionCheck::Mention(std::string path) {
   if (check_.sizes_known_) return;
-  // A class that is being compiled is known to its own methods.
+  // The methods of a class already know the class while it is compiled.
   if (path == qualified_name_) return;
   definition().mentions.insert(std::move(path));
 }

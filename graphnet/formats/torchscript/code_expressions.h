@@ -1,4 +1,4 @@
-// Internal: expressions, literals and types of the code in a TorchScript archive.
+// Internal: checks expressions, literals and types in the code of a TorchScript archive.
 #ifndef GRAPHNET_FORMATS_TORCHSCRIPT_CODE_EXPRESSIONS_H_
 #define GRAPHNET_FORMATS_TORCHSCRIPT_CODE_EXPRESSIONS_H_
 
@@ -18,17 +18,19 @@
 
 namespace graphnet {
 
+// A part of a line of code.
 using Tokens = absl::Span<const CodeToken>;
 
-// The bracket that closes tokens[open]; there is one, the lexer has seen to it.
+// Returns the index of the bracket that closes tokens[open]. The lexer guarantees that it exists.
 size_t Closing(Tokens tokens, size_t open);
-// The first token `text` outside brackets at or after `from`, or the end.
+// Returns the index of the first token `text` outside of brackets at or after `from`;
+// tokens.size() if there is none.
 size_t FindOutside(Tokens tokens, absl::string_view text, size_t from = 0);
-// What is between the quotes.
+// Returns the text between the quotes.
 absl::string_view Unquoted(const CodeToken& string);
 
-// Checks the expressions of one file, and notes what they mention, how deep they nest and
-// what folding makes of them.
+// Checks the expressions of one file. Records the names that they mention, how deep they
+// nest, and how large their values become when constants are folded.
 class ExpressionCheck {
  protected:
   using Token = CodeToken;
@@ -43,14 +45,14 @@ class ExpressionCheck {
     return ErrorAtOffset(Offset(token), message);
   }
   Status Unexpected(const Token& token) const;
-  // At the end of tokens that lack something.
+  // Returns the error for an incomplete statement, at its last token.
   Status Incomplete(Tokens line) const;
 
-  // The elements of a tuple without brackets, or one value.
+  // The folded size of an expression: a tuple without brackets, or one value.
   struct Folded {
     bool is_tuple;
-    FoldedSize sum;
-    uint64_t max_leaves;
+    FoldedSize sum;       // over the elements
+    uint64_t max_leaves;  // the largest number among the elements
 
     FoldedSize whole() const {
       return {sum.string_bytes, is_tuple ? Capped(sum.leaves + 1) : max_leaves};
@@ -58,15 +60,16 @@ class ExpressionCheck {
     FoldedSize element() const { return {sum.string_bytes, max_leaves}; }
   };
 
+  // Checks an expression. If `parts` is given, the sizes of its elements are appended.
   absl::StatusOr<Folded> Expression(Tokens tokens, std::vector<FoldedSize>* parts = nullptr);
-  // A value that LibTorch evaluates when it loads the file: "= literal", of
-  // which no part runs. Returns the bytes of its strings.
+  // Checks a value that LibTorch evaluates when it loads the file. It must be a
+  // literal, so that no code runs. Returns the length of its strings in bytes.
   absl::StatusOr<uint64_t> Literal(Tokens tokens);
-  // A type: names, dots, square brackets and commas. So no part of it is a call
-  // when LibTorch takes it for a value, as it does in a NamedTuple.
+  // Checks a type: names, dots, square brackets and commas. It cannot contain a
+  // call, because LibTorch evaluates it as a value in a NamedTuple.
   // Returns the number of leaves.
   absl::StatusOr<uint64_t> Annotation(Tokens tokens);
-  // The dotted name that begins at tokens[i].
+  // Returns the dotted name that begins at tokens[i].
   static std::string Path(Tokens tokens, size_t i);
   static bool IsKeyword(absl::string_view name);
 
@@ -77,20 +80,20 @@ class ExpressionCheck {
   const absl::string_view text_;
   CodeLexer lexer_;
 
-  // Where the expression stands.
-  size_t num_blocks_ = 1;  // around it
-  int definition_ = 0;     // its index
+  // The place of the current expression.
+  size_t num_blocks_ = 1;  // that enclose it
+  int definition_ = 0;     // index of its definition
   std::string qualified_name_;
-  absl::flat_hash_set<std::string> called_;       // by methods of other names, in the class
+  absl::flat_hash_set<std::string> called_;       // in the class, by methods of other names
   std::string function_;                          // the function or method
-  uint64_t function_depth_ = 0;                   // levels of recursion in it
-  absl::flat_hash_set<absl::string_view> names_;  // of its variables
+  uint64_t function_depth_ = 0;                   // levels of recursion in the function
+  absl::flat_hash_set<absl::string_view> names_;  // the function's variables
   absl::flat_hash_map<absl::string_view, FoldedSize> variables_;
 
  private:
-  // A bracket that is open in an expression, or the expression itself. As there
-  // are no binary operators, each element is one operand: a name, a literal or
-  // a group, and a chain of attributes, calls and indices behind it.
+  // An open bracket in an expression, or the expression itself. There are no
+  // binary operators, so each element is one operand: a name, a literal or
+  // a group, followed by a chain of attributes, calls and indices.
   struct Frame {
     enum Kind { kGroup, kList, kDict, kIndex, kCall };
     Kind kind = kGroup;
@@ -98,12 +101,12 @@ class ExpressionCheck {
     size_t elements = 0;
     FoldedSize sum{0, 0};
     uint64_t max_leaves = 1;
-    std::vector<FoldedSize>* parts = nullptr;  // where the elements are listed, too
+    std::vector<FoldedSize>* parts = nullptr;  // receives the elements' sizes; may be null
 
-    // The operand in hand.
+    // The current operand.
     FoldedSize size;
-    absl::string_view first;  // its first name, if it begins with one
-    absl::string_view last;   // the name at its end
+    absl::string_view first;  // its first name; empty if it does not begin with one
+    absl::string_view last;   // its last name
     uint64_t chain = 0;
     bool called = false;
 

@@ -19,7 +19,7 @@ bool CodeLexer::Fail(absl::string_view message) {
   return false;
 }
 
-// Is there one of these characters next?
+// Returns whether the next character is one of these.
 bool CodeLexer::At(absl::string_view characters) const {
   return at_ < text_.size() && absl::StrContains(characters, text_[at_]);
 }
@@ -44,8 +44,8 @@ bool CodeLexer::Next() {
   return true;
 }
 
-// Moves over line ends and the spaces that follow; false if nothing is left.
-// LibTorch's lexer recurses over blank lines.
+// Skips line ends and the spaces that follow; returns false at the end of the text
+// or after too many lines: LibTorch's lexer recurses over blank lines.
 bool CodeLexer::SkipBlankLines(size_t* line_start) {
   for (int lines = 0;; ++lines) {
     while (At(" ")) ++at_;
@@ -86,7 +86,7 @@ void CodeLexer::SkipDigits() {
   while (at_ < text_.size() && IsDigit(text_[at_])) ++at_;
 }
 
-// 1, 1., 1.5, 1e-05, 1.5j
+// Reads a number such as 1, 1., 1.5, 1e-05 or 1.5j.
 bool CodeLexer::ReadNumber() {
   SkipDigits();
   if (At(".")) {
@@ -116,7 +116,7 @@ bool CodeLexer::ReadString() {
   }
   if (at_ == text_.size()) return Fail("a string is not closed");
   ++at_;
-  // To LibTorch, three quotes begin a string that other quotes do not end.
+  // In LibTorch's lexer, three quotes begin a string that only three quotes end.
   if (At("\"'")) return Fail("a string is followed by a quote");
   return true;
 }

@@ -1,8 +1,8 @@
-// Splits the source code in a TorchScript archive into lines and tokens, just as
-// LibTorch's lexer does. Where the two could disagree, so that LibTorch would
-// see code where we see a string or nothing, the text is refused: comments, line
-// continuations, tabs, triple quotes, bytes outside ASCII. PyTorch's own writer
-// uses none of these.
+// Internal: splits the source code in a TorchScript archive into lines and tokens,
+// as LibTorch's lexer does. Text on which the two could disagree, so that LibTorch
+// would see code where this lexer sees a string or nothing, is refused: comments,
+// line continuations, tabs, triple quotes, bytes outside ASCII. PyTorch's own
+// writer uses none of these.
 #ifndef GRAPHNET_FORMATS_TORCHSCRIPT_CODE_LEXER_H_
 #define GRAPHNET_FORMATS_TORCHSCRIPT_CODE_LEXER_H_
 
@@ -17,30 +17,32 @@
 
 namespace graphnet {
 
+// A name, number, string or punctuation mark in the source.
 struct CodeToken {
   enum Kind { kName, kNumber, kString, kPunctuation };
   Kind kind;
-  absl::string_view text;  // a part of the source; a string's has its quotes
+  absl::string_view text;  // points into the source; includes the quotes of a string
 
   bool Is(absl::string_view expected) const { return kind != kString && text == expected; }
   bool IsName() const { return kind == kName; }
 };
 
+// Reads a source text line by line.
 class CodeLexer {
  public:
-  // `text` is borrowed.
+  // `text` must outlive this object.
   explicit CodeLexer(absl::string_view text) : text_(text) {}
 
   // Reads the next line that is not blank, to the end of the brackets that it
-  // opens; these match and are at most kMaxNesting deep. False at the end of the
-  // text and in an error.
+  // opens. Brackets must match and be at most kMaxNesting deep. Returns false at
+  // the end of the text and after an error.
   bool Next();
 
-  // Of the line: at least one.
+  // The current line's tokens, at least one.
   absl::Span<const CodeToken> tokens() const { return tokens_; }
-  size_t indent() const { return indent_; }  // spaces
+  size_t indent() const { return indent_; }  // in spaces
 
-  // Offset and message of the error, if there was one.
+  // The offset and message of the error; nullopt if there was none.
   const std::optional<std::pair<size_t, std::string>>& error() const { return error_; }
 
  private:

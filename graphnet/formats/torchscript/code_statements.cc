@@ -1,4 +1,4 @@
-// Statements and definitions of one source file.
+// Checks the statements and definitions of one source file.
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
@@ -15,19 +15,19 @@
 namespace graphnet {
 namespace {
 
-// What a definition counts for, next to the levels of its text.
+// Levels of recursion that a definition adds to those of its text.
 constexpr uint64_t kDefinitionDepth = 4;
-// Tokens of a statement with a Union, which compares all pairs of its types.
+// Tokens of a statement with a Union: LibTorch compares all pairs of its types.
 constexpr size_t kMaxUnionTokens = 2048;
-// Loops of one function: 1,000 take 3 s and 3,000 more than 30 s.
+// Loops of one function: 1,000 take 3 s, and 3,000 take more than 30 s.
 constexpr int kMaxLoops = 200;
 
-// Names that no variable may have; the writer renames such variables.
+// Names that variables must not have. The writer renames such variables.
 constexpr absl::string_view kReservedNames[] = {
     "CONSTANTS", "False", "None", "NoneType", "True", "__torch__", "annotate", "fork",
     "getattr",   "inf",   "infj", "nan",      "nanj", "ops",       "torch"};
 
-// "code/__torch__/a/b.py" -> "__torch__.a.b"
+// Maps "code/__torch__/a/b.py" to "__torch__.a.b".
 std::string ModuleName(absl::string_view entry) {
   absl::ConsumePrefix(&entry, "code/");
   absl::ConsumeSuffix(&entry, ".py");
@@ -41,8 +41,8 @@ bool IsTorchClasses(absl::string_view qualified_name) {
 
 }  // namespace
 
-// Runs twice: first to find what there is, then, when the sizes of all constants are
-// known, to see what folding makes of them.
+// Checks a file in two passes: the first finds the definitions; the second, when the
+// sizes of all constants are known, bounds the values that folding makes of them.
 class FileCheck : private ExpressionCheck {
  public:
   FileCheck(CodeCheck* check, absl::string_view entry, absl::string_view text)
@@ -58,7 +58,7 @@ class FileCheck : private ExpressionCheck {
   }
 
  private:
-  // What the lines of one indentation belong to.
+  // The kind of block that the lines of one indentation belong to.
   enum class Block { kFile, kClass, kFunction, kOther };
   struct Level {
     Block block;
@@ -69,12 +69,12 @@ class FileCheck : private ExpressionCheck {
 
   enum class ClassKind { kPlain, kModule, kNamedTuple, kInterface, kEnum };
 
-  // Of a class while its lines are read.
+  // The state of a class while its lines are read.
   struct Class {
     ClassKind kind = ClassKind::kPlain;
     absl::flat_hash_map<std::string, uint64_t> methods;  // -> depth
-    absl::flat_hash_set<std::string> hooks;              // that are still to be defined
-    uint64_t deepest_type = 0;                           // of an attribute
+    absl::flat_hash_set<std::string> hooks;              // not yet defined
+    uint64_t deepest_type = 0;                           // of an attribute's type
   };
 
   Status Line(Tokens line) {
@@ -133,8 +133,7 @@ class FileCheck : private ExpressionCheck {
     return absl::OkStatus();
   }
 
-  // Takes note that the next line begins a block, which `line` has to announce
-  // by its last token.
+  // Expects a block from the next line on. `line` must end in a colon.
   Status OpenBlock(Tokens line, Block block, absl::string_view closure = "") {
     if (!line.back().Is(":")) return Incomplete(line);
     opens_block_ = true;
@@ -143,7 +142,7 @@ class FileCheck : private ExpressionCheck {
     return absl::OkStatus();
   }
 
-  // op_version_set = 1, with which files began before version 3; LibTorch skips it there.
+  // Checks `op_version_set = 1`, the first line of files before version 3. LibTorch skips it.
   Status VersionOfOperators(Tokens line) {
     if (Offset(line.front()) != 0) return Unexpected(line.front());
     const bool is_number = line.size() == 3 && line[1].Is("=") && line[2].text.size() < 4 &&
@@ -153,7 +152,7 @@ class FileCheck : private ExpressionCheck {
     return is_number ? absl::OkStatus() : Incomplete(line);
   }
 
-  // class Name: | class Name(Base):
+  // Checks `class Name:` or `class Name(Base):`.
   Status ClassHeader(Tokens line) {
     if (line.size() < 3 || !line[1].IsName()) return Incomplete(line);
     class_ = Class();
@@ -195,7 +194,7 @@ class FileCheck : private ExpressionCheck {
     }
     CodeCheck::Definition definition;
     definition.entry = entry_;
-    // Definitions come in order, so the lines are counted once.
+    // Definitions come in order, so each line is counted only once.
     const size_t offset = Offset(name);
     line_ += absl::c_count(text_.substr(line_offset_, offset - line_offset_), '\n');
     line_offset_ = offset;
@@ -206,7 +205,7 @@ class FileCheck : private ExpressionCheck {
   }
 
   Status EndClass() {
-    // A method is compiled where another one calls it.
+    // A method is compiled at the call in another method.
     uint64_t deepest = class_.deepest_type;
     uint64_t called = 0;
     for (const auto& [name, depth] : class_.methods) {
@@ -214,7 +213,7 @@ class FileCheck : private ExpressionCheck {
       if (called_.contains(name)) called += depth + kDefinitionDepth;
     }
     if (!check_.sizes_known_) definition().depth += deepest + called;
-    // LibTorch looks a hook's function up without a check.
+    // LibTorch looks up the function of a hook without checking that it exists.
     if (!class_.hooks.empty()) {
       return ErrorAt(
           entry_, definition().line, 0,
@@ -247,14 +246,14 @@ class FileCheck : private ExpressionCheck {
     return absl::OkStatus();
   }
 
-  // def name(parameters) -> Type: | def closure():
+  // Checks `def name(parameters) -> Type:` or `def closure():`.
   Status FunctionHeader(Tokens line) {
     const Block around = levels_.back().block;
     if (line.size() < 5 || !line[2].Is("(")) return Incomplete(line);
     RETURN_IF_ERROR(CheckNewName(line[1]));
     const size_t close = Closing(line, 2);
     if (around != Block::kFile && around != Block::kClass) {
-      // The body of a fork. It has no signature; its return gives its type.
+      // This is the body of a fork. It has no signature; its return gives its type.
       if (close != 3 || line.size() != 5) return Unexpected(line[2]);
       RETURN_IF_ERROR(AddVariable(line[1]));
       return OpenBlock(line, Block::kFunction, line[1].text);
@@ -263,8 +262,8 @@ class FileCheck : private ExpressionCheck {
       class_ = Class();
       RETURN_IF_ERROR(StartDefinition(line[1]));
     } else {
-      // LibTorch takes the first parameter of an interface's method without a
-      // look.
+      // LibTorch reads the first parameter of an interface's method without checking
+      // that there is one.
       if (close == 3 || class_.kind == ClassKind::kNamedTuple || class_.kind == ClassKind::kEnum) {
         return Unexpected(line[1]);
       }
@@ -276,7 +275,7 @@ class FileCheck : private ExpressionCheck {
     variables_.clear();
     names_.clear();
     RETURN_IF_ERROR(Parameters(line.subspan(3, close - 3)));
-    // Without this, the type of the result would not be in the text.
+    // The text must state the type of the result.
     if (close + 2 >= line.size() || !line[close + 1].Is("->")) {
       return Incomplete(line);
     }
@@ -284,7 +283,7 @@ class FileCheck : private ExpressionCheck {
     return OpenBlock(line, Block::kFunction);
   }
 
-  // name: Type=literal, ...
+  // Checks `name: Type=literal, ...`.
   Status Parameters(Tokens tokens) {
     while (!tokens.empty()) {
       const size_t comma = FindOutside(tokens, ",");
@@ -305,8 +304,8 @@ class FileCheck : private ExpressionCheck {
     return absl::OkStatus();
   }
 
-  // The statements that LibTorch expects in a class of each kind; for others it
-  // reads parts that they do not have.
+  // Checks that a class of each kind has only the statements that LibTorch expects in
+  // it. LibTorch would read parts that others do not have. The forms are
   //
   // name : Type | name : Final[Type] = literal | name = literal
   // __annotations__["name"] = Type | __parameters__ = ["name", ]
@@ -344,8 +343,8 @@ class FileCheck : private ExpressionCheck {
     RETURN_IF_ERROR(Annotation(type).status());
     class_.deepest_type = std::max(class_.deepest_type, function_depth_);
     if (class_.kind == ClassKind::kNamedTuple) {
-      // The writer leaves defaults out. LibTorch would evaluate not the default
-      // but the type.
+      // The writer omits defaults. LibTorch would evaluate the type instead of the
+      // default.
       if (equal != line.size()) return Unexpected(line[equal]);
       if (!check_.sizes_known_) AddField(type);
       return absl::OkStatus();
@@ -368,7 +367,7 @@ class FileCheck : private ExpressionCheck {
            attribute == "__forward_pre_hooks__";
   }
 
-  // ["a", "b", ]
+  // Checks a list of names: ["a", "b", ].
   Status ListOfNames(Tokens tokens, bool hooks) {
     if (tokens.size() < 2 || !tokens[0].Is("[") || !tokens.back().Is("]")) {
       return Unexpected(tokens.empty() ? lexer_.tokens().back() : tokens[0]);
@@ -408,7 +407,7 @@ class FileCheck : private ExpressionCheck {
       return line.size() == 2 ? OpenBlock(line, Block::kOther) : Incomplete(line);
     }
     if (first.Is("return")) {
-      // One return, at the end; so LibTorch need not rewrite the control flow.
+      // Only one return is allowed, at the end, so LibTorch never rewrites the control flow.
       if (level.block != Block::kFunction) return Unexpected(first);
       level.returned = true;
       if (line.size() == 1) return absl::OkStatus();
@@ -425,8 +424,8 @@ class FileCheck : private ExpressionCheck {
       return OpenBlock(line, Block::kOther);
     }
     if (first.Is("for")) {
-      // Over a range only: a loop over a tuple is unrolled, and such loops
-      // within each other multiply.
+      // Only loops over a range are allowed: LibTorch unrolls loops over a tuple, and
+      // nested ones multiply.
       if (line.size() < 7 || !line[2].Is("in") || !line[3].Is("range") ||
           names_.contains("range") || !line[4].Is("(") || Closing(line, 4) + 2 != line.size()) {
         return Error(first, "a loop that is not over a range");
@@ -438,7 +437,7 @@ class FileCheck : private ExpressionCheck {
     return SimpleStatement(line);
   }
 
-  // expression | targets = expression | name : Type = expression
+  // Checks `expression`, `targets = expression` or `name : Type = expression`.
   Status SimpleStatement(Tokens line) {
     const size_t equal = FindOutside(line, "=");
     if (equal == line.size()) return Expression(line).status();
@@ -464,7 +463,7 @@ class FileCheck : private ExpressionCheck {
         continue;
       }
       RETURN_IF_ERROR(AddVariable(targets[i]));
-      // `a, b = b, a` hands over one by one; a tuple's elements are not told apart.
+      // `a, b = b, a` assigns element by element. Other tuples have only one size for all elements.
       const bool one_by_one = value.is_tuple && parts.size() == targets.size() / 2 + 1;
       Assign(targets[i].text, one_by_one ? parts[i / 2] : value.element());
     }
@@ -484,8 +483,8 @@ class FileCheck : private ExpressionCheck {
   bool opens_block_ = false;
   Block next_block_ = Block::kFile;
   absl::string_view next_closure_;
-  size_t line_ = 1;         // the line of
-  size_t line_offset_ = 0;  // this byte
+  size_t line_ = 1;         // number of the line at line_offset_
+  size_t line_offset_ = 0;  // bytes up to the last definition
 
   Class class_;
   int loops_ = 0;

@@ -2,11 +2,10 @@
 //
 //   RETURN_IF_ERROR(ExportTorchScript(sample, "resnet18.pt"));
 //
-// The calls of the sample are ATen overloads, what Python does with numbers and
-// subscripts, and what the importer yields (docs/torchscript.md); those of graphs as
-// Python writes them (torch.*, Tensor methods) are lowered to that first. The values
-// of its attributes stand in Sample::weights. Messages name the node that cannot be
-// exported.
+// The calls of the sample may be ATen overloads, Python's operators on numbers and
+// subscripts, and calls that the importer makes (docs/torchscript.md). Python's calls
+// (torch.*, Tensor methods) are lowered to these first. Sample::weights must hold the
+// values of its attributes. Errors name the node that cannot be exported.
 //
 // Needs LibTorch to link, but not to compile against.
 #ifndef GRAPHNET_FORMATS_TORCHSCRIPT_EXPORTER_H_
@@ -21,14 +20,14 @@
 
 namespace graphnet {
 
-// The first graph becomes `forward`. The file is written as a whole or not at all.
+// Writes the main graph as `forward`. The file is written completely or not at all.
 absl::Status ExportTorchScript(const Sample& sample, const std::string& path);
 
-// Ditto, the bytes of the file.
+// Like ExportTorchScript, but returns the bytes of the file.
 absl::StatusOr<std::string> ExportTorchScriptToString(const Sample& sample);
 
-// OK if ExportTorchScript would write the sample; else counts what it cannot write, as far as that
-// does not hide other calls. Its error is the first of them.
+// Returns OK if ExportTorchScript would write the sample. If not, returns the first call's error
+// and adds all calls that cannot be written to `missing`, unless another such call hides them.
 absl::Status CheckTorchScript(const Sample& sample, MissingCalls* missing);
 
 }  // namespace graphnet

@@ -1,5 +1,5 @@
-// Internal: attributes by their paths ("layer1.0.weight") as a tree of modules,
-// and names that TorchScript's printer does not garble.
+// Internal: builds a tree of modules from the paths of attributes ("layer1.0.weight"),
+// with names that TorchScript's printer does not garble.
 #ifndef GRAPHNET_FORMATS_TORCHSCRIPT_EXPORTER_ATTRIBUTES_H_
 #define GRAPHNET_FORMATS_TORCHSCRIPT_EXPORTER_ATTRIBUTES_H_
 
@@ -17,13 +17,15 @@
 
 namespace graphnet::torchscript {
 
-// `text` as an identifier that means nothing yet. The printer escapes nothing
-// in the names of attributes and inputs: this keeps code out of them.
+// Returns `text` as an identifier that is no keyword and no builtin. The printer does
+// not escape the names of attributes and inputs, so this keeps code out of them.
 std::string Identifier(absl::string_view text);
 
+// The attributes of a module and its submodules.
 class AttributeTree {
  public:
   enum class Kind { kParameter, kBuffer, kOther };
+  // The position of an attribute in the tree.
   struct Place {
     std::vector<std::string> modules;  // from the root down
     std::string name;
@@ -32,20 +34,20 @@ class AttributeTree {
 
   explicit AttributeTree(torch::jit::Module root) : root_(std::move(root)) {}
 
-  // Adds an attribute. Where the path is taken, or no path of identifiers and
-  // numbers, the attribute goes to the root under a name alike.
+  // Adds an attribute. If the path is taken, or is not made of identifiers and numbers,
+  // the attribute goes to the root under a similar name.
   const Place& Add(absl::string_view path, const c10::TypePtr& type, c10::IValue value, Kind kind);
-  // Null when there is none of that path.
+  // Returns the place of an attribute that was added; nullptr if there is none.
   const Place* Find(absl::string_view path) const;
 
  private:
-  // False if a name on the way is taken.
+  // Finds or creates the modules on the path. Returns false if a name is taken or not allowed.
   bool FindPlace(absl::string_view path, bool identifier, Place* place);
 
   torch::jit::Module root_;
   absl::flat_hash_map<std::string, torch::jit::Module> modules_;  // by path
   std::map<std::string, Place> places_;
-  absl::flat_hash_map<std::string, int> next_suffix_;  // by name, at the root
+  absl::flat_hash_map<std::string, int> next_suffix_;  // by name in the root
 };
 
 }  // namespace graphnet::torchscript

@@ -1,4 +1,4 @@
-// The IR to TorchScript, for those who want the module in memory.
+// Translates the IR to a TorchScript module in memory.
 #ifndef GRAPHNET_FORMATS_TORCHSCRIPT_EXPORTER_MODULE_H_
 #define GRAPHNET_FORMATS_TORCHSCRIPT_EXPORTER_MODULE_H_
 
@@ -8,7 +8,7 @@
 
 namespace graphnet {
 
-// A module with one method, `forward`. The tensors in it are copies.
+// Returns a module with one method, `forward`. Its tensors are copies.
 absl::StatusOr<torch::jit::Module> MakeTorchScriptModule(const Sample& sample);
 
 }  // namespace graphnet

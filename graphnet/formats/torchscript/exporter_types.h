@@ -1,4 +1,4 @@
-// Internal: constants and types of the IR in LibTorch's terms.
+// Internal: converts constants and types of the IR to LibTorch's.
 #ifndef GRAPHNET_FORMATS_TORCHSCRIPT_EXPORTER_TYPES_H_
 #define GRAPHNET_FORMATS_TORCHSCRIPT_EXPORTER_TYPES_H_
 
@@ -17,25 +17,25 @@
 
 namespace graphnet::torchscript {
 
-// Whether LibTorch writes the constant so that it reads another, or none: floats
-// such as 1e12 come back as ints, -0.0 as 0.0; "\r" is no escape that it knows.
+// Returns whether the constant changes, or cannot be read, when LibTorch writes it:
+// floats such as 1e12 come back as ints, -0.0 as 0.0; LibTorch does not know "\r".
 bool IsGarbled(const c10::IValue& constant);
 
-// `type` without None, if it is an Optional.
+// Returns the element type of an Optional; `type` itself if it is not one.
 c10::TypePtr WithoutOptional(const c10::TypePtr& type);
 
-// Classes whose instances the program makes, and annotations that name them.
+// Holds the classes that the program instantiates, and parses annotations that name them.
 class TypeTable {
  public:
   explicit TypeTable(std::shared_ptr<torch::jit::CompilationUnit> unit) : unit_(std::move(unit)) {}
 
-  // The class of that name ("__torch__.Point"), made without attributes when
-  // first asked for.
+  // Returns the class of that name ("__torch__.Point"). The first call creates it,
+  // without attributes.
   c10::ClassTypePtr AddClass(const std::string& name);
-  // Null when there is none.
+  // Returns the class that AddClass made; nullptr if there is none.
   c10::TypePtr FindClass(const std::string& name) const;
 
-  // "Optional[Tensor]", "torch.SymInt", … .
+  // Parses an annotation, such as "Optional[Tensor]" or "torch.SymInt".
   absl::StatusOr<c10::TypePtr> Parse(absl::string_view annotation) const;
 
  private:

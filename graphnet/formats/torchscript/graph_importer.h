@@ -1,4 +1,4 @@
-// Internal: the translation of one Program into a Sample.
+// Internal: translates one Program into a Sample.
 #ifndef GRAPHNET_FORMATS_TORCHSCRIPT_GRAPH_IMPORTER_H_
 #define GRAPHNET_FORMATS_TORCHSCRIPT_GRAPH_IMPORTER_H_
 
@@ -22,24 +22,23 @@
 
 namespace graphnet::torchscript {
 
-// The largest structure that an argument may be, and all of them together.
+// Limits on the elements of one structure in an argument, and of all arguments together.
 inline constexpr size_t kMaxElements = size_t{1} << 20;
 inline constexpr size_t kMaxAllElements = size_t{1} << 26;
 
-// Walks the program in its order. Each TorchScript value stands for an
-// Argument: a node, a constant, or a structure of them. A value of an outer
-// graph that a body needs becomes an operand of the body when it is first used
-// there.
+// Walks the program in order. Each TorchScript value becomes an Argument: a node,
+// a constant, or a structure of them. A value of an outer graph that a body uses
+// becomes an operand of the body at its first use.
 class GraphImporter {
  public:
-  // Both must outlive this.
+  // `program` and `sample` must outlive this.
   GraphImporter(const Program* program, Sample* sample, const ImportGraphOptions& options)
       : program_(*program),
         module_(*sample->module),
         options_(options),
         attributes_(sample, options.weights, options.share_weights) {}
 
-  // `schema` names the inputs and gives their defaults; it may be null.
+  // Translates the program. `schema` names the inputs and gives their defaults; it may be null.
   absl::Status Run(const std::string& name, const c10::FunctionSchema* schema, bool has_self);
 
  private:
@@ -47,11 +46,11 @@ class GraphImporter {
   struct Scope {
     Graph* graph;
     Scope* parent = nullptr;
-    // Values of `parent` that the body takes after its own inputs. Shared with
-    // the other body of the same call.
+    // Values of `parent` that the body takes after its own inputs. Both bodies of
+    // a call share the list.
     std::vector<Node*>* captures = nullptr;
-    absl::flat_hash_map<Node*, Node*> inner = {};  // of captures: placeholder
-    size_t inner_count = 0;                        // how many captures have a placeholder
+    absl::flat_hash_map<Node*, Node*> inner = {};  // capture -> placeholder
+    size_t inner_count = 0;                        // captures that have a placeholder
     Node* last_placeholder = nullptr;
     int num_ifs = 0;
     int num_loops = 0;
@@ -62,42 +61,44 @@ class GraphImporter {
   absl::Status ImportNode(const torch::jit::Node* node, int depth);
   absl::Status ImportEnum(const torch::jit::Node* node);
   absl::Status ImportCall(const torch::jit::Node* node);
-  // True if the node's value is known now; then it is recorded.
+  // Records the node's value and returns true if it is a constant.
   absl::StatusOr<bool> Fold(const torch::jit::Node* node);
 
-  // What `value` stands for; its nodes may belong to outer graphs.
+  // Returns the argument for `value`. Its nodes may belong to outer graphs.
   absl::StatusOr<Argument> Lookup(const torch::jit::Value* value);
-  // Ditto, for use in the current graph.
+  // Like Lookup, but for use in the current graph.
   absl::StatusOr<Argument> Operand(const torch::jit::Value* value);
   absl::StatusOr<std::vector<Argument>> Operands(at::ArrayRef<const torch::jit::Value*> values);
+  // Replaces nodes of outer graphs by placeholders of the current graph.
   Argument Localize(const Argument& argument);
   Node* Localize(Node* node, Scope* scope);
-  // Constants and values of attributes. `path` names the tensors in it; empty:
-  // they are constants.
+  // Translates a constant or an attribute's value. `path` names the tensors in it;
+  // if it is empty, they are constants.
   absl::StatusOr<Argument> Literal(const c10::IValue& value, const std::string& path,
                                    absl::string_view annotation, int depth = 0);
   absl::StatusOr<Argument> AttributeValue(const Program::Object& object, const std::string& name);
   Node* GetAttrNode(absl::string_view attribute);
 
-  // How much of the IR an argument takes: a structure may hold another twice,
-  // and that again, and doubles with each step.
+  // The size of an argument as a tree. It can be exponential in the program: a
+  // structure may hold another one twice, and so on.
   struct Size {
     size_t elements = 1;
     int depth = 0;
   };
   Size SizeOf(const Argument& argument) const;
-  // A copy that lives as long as this.
+  // Returns a copy that lives as long as this.
   Argument Keep(Argument::Kind kind, absl::Span<const Argument> elements);
   Argument Keep(absl::string_view text) { return arena_.Copy(text); }
 
-  // Appends a call that stands where the current TorchScript node does.
+  // Appends a call with the location of the current TorchScript node.
   Node* Emit(absl::string_view target, absl::Span<const Argument> args,
              absl::Span<const KwArg> kwargs = {}, absl::string_view name = {});
-  // Lets the outputs of `node` stand for `result`, or, if there are several, for
-  // the elements of it from `first` on.
+  // SetResult maps the output of `node` to `result`; several outputs map to its elements.
+  // SetElements maps the outputs to the elements of `tuple` from `first` on.
   void SetResult(const torch::jit::Node* node, Node* result);
   void SetElements(const torch::jit::Node* node, Node* tuple, int first);
   Argument GetItem(const Argument& tuple, const Argument& index, const torch::jit::Value* value);
+  // Records the type of a value, and sets the node's meta if it is a tensor's.
   void Describe(Node* node, const torch::jit::Value* value);
 
   // --- structures.cc: lists, tuples, dicts, objects ----------------------------
@@ -112,7 +113,7 @@ class GraphImporter {
   // --- control_flow.cc: branches and loops -------------------------------------
   absl::Status ImportIf(const torch::jit::Node* node, int depth);
   absl::Status ImportLoop(const torch::jit::Node* node, int depth);
-  // Takes up what other bodies of the call captured so far.
+  // Adds placeholders for values that the call's other bodies have captured so far.
   void TakeCaptures(Scope* scope);
   Node* AddPlaceholder(Scope* scope, absl::string_view name, const c10::Type* type);
   // Ends the current graph with a tuple.
@@ -131,8 +132,8 @@ class GraphImporter {
   absl::flat_hash_map<const Node*, const c10::Type*> types_;
   absl::flat_hash_map<absl::string_view, Node*> get_attrs_;  // in the main graph
   OperatorTable operators_;
-  absl::flat_hash_map<const Argument*, Size> sizes_;  // of structures, by their elements
-  size_t num_elements_ = 0;                           // in the arguments of all calls
+  absl::flat_hash_map<const Argument*, Size> sizes_;  // sizes of structures, by their elements
+  size_t num_elements_ = 0;                           // in arguments of all calls
   bool too_large_ = false;
   // Lists and dicts of module attributes that are changed in place.
   std::vector<std::pair<c10::IValue, std::string>> states_;

@@ -1,6 +1,6 @@
-// TorchScript to the IR, for those who hold a module or graph already.
-// docs/torchscript.md says what becomes of what. Errors name the operation and
-// the line it comes from.
+// Translates TorchScript modules and graphs in memory to the IR.
+// docs/torchscript.md lists the translation of each operation. Errors name the
+// operation and its source line.
 #ifndef GRAPHNET_FORMATS_TORCHSCRIPT_IMPORT_GRAPH_H_
 #define GRAPHNET_FORMATS_TORCHSCRIPT_IMPORT_GRAPH_H_
 
@@ -16,34 +16,37 @@
 
 namespace graphnet {
 
+// Options of the functions below.
 struct ImportGraphOptions {
-  // Fill Sample::weights with the real values of the attributes.
+  // Fills Sample::weights with the real values of the attributes.
   bool weights = true;
-  // They lie in the memory of the module's tensors, which nobody may write to from then on.
+  // Weights share the memory of the module's tensors, which must not be written to afterwards.
   bool share_weights = false;
-  // Take branches that a constant decides, such as `if self.training:`, now.
+  // Keeps only the taken branch if a constant decides it, as in `if self.training:`.
   bool fold_branches = true;
 };
 
-// The module in an archive that has passed the check, unless `trust`. `inputs`, which may be null,
-// becomes what the archive says of its inputs (importer.h), a word an input.
+// Loads the module in an archive. Checks the archive first (archive_check.h), unless `trust` is
+// true. If `inputs` is not null, it receives the archive's descriptions of its inputs (importer.h),
+// one per input.
 absl::StatusOr<torch::jit::Module> LoadTorchScriptModule(
     const std::string& path, bool trust = false, std::vector<std::string>* inputs = nullptr);
 
-// The method, if it is written in TorchScript and no hooks run around it. Errors say what
-// cannot be done: "represent".
+// Returns the method; the module owns it. Returns NotFound if there is none, and InvalidArgument
+// if it is not written in TorchScript or hooks run around it. `verb` says in the error what cannot
+// be done with hooks, such as "represent".
 absl::StatusOr<torch::jit::GraphFunction*> FindTorchScriptMethod(const torch::jit::Module& module,
                                                                  const std::string& method,
                                                                  absl::string_view verb);
 
-// The method with all that it calls inlined. Its graph is named after it;
+// Imports a method, with everything that it calls inlined. Its graph is named after it;
 // bodies of branches and loops are named after the graph they are in.
 absl::StatusOr<Sample> ImportTorchScriptMethod(const torch::jit::Module& module,
                                                const std::string& method,
                                                const ImportGraphOptions& options = {});
 
-// A graph under the name `name`. `self` is the module that its first input
-// stands for, or null if all inputs are inputs.
+// Imports a graph under the name `name`. `self` is the module that its first input
+// stands for; null if the graph has no such input.
 absl::StatusOr<Sample> ImportTorchScriptGraph(torch::jit::Graph& graph, const std::string& name,
                                               const torch::jit::Module* self = nullptr,
                                               const ImportGraphOptions& options = {});

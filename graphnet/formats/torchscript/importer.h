@@ -15,28 +15,30 @@
 
 namespace graphnet {
 
+// Options of ImportTorchScript.
 struct TorchScriptImportOptions {
-  // Do not ask CheckTorchScriptArchive (gate.h). LibTorch runs code that an
-  // archive brings while it loads it: only for archives of known origin.
+  // Skips CheckTorchScriptArchive (archive_check.h). Only for archives of known
+  // origin: LibTorch runs code from an archive while it loads it.
   bool trust = false;
+  // The method to import.
   std::string method = "forward";
-  // Fill Sample::weights with the real values of the attributes.
+  // Fills Sample::weights with the real values of the attributes.
   bool weights = true;
 };
 
-// The sample is named after the file. Messages start with the path.
+// Reads an archive from a file. The sample is named after the file. Errors start with the path.
 //
-// What the inputs of a module are, no archive says by itself. A file saved with it does, a line
-// an input in the words of inputs/example_input.h:
+// An archive does not describe the inputs of its module by itself. An extra file in it can, with
+// one line per input in the notation of inputs/example_input.h:
 //
 //   torch.jit.save(module, "m.pt", _extra_files={"graphnet_inputs": "image=f32[1,3,224,224]"})
 absl::StatusOr<Sample> ImportTorchScriptFile(const std::string& path,
                                              const TorchScriptImportOptions& options = {});
 
-// Reads an archive in memory. `name` stands for the path in messages.
+// Reads an archive in memory. `name` takes the place of the path in errors.
 absl::StatusOr<Sample> ImportTorchScript(absl::string_view bytes, const std::string& name,
                                          const TorchScriptImportOptions& options = {});
-// Those of a file that is mapped give their memory back as they are read.
+// Like the above. The bytes of a mapped file give their memory back as they are read.
 absl::StatusOr<Sample> ImportTorchScript(const SharedBytes& bytes, const std::string& name,
                                          const TorchScriptImportOptions& options = {});
 

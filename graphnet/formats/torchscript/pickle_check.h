@@ -1,6 +1,6 @@
-// Checks the pickles of a TorchScript archive: that LibTorch's unpickler, which
-// trusts its input, will only rebuild plain values, objects of the archive's
-// own classes, and tensors that lie within their storage.
+// Internal: checks the pickles of a TorchScript archive. LibTorch's unpickler trusts
+// its input; after this check it can only rebuild plain values, objects of the
+// archive's own classes, and tensors that lie within their storage.
 #ifndef GRAPHNET_FORMATS_TORCHSCRIPT_PICKLE_CHECK_H_
 #define GRAPHNET_FORMATS_TORCHSCRIPT_PICKLE_CHECK_H_
 
@@ -15,22 +15,22 @@
 
 namespace graphnet {
 
-// The size in bytes of the entry that holds a storage, or nullopt if there is
-// none; the key is a decimal number.
+// Returns the size in bytes of the entry that holds a storage, or nullopt if there is
+// none. The key is a decimal number.
 using StorageSize = absl::FunctionRef<std::optional<uint64_t>(absl::string_view key)>;
 
 // Checks data.pkl, constants.pkl and traced_inputs.pkl. With
-// `storages_may_be_empty`, the entry of a storage may have no data at all, as
-// torch.jit.save leaves that of traced inputs out. A refusal is
+// `storages_may_be_empty`, the entry of a storage may be empty:
+// torch.jit.save omits the data of traced inputs. A refusal is
 // InvalidArgument("byte <offset>: ...").
 absl::Status CheckValuePickle(const Pickle& pickle, StorageSize storage_size,
                               bool storages_may_be_empty);
 
-// Checks a .debug_pkl: the table of source positions that LibTorch indexes
-// without a look at the bounds.
+// Checks a .debug_pkl, the table of source positions. LibTorch indexes it without
+// checking bounds.
 absl::Status CheckDebugPickle(const Pickle& pickle);
 
-// The length of all strings in each element of the root, a tuple.
+// Returns the total length in bytes of the strings in each element of the root, a tuple.
 std::vector<uint64_t> StringBytes(const Pickle& pickle);
 
 }  // namespace graphnet

@@ -16,7 +16,7 @@ namespace {
 
 using text_internal::ValuePrinter;
 
-// How the text form writes something.
+// Returns what `print` prints in the text form.
 std::string Text(absl::FunctionRef<void(ValuePrinter&)> print) {
   std::string out;
   ValuePrinter printer(&out);
@@ -43,7 +43,7 @@ std::string Text(const SourceLocation& location) {
   return absl::StrCat(location.file, ":", location.line, ":", location.column);
 }
 
-// What two metas differ in.
+// Returns the name of a field in which two metas differ.
 absl::string_view FieldOf(const TensorMeta* a, const TensorMeta* b) {
   if (a == nullptr || b == nullptr) return "meta";
   if (a->dtype != b->dtype) return "dtype";
@@ -53,10 +53,9 @@ absl::string_view FieldOf(const ValueMeta* a, const ValueMeta* b) {
   return a == nullptr || b == nullptr ? "meta" : FieldOf(a->tensor, b->tensor);
 }
 
-// Cuts what two long texts have in common in front, but a little, so that a message
-// shows where they differ.
+// Cuts most of the common start of two long texts, so that a message shows where they differ.
 void CutCommonStart(absl::string_view* a, absl::string_view* b) {
-  constexpr size_t kShort = 150;  // all of it fits in a message
+  constexpr size_t kShort = 150;  // A shorter text fits in a message.
   constexpr size_t kKept = 20;
   if (a->size() < kShort && b->size() < kShort) return;
   size_t same = 0;
@@ -175,8 +174,8 @@ absl::Status NodeComparison::CompareFields(const Node& x, const Node& y, bool na
 bool NodeComparison::Same(const Argument& a, const Argument& b) {
   if (a.kind() != b.kind()) return false;
   if (a.is_node()) {
-    // Operands are defined before; a forward reference in a broken graph
-    // compares unequal.
+    // Operands are defined before their users. A forward reference in a broken graph compares
+    // unequal.
     const auto it = nodes_.find(b.node());
     return it != nodes_.end() && it->second == a.node();
   }
@@ -191,7 +190,7 @@ bool NodeComparison::Same(const Argument& a, const Argument& b) {
   return a == b;
 }
 
-// Of all that two modules hold.
+// Compares the whole content of two modules.
 class ModuleComparison {
  public:
   ModuleComparison(const Module& a, const Module& b, const EqualityOptions& options)
@@ -207,8 +206,7 @@ class ModuleComparison {
     if (a_.graphs().empty()) return absl::OkStatus();
     nodes_.Pair(a_.main(), b_.main());
     RETURN_IF_ERROR(nodes_.CompareBodies());
-    // Graphs that nothing refers to, in a module that does not verify, are paired
-    // by their order.
+    // In a module that does not verify, graphs without references are paired by their order.
     size_t j = 0;
     for (const Graph* graph : a_.graphs()) {
       if (nodes_.graphs_.contains(graph)) continue;

@@ -1,4 +1,4 @@
-// Structural equality of modules, with an account of the first difference.
+// Compares the structure of modules, and reports the first difference.
 #ifndef GRAPHNET_IR_TEXT_EQUALITY_H_
 #define GRAPHNET_IR_TEXT_EQUALITY_H_
 
@@ -14,47 +14,47 @@
 
 namespace graphnet {
 
-// What counts beyond structure (ops, targets, arguments, order, the targets of
-// placeholders, attributes).
+// Selects the properties that count beyond structure. Ops, the targets of calls, arguments, the
+// order of nodes and the number of attributes always count.
 struct EqualityOptions {
-  bool names = false;           // node and graph names
-  bool metas = true;            // metas, symbols, relations, annotations, draw specs
-  bool locations = false;       // source locations and module paths
-  bool attribute_names = true;  // targets of placeholders and get_attrs
+  bool names = false;           // Names of nodes and graphs.
+  bool metas = true;            // Metas, symbols, relations, annotations and draw specs.
+  bool locations = false;       // Source locations and module paths.
+  bool attribute_names = true;  // Targets of placeholders and get_attrs.
 };
-// Everything a module holds.
+// Compares everything that a module holds.
 inline constexpr EqualityOptions kExact = {
     .names = true, .metas = true, .locations = true, .attribute_names = true};
 
-// OK if equal; else FailedPrecondition that names the first difference: graph,
-// node, what was found in `a` and what in `b`.
+// Returns OK if the modules are equal, else FailedPrecondition with the first difference: graph,
+// node, and the contents of `a` and `b`.
 absl::Status CheckEqual(const Module& a, const Module& b, const EqualityOptions& options = {});
 
-// The modules, and every other field of the samples but `weights`.
+// Compares the modules and all other fields of the samples but `weights`.
 absl::Status CheckEqual(const Sample& a, const Sample& b, const EqualityOptions& options = kExact);
 
-// Whether two weights have one dtype, shape and bytes.
+// Returns whether two weights have the same dtype, shape and bytes.
 bool SameData(const TensorData& a, const TensorData& b);
 
-// Compares nodes of two graphs one by one, for who decides which go together: a piece
-// of a graph with its part of the whole.
+// Compares nodes of two graphs one by one, if the caller decides which belong together, such as
+// those of a piece and its part of the whole graph.
 class NodeComparison {
  public:
   explicit NodeComparison(const EqualityOptions& options) : options_(options) {}
 
   void Reserve(size_t nodes) { nodes_.reserve(nodes); }
-  // From now on `b` stands for `a` as an operand.
+  // Makes the operand `b` count as equal to the operand `a` from now on.
   void Map(const Node* a, const Node* b) { nodes_[b] = a; }
-  // What `b` stands for; null if nothing was said.
+  // Returns the node to which `b` is mapped, or null.
   const Node* MappedTo(const Node* b) const {
     const auto it = nodes_.find(b);
     return it == nodes_.end() ? nullptr : it->second;
   }
-  // Errors as CheckEqual. Operands must have been mapped before. Then maps the two. Their
-  // own names count only with `name`.
+  // Maps two nodes, whose operands must have been mapped, and compares them. Their own names count
+  // only with `name`. Returns the errors of CheckEqual.
   absl::Status Compare(const Node& a, const Node& b, bool name = true);
-  // Of the graphs that the compared nodes refer to, and those that these refer to. Last:
-  // forgets what nodes stand for.
+  // Compares the graphs to which the compared nodes refer, and the graphs to which those refer.
+  // It must come last, since it forgets how nodes are mapped.
   absl::Status CompareBodies();
 
  private:
@@ -65,11 +65,11 @@ class NodeComparison {
   bool Same(const Argument& a, const Argument& b);
 
   const EqualityOptions options_;
-  // Graphs are paired by what refers to them: their order in the module means nothing.
+  // Graphs are paired by the arguments that refer to them; their order in the module is ignored.
   absl::flat_hash_map<const Graph*, const Graph*> graphs_;
-  absl::flat_hash_set<const Graph*> partners_;  // the graphs of `b` that are paired
+  absl::flat_hash_set<const Graph*> partners_;  // The graphs of `b` that are paired.
   std::vector<std::pair<const Graph*, const Graph*>> queue_;
-  size_t compared_ = 0;  // how many of `queue_` are compared
+  size_t compared_ = 0;  // The number of pairs of `queue_` that are compared.
   absl::flat_hash_map<const Node*, const Node*> nodes_;
 };
 

@@ -17,7 +17,7 @@ constexpr absl::string_view kPayload = "graphnet/excerpt";
 constexpr size_t kBytesBefore = 60;
 constexpr size_t kBytesAfter = 40;
 
-// Line `number`, without its end.
+// Returns line `number` without its end; nullopt if the text has fewer lines.
 std::optional<absl::string_view> FindLine(absl::string_view text, size_t number) {
   size_t start = 0;
   for (size_t i = 1; i < number; ++i) {
@@ -33,7 +33,7 @@ std::optional<absl::string_view> FindLine(absl::string_view text, size_t number)
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// The nearest start of a character at or before `i`.
+// Returns the nearest start of a character at or before `i`.
 size_t CharacterStart(absl::string_view line, size_t i) {
   for (int steps = 0; steps < 3 && i > 0 && i < line.size() && IsContinuation(line[i]); ++steps) {
     --i;
@@ -45,7 +45,7 @@ std::string MakeExcerpt(absl::string_view line, size_t column) {
   const size_t point = CharacterStart(line, std::min(column == 0 ? 0 : column - 1, line.size()));
   const size_t begin = CharacterStart(line, point > kBytesBefore ? point - kBytesBefore : 0);
   const size_t end = CharacterStart(line, std::min(line.size(), point + kBytesAfter));
-  // Four output bytes for each input byte are the most that escaping makes.
+  // Escaping makes at most four output bytes from each input byte.
   constexpr size_t kNoCut = 8 * (kBytesBefore + kBytesAfter);
   const std::string before =
       absl::StrCat(begin > 0 ? "..." : "", Printable(line.substr(begin, point - begin), kNoCut));

@@ -1,11 +1,10 @@
-// The line that an error is about, with a caret under the column:
+// Excerpts show the line of an error, with a caret under the column:
 //
 //     %y = torch.relu(%z)
 //                     ^
 //
-// A status message stays one line, so the excerpt travels beside it, as a
-// payload. Every reader of text may attach one; the tool prints it below the
-// message.
+// A status message is one line, so the excerpt is a payload of the status. Every reader of text
+// may attach one, and the tool prints it below the message.
 #ifndef GRAPHNET_IR_TEXT_EXCERPT_H_
 #define GRAPHNET_IR_TEXT_EXCERPT_H_
 
@@ -17,13 +16,13 @@
 
 namespace graphnet {
 
-// Attaches line `line` of `text` to a status that is not OK. Line and column
-// count from 1, columns in bytes; a line of 0 or beyond the end attaches
-// nothing, a column of 0 leaves out the caret. A long line is cut to about 100
-// bytes around the column; what could harm a terminal is escaped.
+// Attaches line `line` of `text` to a status that is not OK. Lines and columns count from 1, and
+// columns are in bytes. A line of 0 or beyond the end attaches nothing; a column of 0 omits the
+// caret. A long line is cut to about 100 bytes around the column, and bytes that could harm a
+// terminal are escaped.
 absl::Status WithExcerpt(absl::Status status, absl::string_view text, size_t line, size_t column);
 
-// What WithExcerpt attached: lines that end in '\n'. Empty if there is nothing.
+// Returns the lines that WithExcerpt attached, each ended by '\n'; empty if there are none.
 std::string ErrorExcerpt(const absl::Status& status);
 
 }  // namespace graphnet

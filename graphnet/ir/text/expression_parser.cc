@@ -91,7 +91,7 @@ bool ExpressionParser::Product(int depth, Expr* out) {
   }
 }
 
-// A negation, a negative number or a power.
+// Reads a negation, a negative number or a power.
 bool ExpressionParser::Unary(int depth, Expr* out) {
   const char* const where = in_.Here();
   if (depth > 2 * kMaxNesting) return FailTooDeep(where);
@@ -101,7 +101,7 @@ bool ExpressionParser::Unary(int depth, Expr* out) {
       in_.MoveTo(where);
       if (!in_.ReadInteger("an integer", &value)) return false;
       *out = {module_.SymInt(value), 0};
-      // Python reads -2**n as -(2**n), which few expect.
+      // Python reads -2**n as -(2**n), which few people expect.
       if (!in_.TryText("**")) return true;
       return in_.FailAt(where, "put the base of the power in parentheses");
     }

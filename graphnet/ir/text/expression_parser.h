@@ -1,5 +1,4 @@
-// Internal to the text form: reads expressions over symbols, "S0*2 + 1", and
-// comparisons of them.
+// Internal to the text form: reads expressions over symbols, "S0*2 + 1", and comparisons of them.
 #ifndef GRAPHNET_IR_TEXT_EXPRESSION_PARSER_H_
 #define GRAPHNET_IR_TEXT_EXPRESSION_PARSER_H_
 
@@ -11,13 +10,13 @@
 
 namespace graphnet::text_internal {
 
-// Like the scanner's, the readers return false once something failed. What they
-// make belongs to the module and nests at most kMaxNesting deep.
+// Like those of the scanner, the readers return false once something failed. The expressions
+// belong to the module and nest at most kMaxNesting deep.
 class ExpressionParser {
  public:
   ExpressionParser(Scanner* scanner, Module* module) : in_(*scanner), module_(*module) {}
 
-  // No comparison.
+  // Reads an expression that is not a comparison.
   bool ParseSum(const SymExpr** out);
   bool ParseSumOrComparison(const SymExpr** out);
   bool ParseComparison(const SymExpr** out);
@@ -28,14 +27,14 @@ class ExpressionParser {
     int height = 0;
   };
 
-  // By precedence. `depth` counts the calls below each other.
+  // One reader for each level of precedence. `depth` counts the nested calls.
   bool Comparison(int depth, Expr* out);
   bool Sum(int depth, Expr* out);
   bool Product(int depth, Expr* out);
   bool Unary(int depth, Expr* out);
   bool Primary(int depth, Expr* out);
   const SymExpr* Symbol(absl::string_view name);
-  // Puts lhs and rhs together in lhs.
+  // Combines lhs and rhs into lhs.
   bool Combine(SymExpr::Kind kind, const char* where, Expr* lhs, const Expr& rhs);
   bool FailTooDeep(const char* where);
 

@@ -17,8 +17,8 @@ using literal_internal::kPlain;
 
 constexpr char kHex[] = "0123456789abcdef";
 
-// Bytes of the printable character beyond ASCII at the start of `s`; 0 if there is none.
-// C1 controls (U+0080..U+009F) do not count.
+// Returns the bytes of the printable character beyond ASCII at the start of `s`; 0 if there is
+// none. C1 controls (U+0080..U+009F) are not printable.
 size_t PrintableUtf8Length(absl::string_view s) {
   const size_t n = Utf8Length(s);
   const bool is_control = n == 2 && s[0] == '\xC2' && static_cast<unsigned char>(s[1]) < 0xA0;
@@ -51,7 +51,7 @@ void AppendFloat(double value, std::string* out) {
     out->append(value < 0 ? "-inf" : "inf");
     return;
   }
-  // Python's repr: an exponent below 1e-4 and from 1e16 on.
+  // Like Python's repr, writes an exponent below 1e-4 and from 1e16 on.
   const double magnitude = std::fabs(value);
   const bool fixed = magnitude == 0 || (magnitude >= 1e-4 && magnitude < 1e16);
   char buffer[40];

@@ -1,4 +1,4 @@
-// How the text form writes numbers, strings and names.
+// Writes numbers, strings and names of the text form.
 #ifndef GRAPHNET_IR_TEXT_LITERAL_H_
 #define GRAPHNET_IR_TEXT_LITERAL_H_
 
@@ -12,22 +12,23 @@ namespace graphnet {
 
 void AppendInteger(int64_t value, std::string* out);
 
-// As Python writes it: the shortest digits that read back as the same double,
-// always distinct from an integer ("1.0", "1e-05", "-inf"). A nan other than
-// the usual one keeps its bits: "nan(0xfff8000000000000)".
+// Appends a float as Python writes it: the shortest digits that read back as the same double, and
+// never those of an integer ("1.0", "1e-05", "-inf"). A nan other than the usual one is written
+// with its bits: "nan(0xfff8000000000000)".
 void AppendFloat(double value, std::string* out);
 
-// In double quotes; \n \t \r \" \\ and, for other control characters and bytes
-// that are not UTF-8, \xNN.
+// Appends `text` in double quotes, with the escapes \n \t \r \" \\ and, for other control
+// characters and bytes that are not UTF-8, \xNN.
 void AppendQuoted(absl::string_view text, std::string* out);
 
-// What may be written without quotes: [A-Za-z0-9_.]+, not starting with a dot.
+// Returns whether a name may be written without quotes: [A-Za-z0-9_.]+ without a leading dot.
 bool IsBareName(absl::string_view name);
-// Ditto, and starting with a letter or '_': what Python would take for a name.
+// Returns whether a bare name also starts with a letter or '_', as a dotted name of Python does.
 bool IsBareWord(absl::string_view name);
 
-// Bare if it can be, else quoted.
+// Appends `name` as it is if it is a bare name, else in quotes.
 void AppendName(absl::string_view name, std::string* out);
+// Appends `name` as it is if it is a bare word, else in quotes.
 void AppendWord(absl::string_view name, std::string* out);
 
 namespace literal_internal {
@@ -36,7 +37,7 @@ namespace literal_internal {
 inline constexpr uint8_t kName = 1;   // [A-Za-z0-9_.]
 inline constexpr uint8_t kDigit = 2;  // [0-9]
 inline constexpr uint8_t kSpace = 4;  // blank, tab, line ends
-inline constexpr uint8_t kPlain = 8;  // needs no escape in a string: ASCII, printable
+inline constexpr uint8_t kPlain = 8;  // printable ASCII that needs no escape in a string
 struct CharTable {
   uint8_t bits[256] = {};
   constexpr CharTable() {

@@ -35,13 +35,12 @@ class ModuleParser {
   ModuleParser(Scanner* scanner, Scratch* scratch, Module* module)
       : in_(*scanner), scratch_(*scratch), module_(*module), values_(scanner, scratch, module) {}
 
-  // Declarations and graphs up to the end of the text, or, with `until_end`,
-  // up to the "end" line.
+  // Reads declarations and graphs up to the end of the text, or to the "end" line if `until_end`.
   bool Parse(bool until_end);
 
  private:
-  // A node that names a graph which was not yet defined, and where to read its
-  // arguments again.
+  // A node that names a graph which was not yet defined, and the place of its arguments, which are
+  // read again.
   struct Unresolved {
     Node* node;
     const char* arguments;
@@ -56,12 +55,12 @@ class ModuleParser {
   bool ParseStatement();
   bool ParseOperation(absl::string_view name, Node** out);
   bool ParseReturn(absl::string_view name, Node** out);
-  // What may follow a node: meta, annotation, draw spec, path, location.
+  // Reads the optional parts after a node: meta, annotation, draw spec, path, location.
   bool ParseSuffix(Node* node);
   bool ParseLocation(Node* node);
   bool Resolve();
 
-  // Reads "%name" and reserves the name; the slot takes the node.
+  // Reads "%name" and reserves the name. The caller puts the node in **slot.
   bool DefineName(absl::string_view* name, Node*** slot);
   bool ReserveName(const char* where, absl::string_view name, Node*** slot);
   Node* MakeNode(Op op, absl::string_view target, absl::string_view name) {
@@ -76,9 +75,9 @@ class ModuleParser {
   Module& module_;
   ValueParser values_;
   Graph* graph_ = nullptr;
-  absl::string_view file_;  // of the location read last
+  absl::string_view file_;  // The file of the location read last.
   std::vector<Unresolved> unresolved_;
-  const char* arguments_ = nullptr;  // of the node being read
+  const char* arguments_ = nullptr;  // The place of the arguments of the node being read.
   bool in_parentheses_ = false;
 };
 
@@ -273,7 +272,7 @@ bool ModuleParser::ParseOperation(absl::string_view name, Node** out) {
 
 bool ModuleParser::ParseSuffix(Node* node) {
   const char next = in_.Peek();
-  if (next == '%' || next == ',' || next == '}') return true;  // Mostly.
+  if (next == '%' || next == ',' || next == '}') return true;  // The common case.
   if (in_.TryChar(':')) {
     const ValueMeta* meta = nullptr;
     if (!values_.ParseMeta(&meta)) return false;
@@ -330,7 +329,7 @@ bool ModuleParser::Resolve() {
   return true;
 }
 
-// The version after the word that starts a text.
+// Reads the version after the word that starts a text.
 bool ParseVersion(Scanner& in) {
   const char* const where = in.Here();
   int64_t version = 0;

@@ -3,9 +3,9 @@
 //   absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(text, "m.gn");
 //   if (!module.ok()) std::cerr << module.status().message() << "\n";  // "m.gn:3:7: …"
 //
-// Text comes from anywhere: time and memory are bounded by its size, nesting by
-// kMaxNesting. What is read is well formed (names are unique, values defined
-// before their use), but only the verifier says whether it is a valid module.
+// Text may come from anywhere: its size bounds the time and memory, and kMaxNesting the nesting.
+// The module that is read is well formed (names are unique, values are defined before their use),
+// but only the verifier says whether it is valid.
 #ifndef GRAPHNET_IR_TEXT_PARSER_H_
 #define GRAPHNET_IR_TEXT_PARSER_H_
 
@@ -20,25 +20,27 @@
 
 namespace graphnet {
 
+// The limits of a parser.
 struct ParseOptions {
-  size_t max_bytes = kMaxTextFileBytes;
+  size_t max_bytes = kMaxTextFileBytes;  // Longer texts are refused.
 };
 
-// Errors are InvalidArgument, "<file_name>:<line>:<column>: <message>", with an
-// excerpt (graphnet/ir/text/excerpt.h).
+// Reads a module. Errors are InvalidArgument, "<file_name>:<line>:<column>: <message>", with an
+// excerpt (graphnet/ir/text/excerpt.h). `file_name` is used in messages only.
 //
-// A fragment, text without the "graphnet.module 1" and "end" lines, is taken
-// too; it is how tests and people write small modules.
+// The text may be a fragment, without the "graphnet.module 1" and "end" lines. Tests and people
+// write small modules in this way.
 absl::StatusOr<std::unique_ptr<Module>> ParseModule(absl::string_view text,
                                                     absl::string_view file_name,
                                                     const ParseOptions& options = {});
 
-// The same for a sample. Text of a module gives a sample without a name.
+// Reads a sample in the same way. The text of a module yields a sample without a name.
 absl::StatusOr<Sample> ParseSample(absl::string_view text, absl::string_view file_name,
                                    const ParseOptions& options = {});
 
-// Whether a file that starts with `bytes` is meant to be in the text form; with
-// `fragments`, also to be a fragment: such a file may still be any other text.
+// Returns whether a file that starts with `bytes` is meant to be in the text form. With
+// `fragments`, returns true for the start of a fragment, too, although such a file may be any
+// other text.
 bool LooksLikeText(absl::string_view bytes, bool fragments = false);
 
 }  // namespace graphnet

@@ -14,20 +14,20 @@ namespace {
 
 using text_internal::ValuePrinter;
 
-// A header of at most so many parameters that are only names takes one line.
+// A header takes one line if it has at most this many parameters and they are only names.
 constexpr size_t kMaxInlineParameters = 8;
 // The readable preset cuts constants at these sizes.
 constexpr size_t kReadableElements = 32;
 constexpr size_t kReadableStringBytes = 200;
 
-// Words that start another kind of statement; a function of such a name is
-// written in quotes.
+// Returns whether a word starts another kind of statement. A function of that name is written in
+// quotes.
 bool IsOpWord(absl::string_view target) {
   return target == "get_attr" || target == "call_module" || target == "placeholder" ||
          target == "output" || target == "return";
 }
 
-// Whether a placeholder may stand in the header of its graph.
+// Returns whether a node may be written as a parameter in the header of its graph.
 bool IsParameter(const Node& node) {
   return node.is_placeholder() && node.args().empty() && node.kwargs().empty();
 }
@@ -57,20 +57,20 @@ class ModulePrinter {
   void Suffix(const Node& node);
   void Location(const SourceLocation& location);
   void PathComment(const Node& node);
-  // Starts a block that a blank line sets apart from what is before it.
+  // Starts a block, separated by a blank line from any text before it.
   void StartBlock() {
     if (!out_.empty() && printed_block_) out_ += '\n';
     printed_block_ = true;
   }
-  // A field's value over several lines if it has several.
+  // Prints the value of a field, over several lines if it has several.
   void Text(absl::string_view text);
 
   const PrintOptions& options_;
   std::string& out_;
   ValuePrinter values_;
   bool printed_block_ = false;
-  absl::string_view file_;  // of the location printed last
-  absl::string_view path_;  // of the path comment printed last
+  absl::string_view file_;  // The file of the location printed last.
+  absl::string_view path_;  // The path of the path comment printed last.
 };
 
 void ModulePrinter::Print(const Module& module) {
@@ -188,7 +188,7 @@ void ModulePrinter::Parameter(const Node& node) {
 void ModulePrinter::Statement(const Node& node) {
   const bool is_return = node.is_output() && node.target() == "output" && node.args().size() == 1 &&
                          node.kwargs().empty();
-  // A number is left out where no name is needed.
+  // A return is printed without a name if its name is not needed.
   const bool is_plain =
       options_.numbered ? node.next() == nullptr && !node.has_uses() : node.name() == "output";
   if (!is_return || !is_plain) {
@@ -249,7 +249,7 @@ void ModulePrinter::Suffix(const Node& node) {
   if (options_.locations) Location(node.location());
 }
 
-// `at "model.py":12:5`; in the file of the location before, `at 12:5`.
+// Prints `at "model.py":12:5`, or `at 12:5` if the file is that of the location printed last.
 void ModulePrinter::Location(const SourceLocation& location) {
   const bool has_position = location.line != 0 || location.column != 0;
   if (!has_position && location.file.empty()) return;
@@ -338,7 +338,7 @@ void ModulePrinter::PrintFields(const Sample& sample) {
     out_ += "file ";
     AppendQuoted(name, &out_);
     out_ += " =";
-    // What a file begins with tells a reader little.
+    // The first bytes of a file would tell a reader little, so only its size is printed.
     if (options_.max_string_bytes > 0 && content.size() > options_.max_string_bytes) {
       absl::StrAppend(&out_, " <", content.size(), " bytes>\n");
     } else {

@@ -29,56 +29,58 @@
 
 namespace graphnet {
 
-// Take a preset; there is rarely a reason to change a field of it.
+// The parts of a module that are printed. Use a preset; its fields rarely need a change.
 struct PrintOptions {
-  // Everything, for files: parsing the text gives an equal module.
+  // Prints everything, for files: parsing the text yields an equal module.
   static PrintOptions Complete() { return {}; }
-  // For people: no locations; module paths as comments where they change; long
-  // constants cut, which the parser refuses rather than read something else.
+  // For people: omits locations, prints module paths as comments where they change, and cuts long
+  // constants. The parser refuses a text with cut constants.
   static PrintOptions Readable();
-  // For comparing what graphs compute: nodes and graphs are numbered, metas,
-  // annotations, locations, draw specs, symbols and attributes left out.
+  // For comparing computations: numbers nodes and graphs, and omits metas, annotations, locations,
+  // draw specs, symbols and attributes.
   static PrintOptions Structure();
 
-  // Print the "graphnet.module 1" and "end" lines; without them the text is a
-  // fragment, which the parser also takes.
+  // Prints the "graphnet.module 1" and "end" lines. A text without them is a fragment, which the
+  // parser reads, too.
   bool header = true;
-  // Metas, annotations, draw specs, symbols, relations and attributes.
+  // Prints metas, annotations, draw specs, symbols, relations and attributes.
   bool values = true;
-  bool locations = true;
-  bool module_paths = true;
-  bool module_path_comments = false;
-  // %0, %1, … in place of names.
+  bool locations = true;              // Prints source locations.
+  bool module_paths = true;           // Prints the module path of each node that has one.
+  bool module_path_comments = false;  // Prints a comment where the module path changes.
+  // Prints %0, %1, … instead of names.
   bool numbered = false;
-  // Cut constant lists of more elements and strings of more bytes; 0: never.
-  size_t max_elements = 0;
-  size_t max_string_bytes = 0;
-  // The comment that counts the weights of a sample.
+  size_t max_elements = 0;      // Cuts constant lists with more elements; 0: never.
+  size_t max_string_bytes = 0;  // Cuts strings with more bytes; 0: never.
+  // Prints the comment that counts the weights of a sample.
   bool weights = true;
 };
 
+// Returns the text of a module.
 std::string PrintModule(const Module& module, const PrintOptions& options = {});
-// A module text with the sample's own fields in front. Weights are only counted
-// in a comment.
+// Returns the text of the module with the sample's own fields before it. A comment counts the
+// weights; their values are not printed.
 std::string PrintSample(const Sample& sample, const PrintOptions& options = {});
 
-// For messages: one line without indentation or line end. PrintNode leaves out
-// location and module path, and cuts long constants.
+// Returns a node for messages, as one line without indentation and line end. Omits location and
+// module path, and cuts long constants.
 std::string PrintNode(const Node& node);
+// Returns such a line with the parts that `options` ask for.
 std::string PrintNode(const Node& node, const PrintOptions& options);
-std::string PrintArgument(const Argument& argument);
-std::string PrintMeta(const ValueMeta& meta);
-std::string PrintTensorMeta(const TensorMeta& meta);
-std::string PrintSymExpr(const SymExpr& expr);
+std::string PrintArgument(const Argument& argument);  // Returns "[%x, 1]".
+std::string PrintMeta(const ValueMeta& meta);         // Returns "(f32[2, 8]@cpu, i64[])".
+std::string PrintTensorMeta(const TensorMeta& meta);  // Returns "f32[2, S0]@cpu".
+std::string PrintSymExpr(const SymExpr& expr);        // Returns "S0*2 + 1".
 
-// The same, appended to `out`.
+// Appends the text of a module to `out`.
 void AppendModule(const Module& module, const PrintOptions& options, std::string* out);
+// Appends the text of a sample.
 void AppendSample(const Sample& sample, const PrintOptions& options, std::string* out);
-void AppendNode(const Node& node, std::string* out);
-void AppendArgument(const Argument& argument, std::string* out);
-void AppendMeta(const ValueMeta& meta, std::string* out);
-void AppendTensorMeta(const TensorMeta& meta, std::string* out);
-void AppendSymExpr(const SymExpr& expr, std::string* out);
+void AppendNode(const Node& node, std::string* out);              // Appends PrintNode(node).
+void AppendArgument(const Argument& argument, std::string* out);  // Appends an argument.
+void AppendMeta(const ValueMeta& meta, std::string* out);         // Appends the meta of a value.
+void AppendTensorMeta(const TensorMeta& meta, std::string* out);  // Appends the meta of a tensor.
+void AppendSymExpr(const SymExpr& expr, std::string* out);        // Appends an expression.
 
 }  // namespace graphnet
 

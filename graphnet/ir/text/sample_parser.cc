@@ -20,7 +20,7 @@ class FieldParser {
   bool FailTwice(const char* where, absl::string_view field) {
     return in_.FailAt(where, absl::StrCat(field, " is given twice"));
   }
-  // Strings that follow each other are one.
+  // Reads a string, which may be written as several adjacent ones.
   bool ParseText(std::string* out);
   bool ParseTextField(const char* where, absl::string_view field, std::string* out) {
     if (!out->empty()) return FailTwice(where, field);
@@ -95,7 +95,7 @@ bool FieldParser::ParseConstraintOrder(const char* where) {
   return true;
 }
 
-// provenance [12, 40) of "resnet18" hash "…"
+// Reads `provenance [12, 40) of "resnet18" hash "…"`.
 bool FieldParser::ParseProvenance() {
   Provenance from;
   if (!in_.Expect('[') || !in_.ReadInteger("an integer", &from.start) || !in_.Expect(',') ||

@@ -1,5 +1,4 @@
-// Internal to the text form: reads the fields of a sample that stand before its
-// module.
+// Internal to the text form: reads the fields of a sample that come before its module.
 #ifndef GRAPHNET_IR_TEXT_SAMPLE_PARSER_H_
 #define GRAPHNET_IR_TEXT_SAMPLE_PARSER_H_
 
@@ -9,7 +8,8 @@
 
 namespace graphnet::text_internal {
 
-// Up to the first word that is no field. False: `in` has the error.
+// Reads the fields up to the first word that does not name one. Returns false if it failed; `in`
+// then has the error.
 bool ParseSampleFields(Scanner& in, Scratch& scratch, Sample* sample);
 
 }  // namespace graphnet::text_internal

@@ -166,7 +166,7 @@ bool Scanner::ReadNumber(absl::string_view what, Argument* out) {
   uint64_t value = 0;
   while (q != end_ && Is(*q, kDigit)) value = value * 10 + static_cast<uint64_t>(*q++ - '0');
   if (q == p_) {
-    // No digit: a word for a number.
+    // Without a digit, the number must be a word.
     double special = 0;
     if (negative && (p_ == end_ || *p_ != 'i')) {
       p_ = start;
@@ -185,7 +185,7 @@ bool Scanner::ReadNumber(absl::string_view what, Argument* out) {
     return true;
   }
   if (q == end_ || (*q != '.' && *q != 'e' && *q != 'E')) {
-    if (q - p_ > 18) {  // May not fit.
+    if (q - p_ > 18) {  // The number may not fit.
       int64_t exact = 0;
       if (std::from_chars(start, q, exact).ec != std::errc()) {
         return FailAt(start, "the integer does not fit 64 bits");
@@ -205,7 +205,7 @@ bool Scanner::ReadNumber(absl::string_view what, Argument* out) {
   return true;
 }
 
-// What may follow "nan": its bits, as in "(0x7ff8000000000001)".
+// Reads the bits of a nan, "(0x7ff8000000000001)", which may follow the word.
 bool Scanner::ReadNan(double* out) {
   *out = std::numeric_limits<double>::quiet_NaN();
   if (!TryChar('(')) return true;
@@ -235,7 +235,7 @@ std::string Scanner::Found() {
     size = size == absl::string_view::npos ? rest.find('\n') : size + 2;
     size = std::min(size, rest.size());
   }
-  if (size == 0) {  // One character; its continuation bytes too.
+  if (size == 0) {  // Shows one character with its continuation bytes.
     size = 1;
     while (size < std::min<size_t>(rest.size(), 4) &&
            (static_cast<unsigned char>(rest[size]) & 0xC0) == 0x80)
@@ -251,7 +251,7 @@ bool Scanner::FailExpectedChar(char c) {
 
 bool Scanner::Fail(absl::string_view what) {
   if (failed()) return false;
-  // "<90 more>", which no valid text has.
+  // The printer writes "<90 more>" where it cuts; no valid text has this.
   if (Peek() == '<' && end_ - p_ > 1 && Is(p_[1], kName)) {
     return FailAt(p_, "the text was cut here when it was printed for people to read");
   }

@@ -1,9 +1,8 @@
-// Internal to the text form: walks over the bytes of a text and reads its
-// words, names, strings and numbers.
+// Internal to the text form: walks over the bytes of a text and reads its words, names, strings
+// and numbers.
 //
-// Readers return false when they meet something else than what they look for;
-// the first failure is kept, with its place, and becomes the status at the end.
-// Everything but Try… and Peek… fails that way.
+// A reader returns false if it does not find the token that it expects. The first failure is kept
+// with its place and becomes the status at the end. Functions named Try… and Peek… do not fail.
 #ifndef GRAPHNET_IR_TEXT_SCANNER_H_
 #define GRAPHNET_IR_TEXT_SCANNER_H_
 
@@ -22,36 +21,35 @@ namespace graphnet::text_internal {
 
 class Scanner {
  public:
-  // `text` and `scratch` must outlive the scanner. What is read views one of
-  // the two.
+  // `text` and `scratch` must outlive the scanner. The strings that are read view one of the two.
   Scanner(absl::string_view text, Scratch* scratch)
       : begin_(text.data()), end_(begin_ + text.size()), p_(begin_), scratch_(*scratch) {}
 
   // --- Looking ---------------------------------------------------------------
-  // Where the next token starts; white space and comments before it are skipped.
+  // Skips white space and comments, and returns the start of the next token.
   const char* Here() {
     SkipSpace();
     return p_;
   }
   bool AtEnd() { return Here() == end_; }
-  // The first byte of the next token; NUL at the end, where no token starts.
+  // Returns the first byte of the next token; NUL at the end.
   char Peek() { return AtEnd() ? '\0' : *p_; }
-  // The next token if it is a word ([A-Za-z0-9_.]+), else empty.
+  // Returns the next token if it is a word ([A-Za-z0-9_.]+), else an empty string.
   absl::string_view PeekWord() {
     const char* q = Here();
     while (q != end_ && literal_internal::Is(*q, literal_internal::kName)) ++q;
     return {p_, static_cast<size_t>(q - p_)};
   }
-  // Whether `text` views the text itself, and so lasts as long as it.
+  // Returns whether `text` views the scanned text, and so lives as long as it.
   bool Owns(absl::string_view text) const {
     return std::less_equal<>()(begin_, text.data()) && std::less<>()(text.data(), end_);
   }
-  // Where reading stopped; white space is not skipped.
+  // Returns the place where reading stopped, without skipping white space.
   const char* Position() const { return p_; }
-  // What looks like the meta of a tensor, "f32[2, S0]@cuda:0"; may be less than
-  // all of it if it is written in an unusual way.
+  // Returns the next bytes if they look like the meta of a tensor, "f32[2, S0]@cuda:0". Returns
+  // only a part of a meta that is written in an unusual way, and nothing of a very long one.
   absl::string_view PeekMetaText();
-  // Goes back, or on, to a place in the text.
+  // Continues at `p`, a place in the text.
   void MoveTo(const char* p) { p_ = p; }
 
   // --- Reading ---------------------------------------------------------------
@@ -71,14 +69,14 @@ class Scanner {
     p_ += word.size();
     return true;
   }
-  // `text` is made of punctuation.
+  // Skips `text`, which consists of punctuation, if it comes next.
   bool TryText(absl::string_view text) {
     if (static_cast<size_t>(end_ - Here()) < text.size()) return false;
     if (absl::string_view(p_, text.size()) != text) return false;
     p_ += text.size();
     return true;
   }
-  // The usual integer: up to 18 digits without a sign.
+  // Reads an integer in the common form, up to 18 digits without a sign.
   bool TryInteger(int64_t* out) {
     const char* q = Here();
     const char* const last = end_ - q > 18 ? q + 18 : end_;
@@ -93,33 +91,34 @@ class Scanner {
   }
   bool Expect(char c) { return TryChar(c) || FailExpectedChar(c); }
 
-  // A bare name or a quoted one, of at most kMaxNameBytes.
+  // Reads a bare or quoted name of at most kMaxNameBytes. Here and below, `what` describes the
+  // token in messages.
   bool ReadName(absl::string_view what, absl::string_view* out);
-  // The same, but not empty.
+  // Reads a name that is not empty.
   bool ReadNonemptyName(absl::string_view what, absl::string_view* out);
-  // A string in quotes.
+  // Reads a string in quotes.
   bool ReadString(absl::string_view what, absl::string_view* out);
   bool ReadInteger(absl::string_view what, int64_t* out) {
     return TryInteger(out) || ReadAnyInteger(what, out);
   }
-  // An integer from 0 to `max`.
+  // Reads an integer from 0 to `max`.
   bool ReadCount(absl::string_view what, uint64_t max, uint64_t* out);
-  // An integer or a float, "inf" and "nan" included.
+  // Reads an integer or a float, "inf" and "nan" included.
   bool ReadNumber(absl::string_view what, Argument* out);
-  // The same, as a float.
+  // Reads such a number as a float.
   bool ReadFloat(absl::string_view what, double* out);
 
   // --- Failing: all return false ---------------------------------------------
-  // "expected <what>, found <the next token>".
+  // Fails with "expected <what>, found <the next token>".
   bool Fail(absl::string_view what);
   bool FailAt(const char* where, std::string message);
   bool failed() const { return error_ != nullptr; }
-  // The first failure, with an excerpt.
+  // Returns the first failure, with an excerpt; OK if nothing failed.
   absl::Status status(absl::string_view file) const;
 
  private:
   void SkipSpace() {
-    // Mostly one blank or none.
+    // There is mostly one blank or none.
     if (p_ != end_ && *p_ == ' ') ++p_;
     if (p_ != end_ && (literal_internal::Is(*p_, literal_internal::kSpace) || *p_ == '#')) {
       SkipMoreSpace();
@@ -128,7 +127,7 @@ class Scanner {
   void SkipMoreSpace();
   bool ReadAnyInteger(absl::string_view what, int64_t* out);
   bool FailExpectedChar(char c);
-  // What to call the next token in a message.
+  // Returns a description of the next token for a message.
   std::string Found();
   bool ReadNan(double* out);
   bool Unescape(const char* begin, const char* end, absl::string_view* out);

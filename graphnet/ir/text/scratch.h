@@ -9,15 +9,15 @@
 
 namespace graphnet::text_internal {
 
-// What the parser reads before the graph copies it: elements of lists, strings
-// with escapes. Unlike an arena it can be emptied.
+// Memory for values that the parser has read and the graph has not copied yet: elements of lists,
+// strings with escapes. Unlike an arena, it can be emptied.
 class Scratch {
  public:
   Scratch() = default;
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // Uninitialised room for `n` objects.
+  // Returns uninitialised memory for `n` objects, valid until Reset.
   template <typename T>
   T* NewArray(size_t n) {
     static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= kAlign);

@@ -17,8 +17,8 @@ using literal_internal::Is;
 using literal_internal::kDigit;
 using literal_internal::kName;
 
-constexpr size_t kMaxKeywords = 65535;  // of one node; as Graph has it
-constexpr size_t kManyKeywords = 16;    // more are looked up in a table
+constexpr size_t kMaxKeywords = 65535;  // The most keyword arguments of one node.
+constexpr size_t kManyKeywords = 16;    // If there are more, they are looked up in a table.
 
 }  // namespace
 
@@ -149,7 +149,7 @@ bool ValueParser::ParseNodeRef(Argument* out) {
     *out = operands_[next_operand_++];
     return true;
   }
-  // Most operands were defined, or used, a few lines above.
+  // Most operands were defined or used a few lines above.
   Node*& recent = recent_nodes_[RecentSlot(name, kRecentNodes)];
   if (recent != nullptr && recent->graph() == graph_ && recent->name() == name) {
     *out = recent;
@@ -370,8 +370,7 @@ bool ValueParser::ParseMeta(int depth, const ValueMeta** out) {
   return true;
 }
 
-// The same metas come again and again: a small table of texts and what they
-// mean saves most of the work.
+// Metas recur often, so a small table from their texts to the metas saves most of the work.
 bool ValueParser::ParseTensorValueMeta(const ValueMeta** out) {
   const char* const start = in_.Here();
   const absl::string_view text = in_.PeekMetaText();

@@ -11,18 +11,18 @@ namespace {
 
 using SymKind = SymExpr::Kind;
 
-// Stands for what is nested too deeply to be valid; the parser refuses it.
+// Printed instead of a value that is nested too deeply to be valid. The parser refuses it.
 constexpr char kTooDeep[] = "<nested too deeply>";
-// How many elements of a list that is cut are shown.
+// The number of elements that are shown of a list that is cut.
 constexpr size_t kShownElements = 8;
 
-// How tightly operators bind, as in Python.
+// The precedence of operators, as in Python.
 enum Binding { kAny = 0, kRelation, kSum, kProduct, kUnary, kPower, kPrimary };
 
 struct OperatorRow {
   absl::string_view text;
-  Binding binding;   // of the operator itself
-  Binding lhs, rhs;  // what its operands need at least
+  Binding binding;   // The precedence of the operator itself.
+  Binding lhs, rhs;  // The lowest precedence of an operand that needs no parentheses.
 };
 OperatorRow OperatorOf(SymKind kind) {
   switch (kind) {
@@ -246,8 +246,8 @@ void ValuePrinter::ExprAt(const SymExpr* expr, int binding, int depth) {
 
 void ValuePrinter::DimText(const Dim& dim) {
   if (dim.is_static()) return AppendInteger(dim.value, &out_);
-  // A plain number is a static size, so an expression that is one, or a
-  // relation, says that it is an expression.
+  // A plain number is a static size, so an expression that is a number, and likewise a relation,
+  // is marked as an expression.
   const bool wrapped = dim.expr->kind == SymKind::kInt || dim.expr->is_relation();
   if (wrapped) out_ += "sym(";
   Expr(*dim.expr);

@@ -1,5 +1,4 @@
-// Internal to the text form: prints arguments, metas, expressions and draw
-// specs.
+// Internal to the text form: prints arguments, metas, expressions and draw specs.
 #ifndef GRAPHNET_IR_TEXT_VALUE_PRINTER_H_
 #define GRAPHNET_IR_TEXT_VALUE_PRINTER_H_
 
@@ -18,12 +17,12 @@ class ValuePrinter {
  public:
   explicit ValuePrinter(std::string* out) : out_(*out) {}
 
-  // 0: print whole, however long.
+  // Cuts longer constants from now on; 0 means no limit.
   void set_limits(size_t max_elements, size_t max_string_bytes) {
     max_elements_ = max_elements;
     max_string_bytes_ = max_string_bytes;
   }
-  // Print numbers for names from now on.
+  // Prints numbers instead of names from now on.
   void set_numbered() { numbered_ = true; }
   void NumberGraph(const Graph* graph, size_t number) { graph_numbers_[graph] = number; }
   // Forgets the numbers of nodes that were given before.
@@ -34,13 +33,13 @@ class ValuePrinter {
   void NodeLabel(const Node* node);    // x
   void GraphName(const Graph* graph);  // @body
   void Value(const Argument& argument, int depth = 0);
-  // Args and kwargs in parentheses.
+  // Prints args and kwargs in parentheses.
   void Call(const Node& node);
   void Meta(const ValueMeta* meta, int depth = 0);
   void Tensor(const TensorMeta& meta);
   void Expr(const SymExpr& expr);
   void Draw(const DrawSpec& spec);
-  // Quoted, cut when too long.
+  // Prints a string in quotes, cut if it is too long.
   void String(absl::string_view text);
 
  private:
@@ -49,8 +48,8 @@ class ValuePrinter {
   void Float(double value);
   void DeviceText(Device device);
   void DimText(const Dim& dim);
-  // `binding`: how tightly the surrounding operator binds; below it the
-  // expression goes into parentheses.
+  // Prints `expr`, in parentheses if it binds less tightly than `binding`, the precedence of the
+  // operator around it.
   void ExprAt(const SymExpr* expr, int binding, int depth);
 
   std::string& out_;

@@ -65,7 +65,7 @@ TEST(CostTest, CountsKernelsOfAttentionAsProducts) {
             flops);
 }
 
-TEST(CostTest, PutsWhatPyTorchDoesNotCountIntoAColumnOfItsOwn) {
+TEST(CostTest, CountsOtherWorkInAnotherColumn) {
   const auto of = [](absl::string_view type, absl::string_view call) {
     return CostOfLine("%x : f32[2, 3], %y : f32[3, 4], %z : f32[2, 4], %v : f32[3], %i : i64[5]",
                       type, call);
@@ -93,7 +93,7 @@ TEST(CostTest, PutsWhatPyTorchDoesNotCountIntoAColumnOfItsOwn) {
   EXPECT_EQ(of("f16[2, 3]", ".half(%x)").bytes, 2 * 6 + 2 * 6);
 }
 
-TEST(CostTest, SaysWhatIsNotKnown) {
+TEST(CostTest, ReportsUnknownWork) {
   EXPECT_EQ(CostOfLine("%x, %y", "", "torch.mm(%x, %y)").unknown, 1);
   const Cost foreign = CostOfLine("%x : f32[2]", "f32[2]", "mylib.op.default(%x)");
   EXPECT_EQ(foreign.unknown, 1);

@@ -144,7 +144,7 @@ void AddStorages(const c10::IValue& value, std::set<const void*>* storages) {
 
 class EffectsRunTest : public testing::TestWithParam<const char*> {};
 
-TEST_P(EffectsRunTest, SaysWhatHappens) {
+TEST_P(EffectsRunTest, ReportsAllEffects) {
   std::string text = "graph @forward(";
   for (const char* name : kInputs) absl::StrAppend(&text, name == kInputs[0] ? "%" : ", %", name);
   absl::StrAppend(&text, ") {\n  %v = ", GetParam(), "\n  return (%x,)\n}\n");

@@ -127,7 +127,7 @@ TEST(YieldsTupleTest, ByMetaFirst) {
   EXPECT_FALSE(Line("torch.chunk(%x, 2) : f32[1]").YieldsTuple());
 }
 
-TEST(YieldsTupleTest, ByUsersIfNothingElseTells) {
+TEST(YieldsTupleTest, ByUsersIfNothingElseIsKnown) {
   const auto of = [](absl::string_view more, absl::string_view returned) {
     auto module = ParseModule(
         absl::StrCat("graph @g(%x) {\n  %n = mine.f(%x)\n", more, "  return ", returned, "\n}\n"),

@@ -155,7 +155,7 @@ TEST_F(OperatorFactsTest, ShardDividesThem) {
   EXPECT_EQ(shard("dark").replicated.count("mylib.dark.default"), 1);
 }
 
-TEST_F(OperatorFactsTest, RowsThatAreNoneAreRefused) {
+TEST_F(OperatorFactsTest, RefusesRowsThatCannotBeRead) {
   const auto message = [](absl::string_view row) {
     return std::string(AddOperatorFacts(row).message());
   };

@@ -141,7 +141,7 @@ TEST(TensorFactsTest, AgreeWithTheKernels) {
 }
 
 // Every row names existing operators. Reading the table has checked its words.
-TEST(TensorFactsTest, RowsAreOfOperators) {
+TEST(TensorFactsTest, RowsNameExistingOperators) {
   for (const absl::string_view name : OperatorsWithRules())
     EXPECT_FALSE(FindSchemas(name).empty()) << name;
 }

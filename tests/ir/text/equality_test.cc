@@ -23,7 +23,7 @@ constexpr EqualityOptions kStructure = {
     .names = false, .metas = false, .locations = false, .attribute_names = false};
 constexpr EqualityOptions kDefault = {};
 
-// What the tests below change one thing of.
+// A module in which each test below changes one thing.
 struct Fixture {
   Fixture() {
     module.AddSymbol("s0", 4);
@@ -46,7 +46,7 @@ struct Fixture {
     call->set_meta(module.InternTupleMeta({x->meta()}));
   }
 
-  // Gives `x` a meta; null: unknown.
+  // Gives `x` a meta. Null means that the shape or device is unknown.
   void SetMeta(DType dtype, const std::vector<Dim>* shape, const Device* device) {
     TensorMeta meta;
     meta.dtype = dtype;
@@ -71,15 +71,15 @@ TEST(EqualityTest, EqualModules) {
   EXPECT_OK(CheckEqual(Module(), Module(), kExact));
 }
 
-// Each change, and what is said of it when everything counts; with fewer options
-// it is seen or not.
+// Each change has the message for the case that everything counts, and says whether it is seen with
+// fewer options.
 TEST(EqualityTest, EveryDifferenceIsNamed) {
   const struct {
     const char* what;
     std::function<void(Fixture&)> change;
     const char* message;
-    bool by_default = true;    // seen with the default options
-    bool by_structure = true;  // seen with all options off
+    bool by_default = true;    // True if it is seen with the default options.
+    bool by_structure = true;  // True if it is seen with all options off.
   } cases[] = {
       {"op", [](Fixture& f) { f.main->CopyNodeFrom(*f.call, [](Node* n) { return n; }); },
        "graph forward: number of nodes differs: 5 against 6"},
@@ -230,7 +230,7 @@ TEST(EqualityTest, EveryDifferenceIsNamed) {
     EXPECT_THAT(CheckEqual(a.module, b.module, kExact), StatusIs(kDifferent, c.message));
     EXPECT_EQ(!CheckEqual(a.module, b.module, kDefault).ok(), c.by_default);
     EXPECT_EQ(!CheckEqual(a.module, b.module, kStructure).ok(), c.by_structure);
-    // The other way around as well.
+    // The order of the modules makes no difference.
     EXPECT_EQ(!CheckEqual(b.module, a.module, kExact).ok(), true);
     EXPECT_EQ(!CheckEqual(b.module, a.module, kStructure).ok(), c.by_structure);
   }
@@ -245,7 +245,7 @@ TEST(EqualityTest, ADifferentRelationIsSeen) {
   EXPECT_THAT(CheckEqual(a, b), StatusIs(kDifferent, "relation 0 differs: 1 < 2 against 1 < 3"));
 }
 
-// Of long texts, what is before the first difference is cut.
+// Long texts are cut before the first difference.
 TEST(EqualityTest, LongDifferencesAreShownWhereTheyAre) {
   const auto make = [](int value, Module& m) {
     std::vector<Argument> numbers(1000, Argument(7));
@@ -263,7 +263,7 @@ TEST(EqualityTest, LongDifferencesAreShownWhereTheyAre) {
                                                  "\\.\\.\\.[7, ]{20}2, [7, ]*\\.\\.\\.")));
 }
 
-// Bodies are paired by what refers to them, not by their order or names.
+// Bodies are paired by the arguments that refer to them, not by their order or names.
 TEST(EqualityTest, GraphsArePairedByReference) {
   const auto make = [](bool swapped, Module& m) {
     Graph* main = m.AddGraph("forward");
@@ -282,7 +282,7 @@ TEST(EqualityTest, GraphsArePairedByReference) {
               StatusIs(kDifferent, "graph name differs: body against body_1"));
 }
 
-// One body used twice is not two equal bodies, whichever side has it.
+// One body that is used twice differs from two equal bodies, whichever side has it.
 TEST(EqualityTest, SharedBodiesAreSeen) {
   const auto make = [](bool shared, Module& m) {
     Graph* main = m.AddGraph("forward");
@@ -300,7 +300,7 @@ TEST(EqualityTest, SharedBodiesAreSeen) {
   EXPECT_THAT(CheckEqual(b, a), StatusIs(kDifferent, _));
 }
 
-// Nor are graphs that nothing refers to left out.
+// Graphs without references are compared, too.
 TEST(EqualityTest, UnusedGraphsAreCompared) {
   const auto make = [](int value, Module& m) {
     m.AddGraph("forward")->Output(0);
@@ -363,7 +363,7 @@ TEST(SampleEqualityTest, EveryFieldCounts) {
   const auto b = make();
   b->module->main()->last()->set_args({1});
   EXPECT_THAT(CheckEqual(*a, *b), StatusIs(kDifferent, _));
-  // Weights are compared by who knows tensors.
+  // CheckEqual ignores weights; code that knows tensors compares them.
   b->module->main()->last()->set_args({0});
   b->weights["w"] = {};
   EXPECT_OK(CheckEqual(*a, *b));

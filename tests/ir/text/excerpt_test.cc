@@ -48,7 +48,7 @@ TEST(ExcerptTest, LongLinesAreCut) {
 
 TEST(ExcerptTest, EscapesAndCountsCharacters) {
   EXPECT_EQ(Excerpt("\x1b[31m\tx", 1, 7), "  \\x1b[31m\\tx\n            ^\n");
-  // Two bytes, one column on the screen.
+  // Each of these characters has two bytes and one column on the screen.
   EXPECT_EQ(Excerpt("\xc3\xa9\xc3\xa9 x", 1, 6), "  \xc3\xa9\xc3\xa9 x\n     ^\n");
   EXPECT_EQ(Excerpt("\xff x", 1, 3), "  \\xff x\n       ^\n");
 }

@@ -84,11 +84,11 @@ TEST(LiteralTest, Strings) {
       {absl::string_view("\0\x01\x1f\x7f", 4), R"("\x00\x01\x1f\x7f")"},
       {"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
        "\"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\""},
-      // C1 controls, which terminals obey.
+      // C1 controls, which terminals execute.
       {"\xc2\x9b"
        "31m",
        R"("\xc2\x9b31m")"},
-      // Not UTF-8: alone, cut off, overlong, a surrogate, beyond U+10FFFF.
+      // Invalid UTF-8: alone, cut off, overlong, a surrogate, beyond U+10FFFF.
       {"\xff", R"("\xff")"},
       {"\xe2\x82", R"("\xe2\x82")"},
       {"\xc0\x80", R"("\xc0\x80")"},

@@ -1,5 +1,5 @@
-// Modules of tests: made of text, and verified once more when the test lets go of them, so that
-// whatever it did to a graph has left a valid one.
+// Modules for tests, made from text. A module is verified again when the test destroys it, so the
+// changes of the test must leave a valid module.
 #ifndef TESTS_IR_TEXT_PARSED_MODULE_H_
 #define TESTS_IR_TEXT_PARSED_MODULE_H_
 
@@ -24,7 +24,7 @@ struct VerifyAndDelete {
 };
 using ParsedModule = std::unique_ptr<Module, VerifyAndDelete>;
 
-// Of a text that is wrong, which fails the test, an empty module.
+// Parses a module. A text that is wrong fails the test and yields an empty module.
 inline ParsedModule Parse(absl::string_view text) {
   absl::StatusOr<std::unique_ptr<Module>> module = ParseModule(std::string(text), "test");
   EXPECT_OK(module) << text;

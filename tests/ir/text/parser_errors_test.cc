@@ -174,7 +174,7 @@ TEST(ParserErrorsTest, Graphs) {
   ExpectErrors(kCases, false);
 }
 
-// Each in "graph @g(%x) { %y = f($) }", whose arguments start at column 24.
+// Each value stands in "graph @g(%x) { %y = f($) }", whose arguments start at column 24.
 TEST(ParserErrorsTest, Values) {
   static constexpr Case kCases[] = {
       {"none", "expected a value, found 'none'"},
@@ -252,7 +252,7 @@ TEST(ParserErrorsTest, Values) {
   }
 }
 
-// Each as the meta and draw spec of a parameter, from column 15.
+// Each text is the meta and draw spec of a parameter, and starts at column 15.
 TEST(ParserErrorsTest, Metas) {
   static constexpr struct {
     absl::string_view text;

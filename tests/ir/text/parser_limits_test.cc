@@ -1,4 +1,4 @@
-// The parser at its limits, and with input that is meant to break it.
+// Tests the parser at its limits and with input that is meant to break it.
 
 #include <memory>
 #include <string>
@@ -21,7 +21,7 @@ std::string Repeat(absl::string_view text, size_t n) {
   return out;
 }
 
-// Empty if `text` parses and what it says prints and parses again.
+// Returns an empty string if `text` parses and its module prints and parses again, else the error.
 std::string Error(absl::string_view text) {
   const auto module = ParseModule(text, "t");
   if (!module.ok()) return std::string(module.status().message());
@@ -74,8 +74,8 @@ TEST(ParserLimitsTest, NestingOfArguments) {
   EXPECT_EQ(Error(Return(Repeat("[", 202))), "t:1:222: nested deeper than 200");
 }
 
-// A text holds bodies beside each other, so that the parser takes any chain of them; what
-// recurses into bodies comes behind the verifier.
+// Bodies do not nest in a text, so the parser accepts any chain of them. Code that recurses into
+// bodies runs after the verifier.
 TEST(ParserLimitsTest, ChainsOfBodiesAreVerified) {
   for (const int bodies : {kMaxNesting - 1, kMaxNesting, kMaxNesting + 1, 5000, 120000}) {
     std::string text;
@@ -155,7 +155,7 @@ TEST(ParserLimitsTest, Rank) {
   }
 }
 
-// The parser takes any shape; what reads a file asks the verifier then.
+// The parser accepts any shape. Code that reads a file runs the verifier afterwards.
 TEST(ParserLimitsTest, ElementsOfATensor) {
   for (const int delta : {-1, 0, 1}) {
     const auto module = ParseModule(
@@ -198,7 +198,7 @@ TEST(ParserLimitsTest, NameBytes) {
           << form;
     }
   }
-  // Strings are no names.
+  // Strings have no limit, unlike names.
   EXPECT_EQ(Error(Return(absl::StrCat("\"", std::string(10 * kMaxNameBytes, 'a'), "\""))), "");
 }
 
@@ -218,7 +218,7 @@ TEST(ParserLimitsTest, KeywordArguments) {
             absl::StrCat("t:1:", text.size() + 3, ": keyword argument 'k500' is given twice"));
 }
 
-// Time and stack stay small whatever the input.
+// Time and stack stay small for any input.
 TEST(ParserLimitsTest, HostileInput) {
   constexpr size_t kMany = 1000000;
   for (const absl::string_view prefix : {"", "graph @g() { return ", "relation ", "graph @g(%x : ",
@@ -253,7 +253,7 @@ TEST(ParserLimitsTest, LongLines) {
   EXPECT_TRUE(ParseModule(line, "t", {.max_bytes = line.size()}).ok());
 }
 
-// What is looked up by name is not searched for one by one.
+// Lookups by name do not search one by one.
 TEST(ParserLimitsTest, ManyOfEverything) {
   constexpr int kMany = 20000;
   std::string text;

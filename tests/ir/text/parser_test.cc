@@ -103,8 +103,7 @@ TEST(ParserTest, LooksLikeText) {
   }
 }
 
-// The presets for people and for comparing parse too, as long as nothing was
-// cut.
+// Texts of the presets for people and for comparing parse, too, if nothing was cut.
 TEST(ParserTest, ReadsEveryPreset) {
   const auto module = ParseModule(
       "graph @forward(%x : f32[2]) { %y = torch.relu(%x) in a at 1 %z = f(%y) return %z }", "test");

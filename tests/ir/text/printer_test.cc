@@ -22,7 +22,7 @@ const ValueMeta* Float32(Module& module, const std::vector<Dim>& shape) {
   return module.InternValueMeta(meta);
 }
 
-// A bit of everything, as an importer would build it.
+// Makes a sample with some of everything, as an importer would build it.
 Sample MakeSample() {
   Sample sample;
   sample.module = std::make_unique<Module>();
@@ -225,7 +225,7 @@ TEST(PrinterTest, AppendingLeavesWhatIsThere) {
   EXPECT_EQ(out, "# before\ngraphnet.module 1\nend\n");
 }
 
-// Whatever else is broken about a module, printing it is safe.
+// Printing is safe even for a module with other defects.
 TEST(PrinterTest, NestingBeyondTheLimitIsCut) {
   Module module;
   const SymExpr* expr = module.SymInt(1);

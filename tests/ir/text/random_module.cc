@@ -78,7 +78,7 @@ class Generator {
   Sample MakeSample();
 
  private:
-  // From 0 to n - 1. (The distributions of <random> differ between libraries.)
+  // Returns a number from 0 to n - 1. (The distributions of <random> differ between libraries.)
   size_t Below(size_t n) { return static_cast<size_t>(random_() % n); }
   bool OneIn(size_t n) { return Below(n) == 0; }
   bool Invalid(size_t n) { return options_.invalid && OneIn(n); }
@@ -88,7 +88,7 @@ class Generator {
   }
 
   std::string Bytes(size_t max_size);
-  // Not empty.
+  // Returns a name that is not empty.
   std::string Name();
   std::string UniqueName(absl::flat_hash_set<std::string>& taken);
   std::string Word();
@@ -99,7 +99,7 @@ class Generator {
     return {static_cast<DeviceType>(Below(kNumDeviceTypes)), static_cast<int16_t>(Below(10) - 1)};
   }
 
-  // Arguments view storage_, which lasts until the next node.
+  // Keeps values in storage_, which arguments view; it lives until the next node.
   absl::Span<const Argument> Keep(std::vector<Argument> values) {
     storage_.push_back(std::make_unique<std::vector<Argument>>(std::move(values)));
     return *storage_.back();
@@ -134,7 +134,7 @@ class Generator {
   std::mt19937_64 random_;
   std::unique_ptr<Module> module_;
   Graph* graph_ = nullptr;
-  std::vector<Graph*> bodies_;  // that the graph may refer to
+  std::vector<Graph*> bodies_;  // The bodies to which the graph may refer.
   std::vector<Node*> values_;
   absl::flat_hash_set<std::string> names_;
   absl::flat_hash_set<std::string> placeholder_targets_;
@@ -296,7 +296,7 @@ const ValueMeta* Generator::Meta(int depth) {
     for (size_t n = Below(4); n > 0; --n) elements.push_back(Meta(depth - 1));
     return module_->InternTupleMeta(elements);
   }
-  if (OneIn(8)) return module_->arena().New<ValueMeta>();  // Unknown.
+  if (OneIn(8)) return module_->arena().New<ValueMeta>();  // An unknown value.
   std::vector<Dim> shape;
   return module_->InternValueMeta(Tensor(&shape));
 }
@@ -427,7 +427,7 @@ void Generator::FillGraph(size_t index) {
                  module_->graphs().end());
   for (size_t n = Below(5); n > 0; --n) AddPlaceholder();
   for (size_t n = Below(static_cast<size_t>(options_.max_nodes) + 1); n > 0; --n) AddOperation();
-  // Each refers to the next, so none is an orphan.
+  // Each graph refers to the next, so that all are used.
   if (!bodies_.empty()) {
     const Argument body = bodies_[0];
     AddNode(Op::kCallFunction, "torch.cond", {body}, {});

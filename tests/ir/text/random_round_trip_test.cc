@@ -1,4 +1,4 @@
-// Random modules and samples through the printer and the parser.
+// Prints and parses random modules and samples.
 
 #include <cstdint>
 #include <memory>
@@ -75,8 +75,8 @@ TEST(RandomRoundTripTest, Structure) {
   }
 }
 
-// Text that was damaged is refused or is the canonical text of what was read,
-// but never crashes the parser.
+// A damaged text is refused, or the module that is read from it prints and parses again. It never
+// crashes the parser.
 TEST(RandomRoundTripTest, DamagedText) {
   for (uint64_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
@@ -100,7 +100,7 @@ TEST(RandomRoundTripTest, DamagedText) {
   }
 }
 
-// No beginning of a text is a text.
+// A text that was cut is refused.
 TEST(RandomRoundTripTest, CutText) {
   for (uint64_t seed = 0; seed < 20 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);

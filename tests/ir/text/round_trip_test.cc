@@ -1,6 +1,5 @@
-// What prints, parses; what parses, prints the same. Most cases are text that
-// is already canonical; the second table lists what may be written in more than
-// one way.
+// Every printed text parses, and every text that parses prints as its canonical form. Most cases
+// are already canonical. The second table lists texts with more than one spelling.
 
 #include <memory>
 #include <string>
@@ -23,8 +22,8 @@ PrintOptions Fragment() {
   return options;
 }
 
-// The text of what `text` says; the empty string, with a failure, if it says
-// nothing.
+// Parses `text` and prints it again. If it does not parse, adds a failure and returns an empty
+// string.
 std::string Reprint(absl::string_view text) {
   const auto module = ParseModule(text, "test");
   if (!module.ok()) {
@@ -207,7 +206,7 @@ TEST(RoundTripTest, Expressions) {
          {"%z = f(sym($))", "%z = f() : f32[$, 1]", "%z = f(sym($ <= $))"}) {
       if (expression.find_first_not_of("-0123456789") == absl::string_view::npos &&
           form[9] == ':') {
-        continue;  // A plain size.
+        continue;  // This is a plain size.
       }
       std::string statement(form);
       for (size_t at; (at = statement.find('$')) != std::string::npos;) {
@@ -219,7 +218,7 @@ TEST(RoundTripTest, Expressions) {
   }
 }
 
-// All trees of three operators over two leaves: no shape is lost.
+// No tree of three operators over two leaves loses its shape.
 TEST(RoundTripTest, AllSmallExpressionTrees) {
   Module module;
   std::vector<std::vector<const SymExpr*>> by_size(3);
@@ -291,7 +290,7 @@ TEST(RoundTripTest, Metas) {
       const std::string text = InGraph(absl::StrCat("%z = f() : ", meta, after));
       EXPECT_EQ(Reprint(text), text);
     }
-    // A second time, in case it is remembered.
+    // The meta is read twice, since the parser may remember it.
     const std::string twice = InGraph(
         absl::StrCat("%z = f() : ", meta, "\n  %w = f() : ", meta, "\n  %v = f() : (", meta, ",)"));
     EXPECT_EQ(Reprint(twice), twice);
@@ -486,7 +485,7 @@ TEST(RoundTripTest, Samples) {
   }
 }
 
-// The sanctioned exceptions: text that parses but prints in another way.
+// These texts parse but print in another way.
 TEST(RoundTripTest, OtherSpellings) {
   static constexpr struct {
     absl::string_view text, canonical;
@@ -526,7 +525,7 @@ TEST(RoundTripTest, OtherSpellings) {
        "}",
        "graph @g() {\n  %a = f() : f32\n  %b = f() : f32@cpu\n  %c = f() : f32@cuda\n  %d = f() : "
        "f32@cuda:1\n}\n"},
-      // What is only said for completeness.
+      // Parts that may be omitted.
       {"graph @g() { %output = return 1 }", "graph @g() {\n  return 1\n}\n"},
       {"graph @g() { %output = output output(1) }", "graph @g() {\n  return 1\n}\n"},
       {"graph @g() { %x = placeholder x }", "graph @g(%x) {\n}\n"},
@@ -534,9 +533,9 @@ TEST(RoundTripTest, OtherSpellings) {
       {"graph @g() { %x = f() at \"a\":1 %y = f() at \"a\":2 %z = f() at \"a\":3:0 }",
        "graph @g() {\n  %x = f() at \"a\":1\n  %y = f() at 2\n  %z = f() at 3\n}\n"},
       {"graph @g() { %x = f() at 0:0 }", "graph @g() {\n  %x = f()\n}\n"},
-      // A column takes 16 bits.
+      // A column has 16 bits.
       {"graph @g() { %x = f() at 1:65536 }", "graph @g() {\n  %x = f() at 1:65535\n}\n"},
-      // Order: symbols, relations, attributes, graphs; and within a draw spec.
+      // The order of symbols, relations, attributes and graphs, and of the fields of a draw spec.
       {"graph @g() {} attribute w relation a < b symbol a",
        "symbol a\nrelation a < b\n\nattribute w\n\ngraph @g() {\n}\n"},
       {"graph @g(%x {input_meta, std = 1.0, mean = 0.0,}) {}",
@@ -548,16 +547,16 @@ TEST(RoundTripTest, OtherSpellings) {
   }
 }
 
-// What a module can hold but its text cannot.
+// A module can hold some values that its text cannot.
 TEST(RoundTripTest, WhatIsLost) {
   Module module;
   Graph* g = module.AddGraph("g");
   Node* x = g->Placeholder("x");
-  // A mean that is not said to be one.
+  // A mean without has_mean.
   DrawSpec draw;
   draw.mean = 1;
   x->set_draw_spec(draw);
-  // Of a tuple's element, null is the same as unknown.
+  // A null element of a tuple is the same as an unknown one.
   Node* y = g->CallFunction("f", {});
   y->set_meta(module.InternTupleMeta({nullptr}));
   EXPECT_EQ(PrintModule(module, Fragment()), "graph @g(\n  %x {}\n) {\n  %f = f() : (_,)\n}\n");
