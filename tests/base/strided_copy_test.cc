@@ -52,8 +52,8 @@ class Layouts {
     return sizes;
   }
 
-  // Strides in any order, with gaps, negative ones and, if elements may coincide, zeros. `first` is the
-  // index of the first element, and `span` is the number of elements that the view covers.
+  // Strides in any order, with gaps, negative ones and, if elements may coincide, zeros. `first` is
+  // the index of the first element, and `span` is the number of elements that the view covers.
   std::vector<int64_t> Strides(const std::vector<int64_t>& sizes, bool may_repeat, int64_t* first,
                                int64_t* span) {
     std::vector<size_t> order(sizes.size());
@@ -108,8 +108,8 @@ TEST(StridedCopyTest, CopiesAnyLayoutOfAnyWidth) {
   }
 }
 
-// Rows of every second element, and rows that repeat one element, of every length up to some vectors.
-// Memory ends with the last element, so that the sanitizer sees reads behind it.
+// Rows of every second element, and rows that repeat one element, of every length up to some
+// vectors. Memory ends with the last element, so that the sanitizer sees reads behind it.
 TEST(StridedCopyTest, RowsOfEachSecondElementAndOfOne) {
   Layouts layouts;
   for (const size_t width : {1, 2, 4, 8, 16}) {
