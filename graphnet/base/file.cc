@@ -52,9 +52,9 @@ std::string TemporaryName(const std::string& path) {
   return absl::StrCat(trimmed, ".", getpid(), ".", counter.fetch_add(1), ".tmp");
 }
 
-// Calls make(name) with temporary names until it makes something new: a killed program may have left
-// some of them, and in containers all processes can have the same id. Returns false if it fails, with
-// errno set.
+// Calls make(name) with temporary names until it makes something new: a killed program may have
+// left some of them, and in containers all processes can have the same id. Returns false if it
+// fails, with errno set.
 template <typename Make>
 bool MakeTemporary(const std::string& path, std::string* name, Make&& make) {
   for (int tries = 0; tries < 1000; ++tries) {

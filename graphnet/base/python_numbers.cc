@@ -28,7 +28,7 @@ double Float(const Number& n) {
 }
 
 absl::Status Error(absl::string_view what) { return absl::InvalidArgumentError(what); }
-absl::Status NoInt64() { return absl::OutOfRangeError("the result is no int64"); }
+absl::Status NoInt64() { return absl::OutOfRangeError("the result does not fit in an int64"); }
 absl::Status DivisionByZero() { return Error("division by zero"); }
 
 Result FromInt(std::optional<int64_t> value) { return value ? Result(*value) : NoInt64(); }
@@ -79,10 +79,11 @@ DivMod DivideFloats(double a, double b) {
 Result PowerOfFloats(double a, double b) {
   if (a == 0 && b < 0 && std::isfinite(b)) return DivisionByZero();
   if (a < 0 && std::isfinite(a) && std::isfinite(b) && std::floor(b) != b) {
-    return Error("a power that is complex");
+    return Error("the power is a complex number");
   }
   const double value = std::pow(a, b);
-  if (std::isinf(value) && std::isfinite(a) && std::isfinite(b)) return Error("a power too large");
+  if (std::isinf(value) && std::isfinite(a) && std::isfinite(b))
+    return Error("the power does not fit in a float");
   return value;
 }
 
@@ -135,15 +136,15 @@ Result Absolute(Args a) {
 template <typename Op>
 Result Bits(Args args) {
   const Number &a = args[0], &b = args[1];
-  if (IsFloat(a) || IsFloat(b)) return Error("a float has no bits");
+  if (IsFloat(a) || IsFloat(b)) return Error("expected an int, got a float");
   const int64_t value = Op()(Int(a), Int(b));
   return IsBool(a) && IsBool(b) ? Number(value != 0) : Number(value);
 }
 template <bool left>
 Result Shift(Args args) {
-  if (IsFloat(args[0]) || IsFloat(args[1])) return Error("a float has no bits");
+  if (IsFloat(args[0]) || IsFloat(args[1])) return Error("expected an int, got a float");
   const int64_t value = Int(args[0]), by = Int(args[1]);
-  if (by < 0) return Error("a negative shift");
+  if (by < 0) return Error("the shift count is negative");
   if (!left) return value >> std::min<int64_t>(by, 63);
   if (value == 0) return int64_t{0};
   const __int128 wide = static_cast<__int128>(value) << std::min<int64_t>(by, 64);
@@ -151,7 +152,7 @@ Result Shift(Args args) {
   return wide == narrow ? Result(narrow) : NoInt64();
 }
 Result Invert(Args a) {
-  return IsFloat(a[0]) ? Result(Error("a float has no bits")) : Result(~Int(a[0]));
+  return IsFloat(a[0]) ? Result(Error("expected an int, got a float")) : Result(~Int(a[0]));
 }
 
 // --- Comparison --------------------------------------------------------------------
@@ -162,7 +163,7 @@ Result Ordered(Args args) {
 }
 template <bool greatest>
 Result Extreme(Args args) {
-  if (args.size() == 1) return Error("the extreme of one number");
+  if (args.size() == 1) return Error("expected at least two numbers, got one");
   const Number* best = &args[0];
   for (const Number& n : args) {
     const std::partial_ordering order = Compare(n, *best);
@@ -181,7 +182,7 @@ Result Rounded(Args a) {
 }
 Result ToFloat(Args a) { return Float(a[0]); }
 Result Index(Args a) {
-  return IsFloat(a[0]) ? Result(Error("a float where an int is asked for")) : Int(a[0]);
+  return IsFloat(a[0]) ? Result(Error("expected an int, got a float")) : Int(a[0]);
 }
 
 // Rounds to the nearest multiple of 10 ** -digits, where digits < 0; a tie goes to the even one.
@@ -223,12 +224,12 @@ Result RoundFloat(double value, int64_t digits) {
   }
   std::snprintf(text, sizeof text, "%.*e", static_cast<int>(stay) - 1, value);
   const double rounded = std::strtod(text, nullptr);
-  return std::isinf(rounded) ? Result(Error("a rounded float too large")) : rounded;
+  return std::isinf(rounded) ? Result(Error("the rounded value does not fit in a float")) : rounded;
 }
 
 Result Round(Args a) {
   if (a.size() == 1) return Rounded<std::nearbyint>(a);
-  if (IsFloat(a[1])) return Error("a float where an int is asked for");
+  if (IsFloat(a[1])) return Error("expected an int, got a float");
   const int64_t digits = Int(a[1]);
   if (IsFloat(a[0])) return RoundFloat(Float(a[0]), digits);
   return digits >= 0 ? Result(Int(a[0])) : RoundInt(Int(a[0]), digits);

@@ -127,7 +127,7 @@ void CopyShortRows(size_t, const Dimension& outer, const Dimension& inner, const
   }
 }
 
-// Interleaves elements of two vectors: those of the lower halves (kFirst = 0) or of the upper ones (8).
+// Interleaves elements of two vectors, from the lower halves (kFirst = 0) or the upper ones (8).
 template <size_t kWidth, size_t kFirst, size_t... kByte>
 Bytes Interleave(Bytes a, Bytes b, std::index_sequence<kByte...>) {
   return __builtin_shufflevector(
@@ -185,8 +185,8 @@ void TransposeSquare(const char* from, int64_t from_step, char* to, int64_t to_s
   }
 }
 
-// `outer` is dense in `from`, and `inner` is dense in `to`. Works by tiles, so that both stay in the
-// cache.
+// `outer` is dense in `from`, and `inner` is dense in `to`. Works by tiles, so that both stay in
+// the cache.
 template <size_t kWidth>
 void Transpose(size_t, const Dimension& outer, const Dimension& inner, const char* from, char* to) {
   constexpr int64_t kSide = 16 / kWidth;

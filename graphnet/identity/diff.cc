@@ -167,7 +167,7 @@ class Matcher {
       if (Waiting(i) == 0) Offer(i);
     }
     Spread();
-    // Nodes that differ themselves are matched by their surroundings, which can lead to more matches.
+    // Match nodes that differ themselves by their surroundings. More matches may follow.
     for (const Likeness likeness : {Likeness::kKind, Likeness::kPlace}) {
       for (int round = 0; round < 2 * kMaxRounds && MatchOperands(likeness); ++round) Spread();
     }
@@ -245,7 +245,7 @@ class Matcher {
   }
 
   // Returns a key that is equal for nodes of both sides that do the same to matching operands. All
-  // operands of node `i` must be matched, except for attributes. The key uses the numbers of side a.
+  // operands of node `i` except attributes must be matched. The key uses the numbers of side a.
   Hash Key(const Side& side, int i) const {
     Hash key = side.label[static_cast<size_t>(i)];
     for (const int operand : side.Operands(i)) {
@@ -350,7 +350,7 @@ class Matcher {
 
   // Matches similar operands of matching nodes. Returns true if there were any.
   bool MatchOperands(Likeness likeness) {
-    // Only the pairs of before this call are examined; new pairs wait for the next call.
+    // A round by label also examines the pairs that it adds. Other rounds leave them to the next.
     const size_t before = pairs_.size();
     const auto match_of = [&](size_t at) {
       const auto [i, j] = pairs_[at];
@@ -541,7 +541,7 @@ class Differ {
     }
   }
 
-  // True if the arguments are equal, apart from operands that were removed or added, which get notes.
+  // True if the arguments are equal except for removed or added operands, which get notes.
   bool Same(const Node& x, const Node& y, const Argument& from, const Argument& to) {
     using Kind = Argument::Kind;
     if (from.kind() != to.kind()) return false;
@@ -606,7 +606,7 @@ class Differ {
     what->push_back(absl::StrCat("attribute: ", shown(from->meta), " became ", shown(to->meta)));
   }
 
-  // Checks that nodes with effects, and nodes that read memory that is written to, have the same order.
+  // Checks the order of nodes with effects and of nodes that read memory that is written to.
   void CheckOrder(std::vector<Entry>* entries) {
     int last = kNone;
     bool is_ordered = true;

@@ -20,9 +20,9 @@
 namespace graphnet {
 namespace {
 
-// Sorts the nodes of each graph in the order in which its outputs need them, operands first, so that
-// the order of independent nodes does not depend on the input. Nodes with effects, and nodes that read
-// or write memory that is written to, keep their order.
+// Sorts the nodes of each graph in the order in which its outputs need them, operands first, so
+// that the order of independent nodes does not depend on the input. Nodes with effects, and nodes
+// that read or write memory that is written to, keep their order.
 class Order {
  public:
   explicit Order(Module* module)
@@ -108,9 +108,9 @@ absl::Status FixInputs(const NormalFormOptions& options, Module* module) {
 }
 
 // True if an input of the main graph was a parameter or buffer of the original program, as in
-// GraphNet folders. It is recognised by its type, by its path (an input of a function has no dot in its
-// name), by the name of the attribute that it was lifted from, or by the form in which Dynamo writes
-// attributes of `self`.
+// GraphNet folders. It is recognised by its type, by its path (an input of a function has no dot in
+// its name), by the name of the attribute that it was lifted from, or by the form in which Dynamo
+// writes attributes of `self`.
 bool IsWeight(const Node& input) {
   const DrawSpec* spec = input.draw_spec();
   return input.annotation() == "torch.nn.parameter.Parameter" ||
@@ -121,8 +121,8 @@ bool IsWeight(const Node& input) {
            absl::StrContains(input.target(), "_buffers_")));
 }
 
-// Turns lifted inputs back into attributes, because the position of a weight among the inputs has no
-// meaning.
+// Turns lifted inputs back into attributes, because the position of a weight among the inputs has
+// no meaning.
 void WeightsToAttributes(Module* module) {
   Graph* graph = module->main();
   std::vector<Node*> weights;
@@ -154,7 +154,7 @@ void WeightsToAttributes(Module* module) {
 absl::StatusOr<std::unique_ptr<Module>> NormalForm(const Module& module,
                                                    const NormalFormOptions& options) {
   std::unique_ptr<Module> made = module.Clone();
-  if (made->main() == nullptr) return absl::InvalidArgumentError("a module without a graph");
+  if (made->main() == nullptr) return absl::InvalidArgumentError("the module has no graph");
   RETURN_IF_ERROR(FixInputs(options, made.get()));
   WeightsToAttributes(made.get());
   ASSIGN_OR_RETURN(const Pipeline first, ParsePipeline("torch-to-aten,dce,canonical-arguments"));

@@ -187,7 +187,7 @@ TEST_F(FileTest, WritesContentsPartByPart) {
     return absl::OkStatus();
   }));
   EXPECT_THAT(ReadFile(Path("f"), kAnySize), IsOkAndHolds("abc"));
-  // Half a content is none.
+  // A file with half of its content is not written.
   EXPECT_THAT(WriteFileAtomic(Path("f"),
                               [](const ByteSink& sink) {
                                 EXPECT_OK(sink("half"));
@@ -272,7 +272,7 @@ TEST_F(FileTest, ReplacesAFolderOnlyWhenAsked) {
   ExpectOnly({"d"});
 }
 
-// Whether root, too, is kept from what the modes of files forbid.
+// Makes root obey the modes of files, or ignore them again.
 void ObeyModes(bool obey) {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[2];
@@ -281,7 +281,7 @@ void ObeyModes(bool obey) {
   ASSERT_EQ(syscall(SYS_capset, &header, data), 0);
 }
 
-// The new folder is there then, which is what was asked for.
+// The new folder is in place by then, as the caller wanted.
 TEST_F(FileTest, AnOldFolderThatCannotBeDeletedIsNoFailure) {
   std::filesystem::create_directories(Path("d/old"));
   ASSERT_OK(WriteFileAtomic(Path("d/old/f"), "x"));
@@ -323,7 +323,7 @@ TEST_F(FileTest, ReadsTheStandardInput) {
       close(ends[1]);
     });
     absl::StatusOr<std::string> content = ReadFile("-", max_bytes);
-    // The rest, for the writer to end.
+    // Read the rest, so that the writer can end.
     for (char sink[4096]; ::read(STDIN_FILENO, sink, sizeof sink) > 0;) continue;
     writer.join();
     dup2(saved, STDIN_FILENO);

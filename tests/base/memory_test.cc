@@ -18,7 +18,7 @@ TEST(AvailableMemoryTest, IsNoMoreThanULimitSays) {
   rlimit old;
   ASSERT_EQ(getrlimit(RLIMIT_RSS, &old), 0);
   rlimit limit = old;
-  limit.rlim_cur = 1 << 20;  // which the process has taken already
+  limit.rlim_cur = 1 << 20;  // The process already uses more.
   ASSERT_EQ(setrlimit(RLIMIT_RSS, &limit), 0);
   EXPECT_EQ(AvailableMemoryBytes(), 0);
   limit.rlim_cur = rlim_t{1} << 30;

@@ -33,7 +33,7 @@ TEST(ParallelForTest, CallsEachOnce) {
           },
           [&](size_t i, const absl::Status& status) {
             EXPECT_OK(status);
-            ++done[i];  // One call at a time: no lock.
+            ++done[i];  // Calls do not overlap, so no lock is needed.
           });
       for (const std::atomic<int>& count : calls) EXPECT_EQ(count, 1);
       for (const int count : done) EXPECT_EQ(count, 1);
@@ -94,9 +94,8 @@ TEST(ParallelForTest, TurnsExceptionsIntoStatuses) {
   }
 }
 
-#ifndef __SANITIZE_ADDRESS__  // which needs the whole address space
-// In an address space of 256 MiB there is room for the stacks of a few threads;
-// those that there are do all the work.
+#ifndef __SANITIZE_ADDRESS__  // It needs the whole address space.
+// An address space of 256 MiB has room for the stacks of a few threads only. They do all the work.
 TEST(ParallelForTest, DoesWithFewerThreads) {
   const auto run = [] {
     rlimit limit;

@@ -22,7 +22,7 @@ constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 const double kInf = std::numeric_limits<double>::infinity();
 
-// A type and all its bits, as the program below prints it.
+// Returns the type and all bits of a number, as the program below prints them.
 std::string Text(const Number& number) {
   if (const auto* b = std::get_if<bool>(&number)) return *b ? "bool 1" : "bool 0";
   if (const auto* i = std::get_if<int64_t>(&number)) return absl::StrCat("int ", *i);
@@ -163,7 +163,7 @@ TEST(PythonNumbersTest, ComputesWhatCPythonComputes) {
                                "xor", "lt", "le", "gt", "ge", "eq", "ne", "rshift"}) {
         add(absl::StrCat("operator.", name), {a, b});
       }
-      // A power or a shift beyond int64 takes CPython long.
+      // CPython needs long for a power or a shift far beyond int64.
       const auto* shift = std::get_if<int64_t>(&b);
       if (shift == nullptr || (*shift <= 64 && *shift >= -64)) {
         add("operator.pow", {a, b});

@@ -33,7 +33,7 @@ TEST(SharedBytes, PartsShareTheOwner) {
     const SharedBytes whole = std::make_shared<const std::string>("abcdef");
     part = whole.Part(2, 3);
     EXPECT_EQ(part.owner(), whole.owner());
-    part.Release();  // It lies in no file.
+    part.Release();  // Does nothing, as the bytes are not in a file.
   }
   EXPECT_EQ(*part, "cde");
   EXPECT_EQ(SharedBytes(nullptr), nullptr);
@@ -43,7 +43,7 @@ TEST(SharedBytes, WhatIsReleasedTakesNoMemoryAndIsStillThere) {
   const std::string path = absl::StrCat(testing::TempDir(), "/shared_bytes_test");
   ASSERT_OK(WriteFileAtomic(path, std::string(kBytes, 1)));
   const SharedBytes file = Mapped(path);
-  constexpr size_t kPart = kBytes / 64 + 1;  // no multiple of a page
+  constexpr size_t kPart = kBytes / 64 + 1;  // Not a multiple of a page.
   const auto read = [&](bool release) {
     int sum = 0;
     for (size_t i = 0; i < kBytes; i += kPart) {

@@ -21,13 +21,13 @@ TEST(PrintableTest, EscapesWhatIsNotOneCleanLineOfText) {
       {"nul\0."s, "nul\\x00."},
       {"\x1b[31m", "\\x1b[31m"},
       {"\x7f", "\\x7f"},
-      // UTF-8 is shown: two, three and four bytes.
+      // UTF-8 of two, three and four bytes is shown.
       {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
       {"\xc2\xa0", "\xc2\xa0"},
-      // C1 controls, U+009F the last.
+      // C1 controls are escaped, up to U+009F.
       {"\xc2\x80\xc2\x9f", "\\xc2\\x80\\xc2\\x9f"},
-      // Not UTF-8: a lone continuation, a cut sequence, an overlong one, a
-      // surrogate, above U+10FFFF, bytes that never occur.
+      // Invalid UTF-8 is escaped: a lone continuation, a cut sequence, overlong ones, a
+      // surrogate, a code point above U+10FFFF, bytes that never occur.
       {"\x80", "\\x80"},
       {"\xe2\x82", "\\xe2\\x82"},
       {"\xc0\xaf", "\\xc0\\xaf"},
@@ -36,12 +36,12 @@ TEST(PrintableTest, EscapesWhatIsNotOneCleanLineOfText) {
       {"\xed\xa0\x80", "\\xed\\xa0\\x80"},
       {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
       {"\xff\xfe", "\\xff\\xfe"},
-      // Lines, paragraphs and directions of writing.
+      // Separators of lines and paragraphs and directions of writing are escaped.
       {"\xe2\x80\xa8\xe2\x80\xa9", "\\xe2\\x80\\xa8\\xe2\\x80\\xa9"},
       {"\xe2\x80\xae", "\\xe2\\x80\\xae"},
       {"\xe2\x81\xa6\xe2\x81\xa9", "\\xe2\\x81\\xa6\\xe2\\x81\\xa9"},
       {"\xe2\x80\x8f\xd8\x9c", "\\xe2\\x80\\x8f\\xd8\\x9c"},
-      // Their neighbours are shown.
+      // The neighbours of these code points are shown.
       {"\xe2\x80\xa7\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa",
        "\xe2\x80\xa7\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa"},
   };
@@ -52,7 +52,7 @@ TEST(PrintableTest, CutsLongText) {
   EXPECT_EQ(Printable("abcde", 5), "abcde");
   EXPECT_EQ(Printable("abcdef", 5), "abcde...");
   EXPECT_EQ(Printable("ab\n\n\n", 3), "ab\\n...");
-  // Never inside a character.
+  // The cut is never inside a character.
   EXPECT_EQ(Printable("\xe2\x82\xac\xe2\x82\xac", 1), "\xe2\x82\xac...");
 }
 

@@ -52,8 +52,8 @@ class Layouts {
     return sizes;
   }
 
-  // Strides in any order, with gaps, negative ones and, if elements may coincide, zeros. `first` is the
-  // index of the first element, and `span` is the number of elements that the view covers.
+  // Strides in any order, with gaps, negative ones and, if elements may coincide, zeros. `first` is
+  // the index of the first element, and `span` is the number of elements that the view covers.
   std::vector<int64_t> Strides(const std::vector<int64_t>& sizes, bool may_repeat, int64_t* first,
                                int64_t* span) {
     std::vector<size_t> order(sizes.size());
@@ -108,8 +108,8 @@ TEST(StridedCopyTest, CopiesAnyLayoutOfAnyWidth) {
   }
 }
 
-// Rows of every second element, and rows that repeat one element, of every length up to some vectors.
-// Memory ends with the last element, so that the sanitizer sees reads behind it.
+// Rows of every second element, and rows that repeat one element, of every length up to some
+// vectors. Memory ends with the last element, so that the sanitizer sees reads behind it.
 TEST(StridedCopyTest, RowsOfEachSecondElementAndOfOne) {
   Layouts layouts;
   for (const size_t width : {1, 2, 4, 8, 16}) {
@@ -130,7 +130,7 @@ TEST(StridedCopyTest, RowsOfEachSecondElementAndOfOne) {
 }
 
 TEST(StridedCopyTest, SixtyFourDimensions) {
-  // Half of the dimensions have one element, and few of the others have more.
+  // Every fifth dimension has two elements, and the others have one.
   std::vector<int64_t> sizes(64, 1), strides(64);
   for (size_t i = 0; i < sizes.size(); i += 5) sizes[i] = 2;
   int64_t stride = 1;

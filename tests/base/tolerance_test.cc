@@ -40,7 +40,7 @@ TEST(ToleranceTest, NamesAreThoseOfLogs) {
       names.insert(ToleranceName(t, static_cast<ToleranceClass>(c)));
     }
   }
-  EXPECT_EQ(names.size(), 64 - 3);  // the four of t = 0 are one
+  EXPECT_EQ(names.size(), 64 - 3);  // At t = 0, four classes share a name.
 }
 
 TEST(ToleranceTest, DtypesHaveTheirClass) {

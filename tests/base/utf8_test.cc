@@ -28,7 +28,7 @@ std::string Bytes(int a, int b, int c = -1, int d = -1) {
 }
 
 TEST(Utf8Test, AgreesWithJson) {
-  // Where the answer changes with the byte.
+  // Bytes around which the answer changes.
   const int kEdges[] = {0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0,
                         0xBF, 0xC0, 0xC2, 0xE0, 0xED, 0xF0, 0xF4, 0xFF};
   size_t valid = 0;

@@ -103,7 +103,7 @@ TEST(DiffSamplesTest, ARemovedNodeIsNamed) {
       const auto b = Load(name);
       const std::vector<Node*> calls = Calls(*b);
       Node* node = calls[random() % calls.size()];
-      // One whose operands are used by others, too, so that nothing else dies.
+      // Other nodes must use its operands too, so that only this node dies.
       const std::vector<Node*> operands = node->operands();
       const bool is_last = std::any_of(operands.begin(), operands.end(), [&](const Node* operand) {
         return operand->users().size() == 1 && operand != operands[0];

@@ -23,7 +23,7 @@ std::unique_ptr<Module> NormalFormOf(const std::string& text,
   return *std::move(made);
 }
 
-// The nodes alone, by number.
+// Prints only the graphs, with numbered nodes.
 std::string Printed(const Module& module) {
   std::string text = PrintModule(module, PrintOptions::Structure());
   const size_t begin = text.find("graph @");
@@ -93,8 +93,8 @@ TEST(NormalFormTest, WritesToFreshValuesBecomeValues) {
             "}\n");
 }
 
-TEST(NormalFormTest, WritesThatSomebodySeesStay) {
-  // Through a view, and to an input.
+TEST(NormalFormTest, VisibleWritesStay) {
+  // These write through a view, to the base of a view, and to an input.
   for (const std::string body : {"  %a = aten.exp.default(%x)\n  %v = aten.view.default(%a, [-1])\n"
                                  "  %b = aten.relu_.default(%v)\n  return (%a,)\n",
                                  "  %a = aten.exp.default(%x)\n  %v = aten.view.default(%a, [-1])\n"
@@ -149,7 +149,7 @@ constexpr char kBranches[] =
 TEST(NormalFormTest, BranchesOfKnownConditionsAreTaken) {
   EXPECT_EQ(Printed(*NormalFormOf(kBranches)),
             "graph @0(%0) {\n  %1 = aten.neg.default(%0)\n  return (%1,)\n}\n");
-  // Without sizes they stay.
+  // If the sizes are unknown, the branches stay.
   std::string unknown = kBranches;
   unknown.replace(unknown.find(" : f32[2, 3]@cpu"), 16, "");
   EXPECT_NE(Printed(*NormalFormOf(unknown)).find("torch.cond"), std::string::npos);
