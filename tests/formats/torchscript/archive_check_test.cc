@@ -171,7 +171,7 @@ TEST(ArchiveCheckTest, RefusesEntriesThatPyTorchDoesNotWrite) {
        {"model.json", "tensors/0", "data/x", "data/0.bin", "data/-1", "code/m.py",
         "code/__torch__/m.txt", "code/__torch__/a.b.py", "code/__torch__/1.py",
         "code/__torch__/m.debug_pkl", "other.pkl", ".data/ts_code/0/data.pkl", "data/"}) {
-    EXPECT_THAT(CheckWith(name, ""), Refused("is no entry that torch.jit.save writes")) << name;
+    EXPECT_THAT(CheckWith(name, ""), Refused("is not an entry that torch.jit.save writes")) << name;
   }
   for (const char* name : {"data.pkl", "constants.pkl", "version"}) {
     Entries entries = Valid();
@@ -336,8 +336,8 @@ TEST(ArchiveCheckTest, RefusesObjectsThatAreNotWrittenByPyTorch) {
   // LibTorch would put a number into the memo.
   EXPECT_THAT(CheckAttribute(cls + ")\x81" + Put(0) + "}b"), Refused("an object is not"));
   EXPECT_THAT(CheckAttribute(Reduce(cls, Dict(""))), Refused("the arguments of M"));
-  EXPECT_THAT(CheckWith("data.pkl", Of(Int(1))), Refused("is not of the right kind"));
-  EXPECT_THAT(CheckWith("constants.pkl", Of(Int(1))), Refused("is not of the right kind"));
+  EXPECT_THAT(CheckWith("data.pkl", Of(Int(1))), Refused("has the wrong type"));
+  EXPECT_THAT(CheckWith("constants.pkl", Of(Int(1))), Refused("has the wrong type"));
 }
 
 TEST(ArchiveCheckTest, RefusesWrongArguments) {
