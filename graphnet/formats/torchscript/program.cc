@@ -274,7 +274,7 @@ absl::Status Program::InlineGraph(jit::Node* node, jit::Graph& callee,
   }
   if (callee.inputs().size() != inputs.size() ||
       callee.outputs().size() != node->outputs().size()) {
-    return CannotRepresent(*node, "the arguments do not match the callee");
+    return CannotRepresent(*node, "the call does not fit the callee");
   }
   jit::Node* const before = node->prev();
   std::vector<jit::Value*> outputs;
