@@ -281,11 +281,12 @@ TEST(MlirExporter, WhatCannotBeWrittenIsNamed) {
   EXPECT_THAT(error("  %y = aten.relu.default(%x)\n"),
               HasSubstr("the shape or dtype of its result is unknown; run graphnet shapes first"));
   EXPECT_THAT(error("  %y = aten.index.Tensor(%x, [%m]) : f32[3]\n"),
-              HasSubstr("(node y): a mask as an index"));
+              HasSubstr("a mask as an index: the shape of the result depends on values"));
   EXPECT_THAT(error("  %y = aten.native_norm.default(%x) : f32[]\n"),
               HasSubstr("(node y): the torch dialect has no operator aten.native_norm.default"));
   EXPECT_THAT(error("  %y = operator.getitem(%x, 0) : f32[]\n"),
-              HasSubstr("(node y): it subscripts a value that is not a tuple of tensors"));
+              HasSubstr("it subscripts a value that is not a tuple of tensors; run the pass "
+                        "torch-to-aten first"));
   EXPECT_THAT(error("  %y = aten.to.dtype(%x, torch.bits8) : bits8[3]\n"),
               HasSubstr("(node y): MLIR has no bits8"));
 }
