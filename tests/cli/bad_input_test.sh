@@ -301,10 +301,10 @@ torchscript("parent", "the name has a component . or ..: ../evil", add=[("../evi
 torchscript("parent_inside", f"the name has a component . or ..: {ROOT}/../../evil", add=[(ROOT + "/../../evil", b"")])
 torchscript("absolute", "the name is an absolute path: /etc/evil", add=[("/etc/evil", b"")])
 torchscript("link", f"{ROOT}/extra/a: is a symbolic link", add=[(ROOT + "/extra/a", b"/etc/passwd")], attributes=0xA1FF0000)
-torchscript("no_entry", "code/evil.py: is no entry that torch.jit.save writes", add=[(ROOT + "/code/evil.py", b"")])
+torchscript("no_entry", "code/evil.py: is not an entry that torch.jit.save writes", add=[(ROOT + "/code/evil.py", b"")])
 torchscript("bomb", f"{ROOT}/extra/a: is deflated and larger than 268435456 bytes",
             add=[(ROOT + "/extra/a", bytes(300 << 20))], deflated=[ROOT + "/extra/a"])
-torchscript("bomb_in_storage", "data/0: is a storage and deflated",
+torchscript("bomb_in_storage", "data/0: is a deflated storage",
             replace={ROOT + "/data/0": bytes(100 << 20)}, deflated=[ROOT + "/data/0"])
 rewritten("bad/bomb_that_lies.pt", add=[(ROOT + "/extra/a", bytes(100 << 20))], deflated=[ROOT + "/extra/a"])
 lie = open("bad/bomb_that_lies.pt", "rb").read().replace(struct.pack("<I", 100 << 20), struct.pack("<I", 1000))
@@ -315,7 +315,7 @@ torchscript("short_storage", "data.pkl: byte ", replace={ROOT + "/data/0": b"123
 system = b"cos\nsystem\n(X\x04\0\0\0truetR"
 torchscript("os_system", "constants.pkl: byte 3: calls os.system, which is not on the list",
             replace={ROOT + "/constants.pkl": b"\x80\x02(" + system + b"t."})
-torchscript("os_system_as_model", "data.pkl: is not of the right kind",
+torchscript("os_system_as_model", "data.pkl: has the wrong type",
             replace={ROOT + "/data.pkl": b"\x80\x02" + system + b"."})
 torchscript("pickle_cut", "data.pkl: byte ", replace={ROOT + "/data.pkl": dict(ENTRIES)[ROOT + "/data.pkl"][:-5]})
 torchscript("pickle_deep", "constants.pkl: byte ", replace={ROOT + "/constants.pkl": b"\x80\x02" + b"(" * 10**6 + b"t" * 10**6 + b"."})
@@ -325,7 +325,7 @@ EVIL = "class Evil(Module):\n  a : int\n  def %s(self: __torch__.Evil,\n    x: i
 LOOP = "    while True:\n      pass\n"
 code("setstate_that_loops", EVIL % ("__setstate__", LOOP), f"{LINES + 3}:7: defines __setstate__, which runs when the file is loaded")
 code("from_file", "def f(x: Tensor=ops.aten.from_file(\"evil\", True, 9)) -> Tensor:\n  return x\n",
-     f"{LINES + 1}:17: only a literal can be here")
+     f"{LINES + 1}:17: only a literal is allowed here")
 code("torchbind", "class A:\n  a : __torch__.torch.classes.a.B\n", f"{LINES + 2}:23: mentions torch.classes")
 code("import", "import os\n", f"{LINES + 1}:1: 'import' is not what PyTorch writes here")
 code("lambda_in_code", EVIL % ("f", "    y = lambda: x\n"), f"{LINES + 5}:9: 'lambda' is not what")

@@ -149,12 +149,12 @@ class ArchiveCheck {
       }
       const Role role = RoleOf(name);
       if (role == Role::kUnknown) {
-        return Error(name, "is no entry that torch.jit.save writes");
+        return Error(name, "is not an entry that torch.jit.save writes");
       }
       // The writer does not compress storages. Uncompressed, they take no more
       // memory than the file has bytes.
       if (role == Role::kStorage && entry.deflated) {
-        return Error(name, "is a storage and deflated");
+        return Error(name, "is a deflated storage");
       }
     }
     for (absl::string_view name : {"data.pkl", "constants.pkl"}) {
@@ -168,13 +168,13 @@ class ArchiveCheck {
     if (version == nullptr) version = Find(".data/version");
     if (version == nullptr) return Error("version", "is missing");
     if (version != Find(".data/version") && Find(".data/version") != nullptr) {
-      return Error(".data/version", "is there besides version");
+      return Error(".data/version", "exists besides version");
     }
     ASSIGN_OR_RETURN(const std::string text, Read(*version, 16));
     int number = 0;
     const absl::string_view digits = absl::StripSuffix(text, "\n");
     if (!IsNumber(digits) || digits.size() > 3) {
-      return Error(ShortName(*version), "is no number");
+      return Error(ShortName(*version), "is not a number");
     }
     for (char c : digits) number = 10 * number + (c - '0');
     if (number < kMinVersion || number > kMaxVersion) {
@@ -203,7 +203,7 @@ class ArchiveCheck {
     const PickleKind kind = pickle->kind(pickle->root());
     if ((name == "data" && kind != PickleKind::kObject) ||
         (name == "constants" && kind != PickleKind::kTuple)) {
-      return Error(entry_name, "is not of the right kind");
+      return Error(entry_name, "has the wrong type");
     }
     const auto storage_size = [&](absl::string_view key) -> std::optional<uint64_t> {
       const ZipEntry* storage = Find(absl::StrCat(name, "/", key));

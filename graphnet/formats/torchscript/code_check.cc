@@ -105,7 +105,7 @@ absl::Status CodeCheck::CheckDepth() {
       }
       if (own + deepest > kMaxCompileDepth) {
         return ErrorAt(definitions_[i].entry, definitions_[i].line, 0,
-                       absl::StrCat("compiling this and all it mentions takes "
+                       absl::StrCat("compiling this and everything that it mentions takes "
                                     "more than ",
                                     kMaxCompileDepth, " levels of recursion"));
       }

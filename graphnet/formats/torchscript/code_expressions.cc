@@ -215,7 +215,7 @@ absl::Status ExpressionCheck::EndElement(const Token& token, Frame* frame) const
   if ((frame->IsOperator() && !frame->called) ||
       (bare && !type_fits && !names_.contains(frame->first) &&
        !IsIn(frame->first, kConstantNames) && !IsIn(frame->first, kNumberNames))) {
-    return Error(token, absl::StrCat("'", Printable(frame->last, 40), "' is no value"));
+    return Error(token, absl::StrCat("'", Printable(frame->last, 40), "' is not a value"));
   }
   frame->sum.string_bytes = Capped(frame->sum.string_bytes + frame->size.string_bytes);
   frame->sum.leaves = Capped(frame->sum.leaves + frame->size.leaves);
@@ -300,8 +300,7 @@ uint64_t ExpressionCheck::ConstantStringBytes(absl::string_view name) const {
 
 absl::Status ExpressionCheck::RunsAtLoad(const Token& token, absl::string_view name) const {
   return Error(token, absl::StrCat("calls '", name,
-                                   "', which may run when the file is "
-                                   "loaded, for any time"));
+                                   "', which may run when the file is loaded and take any time"));
 }
 
 // Adds a closed bracket to the operand that it forms or follows.
@@ -390,8 +389,7 @@ absl::StatusOr<uint64_t> ExpressionCheck::Literal(Tokens tokens) {
     }
     if (runs) {
       return Error(token,
-                   "only a literal can be here, as this runs when the "
-                   "file is loaded");
+                   "only a literal is allowed here, because this runs when the file is loaded");
     }
   }
   RETURN_IF_ERROR(Expression(tokens.subspan(1)).status());

@@ -116,7 +116,7 @@ class FileCheck : private ExpressionCheck {
     }
     RETURN_IF_ERROR(LeaveBlocks(indent));
     if (indent != levels_.back().indent) {
-      return Error(line.front(), "the indentation fits no block");
+      return Error(line.front(), "the indentation does not match a block");
     }
     return absl::OkStatus();
   }
@@ -428,7 +428,7 @@ class FileCheck : private ExpressionCheck {
       // nested ones multiply.
       if (line.size() < 7 || !line[2].Is("in") || !line[3].Is("range") ||
           names_.contains("range") || !line[4].Is("(") || Closing(line, 4) + 2 != line.size()) {
-        return Error(first, "a loop that is not over a range");
+        return Error(first, "the loop is not over a range");
       }
       RETURN_IF_ERROR(AddVariable(line[1]));
       RETURN_IF_ERROR(Expression(line.subspan(3, line.size() - 4)).status());

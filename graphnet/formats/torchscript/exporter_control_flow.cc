@@ -79,7 +79,7 @@ absl::StatusOr<jit::Value*> GraphExporter::Condition(const Argument& argument) {
     case c10::TypeKind::TensorType:
     case c10::TypeKind::IntType:
     case c10::TypeKind::FloatType: return graph_->insert(aten::Bool, {value});
-    default: return Error(absl::StrCat("a condition of type ", value->type()->annotation_str()));
+    default: return Error(absl::StrCat("the condition has type ", value->type()->annotation_str()));
   }
 }
 
@@ -113,7 +113,7 @@ absl::Status GraphExporter::ExportCond(const Node& node) {
   const bool is_tuple = results[0].is_tuple() || results[0].is_list();
   if (elements[0].size() != elements[1].size() ||
       is_tuple != (results[1].is_tuple() || results[1].is_list())) {
-    return Error("its bodies yield different structures");
+    return Error("its bodies return different structures");
   }
   Bound bound{.is_tuple = is_tuple};
   for (size_t i = 0; i < elements[0].size(); ++i) {
@@ -123,7 +123,7 @@ absl::Status GraphExporter::ExportCond(const Node& node) {
     c10::TypePtr type;
     if (types[0] != nullptr) type = c10::unifyTypes(types[0], types[1]).value_or(nullptr);
     if (types[0] != nullptr && type == nullptr) {
-      return Error(absl::StrCat("result ", i, " is of type ", types[0]->annotation_str(), " or ",
+      return Error(absl::StrCat("result ", i, " has type ", types[0]->annotation_str(), " or ",
                                 types[1]->annotation_str()));
     }
     for (int b = 0; b < 2; ++b) {
@@ -268,7 +268,8 @@ absl::Status GraphExporter::ExportWhileLoop(const Node& node) {
     }
     ASSIGN_OR_RETURN(const Argument result, ExportBody(body, inputs_of(values, index), skip));
     const absl::Span<const Argument> next = Elements(result);
-    if (next.size() != carried.size()) return Error("the body yields another number of values");
+    if (next.size() != carried.size())
+      return Error("the body returns a different number of values");
     std::vector<jit::Value*> outputs;
     for (size_t i = 0; i < carried.size(); ++i) {
       if (!form.is_carried(i)) continue;

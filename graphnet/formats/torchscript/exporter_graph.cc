@@ -514,7 +514,8 @@ absl::Status GraphExporter::ExportProperty(const Node& node) {
   const c10::Symbol property = name == "shape"  ? aten::size
                                : name == "ndim" ? aten::dim
                                                 : c10::Symbol::prim(std::string(name));
-  if (jit::getAllOperatorsFor(property).empty()) return Error("TorchScript has no such property");
+  if (jit::getAllOperatorsFor(property).empty())
+    return Error("TorchScript does not have this property");
   ASSIGN_OR_RETURN(jit::Value* const tensor, ValueOf(node.args()[0]));
   Bind(node, graph_->insert(property, {tensor}));
   return absl::OkStatus();
@@ -640,7 +641,7 @@ absl::Status GraphExporter::ExportGetItem(const Node& node) {
 }
 
 absl::Status GraphExporter::ExportList(const Node& node) {
-  if (!node.kwargs().empty()) return Error("it takes no keywords");
+  if (!node.kwargs().empty()) return Error("it takes no keyword arguments");
   ASSIGN_OR_RETURN(const c10::TypePtr type,
                    AnnotatedType(node, TypeOf(Argument::List(node.args()))));
   const auto* list = type == nullptr ? nullptr : type->castRaw<c10::ListType>();
@@ -652,7 +653,7 @@ absl::Status GraphExporter::ExportList(const Node& node) {
 
 absl::Status GraphExporter::ExportDict(const Node& node) {
   if (!node.kwargs().empty() || node.args().size() % 2 != 0) {
-    return Error("it takes keys and values in turn");
+    return Error("it takes alternating keys and values");
   }
   ASSIGN_OR_RETURN(const c10::TypePtr type,
                    AnnotatedType(node, TypeOf(Argument::Dict(node.args()))));
@@ -685,7 +686,7 @@ absl::Status GraphExporter::ExportIsInstance(const Node& node) {
   }
   std::vector<c10::TypePtr> types;
   for (const Argument& argument : node.args()[1].elements()) {
-    if (!argument.is_string()) return Error("its types are strings");
+    if (!argument.is_string()) return Error("its types must be strings");
     const absl::StatusOr<c10::TypePtr> type = types_.Parse(argument.string());
     if (!type.ok()) return Error(type.status().message());
     types.push_back(*type);

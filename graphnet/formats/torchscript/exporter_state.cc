@@ -45,7 +45,7 @@ absl::Status GraphExporter::FindState() {
       c10::TypePtr& type = states_[path];
       if (type != nullptr || !get) continue;
       ASSIGN_OR_RETURN(type, AnnotatedType(*node, TypeOf(node->args()[2])));
-      if (type == nullptr) return Error("the type of what it holds at the start is not known");
+      if (type == nullptr) return Error("the type of its initial value is not known");
     }
   }
   for (auto& [path, type] : states_) {
@@ -116,7 +116,7 @@ absl::Status GraphExporter::ExportGetAttr(const Node& node) {
     place.owner._ivalue()->setSlot(slot, std::move(start));
   }
   if (!owner.first->type()->expectRef<c10::ClassType>().hasAttribute(owner.second)) {
-    return Error("the attribute is not assigned before");
+    return Error("the attribute is read before it is assigned");
   }
   Bind(node, graph_->insertGetAttr(owner.first, owner.second));
   return absl::OkStatus();
@@ -134,7 +134,7 @@ absl::Status GraphExporter::ExportSetAttr(const Node& node) {
   } else if (!value->type()->isSubtypeOf(*type->getAttribute(*slot))) {
     again_ = Widen(*type, owner.second, value->type());
     return Error(absl::StrCat("the attribute holds ", type->getAttribute(*slot)->annotation_str(),
-                              ", and is assigned ", value->type()->annotation_str()));
+                              " but is assigned ", value->type()->annotation_str()));
   }
   graph_->insertNode(graph_->createSetAttr(owner.first, owner.second, value));
   bound_[&node] = {};

@@ -50,7 +50,7 @@ absl::Status GraphExporter::TakeIndex(const Argument& index, int64_t dim, bool* 
     view = graph_->insert(aten::slice, args);
     return absl::OkStatus();
   }
-  if (index.kind() == Argument::Kind::kBool) return Error("a truth value as an index");
+  if (index.kind() == Argument::Kind::kBool) return Error("a bool cannot be an index");
   ASSIGN_OR_RETURN(jit::Value* const value, ValueOf(index));
   if (value->type()->kind() == c10::TypeKind::IntType) {
     view = graph_->insert(aten::select, {view, dim, value});
@@ -58,9 +58,9 @@ absl::Status GraphExporter::TakeIndex(const Argument& index, int64_t dim, bool* 
     return absl::OkStatus();
   }
   if (value->type()->kind() != c10::TypeKind::TensorType) {
-    return Error(absl::StrCat("an index of type ", value->type()->annotation_str()));
+    return Error(absl::StrCat("an index has type ", value->type()->annotation_str()));
   }
-  if (dim < 0) return Error("a tensor behind an ellipsis, whose dimension is not known");
+  if (dim < 0) return Error("the dimension of a tensor index after an ellipsis is not known");
   result->tensors.resize(static_cast<size_t>(dim), nullptr);
   result->tensors.push_back(value);
   return absl::OkStatus();
@@ -81,8 +81,8 @@ absl::StatusOr<GraphExporter::Subscript> GraphExporter::SubscriptOf(jit::Value* 
     RETURN_IF_ERROR(TakeIndex(indices[i], dim, &keeps, &result));
     if (several && result.view != view) {
       return Error(
-          "an index behind a tensor that may be a mask of several dimensions; with the "
-          "shapes of its values the graph can be exported");
+          "an index follows a tensor that may be a mask of several dimensions; run graphnet shapes "
+          "first");
     }
     if (result.tensors.size() != num_tensors && MayTakeSeveral(indices[i])) several = true;
     if (keeps) ++dim;

@@ -264,11 +264,10 @@ absl::StatusOr<jit::Value*> GraphExporter::ValueOf(const Argument& argument,
       }
       return DictOf(argument.elements(), type->castRaw<c10::DictType>());
     }
-    case Argument::Kind::kSymInt:
-      return Error("a symbolic size; it has to be computed from an input");
+    case Argument::Kind::kSymInt: return Error("a symbolic size must be computed from an input");
     case Argument::Kind::kSlice:
-    case Argument::Kind::kEllipsis: return Error("a slice as a value");
-    default: return Error("an argument that TorchScript has no constant for");
+    case Argument::Kind::kEllipsis: return Error("a slice cannot be a value");
+    default: return Error("TorchScript has no constant for an argument");
   }
 }
 
@@ -278,7 +277,7 @@ absl::StatusOr<c10::IValue> GraphExporter::LiteralOf(const Argument& argument,
     const Bound& bound = bound_[argument.node()];
     const auto read =
         bound.values.empty() ? reads_of_.end() : reads_of_.find(bound.values[0]->node());
-    if (read == reads_of_.end()) return Error("the value at the start is no constant");
+    if (read == reads_of_.end()) return Error("the initial value is not a constant");
     starts_.insert(read->second);
     return read->second->owner.attr(read->second->name);
   }
@@ -313,7 +312,7 @@ absl::StatusOr<c10::IValue> GraphExporter::LiteralOf(const Argument& argument,
     for (size_t i = 0; i < values.size(); i += 2) out.insert(values[i], values[i + 1]);
     return c10::IValue(out);
   }
-  return Error(absl::StrCat("the value at the start is no ", type->annotation_str()));
+  return Error(absl::StrCat("the initial value is not of type ", type->annotation_str()));
 }
 
 }  // namespace graphnet::torchscript

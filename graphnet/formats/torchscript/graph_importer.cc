@@ -289,7 +289,7 @@ absl::StatusOr<Argument> GraphImporter::Literal(const c10::IValue& value, const 
   }
   if (value.isGenericDict()) {
     for (const auto& entry : value.toGenericDict()) {
-      if (entry.key().isTensor()) return CannotRepresent(*current_, "a dict with tensors as keys");
+      if (entry.key().isTensor()) return CannotRepresent(*current_, "a dict has tensors as keys");
       RETURN_IF_ERROR(add(entry.key(), ""));
       const bool named = entry.key().isString();
       RETURN_IF_ERROR(add(entry.value(),
@@ -315,7 +315,7 @@ absl::StatusOr<Argument> GraphImporter::AttributeValue(const Program::Object& ob
                                                        const std::string& name) {
   const auto& type = object.object->type();
   const std::optional<size_t> slot = type->findAttributeSlot(name);
-  if (!slot) return CannotRepresent(*current_, absl::StrCat("there is no attribute ", name));
+  if (!slot) return CannotRepresent(*current_, absl::StrCat("the object has no attribute ", name));
   const absl::string_view annotation =
       type->is_parameter(*slot) ? kParameterAnnotation : "torch.Tensor";
   return Literal(object.object->getSlot(*slot),
@@ -422,7 +422,7 @@ absl::Status GraphImporter::ImportEnum(const jit::Node* node) {
     if (const Program::Object* object = program_.FindObject(value->node()->input(0)))
       member = object->object->getAttr(value->node()->s(attr::name));
   }
-  if (!member || !member->isEnum()) return CannotRepresent(*node, "an enum that is not known");
+  if (!member || !member->isEnum()) return CannotRepresent(*node, "the enum is not known");
   const auto& holder = member->toEnumHolder();
   ASSIGN_OR_RETURN(
       values_[node->output()],
@@ -435,17 +435,17 @@ absl::Status GraphImporter::ImportCall(const jit::Node* node) {
   ASSIGN_OR_RETURN(const bool folded, Fold(node));
   if (folded) return absl::OkStatus();
   if (!node->blocks().empty() || (node->hasAttributes() && node->kind() != aten::warn)) {
-    return CannotRepresent(*node, "its meaning is not in its operands");
+    return CannotRepresent(*node, "it has attributes or blocks that the IR cannot hold");
   }
   // The future of a fork is replaced by its value. Other futures cannot be represented.
   const auto is_future = [](const jit::Value* value) { return HoldsFuture(*value->type()); };
   if (absl::c_any_of(node->outputs(), is_future) && absl::c_none_of(node->inputs(), is_future)) {
-    return CannotRepresent(*node, "it makes a future");
+    return CannotRepresent(*node, "it returns a future");
   }
   const std::string name = node->outputs().size() == 1 ? NameOf(node->output()) : "";
   ASSIGN_OR_RETURN(std::vector<Argument> args, Operands(node->inputs()));
   const c10::FunctionSchema* schema = node->maybeSchema();
-  if (schema == nullptr) return CannotRepresent(*node, "there is no such operator");
+  if (schema == nullptr) return CannotRepresent(*node, "LibTorch does not have this operator");
   if (schema->is_varret()) {
     Node* call = Emit(TargetOf(*node), args, {}, name);
     if (node->outputs().size() == 1) call->set_annotation(TypeText(*node->output()->type()));

@@ -266,7 +266,7 @@ class ValueCheck {
     __extension__ __int128 last = offset;  // the farthest element
     for (size_t i = 0; i < sizes.size(); ++i) {
       if (!Is(sizes[i], PickleKind::kInt) || !Is(strides[i], PickleKind::kInt)) {
-        return Error(call, "a tensor whose size is no number");
+        return Error(call, "a tensor's size or stride is not a number");
       }
       const int64_t size = pickle_.integer(sizes[i]);
       const int64_t stride = pickle_.integer(strides[i]);
@@ -346,7 +346,7 @@ class ValueCheck {
     const absl::Span<const Id> state = pickle_.children(parts[2]);
     for (size_t i = 0; i < state.size(); i += 2) {
       if (!Is(state[i], PickleKind::kString) || !names.insert(pickle_.text(state[i])).second) {
-        return Error(state[i], "an attribute's name is no string or there twice");
+        return Error(state[i], "an attribute's name is not a string or is there twice");
       }
     }
     return absl::OkStatus();

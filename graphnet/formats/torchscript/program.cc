@@ -113,7 +113,7 @@ absl::StatusOr<std::unique_ptr<Program>> Program::Make(
   CountNodes(copy.block(), &program->num_nodes_);
   if (self != nullptr) {
     if (copy.inputs().empty()) {
-      return absl::InvalidArgumentError("the method takes no self");
+      return absl::InvalidArgumentError("the method does not take self");
     }
     program->objects_[copy.inputs()[0]] = {std::move(self), program->InternPath("")};
   }
@@ -199,9 +199,8 @@ absl::Status Program::FlattenNode(jit::Node* node, int depth, jit::Node** next) 
       const auto type = object != nullptr ? object->object->type()
                                           : node->input(0)->type()->cast<c10::ClassType>();
       if (type == nullptr) {
-        return CannotRepresent(*node,
-                               absl::StrCat("which object has the method ", node->s(attr::name),
-                                            " is known only at run time"));
+        return CannotRepresent(*node, absl::StrCat("the object of the method ", node->s(attr::name),
+                                                   " is known only at run time"));
       }
       const std::string* path = object != nullptr ? object->path : InfoOf(node).path;
       return InlineCall(node, type->findMethod(node->s(attr::name)), node->inputs(), path, next);
@@ -251,7 +250,7 @@ absl::Status Program::FlattenNode(jit::Node* node, int depth, jit::Node** next) 
 absl::Status Program::InlineCall(jit::Node* node, jit::Function* function,
                                  at::ArrayRef<jit::Value*> inputs, const std::string* path,
                                  jit::Node** next) {
-  if (function == nullptr) return CannotRepresent(*node, "there is no such method");
+  if (function == nullptr) return CannotRepresent(*node, "the method does not exist");
   jit::GraphFunction* callee = jit::tryToGraphFunction(*function);
   if (callee == nullptr) {
     return CannotRepresent(*node, absl::StrCat(function->qualname().qualifiedName(),

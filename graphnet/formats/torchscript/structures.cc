@@ -53,7 +53,7 @@ absl::Status GraphImporter::ImportSetAttr(const jit::Node* node) {
   if (const Program::Object* object = program_.FindObject(node->input(0))) {
     const auto slot = object->object->type()->findAttributeSlot(name);
     if (slot && object->object->getSlot(*slot).isObject()) {
-      return CannotRepresent(*node, absl::StrCat(name, " is an object that was there before"));
+      return CannotRepresent(*node, absl::StrCat(name, " holds an object from before the run"));
     }
     owner = absl::string_view(*object->path);
   } else {
@@ -101,7 +101,7 @@ absl::Status GraphImporter::ImportUnpack(const jit::Node* node) {
     const jit::Value* output = node->output(i);
     if (whole.is_list() || whole.is_tuple()) {
       if (whole.elements().size() != node->outputs().size()) {
-        return CannotRepresent(*node, "the number of elements is another one");
+        return CannotRepresent(*node, "the number of elements is different");
       }
       values_[output] = whole.elements()[i];
     } else if (output->hasUses()) {

@@ -26,7 +26,7 @@ std::string ErrorOf(const std::string& graph) {
   return std::string(Export(graph).status().message());
 }
 
-// torch-mlir-opt takes this as it stands (tests/tools/check_mlir.py).
+// torch-mlir-opt accepts this text unchanged (tests/tools/check_mlir.py).
 TEST(MlirExporter, GraphIsAFunctionOfValueTensors) {
   const auto program = Export(R"(
 attribute conv.weight : f32[4, 3, 3, 3]
@@ -121,7 +121,7 @@ graph @forward(%x : i64[2]) {
 )mlir");
 }
 
-// What pipelines would take wrongly.
+// Compilers miscompile attention with a mask.
 TEST(MlirExporter, AttentionWithAMaskIsWrittenOut) {
   const auto program = Export(R"(
 graph @forward(%q : f32[2, 4, 6, 16], %k : f32[2, 4, 5, 16], %m : bool[6, 5]) {
@@ -173,7 +173,7 @@ graph @forward(%x : f32[1, 3, 8, 8], %w : f32[3]) {
   EXPECT_THAT(program->text, HasSubstr("\"torch.aten.where.self\"(%y.positive, %x, %y.product)"));
 }
 
-// What torch.export has stops pipelines, and what TorchScript has others.
+// IREE stops at torch.export's operators, and StableHLO's pipeline at TorchScript's.
 TEST(MlirExporter, UpsamplingIsRepetitionOrSumsOfRows) {
   const auto program = Export(R"(
 graph @forward(%x : f32[1, 3, 8, 4]) {
@@ -208,7 +208,7 @@ graph @forward(%x : f32[1, 3, 8, 4]) {
   EXPECT_THAT(program->text, HasSubstr("dense<[0, 2, 5]> : tensor<3xsi64>"));
 }
 
-// StableHLO's pipeline takes no number out of a tensor, and wants to know where a slice ends.
+// StableHLO's pipeline cannot take a number out of a tensor, and needs the end of a slice.
 TEST(MlirExporter, NumbersOfStableHlo) {
   const auto program = Export(R"(
 graph @forward(%x : f32[1], %y : f32[4, 3]) {
@@ -252,7 +252,7 @@ graph @forward(%x : f32[], %i : i64[], %y : f32[2]) {
   EXPECT_THAT(program->text, HasSubstr("\"torch.aten.Int.Tensor\"(%i)"));
 }
 
-// Schemas call it by its name.
+// The schema gives the default by name.
 TEST(MlirExporter, AReductionThatIsLeftOutIsTheMean) {
   const auto program = Export(R"(
 graph @forward(%x : f32[2, 3], %t : i64[2]) {
@@ -276,19 +276,22 @@ TEST(MlirExporter, WhatCannotBeWrittenIsNamed) {
   };
   EXPECT_THAT(error("  %y = aten.relu_.default(%x) : f32[3]\n"),
               HasSubstr("aten.relu_.default (node y): it writes to memory"));
-  EXPECT_THAT(error("  %y = torch.relu(%x) : f32[3]\n"), HasSubstr("(node y): it is no overload"));
-  EXPECT_THAT(error("  %y = aten.relu.default(%x)\n"), HasSubstr("(node y): the shape or dtype"));
+  EXPECT_THAT(error("  %y = torch.relu(%x) : f32[3]\n"),
+              HasSubstr("(node y): it is not an overload"));
+  EXPECT_THAT(error("  %y = aten.relu.default(%x)\n"),
+              HasSubstr("the shape or dtype of its result is unknown; run graphnet shapes first"));
   EXPECT_THAT(error("  %y = aten.index.Tensor(%x, [%m]) : f32[3]\n"),
-              HasSubstr("(node y): a mask as an index"));
+              HasSubstr("a mask as an index: the shape of the result depends on values"));
   EXPECT_THAT(error("  %y = aten.native_norm.default(%x) : f32[]\n"),
               HasSubstr("(node y): the torch dialect has no operator aten.native_norm.default"));
   EXPECT_THAT(error("  %y = operator.getitem(%x, 0) : f32[]\n"),
-              HasSubstr("(node y): it subscripts a value that is not a tuple of tensors"));
+              HasSubstr("it subscripts a value that is not a tuple of tensors; run the pass "
+                        "torch-to-aten first"));
   EXPECT_THAT(error("  %y = aten.to.dtype(%x, torch.bits8) : bits8[3]\n"),
               HasSubstr("(node y): MLIR has no bits8"));
 }
 
-// torch-mlir-opt takes no bool where a number is wanted.
+// torch-mlir-opt does not accept a bool for a number.
 TEST(MlirExporter, BoolsThatAreScalarsAreIntegers) {
   const auto program = Export(R"(
 graph @forward(%x : f32[4], %m : bool[4]) {
@@ -304,7 +307,7 @@ graph @forward(%x : f32[4], %m : bool[4]) {
                                        "(!torch.vtensor<[4],f32>, !torch.int)"));
   EXPECT_THAT(program->text, HasSubstr("\"torch.aten.masked_fill.Scalar\"(%a, %m, %int$1)"));
   EXPECT_THAT(program->text, HasSubstr("\"torch.aten.mul.Scalar\"(%b, %int)"));
-  // What wants a bool has one.
+  // An operand of type bool stays a bool.
   EXPECT_THAT(program->text, HasSubstr("\"torch.aten.sum.dim_IntList\"(%c, %list, %true"));
 }
 

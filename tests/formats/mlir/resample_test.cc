@@ -1,4 +1,4 @@
-// Taps, compared with what LibTorch's kernels yield.
+// Compares taps with the results of LibTorch's kernels.
 #include "graphnet/formats/mlir/resample.h"
 
 #include <gtest/gtest.h>
@@ -51,13 +51,13 @@ TEST(ResampleTest, EveryModeIsAsInLibTorch) {
       for (const bool align : {false, true}) {
         near(at::upsample_linear1d(x, sizes, align),
              {.mode = "linear", .align_corners = align, .from = from, .to = to});
-        // There is a cubic one for images only: of two rows that are the same.
+        // LibTorch has a cubic kernel for images only, so use an image of two equal rows.
         const at::Tensor rows = x.unsqueeze(2).expand({1, 2, 2, from});
         near(at::upsample_bicubic2d(rows, at::IntArrayRef(image), align).select(2, 0),
              {.mode = "cubic", .align_corners = align, .from = from, .to = to});
       }
     }
-    // By a factor, which is not what the sizes say.
+    // The factor differs from the ratio of the sizes.
     for (const double factor : {0.7, 1.5, 2.3}) {
       const at::Tensor x = at::randn({1, 2, from});
       const auto to = static_cast<int64_t>(static_cast<double>(from) * factor);

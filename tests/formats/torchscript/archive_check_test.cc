@@ -24,7 +24,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What is in an archive, by name without the archive's folder.
+// The contents of an archive by entry name, without the archive's folder.
 using Entries = std::map<std::string, std::string>;
 
 std::string Repeat(const std::string& text, int times) {
@@ -158,7 +158,7 @@ TEST(ArchiveCheckTest, RefusesWhatTheZipReaderRefuses) {
   std::string bytes = Archive(Valid());
   bytes[bytes.find("wwww")] = 'v';
   EXPECT_THAT(CheckTorchScriptArchive(bytes, "m.pt"), Refused("m/data/0: wrong CRC"));
-  // An entry that nothing reads is checked all the same.
+  // Entries that LibTorch does not read are checked, too.
   Entries entries = Valid();
   entries["extra/a"] = "zzzz";
   bytes = Archive(entries);
@@ -171,7 +171,7 @@ TEST(ArchiveCheckTest, RefusesEntriesThatPyTorchDoesNotWrite) {
        {"model.json", "tensors/0", "data/x", "data/0.bin", "data/-1", "code/m.py",
         "code/__torch__/m.txt", "code/__torch__/a.b.py", "code/__torch__/1.py",
         "code/__torch__/m.debug_pkl", "other.pkl", ".data/ts_code/0/data.pkl", "data/"}) {
-    EXPECT_THAT(CheckWith(name, ""), Refused("is no entry that torch.jit.save writes")) << name;
+    EXPECT_THAT(CheckWith(name, ""), Refused("is not an entry that torch.jit.save writes")) << name;
   }
   for (const char* name : {"data.pkl", "constants.pkl", "version"}) {
     Entries entries = Valid();
@@ -193,7 +193,7 @@ TEST(ArchiveCheckTest, RefusesSeveralFolders) {
 }
 
 TEST(ArchiveCheckTest, RefusesNamesThatDifferOnlyInCase) {
-  // LibTorch reads either.
+  // LibTorch would read either entry.
   EXPECT_THAT(CheckWith("code/__torch__/M.py", ""), Refused("upper and lower case"));
 }
 
@@ -219,9 +219,9 @@ TEST(ArchiveCheckTest, ChecksVersionAndByteOrder) {
   Entries entries = Valid();
   entries.erase("version");
   entries[".data/version"] = "3\n";
-  entries.erase("byteorder");  // as before PyTorch 2.1
+  entries.erase("byteorder");  // as in files before PyTorch 2.1
   EXPECT_OK(Check(entries));
-  // As files began before version 3.
+  // Files before version 3 began like this.
   EXPECT_OK(CheckCode("op_version_set = 1\nclass A:\n  a : int\n"));
 }
 
@@ -231,8 +231,8 @@ TEST(ArchiveCheckTest, RefusesEveryPrefixAndNoFlippedBitPassesUnlessItMeansNothi
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(CheckTorchScriptArchive(bytes.substr(0, size), "m.pt").ok()) << size;
   }
-  // What the flipped bit is part of, if it is part of anything, has a CRC; that
-  // an archive which passes has the same contents is tested with the reader.
+  // Everything that a flipped bit can belong to has a CRC, unless it means nothing.
+  // The reader's tests prove that an archive which passes has the same contents.
   for (const auto& [name, content] : valid) {
     const size_t at = bytes.find(name + std::string(1, 'F'));  // before the padding
     ASSERT_NE(at, std::string::npos);
@@ -316,7 +316,7 @@ TEST(ArchiveCheckTest, RefusesTorchBindClasses) {
     EXPECT_FALSE(CheckAttribute(Object(Global(module, name), Dict(""))).ok()) << module;
     EXPECT_FALSE(CheckAttribute(Reduce(Global(module, name), Int(1))).ok()) << module;
   }
-  // LibTorch parses the name by recursion.
+  // LibTorch parses the name recursively.
   const auto deep = [](int parts) {
     return Object(Global("__torch__" + Repeat(".a", parts - 2), "M"), Dict(""));
   };
@@ -336,8 +336,8 @@ TEST(ArchiveCheckTest, RefusesObjectsThatAreNotWrittenByPyTorch) {
   // LibTorch would put a number into the memo.
   EXPECT_THAT(CheckAttribute(cls + ")\x81" + Put(0) + "}b"), Refused("an object is not"));
   EXPECT_THAT(CheckAttribute(Reduce(cls, Dict(""))), Refused("the arguments of M"));
-  EXPECT_THAT(CheckWith("data.pkl", Of(Int(1))), Refused("is not of the right kind"));
-  EXPECT_THAT(CheckWith("constants.pkl", Of(Int(1))), Refused("is not of the right kind"));
+  EXPECT_THAT(CheckWith("data.pkl", Of(Int(1))), Refused("has the wrong type"));
+  EXPECT_THAT(CheckWith("constants.pkl", Of(Int(1))), Refused("has the wrong type"));
 }
 
 TEST(ArchiveCheckTest, RefusesWrongArguments) {
@@ -388,7 +388,7 @@ TEST(ArchiveCheckTest, StoragesAreAsLargeAsTheirEntries) {
                 Refused("the archive has no storage"))
         << key;
   }
-  // LibTorch would read it twice; through the memo it is one.
+  // LibTorch would read the entry twice. Through the memo, it is one storage.
   EXPECT_THAT(CheckAttribute(Tensor(Storage("0", 6), 0, {6}, {1})), Refused("is there twice"));
   EXPECT_OK(CheckWith("data.pkl", Model(Tensor(Storage("0", 6) + Put(0), 0, {6}, {1}),
                                         Tensor(Get(0), 3, {3}, {1}))));
@@ -431,7 +431,7 @@ TEST(ArchiveCheckTest, LimitsRankAndElements) {
 }
 
 TEST(ArchiveCheckTest, RefusesValuesThatMultiplyByBeingShared) {
-  // LibTorch visits shared modules once for each way to them.
+  // LibTorch visits a shared module once for each path to it.
   const auto modules = [](int levels) {
     std::string module = Object(Global("__torch__.m", "M"), Dict(Text("a") + Int(1)));
     for (int i = 0; i < levels; ++i) {
@@ -574,7 +574,7 @@ TEST(ArchiveCheckTest, RefusesDefaultsThatRunWhenTheFileIsLoaded) {
     EXPECT_FALSE(CheckCode(absl::StrCat("class A:\n  y : Final[Tensor] = ", value, "\n")).ok())
         << value;
   }
-  // By a mistake of LibTorch, it evaluates the type here.
+  // LibTorch evaluates the type here by mistake.
   EXPECT_THAT(CheckCode("class A(NamedTuple):\n  a : torch.rand([2]) = Tensor\n"),
               Refused("m.py:2:17: '(' is not"));
   EXPECT_THAT(CheckCode("def g(x: torch.rand([2])) -> Tensor:\n  return x\n"), Refused("'('"));
@@ -599,7 +599,7 @@ TEST(ArchiveCheckTest, RefusesWhatTheCompilerFoldsForAnyTime) {
     EXPECT_THAT(CheckBody(absl::StrCat("    q = ", call, "\n")), Refused("may run when")) << call;
   }
   EXPECT_OK(CheckBody("    q = (self).center(x)\n    r = self.center\n"));
-  // By another name, or as a value to be called.
+  // The function is called under another name or as a value.
   for (const char* line : {"g = torch.add", "g = str", "g = getattr", "g = [torch.add]",
                            "torch = x", "a, getattr = x, x", "return torch.add"}) {
     EXPECT_FALSE(CheckBody(absl::StrCat("    ", line, "\n")).ok()) << line;
@@ -624,11 +624,11 @@ TEST(ArchiveCheckTest, RefusesStringsThatDouble) {
                 Refused("string grows too long"))
         << start;
   }
-  // A tensor that is added to itself is no string, even if a string chose how.
+  // A tensor that is added to itself is not a string, even if a string was an argument.
   EXPECT_OK(CheckBody(doubled("torch.pad(x, [1], \"constant\")", "torch.add", 200)));
 }
 
-// As MultiheadAttention hands texts through its branches.
+// MultiheadAttention passes strings through its branches like this.
 TEST(ArchiveCheckTest, AllowsStringsThatAreHandedOver) {
   const auto handed = [](const std::string& step, int times) {
     std::string body = "    s, t = \"abc\", \"def\"\n";
@@ -692,7 +692,7 @@ TEST(ArchiveCheckTest, LimitsBrackets) {
 }
 
 TEST(ArchiveCheckTest, LimitsIndentation) {
-  const auto nested = [](int depth) {  // the class and the function are two
+  const auto nested = [](int depth) {  // the class and the function are two levels
     std::string body;
     for (int i = 0; i < depth - 2; ++i) body += std::string(4 + i, ' ') + "if x:\n";
     return CheckBody(body + std::string(2 + depth, ' ') + "pass\n");
@@ -714,7 +714,7 @@ TEST(ArchiveCheckTest, LimitsChains) {
 }
 
 TEST(ArchiveCheckTest, LimitsTheRecursionOfTheCompiler) {
-  // Each definition is compiled in the midst of the one that mentions it.
+  // Each definition is compiled in the middle of the one that mentions it.
   const auto functions = [](int count) {
     std::string code = "def f0(x: Tensor) -> Tensor:\n  return x\n";
     for (int i = 1; i < count; ++i) {
@@ -889,8 +889,8 @@ TEST(ArchiveCheckTest, RefusesWhatTheWriterDoesNotUse) {
   }
 }
 
-// LibTorch expects certain statements in each kind of class, and reads parts of
-// others that they do not have. Where it crashes is noted.
+// LibTorch expects certain statements in each kind of class. It reads parts that
+// other statements do not have. "crashes" marks statements that crash it.
 TEST(ArchiveCheckTest, KindsOfClassesHaveTheirOwnStatements) {
   EXPECT_OK(
       CheckCode("class A(Enum):\n  RED = 1\n  MINUS = -1\n  HALF = 0.5\n  TEXT = \"t\"\n"
@@ -925,7 +925,7 @@ TEST(ArchiveCheckTest, KindsOfClassesHaveTheirOwnStatements) {
   for (const auto& c : cases) {
     EXPECT_THAT(CheckCode(c.code), Refused(absl::StrCat("m.py", c.message))) << c.code;
   }
-  // The kind of one class does not last until the next, nor until a function.
+  // The kind of a class does not apply to the next class or function.
   EXPECT_OK(
       CheckCode("class A(Interface):\n  def f(self) -> int:\n    pass\n"
                 "def g(x: Tensor) -> Tensor:\n  y = x\n  return y\n"
@@ -933,7 +933,7 @@ TEST(ArchiveCheckTest, KindsOfClassesHaveTheirOwnStatements) {
 }
 
 TEST(ArchiveCheckTest, RefusesEmptyIndices) {
-  // LibTorch takes the first one without a look, and crashes if it indexes a tensor.
+  // LibTorch takes the first index without a check, and crashes if a tensor is indexed.
   EXPECT_THAT(CheckBody("    q = x[]\n"), Refused("m.py:11:11: ']'"));
   EXPECT_THAT(CheckBody("    q = [1][]\n"), Refused("m.py:11:13: ']'"));
   EXPECT_THAT(CheckBody("    x[] = x\n"), Refused("m.py:11:7: ']'"));

@@ -86,7 +86,7 @@ def main() -> int:
             spec = json.loads(original.with_suffix(".json").read_text())
             difference = compare(original, exported, spec)
             verdict = "different" if difference else "equal"
-        except Exception as error:  # Whatever fails is reported, and the next one compared.
+        except Exception as error:  # A failure is reported, and the next pair is compared.
             lines = [line for line in str(error).splitlines() if line.strip()]
             verdict = "failed"
             difference = f"{type(error).__name__}: {lines[0] if lines else ''}"

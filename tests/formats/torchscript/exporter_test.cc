@@ -1,5 +1,5 @@
-// Programs go from TorchScript, or the text form, to a module in memory and to
-// one that was saved and loaded. All must compute the same.
+// Exports programs from TorchScript or the text form to a module in memory, and saves
+// and loads it. All three must compute the same.
 #include "graphnet/formats/torchscript/exporter.h"
 
 #include <cstring>
@@ -35,7 +35,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using torch::jit::Stack;
 
-// Same type, same values, tensors and floats to the bit.
+// Returns whether types and values are equal; tensors and floats to the bit.
 bool Same(const IValue& a, const IValue& b) {
   if (a.isTensor() && b.isTensor()) {
     const torch::Tensor x = a.toTensor().detach().contiguous();
@@ -84,7 +84,7 @@ std::string Text(const Sample& sample) {
   return PrintModule(*sample.module, {.header = false, .locations = false});
 }
 
-// What a program yields and leaves in its inputs; "raises …" if it does.
+// Returns a program's result and its inputs afterwards; "raises …" if it raises.
 IValue Run(torch::jit::Module module, const Stack& inputs) {
   Stack copy;
   for (const IValue& input : inputs) copy.push_back(input.deepcopy());
@@ -101,7 +101,7 @@ IValue Run(torch::jit::Module module, const Stack& inputs) {
   }
 }
 
-// Runs `module` and what becomes of it on each of the inputs, in turn.
+// Runs `module` and its exported forms on each of the inputs, in turn.
 void CheckSameResults(const torch::jit::Module& module, const std::vector<Stack>& runs) {
   const absl::StatusOr<Sample> sample = ImportTorchScriptMethod(module, "forward");
   ASSERT_OK(sample);
@@ -117,7 +117,7 @@ void CheckSameResults(const torch::jit::Module& module, const std::vector<Stack>
   }
 }
 
-// Ditto, and the graph comes back as it was.
+// Like CheckSameResults, and the graph comes back unchanged.
 void CheckRoundTrip(const torch::jit::Module& module, const std::vector<Stack>& runs) {
   CheckSameResults(module, runs);
   const absl::StatusOr<Sample> sample = ImportTorchScriptMethod(module, "forward");
@@ -140,7 +140,7 @@ Sample Parse(const std::string& text) {
   return sample.ok() ? *std::move(sample) : Sample{.module = std::make_unique<Module>()};
 }
 
-// What the text computes, in memory and from a file.
+// Returns the result of the text's program, in memory and from a file.
 IValue RunText(const std::string& text, const Stack& inputs) {
   const Sample sample = Parse(text);
   const absl::StatusOr<torch::jit::Module> exported = MakeTorchScriptModule(sample);
@@ -201,7 +201,7 @@ graph @forward(%x as "List[float]") {
                    Tuple({IValue(c10::List<double>({1e12, 0.0, 0.0, -0.0, 1e12, -1e16, 1e12})),
                           IValue("a\rb"), IValue(c10::complex<double>(-0.0, 2)),
                           IValue(c10::complex<double>(1, inf)), IValue(-0.0), IValue(0.0)})));
-  // They come back as constants.
+  // The garbled constants come back as constants.
   const std::string text = R"(
 graph @forward(%x) {
   %y = aten.mul.Scalar(%x, 1e12)
@@ -425,7 +425,7 @@ def forward(self, x):
     return self.layers.forward(x) * a - b
 )");
   const Stack inputs = {Range({2})};
-  CheckSameResults(root, {inputs, inputs});  // The buffer counts.
+  CheckSameResults(root, {inputs, inputs});  // The buffer keeps its count between runs.
 
   const absl::StatusOr<Sample> sample = ImportTorchScriptMethod(root, "forward");
   ASSERT_OK(sample);
@@ -468,7 +468,7 @@ def forward(self, x, p: bool):
         self.maybe = self.count
     return self.child.forward(x), self.seen, self.cache, self.maybe
 )");
-  // The graph says what state is at the start; it stays from run to run.
+  // The graph has the initial state. The state persists between runs.
   const absl::StatusOr<Sample> sample = ImportTorchScriptMethod(module, "forward");
   ASSERT_OK(sample);
   const absl::StatusOr<Sample> again = ImportTorchScriptMethod(Saved(*sample), "forward");
@@ -509,7 +509,7 @@ graph @forward(%x, %w, %n, %s as torch.SymInt) {
 }
 
 TEST(ExporterTest, AnyWhileLoop) {
-  // Neither `for` nor `while` of a value that is carried: the test is a graph.
+  // The test is a graph: neither a `for` nor a `while` of a carried value.
   const std::string text = R"(
 graph @forward(%x, %n as int) {
   %w = torch.while_loop(@test, @body, (%n, %x), (%x,))
@@ -535,8 +535,8 @@ graph @body(%n as int, %y, %x) {
 }
 
 TEST(ExporterTest, LoopsThatLookLikeOthers) {
-  // A limit that changes, an index that is looked at afterwards, one that starts
-  // at 1: none is `for … in range(…)`.
+  // The limit changes, the index is used after the loop, or it starts at 1. These
+  // loops cannot be `for … in range(…)`.
   const auto loop = [](const std::string& start, const std::string& limit,
                        const std::string& result) {
     return absl::StrCat(R"(
@@ -643,7 +643,7 @@ graph @false(%point as "__torch__.some.Point", %x) {
 }
 
 TEST(ExporterTest, TheOverloadIsTheOneAskedFor) {
-  // Of operators that take the same operands, TorchScript would read the first.
+  // If several operators accept the operands, TorchScript would read the first.
   const std::string text = R"(
 graph @forward(%x) {
   %y = aten.upsample_bilinear2d.vec(%x, [4, 4], False, None)
@@ -709,14 +709,14 @@ graph @forward(%x) {
       .shape = {2},
       .bytes = std::make_shared<const std::string>(static_cast<const char*>(w.data_ptr()), 8)};
   ASSERT_OK(ExportTorchScript(sample, path));
-  // The check lets it in.
+  // The archive passes the check.
   const absl::StatusOr<Sample> again = ImportTorchScriptFile(path);
   ASSERT_OK(again);
   EXPECT_EQ(CanonicalHash(*again->module), CanonicalHash(*sample.module));
   EXPECT_EQ(*again->weights.at("block.0.w").bytes, *sample.weights.at("block.0.w").bytes);
   EXPECT_EQ(again->module->FindAttribute("block.0.w")->annotation, "torch.nn.parameter.Parameter");
 
-  // What cannot be exported leaves the file as it is.
+  // A failed export leaves the file unchanged.
   sample.weights.clear();
   EXPECT_THAT(ExportTorchScript(sample, path),
               StatusIs(absl::StatusCode::kInvalidArgument,
@@ -756,7 +756,7 @@ graph @forward(%x, %i : i64[3]) {
                           IValue(torch::tensor({2, 3}, torch::kDouble))})));
 }
 
-// torch.export leaves the last size of a range to its overload, Python asks for shapes as a whole.
+// torch.export leaves the last size of a range to its overload. Python reads shapes as a whole.
 TEST(ExporterTest, RangesAndShapesAsPythonAsksForThem) {
   const torch::Tensor x = Range({2, 3, 4});
   EXPECT_TRUE(Same(RunText(R"(
@@ -803,8 +803,8 @@ TEST(ExporterTest, ErrorsNameTheNode) {
       {"%y = aten.pow.int_to_int(2, 3)", "with these operands TorchScript takes aten::pow.int"},
       {"%y = aten.view.dtype(%x, torch.int32)", "TorchScript never takes this overload"},
       {"%y = aten.cat.default([%x, 1])", "a value of type int where Tensor is needed"},
-      {"%y = operator.getitem(%x, True)", "a truth value as an index"},
-      {"%y = operator.getitem(%x, (..., %x))", "a tensor behind an ellipsis"},
+      {"%y = operator.getitem(%x, True)", "a bool cannot be an index"},
+      {"%y = operator.getitem(%x, (..., %x))", "a tensor index after an ellipsis"},
       {"%y = operator.getitem(%x, (..., ...))", "a second ellipsis"},
       {"%y = operator.getitem(%x, (%x, 0))", "a tensor that may be a mask of several dimensions"},
       {"%y = operator.getitem((%x, 1), 2)", "the index is out of bounds"},
@@ -815,11 +815,11 @@ TEST(ExporterTest, ErrorsNameTheNode) {
        "TorchScript knows no type List[Nonsense]"},
       {"%y = prim.isinstance(%x, (\"[[[\",))", "TorchScript knows no type [[["},
       {"%o = prim.CreateObject(\"C\")\n  %y = prim.GetAttr(%o, \"a\")",
-       "%y = prim.GetAttr: the attribute is not assigned before"},
+       "%y = prim.GetAttr: the attribute is read before it is assigned"},
       {"%y = torch.cond(%x, @one, @two, (%x,))",
-       "%y = torch.cond: result 0 is of type Tensor or int"},
+       "%y = torch.cond: result 0 has type Tensor or int"},
       {"%y = torch.cond(%x, @one, @one, ())", "the body one takes 1 operands, not 0"},
-      {"%y = torch.cond(\"a\", @one, @one, (%x,))", "a condition of type str"},
+      {"%y = torch.cond(\"a\", @one, @one, (%x,))", "the condition has type str"},
       {"%y = torch.while_loop(@test, @two, (%x,), ())",
        "it carries a value of type Tensor, and then one of type int"},
   };
@@ -912,7 +912,7 @@ TEST(ExporterTest, Limits) {
   EXPECT_THAT(ErrorOf(text), StatusIs(absl::StatusCode::kInvalidArgument,
                                       HasSubstr("the type of its value is too large")));
 
-  // Each list holds the one before it: LibTorch compares their types by recursion, at each call.
+  // Each list holds the one before it. LibTorch compares their types recursively at each call.
   text = "graph @forward(%y0) {\n";
   for (int i = 1; i <= 100'000; ++i)
     absl::StrAppend(&text, "  %y", i, " = prim.ListConstruct(%y", i - 1, ")\n");

@@ -1,5 +1,5 @@
-// TorchScript source in, text form out. Modules are compiled in the process, so
-// no Python is needed.
+// Imports TorchScript source and compares the text form. Modules are compiled in the
+// process, so no Python is needed.
 #include "graphnet/formats/torchscript/importer.h"
 
 #include <sstream>
@@ -30,8 +30,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// The module text without locations, each graph's inputs in one line;
-// no blank lines, and attributes left to their own test.
+// Returns the module's text without locations, blank lines and attributes, which have
+// their own test. The inputs of each graph are on one line.
 std::string Text(const absl::StatusOr<Sample>& sample) {
   EXPECT_OK(sample);
   if (!sample.ok()) return "";
@@ -61,8 +61,8 @@ absl::StatusOr<Sample> Import(const std::string& source) {
 }
 
 TEST(ImporterTest, Operators) {
-  // Defaults are left out as in torch.fx; ints of the schema's ScalarType,
-  // Layout and MemoryFormat are what they mean.
+  // Defaults are left out as in torch.fx. Ints that the schema declares as ScalarType,
+  // Layout or MemoryFormat become dtypes, layouts and memory formats.
   EXPECT_EQ(Text(Import(R"(
 def forward(self, x, n: int):
     y = torch.add(x, x, alpha=1)
@@ -188,7 +188,7 @@ def forward(self, x, k: str):
 }
 
 TEST(ImporterTest, If) {
-  // Each branch takes what both need, in the order of first use.
+  // Each branch takes the values that either needs, in the order of first use.
   EXPECT_EQ(Text(Import(R"(
 def forward(self, x, y, p: bool):
     n = 3
@@ -291,7 +291,7 @@ graph @forward_body_0(%proceed as bool, %x, %n as int) {
 }
 
 TEST(ImporterTest, BreakAndContinue) {
-  // LibTorch turns them into flags and values that stand for none: None.
+  // LibTorch turns them into flags and uninitialized values, which become None.
   EXPECT_THAT(Text(Import(R"(
 def forward(self, x, n: int):
     for i in range(n):
@@ -523,7 +523,7 @@ def forward(self, x):
 )");
   const absl::StatusOr<Sample> sample = Import(module);
   ASSERT_OK(sample);
-  // `b` is `a`: what is written to one shows in the other.
+  // `b` is `a`, so a write to one shows in the other.
   EXPECT_THAT(PrintModule(*sample->module, {.header = false, .locations = false}),
               testing::StartsWith(R"(attribute)"));
   ASSERT_EQ(sample->weights.size(), 5);
@@ -608,8 +608,8 @@ TEST(ImporterTest, DamagedFiles) {
   EXPECT_THAT(ImportTorchScriptFile("/nowhere/m.pt"), StatusIs(absl::StatusCode::kNotFound));
 }
 
-// Tracing writes `x * 1.5` as a product of two tensors. LibTorch makes the second operand of
-// add, sub, mul and div a number again, and no other.
+// Tracing writes `x * 1.5` as a product of two tensors. LibTorch turns only the second operand of
+// add, sub, mul and div back into a number.
 TEST(ImporterTest, NumbersOfTracesAreNumbers) {
   torch::jit::Graph graph;
   torch::jit::Value* x = graph.addInput("x");
@@ -647,7 +647,7 @@ TEST(ImporterTest, NumbersOfTracesAreNumbers) {
 )"));
 }
 
-// What is written to one of two attributes would not show in the other.
+// A write to one of the two attributes would not show in the other.
 TEST(ImporterTest, AttributesThatOverlapAreNotWrittenTo) {
   const auto with_views = [](const std::string& source) {
     torch::jit::Module module("M");
@@ -675,7 +675,7 @@ void DeclareNms(torch::Library* library) {
   library->def("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor");
 }
 
-// An archive whose forward calls torchvision::nms, which is not declared.
+// Returns an archive whose forward calls torchvision::nms, which is not declared.
 std::string ArchiveOfNms() {
   torch::Library library(torch::Library::FRAGMENT, "torchvision", std::nullopt, __FILE__, __LINE__);
   DeclareNms(&library);
@@ -693,7 +693,7 @@ std::string ArchiveOfNms() {
   return archive.str();
 }
 
-// The library of torchvision may be loaded later: it must be the first to declare them.
+// Torchvision's library may be loaded later and must then be the first to declare them.
 TEST(ImporterTest, OperatorsOfTorchvisionAreDeclaredDuringTheImportOnly) {
   const std::string archive = ArchiveOfNms();
   const auto find = [] {
@@ -710,7 +710,7 @@ TEST(ImporterTest, OperatorsOfTorchvisionAreDeclaredDuringTheImportOnly) {
   EXPECT_TRUE(find());
 }
 
-// One thread took the declaration back while another made it anew, which PyTorch refuses.
+// One thread removed the declaration while another declared it again, which PyTorch refuses.
 TEST(ImporterTest, ThreadsDeclareOperatorsOfTorchvisionTogether) {
   const std::string archive = ArchiveOfNms();
   std::vector<std::thread> threads;
@@ -735,9 +735,10 @@ graph(%x : Tensor):
   return (%y)
 )",
                       &graph);
-  EXPECT_THAT(ImportTorchScriptGraph(graph, "main"),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("cannot represent made::up: there is no such operator")));
+  EXPECT_THAT(
+      ImportTorchScriptGraph(graph, "main"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("cannot represent made::up: LibTorch does not have this operator")));
 
   torch::jit::Module child("Child");
   child.define("def forward(self, x):\n    return x\n");
