@@ -51,9 +51,9 @@ using ByteSink = std::function<absl::Status(absl::string_view part)>;
 // Passes a content to a sink part by part, so that it need not be in memory as a whole.
 using Producer = std::function<absl::Status(const ByteSink& sink)>;
 
-// Writes a temporary file beside `path` and renames it, so that readers see either the old content or
-// the whole new one. "-" and devices such as /dev/stdout are written directly. Missing folders of
-// `path` are made.
+// Writes a temporary file beside `path` and renames it, so that readers see either the old content
+// or the whole new one. "-" and devices such as /dev/stdout are written directly. Missing folders
+// of `path` are made.
 absl::Status WriteFileAtomic(const std::string& path, absl::string_view content);
 // Returns an error of `content`, and then leaves `path` as it was.
 absl::Status WriteFileAtomic(const std::string& path, const Producer& content);
@@ -88,11 +88,12 @@ class StagedFile {
 };
 
 // Creates the folder `path` whole or not at all. `fill` writes into a temporary folder, which is
-// renamed to `path` if `fill` succeeds, and deleted otherwise. Missing folders of `path` are made. A
-// folder that exists at `path` is replaced in one step if `replace` is true; otherwise the result is
-// AlreadyExists. Anything that is not a folder is never replaced. A mount point, the current folder
-// and a folder in a folder that is not writable cannot be renamed: their content is replaced file by
-// file. If a replaced folder cannot be deleted whole, the rest stays under a temporary name.
+// renamed to `path` if `fill` succeeds, and deleted otherwise. Missing folders of `path` are made.
+// A folder that exists at `path` is replaced in one step if `replace` is true; otherwise the result
+// is AlreadyExists. Anything that is not a folder is never replaced. A mount point, the current
+// folder and a folder in a folder that is not writable cannot be renamed: their content is replaced
+// file by file. If a replaced folder cannot be deleted whole, the rest stays under a temporary
+// name.
 absl::Status WriteFolderAtomic(const std::string& path, bool replace,
                                const std::function<absl::Status(const std::string& dir)>& fill);
 

@@ -1,5 +1,5 @@
-// The limits of untrusted input. They are in one table, so that all readers refuse at the same value
-// and tests can probe both sides of each limit.
+// The limits of untrusted input. They are in one table, so that all readers refuse at the same
+// value and tests can probe both sides of each limit.
 #ifndef GRAPHNET_BASE_LIMITS_H_
 #define GRAPHNET_BASE_LIMITS_H_
 

@@ -12,8 +12,8 @@ namespace graphnet {
 
 class MappedFile {
  public:
-  // Maps a regular file of at most `max_bytes`. NotFound if there is no such file. The file must not
-  // be truncated while it is mapped: reading past its new end raises SIGBUS.
+  // Maps a regular file of at most `max_bytes`. NotFound if there is no such file. The file must
+  // not be truncated while it is mapped: reading past its new end raises SIGBUS.
   static absl::StatusOr<MappedFile> Open(const std::string& path, size_t max_bytes);
   MappedFile(MappedFile&& other) noexcept : data_(other.data_), size_(other.size_) {
     other.data_ = nullptr;
@@ -24,8 +24,8 @@ class MappedFile {
 
   // The content, which is valid as long as this object.
   absl::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
-  // Gives the memory of `part`, a part of bytes(), back to the system. `part` stays valid: the system
-  // reads it again when it is accessed.
+  // Gives the memory of `part`, a part of bytes(), back to the system. `part` stays valid: the
+  // system reads it again when it is accessed.
   void Release(absl::string_view part) const;
 
  private:

@@ -10,8 +10,9 @@
 
 namespace graphnet {
 
-// Hashes all bytes, 16 at a time. Parsers look names up at each word, so speed matters. Like Abseil's
-// hash, it differs between runs of a program, so that no input can be built of names that collide.
+// Hashes all bytes, 16 at a time. Parsers look names up at each word, so speed matters. Like
+// Abseil's hash, it differs between runs of a program, so that no input can be built of names that
+// collide.
 struct NameHash {
   size_t operator()(absl::string_view name) const {
     const char* p = name.data();

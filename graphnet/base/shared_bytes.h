@@ -39,8 +39,8 @@ class SharedBytes {
     part.view_ = view_.substr(offset, size);
     return part;
   }
-  // Call it after large bytes have been read. The bytes of a file give their memory back to the system
-  // until they are accessed again.
+  // Call it after large bytes have been read. The bytes of a file give their memory back to the
+  // system until they are accessed again.
   void Release() const {
     if (file_ != nullptr) file_->Release(view_);
   }

@@ -27,8 +27,8 @@ struct ErrorPlace {
 };
 // Returns no place if the status is OK or its error names none.
 std::optional<ErrorPlace> PlaceOf(const absl::Status& status);
-// Records the place of an error for PlaceOf, and leaves the message unchanged. Does nothing to an OK
-// status.
+// Records the place of an error for PlaceOf, and leaves the message unchanged. Does nothing to an
+// OK status.
 void SetPlace(const ErrorPlace& place, absl::Status* status);
 
 // Returns `InvalidArgument("<file>:<line>:<column>: <message>")`, with that place. A column of 0 or

@@ -10,15 +10,15 @@
 
 namespace graphnet {
 
-// Returns the strides of a contiguous tensor, in elements, as torch.Tensor.stride does. The last one
-// is 1.
+// Returns the strides of a contiguous tensor, in elements, as torch.Tensor.stride does. The last
+// one is 1.
 std::vector<int64_t> RowMajorStrides(absl::Span<const int64_t> sizes);
 
-// Assigns to[i, j, …] = from[i, j, …] for all indices below `sizes`. An element has `width` bytes, at
-// least 1, and need not be aligned. Strides are in elements, one for each dimension, and may be 0 or
-// negative. `from` and `to` point to the element with index 0, 0, …. Any number of dimensions is
-// allowed; without dimensions, there is one element. `from` and `to` must not overlap. If elements of
-// `to` overlap each other, it is unspecified which value remains.
+// Assigns to[i, j, …] = from[i, j, …] for all indices below `sizes`. An element has `width` bytes,
+// at least 1, and need not be aligned. Strides are in elements, one for each dimension, and may be
+// 0 or negative. `from` and `to` point to the element with index 0, 0, …. Any number of dimensions
+// is allowed; without dimensions, there is one element. `from` and `to` must not overlap. If
+// elements of `to` overlap each other, it is unspecified which value remains.
 void StridedCopy(size_t width, absl::Span<const int64_t> sizes, const void* from,
                  absl::Span<const int64_t> from_strides, void* to,
                  absl::Span<const int64_t> to_strides);

@@ -9,8 +9,8 @@
 
 namespace graphnet {
 
-// Returns the Status or StatusOr that `fn` returns. If `fn` throws, which mostly means that memory ran
-// out, returns ResourceExhausted with the exception's message.
+// Returns the Status or StatusOr that `fn` returns. If `fn` throws, which mostly means that memory
+// ran out, returns ResourceExhausted with the exception's message.
 template <typename Fn>
 auto WithoutExceptions(Fn&& fn) -> decltype(fn()) {
   try {

@@ -1,11 +1,12 @@
-// DiffModules finds the differences between two modules. It matches nodes by structure and not by name.
+// DiffModules finds the differences between two modules. It matches nodes by structure and not by
+// name.
 //
 //   const GraphDiff diff = DiffModules(*a.module, *b.module);
 //   if (!diff.empty()) std::cout << PrintDiff(diff);
 //
-// Two nodes match if they do the same to matching values (from the inputs down), or if matching nodes
-// use them in the same way (from the outputs up). The remaining nodes are aligned in program order.
-// Names, locations and the order of independent nodes are not differences.
+// Two nodes match if they do the same to matching values (from the inputs down), or if matching
+// nodes use them in the same way (from the outputs up). The remaining nodes are aligned in program
+// order. Names, locations and the order of independent nodes are not differences.
 #ifndef GRAPHNET_IDENTITY_DIFF_H_
 #define GRAPHNET_IDENTITY_DIFF_H_
 
@@ -32,8 +33,8 @@ struct Difference {
   Kind kind = Kind::kChanged;  // what happened to the node
   const Node* a = nullptr;     // the node of the first module; null if it was added
   const Node* b = nullptr;     // the node of the second module; null if it was removed
-  // For a change, each part that differs: "argument 3 (padding): [1, 1] became [0, 0]". For a removed
-  // or added node, each user that now takes another value: "%add takes %x instead".
+  // For a change, each part that differs: "argument 3 (padding): [1, 1] became [0, 0]". For a
+  // removed or added node, each user that now takes another value: "%add takes %x instead".
   std::vector<std::string> what;
 };
 
@@ -63,8 +64,8 @@ struct DiffUnion {
 // Makes that module. `b` is the second module of the diff.
 DiffUnion UnionOf(const Module& b, const GraphDiff& diff);
 
-// Prints a line for each difference, with the location of the node if it is known, and then a line for
-// each entry of `what`. Returns an empty text without differences:
+// Prints a line for each difference, with the location of the node if it is known, and then a line
+// for each entry of `what`. Returns an empty text without differences:
 //
 //   - %relu = aten.relu.default(%conv)  at net.py:12
 //       %add takes %conv instead

@@ -1,5 +1,5 @@
-// The normal form of a program. Programs that compute the same get the same normal form, wherever they
-// came from, as far as rewrites that keep every value can achieve it (docs/hash.md).
+// The normal form of a program. Programs that compute the same get the same normal form, wherever
+// they came from, as far as rewrites that keep every value can achieve it (docs/hash.md).
 #ifndef GRAPHNET_IDENTITY_NORMAL_FORM_H_
 #define GRAPHNET_IDENTITY_NORMAL_FORM_H_
 
@@ -18,8 +18,8 @@ struct NormalFormOptions {
 };
 
 // Returns a new verified module with the inputs and attributes of `module`. The metas of inputs and
-// attributes are trusted. InvalidArgument names the first call that cannot be resolved; NotFound names
-// a constant that is not an input.
+// attributes are trusted. InvalidArgument names the first call that cannot be resolved; NotFound
+// names a constant that is not an input.
 absl::StatusOr<std::unique_ptr<Module>> NormalForm(const Module& module,
                                                    const NormalFormOptions& options = {});
 

@@ -1,5 +1,5 @@
-// Makes the normal form of a module that is given as text. The form must be well-formed and be its own
-// normal form. Then compares both modules.
+// Makes the normal form of a module that is given as text. The form must be well-formed and be its
+// own normal form. Then compares both modules.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,5 @@
-// Runs lowering, effects and each pass alone on a module that is given as text. A pass must leave the
-// graph well-formed or return an error, and must change it if and only if it says so.
+// Runs lowering, effects and each pass alone on a module that is given as text. A pass must leave
+// the graph well-formed or return an error, and must change it if and only if it says so.
 #include <cstddef>
 #include <cstdint>
 #include <string>

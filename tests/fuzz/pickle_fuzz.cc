@@ -1,5 +1,6 @@
-// Reads any bytes as a pickle. They are refused with the position, or give a graph of values in which
-// each comes after its children. The check of TorchScript archives on them never does more than refuse.
+// Reads any bytes as a pickle. They are refused with the position, or give a graph of values in
+// which each comes after its children. The check of TorchScript archives on them never does more
+// than refuse.
 #include <cstddef>
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
-// Reads any bytes as text of PIR. They are refused with one clean line, or the printed text reads back
-// as the same text, with groups and loops, too.
+// Reads any bytes as text of PIR. They are refused with one clean line, or the printed text reads
+// back as the same text, with groups and loops, too.
 
 #include <cstddef>
 #include <cstdint>

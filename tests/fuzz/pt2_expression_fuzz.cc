@@ -1,5 +1,5 @@
-// Reads any text as a SymPy expression and as a guard. It is refused or gives an expression of the IR,
-// which can be evaluated.
+// Reads any text as a SymPy expression and as a guard. It is refused or gives an expression of the
+// IR, which can be evaluated.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// Reads any bytes as a benchmark log. They are refused with one line, or scored. Reading in parts gives
-// the same result as reading at once, and the result can be written and read back unchanged.
+// Reads any bytes as a benchmark log. They are refused with one line, or scored. Reading in parts
+// gives the same result as reading at once, and the result can be written and read back unchanged.
 #include <cstddef>
 #include <cstdint>
 #include <string>

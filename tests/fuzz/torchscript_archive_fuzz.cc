@@ -1,6 +1,6 @@
-// Checks bytes as a TorchScript archive. The input is data.pkl, constants.pkl, code/__torch__.py and its
-// .debug_pkl, joined by lines of "####"; the checksums of the archive are computed. The archive check
-// refuses it with one line or accepts it, and gives the same answer a second time.
+// Checks bytes as a TorchScript archive. The input is data.pkl, constants.pkl, code/__torch__.py
+// and its .debug_pkl, joined by lines of "####"; the checksums of the archive are computed. The
+// archive check refuses it with one line or accepts it, and gives the same answer a second time.
 #include <zlib.h>
 
 #include <cstddef>

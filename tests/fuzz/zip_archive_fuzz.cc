@@ -1,5 +1,5 @@
-// Reads any bytes as a zip archive. They are refused with one line, or each entry is refused or has the
-// length that the directory declares. If VerifyAll accepts an archive, all of it can be read.
+// Reads any bytes as a zip archive. They are refused with one line, or each entry is refused or has
+// the length that the directory declares. If VerifyAll accepts an archive, all of it can be read.
 #include <cstddef>
 #include <cstdint>
 

@@ -33,7 +33,8 @@ absl::Status GraphImporter::ReadTable(Json table,
 
 namespace {
 
-// A size as it is written: a number, or an expression with its value in the example, if that is said.
+// A size as it is written: a number, or an expression with its value in the example, if that is
+// said.
 struct WrittenSize {
   std::optional<int64_t> number;
   absl::string_view srepr;

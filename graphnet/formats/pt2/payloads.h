@@ -70,8 +70,8 @@ bool FindByteRange(const StoredTensor& tensor, ByteRange* range);
 // The inverse of ReadStorage: what a storage is made of, tensors at their places in it.
 class StorageContent {
  public:
-  // `tensor` says where `data` goes. False if dtype, shape or number of bytes are others, there is no
-  // such place, or it lies further off than any storage reaches.
+  // `tensor` says where `data` goes. False if dtype, shape or number of bytes are others, there is
+  // no such place, or it lies further off than any storage reaches.
   bool Add(const StoredTensor& tensor, const TensorData& data);
   uint64_t size() const { return size_; }  // of the storage: to the end of its last tensor
   // The bytes of the storage, one part after the other. What lies between tensors is 0; of those

@@ -1,5 +1,5 @@
-// Sets the options that --config=sanitize of .bazelrc sets for tests, for a fuzzer that is started by
-// hand.
+// Sets the options that --config=sanitize of .bazelrc sets for tests, for a fuzzer that is started
+// by hand.
 
 extern "C" const char* __asan_default_options() {
   return "allocator_may_return_null=1:"
