@@ -16,18 +16,17 @@ namespace graphnet {
 // When applied, this pass will replace calls of Python's operators, builtins and math functions on
 // constants by their value in every user, and erase them; likewise .size(), .dim(), .numel() and
 // the attributes shape and ndim of tensors whose meta gives every size as a number. A value that a
-// graph returns stays computed.
-//
-// With values=true it also runs, once, the calls of tensors that depend on the weights of a
-// sample and on constants alone, and puts weights of their values in their places. Views stay,
-// as they cost nothing.
+// graph returns stays computed. With values=true, it also runs, once, the calls of tensors that
+// depend only on weights of the sample and on constants, and replaces them by weights with their
+// values. Views stay, because they cost nothing.
 //
 // Options:
-// - values: with true, values of tensors too; takes a sample that has its weights, and LibTorch
-// - max_bytes: of a value that becomes a weight, at most; default 16777216
+// - values: with true, also computes values of tensors; needs a sample with its weights, and
+// LibTorch
+// - max_bytes: the most bytes of a value that becomes a weight; default 16777216
 //
-// Performance impact: O(nodes and uses). Running saves one call of Python's arithmetic
-// each. With values=true the calls are run once, and the values are stored.
+// Performance impact: O(nodes and uses). Each folded call saves one call of Python's arithmetic in
+// a run. With values=true, the calls are run once, and their values are stored.
 //
 // Risks and limitations: with values=true a call whose dtype depends on a mode of the program, such
 // as autocast, stays; so do random calls and values that are written to. If a value cannot be
