@@ -115,7 +115,7 @@ std::string GraphExporter::Unique(absl::string_view wanted, Scope* scope) {
 }
 
 absl::string_view GraphExporter::NameOf(const Node& node, Scope* scope) {
-  // Those of the graph itself are taken for it already.
+  // Open() has already reserved the names of this graph's own nodes.
   if (node.graph() == scope->graph && Identifier(node.name()) == node.name()) {
     return node.name();
   }
@@ -197,7 +197,7 @@ absl::Status GraphExporter::AddAttributes(Scope* scope, JsonWriter* specs) {
     const absl::string_view name =
         is_own ? NameOf(*reader->second, scope)
                : arena_.Copy(absl::string_view(Unique(attribute.name, scope)));
-    // What is stored says it best.
+    // Prefer the stored tensor's dtype and shape over the attribute's meta.
     TensorMeta meta;
     meta.dtype = data->second.dtype;
     if (attribute.meta != nullptr) meta.device = attribute.meta->device;
