@@ -45,7 +45,7 @@ bool IsSymbolic(absl::string_view target) {
          absl::StartsWith(target, "torch._sym_");
 }
 
-// What a function of numbers yields.
+// Returns the kind of number that a function of numbers returns.
 Kind NumberKind(absl::string_view function, absl::Span<const ExportValue> args) {
   const absl::string_view name = function.substr(function.rfind('.') + 1);
   for (const absl::string_view is_bool :
@@ -730,7 +730,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportHigherOrder(const Node& node,
                                                              absl::string_view target,
                                                              absl::Span<const ExportValue> args,
                                                              Scope* scope) {
-  // What bodies of control flow are given is what stands behind them.
+  // The operands of control flow's bodies are the arguments after the bodies.
   ExportValue::Elements operands;
   for (const ExportValue& arg : args) {
     if (arg.elements != nullptr && arg.kind != Kind::kDict) {
