@@ -730,7 +730,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportHigherOrder(const Node& node,
                                                              absl::string_view target,
                                                              absl::Span<const ExportValue> args,
                                                              Scope* scope) {
-  // The operands of control flow's bodies are the arguments after the bodies.
+  // The bodies of control flow take the elements of the lists that follow them as operands.
   ExportValue::Elements operands;
   for (const ExportValue& arg : args) {
     if (arg.elements != nullptr && arg.kind != Kind::kDict) {

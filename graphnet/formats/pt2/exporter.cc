@@ -380,7 +380,7 @@ absl::StatusOr<std::unique_ptr<Sample>> LowerForPt2(const Sample& sample, Missin
                    LowerToAten(*sample.module, missing == nullptr ? nullptr : &refused));
   for (const auto& [node, status] : refused) AddMissing(status, missing);
   if (!refused.empty()) return refused.begin()->second;
-  // Metas known before lowering are kept.
+  // Metas and draw specs known before lowering are kept.
   for (Graph* graph : lowered.module->graphs()) {
     for (Node* node : graph->nodes()) {
       const Node* const origin = lowered.origins[node];
