@@ -1,4 +1,4 @@
-// Arguments and metas: see graph_exporter.h.
+// Writes arguments and metas; see graph_exporter.h.
 #include <algorithm>
 #include <utility>
 
@@ -18,7 +18,7 @@ namespace {
 using Kind = ExportValue::Kind;
 using SchemaKind = SchemaType::Kind;
 
-// Lists that are no longer are written wherever they are used.
+// Lists of at most this many elements are written wherever they are used.
 constexpr uint64_t kFewElements = 64;
 
 void WriteName(absl::string_view kind, absl::string_view name, JsonWriter* json) {
@@ -55,7 +55,7 @@ const SymExpr* GraphExporter::SizeOf(const Dim& dim) {
 std::string GraphExporter::SymbolText(absl::string_view name) {
   std::string text = original_.SymbolText(name);
   if (!text.empty()) return text;
-  // PyTorch goes by the name: u0 is a size that nothing is known of.
+  // PyTorch goes by the name: u0 is a size about which nothing is known.
   const bool is_unknown = absl::StartsWith(name, "u");
   return absl::StrCat("Symbol('", name,
                       is_unknown ? "', integer=True)" : "', positive=True, integer=True)");
@@ -116,8 +116,8 @@ void GraphExporter::WriteTensorMeta(const TensorMeta& meta, bool requires_grad,
   json->EndObject();
 }
 
-// Whether a TensorMeta of the original program says what is known; sizes that the IR cannot
-// express are as they were.
+// True if a TensorMeta of the original program agrees with what is known. Sizes that the IR cannot
+// express count as unchanged.
 bool GraphExporter::IsSame(Json meta, const TensorMeta& known) {
   Json dtype_field, sizes, device_field;
   if (!ReadFields(meta, {{"dtype", &dtype_field}, {"sizes", &sizes}, {"device", &device_field}})
@@ -226,7 +226,7 @@ ExportValue GraphExporter::AddNumber(Kind kind, absl::string_view name, absl::st
     table->EndObject();
     return value;
   }
-  // A symbol of its own: nothing is known of it.
+  // Nothing is known of this size, so it gets a new symbol.
   std::string symbol;
   do {
     symbol = absl::StrCat("u", num_unknown_++);
@@ -323,7 +323,7 @@ absl::StatusOr<ExportValue> GraphExporter::MakeSize(const Node& node, const SymE
   return made;
 }
 
-// A value of the program for a tensor that is known.
+// Makes a value of the program for a known tensor.
 absl::StatusOr<ExportValue> GraphExporter::MakeTensor(const Node& node, const ExportValue& scalar,
                                                       Scope* scope) {
   const absl::string_view name = arena_.Copy(absl::string_view(Unique("scalar_tensor", scope)));
@@ -587,8 +587,8 @@ absl::Status GraphExporter::WriteList(const Node& node, const ExportValue& value
   if (lists_of(IsReal)) {
     return write_lists("as_float_lists", [&](const ExportValue& e) { json->Float(RealOf(e)); });
   }
-  // Operands of higher-order calls, tensors and numbers: torch.export writes all as tensors and
-  // finds them by their names.
+  // torch.export writes every operand of a higher-order call, number or tensor, as a tensor and
+  // finds it by its name.
   if (wanted == SchemaKind::kAny && all([](const ExportValue& e) {
         return e.kind == Kind::kTensor || e.kind == Kind::kInt || e.kind == Kind::kFloat ||
                e.kind == Kind::kBool;

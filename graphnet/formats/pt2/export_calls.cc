@@ -1,4 +1,4 @@
-// Calls: see graph_exporter.h.
+// Writes calls; see graph_exporter.h.
 #include <algorithm>
 #include <utility>
 
@@ -23,11 +23,11 @@ constexpr int64_t kPositional = 1;
 constexpr int64_t kKeyword = 2;
 
 constexpr absl::string_view kHigherOrder = "torch.ops.higher_order.";
-// A call whose results are not known has no more of them than this.
+// Most results of a call whose number of results is unknown.
 constexpr int64_t kMaxUnknownResults = 4096;
-// Larger sizes are not written: they become symbols of their own.
+// Sizes of more terms are not written; each becomes a new symbol.
 constexpr uint64_t kMaxSizeTerms = 1024;
-// A node that is written counts for so many values.
+// Each written node counts as this many values.
 constexpr uint64_t kNodeCost = 16;
 
 // torch.cond, torch.while_loop and those that are written in full; empty for others.
@@ -45,7 +45,7 @@ bool IsSymbolic(absl::string_view target) {
          absl::StartsWith(target, "torch._sym_");
 }
 
-// What a function of numbers yields.
+// Returns the kind of number that a function of numbers returns.
 Kind NumberKind(absl::string_view function, absl::Span<const ExportValue> args) {
   const absl::string_view name = function.substr(function.rfind('.') + 1);
   for (const absl::string_view is_bool :
@@ -89,7 +89,7 @@ std::optional<SymExpr::Kind> SizeFunction(absl::string_view function) {
   return std::nullopt;
 }
 
-// The function of Python for an operator of TorchScript on numbers; empty: there is none.
+// Returns Python's function for TorchScript's operator on numbers; empty if there is none.
 absl::string_view FunctionOf(absl::string_view target) {
   absl::string_view name = target;
   if (!absl::ConsumePrefix(&name, "aten.")) return "";
@@ -142,7 +142,7 @@ std::vector<const Node*> ElementUsers(const Node& sequence, size_t size) {
   return takers;
 }
 
-// How many elements are taken of a call whose results are not known.
+// Counts the elements that are taken from a call whose results are unknown.
 absl::StatusOr<size_t> ElementsTaken(const Node& sequence) {
   int64_t count = 0;
   for (const Node* user : sequence.users()) {
@@ -201,7 +201,7 @@ ExportValue GraphExporter::StandIn(const Node& node, const absl::Status& status,
       absl::c_any_of(node.operands(), [&](const Node* operand) { return lost_.contains(operand); });
   const Callable::Kind kind = CalleeOf(node).kind;
   const bool is_known = kind != Callable::Kind::kNone && kind != Callable::Kind::kForeign;
-  // What fails within a body is counted there, not as a fault of the call that has it.
+  // A failure within a body is counted there, not again as a failure of the call.
   if ((!takes_lost || !is_known) && (!node.HasBody() || missing_->empty()))
     AddMissing(status, missing_);
   absl::StatusOr<ExportValue> value =
@@ -261,7 +261,7 @@ absl::Status GraphExporter::WriteGraph(const Graph& body, Scope* scope, JsonWrit
     ++i;
     if (placeholder->meta() == nullptr && placeholder->annotation().empty() &&
         !placeholder->has_uses() && (operand == nullptr || !operand->is_tensor())) {
-      // Handed on and not looked at.
+      // The operand is passed on but never read.
       inner.inputs.Raw(R"({"as_none":true})");
       continue;
     }
@@ -382,7 +382,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* s
     return ExportNumbers(node, target, args, scope);
   }
   const Callable callee = CalleeOf(node);
-  // Operators of ATen, those of libraries, and those that PyTorch defines in Python.
+  // Operators of ATen, of libraries, and those that PyTorch defines in Python.
   if (callee.named_operator() != nullptr ||
       (callee.kind == Callable::Kind::kFunction && absl::StartsWith(target, "torch.ops."))) {
     return ExportAten(node, callee.overloads[0], args, scope);
@@ -394,7 +394,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* s
   return ExportScriptOperator(node, args, scope);
 }
 
-// Branches whose condition is known, and loops.
+// Exports branches whose condition is known, and loops.
 absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportKnownControlFlow(
     const Node& node, absl::Span<const ExportValue> args, Scope* scope) {
   const std::string target = HigherOrderTarget(node.target());
@@ -494,7 +494,7 @@ absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportSizes(
   const std::vector<const Node*> users = ElementUsers(node, meta->shape.size());
   for (size_t i = 0; i < meta->shape.size(); ++i) {
     const Node* const user = users[i];
-    // Those that nobody takes by themselves may be taken together.
+    // Sizes without a user of their own may still be used together.
     const absl::string_view name =
         user != nullptr
             ? NameOf(*user, scope)
@@ -511,7 +511,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportNumbers(const Node& node,
   for (const ExportValue& arg : args) {
     const bool is_number = arg.is_number() || arg.kind == Kind::kInt || arg.kind == Kind::kFloat ||
                            arg.kind == Kind::kBool;
-    // A list of None for each layer, which a model makes and nobody asks for.
+    // Some models make a list of one None per layer and never use it.
     if (arg.is_sequence() && function == "_operator.mul" && !node.has_uses()) return ExportValue();
     if (!is_number && !(arg.is_sequence() && function == "torch.sym_sum")) {
       return NodeError(node, "torch.export has it for numbers only");
@@ -577,7 +577,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportAten(const Node& node, const Sc
         value = ExportValue(value.literal);
       }
     }
-    // A number for each dimension, which is what PyTorch makes of one for all.
+    // PyTorch expands one number for all dimensions to one number per dimension.
     if (argument.type.is_list && argument.type.list_size > 0 && value.is_literal() &&
         value.literal.is_int()) {
       value = ExportValue::Sequence(
@@ -703,7 +703,7 @@ absl::StatusOr<ExportValue> GraphExporter::AddElement(const Node& call, const No
     }
   }
   if (type->kind == SchemaKind::kAny && !IsKnown(tensor)) {
-    // Of a higher-order call: as the original program has it.
+    // Results of a higher-order call are described as in the original program.
     const absl::string_view known = user == nullptr ? absl::string_view(unused) : user->name();
     const Original::Tables* const tables = scope->original;
     if (tables != nullptr && tables->ints.contains(known)) kind = Kind::kInt;
@@ -712,7 +712,7 @@ absl::StatusOr<ExportValue> GraphExporter::AddElement(const Node& call, const No
   }
   if (kind == Kind::kTensor) {
     if (!IsKnown(tensor) && (user == nullptr || !user->has_uses())) {
-      // Nothing, or nothing that anybody asks for.
+      // The call returns nothing, or its result is unused.
       outputs->Raw(R"({"as_none":true})");
       return ExportValue();
     }
@@ -730,7 +730,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportHigherOrder(const Node& node,
                                                              absl::string_view target,
                                                              absl::Span<const ExportValue> args,
                                                              Scope* scope) {
-  // What bodies of control flow are given is what stands behind them.
+  // The bodies of control flow take the elements of the lists that follow them as operands.
   ExportValue::Elements operands;
   for (const ExportValue& arg : args) {
     if (arg.elements != nullptr && arg.kind != Kind::kDict) {
@@ -786,7 +786,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportHigherOrder(const Node& node,
   return result;
 }
 
-// TorchScript's own, where PyTorch has another for them.
+// Exports TorchScript's own operators as the operators that PyTorch has for them.
 absl::StatusOr<ExportValue> GraphExporter::ExportScriptOperator(const Node& node,
                                                                 absl::Span<const ExportValue> args,
                                                                 Scope* scope) {
@@ -794,7 +794,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportScriptOperator(const Node& node
   if (const absl::string_view function = FunctionOf(target); !function.empty()) {
     return ExportNumbers(node, function, args, scope);
   }
-  // Numbers that tensors hold, and back.
+  // Conversions of tensors of one element to numbers, and back.
   const Kind kind = target == "aten.Int.Tensor"     ? Kind::kInt
                     : target == "aten.Float.Tensor" ? Kind::kFloat
                     : target == "aten.Bool.Tensor"  ? Kind::kBool

@@ -27,14 +27,14 @@ using Kind = ExportValue::Kind;
 using Result = absl::StatusOr<std::optional<ExportValue>>;
 using Args = absl::Span<const ExportValue>;
 
-// Elements of a list or dict, and characters of a text, that one call may make.
+// Most elements of a list or dict, or characters of a text, that one call may make.
 constexpr int64_t kMaxMade = 100'000;
 
 absl::Status Raises(absl::string_view what) { return absl::InvalidArgumentError(what); }
 
 int64_t SizeOf(const ExportValue& list) { return static_cast<int64_t>(list.elements->size()); }
 
-// An int of TorchScript's, negative ones from the end.
+// Resolves TorchScript's index: a negative one counts from the end.
 std::optional<int64_t> IndexIn(const ExportValue& index, int64_t size) {
   if (!index.is_int()) return std::nullopt;
   const int64_t i = index.literal.integer();
@@ -50,7 +50,7 @@ std::optional<python::Number> NumberOf(const ExportValue& value) {
   return value.literal.real();
 }
 
-// Numbers or texts; nullopt for others.
+// Compares two numbers or two texts; nullopt for other values.
 std::optional<std::partial_ordering> Compare(const ExportValue& a, const ExportValue& b) {
   const auto x = NumberOf(a), y = NumberOf(b);
   if (x && y) return python::Compare(*x, *y);
@@ -58,7 +58,7 @@ std::optional<std::partial_ordering> Compare(const ExportValue& a, const ExportV
   return std::nullopt;
 }
 
-// Where `value` is first; the size of the list if it is nowhere; nullopt if nobody knows.
+// Returns the first index of `value`, the list's size if it is absent, nullopt if unknown.
 std::optional<size_t> Find(absl::Span<const ExportValue> list, const ExportValue& value,
                            size_t step = 1) {
   for (size_t i = 0; i < list.size(); i += step) {
@@ -69,7 +69,7 @@ std::optional<size_t> Find(absl::Span<const ExportValue> list, const ExportValue
   return list.size();
 }
 
-// Whether a container may hold it: what holds others could be, or hold, the container itself.
+// False if `value` is the container, or might hold it deeper within.
 bool MayBeHeld(const ExportValue& value, const ExportValue& container) {
   return value.elements == nullptr || (value.elements != container.elements &&
                                        absl::c_all_of(*value.elements, [](const ExportValue& e) {
@@ -120,7 +120,7 @@ Result Repeat(const ExportValue& list, const ExportValue& times) {
   return ExportValue::Sequence(Kind::kList, std::move(all));
 }
 
-// Of numbers without nan, or of texts.
+// Sorts numbers without NaN, or texts.
 Result Sort(Args args, bool in_place) {
   if (args.size() > 1 && !(args[1].is_literal() && args[1].literal.is_bool())) return std::nullopt;
   const bool reverse = args.size() > 1 && args[1].literal.boolean();
@@ -201,7 +201,7 @@ absl::Status Set(const ExportValue& dict, const ExportValue& key, const ExportVa
   return absl::OkStatus();
 }
 
-// Of keys and values, which alternate.
+// Makes a dict of alternating keys and values.
 Result MakeDict(absl::Span<const ExportValue> entries) {
   const ExportValue dict = ExportValue::Sequence(Kind::kDict, {});
   for (size_t i = 0; i + 1 < entries.size(); i += 2) {
@@ -212,7 +212,7 @@ Result MakeDict(absl::Span<const ExportValue> entries) {
   return dict;
 }
 
-// Every second of its elements, from `first` on.
+// Returns every second element of the dict, from `first` on.
 ExportValue Half(const ExportValue& dict, size_t first) {
   std::vector<ExportValue> half;
   for (size_t i = first; i < dict.elements->size(); i += 2) half.push_back((*dict.elements)[i]);
@@ -283,7 +283,7 @@ Result ComputeDict(absl::string_view name, Args args) {
 
 // --- Texts ---------------------------------------------------------------------------
 
-// Of bytes below 128, for which TorchScript and this agree.
+// True if all bytes are below 128: for those, TorchScript and this code agree.
 bool IsAscii(absl::string_view text) {
   return absl::c_all_of(text, [](char c) { return static_cast<unsigned char>(c) < 128; });
 }
@@ -359,7 +359,7 @@ Result Join(absl::string_view between, const ExportValue& parts, Arena* arena) {
   return ExportValue(Argument(arena->Copy(absl::string_view(text))));
 }
 
-// `given`, and the defaults of what is left out.
+// Returns `given` with the defaults of the arguments left out.
 std::vector<ExportValue> WithDefaults(absl::string_view name, Args given) {
   std::vector<ExportValue> args(given.begin(), given.end());
   const auto add = [&](size_t size, const Argument& value) {
@@ -430,7 +430,7 @@ Result ComputeText(absl::string_view name, Args given, Arena* arena) {
     if (name == "ge") return ExportValue(Argument(std::is_gteq(order)));
     return std::nullopt;
   }
-  // With the whole text as the range.
+  // The range must be the whole text.
   const auto is = [&](size_t i, int64_t number) {
     return args.size() > i && args[i].is_int() && args[i].literal.integer() == number;
   };

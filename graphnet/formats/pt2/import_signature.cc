@@ -1,4 +1,4 @@
-// Inputs and outputs of a program.
+// Imports inputs and outputs of a program.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -38,7 +38,7 @@ absl::Status GraphImporter::Bind(absl::string_view value, Node* node, Scope* sco
 
 absl::Status GraphImporter::AddPlaceholder(Json input, Scope* scope) {
   ASSIGN_OR_RETURN(const absl::string_view name, NameOfArgument(input));
-  if (name.empty()) {  // A constant: nothing refers to it, but callers hand it on.
+  if (name.empty()) {  // A constant: nothing refers to it, but callers pass it.
     scope->graph->Placeholder(absl::StrCat("arg", scope->graph->num_nodes()));
     return absl::OkStatus();
   }
@@ -52,7 +52,7 @@ absl::Status GraphImporter::AddPlaceholder(Json input, Scope* scope) {
   if (value.kind == "as_sym_bool") node->set_annotation("torch.SymBool");
   if (value.kind == "as_tensor" && scope->depth == 0) node->set_annotation("torch.Tensor");
   if (value.kind == "as_sym_int" && scope->depth == 0) {
-    // The number it had in the example.
+    // Draw the number's value in the example if that is known.
     const auto it = scope->sizes.find(name);
     if (it == scope->sizes.end()) return absl::InvalidArgumentError("its value is not described");
     ASSIGN_OR_RETURN(const std::optional<Dim> size, ReadSize(it->second));
@@ -112,8 +112,8 @@ absl::StatusOr<Node*> GraphImporter::MakeAttributeNode(absl::string_view value,
 
 absl::StatusOr<Node*> GraphImporter::MakeView(absl::string_view name, const Payload& payload,
                                               Scope* scope) {
-  // The storage is an attribute, of which this is a view: what is written to one of those
-  // that share it shows in the others.
+  // The storage is an attribute and this tensor a view of it: a write to one tensor that shares
+  // the storage shows in the others.
   Node*& storage = storage_nodes_[payload.Storage()];
   if (storage == nullptr) {
     std::string attribute =
@@ -153,7 +153,7 @@ absl::Status GraphImporter::AddAttribute(absl::string_view value, absl::string_v
     return absl::InvalidArgumentError("it has no usable name");
   const auto [it, is_new] = attribute_nodes_.try_emplace(std::string(name));
   if (!is_new) {
-    // As torch 2.6 has parameters that are one.
+    // torch 2.6 lists a shared parameter so.
     const Attribute* const attribute = module_.FindAttribute(name);
     if (attribute != nullptr && attribute->annotation == annotation &&
         attribute->annotation != "torch.Tensor") {
@@ -261,7 +261,7 @@ absl::Status GraphImporter::ImportSignatureInputs(Json inputs, Json specs, Scope
 
 // --- Outputs -----------------------------------------------------------------
 
-// What a mutation of the signature writes to.
+// Returns the node that a mutation of the signature writes to.
 absl::StatusOr<Node*> GraphImporter::FindMutated(absl::string_view kind, absl::string_view target,
                                                  Scope* scope) {
   if (kind == "user_input_mutation") {
@@ -369,7 +369,7 @@ absl::Status GraphImporter::ImportOutputs(Json graph, Json specs, Scope* scope) 
     ++spec;
     ++i;
   }
-  // As torch.export's own module does: what was copied is returned from where it lies then.
+  // Like torch.export's own module, return a copied value from the place it was copied to.
   for (Argument& value : returned) {
     if (!value.is_node()) continue;
     if (const auto it = copies.find(value.node()); it != copies.end()) value = it->second;
@@ -385,7 +385,7 @@ absl::Status GraphImporter::ImportOutputs(Json graph, Json specs, Scope* scope) 
     ASSIGN_OR_RETURN(result, BuildOutput(call_->out_spec, &leaves));
   }
   scope->graph->Output(result);
-  // What nobody asks for is not looked up.
+  // Unused nodes that this import made are dropped.
   for (size_t n = scope->made.size(); n-- > 0;) {
     if (!scope->made[n]->has_uses()) scope->graph->EraseNode(scope->made[n]);
   }

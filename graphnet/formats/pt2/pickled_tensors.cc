@@ -40,8 +40,8 @@ constexpr std::pair<absl::string_view, DType> kStorages[] = {
     {"ShortStorage", DType::kInt16},
 };
 
-// What makes a tensor of a storage: by the class of the storage, or of bytes and a dtype, where
-// there is no such class.
+// Functions that make a tensor from a storage. The storage's class gives the dtype; for a dtype
+// without such a class, the storage is bytes and the dtype is an argument.
 constexpr absl::string_view kOfTypedStorage = "_rebuild_tensor_v2";
 constexpr absl::string_view kOfBytes = "_rebuild_tensor_v3";
 
@@ -154,7 +154,7 @@ class SavedTensors {
     const absl::Span<const Id> args = pickle_.children(pickle_.children(id)[1]);
     if (pickle_.kind(callee) != PickleKind::kGlobal) return Error(id, "no tensor");
     const absl::string_view name = pickle_.name(callee);
-    // One with attributes of Python's, such as marks of dynamic sizes, which say nothing of it.
+    // A tensor with Python attributes, such as marks of dynamic sizes; they do not change it.
     if (pickle_.module(callee) == "torch._tensor" && name == "_rebuild_from_type_v2" &&
         args.size() == 4 && IsGlobal(args[1], "torch", "Tensor")) {
       for (const absl::string_view rebuild : {kOfTypedStorage, kOfBytes}) {
@@ -207,7 +207,7 @@ class SavedTensors {
                                       absl::Span<const Id> args) const {
     const size_t metadata = rebuild == kOfBytes ? 7 : 6;
     if (args.size() < metadata) return Error(id, "a tensor that lacks something");
-    // Such as that it is conjugated.
+    // The metadata may say, for example, that the tensor is conjugated.
     if (args.size() > metadata && !pickle_.children(args[metadata]).empty()) {
       return Error(args[metadata], "a tensor that its storage does not show as it is");
     }
@@ -267,7 +267,7 @@ class SavedTensors {
     return tensor.ok() ? std::optional<TensorData>(*std::move(tensor)) : std::nullopt;
   }
 
-  // What a dict has under the keys that a tree knows.
+  // Entries of a dict by the keys that a tree can have.
   using Entries = std::map<TreeSpec::Key, Id>;
   Entries EntriesOf(Id dict) const {
     Entries entries;
@@ -285,7 +285,7 @@ class SavedTensors {
 
   ZipReader zip_;
   std::string root_;
-  std::unique_ptr<std::string> text_;  // of the pickle, which refers to it
+  std::unique_ptr<std::string> text_;  // text of the pickle, which refers to it
   Pickle pickle_;
   uint64_t left_;  // bytes that tensors may still take
 };
@@ -355,7 +355,7 @@ class Pickler {
       zip.Add(absl::StrCat("archive/data/", i), storages_[i].Parts());
     }
     zip.Add("archive/version", "3\n");
-    zip.Finish().IgnoreError();  // of a string there is none
+    zip.Finish().IgnoreError();  // Writing to a string cannot fail.
     return bytes;
   }
 

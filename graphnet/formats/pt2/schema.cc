@@ -13,7 +13,7 @@
 namespace graphnet::pt2 {
 namespace {
 
-// By the schema's numbers; kUnknown where it has none, or one that it calls unknown.
+// Dtypes by the schema's numbers; kUnknown for unused numbers and for its own "unknown".
 constexpr DType kScalarTypes[] = {
     DType::kUnknown,        DType::kUInt8,         DType::kInt8,       DType::kInt16,
     DType::kInt32,          DType::kInt64,         DType::kFloat16,    DType::kFloat32,

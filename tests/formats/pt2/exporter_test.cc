@@ -52,7 +52,7 @@ TensorData Floats(std::vector<int64_t> shape, const std::vector<float>& values) 
                                               values.size() * sizeof(float))};
 }
 
-// What is read of what is written.
+// Writes the sample and reads it again.
 absl::StatusOr<Sample> Again(const Sample& sample) {
   ASSIGN_OR_RETURN(const std::string bytes, ExportPt2ToString(sample));
   EXPECT_TRUE(LooksLikePt2(bytes));
@@ -71,7 +71,7 @@ void ExpectSameWeights(const Sample& a, const Sample& b) {
   }
 }
 
-// The graph alone, written and read again.
+// Returns the graph alone, written and read again.
 std::string Written(const std::string& module) {
   const absl::StatusOr<Sample> sample = Parse(module);
   EXPECT_OK(sample);
@@ -113,7 +113,7 @@ TEST(Pt2Exporter, FilesThatTheUserAddedStay) {
   }
 }
 
-// Programs that PyTorch wrote: as they were, and anew without them.
+// Programs that PyTorch wrote, exported with the original program and without it.
 class Programs : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -134,7 +134,7 @@ TEST_P(Programs, AreWrittenAsTheyWere) {
 }
 
 TEST_P(Programs, SayTheSameAnew) {
-  // A name is another.
+  // One name changes.
   sample_.module->main()->first()->set_name("renamed");
   const auto like = Again(sample_);
   ASSERT_OK(like);
@@ -172,7 +172,7 @@ graph @forward(%x : f32[4, 3]@cpu) {
   sample->weights["x"] = Floats({4, 3}, std::vector<float>(12, 2));
   const auto again = Again(*sample);
   ASSERT_OK(again);
-  // Keywords are keywords, and what follows from the text is said.
+  // Keywords stay keywords, and the metas that follow from the text are written.
   EXPECT_EQ(TextOf(*again->module),
             R"(attribute l.weight : f32[3, 2]@cpu as torch.nn.parameter.Parameter
 attribute scale : f32[]@cpu as torch.Tensor
@@ -251,7 +251,7 @@ graph @forward(
 )");
 }
 
-// x.shape, and x.size(), which a Python program has.
+// A Python program has both x.shape and x.size().
 TEST(Pt2Exporter, ShapesAreSizes) {
   EXPECT_EQ(Written(R"(
 symbol s0 = 3
@@ -484,12 +484,12 @@ TEST(Pt2Exporter, ListsOfListsAreWrittenOutUpToALimit) {
     const std::string lists =
         first + Lines(absl::StrCat("  %l$ = prim.", construct, "Construct(%l#, %l#)"), 40);
     EXPECT_THAT(written(lists, "%l40"), HasSubstr("the structure that it returns is too large"));
-    // What is not returned is not written.
+    // A list that is not returned is not written.
     EXPECT_THAT(written(lists, "%x"), HasSubstr("return (%x, %x)"));
   }
   EXPECT_THAT(written(first + Lines("  %l$ = aten.add.t(%l#, %l#)", 40), "%x"),
               HasSubstr("its lists are too large"));
-  // Deeper than the stack is.
+  // The nesting is deeper than the stack.
   EXPECT_THAT(written(first + Lines("  %l$ = prim.ListConstruct(%l#)", 100'000), "%x"),
               HasSubstr("return (%x, %x)"));
   EXPECT_THAT(written(first + Lines("  %l$ = prim.ListConstruct(%l#)", 100'000), "%l100000"),

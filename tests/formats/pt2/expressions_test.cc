@@ -45,7 +45,7 @@ TEST(Expressions, MeanWhatSympyMeans) {
   EXPECT_EQ(Value("Identity(" + s0 + ")"), 7);
 }
 
-// As before torch 2.6.
+// PyTorch wrote expressions so before 2.6.
 TEST(Expressions, AreAlsoReadAsPythonHasThem) {
   for (const auto& [text, value] :
        std::initializer_list<std::pair<const char*, int64_t>>{{"s0", 7},
@@ -118,7 +118,7 @@ TEST(Expressions, LongAndDeepOnes) {
     }
     return open + text + close;
   };
-  // Deeper than the IR's own expressions may be is no error, but no expression.
+  // Nesting deeper than the IR allows is not an error, but gives no expression.
   EXPECT_EQ(Value(nested(40)), 2);
   EXPECT_EQ(Value(nested(190)), std::nullopt);
   Module module;

@@ -33,14 +33,14 @@ std::string Replaced(const std::string& text, const std::string& from, const std
   return absl::StrReplaceAll(text, {{from, to}});
 }
 
-// The program with `from` in its JSON replaced.
+// Imports the program with `from` in its JSON replaced.
 absl::StatusOr<Sample> ImportWith(const std::string& from, const std::string& to) {
   ArchiveFiles files = ProgramFiles();
   files["models/model.json"] = Replaced(files["models/model.json"], from, to);
   return Import(files);
 }
 
-// The same, and an operator that is not PyTorch's, which takes anything, in the place of add.
+// Like ImportWith, with a foreign operator that takes anything in place of add.
 absl::StatusOr<Sample> ImportWithForeign(const std::string& from, const std::string& to) {
   ArchiveFiles files = ProgramFiles();
   std::string& json = files["models/model.json"];
@@ -114,7 +114,7 @@ TEST(Pt2Importer, TensorsOfOneStorageStayShared) {
   ASSERT_OK(sample);
   EXPECT_EQ(sample->module->attributes().size(), 1u);
   EXPECT_EQ(sample->module->main()->FindNode("b_b")->target(), "w");
-  // Those that overlap otherwise are views of one.
+  // Tensors that overlap otherwise are views of one attribute.
   const std::string one = TensorMetaJson(R"({"as_int": 2})", R"({"as_int": 1})");
   const std::string reversed = TensorMetaJson(R"({"as_int": 2})", R"({"as_int": 0})", 7, 1);
   config = absl::StrCat(R"({"config": {"w": )", PayloadJson("weight_0", one), R"(, "block.b": )",
@@ -156,7 +156,7 @@ TEST(Pt2Importer, WeightsThatReachBeyondTheirStorageAreRefused) {
                       absl::StrCat(R"("sizes": [{"as_int": )", size, "}]"));
     EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument)) << size;
   }
-  // A stride of 0 makes much of little.
+  // A stride of 0 makes a large tensor of a small storage.
   files = ProgramFiles();
   files["data/weights/model_weights_config.json"] =
       WeightsConfigJson(TensorMetaJson(R"({"as_int": 1073741824})", R"({"as_int": 0})"));
@@ -236,7 +236,7 @@ TEST(Pt2Importer, ResultsAreNoConstants) {
   }
 }
 
-// As ExportedProgram.run_decompositions() leaves a call that has effects.
+// Writes a call with effects as ExportedProgram.run_decompositions() leaves it.
 std::string WithTokens(std::string json) {
   json = Replaced(json, R"("inputs": [{"as_tensor": {"name": "p_w"}})",
                   R"("inputs": [{"as_tensor": {"name": "token"}}, {"as_tensor": {"name": "p_w"}})");
@@ -298,7 +298,7 @@ TEST(Pt2Importer, BodiesAreGraphsOfTheModule) {
   EXPECT_THAT(TextOf(*sample),
               AllOf(HasSubstr("alpha = @body"),
                     HasSubstr("graph @body(\n  %x : f32[2]@cpu\n) {\n  return %x")));
-  // It sees no values but its own.
+  // A body sees only its own values.
   EXPECT_THAT(
       ImportWithForeign(R"({"as_float": 2.0})",
                         absl::StrCat(R"({"as_graph": )",
@@ -347,7 +347,7 @@ TEST(Pt2Importer, EveryKindOfArgument) {
   }
 }
 
-// As torch.export.load, which goes through the parameters of the operator and looks for them.
+// torch.export.load, too, goes through the operator's parameters and looks each up by name.
 TEST(Pt2Importer, ArgumentsAreBoundByName) {
   const auto plain = Import(ProgramFiles());
   ASSERT_OK(plain);
@@ -476,7 +476,7 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"("dtype": 7)", R"("dtype": 20)", "no dtype has the number 20"},
       {R"("type": "cpu")", R"("type": "toaster")", "no device toaster"},
       {R"("verifiers": ["TRAINING"])", R"("verifiers": ["TRAINING")", "byte"},
-      // What torch.export.load takes as no output of a graph either.
+      // torch.export.load does not accept these as outputs of a graph either.
       {R"("outputs": [{"as_tensor": {"name": "add"}}],
  "nodes")",
        R"("outputs": [{"as_tensors": [{"name": "add"}]}],

@@ -73,7 +73,7 @@ TEST(InputCheck, SizesThatFollowFromOneAnother) {
                        "input x: size 0 is 18, the program takes no more than 8 for s0 of it"));
 }
 
-// A number of the program may be a symbol since: generalize-dims makes it one.
+// generalize-dims may have made a symbol of a number in the program.
 TEST(InputCheck, SizesThatWereMadeSymbols) {
   ArchiveFiles files = ProgramFiles();
   const auto sample = ImportPt2(ArchiveOf(files), "m.pt2");
