@@ -76,7 +76,7 @@ absl::StatusOr<Sample> ImportPt2(absl::string_view bytes, const std::string& nam
 absl::StatusOr<std::vector<std::string>> ListPt2Programs(absl::string_view bytes,
                                                          const std::string& name);
 
-// True if the content is a complete archive of this kind, valid or not.
+// True if the content looks like a whole archive of torch.export. It may still be malformed.
 bool LooksLikePt2(absl::string_view bytes);
 
 }  // namespace graphnet
