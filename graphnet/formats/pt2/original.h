@@ -42,7 +42,7 @@ class Original {
   const std::vector<Json>& user_inputs() const { return user_inputs_; }
   // The ModuleCallSignature of the whole program.
   Json call() const { return call_; }
-  // Names of the inner modules that have signatures of their own.
+  // Names of the inner modules in module_call_graph.
   const std::vector<std::string>& modules() const { return modules_; }
   Json ranges() const { return ranges_; }
   Json guards() const { return guards_; }
