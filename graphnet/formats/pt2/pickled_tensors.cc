@@ -170,8 +170,8 @@ class SavedTensors {
       }
       if (name == kOfTypedStorage || name == kOfBytes) return LocateTensor(name, id, args);
     }
-    return Error(id, absl::StrCat("what ", Printable(pickle_.module(callee)), ".", Printable(name),
-                                  " makes, which is not called"));
+    return Error(id, absl::StrCat("a call of ", Printable(pickle_.module(callee)), ".",
+                                  Printable(name), ", which is not allowed"));
   }
 
   absl::Status Error(Id id, absl::string_view what) const {
