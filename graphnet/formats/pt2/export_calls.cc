@@ -232,8 +232,8 @@ absl::Status GraphExporter::WriteGraph(const Graph& body, Scope* scope, JsonWrit
     const std::optional<Expansion> all = bodies_.Of(&body, BodyParts());
     if (!all || !written_.Charge(std::min(all->size, kMaxExpansion / kNodeCost) * kNodeCost)) {
       return NodeError(*body.output(),
-                       "with bodies written wherever they are referred to, as "
-                       "torch.export has them, the program is too large");
+                       "the program is too large, because torch.export needs a copy of each body "
+                       "wherever it is used");
     }
   }
   std::string name(body.name());
