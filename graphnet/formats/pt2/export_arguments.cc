@@ -402,7 +402,8 @@ absl::Status GraphExporter::WriteArgument(const Node& node, const ExportValue& v
       json->Member("as_string_to_argument").StartObject();
       for (size_t i = 0; i < value.elements->size(); i += 2) {
         const ExportValue& key = (*value.elements)[i];
-        if (!key.is_string()) return NodeError(node, "it takes a dict whose keys are no texts");
+        if (!key.is_string())
+          return NodeError(node, "it takes a dict whose keys are not all strings");
         RETURN_IF_ERROR(WriteArgument(node, (*value.elements)[i + 1], nullptr, scope,
                                       &json->Member(key.literal.string())));
       }

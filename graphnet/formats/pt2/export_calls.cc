@@ -232,8 +232,8 @@ absl::Status GraphExporter::WriteGraph(const Graph& body, Scope* scope, JsonWrit
     const std::optional<Expansion> all = bodies_.Of(&body, BodyParts());
     if (!all || !written_.Charge(std::min(all->size, kMaxExpansion / kNodeCost) * kNodeCost)) {
       return NodeError(*body.output(),
-                       "with bodies written wherever they are referred to, as "
-                       "torch.export has them, the program is too large");
+                       "the program is too large, because torch.export needs a copy of each body "
+                       "wherever it is used");
     }
   }
   std::string name(body.name());
@@ -344,7 +344,8 @@ void GraphExporter::WriteNode(const Node* node, absl::string_view target, absl::
 
 absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* scope) {
   if (node.op() == Op::kCallModule) return NodeError(node, "a call of a submodule");
-  if (node.op() == Op::kCallMethod) return NodeError(node, "a method, which is no ATen overload");
+  if (node.op() == Op::kCallMethod)
+    return NodeError(node, "a method, which is not an ATen overload");
   if (node.is_call_function("operator.getitem") && node.args().size() == 2) {
     ASSIGN_OR_RETURN(const ExportValue whole, Resolve(node, node.args()[0], scope));
     if (whole.is_tensor()) return ExportGetItem(node, whole, scope);
@@ -466,7 +467,7 @@ absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportSizes(
       const int64_t rank = static_cast<int64_t>(meta->shape.size());
       const int64_t i =
           dim.literal.integer() < 0 ? dim.literal.integer() + rank : dim.literal.integer();
-      if (i < 0 || i >= rank) return NodeError(node, "there is no such dimension");
+      if (i < 0 || i >= rank) return NodeError(node, "the dimension is out of range");
       if (meta->shape[i].is_static()) return ExportValue(Argument(meta->shape[i].value));
       size = SizeOf(meta->shape[i]);
     }

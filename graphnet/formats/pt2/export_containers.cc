@@ -91,7 +91,7 @@ Result Erase(Args args, bool yields) {
   const int64_t size = SizeOf(args[0]);
   const std::optional<int64_t> at = args.size() == 1 ? size - 1 : IndexIn(args[1], size);
   if (!at) return std::nullopt;
-  if (*at < 0 || *at >= size) return Raises("there is no such element in the list");
+  if (*at < 0 || *at >= size) return Raises("the index is out of range for the list");
   const auto place = args[0].elements->begin() + *at;
   const ExportValue taken = *place;
   args[0].elements->erase(place);
@@ -167,7 +167,7 @@ Result ComputeList(absl::string_view name, Args args) {
   if ((name == "remove" || name == "index") && n == 2) {
     const std::optional<size_t> at = Find(list, args[1]);
     if (!at) return std::nullopt;
-    if (*at == list.size()) return Raises("there is no such element in the list");
+    if (*at == list.size()) return Raises("the value is not in the list");
     if (name == "index") return ExportValue(Argument(*at));
     list.erase(list.begin() + static_cast<ptrdiff_t>(*at));
     return ExportValue();
@@ -271,7 +271,7 @@ Result ComputeDict(absl::string_view name, Args args) {
     }
     if (name == "get") return n == 3 ? args[2] : ExportValue();
     if (name == "pop" && n == 3) return args[2];
-    return Raises("there is no such key in the dict");
+    return Raises("the key is not in the dict");
   }
   const ExportValue value = entries[*at + 1];
   if (name == "pop" || name == "Delete") {

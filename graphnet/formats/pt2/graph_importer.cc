@@ -48,7 +48,7 @@ absl::StatusOr<WrittenSize> ReadWrittenSize(Json size) {
     return written;
   }
   if (value.kind != "as_expr")
-    return absl::InvalidArgumentError(absl::StrCat("a size is no ", Printable(value.kind)));
+    return absl::InvalidArgumentError(absl::StrCat("a size cannot be ", Printable(value.kind)));
   Json text, hint;
   RETURN_IF_ERROR(ReadFields(value.value, {{"expr_str", &text}, {"hint", &hint, false}}));
   ASSIGN_OR_RETURN(written.srepr, text.String());
@@ -63,7 +63,7 @@ absl::StatusOr<WrittenSize> ReadWrittenSize(Json size) {
   } else if (kind == "as_bool") {
     status = value_of_hint.Bool().status();
   } else {
-    return absl::InvalidArgumentError(absl::StrCat("a hint is no ", Printable(kind)));
+    return absl::InvalidArgumentError(absl::StrCat("a hint cannot be ", Printable(kind)));
   }
   RETURN_IF_ERROR(Annotate(status, "hint"));
   return written;

@@ -211,7 +211,7 @@ absl::Status GraphImporter::ImportWithEffects(Json inputs, Json outputs, Json me
   ++rest.first;
   ASSIGN_OR_RETURN(const absl::string_view taken, NameOfArgument(token));
   if (!scope->tokens.contains(taken))
-    return absl::InvalidArgumentError(absl::StrCat(Printable(taken), " is no token"));
+    return absl::InvalidArgumentError(absl::StrCat(Printable(taken), " is not a token"));
   ASSIGN_OR_RETURN(const absl::string_view made, NameOfArgument(*results.first));
   if (made.empty() || scope->values.contains(made) || !scope->tokens.insert(made).second) {
     return absl::InvalidArgumentError(
@@ -219,7 +219,7 @@ absl::Status GraphImporter::ImportWithEffects(Json inputs, Json outputs, Json me
   }
   ASSIGN_OR_RETURN(const JsonUnion named, ReadUnion(callee));
   if (named.kind != "as_operator")
-    return absl::InvalidArgumentError("its second input is no operator");
+    return absl::InvalidArgumentError("its second input is not an operator");
   ASSIGN_OR_RETURN(const absl::string_view target, named.value.String());
   if (target.empty() || target.size() > kMaxNameBytes)
     return absl::InvalidArgumentError("it has no usable operator");

@@ -328,7 +328,7 @@ absl::Status GraphImporter::ImportOutputs(Json graph, Json specs, Scope* scope) 
       if (kind.kind == "token") {
         ASSIGN_OR_RETURN(const absl::string_view token, NameOfArgument(output));
         if (scope->tokens.contains(token)) return absl::OkStatus();
-        return absl::InvalidArgumentError(absl::StrCat(Printable(token), " is no token"));
+        return absl::InvalidArgumentError(absl::StrCat(Printable(token), " is not a token"));
       }
       ASSIGN_OR_RETURN(const Argument value, ReadOutput(output, *scope));
       Json argument, target;
@@ -359,7 +359,8 @@ absl::Status GraphImporter::ImportOutputs(Json graph, Json specs, Scope* scope) 
       RETURN_IF_ERROR(ReadFields(kind.value, {{field, &target}}));
       ASSIGN_OR_RETURN(const absl::string_view written, target.String());
       ASSIGN_OR_RETURN(Node* const to, FindMutated(kind.kind, written, scope));
-      if (!value.is_node()) return absl::InvalidArgumentError("a mutation by what is no value");
+      if (!value.is_node())
+        return absl::InvalidArgumentError("the new value of a mutation is a constant, not a value");
       Node* const copy = scope->graph->CallFunction("aten.copy_.default", {to, value});
       copy->set_meta(to->meta());
       copies[value.node()] = copy;

@@ -151,7 +151,7 @@ class Archive {
     ASSIGN_OR_RETURN(const std::string order_text, zip_.Read(*order));
     if (order_text == "little") return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat("of byte order ", Printable(order_text), ", not little"));
+        absl::StrCat("its byte order is ", Printable(order_text), ", not little"));
   }
 
   ZipReader zip_;
@@ -167,7 +167,7 @@ absl::Status CheckSchemaVersion(Json version) {
   ASSIGN_OR_RETURN(const int64_t major, major_field.Int());
   ASSIGN_OR_RETURN(const int64_t minor, minor_field.Int());
   if (major == kPt2SchemaMajor || major == kPt2OldSchemaMajor) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("of schema ", major, ".", minor,
+  return absl::InvalidArgumentError(absl::StrCat("unsupported schema ", major, ".", minor,
                                                  "; this version reads schemas ",
                                                  kPt2OldSchemaMajor, " and ", kPt2SchemaMajor));
 }

@@ -62,7 +62,8 @@ class SavedTensors {
       if (absl::EndsWith(entry.name, "/data.pkl")) pickle = &entry;
     }
     if (pickle == nullptr) return absl::InvalidArgumentError("not an archive of torch.save");
-    if (pickle->size > kMaxTextFileBytes) return absl::InvalidArgumentError("too large a pickle");
+    if (pickle->size > kMaxTextFileBytes)
+      return absl::InvalidArgumentError("the pickle is too large");
     std::string root(absl::StripSuffix(pickle->name, "data.pkl"));
     ASSIGN_OR_RETURN(std::string text, zip.Read(*pickle));
     auto kept = std::make_unique<std::string>(std::move(text));
@@ -88,10 +89,11 @@ class SavedTensors {
   absl::Status ReadTable(const SharedBytes& archive, const std::string& record,
                          Payloads* payloads) {
     const Id dict = pickle_.root();
-    if (pickle_.kind(dict) != PickleKind::kDict) return Error(dict, "no dict");
+    if (pickle_.kind(dict) != PickleKind::kDict) return Error(dict, "expected a dict of tensors");
     const absl::Span<const Id> all = pickle_.children(dict);
     for (size_t i = 0; i + 1 < all.size(); i += 2) {
-      if (pickle_.kind(all[i]) != PickleKind::kString) return Error(all[i], "no name");
+      if (pickle_.kind(all[i]) != PickleKind::kString)
+        return Error(all[i], "expected the name of a tensor");
       ASSIGN_OR_RETURN(const Stored stored, Locate(all[i + 1]));
       ASSIGN_OR_RETURN(const absl::string_view bytes, archive.owner() != nullptr
                                                           ? zip_.ViewUnchecked(*stored.record)
@@ -149,10 +151,10 @@ class SavedTensors {
   };
 
   absl::StatusOr<Stored> Locate(Id id, int depth = 0) const {
-    if (pickle_.kind(id) != PickleKind::kReduce) return Error(id, "no tensor");
+    if (pickle_.kind(id) != PickleKind::kReduce) return Error(id, "expected a tensor");
     const Id callee = pickle_.children(id)[0];
     const absl::Span<const Id> args = pickle_.children(pickle_.children(id)[1]);
-    if (pickle_.kind(callee) != PickleKind::kGlobal) return Error(id, "no tensor");
+    if (pickle_.kind(callee) != PickleKind::kGlobal) return Error(id, "expected a tensor");
     const absl::string_view name = pickle_.name(callee);
     // A tensor with Python attributes, such as marks of dynamic sizes; they do not change it.
     if (pickle_.module(callee) == "torch._tensor" && name == "_rebuild_from_type_v2" &&
@@ -170,8 +172,8 @@ class SavedTensors {
       }
       if (name == kOfTypedStorage || name == kOfBytes) return LocateTensor(name, id, args);
     }
-    return Error(id, absl::StrCat("what ", Printable(pickle_.module(callee)), ".", Printable(name),
-                                  " makes, which is not called"));
+    return Error(id, absl::StrCat("a call of ", Printable(pickle_.module(callee)), ".",
+                                  Printable(name), ", which is not allowed"));
   }
 
   absl::Status Error(Id id, absl::string_view what) const {

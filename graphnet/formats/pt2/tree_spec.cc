@@ -80,7 +80,8 @@ absl::StatusOr<Json> TreeOf(const JsonDocument& document) {
   auto part = document.root().elements().begin();
   ASSIGN_OR_RETURN(const int64_t version, (*part).Int());
   if (version != kVersion) {
-    return absl::InvalidArgumentError(absl::StrCat("of version ", version, ", not ", kVersion));
+    return absl::InvalidArgumentError(
+        absl::StrCat("unsupported version ", version, "; expected ", kVersion));
   }
   return *++part;
 }

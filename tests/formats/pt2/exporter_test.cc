@@ -390,7 +390,7 @@ TEST(Pt2Exporter, BodiesAreWrittenWhereverTheyAreReferredToUpToALimit) {
   EXPECT_THAT(Written(Branches(5)), HasSubstr("torch.ops.higher_order.cond"));
   for (const int depth : {30, 150}) {
     EXPECT_THAT(Written(Branches(depth)),
-                HasSubstr("with bodies written wherever they are referred to"));
+                HasSubstr("torch.export needs a copy of each body wherever it is used"));
   }
 }
 

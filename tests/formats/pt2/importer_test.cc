@@ -274,9 +274,9 @@ TEST(Pt2Importer, TokensAreTheOrderOfCalls) {
   };
   EXPECT_THAT(
       error(R"("arg": {"as_tensor": {"name": "token"}})", R"("arg": {"as_tensor": {"name": "x"}})"),
-      HasSubstr("node add_: x is no token"));
+      HasSubstr("node add_: x is not a token"));
   EXPECT_THAT(error(R"({"as_operator": "torch.ops.aten.add_.Tensor"})", R"({"as_int": 1})"),
-              HasSubstr("its second input is no operator"));
+              HasSubstr("its second input is not an operator"));
   EXPECT_THAT(
       error(R"("outputs": [{"as_tensor": {"name": "token_1"}}, {"as_tensor": {"name": "add_"}}])",
             R"("outputs": [{"as_tensor": {"name": "token"}}, {"as_tensor": {"name": "add_"}}])"),
@@ -391,7 +391,8 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
     const char* to;
     const char* message;
   } cases[] = {
-      {"\"major\": 8", "\"major\": 99", "of schema 99.20; this version reads schemas 7 and 8"},
+      {"\"major\": 8", "\"major\": 99",
+       "unsupported schema 99.20; this version reads schemas 7 and 8"},
       {R"("as_float": 2.0)", R"("as_floats": 2.0)", "node add: input alpha: expected an array"},
       {R"("as_float": 2.0)", R"("as_what": 2.0)", "node add: input alpha: no argument is as_what"},
       {R"("as_float": 2.0)", R"("as_float": 2.0, "as_int": 1)", "expected one member, found 2"},
@@ -428,7 +429,7 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"("sym_int_values": {})", R"("sym_int_values": {"n": []})", "sym_int_values: n: expected"},
       {R"("sym_int_values": {})",
        R"("sym_int_values": {"n": {"as_expr": {"expr_str": "s0", "hint": {"as_string": "a"}}}})",
-       "sym_int_values: n: a hint is no as_string"},
+       "sym_int_values: n: a hint cannot be as_string"},
       {R"("sym_int_values": {})",
        R"("sym_int_values": {"n": {"as_expr": {"expr_str": "s0", "hint": {"as_int": "3"}}}})",
        "sym_int_values: n: hint: expected an integer, found a string"},
@@ -468,7 +469,7 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"(\"children_spec\": [{\"type\": \"builtins.list\")",
        R"(\"children_spec\": [{\"type\": null, \"context\": null, \"children_spec\": []}, {\"type\": \"builtins.list\")",
        "module_call_graph: tree spec: a dict with 1 keys and 2 values"},
-      {R"("out_spec": "[1,)", R"("out_spec": "[2,)", "of version 2, not 1"},
+      {R"("out_spec": "[1,)", R"("out_spec": "[2,)", "unsupported version 2; expected 1"},
       {R"("min_val": 2)", R"("min_val": 9)", "range of s0: is from 9 to 8"},
       {"Symbol('s0',", "Symbol('s0'",
        "expression Symbol('s0' positive=True, integer=True): column 13"},
@@ -522,8 +523,8 @@ TEST(Pt2Importer, BadArchivesAreRefused) {
                        "m.pt2: an archive of format pt2, version 7; known is pt2, 0"));
   files = ProgramFiles();
   files["byteorder"] = "big";
-  EXPECT_THAT(Import(files),
-              StatusIs(absl::StatusCode::kInvalidArgument, "m.pt2: of byte order big, not little"));
+  EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      "m.pt2: its byte order is big, not little"));
   files = ProgramFiles();
   files.erase("archive_format");
   EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument,
