@@ -106,7 +106,7 @@ absl::Status BindInputs(const Schema& schema, absl::Span<const NamedInput> input
     const int i = schema.IndexOf(input.name);
     if (i < 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the operator has no argument that is called ", Printable(input.name)));
+          absl::StrCat("the operator has no argument named ", Printable(input.name)));
     }
     const SchemaType& type = schema.arguments[static_cast<size_t>(i)].type;
     if (!Takes(type, input.value)) {
@@ -124,7 +124,7 @@ absl::Status BindInputs(const Schema& schema, absl::Span<const NamedInput> input
     if (given[i] == nullptr) {
       if (parameter.has_default) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat("the argument ", parameter.name, ", which has no default, is left out"));
+          absl::StrCat("the argument ", parameter.name, " is missing and has no default"));
     }
     if (IsPositional(parameter, given[i]->kind)) {
       args->push_back(given[i]->value);

@@ -164,7 +164,7 @@ absl::StatusOr<ExportValue> GraphExporter::AddTensor(absl::string_view name, con
   }
   if (meta == nullptr || !meta->has_shape || meta->dtype == DType::kUnknown) {
     return NodeError(node, node.is_placeholder()
-                               ? "its shape and dtype are not known; --input says them"
+                               ? "its shape and dtype are not known; give them with --input"
                                : "the shape and dtype of its value are not known; `graphnet "
                                  "shapes` says why");
   }
@@ -256,9 +256,7 @@ absl::StatusOr<ExportValue> GraphExporter::MakeSize(const Node& node, const SymE
                                                     Scope* scope) {
   if (size->kind == SymExpr::Kind::kInt) return ExportValue(Argument(size->value));
   if (const auto it = scope->sizes.find(size); it != scope->sizes.end()) return it->second;
-  const auto fail = [&] {
-    return NodeError(node, "no input has the size that an argument of it is");
-  };
+  const auto fail = [&] { return NodeError(node, "it takes a size that no input has"); };
   ExportValue made;
   if (size->kind == SymExpr::Kind::kSymbol) {
     for (const Node* placeholder : scope->graph->placeholders()) {
@@ -349,8 +347,8 @@ absl::StatusOr<ExportValue> GraphExporter::Resolve(const Node& node, const Argum
     case Argument::Kind::kNode: {
       const auto it = values_.find(argument.node());
       if (it != values_.end()) return it->second;
-      return NodeError(node, absl::StrCat("it takes the value of ", argument.node()->name(),
-                                          ", which has none"));
+      return NodeError(node,
+                       absl::StrCat("it uses ", argument.node()->name(), ", which has no value"));
     }
     case Argument::Kind::kSymInt: return MakeSize(node, scratch_.CopySym(argument.sym()), scope);
     case Argument::Kind::kList:
@@ -367,7 +365,7 @@ absl::StatusOr<ExportValue> GraphExporter::Resolve(const Node& node, const Argum
     }
     case Argument::Kind::kSlice:
     case Argument::Kind::kEllipsis:
-      return NodeError(node, "torch.export has no arguments that are slices");
+      return NodeError(node, "torch.export does not support a slice or an ellipsis as an argument");
     default: return ExportValue(argument);
   }
 }
@@ -389,7 +387,7 @@ absl::Status GraphExporter::WriteArgument(const Node& node, const ExportValue& v
   switch (value.kind) {
     case Kind::kList:
     case Kind::kTuple: return WriteList(node, value, type, scope, json);
-    case Kind::kScalar: return NodeError(node, "it takes a number for a tensor");
+    case Kind::kScalar: return NodeError(node, "expected a tensor, got a number");
     default: break;
   }
   json->StartObject();
@@ -456,7 +454,8 @@ absl::Status GraphExporter::WriteArgument(const Node& node, const ExportValue& v
           break;
         case Argument::Kind::kLayout: {
           const int64_t number = LayoutNumber(literal.layout());
-          if (number == 0) return NodeError(node, "torch.export lacks the layout it takes");
+          if (number == 0)
+            return NodeError(node, "torch.export does not support the layout that it takes");
           json->Member("as_layout").Int(number);
           break;
         }
@@ -466,7 +465,7 @@ absl::Status GraphExporter::WriteArgument(const Node& node, const ExportValue& v
         case Argument::Kind::kGraph:
           RETURN_IF_ERROR(WriteGraph(*literal.graph(), scope, &json->Member("as_graph")));
           break;
-        default: return NodeError(node, "torch.export has no argument of the kind that it takes");
+        default: return NodeError(node, "torch.export does not support arguments of this kind");
       }
     }
   }
@@ -484,8 +483,8 @@ absl::Status GraphExporter::WriteList(const Node& node, const ExportValue& value
   }
   if (size > kFewElements && !written_.Charge(size)) {
     return NodeError(node,
-                     "with its lists written wherever they are used, the program is too "
-                     "large");
+                     "the program is too large, because its lists are written wherever they are "
+                     "used");
   }
   ExportValue::Elements elements = *value.elements;
   for (ExportValue& element : elements) {
@@ -596,7 +595,7 @@ absl::Status GraphExporter::WriteList(const Node& node, const ExportValue& value
       })) {
     return write("as_tensors", tensor);
   }
-  return NodeError(node, "torch.export has no lists of values of several kinds");
+  return NodeError(node, "torch.export does not support lists of values of several kinds");
 }
 
 }  // namespace graphnet::pt2

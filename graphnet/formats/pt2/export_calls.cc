@@ -178,8 +178,8 @@ absl::StatusOr<ExportValue> GraphExporter::ExportBody(const Graph& graph, Scope*
         }
         if (scope->depth > 0) {
           return NodeError(*node,
-                           "a body of a higher-order call reads an attribute; torch.export hands "
-                           "it on as an operand");
+                           "a body of a higher-order call reads an attribute; torch.export passes "
+                           "it as an operand");
         }
         values_[node] = it->second;
         break;
@@ -216,8 +216,8 @@ absl::StatusOr<ExportValue> GraphExporter::Inline(const Graph& graph,
                                                   Scope* scope) {
   if (!inlined_.Charge(graph.num_nodes())) {
     return NodeError(*graph.output(),
-                     "with its loops and branches written out, the program is too "
-                     "large");
+                     "the program is too large with its loops and branches written "
+                     "out");
   }
   const std::vector<Node*> placeholders = graph.placeholders();
   for (size_t i = 0; i < placeholders.size(); ++i) {
@@ -276,13 +276,13 @@ absl::Status GraphExporter::WriteGraph(const Graph& body, Scope* scope, JsonWrit
       ASSIGN_OR_RETURN(value, MakeTensor(*body.output(), value, &inner));
     }
     if (value.elements != nullptr) {
-      return NodeError(*body.output(), "a body returns structures within each other");
+      return NodeError(*body.output(), "a body returns nested structures");
     }
     return WriteArgument(*body.output(), value, nullptr, &inner, &outputs);
   };
   const bool is_single = result.elements == nullptr;
   if (is_single && !result.is_tensor()) {
-    return NodeError(*body.output(), "a body returns what is neither a tensor nor a tuple");
+    return NodeError(*body.output(), "a body returns a value that is neither a tensor nor a tuple");
   }
   if (is_single) {
     RETURN_IF_ERROR(write(result));
@@ -429,12 +429,12 @@ absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportKnownControlFlow
         absl::c_any_of(carried, [](const ExportValue& value) { return value.is_number(); });
     if (!has_number) return std::optional<ExportValue>();
     while (true) {
-      if (!inlined_.Charge(1)) return NodeError(node, "it takes too many turns");
+      if (!inlined_.Charge(1)) return NodeError(node, "it runs too many iterations");
       ExportValue::Elements inputs = carried;
       inputs.insert(inputs.end(), more.begin(), more.end());
       ASSIGN_OR_RETURN(const ExportValue again, Inline(condition, inputs, scope));
       if (!again.is_literal() || !again.literal.is_bool()) {
-        return NodeError(node, "how often it turns is known only when it runs");
+        return NodeError(node, "the number of its iterations is known only when it runs");
       }
       if (!again.literal.boolean()) break;
       ASSIGN_OR_RETURN(const ExportValue next, Inline(*args[1].literal.graph(), inputs, scope));
@@ -489,7 +489,7 @@ absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportSizes(
     return std::optional(size);
   }
   if (meta == nullptr || !meta->has_shape) {
-    return NodeError(node, "how many sizes there are is not known");
+    return NodeError(node, "the number of dimensions is not known");
   }
   ExportValue::Elements sizes;
   const std::vector<const Node*> users = ElementUsers(node, meta->shape.size());
@@ -515,7 +515,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportNumbers(const Node& node,
     // Some models make a list of one None per layer and never use it.
     if (arg.is_sequence() && function == "_operator.mul" && !node.has_uses()) return ExportValue();
     if (!is_number && !(arg.is_sequence() && function == "torch.sym_sum")) {
-      return NodeError(node, "torch.export has it for numbers only");
+      return NodeError(node, "torch.export supports it for numbers only");
     }
   }
   const Kind kind = NumberKind(function, args);
@@ -599,11 +599,11 @@ absl::StatusOr<ExportValue> GraphExporter::ExportAten(const Node& node, const Sc
                                         std::string(name), scope, &outputs));
   } else if (schema.returns.size() == 1) {
     if (schema.returns[0].kind != SchemaKind::kTensor) {
-      return NodeError(node, "torch.export has no results that are lists of numbers");
+      return NodeError(node, "torch.export does not support lists of numbers as results");
     }
     const ValueMeta* const meta = node.meta();
     if (meta == nullptr || !meta->is_tuple) {
-      return NodeError(node, "how many tensors it yields is not known; `graphnet shapes` says why");
+      return NodeError(node, "the number of its results is not known; `graphnet shapes` says why");
     }
     JsonWriter list;
     list.StartArray();
@@ -670,7 +670,7 @@ absl::StatusOr<ExportValue> GraphExporter::AddElement(const Node& call, const No
   ExportValue value;
   if (is_list) {
     if (meta == nullptr || !meta->is_tuple) {
-      return NodeError(call, "how many tensors it yields is not known; `graphnet shapes` says why");
+      return NodeError(call, "the number of its results is not known; `graphnet shapes` says why");
     }
     const std::vector<SchemaType> types(meta->elements.size(),
                                         SchemaType{.kind = SchemaKind::kTensor});
@@ -721,7 +721,7 @@ absl::StatusOr<ExportValue> GraphExporter::AddElement(const Node& call, const No
   } else if (type->kind != SchemaKind::kOther && type->kind != SchemaKind::kString) {
     value = AddNumber(kind, name(), target, nullptr, scope);
   } else {
-    return NodeError(call, "torch.export has no such results");
+    return NodeError(call, "torch.export does not support results of this type");
   }
   RETURN_IF_ERROR(WriteArgument(call, value, nullptr, scope, outputs));
   return value;
@@ -831,9 +831,9 @@ absl::StatusOr<ExportValue> GraphExporter::ExportScriptOperator(const Node& node
     return value;
   }
   if (target == "prim.RaiseException.default") {
-    return NodeError(node, "it is reached with what is known of the inputs, and raises");
+    return NodeError(node, "it is reached with the known inputs, and raises");
   }
-  return NodeError(node, "torch.export has no such call");
+  return NodeError(node, "torch.export does not support this call");
 }
 
 }  // namespace graphnet::pt2

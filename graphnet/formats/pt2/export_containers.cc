@@ -101,7 +101,7 @@ Result Erase(Args args, bool yields) {
 Result Extend(Args args) {
   if (!args[1].is_sequence()) return std::nullopt;
   const std::vector<ExportValue> more = *args[1].elements;
-  if (SizeOf(args[0]) + SizeOf(args[1]) > kMaxMade) return Raises("a list that is too long");
+  if (SizeOf(args[0]) + SizeOf(args[1]) > kMaxMade) return Raises("the list would be too long");
   for (const ExportValue& value : more) {
     if (!MayBeHeld(value, args[0])) return std::nullopt;
   }
@@ -112,7 +112,8 @@ Result Extend(Args args) {
 Result Repeat(const ExportValue& list, const ExportValue& times) {
   if (!times.is_int()) return std::nullopt;
   const int64_t count = std::max<int64_t>(times.literal.integer(), 0);
-  if (SizeOf(list) > 0 && count > kMaxMade / SizeOf(list)) return Raises("a list that is too long");
+  if (SizeOf(list) > 0 && count > kMaxMade / SizeOf(list))
+    return Raises("the list would be too long");
   std::vector<ExportValue> all;
   for (int64_t i = 0; i < count && SizeOf(list) > 0; ++i) {
     all.insert(all.end(), list.elements->begin(), list.elements->end());
@@ -195,7 +196,7 @@ absl::Status Set(const ExportValue& dict, const ExportValue& key, const ExportVa
     (*dict.elements)[*at + 1] = value;
     return absl::OkStatus();
   }
-  if (SizeOf(dict) >= kMaxMade) return Raises("a dict that is too large");
+  if (SizeOf(dict) >= kMaxMade) return Raises("the dict would be too large");
   dict.elements->push_back(key);
   dict.elements->push_back(value);
   return absl::OkStatus();
@@ -354,7 +355,7 @@ Result Join(absl::string_view between, const ExportValue& parts, Arena* arena) {
     texts.push_back(part.literal.string());
     bytes += texts.back().size() + between.size();
   }
-  if (bytes > static_cast<size_t>(kMaxMade)) return Raises("a text that is too long");
+  if (bytes > static_cast<size_t>(kMaxMade)) return Raises("the string would be too long");
   const std::string text = absl::StrJoin(texts, between);
   return ExportValue(Argument(arena->Copy(absl::string_view(text))));
 }
@@ -388,7 +389,8 @@ Result ComputeText(absl::string_view name, Args given, Arena* arena) {
   if (name == "__getitem__" && args.size() == 2) {
     const std::optional<int64_t> at = IndexIn(args[1], static_cast<int64_t>(text.size()));
     if (!at) return std::nullopt;
-    if (*at < 0 || *at >= static_cast<int64_t>(text.size())) return Raises("the text is shorter");
+    if (*at < 0 || *at >= static_cast<int64_t>(text.size()))
+      return Raises("the index is out of range for the string");
     return made(text.substr(static_cast<size_t>(*at), 1));
   }
   if (args.size() == 1) {
@@ -436,7 +438,8 @@ Result ComputeText(absl::string_view name, Args given, Arena* arena) {
   };
   if (name == "replace" && args.size() == 4 && args[2].is_string() && is(3, -1) && !part.empty()) {
     const std::string replaced = absl::StrReplaceAll(text, {{part, args[2].literal.string()}});
-    if (replaced.size() > static_cast<size_t>(kMaxMade)) return Raises("a text that is too long");
+    if (replaced.size() > static_cast<size_t>(kMaxMade))
+      return Raises("the string would be too long");
     return made(replaced);
   }
   if (args.size() != 4 || !is(2, 0) || !is(3, -1) || part.empty()) return std::nullopt;

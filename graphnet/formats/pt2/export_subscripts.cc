@@ -69,7 +69,7 @@ absl::StatusOr<GraphExporter::Subscript> GraphExporter::SubscriptOf(const Node& 
                                                                     const TensorMeta* result,
                                                                     Scope* scope) {
   if (tensor.meta == nullptr || !tensor.meta->has_shape) {
-    return NodeError(node, "the shape of what it takes an element of is not known");
+    return NodeError(node, "the shape of the indexed tensor is not known");
   }
   const bool is_tuple = subscript.is_tuple() || subscript.is_list();
   const absl::Span<const Argument> given =
@@ -181,7 +181,7 @@ absl::StatusOr<GraphExporter::Subscript> GraphExporter::SubscriptOf(const Node& 
       const bool is_last = absl::c_all_of(
           absl::MakeConstSpan(indices).subspan(i + 1),
           [](const Index& later) { return later.argument.kind() == Argument::Kind::kEllipsis; });
-      if (!is_last) return NodeError(node, "an index behind a mask of several dimensions");
+      if (!is_last) return NodeError(node, "an index follows a mask of several dimensions");
     }
     ++dim;
   }

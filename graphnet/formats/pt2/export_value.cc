@@ -178,7 +178,7 @@ Result GetItem(const ExportValue& container, const ExportValue& index) {
     if (i) return (*container.elements)[*i];
     if (!index.is_int()) return std::nullopt;
     return absl::InvalidArgumentError(
-        absl::StrCat("there is no element ", index.literal.integer()));
+        absl::StrCat("the sequence has no element ", index.literal.integer()));
   }
   if (container.kind == Kind::kDict) {
     for (size_t i = 0; i + 1 < container.elements->size(); i += 2) {

@@ -38,7 +38,7 @@ class Parser {
   absl::StatusOr<const SymExpr*> Run() {
     ASSIGN_OR_RETURN(const Term term, Parse(0));
     SkipSpace();
-    if (at_ < text_.size()) return Error("something follows the expression");
+    if (at_ < text_.size()) return Error("unexpected text after the expression");
     return term.expr;
   }
 
@@ -177,7 +177,7 @@ class Parser {
     Term term;
     const auto end = static_cast<unsigned char>(quote);
     term.text = TakeWhile([&](unsigned char b) { return b != end && b != '\\'; });
-    if (at_ == text_.size() || text_[at_] == '\\') return Error("a string that does not end");
+    if (at_ == text_.size() || text_[at_] == '\\') return Error("unterminated string");
     ++at_;
     return term;
   }
@@ -228,7 +228,7 @@ class Parser {
 
   absl::StatusOr<Term> Symbol(absl::string_view name) {
     if (name.empty()) return Error("a symbol without a name");
-    if (name.size() > kMaxNameBytes) return Error("a symbol of too long a name");
+    if (name.size() > kMaxNameBytes) return Error("the name of a symbol is too long");
     if (module_.FindSymbol(name) == nullptr) module_.AddSymbol(name, std::nullopt);
     return Made(module_.SymSymbol(name), 1);
   }

@@ -240,8 +240,8 @@ absl::StatusOr<ExportValue> GraphExporter::AddPlaceholder(const Node& node,
                                      : arena_.Copy(absl::string_view(Unique(node.target(), scope)));
   if (IsStructure(annotation)) {
     return NodeError(node, absl::StrCat("an input of type ", annotation,
-                                        ": a program takes tensors and ints; write what is in it "
-                                        "as inputs of their own"));
+                                        ": a program takes tensors and ints; make each element "
+                                        "an input of its own"));
   }
   const std::optional<DType> number = NumberDType(annotation);
   const bool is_int = number == DType::kInt64 ||
@@ -375,7 +375,7 @@ absl::Status GraphExporter::WriteTree(const ExportValue& value, std::vector<Expo
     } else if (key.is_int()) {
       keys.Int(key.literal.integer());
     } else {
-      return absl::InvalidArgumentError("it has a dict whose keys are neither texts nor ints");
+      return absl::InvalidArgumentError("it has a dict whose keys are neither strings nor ints");
     }
   }
   keys.EndArray();
@@ -394,8 +394,8 @@ absl::Status GraphExporter::AddOutputs(const ExportValue& result, Scope* scope, 
   if (!all || all->height > kMaxNesting ||
       !written_.Charge(std::min(all->size, kMaxExpansion / kLeafCost) * kLeafCost)) {
     return NodeError(node,
-                     "with what is shared written out, the structure that it returns is too "
-                     "large");
+                     "the structure that it returns is too large with its shared parts "
+                     "written out");
   }
   std::vector<ExportValue> leaves;
   JsonWriter tree;

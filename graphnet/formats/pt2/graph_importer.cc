@@ -261,7 +261,8 @@ absl::Status GraphImporter::AddRanges(Json range_constraints) {
     if (is_symbol && *low) relate(SymExpr::Kind::kGe, **low);
     if (is_symbol && *high) relate(SymExpr::Kind::kLe, **high);
     if (*low && *high && **low > **high)
-      return fail(absl::InvalidArgumentError(absl::StrCat("is from ", **low, " to ", **high)));
+      return fail(
+          absl::InvalidArgumentError(absl::StrCat("it is empty, from ", **low, " to ", **high)));
     return absl::OkStatus();
   });
 }

@@ -161,7 +161,7 @@ absl::Status GraphImporter::ImportNode(Json json, Scope* scope) {
   }
   const auto import = [&]() -> absl::Status {
     if (callee.empty() || callee.size() > kMaxNameBytes)
-      return absl::InvalidArgumentError("it has no usable target");
+      return absl::InvalidArgumentError("its target is empty or too long");
     if (OriginOfTarget(callee) == TargetOrigin::kMissing) {
       return absl::InvalidArgumentError(
           absl::StrCat("PyTorch has no operator ", Printable(callee)));
@@ -215,14 +215,14 @@ absl::Status GraphImporter::ImportWithEffects(Json inputs, Json outputs, Json me
   ASSIGN_OR_RETURN(const absl::string_view made, NameOfArgument(*results.first));
   if (made.empty() || scope->values.contains(made) || !scope->tokens.insert(made).second) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the token ", Printable(made), " is made twice"));
+        absl::StrCat("the token ", Printable(made), " is defined twice"));
   }
   ASSIGN_OR_RETURN(const JsonUnion named, ReadUnion(callee));
   if (named.kind != "as_operator")
     return absl::InvalidArgumentError("its second input is not an operator");
   ASSIGN_OR_RETURN(const absl::string_view target, named.value.String());
   if (target.empty() || target.size() > kMaxNameBytes)
-    return absl::InvalidArgumentError("it has no usable operator");
+    return absl::InvalidArgumentError("its operator is empty or too long");
 
   std::vector<Argument> args;
   std::vector<KwArg> kwargs;
@@ -325,7 +325,7 @@ absl::StatusOr<const ValueMeta*> GraphImporter::AddElements(Node* sequence, Json
       ASSIGN_OR_RETURN(name, ReadName(value.value));
     } else if (IsConstant(value)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("output ", i, " is ", Printable(value.kind), ", which no call yields"));
+          absl::StrCat("output ", i, " is ", Printable(value.kind), ", which no call returns"));
     } else if (value.value.is_there() && value.value.kind() == Json::Kind::kArray) {
       list = value.value;
     } else if (value.kind != "as_none") {
@@ -379,7 +379,8 @@ absl::StatusOr<Argument> GraphImporter::ReadNamed(Json argument, absl::string_vi
   if (value.kind == value_kind || value.kind == constant_kind) {
     return ReadArgument(argument, scope);
   }
-  return absl::InvalidArgumentError(absl::StrCat("no argument is ", Printable(value.kind)));
+  return absl::InvalidArgumentError(
+      absl::StrCat("unexpected kind of argument: ", Printable(value.kind)));
 }
 
 // Reads an output of a graph: a value or a constant, which is all that torch.export.load takes.
@@ -389,7 +390,8 @@ absl::StatusOr<Argument> GraphImporter::ReadOutput(Json output, const Scope& sco
                                        "as_int", "as_float", "as_bool", "as_none"}) {
     if (value.kind == kind) return ReadArgument(output, scope);
   }
-  return absl::InvalidArgumentError(absl::StrCat("no output is ", Printable(value.kind)));
+  return absl::InvalidArgumentError(
+      absl::StrCat("unexpected kind of output: ", Printable(value.kind)));
 }
 
 absl::StatusOr<Argument> GraphImporter::ReadArgument(Json argument, const Scope& scope) {
@@ -499,7 +501,7 @@ absl::StatusOr<Argument> GraphImporter::ReadArgument(Json argument, const Scope&
     }));
     return Argument::Dict(arena_.Copy(absl::MakeConstSpan(elements)));
   }
-  return absl::InvalidArgumentError(absl::StrCat("no argument is ", Printable(kind)));
+  return absl::InvalidArgumentError(absl::StrCat("unexpected kind of argument: ", Printable(kind)));
 }
 
 }  // namespace graphnet::pt2

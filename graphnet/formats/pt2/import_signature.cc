@@ -33,7 +33,8 @@ absl::Status GraphImporter::Bind(absl::string_view value, Node* node, Scope* sco
         absl::StrCat("the value ", Printable(value), " has no record in the tables of values"));
   }
   if (scope->values.try_emplace(value, node).second) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the value ", Printable(value), " is made twice"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the value ", Printable(value), " is defined twice"));
 }
 
 absl::Status GraphImporter::AddPlaceholder(Json input, Scope* scope) {
@@ -54,7 +55,8 @@ absl::Status GraphImporter::AddPlaceholder(Json input, Scope* scope) {
   if (value.kind == "as_sym_int" && scope->depth == 0) {
     // Draw the number's value in the example if that is known.
     const auto it = scope->sizes.find(name);
-    if (it == scope->sizes.end()) return absl::InvalidArgumentError("its value is not described");
+    if (it == scope->sizes.end())
+      return absl::InvalidArgumentError("the program does not describe its value");
     ASSIGN_OR_RETURN(const std::optional<Dim> size, ReadSize(it->second));
     if (size && !size->is_static() && size->expr->kind == SymExpr::Kind::kSymbol) {
       const Symbol* const symbol = module_.FindSymbol(size->expr->name);
@@ -150,7 +152,7 @@ absl::StatusOr<Node*> GraphImporter::MakeView(absl::string_view name, const Payl
 absl::Status GraphImporter::AddAttribute(absl::string_view value, absl::string_view name,
                                          absl::string_view annotation, Scope* scope) {
   if (name.empty() || name.size() > kMaxNameBytes)
-    return absl::InvalidArgumentError("it has no usable name");
+    return absl::InvalidArgumentError("its name is empty or too long");
   const auto [it, is_new] = attribute_nodes_.try_emplace(std::string(name));
   if (!is_new) {
     // torch 2.6 lists a shared parameter so.
@@ -159,7 +161,8 @@ absl::Status GraphImporter::AddAttribute(absl::string_view value, absl::string_v
         attribute->annotation != "torch.Tensor") {
       return Bind(value, it->second, scope);
     }
-    return absl::InvalidArgumentError(absl::StrCat("two inputs are ", Printable(name)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("two inputs are the attribute ", Printable(name)));
   }
   const auto payload = payloads_.find(name);
   // An archive may have no values at all.
@@ -233,7 +236,8 @@ absl::Status GraphImporter::ImportSignatureInputs(Json inputs, Json specs, Scope
                                       : kind.kind == "custom_obj"      ? "custom_obj_name"
                                                                        : "";
       if (field.empty())
-        return absl::InvalidArgumentError(absl::StrCat("no input is a ", Printable(kind.kind)));
+        return absl::InvalidArgumentError(
+            absl::StrCat("unknown kind of input: ", Printable(kind.kind)));
       Json persistent;
       const bool is_buffer = kind.kind == "buffer";
       RETURN_IF_ERROR(ReadFields(
@@ -272,7 +276,7 @@ absl::StatusOr<Node*> GraphImporter::FindMutated(absl::string_view kind, absl::s
     return it->second;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("there is no ", Printable(target), " to write to"));
+      absl::StrCat("a mutation writes to ", Printable(target), ", which does not exist"));
 }
 
 absl::StatusOr<Argument> GraphImporter::BuildOutput(const TreeSpec& spec,
@@ -335,7 +339,8 @@ absl::Status GraphImporter::ImportOutputs(Json graph, Json specs, Scope* scope) 
       const bool is_mutation = absl::EndsWith(kind.kind, "_mutation");
       if (kind.kind != "user_output" && kind.kind != "loss_output" && !is_mutation &&
           !absl::StartsWith(kind.kind, "gradient_to_")) {
-        return absl::InvalidArgumentError(absl::StrCat("no output is a ", Printable(kind.kind)));
+        return absl::InvalidArgumentError(
+            absl::StrCat("unknown kind of output: ", Printable(kind.kind)));
       }
       RETURN_IF_ERROR(ReadFields(kind.value, {{"arg", &argument}}));
       ASSIGN_OR_RETURN(const absl::string_view name, NameOfArgument(output));

@@ -142,8 +142,8 @@ class Archive {
     ASSIGN_OR_RETURN(const std::string version_text, zip_.Read(*version));
     if (format_text != "pt2" || version_text != absl::StrCat(kArchiveVersion)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("an archive of format ", Printable(format_text), ", version ",
-                       Printable(version_text), "; known is pt2, ", kArchiveVersion));
+          absl::StrCat("unsupported archive format ", Printable(format_text), ", version ",
+                       Printable(version_text), "; expected pt2, version ", kArchiveVersion));
     }
     const ZipEntry* const order = zip_.Find(absl::StrCat(root_, "byteorder"));
     if (order == nullptr) return absl::OkStatus();
@@ -185,7 +185,7 @@ absl::Status ReadWeights(const Archive& archive,
     };
     if (!payload.is_tensor) continue;
     if (payload.record == nullptr && payload.storage == nullptr) {
-      return fail(absl::InvalidArgumentError("the archive has no such record"));
+      return fail(absl::InvalidArgumentError("the archive lacks this record"));
     }
     if (payload.is_pickled) {
       ASSIGN_OR_RETURN(const absl::string_view bytes, archive.zip().View(*payload.record));
@@ -318,7 +318,7 @@ absl::StatusOr<Sample> Import(const SharedBytes& bytes, const std::string& name,
         archive.name(), ": ",
         programs.empty()  ? "holds no program"
         : program.empty() ? absl::StrCat("holds several programs: ", Printable(held, 1000))
-                          : absl::StrCat("holds no program ", Printable(program), " but ",
+                          : absl::StrCat("holds no program ", Printable(program), "; it holds ",
                                          Printable(held, 1000))));
   }
   ASSIGN_OR_RETURN(Sample sample, ImportProgram(archive, program, options));

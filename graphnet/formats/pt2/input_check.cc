@@ -99,7 +99,7 @@ class InputCheck {
       // A guard that cannot be evaluated does not refuse the inputs.
       if (holds && !python::Truth(*holds)) {
         return absl::InvalidArgumentError(
-            absl::StrCat("the inputs do not hold what the program asks of them: ",
+            absl::StrCat("the inputs violate a guard of the program: ",
                          Printable(absl::StripPrefix(text, "L"), 500)));
       }
     }
@@ -195,7 +195,7 @@ class InputCheck {
       return absl::OkStatus();
     }
     if (*known->example == asked.given) return absl::OkStatus();
-    return Unlike(asked, absl::StrCat("what ", bound_by_.at(std::string(symbol)).what, " is, ",
+    return Unlike(asked, absl::StrCat("the same as ", bound_by_.at(std::string(symbol)).what, ", ",
                                       *known->example));
   }
 
@@ -228,7 +228,7 @@ class InputCheck {
         if (!slope || !rise || *slope == 0 || python::Add(*at[1], *slope) != at[2]) continue;
         if (python::Modulo(*rise, *slope) != 0) {
           return Unlike(asked, absl::StrCat("a multiple of ", std::abs(*slope),
-                                            *at[0] == 0 ? "" : absl::StrCat(" and ", *at[0])));
+                                            *at[0] == 0 ? "" : absl::StrCat(" plus ", *at[0])));
         }
         const std::optional<int64_t> value = python::FloorDivide(*rise, *slope);
         if (value) symbols_.AddSymbol(symbol, *value);

@@ -129,7 +129,7 @@ absl::StatusOr<JsonDocument> JsonDocument::Parse(std::string text) {
   rapidjson::SkipWhitespace(stream);
   if (stream.Tell() < size) {
     return absl::InvalidArgumentError(
-        absl::StrCat("byte ", stream.Tell(), ": something follows the document"));
+        absl::StrCat("byte ", stream.Tell(), ": unexpected text after the document"));
   }
   return document;
 }

@@ -235,7 +235,8 @@ class Runner final : public ModelRunner {
     if (taken == kwargs.size()) return absl::OkStatus();
     for (const auto& [name, value] : kwargs) {
       if (!absl::c_linear_search(inputs_, name))
-        return absl::InvalidArgumentError(absl::StrCat("nothing takes ", Printable(name)));
+        return absl::InvalidArgumentError(
+            absl::StrCat("the program has no input ", Printable(name)));
     }
     return absl::InvalidArgumentError("an input has two values");
   }

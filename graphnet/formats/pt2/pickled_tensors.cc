@@ -81,7 +81,7 @@ class SavedTensors {
     uint64_t spare = left_;
     ASSIGN_OR_RETURN(TensorData data,
                      ReadStorage(stored.tensor, SharedBytes(nullptr, bytes), &spare));
-    if (data.bytes->size() > left_) return Error(id, "the tensors take too much together");
+    if (data.bytes->size() > left_) return Error(id, "the tensors together take too much memory");
     left_ -= data.bytes->size();
     return data;
   }
@@ -193,7 +193,7 @@ class SavedTensors {
     int64_t elements = 1;
     for (const Id size : pickle_.children(id)) {
       if (pickle_.kind(size) != PickleKind::kInt || pickle_.integer(size) < 0) {
-        return Error(size, "no size");
+        return Error(size, "expected a size");
       }
       sizes.push_back(pickle_.integer(size));
       if (sizes.back() != 0 && (__builtin_mul_overflow(elements, sizes.back(), &elements) ||
@@ -208,53 +208,55 @@ class SavedTensors {
   absl::StatusOr<Stored> LocateTensor(absl::string_view rebuild, Id id,
                                       absl::Span<const Id> args) const {
     const size_t metadata = rebuild == kOfBytes ? 7 : 6;
-    if (args.size() < metadata) return Error(id, "a tensor that lacks something");
+    if (args.size() < metadata) return Error(id, "a tensor with too few arguments");
     // The metadata may say, for example, that the tensor is conjugated.
     if (args.size() > metadata && !pickle_.children(args[metadata]).empty()) {
-      return Error(args[metadata], "a tensor that its storage does not show as it is");
+      return Error(args[metadata], "a tensor whose metadata is not supported");
     }
-    if (pickle_.kind(args[0]) != PickleKind::kPersistentId) return Error(args[0], "no storage");
+    if (pickle_.kind(args[0]) != PickleKind::kPersistentId)
+      return Error(args[0], "expected a storage");
     const Id key = pickle_.children(args[0])[0];
     const absl::Span<const Id> parts = pickle_.children(key);
     if (pickle_.kind(key) != PickleKind::kTuple || parts.size() < 3 ||
         pickle_.kind(parts[1]) != PickleKind::kGlobal ||
         pickle_.kind(parts[2]) != PickleKind::kString) {
-      return Error(key, "no storage");
+      return Error(key, "expected a storage");
     }
     StoredTensor tensor;
     if (rebuild == kOfBytes) {
       if (!IsGlobal(parts[1], "torch.storage", "UntypedStorage") ||
           pickle_.kind(args[6]) != PickleKind::kGlobal || pickle_.module(args[6]) != "torch") {
-        return Error(key, "no storage of bytes, or no dtype");
+        return Error(key, "expected a storage of bytes and a dtype");
       }
       tensor.dtype = ParseDType(pickle_.name(args[6])).value_or(DType::kUnknown);
       if (DTypeBytes(tensor.dtype) == 0) {
-        return Error(args[6], absl::StrCat("a tensor of ", Printable(pickle_.name(args[6]))));
+        return Error(args[6], absl::StrCat("unsupported dtype ", Printable(pickle_.name(args[6]))));
       }
     }
     for (const auto& [name, dtype] : kStorages) {
       if (rebuild == kOfTypedStorage && IsGlobal(parts[1], "torch", name)) tensor.dtype = dtype;
     }
     if (tensor.dtype == DType::kUnknown) {
-      return Error(parts[1], absl::StrCat("a storage of ", Printable(pickle_.name(parts[1]))));
+      return Error(parts[1], absl::StrCat("unsupported class of storage ",
+                                          Printable(pickle_.name(parts[1]))));
     }
     if (pickle_.kind(args[1]) != PickleKind::kInt || pickle_.integer(args[1]) < 0) {
-      return Error(args[1], "no offset");
+      return Error(args[1], "expected an offset");
     }
     tensor.offset = pickle_.integer(args[1]);
     ASSIGN_OR_RETURN(tensor.sizes, Sizes(args[2]));
     if (pickle_.kind(args[3]) != PickleKind::kTuple ||
         pickle_.children(args[3]).size() != tensor.sizes.size()) {
-      return Error(args[3], "no strides");
+      return Error(args[3], "expected a stride for each dimension");
     }
     for (const Id stride : pickle_.children(args[3])) {
       if (pickle_.kind(stride) != PickleKind::kInt || pickle_.integer(stride) < 0) {
-        return Error(stride, "no stride");
+        return Error(stride, "expected a stride");
       }
       tensor.strides.push_back(pickle_.integer(stride));
     }
     const ZipEntry* const entry = zip_.Find(absl::StrCat(root_, "data/", pickle_.text(parts[2])));
-    if (entry == nullptr) return Error(key, "its storage is not there");
+    if (entry == nullptr) return Error(key, "its storage is not in the archive");
     return Stored{std::move(tensor), entry};
   }
 

@@ -76,7 +76,8 @@ absl::StatusOr<TreeSpec> ReadSpec(Json value) {
 
 absl::StatusOr<Json> TreeOf(const JsonDocument& document) {
   RETURN_IF_ERROR(document.root().ExpectArray());
-  if (document.root().size() != 2) return absl::InvalidArgumentError("not a version and a tree");
+  if (document.root().size() != 2)
+    return absl::InvalidArgumentError("expected a version and a tree");
   auto part = document.root().elements().begin();
   ASSIGN_OR_RETURN(const int64_t version, (*part).Int());
   if (version != kVersion) {

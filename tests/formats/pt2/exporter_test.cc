@@ -346,7 +346,7 @@ TEST(Pt2Exporter, WhatCannotBeWrittenIsNamed) {
       {"attribute w : f32[2]\ngraph @forward(%x : f32[2]) {\n  %w = get_attr w\n  return %w\n}\n",
        "w (node w): the value of w is not known"},
       {"graph @forward(%x : f32[2]) {\n  %y = aten.foo.default(%x)\n  return %y\n}\n",
-       "aten.foo.default (node y): torch.export has no such call"},
+       "aten.foo.default (node y): torch.export does not support this call"},
       {"graph @forward(%x as \"float\") {\n  return %x\n}\n",
        "x (node x): an input of type float: torch.export has only tensors and ints"},
       {"graph @forward(%x : f32[2]) {\n  return \"text\"\n}\n",

@@ -99,7 +99,7 @@ TEST(Pt2Importer, WithoutWeightsTheirRecordsAreNotLookedAt) {
   files.erase("data/weights/weight_0");
   EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument,
                                       "m.pt2: data/weights/weight_0, the tensor w: the archive "
-                                      "has no such record"));
+                                      "lacks this record"));
   const auto sample = Import(files, {.weights = false});
   ASSERT_OK(sample);
   EXPECT_TRUE(sample->weights.empty());
@@ -232,7 +232,7 @@ TEST(Pt2Importer, ResultsAreNoConstants) {
         std::string(
             with_second(absl::StrCat("{\"", kind, kind == "as_string" ? "\": \"x\"}" : "\": [1]}"))
                 .message()),
-        HasSubstr(absl::StrCat("node parts: output 1 is ", kind, ", which no call yields")));
+        HasSubstr(absl::StrCat("node parts: output 1 is ", kind, ", which no call returns")));
   }
 }
 
@@ -280,7 +280,7 @@ TEST(Pt2Importer, TokensAreTheOrderOfCalls) {
   EXPECT_THAT(
       error(R"("outputs": [{"as_tensor": {"name": "token_1"}}, {"as_tensor": {"name": "add_"}}])",
             R"("outputs": [{"as_tensor": {"name": "token"}}, {"as_tensor": {"name": "add_"}}])"),
-      HasSubstr("the token token is made twice"));
+      HasSubstr("the token token is defined twice"));
   EXPECT_THAT(error(R"({"token": {"arg": {"name": "token"}}}, )", ""),
               HasSubstr("the signature has 3 inputs"));
 }
@@ -394,7 +394,8 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {"\"major\": 8", "\"major\": 99",
        "unsupported schema 99.20; this version reads schemas 7 and 8"},
       {R"("as_float": 2.0)", R"("as_floats": 2.0)", "node add: input alpha: expected an array"},
-      {R"("as_float": 2.0)", R"("as_what": 2.0)", "node add: input alpha: no argument is as_what"},
+      {R"("as_float": 2.0)", R"("as_what": 2.0)",
+       "node add: input alpha: unexpected kind of argument: as_what"},
       {R"("as_float": 2.0)", R"("as_float": 2.0, "as_int": 1)", "expected one member, found 2"},
       {R"("as_float": 2.0)", R"("as_scalar_type": 14)", "no dtype has the number 14"},
       {R"("as_float": 2.0)", R"("as_layout": 0)", "no layout has the number 0"},
@@ -402,13 +403,12 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"("as_float": 2.0)", R"("as_int": 18446744073709551615)", "an integer beyond 64 bits"},
       {R"("name": "alpha", )", "", "node add: lacks the field name"},
       {R"("name": "alpha")", R"("name": "alpa")",
-       "graph.nodes[2].inputs[2]: node add: input alpa: the operator has no argument that is "
-       "called "
-       "alpa"},
+       "graph.nodes[2].inputs[2]: node add: input alpa: the operator has no argument "
+       "named alpa"},
       {R"("name": "alpha")", R"("name": "other")",
        "graph.nodes[2].inputs[2]: node add: input other: the argument is given twice"},
       {R"("name": "other")", R"("name": "alpha")",
-       "graph.nodes[0]: node add_: the argument other, which has no default, is left out"},
+       "graph.nodes[0]: node add_: the argument other is missing and has no default"},
       {R"("as_float": 2.0)", R"("as_string": "a")",
        "node add: input alpha: the operator takes a number, not a string"},
       {R"("as_float": 2.0)", R"("as_ints": [1])",
@@ -416,7 +416,7 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"("as_float": 2.0)", R"("as_none": true)",
        "node add: input alpha: the operator takes a number, not None"},
       {R"("as_float": 2.0)", R"("as_sym_int": {"as_float": 2.0})",
-       "node add: input alpha: no argument is as_float"},
+       "node add: input alpha: unexpected kind of argument: as_float"},
       {R"("mul": {"dtype")", R"("moul": {"dtype")",
        "node torch.ops.aten.mul.Tensor: the value mul has no record in the tables of values"},
       {R"("strides": [{"as_int": 1}])", R"("strides": [])", "value p_w: 1 sizes and 0 strides"},
@@ -425,7 +425,7 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"("layout": 7)", R"("layout": 8)", "value x: no layout has the number 8"},
       {R"("parameter_name": "w")", R"("parameter_name": "v")", "the archive has no value of v"},
       {R"("module_call_graph": [)", R"("module_call_graph": [], "rest": [)",
-       "module_call_graph: it does not say how the program is called"},
+       "module_call_graph: it lacks the call of the whole program"},
       {R"("sym_int_values": {})", R"("sym_int_values": {"n": []})", "sym_int_values: n: expected"},
       {R"("sym_int_values": {})",
        R"("sym_int_values": {"n": {"as_expr": {"expr_str": "s0", "hint": {"as_string": "a"}}}})",
@@ -439,7 +439,8 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"("module_call_graph": [)", R"("treespec_namedtuple_fields": [], "module_call_graph": [)",
        "treespec_namedtuple_fields: expected an object"},
       {R"("persistent": true)", R"("persistent": 1)", "input 1: expected a bool"},
-      {R"("fqn": "")", R"("fqn": "x")", "module_call_graph: the first module is x, not the whole"},
+      {R"("fqn": "")", R"("fqn": "x")",
+       "module_call_graph: the first entry is for the module x, not for the whole program"},
       {R"("strides": [{"as_int": 1}])", R"("strides": [{"as_int": -1}])", "a negative stride"},
       {R"("outputs": [{"as_tensor": {"name": "mul"}}])",
        R"("outputs": [{"as_tensor": {"name": "mul"}}, {"as_none": true}])",
@@ -447,7 +448,7 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"("name": "alpha", )", R"("name": "alpha", "name": "beta", )",
        "node add: two fields are named name"},
       {R"("outputs": [{"as_tensor": {"name": "mul"}}])",
-       R"("outputs": [{"as_tensor": {"name": "x"}}])", "the value x is made twice"},
+       R"("outputs": [{"as_tensor": {"name": "x"}}])", "the value x is defined twice"},
       {R"({"as_tensor": {"name": "mul"}}, "kind": 1)",
        R"({"as_tensor": {"name": "add"}}, "kind": 1)",
        "node add: input other: no value is called add"},
@@ -455,9 +456,10 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"({"parameter": {"arg": {"name": "p_w"})", R"({"parameter": {"arg": {"name": "b_b"})",
        "input 0: the signature calls it b_b, the graph p_w"},
       {R"("parameter_name": "w")", R"("parameter_name": "block.b")",
-       "input 1: two inputs are block.b"},
-      {R"("parameter_name": "w")", R"("parameter_name": "")", "input 0: it has no usable name"},
-      {R"({"parameter": {)", R"({"secret": {)", "input 0: no input is a secret"},
+       "input 1: two inputs are the attribute block.b"},
+      {R"("parameter_name": "w")", R"("parameter_name": "")",
+       "input 0: its name is empty or too long"},
+      {R"({"parameter": {)", R"({"secret": {)", "input 0: unknown kind of input: secret"},
       {R"(,
                  {"user_input": {"arg": {"as_tensor": {"name": "x"}}}}])",
        "]", "the signature has 2 inputs, the graph 3"},
@@ -465,12 +467,12 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
        "the signature has 2 outputs, the graph 1"},
       {R"("output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "add"}}}}])",
        R"("output_specs": [{"buffer_mutation": {"arg": {"name": "add"}, "buffer_name": "c"}}])",
-       "output 0: there is no c to write to"},
+       "output 0: a mutation writes to c, which does not exist"},
       {R"(\"children_spec\": [{\"type\": \"builtins.list\")",
        R"(\"children_spec\": [{\"type\": null, \"context\": null, \"children_spec\": []}, {\"type\": \"builtins.list\")",
        "module_call_graph: tree spec: a dict with 1 keys and 2 values"},
       {R"("out_spec": "[1,)", R"("out_spec": "[2,)", "unsupported version 2; expected 1"},
-      {R"("min_val": 2)", R"("min_val": 9)", "range of s0: is from 9 to 8"},
+      {R"("min_val": 2)", R"("min_val": 9)", "range of s0: it is empty, from 9 to 8"},
       {"Symbol('s0',", "Symbol('s0'",
        "expression Symbol('s0' positive=True, integer=True): column 13"},
       {"Symbol('s0',", "Symbol('',", "a symbol without a name"},
@@ -482,12 +484,12 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
  "nodes")",
        R"("outputs": [{"as_tensors": [{"name": "add"}]}],
  "nodes")",
-       "no output is as_tensors"},
+       "unexpected kind of output: as_tensors"},
       {R"("outputs": [{"as_tensor": {"name": "add"}}],
  "nodes")",
        R"("outputs": [{"as_string": "a"}],
  "nodes")",
-       "no output is as_string"},
+       "unexpected kind of output: as_string"},
   };
   for (const auto& test : cases) {
     const auto sample = ImportWith(test.from, test.to);
@@ -518,9 +520,10 @@ TEST(Pt2Importer, SizesThatTheIrCannotSayAreLeftOut) {
 TEST(Pt2Importer, BadArchivesAreRefused) {
   ArchiveFiles files = ProgramFiles();
   files["archive_version"] = "7";
-  EXPECT_THAT(Import(files),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "m.pt2: an archive of format pt2, version 7; known is pt2, 0"));
+  EXPECT_THAT(
+      Import(files),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               "m.pt2: unsupported archive format pt2, version 7; expected pt2, version 0"));
   files = ProgramFiles();
   files["byteorder"] = "big";
   EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument,
@@ -572,7 +575,7 @@ TEST(Pt2Importer, SeveralProgramsAreAskedForByName) {
                                                   "m.pt2: holds several programs: model, other"));
   EXPECT_THAT(ImportPt2(bytes, "m.pt2", {.program = "none"}),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       "m.pt2: holds no program none but model, other"));
+                       "m.pt2: holds no program none; it holds model, other"));
   const auto sample = ImportPt2(bytes, "m.pt2", {.program = "other"});
   ASSERT_OK(sample);
   EXPECT_EQ(sample->name, "m_other");

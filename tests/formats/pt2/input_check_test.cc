@@ -45,7 +45,7 @@ TEST(InputCheck, AsTheProgramsModuleChecks) {
   EXPECT_THAT(Check({9, 2}),
               StatusIs(kInvalid, "input x: size 0 is 9, the program takes no more than 8"));
   EXPECT_THAT(Check({4, 2}), StatusIs(kInvalid,
-                                      "the inputs do not hold what the program asks of them: "
+                                      "the inputs violate a guard of the program: "
                                       "['x'].size()[0] % 2 == 1"));
   EXPECT_THAT(Check({3, 2}, "\"min_val\": 2", "\"min_val\": 5"),
               StatusIs(kInvalid, "input x: size 0 is 3, the program takes no less than 5"));

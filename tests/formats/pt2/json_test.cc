@@ -77,7 +77,7 @@ TEST(Json, WhatIsNoneIsRefusedWithItsPlace) {
   }
   EXPECT_THAT(
       JsonDocument::Parse(std::string("[1]\0[2]", 7)),
-      StatusIs(absl::StatusCode::kInvalidArgument, "byte 3: something follows the document"));
+      StatusIs(absl::StatusCode::kInvalidArgument, "byte 3: unexpected text after the document"));
 }
 
 TEST(Json, DepthIsBounded) {
