@@ -61,7 +61,7 @@ std::string GraphExporter::SymbolText(absl::string_view name) {
                       is_unknown ? "', integer=True)" : "', positive=True, integer=True)");
 }
 
-// SymInt.
+// Writes a SymInt.
 void GraphExporter::WriteSize(const SymExpr& size, JsonWriter* json) {
   json->StartObject();
   if (size.kind == SymExpr::Kind::kInt) {
@@ -370,7 +370,7 @@ absl::StatusOr<ExportValue> GraphExporter::Resolve(const Node& node, const Argum
   }
 }
 
-// NamedArgument.
+// Writes a NamedArgument.
 absl::Status GraphExporter::WriteInput(const Node& node, absl::string_view name, int64_t kind,
                                        const ExportValue& value, const SchemaType* type,
                                        Scope* scope, JsonWriter* inputs) {

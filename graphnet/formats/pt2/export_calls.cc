@@ -30,7 +30,8 @@ constexpr uint64_t kMaxSizeTerms = 1024;
 // Each written node counts as this many values.
 constexpr uint64_t kNodeCost = 16;
 
-// torch.cond, torch.while_loop and those that are written in full; empty for others.
+// Returns the full target of a higher-order call, also for torch.cond and torch.while_loop; empty for
+// other targets.
 std::string HigherOrderTarget(absl::string_view target) {
   if (absl::StartsWith(target, kHigherOrder)) return std::string(target);
   if (target == "torch.cond" || target == "torch.while_loop") {
@@ -123,8 +124,8 @@ absl::string_view FunctionOf(absl::string_view target) {
   return "";
 }
 
-// The values that take the elements of `sequence`, of which there are `size`, the first of each;
-// null: none does. O(users + size).
+// Returns the first node that takes each of the `size` elements of `sequence`; null for an unused
+// element. O(users + size).
 std::vector<const Node*> ElementUsers(const Node& sequence, size_t size) {
   std::vector<const Node*> takers(size);
   for (const Node* user : sequence.users()) {
@@ -227,7 +228,7 @@ absl::StatusOr<ExportValue> GraphExporter::Inline(const Graph& graph,
 }
 
 absl::Status GraphExporter::WriteGraph(const Graph& body, Scope* scope, JsonWriter* json) {
-  // A body is written wherever it is referred to, with the bodies that it refers to.
+  // A body is written at each use, together with the bodies that it uses.
   if (scope->depth == 0) {
     const std::optional<Expansion> all = bodies_.Of(&body, BodyParts());
     if (!all || !written_.Charge(std::min(all->size, kMaxExpansion / kNodeCost) * kNodeCost)) {
@@ -417,7 +418,7 @@ absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportKnownControlFlow
   }
   if (target == "torch.ops.higher_order.while_loop" && args.size() >= 3 && is_graph(args[0]) &&
       is_graph(args[1])) {
-    // Only one that computes with numbers alone; what it writes otherwise is there for good.
+    // Unroll only if the condition computes with numbers alone: a written call cannot be undone.
     const Graph& condition = *args[0].literal.graph();
     for (const Node* part : condition.nodes()) {
       if (part->is_call() && part->tensor_meta() != nullptr) return std::optional<ExportValue>();
@@ -445,7 +446,7 @@ absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportKnownControlFlow
   return std::optional<ExportValue>();
 }
 
-// Sizes that are known only when it runs, one by one.
+// Exports sizes that are known only at run time, one by one.
 absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportSizes(
     const Node& node, absl::Span<const ExportValue> args, Scope* scope) {
   const absl::string_view target = node.target();
@@ -694,7 +695,7 @@ absl::StatusOr<ExportValue> GraphExporter::AddElement(const Node& call, const No
   if (type->kind == SchemaKind::kFloat) kind = Kind::kFloat;
   if (type->kind == SchemaKind::kBool) kind = Kind::kBool;
   if (type->kind == SchemaKind::kScalar) {
-    // item(): as the tensor's elements are.
+    // The number that item() returns has the kind of the tensor's elements.
     kind = Kind::kFloat;
     if (!call.args().empty() && call.args()[0].is_node()) {
       const TensorMeta* const of = call.args()[0].node()->tensor_meta();

@@ -36,7 +36,7 @@ absl::StatusOr<ExportValue> GraphExporter::MakeCall(
   JsonWriter inputs, outputs;
   inputs.StartArray();
   for (size_t i = 0; i < args.size(); ++i) {
-    // Names are those of the schema.
+    // The schema gives the names.
     absl::string_view parameter = kNames[std::min(i, std::size(kNames) - 1)];
     if (target == "torch.ops.aten.select.int" && i == 2) parameter = "index";
     if (target == "torch.ops.aten.scalar_tensor.default" && i == 0) parameter = "s";

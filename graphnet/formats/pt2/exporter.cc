@@ -35,7 +35,7 @@ struct pt2::Program {
   std::string weights, constants;  // configurations
   std::map<std::string, StorageContent> records;
   std::string inputs;                              // saved example inputs; empty if there are none
-  std::map<std::string, std::string> extra_files;  // that the user added
+  std::map<std::string, std::string> extra_files;  // added by the user
   std::vector<std::string> classes;                // Pt2Archive::classes
 };
 
@@ -130,7 +130,7 @@ std::string ExamplesOf(absl::string_view in_spec,
   return pt2::PickleLeaves(*spec, leaves).value_or("");
 }
 
-// --- The program as it was ---------------------------------------------------
+// --- The original program ----------------------------------------------------
 
 // Returns nullopt if the sample differs from its original program.
 absl::StatusOr<std::optional<Program>> WriteUnchanged(const Sample& sample,
@@ -237,7 +237,7 @@ bool HasFlatCalls(const pt2::Original& original) {
   });
 }
 
-// --- The program anew --------------------------------------------------------
+// --- A new program -----------------------------------------------------------
 
 // Adds the PayloadMeta of a tensor that is its whole record.
 absl::Status AddPayload(const ExportedAttribute& attribute, const TensorData& data,
@@ -459,7 +459,7 @@ std::string Pt2Archive::ToString() const {
   WriteTo([&](absl::string_view part) {
     bytes.append(part.data(), part.size());
     return absl::OkStatus();
-  }).IgnoreError();  // There is none.
+  }).IgnoreError();  // Appending to a string cannot fail.
   return bytes;
 }
 

@@ -138,7 +138,7 @@ void GraphExporter::Open(const Graph& graph, Scope* scope) {
   }
 }
 
-// Graph.
+// Writes the schema's Graph.
 void GraphExporter::Close(absl::string_view outputs, bool is_single, Scope* scope,
                           JsonWriter* json) {
   scope->inputs.EndArray();
@@ -435,7 +435,7 @@ absl::Status GraphExporter::AddOutputs(const ExportValue& result, Scope* scope, 
 
 // --- The whole program -------------------------------------------------------
 
-// module_call_graph.
+// Writes module_call_graph.
 void GraphExporter::WriteCalls(absl::string_view out_spec, JsonWriter* json) {
   json->StartArray();
   json->StartObject();
@@ -555,7 +555,7 @@ absl::Status GraphExporter::Run() {
   json.Member("major").Int(kSchemaMajor);
   json.Member("minor").Int(kSchemaMinor);
   json.EndObject();
-  // The dialect that allows operators that write to their arguments.
+  // This dialect allows operators that write to their arguments.
   json.Member("verifiers").Raw(R"(["TRAINING"])");
   json.Member("torch_version").String(kTorchVersion);
   json.Member("guards_code");

@@ -65,7 +65,7 @@ absl::string_view FolderOf(const ZipReader& zip) {
   return first.substr(0, first.find('/') + 1);
 }
 
-// The name in "root/models/NAME.json"; empty for other entries.
+// Returns the name in "root/models/NAME.json"; empty for other entries.
 absl::string_view ProgramOf(absl::string_view entry, absl::string_view root) {
   if (!absl::ConsumePrefix(&entry, root) || !absl::ConsumePrefix(&entry, kModels) ||
       !absl::ConsumeSuffix(&entry, ".json")) {
@@ -74,7 +74,7 @@ absl::string_view ProgramOf(absl::string_view entry, absl::string_view root) {
   return entry;
 }
 
-// The archive of a program.
+// An archive that holds programs.
 class Archive {
  public:
   static absl::StatusOr<Archive> Open(const SharedBytes& bytes, const std::string& name) {

@@ -347,10 +347,10 @@ class InputCheck {
   std::vector<pt2::UserInput> inputs_;
   std::map<std::string, bool> wanted_;  // by name: true for a tensor
   std::map<std::string, size_t> paths_;
-  Module symbols_;  // with the values that the inputs give them
+  Module symbols_;  // symbols, with the values that follow from the inputs
   std::map<std::string, Asked> bound_by_;
   std::vector<Asked> related_;
-  // By input: shapes as the graph has them now, and the sizes that were numbers in the program.
+  // By input: its shape in the current graph, and its sizes that were numbers in the program.
   std::map<std::string, absl::Span<const Dim>> shapes_;
   std::set<std::pair<std::string, size_t>> made_general_;
 };

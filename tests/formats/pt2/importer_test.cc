@@ -94,7 +94,7 @@ graph @forward(
   EXPECT_EQ(Floats(sample->weights.at("block.b")), (std::vector<float>{0, 4}));
 }
 
-TEST(Pt2Importer, WithoutWeightsTheirRecordsAreNotLookedAt) {
+TEST(Pt2Importer, DoesNotReadRecordsWithoutWeights) {
   ArchiveFiles files = ProgramFiles();
   files.erase("data/weights/weight_0");
   EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument,
@@ -214,7 +214,7 @@ TEST(Pt2Importer, ListsOfResultsAreTakenApart) {
                                      Not(HasSubstr("%rest"))));
 }
 
-TEST(Pt2Importer, ResultsAreNoConstants) {
+TEST(Pt2Importer, RefusesConstantsAsResults) {
   const auto with_second = [](absl::string_view second) {
     ArchiveFiles files = ProgramFiles();
     std::string& json = files["models/model.json"];
@@ -258,7 +258,7 @@ std::string WithTokens(std::string json) {
                   R"({"as_tensor": {"name": "add_"}}], "metadata")");
 }
 
-TEST(Pt2Importer, TokensAreTheOrderOfCalls) {
+TEST(Pt2Importer, ReplacesTokensByTheOrderOfCalls) {
   const auto plain = Import(ProgramFiles());
   ASSERT_OK(plain);
   ArchiveFiles files = ProgramFiles();
@@ -368,7 +368,7 @@ TEST(Pt2Importer, ArgumentsAreBoundByName) {
   EXPECT_THAT(TextOf(*keyword), HasSubstr("aten.add.Tensor(%x, other = %mul, alpha = 2.0)"));
 }
 
-TEST(Pt2Importer, OperatorsThatAreNotPyTorchsAreCallsByName) {
+TEST(Pt2Importer, CallsForeignOperatorsByName) {
   for (const char* target : {"torch.ops.mine.add.default", "torch.ops.aten.add.out",
                              "torch.ops.prims.add.default", "torch.ops.quantized.add.default"}) {
     EXPECT_OK(ImportWith("torch.ops.aten.add.Tensor", target)) << target;
@@ -500,7 +500,7 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
   }
 }
 
-TEST(Pt2Importer, UnknownFieldsAndMinorVersionsAreTaken) {
+TEST(Pt2Importer, AcceptsUnknownFieldsAndMinorVersions) {
   EXPECT_OK(ImportWith("\"minor\": 20", "\"minor\": 99"));
   EXPECT_OK(ImportWith(R"("verifiers")", R"("new_in_2_20": {"a": [1]}, "verifiers")"));
   // Fields that older writers lack.
@@ -510,7 +510,7 @@ TEST(Pt2Importer, UnknownFieldsAndMinorVersionsAreTaken) {
   EXPECT_OK(ImportWith(R"(, "kind": 1)", ""));
 }
 
-TEST(Pt2Importer, SizesThatTheIrCannotSayAreLeftOut) {
+TEST(Pt2Importer, OmitsSizesThatTheIrCannotExpress) {
   const auto sample = ImportWith("Symbol('s0', positive=True, integer=True)",
                                  "Mul(Rational(1, 2), Symbol('s0', integer=True))");
   ASSERT_OK(sample);
@@ -566,7 +566,7 @@ TEST(Pt2Importer, NestingIsBounded) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nests deeper than 256")));
 }
 
-TEST(Pt2Importer, SeveralProgramsAreAskedForByName) {
+TEST(Pt2Importer, SelectsAProgramByName) {
   ArchiveFiles files = ProgramFiles();
   files["models/other.json"] = files["models/model.json"];
   const std::string bytes = ArchiveOf(files);
@@ -583,7 +583,7 @@ TEST(Pt2Importer, SeveralProgramsAreAskedForByName) {
   EXPECT_FALSE(LooksLikePt2(MakeZip({.files = {{.name = "m/data.pkl", .content = "x"}}})));
 }
 
-TEST(Pt2Importer, AnyByteMayBeWrong) {
+TEST(Pt2Importer, SurvivesAnyWrongByte) {
   const std::string good = ArchiveOf(ProgramFiles());
   for (size_t i = 0; i < good.size(); i += 7) {
     std::string bad = good;

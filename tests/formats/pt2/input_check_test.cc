@@ -32,7 +32,7 @@ absl::Status Check(std::vector<int64_t> shape, const std::string& from = "",
   return CheckProgramInputs(*sample, {{"x", x}});
 }
 
-TEST(InputCheck, AsTheProgramsModuleChecks) {
+TEST(InputCheck, ChecksLikeTheProgramsModule) {
   EXPECT_OK(Check({3, 2}));
   EXPECT_OK(Check({7, 2}));
   EXPECT_OK(Check({1, 2}));  // below 2: PyTorch does not insist
@@ -51,7 +51,7 @@ TEST(InputCheck, AsTheProgramsModuleChecks) {
               StatusIs(kInvalid, "input x: size 0 is 3, the program takes no less than 5"));
 }
 
-TEST(InputCheck, SizesThatFollowFromOneAnother) {
+TEST(InputCheck, ChecksRelatedSizes) {
   constexpr char kSymbol[] = "Symbol('s0', positive=True, integer=True)";
   const std::string twice = std::string("Mul(Integer(2), ") + kSymbol + ")";
   constexpr char kGuard[] = "L['x'].size()[0] % 2 == 1";
@@ -74,7 +74,7 @@ TEST(InputCheck, SizesThatFollowFromOneAnother) {
 }
 
 // generalize-dims may have made a symbol of a number in the program.
-TEST(InputCheck, SizesThatWereMadeSymbols) {
+TEST(InputCheck, AcceptsSizesThatBecameSymbols) {
   ArchiveFiles files = ProgramFiles();
   const auto sample = ImportPt2(ArchiveOf(files), "m.pt2");
   ASSERT_OK(sample);
@@ -97,7 +97,7 @@ TEST(InputCheck, SizesThatWereMadeSymbols) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("size 0 is 9")));
 }
 
-TEST(InputCheck, OtherSamplesArePassedOver) {
+TEST(InputCheck, IgnoresOtherSamples) {
   Sample sample;
   sample.module = std::make_unique<Module>();
   EXPECT_OK(CheckProgramInputs(sample, {}));

@@ -67,7 +67,7 @@ TEST(Json, FieldsComeOnce) {
               StatusIs(absl::StatusCode::kInvalidArgument, "has too many unknown fields"));
 }
 
-TEST(Json, WhatIsNoneIsRefusedWithItsPlace) {
+TEST(Json, RefusesOtherTextAndNamesThePlace) {
   for (const char* text :
        {"", " ", "{", "[1,]", "[1 2]", "{\"a\" 1}", "nul", "\"a", "\"\\x\"", "\"\\ud800\"", "01",
         "-", "1e999", "[1] 2", "'a'", "\"\x01\"", "\xff", "\"\xc3\""}) {

@@ -36,7 +36,7 @@ std::vector<std::string> PartsOf(const StorageContent& content) {
   return parts;
 }
 
-TEST(StorageContent, ATensorThatIsAllOfItIsNotCopied) {
+TEST(StorageContent, DoesNotCopyATensorThatFillsIt) {
   StorageContent content;
   EXPECT_THAT(PartsOf(content), ElementsAre());
   const TensorData data = Data({2, 3}, "abcdef");
@@ -54,7 +54,7 @@ TEST(StorageContent, TensorsSideBySideAreParts) {
   EXPECT_THAT(PartsOf(content), ElementsAre("abc", std::string(2, '\0'), "fg"));
 }
 
-TEST(StorageContent, OthersArePutTogether) {
+TEST(StorageContent, GathersOtherTensors) {
   StorageContent turned;
   ASSERT_TRUE(turned.Add(Tensor({2, 3}, {1, 2}), Data({2, 3}, "abcdef")));
   ASSERT_TRUE(turned.Add(Tensor({1}, {1}, 7), Data({1}, "x")));
