@@ -232,8 +232,8 @@ with zipfile.ZipFile(sys.argv[1]) as source, zipfile.ZipFile("damaged.pt2", "w")
 END
 }
 damaged '"name": "normalization"' '"name": "normalisation"'
-refused "the operator has no argument that is called normalisation" run damaged.pt2
-refused "the operator has no argument that is called normalisation" show damaged.pt2
+refused "the operator has no argument named normalisation" run damaged.pt2
+refused "the operator has no argument named normalisation" show damaged.pt2
 damaged '"name": "dim"' '"name": "self"'
 refused "input self: the argument is given twice" run damaged.pt2
 damaged 'torch.ops.aten._fft_r2c.default' 'torch.ops.aten._fft_r2d.default'

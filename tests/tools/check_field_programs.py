@@ -59,7 +59,7 @@ REFUSED = [
     # An operator of transformers' own, in Python.
     (r"mixtral", r".*", r"grouped_mm_fallback"),
     # A text is said by --input, and an archive of TorchScript made anew has no default for it.
-    (r"modes", r"convert (pt2|mlir)", r"its shape and dtype are not known; --input says them"),
+    (r"modes", r"convert (pt2|mlir)", r"its shape and dtype are not known; give them with --input"),
     (r"modes", r"convert pt", r"its text is not known"),
 ]
 

@@ -29,8 +29,8 @@ absl::string_view KindName(const Argument& value) {
   }
 }
 
-// Whether Python hands a value to a parameter of this type. Values of the graph may be whatever a
-// run makes of them.
+// True if Python accepts the value for a parameter of this type. A value of the graph is always
+// accepted: only a run shows its type.
 bool TakesOne(const SchemaType& type, const Argument& value) {
   const auto is_number = [&] {
     return value.is_bool() || value.is_int() || value.is_float() ||
@@ -84,12 +84,12 @@ absl::string_view TypeName(const SchemaType& type) {
   }
 }
 
-// Python does not take these as keywords: what has such a name stands by position.
+// Python's own keywords cannot name an argument, so such a parameter is passed by position.
 bool IsPythonKeyword(absl::string_view name) {
   return name == "from" || name == "lambda" || name == "global" || name == "in" || name == "is";
 }
 
-// Whether the parameter is given by position, as torch.export.load decides it.
+// True if the parameter is passed by position, by the rule of torch.export.load.
 bool IsPositional(const SchemaArgument& parameter, int64_t kind) {
   if (kind == kPositional) return true;
   if (IsPythonKeyword(parameter.name)) return true;
@@ -106,7 +106,7 @@ absl::Status BindInputs(const Schema& schema, absl::Span<const NamedInput> input
     const int i = schema.IndexOf(input.name);
     if (i < 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the operator has no argument that is called ", Printable(input.name)));
+          absl::StrCat("the operator has no argument named ", Printable(input.name)));
     }
     const SchemaType& type = schema.arguments[static_cast<size_t>(i)].type;
     if (!Takes(type, input.value)) {
@@ -124,7 +124,7 @@ absl::Status BindInputs(const Schema& schema, absl::Span<const NamedInput> input
     if (given[i] == nullptr) {
       if (parameter.has_default) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat("the argument ", parameter.name, ", which has no default, is left out"));
+          absl::StrCat("the argument ", parameter.name, " is missing and has no default"));
     }
     if (IsPositional(parameter, given[i]->kind)) {
       args->push_back(given[i]->value);

@@ -1,5 +1,5 @@
-// The inputs of a node of a program go to the parameters of the operator that it calls by their
-// names, as torch.export.load binds them.
+// Binds the inputs of a program's node by name to the parameters of the operator that it calls, as
+// torch.export.load does.
 #ifndef GRAPHNET_FORMATS_PT2_BIND_INPUTS_H_
 #define GRAPHNET_FORMATS_PT2_BIND_INPUTS_H_
 
@@ -15,26 +15,26 @@
 
 namespace graphnet::pt2 {
 
-// ArgumentKind of the schema of programs; writers before 8.3 do not say it.
+// ArgumentKind in the schema of programs. Writers before version 8.3 do not store it.
 inline constexpr int64_t kPositional = 1;
 inline constexpr int64_t kKeyword = 2;
 
-// NamedArgument{name, arg, kind}.
+// The schema's NamedArgument{name, arg, kind}. `kind` is 0 if the program does not store it.
 struct NamedInput {
   absl::string_view name;
   Argument value;
   int64_t kind = 0;
 };
 
-// The arguments of a call of `schema`, those by position in the order of its parameters.
-// InvalidArgument for a name that the operator does not know, a parameter that is given twice or
-// is left out and has no default, and a constant of a kind that it does not take. `at` then gets
-// the position of the input that is wrong, inputs.size() for a parameter that is left out.
+// Sets the arguments of a call of `schema`; positional ones follow the order of its parameters.
+// InvalidArgument for a name that the operator does not know, a parameter that is given twice, a
+// parameter without a default that is left out, and a constant of a kind that it does not take.
+// `at` then gets the index of the wrong input, or inputs.size() for a parameter that is left out.
 absl::Status BindInputs(const Schema& schema, absl::Span<const NamedInput> inputs,
                         std::vector<Argument>* args, std::vector<KwArg>* kwargs, size_t* at);
 
-// The same of what has no schema: higher-order calls, operators of others. All that has a name is
-// given by keyword unless it says that it stands by position.
+// Does the same for a call without a schema: a higher-order call or another library's operator. An
+// input with a name is passed by keyword unless its kind is kPositional.
 absl::Status BindInputs(absl::Span<const NamedInput> inputs, std::vector<Argument>* args,
                         std::vector<KwArg>* kwargs, size_t* at);
 

@@ -12,15 +12,15 @@ namespace graphnet::pt2 {
 absl::StatusOr<std::optional<CallSignature>> ReadCallSignature(Json module_call_graph) {
   RETURN_IF_ERROR(module_call_graph.ExpectArray());
   if (module_call_graph.size() == 0)
-    return absl::InvalidArgumentError("it does not say how the program is called");
+    return absl::InvalidArgumentError("it lacks the call of the whole program");
   bool is_first = true;
   for (const Json call : module_call_graph.elements()) {
     Json path, signature, in_spec, out_spec, names, inputs, outputs;
     RETURN_IF_ERROR(ReadFields(call, {{"fqn", &path}, {"signature", &signature, false}}));
     ASSIGN_OR_RETURN(const absl::string_view module, path.String());
     if (std::exchange(is_first, false) && !module.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the first module is ", Printable(module), ", not the whole"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the first entry is for the module ", Printable(module), ", not for the whole program"));
     }
     if (!module.empty() || signature.is_null()) continue;
     RETURN_IF_ERROR(ReadFields(signature, {{"in_spec", &in_spec},

@@ -1,4 +1,4 @@
-// Arguments and metas: see graph_exporter.h.
+// Writes arguments and metas; see graph_exporter.h.
 #include <algorithm>
 #include <utility>
 
@@ -18,7 +18,7 @@ namespace {
 using Kind = ExportValue::Kind;
 using SchemaKind = SchemaType::Kind;
 
-// Lists that are no longer are written wherever they are used.
+// Lists of at most this many elements are written wherever they are used.
 constexpr uint64_t kFewElements = 64;
 
 void WriteName(absl::string_view kind, absl::string_view name, JsonWriter* json) {
@@ -55,13 +55,13 @@ const SymExpr* GraphExporter::SizeOf(const Dim& dim) {
 std::string GraphExporter::SymbolText(absl::string_view name) {
   std::string text = original_.SymbolText(name);
   if (!text.empty()) return text;
-  // PyTorch goes by the name: u0 is a size that nothing is known of.
+  // PyTorch goes by the name: u0 is a size about which nothing is known.
   const bool is_unknown = absl::StartsWith(name, "u");
   return absl::StrCat("Symbol('", name,
                       is_unknown ? "', integer=True)" : "', positive=True, integer=True)");
 }
 
-// SymInt.
+// Writes a SymInt.
 void GraphExporter::WriteSize(const SymExpr& size, JsonWriter* json) {
   json->StartObject();
   if (size.kind == SymExpr::Kind::kInt) {
@@ -116,8 +116,8 @@ void GraphExporter::WriteTensorMeta(const TensorMeta& meta, bool requires_grad,
   json->EndObject();
 }
 
-// Whether a TensorMeta of the original program says what is known; sizes that the IR cannot
-// express are as they were.
+// True if a TensorMeta of the original program agrees with what is known. Sizes that the IR cannot
+// express count as unchanged.
 bool GraphExporter::IsSame(Json meta, const TensorMeta& known) {
   Json dtype_field, sizes, device_field;
   if (!ReadFields(meta, {{"dtype", &dtype_field}, {"sizes", &sizes}, {"device", &device_field}})
@@ -164,7 +164,7 @@ absl::StatusOr<ExportValue> GraphExporter::AddTensor(absl::string_view name, con
   }
   if (meta == nullptr || !meta->has_shape || meta->dtype == DType::kUnknown) {
     return NodeError(node, node.is_placeholder()
-                               ? "its shape and dtype are not known; --input says them"
+                               ? "its shape and dtype are not known; give them with --input"
                                : "the shape and dtype of its value are not known; `graphnet "
                                  "shapes` says why");
   }
@@ -226,7 +226,7 @@ ExportValue GraphExporter::AddNumber(Kind kind, absl::string_view name, absl::st
     table->EndObject();
     return value;
   }
-  // A symbol of its own: nothing is known of it.
+  // Nothing is known of this size, so it gets a new symbol.
   std::string symbol;
   do {
     symbol = absl::StrCat("u", num_unknown_++);
@@ -256,9 +256,7 @@ absl::StatusOr<ExportValue> GraphExporter::MakeSize(const Node& node, const SymE
                                                     Scope* scope) {
   if (size->kind == SymExpr::Kind::kInt) return ExportValue(Argument(size->value));
   if (const auto it = scope->sizes.find(size); it != scope->sizes.end()) return it->second;
-  const auto fail = [&] {
-    return NodeError(node, "no input has the size that an argument of it is");
-  };
+  const auto fail = [&] { return NodeError(node, "it takes a size that no input has"); };
   ExportValue made;
   if (size->kind == SymExpr::Kind::kSymbol) {
     for (const Node* placeholder : scope->graph->placeholders()) {
@@ -323,7 +321,7 @@ absl::StatusOr<ExportValue> GraphExporter::MakeSize(const Node& node, const SymE
   return made;
 }
 
-// A value of the program for a tensor that is known.
+// Makes a value of the program for a known tensor.
 absl::StatusOr<ExportValue> GraphExporter::MakeTensor(const Node& node, const ExportValue& scalar,
                                                       Scope* scope) {
   const absl::string_view name = arena_.Copy(absl::string_view(Unique("scalar_tensor", scope)));
@@ -349,8 +347,8 @@ absl::StatusOr<ExportValue> GraphExporter::Resolve(const Node& node, const Argum
     case Argument::Kind::kNode: {
       const auto it = values_.find(argument.node());
       if (it != values_.end()) return it->second;
-      return NodeError(node, absl::StrCat("it takes the value of ", argument.node()->name(),
-                                          ", which has none"));
+      return NodeError(node,
+                       absl::StrCat("it uses ", argument.node()->name(), ", which has no value"));
     }
     case Argument::Kind::kSymInt: return MakeSize(node, scratch_.CopySym(argument.sym()), scope);
     case Argument::Kind::kList:
@@ -367,12 +365,12 @@ absl::StatusOr<ExportValue> GraphExporter::Resolve(const Node& node, const Argum
     }
     case Argument::Kind::kSlice:
     case Argument::Kind::kEllipsis:
-      return NodeError(node, "torch.export has no arguments that are slices");
+      return NodeError(node, "torch.export does not support a slice or an ellipsis as an argument");
     default: return ExportValue(argument);
   }
 }
 
-// NamedArgument.
+// Writes a NamedArgument.
 absl::Status GraphExporter::WriteInput(const Node& node, absl::string_view name, int64_t kind,
                                        const ExportValue& value, const SchemaType* type,
                                        Scope* scope, JsonWriter* inputs) {
@@ -389,7 +387,7 @@ absl::Status GraphExporter::WriteArgument(const Node& node, const ExportValue& v
   switch (value.kind) {
     case Kind::kList:
     case Kind::kTuple: return WriteList(node, value, type, scope, json);
-    case Kind::kScalar: return NodeError(node, "it takes a number for a tensor");
+    case Kind::kScalar: return NodeError(node, "expected a tensor, got a number");
     default: break;
   }
   json->StartObject();
@@ -402,7 +400,8 @@ absl::Status GraphExporter::WriteArgument(const Node& node, const ExportValue& v
       json->Member("as_string_to_argument").StartObject();
       for (size_t i = 0; i < value.elements->size(); i += 2) {
         const ExportValue& key = (*value.elements)[i];
-        if (!key.is_string()) return NodeError(node, "it takes a dict whose keys are no texts");
+        if (!key.is_string())
+          return NodeError(node, "it takes a dict whose keys are not all strings");
         RETURN_IF_ERROR(WriteArgument(node, (*value.elements)[i + 1], nullptr, scope,
                                       &json->Member(key.literal.string())));
       }
@@ -455,7 +454,8 @@ absl::Status GraphExporter::WriteArgument(const Node& node, const ExportValue& v
           break;
         case Argument::Kind::kLayout: {
           const int64_t number = LayoutNumber(literal.layout());
-          if (number == 0) return NodeError(node, "torch.export lacks the layout it takes");
+          if (number == 0)
+            return NodeError(node, "torch.export does not support the layout that it takes");
           json->Member("as_layout").Int(number);
           break;
         }
@@ -465,7 +465,7 @@ absl::Status GraphExporter::WriteArgument(const Node& node, const ExportValue& v
         case Argument::Kind::kGraph:
           RETURN_IF_ERROR(WriteGraph(*literal.graph(), scope, &json->Member("as_graph")));
           break;
-        default: return NodeError(node, "torch.export has no argument of the kind that it takes");
+        default: return NodeError(node, "torch.export does not support arguments of this kind");
       }
     }
   }
@@ -483,8 +483,8 @@ absl::Status GraphExporter::WriteList(const Node& node, const ExportValue& value
   }
   if (size > kFewElements && !written_.Charge(size)) {
     return NodeError(node,
-                     "with its lists written wherever they are used, the program is too "
-                     "large");
+                     "the program is too large, because its lists are written wherever they are "
+                     "used");
   }
   ExportValue::Elements elements = *value.elements;
   for (ExportValue& element : elements) {
@@ -587,15 +587,15 @@ absl::Status GraphExporter::WriteList(const Node& node, const ExportValue& value
   if (lists_of(IsReal)) {
     return write_lists("as_float_lists", [&](const ExportValue& e) { json->Float(RealOf(e)); });
   }
-  // Operands of higher-order calls, tensors and numbers: torch.export writes all as tensors and
-  // finds them by their names.
+  // torch.export writes every operand of a higher-order call, number or tensor, as a tensor and
+  // finds it by its name.
   if (wanted == SchemaKind::kAny && all([](const ExportValue& e) {
         return e.kind == Kind::kTensor || e.kind == Kind::kInt || e.kind == Kind::kFloat ||
                e.kind == Kind::kBool;
       })) {
     return write("as_tensors", tensor);
   }
-  return NodeError(node, "torch.export has no lists of values of several kinds");
+  return NodeError(node, "torch.export does not support lists of values of several kinds");
 }
 
 }  // namespace graphnet::pt2

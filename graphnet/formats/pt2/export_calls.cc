@@ -1,4 +1,4 @@
-// Calls: see graph_exporter.h.
+// Writes calls; see graph_exporter.h.
 #include <algorithm>
 #include <utility>
 
@@ -23,14 +23,15 @@ constexpr int64_t kPositional = 1;
 constexpr int64_t kKeyword = 2;
 
 constexpr absl::string_view kHigherOrder = "torch.ops.higher_order.";
-// A call whose results are not known has no more of them than this.
+// Most results of a call whose number of results is unknown.
 constexpr int64_t kMaxUnknownResults = 4096;
-// Larger sizes are not written: they become symbols of their own.
+// Sizes of more terms are not written; each becomes a new symbol.
 constexpr uint64_t kMaxSizeTerms = 1024;
-// A node that is written counts for so many values.
+// Each written node counts as this many values.
 constexpr uint64_t kNodeCost = 16;
 
-// torch.cond, torch.while_loop and those that are written in full; empty for others.
+// Returns the full target of a higher-order call, also for torch.cond and torch.while_loop; empty for
+// other targets.
 std::string HigherOrderTarget(absl::string_view target) {
   if (absl::StartsWith(target, kHigherOrder)) return std::string(target);
   if (target == "torch.cond" || target == "torch.while_loop") {
@@ -45,7 +46,7 @@ bool IsSymbolic(absl::string_view target) {
          absl::StartsWith(target, "torch._sym_");
 }
 
-// What a function of numbers yields.
+// Returns the kind of number that a function of numbers returns.
 Kind NumberKind(absl::string_view function, absl::Span<const ExportValue> args) {
   const absl::string_view name = function.substr(function.rfind('.') + 1);
   for (const absl::string_view is_bool :
@@ -89,7 +90,7 @@ std::optional<SymExpr::Kind> SizeFunction(absl::string_view function) {
   return std::nullopt;
 }
 
-// The function of Python for an operator of TorchScript on numbers; empty: there is none.
+// Returns Python's function for TorchScript's operator on numbers; empty if there is none.
 absl::string_view FunctionOf(absl::string_view target) {
   absl::string_view name = target;
   if (!absl::ConsumePrefix(&name, "aten.")) return "";
@@ -123,8 +124,8 @@ absl::string_view FunctionOf(absl::string_view target) {
   return "";
 }
 
-// The values that take the elements of `sequence`, of which there are `size`, the first of each;
-// null: none does. O(users + size).
+// Returns the first node that takes each of the `size` elements of `sequence`; null for an unused
+// element. O(users + size).
 std::vector<const Node*> ElementUsers(const Node& sequence, size_t size) {
   std::vector<const Node*> takers(size);
   for (const Node* user : sequence.users()) {
@@ -142,7 +143,7 @@ std::vector<const Node*> ElementUsers(const Node& sequence, size_t size) {
   return takers;
 }
 
-// How many elements are taken of a call whose results are not known.
+// Counts the elements that are taken from a call whose results are unknown.
 absl::StatusOr<size_t> ElementsTaken(const Node& sequence) {
   int64_t count = 0;
   for (const Node* user : sequence.users()) {
@@ -178,8 +179,8 @@ absl::StatusOr<ExportValue> GraphExporter::ExportBody(const Graph& graph, Scope*
         }
         if (scope->depth > 0) {
           return NodeError(*node,
-                           "a body of a higher-order call reads an attribute; torch.export hands "
-                           "it on as an operand");
+                           "a body of a higher-order call reads an attribute; torch.export passes "
+                           "it as an operand");
         }
         values_[node] = it->second;
         break;
@@ -201,7 +202,7 @@ ExportValue GraphExporter::StandIn(const Node& node, const absl::Status& status,
       absl::c_any_of(node.operands(), [&](const Node* operand) { return lost_.contains(operand); });
   const Callable::Kind kind = CalleeOf(node).kind;
   const bool is_known = kind != Callable::Kind::kNone && kind != Callable::Kind::kForeign;
-  // What fails within a body is counted there, not as a fault of the call that has it.
+  // A failure within a body is counted there, not again as a failure of the call.
   if ((!takes_lost || !is_known) && (!node.HasBody() || missing_->empty()))
     AddMissing(status, missing_);
   absl::StatusOr<ExportValue> value =
@@ -216,8 +217,8 @@ absl::StatusOr<ExportValue> GraphExporter::Inline(const Graph& graph,
                                                   Scope* scope) {
   if (!inlined_.Charge(graph.num_nodes())) {
     return NodeError(*graph.output(),
-                     "with its loops and branches written out, the program is too "
-                     "large");
+                     "the program is too large with its loops and branches written "
+                     "out");
   }
   const std::vector<Node*> placeholders = graph.placeholders();
   for (size_t i = 0; i < placeholders.size(); ++i) {
@@ -227,13 +228,13 @@ absl::StatusOr<ExportValue> GraphExporter::Inline(const Graph& graph,
 }
 
 absl::Status GraphExporter::WriteGraph(const Graph& body, Scope* scope, JsonWriter* json) {
-  // A body is written wherever it is referred to, with the bodies that it refers to.
+  // A body is written at each use, together with the bodies that it uses.
   if (scope->depth == 0) {
     const std::optional<Expansion> all = bodies_.Of(&body, BodyParts());
     if (!all || !written_.Charge(std::min(all->size, kMaxExpansion / kNodeCost) * kNodeCost)) {
       return NodeError(*body.output(),
-                       "with bodies written wherever they are referred to, as "
-                       "torch.export has them, the program is too large");
+                       "the program is too large, because torch.export needs a copy of each body "
+                       "wherever it is used");
     }
   }
   std::string name(body.name());
@@ -261,7 +262,7 @@ absl::Status GraphExporter::WriteGraph(const Graph& body, Scope* scope, JsonWrit
     ++i;
     if (placeholder->meta() == nullptr && placeholder->annotation().empty() &&
         !placeholder->has_uses() && (operand == nullptr || !operand->is_tensor())) {
-      // Handed on and not looked at.
+      // The operand is passed on but never read.
       inner.inputs.Raw(R"({"as_none":true})");
       continue;
     }
@@ -276,13 +277,13 @@ absl::Status GraphExporter::WriteGraph(const Graph& body, Scope* scope, JsonWrit
       ASSIGN_OR_RETURN(value, MakeTensor(*body.output(), value, &inner));
     }
     if (value.elements != nullptr) {
-      return NodeError(*body.output(), "a body returns structures within each other");
+      return NodeError(*body.output(), "a body returns nested structures");
     }
     return WriteArgument(*body.output(), value, nullptr, &inner, &outputs);
   };
   const bool is_single = result.elements == nullptr;
   if (is_single && !result.is_tensor()) {
-    return NodeError(*body.output(), "a body returns what is neither a tensor nor a tuple");
+    return NodeError(*body.output(), "a body returns a value that is neither a tensor nor a tuple");
   }
   if (is_single) {
     RETURN_IF_ERROR(write(result));
@@ -344,7 +345,8 @@ void GraphExporter::WriteNode(const Node* node, absl::string_view target, absl::
 
 absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* scope) {
   if (node.op() == Op::kCallModule) return NodeError(node, "a call of a submodule");
-  if (node.op() == Op::kCallMethod) return NodeError(node, "a method, which is no ATen overload");
+  if (node.op() == Op::kCallMethod)
+    return NodeError(node, "a method, which is not an ATen overload");
   if (node.is_call_function("operator.getitem") && node.args().size() == 2) {
     ASSIGN_OR_RETURN(const ExportValue whole, Resolve(node, node.args()[0], scope));
     if (whole.is_tensor()) return ExportGetItem(node, whole, scope);
@@ -382,7 +384,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* s
     return ExportNumbers(node, target, args, scope);
   }
   const Callable callee = CalleeOf(node);
-  // Operators of ATen, those of libraries, and those that PyTorch defines in Python.
+  // Operators of ATen, of libraries, and those that PyTorch defines in Python.
   if (callee.named_operator() != nullptr ||
       (callee.kind == Callable::Kind::kFunction && absl::StartsWith(target, "torch.ops."))) {
     return ExportAten(node, callee.overloads[0], args, scope);
@@ -394,7 +396,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* s
   return ExportScriptOperator(node, args, scope);
 }
 
-// Branches whose condition is known, and loops.
+// Exports branches whose condition is known, and loops.
 absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportKnownControlFlow(
     const Node& node, absl::Span<const ExportValue> args, Scope* scope) {
   const std::string target = HigherOrderTarget(node.target());
@@ -416,7 +418,7 @@ absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportKnownControlFlow
   }
   if (target == "torch.ops.higher_order.while_loop" && args.size() >= 3 && is_graph(args[0]) &&
       is_graph(args[1])) {
-    // Only one that computes with numbers alone; what it writes otherwise is there for good.
+    // Unroll only if the condition computes with numbers alone: a written call cannot be undone.
     const Graph& condition = *args[0].literal.graph();
     for (const Node* part : condition.nodes()) {
       if (part->is_call() && part->tensor_meta() != nullptr) return std::optional<ExportValue>();
@@ -428,12 +430,12 @@ absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportKnownControlFlow
         absl::c_any_of(carried, [](const ExportValue& value) { return value.is_number(); });
     if (!has_number) return std::optional<ExportValue>();
     while (true) {
-      if (!inlined_.Charge(1)) return NodeError(node, "it takes too many turns");
+      if (!inlined_.Charge(1)) return NodeError(node, "it runs too many iterations");
       ExportValue::Elements inputs = carried;
       inputs.insert(inputs.end(), more.begin(), more.end());
       ASSIGN_OR_RETURN(const ExportValue again, Inline(condition, inputs, scope));
       if (!again.is_literal() || !again.literal.is_bool()) {
-        return NodeError(node, "how often it turns is known only when it runs");
+        return NodeError(node, "the number of its iterations is known only when it runs");
       }
       if (!again.literal.boolean()) break;
       ASSIGN_OR_RETURN(const ExportValue next, Inline(*args[1].literal.graph(), inputs, scope));
@@ -444,7 +446,7 @@ absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportKnownControlFlow
   return std::optional<ExportValue>();
 }
 
-// Sizes that are known only when it runs, one by one.
+// Exports sizes that are known only at run time, one by one.
 absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportSizes(
     const Node& node, absl::Span<const ExportValue> args, Scope* scope) {
   const absl::string_view target = node.target();
@@ -466,7 +468,7 @@ absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportSizes(
       const int64_t rank = static_cast<int64_t>(meta->shape.size());
       const int64_t i =
           dim.literal.integer() < 0 ? dim.literal.integer() + rank : dim.literal.integer();
-      if (i < 0 || i >= rank) return NodeError(node, "there is no such dimension");
+      if (i < 0 || i >= rank) return NodeError(node, "the dimension is out of range");
       if (meta->shape[i].is_static()) return ExportValue(Argument(meta->shape[i].value));
       size = SizeOf(meta->shape[i]);
     }
@@ -488,13 +490,13 @@ absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportSizes(
     return std::optional(size);
   }
   if (meta == nullptr || !meta->has_shape) {
-    return NodeError(node, "how many sizes there are is not known");
+    return NodeError(node, "the number of dimensions is not known");
   }
   ExportValue::Elements sizes;
   const std::vector<const Node*> users = ElementUsers(node, meta->shape.size());
   for (size_t i = 0; i < meta->shape.size(); ++i) {
     const Node* const user = users[i];
-    // Those that nobody takes by themselves may be taken together.
+    // Sizes without a user of their own may still be used together.
     const absl::string_view name =
         user != nullptr
             ? NameOf(*user, scope)
@@ -511,10 +513,10 @@ absl::StatusOr<ExportValue> GraphExporter::ExportNumbers(const Node& node,
   for (const ExportValue& arg : args) {
     const bool is_number = arg.is_number() || arg.kind == Kind::kInt || arg.kind == Kind::kFloat ||
                            arg.kind == Kind::kBool;
-    // A list of None for each layer, which a model makes and nobody asks for.
+    // Some models make a list of one None per layer and never use it.
     if (arg.is_sequence() && function == "_operator.mul" && !node.has_uses()) return ExportValue();
     if (!is_number && !(arg.is_sequence() && function == "torch.sym_sum")) {
-      return NodeError(node, "torch.export has it for numbers only");
+      return NodeError(node, "torch.export supports it for numbers only");
     }
   }
   const Kind kind = NumberKind(function, args);
@@ -577,7 +579,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportAten(const Node& node, const Sc
         value = ExportValue(value.literal);
       }
     }
-    // A number for each dimension, which is what PyTorch makes of one for all.
+    // PyTorch expands one number for all dimensions to one number per dimension.
     if (argument.type.is_list && argument.type.list_size > 0 && value.is_literal() &&
         value.literal.is_int()) {
       value = ExportValue::Sequence(
@@ -598,11 +600,11 @@ absl::StatusOr<ExportValue> GraphExporter::ExportAten(const Node& node, const Sc
                                         std::string(name), scope, &outputs));
   } else if (schema.returns.size() == 1) {
     if (schema.returns[0].kind != SchemaKind::kTensor) {
-      return NodeError(node, "torch.export has no results that are lists of numbers");
+      return NodeError(node, "torch.export does not support lists of numbers as results");
     }
     const ValueMeta* const meta = node.meta();
     if (meta == nullptr || !meta->is_tuple) {
-      return NodeError(node, "how many tensors it yields is not known; `graphnet shapes` says why");
+      return NodeError(node, "the number of its results is not known; `graphnet shapes` says why");
     }
     JsonWriter list;
     list.StartArray();
@@ -669,7 +671,7 @@ absl::StatusOr<ExportValue> GraphExporter::AddElement(const Node& call, const No
   ExportValue value;
   if (is_list) {
     if (meta == nullptr || !meta->is_tuple) {
-      return NodeError(call, "how many tensors it yields is not known; `graphnet shapes` says why");
+      return NodeError(call, "the number of its results is not known; `graphnet shapes` says why");
     }
     const std::vector<SchemaType> types(meta->elements.size(),
                                         SchemaType{.kind = SchemaKind::kTensor});
@@ -693,7 +695,7 @@ absl::StatusOr<ExportValue> GraphExporter::AddElement(const Node& call, const No
   if (type->kind == SchemaKind::kFloat) kind = Kind::kFloat;
   if (type->kind == SchemaKind::kBool) kind = Kind::kBool;
   if (type->kind == SchemaKind::kScalar) {
-    // item(): as the tensor's elements are.
+    // The number that item() returns has the kind of the tensor's elements.
     kind = Kind::kFloat;
     if (!call.args().empty() && call.args()[0].is_node()) {
       const TensorMeta* const of = call.args()[0].node()->tensor_meta();
@@ -703,7 +705,7 @@ absl::StatusOr<ExportValue> GraphExporter::AddElement(const Node& call, const No
     }
   }
   if (type->kind == SchemaKind::kAny && !IsKnown(tensor)) {
-    // Of a higher-order call: as the original program has it.
+    // Results of a higher-order call are described as in the original program.
     const absl::string_view known = user == nullptr ? absl::string_view(unused) : user->name();
     const Original::Tables* const tables = scope->original;
     if (tables != nullptr && tables->ints.contains(known)) kind = Kind::kInt;
@@ -712,7 +714,7 @@ absl::StatusOr<ExportValue> GraphExporter::AddElement(const Node& call, const No
   }
   if (kind == Kind::kTensor) {
     if (!IsKnown(tensor) && (user == nullptr || !user->has_uses())) {
-      // Nothing, or nothing that anybody asks for.
+      // The call returns nothing, or its result is unused.
       outputs->Raw(R"({"as_none":true})");
       return ExportValue();
     }
@@ -720,7 +722,7 @@ absl::StatusOr<ExportValue> GraphExporter::AddElement(const Node& call, const No
   } else if (type->kind != SchemaKind::kOther && type->kind != SchemaKind::kString) {
     value = AddNumber(kind, name(), target, nullptr, scope);
   } else {
-    return NodeError(call, "torch.export has no such results");
+    return NodeError(call, "torch.export does not support results of this type");
   }
   RETURN_IF_ERROR(WriteArgument(call, value, nullptr, scope, outputs));
   return value;
@@ -730,7 +732,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportHigherOrder(const Node& node,
                                                              absl::string_view target,
                                                              absl::Span<const ExportValue> args,
                                                              Scope* scope) {
-  // What bodies of control flow are given is what stands behind them.
+  // The bodies of control flow take the elements of the lists that follow them as operands.
   ExportValue::Elements operands;
   for (const ExportValue& arg : args) {
     if (arg.elements != nullptr && arg.kind != Kind::kDict) {
@@ -786,7 +788,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportHigherOrder(const Node& node,
   return result;
 }
 
-// TorchScript's own, where PyTorch has another for them.
+// Exports TorchScript's own operators as the operators that PyTorch has for them.
 absl::StatusOr<ExportValue> GraphExporter::ExportScriptOperator(const Node& node,
                                                                 absl::Span<const ExportValue> args,
                                                                 Scope* scope) {
@@ -794,7 +796,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportScriptOperator(const Node& node
   if (const absl::string_view function = FunctionOf(target); !function.empty()) {
     return ExportNumbers(node, function, args, scope);
   }
-  // Numbers that tensors hold, and back.
+  // Conversions of tensors of one element to numbers, and back.
   const Kind kind = target == "aten.Int.Tensor"     ? Kind::kInt
                     : target == "aten.Float.Tensor" ? Kind::kFloat
                     : target == "aten.Bool.Tensor"  ? Kind::kBool
@@ -830,9 +832,9 @@ absl::StatusOr<ExportValue> GraphExporter::ExportScriptOperator(const Node& node
     return value;
   }
   if (target == "prim.RaiseException.default") {
-    return NodeError(node, "it is reached with what is known of the inputs, and raises");
+    return NodeError(node, "it is reached with the known inputs, and raises");
   }
-  return NodeError(node, "torch.export has no such call");
+  return NodeError(node, "torch.export does not support this call");
 }
 
 }  // namespace graphnet::pt2

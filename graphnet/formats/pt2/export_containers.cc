@@ -27,14 +27,14 @@ using Kind = ExportValue::Kind;
 using Result = absl::StatusOr<std::optional<ExportValue>>;
 using Args = absl::Span<const ExportValue>;
 
-// Elements of a list or dict, and characters of a text, that one call may make.
+// Most elements of a list or dict, or characters of a text, that one call may make.
 constexpr int64_t kMaxMade = 100'000;
 
 absl::Status Raises(absl::string_view what) { return absl::InvalidArgumentError(what); }
 
 int64_t SizeOf(const ExportValue& list) { return static_cast<int64_t>(list.elements->size()); }
 
-// An int of TorchScript's, negative ones from the end.
+// Resolves TorchScript's index: a negative one counts from the end.
 std::optional<int64_t> IndexIn(const ExportValue& index, int64_t size) {
   if (!index.is_int()) return std::nullopt;
   const int64_t i = index.literal.integer();
@@ -50,7 +50,7 @@ std::optional<python::Number> NumberOf(const ExportValue& value) {
   return value.literal.real();
 }
 
-// Numbers or texts; nullopt for others.
+// Compares two numbers or two texts; nullopt for other values.
 std::optional<std::partial_ordering> Compare(const ExportValue& a, const ExportValue& b) {
   const auto x = NumberOf(a), y = NumberOf(b);
   if (x && y) return python::Compare(*x, *y);
@@ -58,7 +58,7 @@ std::optional<std::partial_ordering> Compare(const ExportValue& a, const ExportV
   return std::nullopt;
 }
 
-// Where `value` is first; the size of the list if it is nowhere; nullopt if nobody knows.
+// Returns the first index of `value`, the list's size if it is absent, nullopt if unknown.
 std::optional<size_t> Find(absl::Span<const ExportValue> list, const ExportValue& value,
                            size_t step = 1) {
   for (size_t i = 0; i < list.size(); i += step) {
@@ -69,7 +69,7 @@ std::optional<size_t> Find(absl::Span<const ExportValue> list, const ExportValue
   return list.size();
 }
 
-// Whether a container may hold it: what holds others could be, or hold, the container itself.
+// False if `value` is the container, or might hold it deeper within.
 bool MayBeHeld(const ExportValue& value, const ExportValue& container) {
   return value.elements == nullptr || (value.elements != container.elements &&
                                        absl::c_all_of(*value.elements, [](const ExportValue& e) {
@@ -91,7 +91,7 @@ Result Erase(Args args, bool yields) {
   const int64_t size = SizeOf(args[0]);
   const std::optional<int64_t> at = args.size() == 1 ? size - 1 : IndexIn(args[1], size);
   if (!at) return std::nullopt;
-  if (*at < 0 || *at >= size) return Raises("there is no such element in the list");
+  if (*at < 0 || *at >= size) return Raises("the index is out of range for the list");
   const auto place = args[0].elements->begin() + *at;
   const ExportValue taken = *place;
   args[0].elements->erase(place);
@@ -101,7 +101,7 @@ Result Erase(Args args, bool yields) {
 Result Extend(Args args) {
   if (!args[1].is_sequence()) return std::nullopt;
   const std::vector<ExportValue> more = *args[1].elements;
-  if (SizeOf(args[0]) + SizeOf(args[1]) > kMaxMade) return Raises("a list that is too long");
+  if (SizeOf(args[0]) + SizeOf(args[1]) > kMaxMade) return Raises("the list would be too long");
   for (const ExportValue& value : more) {
     if (!MayBeHeld(value, args[0])) return std::nullopt;
   }
@@ -112,7 +112,8 @@ Result Extend(Args args) {
 Result Repeat(const ExportValue& list, const ExportValue& times) {
   if (!times.is_int()) return std::nullopt;
   const int64_t count = std::max<int64_t>(times.literal.integer(), 0);
-  if (SizeOf(list) > 0 && count > kMaxMade / SizeOf(list)) return Raises("a list that is too long");
+  if (SizeOf(list) > 0 && count > kMaxMade / SizeOf(list))
+    return Raises("the list would be too long");
   std::vector<ExportValue> all;
   for (int64_t i = 0; i < count && SizeOf(list) > 0; ++i) {
     all.insert(all.end(), list.elements->begin(), list.elements->end());
@@ -120,7 +121,7 @@ Result Repeat(const ExportValue& list, const ExportValue& times) {
   return ExportValue::Sequence(Kind::kList, std::move(all));
 }
 
-// Of numbers without nan, or of texts.
+// Sorts numbers without NaN, or texts.
 Result Sort(Args args, bool in_place) {
   if (args.size() > 1 && !(args[1].is_literal() && args[1].literal.is_bool())) return std::nullopt;
   const bool reverse = args.size() > 1 && args[1].literal.boolean();
@@ -167,7 +168,7 @@ Result ComputeList(absl::string_view name, Args args) {
   if ((name == "remove" || name == "index") && n == 2) {
     const std::optional<size_t> at = Find(list, args[1]);
     if (!at) return std::nullopt;
-    if (*at == list.size()) return Raises("there is no such element in the list");
+    if (*at == list.size()) return Raises("the value is not in the list");
     if (name == "index") return ExportValue(Argument(*at));
     list.erase(list.begin() + static_cast<ptrdiff_t>(*at));
     return ExportValue();
@@ -195,13 +196,13 @@ absl::Status Set(const ExportValue& dict, const ExportValue& key, const ExportVa
     (*dict.elements)[*at + 1] = value;
     return absl::OkStatus();
   }
-  if (SizeOf(dict) >= kMaxMade) return Raises("a dict that is too large");
+  if (SizeOf(dict) >= kMaxMade) return Raises("the dict would be too large");
   dict.elements->push_back(key);
   dict.elements->push_back(value);
   return absl::OkStatus();
 }
 
-// Of keys and values, which alternate.
+// Makes a dict of alternating keys and values.
 Result MakeDict(absl::Span<const ExportValue> entries) {
   const ExportValue dict = ExportValue::Sequence(Kind::kDict, {});
   for (size_t i = 0; i + 1 < entries.size(); i += 2) {
@@ -212,7 +213,7 @@ Result MakeDict(absl::Span<const ExportValue> entries) {
   return dict;
 }
 
-// Every second of its elements, from `first` on.
+// Returns every second element of the dict, from `first` on.
 ExportValue Half(const ExportValue& dict, size_t first) {
   std::vector<ExportValue> half;
   for (size_t i = first; i < dict.elements->size(); i += 2) half.push_back((*dict.elements)[i]);
@@ -271,7 +272,7 @@ Result ComputeDict(absl::string_view name, Args args) {
     }
     if (name == "get") return n == 3 ? args[2] : ExportValue();
     if (name == "pop" && n == 3) return args[2];
-    return Raises("there is no such key in the dict");
+    return Raises("the key is not in the dict");
   }
   const ExportValue value = entries[*at + 1];
   if (name == "pop" || name == "Delete") {
@@ -283,7 +284,7 @@ Result ComputeDict(absl::string_view name, Args args) {
 
 // --- Texts ---------------------------------------------------------------------------
 
-// Of bytes below 128, for which TorchScript and this agree.
+// True if all bytes are below 128: for those, TorchScript and this code agree.
 bool IsAscii(absl::string_view text) {
   return absl::c_all_of(text, [](char c) { return static_cast<unsigned char>(c) < 128; });
 }
@@ -354,12 +355,12 @@ Result Join(absl::string_view between, const ExportValue& parts, Arena* arena) {
     texts.push_back(part.literal.string());
     bytes += texts.back().size() + between.size();
   }
-  if (bytes > static_cast<size_t>(kMaxMade)) return Raises("a text that is too long");
+  if (bytes > static_cast<size_t>(kMaxMade)) return Raises("the string would be too long");
   const std::string text = absl::StrJoin(texts, between);
   return ExportValue(Argument(arena->Copy(absl::string_view(text))));
 }
 
-// `given`, and the defaults of what is left out.
+// Returns `given` with the defaults of the arguments left out.
 std::vector<ExportValue> WithDefaults(absl::string_view name, Args given) {
   std::vector<ExportValue> args(given.begin(), given.end());
   const auto add = [&](size_t size, const Argument& value) {
@@ -388,7 +389,8 @@ Result ComputeText(absl::string_view name, Args given, Arena* arena) {
   if (name == "__getitem__" && args.size() == 2) {
     const std::optional<int64_t> at = IndexIn(args[1], static_cast<int64_t>(text.size()));
     if (!at) return std::nullopt;
-    if (*at < 0 || *at >= static_cast<int64_t>(text.size())) return Raises("the text is shorter");
+    if (*at < 0 || *at >= static_cast<int64_t>(text.size()))
+      return Raises("the index is out of range for the string");
     return made(text.substr(static_cast<size_t>(*at), 1));
   }
   if (args.size() == 1) {
@@ -430,13 +432,14 @@ Result ComputeText(absl::string_view name, Args given, Arena* arena) {
     if (name == "ge") return ExportValue(Argument(std::is_gteq(order)));
     return std::nullopt;
   }
-  // With the whole text as the range.
+  // The range must be the whole text.
   const auto is = [&](size_t i, int64_t number) {
     return args.size() > i && args[i].is_int() && args[i].literal.integer() == number;
   };
   if (name == "replace" && args.size() == 4 && args[2].is_string() && is(3, -1) && !part.empty()) {
     const std::string replaced = absl::StrReplaceAll(text, {{part, args[2].literal.string()}});
-    if (replaced.size() > static_cast<size_t>(kMaxMade)) return Raises("a text that is too long");
+    if (replaced.size() > static_cast<size_t>(kMaxMade))
+      return Raises("the string would be too long");
     return made(replaced);
   }
   if (args.size() != 4 || !is(2, 0) || !is(3, -1) || part.empty()) return std::nullopt;

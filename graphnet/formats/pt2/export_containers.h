@@ -1,4 +1,4 @@
-// TorchScript's operators on lists, dicts and texts, computed where what they hold is known.
+// Computes TorchScript's operators on lists, dicts and strings whose content is known.
 #ifndef GRAPHNET_FORMATS_PT2_EXPORT_CONTAINERS_H_
 #define GRAPHNET_FORMATS_PT2_EXPORT_CONTAINERS_H_
 
@@ -12,8 +12,9 @@
 
 namespace graphnet::pt2 {
 
-// `name` is that of the operator, "insert" of "aten.insert.t". Changes the lists and dicts that
-// TorchScript changes; nullopt for what it does not know. An error where TorchScript raises.
+// Returns the operator's result; nullopt for an operator or operands that it cannot compute. `name`
+// is "insert" for "aten.insert.t". Changes the lists and dicts that TorchScript changes. Returns an
+// error where TorchScript raises.
 absl::StatusOr<std::optional<ExportValue>> ComputeContainer(absl::string_view name,
                                                             absl::Span<const ExportValue> args,
                                                             Arena* arena);

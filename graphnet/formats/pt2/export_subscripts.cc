@@ -1,5 +1,5 @@
-// Subscripts of tensors, as Python's own code makes them: one view after the other, then one
-// indexing by all tensors. And tensors of numbers. See graph_exporter.h.
+// Writes subscripts of tensors as Python does: one view after the other, then one indexing by all
+// tensors. Also writes tensors of numbers. See graph_exporter.h.
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -19,7 +19,7 @@ using Kind = ExportValue::Kind;
 
 bool IsIndexTensor(const ExportValue& value) { return value.kind == Kind::kTensor; }
 
-// How many dimensions a tensor stands for: as many as it has if it is a mask.
+// Returns how many dimensions an index tensor takes: its own number of dimensions if it is a mask.
 size_t DimsTaken(const ExportValue& index) {
   const bool is_mask = index.meta != nullptr &&
                        (index.meta->dtype == DType::kBool || index.meta->dtype == DType::kUInt8);
@@ -36,7 +36,7 @@ absl::StatusOr<ExportValue> GraphExporter::MakeCall(
   JsonWriter inputs, outputs;
   inputs.StartArray();
   for (size_t i = 0; i < args.size(); ++i) {
-    // Names are those of the schema.
+    // The schema gives the names.
     absl::string_view parameter = kNames[std::min(i, std::size(kNames) - 1)];
     if (target == "torch.ops.aten.select.int" && i == 2) parameter = "index";
     if (target == "torch.ops.aten.scalar_tensor.default" && i == 0) parameter = "s";
@@ -69,7 +69,7 @@ absl::StatusOr<GraphExporter::Subscript> GraphExporter::SubscriptOf(const Node& 
                                                                     const TensorMeta* result,
                                                                     Scope* scope) {
   if (tensor.meta == nullptr || !tensor.meta->has_shape) {
-    return NodeError(node, "the shape of what it takes an element of is not known");
+    return NodeError(node, "the shape of the indexed tensor is not known");
   }
   const bool is_tuple = subscript.is_tuple() || subscript.is_list();
   const absl::Span<const Argument> given =
@@ -104,7 +104,7 @@ absl::StatusOr<GraphExporter::Subscript> GraphExporter::SubscriptOf(const Node& 
   std::vector<Dim> shape(tensor.meta->shape.begin(), tensor.meta->shape.end());
   if (taken > shape.size()) return NodeError(node, "it has more indices than dimensions");
   Subscript made{.view = tensor, .tensors = {}};
-  // The result's dimensions are known, as far as no tensor takes any.
+  // The result's dimensions are known until a tensor index takes some.
   const auto from_result = [&](size_t dim) -> const Dim* {
     if (has_tensor || result == nullptr || !result->has_shape || dim >= result->shape.size()) {
       return nullptr;
@@ -175,13 +175,13 @@ absl::StatusOr<GraphExporter::Subscript> GraphExporter::SubscriptOf(const Node& 
     }
     made.tensors.resize(dim);
     made.tensors.push_back(index.value);
-    // A mask stands for itself, though it takes several dimensions.
+    // A mask is one index, though it takes several dimensions.
     const size_t more = DimsTaken(index.value) - 1;
     if (more > 0) {
       const bool is_last = absl::c_all_of(
           absl::MakeConstSpan(indices).subspan(i + 1),
           [](const Index& later) { return later.argument.kind() == Argument::Kind::kEllipsis; });
-      if (!is_last) return NodeError(node, "an index behind a mask of several dimensions");
+      if (!is_last) return NodeError(node, "an index follows a mask of several dimensions");
     }
     ++dim;
   }
@@ -244,10 +244,10 @@ absl::StatusOr<ExportValue> GraphExporter::ExportSetItem(const Node& node,
 // torch.tensor(data, dtype=…, device=…) of a number.
 namespace {
 
-// Elements of a list that becomes a tensor.
+// Most elements of a list that becomes a tensor.
 constexpr size_t kMaxListed = 4096;
 
-// The numbers of a nested list in row-major order, and its sizes; false if it is none, or uneven.
+// Gives a nested list's numbers in row-major order, and its sizes; false if uneven or not a list.
 bool Flatten(const ExportValue& value, size_t depth, std::vector<int64_t>* sizes,
              std::vector<ExportValue>* numbers) {
   if (!value.is_sequence()) {
@@ -265,7 +265,7 @@ bool Flatten(const ExportValue& value, size_t depth, std::vector<int64_t>* sizes
          });
 }
 
-// As TorchScript has it, where nothing else is said.
+// Returns the dtype that TorchScript chooses if none is given.
 DType DTypeOfNumbers(absl::Span<const ExportValue> numbers) {
   const auto all = [&](bool (*is)(const ExportValue&)) { return absl::c_all_of(numbers, is); };
   if (numbers.empty()) return DType::kFloat32;
@@ -276,7 +276,7 @@ DType DTypeOfNumbers(absl::Span<const ExportValue> numbers) {
 
 }  // namespace
 
-// torch.tensor of a list of numbers: each of them as a tensor, and those put together.
+// Writes torch.tensor of a list of numbers: one tensor per number, then a stack of them.
 absl::StatusOr<ExportValue> GraphExporter::ExportListed(const Node& node, const ExportValue& list,
                                                         Scope* scope) {
   std::vector<int64_t> sizes;

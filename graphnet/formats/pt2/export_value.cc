@@ -23,7 +23,7 @@ namespace {
 using Kind = ExportValue::Kind;
 using Result = absl::StatusOr<std::optional<ExportValue>>;
 
-// TorchScript's operators on numbers by Python's.
+// Maps TorchScript's operators on numbers to Python's functions.
 absl::string_view PythonFunction(absl::string_view name) {
   static const auto* const kFunctions =
       new absl::flat_hash_map<absl::string_view, absl::string_view>{
@@ -102,7 +102,7 @@ std::optional<size_t> IndexOf(const ExportValue& index, size_t size) {
   return static_cast<size_t>(i);
 }
 
-// Whether two are the same for sure, or differ for sure. Each pair of lists is compared once.
+// Returns whether two values are equal; nullopt if unknown. Each pair of lists is compared once.
 std::optional<bool> AreEqual(const ExportValue& a, const ExportValue& b) {
   using Elements = ExportValue::Elements;
   absl::flat_hash_set<std::pair<const Elements*, const Elements*>> seen;
@@ -178,7 +178,7 @@ Result GetItem(const ExportValue& container, const ExportValue& index) {
     if (i) return (*container.elements)[*i];
     if (!index.is_int()) return std::nullopt;
     return absl::InvalidArgumentError(
-        absl::StrCat("there is no element ", index.literal.integer()));
+        absl::StrCat("the sequence has no element ", index.literal.integer()));
   }
   if (container.kind == Kind::kDict) {
     for (size_t i = 0; i + 1 < container.elements->size(); i += 2) {
@@ -190,7 +190,7 @@ Result GetItem(const ExportValue& container, const ExportValue& index) {
   return std::nullopt;
 }
 
-// Before `list` holds `value`: InvalidArgument if it would then hold itself.
+// Call before `list` takes `value`: InvalidArgument if the list would then hold itself.
 absl::Status CheckElement(const ExportValue& list, const ExportValue& value, Budget* budget) {
   using Elements = ExportValue::Elements;
   if (value.elements == nullptr) return absl::OkStatus();
@@ -212,7 +212,7 @@ absl::Status CheckElement(const ExportValue& list, const ExportValue& value, Bud
   return status;
 }
 
-// Operators on tensors of no dimensions that hold ints, as traced programs compute sizes.
+// Computes operators on zero-dimensional int tensors; traced programs compute sizes with them.
 Result ComputeScalars(absl::string_view name, absl::Span<const ExportValue> args) {
   if (args.empty()) return std::nullopt;
   for (const ExportValue& arg : args.subspan(0, std::min<size_t>(args.size(), 2))) {
@@ -321,7 +321,7 @@ Result ComputeLists(absl::string_view name, absl::Span<const ExportValue> args, 
   return std::nullopt;
 }
 
-// "{} and {}".format(…), of what prints alike everywhere.
+// "{} and {}".format(…) of values that print alike everywhere.
 Result Format(absl::Span<const ExportValue> args, Arena* arena) {
   if (!args[0].is_string()) return std::nullopt;
   std::string text;
@@ -349,13 +349,13 @@ Result ComputeProperty(absl::string_view name, const ExportValue& tensor) {
   if (name == "dtype" && meta->dtype != DType::kUnknown) {
     return ExportValue(Argument(meta->dtype));
   }
-  // That of the CPU, as it is written, where no other is known.
+  // An unknown device is taken for the CPU, as it is written.
   if (name == "device") return ExportValue(Argument(meta->device));
   if (name == "layout") return ExportValue(Argument(Layout::kStrided));
   if (name == "is_cuda") {
     return ExportValue(Argument(meta->device.type == DeviceType::kCuda));
   }
-  // What a meta describes is dense.
+  // A meta only describes dense tensors.
   if (name == "is_nested" || name == "is_sparse" || name == "is_sparse_csr" ||
       name == "is_mkldnn" || name == "is_quantized") {
     return ExportValue(Argument(false));
@@ -368,7 +368,7 @@ Result ComputeProperty(absl::string_view name, const ExportValue& tensor) {
 }  // namespace
 
 ExportValue ExportValue::Sequence(Kind kind, Elements elements) {
-  // Lists may nest deeper than the stack is: they are taken apart one after the other.
+  // Lists may nest deeper than the stack allows, so they are released one after the other.
   const auto release = [](Elements* last) {
     static thread_local std::vector<std::unique_ptr<Elements>>* waiting = nullptr;
     std::unique_ptr<Elements> next(last);
@@ -376,7 +376,7 @@ ExportValue ExportValue::Sequence(Kind kind, Elements elements) {
     std::vector<std::unique_ptr<Elements>> all;
     waiting = &all;
     for (; next != nullptr;) {
-      next.reset();  // What it alone holds comes to wait.
+      next.reset();  // Lists that only this one holds join `waiting`.
       if (all.empty()) break;
       next = std::move(all.back());
       all.pop_back();

@@ -1,5 +1,5 @@
-// What a node yields when its graph is written as a program of torch.export: a value of the
-// program, or something that is known already and needs no node.
+// The result of a node while its graph is written as a program of torch.export: a value of the
+// program, or a known value that needs no node.
 #ifndef GRAPHNET_FORMATS_PT2_EXPORT_VALUE_H_
 #define GRAPHNET_FORMATS_PT2_EXPORT_VALUE_H_
 
@@ -18,17 +18,18 @@
 
 namespace graphnet::pt2 {
 
+// A known value, a named value of the program, or a structure of values.
 struct ExportValue {
   enum class Kind {
-    kLiteral,  // `literal`, which is no aggregate and no node
-    kScalar,   // a tensor of no dimensions that holds `literal`, an int
-    // Values of the program, called `name`.
+    kLiteral,  // `literal`, which is neither an aggregate nor a node
+    kScalar,   // a zero-dimensional tensor that holds `literal`, an int
+    // Values of the program with the name `name`.
     kTensor,
     kInt,
     kFloat,
     kBool,
     kObject,
-    // Structures, `elements`; keys and values of dicts alternate. Shared, as Python's lists are.
+    // Structures of `elements`; a dict's keys and values alternate. Copies share them, as in Python.
     kList,
     kTuple,
     kDict,
@@ -38,8 +39,8 @@ struct ExportValue {
   Kind kind = Kind::kLiteral;
   Argument literal;
   absl::string_view name;
-  const TensorMeta* meta = nullptr;  // of a tensor, where it is known
-  const SymExpr* size = nullptr;     // of an int, where it is known
+  const TensorMeta* meta = nullptr;  // of a tensor; nullptr if unknown
+  const SymExpr* size = nullptr;     // of an int; nullptr if unknown
   std::shared_ptr<Elements> elements;
 
   ExportValue() = default;                                // None
@@ -57,17 +58,17 @@ struct ExportValue {
   bool is_sequence() const { return kind == Kind::kList || kind == Kind::kTuple; }
 };
 
-// What the call yields, computed now, where its arguments are known and are no tensors but for
-// their sizes, dtypes and devices: sizes, arithmetic, lists. nullopt for all others. Changes the
-// lists that TorchScript changes. Texts are made in `arena`; `budget` is charged for elements that
-// are copied or looked for. An error where Python raises, where a list would hold itself, and
-// where the budget is spent.
+// Computes the result of a call on known arguments: sizes, arithmetic, lists. From tensors it reads
+// only sizes, dtypes and devices. Returns nullopt for all other calls. Changes the lists that
+// TorchScript changes. Strings are made in `arena`; `budget` is charged for elements that are copied
+// or searched. Returns an error where Python raises, where a list would hold itself, and if the
+// budget is spent.
 absl::StatusOr<std::optional<ExportValue>> ComputeCall(absl::string_view target,
                                                        absl::Span<const ExportValue> args,
                                                        Arena* arena, Budget* budget);
 
-// How large and how deep it is when what is shared in it is written out. Nullopt for one that
-// holds itself.
+// Returns the size and depth of a value when its shared parts are written out; nullopt for a value
+// that holds itself.
 std::optional<Expansion> ExpansionOf(const ExportValue& value);
 
 }  // namespace graphnet::pt2

@@ -29,13 +29,13 @@
 
 namespace graphnet {
 
-// The files of an archive but those that all have.
+// The files of an archive, without those that every archive has.
 struct pt2::Program {
   std::string json;
   std::string weights, constants;  // configurations
   std::map<std::string, StorageContent> records;
-  std::string inputs;                              // that it was saved with; empty: none
-  std::map<std::string, std::string> extra_files;  // that the user added
+  std::string inputs;                              // saved example inputs; empty if there are none
+  std::map<std::string, std::string> extra_files;  // added by the user
   std::vector<std::string> classes;                // Pt2Archive::classes
 };
 
@@ -61,7 +61,7 @@ absl::Status WriteArchive(const Program& program, const ByteSink& sink) {
   add(absl::StrCat(kWeights, "model_weights_config.json"), program.weights);
   add(absl::StrCat(kConstants, "model_constants_config.json"), program.constants);
   add("models/model.json", program.json);
-  // PyTorch asks for it even where there is nothing in it.
+  // PyTorch needs this file even if it is empty.
   add("data/sample_inputs/model.pt", program.inputs);
   for (const auto& [name, content] : program.extra_files) add(absl::StrCat(kExtra, name), content);
   add("archive_format", "pt2");
@@ -71,7 +71,7 @@ absl::Status WriteArchive(const Program& program, const ByteSink& sink) {
   return zip.Finish();
 }
 
-// The tensors that the configurations of a program say.
+// Reads the tensors that a program's configurations list.
 absl::Status ReadConfigs(const Program& program, pt2::Payloads* payloads) {
   RETURN_IF_ERROR(ReadPayloadConfig(nullptr, "", kWeights, program.weights, payloads));
   return ReadPayloadConfig(nullptr, "", kConstants, program.constants, payloads);
@@ -86,7 +86,7 @@ absl::Status ReadGraph(const Program& program, pt2::GraphImporter* importer) {
   return importer->AddRanges(ranges);
 }
 
-// The value of an input as the program was saved with it; nullopt: not known.
+// Returns the value of an input with which the program was saved; nullopt if unknown.
 std::optional<pt2::SavedLeaf> ExampleOf(const Node& input, const Sample& sample) {
   const auto it = sample.weights.find(std::string(input.target()));
   if (it == sample.weights.end()) return std::nullopt;
@@ -111,7 +111,7 @@ pt2::SavedLeaf ConstantOf(Json spec) {
   return {};
 }
 
-// The inputs that go with a program; empty if any is not known.
+// Returns the example inputs of a program; empty if any is unknown.
 std::string ExamplesOf(absl::string_view in_spec,
                        const std::vector<pt2::GraphExporter::UserInput>& inputs,
                        const Sample& sample) {
@@ -130,16 +130,16 @@ std::string ExamplesOf(absl::string_view in_spec,
   return pt2::PickleLeaves(*spec, leaves).value_or("");
 }
 
-// --- The program as it was ---------------------------------------------------
+// --- The original program ----------------------------------------------------
 
-// Nullopt if the sample is not what its original program says.
+// Returns nullopt if the sample differs from its original program.
 absl::StatusOr<std::optional<Program>> WriteUnchanged(const Sample& sample,
                                                       const pt2::Original& original) {
   const auto file = [&](absl::string_view name) -> std::string {
     const auto it = sample.extra_files.find(std::string(name));
     return it == sample.extra_files.end() ? R"({"config": {}})" : it->second;
   };
-  // Of the layout of before torch 2.8, which is not written.
+  // The sample came in the layout before torch 2.8, which is not written.
   if (!sample.extra_files.contains(std::string(kProgramWeightsFile)))
     return std::optional<Program>();
   Program program;
@@ -149,7 +149,7 @@ absl::StatusOr<std::optional<Program>> WriteUnchanged(const Sample& sample,
   pt2::Payloads payloads;
   if (!ReadConfigs(program, &payloads).ok()) return std::optional<Program>();
   for (auto& [name, payload] : payloads) {
-    // What several tensors share is an attribute of its own.
+    // A storage that several tensors share is an attribute of its own.
     const size_t slash = payload.record_name.rfind('/');
     const auto it =
         sample.weights.find(absl::StrCat("_storage_", payload.record_name.substr(slash + 1)));
@@ -172,7 +172,7 @@ absl::StatusOr<std::optional<Program>> WriteUnchanged(const Sample& sample,
           absl::StrCat("the value of ", Printable(imported.attribute), " is not known"));
     }
     StoredTensor tensor = imported.payload->tensor;
-    if (imported.is_storage) {  // It is all of its record.
+    if (imported.is_storage) {  // The attribute is its whole record.
       tensor = {.dtype = data->second.dtype,
                 .sizes = data->second.shape,
                 .strides = RowMajorStrides(data->second.shape)};
@@ -212,7 +212,7 @@ absl::StatusOr<std::optional<Program>> WriteUnchanged(const Sample& sample,
   return std::optional(std::move(program));
 }
 
-// Whether a program takes tensors and numbers alone, by position, and returns nothing of a class.
+// True if a program takes only tensors and numbers, by position, and returns no class instance.
 bool HasFlatCalls(const pt2::Original& original) {
   Json in_spec, out_spec;
   if (original.call().is_null() ||
@@ -237,9 +237,9 @@ bool HasFlatCalls(const pt2::Original& original) {
   });
 }
 
-// --- The program anew --------------------------------------------------------
+// --- A new program -----------------------------------------------------------
 
-// PayloadMeta of a tensor that is all of its record.
+// Adds the PayloadMeta of a tensor that is its whole record.
 absl::Status AddPayload(const ExportedAttribute& attribute, const TensorData& data,
                         absl::string_view record, JsonWriter* config,
                         pt2::StorageContent* content) {
@@ -314,7 +314,7 @@ absl::StatusOr<Program> WriteAnew(const Sample& sample, const pt2::Original& ori
   return program;
 }
 
-// --- What is lowered ---------------------------------------------------------
+// --- Lowering ----------------------------------------------------------------
 
 bool IsNumber(const Argument& argument) {
   if (!argument.is_node()) return !argument.is_aggregate();
@@ -323,7 +323,7 @@ bool IsNumber(const Argument& argument) {
   return !node.is_placeholder() || NumberDType(node.annotation()).has_value();
 }
 
-// Whether a call is written as Python programs are.
+// True if a call has the form of a Python program, which torch.export does not write.
 bool NeedsLowering(const Node& node) {
   if (node.op() == Op::kCallMethod || IsFusedCall(node)) return true;
   if (node.op() != Op::kCallFunction) return false;
@@ -346,7 +346,7 @@ bool NeedsLowering(const Node& node) {
   return callee.kind == Callable::Kind::kOperator && !callee.names_overload;
 }
 
-// Whether a call yields tensors of which not all is known.
+// True if a call returns tensors whose metas are not fully known.
 bool LacksMeta(const Node& node) {
   if (!node.is_call() || !node.has_uses()) return false;
   const ValueMeta* const meta = node.meta();
@@ -380,7 +380,7 @@ absl::StatusOr<std::unique_ptr<Sample>> LowerForPt2(const Sample& sample, Missin
                    LowerToAten(*sample.module, missing == nullptr ? nullptr : &refused));
   for (const auto& [node, status] : refused) AddMissing(status, missing);
   if (!refused.empty()) return refused.begin()->second;
-  // What is known of the values stays known.
+  // Metas and draw specs known before lowering are kept.
   for (Graph* graph : lowered.module->graphs()) {
     for (Node* node : graph->nodes()) {
       const Node* const origin = lowered.origins[node];
@@ -459,7 +459,7 @@ std::string Pt2Archive::ToString() const {
   WriteTo([&](absl::string_view part) {
     bytes.append(part.data(), part.size());
     return absl::OkStatus();
-  }).IgnoreError();  // There is none.
+  }).IgnoreError();  // Appending to a string cannot fail.
   return bytes;
 }
 

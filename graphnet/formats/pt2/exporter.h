@@ -1,24 +1,25 @@
-// Writes archives of torch.export (.pt2), which torch.export.load takes.
+// Writes archives of torch.export (.pt2) that torch.export.load reads.
 //
 //   RETURN_IF_ERROR(ExportPt2(sample, "resnet18.pt2"));
 //
-// A sample that was read from such an archive and is as it was read is written with the very
-// program that it had. Any other is written anew:
-//  - Placeholders are the user's inputs; attributes are parameters, buffers and constants, as they
-//    were in the original program, else parameters by their annotation and buffers.
-//  - ATen overloads, higher-order calls and Python's arithmetic on sizes are nodes. What is
-//    written otherwise (torch.*, methods) is lowered first (ops/lowering.h). Functions that no
-//    operator stands for are an error: expand-functions writes them out.
-//  - What follows from shapes that are known is computed now: sizes, lists of them, dtypes, which
-//    branch is taken. So TorchScript becomes the program that torch.export makes of it, which
-//    holds for these shapes.
-//  - What the IR says nothing of is as the original program had it, where that has a value of the
-//    same name, dtype and sizes: strides, stack traces. Else tensors lie in row-major order.
-//  - The inputs that it was saved with go with it if all are known.
-//  - Structures of inputs and outputs are the original program's. Where one is of a class that
-//    PyTorch alone does not know, such as transformers' ModelOutput, a tuple is in its place.
+// If a sample was read from such an archive and has not changed, its original program is written.
+// A program for any other sample is made anew:
+//  - Placeholders become the user's inputs. Attributes become parameters, buffers and constants as
+//    in the original program; without one, their annotation marks parameters, the rest are buffers.
+//  - ATen overloads, higher-order calls and Python's arithmetic on sizes become nodes. Other calls
+//    (torch.*, methods) are lowered first (ops/lowering.h). A function that no operator implements
+//    is an error: the pass expand-functions writes it out.
+//  - Everything that follows from known shapes is computed now: sizes, lists of them, dtypes, which
+//    branch is taken. So TorchScript becomes the program that torch.export would make for these
+//    shapes, and it holds for these shapes only.
+//  - Facts that the IR does not hold, such as strides and stack traces, come from the original
+//    program if it has a value of the same name, dtype and sizes. Else tensors are row-major.
+//  - Example inputs are saved with the program if all of them are known.
+//  - Inputs and outputs keep the original program's structures. A tuple replaces an instance of a
+//    class that PyTorch alone does not know, such as transformers' ModelOutput.
 //
-// Needs no LibTorch, and thus all values' shapes (Node::meta); interp/shapes.h finds them.
+// Works without LibTorch, so the shapes of all values (Node::meta) must be known; interp/shapes.h
+// finds them.
 #ifndef GRAPHNET_FORMATS_PT2_EXPORTER_H_
 #define GRAPHNET_FORMATS_PT2_EXPORTER_H_
 
@@ -40,42 +41,46 @@ namespace pt2 {
 struct Program;
 }  // namespace pt2
 
-// An archive that can be written. It holds the weights of its sample, but has no copy of them.
+// An archive that is ready to be written. It shares the weights of its sample and does not copy them.
 class Pt2Archive {
  public:
+  // Made by PreparePt2().
   explicit Pt2Archive(std::shared_ptr<const pt2::Program> program) : program_(std::move(program)) {}
 
-  // The program in JSON (models/NAME.json). Its tensors are not in it.
+  // Returns the program as JSON (models/NAME.json), without its tensors.
   absl::string_view graph() const;
-  // What is read of that. It verifies.
+  // Reads graph() back as a module and verifies it.
   absl::StatusOr<std::unique_ptr<Module>> ReadModule() const;
 
+  // Returns how many bytes of weights the archive will hold.
   uint64_t weight_bytes() const;
-  // The classes in whose place tuples were written.
+  // Returns the names of the classes that tuples replaced.
   const std::vector<std::string>& classes() const;
-  // Weights that lie in a file that is mapped are in memory one at a time.
+  // Writes the archive. Weights in a mapped file are brought into memory one at a time.
   absl::Status WriteTo(const ByteSink& sink) const;
+  // Returns the bytes of the whole archive.
   std::string ToString() const;
 
  private:
   std::shared_ptr<const pt2::Program> program_;
 };
 
-// With `flat_calls`, the program is called with its tensors and numbers by position, and returns
-// nothing of a class, whatever the original program does: for compilers. InvalidArgument names the
-// node that torch.export has nothing for, or of which too little is known; with `missing`, all such
-// calls are counted there.
+// Makes the archive of a sample. With `flat_calls`, which is meant for compilers, the program takes
+// its tensors and numbers by position and returns no class instances, whatever the original program
+// does. InvalidArgument names the first node that torch.export cannot express, or about which too
+// little is known; `missing` counts all such calls.
 absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample, bool flat_calls = false,
                                       MissingCalls* missing = nullptr);
-// The same, and writes it.
+// Writes the archive of a sample to the file `path`; errors as for PreparePt2().
 absl::Status ExportPt2(const Sample& sample, const std::string& path);
+// Returns the archive's bytes instead.
 absl::StatusOr<std::string> ExportPt2ToString(const Sample& sample);
 
-// The sample that is written: lowered where it has to be. Null: as it is. So that its shapes can
-// be found beforehand. Its errors are those of LowerToAten; with `missing`, all are counted there.
+// Returns the lowered sample that an export would write, so that its shapes can be found before;
+// null if `sample` needs no lowering. Errors are those of LowerToAten; `missing` counts all of them.
 absl::StatusOr<std::unique_ptr<Sample>> LowerForPt2(const Sample& sample,
                                                     MissingCalls* missing = nullptr);
-// Whether the shape or dtype of a value of the main graph is not known.
+// True if the shape or dtype of any value of the main graph is unknown.
 bool LacksMetas(const Module& module);
 
 }  // namespace graphnet

@@ -20,14 +20,14 @@ namespace {
 
 using Kind = SymExpr::Kind;
 
-// Expressions of the IR that are no deeper may be used in those that are made of them.
+// Greatest depth of an IR expression that may still become part of another.
 constexpr int kMaxDepth = kMaxNesting / 4;
 
 struct Term {
   const SymExpr* expr = nullptr;  // null: no expression of the IR
   int depth = 0;
-  std::optional<int64_t> literal;  // of a bare number, as in Integer(2)
-  absl::string_view text;          // of a string, as in Symbol('s0')
+  std::optional<int64_t> literal;  // value of a bare number, as in Integer(2)
+  absl::string_view text;          // content of a string, as in Symbol('s0')
   bool is_keyword = false;         // integer=True, which says nothing of the value
 };
 
@@ -38,7 +38,7 @@ class Parser {
   absl::StatusOr<const SymExpr*> Run() {
     ASSIGN_OR_RETURN(const Term term, Parse(0));
     SkipSpace();
-    if (at_ < text_.size()) return Error("something follows the expression");
+    if (at_ < text_.size()) return Error("unexpected text after the expression");
     return term.expr;
   }
 
@@ -62,7 +62,7 @@ class Parser {
     return text_.substr(begin, at_ - begin);
   }
 
-  // What is ahead, without blanks before it.
+  // True if `text` comes next, after any blanks.
   bool IsNext(absl::string_view text) {
     SkipSpace();
     return absl::StartsWith(text_.substr(at_), text);
@@ -78,7 +78,7 @@ class Parser {
     for (const absl::string_view relation : {"<=", ">=", "==", "!=", "<", ">"}) {
       if (!TakeText(relation)) continue;
       RETURN_IF_ERROR(ParseSum(depth).status());
-      return Term();  // No size.
+      return Term();  // That is not a size.
     }
     return term;
   }
@@ -177,7 +177,7 @@ class Parser {
     Term term;
     const auto end = static_cast<unsigned char>(quote);
     term.text = TakeWhile([&](unsigned char b) { return b != end && b != '\\'; });
-    if (at_ == text_.size() || text_[at_] == '\\') return Error("a string that does not end");
+    if (at_ == text_.size() || text_[at_] == '\\') return Error("unterminated string");
     ++at_;
     return term;
   }
@@ -214,7 +214,7 @@ class Parser {
     }
     return Made(module_.SymBinary(kind, lhs.expr, rhs.expr), depth);
   }
-  // Of many, as a tree that is no deeper than it must be.
+  // Joins many terms in a tree of the least depth.
   Term Joined(Kind kind, absl::Span<const Term> terms) const {
     if (terms.empty()) return {};
     if (terms.size() <= 8) {
@@ -228,7 +228,7 @@ class Parser {
 
   absl::StatusOr<Term> Symbol(absl::string_view name) {
     if (name.empty()) return Error("a symbol without a name");
-    if (name.size() > kMaxNameBytes) return Error("a symbol of too long a name");
+    if (name.size() > kMaxNameBytes) return Error("the name of a symbol is too long");
     if (module_.FindSymbol(name) == nullptr) module_.AddSymbol(name, std::nullopt);
     return Made(module_.SymSymbol(name), 1);
   }
@@ -278,7 +278,7 @@ absl::StatusOr<const SymExpr*> ParseSympy(absl::string_view text, Module* module
 std::string PrintSrepr(const SymExpr& expr,
                        absl::FunctionRef<std::string(absl::string_view name)> symbol) {
   std::string out;
-  // What is still to be written, the next one last: expressions, and text between them.
+  // Expressions and text still to be written; the next one is last.
   struct Part {
     const SymExpr* expr = nullptr;
     absl::string_view text;

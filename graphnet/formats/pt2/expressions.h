@@ -1,5 +1,5 @@
-// Symbolic sizes of a torch.export program, as SymPy's srepr writes them, or its str before
-// torch 2.6:
+// Reads and writes symbolic sizes of a torch.export program in the form of SymPy's srepr. Before
+// torch 2.6 programs use SymPy's str instead, which is read, too:
 //
 //   Add(Mul(Integer(2), Symbol('s77', positive=True, integer=True)), Integer(1))
 //   2*s77 + 1
@@ -15,14 +15,14 @@
 
 namespace graphnet::pt2 {
 
-// The expression over the symbols of `module`, which are declared as they are met. Null for
-// what is well written and no expression of the IR: fractions, conditions, functions that
-// it lacks. InvalidArgument, "column 12: …", for what is not written so, and for functions
-// within each other deeper than kMaxNesting.
+// Returns the expression over symbols of `module`, and declares new symbols there. Null for a
+// well-formed text that the IR cannot express: fractions, conditions, functions that it lacks.
+// InvalidArgument, "column 12: …", for a syntax error and for calls that nest deeper than
+// kMaxNesting.
 absl::StatusOr<const SymExpr*> ParseSympy(absl::string_view text, Module* module);
 
-// The text of an expression, with what is shared in it written out: O(its Expansion). `symbol`
-// says how a symbol is written, as its properties are part of it.
+// Returns the text of an expression. Shared parts are written out: O(its Expansion). `symbol`
+// returns the text of a symbol, which includes its properties.
 std::string PrintSrepr(const SymExpr& expr,
                        absl::FunctionRef<std::string(absl::string_view name)> symbol);
 

@@ -45,7 +45,7 @@ absl::StatusOr<std::map<std::string, std::string>> UnpackExtraFiles(absl::string
       document.root().ForEachMember([&](absl::string_view name, Json content) -> absl::Status {
         if (!IsRelativePath(name)) {
           return absl::InvalidArgumentError(
-              absl::StrCat(Printable(name), " is no name of a file in an archive"));
+              absl::StrCat(Printable(name), " is not a valid name of a file in an archive"));
         }
         std::string& file = files[std::string(name)];
         if (content.is_there() && content.kind() == Json::Kind::kString) {

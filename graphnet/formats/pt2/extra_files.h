@@ -1,6 +1,6 @@
-// What a user stored beside the programs of an archive (torch.export.save(…, extra_files={…})),
-// as the one file of a sample that keeps it: JSON, an object from names to texts. A content that
-// is not UTF-8, which torch.export.load would refuse, is {"base64": "…"}.
+// Packs the files that a user stored in an archive (torch.export.save(…, extra_files={…})) into one
+// file of the sample: a JSON object from names to contents. A content that is not UTF-8, which
+// torch.export.load would refuse, becomes {"base64": "…"}.
 #ifndef GRAPHNET_FORMATS_PT2_EXTRA_FILES_H_
 #define GRAPHNET_FORMATS_PT2_EXTRA_FILES_H_
 
@@ -12,9 +12,10 @@
 
 namespace graphnet::pt2 {
 
+// Returns the JSON of `files`, a map from names to contents.
 std::string PackExtraFiles(const std::map<std::string, std::string>& files);
 
-// InvalidArgument for a text that is not as above, or a name that is no relative path.
+// Reads that JSON. InvalidArgument for another text, or a name that is not a relative path.
 absl::StatusOr<std::map<std::string, std::string>> UnpackExtraFiles(absl::string_view json);
 
 }  // namespace graphnet::pt2

@@ -25,12 +25,12 @@ constexpr int64_t kAtenVersion = 10;
 constexpr int64_t kTreeSpecVersion = 1;
 constexpr absl::string_view kTorchVersion = "2.13.0";
 
-// A value that is returned counts for so many in a list: it is written three times.
+// A returned value counts as this many values in a list: it is written three times.
 constexpr uint64_t kLeafCost = 16;
-// What the budget of values grows by with each node of the module.
+// The budget of values grows by this for each node of the module.
 constexpr uint64_t kValuesPerNode = 64;
 
-// What code that is made of the graph would read as something else.
+// True for names that code generated from the graph would read as something else.
 bool IsReserved(absl::string_view name) {
   static const auto* const kReserved = new absl::flat_hash_set<absl::string_view>{
       "False",  "None",   "True",    "and",      "as",     "as_none",  "assert", "async",
@@ -58,7 +58,7 @@ void WriteLeaf(JsonWriter* spec) {
   spec->EndObject();
 }
 
-// The beginning of a node of a tree, to its children.
+// Writes the beginning of a tree's node, up to its children.
 void StartTree(absl::string_view type, absl::string_view context, JsonWriter* spec) {
   spec->StartObject();
   spec->Member("type").String(type);
@@ -77,7 +77,7 @@ std::string TreeText(absl::string_view tree) {
 
 bool IsLeaf(const ExportValue& value) { return value.elements == nullptr; }
 
-// Whether a structure is what `spec` says; instances of classes are tuples.
+// True if the value has the structure `spec`; instances of classes count as tuples.
 bool HasShape(const ExportValue& value, const TreeSpec& spec) {
   if (IsLeaf(value)) return spec.kind == TreeSpec::Kind::kLeaf;
   const bool is_dict = value.kind == ExportValue::Kind::kDict;
@@ -115,7 +115,7 @@ std::string GraphExporter::Unique(absl::string_view wanted, Scope* scope) {
 }
 
 absl::string_view GraphExporter::NameOf(const Node& node, Scope* scope) {
-  // Those of the graph itself are taken for it already.
+  // Open() has already reserved the names of this graph's own nodes.
   if (node.graph() == scope->graph && Identifier(node.name()) == node.name()) {
     return node.name();
   }
@@ -126,7 +126,7 @@ void GraphExporter::Open(const Graph& graph, Scope* scope) {
   scope->graph = &graph;
   for (const Node* node : graph.nodes()) {
     scope->names.Insert(node->name());
-    // Bodies are attributes of what is made of the graph.
+    // Bodies become attributes of the generated module, so reserve their names.
     node->ForEachArgument([&](const Argument& argument) {
       if (argument.is_graph()) scope->names.Insert(Identifier(argument.graph()->name()));
     });
@@ -138,7 +138,7 @@ void GraphExporter::Open(const Graph& graph, Scope* scope) {
   }
 }
 
-// Graph.
+// Writes the schema's Graph.
 void GraphExporter::Close(absl::string_view outputs, bool is_single, Scope* scope,
                           JsonWriter* json) {
   scope->inputs.EndArray();
@@ -179,7 +179,7 @@ absl::Status GraphExporter::AddAttributes(Scope* scope, JsonWriter* specs) {
     ExportedAttribute exported{.attribute = &attribute};
     exported.is_parameter = attribute.annotation == kParameterAnnotation;
     exported.requires_grad = exported.is_parameter && IsFloatingPoint(data->second.dtype);
-    // As it was, if the program had it.
+    // Write the attribute as in the original program if that has it.
     const absl::StatusOr<JsonUnion> spec = ReadUnion(original_.AttributeSpec(attribute.name));
     absl::string_view kind = exported.is_parameter ? "parameter" : "buffer";
     bool is_persistent = true;
@@ -197,7 +197,7 @@ absl::Status GraphExporter::AddAttributes(Scope* scope, JsonWriter* specs) {
     const absl::string_view name =
         is_own ? NameOf(*reader->second, scope)
                : arena_.Copy(absl::string_view(Unique(attribute.name, scope)));
-    // What is stored says it best.
+    // Prefer the stored tensor's dtype and shape over the attribute's meta.
     TensorMeta meta;
     meta.dtype = data->second.dtype;
     if (attribute.meta != nullptr) meta.device = attribute.meta->device;
@@ -240,8 +240,8 @@ absl::StatusOr<ExportValue> GraphExporter::AddPlaceholder(const Node& node,
                                      : arena_.Copy(absl::string_view(Unique(node.target(), scope)));
   if (IsStructure(annotation)) {
     return NodeError(node, absl::StrCat("an input of type ", annotation,
-                                        ": a program takes tensors and ints; write what is in it "
-                                        "as inputs of their own"));
+                                        ": a program takes tensors and ints; make each element "
+                                        "an input of its own"));
   }
   const std::optional<DType> number = NumberDType(annotation);
   const bool is_int = number == DType::kInt64 ||
@@ -272,7 +272,7 @@ absl::StatusOr<ExportValue> GraphExporter::AddPlaceholder(const Node& node,
 
 absl::Status GraphExporter::AddUserInputs(Scope* scope, JsonWriter* specs) {
   std::vector<Node*> placeholders = scope->graph->placeholders();
-  // What is None is no input.
+  // An argument that is None is not an input.
   const auto left_out = [this](Node* node) {
     if (!absl::StartsWith(node->annotation(), "Optional[") || node->meta() != nullptr) return false;
     values_[node] = ExportValue();
@@ -280,7 +280,7 @@ absl::Status GraphExporter::AddUserInputs(Scope* scope, JsonWriter* specs) {
   };
   placeholders.erase(std::remove_if(placeholders.begin(), placeholders.end(), left_out),
                      placeholders.end());
-  // As the original program, if its inputs are these, constants among them.
+  // Write inputs as the original program did if they are the same, constants included.
   size_t next = 0;
   has_same_inputs_ = original_.is_there();
   for (const Json spec : original_.user_inputs()) {
@@ -375,7 +375,7 @@ absl::Status GraphExporter::WriteTree(const ExportValue& value, std::vector<Expo
     } else if (key.is_int()) {
       keys.Int(key.literal.integer());
     } else {
-      return absl::InvalidArgumentError("it has a dict whose keys are neither texts nor ints");
+      return absl::InvalidArgumentError("it has a dict whose keys are neither strings nor ints");
     }
   }
   keys.EndArray();
@@ -394,8 +394,8 @@ absl::Status GraphExporter::AddOutputs(const ExportValue& result, Scope* scope, 
   if (!all || all->height > kMaxNesting ||
       !written_.Charge(std::min(all->size, kMaxExpansion / kLeafCost) * kLeafCost)) {
     return NodeError(node,
-                     "with what is shared written out, the structure that it returns is too "
-                     "large");
+                     "the structure that it returns is too large with its shared parts "
+                     "written out");
   }
   std::vector<ExportValue> leaves;
   JsonWriter tree;
@@ -403,7 +403,7 @@ absl::Status GraphExporter::AddOutputs(const ExportValue& result, Scope* scope, 
     return NodeError(node, status.message());
   }
   std::string out_spec = TreeText(tree.text());
-  // Of the original program if it is the same: it names classes.
+  // Prefer the original program's out_spec if the structure is the same: it names classes.
   if (const Json spec = Field(original_.call(), "out_spec"); spec.is_string() && !flat_calls_) {
     const absl::StatusOr<TreeSpec> parsed = ParseTreeSpec(*spec.String());
     if (parsed.ok() && HasShape(result, *parsed)) {
@@ -433,9 +433,9 @@ absl::Status GraphExporter::AddOutputs(const ExportValue& result, Scope* scope, 
   return absl::OkStatus();
 }
 
-// --- The whole ---------------------------------------------------------------
+// --- The whole program -------------------------------------------------------
 
-// module_call_graph.
+// Writes module_call_graph.
 void GraphExporter::WriteCalls(absl::string_view out_spec, JsonWriter* json) {
   json->StartArray();
   json->StartObject();
@@ -493,7 +493,7 @@ void GraphExporter::WriteRanges(JsonWriter* json) {
     write("max_val", high);
     json->EndObject();
   }
-  // Those of expressions, of which the IR says nothing.
+  // The ranges of expressions, which the IR does not hold.
   if (!original_.ranges().is_null()) {
     original_.ranges()
         .ForEachMember([&](absl::string_view key, Json range) {
@@ -555,7 +555,7 @@ absl::Status GraphExporter::Run() {
   json.Member("major").Int(kSchemaMajor);
   json.Member("minor").Int(kSchemaMinor);
   json.EndObject();
-  // The dialect that takes operators that write to their arguments.
+  // This dialect allows operators that write to their arguments.
   json.Member("verifiers").Raw(R"(["TRAINING"])");
   json.Member("torch_version").String(kTorchVersion);
   json.Member("guards_code");

@@ -1,4 +1,4 @@
-// Writes a module anew as the JSON of a program of torch.export: see exporter.h.
+// Makes the JSON of a torch.export program from a module; see exporter.h.
 #ifndef GRAPHNET_FORMATS_PT2_GRAPH_EXPORTER_H_
 #define GRAPHNET_FORMATS_PT2_GRAPH_EXPORTER_H_
 
@@ -25,19 +25,20 @@
 
 namespace graphnet::pt2 {
 
-// A tensor of the module, as the program has it.
+// A tensor of the module and its role in the program.
 struct ExportedAttribute {
   const Attribute* attribute = nullptr;
   bool is_parameter = false;
   bool requires_grad = false;
-  bool is_constant = false;  // lies among the constants, not in the state
+  bool is_constant = false;  // stored with the constants, not in the state
 };
 
+// Writes one module; call Run() once.
 class GraphExporter {
  public:
-  // Both outlive this. With `flat_calls`, the program takes its inputs by position, one beside the
-  // other, whatever the original does, and no constants.
-  // With `missing`, Run goes on after calls that cannot be written, and counts them all there.
+  // `sample` and `original` must outlive this. With `flat_calls`, the program takes its inputs one
+  // by one by position and no constants, whatever the original does. With `missing`, Run() goes on
+  // after a call that cannot be written, and `missing` counts all such calls.
   GraphExporter(const Sample& sample, const Original& original, bool flat_calls,
                 MissingCalls* missing = nullptr)
       : sample_(sample),
@@ -46,34 +47,35 @@ class GraphExporter {
         flat_calls_(flat_calls),
         missing_(missing) {}
 
-  // The module's calls are ATen overloads, higher-order ones and what Python itself does.
-  // InvalidArgument names the node that cannot be written.
+  // Makes the program. The module may call ATen overloads, higher-order operators and Python's own
+  // functions. InvalidArgument names the node that cannot be written.
   absl::Status Run();
 
-  // ExportedProgram.
+  // The JSON of the ExportedProgram.
   const std::string& program() const { return program_; }
   const std::vector<ExportedAttribute>& attributes() const { return attributes_; }
-  // The user's inputs: placeholders of the main graph in order, and the constants among them.
+  // An input of the user: a placeholder of the main graph, or a constant.
   struct UserInput {
     const Node* placeholder = nullptr;  // null: a constant
     Json constant;                      // InputToConstantInputSpec
   };
+  // All inputs in order.
   const std::vector<UserInput>& user_inputs() const { return user_inputs_; }
-  // What structure they are given in, JSON.
+  // JSON of the structure in which callers pass them.
   const std::string& in_spec() const { return in_spec_; }
-  // The classes of the original's structures in whose place tuples are written (tree_spec.h).
+  // The classes of the original's structures that tuples replace (tree_spec.h).
   const std::vector<std::string>& classes() const { return classes_; }
 
  private:
   using Kind = ExportValue::Kind;
-  // A graph that is being written.
+  // The state of a graph while it is written.
   struct Scope {
     const Graph* graph = nullptr;
     const Original::Tables* original = nullptr;
     int depth = 0;
     JsonWriter inputs, nodes, tensors, ints, bools, floats;
     UniqueNames names;
-    absl::flat_hash_map<const SymExpr*, ExportValue> sizes;  // that were made
+    absl::flat_hash_map<const SymExpr*, ExportValue> sizes;  // already computed
   };
   void Open(const Graph& graph, Scope* scope);
   void Close(absl::string_view outputs, bool is_single, Scope* scope, JsonWriter* json);
@@ -94,12 +96,12 @@ class GraphExporter {
   void WriteRanges(JsonWriter* json);
   void WriteCalls(absl::string_view out_spec, JsonWriter* json);
 
-  // Nodes. What a graph returns.
+  // Nodes. Each function returns the result of what it writes.
   absl::StatusOr<ExportValue> ExportBody(const Graph& graph, Scope* scope);
   absl::StatusOr<ExportValue> Inline(const Graph& graph, absl::Span<const ExportValue> inputs,
                                      Scope* scope);
   absl::StatusOr<ExportValue> ExportCall(const Node& node, Scope* scope);
-  // A value of the type of what a call would yield that cannot be written, which is counted.
+  // Counts a call that cannot be written, and returns a value of its type in its place.
   ExportValue StandIn(const Node& node, const absl::Status& status, Scope* scope);
   absl::StatusOr<std::optional<ExportValue>> ExportKnownControlFlow(
       const Node& node, absl::Span<const ExportValue> args, Scope* scope);
@@ -121,7 +123,7 @@ class GraphExporter {
   // Subscripts of tensors, one view after the other: export_subscripts.cc.
   struct Subscript {
     ExportValue view;
-    std::vector<ExportValue> tensors;  // by dimension; None where there is none
+    std::vector<ExportValue> tensors;  // by dimension; None for a dimension without one
   };
   absl::StatusOr<ExportValue> ExportGetItem(const Node& node, const ExportValue& tensor,
                                             Scope* scope);
@@ -130,7 +132,7 @@ class GraphExporter {
   absl::StatusOr<Subscript> SubscriptOf(const Node& node, const ExportValue& tensor,
                                         const Argument& index, const TensorMeta* result,
                                         Scope* scope);
-  // A call of an operator that yields one tensor, or none of which anything is asked.
+  // Writes a call of an operator that returns one tensor, or whose result is unused.
   absl::StatusOr<ExportValue> MakeCall(
       const Node& node, absl::string_view target, absl::Span<const ExportValue> args,
       absl::Span<const std::pair<absl::string_view, ExportValue>> kwargs, absl::string_view name,
@@ -144,10 +146,10 @@ class GraphExporter {
   // Results.
   absl::StatusOr<ExportValue> AddTensor(absl::string_view name, const TensorMeta* meta,
                                         const Node& node, Scope* scope);
-  // `size`: of an int; of a bool a relation of sizes.
+  // `size` is the value of an int, or the relation of sizes that a bool is.
   ExportValue AddNumber(Kind kind, absl::string_view name, absl::string_view target,
                         const SymExpr* size, Scope* scope);
-  // Of results that are taken apart: `value` yields them, if anything does.
+  // Adds the elements of a result with several values; nodes that use `value` take them apart.
   absl::StatusOr<ExportValue> AddElements(const Node& call, const Node* value,
                                           const ValueMeta* meta, absl::Span<const SchemaType> types,
                                           absl::string_view prefix, Scope* scope,
@@ -183,24 +185,23 @@ class GraphExporter {
   const bool flat_calls_;
   MissingCalls* const missing_;
   absl::Status first_missing_;
-  absl::flat_hash_set<const Node*> lost_;  // that have no stand-in
-  Module scratch_;                         // expressions that are made
+  absl::flat_hash_set<const Node*> lost_;  // calls that cannot be written
+  Module scratch_;                         // holds new expressions
   Arena arena_;
   absl::flat_hash_map<const Node*, ExportValue> values_;
   absl::flat_hash_map<absl::string_view, ExportValue> attribute_values_;
   absl::flat_hash_map<const Graph*, std::string> body_names_;
-  // What the bodies of higher-order calls are given, where it is known.
+  // Known operands of the bodies of higher-order calls.
   absl::flat_hash_map<const Graph*, std::vector<ExportValue>> operands_;
   std::vector<ExportedAttribute> attributes_;
   std::vector<UserInput> user_inputs_;
-  bool has_same_inputs_ = false;  // as the original program
+  bool has_same_inputs_ = false;  // the same as the original program's
   std::string in_spec_, program_;
   std::vector<std::string> classes_;
-  int64_t num_unknown_ = 0;                         // symbols for numbers that nothing is known of
-  absl::flat_hash_set<std::string> unknown_bools_;  // those that are 0 or 1
-  // What the program may hold besides what the module does: values of lists and of bodies that
-  // are written wherever they are used, nodes of loops and branches whose course is known, terms
-  // of sizes.
+  int64_t num_unknown_ = 0;                         // symbols for unknown numbers
+  absl::flat_hash_set<std::string> unknown_bools_;  // symbols for unknown bools
+  // Limits on how far the program may outgrow the module: values of lists and bodies, which are
+  // written at each use; nodes of unrolled loops and known branches; terms of sizes.
   Budget written_{uint64_t{1} << 22};
   Budget inlined_{uint64_t{1} << 19};
   Budget size_terms_{uint64_t{1} << 20};

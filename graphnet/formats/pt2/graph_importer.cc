@@ -33,8 +33,7 @@ absl::Status GraphImporter::ReadTable(Json table,
 
 namespace {
 
-// A size as it is written: a number, or an expression with its value in the example, if that is
-// said.
+// A size as written: a number, or an expression, with its value in the example if it is given.
 struct WrittenSize {
   std::optional<int64_t> number;
   absl::string_view srepr;
@@ -49,7 +48,7 @@ absl::StatusOr<WrittenSize> ReadWrittenSize(Json size) {
     return written;
   }
   if (value.kind != "as_expr")
-    return absl::InvalidArgumentError(absl::StrCat("a size is no ", Printable(value.kind)));
+    return absl::InvalidArgumentError(absl::StrCat("a size cannot be ", Printable(value.kind)));
   Json text, hint;
   RETURN_IF_ERROR(ReadFields(value.value, {{"expr_str", &text}, {"hint", &hint, false}}));
   ASSIGN_OR_RETURN(written.srepr, text.String());
@@ -64,13 +63,13 @@ absl::StatusOr<WrittenSize> ReadWrittenSize(Json size) {
   } else if (kind == "as_bool") {
     status = value_of_hint.Bool().status();
   } else {
-    return absl::InvalidArgumentError(absl::StrCat("a hint is no ", Printable(kind)));
+    return absl::InvalidArgumentError(absl::StrCat("a hint cannot be ", Printable(kind)));
   }
   RETURN_IF_ERROR(Annotate(status, "hint"));
   return written;
 }
 
-// The numbers of a table, which nobody may use, are expressions or constants of the kind.
+// Checks that a table's numbers, used or not, are expressions or constants of the kind.
 absl::Status CheckNumbers(absl::string_view table, absl::string_view constant, Json numbers) {
   if (!numbers.is_there()) return absl::OkStatus();
   return numbers.ForEachMember([&](absl::string_view name, Json number) -> absl::Status {
@@ -94,7 +93,7 @@ absl::StatusOr<std::optional<Dim>> GraphImporter::ReadSize(Json size) {
       return Annotate(parsed.status(), absl::StrCat("expression ", Printable(srepr)));
     }
     it->second = *parsed;
-    // The value it had in the example.
+    // The hint is the symbol's value in the example.
     if (*parsed != nullptr && (*parsed)->kind == SymExpr::Kind::kSymbol &&
         written.hint.kind == "as_int") {
       ASSIGN_OR_RETURN(const int64_t example, written.hint.value.Int());
@@ -161,7 +160,7 @@ absl::StatusOr<const ValueMeta*> GraphImporter::MetaOf(absl::string_view value, 
   return Annotate(meta.status(), absl::StrCat("value ", Printable(value)));
 }
 
-// --- The whole ---------------------------------------------------------------
+// --- The whole graph ---------------------------------------------------------
 
 absl::Status GraphImporter::Run(Json graph_module) {
   Json graph, signature, calls, named_tuples;
@@ -251,7 +250,7 @@ absl::Status GraphImporter::AddRanges(Json range_constraints) {
     };
     Json min, max;
     RETURN_IF_ERROR(fail(ReadFields(range, {{"min_val", &min, false}, {"max_val", &max, false}})));
-    // Those of expressions follow from those of their symbols.
+    // Ranges of expressions follow from those of their symbols.
     const bool is_symbol = module_.FindSymbol(key) != nullptr;
     const auto low = ReadBound(min), high = ReadBound(max);
     if (!low.ok()) return fail(low.status());
@@ -262,7 +261,8 @@ absl::Status GraphImporter::AddRanges(Json range_constraints) {
     if (is_symbol && *low) relate(SymExpr::Kind::kGe, **low);
     if (is_symbol && *high) relate(SymExpr::Kind::kLe, **high);
     if (*low && *high && **low > **high)
-      return fail(absl::InvalidArgumentError(absl::StrCat("is from ", **low, " to ", **high)));
+      return fail(
+          absl::InvalidArgumentError(absl::StrCat("it is empty, from ", **low, " to ", **high)));
     return absl::OkStatus();
   });
 }

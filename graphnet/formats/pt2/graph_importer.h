@@ -1,4 +1,4 @@
-// The graphs of a torch.export program in the IR: see importer.h for what becomes of what.
+// Imports the graphs of a torch.export program; importer.h says how each part is represented.
 #ifndef GRAPHNET_FORMATS_PT2_GRAPH_IMPORTER_H_
 #define GRAPHNET_FORMATS_PT2_GRAPH_IMPORTER_H_
 
@@ -23,42 +23,44 @@
 
 namespace graphnet::pt2 {
 
-// A tensor of the program that is no input of the user's.
+// A tensor of the program other than the user's inputs.
 struct ImportedAttribute {
-  std::string attribute;             // name in the module
-  const Payload* payload = nullptr;  // null: the archive has no value for it
-  bool is_storage = false;           // all of the payload's storage, as one dimension
+  std::string attribute;             // its name in the module
+  const Payload* payload = nullptr;  // null if the archive has no value for it
+  bool is_storage = false;           // the payload's whole storage as one dimension
 };
 
+// Imports one program into a module; call Run() once.
 class GraphImporter {
  public:
-  // `payloads`: what the program's parameters, buffers and constants are; they outlive this.
+  // `payloads` describes the parameters, buffers and constants. Both arguments must outlive this.
   GraphImporter(const Payloads& payloads, Module* module)
       : payloads_(payloads), overlapping_(OverlappingStorages(payloads)), module_(*module) {}
 
   // Imports GraphModule{graph, signature, …} as the main graph.
   absl::Status Run(Json graph_module);
-  // Relations for the bounds of symbols, ExportedProgram::range_constraints.
+  // Adds relations for the bounds of symbols from ExportedProgram's range_constraints.
   absl::Status AddRanges(Json range_constraints);
 
+  // Parameters, buffers and constants.
   const std::vector<ImportedAttribute>& attributes() const { return attributes_; }
-  // The user's inputs, in order: names of placeholders, empty where a constant takes the place.
+  // Names of the user's inputs in order; empty for a constant.
   const std::vector<std::string>& user_inputs() const { return user_inputs_; }
-  // What structure they are given in; null: not said.
+  // The structure in which callers pass them; null if the program has none.
   const TreeSpec* in_spec() const { return call_ ? &call_->in_spec : nullptr; }
 
  private:
-  // A graph that is being made.
+  // The state of a graph while it is made.
   struct Scope {
     Graph* graph = nullptr;
     absl::flat_hash_map<absl::string_view, Node*> values;
     absl::flat_hash_map<absl::string_view, Json> tensors;  // TensorMeta by name
     absl::flat_hash_map<absl::string_view, Json> sizes;    // SymInt by name
     absl::flat_hash_map<absl::string_view, Json> others;   // other values by name
-    std::vector<Node*> made;                               // get_attr and getitem
-    absl::flat_hash_set<absl::string_view> tokens;         // that order effects
+    std::vector<Node*> made;                               // get_attr and getitem nodes
+    absl::flat_hash_set<absl::string_view> tokens;         // values that only order effects
     int depth = 0;
-    std::string place;  // in the JSON, of the node that is imported
+    std::string place;  // the imported node's place in the JSON
   };
 
   absl::StatusOr<Graph*> ImportBody(Json argument, int depth);
@@ -83,7 +85,7 @@ class GraphImporter {
   absl::Status ImportNode(Json node, Scope* scope);
   absl::Status ImportWithEffects(Json inputs, Json outputs, Json metadata, absl::string_view label,
                                  Scope* scope);
-  // `schema`: of the operator; null: it has none.
+  // `schema` is the operator's; null if it has none.
   absl::Status ImportInputs(absl::string_view target, const Schema* schema, Json::Range inputs,
                             Scope* scope, std::vector<Argument>* args, std::vector<KwArg>* kwargs);
   absl::Status ImportResult(Node* call, Json output, Scope* scope);
@@ -104,11 +106,11 @@ class GraphImporter {
   // Metas.
   absl::StatusOr<const ValueMeta*> MetaOf(absl::string_view value, Scope* scope);
   absl::StatusOr<const ValueMeta*> ReadMeta(Json meta);
-  // Null: not said, or nothing that the IR can say.
+  // Returns nullopt if the size is missing or the IR cannot express it.
   absl::StatusOr<std::optional<Dim>> ReadSize(Json size);
 
   const Payloads& payloads_;
-  const absl::flat_hash_set<std::string> overlapping_;  // storages
+  const absl::flat_hash_set<std::string> overlapping_;  // from OverlappingStorages()
   Module& module_;
   Arena arena_;
   std::vector<ImportedAttribute> attributes_;
@@ -116,7 +118,7 @@ class GraphImporter {
   std::optional<CallSignature> call_;
   absl::flat_hash_map<std::string, std::string> by_identity_;  // Payload::Identity to attribute
   absl::flat_hash_map<std::string, Node*> storage_nodes_;      // by Payload::Storage
-  absl::flat_hash_map<std::string, Node*> attribute_nodes_;    // "l.weight" to what stands for it
+  absl::flat_hash_map<std::string, Node*> attribute_nodes_;    // from "l.weight" to its node
   absl::flat_hash_set<absl::string_view> placeholder_names_;
   absl::flat_hash_map<absl::string_view, const SymExpr*> expressions_;
 };

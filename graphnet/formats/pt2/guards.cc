@@ -19,7 +19,7 @@ namespace {
 using python::Number;
 using Value = std::optional<Number>;
 
-// What functions are called in the tables of Python's.
+// Names of functions in guards, and in the tables of Python's functions.
 constexpr std::pair<absl::string_view, absl::string_view> kFunctions[] = {
     {"CeilToInt", "math.ceil"},
     {"CleanDiv", "operator.floordiv"},
@@ -55,7 +55,7 @@ class Evaluator {
   }
 
  private:
-  // What is not understood; the rest is not looked at.
+  // Marks the guard as not understood; the rest is not read.
   Value Fail() {
     failed_ = true;
     at_ = text_.size();
@@ -259,7 +259,7 @@ class Evaluator {
     return Fail();
   }
 
-  // [0], ['key'], .name, (): what belongs to a name.
+  // Skips the trailers of a name: [0], ['key'], .name, ().
   bool SkipTrailers() {
     while (at_ < text_.size()) {
       const char c = text_[at_];

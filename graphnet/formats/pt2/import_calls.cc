@@ -1,4 +1,4 @@
-// Calls and their arguments.
+// Imports calls and their arguments.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -26,10 +26,10 @@ namespace graphnet::pt2 {
 namespace {
 
 constexpr absl::string_view kHigherOrder = "torch.ops.higher_order.";
-// What orders the effects of calls in a program whose calls may be moved.
+// Orders the effects of calls in a program whose calls may be moved.
 constexpr absl::string_view kWithEffects = "torch.ops.higher_order.with_effects";
 
-// The schema of an operator that has one. Higher-order calls have none.
+// Returns the operator's schema, nullptr if it has none. Higher-order calls have none.
 const Schema* SchemaOf(absl::string_view target) {
   if (!absl::StartsWith(target, "torch.ops.") || absl::StartsWith(target, kHigherOrder)) {
     return nullptr;
@@ -41,7 +41,7 @@ const Schema* SchemaOf(absl::string_view target) {
   return has_schema && !callee.overloads.empty() ? callee.overloads.data() : nullptr;
 }
 
-// Operators yield as many values as their schemas say.
+// Checks that an operator returns as many values as its schema says.
 absl::Status CheckNumOutputs(const Schema* schema, Json outputs) {
   if (schema == nullptr || outputs.size() == 0) return absl::OkStatus();
   const size_t returns = schema->returns.size();
@@ -50,21 +50,21 @@ absl::Status CheckNumOutputs(const Schema* schema, Json outputs) {
       absl::StrCat("it has ", outputs.size(), " outputs, the operator ", returns));
 }
 
-// As nodes of the IR have it.
+// Returns the target as nodes of the IR write it.
 std::string TargetOf(absl::string_view target) {
   if (absl::ConsumePrefix(&target, "torch.ops.aten.")) return absl::StrCat("aten.", target);
   if (absl::StartsWith(target, "_operator.")) target.remove_prefix(1);
   return std::string(target);
 }
 
-// Calls of numbers that may be symbols: all by position, whatever the names say.
+// True for calls on numbers that may be symbols: their arguments all go by position.
 bool IsSymbolicCall(absl::string_view target) {
   return target == "torch.ops.aten.item.default" || absl::StartsWith(target, "_operator.") ||
          absl::StartsWith(target, "math.") || absl::StartsWith(target, "torch.sym_") ||
          absl::StartsWith(target, "torch._sym_");
 }
 
-// The last "path" and line of a Python stack trace:
+// Returns the last "path" and line of a Python stack trace:
 //   File "/usr/lib/python3/torch/nn/modules/linear.py", line 134, in forward
 SourceLocation LastFrame(absl::string_view trace) {
   constexpr absl::string_view kFile = "File \"";
@@ -83,7 +83,7 @@ SourceLocation LastFrame(absl::string_view trace) {
   return location;
 }
 
-// The path of the innermost module of "key,path,type;key,path,type".
+// Returns the path of the innermost module of "key,path,type;key,path,type".
 absl::string_view InnermostPath(absl::string_view stack) {
   int open = 0;
   size_t begin = 0;
@@ -102,12 +102,12 @@ absl::string_view InnermostPath(absl::string_view stack) {
   }
   if (commas.size() < 2) return {};
   absl::string_view path = stack.substr(commas[0] + 1, commas[1] - commas[0] - 1);
-  // What stands where there is no module.
+  // PyTorch writes this placeholder if there is no module.
   if (absl::StartsWith(path, "_empty_nn_module_stack")) return {};
   return path;
 }
 
-// Texts, lists of constants, and numbers that are none: what no call yields.
+// True for texts, lists of constants, and numbers whose value is an object: no call returns those.
 bool IsConstant(const JsonUnion& value) {
   for (const absl::string_view kind :
        {"as_string", "as_strings", "as_ints", "as_floats", "as_bools"}) {
@@ -161,7 +161,7 @@ absl::Status GraphImporter::ImportNode(Json json, Scope* scope) {
   }
   const auto import = [&]() -> absl::Status {
     if (callee.empty() || callee.size() > kMaxNameBytes)
-      return absl::InvalidArgumentError("it has no usable target");
+      return absl::InvalidArgumentError("its target is empty or too long");
     if (OriginOfTarget(callee) == TargetOrigin::kMissing) {
       return absl::InvalidArgumentError(
           absl::StrCat("PyTorch has no operator ", Printable(callee)));
@@ -174,7 +174,7 @@ absl::Status GraphImporter::ImportNode(Json json, Scope* scope) {
     RETURN_IF_ERROR(ImportInputs(callee, schema, inputs.elements(), scope, &args, &kwargs));
     RETURN_IF_ERROR(outputs.ExpectArray());
     RETURN_IF_ERROR(CheckNumOutputs(schema, outputs));
-    // What yields one value is called by it.
+    // A call that returns one value has the name of that value.
     absl::string_view called = label;
     bool is_tuple = absl::StartsWith(callee, kHigherOrder) && single.is_there();
     if (is_tuple && !single.is_null()) {
@@ -196,8 +196,8 @@ absl::Status GraphImporter::ImportNode(Json json, Scope* scope) {
                                        label.empty() ? Printable(callee) : Printable(label)));
 }
 
-// with_effects(token, operator, *args) yields a token and what the operator does. Calls of a graph
-// are done in order, so the operator is called and the tokens are gone.
+// with_effects(token, operator, *args) returns a token and the operator's results. Calls of a graph
+// run in order, so the import calls the operator itself and drops the tokens.
 absl::Status GraphImporter::ImportWithEffects(Json inputs, Json outputs, Json metadata,
                                               absl::string_view label, Scope* scope) {
   RETURN_IF_ERROR(inputs.ExpectArray());
@@ -211,18 +211,18 @@ absl::Status GraphImporter::ImportWithEffects(Json inputs, Json outputs, Json me
   ++rest.first;
   ASSIGN_OR_RETURN(const absl::string_view taken, NameOfArgument(token));
   if (!scope->tokens.contains(taken))
-    return absl::InvalidArgumentError(absl::StrCat(Printable(taken), " is no token"));
+    return absl::InvalidArgumentError(absl::StrCat(Printable(taken), " is not a token"));
   ASSIGN_OR_RETURN(const absl::string_view made, NameOfArgument(*results.first));
   if (made.empty() || scope->values.contains(made) || !scope->tokens.insert(made).second) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the token ", Printable(made), " is made twice"));
+        absl::StrCat("the token ", Printable(made), " is defined twice"));
   }
   ASSIGN_OR_RETURN(const JsonUnion named, ReadUnion(callee));
   if (named.kind != "as_operator")
-    return absl::InvalidArgumentError("its second input is no operator");
+    return absl::InvalidArgumentError("its second input is not an operator");
   ASSIGN_OR_RETURN(const absl::string_view target, named.value.String());
   if (target.empty() || target.size() > kMaxNameBytes)
-    return absl::InvalidArgumentError("it has no usable operator");
+    return absl::InvalidArgumentError("its operator is empty or too long");
 
   std::vector<Argument> args;
   std::vector<KwArg> kwargs;
@@ -276,7 +276,7 @@ absl::Status GraphImporter::ImportInputs(absl::string_view target, const Schema*
   return fail(status, at, given[at].name);
 }
 
-// What a call yields, if that is one Argument.
+// Imports the result of a call that returns one Argument.
 absl::Status GraphImporter::ImportResult(Node* call, Json output, Scope* scope) {
   ASSIGN_OR_RETURN(const JsonUnion value, ReadUnion(output));
   if (value.kind == "as_none") return absl::OkStatus();
@@ -286,7 +286,7 @@ absl::Status GraphImporter::ImportResult(Node* call, Json output, Scope* scope) 
     call->set_meta(meta);
     return Bind(name, call, scope);
   }
-  // A list of values is the value itself.
+  // A list of values is the call's value itself.
   RETURN_IF_ERROR(value.value.ExpectArray());
   ASSIGN_OR_RETURN(const ValueMeta* const meta, AddElements(call, value.value.elements(), scope));
   call->set_meta(meta);
@@ -305,7 +305,7 @@ absl::Status GraphImporter::ImportResults(Node* call, Json outputs, bool is_tupl
   return absl::OkStatus();
 }
 
-// Takes apart what yields several values: Arguments, or what is in lists of them.
+// Adds a node for each element of a sequence: Arguments, or elements of lists of them.
 absl::StatusOr<const ValueMeta*> GraphImporter::AddElements(Node* sequence, Json::Range elements,
                                                             Scope* scope) {
   std::vector<const ValueMeta*> metas;
@@ -325,7 +325,7 @@ absl::StatusOr<const ValueMeta*> GraphImporter::AddElements(Node* sequence, Json
       ASSIGN_OR_RETURN(name, ReadName(value.value));
     } else if (IsConstant(value)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("output ", i, " is ", Printable(value.kind), ", which no call yields"));
+          absl::StrCat("output ", i, " is ", Printable(value.kind), ", which no call returns"));
     } else if (value.value.is_there() && value.value.kind() == Json::Kind::kArray) {
       list = value.value;
     } else if (value.kind != "as_none") {
@@ -365,8 +365,8 @@ absl::StatusOr<Node*> GraphImporter::FindValue(absl::string_view name, const Sco
   return absl::InvalidArgumentError(absl::StrCat("no value is called ", Printable(name)));
 }
 
-// SymIntArgument, SymFloatArgument, SymBoolArgument and OptionalTensorArgument: a value's name or
-// a constant.
+// Reads a SymIntArgument, SymFloatArgument, SymBoolArgument or OptionalTensorArgument: a value's
+// name or a constant.
 absl::StatusOr<Argument> GraphImporter::ReadNamed(Json argument, absl::string_view value_kind,
                                                   absl::string_view constant_kind,
                                                   const Scope& scope) {
@@ -379,17 +379,19 @@ absl::StatusOr<Argument> GraphImporter::ReadNamed(Json argument, absl::string_vi
   if (value.kind == value_kind || value.kind == constant_kind) {
     return ReadArgument(argument, scope);
   }
-  return absl::InvalidArgumentError(absl::StrCat("no argument is ", Printable(value.kind)));
+  return absl::InvalidArgumentError(
+      absl::StrCat("unexpected kind of argument: ", Printable(value.kind)));
 }
 
-// A value that a graph returns, or a constant: what torch.export.load takes.
+// Reads an output of a graph: a value or a constant, which is all that torch.export.load takes.
 absl::StatusOr<Argument> GraphImporter::ReadOutput(Json output, const Scope& scope) {
   ASSIGN_OR_RETURN(const JsonUnion value, ReadUnion(output));
   for (const absl::string_view kind : {"as_tensor", "as_sym_int", "as_sym_float", "as_sym_bool",
                                        "as_int", "as_float", "as_bool", "as_none"}) {
     if (value.kind == kind) return ReadArgument(output, scope);
   }
-  return absl::InvalidArgumentError(absl::StrCat("no output is ", Printable(value.kind)));
+  return absl::InvalidArgumentError(
+      absl::StrCat("unexpected kind of output: ", Printable(value.kind)));
 }
 
 absl::StatusOr<Argument> GraphImporter::ReadArgument(Json argument, const Scope& scope) {
@@ -499,7 +501,7 @@ absl::StatusOr<Argument> GraphImporter::ReadArgument(Json argument, const Scope&
     }));
     return Argument::Dict(arena_.Copy(absl::MakeConstSpan(elements)));
   }
-  return absl::InvalidArgumentError(absl::StrCat("no argument is ", Printable(kind)));
+  return absl::InvalidArgumentError(absl::StrCat("unexpected kind of argument: ", Printable(kind)));
 }
 
 }  // namespace graphnet::pt2

@@ -1,4 +1,4 @@
-// Inputs and outputs of a program.
+// Imports inputs and outputs of a program.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,12 +33,13 @@ absl::Status GraphImporter::Bind(absl::string_view value, Node* node, Scope* sco
         absl::StrCat("the value ", Printable(value), " has no record in the tables of values"));
   }
   if (scope->values.try_emplace(value, node).second) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the value ", Printable(value), " is made twice"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the value ", Printable(value), " is defined twice"));
 }
 
 absl::Status GraphImporter::AddPlaceholder(Json input, Scope* scope) {
   ASSIGN_OR_RETURN(const absl::string_view name, NameOfArgument(input));
-  if (name.empty()) {  // A constant: nothing refers to it, but callers hand it on.
+  if (name.empty()) {  // A constant: nothing refers to it, but callers pass it.
     scope->graph->Placeholder(absl::StrCat("arg", scope->graph->num_nodes()));
     return absl::OkStatus();
   }
@@ -52,9 +53,10 @@ absl::Status GraphImporter::AddPlaceholder(Json input, Scope* scope) {
   if (value.kind == "as_sym_bool") node->set_annotation("torch.SymBool");
   if (value.kind == "as_tensor" && scope->depth == 0) node->set_annotation("torch.Tensor");
   if (value.kind == "as_sym_int" && scope->depth == 0) {
-    // The number it had in the example.
+    // Draw the number's value in the example if that is known.
     const auto it = scope->sizes.find(name);
-    if (it == scope->sizes.end()) return absl::InvalidArgumentError("its value is not described");
+    if (it == scope->sizes.end())
+      return absl::InvalidArgumentError("the program does not describe its value");
     ASSIGN_OR_RETURN(const std::optional<Dim> size, ReadSize(it->second));
     if (size && !size->is_static() && size->expr->kind == SymExpr::Kind::kSymbol) {
       const Symbol* const symbol = module_.FindSymbol(size->expr->name);
@@ -112,8 +114,8 @@ absl::StatusOr<Node*> GraphImporter::MakeAttributeNode(absl::string_view value,
 
 absl::StatusOr<Node*> GraphImporter::MakeView(absl::string_view name, const Payload& payload,
                                               Scope* scope) {
-  // The storage is an attribute, of which this is a view: what is written to one of those
-  // that share it shows in the others.
+  // The storage is an attribute and this tensor a view of it: a write to one tensor that shares
+  // the storage shows in the others.
   Node*& storage = storage_nodes_[payload.Storage()];
   if (storage == nullptr) {
     std::string attribute =
@@ -150,16 +152,17 @@ absl::StatusOr<Node*> GraphImporter::MakeView(absl::string_view name, const Payl
 absl::Status GraphImporter::AddAttribute(absl::string_view value, absl::string_view name,
                                          absl::string_view annotation, Scope* scope) {
   if (name.empty() || name.size() > kMaxNameBytes)
-    return absl::InvalidArgumentError("it has no usable name");
+    return absl::InvalidArgumentError("its name is empty or too long");
   const auto [it, is_new] = attribute_nodes_.try_emplace(std::string(name));
   if (!is_new) {
-    // As torch 2.6 has parameters that are one.
+    // torch 2.6 lists a shared parameter so.
     const Attribute* const attribute = module_.FindAttribute(name);
     if (attribute != nullptr && attribute->annotation == annotation &&
         attribute->annotation != "torch.Tensor") {
       return Bind(value, it->second, scope);
     }
-    return absl::InvalidArgumentError(absl::StrCat("two inputs are ", Printable(name)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("two inputs are the attribute ", Printable(name)));
   }
   const auto payload = payloads_.find(name);
   // An archive may have no values at all.
@@ -233,7 +236,8 @@ absl::Status GraphImporter::ImportSignatureInputs(Json inputs, Json specs, Scope
                                       : kind.kind == "custom_obj"      ? "custom_obj_name"
                                                                        : "";
       if (field.empty())
-        return absl::InvalidArgumentError(absl::StrCat("no input is a ", Printable(kind.kind)));
+        return absl::InvalidArgumentError(
+            absl::StrCat("unknown kind of input: ", Printable(kind.kind)));
       Json persistent;
       const bool is_buffer = kind.kind == "buffer";
       RETURN_IF_ERROR(ReadFields(
@@ -261,7 +265,7 @@ absl::Status GraphImporter::ImportSignatureInputs(Json inputs, Json specs, Scope
 
 // --- Outputs -----------------------------------------------------------------
 
-// What a mutation of the signature writes to.
+// Returns the node that a mutation of the signature writes to.
 absl::StatusOr<Node*> GraphImporter::FindMutated(absl::string_view kind, absl::string_view target,
                                                  Scope* scope) {
   if (kind == "user_input_mutation") {
@@ -272,7 +276,7 @@ absl::StatusOr<Node*> GraphImporter::FindMutated(absl::string_view kind, absl::s
     return it->second;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("there is no ", Printable(target), " to write to"));
+      absl::StrCat("a mutation writes to ", Printable(target), ", which does not exist"));
 }
 
 absl::StatusOr<Argument> GraphImporter::BuildOutput(const TreeSpec& spec,
@@ -328,14 +332,15 @@ absl::Status GraphImporter::ImportOutputs(Json graph, Json specs, Scope* scope) 
       if (kind.kind == "token") {
         ASSIGN_OR_RETURN(const absl::string_view token, NameOfArgument(output));
         if (scope->tokens.contains(token)) return absl::OkStatus();
-        return absl::InvalidArgumentError(absl::StrCat(Printable(token), " is no token"));
+        return absl::InvalidArgumentError(absl::StrCat(Printable(token), " is not a token"));
       }
       ASSIGN_OR_RETURN(const Argument value, ReadOutput(output, *scope));
       Json argument, target;
       const bool is_mutation = absl::EndsWith(kind.kind, "_mutation");
       if (kind.kind != "user_output" && kind.kind != "loss_output" && !is_mutation &&
           !absl::StartsWith(kind.kind, "gradient_to_")) {
-        return absl::InvalidArgumentError(absl::StrCat("no output is a ", Printable(kind.kind)));
+        return absl::InvalidArgumentError(
+            absl::StrCat("unknown kind of output: ", Printable(kind.kind)));
       }
       RETURN_IF_ERROR(ReadFields(kind.value, {{"arg", &argument}}));
       ASSIGN_OR_RETURN(const absl::string_view name, NameOfArgument(output));
@@ -359,7 +364,8 @@ absl::Status GraphImporter::ImportOutputs(Json graph, Json specs, Scope* scope) 
       RETURN_IF_ERROR(ReadFields(kind.value, {{field, &target}}));
       ASSIGN_OR_RETURN(const absl::string_view written, target.String());
       ASSIGN_OR_RETURN(Node* const to, FindMutated(kind.kind, written, scope));
-      if (!value.is_node()) return absl::InvalidArgumentError("a mutation by what is no value");
+      if (!value.is_node())
+        return absl::InvalidArgumentError("the new value of a mutation is a constant, not a value");
       Node* const copy = scope->graph->CallFunction("aten.copy_.default", {to, value});
       copy->set_meta(to->meta());
       copies[value.node()] = copy;
@@ -369,7 +375,7 @@ absl::Status GraphImporter::ImportOutputs(Json graph, Json specs, Scope* scope) 
     ++spec;
     ++i;
   }
-  // As torch.export's own module does: what was copied is returned from where it lies then.
+  // Like torch.export's own module, return a copied value from the place it was copied to.
   for (Argument& value : returned) {
     if (!value.is_node()) continue;
     if (const auto it = copies.find(value.node()); it != copies.end()) value = it->second;
@@ -385,7 +391,7 @@ absl::Status GraphImporter::ImportOutputs(Json graph, Json specs, Scope* scope) 
     ASSIGN_OR_RETURN(result, BuildOutput(call_->out_spec, &leaves));
   }
   scope->graph->Output(result);
-  // What nobody asks for is not looked up.
+  // Unused nodes that this import made are dropped.
   for (size_t n = scope->made.size(); n-- > 0;) {
     if (!scope->made[n]->has_uses()) scope->graph->EraseNode(scope->made[n]);
   }

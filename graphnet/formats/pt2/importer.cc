@@ -48,7 +48,7 @@ std::string Stem(const std::string& path) {
   return name;
 }
 
-// What comes before the name of a program in the flat layout; nullopt in the other.
+// Returns the text before a program's name in the flat layout; nullopt in the other layout.
 std::optional<absl::string_view> FlatRootOf(const ZipReader& zip) {
   for (const ZipEntry& entry : zip.entries()) {
     absl::string_view root = entry.name;
@@ -58,14 +58,14 @@ std::optional<absl::string_view> FlatRootOf(const ZipReader& zip) {
   return std::nullopt;
 }
 
-// The folder at the root of an archive, whatever it is called.
+// Returns the folder at the root of an archive; its name is free.
 absl::string_view FolderOf(const ZipReader& zip) {
   if (zip.entries().empty()) return {};
   const absl::string_view first = zip.entries()[0].name;
   return first.substr(0, first.find('/') + 1);
 }
 
-// The name in "root/models/NAME.json"; empty for other entries.
+// Returns the name in "root/models/NAME.json"; empty for other entries.
 absl::string_view ProgramOf(absl::string_view entry, absl::string_view root) {
   if (!absl::ConsumePrefix(&entry, root) || !absl::ConsumePrefix(&entry, kModels) ||
       !absl::ConsumeSuffix(&entry, ".json")) {
@@ -74,7 +74,7 @@ absl::string_view ProgramOf(absl::string_view entry, absl::string_view root) {
   return entry;
 }
 
-// The archive of a program.
+// An archive that holds programs.
 class Archive {
  public:
   static absl::StatusOr<Archive> Open(const SharedBytes& bytes, const std::string& name) {
@@ -101,15 +101,15 @@ class Archive {
     return names;
   }
 
-  // The content of a record, kept alive by the owner if there is one. Its pages are read when they
-  // are asked for, so its checksum is left alone, as PyTorch leaves it.
+  // Returns the content of a record, kept alive by the owner if there is one. Its pages are read on
+  // first use, so its checksum is not checked; PyTorch does not check it either.
   absl::StatusOr<SharedBytes> Storage(const ZipEntry& record) const {
     ASSIGN_OR_RETURN(const absl::string_view bytes,
                      bytes_.owner() != nullptr ? zip_.ViewUnchecked(record) : zip_.View(record));
     return bytes_.Part(static_cast<size_t>(bytes.data() - bytes_->data()), bytes.size());
   }
 
-  // The text of a record below the root.
+  // Returns the text of a record below the root.
   absl::StatusOr<std::string> ReadText(absl::string_view record, size_t max_bytes) const {
     const ZipEntry* const entry = zip_.Find(absl::StrCat(root_, record));
     if (entry == nullptr) {
@@ -142,8 +142,8 @@ class Archive {
     ASSIGN_OR_RETURN(const std::string version_text, zip_.Read(*version));
     if (format_text != "pt2" || version_text != absl::StrCat(kArchiveVersion)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("an archive of format ", Printable(format_text), ", version ",
-                       Printable(version_text), "; known is pt2, ", kArchiveVersion));
+          absl::StrCat("unsupported archive format ", Printable(format_text), ", version ",
+                       Printable(version_text), "; expected pt2, version ", kArchiveVersion));
     }
     const ZipEntry* const order = zip_.Find(absl::StrCat(root_, "byteorder"));
     if (order == nullptr) return absl::OkStatus();
@@ -151,7 +151,7 @@ class Archive {
     ASSIGN_OR_RETURN(const std::string order_text, zip_.Read(*order));
     if (order_text == "little") return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat("of byte order ", Printable(order_text), ", not little"));
+        absl::StrCat("its byte order is ", Printable(order_text), ", not little"));
   }
 
   ZipReader zip_;
@@ -167,7 +167,7 @@ absl::Status CheckSchemaVersion(Json version) {
   ASSIGN_OR_RETURN(const int64_t major, major_field.Int());
   ASSIGN_OR_RETURN(const int64_t minor, minor_field.Int());
   if (major == kPt2SchemaMajor || major == kPt2OldSchemaMajor) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("of schema ", major, ".", minor,
+  return absl::InvalidArgumentError(absl::StrCat("unsupported schema ", major, ".", minor,
                                                  "; this version reads schemas ",
                                                  kPt2OldSchemaMajor, " and ", kPt2SchemaMajor));
 }
@@ -185,7 +185,7 @@ absl::Status ReadWeights(const Archive& archive,
     };
     if (!payload.is_tensor) continue;
     if (payload.record == nullptr && payload.storage == nullptr) {
-      return fail(absl::InvalidArgumentError("the archive has no such record"));
+      return fail(absl::InvalidArgumentError("the archive lacks this record"));
     }
     if (payload.is_pickled) {
       ASSIGN_OR_RETURN(const absl::string_view bytes, archive.zip().View(*payload.record));
@@ -211,8 +211,8 @@ absl::Status ReadWeights(const Archive& archive,
   return absl::OkStatus();
 }
 
-// The inputs that the program was saved with. What is none, or of a class of its own, is left
-// to be drawn.
+// Reads the inputs that the program was saved with. An input that is neither a tensor nor a
+// number is drawn later, as is one of a class of its own.
 void ReadExampleInputs(const Archive& archive, const std::string& program,
                        const pt2::GraphImporter& importer, Sample* sample) {
   const ZipEntry* const record = archive.zip().Find(
@@ -229,7 +229,7 @@ void ReadExampleInputs(const Archive& archive, const std::string& program,
   }
 }
 
-// The configuration of a program's tensors, which is also kept.
+// Reads the configuration of a program's tensors and keeps it in the sample.
 absl::Status ReadConfig(const Archive& archive, absl::string_view folder, const std::string& record,
                         absl::string_view kept_as, pt2::Payloads* payloads, Sample* sample) {
   if (archive.zip().Find(absl::StrCat(archive.root(), record)) == nullptr) return absl::OkStatus();
@@ -241,7 +241,7 @@ absl::Status ReadConfig(const Archive& archive, absl::string_view folder, const 
   return absl::OkStatus();
 }
 
-// The files that a user added, as one.
+// Reads the files that a user added and keeps them as one file.
 absl::Status ReadExtraFiles(const Archive& archive, Sample* sample) {
   const std::string folder = absl::StrCat(archive.root(), archive.is_flat() ? kFlatExtra : kExtra);
   std::map<std::string, std::string> files;
@@ -305,7 +305,7 @@ absl::StatusOr<Sample> ImportProgram(const Archive& archive, const std::string& 
   return sample;
 }
 
-// Of an archive that has an owner, values are views.
+// Imports an archive; if it has an owner, values are views of it.
 absl::StatusOr<Sample> Import(const SharedBytes& bytes, const std::string& name,
                               const Pt2ImportOptions& options) {
   ASSIGN_OR_RETURN(const Archive archive, Archive::Open(bytes, name));
@@ -318,7 +318,7 @@ absl::StatusOr<Sample> Import(const SharedBytes& bytes, const std::string& name,
         archive.name(), ": ",
         programs.empty()  ? "holds no program"
         : program.empty() ? absl::StrCat("holds several programs: ", Printable(held, 1000))
-                          : absl::StrCat("holds no program ", Printable(program), " but ",
+                          : absl::StrCat("holds no program ", Printable(program), "; it holds ",
                                          Printable(held, 1000))));
   }
   ASSIGN_OR_RETURN(Sample sample, ImportProgram(archive, program, options));

@@ -2,29 +2,29 @@
 //
 //   ASSIGN_OR_RETURN(Sample sample, ImportPt2File("resnet18.pt2"));
 //
-// What becomes of an ExportedProgram, whose graph takes all tensors as inputs:
-//  - The user's inputs are placeholders, under the names that the graph gives them.
-//    Constants among them, which a caller can only repeat, are left out.
-//  - Parameters, buffers and constants are attributes under their names in the module
-//    ("layer1.0.conv1.weight") that get_attr nodes read. Tensors that are one under several
-//    names are one attribute; those that overlap in memory otherwise are as_strided views of
-//    one. What no node reads stays an attribute.
-//  - Calls are call_function nodes: aten.add.Tensor, operator.mul, torch.sym_max,
-//    torch.ops.higher_order.cond, whose graphs are graphs of the module. What yields several
-//    values is taken apart by operator.getitem.
-//  - What the signature says to be written to a buffer or input is an aten.copy_ at the end,
-//    as program.module() has it.
-//  - Outputs have the structure that the program returns: lists, tuples and dicts. Instances of
-//    other classes are tuples of what they hold.
-//  - Sizes that are symbolic are expressions over the module's symbols, their ranges relations.
+// The graph of an ExportedProgram takes all tensors as inputs. The import represents it so:
+//  - The user's inputs become placeholders with the names that the graph gives them.
+//    Constants among them, which a caller must repeat unchanged, are left out.
+//  - Parameters, buffers and constants become attributes with their names in the module
+//    ("layer1.0.conv1.weight"), which get_attr nodes read. A tensor with several names becomes one
+//    attribute. Other tensors that overlap in memory become as_strided views of one attribute.
+//    Attributes that no node reads are kept.
+//  - Calls become call_function nodes: aten.add.Tensor, operator.mul, torch.sym_max,
+//    torch.ops.higher_order.cond, whose graphs become graphs of the module. operator.getitem takes
+//    apart a result with several values.
+//  - A mutation of a buffer or input in the signature becomes an aten.copy_ at the end, as in
+//    program.module().
+//  - Outputs keep the structure that the program returns: lists, tuples and dicts. An instance of
+//    another class becomes a tuple of its fields.
+//  - Symbolic sizes become expressions over the module's symbols, and their ranges relations.
 //
-// The program itself, of which the IR cannot say all (the stack traces, strides, what trees
-// are made of), goes with the sample as it was: kProgramFile and the two beside it among
+// The IR cannot hold all of a program (stack traces, strides, the classes of structures), so the
+// original JSON stays with the sample: kProgramFile and the two files after it in
 // Sample::extra_files.
 //
-// Files that the user stored with the programs (extra_files) go with each sample
-// (kProgramExtraFiles). Nothing of the archive is executed, and nothing in it is trusted. What it
-// has besides, such as compiled code, is passed over.
+// Each sample also keeps the files that the user stored with the programs (kProgramExtraFiles).
+// The import executes nothing from the archive, trusts nothing in it, and ignores the rest of it,
+// such as compiled code.
 #ifndef GRAPHNET_FORMATS_PT2_IMPORTER_H_
 #define GRAPHNET_FORMATS_PT2_IMPORTER_H_
 
@@ -38,44 +38,45 @@
 
 namespace graphnet {
 
+// Options of ImportPt2File() and ImportPt2().
 struct Pt2ImportOptions {
-  // Which of the programs of an archive; empty: the one that it has.
+  // Name of the program to read; may be empty if the archive has only one.
   std::string program;
-  // Fill Sample::weights with the values of the attributes, and with those of the inputs that
-  // the program was saved with. Else the archive's tensors are not looked at.
+  // Fill Sample::weights with the values of the attributes and of the saved example inputs. If
+  // false, the archive's tensors are not read.
   bool weights = true;
 };
 
-// Names among Sample::extra_files: the JSON of the program and of the two configurations that
-// say where its tensors are.
+// Names in Sample::extra_files: the JSON of the program, and the two configurations that list where
+// its tensors are stored.
 inline constexpr absl::string_view kProgramFile = "torch_export.json";
 inline constexpr absl::string_view kProgramWeightsFile = "torch_export_weights.json";
 inline constexpr absl::string_view kProgramConstantsFile = "torch_export_constants.json";
-// And the user's own files, if there are any (extra_files.h).
+// The user's own files, if there are any (extra_files.h).
 inline constexpr absl::string_view kProgramExtraFiles = "torch_export_extra_files.json";
 
-// The JSON of one program.
+// Most bytes of one program's JSON.
 inline constexpr size_t kMaxProgramBytes = size_t{256} << 20;
 
-// The verified sample is named after the file, and after the program where there are several.
-// The file is mapped into memory: of its tensors only those pages are read that are asked for.
-// InvalidArgument, "m.pt2: models/model.json: node linear: …", for what is not as it should be.
-// The layout of before torch 2.8 is read, too, where its schema is of major version 7 or 8: from
-// torch 2.5 on.
+// Reads a program and returns the verified sample, which is named after the file, and after the
+// program if there are several. The file is mapped into memory; only the pages of tensors that are
+// used are read. InvalidArgument, "m.pt2: models/model.json: node linear: …", for an archive that is
+// malformed. The layout before torch 2.8 is supported for schemas of major version 7 or 8, that is,
+// from torch 2.5 on.
 absl::StatusOr<Sample> ImportPt2File(const std::string& path, const Pt2ImportOptions& options = {});
-// Ditto, where `name` stands for the path in messages and for what the sample is named after.
+// Does the same, but takes `name` instead of the path in messages and in the sample's name.
 absl::StatusOr<Sample> ImportPt2File(const std::string& path, const std::string& name,
                                      const Pt2ImportOptions& options);
 
-// Ditto, from memory. `name` stands for the path in messages.
+// Does the same from memory. `name` replaces the path in messages and in the sample's name.
 absl::StatusOr<Sample> ImportPt2(absl::string_view bytes, const std::string& name,
                                  const Pt2ImportOptions& options = {});
 
-// The names of the programs in an archive, sorted. Errors as above.
+// Returns the sorted names of the programs in an archive. Errors as above.
 absl::StatusOr<std::vector<std::string>> ListPt2Programs(absl::string_view bytes,
                                                          const std::string& name);
 
-// Whether the content is meant to be such an archive, a whole one.
+// True if the content looks like a whole archive of torch.export. It may still be malformed.
 bool LooksLikePt2(absl::string_view bytes);
 
 }  // namespace graphnet

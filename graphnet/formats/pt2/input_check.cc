@@ -36,7 +36,7 @@ using pt2::JsonUnion;
 using pt2::TreeSpec;
 using python::Number;
 
-// A size, a stride or a number of the user's, and what it must be.
+// A size, stride or number that the user gives, and what it must be.
 struct Asked {
   std::string what;  // "input x: size 0"
   int64_t given = 0;
@@ -52,7 +52,7 @@ std::optional<int64_t> IntOf(const TensorData& data) {
   return value;
 }
 
-// Paths as Python writes them, "['d']['k']", of the leaves of a tree, in order.
+// Adds the paths of a tree's leaves in order, as Python writes them: "['d']['k']".
 void AddPaths(const TreeSpec& spec, const std::string& path, std::vector<std::string>* paths) {
   if (spec.kind == TreeSpec::Kind::kLeaf) paths->push_back(path);
   for (size_t i = 0; i < spec.children.size(); ++i) {
@@ -96,10 +96,10 @@ class InputCheck {
       ASSIGN_OR_RETURN(const absl::string_view text, guard.String());
       const std::optional<Number> holds =
           pt2::EvaluateGuard(text, [this](absl::string_view name) { return Resolve(name); });
-      // What cannot be evaluated is not held against the inputs.
+      // A guard that cannot be evaluated does not refuse the inputs.
       if (holds && !python::Truth(*holds)) {
         return absl::InvalidArgumentError(
-            absl::StrCat("the inputs do not hold what the program asks of them: ",
+            absl::StrCat("the inputs violate a guard of the program: ",
                          Printable(absl::StripPrefix(text, "L"), 500)));
       }
     }
@@ -116,7 +116,7 @@ class InputCheck {
             : ""));
   }
 
-  // The sizes of all user inputs that have values; those that are numbers are checked.
+  // Reads the sizes of all user inputs that have values, and checks those that are numbers.
   absl::Status ReadInputs(Json graph, Json signature) {
     Json tensors, ints;
     RETURN_IF_ERROR(ReadFields(graph, {{"tensor_values", &tensors}, {"sym_int_values", &ints}}));
@@ -153,7 +153,7 @@ class InputCheck {
     size_t i = 0;
     for (const Json size : sizes.elements()) {
       ASSIGN_OR_RETURN(const JsonUnion expected, ReadUnion(size));
-      // A pass may have made a number a symbol since.
+      // A pass may have turned a number into a symbol.
       if (expected.kind == "as_int" && IsSymbol(name, i)) {
         made_general_.insert({name, i++});
         continue;
@@ -195,11 +195,11 @@ class InputCheck {
       return absl::OkStatus();
     }
     if (*known->example == asked.given) return absl::OkStatus();
-    return Unlike(asked, absl::StrCat("what ", bound_by_.at(std::string(symbol)).what, " is, ",
+    return Unlike(asked, absl::StrCat("the same as ", bound_by_.at(std::string(symbol)).what, ", ",
                                       *known->example));
   }
 
-  // The symbol of an expression that has one, unknown as yet.
+  // Returns the expression's first symbol that has no value yet; nullptr if all have one.
   const SymExpr* OnlyUnknown(const SymExpr& expr) const {
     if (expr.kind == SymExpr::Kind::kSymbol) {
       const Symbol* const symbol = symbols_.FindSymbol(expr.name);
@@ -210,7 +210,7 @@ class InputCheck {
     return left == nullptr ? right : left;
   }
 
-  // Sizes that are expressions: of known symbols, or of one that follows from it, as 4 * s.
+  // Checks sizes that are expressions of known symbols; solves 4 * s, say, for an unknown s.
   absl::Status Solve() {
     for (const Asked& asked : related_) {
       const SymExpr* const unknown = OnlyUnknown(*asked.expr);
@@ -228,7 +228,7 @@ class InputCheck {
         if (!slope || !rise || *slope == 0 || python::Add(*at[1], *slope) != at[2]) continue;
         if (python::Modulo(*rise, *slope) != 0) {
           return Unlike(asked, absl::StrCat("a multiple of ", std::abs(*slope),
-                                            *at[0] == 0 ? "" : absl::StrCat(" and ", *at[0])));
+                                            *at[0] == 0 ? "" : absl::StrCat(" plus ", *at[0])));
         }
         const std::optional<int64_t> value = python::FloorDivide(*rise, *slope);
         if (value) symbols_.AddSymbol(symbol, *value);
@@ -251,7 +251,7 @@ class InputCheck {
       RETURN_IF_ERROR(ReadFields(range, {{"min_val", &min, false}, {"max_val", &max, false}}));
       ASSIGN_OR_RETURN(const std::optional<int64_t> low, pt2::ReadBound(min));
       ASSIGN_OR_RETURN(const std::optional<int64_t> high, pt2::ReadBound(max));
-      // As PyTorch has it: that 0 and 1 were taken for special is nothing to insist on.
+      // PyTorch treats 0 and 1 as special when it exports, but does not insist on a bound of 2.
       if (low && *low > 2 && *symbol->example < *low) {
         return Unlike(asked->second, absl::StrCat("no less than ", *low, Of(asked->second, key)));
       }
@@ -259,13 +259,13 @@ class InputCheck {
       return Unlike(asked->second, absl::StrCat("no more than ", *high, Of(asked->second, key)));
     });
   }
-  // What the bound is of, where the size is not the symbol itself.
+  // Names the symbol of the bound if the size is not the symbol itself.
   static std::string Of(const Asked& asked, absl::string_view symbol) {
     if (asked.expr == nullptr || asked.expr->kind == SymExpr::Kind::kSymbol) return "";
     return absl::StrCat(" for ", Printable(symbol), " of it");
   }
 
-  // What guards call the user's inputs.
+  // Reads the names by which guards refer to the user's inputs.
   absl::Status ReadPaths(Json calls) {
     ASSIGN_OR_RETURN(const std::optional<pt2::CallSignature> call, pt2::ReadCallSignature(calls));
     if (call && call->in_spec.children.size() == 2) {
@@ -345,12 +345,12 @@ class InputCheck {
 
   const std::map<std::string, TensorData>& values_;
   std::vector<pt2::UserInput> inputs_;
-  std::map<std::string, bool> wanted_;  // by name: whether it is a tensor
+  std::map<std::string, bool> wanted_;  // by name: true for a tensor
   std::map<std::string, size_t> paths_;
-  Module symbols_;  // with the values that the inputs give them
+  Module symbols_;  // symbols, with the values that follow from the inputs
   std::map<std::string, Asked> bound_by_;
   std::vector<Asked> related_;
-  // By input, as the graph has them now, and which of them were numbers in the program.
+  // By input: its shape in the current graph, and its sizes that were numbers in the program.
   std::map<std::string, absl::Span<const Dim>> shapes_;
   std::set<std::pair<std::string, size_t>> made_general_;
 };

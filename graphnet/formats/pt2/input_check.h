@@ -1,4 +1,4 @@
-// Whether inputs are such as a program of torch.export was made for.
+// Checks that inputs satisfy the conditions under which a torch.export program was made.
 #ifndef GRAPHNET_FORMATS_PT2_INPUT_CHECK_H_
 #define GRAPHNET_FORMATS_PT2_INPUT_CHECK_H_
 
@@ -10,12 +10,12 @@
 
 namespace graphnet {
 
-// As program.module() checks its arguments before it runs: ranks and sizes, those that are
-// symbolic within their ranges and equal, divisible or otherwise related as the program was
-// traced with. `values`: by the names of the user's inputs; others are passed over, and so are
-// inputs without a value. InvalidArgument, one line, for the first that does not fit.
+// Makes the checks that program.module() makes before it runs: of ranks and sizes, of the ranges of
+// symbolic sizes, and of their relations when the program was traced (equal, divisible and others).
+// `values` maps names of the user's inputs to values; other names, and inputs without a value, are
+// ignored. InvalidArgument, in one line, describes the first input that does not fit.
 //
-// OK for samples that do not come from such a program (no kProgramFile, importer.h).
+// Returns OK for a sample that does not come from such a program (no kProgramFile, importer.h).
 absl::Status CheckProgramInputs(const Sample& sample,
                                 const std::map<std::string, TensorData>& values);
 

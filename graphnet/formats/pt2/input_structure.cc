@@ -26,7 +26,7 @@ absl::StatusOr<InputStructure> ReadInputStructure(const Sample& sample) {
     structure.spec = std::move(call->in_spec);
     return structure;
   }
-  return absl::InvalidArgumentError("the program does not say how it is called");
+  return absl::InvalidArgumentError("the program has no usable call signature");
 }
 
 }  // namespace graphnet::pt2

@@ -1,4 +1,4 @@
-// How what a user calls a program of torch.export with maps onto its inputs.
+// Maps the arguments with which a user calls a torch.export program to its inputs.
 #ifndef GRAPHNET_FORMATS_PT2_INPUT_STRUCTURE_H_
 #define GRAPHNET_FORMATS_PT2_INPUT_STRUCTURE_H_
 
@@ -11,13 +11,14 @@
 
 namespace graphnet::pt2 {
 
+// The structure of the arguments, and the placeholder of each leaf.
 struct InputStructure {
   TreeSpec spec;                    // (args, kwargs)
-  std::vector<std::string> inputs;  // one a leaf: the placeholder; empty: a constant
+  std::vector<std::string> inputs;  // a placeholder for each leaf; empty for a constant
 };
 
-// Of the program that the sample keeps (kProgramFile, importer.h). NotFound if it keeps none;
-// InvalidArgument for what is not written as the schema has it.
+// Reads the structure from the program that the sample keeps (kProgramFile, importer.h). NotFound
+// if it keeps none; InvalidArgument for JSON that does not follow the schema.
 absl::StatusOr<InputStructure> ReadInputStructure(const Sample& sample);
 
 }  // namespace graphnet::pt2

@@ -17,7 +17,7 @@
 namespace graphnet::pt2 {
 namespace {
 
-// What is read a block at a time is read beyond the end.
+// Reading a block at a time reads past the end, so the text is padded.
 constexpr size_t kPadding = 64;
 
 constexpr absl::string_view kKindNames[] = {"null",     "a bool",   "an integer", "a number",
@@ -49,7 +49,7 @@ class JsonHandler {
     }
     return Int64(static_cast<int64_t>(value));
   }
-  // NaN and Infinity, as Python writes them; what is too large the reader refuses.
+  // NaN and Infinity come as Python writes them; the reader refuses numbers that are too large.
   bool Double(double value) {
     Add(Json::Kind::kDouble)->u.real = value;
     return true;
@@ -75,7 +75,7 @@ class JsonHandler {
     token.kind = kind;
     return &token;
   }
-  // The reader recurses: what goes deeper ends here.
+  // The reader recurses, so deeper nesting is refused.
   bool Start(Json::Kind kind) {
     if (open_.size() >= static_cast<size_t>(kMaxJsonDepth)) {
       return Fail(absl::StrCat("nests deeper than ", kMaxJsonDepth));
@@ -129,7 +129,7 @@ absl::StatusOr<JsonDocument> JsonDocument::Parse(std::string text) {
   rapidjson::SkipWhitespace(stream);
   if (stream.Tell() < size) {
     return absl::InvalidArgumentError(
-        absl::StrCat("byte ", stream.Tell(), ": something follows the document"));
+        absl::StrCat("byte ", stream.Tell(), ": unexpected text after the document"));
   }
   return document;
 }
@@ -175,7 +175,7 @@ absl::Status Json::ExpectObject() const {
 }
 
 absl::Status ReadFields(Json object, std::initializer_list<JsonField> fields) {
-  // Written in one order mostly, so the next one is looked at first.
+  // Fields mostly come in one order, so try the next expected one first.
   const JsonField* expected = fields.begin();
   std::vector<absl::string_view> others;
   for (const JsonField& field : fields) *field.value = Json();

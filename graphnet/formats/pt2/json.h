@@ -1,6 +1,6 @@
-// JSON as the archives of torch.export have it, read whole and once into an array of
-// tokens that are then walked as a tree. The text is trusted in nothing: UTF-8, nesting up
-// to kMaxJsonDepth, one document and nothing behind it. Time and memory are linear in it.
+// Parses the JSON of torch.export's archives into one array of tokens, which callers walk as a tree.
+// The text is not trusted: it must be UTF-8, nest no deeper than kMaxJsonDepth, and hold exactly one
+// document. Time and memory are linear in its length.
 //
 //   ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(text));
 //   Json name, inputs;
@@ -21,36 +21,39 @@
 
 namespace graphnet::pt2 {
 
-// A value of a JsonDocument, which must outlive it.
+// A value of a JsonDocument; the document must outlive it.
 class Json {
  public:
+  // Kinds of values; kInt holds numbers that fit int64_t.
   enum class Kind : uint8_t { kNull, kBool, kInt, kDouble, kString, kArray, kObject };
 
-  // A value that is not there.
+  // Makes a value that is absent.
   Json() = default;
 
+  // True unless the value is absent.
   bool is_there() const { return token_ != nullptr; }
-  // Also when it is not there: fields of the schema may be either.
+  // True for null and for an absent value: the schema uses both for an unset field.
   bool is_null() const { return token_ == nullptr || token_->kind == Kind::kNull; }
-  // Whether both are one value of one document.
+  // True if both are the same value of the same document.
   bool IsSameAs(const Json& other) const { return token_ == other.token_; }
-  // Of a value that is there.
+  // The kind of the value, which must not be absent.
   Kind kind() const { return token_->kind; }
   bool is_string() const { return is_there() && kind() == Kind::kString; }
 
-  // InvalidArgument, "expected an integer, found a string", for values of other kinds.
+  // Each returns the value, or InvalidArgument, "expected an integer, found a string", if the value
+  // has another kind.
   absl::StatusOr<bool> Bool() const;
   absl::StatusOr<int64_t> Int() const;
-  // A number, or the text that stands for one which JSON lacks: "NaN", "Infinity", "-Infinity".
+  // Takes a number, or a string for one that JSON cannot write: "NaN", "Infinity", "-Infinity".
   absl::StatusOr<double> Float() const;
   absl::StatusOr<absl::string_view> String() const;
   absl::Status ExpectArray() const;
   absl::Status ExpectObject() const;
 
-  // Of an array or object: values; keys and values count as two.
+  // The number of values in an array or object; a key and its value count as two.
   size_t size() const { return token_->size; }
 
-  // Of an array, or, alternating, the keys and values of an object; none of others.
+  // The elements of an array, or alternating keys and values of an object; else an empty range.
   struct Range;
   Range elements() const;
   // Calls fn(absl::string_view key, Json value), which returns a status, on the members of
@@ -74,13 +77,13 @@ class Json {
   friend struct Range;
   struct Token {
     Kind kind = Kind::kNull;
-    uint32_t size = 0;  // of a string its bytes; of an array or object its elements
+    uint32_t size = 0;  // bytes of a string, elements of an array or object
     union {
       bool boolean;
       int64_t integer;
       double real;
       const char* chars;
-      uint64_t tokens;  // of an array or object: itself and all it holds
+      uint64_t tokens;  // tokens of an array or object, its own included
     } u = {.integer = 0};
   };
 
@@ -92,6 +95,7 @@ class Json {
   const Token* token_ = nullptr;
 };
 
+// The values in an array or object, for range-based loops.
 struct Json::Range {
   class Iterator {
    public:
@@ -118,9 +122,10 @@ inline Json::Range Json::elements() const {
   return {Range::Iterator(Json(token_ + 1)), Range::Iterator(next())};
 }
 
+// A parsed document, which owns its text.
 class JsonDocument {
  public:
-  // InvalidArgument, "byte 12: …", says what is wrong and where.
+  // Parses `text`. InvalidArgument, "byte 12: …", says what is wrong and where.
   static absl::StatusOr<JsonDocument> Parse(std::string text);
   JsonDocument(JsonDocument&&) = default;
   JsonDocument& operator=(JsonDocument&&) = default;
@@ -130,18 +135,19 @@ class JsonDocument {
  private:
   JsonDocument() = default;
 
-  std::vector<char> text_;  // in which strings are decoded
+  std::vector<char> text_;  // strings are decoded in place
   std::vector<Json::Token> tokens_;
 };
 
+// A field to find, and where to put its value.
 struct JsonField {
   absl::string_view name;
   Json* value;
   bool is_required = true;
 };
 
-// Finds the fields of an object; others are passed over, as newer writers add some.
-// InvalidArgument for one that is missing and for two of one name.
+// Finds the fields of an object. Unknown fields are ignored because newer writers add some.
+// InvalidArgument if a required field is missing or a name occurs twice.
 absl::Status ReadFields(Json object, std::initializer_list<JsonField> fields);
 
 // An object with exactly one member, as the schema writes its unions.
@@ -149,6 +155,7 @@ struct JsonUnion {
   absl::string_view kind;
   Json value;
 };
+// Reads a union. InvalidArgument for any other value.
 absl::StatusOr<JsonUnion> ReadUnion(Json object);
 
 }  // namespace graphnet::pt2

@@ -1,4 +1,4 @@
-// Writes JSON, of which parts may be written apart and put together.
+// Writes JSON. Parts may be written separately and put together with Raw().
 //
 //   JsonWriter json;
 //   json.StartObject();
@@ -17,8 +17,10 @@
 
 namespace graphnet::pt2 {
 
+// Appends values to a text; the caller keeps them in a valid order.
 class JsonWriter {
  public:
+  // Writes the name of an object's member; its value comes next.
   JsonWriter& Member(absl::string_view name) {
     writer_.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()));
     return *this;
@@ -30,7 +32,7 @@ class JsonWriter {
   void Null() { writer_.Null(); }
   void Bool(bool value) { writer_.Bool(value); }
   void Int(int64_t value) { writer_.Int64(value); }
-  // As a text where JSON has no such number.
+  // Writes a string for a number that JSON cannot write: NaN or an infinity.
   void Float(double value) {
     if (std::isfinite(value)) {
       writer_.Double(value);
@@ -41,12 +43,12 @@ class JsonWriter {
   void String(absl::string_view text) {
     writer_.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
   }
-  // A whole value.
+  // Writes a whole value that is already JSON.
   void Raw(absl::string_view json) {
     writer_.RawValue(json.data(), json.size(), rapidjson::kObjectType);
   }
 
-  // A value that was read.
+  // Writes a parsed value; an absent one becomes null.
   void Copy(Json value) {
     if (value.is_null()) return Null();
     switch (value.kind()) {
@@ -71,6 +73,7 @@ class JsonWriter {
     }
   }
 
+  // The JSON so far.
   absl::string_view text() const { return {buffer_.GetString(), buffer_.GetSize()}; }
 
  private:

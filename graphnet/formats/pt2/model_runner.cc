@@ -25,10 +25,10 @@ namespace {
 using c10::IValue;
 using pt2::TreeSpec;
 
-// Shapes that were found to fit are not checked again; so many are remembered.
+// Shapes that fit are not checked again; at most this many are remembered.
 constexpr size_t kMaxCheckedShapes = 1024;
 
-// Whether a call writes to an attribute or a view of one; also where that is not known.
+// True if a call writes to an attribute or a view of one, or might do so.
 bool WritesState(const Module& module) {
   for (const Graph* graph : module.graphs()) {
     absl::flat_hash_set<const Node*> state;
@@ -66,7 +66,7 @@ absl::Status Misfit(const std::string& path, absl::string_view wanted) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": the program takes ", wanted, " there"));
 }
 
-// Appends the leaves of `value`, which is to be of the structure `spec`.
+// Appends the leaves of `value`, which must have the structure `spec`.
 absl::Status Flatten(const IValue& value, const TreeSpec& spec, const std::string& path,
                      std::vector<IValue>* leaves) {
   switch (spec.kind) {
@@ -109,7 +109,7 @@ IValue KeyOf(const Argument& key) {
   return {};
 }
 
-// The inverse, by what the output node returns.
+// Inverse of Flatten: rebuilds the structure that the output node returns.
 IValue Unflatten(const Argument& structure, absl::Span<const IValue>* leaves) {
   if (!structure.is_aggregate()) {
     IValue leaf = leaves->front();
@@ -151,7 +151,7 @@ class Runner final : public ModelRunner {
       inputs_.emplace_back(node->target());
   }
 
-  // The first executable: that the program can be run is known before it is.
+  // Compiles the first executable, so that a program that cannot run fails before any call.
   absl::Status Start() {
     ASSIGN_OR_RETURN(auto executable, Compile(*sample_.module, compile_));
     idle_.push_back(std::move(executable));
@@ -235,7 +235,8 @@ class Runner final : public ModelRunner {
     if (taken == kwargs.size()) return absl::OkStatus();
     for (const auto& [name, value] : kwargs) {
       if (!absl::c_linear_search(inputs_, name))
-        return absl::InvalidArgumentError(absl::StrCat("nothing takes ", Printable(name)));
+        return absl::InvalidArgumentError(
+            absl::StrCat("the program has no input ", Printable(name)));
     }
     return absl::InvalidArgumentError("an input has two values");
   }
@@ -267,7 +268,7 @@ class Runner final : public ModelRunner {
     return absl::OkStatus();
   }
 
-  // An executable runs once at a time; there are as many as have run at once.
+  // An executable serves one run at a time, so there are as many as have run at once.
   absl::StatusOr<std::unique_ptr<Executable>> Take() {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -286,7 +287,7 @@ class Runner final : public ModelRunner {
   std::vector<std::string> inputs_;
   std::optional<pt2::InputStructure> structure_;
   std::mutex state_mutex_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::vector<std::unique_ptr<Executable>> idle_;
   absl::flat_hash_set<std::string> checked_;
 };

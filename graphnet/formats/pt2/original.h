@@ -1,5 +1,5 @@
-// The program that a sample was read from, as far as what is written of the sample is like it:
-// strides, stack traces, the structure of inputs and others of which the IR says nothing.
+// The program from which a sample was read. It supplies facts that the IR does not hold, such as
+// strides, stack traces and the structure of inputs, for parts of the sample that still agree.
 #ifndef GRAPHNET_FORMATS_PT2_ORIGINAL_H_
 #define GRAPHNET_FORMATS_PT2_ORIGINAL_H_
 
@@ -15,36 +15,40 @@
 
 namespace graphnet::pt2 {
 
+// Index of the original program's JSON, which it owns.
 class Original {
  public:
-  // A graph by its values' names.
+  // The parts of a graph by name.
   struct Tables {
     absl::flat_hash_map<absl::string_view, Json> tensors, ints, floats, bools;
-    absl::flat_hash_map<absl::string_view, Json> nodes;   // by what they yield
-    absl::flat_hash_map<absl::string_view, Json> graphs;  // of higher-order calls
+    absl::flat_hash_map<absl::string_view, Json> nodes;   // by the value they return
+    absl::flat_hash_map<absl::string_view, Json> graphs;  // the bodies of higher-order calls
   };
 
-  // One without a program if the sample has none that can be read.
+  // Reads the program of a sample; is_there() is false if there is none that can be read.
   static Original Of(const Sample& sample);
 
+  // True if a program was read.
   bool is_there() const { return document_ != nullptr; }
   const Tables& main() const { return main_; }
+  // Returns the tables of a graph's JSON.
   static Tables TablesOf(Json graph);
 
-  // How the signature has an attribute, a union such as {"buffer": …}; not there: it has none.
+  // Returns the attribute's union in the signature, such as {"buffer": …}; absent if there is none.
   Json AttributeSpec(absl::string_view name) const;
-  // How the tensor of an attribute was stored, PayloadMeta; not there: it was not.
+  // Returns the PayloadMeta of an attribute's tensor; absent if it was not stored.
   Json Payload(absl::string_view name) const;
-  // The user's inputs as the signature has them: user_input or constant_input.
+  // The user's inputs in the signature: user_input or constant_input.
   const std::vector<Json>& user_inputs() const { return user_inputs_; }
-  // The call of the whole, ModuleCallSignature.
+  // The ModuleCallSignature of the whole program.
   Json call() const { return call_; }
-  // Those of the modules inside: their names.
+  // Names of the inner modules in module_call_graph.
   const std::vector<std::string>& modules() const { return modules_; }
   Json ranges() const { return ranges_; }
   Json guards() const { return guards_; }
   Json named_tuples() const { return named_tuples_; }
-  // "Symbol('s77', positive=True, integer=True)", as the program has it; empty: it has none.
+  // Returns the symbol as written in the program, "Symbol('s77', positive=True, integer=True)";
+  // empty if the program does not have it.
   std::string SymbolText(absl::string_view name) const;
 
  private:

@@ -18,7 +18,7 @@
 namespace graphnet::pt2 {
 namespace {
 
-// Whether its elements lie in memory without gaps, in whatever order.
+// True if the elements lie in memory without gaps, in any order.
 bool IsDense(const StoredTensor& tensor) {
   std::vector<size_t> order(tensor.sizes.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -33,7 +33,7 @@ bool IsDense(const StoredTensor& tensor) {
   return true;
 }
 
-// Whether row-major order is how it lies, whatever the strides of sizes of one.
+// True if the elements lie in row-major order; strides of dimensions of size 1 do not count.
 bool IsRowMajor(const StoredTensor& tensor) {
   const std::vector<int64_t> strides = RowMajorStrides(tensor.sizes);
   for (size_t i = 0; i < strides.size(); ++i) {
@@ -132,7 +132,7 @@ absl::flat_hash_set<std::string> OverlappingStorages(const Payloads& payloads) {
            std::tie(b.storage, b.range.first, b.identity);
   });
   absl::flat_hash_set<std::string> overlapping;
-  uint64_t end = 0;  // of what has been seen of the storage
+  uint64_t end = 0;  // end of the part of the storage seen so far
   for (size_t i = 0; i < views.size(); ++i) {
     if (i == 0 || views[i].storage != views[i - 1].storage) {
       end = 0;
@@ -186,7 +186,7 @@ absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, const SharedB
   return data;
 }
 
-// Bytes of a storage that no tensor of the program is in, at most.
+// Most bytes of a storage that no tensor of the program covers.
 constexpr uint64_t kMaxGaps = uint64_t{1} << 30;
 
 bool StorageContent::Add(const StoredTensor& tensor, const TensorData& data) {
@@ -199,7 +199,7 @@ bool StorageContent::Add(const StoredTensor& tensor, const TensorData& data) {
   if (data.bytes->empty()) return true;
   if (static_cast<uint64_t>(NumElements(tensor.sizes).value_or(0)) * width != data.bytes->size())
     return false;
-  // What lies between tensors takes memory, too.
+  // Gaps between tensors take memory, too.
   if (range.last > kMaxGaps && range.last - kMaxGaps > bytes_ + data.bytes->size()) return false;
   size_ = std::max(size_, range.last);
   bytes_ += data.bytes->size();

@@ -1,5 +1,5 @@
-// The tensors beside a program: a configuration says of each name in which record of the
-// archive its storage lies, and how it lies in it.
+// Reads the tensors of a program. A configuration maps each name to the record of the archive that
+// holds its storage, and describes the tensor's place in it.
 //
 //   data/weights/model_weights_config.json      {"config": {"l.weight": {"path_name": "weight_0", …}}}
 //   data/weights/weight_0                       the bytes of a storage, little-endian
@@ -23,60 +23,60 @@
 
 namespace graphnet::pt2 {
 
+// A tensor, or another object, in an archive.
 struct Payload {
   const ZipEntry* record = nullptr;  // null if the archive has none of that name
   std::optional<uint64_t> record_bytes;
   std::string record_name;  // "data/weights/weight_0", below the archive's root
-  bool is_pickled = false;  // torch.save wrote it
-  bool is_tensor = false;   // else an object of a class
+  bool is_pickled = false;  // true if torch.save wrote it
+  bool is_tensor = false;   // false for an object of a class
   StoredTensor tensor;
-  SharedBytes storage;  // where it is not `record`: within one
+  SharedBytes storage;  // the storage if it is only a part of a record
 
-  // Of all that are the very same tensor, and no others: what is written to one shows in the
-  // other.
+  // Returns a key that two payloads share if and only if they are the same tensor, so that a write
+  // to one shows in the other.
   std::string Identity() const;
-  // Of all tensors of one storage.
+  // Returns a key that all tensors of one storage and dtype share.
   std::string Storage() const;
 };
-// By name.
+// Payloads by name.
 using Payloads = std::map<std::string, Payload, std::less<>>;
 
-// Adds what `config`, the text of a configuration, says of the records in `folder`
-// ("data/weights/"). `root` is that of the archive, "model/"; without one, records are not looked
-// for. InvalidArgument names the tensor.
+// Adds the payloads that `config`, the text of a configuration, lists for the records in `folder`
+// ("data/weights/"). `root` is the archive's folder, such as "model/". If `zip` is null, records are
+// not looked up. InvalidArgument names the tensor.
 absl::Status ReadPayloadConfig(const ZipReader* zip, absl::string_view root,
                                absl::string_view folder, std::string config, Payloads* payloads);
 
-// Storages of which tensors overlap that are not the same, by Payload::Storage.
+// Returns the storages (Payload::Storage) in which different tensors overlap.
 absl::flat_hash_set<std::string> OverlappingStorages(const Payloads& payloads);
 
-// What tensors may take beyond their storages, all together, as expanded ones do.
+// Most bytes that all tensors together may take beyond their storages; expanded tensors do so.
 inline constexpr uint64_t kMaxExpandedBytes = uint64_t{256} << 20;
 
-// The elements of a tensor of `storage`. What it takes beyond these is subtracted from
-// `spare`. InvalidArgument if that is not enough, or it reaches beyond them.
-// What is there in one piece is not copied where `storage` has an owner, who then lives as long.
+// Returns the elements of a tensor in `storage`. Bytes beyond the storage's size are subtracted from
+// `spare`. InvalidArgument if `spare` does not suffice, or the tensor reaches beyond the storage.
+// A row-major tensor is not copied if `storage` has an owner; the result then shares that owner.
 absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, const SharedBytes& storage,
                                        uint64_t* spare);
 
-// The bytes that a tensor spans in its storage, [first, last); empty for one without elements.
-// False if these are too many to count.
+// The bytes [first, last) that a tensor spans in its storage; empty for one without elements.
 struct ByteRange {
   uint64_t first = 0;
   uint64_t last = 0;
 };
+// Sets `range`; returns false if the end does not fit 64 bits.
 bool FindByteRange(const StoredTensor& tensor, ByteRange* range);
 
-// The inverse of ReadStorage: what a storage is made of, tensors at their places in it.
+// Builds a storage from the tensors at their places in it; the inverse of ReadStorage().
 class StorageContent {
  public:
-  // `tensor` says where `data` goes. False if dtype, shape or number of bytes are others, there is
-  // no such place, or it lies further off than any storage reaches.
+  // Adds `data` at the place that `tensor` describes. Returns false if dtype, shape or number of
+  // bytes differ, the place cannot be addressed, or the storage would have more than 1 GiB of gaps.
   bool Add(const StoredTensor& tensor, const TensorData& data);
-  uint64_t size() const { return size_; }  // of the storage: to the end of its last tensor
-  // The bytes of the storage, one part after the other. What lies between tensors is 0; of those
-  // that overlap, what was added later remains. Tensors that lie in row-major order, side by side,
-  // are not copied.
+  uint64_t size() const { return size_; }  // bytes up to the end of the last tensor
+  // Returns the storage's bytes in consecutive parts. Gaps between tensors are 0; where tensors
+  // overlap, the one added later wins. Row-major tensors that do not overlap are not copied.
   std::vector<SharedBytes> Parts() const;
 
  private:
@@ -86,7 +86,7 @@ class StorageContent {
     SharedBytes bytes;  // in row-major order
   };
 
-  // All in one piece.
+  // Returns the whole storage in one piece.
   SharedBytes Gathered() const;
 
   std::vector<Placed> tensors_;

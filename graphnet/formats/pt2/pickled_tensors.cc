@@ -40,8 +40,8 @@ constexpr std::pair<absl::string_view, DType> kStorages[] = {
     {"ShortStorage", DType::kInt16},
 };
 
-// What makes a tensor of a storage: by the class of the storage, or of bytes and a dtype, where
-// there is no such class.
+// Functions that make a tensor from a storage. The storage's class gives the dtype; for a dtype
+// without such a class, the storage is bytes and the dtype is an argument.
 constexpr absl::string_view kOfTypedStorage = "_rebuild_tensor_v2";
 constexpr absl::string_view kOfBytes = "_rebuild_tensor_v3";
 
@@ -62,7 +62,8 @@ class SavedTensors {
       if (absl::EndsWith(entry.name, "/data.pkl")) pickle = &entry;
     }
     if (pickle == nullptr) return absl::InvalidArgumentError("not an archive of torch.save");
-    if (pickle->size > kMaxTextFileBytes) return absl::InvalidArgumentError("too large a pickle");
+    if (pickle->size > kMaxTextFileBytes)
+      return absl::InvalidArgumentError("the pickle is too large");
     std::string root(absl::StripSuffix(pickle->name, "data.pkl"));
     ASSIGN_OR_RETURN(std::string text, zip.Read(*pickle));
     auto kept = std::make_unique<std::string>(std::move(text));
@@ -80,7 +81,7 @@ class SavedTensors {
     uint64_t spare = left_;
     ASSIGN_OR_RETURN(TensorData data,
                      ReadStorage(stored.tensor, SharedBytes(nullptr, bytes), &spare));
-    if (data.bytes->size() > left_) return Error(id, "the tensors take too much together");
+    if (data.bytes->size() > left_) return Error(id, "the tensors together take too much memory");
     left_ -= data.bytes->size();
     return data;
   }
@@ -88,10 +89,11 @@ class SavedTensors {
   absl::Status ReadTable(const SharedBytes& archive, const std::string& record,
                          Payloads* payloads) {
     const Id dict = pickle_.root();
-    if (pickle_.kind(dict) != PickleKind::kDict) return Error(dict, "no dict");
+    if (pickle_.kind(dict) != PickleKind::kDict) return Error(dict, "expected a dict of tensors");
     const absl::Span<const Id> all = pickle_.children(dict);
     for (size_t i = 0; i + 1 < all.size(); i += 2) {
-      if (pickle_.kind(all[i]) != PickleKind::kString) return Error(all[i], "no name");
+      if (pickle_.kind(all[i]) != PickleKind::kString)
+        return Error(all[i], "expected the name of a tensor");
       ASSIGN_OR_RETURN(const Stored stored, Locate(all[i + 1]));
       ASSIGN_OR_RETURN(const absl::string_view bytes, archive.owner() != nullptr
                                                           ? zip_.ViewUnchecked(*stored.record)
@@ -149,12 +151,12 @@ class SavedTensors {
   };
 
   absl::StatusOr<Stored> Locate(Id id, int depth = 0) const {
-    if (pickle_.kind(id) != PickleKind::kReduce) return Error(id, "no tensor");
+    if (pickle_.kind(id) != PickleKind::kReduce) return Error(id, "expected a tensor");
     const Id callee = pickle_.children(id)[0];
     const absl::Span<const Id> args = pickle_.children(pickle_.children(id)[1]);
-    if (pickle_.kind(callee) != PickleKind::kGlobal) return Error(id, "no tensor");
+    if (pickle_.kind(callee) != PickleKind::kGlobal) return Error(id, "expected a tensor");
     const absl::string_view name = pickle_.name(callee);
-    // One with attributes of Python's, such as marks of dynamic sizes, which say nothing of it.
+    // A tensor with Python attributes, such as marks of dynamic sizes; they do not change it.
     if (pickle_.module(callee) == "torch._tensor" && name == "_rebuild_from_type_v2" &&
         args.size() == 4 && IsGlobal(args[1], "torch", "Tensor")) {
       for (const absl::string_view rebuild : {kOfTypedStorage, kOfBytes}) {
@@ -170,8 +172,8 @@ class SavedTensors {
       }
       if (name == kOfTypedStorage || name == kOfBytes) return LocateTensor(name, id, args);
     }
-    return Error(id, absl::StrCat("what ", Printable(pickle_.module(callee)), ".", Printable(name),
-                                  " makes, which is not called"));
+    return Error(id, absl::StrCat("a call of ", Printable(pickle_.module(callee)), ".",
+                                  Printable(name), ", which is not allowed"));
   }
 
   absl::Status Error(Id id, absl::string_view what) const {
@@ -191,7 +193,7 @@ class SavedTensors {
     int64_t elements = 1;
     for (const Id size : pickle_.children(id)) {
       if (pickle_.kind(size) != PickleKind::kInt || pickle_.integer(size) < 0) {
-        return Error(size, "no size");
+        return Error(size, "expected a size");
       }
       sizes.push_back(pickle_.integer(size));
       if (sizes.back() != 0 && (__builtin_mul_overflow(elements, sizes.back(), &elements) ||
@@ -206,53 +208,55 @@ class SavedTensors {
   absl::StatusOr<Stored> LocateTensor(absl::string_view rebuild, Id id,
                                       absl::Span<const Id> args) const {
     const size_t metadata = rebuild == kOfBytes ? 7 : 6;
-    if (args.size() < metadata) return Error(id, "a tensor that lacks something");
-    // Such as that it is conjugated.
+    if (args.size() < metadata) return Error(id, "a tensor with too few arguments");
+    // The metadata may say, for example, that the tensor is conjugated.
     if (args.size() > metadata && !pickle_.children(args[metadata]).empty()) {
-      return Error(args[metadata], "a tensor that its storage does not show as it is");
+      return Error(args[metadata], "a tensor whose metadata is not supported");
     }
-    if (pickle_.kind(args[0]) != PickleKind::kPersistentId) return Error(args[0], "no storage");
+    if (pickle_.kind(args[0]) != PickleKind::kPersistentId)
+      return Error(args[0], "expected a storage");
     const Id key = pickle_.children(args[0])[0];
     const absl::Span<const Id> parts = pickle_.children(key);
     if (pickle_.kind(key) != PickleKind::kTuple || parts.size() < 3 ||
         pickle_.kind(parts[1]) != PickleKind::kGlobal ||
         pickle_.kind(parts[2]) != PickleKind::kString) {
-      return Error(key, "no storage");
+      return Error(key, "expected a storage");
     }
     StoredTensor tensor;
     if (rebuild == kOfBytes) {
       if (!IsGlobal(parts[1], "torch.storage", "UntypedStorage") ||
           pickle_.kind(args[6]) != PickleKind::kGlobal || pickle_.module(args[6]) != "torch") {
-        return Error(key, "no storage of bytes, or no dtype");
+        return Error(key, "expected a storage of bytes and a dtype");
       }
       tensor.dtype = ParseDType(pickle_.name(args[6])).value_or(DType::kUnknown);
       if (DTypeBytes(tensor.dtype) == 0) {
-        return Error(args[6], absl::StrCat("a tensor of ", Printable(pickle_.name(args[6]))));
+        return Error(args[6], absl::StrCat("unsupported dtype ", Printable(pickle_.name(args[6]))));
       }
     }
     for (const auto& [name, dtype] : kStorages) {
       if (rebuild == kOfTypedStorage && IsGlobal(parts[1], "torch", name)) tensor.dtype = dtype;
     }
     if (tensor.dtype == DType::kUnknown) {
-      return Error(parts[1], absl::StrCat("a storage of ", Printable(pickle_.name(parts[1]))));
+      return Error(parts[1], absl::StrCat("unsupported class of storage ",
+                                          Printable(pickle_.name(parts[1]))));
     }
     if (pickle_.kind(args[1]) != PickleKind::kInt || pickle_.integer(args[1]) < 0) {
-      return Error(args[1], "no offset");
+      return Error(args[1], "expected an offset");
     }
     tensor.offset = pickle_.integer(args[1]);
     ASSIGN_OR_RETURN(tensor.sizes, Sizes(args[2]));
     if (pickle_.kind(args[3]) != PickleKind::kTuple ||
         pickle_.children(args[3]).size() != tensor.sizes.size()) {
-      return Error(args[3], "no strides");
+      return Error(args[3], "expected a stride for each dimension");
     }
     for (const Id stride : pickle_.children(args[3])) {
       if (pickle_.kind(stride) != PickleKind::kInt || pickle_.integer(stride) < 0) {
-        return Error(stride, "no stride");
+        return Error(stride, "expected a stride");
       }
       tensor.strides.push_back(pickle_.integer(stride));
     }
     const ZipEntry* const entry = zip_.Find(absl::StrCat(root_, "data/", pickle_.text(parts[2])));
-    if (entry == nullptr) return Error(key, "its storage is not there");
+    if (entry == nullptr) return Error(key, "its storage is not in the archive");
     return Stored{std::move(tensor), entry};
   }
 
@@ -267,7 +271,7 @@ class SavedTensors {
     return tensor.ok() ? std::optional<TensorData>(*std::move(tensor)) : std::nullopt;
   }
 
-  // What a dict has under the keys that a tree knows.
+  // Entries of a dict by the keys that a tree can have.
   using Entries = std::map<TreeSpec::Key, Id>;
   Entries EntriesOf(Id dict) const {
     Entries entries;
@@ -285,7 +289,7 @@ class SavedTensors {
 
   ZipReader zip_;
   std::string root_;
-  std::unique_ptr<std::string> text_;  // of the pickle, which refers to it
+  std::unique_ptr<std::string> text_;  // text of the pickle, which refers to it
   Pickle pickle_;
   uint64_t left_;  // bytes that tensors may still take
 };
@@ -355,7 +359,7 @@ class Pickler {
       zip.Add(absl::StrCat("archive/data/", i), storages_[i].Parts());
     }
     zip.Add("archive/version", "3\n");
-    zip.Finish().IgnoreError();  // of a string there is none
+    zip.Finish().IgnoreError();  // Writing to a string cannot fail.
     return bytes;
   }
 

@@ -1,5 +1,5 @@
-// Tensors that torch.save wrote: a zip archive with a pickle and the storages that it refers
-// to. The pickle is read as data, and nothing that it names is called.
+// Reads and writes tensors in the format of torch.save: a zip archive with a pickle and the storages
+// to which it refers. The pickle is read as data: nothing that it names is called.
 #ifndef GRAPHNET_FORMATS_PT2_PICKLED_TENSORS_H_
 #define GRAPHNET_FORMATS_PT2_PICKLED_TENSORS_H_
 
@@ -16,24 +16,24 @@
 
 namespace graphnet::pt2 {
 
-// The one tensor or parameter that was saved. InvalidArgument names the class of what is
-// something else.
+// Reads the one tensor or parameter that was saved. If another object was saved, InvalidArgument
+// names its class.
 absl::StatusOr<TensorData> ReadPickledTensor(absl::string_view bytes);
 
-// Adds the tensors of a dict that was saved: "l.weight" to where its elements lie in `archive`,
-// which `record`, its name, calls. InvalidArgument names what has no name or is no tensor.
+// Adds the tensors of a saved dict: maps names such as "l.weight" to their places in `archive`, the
+// record of the name `record`. InvalidArgument names an entry without a name, or with another value.
 absl::Status ReadPickledTable(const SharedBytes& archive, const std::string& record,
                               Payloads* payloads);
 
-// The leaves of a structure that was saved, in the order of `spec`: tensors, and numbers as
-// 0-d tensors; nullopt for others, and for what is not where the spec has it.
+// Reads the leaves of a saved structure in the order of `spec`: tensors, and numbers as 0-d tensors.
+// A leaf is nullopt if it is something else or the structure does not follow `spec` there.
 absl::StatusOr<std::vector<std::optional<TensorData>>> ReadPickledLeaves(absl::string_view bytes,
                                                                          const TreeSpec& spec);
 
-// What the leaf of a structure is that is saved: a tensor, None, or a number or text.
+// A leaf of a structure to save: None, a bool, a number, a string or a tensor.
 using SavedLeaf = std::variant<std::monostate, bool, int64_t, double, std::string, TensorData>;
-// The inverse of the latter, an archive as torch.save writes it. nullopt for instances of classes
-// in `spec`.
+// Returns an archive as torch.save writes it; the inverse of ReadPickledLeaves(). nullopt if `spec`
+// has instances of classes, or another number of leaves.
 std::optional<std::string> PickleLeaves(const TreeSpec& spec, const std::vector<SavedLeaf>& leaves);
 
 }  // namespace graphnet::pt2

@@ -13,7 +13,7 @@
 namespace graphnet::pt2 {
 namespace {
 
-// By the schema's numbers; kUnknown where it has none, or one that it calls unknown.
+// Dtypes by the schema's numbers; kUnknown for unused numbers and for its own "unknown".
 constexpr DType kScalarTypes[] = {
     DType::kUnknown,        DType::kUInt8,         DType::kInt8,       DType::kInt16,
     DType::kInt32,          DType::kInt64,         DType::kFloat16,    DType::kFloat32,
@@ -123,12 +123,12 @@ absl::StatusOr<Device> ReadDevice(Json value) {
   RETURN_IF_ERROR(ReadFields(value, {{"type", &type}, {"index", &index, false}}));
   ASSIGN_OR_RETURN(const absl::string_view name, type.String());
   const std::optional<DeviceType> known = ParseDeviceType(name);
-  if (!known) return absl::InvalidArgumentError(absl::StrCat("no device ", Printable(name)));
+  if (!known) return absl::InvalidArgumentError(absl::StrCat("unknown device ", Printable(name)));
   Device device{*known};
   if (index.is_null()) return device;
   ASSIGN_OR_RETURN(const int64_t number, index.Int());
   if (number < 0 || number > INT16_MAX) {
-    return absl::InvalidArgumentError(absl::StrCat("no device of index ", number));
+    return absl::InvalidArgumentError(absl::StrCat("invalid device index ", number));
   }
   device.index = static_cast<int16_t>(number);
   return device;
@@ -155,7 +155,7 @@ absl::StatusOr<StoredTensor> ReadStoredTensor(Json meta) {
   ASSIGN_OR_RETURN(const Layout kind, ReadLayout(layout));
   if (kind != Layout::kStrided) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a tensor of layout ", LayoutName(kind), ", which is not read"));
+        absl::StrCat("a tensor of layout ", LayoutName(kind), ", which is not supported"));
   }
   if (tensor.sizes.size() != tensor.strides.size()) {
     return absl::InvalidArgumentError(

@@ -1,5 +1,5 @@
-// The smaller pieces of torch.export's schema (torch/_export/serde/schema.py, version 8.20)
-// in the IR's terms.
+// Converts the smaller parts of torch.export's schema (torch/_export/serde/schema.py, version 8.20)
+// to and from the IR's types.
 #ifndef GRAPHNET_FORMATS_PT2_SCHEMA_H_
 #define GRAPHNET_FORMATS_PT2_SCHEMA_H_
 
@@ -15,29 +15,29 @@
 
 namespace graphnet::pt2 {
 
-// {"name": "x"}
+// Reads {"name": "x"}.
 absl::StatusOr<absl::string_view> ReadName(Json argument);
-// The name in an argument that is a value of the graph, {"as_tensor": {"name": "x"}}; empty if
-// it is a constant.
+// Returns the name of an argument that is a value of the graph, {"as_tensor": {"name": "x"}}; empty
+// for a constant.
 absl::StatusOr<absl::string_view> NameOfArgument(Json argument);
 
-// The schema numbers these itself, otherwise than PyTorch does. InvalidArgument for
-// numbers that it does not have; its UNKNOWN is one.
+// Read the schema's own numbers, which differ from PyTorch's. InvalidArgument for a number that the
+// schema lacks, and for its UNKNOWN.
 absl::StatusOr<DType> ReadScalarType(Json value);
 absl::StatusOr<Layout> ReadLayout(Json value);
 absl::StatusOr<MemoryFormat> ReadMemoryFormat(Json value);
-// {"type": "cuda", "index": 0}
+// Reads {"type": "cuda", "index": 0}.
 absl::StatusOr<Device> ReadDevice(Json value);
 
-// The schema's numbers; 0, its UNKNOWN, for what it lacks.
+// Return the schema's number; 0, its UNKNOWN, for a value that it lacks.
 int64_t ScalarTypeNumber(DType dtype);
 int64_t LayoutNumber(Layout layout);
 int64_t MemoryFormatNumber(MemoryFormat format);
 
-// A bound of a symbol's range; nullopt: there is none, or it is infinite.
+// Reads a bound of a symbol's range; nullopt if there is none or it is infinite.
 absl::StatusOr<std::optional<int64_t>> ReadBound(Json value);
 
-// How a tensor lies in its storage; sizes, strides and offset count elements.
+// A tensor's place in its storage; sizes, strides and offset count elements.
 struct StoredTensor {
   DType dtype = DType::kUnknown;
   std::vector<int64_t> sizes;
@@ -46,9 +46,9 @@ struct StoredTensor {
 
   friend bool operator==(const StoredTensor&, const StoredTensor&) = default;
 };
-// Of a TensorMeta without symbols. Besides what the fields say, InvalidArgument for sizes
-// and strides of different numbers, negative ones, other layouts than strided, and more than
-// kMaxRank dimensions or kMaxTensorElements elements.
+// Reads a TensorMeta without symbols. InvalidArgument also if sizes and strides differ in number or
+// are negative, if the layout is not strided, and for more than kMaxRank dimensions or
+// kMaxTensorElements elements.
 absl::StatusOr<StoredTensor> ReadStoredTensor(Json meta);
 
 }  // namespace graphnet::pt2

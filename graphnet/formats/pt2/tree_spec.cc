@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<TreeSpec::Key>> ReadKeys(Json context) {
   return keys;
 }
 
-// No deeper than the document nests.
+// Recurses no deeper than the JSON document nests, which is limited.
 absl::StatusOr<TreeSpec> ReadSpec(Json value) {
   Json type, context, children;
   RETURN_IF_ERROR(
@@ -76,11 +76,13 @@ absl::StatusOr<TreeSpec> ReadSpec(Json value) {
 
 absl::StatusOr<Json> TreeOf(const JsonDocument& document) {
   RETURN_IF_ERROR(document.root().ExpectArray());
-  if (document.root().size() != 2) return absl::InvalidArgumentError("not a version and a tree");
+  if (document.root().size() != 2)
+    return absl::InvalidArgumentError("expected a version and a tree");
   auto part = document.root().elements().begin();
   ASSIGN_OR_RETURN(const int64_t version, (*part).Int());
   if (version != kVersion) {
-    return absl::InvalidArgumentError(absl::StrCat("of version ", version, ", not ", kVersion));
+    return absl::InvalidArgumentError(
+        absl::StrCat("unsupported version ", version, "; expected ", kVersion));
   }
   return *++part;
 }
@@ -91,13 +93,13 @@ absl::StatusOr<TreeSpec> Parse(absl::string_view text) {
   return ReadSpec(tree);
 }
 
-// Whether PyTorch has the type registered, or makes it anew when it loads a program (namedtuple).
+// True if PyTorch registers the type, or makes it anew when it loads a program (namedtuple).
 bool IsOfPyTorch(absl::string_view type) {
   return absl::StartsWith(type, "builtins.") || absl::StartsWith(type, "collections.") ||
          absl::StartsWith(type, "torch.");
 }
 
-// Of a tree that ReadSpec reads.
+// Copies a tree that ReadSpec has read, without its classes.
 absl::Status CopyWithoutClasses(Json value, JsonWriter* out, std::vector<std::string>* classes) {
   Json type, context, children;
   RETURN_IF_ERROR(

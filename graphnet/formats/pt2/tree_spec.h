@@ -1,4 +1,4 @@
-// Pytrees as torch.export stores them, JSON in a text:
+// Reads pytrees as torch.export stores them, as a string of JSON:
 //
 //   [1, {"type": "builtins.dict", "context": "[\"k\"]", "children_spec": [LEAF]}]
 #ifndef GRAPHNET_FORMATS_PT2_TREE_SPEC_H_
@@ -14,26 +14,27 @@
 
 namespace graphnet::pt2 {
 
-// A structure of lists, tuples and dicts, and where its leaves are.
+// A structure of lists, tuples and dicts with leaves.
 struct TreeSpec {
-  // kOther: of a class, such as a dataclass or named tuple; its fields are its children.
+  // kOther is an instance of a class, such as a dataclass or named tuple; its fields are children.
   enum class Kind { kLeaf, kTuple, kList, kDict, kOther };
-  // Of a dict: None, bool, int, float or text.
+  // A key of a dict: None, bool, int, float or string.
   using Key = std::variant<std::monostate, bool, int64_t, double, std::string>;
 
   Kind kind = Kind::kLeaf;
   std::vector<TreeSpec> children;
-  std::vector<Key> keys;  // of a dict, one a child
+  std::vector<Key> keys;  // one for each child of a dict
 
+  // Returns the number of leaves; walks the whole tree.
   size_t num_leaves() const;
 };
 
-// InvalidArgument for what is not written so, and for another version than 1.
+// Parses a tree. InvalidArgument for a malformed text and for any version but 1.
 absl::StatusOr<TreeSpec> ParseTreeSpec(absl::string_view text);
 
-// The same structure with tuples in the place of what is of a class that PyTorch alone does not
-// know, such as those of transformers: torch.export.load refuses those where their library has not
-// been imported. Adds the names of such classes to `classes`, each once. Errors as ParseTreeSpec.
+// Returns the same structure, but with a tuple for each instance of a class that PyTorch alone does
+// not know, such as one of transformers: torch.export.load refuses it unless its library has been
+// imported. Adds each such class once to `classes`. Errors as for ParseTreeSpec().
 absl::StatusOr<std::string> WithoutClasses(absl::string_view text,
                                            std::vector<std::string>* classes);
 

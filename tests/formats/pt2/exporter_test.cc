@@ -52,7 +52,7 @@ TensorData Floats(std::vector<int64_t> shape, const std::vector<float>& values) 
                                               values.size() * sizeof(float))};
 }
 
-// What is read of what is written.
+// Writes the sample and reads it again.
 absl::StatusOr<Sample> Again(const Sample& sample) {
   ASSIGN_OR_RETURN(const std::string bytes, ExportPt2ToString(sample));
   EXPECT_TRUE(LooksLikePt2(bytes));
@@ -71,7 +71,7 @@ void ExpectSameWeights(const Sample& a, const Sample& b) {
   }
 }
 
-// The graph alone, written and read again.
+// Returns the graph alone, written and read again.
 std::string Written(const std::string& module) {
   const absl::StatusOr<Sample> sample = Parse(module);
   EXPECT_OK(sample);
@@ -80,7 +80,7 @@ std::string Written(const std::string& module) {
   return again.ok() ? TextOf(*again->module) : std::string(again.status().message());
 }
 
-TEST(Pt2Exporter, WhatWasReadIsWrittenAsItWas) {
+TEST(Pt2Exporter, WritesAnUnchangedProgramAsItWas) {
   const auto sample = ImportPt2(ArchiveOf(ProgramFiles()), "m.pt2");
   ASSERT_OK(sample);
   const auto again = Again(*sample);
@@ -91,7 +91,7 @@ TEST(Pt2Exporter, WhatWasReadIsWrittenAsItWas) {
   ExpectSameWeights(*sample, *again);
 }
 
-TEST(Pt2Exporter, FilesThatTheUserAddedStay) {
+TEST(Pt2Exporter, KeepsTheUsersFiles) {
   ArchiveFiles files = ProgramFiles();
   files["extra/labels.txt"] = "cat\ndog\n";
   files["extra/more/e.bin"] = std::string("\xff\0\x01", 3);
@@ -113,7 +113,7 @@ TEST(Pt2Exporter, FilesThatTheUserAddedStay) {
   }
 }
 
-// Programs that PyTorch wrote: as they were, and anew without them.
+// Programs that PyTorch wrote, exported with the original program and without it.
 class Programs : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -125,7 +125,7 @@ class Programs : public testing::TestWithParam<const char*> {
   Sample sample_;
 };
 
-TEST_P(Programs, AreWrittenAsTheyWere) {
+TEST_P(Programs, AreWrittenUnchanged) {
   auto again = Again(sample_);
   ASSERT_OK(again);
   again->name = sample_.name;
@@ -133,8 +133,8 @@ TEST_P(Programs, AreWrittenAsTheyWere) {
   ExpectSameWeights(sample_, *again);
 }
 
-TEST_P(Programs, SayTheSameAnew) {
-  // A name is another.
+TEST_P(Programs, MeanTheSameWhenWrittenAnew) {
+  // One name changes.
   sample_.module->main()->first()->set_name("renamed");
   const auto like = Again(sample_);
   ASSERT_OK(like);
@@ -172,7 +172,7 @@ graph @forward(%x : f32[4, 3]@cpu) {
   sample->weights["x"] = Floats({4, 3}, std::vector<float>(12, 2));
   const auto again = Again(*sample);
   ASSERT_OK(again);
-  // Keywords are keywords, and what follows from the text is said.
+  // Keywords stay keywords, and the metas that follow from the text are written.
   EXPECT_EQ(TextOf(*again->module),
             R"(attribute l.weight : f32[3, 2]@cpu as torch.nn.parameter.Parameter
 attribute scale : f32[]@cpu as torch.Tensor
@@ -193,7 +193,7 @@ graph @forward(
   ExpectSameWeights(*sample, *again);
 }
 
-TEST(Pt2Exporter, SizesThatAreKnownAreComputed) {
+TEST(Pt2Exporter, ComputesKnownSizes) {
   EXPECT_EQ(Written(R"(
 graph @forward(%x : f32[4, 6]@cpu) {
   %size = aten.size.int(%x, 1)
@@ -225,7 +225,7 @@ graph @half(%n) {
 )");
 }
 
-TEST(Pt2Exporter, SizesThatAreNotKnownStayCalls) {
+TEST(Pt2Exporter, KeepsCallsForUnknownSizes) {
   EXPECT_EQ(Written(R"(
 symbol s0 = 3
 relation s0 <= 8
@@ -251,7 +251,7 @@ graph @forward(
 )");
 }
 
-// x.shape, and x.size(), which a Python program has.
+// A Python program has both x.shape and x.size().
 TEST(Pt2Exporter, ShapesAreSizes) {
   EXPECT_EQ(Written(R"(
 symbol s0 = 3
@@ -301,7 +301,7 @@ graph @forward(%x : f32[4, 6, 5]@cpu, %i : i64[2]@cpu) {
 )");
 }
 
-TEST(Pt2Exporter, WhatIsNoAtenCallIsLowered) {
+TEST(Pt2Exporter, LowersCallsThatAreNotAten) {
   EXPECT_THAT(Written(R"(
 graph @forward(%x : f32[4]@cpu) {
   %y = torch.nn.functional.relu(%x) : f32[4]@cpu
@@ -312,7 +312,7 @@ graph @forward(%x : f32[4]@cpu) {
               AllOf(HasSubstr("aten.relu.default(%x)"), HasSubstr("aten.add.Scalar(%y, 1)")));
 }
 
-TEST(Pt2Exporter, OneNumberForAListIsAList) {
+TEST(Pt2Exporter, ExpandsANumberToAList) {
   EXPECT_THAT(Written(R"(
 graph @forward(%x : f32[1, 2, 4, 4]@cpu) {
   %y = aten.avg_pool2d.default(%x, 2) : f32[1, 2, 2, 2]@cpu
@@ -324,7 +324,7 @@ graph @forward(%x : f32[1, 2, 4, 4]@cpu) {
                     HasSubstr("aten.sum.dim_IntList(%y, [1])")));
 }
 
-TEST(Pt2Exporter, ListsThatNobodyAsksForAreLeftOut) {
+TEST(Pt2Exporter, OmitsUnusedLists) {
   EXPECT_THAT(Written(R"(
 graph @forward(%x : f32[4]@cpu, %n as torch.SymInt) {
   %none = operator.mul([None], %n)
@@ -335,7 +335,7 @@ graph @forward(%x : f32[4]@cpu, %n as torch.SymInt) {
               AllOf(HasSubstr("aten.relu.default(%x)"), Not(HasSubstr("operator.mul"))));
 }
 
-TEST(Pt2Exporter, WhatCannotBeWrittenIsNamed) {
+TEST(Pt2Exporter, NamesACallThatCannotBeWritten) {
   const struct {
     const char* module;
     const char* error;
@@ -346,7 +346,7 @@ TEST(Pt2Exporter, WhatCannotBeWrittenIsNamed) {
       {"attribute w : f32[2]\ngraph @forward(%x : f32[2]) {\n  %w = get_attr w\n  return %w\n}\n",
        "w (node w): the value of w is not known"},
       {"graph @forward(%x : f32[2]) {\n  %y = aten.foo.default(%x)\n  return %y\n}\n",
-       "aten.foo.default (node y): torch.export has no such call"},
+       "aten.foo.default (node y): torch.export does not support this call"},
       {"graph @forward(%x as \"float\") {\n  return %x\n}\n",
        "x (node x): an input of type float: torch.export has only tensors and ints"},
       {"graph @forward(%x : f32[2]) {\n  return \"text\"\n}\n",
@@ -386,11 +386,11 @@ std::string Branches(int depth) {
                       "  %z = aten.relu.default(%x) : f32[2]@cpu\n  return (%z,)\n}\n");
 }
 
-TEST(Pt2Exporter, BodiesAreWrittenWhereverTheyAreReferredToUpToALimit) {
+TEST(Pt2Exporter, LimitsTheCopiesOfBodies) {
   EXPECT_THAT(Written(Branches(5)), HasSubstr("torch.ops.higher_order.cond"));
   for (const int depth : {30, 150}) {
     EXPECT_THAT(Written(Branches(depth)),
-                HasSubstr("with bodies written wherever they are referred to"));
+                HasSubstr("torch.export needs a copy of each body wherever it is used"));
   }
 }
 
@@ -464,7 +464,7 @@ TEST(Pt2Exporter, SizesThatAreTooLargeBecomeSymbols) {
   }
 }
 
-TEST(Pt2Exporter, AnElementThatNoCallCanHaveIsNamed) {
+TEST(Pt2Exporter, RefusesAnImpossibleElement) {
   for (const char* index : {"1000000000", "9223372036854775807", "4096"}) {
     EXPECT_THAT(Written(absl::StrCat("graph @forward(%x : f32[2]@cpu) {\n"
                                      "  %h = torch.ops.higher_order.foo(%x)\n"
@@ -474,7 +474,7 @@ TEST(Pt2Exporter, AnElementThatNoCallCanHaveIsNamed) {
   }
 }
 
-TEST(Pt2Exporter, ListsOfListsAreWrittenOutUpToALimit) {
+TEST(Pt2Exporter, LimitsTheSizeOfNestedLists) {
   const auto written = [](const std::string& lines, const std::string& returned) {
     return Written(absl::StrCat("graph @forward(%x : f32[2]@cpu) {\n", lines, "  return (%x, ",
                                 returned, ")\n}\n"));
@@ -484,19 +484,19 @@ TEST(Pt2Exporter, ListsOfListsAreWrittenOutUpToALimit) {
     const std::string lists =
         first + Lines(absl::StrCat("  %l$ = prim.", construct, "Construct(%l#, %l#)"), 40);
     EXPECT_THAT(written(lists, "%l40"), HasSubstr("the structure that it returns is too large"));
-    // What is not returned is not written.
+    // A list that is not returned is not written.
     EXPECT_THAT(written(lists, "%x"), HasSubstr("return (%x, %x)"));
   }
   EXPECT_THAT(written(first + Lines("  %l$ = aten.add.t(%l#, %l#)", 40), "%x"),
               HasSubstr("its lists are too large"));
-  // Deeper than the stack is.
+  // The nesting is deeper than the stack.
   EXPECT_THAT(written(first + Lines("  %l$ = prim.ListConstruct(%l#)", 100'000), "%x"),
               HasSubstr("return (%x, %x)"));
   EXPECT_THAT(written(first + Lines("  %l$ = prim.ListConstruct(%l#)", 100'000), "%l100000"),
               HasSubstr("the structure that it returns is too large"));
 }
 
-TEST(Pt2Exporter, AListThatHoldsItselfIsNamed) {
+TEST(Pt2Exporter, RefusesAListThatHoldsItself) {
   for (const char* lines : {"  %l = prim.ListConstruct(%x)\n  %m = aten.append.t(%l, %l)\n",
                             "  %l = prim.ListConstruct(%x)\n  %m = aten._set_item.t(%l, 0, %l)\n",
                             "  %l = prim.ListConstruct(%x)\n  %t = prim.TupleConstruct(%l, 1)\n"

@@ -45,8 +45,8 @@ TEST(Expressions, MeanWhatSympyMeans) {
   EXPECT_EQ(Value("Identity(" + s0 + ")"), 7);
 }
 
-// As before torch 2.6.
-TEST(Expressions, AreAlsoReadAsPythonHasThem) {
+// PyTorch wrote expressions so before 2.6.
+TEST(Expressions, AreAlsoReadInPythonsForm) {
   for (const auto& [text, value] :
        std::initializer_list<std::pair<const char*, int64_t>>{{"s0", 7},
                                                               {"2*s0 + 1", 15},
@@ -75,7 +75,7 @@ TEST(Expressions, AreAlsoReadAsPythonHasThem) {
   }
 }
 
-TEST(Expressions, WhatTheIrLacksIsNone) {
+TEST(Expressions, AreNullIfTheIrCannotExpressThem) {
   const std::string s0 = kS0;
   for (const char* text :
        {"Rational(1, 2)", "Float('1.5', precision=53)", "oo", "true",
@@ -94,7 +94,7 @@ TEST(Expressions, SymbolsAreDeclared) {
   EXPECT_FALSE(module.FindSymbol("u12")->example.has_value());
 }
 
-TEST(Expressions, WhatIsNoneIsRefused) {
+TEST(Expressions, RefusesOtherText) {
   for (const char* text :
        {"", "Add(", "Add(Integer(1)", "Add(Integer(1),)", "Integer(1))", "Symbol()", "Symbol('')",
         "Symbol('a", "Symbol('a\\'')", "Integer(1, 2)", "%", "x=", "Integer(1) Integer(2)"}) {
@@ -105,7 +105,7 @@ TEST(Expressions, WhatIsNoneIsRefused) {
   }
 }
 
-TEST(Expressions, LongAndDeepOnes) {
+TEST(Expressions, MayBeLongAndDeep) {
   std::string sum = "Add(Integer(0)";
   for (int i = 0; i < 100'000; ++i) sum += ", Integer(1)";
   EXPECT_EQ(Value(sum + ")"), 100'000);
@@ -118,7 +118,7 @@ TEST(Expressions, LongAndDeepOnes) {
     }
     return open + text + close;
   };
-  // Deeper than the IR's own expressions may be is no error, but no expression.
+  // Nesting deeper than the IR allows is not an error, but gives no expression.
   EXPECT_EQ(Value(nested(40)), 2);
   EXPECT_EQ(Value(nested(190)), std::nullopt);
   Module module;

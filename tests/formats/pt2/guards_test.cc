@@ -52,7 +52,7 @@ TEST(Guards, AreEvaluatedAsPythonDoes) {
   }
 }
 
-TEST(Guards, WhatIsNotUnderstoodHasNoValue) {
+TEST(Guards, HaveNoValueIfNotUnderstood) {
   for (const char* text : {"", "L['y'].size()[0] == 1", "s0 ==", "(s0", "s0 s0", "__import__('os')",
                            "1 // 0 == 1", "isinstance(s0, int)", "lambda: 1", "s0[", "'a' == 'a'",
                            "9223372036854775807 + 1 > 0", "math.sqrt(-1) == 0"}) {

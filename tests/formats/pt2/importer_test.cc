@@ -33,14 +33,14 @@ std::string Replaced(const std::string& text, const std::string& from, const std
   return absl::StrReplaceAll(text, {{from, to}});
 }
 
-// The program with `from` in its JSON replaced.
+// Imports the program with `from` in its JSON replaced.
 absl::StatusOr<Sample> ImportWith(const std::string& from, const std::string& to) {
   ArchiveFiles files = ProgramFiles();
   files["models/model.json"] = Replaced(files["models/model.json"], from, to);
   return Import(files);
 }
 
-// The same, and an operator that is not PyTorch's, which takes anything, in the place of add.
+// Like ImportWith, with a foreign operator that takes anything in place of add.
 absl::StatusOr<Sample> ImportWithForeign(const std::string& from, const std::string& to) {
   ArchiveFiles files = ProgramFiles();
   std::string& json = files["models/model.json"];
@@ -94,12 +94,12 @@ graph @forward(
   EXPECT_EQ(Floats(sample->weights.at("block.b")), (std::vector<float>{0, 4}));
 }
 
-TEST(Pt2Importer, WithoutWeightsTheirRecordsAreNotLookedAt) {
+TEST(Pt2Importer, DoesNotReadRecordsWithoutWeights) {
   ArchiveFiles files = ProgramFiles();
   files.erase("data/weights/weight_0");
   EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument,
                                       "m.pt2: data/weights/weight_0, the tensor w: the archive "
-                                      "has no such record"));
+                                      "lacks this record"));
   const auto sample = Import(files, {.weights = false});
   ASSERT_OK(sample);
   EXPECT_TRUE(sample->weights.empty());
@@ -114,7 +114,7 @@ TEST(Pt2Importer, TensorsOfOneStorageStayShared) {
   ASSERT_OK(sample);
   EXPECT_EQ(sample->module->attributes().size(), 1u);
   EXPECT_EQ(sample->module->main()->FindNode("b_b")->target(), "w");
-  // Those that overlap otherwise are views of one.
+  // Tensors that overlap otherwise are views of one attribute.
   const std::string one = TensorMetaJson(R"({"as_int": 2})", R"({"as_int": 1})");
   const std::string reversed = TensorMetaJson(R"({"as_int": 2})", R"({"as_int": 0})", 7, 1);
   config = absl::StrCat(R"({"config": {"w": )", PayloadJson("weight_0", one), R"(, "block.b": )",
@@ -156,7 +156,7 @@ TEST(Pt2Importer, WeightsThatReachBeyondTheirStorageAreRefused) {
                       absl::StrCat(R"("sizes": [{"as_int": )", size, "}]"));
     EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument)) << size;
   }
-  // A stride of 0 makes much of little.
+  // A stride of 0 makes a large tensor of a small storage.
   files = ProgramFiles();
   files["data/weights/model_weights_config.json"] =
       WeightsConfigJson(TensorMetaJson(R"({"as_int": 1073741824})", R"({"as_int": 0})"));
@@ -214,7 +214,7 @@ TEST(Pt2Importer, ListsOfResultsAreTakenApart) {
                                      Not(HasSubstr("%rest"))));
 }
 
-TEST(Pt2Importer, ResultsAreNoConstants) {
+TEST(Pt2Importer, RefusesConstantsAsResults) {
   const auto with_second = [](absl::string_view second) {
     ArchiveFiles files = ProgramFiles();
     std::string& json = files["models/model.json"];
@@ -232,11 +232,11 @@ TEST(Pt2Importer, ResultsAreNoConstants) {
         std::string(
             with_second(absl::StrCat("{\"", kind, kind == "as_string" ? "\": \"x\"}" : "\": [1]}"))
                 .message()),
-        HasSubstr(absl::StrCat("node parts: output 1 is ", kind, ", which no call yields")));
+        HasSubstr(absl::StrCat("node parts: output 1 is ", kind, ", which no call returns")));
   }
 }
 
-// As ExportedProgram.run_decompositions() leaves a call that has effects.
+// Writes a call with effects as ExportedProgram.run_decompositions() leaves it.
 std::string WithTokens(std::string json) {
   json = Replaced(json, R"("inputs": [{"as_tensor": {"name": "p_w"}})",
                   R"("inputs": [{"as_tensor": {"name": "token"}}, {"as_tensor": {"name": "p_w"}})");
@@ -258,7 +258,7 @@ std::string WithTokens(std::string json) {
                   R"({"as_tensor": {"name": "add_"}}], "metadata")");
 }
 
-TEST(Pt2Importer, TokensAreTheOrderOfCalls) {
+TEST(Pt2Importer, ReplacesTokensByTheOrderOfCalls) {
   const auto plain = Import(ProgramFiles());
   ASSERT_OK(plain);
   ArchiveFiles files = ProgramFiles();
@@ -274,13 +274,13 @@ TEST(Pt2Importer, TokensAreTheOrderOfCalls) {
   };
   EXPECT_THAT(
       error(R"("arg": {"as_tensor": {"name": "token"}})", R"("arg": {"as_tensor": {"name": "x"}})"),
-      HasSubstr("node add_: x is no token"));
+      HasSubstr("node add_: x is not a token"));
   EXPECT_THAT(error(R"({"as_operator": "torch.ops.aten.add_.Tensor"})", R"({"as_int": 1})"),
-              HasSubstr("its second input is no operator"));
+              HasSubstr("its second input is not an operator"));
   EXPECT_THAT(
       error(R"("outputs": [{"as_tensor": {"name": "token_1"}}, {"as_tensor": {"name": "add_"}}])",
             R"("outputs": [{"as_tensor": {"name": "token"}}, {"as_tensor": {"name": "add_"}}])"),
-      HasSubstr("the token token is made twice"));
+      HasSubstr("the token token is defined twice"));
   EXPECT_THAT(error(R"({"token": {"arg": {"name": "token"}}}, )", ""),
               HasSubstr("the signature has 3 inputs"));
 }
@@ -298,7 +298,7 @@ TEST(Pt2Importer, BodiesAreGraphsOfTheModule) {
   EXPECT_THAT(TextOf(*sample),
               AllOf(HasSubstr("alpha = @body"),
                     HasSubstr("graph @body(\n  %x : f32[2]@cpu\n) {\n  return %x")));
-  // It sees no values but its own.
+  // A body sees only its own values.
   EXPECT_THAT(
       ImportWithForeign(R"({"as_float": 2.0})",
                         absl::StrCat(R"({"as_graph": )",
@@ -347,7 +347,7 @@ TEST(Pt2Importer, EveryKindOfArgument) {
   }
 }
 
-// As torch.export.load, which goes through the parameters of the operator and looks for them.
+// torch.export.load, too, goes through the operator's parameters and looks each up by name.
 TEST(Pt2Importer, ArgumentsAreBoundByName) {
   const auto plain = Import(ProgramFiles());
   ASSERT_OK(plain);
@@ -368,7 +368,7 @@ TEST(Pt2Importer, ArgumentsAreBoundByName) {
   EXPECT_THAT(TextOf(*keyword), HasSubstr("aten.add.Tensor(%x, other = %mul, alpha = 2.0)"));
 }
 
-TEST(Pt2Importer, OperatorsThatAreNotPyTorchsAreCallsByName) {
+TEST(Pt2Importer, CallsForeignOperatorsByName) {
   for (const char* target : {"torch.ops.mine.add.default", "torch.ops.aten.add.out",
                              "torch.ops.prims.add.default", "torch.ops.quantized.add.default"}) {
     EXPECT_OK(ImportWith("torch.ops.aten.add.Tensor", target)) << target;
@@ -391,9 +391,11 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
     const char* to;
     const char* message;
   } cases[] = {
-      {"\"major\": 8", "\"major\": 99", "of schema 99.20; this version reads schemas 7 and 8"},
+      {"\"major\": 8", "\"major\": 99",
+       "unsupported schema 99.20; this version reads schemas 7 and 8"},
       {R"("as_float": 2.0)", R"("as_floats": 2.0)", "node add: input alpha: expected an array"},
-      {R"("as_float": 2.0)", R"("as_what": 2.0)", "node add: input alpha: no argument is as_what"},
+      {R"("as_float": 2.0)", R"("as_what": 2.0)",
+       "node add: input alpha: unexpected kind of argument: as_what"},
       {R"("as_float": 2.0)", R"("as_float": 2.0, "as_int": 1)", "expected one member, found 2"},
       {R"("as_float": 2.0)", R"("as_scalar_type": 14)", "no dtype has the number 14"},
       {R"("as_float": 2.0)", R"("as_layout": 0)", "no layout has the number 0"},
@@ -401,13 +403,12 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"("as_float": 2.0)", R"("as_int": 18446744073709551615)", "an integer beyond 64 bits"},
       {R"("name": "alpha", )", "", "node add: lacks the field name"},
       {R"("name": "alpha")", R"("name": "alpa")",
-       "graph.nodes[2].inputs[2]: node add: input alpa: the operator has no argument that is "
-       "called "
-       "alpa"},
+       "graph.nodes[2].inputs[2]: node add: input alpa: the operator has no argument "
+       "named alpa"},
       {R"("name": "alpha")", R"("name": "other")",
        "graph.nodes[2].inputs[2]: node add: input other: the argument is given twice"},
       {R"("name": "other")", R"("name": "alpha")",
-       "graph.nodes[0]: node add_: the argument other, which has no default, is left out"},
+       "graph.nodes[0]: node add_: the argument other is missing and has no default"},
       {R"("as_float": 2.0)", R"("as_string": "a")",
        "node add: input alpha: the operator takes a number, not a string"},
       {R"("as_float": 2.0)", R"("as_ints": [1])",
@@ -415,7 +416,7 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"("as_float": 2.0)", R"("as_none": true)",
        "node add: input alpha: the operator takes a number, not None"},
       {R"("as_float": 2.0)", R"("as_sym_int": {"as_float": 2.0})",
-       "node add: input alpha: no argument is as_float"},
+       "node add: input alpha: unexpected kind of argument: as_float"},
       {R"("mul": {"dtype")", R"("moul": {"dtype")",
        "node torch.ops.aten.mul.Tensor: the value mul has no record in the tables of values"},
       {R"("strides": [{"as_int": 1}])", R"("strides": [])", "value p_w: 1 sizes and 0 strides"},
@@ -424,11 +425,11 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"("layout": 7)", R"("layout": 8)", "value x: no layout has the number 8"},
       {R"("parameter_name": "w")", R"("parameter_name": "v")", "the archive has no value of v"},
       {R"("module_call_graph": [)", R"("module_call_graph": [], "rest": [)",
-       "module_call_graph: it does not say how the program is called"},
+       "module_call_graph: it lacks the call of the whole program"},
       {R"("sym_int_values": {})", R"("sym_int_values": {"n": []})", "sym_int_values: n: expected"},
       {R"("sym_int_values": {})",
        R"("sym_int_values": {"n": {"as_expr": {"expr_str": "s0", "hint": {"as_string": "a"}}}})",
-       "sym_int_values: n: a hint is no as_string"},
+       "sym_int_values: n: a hint cannot be as_string"},
       {R"("sym_int_values": {})",
        R"("sym_int_values": {"n": {"as_expr": {"expr_str": "s0", "hint": {"as_int": "3"}}}})",
        "sym_int_values: n: hint: expected an integer, found a string"},
@@ -438,7 +439,8 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"("module_call_graph": [)", R"("treespec_namedtuple_fields": [], "module_call_graph": [)",
        "treespec_namedtuple_fields: expected an object"},
       {R"("persistent": true)", R"("persistent": 1)", "input 1: expected a bool"},
-      {R"("fqn": "")", R"("fqn": "x")", "module_call_graph: the first module is x, not the whole"},
+      {R"("fqn": "")", R"("fqn": "x")",
+       "module_call_graph: the first entry is for the module x, not for the whole program"},
       {R"("strides": [{"as_int": 1}])", R"("strides": [{"as_int": -1}])", "a negative stride"},
       {R"("outputs": [{"as_tensor": {"name": "mul"}}])",
        R"("outputs": [{"as_tensor": {"name": "mul"}}, {"as_none": true}])",
@@ -446,7 +448,7 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"("name": "alpha", )", R"("name": "alpha", "name": "beta", )",
        "node add: two fields are named name"},
       {R"("outputs": [{"as_tensor": {"name": "mul"}}])",
-       R"("outputs": [{"as_tensor": {"name": "x"}}])", "the value x is made twice"},
+       R"("outputs": [{"as_tensor": {"name": "x"}}])", "the value x is defined twice"},
       {R"({"as_tensor": {"name": "mul"}}, "kind": 1)",
        R"({"as_tensor": {"name": "add"}}, "kind": 1)",
        "node add: input other: no value is called add"},
@@ -454,9 +456,10 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
       {R"({"parameter": {"arg": {"name": "p_w"})", R"({"parameter": {"arg": {"name": "b_b"})",
        "input 0: the signature calls it b_b, the graph p_w"},
       {R"("parameter_name": "w")", R"("parameter_name": "block.b")",
-       "input 1: two inputs are block.b"},
-      {R"("parameter_name": "w")", R"("parameter_name": "")", "input 0: it has no usable name"},
-      {R"({"parameter": {)", R"({"secret": {)", "input 0: no input is a secret"},
+       "input 1: two inputs are the attribute block.b"},
+      {R"("parameter_name": "w")", R"("parameter_name": "")",
+       "input 0: its name is empty or too long"},
+      {R"({"parameter": {)", R"({"secret": {)", "input 0: unknown kind of input: secret"},
       {R"(,
                  {"user_input": {"arg": {"as_tensor": {"name": "x"}}}}])",
        "]", "the signature has 2 inputs, the graph 3"},
@@ -464,29 +467,29 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
        "the signature has 2 outputs, the graph 1"},
       {R"("output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "add"}}}}])",
        R"("output_specs": [{"buffer_mutation": {"arg": {"name": "add"}, "buffer_name": "c"}}])",
-       "output 0: there is no c to write to"},
+       "output 0: a mutation writes to c, which does not exist"},
       {R"(\"children_spec\": [{\"type\": \"builtins.list\")",
        R"(\"children_spec\": [{\"type\": null, \"context\": null, \"children_spec\": []}, {\"type\": \"builtins.list\")",
        "module_call_graph: tree spec: a dict with 1 keys and 2 values"},
-      {R"("out_spec": "[1,)", R"("out_spec": "[2,)", "of version 2, not 1"},
-      {R"("min_val": 2)", R"("min_val": 9)", "range of s0: is from 9 to 8"},
+      {R"("out_spec": "[1,)", R"("out_spec": "[2,)", "unsupported version 2; expected 1"},
+      {R"("min_val": 2)", R"("min_val": 9)", "range of s0: it is empty, from 9 to 8"},
       {"Symbol('s0',", "Symbol('s0'",
        "expression Symbol('s0' positive=True, integer=True): column 13"},
       {"Symbol('s0',", "Symbol('',", "a symbol without a name"},
       {R"("dtype": 7)", R"("dtype": 20)", "no dtype has the number 20"},
       {R"("type": "cpu")", R"("type": "toaster")", "no device toaster"},
       {R"("verifiers": ["TRAINING"])", R"("verifiers": ["TRAINING")", "byte"},
-      // What torch.export.load takes as no output of a graph either.
+      // torch.export.load does not accept these as outputs of a graph either.
       {R"("outputs": [{"as_tensor": {"name": "add"}}],
  "nodes")",
        R"("outputs": [{"as_tensors": [{"name": "add"}]}],
  "nodes")",
-       "no output is as_tensors"},
+       "unexpected kind of output: as_tensors"},
       {R"("outputs": [{"as_tensor": {"name": "add"}}],
  "nodes")",
        R"("outputs": [{"as_string": "a"}],
  "nodes")",
-       "no output is as_string"},
+       "unexpected kind of output: as_string"},
   };
   for (const auto& test : cases) {
     const auto sample = ImportWith(test.from, test.to);
@@ -497,7 +500,7 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
   }
 }
 
-TEST(Pt2Importer, UnknownFieldsAndMinorVersionsAreTaken) {
+TEST(Pt2Importer, AcceptsUnknownFieldsAndMinorVersions) {
   EXPECT_OK(ImportWith("\"minor\": 20", "\"minor\": 99"));
   EXPECT_OK(ImportWith(R"("verifiers")", R"("new_in_2_20": {"a": [1]}, "verifiers")"));
   // Fields that older writers lack.
@@ -507,7 +510,7 @@ TEST(Pt2Importer, UnknownFieldsAndMinorVersionsAreTaken) {
   EXPECT_OK(ImportWith(R"(, "kind": 1)", ""));
 }
 
-TEST(Pt2Importer, SizesThatTheIrCannotSayAreLeftOut) {
+TEST(Pt2Importer, OmitsSizesThatTheIrCannotExpress) {
   const auto sample = ImportWith("Symbol('s0', positive=True, integer=True)",
                                  "Mul(Rational(1, 2), Symbol('s0', integer=True))");
   ASSERT_OK(sample);
@@ -517,13 +520,14 @@ TEST(Pt2Importer, SizesThatTheIrCannotSayAreLeftOut) {
 TEST(Pt2Importer, BadArchivesAreRefused) {
   ArchiveFiles files = ProgramFiles();
   files["archive_version"] = "7";
-  EXPECT_THAT(Import(files),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "m.pt2: an archive of format pt2, version 7; known is pt2, 0"));
+  EXPECT_THAT(
+      Import(files),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               "m.pt2: unsupported archive format pt2, version 7; expected pt2, version 0"));
   files = ProgramFiles();
   files["byteorder"] = "big";
-  EXPECT_THAT(Import(files),
-              StatusIs(absl::StatusCode::kInvalidArgument, "m.pt2: of byte order big, not little"));
+  EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      "m.pt2: its byte order is big, not little"));
   files = ProgramFiles();
   files.erase("archive_format");
   EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument,
@@ -562,7 +566,7 @@ TEST(Pt2Importer, NestingIsBounded) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nests deeper than 256")));
 }
 
-TEST(Pt2Importer, SeveralProgramsAreAskedForByName) {
+TEST(Pt2Importer, SelectsAProgramByName) {
   ArchiveFiles files = ProgramFiles();
   files["models/other.json"] = files["models/model.json"];
   const std::string bytes = ArchiveOf(files);
@@ -571,7 +575,7 @@ TEST(Pt2Importer, SeveralProgramsAreAskedForByName) {
                                                   "m.pt2: holds several programs: model, other"));
   EXPECT_THAT(ImportPt2(bytes, "m.pt2", {.program = "none"}),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       "m.pt2: holds no program none but model, other"));
+                       "m.pt2: holds no program none; it holds model, other"));
   const auto sample = ImportPt2(bytes, "m.pt2", {.program = "other"});
   ASSERT_OK(sample);
   EXPECT_EQ(sample->name, "m_other");
@@ -579,7 +583,7 @@ TEST(Pt2Importer, SeveralProgramsAreAskedForByName) {
   EXPECT_FALSE(LooksLikePt2(MakeZip({.files = {{.name = "m/data.pkl", .content = "x"}}})));
 }
 
-TEST(Pt2Importer, AnyByteMayBeWrong) {
+TEST(Pt2Importer, SurvivesAnyWrongByte) {
   const std::string good = ArchiveOf(ProgramFiles());
   for (size_t i = 0; i < good.size(); i += 7) {
     std::string bad = good;

@@ -32,7 +32,7 @@ absl::Status Check(std::vector<int64_t> shape, const std::string& from = "",
   return CheckProgramInputs(*sample, {{"x", x}});
 }
 
-TEST(InputCheck, AsTheProgramsModuleChecks) {
+TEST(InputCheck, ChecksLikeTheProgramsModule) {
   EXPECT_OK(Check({3, 2}));
   EXPECT_OK(Check({7, 2}));
   EXPECT_OK(Check({1, 2}));  // below 2: PyTorch does not insist
@@ -45,13 +45,13 @@ TEST(InputCheck, AsTheProgramsModuleChecks) {
   EXPECT_THAT(Check({9, 2}),
               StatusIs(kInvalid, "input x: size 0 is 9, the program takes no more than 8"));
   EXPECT_THAT(Check({4, 2}), StatusIs(kInvalid,
-                                      "the inputs do not hold what the program asks of them: "
+                                      "the inputs violate a guard of the program: "
                                       "['x'].size()[0] % 2 == 1"));
   EXPECT_THAT(Check({3, 2}, "\"min_val\": 2", "\"min_val\": 5"),
               StatusIs(kInvalid, "input x: size 0 is 3, the program takes no less than 5"));
 }
 
-TEST(InputCheck, SizesThatFollowFromOneAnother) {
+TEST(InputCheck, ChecksRelatedSizes) {
   constexpr char kSymbol[] = "Symbol('s0', positive=True, integer=True)";
   const std::string twice = std::string("Mul(Integer(2), ") + kSymbol + ")";
   constexpr char kGuard[] = "L['x'].size()[0] % 2 == 1";
@@ -73,8 +73,8 @@ TEST(InputCheck, SizesThatFollowFromOneAnother) {
                        "input x: size 0 is 18, the program takes no more than 8 for s0 of it"));
 }
 
-// A number of the program may be a symbol since: generalize-dims makes it one.
-TEST(InputCheck, SizesThatWereMadeSymbols) {
+// generalize-dims may have made a symbol of a number in the program.
+TEST(InputCheck, AcceptsSizesThatBecameSymbols) {
   ArchiveFiles files = ProgramFiles();
   const auto sample = ImportPt2(ArchiveOf(files), "m.pt2");
   ASSERT_OK(sample);
@@ -97,7 +97,7 @@ TEST(InputCheck, SizesThatWereMadeSymbols) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("size 0 is 9")));
 }
 
-TEST(InputCheck, OtherSamplesArePassedOver) {
+TEST(InputCheck, IgnoresOtherSamples) {
   Sample sample;
   sample.module = std::make_unique<Module>();
   EXPECT_OK(CheckProgramInputs(sample, {}));

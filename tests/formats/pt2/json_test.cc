@@ -67,7 +67,7 @@ TEST(Json, FieldsComeOnce) {
               StatusIs(absl::StatusCode::kInvalidArgument, "has too many unknown fields"));
 }
 
-TEST(Json, WhatIsNoneIsRefusedWithItsPlace) {
+TEST(Json, RefusesOtherTextAndNamesThePlace) {
   for (const char* text :
        {"", " ", "{", "[1,]", "[1 2]", "{\"a\" 1}", "nul", "\"a", "\"\\x\"", "\"\\ud800\"", "01",
         "-", "1e999", "[1] 2", "'a'", "\"\x01\"", "\xff", "\"\xc3\""}) {
@@ -77,7 +77,7 @@ TEST(Json, WhatIsNoneIsRefusedWithItsPlace) {
   }
   EXPECT_THAT(
       JsonDocument::Parse(std::string("[1]\0[2]", 7)),
-      StatusIs(absl::StatusCode::kInvalidArgument, "byte 3: something follows the document"));
+      StatusIs(absl::StatusCode::kInvalidArgument, "byte 3: unexpected text after the document"));
 }
 
 TEST(Json, DepthIsBounded) {

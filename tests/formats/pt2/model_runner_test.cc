@@ -161,8 +161,9 @@ TEST(ModelRunner, TakesOtherSamplesByPlaceholder) {
   ASSERT_OK(result);
   EXPECT_TRUE(SameBits(result->toGenericDict().at("z"), at::full({2}, 2.0)));
   EXPECT_THAT((*model)->Call({at::ones({2})}), StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT((*model)->Call({at::ones({2}), at::ones({2})}, {{"w", 1}}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nothing takes w")));
+  EXPECT_THAT(
+      (*model)->Call({at::ones({2}), at::ones({2})}, {{"w", 1}}),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the program has no input w")));
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ std::vector<std::string> PartsOf(const StorageContent& content) {
   return parts;
 }
 
-TEST(StorageContent, ATensorThatIsAllOfItIsNotCopied) {
+TEST(StorageContent, DoesNotCopyATensorThatFillsIt) {
   StorageContent content;
   EXPECT_THAT(PartsOf(content), ElementsAre());
   const TensorData data = Data({2, 3}, "abcdef");
@@ -54,12 +54,12 @@ TEST(StorageContent, TensorsSideBySideAreParts) {
   EXPECT_THAT(PartsOf(content), ElementsAre("abc", std::string(2, '\0'), "fg"));
 }
 
-TEST(StorageContent, OthersArePutTogether) {
+TEST(StorageContent, GathersOtherTensors) {
   StorageContent turned;
   ASSERT_TRUE(turned.Add(Tensor({2, 3}, {1, 2}), Data({2, 3}, "abcdef")));
   ASSERT_TRUE(turned.Add(Tensor({1}, {1}, 7), Data({1}, "x")));
   EXPECT_THAT(PartsOf(turned), ElementsAre(std::string("adbecf\0x", 8)));
-  // What was added later remains.
+  // The bytes added last remain.
   StorageContent overlapping;
   ASSERT_TRUE(overlapping.Add(Tensor({3}, {1}), Data({3}, "abc")));
   ASSERT_TRUE(overlapping.Add(Tensor({2}, {1}, 2), Data({2}, "xy")));
@@ -74,7 +74,7 @@ TEST(StorageContent, RefusesOtherTensors) {
   EXPECT_FALSE(content.Add(Tensor({2}, {1}), data));
   EXPECT_FALSE(content.Add(Tensor({2}, {1}), Data({2}, "abc")));
   EXPECT_FALSE(content.Add(Tensor({4}, {INT64_MAX}), Data({4}, "abcd")));
-  // As far off as strides can say: what lies between would be memory.
+  // Strides and offsets can reach so far that the gap would take too much memory.
   EXPECT_FALSE(content.Add(Tensor({2}, {int64_t{1} << 40}), Data({2}, "ab")));
   EXPECT_FALSE(content.Add(Tensor({2}, {1}, int64_t{1} << 40), Data({2}, "ab")));
   EXPECT_EQ(content.size(), 0u);

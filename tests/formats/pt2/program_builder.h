@@ -1,4 +1,4 @@
-// A small program of torch.export and its archive, for tests to change:
+// A small program of torch.export and its archive. Tests change it:
 //
 //   def forward(self, x):          # x: f32[s0, 2], s0 from 2 to 8
 //       self.b.add_(1)
@@ -15,7 +15,7 @@
 
 namespace graphnet {
 
-// TensorMeta, of sizes as the schema has them.
+// Returns the TensorMeta of a tensor; `sizes` is in the schema's form.
 inline std::string TensorMetaJson(const std::string& sizes, const std::string& strides,
                                   int dtype = 7, int offset = 0) {
   return absl::StrCat(R"({"dtype": )", dtype, R"(, "sizes": [)", sizes,
@@ -72,7 +72,7 @@ inline std::string PayloadJson(const std::string& record, const std::string& met
                       R"(", "is_param": true, "use_pickle": false, "tensor_meta": )", meta, "}");
 }
 
-// `w`: what is said of the first of the two weights.
+// `w` is the TensorMeta of the first of the two weights.
 inline std::string WeightsConfigJson(const std::string& w = TensorMetaJson(R"({"as_int": 2})",
                                                                            R"({"as_int": 1})")) {
   const std::string two = TensorMetaJson(R"({"as_int": 2})", R"({"as_int": 1})");
@@ -80,7 +80,7 @@ inline std::string WeightsConfigJson(const std::string& w = TensorMetaJson(R"({"
                       PayloadJson("weight_1", two), "}}");
 }
 
-// By name below the root.
+// Contents by name below the root.
 using ArchiveFiles = std::map<std::string, std::string>;
 
 inline ArchiveFiles ProgramFiles() {
