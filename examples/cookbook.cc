@@ -32,7 +32,7 @@ void RemoveDropout(Module* module) {
   }
 }
 
-// Sets an argument, even if the call did not have it.
+// Sets a keyword argument, even if the call did not have it. An argument by position stays.
 void DoNotWriteInPlace(Graph* graph) {
   for (Node* node : graph->nodes()) {
     if (node->is_call_function("torch.nn.functional.relu")) node->set_kwarg("inplace", false);

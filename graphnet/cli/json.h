@@ -76,7 +76,8 @@ class Json {
 CLI::Option* AddJsonOption(CLI::App* command, bool* json, absl::string_view members);
 void PrintJson(const Json& document, FILE* out = stdout);
 
-// Returns {"message": …, "file": …, "line": …, "column": …}, as far as the message has a place.
+// Returns {"message", "format", "file", "line", "column"}: the format if the error belongs to one,
+// and the place as far as it is known.
 Json ErrorJson(const absl::Status& status);
 // Returns {"path": …}, with "error" if the status is not OK.
 Json SampleJson(const std::string& path, const absl::Status& status);

@@ -69,7 +69,7 @@ class Foreteller {
   // Follows one iteration; `proceed` becomes the value that decides whether there is another one.
   Outcome RunTurn(const StepPlan& step, Frame* frame, AbstractValue index, Values* carried,
                   AbstractValue* proceed);
-  // The facts that decide whether a loop can become a while_loop, since the loop began.
+  // Facts about a loop since it began, which decide whether it can become a while_loop.
   struct LoopState {
     bool is_repeatable = true;  // nothing was written or drawn, or carried over as a number
     bool keeps_sizes = true;    // as far as the operators' rules tell

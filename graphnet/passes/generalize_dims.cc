@@ -256,7 +256,8 @@ class Generalization : private DimPropagation {
     node->ReplaceInput(operand, made);
   }
 
-  // Replaces the example by the symbol in a size of `factor` times it; other symbols stay.
+  // Returns the size `dim`, which is `factor` times the example, with the symbol instead of the
+  // example. Other symbols stay.
   Dim WithSymbol(const Dim& dim, int64_t factor) {
     if (dim.is_static()) return Dim(Times(factor));
     if (Mentions(*dim.expr)) return dim;

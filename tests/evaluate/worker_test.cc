@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(
       return absl::StrCat(std::get<0>(info.param), "_", std::get<1>(info.param).name);
     });
 
-// The worker printed an error during the request before.
+// The worker prints an error while it prepares, and ends without a word during the run.
 TEST(WorkerTest, OnlyWhatTheLastRequestPrintedIsQuoted) {
   bool is_alive = true;
   const absl::Status status = Talk(Faulty("run:exit"), absl::Seconds(20), &is_alive);

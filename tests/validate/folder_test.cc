@@ -77,8 +77,7 @@ TEST_F(ValidateFolderTest, WeightsByNameAndTheRestInOrder) {
   EXPECT_OK(validation.report.status());
   EXPECT_EQ(validation.report.Counts(), "original=10 pieces=3+3+4=10");
   EXPECT_EQ(validation.options.cut.style, Style::kDag);
-  EXPECT_THAT(validation.report.notes,
-              testing::ElementsAre(HasSubstr("there is no configuration")));
+  EXPECT_THAT(validation.report.notes, testing::ElementsAre(HasSubstr("without a configuration")));
 }
 
 TEST_F(ValidateFolderTest, ForeignPiecesWithFaults) {

@@ -57,7 +57,7 @@ class WorkerLoop {
  public:
   explicit WorkerLoop(std::string backend) : backend_(std::move(backend)) {}
 
-  // Returns the answer to a request. An error belongs to `stage`.
+  // Returns the answer to a request. If that is an error, `*stage` is the stage that failed.
   absl::StatusOr<JsonValue> Answer(const JsonValue& request, std::string* stage) {
     const std::string verb = request.value("verb", "");
     *stage = "run";

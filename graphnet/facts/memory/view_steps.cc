@@ -99,7 +99,7 @@ int64_t NumElements(const TensorFacts& facts) {
   return n;
 }
 
-// Returns a dimension counted from 0; -1 if it is unknown.
+// Returns a dimension counted from 0; -1 if it or the rank is unknown, or if it is out of range.
 int WrappedDim(const Argument& dim, int rank) {
   if (!dim.is_int() || rank < 0) return -1;
   const int64_t at = dim.integer() < 0 ? dim.integer() + rank : dim.integer();

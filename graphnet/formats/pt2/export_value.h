@@ -29,7 +29,8 @@ struct ExportValue {
     kFloat,
     kBool,
     kObject,
-    // Structures of `elements`; a dict's keys and values alternate. Copies share them, as in Python.
+    // Structures of `elements`; a dict's keys and values alternate. Copies share them, as in
+    // Python.
     kList,
     kTuple,
     kDict,
@@ -60,9 +61,9 @@ struct ExportValue {
 
 // Computes the result of a call on known arguments: sizes, arithmetic, lists. From tensors it reads
 // only sizes, dtypes and devices. Returns nullopt for all other calls. Changes the lists that
-// TorchScript changes. Strings are made in `arena`; `budget` is charged for elements that are copied
-// or searched. Returns an error where Python raises, where a list would hold itself, and if the
-// budget is spent.
+// TorchScript changes. Strings are made in `arena`; `budget` is charged for elements that are
+// copied or searched. Returns an error where Python raises, where a list would hold itself, and if
+// the budget is spent.
 absl::StatusOr<std::optional<ExportValue>> ComputeCall(absl::string_view target,
                                                        absl::Span<const ExportValue> args,
                                                        Arena* arena, Budget* budget);

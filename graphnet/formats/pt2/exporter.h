@@ -41,7 +41,8 @@ namespace pt2 {
 struct Program;
 }  // namespace pt2
 
-// An archive that is ready to be written. It shares the weights of its sample and does not copy them.
+// An archive that is ready to be written. It shares the weights of its sample and does not copy
+// them.
 class Pt2Archive {
  public:
   // Made by PreparePt2().
@@ -77,7 +78,8 @@ absl::Status ExportPt2(const Sample& sample, const std::string& path);
 absl::StatusOr<std::string> ExportPt2ToString(const Sample& sample);
 
 // Returns the lowered sample that an export would write, so that its shapes can be found before;
-// null if `sample` needs no lowering. Errors are those of LowerToAten; `missing` counts all of them.
+// null if `sample` needs no lowering. Errors are those of LowerToAten; `missing` counts all of
+// them.
 absl::StatusOr<std::unique_ptr<Sample>> LowerForPt2(const Sample& sample,
                                                     MissingCalls* missing = nullptr);
 // True if the shape or dtype of any value of the main graph is unknown.

@@ -20,7 +20,7 @@ namespace {
 
 using Kind = SymExpr::Kind;
 
-// Greatest depth of an IR expression that may still become part of another.
+// The greatest depth of an IR expression. A deeper one is not made: its value is unknown.
 constexpr int kMaxDepth = kMaxNesting / 4;
 
 struct Term {

@@ -60,9 +60,9 @@ inline constexpr size_t kMaxProgramBytes = size_t{256} << 20;
 
 // Reads a program and returns the verified sample, which is named after the file, and after the
 // program if there are several. The file is mapped into memory; only the pages of tensors that are
-// used are read. InvalidArgument, "m.pt2: models/model.json: node linear: …", for an archive that is
-// malformed. The layout before torch 2.8 is supported for schemas of major version 7 or 8, that is,
-// from torch 2.5 on.
+// used are read. InvalidArgument, "m.pt2: models/model.json: node linear: …", for an archive that
+// is malformed. The layout before torch 2.8 is supported for schemas of major version 7 or 8, that
+// is, from torch 2.5 on.
 absl::StatusOr<Sample> ImportPt2File(const std::string& path, const Pt2ImportOptions& options = {});
 // Does the same, but takes `name` instead of the path in messages and in the sample's name.
 absl::StatusOr<Sample> ImportPt2File(const std::string& path, const std::string& name,

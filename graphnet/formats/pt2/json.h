@@ -1,6 +1,6 @@
-// Parses the JSON of torch.export's archives into one array of tokens, which callers walk as a tree.
-// The text is not trusted: it must be UTF-8, nest no deeper than kMaxJsonDepth, and hold exactly one
-// document. Time and memory are linear in its length.
+// Parses the JSON of torch.export's archives into one array of tokens, which callers walk as a
+// tree. The text is not trusted: it must be UTF-8, nest no deeper than kMaxJsonDepth, and hold
+// exactly one document. Time and memory are linear in its length.
 //
 //   ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(text));
 //   Json name, inputs;

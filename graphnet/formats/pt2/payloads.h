@@ -43,8 +43,8 @@ struct Payload {
 using Payloads = std::map<std::string, Payload, std::less<>>;
 
 // Adds the payloads that `config`, the text of a configuration, lists for the records in `folder`
-// ("data/weights/"). `root` is the archive's folder, such as "model/". If `zip` is null, records are
-// not looked up. InvalidArgument names the tensor.
+// ("data/weights/"). `root` is the archive's folder, such as "model/". If `zip` is null, records
+// are not looked up. InvalidArgument names the tensor.
 absl::Status ReadPayloadConfig(const ZipReader* zip, absl::string_view root,
                                absl::string_view folder, std::string config, Payloads* payloads);
 
@@ -54,9 +54,10 @@ absl::flat_hash_set<std::string> OverlappingStorages(const Payloads& payloads);
 // Most bytes that all tensors together may take beyond their storages; expanded tensors do so.
 inline constexpr uint64_t kMaxExpandedBytes = uint64_t{256} << 20;
 
-// Returns the elements of a tensor in `storage`. Bytes beyond the storage's size are subtracted from
-// `spare`. InvalidArgument if `spare` does not suffice, or the tensor reaches beyond the storage.
-// A row-major tensor is not copied if `storage` has an owner; the result then shares that owner.
+// Returns the elements of a tensor in `storage`. Bytes beyond the storage's size are subtracted
+// from `spare`. InvalidArgument if `spare` does not suffice, or the tensor reaches beyond the
+// storage. A row-major tensor is not copied if `storage` has an owner; the result then shares that
+// owner.
 absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, const SharedBytes& storage,
                                        uint64_t* spare);
 

@@ -1,5 +1,5 @@
-// Reads and writes tensors in the format of torch.save: a zip archive with a pickle and the storages
-// to which it refers. The pickle is read as data: nothing that it names is called.
+// Reads and writes tensors in the format of torch.save: a zip archive with a pickle and the
+// storages to which it refers. The pickle is read as data: nothing that it names is called.
 #ifndef GRAPHNET_FORMATS_PT2_PICKLED_TENSORS_H_
 #define GRAPHNET_FORMATS_PT2_PICKLED_TENSORS_H_
 
@@ -21,12 +21,13 @@ namespace graphnet::pt2 {
 absl::StatusOr<TensorData> ReadPickledTensor(absl::string_view bytes);
 
 // Adds the tensors of a saved dict: maps names such as "l.weight" to their places in `archive`, the
-// record of the name `record`. InvalidArgument names an entry without a name, or with another value.
+// record of the name `record`. InvalidArgument names an entry without a name, or with another
+// value.
 absl::Status ReadPickledTable(const SharedBytes& archive, const std::string& record,
                               Payloads* payloads);
 
-// Reads the leaves of a saved structure in the order of `spec`: tensors, and numbers as 0-d tensors.
-// A leaf is nullopt if it is something else or the structure does not follow `spec` there.
+// Reads the leaves of a saved structure in the order of `spec`: tensors, and numbers as 0-d
+// tensors. A leaf is nullopt if it is something else or the structure does not follow `spec` there.
 absl::StatusOr<std::vector<std::optional<TensorData>>> ReadPickledLeaves(absl::string_view bytes,
                                                                          const TreeSpec& spec);
 

@@ -374,10 +374,6 @@ const absl::flat_hash_map<absl::string_view, Helper>& Helpers() {
 
 }  // namespace
 
-bool IsHelper(absl::string_view name) {
-  return name == "rest" || name == "all" || name == "second" || Helpers().contains(name);
-}
-
 std::optional<Value> CallHelper(Emitter& out, absl::string_view name, absl::Span<const Value> args,
                                 const ValueMeta* meta) {
   const auto it = Helpers().find(name);

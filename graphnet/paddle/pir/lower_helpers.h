@@ -14,8 +14,6 @@ namespace graphnet::pir {
 // is that of the whole call.
 std::optional<Value> CallHelper(Emitter& out, absl::string_view name, absl::Span<const Value> args,
                                 const ValueMeta* meta);
-// Returns whether there is a helper of that name.
-bool IsHelper(absl::string_view name);
 
 }  // namespace graphnet::pir
 

@@ -22,8 +22,8 @@ std::optional<Subscript> ViewReader::ReadSubscript(int rank, const Argument& ind
   };
   auto left = static_cast<int64_t>(absl::c_count_if(elements, takes_dim));
   Subscript read;
-  // The position of the next element in the result so far. After an Ellipsis it is counted from the
-  // end for as long as all steps are views.
+  // The position of the next element in the result so far, before an Ellipsis. Behind an Ellipsis,
+  // views count from the end (-left), and tensors and lists need the rank.
   int64_t dim = 0;
   bool from_end = false;
   size_t tensors = 0;
