@@ -30,8 +30,7 @@ constexpr uint64_t kMaxSizeTerms = 1024;
 // Each written node counts as this many values.
 constexpr uint64_t kNodeCost = 16;
 
-// Returns the full target of a higher-order call, also for torch.cond and torch.while_loop; empty
-// for other targets.
+// Returns the full target of a higher-order call, such as torch.cond; empty for other targets.
 std::string HigherOrderTarget(absl::string_view target) {
   if (absl::StartsWith(target, kHigherOrder)) return std::string(target);
   if (target == "torch.cond" || target == "torch.while_loop") {
