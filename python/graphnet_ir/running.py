@@ -42,6 +42,11 @@ def as_tensor(value: Any) -> Tensor:
         if value.device.type != "cpu":
             value = value.cpu()
         strides = value.stride()
+        if value.numel() and value.layout == torch.strided:
+            last = value.storage_offset() + sum(
+                (size - 1) * stride for size, stride in zip(value.shape, strides))
+            if value.untyped_storage().nbytes() < (last + 1) * value.element_size():
+                raise ValueError("the memory of the tensor was released")
         value = value.contiguous().resolve_conj().resolve_neg()
         try:
             made = Tensor(value)

@@ -18,7 +18,7 @@ from torch import nn
 
 import graphnet_ir
 from graphnet_ir import capture as capture_module
-from graphnet_ir import capture_folder
+from graphnet_ir import capture_folder, capture_variants
 from graphnet_ir.capture import captured, extract
 
 
@@ -229,6 +229,21 @@ class Variants(CaptureCase):
                          ["stitch.json", "subgraph_0", "subgraph_1"])
         self.assert_proved(made.capture, calls=2)
 
+    def test_numbers_that_are_not_sizes_stay_apart(self):
+        def f(x, n):
+            return x * n
+
+        made = extract(f, workspace=self.workspace, verify=True)
+        made(torch.ones(3), 5)
+        made(torch.ones(3), 6)
+        self.assertEqual([g.merged_into for g in made.capture], [None, None])
+        general = made.capture[1].sample
+        number = next(node.target for node in general.graph.placeholders
+                      if node.type == "torch.SymInt")
+        with self.assertRaisesRegex(ValueError, f"{number} is not the size of any input"):
+            capture_variants._specialised(general, {})
+        self.assert_proved(made.capture, calls=2)
+
     def test_dynamic_from_the_beginning(self):
         made = extract(lambda x: x.view(x.size(0) * 2), name="f", dynamic=True, verify=True)
         made(torch.ones(5, 2))
@@ -350,14 +365,16 @@ class Proof(CaptureCase):
         error = graphnet_ir.Error("cannot be held")
         with mock.patch("graphnet_ir.fx.from_fx", side_effect=error), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with self.assertRaisesRegex(graphnet_ir.Error, "graph 0 of f ran and is not kept"):
+            with self.assertRaisesRegex(
+                    graphnet_ir.Error, "graph 0 of f ran and is not kept: Error: cannot be held"):
                 f(torch.ones(2))
 
     def test_a_lost_graph_does_not_stop_the_program_without_verify(self):
         f = extract(lambda x: x + 1, name="f", workspace=self.workspace)
         error = graphnet_ir.Error("cannot be held")
         with mock.patch("graphnet_ir.fx.from_fx", side_effect=error):
-            with self.assertWarnsRegex(UserWarning, "graph 0 of f is not kept"):
+            with self.assertWarnsRegex(
+                    UserWarning, "graph 0 of f is not kept: Error: cannot be held"):
                 self.assertTrue(torch.equal(f(torch.ones(2)), torch.full((2,), 2.0)))
         self.assertIn("cannot be held", manifest(f.capture.folder)["subgraphs"][0]["why_not"])
 
@@ -402,6 +419,15 @@ class Doors(CaptureCase):
         self.assertEqual(graphnet_ir.hash(graphnet_ir.load(folder)),
                          graphnet_ir.hash(capture[0].sample))
 
+    def test_backend_refuses(self):
+        f = torch.compile(lambda x: x + 1, backend=capture_module.backend,
+                          options={"name": "refused", "verify": True})
+        with self.assertRaisesRegex(Exception, "backend='graphnet' sees no whole call to verify: "
+                                               "use graphnet_ir.extract"):
+            f(torch.ones(3))
+        with self.assertRaisesRegex(KeyError, "nothing was compiled under the name refused"):
+            captured("refused")
+
     def test_decorated_function_class_and_method(self):
         @extract(workspace=self.workspace)
         def decorated(x):
@@ -420,10 +446,16 @@ class Doors(CaptureCase):
             self.assertTrue(torch.equal(model(x), model.forward(x)))
         self.assertEqual(len(Small.capture), 1)
         self.assertTrue(os.path.exists(os.path.join(self.workspace, "small", "graph_net.json")))
-        with self.assertRaises(TypeError):
+        with self.assertRaisesRegex(TypeError, "extract takes a function, a module or a class of "
+                                               "modules, not int"):
             extract(5, name="f")
-        with self.assertRaises(ValueError):
+        with self.assertRaisesRegex(ValueError, "the name of a capture must be a valid name of a "
+                                                "folder"):
             extract(lambda x: x, name="../f")
+        with self.assertRaisesRegex(ValueError, "to must be 'graphnet' or 'protobuf'"):
+            extract(lambda x: x, name="f", to="onnx")
+        with self.assertRaisesRegex(ValueError, "no workspace was given to save to"):
+            extract(lambda x: x, name="f").capture.save()
 
     def test_fullgraph_and_errors_of_the_program(self):
         f = extract(three_breaks, fullgraph=True)
@@ -493,7 +525,25 @@ class Folders(CaptureCase):
         with self.assertRaises(graphnet_ir.Error) as caught:
             f(torch.ones(2))
         self.assertEqual(caught.exception.kind, "already_exists")
+        self.assertEqual(str(caught.exception), f"{folder} holds something other than a capture")
         self.assertEqual(os.listdir(folder), ["thesis.txt"])
+
+        # The exception of the program is more important.
+        def raises(x):
+            y = torch.relu(x)
+            print("before")
+            raise KeyError("mine")
+
+        g = extract(raises, name="f", workspace=self.workspace)
+        with self.assertWarnsRegex(UserWarning, "f was not saved: .*holds something other"):
+            with self.assertRaisesRegex(KeyError, "mine"):
+                quietly(g, torch.ones(2))
+        self.assertEqual(os.listdir(folder), ["thesis.txt"])
+
+        # At the end of a program an exception would reach nobody.
+        with mock.patch.object(capture_module, "_captures", {("f", self.workspace): g.capture}):
+            with self.assertWarnsRegex(UserWarning, "f was not saved: .*holds something other"):
+                capture_module._save_all()
 
     def test_an_earlier_capture_is_replaced_whole(self):
         f = extract(three_breaks, name="f", workspace=self.workspace)

@@ -93,11 +93,14 @@ class BenchTest(unittest.TestCase):
             with self.assertRaises(Error) as caught:
                 call()
             self.assertNotIn("\n", str(caught.exception))
-        for wrong in (lambda: graphnet_ir.bench([], "nope"),
-                      lambda: graphnet_ir.bench(sample, "nope", out="there", resume=True),
-                      lambda: graphnet_ir.bench(sample, "nope", resume=True),
-                      lambda: graphnet_ir.score([])):
-            with self.assertRaises(ValueError):
+        for wrong, said in (
+                (lambda: graphnet_ir.bench([], "nope"), "no samples to run were given"),
+                (lambda: graphnet_ir.bench(sample, "nope", out="there", resume=True),
+                 "resume takes files and folders only: samples in memory may have changed"),
+                (lambda: graphnet_ir.bench(sample, "nope", resume=True),
+                 "resume needs the folder out of the earlier run"),
+                (lambda: graphnet_ir.score([]), "no logs to score were given")):
+            with self.assertRaisesRegex(ValueError, said):
                 wrong()
 
     def test_of_several_logs_one_is_left_out(self) -> None:
@@ -105,6 +108,9 @@ class BenchTest(unittest.TestCase):
         with self.assertWarnsRegex(UserWarning, "nonexistent"):
             scores = graphnet_ir.score([*judged.logs, "/nonexistent"])
         self.assertEqual([curve["curve"] for curve in scores.curves], ["nope"])
+        with self.assertWarnsRegex(UserWarning, "nonexistent"):
+            with self.assertRaisesRegex(Error, "no log can be scored"):
+                graphnet_ir.score(["/nonexistent", "/nonexistent2"])
 
     def test_ctrl_c_ends_the_program_too(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -136,7 +142,8 @@ class BarTest(unittest.TestCase):
 
     def test_without_tqdm(self) -> None:
         with mock.patch.dict(sys.modules, {"tqdm": None, "tqdm.auto": None}):
-            with self.assertWarnsRegex(UserWarning, "tqdm"):
+            with self.assertWarnsRegex(UserWarning, r"a bar needs tqdm: pip install "
+                                                    r"'graphnet_ir\[notebook\]'"):
                 self.assertEqual(len(list(graphnet_ir.load_samples(SAMPLES / "resnet.pb",
                                                                    progress=True))), 1)
             with warnings.catch_warnings():
@@ -152,7 +159,7 @@ class BarTest(unittest.TestCase):
                 list(graphnet_ir.load_samples(folder))
             with self.assertWarnsRegex(UserWarning, "b.pb is left out"):
                 self.assertEqual(len(list(graphnet_ir.load_samples(folder, errors="warn"))), 2)
-        with self.assertRaises(ValueError):
+        with self.assertRaisesRegex(ValueError, "errors must be 'raise' or 'warn'"):
             graphnet_ir.load_samples(folder, errors="ignore")
         with self.assertRaises(Error):
             graphnet_ir.load_samples("/nonexistent")

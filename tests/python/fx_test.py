@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import json
 import pathlib
 import pickle
 import tempfile
+import types
 import typing
 import unittest
 from typing import Any, Callable, List, Tuple
@@ -367,7 +369,9 @@ graph @body(%a, %b) {
         for call in (".tofile(%x)", "._write_file(%x)", ".__class__(%x)", ".__reduce_ex__(%x)",
                      ".__call__(%x)",
                      'builtins.getattr(%x, "__class__")', 'builtins.getattr(%x, %x)'):
-            self.refuses("is no", graphnet_ir.to_fx, self.one_call(call), kind="not_found")
+            part = ("is not an attribute of tensors" if "getattr" in call
+                    else "is not a method of tensors")
+            self.refuses(part, graphnet_ir.to_fx, self.one_call(call), kind="not_found")
 
     def test_texts_are_not_run(self) -> None:
         evil = "print(open('/etc/passwd'))"
@@ -377,10 +381,26 @@ graph @body(%a, %b) {
             self.refuses("is not a name that Python can spell", graphnet_ir.to_fx, sample)
         text = f"attribute \"a\\\"+{evil}\" : f32[2]\n" \
                f"graph @forward() {{ %y = get_attr \"a\\\"+{evil}\" return %y }}"
-        self.refuses("is no name", graphnet_ir.to_fx, graphnet_ir.parse(text))
+        self.refuses("is not a name that Python can spell", graphnet_ir.to_fx,
+                     graphnet_ir.parse(text))
         packed = self.one_call("torch.relu(%x)")
         packed.extra_files = {"torch_fx.json": '{"pytree": {"args": ["x=1"], "in": 3}}'}
         self.refuses("torch_fx.json", graphnet_ir.to_fx, packed, kind="invalid_argument")
+        inputs = pytree.treespec_dumps(pytree.tree_structure(((1,), {})))
+        packed.extra_files = {"torch_fx.json": json.dumps(
+            {"pytree": {"args": ["x=1"], "in": inputs, "out": None}})}
+        self.refuses("the name of an argument is not a Python identifier", graphnet_ir.to_fx,
+                     packed, kind="invalid_argument")
+
+    def test_to_fx_refuses(self) -> None:
+        self.refuses("the sample has no graph", graphnet_ir.to_fx,
+                     graphnet_ir.Sample(graphnet_ir.Module("empty")), kind="failed_precondition")
+        nested = self.one_call("torch.stack(" + "[" * 200 + "%x" + "]" * 200 + ")")
+        self.refuses("Python cannot compile the code of the graph", graphnet_ir.to_fx, nested)
+        unknown = graphnet_ir.parse("attribute w\ngraph @forward() {\n  %w = get_attr w\n"
+                                    "  return %w\n}\n")
+        self.refuses("the attribute w has neither value nor shape", graphnet_ir.to_fx, unknown,
+                     kind="failed_precondition")
 
     def test_names_that_are_taken(self) -> None:
         for name in ("forward", "code", "graph.x", "_buffers"):
@@ -404,11 +424,11 @@ graph @body(%a, %b) {
         class Pair(typing.NamedTuple):
             a: int
 
-        for part, target, args in (("lambda", lambda x: x, ()),
+        for part, target, args in (("<lambda> has no name of its own", lambda x: x, ()),
                                    ("an argument is a torch.Tensor", torch.add, (torch.ones(1),)),
                                    ("builtins.range", torch.add, (range(3),)),
                                    ("Pair", torch.add, (Pair(1),)),
-                                   ("64 bits", torch.add, (2**63,)),
+                                   ("an integer has more than 64 bits", torch.add, (2**63,)),
                                    ("OpOverload", torch.add, (torch.ops.aten.add.Tensor,)),
                                    ("builtins.module", torch.add, (pytree,))):
             self.refuses(part, graphnet_ir.from_fx, graph(target, *args))
@@ -417,16 +437,93 @@ graph @body(%a, %b) {
             return args[0] + 1
 
         self.refuses("any number", graphnet_ir.from_fx, torch.fx.symbolic_trace(starred))
-        sparse = torch.nn.Module()
-        sparse.register_buffer("s", torch.eye(2).to_sparse())
+
+        def defaults(x: Any, pair: Any = (1, 2)) -> Any:
+            return x + 1
+
+        self.refuses("the input pair has the default value (1, 2)", graphnet_ir.from_fx,
+                     torch.fx.symbolic_trace(defaults))
         made = torch.fx.Graph()
-        made.output(made.get_attr("s"))
-        self.refuses("sparse", graphnet_ir.from_fx, torch.fx.GraphModule(sparse, made))
+        x = made.placeholder("x")
+        twin = types.FunctionType(captured.__code__, globals(), "captured")
+        twin.__module__ = captured.__module__
+        made.output(made.call_function(twin, (made.call_function(captured, (x,)),)))
+        self.refuses("there are two functions ", graphnet_ir.from_fx,
+                     torch.fx.GraphModule({}, made))
+
+    def test_attributes_that_are_refused(self) -> None:
+        class Broken(torch.Tensor):
+            """A tensor whose data is elsewhere."""
+
+            @staticmethod
+            def __new__(cls) -> Any:
+                return torch.Tensor._make_wrapper_subclass(cls, (2,))  # type: ignore
+
+            @classmethod
+            def __torch_dispatch__(cls, function, *args, **kwargs):  # type: ignore
+                raise RuntimeError("the data is elsewhere")
+
+        released = torch.ones(2)
+        released.untyped_storage().resize_(0)
+        special = "the attribute s is sparse, quantized or nested"
+        for part, value in (
+                ("the attribute s is a int, not a tensor", 5),
+                (special, torch.eye(2).to_sparse()),
+                (special, torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8)),
+                (special, torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])),
+                ("the values of s cannot be read: the data is elsewhere", Broken()),
+                ("the values of s cannot be read: the memory of the tensor was released",
+                 released)):
+            holder = torch.nn.Module()
+            setattr(holder, "s", value)
+            made = torch.fx.Graph()
+            made.output(made.get_attr("s"))
+            self.refuses(part, graphnet_ir.from_fx, torch.fx.GraphModule(holder, made))
+
+    def test_bodies_that_are_refused(self) -> None:
+        def default(x: Any, k: Any = 3) -> Any:
+            return x * k
+
+        body = torch.fx.symbolic_trace(default)
+        made = torch.fx.Graph()
+        x = made.placeholder("x")
+        made.output(made.call_function(torch.ops.higher_order.wrap, (made.get_attr("body"), x)))
+        self.refuses("the inputs of a body are packed, or have default values",
+                     graphnet_ir.from_fx, torch.fx.GraphModule({"body": body}, made))
+        made = torch.fx.Graph()
+        x = made.placeholder("x")
+        mapped = made.call_function(torch.vmap, (made.get_attr("body"),))
+        made.output(made.call_function(torch.add, (x, mapped)))
+        self.refuses("the function that torch.vmap makes is used as a value", graphnet_ir.from_fx,
+                     torch.fx.GraphModule({"body": torch.fx.symbolic_trace(torch.nn.ReLU())},
+                                          made))
+
+    def test_packings_that_are_refused(self) -> None:
+        class Box:
+            pass
+
+        def graph(codegen: Any) -> torch.fx.GraphModule:
+            made = torch.fx.Graph()
+            made.output(made.call_function(torch.neg, (made.placeholder("x"),)))
+            made.set_codegen(codegen)
+            return torch.fx.GraphModule({}, made)
+
+        pytree.register_pytree_node(Box, lambda box: ([1], None), lambda leaves, _: Box())
+        self.addCleanup(pytree._deregister_pytree_node, Box)
+        packing = torch.fx.graph._PyTreeInfo(["x"], pytree.tree_structure(((Box(),), {})), None)
+        self.refuses("the packing of inputs cannot be written", graphnet_ir.from_fx,
+                     graph(torch.fx.graph._PyTreeCodeGen(packing)))
+
+        class Own(torch.fx.graph.CodeGen):
+            pass
+
+        self.refuses("its code is generated by ", graphnet_ir.from_fx, graph(Own()))
 
     def test_modules_need_a_root(self) -> None:
         gm = torch.fx.symbolic_trace(Plain())
         sample = graphnet_ir.from_fx(gm)
-        self.refuses("layers.0", graphnet_ir.to_fx, sample, kind="not_found")
+        self.refuses("it calls the module layers.0; give to_fx a root that has it",
+                     graphnet_ir.to_fx, sample, kind="not_found")
         parts = {name: module for name, module in gm.named_modules() if name}
         parts["scale"] = gm.scale
         self.assertEqual(graphnet_ir.to_fx(sample, root=parts).code, gm.code)

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 import time
 
 import torch
@@ -86,11 +87,22 @@ def crashing(x):
     os.abort()
 
 
+def lying(x):
+    os.write(int(sys.argv[2]), b"no progress\n")  # where the process tells its progress
+    return x
+
+
+def unpickling(x):
+    with open("models--org--net/weights.bin", "rb") as file:
+        return x + len(file.read())
+
+
 EXTRAS = {
     "fine": torch.sigmoid, "breaks": broken_graph, "duplicate": torch.sigmoid,
     "raising": raising, "hanging": hanging, "forking": forking, "leaving": leaving,
     "hungry": hungry, "growing": growing, "printing": printing, "writing": writing,
-    "calling": calling, "exiting": exiting, "crashing": crashing,
+    "calling": calling, "exiting": exiting, "crashing": crashing, "lying": lying,
+    "unpickling": unpickling,
 }
 
 
@@ -102,3 +114,5 @@ def models():
                               lambda: {"x": torch.randn(2, 4)}, "mit")
     if only is None or "unlicensed" in only.split(","):
         yield PythonModel("unlicensed", lambda: Small(torch.tanh), lambda: {"x": torch.randn(2, 4)})
+    if only is None or "idle" in only.split(","):
+        yield PythonModel("idle", torch.nn.Identity, lambda: {"input": torch.randn(2, 4)}, "mit")

@@ -11,12 +11,24 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
+from collections.abc import Callable
+from typing import Dict, List
 from unittest import mock
+
+import torch
+
+import torchvision_operators  # noqa: F401 (before torchvision)
 
 import graphnet_ir
 from graphnet_ir.harvest import Limits, Options, Row, harvest
+from graphnet_ir.harvest.building import plan
+from graphnet_ir.harvest.failures import Failure
+from graphnet_ir.harvest.publishing import hashes_of
 from graphnet_ir.harvest.report import page
+from graphnet_ir.harvest.runner import Runner
+from graphnet_ir.harvest.sources import Access, Model, open_source
 
 HERE = pathlib.Path(__file__).parent
 MODELS = str(HERE / "harvest_models.py")
@@ -69,17 +81,25 @@ class EndsTest(HarvestTest):
 
     def test_each_failure_is_of_its_class(self) -> None:
         self.only("fine", "breaks", "duplicate", "raising", "forking", "leaving", "hungry",
-                  "growing", "printing", "writing", "calling", "exiting", "crashing", "unlicensed")
+                  "growing", "printing", "writing", "calling", "exiting", "crashing", "lying",
+                  "unpickling", "unlicensed", "idle")
         rows = self.run_harvest(MODELS, limits=Limits(memory=3 << 30, files=200_000_000))
         self.assertEqual(self.ends(rows), {
             "fine": "published", "breaks": "published", "duplicate": "duplicate",
             "raising": "inputs", "forking": "processes", "leaving": "processes",
             "hungry": "memory", "growing": "memory", "printing": "output", "writing": "files",
-            "calling": "network", "exiting": "crashed", "crashing": "crashed",
-            "unlicensed": "withheld"})
+            "calling": "network", "exiting": "crashed", "crashing": "crashed", "lying": "crashed",
+            "unpickling": "pickled_weights", "unlicensed": "withheld", "idle": "capture"})
         self.assertEqual(rows["raising"].message, "ValueError: a forward that raises")
         self.assertEqual(rows["raising"].failed_at, "analysed")
-        self.assertEqual(rows["exiting"].message, "exit code 3")
+        for name, message in (
+                ("exiting", "exit code 3"),
+                ("calling", "the model asked for the network (127.0.0.1)"),
+                ("lying", "the process sent something other than progress"),
+                ("unpickling", "weights.bin is a pickle, which is not executed"),
+                ("idle", "the model computes nothing that a graph could hold")):
+            self.assertEqual(rows[name].message, message)
+        self.assertRegex(str(rows["leaving"].message), r"the model left \d+ processes behind")
 
         out = self.folder / "out"
         samples = sorted(path.name for path in (out / "samples").iterdir())
@@ -136,14 +156,26 @@ class EndsTest(HarvestTest):
             "num_mel_bins": evil, "num_hidden_layers": 1})})
         self.add("a/name", {"config.json": json.dumps({"model_type": "../../x"})})
         self.add("a/nothing", {})
+        self.add("a/untyped", {"config.json": "{}"})
         self.add("a/pickle", {"pytorch_model.bin": bomb})
         (self.hub / "models--a--empty/snapshots").mkdir(parents=True)
         rows = self.run_harvest(str(self.hub))
         self.assertIn(rows.pop("a/expression").stage, ("failed", "published"))
+        for name, message in (
+                ("a/auto", "the configuration has an auto_map: its code runs only with "
+                           "--trust-remote-code"),
+                ("a/link", "config.json is a link out of the repository"),
+                ("a/name", "transformers has no model_type '../../x'"),
+                ("a/nothing", "no config.json"),
+                ("a/untyped", "the configuration names no model_type"),
+                ("a/pickle", "no config.json, only pytorch_model.bin, which is a pickle"),
+                ("a/empty", "a/empty has no snapshot in hub")):
+            self.assertEqual(rows[name].message, message)
         self.assertEqual(self.ends(rows), {
             "a/auto": "remote_code", "a/deep": "bad_configuration", "a/gated": "gated",
             "a/link": "bad_configuration", "a/list": "bad_configuration",
             "a/name": "unknown_architecture", "a/nothing": "no_configuration",
+            "a/untyped": "no_configuration",
             "a/pickle": "pickled_weights", "a/empty": "not_found"})
         self.assertFalse(list(self.folder.rglob("*-was-run")))
 
@@ -161,10 +193,20 @@ class EndsTest(HarvestTest):
             "model_type": "mine", "vocab_size": 50,
             "auto_map": {"AutoConfig": "net.Config", "AutoModel": "net.Net"}})},
             "license: other\nlicense_name: my-own")
+        self.add("org/mystery", {"net.py": code.replace("input_ids", "mystery"),
+                                 "config.json": json.dumps({
+            "model_type": "mine", "vocab_size": 50,
+            "auto_map": {"AutoConfig": "net.Config", "AutoModel": "net.Net"}})})
+        self.add("org/mapless", {"config.json": json.dumps({
+            "auto_map": {"AutoConfig": "net.Config"}})})
         rows = self.run_harvest(str(self.hub), max_parameters=60_000, shrink=True,
                                 trust=["org/m*"])
         self.assertEqual(self.ends(rows), {"org/bert": "published", "org/large": "published",
-                                           "org/mine": "published"})
+                                           "org/mine": "published", "org/mystery": "inputs",
+                                           "org/mapless": "bad_configuration"})
+        self.assertEqual(rows["org/mystery"].message, "no rule makes the arguments mystery")
+        self.assertEqual(rows["org/mapless"].message,
+                         "auto_map names no AutoConfig, or no AutoModel")
         self.assertEqual(rows["org/large"].facts["halvings"], 2)
         self.assertEqual(rows["org/mine"].facts["licence"], "my-own")
         self.assertEqual(rows["org/bert"].facts["family"], "text")
@@ -172,6 +214,90 @@ class EndsTest(HarvestTest):
         self.assertEqual(json.loads(sample.graph_net_json)["model_name"], "org/bert")
         large = self.run_harvest(str(self.hub), out="other", max_parameters=60_000)
         self.assertEqual(large["org/large"].failure, "too_large")
+        self.assertRegex(large["org/large"].message, "[0-9,]+ parameters, which take [0-9.]+ GB, "
+                                                     "are more than 60,000 or 8.6 GB")
+
+
+class RefusalsTest(HarvestTest):
+    """What a harvest refuses before it starts the process of a model."""
+
+    def refuses(self, kind: str, message: str, function: Callable[..., object], *args: object,
+                error: type = graphnet_ir.Error) -> None:
+        with self.assertRaises(error) as caught:
+            function(*args)
+        self.assertEqual((caught.exception.kind, str(caught.exception)), (kind, message))
+
+    def test_sources(self) -> None:
+        offline = Access(False, str(self.folder))
+
+        def names(text: str) -> List[Model]:
+            return list(open_source(text, offline).list())
+
+        for text in ("nonsense", "nothing.py", "nosuch:model", "hub"):
+            self.refuses("not_found", f"{text} is not a source: a folder in the layout of the "
+                         "hub's cache, a Python file, hub:ID, torchvision:NAME or timm:NAME",
+                         names, text)
+        self.refuses("not_found", f"{self.folder} has no folder models--ORG--NAME",
+                     names, str(self.folder))
+        for text in ("../x", "..", "a/..", "a/b/c", ""):
+            self.refuses("invalid_argument", f"{text} is not the id of a model",
+                         names, f"hub:{text}")
+        file = self.folder / "empty.py"
+        file.write_text("def model():\n    return []\n")
+        self.refuses("invalid_argument", f"{file} has no function models()", names, str(file))
+        self.refuses("not_found", "timm has no model nosuch*", names, "timm:resnet18,nosuch*")
+        with mock.patch.dict(sys.modules, timm=None):
+            self.refuses("failed_precondition", "timm cannot be imported: import of timm halted; "
+                         "None in sys.modules", names, "timm:resnet18")
+
+    def test_the_hub(self) -> None:
+        model = Model("org/net", "hub")
+        hub = open_source("hub:org/net", Access(False, str(self.folder)))
+        self.refuses("network", "the hub is asked only with --network", hub.fetch, model,
+                     error=Failure)
+        hub = open_source("hub:org/net", Access(True, str(self.folder)))
+        with mock.patch.dict(sys.modules, huggingface_hub=None):
+            self.refuses("missing_package", "the hub needs the package huggingface_hub", hub.fetch,
+                         model, error=Failure)
+
+    def test_architectures(self) -> None:
+        job = {"id": "org/net", "place": "org--net", "seed": 0}
+
+        def refuses(library: str, config: Dict[str, str], message: str) -> None:
+            facts = {"library": library, "config": config, "revision": REVISION}
+            self.refuses("unknown_architecture", message, plan, job, facts, error=Failure)
+
+        refuses("timm", {"architecture": "nosuch"}, "timm has no model 'nosuch'")
+        refuses("transformers", {"model_type": "align_text_model"},
+                "transformers builds no model of align_text_model")
+        # A module that has no models stands in for diffusers.
+        diffusers = types.ModuleType("diffusers")
+        diffusers.ModelMixin = torch.nn.Module  # type: ignore[attr-defined]
+        with mock.patch.dict(sys.modules, diffusers=diffusers):
+            refuses("diffusers", {"_class_name": "Nosuch"}, "diffusers has no model 'Nosuch'")
+
+    def test_files_that_are_damaged(self) -> None:
+        place = self.folder / "out"
+        place.mkdir()
+        (place / "journal.sqlite").write_text("years of work" * 100)
+        self.refuses("data_loss", f"{place}/journal.sqlite is not a harvest's journal: "
+                     "file is not a database", self.run_harvest, MODELS)
+        self.assertEqual((place / "journal.sqlite").read_text(), "years of work" * 100)
+
+        (self.folder / "stitch.json").write_text('{"subgraphs": [{"sample": "subgraph_0"}]}')
+        (self.folder / "subgraph_0").mkdir()
+        (self.folder / "subgraph_0/model.py").write_text("years of work")
+        with self.assertRaisesRegex(Failure, "subgraph_0 cannot be read back: .*subgraph_0"):
+            hashes_of(str(self.folder))
+
+    def test_a_source_that_is_not_given_again(self) -> None:
+        self.only("fine")
+        Runner([MODELS], str(self.folder / "out"), Options()).close()
+        other = self.folder / "other.py"
+        other.write_text("def models():\n    return []\n")
+        rows = self.run_harvest(str(other))
+        self.assertEqual((rows["fine"].failure, rows["fine"].message),
+                         ("not_found", f"{MODELS} is not among the sources any more"))
 
 
 class ResumeTest(HarvestTest):
@@ -202,6 +328,19 @@ class ResumeTest(HarvestTest):
         self.assertEqual((self.folder / "killed/index.jsonl").read_bytes(),
                          (self.folder / "whole/index.jsonl").read_bytes())
         self.assertTrue(content(self.folder / "whole/samples"))
+
+    def test_ctrl_c_says_how_to_continue(self) -> None:
+        self.only("hanging")
+        out = self.folder / "out"
+        with subprocess.Popen([sys.executable, "-m", "graphnet_ir.harvest", MODELS, "-o", str(out)],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              text=True) as process:
+            while not list(out.glob("work/*/log.txt")) and process.poll() is None:
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assertIn("graphnet: interrupted; the same command continues the harvest\n", said)
 
     def test_one_at_a_time(self) -> None:
         self.only("fine")

@@ -11,6 +11,7 @@ import time
 import traceback
 import unittest
 from typing import List
+from unittest import mock
 
 import graphnet_ir
 from graphnet_ir import Error, Graph, Sample
@@ -115,8 +116,12 @@ class RewritingTest(unittest.TestCase):
         self.assertEqual([node.name for node in made.sample.graph.nodes],
                          ["x", "w", "mm", "add", "output"])
         self.assertEqual(len(sample.graph), 8)
-        with self.assertRaises(ValueError):
+        with self.assertRaisesRegex(ValueError, "a pass dce already exists"):
             graphnet_ir.register_pass("dce")
+        for name in ("", "two words", "a,b", "a{b}"):
+            with self.assertRaisesRegex(ValueError, "the name of a pass may only have letters, "
+                                                    "digits, '-' and '_'"):
+                graphnet_ir.register_pass(name)
 
     def test_what_a_pass_raises_arrives(self) -> None:
         def broken(graph: Graph) -> None:
@@ -189,8 +194,20 @@ class PiecesTest(unittest.TestCase):
                 self.assertTrue(graphnet_ir.validate(sample, place)["valid"])
 
     def test_one_way_to_cut(self) -> None:
-        with self.assertRaises(ValueError):
-            graphnet_ir.decompose(graphnet_ir.parse(TEXT), pieces=2, single_op=True)
+        sample = graphnet_ir.parse(TEXT)
+        one_way = ("say where to cut in one way: config, pieces, positions, size, depth, "
+                   "single_op or blocks")
+        with self.assertRaisesRegex(ValueError, one_way):
+            graphnet_ir.decompose(sample, pieces=2, single_op=True)
+        with self.assertRaisesRegex(ValueError, one_way):
+            graphnet_ir.decompose(sample)
+        with self.assertRaisesRegex(ValueError, "style must be 'chain' or 'dag'"):
+            graphnet_ir.decompose(sample, pieces=2, style="tree")
+        forms = "to must be 'protobuf' or 'graphnet', and layout 'plain' or 'python'"
+        with self.assertRaisesRegex(ValueError, forms):
+            graphnet_ir.decompose(sample, pieces=2, to="onnx")
+        with self.assertRaisesRegex(ValueError, forms):
+            graphnet_ir.decompose(sample, pieces=2, layout="fancy")
 
 
 class IdentityTest(unittest.TestCase):
@@ -371,6 +388,43 @@ with tempfile.TemporaryDirectory() as folder:
     assert array[-1] == 1
 """
         subprocess.run([sys.executable, "-c", program], check=True)
+
+
+class RunningTest(unittest.TestCase):
+
+    def test_what_is_refused(self) -> None:
+        import torch
+
+        sample = graphnet_ir.parse(TEXT)
+        x, w = torch.ones(4, 3), torch.ones(3, 3)
+        self.assertEqual(graphnet_ir.run(sample, x, w)[0][0, 0], 6)
+        with self.assertRaisesRegex(
+                TypeError, r"the sample takes 1 inputs \(x\), 3 were given"):
+            graphnet_ir.run(sample, x, w, x)
+        with self.assertRaisesRegex(TypeError, "the sample has no input or attribute bias"):
+            graphnet_ir.run(sample, x, w, values={"bias": x})
+        gone = torch.ones(4, 3)
+        gone.untyped_storage().resize_(0)
+        with self.assertRaisesRegex(ValueError, "the memory of the tensor was released"):
+            graphnet_ir.run(sample, gone, w)
+
+    def test_torch_of_another_version(self) -> None:
+        import torch
+
+        from graphnet_ir.running import TORCH_VERSION
+
+        sample = graphnet_ir.parse(TEXT)
+        with mock.patch.object(torch, "__version__", "2.5.0"):
+            with self.assertRaises(Error) as caught:
+                graphnet_ir.run(sample)
+        self.assertEqual(str(caught.exception),
+                         f"needs torch {TORCH_VERSION}, and 2.5.0 is imported")
+        with mock.patch.dict(sys.modules, torch=None):
+            with self.assertRaises(Error) as caught:
+                graphnet_ir.run(sample)
+        self.assertEqual(str(caught.exception),
+                         f"needs torch {TORCH_VERSION}: pip install 'torch=={TORCH_VERSION}.*'")
+        self.assertEqual(caught.exception.kind, "failed_precondition")
 
 
 class ThreadsTest(unittest.TestCase):

@@ -86,6 +86,11 @@ def open_source(text: str, access: Access) -> Source:
 # --- The hub and its cache ------------------------------------------------------------------------
 
 
+def _is_id(text: str) -> bool:
+    """Returns whether a text is the id of a model: NAME or ORG/NAME. It names folders."""
+    return re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", text) is not None and ".." not in text
+
+
 class HubFolder:
     """models--ORG--NAME/snapshots/REVISION/config.json, as huggingface_hub lays it out."""
 
@@ -97,7 +102,7 @@ class HubFolder:
     def list(self) -> Iterator[Model]:
         for path in sorted(glob.glob(os.path.join(glob.escape(self.folder), "models--*"))):
             id = os.path.basename(path)[len("models--"):].replace("--", "/")
-            if re.fullmatch(r"[\w.-]+(/[\w.-]+)?", id) and ".." not in id:
+            if _is_id(id):
                 yield from self._parts(id)
 
     def _parts(self, id: str) -> Iterator[Model]:
@@ -150,7 +155,7 @@ class Hub:
     """A model of the hub by its id, fetched without its weights by huggingface_hub."""
 
     def __init__(self, what: str, access: Access):
-        if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", what):
+        if not _is_id(what):
             raise made_error("invalid_argument", f"{what} is not the id of a model")
         self.id, self.access = what, access
 
