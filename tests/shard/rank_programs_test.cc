@@ -131,7 +131,7 @@ TEST(JoinRanksTest, RefusesInvalidPrograms) {
   refuses(absl::StrReplaceAll(gather, {{"%x, 0, ", "%x, "}}), gather, "a value and 2 constants");
   refuses(absl::StrReplaceAll(gather, {{"gather", "hail"}}), gather, "not a call of ranks");
   refuses("%y = spmd.all_reduce.default(%x, \"mul\", [0, 1]) return (%y,)", gather,
-          "of no reduction there is");
+          "unknown reduction");
 }
 
 TEST(ShardPlanTest, RefusesInvalidPlans) {
