@@ -124,6 +124,8 @@ TensorData ReadTensor(nb::handle value) {
   }
   for (size_t i = 0; i < array.ndim(); ++i)
     data.shape.push_back(static_cast<int64_t>(array.shape(i)));
+  if (expected > 0 && array.data() == nullptr)
+    Raise(PyExc_ValueError, "the memory of the tensor was released");
   if (!is_contiguous && expected > 0) {
     Raise(PyExc_ValueError, "the tensor is not contiguous; give a contiguous copy");
   }

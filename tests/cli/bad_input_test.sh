@@ -174,7 +174,7 @@ metas("negative", S0 + record("x", "[4, -8]"), "11:17: expected a size that is n
 metas("overflow", S0 + record("x", "[4294967296, 4294967296]"), "11:26: the tensor has too many elements")
 metas("overflow_int64", S0 + record("x", "[4, 9223372036854775808]"), "11:17: the integer does not fit")
 metas("overflow_beside_zero", S0 + record("x", "[0, 9223372036854775807]"), "11:17: the tensor has too many")
-metas("petabytes", S0 + record("x", "[1099511627776]"), "11:13: the tensors of the sample are too large")
+metas("petabytes", S0 + record("x", "[1099511627776]"), "11:13: the tensors of the sample together are too large")
 for file in ("graph_hash.txt", "notes.txt"):
     folder("link_" + file, f"{file}: is a symbolic link", missing=file)
     os.symlink("/etc/passwd", f"bad/link_{file}/{file}")

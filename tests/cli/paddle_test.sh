@@ -236,7 +236,7 @@ refuses '--list is for a folder of samples' "$graphnet" convert good --list list
 refuses '--list and --report are for --to paddle' "$graphnet" convert good --report r.json --to text -o no.gn
 cp -r good wrong
 sed -i 's/super().__init__()/&\n        self.fc = paddle.nn.Linear(4, 4)/' wrong/model.py
-refuses 'wrong/model.py:7:9: a sample with modules of its own is no graph' "$graphnet" show wrong
+refuses 'wrong/model.py:7:9: a sample that defines modules of its own is not a graph' "$graphnet" show wrong
 cp good/model.py wrong/model.py
 sed -i 's/"paddle"/"jax"/' wrong/graph_net.json
 refuses 'graph_net.json: the framework "jax" is neither "torch" nor "paddle"' "$graphnet" show wrong

@@ -52,7 +52,7 @@ expect 0 "valid" net.txt --config net_decomposed/decompose_config.pb
 "$graphnet" decompose net.txt -o peer --pieces 2 --layout peer >/dev/null
 expect 0 "valid" net.txt peer
 rm peer/_decomposed/decompose_config.json
-expect 0 "note: there is no configuration" net.txt peer --run
+expect 0 "note: without a configuration" net.txt peer --run
 "$graphnet" decompose net.txt -o part --ranges 1:3 --no-head-and-tail >/dev/null
 expect 0 "note: operators [0, 1) are in no piece and are not validated" net.txt part --run
 

@@ -160,7 +160,7 @@ TEST(UnrollTest, RefusesAnnotationsThatDoNotFit) {
   refuses(graph("spmd.reshard(%x) : f32[8, 8]", ""), "expected a value and a layout");
   refuses(graph("spmd.reshard(%x, \"2\") : f32[8, 8]", ""), "expected MESH[AXIS");
   refuses(graph("spmd.reshard(%x, \"2[0, -1]\") : f32[8, 8]", ""),
-          "otherwise than it is annotated");
+          "has another layout than its annotation");
   refuses(graph("spmd.reshard(%x, \"3[0, -1]\") : f32[8, 8] as \"3[0, -1]\"", ""),
           "does not divide");
   refuses(graph("spmd.reshard(%x, \"2[0, -1]\") : f32[8, 8] as \"2[0, -1]\"", "as \"4[0, -1]\""),

@@ -53,7 +53,7 @@ REFUSED = [
     # on types, and of kernels that have none for tensors without data; and have no gradients in a program.
     (r"encoder_padding|encoder_scripted|lists_and_dicts|suppression", r"convert (pt2|mlir)",
      r"the shape and dtype of its value are not known"),
-    (r"force_field|no_grad_scripted", r"convert (pt2|mlir)", r"torch\.export has no such call"),
+    (r"force_field|no_grad_scripted", r"convert (pt2|mlir)", r"torch\.export does not support this call"),
     (r"packed_lstm", r"convert (pt2|mlir)", r"Length of all samples has to be greater than 0"),
     (r"packed_lstm", r"convert pt", r"Cannot match List\[t\] to Tensor"),
     # An operator of transformers' own, in Python.
