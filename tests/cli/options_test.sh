@@ -104,7 +104,7 @@ refused "--to requires" opt whole.gn --passes=dce --to protobuf
 refused "excludes" decompose whole.gn -o cut --pieces 2 --no-head-and-tail
 refused "excludes" decompose whole.gn -o cut --single-op --no-head-and-tail
 refused "--seed is for the inputs that --rule finite-run draws" lint whole.gn --seed 3
-refused "--out writes what" lint whole.gn --rule unstable -o repaired.gn
+refused "--out needs --rule bn-var" lint whole.gn --rule unstable -o repaired.gn
 refused "requires" validate whole.gn pieces --seed 1
 refused "requires" validate whole.gn pieces --threads 1
 refused "requires" validate whole.gn pieces --inputs given.safetensors

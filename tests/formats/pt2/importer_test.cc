@@ -477,7 +477,7 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
        "expression Symbol('s0' positive=True, integer=True): column 13"},
       {"Symbol('s0',", "Symbol('',", "a symbol without a name"},
       {R"("dtype": 7)", R"("dtype": 20)", "no dtype has the number 20"},
-      {R"("type": "cpu")", R"("type": "toaster")", "no device toaster"},
+      {R"("type": "cpu")", R"("type": "toaster")", "unknown device toaster"},
       {R"("verifiers": ["TRAINING"])", R"("verifiers": ["TRAINING")", "byte"},
       // torch.export.load does not accept these as outputs of a graph either.
       {R"("outputs": [{"as_tensor": {"name": "add"}}],
