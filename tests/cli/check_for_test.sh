@@ -97,5 +97,5 @@ done
 printf "graphnet.module 1\n\nbroken\n" >samples/bad.gn
 expect 2 'bad.gn' check samples --for pt2
 has 'plain.gn +ok'
-expect 2 'there is no target onx; is onnx meant\?; there are onnx, mlir, .*tensorrt' check samples --for onx
+expect 2 'there is no target onx; did you mean onnx\?; there are onnx, mlir, .*tensorrt' check samples --for onx
 expect 2 'excludes' check samples --for pt2 --calls

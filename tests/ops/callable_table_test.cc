@@ -216,7 +216,8 @@ class TableTest : public testing::Test {
       ++counts_.refused;
       EXPECT_FALSE(refused.second) << what << " takes " << wrong;
       if (!FindCallable(spelling.op, spelling.target).is_known()) break;
-      EXPECT_THAT(refused.first, HasSubstr(absl::StrCat("takes no ", wrong, "; did you mean "))) << what;
+      EXPECT_THAT(refused.first, HasSubstr(absl::StrCat("takes no ", wrong, "; did you mean ")))
+          << what;
       break;
     }
     const KwArg unknown = {"no_such_keyword", 1};
