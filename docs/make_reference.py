@@ -15,8 +15,7 @@ import shutil
 import subprocess
 import sys
 
-# Not resolved: in a build, files of the project are links into it.
-ROOT = pathlib.Path(__file__).absolute().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 ROOTS = ("graphnet/graphnet.h", "graphnet/graphnet_torch.h")
 
 
