@@ -204,7 +204,7 @@ text("overflow", TEXT.replace("4, 8", "4294967296, 4294967296"), " invariant 11:
 text("overflow_int64", TEXT.replace("8]", "9223372036854775808]"), "3:28: the integer does not fit")
 text("not_utf8", TEXT.encode().replace(b"torch.", b"\xff"), "4:8: ")
 text("deep", TEXT.replace("(%x)", "(" + "[" * 10**6), "4:220: nested deeper than 200")
-text("newer", TEXT.replace("module 1", "module 2"), "1:17: version 2 is not known")
+text("newer", TEXT.replace("module 1", "module 2"), "1:17: version 2 is not supported")
 text("line_100_mb", TEXT.replace("(%x)", "(\"" + "x" * (100 << 20)), " 104857")
 text("nul", TEXT.replace("%a\n", "\0\n"), "5:10: expected ")
 

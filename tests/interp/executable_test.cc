@@ -414,7 +414,7 @@ TEST(ExecutableTest, GuardsUncheckedOperandsOfCoreAten) {
       {"aten._fft_c2r.default(%x, [1], 0, 8)",
        {complex, real},
        "expected 5 elements for a size of 8"},
-      {"aten._fft_c2r.default(%x, [1], 0, 0)", {complex, real}, "to make 0 of"},
+      {"aten._fft_c2r.default(%x, [1], 0, 0)", {complex, real}, "for a size of 0"},
       {"aten.native_batch_norm.default(%x, None, None, None, None, True, 0.1, 1e-05)",
        {real, real},
        ""},
