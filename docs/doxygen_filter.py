@@ -6,6 +6,7 @@ behind a declaration that declaration. "--- Title ---" opens a group. Lines that
 three blanks, after an empty one, are code. No line is added: warnings name lines.
 """
 
+import os
 import re
 import sys
 
@@ -41,7 +42,7 @@ def main():
             below = next((other for other in lines[i:] if not BLOCK.fullmatch(other)), "")
             is_code = block[2].startswith("   ") and (is_code or not before.strip())
             before = block[2]
-            command = f" \\file {sys.argv[1]}" if i == 0 else ""
+            command = f" \\file {os.path.relpath(sys.argv[1])}" if i == 0 else ""
             slash = "/" if below.strip() else ""
             print(f"{block[1]}//{slash}{command}{documentation(block[2], is_code)}")
         elif behind and behind[1].strip() != "}":

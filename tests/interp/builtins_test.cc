@@ -225,7 +225,9 @@ TEST(BuiltinsTest, SequencesAndStrings) {
          {"builtins.min", {at::scalar_tensor(2, at::kLong), 2}, "Long() 2"},
          {"builtins.max", {List({})}, "error: min or max of an empty sequence"},
          {"math.prod", {List({2, 3, 0.5})}, "float 3.0"},
-         {"math.prod", {List({int64_t{1} << 40, int64_t{1} << 40})}, "error: the result does not fit"}});
+         {"math.prod",
+          {List({int64_t{1} << 40, int64_t{1} << 40})},
+          "error: the result does not fit"}});
 }
 
 TEST(BuiltinsTest, Tensors) {
