@@ -15,7 +15,8 @@ import shutil
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+# Not resolved: in a build, files of the project are links, which lead out of the sandbox.
+ROOT = pathlib.Path(__file__).absolute().parents[1]
 ROOTS = ("graphnet/graphnet.h", "graphnet/graphnet_torch.h")
 
 

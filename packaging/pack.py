@@ -38,7 +38,8 @@ def main():
     parser.add_argument("--version")
     parser.add_argument("--libtorch-version")
     parser.add_argument("--out")
-    parser.add_argument("--file", action="append", default=[], help="SOURCE=PATH IN THE TARBALL; SOURCE.tar=FOLDER/: what is in the archive")
+    parser.add_argument("--file", action="append", default=[],
+                        help="SOURCE=PATH IN THE TARBALL; SOURCE.tar=FOLDER/ unpacks an archive there")
     parser.add_argument("--header", action="append", default=[])
     parser.add_argument("--root", action="append", default=[])
     parser.add_argument("--notice", action="append", default=[], help="a Debian package that is inside")

@@ -61,7 +61,7 @@ double DivideInts(int64_t a, int64_t b) {
 struct DivMod {
   double quotient, rest;
 };
-// As float_divmod in CPython's floatobject.c.
+// Computes what float_divmod in CPython's floatobject.c does.
 DivMod DivideFloats(double a, double b) {
   double rest = std::fmod(a, b);
   double quotient = (a - rest) / b;

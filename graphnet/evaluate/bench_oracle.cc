@@ -51,7 +51,7 @@ BenchOracle::BenchOracle(const BenchRun& run, const Backend* nope, const WorkerH
 
 OracleFinding BenchOracle::Find(const std::string& path, BackendProcess* backend) {
   OracleFinding finding;
-  // As elsewhere, an exception on hostile input is how the sample ended.
+  // An exception on hostile input counts as a result of the sample, as elsewhere.
   const absl::Status status = WithoutExceptions([&]() -> absl::Status {
     ASSIGN_OR_RETURN(Sample sample, Load(path, {.trust = run_.trust, .weights = true}));
     if (DrawsRandomNumbers(*sample.module))
