@@ -16,6 +16,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/cli/worker_host.h"
@@ -74,7 +75,7 @@ absl::StatusOr<int> InstallAll(const BackendsFlags& options) {
       if (greeting.ok()) {
         json["version"] = greeting->version;
       } else {
-        json["error"] = std::string(greeting.status().message());
+        json["error"] = greeting.status().message();
       }
       list.push_back(std::move(json));
     } else if (greeting.ok()) {
@@ -82,7 +83,7 @@ absl::StatusOr<int> InstallAll(const BackendsFlags& options) {
                   greeting->version.c_str(), seconds);
       std::fflush(stdout);  // The next one may take long.
     } else {
-      std::fprintf(stderr, "graphnet: %s\n", std::string(greeting.status().message()).c_str());
+      PrintError(greeting.status().message());
     }
   }
   if (options.json) {

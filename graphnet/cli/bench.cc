@@ -18,6 +18,7 @@
 #include "graphnet/cli/bench_options.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
@@ -145,9 +146,7 @@ absl::StatusOr<BenchResults> RunWithProgress(BenchRun run, bool quiet) {
     print(FailureLines(path, backend, outcome));
   };
   run.listener.on_step = [&](size_t done, size_t wrong) { progress->Step(done, wrong); };
-  run.listener.on_note = [&](const std::string& note) {
-    print(absl::StrCat("note: ", note, "\n"));
-  };
+  run.listener.on_note = [&](const std::string& note) { print(NoteLine(note)); };
   return RunBench(run);
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/table.h"
 
 namespace graphnet {
@@ -118,13 +119,12 @@ void PrintCostNotes(const ModuleCost& cost) {
       absl::StrAppend(&named, named.empty() ? "" : ", ", Printable(target, kMaxBytesOfName));
     }
     if (count > kMaxNamed) absl::StrAppend(&named, ", …");
-    std::fprintf(stderr, "note: the work of %lld calls is unknown and not counted: %s\n",
-                 static_cast<long long>(cost.total.unknown), named.c_str());
+    PrintNote(absl::StrCat("the work of ", cost.total.unknown,
+                           " calls is unknown and not counted: ", named));
   }
   if (cost.open_loops > 0) {
-    std::fprintf(stderr,
-                 "note: %lld loops run an unknown number of times: their bodies count once\n",
-                 static_cast<long long>(cost.open_loops));
+    PrintNote(absl::StrCat(cost.open_loops,
+                           " loops run an unknown number of times: their bodies count once"));
   }
 }
 

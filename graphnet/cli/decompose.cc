@@ -14,6 +14,7 @@
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/ports.h"
 #include "graphnet/cli/save.h"
@@ -150,8 +151,7 @@ void PrintDecomposition(const Module& module, const Decomposition& made) {
     operators += piece.range.end - piece.range.start;
   }
   PrintTable(rows);
-  for (const std::string& note : made.notes)
-    std::printf("note: %s\n", Printable(note, 1000).c_str());
+  for (const std::string& note : made.notes) PrintNote(note, stdout);
   const std::string unknown =
       sum.unknown == 0 ? "" : absl::StrCat(" and ", sum.unknown, " values of unknown size");
   std::printf("%zu pieces, %lld of %lld operators, %lld bytes%s between pieces\n",

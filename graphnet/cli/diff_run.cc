@@ -16,6 +16,7 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/paired_values.h"
 #include "graphnet/cli/picture.h"
@@ -235,7 +236,7 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
   if (compared.outputs_a != compared.outputs_b)
     std::printf("%zu outputs and %zu\n", compared.outputs_a, compared.outputs_b);
   std::fputs(lines.c_str(), stdout);
-  for (const std::string& note : notes) std::printf("note: %s\n", note.c_str());
+  for (const std::string& note : notes) PrintNote(note, stdout);
   return same ? 0 : 1;
 }
 

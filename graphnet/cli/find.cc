@@ -9,6 +9,7 @@
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/formats/formats.h"
@@ -129,12 +130,10 @@ absl::StatusOr<int> Find(const FindFlags& options) {
     document["num_calls"] = calls;
     PrintJson(document);
   } else {
-    std::fflush(stdout);  // The output precedes the messages.
-    std::fprintf(stderr, "%zu calls in %zu of %zu samples\n", calls, samples,
-                 count.done - count.failed);
+    PrintSummary(
+        absl::StrCat(calls, " calls in ", samples, " of ", count.done - count.failed, " samples"));
   }
-  for (const std::string& doubt : query.Doubts(/*names=*/calls == 0))
-    std::fprintf(stderr, "note: %s\n", doubt.c_str());
+  for (const std::string& doubt : query.Doubts(/*names=*/calls == 0)) PrintNote(doubt);
   // These are the exit codes of grep.
   if (const int code = count.ExitCode(); code != 0) return code;
   return calls == 0 ? 1 : 0;

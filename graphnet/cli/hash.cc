@@ -11,6 +11,7 @@
 #include "graphnet/cli/identity.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/formats/formats.h"
@@ -86,8 +87,7 @@ absl::StatusOr<int> Hash(const HashFlags& options) {
     } else if (!statuses[i].ok()) {
       const std::string path =
           IsUnusable(statuses[i]) ? "" : absl::StrCat(Printable(inputs[i], 1000), ": ");
-      std::fprintf(stderr, "graphnet: %s%s\n", path.c_str(),
-                   std::string(statuses[i].message()).c_str());
+      PrintError(absl::StrCat(path, statuses[i].message()));
     } else {
       std::fprintf(options.out.report(), "%s  %s\n", results[i].hash.c_str(),
                    Printable(inputs[i], 1000).c_str());

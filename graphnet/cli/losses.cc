@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/module.h"
@@ -99,9 +100,9 @@ Losses LossesOf(const Sample& sample, const Output& output) {
 void TellLosses(const Losses& losses, const Output& output) {
   if (!losses.any()) return;
   const bool is_proto = output.is("protobuf");
-  std::fprintf(stderr, "note: lost%s: %s; %s\n",
-               losses.samples > 1 ? absl::StrCat(" in ", losses.samples, " samples").c_str() : "",
-               losses.Text().c_str(), is_proto ? "a file keeps them" : "--to protobuf keeps them");
+  PrintNote(absl::StrCat(
+      "lost", losses.samples > 1 ? absl::StrCat(" in ", losses.samples, " samples") : "", ": ",
+      losses.Text(), "; ", is_proto ? "a file keeps them" : "--to protobuf keeps them"));
 }
 
 }  // namespace graphnet

@@ -28,6 +28,7 @@
 #include "graphnet/cli/examples.h"
 #include "graphnet/cli/formats.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/terminal.h"
 #include "graphnet/evaluate/export_onnx.h"
 #include "graphnet/ir/text/excerpt.h"
@@ -104,10 +105,6 @@ void FillStandardFiles() {
   }
 }
 
-void PrintError(const std::string& message) {
-  std::fprintf(stderr, "%s %s\n", graphnet::Red("graphnet:", stderr).c_str(), message.c_str());
-}
-
 // Returns whether the standard output is a pipe whose reader has ended.
 bool IsReaderGone() {
   pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
@@ -119,8 +116,8 @@ int Finish(int code) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   if (IsReaderGone()) return kReaderIsGone;
-  PrintError(absl::StrCat("cannot write the standard output",
-                          errno != 0 ? absl::StrCat(": ", std::strerror(errno)) : ""));
+  graphnet::PrintError(absl::StrCat("cannot write the standard output",
+                                    errno != 0 ? absl::StrCat(": ", std::strerror(errno)) : ""));
   return kBadInput;
 }
 
@@ -130,7 +127,7 @@ int Fail(const absl::Status& status, bool json) {
     document["error"] = graphnet::ErrorJson(status);
     graphnet::PrintJson(document);
   }
-  PrintError(std::string(status.message()));
+  graphnet::PrintError(status.message());
   std::fputs(graphnet::ErrorExcerpt(status).c_str(), stderr);
   return kBadInput;
 }
@@ -193,8 +190,8 @@ int Main(int argc, char** argv) {
   }
   if (argc > 1 && argv[1][0] != '-' && !absl::c_linear_search(names, argv[1])) {
     const std::string hint = graphnet::NearMissHint(argv[1], names);
-    PrintError(absl::StrCat("there is no command ", graphnet::Printable(argv[1]),
-                            hint.empty() ? "; see graphnet --help" : hint));
+    graphnet::PrintError(absl::StrCat("there is no command ", graphnet::Printable(argv[1]),
+                                      hint.empty() ? "; see graphnet --help" : hint));
     return kBadInput;
   }
   try {
@@ -226,7 +223,7 @@ int main(int argc, char** argv) {
     code = Main(argc, argv);
   } catch (const std::exception& error) {
     // Errors such as a lack of memory also print one line.
-    PrintError(graphnet::Printable(error.what(), 1000));
+    graphnet::PrintError(graphnet::Printable(error.what(), 1000));
   }
   graphnet::CloseOnnxExporters();
   // Exit at once: everything is written, and LibTorch would take 80 ms to unregister its operators.

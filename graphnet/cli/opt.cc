@@ -17,6 +17,7 @@
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/losses.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/cli/table.h"
@@ -94,9 +95,8 @@ void PrintSum(const Pipeline& pipeline, const Sum& sum, size_t samples, const Op
           says_count ? absl::StrCat(note.count, " ").c_str() : "", Printable(what, 1000).c_str());
     }
     for (const auto& [what, count] : sum.warnings[i]) {
-      std::fprintf(stderr, "warning: %s: %s%s\n", std::string(pipeline[i].pass->name()).c_str(),
-                   count == 1 ? "" : absl::StrCat("in ", count, " samples: ").c_str(),
-                   Printable(what, 1000).c_str());
+      PrintWarning(absl::StrCat(pipeline[i].pass->name(), ": ",
+                                count == 1 ? "" : absl::StrCat("in ", count, " samples: "), what));
     }
   }
 }

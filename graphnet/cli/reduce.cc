@@ -20,6 +20,7 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/save.h"
@@ -96,9 +97,8 @@ void Tell(const ReduceFlags& options, const Reduction& reduction, const std::str
                static_cast<long long>(a.inputs), static_cast<long long>(b.inputs),
                static_cast<long long>(a.elements), static_cast<long long>(b.elements),
                reduction.tries, seconds, kept.c_str());
-  if (!reduction.is_minimal)
-    std::fprintf(out, "note: the time was up before the sample was minimal\n");
-  if (!note.empty()) std::fprintf(out, "note: %s\n", note.c_str());
+  if (!reduction.is_minimal) PrintNote("the time was up before the sample was minimal", out);
+  if (!note.empty()) PrintNote(note, out);
   if (options.out.path != "-") std::fprintf(out, "%s\n", Printable(options.out.path, 1000).c_str());
 }
 

@@ -19,6 +19,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
@@ -254,7 +255,7 @@ absl::StatusOr<int> Roundtrip(const RoundtripFlags& options) {
   }
   if (!options.json) {
     PrintTable(rows, /*last_is_text=*/true);
-    for (const std::string& note : notes) std::printf("note: %s\n", note.c_str());
+    for (const std::string& note : notes) PrintNote(note, stdout);
     std::printf("%s\n", watch.Text().c_str());
     for (const Finding& finding : report.findings) std::printf("%s\n", finding.Text().c_str());
   }

@@ -13,6 +13,7 @@
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/run_outputs.h"
 #include "graphnet/cli/table.h"
@@ -54,9 +55,7 @@ absl::StatusOr<Opened> Open(const CachedRunFlags& options) {
     CompileCache::Options cache = {.folder = options.cache, .max_bytes = options.cache_mib << 20};
     if (!options.cache_url.empty()) {
       const std::string python = JoinPath(EnvironmentFolder(*backend), "bin/python");
-      const auto note = [](const std::string& line) {
-        std::fprintf(stderr, "graphnet: note: %s\n", line.c_str());
-      };
+      const auto note = [](const std::string& line) { PrintNote(line); };
       ASSIGN_OR_RETURN(opened.remote,
                        RemoteCache::Open({.url = options.cache_url,
                                           .digest = options.cache_digest,

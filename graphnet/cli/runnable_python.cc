@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/inputs.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/facts/cost/flops.h"
 #include "graphnet/formats/core_formats.h"
@@ -102,7 +103,7 @@ absl::Status WriteRunnablePython(Sample sample, const std::string& path) {
     if (!value.empty()) tensors.emplace(arguments[i]->target(), std::move(value.mapped()));
   }
   if (drawn > 0)
-    std::fprintf(stderr, "note: %zu weights are drawn, as their values are not there\n", drawn);
+    PrintNote(absl::StrCat(drawn, " weights are drawn, as their values are not there"));
   return SaveWithTensors(absl::StrCat(files.at("model.py"), RunnableTail()), path, tensors,
                          absl::StrCat(path, ".safetensors"));
 }

@@ -16,6 +16,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/losses.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/picture.h"
 
@@ -149,7 +150,7 @@ absl::Status SaveSample(const Sample& sample, const Output& output, Losses* loss
   RETURN_IF_ERROR(Save(
       sample, output.path,
       {.format = output.format().name, .embeds_weights = output.embeds_weights, .notes = &notes}));
-  for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+  for (const std::string& note : notes) PrintNote(note);
   const Losses lost = LossesOf(sample, output);
   if (losses != nullptr) {
     *losses = lost;

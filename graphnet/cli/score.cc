@@ -16,6 +16,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/evaluate/curve.h"
@@ -168,8 +169,7 @@ absl::StatusOr<int> ScoreLogs(const ScoreFlags& options) {
   std::vector<Json> lines;  // of curves, and of logs without one
   size_t failed = 0;
   const auto tell = [&](const std::string& path, const absl::Status& status) {
-    std::fflush(stdout);  // Errors appear in the order of the logs.
-    std::fprintf(stderr, "graphnet: %s\n", std::string(status.message()).c_str());
+    PrintError(status.message());
     if (options.json) lines.push_back(SampleJson(path, status));
     ++failed;
   };
@@ -195,9 +195,7 @@ absl::StatusOr<int> ScoreLogs(const ScoreFlags& options) {
       tell(file, curve.status());
       continue;
     }
-    for (const std::string& note : curve->log.notes) {
-      std::fprintf(stderr, "note: %s\n", note.c_str());
-    }
+    for (const std::string& note : curve->log.notes) PrintNote(note);
     if (options.json) {
       lines.push_back(CurveJson(*curve, options.score));
     } else {

@@ -12,6 +12,7 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
@@ -88,8 +89,8 @@ absl::StatusOr<int> ShowShapes(const ShapesFlags& options) {
     PrintCosts(table);
   }
   PrintCostNotes(cost);
-  std::fprintf(stderr, "%zu values, at most %s alive at once; %s\n", report.nodes,
-               BytesText(report.peak_bytes).c_str(), CostLine(cost.total).c_str());
+  PrintSummary(absl::StrCat(report.nodes, " values, at most ", BytesText(report.peak_bytes),
+                            " alive at once; ", CostLine(cost.total)));
   return 0;
 }
 

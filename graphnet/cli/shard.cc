@@ -19,6 +19,7 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/cli/terminal.h"
@@ -233,7 +234,7 @@ absl::StatusOr<int> Report(const ShardFlags& options, const spmd::ShardPlan& pla
     return is_right ? 0 : 1;
   }
   PrintPlan(plan);
-  if (!note.empty()) std::printf("note: %s\n", Printable(note, 1000).c_str());
+  if (!note.empty()) PrintNote(note, stdout);
   for (const RankOutput& output : checked) PrintOutput(output);
   if (!options.out.empty())
     std::printf("%s: %zu ranks written\n", Printable(options.out, 1000).c_str(), plan.num_ranks());

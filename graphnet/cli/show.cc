@@ -19,6 +19,7 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/part.h"
 #include "graphnet/cli/picture.h"
@@ -183,8 +184,8 @@ absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options
       size_t untyped = 0;
       ASSIGN_OR_RETURN(std::string text, pir::PrintPir(*lowered, &untyped));
       if (untyped > 0) {
-        std::fprintf(stderr, "note: the type of %zu value%s is unknown: <<NULL TYPE>>\n", untyped,
-                     untyped == 1 ? "" : "s");
+        PrintNote(absl::StrCat("the type of ", untyped, " value", untyped == 1 ? "" : "s",
+                               " is unknown: <<NULL TYPE>>"));
       }
       return text;
     }
@@ -277,10 +278,9 @@ absl::StatusOr<int> Show(ShowFlags options) {
   RETURN_IF_ERROR(Annotate(text.status(), options.in));
   if (picture == PictureForm::kSvg && !part.is_part() && options.drawing.depth < 0 &&
       sample.module->main()->num_nodes() > kManyNodes) {
-    std::fprintf(stderr,
-                 "note: a picture of %zu nodes is long; -o FILE.html is a page with search and "
-                 "folding, and --depth 1 draws modules as boxes\n",
-                 sample.module->main()->num_nodes());
+    PrintNote(absl::StrCat("a picture of ", sample.module->main()->num_nodes(),
+                           " nodes is long; -o FILE.html is a page with search and folding, and "
+                           "--depth 1 draws modules as boxes"));
   }
   if (options.out != "-") {
     RETURN_IF_ERROR(WriteFileAtomic(options.out, *text));

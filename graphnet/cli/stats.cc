@@ -18,6 +18,7 @@
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/costs.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/table.h"
 #include "graphnet/facts/cost/cost.h"
@@ -199,7 +200,7 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
     if (options.json) {
       samples.push_back(CountedJson(inputs[i], statuses[i], results[i], options.cost));
     } else if (!statuses[i].ok()) {
-      std::fprintf(stderr, "graphnet: %s\n", std::string(statuses[i].message()).c_str());
+      PrintError(statuses[i].message());
     } else if (!options.csv) {
       if (done++ > 0) std::printf("\n");
       PrintStatistics(Printable(inputs[i], 1000), results[i].statistics, options.all);

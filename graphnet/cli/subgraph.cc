@@ -7,6 +7,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/part.h"
 #include "graphnet/cli/ports.h"
@@ -60,8 +61,7 @@ absl::StatusOr<int> Subgraph(const SubgraphFlags& options) {
   std::fprintf(options.out.report(), "operators %s of %lld, %zu inputs\n", which.c_str(),
                static_cast<long long>(NumOperators(*sample.module->main())),
                pieces[0].module->main()->placeholders().size());
-  if (!ports.why_not.empty())
-    std::fprintf(options.out.report(), "note: %s\n", Printable(ports.why_not, 1000).c_str());
+  if (!ports.why_not.empty()) PrintNote(ports.why_not, options.out.report());
   return 0;
 }
 

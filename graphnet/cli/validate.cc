@@ -15,6 +15,7 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
@@ -79,8 +80,7 @@ Json ResultJson(const std::string& path, const absl::Status& status,
 
 void PrintReport(const ValidationReport& report) {
   std::printf("%s\n", report.Counts().c_str());
-  for (const std::string& note : report.notes)
-    std::printf("note: %s\n", Printable(note, 1000).c_str());
+  for (const std::string& note : report.notes) PrintNote(note, stdout);
   if (!report.readings.empty()) {
     std::vector<TableRow> rows = {{"read as equal", "original", "pieces", "times"}};
     for (const Reading& reading : report.readings)

@@ -59,8 +59,7 @@ IValue OnDevice(const IValue& value, c10::DeviceType device) {
     const at::Tensor& tensor = leaf.toTensor();
     const at::TensorOptions options = tensor.options().device(device);
     const bool is_meta = device == at::kMeta;
-    if (!is_meta && tensor.numel() > kMaxZeros)
-      throw c10::NotImplementedError({"OnDevice", __FILE__, __LINE__}, "too large");
+    TORCH_CHECK_NOT_IMPLEMENTED(is_meta || tensor.numel() <= kMaxZeros, "too many zeros");
     const at::Tensor other = at::empty_strided(tensor.sizes(), tensor.strides(), options);
     return is_meta ? other : other.zero_();
   });

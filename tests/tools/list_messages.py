@@ -11,7 +11,8 @@ Messages are found by rules, not by lists of names:
 error    what is given to absl::…Error or absl::Status, or as the text of a function that makes a
          status of it in any case (NodeError, Annotate, Fail, …)
 finding  what is given as the parameter `message`, `why`, … of another function
-note     what is given to Note, Warn and Say, pushed to notes, or printed after "note:", "warning:"
+note     what is given to Note, Warn, Say and the functions of graphnet/cli/messages.h, pushed to
+         notes, or printed after "note:", "warning:"
 part     text that such a message contains: of a variable or field such as `why` or `reason`, of a
          variable that a message names, or returned by a function that it calls
 throw    what a program in C++ throws
@@ -49,13 +50,15 @@ REASONS_NAME = "tests/tools/messages_not_triggered.txt"
 REASONS = ROOT / REASONS_NAME
 # Where text may be printed to the standard error, or thrown: the errors, notes and progress of the
 # tool, what ends the program, and the workers of compilers, which stand alone.
-MAY_PRINT = re.compile(r"graphnet/(cli/(main|progress)\.cc|base/check\.h|evaluate/workers/.*)")
+MAY_PRINT = re.compile(r"graphnet/(cli/(messages|progress)\.cc|base/check\.h|evaluate/workers/.*)")
 MAY_THROW = re.compile(r"graphnet/(evaluate/workers/.*|cli/options\.cc)|python/bindings/.*")
 FRAGMENT = 12  # bytes of a literal that tell one message from the others
 
 TEXT_TYPE = re.compile(r"string|constchar\*")
 NAMES_OF_TEXT = {"message", "why", "why_not", "reason", "problem", "wrong", "note", "doubt"}
 FIELDS_OF_TEXT = NAMES_OF_TEXT | {"what", "error", "refusal"}
+NOTERS = {
+    "Note", "Warn", "Say", "PrintNote", "PrintWarning", "PrintSummary", "PrintError", "NoteLine"}
 PRINTERS = {"printf", "fprintf", "fputs", "puts", "print", "PrintF", "FPrintF"}
 TO_INNER = {"string", "string_view", "move", "c_str", "AlphaNum"}
 CONCATENATES = {"StrCat", "StrFormat", "Substitute"}
@@ -459,7 +462,7 @@ class Cpp:
             spaced = [part for text in texts for part in ([[("literal", " ")]], text)][1:]
             self._add(file, i, maker.kind, joined(spaced), has_place=bool(maker.file))
             return
-        if name in ("Note", "Warn", "Say") and arguments:
+        if name in NOTERS and arguments:
             self._add(
                 file, i, "note", self.variants(file, *arguments[0]), has_place=len(arguments) > 1
             )

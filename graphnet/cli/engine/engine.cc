@@ -20,6 +20,7 @@
 #include "graphnet/base/version.h"
 #include "graphnet/cli/engine/entry.h"
 #include "graphnet/cli/engine/programs.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/formats/libtorch.h"
 #include "graphnet/interp/compare_runs.h"
 #include "graphnet/interp/declared_operator.h"
@@ -147,8 +148,7 @@ class Warnings final : public c10::WarningHandler {
   void process(const c10::Warning& warning) override {
     const std::string text = warning.msg().substr(0, warning.msg().find('\n'));
     const std::lock_guard<std::mutex> guard(mutex_);
-    if (seen_.insert(text).second)
-      std::fprintf(stderr, "warning: %s\n", Printable(text, 1000).c_str());
+    if (seen_.insert(text).second) PrintWarning(text);
   }
 
  private:

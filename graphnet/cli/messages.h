@@ -1,0 +1,29 @@
+// Prints the tool's errors, warnings and notes: one line each, in the same form everywhere.
+#ifndef GRAPHNET_CLI_MESSAGES_H_
+#define GRAPHNET_CLI_MESSAGES_H_
+
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace graphnet {
+
+// The functions that print flush the standard output first, so that the lines are in order where
+// both streams go to one place. Text may have any bytes: a line shows line breaks and other control
+// characters as escapes, and ends after 4,000 bytes.
+
+// Prints "graphnet: message" on the standard error. The message is that of a status, as it is.
+void PrintError(absl::string_view message);
+// Prints "warning: text" on the standard error.
+void PrintWarning(absl::string_view text);
+// Prints "note: text".
+void PrintNote(absl::string_view text, FILE* out = stderr);
+// Returns the line that PrintNote prints, for output that must be whole before it is printed.
+std::string NoteLine(absl::string_view text);
+// Prints what sums up the output, on the standard error: the output is for another program.
+void PrintSummary(absl::string_view text);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_CLI_MESSAGES_H_
