@@ -6,9 +6,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "graphnet/base/status.h"
 #include "graphnet/passes/registry.h"
 #include "graphnet/passes/vmap/batching_rules.h"
@@ -45,6 +45,22 @@ std::optional<Tier> ParseTier(absl::string_view name) {
     if (TierName(tier) == name) return tier;
   }
   return std::nullopt;
+}
+
+// Joins the lines of a paragraph. Items of a list, which begin with "- " and go on with two blanks,
+// become lines of their own, and what follows them a paragraph.
+std::string Joined(absl::Span<const std::string> lines) {
+  std::string text;
+  bool is_list = false;
+  for (absl::string_view line : lines) {
+    const bool is_item = absl::StartsWith(line, "- ");
+    const bool continues = absl::ConsumePrefix(&line, "  ");
+    const absl::string_view before = text.empty() ? "" : is_list == is_item ? "\n" : "\n\n";
+    const bool joins = !text.empty() && !is_item && (!is_list || continues);
+    absl::StrAppend(&text, joins ? " " : before, line);
+    is_list = is_item || (is_list && continues);
+  }
+  return text;
 }
 
 absl::Status ParseExample(const std::vector<std::string>& lines, PassExample* example) {
@@ -88,22 +104,22 @@ absl::StatusOr<PassDocumentation> ParsePassDocumentation(absl::string_view heade
     if (lines.empty()) continue;
     absl::string_view first = lines[0];
     if (made.summary.empty()) {
-      made.summary = absl::StrJoin(lines, " ");
+      made.summary = Joined(lines);
     } else if (absl::ConsumePrefix(&first, "Tier: ")) {
       const std::optional<Tier> tier = ParseTier(first);
       if (!tier.has_value())
         return absl::InvalidArgumentError(absl::StrCat("no tier is called \"", first, "\""));
       made.tier = *tier;
     } else if (absl::StartsWith(first, kScenario)) {
-      made.scenario = absl::StrJoin(lines, " ");
+      made.scenario = Joined(lines);
     } else if (absl::StartsWith(first, kChange)) {
-      made.change = absl::StrJoin(lines, " ");
+      made.change = Joined(lines);
     } else if (first == "Options:") {
-      made.options = absl::StrJoin(lines.begin() + 1, lines.end(), "\n");
+      made.options = Joined(absl::MakeConstSpan(lines).subspan(1));
     } else if (absl::ConsumePrefix(&first, "Performance impact: ")) {
-      made.performance = absl::StrJoin(lines, " ").substr(lines[0].size() - first.size());
+      made.performance = Joined(lines).substr(lines[0].size() - first.size());
     } else if (absl::ConsumePrefix(&first, "Risks and limitations: ")) {
-      made.risks = absl::StrJoin(lines, " ").substr(lines[0].size() - first.size());
+      made.risks = Joined(lines).substr(lines[0].size() - first.size());
     } else if (absl::StartsWith(first, "Example: ") ||
                absl::StartsWith(first, "Counter-example: ")) {
       PassExample example;
@@ -111,6 +127,9 @@ absl::StatusOr<PassDocumentation> ParsePassDocumentation(absl::string_view heade
       example.title = std::string(first.substr(first.find(' ') + 1));
       RETURN_IF_ERROR(ParseExample(lines, &example));
       made.examples.push_back(std::move(example));
+    } else if (!absl::StartsWith(first, "Returns ")) {  // what only C++ programs see
+      return absl::InvalidArgumentError(
+          absl::StrCat("a paragraph has an unknown opening: ", first));
     }
   }
   const auto has_example = [&](bool counter) {

@@ -22,7 +22,7 @@ namespace graphnet {
 //
 // Options:
 // - values: with true, also computes values of tensors; needs a sample with its weights, and
-// LibTorch
+//   LibTorch
 // - max_bytes: the most bytes of a value that becomes a weight; default 16777216
 //
 // Performance impact: O(nodes and uses). Each folded call saves one call of Python's arithmetic in

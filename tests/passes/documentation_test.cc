@@ -115,6 +115,10 @@ TEST(ParsePassDocumentationTest, ErrorsNameTheMissingPart) {
     text.replace(text.find("// " + part) + 3, part.size(), "Nothing");
     EXPECT_FALSE(ParsePassDocumentation(text).ok()) << part;
   }
+  std::string unknown = kWhole;
+  unknown.insert(unknown.find("// Example"), "// Risks: none.\n//\n");
+  EXPECT_THAT(ParsePassDocumentation(unknown).status().message(),
+              testing::HasSubstr("a paragraph has an unknown opening: Risks: none."));
   std::string text = kWhole;
   text.insert(text.find("// Applicable"), "// Tier: experimental\n//\n");
   const auto experimental = ParsePassDocumentation(text);
@@ -122,6 +126,21 @@ TEST(ParsePassDocumentationTest, ErrorsNameTheMissingPart) {
   EXPECT_EQ(experimental->tier, Tier::kExperimental);
   text.replace(text.find("experimental"), 12, "odd");
   EXPECT_FALSE(ParsePassDocumentation(text).ok());
+}
+
+TEST(ParsePassDocumentationTest, ListsKeepTheirLines) {
+  const auto parsed = ParsePassDocumentation(
+      "// Does it.\n//\n// Applicable in scenarios where x.\n//\n// When applied, this pass will "
+      "do:\n// - this,\n//   or that;\n// - more.\n// And\n// this.\n//\n"
+      "// Options:\n// - a: one,\n//   two\n// - b: three\n//\n"
+      "// Performance impact: none.\n//\n// Risks and limitations: none\n// at all.\n//\n"
+      "// Example: a\n//   graph @a() {\n//   becomes\n//   graph @b() {\n//\n"
+      "// Counter-example: b\n//   graph @c() {\nint F();\n");
+  ASSERT_OK(parsed);
+  EXPECT_EQ(parsed->change,
+            "When applied, this pass will do:\n\n- this, or that;\n- more.\n\nAnd this.");
+  EXPECT_EQ(parsed->options, "- a: one, two\n- b: three");
+  EXPECT_EQ(parsed->risks, "none at all.");
 }
 
 }  // namespace
