@@ -426,6 +426,7 @@ class PaddleConversion {
       }
       case PaddleTerm::Kind::kCall: break;
     }
+    if (term.name == "per_axis") return PerAxis(making.call[term.arguments[0].name], making.call);
     if (const Constant* constant = ConstantOf(term.name)) {
       ASSIGN_OR_RETURN(const Argument of, ValueOf(term.arguments[0], making));
       return (this->**constant)(of);
@@ -440,7 +441,16 @@ class PaddleConversion {
     return Argument(made);
   }
 
-  // The functions on constants that rules may call, by name.
+  // Makes a list of an int, with one element for each axis of the call's input behind the first two.
+  absl::StatusOr<Argument> PerAxis(const Argument& of, const BoundCall& call) {
+    if (!of.is_int()) return of;
+    const int rank = FactsOf(call.self()).rank();
+    if (rank < 3) return No("one size for axes of an unknown number");
+    const std::vector<Argument> sizes(static_cast<size_t>(rank) - 2, of);
+    return Argument::List(arena_.Copy(absl::MakeConstSpan(sizes)));
+  }
+
+  // The functions on constants alone that rules may call, by name.
   using Constant = absl::StatusOr<Argument> (PaddleConversion::*)(const Argument& of);
   static const Constant* ConstantOf(absl::string_view name) {
     static constexpr std::pair<absl::string_view, Constant> kConstants[] = {
@@ -606,8 +616,9 @@ class PaddleConversion {
         }
         continue;
       }
-      // The parameter itself, or the one inside axes(p) or reduction(p).
-      const bool is_under = operand.name == "axes" || operand.name == "reduction";
+      // The parameter itself, or the one inside axes(p), per_axis(p) or reduction(p).
+      const bool is_under =
+          operand.name == "axes" || operand.name == "per_axis" || operand.name == "reduction";
       const PaddleTerm& asked =
           operand.kind == PaddleTerm::Kind::kCall && is_under ? operand.arguments[0] : operand;
       if (asked.kind == PaddleTerm::Kind::kParameter) {

@@ -330,6 +330,20 @@ TEST(ToPaddleTest, NotesConditionalGapsOfPaddle) {
   EXPECT_THAT(converted.text, HasSubstr("paddle.nn.functional.interpolate(x = %x"));
 }
 
+// Paddle iterates over `size`, where PyTorch accepts one int for all axes.
+TEST(ToPaddleTest, RepeatsOneSizeForEachAxis) {
+  const std::string call = "torch.nn.functional.interpolate(%x, size = 27, mode = ";
+  const auto converts = [&](const std::string& mode, const std::string& inputs) {
+    return Convert("  %r = " + call + '"' + mode + "\")\n  return (%r,)\n", inputs).text;
+  };
+  EXPECT_THAT(converts("linear", "%x : f32[2, 3, 4], %y"), HasSubstr("size = [27], mode = "));
+  EXPECT_THAT(converts("bicubic", "%x : f32[2, 3, 4, 4], %y"),
+              HasSubstr("size = [27, 27], mode = "));
+  EXPECT_THAT(converts("trilinear", "%x : f32[2, 3, 4, 4, 4], %y"),
+              HasSubstr("size = [27, 27, 27], mode = "));
+  EXPECT_THAT(converts("linear", "%x, %y"), HasSubstr(call));
+}
+
 TEST(ToPaddleTest, KeepsAndNotesCallsThatPaddleLacks) {
   const Converted converted = Convert(
       "  %a = torch.nn.functional.max_pool2d(%x, 3, dilation = 2)\n"

@@ -31,7 +31,7 @@ LARGEST = 4096  # elements of an input
 EXAMPLES = 3  # of a name
 PYTHON = ("operator.", "builtins.", "math.")
 FIRST = "a"  # of a call without a value: its first input, which it writes to, is what is compared
-ONLY = "x"  # ditto, but an input that it does not take
+ONLY = "x"  # like FIRST, but an input that the call does not take
 RANDOM = {"empty", "empty_like", "new_empty"}  # besides what differs from seed to seed
 
 

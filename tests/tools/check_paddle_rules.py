@@ -17,8 +17,8 @@ import warnings
 import paddle
 
 RULES = pathlib.Path(__file__).parents[2] / "graphnet/paddle/paddle_rules.txt"
-OURS = {"complement", "subscript", "last_axes", "axes", "dtype_of", "several", "positive", "grown",
-        "cropped", "reduction", "slice", "not", "list", "tuple of values"}
+OURS = {"complement", "subscript", "last_axes", "axes", "per_axis", "dtype_of", "several",
+        "positive", "grown", "cropped", "reduction", "slice", "not", "list", "tuple of values"}
 PYTHON = ("operator.", "builtins.", "math.")
 
 # Keywords that only a decorator takes, and a call that shows it.

@@ -114,6 +114,9 @@ class GraphLowering {
       });
     }
     graph->Output(Argument::Tuple(outputs));
+    for (Node* read : reads_of_dtypes_) {
+      if (!read->has_uses()) read->graph()->EraseNode(read);
+    }
     return absl::OkStatus();
   }
 
@@ -163,6 +166,8 @@ class GraphLowering {
   // Returns an argument of a call; nullopt if it is a structure other than a list of values.
   std::optional<Value> ValueOf(const Argument& argument) {
     if (argument.is_node()) {
+      if (const auto it = dtypes_.find(argument.node()); it != dtypes_.end())
+        return Value::Constant(it->second);
       const Value& value = values_.at(argument.node());
       if (value.node != nullptr && HasSeveralResults(*value.node)) {
         return Value{nullptr, true, NodesOf(value), {}};
@@ -514,10 +519,26 @@ class GraphLowering {
     ASSIGN_OR_RETURN(Node * made, ParseCall(call.text, operands, bodies, out.graph()));
     DeclareSymbols(meta, &to_);
     made->set_meta(meta);
+    // A statement such as x[0] = y yields nothing.
+    if (meta == nullptr && !node.has_uses()) made->set_meta(to_.InternTupleMeta({}));
+    if (const DType dtype = DTypeRead(node); dtype != DType::kUnknown) {
+      dtypes_.emplace(&node, dtype);
+      reads_of_dtypes_.push_back(made);
+    }
     // The annotation may be a type of PIR, such as "vec", but a type of PyTorch is dropped.
     if (!absl::StartsWith(node.annotation(), "torch.")) made->set_annotation(node.annotation());
     values_[&node] = Value::Of(made);
     return absl::OkStatus();
+  }
+
+  // Returns the dtype that a call reads from a tensor; kUnknown for any other call.
+  DType DTypeRead(const Node& node) const {
+    const bool reads = node.is_call_function("builtins.getattr") && node.args().size() == 2 &&
+                       node.args()[0].is_node() && node.args()[1].is_string() &&
+                       node.args()[1].string() == "dtype";
+    if (!reads) return DType::kUnknown;
+    const Value& tensor = values_.at(node.args()[0].node());
+    return tensor.node == nullptr ? DType::kUnknown : DTypeOf(tensor.node);
   }
 
   // Returns the number of last parameters of a body that are outer values; 0 unless it is a region.
@@ -586,6 +607,8 @@ class GraphLowering {
   Arena arena_;
   ResultTable results_;
   absl::flat_hash_map<const Node*, Value> values_;
+  absl::flat_hash_map<const Node*, DType> dtypes_;  // that calls read from tensors
+  std::vector<Node*> reads_of_dtypes_;              // these calls, lowered
 };
 
 }  // namespace

@@ -127,6 +127,40 @@ TEST(ToPir, CallsBecomePaddlesOperators) {
               ElementsAre("pd_op.full", "pd_op.dropout"));
 }
 
+// Paddle's `item` returns the tensor itself in a static program, and its dtypes are constants.
+TEST(ToPir, NumbersAndDTypesOfTensorsNeedNoOperator) {
+  const std::string text = Lower(R"(
+graph @forward(%x : f32[2, 8], %i : i64[]) {
+  %n = .item(%i)
+  %d = builtins.getattr(%x, "dtype")
+  %c = .to(%i, dtype = %d)
+  %y = operator.mul(%x, %n)
+  %z = operator.add(%y, %c)
+  return (%z,)
+}
+)");
+  EXPECT_THAT(text, Not(HasSubstr("NULL TYPE")));
+  EXPECT_THAT(text, Not(HasSubstr("getattr")));
+  EXPECT_THAT(text, HasSubstr("(%1) {dtype:(pd_op.DataType)float32,"));
+  EXPECT_THAT(text, HasSubstr("-> builtin.tensor<2x8xf32>"));
+}
+
+// The value of x[0] = y does not exist.
+TEST(ToPir, StatementsHaveNoResult) {
+  const std::string text = Lower(R"(
+graph @forward(%x : f32[2, 8], %m : bool[2, 8]) {
+  %s = operator.setitem(%x, %m, 0.0)
+  %d = builtins.getattr(%x, "dtype")
+  %f = mylib.f(%x, %d)
+  return (%x, %f)
+}
+)");
+  EXPECT_THAT(text, HasSubstr("() = \"operator.setitem\" [id:3] (%0, %1) "));
+  // A call that keeps its name reads the dtype.
+  EXPECT_THAT(text, HasSubstr("(%2) = \"builtins.getattr\" [id:4] (%0) "));
+  EXPECT_THAT(text, HasSubstr("\"mylib.f\" [id:5] (%0, %2) "));
+}
+
 TEST(ToPir, KeepsCallsThatPaddleLacks) {
   const std::string text = Lower(R"(
 graph @forward(%x : f32[4], %w : f32[4] as torch.nn.parameter.Parameter) {
