@@ -173,8 +173,8 @@ absl::Status Check(const c10::FunctionSchema& schema, const DeclaredOperator& de
         static_cast<size_t>(tensors) < schema.returns().size()) {
       return absl::InvalidArgumentError(
           absl::StrCat(name,
-                       ": identity returns the tensors that it takes, of which its schema has too "
-                       "few"));
+                       ": identity returns the tensors that it takes, but its schema takes fewer "
+                       "than it returns, or returns other values"));
     }
   }
   if (declared.body == nullptr) return absl::OkStatus();

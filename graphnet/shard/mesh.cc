@@ -73,7 +73,7 @@ absl::StatusOr<Mesh> ParseMesh(absl::string_view text) {
     mesh.ranks.push_back(rank);
   }
   if (static_cast<int64_t>(mesh.ranks.size()) != ranks)
-    return error(absl::StrCat("has ", mesh.ranks.size(), " ranks in the place of ", ranks));
+    return error(absl::StrCat("lists ", mesh.ranks.size(), " ranks, but its axes have ", ranks));
   std::vector<int> sorted = mesh.ranks;
   absl::c_sort(sorted);
   if (absl::c_adjacent_find(sorted) != sorted.end()) return error("has a rank twice");

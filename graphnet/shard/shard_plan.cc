@@ -221,9 +221,11 @@ class PlanReader {
       if (!object.contains("reduce")) continue;
       const std::string reduce = Text(object, "reduce");
       if (ParseReduceType(reduce).has_value()) continue;
-      return Error(absl::StrCat("communication ", Printable(Text(object, "value")), ": ",
-                                reduce.empty() ? "a value that is not a string" : Printable(reduce),
-                                " is not a reduction"));
+      const std::string value = Printable(Text(object, "value"));
+      return Error(absl::StrCat("communication ", value, ": ",
+                                object["reduce"].is_string()
+                                    ? absl::StrCat(Printable(reduce), " is not a reduction")
+                                    : "reduce must be a string"));
     }
     return absl::OkStatus();
   }

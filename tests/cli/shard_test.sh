@@ -274,7 +274,7 @@ refused "mesh m0 is given twice" mlp.gn --mesh m0=2 --mesh m0=4
 refused "each of several meshes needs a name" mlp.gn --mesh m0=2 --mesh 4
 refused "no mesh has rank 2" mlp.gn --mesh m0=2 --mesh 'm1=2{3,4}'
 refused "has a rank twice" mlp.gn --mesh 'm0=2{0,0}'
-refused "has 1 ranks in the place of 2" mlp.gn --mesh 'm0=2{0}'
+refused "lists 1 ranks, but its axes have 2" mlp.gn --mesh 'm0=2{0}'
 refused "mesh m1 has no stage" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..:m0
 refused "no mesh is called m2, there are m0, m1" mlp.gn --mesh m0=2 --mesh m1=2 --stage ..:m0 --stage y..:m2
 refused "expected PLACE,PLACE:MESH" mlp.gn --mesh m0=2 --mesh m1=2 --stage y
