@@ -172,9 +172,9 @@ TEST(UnrollTest, RefusesAnnotationsThatDoNotFit) {
   refuses(graph("spmd.reshard(%x, \"2[0, -1]\") : f32[8, 8] as \"2[0, -1]\"", "as \"2[0]\""),
           "dimensions");
   refuses(graph("spmd.reshard(%x, \"2[0]; 2[0]\") : f32[8, 8]", ""), "expected one sharding");
-  refuses(graph("aten.full.default(8, 0.0) : f32[8, 8] as \"2[0, -1]\"", ""),
+  refuses(graph("aten.view.default(%x, 8) : f32[8, 8] as \"2[0, -1]\"", ""),
           "expected a list of sizes");
-  refuses(graph("aten.full.default([8, 8, 1], 0.0) : f32[8, 8] as \"2[0, -1]\"", ""),
+  refuses(graph("aten.view.default(%x, [8, 8, 1]) : f32[8, 8] as \"2[0, -1]\"", ""),
           "has too many sizes");
   refuses(graph("aten.neg.default(%x) : f32[8, 8] as \"2[-1, -1]\"", "as \"4[-1, -1]\""),
           "is on mesh 4 and takes y, which is on 2");

@@ -88,9 +88,9 @@ TEST(TensorPiecesTest, TakesPartsOfWholeRowMajorTensorsOnly) {
       StatusIs(absl::StatusCode::kInvalidArgument, "is not in row-major order in memory"));
   TensorData cut = Numbers({4, 2});
   cut.shape = {4, 3};
-  EXPECT_THAT(
-      PieceOf(cut, rows, Mesh::Of({2}), 0),
-      StatusIs(absl::StatusCode::kInvalidArgument, "does not have as many bytes as its shape needs"));
+  EXPECT_THAT(PieceOf(cut, rows, Mesh::Of({2}), 0),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "does not have as many bytes as its shape needs"));
 }
 
 absl::StatusOr<RankPrograms> ProgramsOf(absl::string_view text, absl::string_view mesh,
@@ -168,7 +168,14 @@ TEST(JoinRanksTest, RefusesInvalidPrograms) {
   refuses(absl::StrReplaceAll(gather, {{"gather", "hail"}}), gather, "not a call of ranks");
   refuses("%y = spmd.all_reduce.default(%x, \"mul\", [0, 1]) return (%y,)", gather,
           "unknown reduction");
-  refuses("%y = torch.relu(%x) %z = placeholder z return (%y,)", gather, "is an input after calls");
+  Module late;
+  Graph* const graph = late.AddGraph("forward");
+  Node* const x = graph->Placeholder("x");
+  graph->MoveBefore(graph->CallFunction("aten.zeros.default", {Argument::List({2})}), x);
+  graph->Output(Argument::Tuple({x}));
+  EXPECT_THAT(
+      JoinRanks({&late}, Mesh::Of({1})),
+      StatusIs(absl::StatusCode::kInvalidArgument, "x (node x): is an input after calls"));
   const Module empty;
   EXPECT_THAT(JoinRanks({&empty}, Mesh::Of({1})),
               StatusIs(absl::StatusCode::kInvalidArgument, "a program has no graph"));
