@@ -238,6 +238,11 @@ graph @forward(%x) {
   EXPECT_THAT(EqualCuts(*sample.module->main(), 4), ElementsAre(3));
 }
 
+TEST(DecomposeChainTest, RefusesASampleWithoutAModule) {
+  EXPECT_THAT(DecomposeChain(Sample(), {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, "the sample has no module"));
+}
+
 TEST(DecomposeChainTest, MutatedValuesAndTheirViewsArePassedOnByIdentity) {
   const std::vector<Sample> pieces = Cut(R"(
 graph @forward(%x) {

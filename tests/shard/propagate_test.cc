@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/shard/unroll.h"
@@ -130,7 +131,10 @@ TEST(PropagateTest, Refuses) {
   EXPECT_THAT(
       Shard("graph @forward(%x : f32[4]) { %y = torch.relu_(%x) return (%y,) }", "2", {{"x", "0"}}),
       StatusIs(absl::StatusCode::kFailedPrecondition,
-               HasSubstr("aten.relu_.default (node y): writes to memory")));
+               HasSubstr("aten.relu_.default (node y): "
+                         "writes to memory; functionalize the graph first")));
+  EXPECT_THAT(PropagateShardings(Module(), Mesh::Of({2}), {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, "the module has no graphs"));
 }
 
 TEST(PropagateTest, UnknownShapesStayWhole) {
@@ -167,6 +171,23 @@ TEST(UnrollTest, RefusesAnnotationsThatDoNotFit) {
           "is on mesh 4 and takes y, which is on 2");
   refuses(graph("spmd.reshard(%x, \"2[0, -1]\") : f32[8, 8] as \"2[0, -1]\"", "as \"2[0]\""),
           "dimensions");
+  refuses(graph("spmd.reshard(%x, \"2[0]; 2[0]\") : f32[8, 8]", ""), "expected one sharding");
+  refuses(graph("aten.view.default(%x, 8) : f32[8, 8] as \"2[0, -1]\"", ""),
+          "expected a list of sizes");
+  refuses(graph("aten.view.default(%x, [8, 8, 1]) : f32[8, 8] as \"2[0, -1]\"", ""),
+          "has too many sizes");
+  refuses(graph("aten.neg.default(%x) : f32[8, 8] as \"2[-1, -1]\"", "as \"4[-1, -1]\""),
+          "is on mesh 4 and takes y, which is on 2");
+  const std::string two_meshes =
+      graph("aten.neg.default(%x) : f32[8, 8] as \"2[-1, -1]\"",
+            "%v = spmd.reshard(%z, \"4[-1, -1]\") : f32[8, 8] as \"4[-1, -1]\"");
+  refuses(two_meshes, "aten.relu.default (node z): is on none of the meshes");
+  refuses(absl::StrReplaceAll(two_meshes, {{"%v", "as \"2[-1, -1]\" %v"}}),
+          "the graph is over meshes 2 and 4: only a graph over one mesh can be unrolled");
+  refuses(graph("aten.neg.default(%x) : f32[8, 8] as \"65536[-1, -1]\"", ""),
+          "all ranks would have more than 16777216 nodes");
+  EXPECT_THAT(UnrollRanks(Module()),
+              StatusIs(absl::StatusCode::kInvalidArgument, "the module has no graphs"));
 }
 
 }  // namespace

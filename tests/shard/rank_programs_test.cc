@@ -79,6 +79,20 @@ TEST(TensorPiecesTest, PiecesAndBack) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("dimensions")));
 }
 
+TEST(TensorPiecesTest, TakesPartsOfWholeRowMajorTensorsOnly) {
+  const Sharding rows = {{0, -1}, {}};
+  TensorData columns = Numbers({4, 2});
+  columns.strides = {1, 4};
+  EXPECT_THAT(
+      PieceOf(columns, rows, Mesh::Of({2}), 0),
+      StatusIs(absl::StatusCode::kInvalidArgument, "is not in row-major order in memory"));
+  TensorData cut = Numbers({4, 2});
+  cut.shape = {4, 3};
+  EXPECT_THAT(PieceOf(cut, rows, Mesh::Of({2}), 0),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "does not have as many bytes as its shape needs"));
+}
+
 absl::StatusOr<RankPrograms> ProgramsOf(absl::string_view text, absl::string_view mesh,
                                         const std::map<std::string, Sharding>& inputs) {
   const ParsedModule module = Parse(text);
@@ -110,6 +124,28 @@ TEST(RankProgramsTest, SaysWhatRanksHoldAndCall) {
   EXPECT_EQ(second.find("2[0"), std::string::npos) << "no annotation is left:\n" << second;
 }
 
+TEST(RankProgramsTest, RefusesGraphsThatWereNotPropagated) {
+  const auto refuses = [](absl::string_view body, absl::string_view why) {
+    const ParsedModule module = Parse(
+        absl::StrCat("attribute w : f32[4, 4]\ngraph @forward(%x : f32[4, 4]) {\n", body, "\n}\n"));
+    EXPECT_THAT(
+        MakeRankPrograms(*module, {{"a", *ParseMesh("2{0,1}")}, {"b", *ParseMesh("2{2,3}")}}),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(std::string(why))));
+  };
+  refuses("%w = get_attr w return (%w,)", "reads an attribute: lift-attributes first");
+  // A reshard and the value that it takes have to say their mesh, if it is not the first one.
+  refuses(
+      "%y = aten.neg.default(%x) : f32[4, 4] as \"2{0, 1}[-1, -1]\"\n"
+      "%z = spmd.reshard(%y, \"2{2, 3}[-1, -1]\") : f32[4, 4]\n"
+      "return (%z,)",
+      "spmd.reshard (node z): leaves out a rank");
+  refuses(
+      "%y = aten.neg.default(%x) : f32[4, 4]\n"
+      "%z = spmd.reshard(%y, \"2{2, 3}[0, -1]\") : f32[4, 4] as \"2{2, 3}[0, -1]\"\n"
+      "return (%z,)",
+      "spmd.reshard (node z): leaves out a rank");
+}
+
 TEST(JoinRanksTest, RefusesInvalidPrograms) {
   const auto refuses = [](absl::string_view first, absl::string_view second,
                           const std::string& why) {
@@ -132,6 +168,17 @@ TEST(JoinRanksTest, RefusesInvalidPrograms) {
   refuses(absl::StrReplaceAll(gather, {{"gather", "hail"}}), gather, "not a call of ranks");
   refuses("%y = spmd.all_reduce.default(%x, \"mul\", [0, 1]) return (%y,)", gather,
           "unknown reduction");
+  Module late;
+  Graph* const graph = late.AddGraph("forward");
+  Node* const x = graph->Placeholder("x");
+  graph->MoveBefore(graph->CallFunction("aten.zeros.default", {Argument::List({2})}), x);
+  graph->Output(Argument::Tuple({x}));
+  EXPECT_THAT(
+      JoinRanks({&late}, Mesh::Of({1})),
+      StatusIs(absl::StatusCode::kInvalidArgument, "x (node x): is an input after calls"));
+  const Module empty;
+  EXPECT_THAT(JoinRanks({&empty}, Mesh::Of({1})),
+              StatusIs(absl::StatusCode::kInvalidArgument, "a program has no graph"));
 }
 
 TEST(ShardPlanTest, RefusesInvalidPlans) {

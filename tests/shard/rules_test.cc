@@ -235,7 +235,13 @@ TEST(MergeTest, RefusesImpossibleShardings) {
   EXPECT_THAT(infer({0, 2}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no axis 2")));
   EXPECT_THAT(infer({0, 0}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("axis 0 twice")));
-  EXPECT_THAT(infer({0}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2 dimensions")));
+  EXPECT_THAT(infer({0}), StatusIs(absl::StatusCode::kInvalidArgument,
+                                   HasSubstr("sharding [0] is for a tensor of 2 dimensions")));
+  EXPECT_THAT(InferForward(Matmul(), kMesh, {Sharding{{0, -1}, {}}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, "1 shardings for 2 tensors"));
+  EXPECT_THAT(
+      InferForward(Matmul(), kMesh, {{{-1, 0}, {}}, {{1, -1}, {}}}, OnConflict::kError),
+      StatusIs(absl::StatusCode::kInvalidArgument, "axes 0 and 1 divide the same dimension"));
 }
 
 TEST(DimsTest, RefusesOutOfRangeAndDuplicates) {
@@ -243,7 +249,9 @@ TEST(DimsTest, RefusesOutOfRangeAndDuplicates) {
   EXPECT_THAT(SliceRule({8, 8}, {-3}), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(SliceRule({8, 8}, {1, -1}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("twice")));
-  EXPECT_THAT(FlattenRule({8, 8}, 1, 0), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(FlattenRule({8, 8}, 1, 0),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "flatten from dimension 1 to 0, which comes before it"));
   EXPECT_THAT(SqueezeRule({8, 1}, {3}), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(UnsqueezeRule({8, 1}, {4}), StatusIs(absl::StatusCode::kInvalidArgument));
 }

@@ -130,6 +130,11 @@ TEST_F(ValidateFolderTest, PartOfAGraph) {
   EXPECT_THAT(First(), HasSubstr("E1 layout: piece 1: graph_hash.txt"));
 }
 
+TEST_F(ValidateFolderTest, RefusesAnOriginalWithoutAGraph) {
+  EXPECT_THAT(ValidateFolder(Sample(), folder_).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, "the original has no graph"));
+}
+
 TEST_F(ValidateFolderTest, NoPieces) {
   EXPECT_THAT(First(), HasSubstr("E1 layout: "));
   std::filesystem::create_directories(folder_);
