@@ -139,3 +139,9 @@ def zip_of(name=b"m/version", content=b"hello", extra=b"", local_extra=b"", tail
     directory = record("central", magic=b"PK\1\2", **same) + name + extra
     return first + directory + before_end + record(
         "end", magic=b"PK\5\6", entries=1, all_entries=1, size=len(directory), offset=len(first))
+
+
+def program(target, change, source="dynamic_derived"):
+    """Writes a program of torch.export of the tests, with its JSON as the function `change` leaves
+    it."""
+    json_entry(f"tests/formats/pt2/testdata/{source}.pt2", target, "models/model.json", change)
