@@ -114,8 +114,8 @@ def envelope(content, version=1):
 
 ZIP = {
     "local": ("<4s5H3I2H", "magic needs flags method time date crc compressed size name extra"),
-    "central": ("<4s6H3I5H2I", "magic made_by needs flags method time date crc compressed size name "
-                "extra comment disk kind attributes offset"),
+    "central": ("<4s6H3I5H2I", "magic made_by needs flags method time date crc compressed size "
+                "name extra comment disk kind attributes offset"),
     "end": ("<4s4H2IH", "magic disk first_disk entries all_entries size offset comment"),
 }
 
