@@ -110,3 +110,38 @@ def envelope(content, version=1):
     content = message(content) if isinstance(content, list) else content
     head = b"\x0a\x08graphnet\x10" + bytes([version]) + b"\x1d" + struct.pack("<I", len(content))
     return head + b"\x25" + struct.pack("<I", zlib.crc32(content, zlib.crc32(head))) + content
+
+
+ZIP = {
+    "local": ("<4s5H3I2H", "magic needs flags method time date crc compressed size name extra"),
+    "central": ("<4s6H3I5H2I", "magic made_by needs flags method time date crc compressed size "
+                "name extra comment disk kind attributes offset"),
+    "end": ("<4s4H2IH", "magic disk first_disk entries all_entries size offset comment"),
+}
+
+
+def zip_of(name=b"m/version", content=b"hello", extra=b"", local_extra=b"", tail=b"", deflate=False,
+           before_end=b"", **changes):
+    """An archive with one entry. `extra` is the extra field of both headers, which the local one
+    has before `local_extra`; `tail` follows the content. Other arguments are false numbers of
+    fields of ZIP, such as local_crc."""
+
+    def record(kind, **values):
+        form, fields = ZIP[kind]
+        return struct.pack(form, *(changes.get(f"{kind}_{field}", values.get(field, 0))
+                                   for field in fields.split()))
+
+    data = zlib.compress(content, 9)[2:-4] if deflate else content
+    same = {"crc": zlib.crc32(content), "compressed": len(data), "size": len(content),
+            "method": 8 if deflate else 0, "name": len(name), "extra": len(extra)}
+    same_here = same | {"extra": len(extra + local_extra)}
+    first = record("local", magic=b"PK\3\4", **same_here) + name + extra + local_extra + data + tail
+    directory = record("central", magic=b"PK\1\2", **same) + name + extra
+    return first + directory + before_end + record(
+        "end", magic=b"PK\5\6", entries=1, all_entries=1, size=len(directory), offset=len(first))
+
+
+def program(target, change, source="dynamic_derived"):
+    """Writes a program of torch.export of the tests, with its JSON as the function `change` leaves
+    it."""
+    json_entry(f"tests/formats/pt2/testdata/{source}.pt2", target, "models/model.json", change)

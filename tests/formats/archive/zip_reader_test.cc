@@ -106,7 +106,7 @@ TEST(ZipReaderTest, ChecksTheCrcOfEveryContent) {
 
 TEST(ZipReaderTest, RefusesNamesThatAreNotPlainRelativePaths) {
   for (const auto& [name, message] : std::vector<std::pair<std::string, std::string>>{
-           {"", "empty"},
+           {"", "the name is empty"},
            {"/a", "absolute"},
            {"../a", "component . or .."},
            {"a/../b", "component . or .."},

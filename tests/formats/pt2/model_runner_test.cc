@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "graphnet/formats/pt2/importer.h"
+#include "graphnet/formats/pt2/input_structure.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/interp/torch/tensors.h"
 #include "graphnet/ir/text/parser.h"
@@ -160,10 +161,38 @@ TEST(ModelRunner, TakesOtherSamplesByPlaceholder) {
   const auto result = (*model)->Call({at::full({2}, 3.0)}, {{"y", at::ones({2})}});
   ASSERT_OK(result);
   EXPECT_TRUE(SameBits(result->toGenericDict().at("z"), at::full({2}, 2.0)));
-  EXPECT_THAT((*model)->Call({at::ones({2})}), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT((*model)->Call({at::ones({2})}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no value for y")));
+  EXPECT_THAT((*model)->Call({at::ones({2}), at::ones({2})}, {{"y", at::ones({2})}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("an input has two values")));
+  EXPECT_THAT(
+      (*model)->Run({at::ones({2})}),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 inputs, the program takes 2")));
   EXPECT_THAT(
       (*model)->Call({at::ones({2}), at::ones({2})}, {{"w", 1}}),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the program has no input w")));
+}
+
+TEST(ModelRunner, RefusesAProgramWithoutACallSignature) {
+  auto sample = ParseSample(
+      "graph @forward(%x : f32[2]) {\n"
+      "  return %x\n"
+      "}\n",
+      "a.gn");
+  ASSERT_OK(sample);
+  sample->extra_files.emplace(kProgramFile,
+                              R"({"graph_module": {"signature": {"input_specs": []},
+                                  "module_call_graph": [{"fqn": "", "signature": null}]}})");
+  EXPECT_THAT(ModelRunner::Make(*std::move(sample)),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("the program has no usable call signature")));
+}
+
+TEST(InputStructure, IsNotFoundInOtherSamples) {
+  const auto sample = ParseSample("graph @forward(%x : f32[2]) {\n  return %x\n}\n", "a.gn");
+  ASSERT_OK(sample);
+  EXPECT_THAT(pt2::ReadInputStructure(*sample),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("not a program of torch.export")));
 }
 
 }  // namespace

@@ -302,6 +302,14 @@ TEST(SafetensorsTest, Files) {
   EXPECT_THAT(std::string(ReadSafetensorsFile(path).status().message()), StartsWith(path));
 }
 
+TEST(SafetensorsTest, RefusesAFileThatShrinksWhileItIsRead) {
+  const std::string path = absl::StrCat(::testing::TempDir(), "/safetensors_shrinks.safetensors");
+  ASSERT_TRUE(WriteSafetensorsFile({{"a", Data(DType::kFloat32, {2}, "abcdefgh")}}, path).ok());
+  const absl::StatusOr<Tensors> read = ReadSafetensorsFile(
+      path, [&](absl::string_view) { EXPECT_EQ(truncate(path.c_str(), 8), 0); });
+  EXPECT_THAT(std::string(read.status().message()), HasSubstr("truncated while it was read"));
+}
+
 #ifndef __SANITIZE_ADDRESS__  // which needs the whole address space
 // Beside the result, at most one tensor is in memory a second time, and never the whole file.
 TEST(SafetensorsTest, ReadsWithoutTheWholeFileInMemory) {
