@@ -209,9 +209,9 @@ class Joiner {
   }
 
   absl::StatusOr<int> OtherRank(const Node& node, const Rank& rank, const Argument& said) const {
-    if (!said.is_int() || !by_rank_.contains(static_cast<int>(said.integer())))
+    if (!said.is_int() || !by_rank_.contains(static_cast<int>(said.integer())) ||
+        said.integer() == rank.number)
       return NodeError(node, "expected another rank of the meshes");
-    if (said.integer() == rank.number) return NodeError(node, "sends to the rank itself");
     return static_cast<int>(said.integer());
   }
 
@@ -242,6 +242,12 @@ class Joiner {
             [](const Dim& dim, const Argument& size) { return size == Argument(dim.value); }))
       return NodeError(node, absl::StrCat("receives ", Printable(value->name()), " from rank ",
                                           from, ", which has other sizes"));
+    if (meta == nullptr) {
+      // The run checks what is not known here.
+      graph_->CallFunction("aten._assert_tensor_metadata.default",
+                           {value, node.args()[0], Argument(), node.args()[1]})
+          ->set_location(node.location());
+    }
     rank->values[&node] = value;
     rank->at = node.next();
     return true;

@@ -222,9 +222,6 @@ class FolderCheck {
       const SubgraphConfig& subgraph = config.subgraphs[i];
       const Graph& graph = *out_.pieces[i].module->main();
       const auto piece = static_cast<int64_t>(i);
-      if (subgraph.name != absl::StrCat("subgraph_", i)) {
-        ConfigSays(piece, "name", absl::StrCat("that it is called ", Printable(subgraph.name)));
-      }
       const int64_t size = NumOperators(graph);
       if (subgraph.range.end - subgraph.range.start != size) {
         ConfigSays(piece, "num_ops",

@@ -89,6 +89,8 @@ class Case:
     def write(self, part: Part) -> None:
         path = self.path / part.words
         path.parent.mkdir(parents=True, exist_ok=True)
+        assert path.parent.resolve().is_relative_to(self.path.resolve()), f"{path} is the project's"
+        path.unlink(missing_ok=True)  # a link to the project
         lines = list(part.lines)
         while lines and not lines[-1]:
             lines.pop()

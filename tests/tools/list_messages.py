@@ -787,7 +787,10 @@ def is_triggered(message, corpus, literals):
         return fragments[0] in corpus
     # All, near each other.
     parts = [re.escape(plain(text).strip()) for text in message.fragments]
-    return re.search(r"(?<!\w)" + r".{0,80}?".join(parts) + r"(?!\w)", corpus) is not None
+    pattern = r".{0,80}?".join(parts)
+    begin = r"\b" if re.match(r"\w", pattern) else ""
+    end = r"\b" if re.search(r"\w$", pattern) else ""
+    return re.search(begin + pattern + end, corpus) is not None
 
 
 def untriggered(messages):

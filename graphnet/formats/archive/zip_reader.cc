@@ -447,13 +447,13 @@ absl::StatusOr<std::string> ZipReader::Read(const ZipEntry& entry) const {
 }
 
 absl::StatusOr<absl::string_view> ZipReader::View(const ZipEntry& entry) const {
-  if (entry.deflated) return Error(entry, "is deflated; read it instead");
+  if (entry.deflated) return Error(entry, "is deflated, but must be stored");
   if (!verified_) RETURN_IF_ERROR(CheckContent(entry));
   return Stored(entry);
 }
 
 absl::StatusOr<absl::string_view> ZipReader::ViewUnchecked(const ZipEntry& entry) const {
-  if (entry.deflated) return Error(entry, "is deflated; read it instead");
+  if (entry.deflated) return Error(entry, "is deflated, but must be stored");
   return Stored(entry);
 }
 
