@@ -110,3 +110,21 @@ def envelope(content, version=1):
     content = message(content) if isinstance(content, list) else content
     head = b"\x0a\x08graphnet\x10" + bytes([version]) + b"\x1d" + struct.pack("<I", len(content))
     return head + b"\x25" + struct.pack("<I", zlib.crc32(content, zlib.crc32(head))) + content
+
+
+def safetensors(**tensors):
+    """The bytes of a file .safetensors; a tensor is its dtype as "F32", its sizes and its bytes."""
+    header, data = {}, b""
+    for name, (dtype, sizes, content) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": sizes,
+                        "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def embed(path, **tensors):
+    """Writes these weights into a file .pb."""
+    content = payload(path) + field(15, safetensors(**tensors))
+    with open(path, "wb") as out:
+        out.write(envelope(content))
