@@ -199,9 +199,8 @@ TEST_F(CompiledSampleTest, RefusesFilesThatAreNotWorkerLibraries) {
 std::string FileOf(const std::string& dtype, size_t size, const std::string& bytes) {
   static int number = 0;
   std::string path = absl::StrCat(testing::TempDir(), "/x", ++number, ".safetensors");
-  const std::string header =
-      absl::StrCat(R"({"x": {"dtype": ")", dtype, R"(", "shape": [)", size,
-                   R"(], "data_offsets": [0, )", bytes.size(), "]}}");
+  const std::string header = absl::StrCat(R"({"x": {"dtype": ")", dtype, R"(", "shape": [)", size,
+                                          R"(], "data_offsets": [0, )", bytes.size(), "]}}");
   const uint64_t length = header.size();
   std::ofstream(path, std::ios::binary)
       << std::string(reinterpret_cast<const char*>(&length), sizeof(length)) << header << bytes;
@@ -223,8 +222,7 @@ TEST(WorkersInCpp, RefuseRequests) {
   EXPECT_THAT(answer("prepare", none), HasSubstr(absl::StrCat("cannot read ", none)));
   const std::string cut = FileOf("F32", 2, "abcd");
   EXPECT_THAT(answer("prepare", cut), HasSubstr(absl::StrCat(cut, " ends early")));
-  EXPECT_THAT(answer("prepare", FileOf("F8_E5M2", 1, "a")),
-              HasSubstr("a tensor of dtype F8_E5M2"));
+  EXPECT_THAT(answer("prepare", FileOf("F8_E5M2", 1, "a")), HasSubstr("a tensor of dtype F8_E5M2"));
   const std::string good = FileOf("U8", 4, "abcd");
   EXPECT_THAT(answer("prepare", good), HasSubstr("\"ok\":true"));
   EXPECT_THAT(answer("run", good), HasSubstr("changed its input x"));

@@ -89,8 +89,9 @@ TEST_F(XlaWorkerTest, CompilesAndRuns) {
 TEST_F(XlaWorkerTest, RefusesProgramsThatItCannotRead) {
   EXPECT_EQ(ErrorOf("module {}"), "the program has no @main");
   EXPECT_EQ(ErrorOf("func.func @main(%x) -> () {}"), "an argument of @main has no type");
-  EXPECT_EQ(ErrorOf("func.func @main(%n: !torch.int) -> (!torch.int) {\n  return %n : !torch.int\n}"),
-            "StableHLO takes no numbers: n");
+  EXPECT_EQ(
+      ErrorOf("func.func @main(%n: !torch.int) -> (!torch.int) {\n  return %n : !torch.int\n}"),
+      "StableHLO takes no numbers: n");
 }
 
 TEST_F(XlaWorkerTest, SaysWhatTorchMlirOptSays) {

@@ -34,8 +34,7 @@ PJRT_Error* Execute(PJRT_LoadedExecutable_Execute_Args* args) {
 }
 
 PJRT_Error* FromHost(PJRT_Client_BufferFromHostBuffer_Args* args) {
-  args->buffer =
-      new PJRT_Buffer{args->type, {args->dims, args->dims + args->num_dims}, args->data};
+  args->buffer = new PJRT_Buffer{args->type, {args->dims, args->dims + args->num_dims}, args->data};
   args->done_with_host_buffer = nullptr;
   return nullptr;
 }
