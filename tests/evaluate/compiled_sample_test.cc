@@ -1,5 +1,7 @@
 #include "graphnet/evaluate/compiled_sample.h"
 
+#include <dlfcn.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -7,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graphnet/evaluate/worker_library.h"
 #include "graphnet/ir/text/parser.h"
 #include "gtest/gtest.h"
 
@@ -115,6 +118,17 @@ TEST_F(CompiledSampleTest, AnEntryThatTheWorkerRejectsIsCompiledAgain) {
   EXPECT_THAT(Run(*compiled, {1, 2, 3}), ElementsAre(2, 4, 6));
 }
 
+TEST_F(CompiledSampleTest, AnEndedWorkerRunsNothing) {
+  const auto compiler = Start(nullptr, "ENDS");
+  ASSERT_NE(compiler, nullptr);
+  auto twice = *compiler->Compile(Scaled(2));
+  const auto error = [&] {
+    return std::string(twice->Run({{"x", Floats({1})}}, /*seed=*/0).status().message());
+  };
+  EXPECT_THAT(error(), HasSubstr("exit: ended with code 3"));
+  EXPECT_EQ(error(), "its worker has ended");
+}
+
 TEST_F(CompiledSampleTest, RefusesWorkersThatHoldOneProgram) {
   const auto compiler = TryStart(nullptr, "OLD");
   ASSERT_FALSE(compiler.ok());
@@ -150,6 +164,11 @@ TEST_F(CompiledSampleTest, ALibraryRunsInThisProcess) {
   integers.dtype = DType::kInt32;
   const auto failed = thrice->Run({{"x", integers}}, /*seed=*/0);
   EXPECT_EQ(failed.status().message(), "takes floats,");
+  TensorData bools = integers;
+  bools.dtype = DType::kBool;
+  bools.shape = {8};
+  EXPECT_EQ(thrice->Run({{"x", bools}}, /*seed=*/0).status().message(),
+            "the worker failed without giving a reason");
   const auto other = thrice->Run({{"y", integers}}, /*seed=*/0);
   EXPECT_EQ(other.status().message(), "there is no input x");
   EXPECT_THAT(Run(*thrice, {1, 1, 1}), ElementsAre(3, 3, 3));
@@ -169,6 +188,44 @@ TEST_F(CompiledSampleTest, RefusesFilesThatAreNotWorkerLibraries) {
   EXPECT_THAT(error(), HasSubstr("not installed: graphnet backends --install scaling"));
   setenv("GRAPHNET_BACKENDS", Installed("tests/evaluate/scaling_worker.py").c_str(), 1);
   EXPECT_THAT(error(), HasSubstr("cannot load"));
+  // Any other library, such as that of mathematics.
+  Dl_info info{};
+  ASSERT_NE(dladdr(dlsym(RTLD_DEFAULT, "cos"), &info), 0);
+  setenv("GRAPHNET_BACKENDS", Installed(info.dli_fname).c_str(), 1);
+  EXPECT_THAT(error(), HasSubstr("scaling_worker.so is not the library of a worker"));
+}
+
+// Writes a file of one tensor x.
+std::string FileOf(const std::string& dtype, size_t size, const std::string& bytes) {
+  static int number = 0;
+  std::string path = absl::StrCat(testing::TempDir(), "/x", ++number, ".safetensors");
+  const std::string header = absl::StrCat(R"({"x": {"dtype": ")", dtype, R"(", "shape": [)", size,
+                                          R"(], "data_offsets": [0, )", bytes.size(), "]}}");
+  const uint64_t length = header.size();
+  std::ofstream(path, std::ios::binary)
+      << std::string(reinterpret_cast<const char*>(&length), sizeof(length)) << header << bytes;
+  return path;
+}
+
+TEST(WorkersInCpp, RefuseRequests) {
+  const auto library = WorkerLibrary::Load("tests/evaluate/scaling_library.so");
+  ASSERT_TRUE(library.ok()) << library.status();
+  const auto answer = [&](const std::string& verb, const std::string& inputs) {
+    return *(*library)->Ask(
+        absl::StrCat(R"({"verb": ")", verb, R"(", "slot": 77, "order": ["x"], "inputs": ")", inputs,
+                     R"(", "weights": ")", FileOf("F32", 1, "abcd"), R"(", "outputs": ")", inputs,
+                     R"(.out"})"),
+        absl::InfiniteDuration());
+  };
+  EXPECT_THAT(answer("sing", ""), HasSubstr("there is no verb sing"));
+  const std::string none = absl::StrCat(testing::TempDir(), "/none");
+  EXPECT_THAT(answer("prepare", none), HasSubstr(absl::StrCat("cannot read ", none)));
+  const std::string cut = FileOf("F32", 2, "abcd");
+  EXPECT_THAT(answer("prepare", cut), HasSubstr(absl::StrCat(cut, " ends early")));
+  EXPECT_THAT(answer("prepare", FileOf("F8_E5M2", 1, "a")), HasSubstr("a tensor of dtype F8_E5M2"));
+  const std::string good = FileOf("U8", 4, "abcd");
+  EXPECT_THAT(answer("prepare", good), HasSubstr("\"ok\":true"));
+  EXPECT_THAT(answer("run", good), HasSubstr("changed its input x"));
 }
 
 }  // namespace

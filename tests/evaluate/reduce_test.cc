@@ -82,6 +82,12 @@ TEST(ReduceTest, FindsTheOneOperator) {
   }
 }
 
+TEST(ReduceTest, RefusesASampleWithoutTheProperty) {
+  const auto reduction = ReduceText(Chain(3, {}), [](const Sample&) { return false; });
+  EXPECT_EQ(reduction.status().message(),
+            "the sample does not have the property that is to be kept");
+}
+
 TEST(ReduceTest, KeepsOperatorsThatOnlyFailTogether) {
   const auto reduction =
       ReduceText(Chain(64, {{3, "torch.erf"}, {50, "torch.tanh"}, {20, "torch.sin"}}),

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graphnet/base/digest.h"
 #include "graphnet/base/file.h"
 #include "graphnet/evaluate/compile_cache.h"
 #include "gtest/gtest.h"
@@ -61,10 +62,11 @@ class RemoteCacheTest : public testing::Test {
     return absl::StrCat("http://127.0.0.1:", port_, "/", how);
   }
   absl::StatusOr<std::unique_ptr<RemoteCache>> OpenRemote(const std::string& url,
-                                                          const std::string& digest) {
+                                                          const std::string& digest,
+                                                          const std::string& python = "python3") {
     return RemoteCache::Open({.url = url,
                               .digest = digest,
-                              .python = "python3",
+                              .python = python,
                               .patience = absl::Seconds(5),
                               .note = [this](const std::string& line) { notes_.push_back(line); }});
   }
@@ -126,10 +128,45 @@ TEST_F(RemoteCacheTest, AServerThatFailsIsNotedAndTheEntryIsMade) {
     EXPECT_EQ(AskThrough(Url(how)), "made") << how;
     ASSERT_EQ(notes_.size(), 1u) << how;
     EXPECT_THAT(notes_[0], HasSubstr("is not used any more")) << how;
+    if (how == std::string("elsewhere")) {
+      EXPECT_THAT(notes_[0], HasSubstr("redirected to file:///"));
+    }
   }
   notes_.clear();
   EXPECT_EQ(AskThrough("http://127.0.0.1:1/closed"), "made");
   EXPECT_EQ(notes_.size(), 1u);
+}
+
+TEST_F(RemoteCacheTest, SaysWhyAnEntryIsNotFetched) {
+  std::string name;
+  for (const auto& file : fs::recursive_directory_iterator(origin_)) {
+    if (file.path().filename() == "compiled") name = file.path().parent_path().filename();
+  }
+  const std::string path = absl::StrCat(root_, "/fetched");
+  const auto other = OpenRemote(Url("other"), digest_);
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_EQ((*other)->Fetch(name, path).message(), "the bytes differ from the index");
+  const auto gone = OpenRemote(Url("good"), digest_);
+  ASSERT_TRUE(gone.ok()) << gone.status();
+  fs::remove_all(absl::StrCat(origin_, "/entries"));
+  EXPECT_THAT(std::string((*gone)->Fetch(name, path).message()), HasSubstr("404"));
+  EXPECT_EQ((*gone)->Fetch(name, path).message(), "the server has failed");
+}
+
+TEST_F(RemoteCacheTest, AnInvalidAnswerOfTheProgramThatFetchesIsNoted) {
+  const std::string program = absl::StrCat(root_, "/python");
+  std::ofstream(program) << "#!/bin/sh\nread line\necho '[]' >&3\n";
+  fs::permissions(program, fs::perms::owner_all);
+  ASSERT_TRUE(OpenRemote(Url("good"), digest_, program).ok());
+  ASSERT_EQ(notes_.size(), 1u);
+  EXPECT_THAT(notes_[0], HasSubstr("the program that fetches gave an invalid answer"));
+}
+
+TEST_F(RemoteCacheTest, AnIndexOfAnotherVersionIsAnError) {
+  const std::string index = R"({"version": 2, "entries": {}})";
+  std::ofstream(absl::StrCat(origin_, "/index.json")) << index;
+  EXPECT_THAT(std::string(OpenRemote(Url("good"), Sha256(index)).status().message()),
+              HasSubstr("its index is not of this version of graphnet"));
 }
 
 TEST_F(RemoteCacheTest, AnIndexThatIsNotTrustedIsAnError) {

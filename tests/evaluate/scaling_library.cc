@@ -1,4 +1,5 @@
-// The compiler of scaling_worker.py as a library that a program loads.
+// The compiler of scaling_worker.py as a library that a program loads. It fails without a word on
+// bools, and writes to inputs of bytes.
 #include <fstream>
 #include <string>
 #include <vector>
@@ -17,6 +18,12 @@ class ScalingWorker : public worker::Worker {
   }
   void SetInputs(const std::vector<worker::Tensor>& inputs) override { x_ = inputs.at(0); }
   void Run() override {
+    if (x_.dtype == "BOOL") throw worker::Failure("run", "");
+    if (x_.dtype == "U8") {
+      ++*x_.data();
+      y_ = x_;
+      return;
+    }
     if (x_.dtype != "F32") throw worker::Failure("run", "takes floats,\nnot " + x_.dtype);
     y_ = {x_.dtype, x_.shape, nullptr, 0};
     y_.Allocate(x_.bytes);

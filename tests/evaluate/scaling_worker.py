@@ -2,6 +2,7 @@
 """A compiler of programs that multiply an input x by an attribute w of one element.
 
 It stores the factor as text. If OLD is given, it greets like older workers, which held one program.
+If ENDS is given, it ends when it runs.
 """
 import os
 import struct
@@ -36,6 +37,8 @@ class ScalingWorker(worker.Worker):
                 file.write(str(self.factor))
 
     def run(self, inputs):
+        if "ENDS" in sys.argv:
+            os._exit(3)
         return [[self.factor * value for value in inputs[0]]]
 
 

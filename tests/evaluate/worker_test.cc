@@ -145,12 +145,23 @@ TEST(WorkerTest, KeepsNothingOpenIfItCannotStart) {
   for (int more = 0; more < 8; ++more) {
     const rlimit limit = {static_cast<rlim_t>(open + more), before.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    const bool has_started = Worker::Start(options, absl::Seconds(20)).ok();
+    const absl::Status started = Worker::Start(options, absl::Seconds(20)).status();
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-    if (!has_started) ++failed;
+    if (!started.ok()) ++failed;
+    if (more == 0) {
+      EXPECT_EQ(started.message(), "cannot start a worker: Too many open files");
+    }
     EXPECT_EQ(OpenFiles(), open) << more << " more files could be opened";
   }
   EXPECT_GE(failed, 6);
+}
+
+TEST(WorkerTest, AnEndedWorkerRefusesRequests) {
+  const ProcessOptions options = Faulty("prepare:exit");
+  const auto worker = Worker::Start(options, absl::Seconds(20));
+  ASSERT_OK(worker);
+  EXPECT_FALSE((*worker)->Prepare(Request(options.folder)).ok());
+  EXPECT_EQ((*worker)->Close().message(), "the worker has ended");
 }
 
 TEST(WorkerTest, SurvivesARefusedRequest) {

@@ -145,3 +145,21 @@ def program(target, change, source="dynamic_derived"):
     """Writes a program of torch.export of the tests, with its JSON as the function `change` leaves
     it."""
     json_entry(f"tests/formats/pt2/testdata/{source}.pt2", target, "models/model.json", change)
+
+
+def safetensors(**tensors):
+    """The bytes of a file .safetensors; a tensor is its dtype as "F32", its sizes and its bytes."""
+    header, data = {}, b""
+    for name, (dtype, sizes, content) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": sizes,
+                        "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def embed(path, **tensors):
+    """Writes these weights into a file .pb."""
+    content = payload(path) + field(15, safetensors(**tensors))
+    with open(path, "wb") as out:
+        out.write(envelope(content))

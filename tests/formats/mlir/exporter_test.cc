@@ -289,6 +289,24 @@ TEST(MlirExporter, WhatCannotBeWrittenIsNamed) {
                         "torch-to-aten first"));
   EXPECT_THAT(error("  %y = aten.to.dtype(%x, torch.bits8) : bits8[3]\n"),
               HasSubstr("(node y): MLIR has no bits8"));
+  EXPECT_THAT(error("  %s = aten.split.Tensor(%x, 2) : (f32[2], f32[1])\n"
+                    "  %y = aten.relu.default(%s) : f32[3]\n"),
+              HasSubstr("(node y): it takes %s, which is not a single value"));
+  EXPECT_THAT(error("  %y = aten.sym_size.default(%x)\n"),
+              HasSubstr("(node y): it returns a list of unknown sizes"));
+  EXPECT_THAT(ErrorOf("graph @forward(%x : f32[3]) {\n  return (%x, \"a\")\n}\n"),
+              HasSubstr("it returns a value that is neither a tensor nor a number"));
+  const auto parameter = Export(R"(
+symbol S0
+attribute w : f32[S0]
+graph @forward() {
+  %w = get_attr w : f32[S0]
+  return %w
+}
+)",
+                                {.parameter_scope = "model"});
+  EXPECT_THAT(std::string(parameter.status().message()),
+              HasSubstr("(node w): the sizes of a parameter must be known"));
 }
 
 // torch-mlir-opt does not accept a bool for a number.

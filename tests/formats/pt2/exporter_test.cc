@@ -394,6 +394,22 @@ TEST(Pt2Exporter, LimitsTheCopiesOfBodies) {
   }
 }
 
+TEST(Pt2Exporter, RefusesAWeightOfADTypeThatTorchExportLacks) {
+  auto sample = Parse(R"(
+attribute w : f32[2]@cpu
+graph @forward(%x : f32[2]@cpu) {
+  %w = get_attr w : f32[2]@cpu
+  %y = aten.add.Tensor(%x, %w) : f32[2]@cpu
+  return %y
+}
+)");
+  ASSERT_OK(sample);
+  sample->weights["w"] = Floats({2}, {1, 2});
+  sample->weights["w"].dtype = DType::kQInt32;
+  EXPECT_EQ(ExportPt2ToString(*sample).status().message(),
+            "w: torch.export stores no tensors of dtype qint32");
+}
+
 TEST(Pt2Exporter, WeightsOfAFileAreWrittenOneAtATime) {
   constexpr int64_t kTensor = int64_t{16} << 20;
   std::string module;
