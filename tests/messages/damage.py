@@ -1,6 +1,7 @@
-"""Functions for cases that make damaged archives (.pt, .pt2) and protobuf samples (.pb)."""
+"""Functions for cases that make damaged archives (.pt, .pt2), protobuf samples (.pb) and folders."""
 
 import json
+import os
 import struct
 import warnings
 import zipfile
@@ -110,3 +111,24 @@ def envelope(content, version=1):
     content = message(content) if isinstance(content, list) else content
     head = b"\x0a\x08graphnet\x10" + bytes([version]) + b"\x1d" + struct.pack("<I", len(content))
     return head + b"\x25" + struct.pack("<I", zlib.crc32(content, zlib.crc32(head))) + content
+
+
+FOLDER = {
+    "graph_net.json": '{"framework": "torch"}',
+    "model.py": "import torch\nclass GraphModule(torch.nn.Module):\n"
+                "    def forward(self, x: torch.Tensor):\n        return x\n",
+    "weight_meta.py": 'class Program_weight_tensor_meta_x:\n    name = "x"\n    shape = [4, 8]\n'
+                      '    dtype = "torch.float32"\n    device = "cpu"\n'
+                      "    mean = None\n    std = None\n",
+}
+
+
+def folder(path, files={}):
+    """Writes a sample of GraphNet, whose graph returns its argument, with some files replaced. A
+    list takes the place of the statements of model.py."""
+    os.makedirs(path)
+    for name, content in {**FOLDER, **files}.items():
+        if isinstance(content, list):
+            content = FOLDER[name].replace("return x\n", "\n        ".join(content) + "\n")
+        with open(f"{path}/{name}", "w") as file:
+            file.write(content)
