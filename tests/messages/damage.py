@@ -132,3 +132,43 @@ def folder(path, files={}):
             content = FOLDER[name].replace("return x\n", "\n        ".join(content) + "\n")
         with open(f"{path}/{name}", "w") as file:
             file.write(content)
+
+
+def column(source, target, place, change):
+    """Writes a sample (.pb) with the integers of a column as the function `change` returns them.
+    The place is the numbers of the fields that lead to it: (6, 14, 3) is the operands of the first
+    graph. Returns the integers that were there."""
+    before = []
+
+    def changed(content, place):
+        parts = fields(content)
+        part = next((part for part in parts if part[0] == place[0]), None)
+        if part is None:
+            part = [place[0], b""]
+            parts.append(part)
+        if place[1:]:
+            part[1] = changed(part[1], place[1:])
+        else:
+            before.extend(unpacked(part[1]))
+            part[1] = packed(change(list(before)))
+        return message(parts)
+
+    content = changed(payload(source), place)
+    with open(target, "wb") as out:
+        out.write(envelope(content))
+    return before
+
+
+def packed(values):
+    return b"".join(map(varint, values))
+
+
+def unpacked(content):
+    values, value, shift = [], 0, 0
+    for byte in content:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            values.append(value)
+            value = shift = 0
+    return values
