@@ -172,3 +172,35 @@ def unpacked(content):
             values.append(value)
             value = shift = 0
     return values
+
+
+def pickled(value):
+    """A value as torch.jit.save pickles it; bytes are a pickle already."""
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, bool):
+        return b"\x88" if value else b"\x89"
+    if isinstance(value, int):
+        return b"J" + struct.pack("<i", value)
+    if isinstance(value, str):
+        return b"X" + struct.pack("<I", len(value)) + value.encode()
+    return b"N"
+
+
+def instance(name, values):
+    """The pickle of an object of the class __torch__.NAME."""
+    items = b"".join(pickled(key) + pickled(value) for key, value in values.items())
+    return b"c__torch__\n" + name.encode() + b"\n)\x81}(" + items + b"ub"
+
+
+def torchscript(path, code, values={}, files={}):
+    """Writes a TorchScript archive with this code, whose module is of the class M."""
+    with zipfile.ZipFile(path, "w") as out:
+        for name, content in {
+            "data.pkl": b"\x80\x02" + instance("M", values) + b".",
+            "code/__torch__.py": code,
+            "constants.pkl": b"\x80\x02).",
+            "version": "3\n",
+            **files,
+        }.items():
+            out.writestr("m/" + name, content)
