@@ -1,4 +1,4 @@
-"""Functions for cases that make damaged archives (.pt, .pt2), protobuf samples (.pb) and folders."""
+"""Functions for cases that make damaged archives (.pt, .pt2), samples (.pb) and folders."""
 
 import json
 import os
@@ -191,6 +191,18 @@ def instance(name, values):
     """The pickle of an object of the class __torch__.NAME."""
     items = b"".join(pickled(key) + pickled(value) for key, value in values.items())
     return b"c__torch__\n" + name.encode() + b"\n)\x81}(" + items + b"ub"
+
+
+def storage(key, elements):
+    """The pickle of a storage of floats."""
+    return (b"(" + pickled("storage") + b"ctorch\nFloatStorage\n" + pickled(key) + pickled("cpu") +
+            pickled(elements) + b"tQ")
+
+
+def tensor(stored, offset, size):
+    """The pickle of a tensor of one dimension, after the pickle of its storage."""
+    return (b"ctorch._utils\n_rebuild_tensor_v2\n(" + stored + pickled(offset) + b"(" +
+            pickled(size) + b"t(K\x01t\x89ccollections\nOrderedDict\n)RtR")
 
 
 def torchscript(path, code, values={}, files={}):
