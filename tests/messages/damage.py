@@ -1,6 +1,7 @@
-"""Functions for cases that make damaged archives (.pt, .pt2) and protobuf samples (.pb)."""
+"""Functions for cases that make damaged archives (.pt, .pt2), samples (.pb) and folders."""
 
 import json
+import os
 import struct
 import warnings
 import zipfile
@@ -163,3 +164,108 @@ def embed(path, **tensors):
     content = payload(path) + field(15, safetensors(**tensors))
     with open(path, "wb") as out:
         out.write(envelope(content))
+
+
+FOLDER = {
+    "graph_net.json": '{"framework": "torch"}',
+    "model.py": "import torch\nclass GraphModule(torch.nn.Module):\n"
+                "    def forward(self, x: torch.Tensor):\n        return x\n",
+    "weight_meta.py": 'class Program_weight_tensor_meta_x:\n    name = "x"\n    shape = [4, 8]\n'
+                      '    dtype = "torch.float32"\n    device = "cpu"\n'
+                      "    mean = None\n    std = None\n",
+}
+
+
+def folder(path, files={}):
+    """Writes a sample of GraphNet, whose graph returns its argument, with some files replaced. A
+    list takes the place of the statements of model.py."""
+    os.makedirs(path)
+    for name, content in {**FOLDER, **files}.items():
+        if isinstance(content, list):
+            content = FOLDER[name].replace("return x\n", "\n        ".join(content) + "\n")
+        with open(f"{path}/{name}", "w") as file:
+            file.write(content)
+
+
+def column(source, target, place, change):
+    """Writes a sample (.pb) with the integers of a column as the function `change` returns them.
+    The place is the numbers of the fields that lead to it: (6, 14, 3) is the operands of the first
+    graph. Returns the integers that were there."""
+    before = []
+
+    def changed(content, place):
+        parts = fields(content)
+        part = next((part for part in parts if part[0] == place[0]), None)
+        if part is None:
+            part = [place[0], b""]
+            parts.append(part)
+        if place[1:]:
+            part[1] = changed(part[1], place[1:])
+        else:
+            before.extend(unpacked(part[1]))
+            part[1] = packed(change(list(before)))
+        return message(parts)
+
+    content = changed(payload(source), place)
+    with open(target, "wb") as out:
+        out.write(envelope(content))
+    return before
+
+
+def packed(values):
+    return b"".join(map(varint, values))
+
+
+def unpacked(content):
+    values, value, shift = [], 0, 0
+    for byte in content:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            values.append(value)
+            value = shift = 0
+    return values
+
+
+def pickled(value):
+    """A value as torch.jit.save pickles it; bytes are a pickle already."""
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, bool):
+        return b"\x88" if value else b"\x89"
+    if isinstance(value, int):
+        return b"J" + struct.pack("<i", value)
+    if isinstance(value, str):
+        return b"X" + struct.pack("<I", len(value)) + value.encode()
+    return b"N"
+
+
+def instance(name, values):
+    """The pickle of an object of the class __torch__.NAME."""
+    items = b"".join(pickled(key) + pickled(value) for key, value in values.items())
+    return b"c__torch__\n" + name.encode() + b"\n)\x81}(" + items + b"ub"
+
+
+def storage(key, elements):
+    """The pickle of a storage of floats."""
+    return (b"(" + pickled("storage") + b"ctorch\nFloatStorage\n" + pickled(key) + pickled("cpu") +
+            pickled(elements) + b"tQ")
+
+
+def tensor(stored, offset, size):
+    """The pickle of a tensor of one dimension, after the pickle of its storage."""
+    return (b"ctorch._utils\n_rebuild_tensor_v2\n(" + stored + pickled(offset) + b"(" +
+            pickled(size) + b"t(K\x01t\x89ccollections\nOrderedDict\n)RtR")
+
+
+def torchscript(path, code, values={}, files={}):
+    """Writes a TorchScript archive with this code, whose module is of the class M."""
+    with zipfile.ZipFile(path, "w") as out:
+        for name, content in {
+            "data.pkl": b"\x80\x02" + instance("M", values) + b".",
+            "code/__torch__.py": code,
+            "constants.pkl": b"\x80\x02).",
+            "version": "3\n",
+            **files,
+        }.items():
+            out.writestr("m/" + name, content)

@@ -459,8 +459,8 @@ class Cpp:
                 for text in texts
                 if any(kind == "literal" for pieces in text for kind, _ in pieces)
             ]
-            spaced = [part for text in texts for part in ([[("literal", " ")]], text)][1:]
-            self._add(file, i, maker.kind, joined(spaced), has_place=bool(maker.file))
+            apart = [part for text in texts for part in ([[("value", "…")]], text)][1:]
+            self._add(file, i, maker.kind, joined(apart), has_place=bool(maker.file))
             return
         if name in NOTERS and arguments:
             self._add(
@@ -786,11 +786,11 @@ def is_triggered(message, corpus, literals):
     if len(fragments[0]) >= FRAGMENT:
         return fragments[0] in corpus
     # All, near each other.
-    parts = [re.escape(plain(text).strip()) for text in message.fragments]
-    pattern = r".{0,80}?".join(parts)
-    begin = r"\b" if re.match(r"\w", pattern) else ""
-    end = r"\b" if re.search(r"\w$", pattern) else ""
-    return re.search(begin + pattern + end, corpus) is not None
+    parts = [plain(text).strip() for text in message.fragments]
+    pattern = ".{0,80}?".join(re.escape(part) for part in parts)
+    before = r"(?<!\w)" if re.match(r"\w", parts[0]) else ""
+    after = r"(?!\w)" if re.search(r"\w$", parts[-1]) else ""
+    return re.search(before + pattern + after, corpus) is not None
 
 
 def untriggered(messages):

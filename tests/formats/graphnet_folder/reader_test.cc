@@ -365,5 +365,14 @@ TEST(WriterTest, SaysWhatAFolderCannotHold) {
   }
 }
 
+TEST(WriterTest, RefusesFilesWithoutAConfiguration) {
+  GraphNetFileMap files = SmallSample();
+  files.erase("graph_net.json");
+  const std::string path = ::testing::TempDir() + "/no_configuration";
+  EXPECT_EQ(WriteGraphNetFiles(files, path),
+            absl::InvalidArgumentError("the sample lacks graph_net.json"));
+  EXPECT_FALSE(FileExists(path));
+}
+
 }  // namespace
 }  // namespace graphnet

@@ -128,7 +128,7 @@ TEST(SampleProtoTest, ReadsVersion1) {
 
 TEST(SampleProtoTest, RefusesToWriteWhatItWouldNotRead) {
   Sample sample;
-  EXPECT_THAT(std::string(SerializeSample(sample).status().message()), HasSubstr("no module"));
+  EXPECT_THAT(std::string(SerializeSample(sample).status().message()), HasSubstr("the sample has no module"));
   sample.module = std::make_unique<Module>();
   EXPECT_THAT(std::string(SerializeSample(sample).status().message()), HasSubstr("invariant 1"));
   sample = MakeSmallSample();
@@ -144,7 +144,10 @@ TEST(SampleProtoTest, LengthOfNames) {
   for (const size_t size : {kMaxNameBytes - 1, kMaxNameBytes, kMaxNameBytes + 1}) {
     Sample sample = MakeSmallSample();
     sample.constraint_order = {std::string(size, 'n')};
-    EXPECT_EQ(SerializeSample(sample).ok(), size <= kMaxNameBytes) << size;
+    const absl::Status status = SerializeSample(sample).status();
+    EXPECT_EQ(status.ok(), size <= kMaxNameBytes) << size;
+    if (!status.ok())
+      EXPECT_THAT(std::string(status.message()), HasSubstr("a name of 65537 bytes is too long: nn"));
     sample = MakeSmallSample();
     Graph* graph = sample.module->main();
     graph->set_insertion_point(graph->output());
@@ -172,7 +175,7 @@ TEST(SampleProtoTest, RefusesToWriteWhatUnfoldsTooFar) {
   for (int i = 0; i < 1000; ++i) graph->CallFunction("f", {Argument::List(ones)});
   const absl::Status status = SerializeSample(sample).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("unfold"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the sample shares so much that "));
 }
 
 // --- Files -------------------------------------------------------------------
@@ -296,6 +299,17 @@ TEST_F(SampleFileTest, WeightsMayBeInside) {
   // Without weights, both functions give the same bytes.
   sample.weights.clear();
   EXPECT_EQ(*SerializeSampleWithWeights(sample), *SerializeSample(sample));
+}
+
+// Tensors may share their bytes, and are written one after the other.
+TEST_F(SampleFileTest, WeightsInsideAreLimited) {
+  Sample sample = MakeSmallSample();
+  const TensorData data = Floats({1 << 24}, std::string(size_t{1} << 26, '\0'));
+  for (int i = 0; i < 32; ++i) sample.weights[absl::StrCat("w", i)] = data;
+  const absl::Status status = SerializeSampleWithWeights(sample).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(StartsWith("the sample takes 21474"), HasSubstr(" bytes, more than protobuf ")));
 }
 
 TEST_F(SampleFileTest, NamesOfWeights) {

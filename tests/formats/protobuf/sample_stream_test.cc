@@ -31,7 +31,8 @@ absl::StatusOr<uint64_t> Count(const std::string& bytes) {
   while (true) {
     absl::StatusOr<std::optional<Sample>> sample = reader.Next();
     if (!sample.ok()) {
-      EXPECT_FALSE(reader.Next().ok());  // Every later call fails, too.
+      // Every later call fails, too.
+      EXPECT_EQ(reader.Next().status().message(), "the stream of samples has failed before");
       return sample.status();
     }
     if (!*sample) return reader.num_samples();
@@ -93,14 +94,17 @@ TEST(SampleStreamTest, MissingExchangedOrFurtherSamplesAreNoticed) {
   const std::string first = ab.substr(0, a.size() + 2);
   const std::string second = ab.substr(first.size(), ab.size() - first.size() - end.size());
   ASSERT_EQ(first + second + end, ab);
-  EXPECT_THAT(std::string(Count(first + end).status().message()), HasSubstr("2 samples were"));
+  EXPECT_THAT(std::string(Count(first + end).status().message()), HasSubstr("damaged: 2 samples were written"));
   EXPECT_THAT(std::string(Count(first + second + second + end).status().message()),
               HasSubstr("2 samples were"));
   EXPECT_THAT(std::string(Count(second + first + end).status().message()),
               HasSubstr("the checksum of the stream"));
   EXPECT_EQ(Count(ba).value(), 2u);
   EXPECT_THAT(std::string(Count(ab + ab).status().message()), HasSubstr("bytes after the end"));
-  EXPECT_THAT(std::string(Count(first + second).status().message()), HasSubstr("has no end"));
+  EXPECT_THAT(std::string(Count(first + second).status().message()),
+              HasSubstr("truncated: the stream has no end"));
+  EXPECT_THAT(std::string(Count(ab.substr(0, ab.size() - 1)).status().message()),
+              HasSubstr("truncated: the end of the stream is incomplete"));
 }
 
 TEST(SampleStreamTest, AFalseSizeTakesNoMemory) {
@@ -127,8 +131,16 @@ TEST(SampleStreamTest, WritesOnlySamplesAndNothingAfterTheEnd) {
   EXPECT_FALSE(writer.Write(Sample()).ok());
   EXPECT_EQ(out.str(), "");
   EXPECT_TRUE(writer.Finish().ok());
-  EXPECT_FALSE(writer.Finish().ok());
-  EXPECT_FALSE(writer.Write(MakeSmallSample()).ok());
+  EXPECT_EQ(writer.Finish().message(), "the stream of samples is finished");
+  EXPECT_EQ(writer.Write(MakeSmallSample()).message(), "the stream of samples is finished");
+}
+
+TEST(SampleStreamTest, SaysThatNothingCanBeWritten) {
+  std::ostringstream out;
+  out.setstate(std::ios::badbit);
+  SampleWriter writer(&out);
+  EXPECT_EQ(writer.Write(MakeSmallSample()).message(), "the stream of samples cannot be written");
+  EXPECT_EQ(writer.Finish().message(), "the stream of samples cannot be written");
 }
 
 TEST(SampleStreamTest, IsRecognisedByContent) {

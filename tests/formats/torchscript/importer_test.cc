@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "ATen/core/builtin_function.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -748,6 +749,58 @@ graph(%x : Tensor):
   EXPECT_THAT(Import(module), StatusIs(absl::StatusCode::kInvalidArgument,
                                        AllOf(HasSubstr("cannot represent prim::TupleConstruct"),
                                              HasSubstr("self.child"), HasSubstr(":3"))));
+}
+
+TEST(ImporterTest, RefusesTensorsThatAreNotDense) {
+  torch::jit::Module module("M");
+  module.register_attribute("undefined", c10::TensorType::get(), at::Tensor());
+  module.register_buffer("sparse", torch::ones({2, 2}).to_sparse());
+  module.define("def forward(self):\n    return self.undefined\n");
+  module.define("def other(self):\n    return self.sparse\n");
+  EXPECT_THAT(Import(module), StatusIs(absl::StatusCode::kInvalidArgument,
+                                       HasSubstr("an undefined tensor")));
+  EXPECT_THAT(ImportTorchScriptMethod(module, "other"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("a tensor that is not dense, sparse")));
+}
+
+TEST(ImporterTest, RefusesMethodsThatAreNotTorchScript) {
+  static torch::jit::BuiltinOpFunction function(c10::QualifiedName("__torch__.M.forward"),
+                                                c10::FunctionSchema("forward", "", {}, {}),
+                                                [](torch::jit::Stack&) {});
+  torch::jit::Module module("M");
+  module.type()->addMethod(&function);
+  EXPECT_THAT(Import(module),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "the method forward is not written in TorchScript"));
+}
+
+// Neither compiler nor tracer makes such graphs.
+TEST(ImporterTest, RefusesGraphsWithAWrongStructure) {
+  torch::jit::Module module("M");
+  module.define("def forward(self, x):\n    return x\n");
+  torch::jit::Graph empty;
+  EXPECT_THAT(ImportTorchScriptGraph(empty, "main", &module),
+              StatusIs(absl::StatusCode::kInvalidArgument, "the method does not take self"));
+
+  torch::jit::Graph slice;
+  torch::jit::parseIR(R"(
+graph(%x : Tensor):
+  %t : (Tensor, Tensor) = prim::TupleConstruct(%x, %x)
+  %s : (Tensor, Tensor, Tensor) = prim::TupleSlice[beg=1, end=4](%t)
+  return (%s)
+)",
+                      &slice);
+  EXPECT_THAT(ImportTorchScriptGraph(slice, "main"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("cannot represent prim::TupleSlice: the slice is out of bounds")));
+
+  torch::jit::Graph function;
+  torch::jit::Node* constant = function.insertNode(function.create(c10::prim::Constant));
+  constant->output()->setType(c10::FunctionType::create(&module.get_method("forward").function()));
+  function.registerOutput(constant->output());
+  EXPECT_THAT(ImportTorchScriptGraph(function, "main"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a constant of type ")));
 }
 
 TEST(ImporterTest, Limits) {
