@@ -2,6 +2,7 @@
 
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -272,9 +273,13 @@ graph @part(%p) {
 }
 )");
   const std::string before = Print();
-  for (const char* name : {"a", "b", "c"}) {
+  const char* const form =
+      "the call does not have the form target(@body, operands...) without keywords";
+  const char* const count = "2 operands for a body with 1 parameters";
+  for (const auto& [name, why] :
+       {std::pair("a", form), std::pair("b", count), std::pair("c", form)}) {
     EXPECT_THAT(Inline(module_->main()->FindNode(name)),
-                StatusIs(absl::StatusCode::kInvalidArgument));
+                StatusIs(absl::StatusCode::kInvalidArgument, testing::HasSubstr(why)));
   }
   EXPECT_EQ(Print(), before);
 }

@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/shared_walk.h"
 #include "graphnet/ir/unchecked_builder.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
@@ -613,6 +614,29 @@ TEST(VerifierTest, Invariant14) {
   EXPECT_OK(Verify(f.module));
   f.SetData(f.y, {1, 2, false});
   EXPECT_OK(Verify(f.module));
+}
+
+TEST(VerifierTest, Invariant15) {
+  ExpectMessages({
+      {"arguments",
+       [](Fixture& f) {
+         Argument list = f.module.CopyArgument(Argument::List({1, 1}));
+         for (uint64_t size = 2; size <= kMaxWrittenOut; size *= 2)
+           list = f.module.CopyArgument(Argument::List({list, list}));
+         f.f->set_args({list});
+       },
+       absl::StrCat("invariant 15: graph forward, node f: the arguments hold more than ",
+                    kMaxWrittenOut, " values when shared parts are written out")},
+      {"expression",
+       [](Fixture& f) {
+         const SymExpr* sum = f.s0;
+         for (uint64_t size = 1; size <= kMaxTerms; size *= 2)
+           sum = f.module.SymBinary(Kind::kAdd, sum, sum);
+         f.f->set_args({sum});
+       },
+       absl::StrCat("invariant 15: graph forward, node f: an expression has more than ", kMaxTerms,
+                    " terms when shared parts are written out")},
+  });
 }
 
 TEST(VerifierTest, ManyKeywordsTakeLinearTime) {

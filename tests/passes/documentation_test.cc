@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graphnet/ir/text/parser.h"
@@ -113,7 +114,8 @@ TEST(ParsePassDocumentationTest, ErrorsNameTheMissingPart) {
         "Performance impact:", "Risks and limitations:", "Example:", "Counter-example:"}) {
     std::string text = kWhole;
     text.replace(text.find("// " + part) + 3, part.size(), "Nothing");
-    EXPECT_FALSE(ParsePassDocumentation(text).ok()) << part;
+    EXPECT_THAT(ParsePassDocumentation(text).status(),
+                StatusIs(absl::StatusCode::kInvalidArgument, "no paragraph \"" + part + " …\""));
   }
   std::string unknown = kWhole;
   unknown.insert(unknown.find("// Example"), "// Risks: none.\n//\n");
@@ -125,7 +127,26 @@ TEST(ParsePassDocumentationTest, ErrorsNameTheMissingPart) {
   ASSERT_OK(experimental);
   EXPECT_EQ(experimental->tier, Tier::kExperimental);
   text.replace(text.find("experimental"), 12, "odd");
-  EXPECT_FALSE(ParsePassDocumentation(text).ok());
+  EXPECT_THAT(ParsePassDocumentation(text).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, "no tier is called \"odd\""));
+  constexpr char kTwoGraphs[] =
+      "an example has two graphs with \"becomes\" between them, a counter-example one";
+  for (const auto& [example, why] :
+       {std::pair("//   graph @c() {\n// }\n", "example line not indented: }"),
+        std::pair("//   x=1\n", "an example has no graph"),
+        std::pair("//   graph @c() {\n//   becomes\n//   graph @d() {\n", kTwoGraphs)}) {
+    text = kWhole;
+    text.replace(text.find("//   graph @c() {\n"), 18, example);
+    EXPECT_THAT(ParsePassDocumentation(text).status(),
+                StatusIs(absl::StatusCode::kInvalidArgument, why));
+  }
+}
+
+TEST(DocumentationOfTest, APassOfAnotherProgramBringsItsHeader) {
+  const Pass::Function function = [](Module*, PassRun&) -> absl::StatusOr<bool> { return false; };
+  const Pass pass("other", "other.h", function);
+  EXPECT_THAT(DocumentationOf(pass).status(),
+              StatusIs(absl::StatusCode::kNotFound, "other.h is not built in"));
 }
 
 TEST(ParsePassDocumentationTest, ListsKeepTheirLines) {

@@ -130,6 +130,16 @@ TEST(FoldValuesTest, ValuesThatDependOnAModeStay) {
   EXPECT_THAT(text, HasSubstr("torch.matmul(%a, %b)"));
 }
 
+TEST(FoldValuesTest, AModuleAloneHasNoValues) {
+  const Sample sample = SampleOf("  return (%x,)\n");
+  const auto pipeline = ParsePipeline("fold-constants{values=true}");
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+  const auto results = RunPipeline(*pipeline, sample.module.get());
+  EXPECT_EQ(results.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(results.status().message(),
+            "fold-constants: values=true needs a sample with its weights, and LibTorch");
+}
+
 // An unused call goes together with its body: a module has no graph without a user.
 TEST(FoldValuesTest, DeadBodiesGoToo) {
   Sample sample = SampleOf(

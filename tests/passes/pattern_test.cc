@@ -485,6 +485,14 @@ TEST(PatternTest, SaysWhyARuleNeverMatched) {
   EXPECT_EQ(why("graph @pattern(%x) {\n  %a = torch.f(%x)\n  %b = torch.relu(%a)\n  return %b\n}\n",
                 "  %a = torch.f(%x)\n  %b = torch.relu(%a)\n  return (%b, %a)\n"),
             "torch.relu occurs once, with a value inside that is used elsewhere");
+  auto refusing = ParseRules("rule r\n" + relu + "graph @replacement(%x) {\n  return %x\n}\n", "r");
+  ASSERT_OK(refusing);
+  (*refusing)[0].where = [](const PatternMatch&) { return false; };
+  const auto module =
+      ParseModule("graph @forward(%x) {\n  %a = torch.relu(%x)\n  return (%a,)\n}\n", "test");
+  ASSERT_OK(module);
+  EXPECT_EQ(WhyNoMatch((*refusing)[0], module->get()),
+            "torch.relu occurs once, where its predicate refuses");
 }
 
 }  // namespace
