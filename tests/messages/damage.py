@@ -1,7 +1,11 @@
 """Functions for cases that make damaged archives (.pt, .pt2) and protobuf samples (.pb)."""
 
 import json
+import pickle
+import pickletools
 import struct
+import sys
+import types
 import warnings
 import zipfile
 import zlib
@@ -110,3 +114,18 @@ def envelope(content, version=1):
     content = message(content) if isinstance(content, list) else content
     head = b"\x0a\x08graphnet\x10" + bytes([version]) + b"\x1d" + struct.pack("<I", len(content))
     return head + b"\x25" + struct.pack("<I", zlib.crc32(content, zlib.crc32(head))) + content
+
+
+def program(target, code, constants=(), **attributes):
+    """Writes a TorchScript archive of one module. `code` has its class __torch__.Net with the
+    attribute training : bool; other attributes, and constants, are anything but tensors."""
+    net = type("Net", (), {"__module__": "__torch__"})
+    sys.modules["__torch__"] = types.SimpleNamespace(Net=net)
+    module = net()
+    module.__dict__.update(training=False, **attributes)
+    with zipfile.ZipFile(target, "w") as out:
+        out.writestr("net/data.pkl", pickletools.optimize(pickle.dumps(module, 2)))
+        out.writestr("net/code/__torch__.py", code)
+        out.writestr("net/constants.pkl", pickletools.optimize(pickle.dumps(tuple(constants), 2)))
+        out.writestr("net/version", "3")
+        out.writestr("net/byteorder", "little")
