@@ -456,7 +456,8 @@ class Cpp:
                 for text in texts
                 if any(kind == "literal" for pieces in text for kind, _ in pieces)
             ]
-            spaced = [part for text in texts for part in ([[("literal", " ")]], text)][1:]
+            # What stands between two arguments is up to the function.
+            spaced = [part for text in texts for part in ([[("value", "…")]], text)][1:]
             self._add(file, i, maker.kind, joined(spaced), has_place=bool(maker.file))
             return
         if name in ("Note", "Warn", "Say") and arguments:
@@ -780,11 +781,12 @@ def is_triggered(message, corpus, literals):
     if is_part_expected(message, literals):
         return True
     fragments = sorted((plain(text).strip() for text in message.fragments), key=len, reverse=True)
-    if len(fragments[0]) >= FRAGMENT:
+    if len(fragments[0]) >= FRAGMENT and "{…}" not in message.text:
         return fragments[0] in corpus
     # All, near each other.
-    parts = [re.escape(plain(text).strip()) for text in message.fragments]
-    return re.search(r"(?<!\w)" + r".{0,80}?".join(parts) + r"(?!\w)", corpus) is not None
+    parts = ".{0,80}?".join(re.escape(plain(text).strip()) for text in message.fragments)
+    begin, end = (r"(?<!\w)" if re.match(r"\w", parts) else ""), r"(?!\w)"
+    return re.search(begin + parts + end, corpus) is not None
 
 
 def untriggered(messages):
