@@ -2,7 +2,13 @@
 
 import json
 import os
+
+
+import pickle
+import pickletools
 import struct
+import sys
+import types
 import warnings
 import zipfile
 import zlib
@@ -269,3 +275,18 @@ def torchscript(path, code, values={}, files={}):
             **files,
         }.items():
             out.writestr("m/" + name, content)
+
+
+def program(target, code, constants=(), **attributes):
+    """Writes a TorchScript archive of one module. `code` has its class __torch__.Net with the
+    attribute training : bool; other attributes, and constants, are anything but tensors."""
+    net = type("Net", (), {"__module__": "__torch__"})
+    sys.modules["__torch__"] = types.SimpleNamespace(Net=net)
+    module = net()
+    module.__dict__.update(training=False, **attributes)
+    with zipfile.ZipFile(target, "w") as out:
+        out.writestr("net/data.pkl", pickletools.optimize(pickle.dumps(module, 2)))
+        out.writestr("net/code/__torch__.py", code)
+        out.writestr("net/constants.pkl", pickletools.optimize(pickle.dumps(tuple(constants), 2)))
+        out.writestr("net/version", "3")
+        out.writestr("net/byteorder", "little")

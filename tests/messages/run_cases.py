@@ -12,9 +12,9 @@ A file has one case after the other, each of which runs in an empty folder of it
   # why                        a comment, before the first line of a case
 
 A line "…" alone stands for any lines, and "…" in a line for any text. The folder of a case has
-links to the project's samples and tests, and damage.py, which makes damaged files. A command
-ends after 30 s, and gets 4 GB of addresses. --update writes what the commands print into FILE;
---only runs the cases whose first line has WORDS.
+links to the project's samples and tests, and damage.py, which makes damaged files; $GRAPHNET is
+the program itself. A command ends after 30 s, and gets 4 GB of addresses. --update writes what
+the commands print into FILE; --only runs the cases whose first line has WORDS.
 """
 
 import argparse
@@ -84,7 +84,8 @@ class Case:
             (self.path / name).symlink_to(ROOT / name)
         (self.path / "damage.py").symlink_to(HERE / "damage.py")
         self.environment = dict(os.environ, PATH=f"{programs}:{os.environ['PATH']}",
-                                HOME=str(self.path), PYTHONDONTWRITEBYTECODE="1")
+                                HOME=str(self.path), PYTHONDONTWRITEBYTECODE="1",
+                                GRAPHNET=str(graphnet))
 
     def write(self, part: Part) -> None:
         path = self.path / part.words

@@ -459,8 +459,9 @@ class Cpp:
                 for text in texts
                 if any(kind == "literal" for pieces in text for kind, _ in pieces)
             ]
-            apart = [part for text in texts for part in ([[("value", "…")]], text)][1:]
-            self._add(file, i, maker.kind, joined(apart), has_place=bool(maker.file))
+            # What stands between two arguments is up to the function.
+            spaced = [part for text in texts for part in ([[("value", "…")]], text)][1:]
+            self._add(file, i, maker.kind, joined(spaced), has_place=bool(maker.file))
             return
         if name in NOTERS and arguments:
             self._add(
@@ -783,14 +784,12 @@ def is_triggered(message, corpus, literals):
     if is_part_expected(message, literals):
         return True
     fragments = sorted((plain(text).strip() for text in message.fragments), key=len, reverse=True)
-    if len(fragments[0]) >= FRAGMENT:
+    if len(fragments[0]) >= FRAGMENT and "{…}" not in message.text:
         return fragments[0] in corpus
     # All, near each other.
-    parts = [plain(text).strip() for text in message.fragments]
-    pattern = ".{0,80}?".join(re.escape(part) for part in parts)
-    before = r"(?<!\w)" if re.match(r"\w", parts[0]) else ""
-    after = r"(?!\w)" if re.search(r"\w$", parts[-1]) else ""
-    return re.search(before + pattern + after, corpus) is not None
+    parts = ".{0,80}?".join(re.escape(plain(text).strip()) for text in message.fragments)
+    begin, end = (r"(?<!\w)" if re.match(r"\w", parts) else ""), r"(?!\w)"
+    return re.search(begin + parts + end, corpus) is not None
 
 
 def untriggered(messages):
