@@ -179,7 +179,8 @@ TEST(FormatsTest, SomeFormatsAreOnlyRead) {
   format.sniff = [](Source&) { return false; };
   format.write = nullptr;
   ASSERT_TRUE(RegisterFormat(format).ok());
-  EXPECT_EQ(Save(MakeSample(), "a.old"), absl::UnimplementedError("a.old: a test is only read"));
+  EXPECT_EQ(Save(MakeSample(), "a.old", {.format = "old"}),
+            absl::UnimplementedError("a.old: a test is only read"));
 }
 
 }  // namespace
