@@ -361,11 +361,24 @@ TEST_F(FileTest, DoesNotOverwriteWhatAppearsMeanwhile) {
   ExpectOnly({"d"});
 }
 
+// Something takes the folder away that is to be replaced.
+TEST_F(FileTest, DoesNotReplaceWhatDisappearsMeanwhile) {
+  std::filesystem::create_directory(Path("d"));
+  const auto status = WriteFolderAtomic(Path("d"), true, [&](const std::string& dir) {
+    std::filesystem::remove(Path("d"));
+    return FillWithOneFile(dir);
+  });
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound, HasSubstr("cannot replace ")));
+  ExpectOnly({});
+}
+
 TEST_F(FileTest, ListsSorted) {
   for (const char* name : {"b", "a", ".hidden", "c"}) ASSERT_OK(WriteFileAtomic(Path(name), ""));
   EXPECT_THAT(ListFolder(root_), IsOkAndHolds(ElementsAre(".hidden", "a", "b", "c")));
-  EXPECT_THAT(ListFolder(Path("none")), StatusIs(absl::StatusCode::kNotFound));
-  EXPECT_THAT(ListFolder(Path("a")), StatusIs(absl::StatusCode::kNotFound));
+  for (const char* name : {"none", "a"}) {
+    EXPECT_THAT(ListFolder(Path(name)),
+                StatusIs(absl::StatusCode::kNotFound, HasSubstr("cannot list ")));
+  }
 }
 
 TEST_F(FileTest, TellsFilesFromFolders) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
@@ -187,6 +188,13 @@ TEST(PythonNumbersTest, ComputesWhatCPythonComputes) {
   }
   EXPECT_GT(errors, lines.size() / 100);
   EXPECT_LT(errors, lines.size() / 2);
+}
+
+// One number is no sequence. The table above cannot tell by which error it is refused.
+TEST(PythonNumbersTest, TheGreatestOfOneNumberIsAnError) {
+  const Number one = int64_t{1};
+  EXPECT_EQ(FindFunction("builtins.max")->call({one}).status(),
+            absl::InvalidArgumentError("expected at least two numbers, got one"));
 }
 
 TEST(PythonNumbersTest, OrderOfIntsAndFloats) {

@@ -2,10 +2,12 @@
 
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "gmock/gmock.h"
+#include "graphnet/base/without_exceptions.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 
@@ -120,6 +122,19 @@ TEST(MacrosTest, MoveTheValue) {
   int out = 0;
   EXPECT_OK(Moves(&out));
   EXPECT_EQ(out, 7);
+}
+
+TEST(WithoutExceptionsTest, ReturnsWhatIsThrown) {
+  const auto half = [](int n) -> absl::StatusOr<int> {
+    if (n == 1) throw std::runtime_error("odd");
+    if (n < 0) throw n;
+    return n / 2;
+  };
+  EXPECT_THAT(WithoutExceptions([&] { return half(4); }), IsOkAndHolds(2));
+  EXPECT_THAT(WithoutExceptions([&] { return half(1); }),
+              StatusIs(absl::StatusCode::kResourceExhausted, "odd"));
+  EXPECT_THAT(WithoutExceptions([&] { return half(-1); }),
+              StatusIs(absl::StatusCode::kInternal, "something without words was thrown"));
 }
 
 }  // namespace

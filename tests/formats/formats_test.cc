@@ -162,12 +162,25 @@ TEST(FormatsTest, UsesAddedFormats) {
   EXPECT_EQ(FormatOfError(bad), "mine");
   EXPECT_FALSE(LoadBytes("PK\x03\x04test empty", "c.mine").ok());
 
-  EXPECT_EQ(RegisterFormat(MakeFormat("mine", ".other")).code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(RegisterFormat(MakeFormat("other", ".pb")).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(RegisterFormat(MakeFormat("mine", ".other")),
+            absl::AlreadyExistsError("there is already a format mine"));
+  EXPECT_EQ(RegisterFormat(MakeFormat("other", ".pb")),
+            absl::AlreadyExistsError("format other: ending .pb belongs to protobuf"));
   Format blind = MakeFormat("blind", ".blind");
   blind.sniff = nullptr;
-  EXPECT_EQ(RegisterFormat(blind).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(RegisterFormat({}).code(), absl::StatusCode::kInvalidArgument);
+  const absl::Status lacks = absl::InvalidArgumentError(
+      "a format needs a name, both or neither of sniff and read, and a reader or a writer");
+  EXPECT_EQ(RegisterFormat(blind), lacks);
+  EXPECT_EQ(RegisterFormat({}), lacks);
+}
+
+TEST(FormatsTest, SomeFormatsAreOnlyRead) {
+  Format format = MakeFormat("old", ".old");
+  format.sniff = [](Source&) { return false; };
+  format.write = nullptr;
+  ASSERT_TRUE(RegisterFormat(format).ok());
+  EXPECT_EQ(Save(MakeSample(), "a.old", {.format = "old"}),
+            absl::UnimplementedError("a.old: a test is only read"));
 }
 
 }  // namespace

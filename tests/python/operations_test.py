@@ -455,14 +455,15 @@ class ThreadsTest(unittest.TestCase):
 
         thread = threading.Thread(target=work)
         thread.start()
-        refused = False
+        refused = ""
         while not done.is_set() and not refused:
             try:
                 sample.graph.find_node("add").target = "torch.add"
-            except RuntimeError:
-                refused = True
+            except RuntimeError as error:
+                refused = str(error)
         thread.join()
-        self.assertTrue(refused)
+        self.assertEqual(refused, "the module cannot be changed while another thread runs a long "
+                                  "call on it")
         sample.graph.find_node("add").target = "torch.sub"  # and now it may
 
     def test_ctrl_c_ends_a_long_call(self) -> None:
