@@ -784,7 +784,8 @@ def is_triggered(message, corpus, literals):
         return fragments[0] in corpus
     # All, near each other.
     parts = [re.escape(plain(text).strip()) for text in message.fragments]
-    return re.search(r"(?<!\w)" + r".{0,80}?".join(parts) + r"(?!\w)", corpus) is not None
+    begin = r"(?<!\w)" if re.match(r"\w", parts[0]) else ""
+    return re.search(begin + r".{0,80}?".join(parts) + r"(?!\w)", corpus) is not None
 
 
 def untriggered(messages):
