@@ -70,6 +70,14 @@ TEST(ExecutableTest, SubscriptsReadAndWrite) {
   EXPECT_TRUE(at::equal(written, expected));
 }
 
+TEST(ExecutableTest, RefusesAnAttributeWithoutAValue) {
+  const auto module = Parse(
+      "attribute w : f32[2]\n\n"
+      "graph @forward() {\n  %w = get_attr w\n  return (%w,)\n}\n");
+  EXPECT_THAT(std::string(Compile(*module).status().message()),
+              HasSubstr("no value is known for this attribute"));
+}
+
 // The values that a body returns are known before the body is lowered.
 TEST(ExecutableTest, VmapOfBodiesWithSeveralResults) {
   const at::Tensor x = at::arange(6).view({2, 3});

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "graphnet/interp/prepare.h"
 #include "graphnet/ir/text/parser.h"
 #include "graphnet/ir/text/printer.h"
 #include "tests/ir/text/parsed_module.h"
@@ -64,6 +65,18 @@ TEST(InferShapesTest, SymbolicSizesStay) {
              "  %e = .sum(%x)\n  %f = torch.max_pool1d(%x, 2)\n  return (%a, %b, %c, %d, %e, "
              "%f)\n}\n"),
       "f32[S0, 3, S1] f32[S0, 3, 2*S1] f32[3*S0*S1] f32[S0, S1 - 1] f32[] f32[S0, 3, 3]");
+}
+
+TEST(InferShapesTest, RefusesASymbolWithoutAnExample) {
+  EXPECT_EQ(Shapes("symbol S0\n\n"
+                   "graph @forward(%x : f32[S0]) {\n"
+                   "  %a = torch.relu(%x)\n  return (%a,)\n}\n"),
+            "input x: its shape is symbolic, without an example");
+}
+
+TEST(PrepareRunTest, RefusesAnInputWithoutAValue) {
+  const auto module = Parse("graph @forward(%x : f32[2]) {\n  return (%x,)\n}\n");
+  EXPECT_EQ(PrepareRun(*module, {}).status().message(), "no value for input x");
 }
 
 TEST(InferShapesTest, SizesOfAGraphThatIsValidForItsExamplesOnly) {

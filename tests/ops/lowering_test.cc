@@ -169,6 +169,7 @@ TEST(LoweringTest, ErrorsNameTheNodeAndWhatIsWrong) {
   EXPECT_THAT(Lowered("torch.nn.functional.grid_sample(%x, %y, \"cubic\")"),
               HasSubstr("mode is one of bilinear, nearest, bicubic, not cubic"));
   EXPECT_THAT(Lowered("operator.frobnicate(%x)"), HasSubstr("is not a Python operator"));
+  EXPECT_THAT(Lowered(".relu()"), HasSubstr("a method is called without an object"));
 }
 
 // The name of the type of a list in a list was once read from invalid memory.

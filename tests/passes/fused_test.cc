@@ -318,7 +318,8 @@ TEST(FusedTableTest, RefusesWrongFiles) {
   const std::string head = "operator fused.f(Tensor x) -> Tensor\n# Does.\n";
   const std::string pattern =
       "rule f\ngraph @pattern(%x) {\n  %y = aten.relu.default(%x)\n  return %y\n}\n";
-  EXPECT_THAT(error("rule f\n"), HasSubstr("f:1:1: expected operator"));
+  EXPECT_EQ(error("rule f\n"), "f:1:1: expected operator NAME(…)");
+  EXPECT_EQ(error("more\n"), "f:1:1: expected operator NAME(…) or rule NAME");
   EXPECT_THAT(error(head + "operator fused.f(Tensor x) -> Tensor\n"), HasSubstr("declared twice"));
   EXPECT_THAT(error(head + pattern), HasSubstr("expected @pattern and @replacement"));
   EXPECT_THAT(error(head + pattern + "graph @replacement(%x) {\n  return %x\n}\n"),

@@ -787,9 +787,9 @@ def is_triggered(message, corpus, literals):
     if len(fragments[0]) >= FRAGMENT and "{…}" not in message.text:
         return fragments[0] in corpus
     # All, near each other.
-    parts = ".{0,80}?".join(re.escape(plain(text).strip()) for text in message.fragments)
-    begin, end = (r"(?<!\w)" if re.match(r"\w", parts) else ""), r"(?!\w)"
-    return re.search(begin + parts + end, corpus) is not None
+    parts = [re.escape(plain(text).strip()) for text in message.fragments]
+    begin = r"(?<!\w)" if re.match(r"\w", parts[0]) else ""
+    return re.search(begin + r".{0,80}?".join(parts) + r"(?!\w)", corpus) is not None
 
 
 def untriggered(messages):

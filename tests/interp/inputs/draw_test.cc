@@ -244,6 +244,8 @@ TEST(DrawDataTest, MustFitTheShape) {
   EXPECT_OK(Draw(DType::kFloat32, 0, spec));
   EXPECT_THAT(Error(Draw(DType::kFloat32, 1, spec)), HasSubstr("0 elements"));
   EXPECT_THAT(DataError(DType::kFloat32, "a"), HasSubstr("values other than numbers"));
+  spec.data = Argument(3);
+  EXPECT_THAT(Error(Draw(DType::kFloat32, 1, spec)), HasSubstr("its data is not a list"));
 }
 
 // --- 3: bool -------------------------------------------------------------------

@@ -80,6 +80,14 @@ TEST(ExampleInputTest, RefusesBadWords) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nests too deep")));
 }
 
+TEST(DrawExampleTest, RefusesAList) {
+  const auto list = ParseExampleInput("list(f32[2])");
+  ASSERT_OK(list);
+  EXPECT_THAT(DrawExample(*list, "x", /*seed=*/0),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("input x is not a tensor, number or string")));
+}
+
 TEST(DescribeInputsTest, InOrderAndByName) {
   constexpr absl::string_view kText =
       "graph @f(%x, %w as torch.nn.parameter.Parameter, %n as int, %y) {\n"
