@@ -29,16 +29,18 @@ bool IsReturned(const Node& node, const Argument& value) {
   });
 }
 
-// Returns the result of reading the shape of a tensor with static sizes.
-std::optional<Argument> EvaluateShape(const Node& node, Arena* arena) {
+// Returns what a call reads of a tensor if its meta says it: sizes that are numbers, or the dtype.
+std::optional<Argument> EvaluateRead(const Node& node, Arena* arena) {
   if (node.args().empty() || !node.args()[0].is_node()) return std::nullopt;
   const TensorMeta* meta = node.args()[0].node()->tensor_meta();
-  if (meta == nullptr || !meta->has_shape || !node.kwargs().empty()) return std::nullopt;
+  if (meta == nullptr || !node.kwargs().empty()) return std::nullopt;
   const auto rest = node.args().subspan(1);
-  const int64_t rank = static_cast<int64_t>(meta->shape.size());
   const bool reads_attribute =
       node.is_call_function("builtins.getattr") && rest.size() == 1 && rest[0].is_string();
   const absl::string_view attribute = reads_attribute ? rest[0].string() : absl::string_view();
+  if (attribute == "dtype" && meta->dtype != DType::kUnknown) return Argument(meta->dtype);
+  if (!meta->has_shape) return std::nullopt;
+  const int64_t rank = static_cast<int64_t>(meta->shape.size());
   if ((rest.empty() && (node.is_call_method("dim") || node.is_call_method("ndimension"))) ||
       attribute == "ndim") {
     return Argument(rank);
@@ -72,7 +74,7 @@ absl::StatusOr<bool> FoldConstants(Module* module, PassRun& run) {
   for (Graph* graph : module->graphs()) {
     for (Node* node : graph->nodes()) {
       if (!node->is_call()) continue;
-      std::optional<Argument> value = EvaluateShape(*node, &arena);
+      std::optional<Argument> value = EvaluateRead(*node, &arena);
       if (!value.has_value() && node->op() == Op::kCallFunction && node->kwargs().empty() &&
           absl::c_all_of(node->args(), IsConstant)) {
         value = EvaluateScalar(node->target(), node->args());

@@ -8,17 +8,18 @@
 
 namespace graphnet {
 
-// Computes arithmetic on numbers and reads of known sizes ahead of time.
+// Computes arithmetic on numbers and reads of known sizes and dtypes ahead of time.
 //
 // Applicable in scenarios where sizes that were symbols have become numbers, and the
 // Python arithmetic on them only hides the shapes from a compiler.
 //
-// When applied, this pass will replace calls of Python's operators, builtins and math functions on
-// constants by their value in every user, and erase them; likewise .size(), .dim(), .numel() and
-// the attributes shape and ndim of tensors whose meta gives every size as a number. A value that a
-// graph returns stays computed. With values=true, it also runs, once, the calls of tensors that
-// depend only on weights of the sample and on constants, and replaces them by weights with their
-// values. Views stay, because they cost nothing.
+// When applied, this pass will replace calls of Python's operators, builtins and math functions
+// on constants by their value in every user, and erase them; likewise .size(), .dim(), .numel()
+// and the attributes shape and ndim of tensors whose meta gives every size as a number, and
+// dtype of those whose meta has one. A value that a graph returns stays computed. With
+// values=true, it also runs, once, the calls of tensors that depend only on weights of the
+// sample and on constants, and replaces them by weights with their values. Views stay, because
+// they cost nothing.
 //
 // Options:
 // - values: with true, also computes values of tensors; needs a sample with its weights, and
@@ -45,6 +46,18 @@ namespace graphnet {
 //   graph @forward(%x : f32[4, 6]) {
 //     %y = .view(%x, -1, 3)
 //     return (%y,)
+//   }
+//
+// Example: a dtype
+//   graph @forward(%x : f32[4], %y : i64[4]) {
+//     %d = builtins.getattr(%x, "dtype")
+//     %z = .to(%y, %d)
+//     return (%z,)
+//   }
+//   becomes
+//   graph @forward(%x : f32[4], %y : i64[4]) {
+//     %z = .to(%y, torch.float32)
+//     return (%z,)
 //   }
 //
 // Example: a number of dimensions, a shape, and a function of math

@@ -2,8 +2,6 @@
 
 import json
 import os
-
-
 import pickle
 import pickletools
 import struct
@@ -148,7 +146,7 @@ def zip_of(name=b"m/version", content=b"hello", extra=b"", local_extra=b"", tail
         "end", magic=b"PK\5\6", entries=1, all_entries=1, size=len(directory), offset=len(first))
 
 
-def program(target, change, source="dynamic_derived"):
+def changed_pt2(target, change, source="dynamic_derived"):
     """Writes a program of torch.export of the tests, with its JSON as the function `change` leaves
     it."""
     json_entry(f"tests/formats/pt2/testdata/{source}.pt2", target, "models/model.json", change)
@@ -277,7 +275,7 @@ def torchscript(path, code, values={}, files={}):
             out.writestr("m/" + name, content)
 
 
-def program(target, code, constants=(), **attributes):
+def scripted(target, code, constants=(), **attributes):
     """Writes a TorchScript archive of one module. `code` has its class __torch__.Net with the
     attribute training : bool; other attributes, and constants, are anything but tensors."""
     net = type("Net", (), {"__module__": "__torch__"})

@@ -29,6 +29,7 @@
 #include "graphnet/paddle/pir/operators.h"
 #include "graphnet/paddle/pir/rules.h"
 #include "graphnet/paddle/to_paddle.h"
+#include "graphnet/passes/fold_constants.h"
 #include "graphnet/passes/functional/functionalize.h"
 #include "graphnet/passes/inline_regions.h"
 #include "graphnet/passes/pass.h"
@@ -114,9 +115,6 @@ class GraphLowering {
       });
     }
     graph->Output(Argument::Tuple(outputs));
-    for (Node* read : reads_of_dtypes_) {
-      if (!read->has_uses()) read->graph()->EraseNode(read);
-    }
     return absl::OkStatus();
   }
 
@@ -166,8 +164,6 @@ class GraphLowering {
   // Returns an argument of a call; nullopt if it is a structure other than a list of values.
   std::optional<Value> ValueOf(const Argument& argument) {
     if (argument.is_node()) {
-      if (const auto it = dtypes_.find(argument.node()); it != dtypes_.end())
-        return Value::Constant(it->second);
       const Value& value = values_.at(argument.node());
       if (value.node != nullptr && HasSeveralResults(*value.node)) {
         return Value{nullptr, true, NodesOf(value), {}};
@@ -521,24 +517,10 @@ class GraphLowering {
     made->set_meta(meta);
     // A statement such as x[0] = y yields nothing.
     if (meta == nullptr && !node.has_uses()) made->set_meta(to_.InternTupleMeta({}));
-    if (const DType dtype = DTypeRead(node); dtype != DType::kUnknown) {
-      dtypes_.emplace(&node, dtype);
-      reads_of_dtypes_.push_back(made);
-    }
     // The annotation may be a type of PIR, such as "vec", but a type of PyTorch is dropped.
     if (!absl::StartsWith(node.annotation(), "torch.")) made->set_annotation(node.annotation());
     values_[&node] = Value::Of(made);
     return absl::OkStatus();
-  }
-
-  // Returns the dtype that a call reads from a tensor; kUnknown for any other call.
-  DType DTypeRead(const Node& node) const {
-    const bool reads = node.is_call_function("builtins.getattr") && node.args().size() == 2 &&
-                       node.args()[0].is_node() && node.args()[1].is_string() &&
-                       node.args()[1].string() == "dtype";
-    if (!reads) return DType::kUnknown;
-    const Value& tensor = values_.at(node.args()[0].node());
-    return tensor.node == nullptr ? DType::kUnknown : DTypeOf(tensor.node);
   }
 
   // Returns the number of last parameters of a body that are outer values; 0 unless it is a region.
@@ -607,8 +589,6 @@ class GraphLowering {
   Arena arena_;
   ResultTable results_;
   absl::flat_hash_map<const Node*, Value> values_;
-  absl::flat_hash_map<const Node*, DType> dtypes_;  // that calls read from tensors
-  std::vector<Node*> reads_of_dtypes_;              // these calls, lowered
 };
 
 }  // namespace
@@ -642,6 +622,7 @@ absl::StatusOr<std::unique_ptr<Module>> ToPir(const Module& module, const PirOpt
   const size_t num_symbols = from->symbols().size();
   AddMetas(from.get());
   PassRun run;
+  RETURN_IF_ERROR(FoldConstants(from.get(), run).status());
   RETURN_IF_ERROR(ToPaddle(from.get(), run).status());
   auto to = std::make_unique<Module>();
   const size_t max_nodes = 16 * from->num_nodes() + 1000;
