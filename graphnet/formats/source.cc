@@ -77,7 +77,8 @@ absl::StatusOr<Source> Source::OfStandardInput() {
   while (size < kHeadBytes) {
     const ssize_t n = read(STDIN_FILENO, head.data() + size, kHeadBytes - size);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
+    if (n < 0) return absl::ErrnoToStatus(errno, "cannot read the standard input");
+    if (n == 0) break;
     size += static_cast<size_t>(n);
   }
   head.resize(size);

@@ -30,8 +30,8 @@ IValue Item(const IValue& value) {
 IValue Is(Args& a, c10::Device) { return a[0].is(a[1]); }
 IValue IsNot(Args& a, c10::Device) { return !a[0].is(a[1]); }
 
-// Returns the operands: the arguments, or the elements of the only argument if it is a sequence.
-Args Operands(Args& a) { return a.size() == 1 && !a[0].isScalar() ? Elements(a[0]) : a; }
+// Returns the operands: the arguments, or the elements of the only one, which must be a sequence.
+Args Operands(Args& a) { return a.size() == 1 ? Elements(a[0]) : a; }
 template <bool greatest>
 IValue Extreme(Args& a, c10::Device) {
   const Args all = Operands(a);

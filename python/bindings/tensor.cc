@@ -154,7 +154,10 @@ void BindTensor(nb::module_& m) {
             data.dtype = ReadDType(dtype);
             data.shape = std::move(shape);
             const std::optional<int64_t> elements = NumElements(data.shape);
-            const int64_t size = elements.value_or(-1) * DTypeBytes(data.dtype);
+            if (!elements.has_value()) Raise(PyExc_ValueError, "no tensor has this shape");
+            int64_t size = 0;
+            if (__builtin_mul_overflow(*elements, DTypeBytes(data.dtype), &size))
+              Raise(PyExc_ValueError, "no tensor has this shape");
             if (size != static_cast<int64_t>(data.bytes->size())) {
               Raise(PyExc_ValueError,
                     absl::StrCat("the tensor takes ", size, " bytes, not ", data.bytes->size()));

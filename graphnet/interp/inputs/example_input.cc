@@ -232,6 +232,12 @@ class Describer {
   }
 
  private:
+  // Returns the start of a message: what the graph says of the type of an input.
+  static std::string SaysType(const Node& node) {
+    return absl::StrCat(Printable(node.target()), " is annotated ",
+                        node.annotation().empty() ? "with no type" : Printable(node.annotation()));
+  }
+
   static bool IsParameter(const Node& node) { return node.annotation() == kParameterAnnotation; }
 
   absl::Status DescribeOne(absl::string_view text, const ExampleInput& input, size_t i) {
@@ -254,9 +260,7 @@ class Describer {
       case Kind::kTuple:
       case Kind::kDict:
         if (!IsStructure(node->annotation())) {
-          return ErrorIn(
-              text, absl::StrCat(Printable(node->target()), " is annotated ",
-                                 Printable(node->annotation()), ", not as a list, tuple or dict"));
+          return ErrorIn(text, absl::StrCat(SaysType(*node), ", not as a list, tuple or dict"));
         }
         return DrawExamples(input, std::string(node->target()), seed_, &sample_.weights);
     }
@@ -266,8 +270,7 @@ class Describer {
   absl::Status DescribeTensor(absl::string_view text, const ExampleInput& input, Node* node) {
     if (NumberDType(InnerAnnotation(node->annotation())) || IsText(node->annotation()) ||
         IsStructure(node->annotation())) {
-      return ErrorIn(text, absl::StrCat(Printable(node->target()), " is annotated ",
-                                        Printable(node->annotation())));
+      return ErrorIn(text, SaysType(*node));
     }
     const TensorMeta* known = node->tensor_meta();
     if (known != nullptr && (known->dtype != DType::kUnknown && known->dtype != input.dtype)) {
@@ -316,8 +319,7 @@ class Describer {
 
   static absl::Status DescribeText(absl::string_view text, const ExampleInput& input, Node* node) {
     if (!IsText(node->annotation())) {
-      return ErrorIn(text, absl::StrCat(Printable(node->target()), " is annotated ",
-                                        Printable(node->annotation()), ", not as a str"));
+      return ErrorIn(text, absl::StrCat(SaysType(*node), ", not as a str"));
     }
     std::vector<Argument> bytes;
     for (const char c : input.text) bytes.emplace_back(int64_t{static_cast<unsigned char>(c)});
@@ -333,10 +335,7 @@ class Describer {
                         : input.kind == Kind::kBool ? DType::kBool
                                                     : DType::kFloat64;
     if (!dtype || *dtype != given) {
-      return ErrorIn(
-          text, absl::StrCat(
-                    Printable(node->target()), " is annotated ",
-                    node->annotation().empty() ? "with no type" : Printable(node->annotation())));
+      return ErrorIn(text, SaysType(*node));
     }
     const Argument value = input.kind == Kind::kInt    ? Argument(input.integer)
                            : input.kind == Kind::kBool ? Argument(input.integer != 0)
