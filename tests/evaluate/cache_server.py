@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Serves a folder by HTTP on a port that it prints. The first part of a path selects the behaviour:
-/good, /other (other bytes of the same size), /endless, /silent, /error or /elsewhere (to a file)."""
+/good, /other (other bytes of the same size), /endless, /silent, /error, /elsewhere (to a file) or
+/ftp (to a server of another protocol)."""
 import http.server
 import os
 import sys
@@ -17,9 +18,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if how == "silent":
             time.sleep(60)
             return
-        if how == "elsewhere":
+        if how in ("elsewhere", "ftp"):
             self.send_response(302)
-            self.send_header("Location", f"file://{path}")
+            self.send_header("Location", f"{'ftp://127.0.0.1' if how == 'ftp' else 'file://'}{path}")
             self.end_headers()
             return
         with open(path, "rb") as file:

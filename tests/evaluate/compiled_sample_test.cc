@@ -195,12 +195,14 @@ TEST_F(CompiledSampleTest, RefusesFilesThatAreNotWorkerLibraries) {
   EXPECT_THAT(error(), HasSubstr("scaling_worker.so is not the library of a worker"));
 }
 
-// Writes a file of one tensor x.
-std::string FileOf(const std::string& dtype, size_t size, const std::string& bytes) {
+// Writes a file of one tensor.
+std::string FileOf(const std::string& dtype, size_t size, const std::string& bytes,
+                   const std::string& name = "x") {
   static int number = 0;
-  std::string path = absl::StrCat(testing::TempDir(), "/x", ++number, ".safetensors");
-  const std::string header = absl::StrCat(R"({"x": {"dtype": ")", dtype, R"(", "shape": [)", size,
-                                          R"(], "data_offsets": [0, )", bytes.size(), "]}}");
+  std::string path = absl::StrCat(testing::TempDir(), "/", ++number, ".safetensors");
+  const std::string header =
+      absl::StrCat(R"({")", name, R"(": {"dtype": ")", dtype, R"(", "shape": [)", size,
+                   R"(], "data_offsets": [0, )", bytes.size(), "]}}");
   const uint64_t length = header.size();
   std::ofstream(path, std::ios::binary)
       << std::string(reinterpret_cast<const char*>(&length), sizeof(length)) << header << bytes;
@@ -213,8 +215,8 @@ TEST(WorkersInCpp, RefuseRequests) {
   const auto answer = [&](const std::string& verb, const std::string& inputs) {
     return *(*library)->Ask(
         absl::StrCat(R"({"verb": ")", verb, R"(", "slot": 77, "order": ["x"], "inputs": ")", inputs,
-                     R"(", "weights": ")", FileOf("F32", 1, "abcd"), R"(", "outputs": ")", inputs,
-                     R"(.out"})"),
+                     R"(", "weights": ")", FileOf("F32", 1, "abcd", "w"), R"(", "outputs": ")",
+                     inputs, R"(.out"})"),
         absl::InfiniteDuration());
   };
   EXPECT_THAT(answer("sing", ""), HasSubstr("there is no verb sing"));

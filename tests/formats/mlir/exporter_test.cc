@@ -292,8 +292,6 @@ TEST(MlirExporter, WhatCannotBeWrittenIsNamed) {
   EXPECT_THAT(error("  %s = aten.split.Tensor(%x, 2) : (f32[2], f32[1])\n"
                     "  %y = aten.relu.default(%s) : f32[3]\n"),
               HasSubstr("(node y): it takes %s, which is not a single value"));
-  EXPECT_THAT(error("  %y = aten.sym_size.default(%x)\n"),
-              HasSubstr("(node y): it returns a list of unknown sizes"));
   EXPECT_THAT(ErrorOf("graph @forward(%x : f32[3]) {\n  return (%x, \"a\")\n}\n"),
               HasSubstr("it returns a value that is neither a tensor nor a number"));
   const auto parameter = Export(R"(
