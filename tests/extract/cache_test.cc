@@ -113,6 +113,14 @@ TEST(CaptureCache, EachFailedGuardSaysWhy) {
             "x: expected a tensor that requires no gradient, found requires_grad");
 }
 
+// A parameter that a call leaves out is one that the capture takes.
+TEST(CaptureCache, CountsArguments) {
+  CaptureCache cache(Define("def forward(self, x, n: int = 1):\n    return x * n\n"));
+  EXPECT_TRUE(cache.Call({at::ones({2}), 1}).ok());
+  EXPECT_TRUE(cache.Call({at::ones({2})}).ok());
+  EXPECT_EQ(cache.reasons(), std::vector<std::string>({"expected 2 inputs, found 1"}));
+}
+
 TEST(CaptureCache, NoticesAnAssignedNumber) {
   torch::jit::Module module = Define("def forward(self, x):\n    return x * self.scale\n");
   CaptureCache cache(module);
