@@ -472,6 +472,25 @@ graph(%self : Tensor, %x : Tensor):
   EXPECT_EQ(cache.counters().hits, 1);
 }
 
+// LibTorch's compiler makes no such slices, but a graph can have them.
+TEST(Capture, RefusesASliceOutOfBounds) {
+  torch::jit::Module module("Program");
+  auto graph = std::make_shared<torch::jit::Graph>();
+  torch::jit::parseIR(R"IR(
+graph(%self : Tensor, %x : Tensor):
+  %pair : (Tensor, Tensor) = prim::TupleConstruct(%x, %x)
+  %slice : (Tensor) = prim::TupleSlice[beg=1, end=3](%pair)
+  return (%slice))IR",
+                      graph.get());
+  graph->inputs()[0]->setType(module.type());
+  module.type()->addMethod(
+      module._ivalue()->compilation_unit()->create_function({"Program.forward"}, graph));
+  const absl::StatusOr<Capture> capture = CaptureProgram(module, {at::ones({2})}, {});
+  ASSERT_TRUE(capture.ok()) << capture.status();
+  EXPECT_TRUE(absl::StrContains(capture->status.message(), "the slice is out of bounds"))
+      << capture->status;
+}
+
 TEST(DynamicSizes, RefuseBadOptions) {
   const auto error = [](CaptureOptions::DynamicSize size) {
     CaptureOptions options;
