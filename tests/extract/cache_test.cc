@@ -113,6 +113,14 @@ TEST(CaptureCache, EachFailedGuardSaysWhy) {
             "x: expected a tensor that requires no gradient, found requires_grad");
 }
 
+// A parameter that a call leaves out is one that the capture takes.
+TEST(CaptureCache, CountsArguments) {
+  CaptureCache cache(Define("def forward(self, x, n: int = 1):\n    return x * n\n"));
+  EXPECT_TRUE(cache.Call({at::ones({2}), 1}).ok());
+  EXPECT_TRUE(cache.Call({at::ones({2})}).ok());
+  EXPECT_EQ(cache.reasons(), std::vector<std::string>({"expected 2 inputs, found 1"}));
+}
+
 TEST(CaptureCache, NoticesAnAssignedNumber) {
   torch::jit::Module module = Define("def forward(self, x):\n    return x * self.scale\n");
   CaptureCache cache(module);
@@ -462,6 +470,25 @@ graph(%self : Tensor, %x : Tensor):
   CaptureCache cache(module, options);
   for (const int64_t rows : {4, 7}) Check(module, cache, {at::randn({rows, 2, 3})});
   EXPECT_EQ(cache.counters().hits, 1);
+}
+
+// LibTorch's compiler makes no such slices, but a graph can have them.
+TEST(Capture, RefusesASliceOutOfBounds) {
+  torch::jit::Module module("Program");
+  auto graph = std::make_shared<torch::jit::Graph>();
+  torch::jit::parseIR(R"IR(
+graph(%self : Tensor, %x : Tensor):
+  %pair : (Tensor, Tensor) = prim::TupleConstruct(%x, %x)
+  %slice : (Tensor) = prim::TupleSlice[beg=1, end=3](%pair)
+  return (%slice))IR",
+                      graph.get());
+  graph->inputs()[0]->setType(module.type());
+  module.type()->addMethod(
+      module._ivalue()->compilation_unit()->create_function({"Program.forward"}, graph));
+  const absl::StatusOr<Capture> capture = CaptureProgram(module, {at::ones({2})}, {});
+  ASSERT_TRUE(capture.ok()) << capture.status();
+  EXPECT_TRUE(absl::StrContains(capture->status.message(), "the slice is out of bounds"))
+      << capture->status;
 }
 
 TEST(DynamicSizes, RefuseBadOptions) {

@@ -221,7 +221,9 @@ TEST(Foretell, RefusesWhatItCannotFollow) {
   EXPECT_EQ(ForetellBreaks(*module, options).status().code(), absl::StatusCode::kNotFound);
   options = {};
   options.max_unroll = 0;
-  EXPECT_EQ(ForetellBreaks(*module, options).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ForetellBreaks(*module, options).status().message(), "max_unroll must be at least 1");
+  EXPECT_EQ(CaptureProgram(*module, {at::ones({1})}, options).status().message(),
+            "max_unroll must be at least 1");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/limits.h"
 #include "graphnet/extract/break_reason.h"
 #include "gtest/gtest.h"
 
@@ -101,6 +102,11 @@ TEST(Manifest, RefusesWhatNoExtractionWrites) {
                      .number = 8,
                      .elements = {{.kind = ValueTree::Kind::kFloat, .real = 0.5}}};
   refused(manifest, "v8 is used before it is made");
+}
+
+TEST(Manifest, RefusesAHugeFile) {
+  const std::string bytes(kMaxTextFileBytes + 1, ' ');
+  EXPECT_EQ(ParseManifest(bytes, "m.pb").status().message(), "m.pb: the manifest is too large");
 }
 
 TEST(Manifest, RefusesEveryTruncation) {

@@ -111,6 +111,24 @@ class ListMessages(unittest.TestCase):
         self.assertFalse(triggered(message, "", {"of the size"}))
         self.assertTrue(triggered(message, "", {"is of the size"}))
         self.assertFalse(triggered(message, "is of the shape", set()))
+        short = list_messages.Message("file", 1, "error", "{x}: takes {n}", (": takes ", " bytes"))
+        self.assertTrue(triggered(short, "%x: takes 3 bytes", set()))
+
+    def test_trigger_of_two_arguments(self):
+        text = """
+absl::Status Check(const Sample& sample) {
+  const auto fail = [](absl::string_view option, absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat(option, ": the sample ", what));
+  };
+  return fail("--mesh", "is not one of many");
+}
+"""
+        self.found(list_messages.Cpp, text)
+        message = next(made for made in self.read.messages if "--mesh" in made.text)
+        self.assertEqual(message.text, "--mesh{…}is not one of many")
+        triggered = list_messages.is_triggered
+        self.assertTrue(triggered(message, "--mesh: the sample is not one of many", set()))
+        self.assertFalse(triggered(message, "--stage: the sample is not one of many", set()))
 
 
 if __name__ == "__main__":
