@@ -29,36 +29,35 @@ bool IsReturned(const Node& node, const Argument& value) {
   });
 }
 
-// Returns what a call reads of a tensor if its meta says it: sizes that are numbers, or the dtype.
-std::optional<Argument> EvaluateRead(const Node& node, Arena* arena) {
-  if (node.args().empty() || !node.args()[0].is_node()) return std::nullopt;
-  const TensorMeta* meta = node.args()[0].node()->tensor_meta();
-  if (meta == nullptr || !node.kwargs().empty()) return std::nullopt;
+}  // namespace
+
+std::optional<Argument> EvaluateRead(const Node& node, const TensorMeta& meta, Arena* arena) {
+  if (node.args().empty() || !node.kwargs().empty()) return std::nullopt;
   const auto rest = node.args().subspan(1);
   const bool reads_attribute =
       node.is_call_function("builtins.getattr") && rest.size() == 1 && rest[0].is_string();
   const absl::string_view attribute = reads_attribute ? rest[0].string() : absl::string_view();
-  if (attribute == "dtype" && meta->dtype != DType::kUnknown) return Argument(meta->dtype);
-  if (!meta->has_shape) return std::nullopt;
-  const int64_t rank = static_cast<int64_t>(meta->shape.size());
+  if (attribute == "dtype" && meta.dtype != DType::kUnknown) return Argument(meta.dtype);
+  if (!meta.has_shape) return std::nullopt;
+  const int64_t rank = static_cast<int64_t>(meta.shape.size());
   if ((rest.empty() && (node.is_call_method("dim") || node.is_call_method("ndimension"))) ||
       attribute == "ndim") {
     return Argument(rank);
   }
-  if (!meta->is_static()) return std::nullopt;
+  if (!meta.is_static()) return std::nullopt;
   if ((rest.empty() && node.is_call_method("size")) || attribute == "shape") {
-    Argument* sizes = arena->NewArray<Argument>(meta->shape.size());
-    for (size_t i = 0; i < meta->shape.size(); ++i) new (&sizes[i]) Argument(meta->shape[i].value);
-    return Argument::Tuple(absl::MakeConstSpan(sizes, meta->shape.size()));
+    Argument* sizes = arena->NewArray<Argument>(meta.shape.size());
+    for (size_t i = 0; i < meta.shape.size(); ++i) new (&sizes[i]) Argument(meta.shape[i].value);
+    return Argument::Tuple(absl::MakeConstSpan(sizes, meta.shape.size()));
   }
   if (node.is_call_method("size") && rest.size() == 1 && rest[0].is_int()) {
     const int64_t dim = rest[0].integer() < 0 ? rest[0].integer() + rank : rest[0].integer();
     if (dim < 0 || dim >= rank) return std::nullopt;
-    return Argument(meta->shape[static_cast<size_t>(dim)].value);
+    return Argument(meta.shape[static_cast<size_t>(dim)].value);
   }
   if (rest.empty() && (node.is_call_method("numel") || node.is_call_method("nelement"))) {
     int64_t count = 1;
-    for (const Dim& dim : meta->shape) {
+    for (const Dim& dim : meta.shape) {
       if (__builtin_mul_overflow(count, dim.value, &count)) return std::nullopt;
     }
     return Argument(count);
@@ -66,15 +65,17 @@ std::optional<Argument> EvaluateRead(const Node& node, Arena* arena) {
   return std::nullopt;
 }
 
-}  // namespace
-
 absl::StatusOr<bool> FoldConstants(Module* module, PassRun& run) {
   Arena arena;
   size_t folded = 0;
   for (Graph* graph : module->graphs()) {
     for (Node* node : graph->nodes()) {
       if (!node->is_call()) continue;
-      std::optional<Argument> value = EvaluateRead(*node, &arena);
+      const TensorMeta* const meta = node->args().empty() || !node->args()[0].is_node()
+                                         ? nullptr
+                                         : node->args()[0].node()->tensor_meta();
+      std::optional<Argument> value;
+      if (meta != nullptr) value = EvaluateRead(*node, *meta, &arena);
       if (!value.has_value() && node->op() == Op::kCallFunction && node->kwargs().empty() &&
           absl::c_all_of(node->args(), IsConstant)) {
         value = EvaluateScalar(node->target(), node->args());

@@ -2,7 +2,10 @@
 #ifndef GRAPHNET_PASSES_FOLD_CONSTANTS_H_
 #define GRAPHNET_PASSES_FOLD_CONSTANTS_H_
 
+#include <optional>
+
 #include "absl/status/statusor.h"
+#include "graphnet/base/arena.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/passes/pass.h"
 
@@ -88,6 +91,10 @@ namespace graphnet {
 //
 // Returns whether anything changed.
 absl::StatusOr<bool> FoldConstants(Module* module, PassRun& run);
+
+// Returns what the call `node` reads of its first argument, a tensor with this meta: sizes, the
+// rank or the dtype; nullopt if it reads something else, or the meta does not say it.
+std::optional<Argument> EvaluateRead(const Node& node, const TensorMeta& meta, Arena* arena);
 
 }  // namespace graphnet
 

@@ -145,14 +145,13 @@ class Cpp:
                     and not source.is_sign(i - 1, ".")
                 ):
                     j = source.partner[i + 1] + 1 if source.is_sign(i + 1, "[") else i + 1
-                    if (
-                        source.is_sign(j, "=")
-                        and source.tokens[j + 1].kind == "string"
-                        and source.is_sign(j + 2, ";")
-                    ):
-                        found[file, token.text] = found[None, token.text] = source.tokens[
-                            j + 1
-                        ].text
+                    if not source.is_sign(j, "="):
+                        continue
+                    value = source.tokens[j + 1]
+                    if value.kind == "string" and source.is_sign(j + 2, ";"):
+                        found[file, token.text] = found[None, token.text] = value.text
+                    else:
+                        found.setdefault((file, token.text), None)  # a constant of another type
         return found
 
     # Makers: functions that make a status of a text.
@@ -787,9 +786,12 @@ def is_triggered(message, corpus, literals):
     if len(fragments[0]) >= FRAGMENT and "{…}" not in message.text:
         return fragments[0] in corpus
     # All, near each other.
-    parts = [re.escape(plain(text).strip()) for text in message.fragments]
-    begin = r"(?<!\w)" if re.match(r"\w", parts[0]) else ""
-    return re.search(begin + r".{0,80}?".join(parts) + r"(?!\w)", corpus) is not None
+    parts = [plain(text).strip() for text in message.fragments]
+    pattern = ".{0,80}?".join(re.escape(part) for part in parts)
+    before = r"(?<!\w)" if re.match(r"\w", parts[0]) else ""
+    after = r"(?!\w)" if re.search(r"\w$", parts[-1]) else ""
+    return re.search(before + pattern + after, corpus) is not None
+
 
 
 def untriggered(messages):

@@ -33,6 +33,7 @@
 #include "graphnet/passes/functional/functionalize.h"
 #include "graphnet/passes/inline_regions.h"
 #include "graphnet/passes/pass.h"
+#include "graphnet/passes/scalar_arithmetic.h"
 
 namespace graphnet::pir {
 namespace {
@@ -115,6 +116,11 @@ class GraphLowering {
       });
     }
     graph->Output(Argument::Tuple(outputs));
+    while (!computed_.empty()) {
+      Node* const node = computed_.back();
+      computed_.pop_back();
+      if (!node->has_uses()) node->graph()->EraseNode(node);
+    }
     return absl::OkStatus();
   }
 
@@ -161,8 +167,38 @@ class GraphLowering {
     return absl::StrCat(node.op() == Op::kCallMethod ? "." : "", node.target());
   }
 
+  // Returns an argument with the numbers in the place of nodes that read or compute them.
+  Argument WithConstants(const Argument& argument) {
+    return MapArgument(argument, &arena_, [&](const Argument& leaf) {
+      const auto it = leaf.is_node() ? constants_.find(leaf.node()) : constants_.end();
+      return it == constants_.end() ? leaf : it->second;
+    });
+  }
+
+  // Returns the number or dtype that a call reads of a tensor, or computes from such; nullopt for
+  // any other call.
+  std::optional<Argument> ConstantOf(const Node& node) {
+    if (!node.args().empty() && node.args()[0].is_node()) {
+      const Node* const tensor = values_.at(node.args()[0].node()).node;
+      const TensorMeta* const meta = tensor == nullptr ? nullptr : tensor->tensor_meta();
+      if (meta != nullptr) {
+        if (const auto value = EvaluateRead(node, *meta, &arena_)) return value;
+      }
+    }
+    if (node.op() != Op::kCallFunction || !node.kwargs().empty()) return std::nullopt;
+    std::vector<Argument> args;
+    bool is_constant = true;
+    for (const Argument& argument : node.args()) {
+      args.push_back(WithConstants(argument));
+      ForEachArgument(args.back(),
+                      [&](const Argument& a) { is_constant &= !a.is_node() && !a.is_graph(); });
+    }
+    return is_constant ? EvaluateScalar(node.target(), args) : std::nullopt;
+  }
+
   // Returns an argument of a call; nullopt if it is a structure other than a list of values.
-  std::optional<Value> ValueOf(const Argument& argument) {
+  std::optional<Value> ValueOf(const Argument& given) {
+    const Argument argument = WithConstants(given);
     if (argument.is_node()) {
       const Value& value = values_.at(argument.node());
       if (value.node != nullptr && HasSeveralResults(*value.node)) {
@@ -467,6 +503,14 @@ class GraphLowering {
     if (++num_nodes_ > max_nodes_) {
       return absl::InvalidArgumentError("bodies are called too often to be written out");
     }
+    constants_.erase(&node);  // as another call of the body made it
+    if (const std::optional<Argument> constant = ConstantOf(node)) {
+      // A call that keeps its name may need the node.
+      RETURN_IF_ERROR(Keep(out, node, PlainMeta(node.meta())));
+      constants_[&node] = *constant;
+      computed_.push_back(values_.at(&node).node);
+      return absl::OkStatus();
+    }
     if (std::optional<Value> element = LowerElement(node)) {
       values_[&node] = *std::move(element);
       return absl::OkStatus();
@@ -589,6 +633,8 @@ class GraphLowering {
   Arena arena_;
   ResultTable results_;
   absl::flat_hash_map<const Node*, Value> values_;
+  absl::flat_hash_map<const Node*, Argument> constants_;  // of calls that compute numbers
+  std::vector<Node*> computed_;                           // these calls, lowered
 };
 
 }  // namespace
@@ -622,7 +668,6 @@ absl::StatusOr<std::unique_ptr<Module>> ToPir(const Module& module, const PirOpt
   const size_t num_symbols = from->symbols().size();
   AddMetas(from.get());
   PassRun run;
-  RETURN_IF_ERROR(FoldConstants(from.get(), run).status());
   RETURN_IF_ERROR(ToPaddle(from.get(), run).status());
   auto to = std::make_unique<Module>();
   const size_t max_nodes = 16 * from->num_nodes() + 1000;
