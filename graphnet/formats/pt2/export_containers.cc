@@ -29,6 +29,8 @@ using Args = absl::Span<const ExportValue>;
 
 // Most elements of a list or dict, or characters of a text, that one call may make.
 constexpr int64_t kMaxMade = 100'000;
+// Entries of a dict, whose keys are compared one by one.
+constexpr size_t kMaxEntries = 1000;
 
 absl::Status Raises(absl::string_view what) { return absl::InvalidArgumentError(what); }
 
@@ -196,7 +198,7 @@ absl::Status Set(const ExportValue& dict, const ExportValue& key, const ExportVa
     (*dict.elements)[*at + 1] = value;
     return absl::OkStatus();
   }
-  if (SizeOf(dict) >= kMaxMade) return Raises("the dict would be too large");
+  if (dict.elements->size() >= 2 * kMaxEntries) return Raises("the dict would be too large");
   dict.elements->push_back(key);
   dict.elements->push_back(value);
   return absl::OkStatus();

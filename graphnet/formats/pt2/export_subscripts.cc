@@ -158,7 +158,7 @@ absl::StatusOr<GraphExporter::Subscript> GraphExporter::SubscriptOf(const Node& 
         };
         const int64_t step = args[3].literal.integer();
         const int64_t length = bound(args[2], n) - bound(args[1], 0);
-        shape[dim] = length <= 0 ? 0 : (length + step - 1) / step;
+        shape[dim] = length <= 0 ? 0 : (length - 1) / step + 1;
       } else if (const Dim* const size = from_result(dim)) {
         shape[dim] = *size;
       } else {

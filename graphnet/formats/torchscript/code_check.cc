@@ -128,7 +128,7 @@ absl::Status CodeCheck::CountNamedTupleLeaves() {
         const int field = Resolve(name);
         if (field < 0) continue;
         self(self, field);
-        definition.leaves = Capped(definition.leaves + definitions_[field].leaves);
+        definition.leaves = Capped(definition.leaves + 2 * definitions_[field].leaves);
       }
     };
     count(count, static_cast<int>(root));

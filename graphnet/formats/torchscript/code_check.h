@@ -39,7 +39,9 @@ namespace graphnet {
 struct FoldedSize {
   static constexpr uint64_t kCap = uint64_t{1} << 40;
   uint64_t string_bytes = 0;
-  uint64_t leaves = 1;  // elements of nested tuples and lists
+  // Elements of nested tuples and lists. LibTorch's analysis of aliases visits the elements of a
+  // tuple twice, so each count doubles with each tuple around it.
+  uint64_t leaves = 1;
 };
 // Returns `value`, at most kCap.
 inline uint64_t Capped(uint64_t value) { return std::min(value, FoldedSize::kCap); }

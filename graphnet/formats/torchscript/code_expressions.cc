@@ -311,7 +311,7 @@ absl::Status ExpressionCheck::Close(const Frame& frame, bool has_comma, Frame* o
     case Frame::kIndex: break;
     case Frame::kGroup:
       outer->StartOperand();
-      size = {frame.sum.string_bytes, has_comma ? Capped(frame.sum.leaves + 1) : most};
+      size = {frame.sum.string_bytes, has_comma ? Capped(2 * frame.sum.leaves + 1) : most};
       break;
     case Frame::kList:  // all elements have one type
       outer->StartOperand();
@@ -399,7 +399,7 @@ absl::StatusOr<uint64_t> ExpressionCheck::Literal(Tokens tokens) {
 absl::StatusOr<uint64_t> ExpressionCheck::Annotation(Tokens tokens) {
   if (tokens.empty()) return Incomplete(lexer_.tokens());
   uint64_t leaves = 0;
-  uint64_t depth = 0;
+  std::vector<uint64_t> weights = {1};  // of a leaf within each open bracket
   size_t dots = 0;
   for (size_t i = 0; i < tokens.size(); ++i) {
     const Token& token = tokens[i];
@@ -414,16 +414,20 @@ absl::StatusOr<uint64_t> ExpressionCheck::Annotation(Tokens tokens) {
       if (token.text == "classes" && i > 1 && tokens[i - 2].Is("torch")) {
         return Error(token, "mentions torch.classes");
       }
-      if (first) ++leaves;
+      if (first) leaves = Capped(leaves + weights.back());
       if (first && token.text == "__torch__") Mention(Path(tokens, i));
       const auto named_tuple = check_.named_tuples_.find(token.text);
       if (named_tuple != check_.named_tuples_.end()) {
-        leaves += named_tuple->second;
+        leaves = Capped(leaves + weights.back() * named_tuple->second);
       }
     } else if (token.Is("[") && after_name) {
-      NoteDepth(++depth);
+      const absl::string_view container = tokens[i - 1].text;
+      const bool doubles = container == "Tuple" || container == "Future" || container == "Await";
+      NoteDepth(weights.size());
+      weights.push_back(Capped(doubles ? 2 * weights.back() : weights.back()));
     } else if (token.Is("]") && !tokens[i - 1].Is("[")) {
-      --depth;
+      if (weights.size() == 1) return Unexpected(token);
+      weights.pop_back();
     } else if (token.Is("(")) {  // Tuple[()]
       if (i == 0 || !tokens[i - 1].Is("[") || i + 1 == tokens.size() || !tokens[i + 1].Is(")")) {
         return Unexpected(token);

@@ -55,7 +55,7 @@ class ExpressionCheck {
     uint64_t max_leaves;  // the largest number among the elements
 
     FoldedSize whole() const {
-      return {sum.string_bytes, is_tuple ? Capped(sum.leaves + 1) : max_leaves};
+      return {sum.string_bytes, is_tuple ? Capped(2 * sum.leaves + 1) : max_leaves};
     }
     FoldedSize element() const { return {sum.string_bytes, max_leaves}; }
   };

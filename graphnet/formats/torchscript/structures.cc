@@ -27,7 +27,8 @@ absl::Status GraphImporter::ImportGetAttr(const jit::Node* node) {
   if (program_.FindObject(node->output()) != nullptr) return absl::OkStatus();
   if (const auto slot = object->object->type()->findAttributeSlot(name)) {
     const c10::IValue& value = object->object->getSlot(*slot);
-    const std::string key = absl::StrCat(*object->path, ":", name);
+    const std::string key =
+        absl::StrCat("self", object->path->empty() ? "" : ".", *object->path, ".", name);
     if (value.isList() || value.isGenericDict()) {
       const auto same = absl::c_find_if(states_, [&](const auto& s) { return s.first.is(value); });
       if (same == states_.end()) {

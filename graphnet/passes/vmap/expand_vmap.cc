@@ -20,7 +20,6 @@
 #include "graphnet/passes/pass.h"
 #include "graphnet/passes/vmap/batched_calls.h"
 #include "graphnet/passes/vmap/batching_rules.h"
-#include "graphnet/passes/vmap/flatten_vmap.h"
 #include "graphnet/passes/vmap/vmap_call.h"
 
 namespace graphnet {
@@ -67,6 +66,7 @@ class Expander : private BatchedCalls {
     tuples_.clear();
     InsertionGuard guard(graph_, call);
     absl::StatusOr<std::vector<Value>> results = ExpandOutermost(*call);
+    written_ += emitted_.size();
     if (!results.ok()) {
       for (size_t i = emitted_.size(); i-- > 0;) graph_->EraseNode(emitted_[i]);
       if (results.status().code() != absl::StatusCode::kUnimplemented) return results.status();
@@ -187,8 +187,8 @@ class Expander : private BatchedCalls {
       if (node->is_placeholder() || node->is_output()) continue;
       source_ = node;
       RETURN_IF_ERROR(ExpandNode(*node, level));
-      if (emitted_.size() > kMaxFlattenedNodes)
-        return NoRule("written out, a call takes too many nodes");
+      if (written_ + emitted_.size() > kMaxExpandedNodes)
+        return NoRule("written out, the calls take too many nodes");
     }
 
     source_ = outer_source;
@@ -363,6 +363,7 @@ class Expander : private BatchedCalls {
   // The first lowered call of each original node.
   NodeTable<const Node*> first_made_;
   std::map<std::string, size_t> reasons_;
+  size_t written_ = 0;  // nodes, with those of calls that stayed after all
   bool changed_ = false;
   bool yields_tuple_ = false;  // for the call that is being expanded
   // Facts about values that this pass has made, for later calls that take them.

@@ -2,11 +2,16 @@
 #ifndef GRAPHNET_PASSES_VMAP_EXPAND_VMAP_H_
 #define GRAPHNET_PASSES_VMAP_EXPAND_VMAP_H_
 
+#include <cstddef>
+
 #include "absl/status/statusor.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/passes/pass.h"
 
 namespace graphnet {
+
+// A body that several calls share is written out once for each call; calls beyond this total stay.
+inline constexpr size_t kMaxExpandedNodes = size_t{1} << 18;
 
 // Removes torch.vmap by batching rules.
 //
@@ -21,8 +26,8 @@ namespace graphnet {
 // with some, it is converted first. Random numbers are drawn once at levels with randomness "same",
 // and for all elements at once at levels with "different". The table at the end of passes.md lists
 // the operators that have a rule. A call of torch.vmap stays if an operator in it has no rule, if
-// random numbers would be drawn in another order, or if the number of dimensions of a value is
-// unknown; the calls inside it are tried on their own.
+// random numbers would be drawn in another order, if the number of dimensions of a value is unknown,
+// or if it takes too many nodes written out; the calls inside it are tried on their own.
 //
 // Performance impact: O(nodes written). Running needs no dispatch through vmap's
 // levels; the kernels are the same.
