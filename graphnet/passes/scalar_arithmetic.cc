@@ -35,6 +35,13 @@ std::string Canonical(absl::string_view target) {
 Result OfSequence(absl::string_view op, absl::Span<const Argument> args) {
   const auto n = static_cast<int64_t>(args[0].elements().size());
   if (op == "builtins.len" && args.size() == 1) return Argument(n);
+  if ((op == "builtins.sum" || op == "torch.sym_sum") && args.size() == 1) {
+    Result sum = Argument(0);
+    for (const Argument& element : args[0].elements()) {
+      if (sum.has_value()) sum = EvaluateScalar("operator.add", {*sum, element});
+    }
+    return sum;
+  }
   if (op != "operator.getitem" || args.size() != 2 || !args[1].is_int()) return std::nullopt;
   const int64_t i = args[1].integer() < 0 ? args[1].integer() + n : args[1].integer();
   if (i < 0 || i >= n) return std::nullopt;

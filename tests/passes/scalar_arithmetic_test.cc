@@ -74,6 +74,11 @@ TEST(EvaluateScalarTest, Sequences) {
   EXPECT_EQ(Value("operator.getitem", {Argument::Tuple(sizes), -1}), "6");
   EXPECT_EQ(Value("operator.getitem", {Argument::List(sizes), 3}), "");
   EXPECT_EQ(Value("builtins.len", {Argument::Tuple(sizes)}), "3");
+  const Argument mixed[] = {2, 3, 0.5};
+  EXPECT_EQ(Value("builtins.sum", {Argument::List(mixed)}), "5.5");
+  EXPECT_EQ(Value("torch.sym_sum", {Argument::Tuple({})}), "0");
+  const Argument texts[] = {"a"};
+  EXPECT_EQ(Value("builtins.sum", {Argument::List(texts)}), "");
 }
 
 }  // namespace
