@@ -54,11 +54,16 @@ at::Tensor Plain(const at::Tensor& tensor) {
   return dense.detach().cpu().resolve_conj().resolve_neg().contiguous();
 }
 
+// Returns whether a value is no tensor where a tensor may be, which LibTorch expresses in two ways.
+bool IsUndefined(const IValue& leaf) {
+  return leaf.isNone() || (leaf.isTensor() && !leaf.toTensor().defined());
+}
+
 std::string TypeOf(const IValue& leaf) {
+  if (IsUndefined(leaf)) return "None";
   if (!leaf.isTensor()) return leaf.tagKind();
   std::ostringstream text;
   const at::Tensor& tensor = leaf.toTensor();
-  if (!tensor.defined()) return "an undefined tensor";
   text << tensor.scalar_type() << tensor.sizes();
   if (tensor.layout() != at::kStrided) text << " " << tensor.layout();
   return text.str();
@@ -66,8 +71,8 @@ std::string TypeOf(const IValue& leaf) {
 
 bool SameBits(const IValue& a, const IValue& b) {
   if (a.isDouble()) return a == b || (std::isnan(a.toDouble()) && std::isnan(b.toDouble()));
+  if (IsUndefined(a)) return true;
   if (!a.isTensor()) return a.isObject() || a == b;
-  if (!a.toTensor().defined()) return true;
   const at::Tensor x = Plain(a.toTensor()), y = Plain(b.toTensor());
   return x.numel() == 0 || std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0;
 }

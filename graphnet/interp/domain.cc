@@ -184,11 +184,15 @@ absl::StatusOr<std::optional<NonFinite>> FindNonFinite(const Module& module, con
 absl::StatusOr<DomainRepair> RepairDomains(Sample* sample, uint64_t seed, int max_bounds) {
   DomainRepair repair;
   ASSIGN_OR_RETURN(Values values, Draw(sample, sample->weights, seed));
-  for (int i = 0; i <= max_bounds; ++i) {
+  for (int bounds = 0;; ++bounds) {
     ASSIGN_OR_RETURN(const std::optional<NonFinite> found,
                      FindNonFinite(*sample->module, values, seed));
     if (!found.has_value()) {
       repair.finite = true;
+      return repair;
+    }
+    if (bounds == max_bounds) {
+      repair.notes.push_back(absl::StrCat("not finite after ", max_bounds, " bounds"));
       return repair;
     }
     ASSIGN_OR_RETURN(const bool bounded,
@@ -199,8 +203,6 @@ absl::StatusOr<DomainRepair> RepairDomains(Sample* sample, uint64_t seed, int ma
                                         ", and no bound on one input helps"));
     return repair;
   }
-  repair.notes.push_back(absl::StrCat("not finite after ", max_bounds, " bounds"));
-  return repair;
 }
 
 }  // namespace graphnet

@@ -127,7 +127,9 @@ TEST(Reference, DifferencesAreFound) {
   EXPECT_EQ(DifferenceOf(x.to_sparse(), (2 * x).to_sparse()),
             "result 0, Float[2] Sparse: other bits");
   EXPECT_EQ(DifferenceOf(at::complex(x, x).conj(), at::complex(x, -x)), "");
-  EXPECT_EQ(DifferenceOf(at::Tensor(), x), "result 0: Float[2] instead of an undefined tensor");
+  EXPECT_EQ(DifferenceOf(at::Tensor(), x), "result 0: Float[2] instead of None");
+  EXPECT_EQ(DifferenceOf(at::Tensor(), c10::IValue()), "");
+  EXPECT_EQ(DifferenceOf(c10::IValue(), at::Tensor()), "");
   EXPECT_EQ(DifferenceOf(IValue(1), IValue(1.0)), "result 0: Double instead of Int");
   EXPECT_EQ(DifferenceOf(IValue(std::nan("")), IValue(std::nan(""))), "");
   EXPECT_EQ(DifferenceOf(c10::List<at::Tensor>({x, x}), x), "1 results instead of 2");

@@ -133,14 +133,16 @@ absl::Status CodeCheck::CountNamedTupleLeaves() {
     };
     count(count, static_cast<int>(root));
   }
+  for (const Definition& definition : definitions_) {
+    if (definition.is_named_tuple && definition.leaves > kMaxNamedTupleLeaves) {
+      return ErrorAt(definition.entry, definition.line, 0,
+                     absl::StrCat("a NamedTuple of more than ", kMaxNamedTupleLeaves, " leaves"));
+    }
+  }
   uint64_t most = 1;
   for (const auto& [name, i] : index_) {
     const Definition& definition = definitions_[i];
     if (!definition.is_named_tuple) continue;
-    if (definition.leaves > kMaxNamedTupleLeaves) {
-      return ErrorAt(definition.entry, definition.line, 0,
-                     absl::StrCat("a NamedTuple of more than ", kMaxNamedTupleLeaves, " leaves"));
-    }
     uint64_t& leaves = named_tuples_[name.substr(name.rfind('.') + 1)];
     leaves = std::max(leaves, definition.leaves);
     most = std::max(most, leaves);
