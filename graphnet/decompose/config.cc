@@ -59,7 +59,8 @@ std::string WhatIsWrongWithPorts(const DecomposeConfig& config) {
     if (!subgraph.inputs.empty() && chain && i > 0)
       return has("inputs", "but takes what the one before it returns");
     if (!subgraph.outputs.empty() && chain && !last)
-      return has("outputs", "but returns its inputs without what it \"drops\", and what it \"adds\"");
+      return has("outputs",
+                 "but returns its inputs without what it \"drops\", and what it \"adds\"");
     if (!(subgraph.drops.empty() && subgraph.adds.empty()) && (!chain || last))
       return has(subgraph.drops.empty() ? "adds" : "drops", "but its outputs are listed");
     if (!chain) continue;

@@ -244,8 +244,9 @@ class Joiner {
                                           from, ", which has other sizes"));
     if (meta == nullptr) {
       // The run checks what is not known here.
-      graph_->CallFunction("aten._assert_tensor_metadata.default",
-                           {value, node.args()[0], Argument(), node.args()[1]})
+      graph_
+          ->CallFunction("aten._assert_tensor_metadata.default",
+                         {value, node.args()[0], Argument(), node.args()[1]})
           ->set_location(node.location());
     }
     rank->values[&node] = value;

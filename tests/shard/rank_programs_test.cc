@@ -83,9 +83,8 @@ TEST(TensorPiecesTest, TakesPartsOfWholeRowMajorTensorsOnly) {
   const Sharding rows = {{0, -1}, {}};
   TensorData columns = Numbers({4, 2});
   columns.strides = {1, 4};
-  EXPECT_THAT(
-      PieceOf(columns, rows, Mesh::Of({2}), 0),
-      StatusIs(absl::StatusCode::kInvalidArgument, "is not in row-major order in memory"));
+  EXPECT_THAT(PieceOf(columns, rows, Mesh::Of({2}), 0),
+              StatusIs(absl::StatusCode::kInvalidArgument, "is not in row-major order in memory"));
   TensorData cut = Numbers({4, 2});
   cut.shape = {4, 3};
   EXPECT_THAT(PieceOf(cut, rows, Mesh::Of({2}), 0),
@@ -173,9 +172,8 @@ TEST(JoinRanksTest, RefusesInvalidPrograms) {
   Node* const x = graph->Placeholder("x");
   graph->MoveBefore(graph->CallFunction("aten.zeros.default", {Argument::List({2})}), x);
   graph->Output(Argument::Tuple({x}));
-  EXPECT_THAT(
-      JoinRanks({&late}, Mesh::Of({1})),
-      StatusIs(absl::StatusCode::kInvalidArgument, "x (node x): is an input after calls"));
+  EXPECT_THAT(JoinRanks({&late}, Mesh::Of({1})),
+              StatusIs(absl::StatusCode::kInvalidArgument, "x (node x): is an input after calls"));
   const Module empty;
   EXPECT_THAT(JoinRanks({&empty}, Mesh::Of({1})),
               StatusIs(absl::StatusCode::kInvalidArgument, "a program has no graph"));

@@ -128,7 +128,8 @@ TEST(SampleProtoTest, ReadsVersion1) {
 
 TEST(SampleProtoTest, RefusesToWriteWhatItWouldNotRead) {
   Sample sample;
-  EXPECT_THAT(std::string(SerializeSample(sample).status().message()), HasSubstr("the sample has no module"));
+  EXPECT_THAT(std::string(SerializeSample(sample).status().message()),
+              HasSubstr("the sample has no module"));
   sample.module = std::make_unique<Module>();
   EXPECT_THAT(std::string(SerializeSample(sample).status().message()), HasSubstr("invariant 1"));
   sample = MakeSmallSample();
@@ -147,7 +148,8 @@ TEST(SampleProtoTest, LengthOfNames) {
     const absl::Status status = SerializeSample(sample).status();
     EXPECT_EQ(status.ok(), size <= kMaxNameBytes) << size;
     if (!status.ok())
-      EXPECT_THAT(std::string(status.message()), HasSubstr("a name of 65537 bytes is too long: nn"));
+      EXPECT_THAT(std::string(status.message()),
+                  HasSubstr("a name of 65537 bytes is too long: nn"));
     sample = MakeSmallSample();
     Graph* graph = sample.module->main();
     graph->set_insertion_point(graph->output());
@@ -308,8 +310,8 @@ TEST_F(SampleFileTest, WeightsInsideAreLimited) {
   for (int i = 0; i < 32; ++i) sample.weights[absl::StrCat("w", i)] = data;
   const absl::Status status = SerializeSampleWithWeights(sample).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(status.message()),
-              AllOf(StartsWith("the sample takes 21474"), HasSubstr(" bytes, more than protobuf ")));
+  EXPECT_THAT(std::string(status.message()), AllOf(StartsWith("the sample takes 21474"),
+                                                   HasSubstr(" bytes, more than protobuf ")));
 }
 
 TEST_F(SampleFileTest, NamesOfWeights) {

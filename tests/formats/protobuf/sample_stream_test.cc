@@ -94,7 +94,8 @@ TEST(SampleStreamTest, MissingExchangedOrFurtherSamplesAreNoticed) {
   const std::string first = ab.substr(0, a.size() + 2);
   const std::string second = ab.substr(first.size(), ab.size() - first.size() - end.size());
   ASSERT_EQ(first + second + end, ab);
-  EXPECT_THAT(std::string(Count(first + end).status().message()), HasSubstr("damaged: 2 samples were written"));
+  EXPECT_THAT(std::string(Count(first + end).status().message()),
+              HasSubstr("damaged: 2 samples were written"));
   EXPECT_THAT(std::string(Count(first + second + second + end).status().message()),
               HasSubstr("2 samples were"));
   EXPECT_THAT(std::string(Count(second + first + end).status().message()),

@@ -165,9 +165,8 @@ TEST(ModelRunner, TakesOtherSamplesByPlaceholder) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no value for y")));
   EXPECT_THAT((*model)->Call({at::ones({2}), at::ones({2})}, {{"y", at::ones({2})}}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("an input has two values")));
-  EXPECT_THAT(
-      (*model)->Run({at::ones({2})}),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 inputs, the program takes 2")));
+  EXPECT_THAT((*model)->Run({at::ones({2})}), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                       HasSubstr("1 inputs, the program takes 2")));
   EXPECT_THAT(
       (*model)->Call({at::ones({2}), at::ones({2})}, {{"w", 1}}),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the program has no input w")));

@@ -757,8 +757,8 @@ TEST(ImporterTest, RefusesTensorsThatAreNotDense) {
   module.register_buffer("sparse", torch::ones({2, 2}).to_sparse());
   module.define("def forward(self):\n    return self.undefined\n");
   module.define("def other(self):\n    return self.sparse\n");
-  EXPECT_THAT(Import(module), StatusIs(absl::StatusCode::kInvalidArgument,
-                                       HasSubstr("an undefined tensor")));
+  EXPECT_THAT(Import(module),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("an undefined tensor")));
   EXPECT_THAT(ImportTorchScriptMethod(module, "other"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("a tensor that is not dense, sparse")));
@@ -770,9 +770,8 @@ TEST(ImporterTest, RefusesMethodsThatAreNotTorchScript) {
                                                 [](torch::jit::Stack&) {});
   torch::jit::Module module("M");
   module.type()->addMethod(&function);
-  EXPECT_THAT(Import(module),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "the method forward is not written in TorchScript"));
+  EXPECT_THAT(Import(module), StatusIs(absl::StatusCode::kInvalidArgument,
+                                       "the method forward is not written in TorchScript"));
 }
 
 // Neither compiler nor tracer makes such graphs.
