@@ -5,8 +5,6 @@ import os
 import pickle
 import pickletools
 import struct
-import sys
-import types
 import warnings
 import zipfile
 import zlib
@@ -235,13 +233,7 @@ def pickled(value):
     """A value as torch.jit.save pickles it; bytes are a pickle already."""
     if isinstance(value, bytes):
         return value
-    if isinstance(value, bool):
-        return b"\x88" if value else b"\x89"
-    if isinstance(value, int):
-        return b"J" + struct.pack("<i", value)
-    if isinstance(value, str):
-        return b"X" + struct.pack("<I", len(value)) + value.encode()
-    return b"N"
+    return pickletools.optimize(pickle.dumps(value, 2))[2:-1]
 
 
 def instance(name, values):
@@ -262,29 +254,21 @@ def tensor(stored, offset, size):
             pickled(size) + b"t(K\x01t\x89ccollections\nOrderedDict\n)RtR")
 
 
-def torchscript(path, code, values={}, files={}):
-    """Writes a TorchScript archive with this code, whose module is of the class M."""
+def torchscript(path, code, values={}, files={}, name="M"):
+    """Writes a TorchScript archive with this code, whose module is of the class with this name."""
     with zipfile.ZipFile(path, "w") as out:
-        for name, content in {
-            "data.pkl": b"\x80\x02" + instance("M", values) + b".",
+        for entry, content in {
+            "data.pkl": b"\x80\x02" + instance(name, values) + b".",
             "code/__torch__.py": code,
             "constants.pkl": b"\x80\x02).",
             "version": "3\n",
             **files,
         }.items():
-            out.writestr("m/" + name, content)
+            out.writestr("m/" + entry, content)
 
 
-def scripted(target, code, constants=(), **attributes):
-    """Writes a TorchScript archive of one module. `code` has its class __torch__.Net with the
-    attribute training : bool; other attributes, and constants, are anything but tensors."""
-    net = type("Net", (), {"__module__": "__torch__"})
-    sys.modules["__torch__"] = types.SimpleNamespace(Net=net)
-    module = net()
-    module.__dict__.update(training=False, **attributes)
-    with zipfile.ZipFile(target, "w") as out:
-        out.writestr("net/data.pkl", pickletools.optimize(pickle.dumps(module, 2)))
-        out.writestr("net/code/__torch__.py", code)
-        out.writestr("net/constants.pkl", pickletools.optimize(pickle.dumps(tuple(constants), 2)))
-        out.writestr("net/version", "3")
-        out.writestr("net/byteorder", "little")
+def scripted(path, code, constants=(), **attributes):
+    """Writes a TorchScript archive, whose module is of the class Net with the attribute training :
+    bool; other attributes, and constants, are anything but tensors."""
+    torchscript(path, code, {"training": False, **attributes},
+                {"constants.pkl": b"\x80\x02" + pickled(tuple(constants)) + b"."}, name="Net")

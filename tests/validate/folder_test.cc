@@ -173,7 +173,7 @@ TEST_F(ValidateFolderTest, ConfigurationDisagrees) {
          "%conv2_weight");
   expect("[3, 6]", "[3, 5]", "E2 config: ");
   expect("\"chain_style\": false", "\"chain_style\": true",
-         "decompose_config.json: subgraph 0 has \"outputs\", but returns its inputs, less");
+         "decompose_config.json: subgraph 0 has \"outputs\", but returns its inputs without what");
   std::filesystem::remove(JoinPath(folder_, config));
   EXPECT_THAT(First(), HasSubstr("E2 config: "));
   EXPECT_THAT(First(), HasSubstr("the configuration beside the pieces is missing"));

@@ -652,14 +652,15 @@ TEST(ArchiveCheckTest, RefusesTuplesThatDouble) {
     }
     return body;
   };
-  EXPECT_OK(CheckBody(doubled("    $new = ($old, x)\n", 1000)));
+  // LibTorch's analysis of aliases visits the elements of a tuple twice.
   for (const char* step :
-       {"    $new = ($old, $old)\n", "    $new = $old, $old\n", "    $new = ([$old], [$old])\n",
+       {"    $new = ($old, x)\n", "    $new = ($old,)\n", "    $new = ($old, $old)\n",
+        "    $new = $old, $old\n", "    $new = ([$old], [$old])\n",
         "    u = torch.__getitem__([$old], 0)\n    $new = (u, u)\n",
         "    u, v = $old, $old\n    $new = (u, v)\n",
         "    def f():\n      return ($old, $old)\n    $new = torch.wait(fork(f))\n",
         "    $new = annotate(Any, ($old, $old))\n"}) {
-    EXPECT_OK(CheckBody(doubled(step, 8))) << step;
+    EXPECT_OK(CheckBody(doubled(step, 5))) << step;
     EXPECT_THAT(CheckBody(doubled(step, 30)), Refused("tuple's type grows")) << step;
   }
   std::string named = "class N0(NamedTuple):\n  a : int\n";

@@ -765,9 +765,9 @@ TEST(ImporterTest, RefusesTensorsThatAreNotDense) {
 }
 
 TEST(ImporterTest, RefusesMethodsThatAreNotTorchScript) {
-  static torch::jit::BuiltinOpFunction function(c10::QualifiedName("__torch__.M.forward"),
-                                                c10::FunctionSchema("forward", "", {}, {}),
-                                                [](torch::jit::Stack&) {});
+  static torch::jit::BuiltinOpFunction function(
+      c10::QualifiedName("__torch__.M.forward"),
+      c10::FunctionSchema("forward", "", {}, {c10::Argument("")}), [](torch::jit::Stack&) {});
   torch::jit::Module module("M");
   module.type()->addMethod(&function);
   EXPECT_THAT(Import(module), StatusIs(absl::StatusCode::kInvalidArgument,

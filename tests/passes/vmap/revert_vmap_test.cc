@@ -638,9 +638,11 @@ TEST(FlattenVmapTest, RefusesUnsupportedCalls) {
   refused("torch.vmap(@b, (%x,), out_dims = (0, 1))", "out_dims");
   refused("torch.vmap(@b, (%x,), randomness = \"often\")", "randomness");
   // The verifier refuses such a body, too.
-  const auto module =
-      Parse("graph @f(%x) {\n  %v = torch.vmap(@b, (%x,))\n  return (%v,)\n}\ngraph @b(%a) {\n}\n");
-  const auto changed = FlattenVmap(module.get());
+  const auto module = ParseModule(
+      "graph @f(%x) {\n  %v = torch.vmap(@b, (%x,))\n  return (%v,)\n}\ngraph @b(%a) {\n}\n",
+      "m.gn");
+  ASSERT_OK(module);
+  const auto changed = FlattenVmap(module->get());
   EXPECT_FALSE(changed.ok());
   EXPECT_EQ(changed.status().message(), "torch.vmap (node v): the body returns nothing");
 }
