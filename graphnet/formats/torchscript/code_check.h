@@ -34,14 +34,13 @@
 
 namespace graphnet {
 
-// The size of a value after the compiler has folded constants. Both members are
+// The size of a value after the compiler has folded constants. All members are
 // capped at kCap, so that the sum of two cannot overflow.
 struct FoldedSize {
   static constexpr uint64_t kCap = uint64_t{1} << 40;
   uint64_t string_bytes = 0;
-  // Elements of nested tuples and lists. LibTorch's analysis of aliases visits the elements of a
-  // tuple twice, so each count doubles with each tuple around it.
-  uint64_t leaves = 1;
+  uint64_t leaves = 1;  // elements of nested tuples and lists
+  uint64_t depth = 0;   // tuples within tuples, without a list in between
 };
 // Returns `value`, at most kCap.
 inline uint64_t Capped(uint64_t value) { return std::min(value, FoldedSize::kCap); }

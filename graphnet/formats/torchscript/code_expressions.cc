@@ -19,6 +19,9 @@ constexpr size_t kMaxElements = 65535;
 constexpr uint64_t kMaxFoldedString = 1 << 20;
 // Leaves of a tuple's type: 2^18 take 0.5 s, 2^24 never end.
 constexpr uint64_t kMaxTupleLeaves = 1 << 18;
+// LibTorch's analysis of aliases visits the elements of a tuple twice: 2^25 visits take a second.
+constexpr uint64_t kMaxTupleVisits = 1 << 25;
+// A leaf counts twice for each tuple around it, as it is visited so often.
 constexpr uint64_t kMaxAnnotationLeaves = 4096;
 
 // Keywords that no expression contains: those that only begin a statement, and
@@ -201,7 +204,7 @@ absl::StatusOr<ExpressionCheck::Folded> ExpressionCheck::Expression(
   if (!operand && !tokens.back().Is(",")) return Unexpected(tokens.back());
   const bool is_tuple = outer.elements > 0;
   if (operand) RETURN_IF_ERROR(EndElement(tokens.back(), &outer));
-  const Folded result = {is_tuple, outer.sum, outer.max_leaves};
+  const Folded result = {is_tuple, outer.sum, outer.max_leaves, outer.max_depth};
   RETURN_IF_ERROR(CheckSize(tokens[0], result.whole()));
   return result;
 }
@@ -220,6 +223,7 @@ absl::Status ExpressionCheck::EndElement(const Token& token, Frame* frame) const
   frame->sum.string_bytes = Capped(frame->sum.string_bytes + frame->size.string_bytes);
   frame->sum.leaves = Capped(frame->sum.leaves + frame->size.leaves);
   frame->max_leaves = std::max(frame->max_leaves, frame->size.leaves);
+  frame->max_depth = std::max(frame->max_depth, frame->size.depth);
   if (frame->parts != nullptr) frame->parts->push_back(frame->size);
   if (++frame->elements > kMaxElements) {
     return Error(token, absl::StrCat("more than ", kMaxElements, " elements"));
@@ -311,7 +315,8 @@ absl::Status ExpressionCheck::Close(const Frame& frame, bool has_comma, Frame* o
     case Frame::kIndex: break;
     case Frame::kGroup:
       outer->StartOperand();
-      size = {frame.sum.string_bytes, has_comma ? Capped(2 * frame.sum.leaves + 1) : most};
+      size = {frame.sum.string_bytes, has_comma ? Capped(frame.sum.leaves + 1) : most,
+              has_comma ? Capped(frame.max_depth + 1) : frame.max_depth};
       break;
     case Frame::kList:  // all elements have one type
       outer->StartOperand();
@@ -336,6 +341,8 @@ absl::Status ExpressionCheck::Close(const Frame& frame, bool has_comma, Frame* o
         size.leaves = passes || IsIn(callee, kGenericOperators) ? std::max(size.leaves, most)
                       : outer->IsOperator()                     ? 1
                                                                 : check_.max_annotation_;
+        size.depth =
+            passes || IsIn(callee, kGenericOperators) ? std::max(size.depth, frame.max_depth) : 0;
       }
       outer->last = "";
       outer->called = true;
@@ -350,7 +357,8 @@ absl::Status ExpressionCheck::CheckSize(const Token& token, const FoldedSize& si
   if (size.string_bytes > kMaxFoldedString) {
     return Error(token, "a constant string grows too long");
   }
-  if (size.leaves > kMaxTupleLeaves) {
+  if (size.leaves > kMaxTupleLeaves ||
+      size.leaves > kMaxTupleVisits >> std::min<uint64_t>(size.depth, 63)) {
     return Error(token, "a tuple's type grows too large");
   }
   return absl::OkStatus();

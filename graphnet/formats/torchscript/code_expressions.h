@@ -53,11 +53,13 @@ class ExpressionCheck {
     bool is_tuple;
     FoldedSize sum;       // over the elements
     uint64_t max_leaves;  // the largest number among the elements
+    uint64_t max_depth;   // likewise
 
     FoldedSize whole() const {
-      return {sum.string_bytes, is_tuple ? Capped(2 * sum.leaves + 1) : max_leaves};
+      return {sum.string_bytes, is_tuple ? Capped(sum.leaves + 1) : max_leaves,
+              is_tuple ? Capped(max_depth + 1) : max_depth};
     }
-    FoldedSize element() const { return {sum.string_bytes, max_leaves}; }
+    FoldedSize element() const { return {sum.string_bytes, max_leaves, max_depth}; }
   };
 
   // Checks an expression. If `parts` is given, the sizes of its elements are appended.
@@ -101,6 +103,7 @@ class ExpressionCheck {
     size_t elements = 0;
     FoldedSize sum{0, 0};
     uint64_t max_leaves = 1;
+    uint64_t max_depth = 0;
     std::vector<FoldedSize>* parts = nullptr;  // receives the elements' sizes; may be null
 
     // The current operand.

@@ -475,6 +475,7 @@ class FileCheck : private ExpressionCheck {
     FoldedSize& variable = variables_[name];
     variable.string_bytes = std::max(variable.string_bytes, size.string_bytes);
     variable.leaves = std::max(variable.leaves, size.leaves);
+    variable.depth = std::max(variable.depth, size.depth);
   }
 
   const std::string module_;

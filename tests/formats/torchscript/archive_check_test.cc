@@ -660,7 +660,7 @@ TEST(ArchiveCheckTest, RefusesTuplesThatDouble) {
         "    u, v = $old, $old\n    $new = (u, v)\n",
         "    def f():\n      return ($old, $old)\n    $new = torch.wait(fork(f))\n",
         "    $new = annotate(Any, ($old, $old))\n"}) {
-    EXPECT_OK(CheckBody(doubled(step, 5))) << step;
+    EXPECT_OK(CheckBody(doubled(step, 8))) << step;
     EXPECT_THAT(CheckBody(doubled(step, 30)), Refused("tuple's type grows")) << step;
   }
   std::string named = "class N0(NamedTuple):\n  a : int\n";
