@@ -98,7 +98,7 @@ def main():
         error = error_of(worker, given)
         assert error == message, f"{error}; expected: {message}"
     assert error_of(worker, program(relu, y=tensor(4, 2)), keep="kept") == ""
-    # What was compiled belongs to a program whose input has another name.
+    # The kept model was compiled from a program whose input has another name.
     other = program(call("aten.relu.default", "z"), y=tensor(4, 2), input="z")
     error = error_of(worker, other, kept="kept")
     assert error == "the compiled model has an unknown input", error

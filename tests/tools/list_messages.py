@@ -458,7 +458,7 @@ class Cpp:
                 for text in texts
                 if any(kind == "literal" for pieces in text for kind, _ in pieces)
             ]
-            # What stands between two arguments is up to the function.
+            # The function decides which text stands between two arguments.
             spaced = [part for text in texts for part in ([[("value", "…")]], text)][1:]
             self._add(file, i, maker.kind, joined(spaced), has_place=bool(maker.file))
             return

@@ -145,7 +145,7 @@ graph @forward(%x : f32[2, 8], %i : i64[]) {
   EXPECT_THAT(text, HasSubstr("-> builtin.tensor<2x8xf32>"));
 }
 
-// As in Paddle, where `x.shape` of a static program is a list.
+// In static programs of Paddle, `x.shape` is a list of numbers, too.
 TEST(ToPir, KnownSizesAreConstants) {
   EXPECT_THAT(Operators("%s = builtins.getattr(%x, \"shape\")\n"
                         "%i = operator.getitem(%s, 1)\n"
