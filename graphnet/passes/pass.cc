@@ -38,6 +38,10 @@ std::vector<Pass> TakeRegisteredPasses() {
   return std::exchange(registered.passes, {});
 }
 
+void PassRun::Note(std::string what, size_t count) {
+  notes_.push_back({.what = std::move(what), .count = count, .is_counted = true});
+}
+
 absl::string_view PassRun::option(absl::string_view name, absl::string_view otherwise) const {
   const auto it = options_.find(std::string(name));
   return it == options_.end() ? otherwise : it->second;

@@ -62,9 +62,7 @@ class PassRun {
   // Adds a line for the user of the pass: what was changed and why, or what was left alone.
   void Note(std::string what) { notes_.push_back({.what = std::move(what)}); }
   // Adds a line that begins with `count`, such as "3 calls of relu".
-  void Note(std::string what, size_t count) {
-    notes_.push_back({.what = std::move(what), .count = count, .is_counted = true});
-  }
+  void Note(std::string what, size_t count);
   // Adds a note that is a warning.
   void Warn(std::string what) { notes_.push_back({.what = std::move(what), .is_warning = true}); }
   // All notes so far, oldest first.

@@ -45,7 +45,7 @@ struct Tensor {
 
   char* data() const { return memory.get(); }
   bool is_float() const {
-    return dtype[0] == 'F' || dtype[0] == 'B' && dtype[1] == 'F' || dtype[0] == 'C';
+    return dtype[0] == 'F' || (dtype[0] == 'B' && dtype[1] == 'F') || dtype[0] == 'C';
   }
 
   void Allocate(size_t size) {

@@ -147,9 +147,10 @@ TEST(SampleProtoTest, LengthOfNames) {
     sample.constraint_order = {std::string(size, 'n')};
     const absl::Status status = SerializeSample(sample).status();
     EXPECT_EQ(status.ok(), size <= kMaxNameBytes) << size;
-    if (!status.ok())
+    if (!status.ok()) {
       EXPECT_THAT(std::string(status.message()),
                   HasSubstr("a name of 65537 bytes is too long: nn"));
+    }
     sample = MakeSmallSample();
     Graph* graph = sample.module->main();
     graph->set_insertion_point(graph->output());
