@@ -66,6 +66,8 @@ std::string ConditionText(const PaddleCondition& condition) {
       return absl::StrCat(is_not, "known to be of floating-point numbers");
     case PaddleCondition::Kind::kUneven:
       return absl::StrCat(is_not, "known not to divide the tensor evenly");
+    case PaddleCondition::Kind::kWhole:
+      return absl::StrCat(is_not, "known to have a size for each axis of the tensor");
     case PaddleCondition::Kind::kIs: break;
   }
   return absl::StrCat(is_not, "`", PrintArgument(condition.value), "`");

@@ -127,7 +127,8 @@ PaddleCondition ParseCondition(absl::string_view text) {
   static constexpr std::pair<absl::string_view, Kind> kKinds[] = {{"Tensor", Kind::kTensor},
                                                                   {"Bool", Kind::kBool},
                                                                   {"Floating", Kind::kFloating},
-                                                                  {"Uneven", Kind::kUneven}};
+                                                                  {"Uneven", Kind::kUneven},
+                                                                  {"Whole", Kind::kWhole}};
   for (const auto& [word, kind] : kKinds) {
     if (sides.second == word) condition.kind = kind;
   }

@@ -26,9 +26,9 @@ struct PaddleTerm {
 
 // A condition of a row on a parameter.
 struct PaddleCondition {
-  // The last three depend on known facts: a tensor of bools or of floating-point numbers, or a
-  // number of pieces that does not divide the tensor.
-  enum class Kind { kIs, kTensor, kBool, kFloating, kUneven };
+  // The last four depend on known facts: a tensor of bools or of floating-point numbers, a number
+  // of pieces that does not divide the tensor, or as many sizes as the tensor has axes.
+  enum class Kind { kIs, kTensor, kBool, kFloating, kUneven, kWhole };
   absl::string_view parameter;
   Kind kind = Kind::kIs;
   bool is_not = false;

@@ -351,6 +351,13 @@ class PaddleConversion {
                                   pieces->front() != pieces->back());
   }
 
+  // Returns whether the list has a size for each axis of the call's input.
+  bool IsWhole(const BoundCall& call, const Argument& sizes) const {
+    const TensorFacts self = FactsOf(call.self());
+    return self.is_tensor() && (sizes.is_list() || sizes.is_tuple()) && !sizes.elements().empty() &&
+           static_cast<int64_t>(sizes.elements().size()) == self.rank();
+  }
+
   bool AllHold(const PaddleRule& rule, const BoundCall& call) const {
     return absl::c_all_of(rule.conditions,
                           [&](const PaddleCondition& condition) { return Holds(condition, call); });
@@ -370,6 +377,7 @@ class PaddleConversion {
       case PaddleCondition::Kind::kBool: holds = FactsOf(given).dtype == DType::kBool; break;
       case PaddleCondition::Kind::kFloating: holds = IsFloatingPoint(FactsOf(given).dtype); break;
       case PaddleCondition::Kind::kUneven: holds = IsUneven(call, given); break;
+      case PaddleCondition::Kind::kWhole: holds = IsWhole(call, given); break;
     }
     return holds != condition.is_not;
   }
