@@ -37,11 +37,12 @@ bool HasVmap(const Module& module) {
   });
 }
 
-// Returns the sample without regions that have no effect; null if it has no regions at all.
+// Returns the sample with the casts of autocast written out, and without regions that have no
+// effect; null if it has no regions at all.
 absl::StatusOr<std::unique_ptr<Sample>> InlineRegionsOf(const Sample& sample) {
   if (!HasRegions(*sample.module)) return nullptr;
   auto inlined = std::make_unique<Sample>(CopyOf(sample));
-  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline("inline-regions"));
+  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline("explicit-autocast,inline-regions"));
   RETURN_IF_ERROR(RunPipeline(pipeline, inlined.get()).status());
   return inlined;
 }
@@ -135,9 +136,10 @@ absl::Status CheckTorchScriptProgram(const Sample& sample, MissingCalls* missing
 
 absl::StatusOr<Sample> WithoutEffects(const Sample& sample) {
   Sample program = CopyOf(sample);
-  ASSIGN_OR_RETURN(const Pipeline pipeline,
-                   ParsePipeline("inline-regions,change-device{to=cpu},revert-vmap,expand-vmap,"
-                                 "functionalize{outputs=true}"));
+  ASSIGN_OR_RETURN(
+      const Pipeline pipeline,
+      ParsePipeline("explicit-autocast,inline-regions,change-device{to=cpu},revert-vmap,"
+                    "expand-vmap,functionalize{outputs=true}"));
   RETURN_IF_ERROR(RunPipeline(pipeline, &program).status());
   return program;
 }

@@ -11,12 +11,11 @@
 
 namespace graphnet {
 
-// The passes that go before to-paddle, so that it finds public operators, no vmap, no regions
-// without effect, and dtypes that agree.
+// The passes that go before to-paddle, so that it finds public operators, no vmap, no autocast, no
+// regions without effect, and dtypes that agree.
 inline constexpr absl::string_view kPassesBeforePaddle =
     "inline-regions,stabilize,revert-vmap,expand-functions{keep_interpolate=true,fused=true},"
-    "expand-vmap,explicit-"
-    "operators";
+    "expand-vmap,explicit-autocast,inline-regions,explicit-operators";
 
 struct PaddleSample {
   // Has "paddle" as framework in graph_net.json, Paddle's types as annotations, and the hash of the

@@ -1,12 +1,63 @@
-// Internal: the text of autocast.txt, which make_autocast.py writes.
+// Internal: what autocast does to a call, and how its regions are written.
 #ifndef GRAPHNET_PASSES_AUTOCAST_H_
 #define GRAPHNET_PASSES_AUTOCAST_H_
 
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/ops/region_call.h"
+#include "graphnet/ops/schema.h"
 
 namespace graphnet {
 
+// The text of autocast.txt, which make_autocast.py writes.
 absl::string_view AutocastText();
+
+// How autocast computes an operator.
+enum class AutocastRule : uint8_t {
+  kNone,     // as without autocast
+  kLower,    // in the dtype of the region
+  kFloat32,  // in float32, unless the call gives a dtype
+  kAny,      // maybe in another dtype; no rule is known
+};
+
+// Returns how autocast for a type of device, such as "cpu", computes an operator of ATen, by its
+// name without overload. Source: autocast.txt.
+AutocastRule AutocastRuleOf(absl::string_view device, absl::string_view operator_name);
+
+// The dtype that autocast computes in, by type of device; devices where it is off are left out.
+using AutocastState = std::map<std::string, DType>;
+
+// The settings of an autocast region.
+struct AutocastMode {
+  std::string device;
+  std::optional<DType> dtype;  // none if it is off
+
+  // Returns the state inside a region with these settings when `around` is the state outside.
+  AutocastState Under(AutocastState around) const;
+};
+
+// Returns the settings that the arguments before the body of a region state: the device, the dtype,
+// and whether autocast is on. None if they are not known before the graph runs.
+std::optional<AutocastMode> AutocastModeOf(absl::Span<const Argument> args);
+
+// Returns whether the call opens or closes a region of the calls behind it.
+Schema::Bracket BracketOf(const Node& node);
+
+// Returns the call that closes the autocast that `open` opens in its graph; null if there is none.
+const Node* CloseOf(const Node& open);
+
+// Returns the form of the call of a region; none if it is another call, or is not written by
+// position.
+std::optional<RegionForm> RegionFormOf(const Node& node);
+
+// Returns whether the calls of an operator may yield tensors.
+bool MayYieldTensors(const Schema& schema);
 
 }  // namespace graphnet
 

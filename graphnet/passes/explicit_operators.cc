@@ -123,23 +123,15 @@ class Explicit {
   const FactsTable& facts_;
 };
 
-Argument CastOf(const Argument& operand, DType dtype, Node* before) {
-  const InsertionGuard guard(before->graph(), before);
-  Node* made = before->graph()->CallMethod("to", {operand, dtype}, {});
-  made->set_location(before->location());
-  made->set_module_path(before->module_path());
-  return Argument(made);
-}
-
 void Make(const Change& change) {
   Node* const node = change.node;
   for (const auto& [at, dtype] : change.casts) {
     const size_t by_position = node->args().size();
     if (at < by_position) {
-      node->set_arg(at, CastOf(node->args()[at], dtype, node));
+      node->set_arg(at, CastBefore(node, node->args()[at], dtype));
     } else {
       const KwArg kwarg = node->kwargs()[at - by_position];
-      node->set_kwarg(kwarg.name, CastOf(kwarg.value, dtype, node));
+      node->set_kwarg(kwarg.name, CastBefore(node, kwarg.value, dtype));
     }
   }
   if (change.method.empty()) return;
@@ -151,6 +143,14 @@ void Make(const Change& change) {
 }
 
 }  // namespace
+
+Argument CastBefore(Node* node, const Argument& operand, DType dtype) {
+  const InsertionGuard guard(node->graph(), node);
+  Node* made = node->graph()->CallMethod("to", {operand, dtype}, {});
+  made->set_location(node->location());
+  made->set_module_path(node->module_path());
+  return Argument(made);
+}
 
 absl::StatusOr<bool> ExplicitOperators(Module* module, PassRun& /*run*/) {
   RefusedCalls refused;

@@ -68,6 +68,9 @@ namespace graphnet {
 // Returns whether anything changed.
 absl::StatusOr<bool> ExplicitOperators(Module* module, PassRun& run);
 
+// Adds `operand.to(dtype)` before `node`, at its place in the source, and returns it.
+Argument CastBefore(Node* node, const Argument& operand, DType dtype);
+
 }  // namespace graphnet
 
 #endif  // GRAPHNET_PASSES_EXPLICIT_OPERATORS_H_

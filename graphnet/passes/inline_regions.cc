@@ -18,7 +18,6 @@
 #include "graphnet/base/status.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ir/outline.h"
-#include "graphnet/ir/text/printer.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/region_call.h"
@@ -32,50 +31,6 @@ using Bracket = Schema::Bracket;
 
 // --- What autocast does -------------------------------------------------------------
 
-// The dtype that autocast computes in, by type of device; devices where it is off are left out.
-using AutocastState = std::map<std::string, std::string>;
-
-// The settings of an autocast region; none if they are not known before the graph runs.
-struct AutocastMode {
-  std::string device;
-  std::optional<std::string> dtype;  // none if it is off
-};
-std::optional<AutocastMode> AutocastModeOf(absl::Span<const Argument> args) {
-  const auto given = [&](size_t i) { return i < args.size() ? args[i] : Argument(); };
-  const Argument enabled = given(2);
-  if (!given(0).is_string() || !(enabled.is_none() || enabled.is_bool())) return std::nullopt;
-  AutocastMode mode = {.device = std::string(given(0).string()), .dtype = {}};
-  if (enabled.is_bool() && !enabled.boolean()) return mode;
-  mode.dtype.emplace();
-  AppendArgument(given(1), &*mode.dtype);  // None: the default of the device
-  return mode;
-}
-
-AutocastState Under(AutocastState state, const AutocastMode& mode) {
-  if (mode.dtype.has_value()) {
-    state[mode.device] = *mode.dtype;
-  } else {
-    state.erase(mode.device);
-  }
-  return state;
-}
-
-// Looks up a row of autocast.txt.
-bool IsCastOn(absl::string_view device, absl::string_view operator_name) {
-  static const auto* const rows = [] {
-    auto* made = new absl::flat_hash_map<absl::string_view, absl::string_view>();
-    for (const absl::string_view line : absl::StrSplit(AutocastText(), '\n')) {
-      if (line.empty() || line[0] == '#') continue;
-      const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
-      for (size_t i = 1; i < words.size(); ++i) (*made)[words[i]] = words[0];
-    }
-    return made;
-  }();
-  const auto row = rows->find(operator_name);
-  return row != rows->end() &&
-         (row->second == "both" || row->second == (device == "cpu" ? "cpu" : "other"));
-}
-
 // Returns whether the value may hold a tensor that autocast casts on `device`.
 bool MayBeCast(const ValueMeta* meta, absl::string_view device) {
   if (meta == nullptr) return true;
@@ -87,12 +42,6 @@ bool MayBeCast(const ValueMeta* meta, absl::string_view device) {
   if (tensor == nullptr || tensor->dtype == DType::kUnknown) return true;
   if (!IsFloatingPoint(tensor->dtype) || tensor->dtype == DType::kFloat64) return false;
   return !tensor->has_device || DeviceTypeName(tensor->device.type) == device;
-}
-
-bool MayYieldTensors(const Schema& schema) {
-  return absl::c_any_of(schema.returns, [](const SchemaType& type) {
-    return type.kind == SchemaType::Kind::kTensor || type.kind == SchemaType::Kind::kAny;
-  });
 }
 
 // Finds the calls whose values depend on autocast.
@@ -130,10 +79,6 @@ class AutocastUse {
     return use;
   }
 
-  static Bracket BracketOf(const Node& node) {
-    return node.is_call() ? CalleeOf(node).bracket() : Bracket::kNone;
-  }
-
  private:
   const Node* FindAt(const Node& node, const std::string& device) {
     if (!node.is_call()) return nullptr;
@@ -163,7 +108,8 @@ class AutocastUse {
     const auto calls = calls_.find(&node);
     return calls != calls_.end() && absl::c_any_of(calls->second, [&](const Node* call) {
              const Callable callee = CalleeOf(*call);
-             if (callee.kind == Callable::Kind::kOperator) return IsCastOn(device, callee.name);
+             if (callee.kind == Callable::Kind::kOperator)
+               return AutocastRuleOf(device, callee.name) != AutocastRule::kNone;
              if (callee.kind == Callable::Kind::kPythonOperator || call->HasBody()) return false;
              return callee.kind != Callable::Kind::kFunction ||
                     (MayYieldTensors(callee.overloads[0]) &&
@@ -215,17 +161,6 @@ bool AsksForGradients(const Node& node) {
 }
 
 // --- The regions --------------------------------------------------------------------
-
-// Returns none if the node is not the call of a region, or is not written by position.
-std::optional<RegionForm> FormOf(const Node& node) {
-  if (node.op() != Op::kCallFunction) return std::nullopt;
-  const std::optional<RegionForm> form = RegionFormOf(node.target());
-  if (!form.has_value() || !node.kwargs().empty() || node.args().size() < form->operands ||
-      !node.args()[form->body].is_graph()) {
-    return std::nullopt;
-  }
-  return form;
-}
 
 class RegionInliner {
  public:
@@ -290,7 +225,7 @@ class RegionInliner {
     AutocastState state = outer;
     for (const Node* node : graph.nodes()) {
       if (!node->is_call()) continue;
-      const Bracket bracket = AutocastUse::BracketOf(*node);
+      const Bracket bracket = BracketOf(*node);
       if (bracket == Bracket::kAutocastOpen) {
         open.push_back({node, state});
         const Node* const close = CloseOf(*node);
@@ -307,7 +242,7 @@ class RegionInliner {
         }
         continue;
       }
-      const std::optional<RegionForm> form = FormOf(*node);
+      const std::optional<RegionForm> form = RegionFormOf(*node);
       AutocastState inner = state;
       if (form.has_value() && form->mode == RegionForm::Mode::kAutocast) {
         const Graph& body = *node->args()[form->body].graph();
@@ -336,7 +271,7 @@ class RegionInliner {
       Keep(node, "whether autocast is on is not known");
       return state;
     }
-    AutocastState inner = Under(state, *mode);
+    AutocastState inner = mode->Under(state);
     if (inner == state) return state;
     if (kept_.contains(&node)) return inner;
     const Node* const use = find(mode->device);
@@ -352,30 +287,13 @@ class RegionInliner {
     has_changed_ = true;
   }
 
-  // Returns the call that closes the autocast that `open` opens in its graph; null if there is
-  // none.
-  static const Node* CloseOf(const Node& open) {
-    size_t depth = 0;
-    for (const Node* node = open.next(); node != nullptr; node = node->next()) {
-      const Bracket bracket = AutocastUse::BracketOf(*node);
-      if (bracket == Bracket::kAutocastOpen) ++depth;
-      if (bracket != Bracket::kAutocastClose) continue;
-      if (depth-- > 0) continue;
-      const bool is_its = !node->has_uses() && node->args().size() == 1 &&
-                          node->args()[0] == Argument(const_cast<Node*>(&open)) &&
-                          open.num_uses() == 1;
-      return is_its ? node : nullptr;
-    }
-    return nullptr;
-  }
-
   // Checks that operands fit parameters and that no graph gets too large.
   absl::Status CheckCalls() const {
     absl::flat_hash_map<const Graph*, size_t> sizes;
     for (const Graph* graph : callees_first_) {
       size_t size = graph->num_nodes();
       for (const Node* node : graph->nodes()) {
-        const std::optional<RegionForm> form = FormOf(*node);
+        const std::optional<RegionForm> form = RegionFormOf(*node);
         if (!form.has_value() || kept_.contains(node)) continue;
         const Graph& body = *node->args()[form->body].graph();
         const size_t operands = node->args().size() - form->operands;
@@ -400,7 +318,7 @@ class RegionInliner {
     bool changed = false;
     for (Node* node : graph->nodes()) {
       if (!node->is_call() || kept_.contains(node)) continue;
-      if (const std::optional<RegionForm> form = FormOf(*node)) {
+      if (const std::optional<RegionForm> form = RegionFormOf(*node)) {
         std::vector<Argument> args = {node->args()[form->body]};
         for (const Argument& operand : node->args().subspan(form->operands))
           args.push_back(operand);
@@ -412,7 +330,7 @@ class RegionInliner {
         if (unknown_.contains(graph)) continue;
         graph->EraseNode(node);
         changed = true;
-      } else if (AutocastUse::BracketOf(*node) == Bracket::kAutocastOpen) {
+      } else if (BracketOf(*node) == Bracket::kAutocastOpen) {
         graph->EraseNode(const_cast<Node*>(CloseOf(*node)));
         graph->EraseNode(node);
         changed = true;
@@ -439,8 +357,8 @@ class RegionInliner {
 bool HasRegions(const Module& module) {
   return absl::c_any_of(module.graphs(), [](const Graph* graph) {
     return absl::c_any_of(graph->nodes(), [](const Node* node) {
-      return FormOf(*node).has_value() || IsGradientModeCall(*node) ||
-             AutocastUse::BracketOf(*node) == Bracket::kAutocastOpen;
+      return RegionFormOf(*node).has_value() || IsGradientModeCall(*node) ||
+             BracketOf(*node) == Bracket::kAutocastOpen;
     });
   });
 }
