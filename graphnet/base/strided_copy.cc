@@ -65,7 +65,58 @@ void CopyRows(size_t width, const Dimension& outer, const Dimension& inner, cons
   }
 }
 
+// Kernels for rows exist twice: with vectors that every x86-64 processor has, and for those that
+// have AVX2.
 using Bytes = uint8_t __attribute__((vector_size(16)));
+using WideBytes = uint8_t __attribute__((vector_size(32)));
+#if defined(__x86_64__)
+#define GRAPHNET_AVX2 __attribute__((target("avx2")))
+bool HasAvx2() {
+  static const bool has_it = __builtin_cpu_supports("avx2") != 0;
+  return has_it;
+}
+#else
+#define GRAPHNET_AVX2
+bool HasAvx2() { return false; }
+#endif
+
+// Copies rows of kBytes, a multiple of the vector's.
+template <typename Vector, size_t kBytes>
+[[gnu::always_inline]] inline void CopyRowsBy(const Dimension& outer, const char* from, char* to) {
+  constexpr size_t kVectors = kBytes / sizeof(Vector);
+  for (int64_t i = 0; i < outer.size; ++i) {
+    Vector row[kVectors];
+#pragma GCC unroll 8
+    for (size_t k = 0; k < kVectors; ++k) {
+      std::memcpy(&row[k], from + k * sizeof(Vector), sizeof(Vector));
+    }
+#pragma GCC unroll 8
+    for (size_t k = 0; k < kVectors; ++k) {
+      std::memcpy(to + k * sizeof(Vector), &row[k], sizeof(Vector));
+    }
+    from += outer.from;
+    to += outer.to;
+  }
+}
+template <size_t kBytes>
+void CopyRowsOf(size_t, const Dimension& outer, const Dimension&, const char* from, char* to) {
+  CopyRowsBy<Bytes, kBytes>(outer, from, to);
+}
+template <size_t kBytes>
+GRAPHNET_AVX2 void CopyRowsOfWide(size_t, const Dimension& outer, const Dimension&,
+                                  const char* from, char* to) {
+  CopyRowsBy<WideBytes, kBytes>(outer, from, to);
+}
+
+// Returns the kernel for dense rows, which are often as long as the head of an attention.
+Kernel ChooseRows(size_t bytes) {
+  switch (bytes) {
+    case 32: return HasAvx2() ? CopyRowsOfWide<32> : CopyRowsOf<32>;
+    case 64: return HasAvx2() ? CopyRowsOfWide<64> : CopyRowsOf<64>;
+    case 128: return HasAvx2() ? CopyRowsOfWide<128> : CopyRowsOf<128>;
+    default: return CopyRows;
+  }
+}
 
 // Each row repeats one element.
 template <size_t kWidth>
@@ -242,7 +293,8 @@ Kernel ChooseOf(const Dimension& outer, const Dimension& inner) {
 Kernel Choose(size_t width, const Dimension& outer, const Dimension& inner) {
   const auto dense = static_cast<int64_t>(width);
   constexpr int64_t kShort = 4;  // elements; shorter rows are faster element by element
-  if (inner.to == dense && inner.from == dense && inner.size > kShort) return CopyRows;
+  if (inner.to == dense && inner.from == dense && inner.size > kShort)
+    return ChooseRows(static_cast<size_t>(inner.size) * width);
   switch (width) {
     case 1: return ChooseOf<1>(outer, inner);
     case 2: return ChooseOf<2>(outer, inner);

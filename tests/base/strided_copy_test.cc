@@ -129,6 +129,22 @@ TEST(StridedCopyTest, RowsOfEachSecondElementAndOfOne) {
   }
 }
 
+// Rows of some lengths have kernels of their own.
+TEST(StridedCopyTest, DenseRowsApart) {
+  for (const size_t width : {1, 2, 4, 8}) {
+    for (const int64_t bytes : {16, 31, 32, 33, 64, 96, 128, 256}) {
+      const auto size = bytes / static_cast<int64_t>(width);
+      const std::vector<int64_t> sizes = {7, size}, apart = {size + 3, 1}, dense = {size, 1};
+      std::vector<char> from(static_cast<size_t>(7 * (size + 3)) * width);
+      for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<char>(i * 37);
+      std::vector<char> to(from.size(), 1), wanted(from.size(), 1);
+      StridedCopy(width, sizes, from.data(), apart, to.data(), dense);
+      CopyByIndex(width, sizes, from.data(), apart, wanted.data(), dense);
+      EXPECT_EQ(to, wanted) << width << " " << bytes;
+    }
+  }
+}
+
 TEST(StridedCopyTest, SixtyFourDimensions) {
   // Every fifth dimension has two elements, and the others have one.
   std::vector<int64_t> sizes(64, 1), strides(64);
