@@ -8,6 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -103,6 +104,8 @@ class AutocastCasts {
     std::vector<AutocastState> around;  // the states outside of the open regions
     AutocastState state = outer;
     for (Node* node : graph->nodes()) {
+      if (node->op() == Op::kCallModule && !state.empty())
+        return Fail(absl::StrCat("nothing is known of the module ", node->target()));
       if (!node->is_call()) continue;
       const Bracket bracket = BracketOf(*node);
       if (bracket == Bracket::kAutocastOpen) {
@@ -199,39 +202,42 @@ class AutocastCasts {
   // tensors among its arguments.
   std::vector<Node*> CastOperands(Node* node, const Node& call, const Schema* schema,
                                   absl::string_view device) {
-    absl::flat_hash_map<const Node*, Node*> origins;  // the operands, by what they are lowered to
-    std::vector<const Node*> tensors;
-    node->ForEachOperand([&](Node* operand) {
-      const Argument& lowered = lowered_.values[operand];
-      if (!lowered.is_node() || !origins.insert({lowered.node(), operand}).second) return;
-      if (schema == nullptr) tensors.push_back(lowered.node());
-    });
+    absl::flat_hash_set<const Node*> tensors;
     for (size_t i = 0; schema != nullptr && i < schema->arguments.size(); ++i) {
       const Argument* const given = schema->Given(call, i);
       if (given == nullptr || schema->arguments[i].type.kind != SchemaType::Kind::kTensor) continue;
       const bool is_list = given->is_list() || given->is_tuple();
       for (const Argument& tensor : is_list ? given->elements() : absl::MakeConstSpan(given, 1)) {
-        if (!tensor.is_node() || absl::c_linear_search(tensors, tensor.node())) continue;
-        tensors.push_back(tensor.node());
+        if (tensor.is_node()) tensors.insert(tensor.node());
       }
     }
     std::vector<Node*> operands;
+    absl::flat_hash_set<const Node*> seen, found;  // operands, and what they are lowered to
+    node->ForEachOperand([&](Node* operand) {
+      const Argument& lowered = lowered_.values[operand];
+      if (!lowered.is_node() || !seen.insert(operand).second) return;
+      if (schema != nullptr && !tensors.contains(lowered.node())) return;
+      found.insert(lowered.node());
+      if (IsCast(*operand, *lowered.node(), device)) operands.push_back(operand);
+    });
+    // Operators that are called before this one may have made other tensors.
     for (const Node* const tensor : tensors) {
-      const auto origin = origins.find(tensor);
-      if (origin != origins.end()) {
-        if (IsCast(*origin->second, *tensor, device)) operands.push_back(origin->second);
-      } else if (const DType dtype = facts_.Of(tensor).dtype;
-                 dtype == DType::kUnknown || MayCast(dtype)) {
+      if (found.contains(tensor)) continue;
+      const DType dtype = FactsOf(*tensor).dtype;
+      if (dtype == DType::kUnknown || MayCast(dtype))
         Fail(absl::StrCat(node->target(), " stands for several operators"));
-      }
     }
     return operands;
+  }
+
+  TensorFacts FactsOf(const Node& lowered) const {
+    return facts_.IsAmbiguous(lowered.graph()) ? TensorFacts() : facts_.Of(&lowered);
   }
 
   // Returns whether autocast casts a tensor on the device. Fails if it is not known.
   bool IsCast(const Node& operand, const Node& lowered, absl::string_view device) {
     TensorFacts facts = FactsOfMeta(operand.tensor_meta());
-    if (facts.dtype == DType::kUnknown) facts = facts_.Of(&lowered);
+    if (facts.dtype == DType::kUnknown) facts = FactsOf(lowered);
     if (facts.dtype == DType::kUnknown) {
       Fail(absl::StrCat("the dtype of %", operand.name(), " is not known"));
       return false;

@@ -81,6 +81,7 @@ class AutocastUse {
 
  private:
   const Node* FindAt(const Node& node, const std::string& device) {
+    if (node.op() == Op::kCallModule) return &node;
     if (!node.is_call()) return nullptr;
     const std::optional<RegionForm> form = RegionFormOf(node.target());
     if (form.has_value() && form->mode == RegionForm::Mode::kAutocast) {

@@ -153,6 +153,14 @@ TEST(ExplicitAutocastTest, Nested) {
   EXPECT_THAT(after, HasSubstr("torch.float16)\n  %d = "));
 }
 
+// Lowering makes one value of these two operands.
+TEST(ExplicitAutocastTest, OneValueUnderTwoNames) {
+  ExpectExplicit(UnderAutocast("  %s = .float(%x)\n  %r = torch.matmul(%x, %s)\n"));
+  ExpectExplicit(UnderAutocast("  %s = torch.cat([%x])\n  %r = torch.matmul(%s, %x)\n"));
+  ExpectExplicit(UnderAutocast(
+      "  %s = torch.nn.functional.dropout(%x, 0.5, False)\n  %r = torch.matmul(%x, %s)\n"));
+}
+
 // A number, a tensor of integers and one of float64 are not cast.
 TEST(ExplicitAutocastTest, OperandsThatStay) {
   const std::string after = ExpectExplicit(UnderAutocast(
@@ -164,6 +172,7 @@ TEST(ExplicitAutocastTest, OperandsThatStay) {
 TEST(ExplicitAutocastTest, RegionsThatStay) {
   ExpectStays(UnderAutocast("  %r = mylib.product(%x, %y)\n"),
               "nothing is known of how autocast computes mylib.product");
+  ExpectStays(UnderAutocast("  %r = call_module fc(%x)\n"), "nothing is known of the module fc");
   // It broadcasts its operands first.
   ExpectStays(UnderAutocast("  %r = torch.nn.functional.mse_loss(%x, %y)\n"),
               "torch.nn.functional.mse_loss stands for several operators");

@@ -70,6 +70,7 @@ TEST(InlineRegionsTest, AutocastThatTouchesNothing) {
   ExpectStays(Autocast(on_cpu, "f32[3, 3]", "torch._C._nn.linear(%b, %b)"), "linear");
   // PyTorch composes this call from matrix products.
   ExpectStays(Autocast(on_cpu, "f32[3, 3]", "torch.matrix_power(%b, 3)"), "matrix_power");
+  ExpectStays(Autocast(on_cpu, "f32[3, 3]", "call_module fc(%b)"), "fc");
   ExpectStays(Autocast("\"cuda\", torch.float16, True, None", "f32[3, 3]@cuda:0"), "on cuda");
   // A value without a device may be on any.
   ExpectStays(Autocast("\"cuda\", torch.float16, True, None", "f32[3, 3]"), "on cuda");
