@@ -273,10 +273,8 @@ absl::StatusOr<int> Shard(const ShardFlags& options) {
   RETURN_IF_ERROR(spmd::PrepareToShard(&sample));
   absl::StatusOr<spmd::ShardedSample> made = ShardAsSaid(options, sample);
   if (absl::IsUnimplemented(made.status())) {
-    return absl::UnimplementedError(
-        absl::StrCat(made.status().message(),
-                     "; ranks are GraphNet folders, which cannot hold this: graphnet convert IN "
-                     "FILE.pt2 makes a program without such calls"));
+    return absl::UnimplementedError(absl::StrCat(
+        made.status().message(), "; ranks are GraphNet folders, which cannot hold this"));
   }
   RETURN_IF_ERROR(made.status());
   spmd::ShardedSample shards = *std::move(made);

@@ -50,8 +50,6 @@ class Subgraph {
   std::string WhyInterpreted(const std::vector<bool>& escapes) const {
     absl::flat_hash_map<const Node*, const Node*> first;  // of the inputs and results of a group
     for (const Node* node : graph_.nodes()) {
-      if (node->is_placeholder() && node->tensor_meta() == nullptr)
-        return absl::StrCat("it takes the number ", Percent(*node));
       if (IsInput(*node)) {
         if (groups_.IsWritten(node)) return absl::StrCat("it writes to ", Percent(*node));
         first[groups_.Of(node)] = node;

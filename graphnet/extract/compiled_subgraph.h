@@ -15,15 +15,16 @@
 namespace graphnet {
 
 // Compiles a graph with the values of its attributes, which are in Sample::weights. The executable
-// takes tensors, does not change them, and returns tensors in new memory. The sample need not
-// outlive it. An error says why the backend cannot run the graph.
+// takes tensors and, for placeholders without the meta of a tensor, numbers. It does not change
+// them, and returns tensors in new memory. The sample need not outlive it. An error says why the
+// backend cannot run the graph.
 using SubgraphCompiler =
     std::function<absl::StatusOr<std::shared_ptr<Executable>>(const Sample& sample)>;
 
 // Returns for each subgraph the reason why only the interpreter can run it without changing what
 // the program does; empty if a compiler can run it. The reasons: the graph writes to its inputs,
-// draws random numbers, takes numbers, or returns a tensor that may share memory with another one
-// and may be written to later.
+// draws random numbers, or returns a tensor that may share memory with another one and may be
+// written to later.
 std::vector<std::string> WhyInterpreted(const StitchManifest& manifest,
                                         const std::vector<const Module*>& subgraphs);
 

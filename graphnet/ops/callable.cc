@@ -163,7 +163,11 @@ Callable FindCallable(Op op, absl::string_view target) {
 absl::string_view BareName(const Node& call) {
   absl::string_view name = CalleeOf(call).name;
   if (name.empty()) name = call.target();
-  name = name.substr(name.rfind('.') + 1);
+  if (absl::ConsumePrefix(&name, "aten.")) {
+    name = name.substr(0, name.find('.'));  // without the overload
+  } else {
+    name = name.substr(name.rfind('.') + 1);
+  }
   if (name.size() > 1 && absl::EndsWith(name, "_") && !absl::EndsWith(name, "__"))
     name.remove_suffix(1);
   return name;

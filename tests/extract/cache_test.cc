@@ -254,6 +254,23 @@ TEST(CaptureCacheBackend, CompilesEachSubgraphOnce) {
   EXPECT_EQ(compiler.runs(), 3 * 2);
 }
 
+// A number from a tensor is an input of the second subgraph, so that other data hits.
+TEST(CaptureCacheBackend, SubgraphsTakeNumbers) {
+  const std::string source =
+      "def forward(self, x):\n"
+      "    n = int(x.sum())\n"
+      "    f = float(x.max())\n"
+      "    return torch.relu(x * n) + f\n";
+  torch::jit::Module module = Define(source);
+  CountingCompiler compiler;
+  CaptureCache cache(Define(source), {}, {.compile = compiler.compile()});
+  for (const float data : {1.F, 2.F, -3.F}) Check(module, cache, {at::full({3}, data)});
+  EXPECT_EQ(cache.counters().captures, 1);
+  EXPECT_EQ(cache.counters().hits, 2);
+  EXPECT_TRUE(cache.interpreted(0).empty());
+  EXPECT_EQ(compiler.runs(), 2 * compiler.compiled());
+}
+
 TEST(CaptureCacheBackend, RecompilesAfterAWriteToAWeight) {
   const std::string source = "def forward(self, x):\n    return x * self.buffer\n";
   torch::jit::Module module = Define(source), other = Define(source);

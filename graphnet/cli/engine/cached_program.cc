@@ -84,10 +84,15 @@ SubgraphCompiler CompilerOf(const RunBackend& backend) {
   if (backend.name == "jit") return CompileByJit;
   return [compile = backend.compile](
              const Sample& sample) -> absl::StatusOr<std::shared_ptr<Executable>> {
-    ASSIGN_OR_RETURN(SubgraphFunction function, compile(sample));
     std::vector<std::string> names;
-    for (const Node* node : sample.module->main()->placeholders())
+    for (const Node* node : sample.module->main()->placeholders()) {
+      if (node->tensor_meta() == nullptr) {
+        return absl::UnimplementedError(
+            absl::StrCat("it takes the number %", Printable(node->name())));
+      }
       names.emplace_back(node->target());
+    }
+    ASSIGN_OR_RETURN(SubgraphFunction function, compile(sample));
     return std::make_shared<FunctionExecutable>(std::move(names), std::move(function));
   };
 }

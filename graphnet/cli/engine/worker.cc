@@ -99,7 +99,7 @@ class WorkerLoop {
   absl::Status Load(const std::string& inputs, std::string* stage) {
     if (program_ == nullptr) return absl::FailedPreconditionError("nothing is prepared");
     const std::string state = StateOf(inputs);
-    if (state == loaded_) return absl::OkStatus();
+    if (!state.empty() && state == loaded_) return absl::OkStatus();
     *stage = "inputs";
     loaded_.clear();
     ASSIGN_OR_RETURN(auto values, ReadSafetensorsFile(inputs));

@@ -180,14 +180,15 @@ absl::Status DimPropagation::Follow(Node* node, SymbolicSizes* out) {
 }
 
 absl::Status DimPropagation::FollowSize(const Node& node, SymbolicSizes* out) {
-  if (node.args().empty()) return absl::FailedPreconditionError("has unexpected arguments");
-  const SymbolicSizes& in = Of(node.args()[0]);
+  const Argument* const self = node.FindArg("self", 0);
+  if (self == nullptr) return absl::FailedPreconditionError("has unexpected arguments");
+  const SymbolicSizes& in = Of(*self);
   *out = {};
   if (!in.is_tensor()) return absl::FailedPreconditionError("asks for an unknown size");
   const auto number = [&](size_t i) {
     SymbolicSizes one = SymbolicSizes::Number(in.sizes[i]);
     one.number_grows = in.grows[i] != 0;
-    const TensorMeta* meta = node.args()[0].node()->tensor_meta();
+    const TensorMeta* meta = self->node()->tensor_meta();
     if (meta != nullptr && i < meta->shape.size() && !meta->shape[i].is_static()) {
       one.multiple = 1;
       one.is_computed = true;

@@ -386,7 +386,12 @@ absl::Status GraphExporter::WriteArgument(const Node& node, const ExportValue& v
                                           const SchemaType* type, Scope* scope, JsonWriter* json) {
   switch (value.kind) {
     case Kind::kList:
-    case Kind::kTuple: return WriteList(node, value, type, scope, json);
+    case Kind::kTuple:
+      if (type != nullptr && type->kind == SchemaKind::kTensor && !type->is_list) {
+        return NodeError(node, absl::StrCat("expected a tensor, got a ",
+                                            value.kind == Kind::kList ? "list" : "tuple"));
+      }
+      return WriteList(node, value, type, scope, json);
     case Kind::kScalar: return NodeError(node, "expected a tensor, got a number");
     default: break;
   }

@@ -68,6 +68,13 @@ c10::TypePtr TypeTable::FindClass(const std::string& name) const {
   return it == classes_.end() ? nullptr : it->second;
 }
 
+std::string TypeTable::FindEmptyClass() const {
+  for (const auto& [name, type] : classes_) {
+    if (type->numAttributes() == 0) return name;
+  }
+  return "";
+}
+
 absl::StatusOr<c10::TypePtr> TypeTable::Parse(absl::string_view annotation) const {
   return ParseAnnotation(annotation, std::make_shared<ClassResolver>(this));
 }
