@@ -31,7 +31,8 @@ inline constexpr size_t kMaxInlinedNodes = size_t{1} << 22;
 //
 // Risks and limitations: a caller that records gradients through the program also gets those of a
 // former region without gradients. The device of a value is the one in its meta; a value without a
-// meta may be on any. A region that has an effect stays, and a note says why.
+// meta may be on any. A region that has an effect stays, and a note says why; `explicit-autocast`
+// writes out the effect of autocast, if it runs before.
 //
 // Example: a region without gradients, in it one in which autocast is off
 //   graph @forward(%x : f32[3,3], %p : f32[3,3]) {
