@@ -153,6 +153,20 @@ TEST(ExplicitAutocastTest, Nested) {
   EXPECT_THAT(after, HasSubstr("torch.float16)\n  %d = "));
 }
 
+// The form of torch.export: the region is a body.
+TEST(ExplicitAutocastTest, ACallOfABody) {
+  const std::string after = ExpectExplicit(
+      "graph @forward(%x : f32[2, 4, 4]@cpu, %y : f32[2, 4, 4]@cpu, %b : f32[4]@cpu,"
+      " %w : f32[4, 4]@cpu, %i : f32[1, 4, 8, 8, 8]@cpu, %t : i64[2, 4]@cpu) {\n"
+      "  %r = torch.ops.higher_order.wrap_with_autocast(\"cpu\", torch.bfloat16, True, None,"
+      " @body, %x, %y)\n"
+      "  %p = operator.getitem(%r, 0)\n  %q = torch.bmm(%x, %y)\n  return (%p, %q)\n}\n"
+      "graph @body(%a : f32[2, 4, 4]@cpu, %c : f32[2, 4, 4]@cpu) {\n"
+      "  %m = aten.bmm.default(%a, %c)\n  return (%m,)\n}\n");
+  EXPECT_THAT(after, HasSubstr("aten.bmm.default(%to, %to_1)"));
+  EXPECT_THAT(after, HasSubstr("torch.bmm(%x, %y)"));
+}
+
 // Lowering makes one value of these two operands.
 TEST(ExplicitAutocastTest, OneValueUnderTwoNames) {
   ExpectExplicit(UnderAutocast("  %s = .float(%x)\n  %r = torch.matmul(%x, %s)\n"));
