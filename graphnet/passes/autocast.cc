@@ -9,10 +9,24 @@
 #include "absl/strings/str_split.h"
 #include "graphnet/base/check.h"
 #include "graphnet/ops/callable.h"
+#include "graphnet/ops/schema_table.h"
 
 namespace graphnet {
+namespace {
 
-AutocastRule AutocastRuleOf(absl::string_view device, absl::string_view operator_name) {
+// Returns the operator, without overload, that a call runs.
+absl::string_view OperatorOf(const Node& call) {
+  const absl::string_view name = CalleeOf(call).name;
+  if (name != "pad") return name;
+  const Schema* const schema = FindOverload(call.target());
+  const Argument* const mode = schema == nullptr ? nullptr : schema->Given(call, "mode");
+  const bool is_constant = mode == nullptr || (mode->is_string() && mode->string() == "constant");
+  return is_constant ? "constant_pad_nd" : name;
+}
+
+}  // namespace
+
+AutocastRule AutocastRuleOf(absl::string_view device, const Node& call) {
   // Rows are "<device> <rule> <operator>…".
   static const auto* const rows = [] {
     auto* made =
@@ -28,7 +42,7 @@ AutocastRule AutocastRuleOf(absl::string_view device, absl::string_view operator
     }
     return made;
   }();
-  const auto row = rows->find({device == "cpu" ? "cpu" : "other", operator_name});
+  const auto row = rows->find({device == "cpu" ? "cpu" : "other", OperatorOf(call)});
   return row == rows->end() ? AutocastRule::kNone : row->second;
 }
 

@@ -26,9 +26,9 @@ enum class AutocastRule : uint8_t {
   kAny,      // maybe in another dtype; no rule is known
 };
 
-// Returns how autocast for a type of device, such as "cpu", computes an operator of ATen, by its
-// name without overload. Source: autocast.txt.
-AutocastRule AutocastRuleOf(absl::string_view device, absl::string_view operator_name);
+// Returns how autocast for a type of device, such as "cpu", computes `call`, a call of an operator
+// of ATen in canonical form (ops/lowering.h). Source: autocast.txt.
+AutocastRule AutocastRuleOf(absl::string_view device, const Node& call);
 
 // The dtype that autocast computes in, by type of device; devices where it is off are left out.
 using AutocastState = std::map<std::string, DType>;

@@ -160,7 +160,7 @@ class AutocastCasts {
         if (callee.kind == Callable::Kind::kPythonOperator || call->HasBody()) continue;
         AutocastRule rule = AutocastRule::kAny;
         if (callee.kind == Callable::Kind::kOperator) {
-          rule = AutocastRuleOf(device, callee.name);
+          rule = AutocastRuleOf(device, *call);
         } else if (callee.kind == Callable::Kind::kFunction &&
                    (!MayYieldTensors(callee.overloads[0]) ||
                     callee.is_function("builtins.getattr"))) {

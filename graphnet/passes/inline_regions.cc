@@ -110,7 +110,7 @@ class AutocastUse {
     return calls != calls_.end() && absl::c_any_of(calls->second, [&](const Node* call) {
              const Callable callee = CalleeOf(*call);
              if (callee.kind == Callable::Kind::kOperator)
-               return AutocastRuleOf(device, callee.name) != AutocastRule::kNone;
+               return AutocastRuleOf(device, *call) != AutocastRule::kNone;
              if (callee.kind == Callable::Kind::kPythonOperator || call->HasBody()) return false;
              return callee.kind != Callable::Kind::kFunction ||
                     (MayYieldTensors(callee.overloads[0]) &&

@@ -125,7 +125,8 @@ INSTANTIATE_TEST_SUITE_P(Calls, AutocastCallTest,
                              "torch.nn.functional.avg_pool3d(%i, 2)", "torch.prod(%x, 1)",
                              "torch.nn.functional.binary_cross_entropy(%x, %y)",
                              // As without autocast.
-                             "torch.cat([%x, %y], 1)", "torch.stack([%x, %y])", "torch.add(%x, %b)",
+                             "torch.nn.functional.pad(%x, (1, 2))", "torch.cat([%x, %y], 1)",
+                             "torch.stack([%x, %y])", "torch.add(%x, %b)",
                              "torch.nn.functional.softmax(%x, dim = -1)",
                              "torch.nn.functional.layer_norm(%x, (4,))"));
 
@@ -190,6 +191,8 @@ TEST(ExplicitAutocastTest, RegionsThatStay) {
   // It broadcasts its operands first.
   ExpectStays(UnderAutocast("  %r = torch.nn.functional.mse_loss(%x, %y)\n"),
               "torch.nn.functional.mse_loss stands for several operators");
+  ExpectStays(UnderAutocast("  %r = torch.nn.functional.pad(%x, (1, 2), mode = \"reflect\")\n"),
+              "torch.nn.functional.pad");
   ExpectStays(UnderAutocast("  %r = torch.matrix_power(%x, 3)\n"), "torch.matrix_power");
   ExpectStays(UnderAutocast("  %d = torch.get_autocast_dtype(\"cpu\")\n  %r = .to(%x, %d)\n"),
               "asks for the settings of autocast");
