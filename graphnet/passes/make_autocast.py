@@ -34,9 +34,10 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 HEAD = """\
 # Made by make_autocast.py with PyTorch {version}.
-# Operators that autocast computes in another dtype, or may: on the CPU ("cpu"), or on other devices
-# ("other"). "lower" casts all floating-point tensors but float64 to the dtype of the region, and
-# "float32" to float32, unless the call gives a dtype. Nothing is known of the others, "any".
+# Each row lists operators that autocast computes in another dtype, or may: on the CPU ("cpu") or on
+# other devices ("other"). The rule "lower" casts all floating-point tensors but float64 to the dtype
+# of the region. The rule "float32" casts them to float32, unless the call gives a dtype. For "any",
+# no rule is known.
 """
 LOWER = torch.bfloat16
 # How the floating-point operands may be cast, by their number.

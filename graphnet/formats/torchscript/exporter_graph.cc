@@ -147,11 +147,7 @@ absl::Status GraphExporter::Run() {
       again_ = false;
       status = ExportMain();
     }
-    // LibTorch writes such a class without a body, and cannot read it.
-    if (const std::string empty = types_.FindEmptyClass(); status.ok() && !empty.empty()) {
-      status = absl::InvalidArgumentError(
-          absl::StrCat("cannot export the class ", Printable(empty), ": it has no attributes"));
-    }
+    types_.FillEmptyClasses();
     if (missing_ != nullptr && missing_->empty() && !status.ok()) AddMissing(status, missing_);
     return status;
   } catch (...) {

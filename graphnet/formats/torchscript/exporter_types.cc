@@ -68,11 +68,10 @@ c10::TypePtr TypeTable::FindClass(const std::string& name) const {
   return it == classes_.end() ? nullptr : it->second;
 }
 
-std::string TypeTable::FindEmptyClass() const {
+void TypeTable::FillEmptyClasses() {
   for (const auto& [name, type] : classes_) {
-    if (type->numAttributes() == 0) return name;
+    if (type->numAttributes() == 0) type->addAttribute("unused", c10::NoneType::get());
   }
-  return "";
 }
 
 absl::StatusOr<c10::TypePtr> TypeTable::Parse(absl::string_view annotation) const {

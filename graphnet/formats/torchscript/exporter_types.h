@@ -34,8 +34,8 @@ class TypeTable {
   c10::ClassTypePtr AddClass(const std::string& name);
   // Returns the class that AddClass made; nullptr if there is none.
   c10::TypePtr FindClass(const std::string& name) const;
-  // Returns the name of a class to which nothing has added attributes; empty if there is none.
-  std::string FindEmptyClass() const;
+  // Gives classes without attributes one, since LibTorch cannot read what it writes of such a class.
+  void FillEmptyClasses();
 
   // Parses an annotation, such as "Optional[Tensor]" or "torch.SymInt".
   absl::StatusOr<c10::TypePtr> Parse(absl::string_view annotation) const;
