@@ -65,8 +65,8 @@ void CopyRows(size_t width, const Dimension& outer, const Dimension& inner, cons
   }
 }
 
-// Kernels for rows exist twice: with vectors that every x86-64 processor has, and for those that
-// have AVX2.
+// Kernels for rows of a known length exist twice: with vectors that every x86-64 processor has, and
+// with those of AVX2.
 using Bytes = uint8_t __attribute__((vector_size(16)));
 using WideBytes = uint8_t __attribute__((vector_size(32)));
 #if defined(__x86_64__)

@@ -14,9 +14,8 @@
 namespace graphnet {
 namespace {
 
-// Returns the operator, without overload, that a call runs.
-absl::string_view OperatorOf(const Node& call) {
-  const absl::string_view name = CalleeOf(call).name;
+// Returns the operator, without overload, that a call runs; `name` is what it calls.
+absl::string_view OperatorOf(const Node& call, absl::string_view name) {
   if (name != "pad") return name;
   const Schema* const schema = FindOverload(call.target());
   const Argument* const mode = schema == nullptr ? nullptr : schema->Given(call, "mode");
@@ -24,9 +23,14 @@ absl::string_view OperatorOf(const Node& call) {
   return is_constant ? "constant_pad_nd" : name;
 }
 
-}  // namespace
+bool MayYieldTensors(const Schema& schema) {
+  return absl::c_any_of(schema.returns, [](const SchemaType& type) {
+    return type.kind == SchemaType::Kind::kTensor || type.kind == SchemaType::Kind::kAny;
+  });
+}
 
-AutocastRule AutocastRuleOf(absl::string_view device, const Node& call) {
+// Looks up a row of autocast.txt.
+AutocastRule RuleOfOperator(absl::string_view device, absl::string_view name) {
   // Rows are "<device> <rule> <operator>…".
   static const auto* const rows = [] {
     auto* made =
@@ -42,8 +46,24 @@ AutocastRule AutocastRuleOf(absl::string_view device, const Node& call) {
     }
     return made;
   }();
-  const auto row = rows->find({device == "cpu" ? "cpu" : "other", OperatorOf(call)});
+  const auto row = rows->find({device == "cpu" ? "cpu" : "other", name});
   return row == rows->end() ? AutocastRule::kNone : row->second;
+}
+
+}  // namespace
+
+AutocastRule AutocastRuleOf(absl::string_view device, const Node& call) {
+  const Callable callee = CalleeOf(call);
+  switch (callee.kind) {
+    case Callable::Kind::kOperator: return RuleOfOperator(device, OperatorOf(call, callee.name));
+    case Callable::Kind::kPythonOperator: return AutocastRule::kNone;
+    default: break;
+  }
+  if (call.HasBody()) return AutocastRule::kNone;
+  const bool yields_none =
+      callee.kind == Callable::Kind::kFunction &&
+      (!MayYieldTensors(callee.overloads[0]) || callee.is_function("builtins.getattr"));
+  return yields_none ? AutocastRule::kNone : AutocastRule::kAny;
 }
 
 AutocastState AutocastMode::Under(AutocastState around) const {
@@ -98,12 +118,6 @@ std::optional<RegionForm> RegionFormOf(const Node& node) {
     return std::nullopt;
   }
   return form;
-}
-
-bool MayYieldTensors(const Schema& schema) {
-  return absl::c_any_of(schema.returns, [](const SchemaType& type) {
-    return type.kind == SchemaType::Kind::kTensor || type.kind == SchemaType::Kind::kAny;
-  });
 }
 
 }  // namespace graphnet

@@ -26,8 +26,10 @@ enum class AutocastRule : uint8_t {
   kAny,      // maybe in another dtype; no rule is known
 };
 
-// Returns how autocast for a type of device, such as "cpu", computes `call`, a call of an operator
-// of ATen in canonical form (ops/lowering.h). Source: autocast.txt.
+// Returns how autocast for a type of device, such as "cpu", computes `call`, a call of a lowered
+// module (ops/lowering.h). The source for operators of ATen is autocast.txt. Calls with a body and
+// functions of Python that yield no tensors are computed as without autocast, and nothing is known
+// of other calls.
 AutocastRule AutocastRuleOf(absl::string_view device, const Node& call);
 
 // The dtype that autocast computes in, by type of device; devices where it is off are left out.
@@ -55,9 +57,6 @@ const Node* CloseOf(const Node& open);
 // Returns the form of the call of a region; none if it is another call, or is not written by
 // position.
 std::optional<RegionForm> RegionFormOf(const Node& node);
-
-// Returns whether the calls of an operator may yield tensors.
-bool MayYieldTensors(const Schema& schema);
 
 }  // namespace graphnet
 

@@ -19,7 +19,6 @@
 #include "graphnet/facts/shapes/tensor_facts.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/module.h"
-#include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/region_call.h"
 #include "graphnet/ops/schema_table.h"
@@ -152,20 +151,11 @@ class AutocastCasts {
   void LookAt(Node* node, const AutocastState& state) {
     if (absl::StrContains(node->target(), "autocast"))
       return Fail(absl::StrCat(node->target(), " asks for the settings of autocast"));
+    const auto calls = calls_.find(node);
+    if (calls == calls_.end()) return;
     for (const auto& [device, dtype] : state) {
-      const auto calls = calls_.find(node);
-      if (calls == calls_.end()) continue;
       for (const Node* call : calls->second) {
-        const Callable callee = CalleeOf(*call);
-        if (callee.kind == Callable::Kind::kPythonOperator || call->HasBody()) continue;
-        AutocastRule rule = AutocastRule::kAny;
-        if (callee.kind == Callable::Kind::kOperator) {
-          rule = AutocastRuleOf(device, *call);
-        } else if (callee.kind == Callable::Kind::kFunction &&
-                   (!MayYieldTensors(callee.overloads[0]) ||
-                    callee.is_function("builtins.getattr"))) {
-          rule = AutocastRule::kNone;
-        }
+        const AutocastRule rule = AutocastRuleOf(device, *call);
         if (rule == AutocastRule::kNone) continue;
         Cast(node, *call, calls->second.size(), device, rule,
              rule == AutocastRule::kLower ? dtype : DType::kFloat32);

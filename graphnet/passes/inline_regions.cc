@@ -108,13 +108,7 @@ class AutocastUse {
     if (refused_.contains(&node)) return true;
     const auto calls = calls_.find(&node);
     return calls != calls_.end() && absl::c_any_of(calls->second, [&](const Node* call) {
-             const Callable callee = CalleeOf(*call);
-             if (callee.kind == Callable::Kind::kOperator)
-               return AutocastRuleOf(device, *call) != AutocastRule::kNone;
-             if (callee.kind == Callable::Kind::kPythonOperator || call->HasBody()) return false;
-             return callee.kind != Callable::Kind::kFunction ||
-                    (MayYieldTensors(callee.overloads[0]) &&
-                     !callee.is_function("builtins.getattr"));
+             return AutocastRuleOf(device, *call) != AutocastRule::kNone;
            });
   }
 

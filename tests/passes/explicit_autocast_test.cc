@@ -114,17 +114,17 @@ TEST_P(AutocastCallTest, HasTheSameBits) {
 
 INSTANTIATE_TEST_SUITE_P(Calls, AutocastCallTest,
                          testing::Values(
-                             // In the dtype of the region.
+                             // Autocast computes these in the dtype of the region.
                              "torch.matmul(%x, %y)", "operator.matmul(%x, %y)",
                              "torch.bmm(%x, mat2 = %y)", "torch.nn.functional.linear(%x, %w, %b)",
                              "torch.baddbmm(%x, %y, %y)",
                              "torch.conv1d(%x, %y, padding = \"same\")",
                              "torch.nn.functional.scaled_dot_product_attention(%x, %y, %y)",
-                             // In float32.
+                             // It computes these in float32.
                              "torch.nn.functional.cross_entropy(%x, %t)", "torch.cdist(%x, %y)",
                              "torch.nn.functional.avg_pool3d(%i, 2)", "torch.prod(%x, 1)",
                              "torch.nn.functional.binary_cross_entropy(%x, %y)",
-                             // As without autocast.
+                             // It leaves these as they are.
                              "torch.nn.functional.pad(%x, (1, 2))", "torch.cat([%x, %y], 1)",
                              "torch.stack([%x, %y])", "torch.add(%x, %b)",
                              "torch.nn.functional.softmax(%x, dim = -1)",
