@@ -127,7 +127,11 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
   // This pass needs the sizes of all values. If they cannot be inferred, it reports what it lacks.
   const bool wants_sizes = absl::c_any_of(
       pipeline, [](const PipelineStep& step) { return step.pass->name() == "generalize-dims"; });
-  if ((wants_sizes || folds_values) && LacksMetas(*sample.module)) {
+  const bool lacks_sizes =
+      wants_sizes && absl::c_any_of(sample.module->main()->nodes(), [](const Node* node) {
+        return node->is_call() && node->has_uses() && node->meta() == nullptr;
+      });
+  if (lacks_sizes || (folds_values && LacksMetas(*sample.module))) {
     if (const auto engine = OpenEngine(); engine.ok())
       (*engine)->InferShapes(&sample).IgnoreError();
   }

@@ -93,6 +93,15 @@ expect 0 "sizes now follow that of the input" opt model.gn --passes=generalize-d
 expect 0 "f32[1, 12]" run general.gn
 expect 0 "f32[5, 12]" run general.gn --input "f32[5,3,4]"
 expect 0 "2 passed, 0 failed" check general.gn half.gn
+# Sizes that the program does not state are inferred, whatever the calls are named.
+cat >named.gn <<'END'
+graph @forward(%x : f32[1, 4] {mean = 0.0, std = 1.0}) {
+  %y = torch.relu(%x)
+  return (%y,)
+}
+END
+expect 0 "generalize-dims{to=3}" opt named.gn -p "generalize-dims{to=3}" -o grown.gn
+expect 0 "f32[3, 4]" run grown.gn
 # One word makes the batch dynamic; specialize makes it a number again.
 expect 0 "generalize-dims{to=8}" opt model.gn -p "generalize-dims{to=8}" -o eight.gn
 expect 0 "f32[8, 12]" run eight.gn

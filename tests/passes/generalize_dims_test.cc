@@ -11,6 +11,7 @@
 #include "ATen/ATen.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/interp/executable.h"
+#include "graphnet/interp/shapes.h"
 #include "graphnet/ir/text/parser.h"
 #include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
@@ -277,6 +278,65 @@ graph @forward(%x : f32[1, 4, 2, 3]) {
   EXPECT_TRUE(at::equal(outputs[0], x.permute({0, 2, 1, 3}).reshape({6, 4, 3})));
 }
 
+// A call means the overload that its arguments choose, whatever the other overloads of its name do,
+// and functions of Python are followed as the operators that they are. Each program has no sizes of
+// its own, so it computes the same as before at any size.
+TEST(GeneralizeDimsTest, FunctionsOfManyOverloads) {
+  struct Case {
+    std::string calls;
+    std::vector<int> dims;
+  };
+  const Case cases[] = {
+      {"%m = .max(%x, 1)\n%y = operator.getitem(%m, 0)\n", {0, 2, 3}},
+      {"%m = torch.min(%x, dim = 1, keepdim = True)\n%y = operator.getitem(%m, 1)\n", {0, 2}},
+      {"%m = aten.max.dim(%x, 3)\n%y = operator.getitem(%m, 0)\n", {0, 1, 2}},
+      {"%y = torch.max(%x)\n", {0, 3}},
+      {"%y = torch.max(%x, other = %x)\n", {0, 1, 2, 3}},
+      {"%y = torch.min(%x, %x)\n", {0, 1}},
+      {"%m = torch.median(%x, -1)\n%y = operator.getitem(%m, 0)\n", {0, 1}},
+      {"%c = operator.gt(%x, 0)\n%y = torch.where(%c, %x, 0.0)\n", {0, 3}},
+      {"%y = torch.nn.functional.glu(%x, 1)\n", {0, 2, 3}},
+      {"%y = torch.nn.functional.glu(%x)\n", {0, 1, 2}},
+      {"%y = aten.glu.default(%x, 2)\n", {0, 1, 3}},
+      {"%y = torch.nn.functional.interpolate(%x, scale_factor = 2.0, mode = \"nearest\")\n",
+       {0, 1, 2, 3}},
+      {"%y = torch.nn.functional.interpolate(%x, None, (2, 3), \"bilinear\", False)\n",
+       {0, 1, 2, 3}},
+      {"%y = torch.nn.functional.interpolate(%x, size = (5, 7))\n", {0, 1, 2, 3}},
+      {"%y = aten.upsample_nearest2d.vec(%x, None, [2.0, 2.0])\n", {0, 1}},
+      {"%y = torch.relu(%x)\n", {0, 1, 2, 3}},
+      {"%y = torch.nn.functional.gelu(%x, approximate = \"tanh\")\n", {0, 2}},
+  };
+  for (const Case& one : cases) {
+    const std::string text =
+        absl::StrCat("graph @forward(%x : f32[2, 6, 4, 8]) {\n", one.calls, "return (%y,)\n}\n");
+    for (const int dim : one.dims) {
+      SCOPED_TRACE(absl::StrCat("dim ", dim, "\n", text));
+      ParsedModule module = Parse(text);
+      ASSERT_OK(InferShapes(module.get(), {}));
+      const auto pipeline = ParsePipeline(absl::StrCat("generalize-dims{dim=", dim, "}"));
+      ASSERT_OK(RunPipeline(*pipeline, module.get(), {}));
+      ASSERT_OK(Verify(*module)) << PrintModule(*module);
+      std::vector<int64_t> sizes = {2, 6, 4, 8};
+      sizes[static_cast<size_t>(dim)] = 10;
+      const at::Tensor x = at::randn(sizes);
+      const auto made = RunWith(*module, {x}), wanted = RunWith(*Parse(text), {x});
+      ASSERT_EQ(made.size(), 1);
+      EXPECT_TRUE(at::equal(made[0], wanted.at(0)));
+      // The metas of the values are those of the new size.
+      const Node* y = module->main()->output()->args()[0].elements()[0].node();
+      ASSERT_NE(y->tensor_meta(), nullptr);
+      module->AddSymbol("S0", 10);
+      ASSERT_EQ(y->tensor_meta()->shape.size(), static_cast<size_t>(made[0].dim()));
+      for (size_t i = 0; i < y->tensor_meta()->shape.size(); ++i) {
+        const Dim& size = y->tensor_meta()->shape[i];
+        EXPECT_EQ(size.is_static() ? size.value : EvaluateWithExamples(*module, *size.expr),
+                  made[0].size(static_cast<int64_t>(i)));
+      }
+    }
+  }
+}
+
 TEST(GeneralizeDimsTest, RefusesOtherDependenciesOnTheSize) {
   EXPECT_THAT(Refusal("graph @forward(%x : f32[5, 3]) {\n"
                       "%y = aten.slice.Tensor(%x, 0, 0, 4) : f32[4, 3]\nreturn (%y,)\n}\n"),
@@ -285,6 +345,22 @@ TEST(GeneralizeDimsTest, RefusesOtherDependenciesOnTheSize) {
                       "%m = operator.add(%n, 1)\n"
                       "%y = aten.zeros.default([%m, 3]) : f32[6, 3]\nreturn (%y,)\n}\n"),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("but should not")));
+  // The number of elements that are not zero depends on the values.
+  EXPECT_THAT(Refusal("graph @forward(%x : f32[5, 3]) {\n%m = torch.where(%x)\n"
+                      "%y = operator.getitem(%m, 0)\nreturn (%y,)\n}\n"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("torch.where")));
+  const auto refusal_along_last = [](const std::string& factor) {
+    const ParsedModule module =
+        Parse(absl::StrCat("graph @forward(%x : f32[4, 4, 4]) {\n"
+                           "%y = torch.nn.functional.interpolate(%x, scale_factor = ",
+                           factor,
+                           ") : f32[4, 4, 6]\n"
+                           "return (%y,)\n}\n"));
+    return RunPipeline(*ParsePipeline("generalize-dims{dim=2,inputs=x}"), module.get(), {})
+        .status();
+  };
+  EXPECT_THAT(refusal_along_last("1.5").message(), HasSubstr("rounds the dimension"));
+  EXPECT_THAT(refusal_along_last("(2.0, 2.0)").message(), HasSubstr("has unknown factors"));
 }
 
 }  // namespace

@@ -11,24 +11,51 @@
 #include "absl/strings/str_split.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/facts/shapes/dim_propagation.h"
+#include "graphnet/facts/shapes/infer_meta.h"
 #include "graphnet/facts/shapes/result_rules.h"
 #include "graphnet/facts/shapes/tensor_facts.h"
-#include "graphnet/ops/binder.h"
 #include "graphnet/ops/callable.h"
+#include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema_table.h"
 
 namespace graphnet {
 
+namespace {
+
+// Returns the sizes of a tensor, or of each tensor in a tuple; nullopt if one is unknown.
+std::optional<std::vector<Sizes>> StaticSizes(const Argument& value) {
+  std::vector<Sizes> made;
+  const auto add = [&](const TensorMeta* meta) {
+    std::optional<Sizes> sizes = FactsOfMeta(meta).sizes;
+    const bool is_known = sizes.has_value() && FactsOfMeta(meta).is_static();
+    if (is_known) made.push_back(*std::move(sizes));
+    return is_known;
+  };
+  const auto elements = value.is_aggregate() ? value.elements() : absl::MakeConstSpan(&value, 1);
+  for (const Argument& element : elements) {
+    if (!element.is_node() || element.node()->meta() == nullptr) return std::nullopt;
+    const ValueMeta& meta = *element.node()->meta();
+    if (!meta.is_tuple) {
+      if (!add(meta.tensor)) return std::nullopt;
+      continue;
+    }
+    for (const ValueMeta* part : meta.elements) {
+      if (part == nullptr || !add(part->tensor)) return std::nullopt;
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
 std::optional<std::vector<Sizes>> DimPropagation::Probe(const Node& node, int64_t symbol,
                                                         const Stretch& stretch) const {
-  const Callable callee = CalleeOf(node);
-  if (callee.kind != Callable::Kind::kOperator || node.HasBody()) return std::nullopt;
+  if (!node.is_call() || node.HasBody()) return std::nullopt;
   // Builds the call again, with inputs of the required sizes as its operands.
   Module scratch;
   Graph* graph = scratch.AddGraph("forward");
   Arena arena;
   absl::flat_hash_map<const Node*, Node*> inputs;
-  absl::flat_hash_map<const Node*, TensorFacts> facts;
   bool is_known = true;
   const auto number = [&](const SymbolicSizes& of) -> Argument {
     is_known &= of.is_number() && of.number.has_value() && !of.number_varies;
@@ -47,15 +74,17 @@ std::optional<std::vector<Sizes>> DimPropagation::Probe(const Node& node, int64_
     Node*& made = inputs[operand];
     if (made != nullptr || !is_known) return made == nullptr ? Argument() : Argument(made);
     made = graph->Placeholder("x");
-    TensorFacts& fact = facts[made];
-    fact.kind = TensorFacts::Kind::kTensor;
-    if (operand->tensor_meta() != nullptr) fact.dtype = operand->tensor_meta()->dtype;
-    fact.sizes.emplace();
+    TensorMeta meta;
+    if (operand->tensor_meta() != nullptr) meta.dtype = operand->tensor_meta()->dtype;
+    meta.has_shape = true;
+    std::vector<Dim> dims;
     for (size_t i = 0; i < of.sizes.size(); ++i) {
       const int64_t size = of.grows[i] ? of.sizes[i] / example_ * symbol : of.sizes[i];
       const bool is_stretched = operand == stretch.operand && i == stretch.dim;
-      fact.sizes->push_back(is_stretched ? size * stretch.times : size);
+      dims.emplace_back(is_stretched ? size * stretch.times : size);
     }
+    meta.shape = dims;
+    made->set_meta(scratch.InternValueMeta(meta));
     return made;
   };
   // The call takes tensors or numbers in at most one level of lists.
@@ -74,28 +103,15 @@ std::optional<std::vector<Sizes>> DimPropagation::Probe(const Node& node, int64_
   for (const Argument& argument : node.args()) args.push_back(mapped(argument));
   for (const KwArg& kwarg : node.kwargs()) kwargs.push_back({kwarg.name, mapped(kwarg.value)});
   if (!is_known) return std::nullopt;
-  const auto bound =
-      Bind(callee, args, kwargs, [](const Node*) { return ValueType(ValueType::Kind::kTensor); });
-  if (!bound.ok() || bound->schema().is_python) return std::nullopt;
-  std::vector<Argument> canonical;
-  std::vector<KwArg> named;
-  bound->AppendTo(&canonical, &named);
-  const Node* call = graph->CallFunction(bound->schema().target, canonical, named);
-  std::vector<TensorFacts> elements;
-  const TensorFacts whole = FactsOfCall(
-      *call, bound->schema(),
-      [&](const Argument& a) {
-        const auto it = a.is_node() ? facts.find(a.node()) : facts.end();
-        return it == facts.end() ? TensorFacts::Other() : it->second;
-      },
-      &elements);
-  if (whole.is_tensor()) elements = {whole};
-  std::vector<Sizes> made;
-  for (const TensorFacts& one : elements) {
-    if (!one.is_static()) return std::nullopt;
-    made.push_back(*one.sizes);
+  Node* call = node.op() == Op::kCallMethod ? graph->CallMethod(node.target(), args, kwargs)
+                                            : graph->CallFunction(node.target(), args, kwargs);
+  graph->Output(call);
+  const auto lowered = LowerToAten(scratch);
+  if (!lowered.ok()) return std::nullopt;
+  for (Node* made : lowered->module->main()->nodes()) {
+    if (made->is_call()) InferMeta(made);
   }
-  return made;
+  return StaticSizes(lowered->values[call]);
 }
 
 absl::Status DimPropagation::FollowProbes(const Node& node, SymbolicSizes* out) const {
@@ -242,10 +258,7 @@ std::optional<DimPropagation::Demands> DimPropagation::DemandsOn(const Node& nod
   const SymbolicSizes& of = values_[&node];
   const int64_t size = of.sizes[dim];
   Demands made;
-  const bool is_pointwise =
-      absl::c_any_of(FindSchemas(name), [](const Schema& s) { return IsPointwise(s); }) ||
-      IsPythonPointwise(node);
-  if (is_pointwise) {
+  if (CallsPointwise(node)) {
     node.ForEachArgument([&](const Argument& a) {
       if (!a.is_node() || !Of(a).is_tensor()) return;
       const size_t behind = of.sizes.size() - dim, rank = Of(a).sizes.size();

@@ -1,5 +1,6 @@
 // Follows calls of tensor operators.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "graphnet/facts/shapes/dim_propagation.h"
 #include "graphnet/facts/shapes/result_rules.h"
 #include "graphnet/facts/shapes/tensor_facts.h"
+#include "graphnet/ops/binder.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/schema_table.h"
 
@@ -27,9 +29,9 @@ absl::Status DimPropagation::FollowTensor(Node* node, absl::string_view name, Sy
       "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d max_pool1d "
       "max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d "
       "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d "
-      "batch_norm group_norm instance_norm interpolate upsample pixel_shuffle pixel_unshuffle "
-      "channel_shuffle unfold fold grid_sample affine_grid lp_pool2d prelu upsample_nearest2d "
-      "upsample_bilinear2d upsample_bicubic2d convolution _convolution max_pool2d_with_indices "
+      "batch_norm group_norm instance_norm pixel_shuffle pixel_unshuffle channel_shuffle unfold "
+      "fold grid_sample affine_grid lp_pool2d prelu convolution _convolution "
+      "max_pool2d_with_indices "
       "max_pool3d_with_indices _adaptive_avg_pool2d _adaptive_avg_pool3d"));
   static const auto* const reshapes =
       new Names(Words("view reshape flatten unflatten view_as reshape_as"));
@@ -45,10 +47,7 @@ absl::Status DimPropagation::FollowTensor(Node* node, absl::string_view name, Sy
   const absl::string_view rule = ResultRuleOf(name).sizes;
   if (rule == "expand") return FollowExpand(node, in, out);
   if (rule == "view" || reshapes->contains(name)) return FollowReshape(node, name, in, out);
-  if (absl::c_any_of(FindSchemas(name), [](const Schema& s) { return IsPointwise(s); }) ||
-      IsPythonPointwise(*node)) {
-    return FollowPointwise(node, out);
-  }
+  if (CallsPointwise(*node)) return FollowPointwise(node, out);
   if (batch_first->contains(name)) {
     std::vector<SymbolicSizes*> parts = {out};
     if (out->is_tuple()) {
@@ -148,6 +147,7 @@ absl::Status DimPropagation::FollowTensor(Node* node, absl::string_view name, Sy
     out->grows.push_back(0);
     return Fits(*out);
   }
+  if (name == "interpolate" || name == "upsample") return FollowInterpolate(*node, in, out);
   if (name == "repeat" || name == "tile") {
     if (!in.is_tensor() || out->rank() < in.rank()) return Fits(SymbolicSizes());
     const size_t lead = out->sizes.size() - in.sizes.size();
@@ -232,6 +232,41 @@ absl::Status DimPropagation::FollowAttention(Node* node, SymbolicSizes* out) {
               : absl::FailedPreconditionError("has operands that do not all grow");
 }
 
+absl::Status DimPropagation::FollowInterpolate(const Node& node, const SymbolicSizes& in,
+                                               SymbolicSizes* out) {
+  if (!in.is_tensor() || !out->is_tensor() || in.rank() < 3 || in.rank() != out->rank())
+    return Fits(SymbolicSizes());
+  const Argument* size = node.FindArg("size", 1);
+  const Argument* factor = node.FindArg("scale_factor", 2);
+  const bool is_given = size != nullptr && !size->is_none();
+  for (size_t i = 0; i < in.sizes.size(); ++i) {
+    if (i < 2) {
+      out->grows[i] = in.grows[i];
+      continue;
+    }
+    // Each is one number, or one for each dimension.
+    if (is_given) {
+      const SymbolicSizes all = SymbolicSizesOf(*size);
+      if (all.is_tuple() && all.elements.size() != in.sizes.size() - 2)
+        return absl::FailedPreconditionError("has unknown sizes");
+      const SymbolicSizes& one = all.is_tuple() ? all.elements[i - 2] : all;
+      if (!one.is_number() || one.number_varies)
+        return absl::FailedPreconditionError("has unknown sizes");
+      out->grows[i] = one.number_grows;
+    } else if (in.grows[i]) {
+      const auto factors = ListOf(factor);
+      if (factors.empty() || (factors.size() > 1 && factors.size() != in.sizes.size() - 2))
+        return absl::FailedPreconditionError("has unknown factors");
+      const Argument& by = factors[factors.size() == 1 ? 0 : i - 2];
+      const bool is_whole = by.is_int() || (by.is_float() && std::isfinite(by.real()) &&
+                                            by.real() == std::floor(by.real()));
+      if (!is_whole) return absl::FailedPreconditionError("rounds the dimension");
+      out->grows[i] = 1;
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status DimPropagation::FollowNorm(Node* node, const SymbolicSizes& in, SymbolicSizes* out) {
   if (out->elements.empty() || out->elements[0].sizes != in.sizes || in.grows.back())
     return absl::FailedPreconditionError("computes along the dimension");
@@ -263,11 +298,21 @@ absl::Status DimPropagation::FollowNorm(Node* node, const SymbolicSizes& in, Sym
   return absl::OkStatus();
 }
 
-bool DimPropagation::IsPythonPointwise(const Node& node) {
+bool DimPropagation::CallsPointwise(const Node& node) const {
   const Callable callee = CalleeOf(node);
-  if (callee.python_operator == nullptr || callee.python_operator->aten.empty()) return false;
-  return absl::c_any_of(FindSchemas(callee.python_operator->aten),
-                        [](const Schema& s) { return IsPointwise(s); });
+  if (const Schema* schema = callee.named_operator()) return IsPointwise(*schema);
+  const absl::string_view name =
+      callee.python_operator == nullptr ? OperatorName(node) : callee.python_operator->aten;
+  const absl::Span<const Schema> schemas = FindSchemas(name);
+  const auto num_pointwise = static_cast<size_t>(absl::c_count_if(schemas, IsPointwise));
+  if (num_pointwise == 0 || num_pointwise == schemas.size()) return num_pointwise > 0;
+  const auto bound =
+      Bind(callee, node.args(), node.kwargs(), [&](const Node* operand) -> ValueType {
+        const SymbolicSizes& of = values_[operand];
+        if (of.kind == SymbolicSizes::Kind::kNumber) return ValueType::Kind::kNumber;
+        return of.is_tensor() ? ValueType::Kind::kTensor : ValueType::Kind::kUnknown;
+      });
+  return bound.ok() && IsPointwise(bound->schema());
 }
 
 absl::Status DimPropagation::Fits(const SymbolicSizes& out) const {

@@ -163,9 +163,12 @@ class DimPropagation {
   // dim_operators.cc
   absl::Status FollowTensor(Node* node, absl::string_view name, SymbolicSizes* out);
   absl::Status FollowAttention(Node* node, SymbolicSizes* out);
+  absl::Status FollowInterpolate(const Node& node, const SymbolicSizes& in, SymbolicSizes* out);
   // Follows a norm that also returns its statistics.
   absl::Status FollowNorm(Node* node, const SymbolicSizes& in, SymbolicSizes* out);
-  static bool IsPythonPointwise(const Node& node);
+  // Returns whether the overload that the node calls is computed element by element: torch.max(x, y)
+  // is, torch.max(x, 1) is not.
+  bool CallsPointwise(const Node& node) const;
   absl::Status Fits(const SymbolicSizes& out) const;
   absl::Status FollowPointwise(Node* node, SymbolicSizes* out);
   static bool WritesTo(const Node& node, const Argument& argument);

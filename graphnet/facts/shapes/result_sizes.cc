@@ -473,6 +473,13 @@ bool PixelShuffled(const CallFacts& call, Sizes& x) {
   return true;
 }
 
+bool Halved(const CallFacts& call, Sizes& x) {
+  const auto dim = DimOf(call["dim"], x.size());
+  if (!dim) return false;
+  if (x[*dim] >= 0) x[*dim] /= 2;
+  return true;
+}
+
 bool Differenced(const CallFacts& call, Sizes& x) {
   const auto dim = DimOf(call["dim"], x.size());
   const Argument n = call["n"];
@@ -484,6 +491,27 @@ bool Differenced(const CallFacts& call, Sizes& x) {
     size = sizes && sizes->size() == x.size() ? Plus(size, (*sizes)[*dim]) : -1;
   }
   if (size >= 0) size = std::max<int64_t>(size - n.integer(), 0);
+  return true;
+}
+
+// The sizes behind the first two are given, or each is multiplied by a factor and rounded down.
+bool Upsampled(const CallFacts& call, Sizes& x) {
+  if (x.size() < 3) return false;
+  const size_t dims = x.size() - 2;
+  std::optional<Sizes> sizes = NumbersOf(call["output_size"]);
+  const Argument factors = call.has("scale_factors") ? call["scale_factors"] : Argument();
+  if (!sizes && factors.is_aggregate() && factors.elements().size() == dims) {
+    sizes.emplace(dims, -1);
+    for (size_t i = 0; i < dims; ++i) {
+      const Argument& factor = factors.elements()[i];
+      if (!factor.is_float() && !factor.is_int()) continue;
+      const double by = factor.is_int() ? static_cast<double>(factor.integer()) : factor.real();
+      const double size = static_cast<double>(x[i + 2]) * by;
+      if (x[i + 2] >= 0 && size >= 0 && size < 1e15) (*sizes)[i] = static_cast<int64_t>(size);
+    }
+  }
+  if (!sizes || sizes->size() != dims) return false;
+  std::copy(sizes->begin(), sizes->end(), x.begin() + 2);
   return true;
 }
 
@@ -607,6 +635,8 @@ constexpr Rule kRules[] = {
     {"pad", nullptr, Padded},
     {"pixel_shuffle", nullptr, PixelShuffled},
     {"diff", nullptr, Differenced},
+    {"halved", nullptr, Halved},
+    {"upsample", nullptr, Upsampled},
     {"index", nullptr, Indexed},
     {"index_select", nullptr, IndexSelected},
     {"repeat_interleave", nullptr, RepeatInterleaved},
