@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,13 +35,15 @@ struct BatchCount {
 
 // Calls work(path, &result) for each input on `jobs` threads (0: one per CPU); an exception counts
 // as its error. Then calls account(i, status, result), one call at a time, which returns the line
-// to print, or an empty string.
+// to print, or an empty string. The lines are printed in the order of the inputs.
 template <typename Result>
 BatchCount RunBatch(
     const std::vector<std::string>& inputs, int jobs,
     absl::FunctionRef<absl::Status(const std::string& path, Result* result)> work,
     absl::FunctionRef<std::string(size_t i, const absl::Status& status, Result& result)> account) {
   std::vector<Result> results(inputs.size());
+  std::vector<std::optional<std::string>> lines(inputs.size());
+  size_t next = 0;  // All lines before this one are printed.
   Progress progress(inputs.size());
   BatchCount count;
   ParallelFor(
@@ -50,9 +53,13 @@ BatchCount RunBatch(
         ++count.done;
         count.failed += status.ok() ? 0 : 1;
         count.unusable += IsUnusable(status) ? 1 : 0;
-        const std::string line = account(i, status, results[i]);
+        lines[i] = account(i, status, results[i]);
         results[i] = Result();
-        if (!line.empty()) progress.Print(line + "\n");
+        for (; next < lines.size() && lines[next].has_value(); ++next) {
+          if (!lines[next]->empty()) progress.Print(*lines[next] + "\n");
+          lines[next]->clear();
+          lines[next]->shrink_to_fit();
+        }
         progress.Step(count.done, count.failed);
       });
   return count;

@@ -39,19 +39,24 @@ std::string NameOf(CallKey key, const Module& module, const Node& node) {
   }
 }
 
+// Calls whose work is unknown are not counted, so that the rest is less than the whole.
+bool IsLowerBound(const Cost& cost) { return cost.unknown > 0; }
+
 TableRow TextOf(const CostRow& row) {
+  const absl::string_view bound = IsLowerBound(row.cost) ? "≥ " : "";
   return {Printable(row.name, kMaxBytesOfName),
-          Decimal(row.cost.flops, "FLOP"),
-          Decimal(row.cost.other),
-          BytesText(row.cost.bytes),
+          absl::StrCat(bound, Decimal(row.cost.flops, "FLOP")),
+          absl::StrCat(bound, Decimal(row.cost.other)),
+          absl::StrCat(bound, BytesText(row.cost.bytes)),
           row.alive_bytes > 0 ? BytesText(row.alive_bytes) : "-",
           absl::StrCat(row.cost.calls)};
 }
 
 void SetCost(const Cost& cost, Json* json) {
-  (*json)["flops"] = cost.flops;
-  (*json)["other"] = cost.other;
-  (*json)["bytes_moved"] = cost.bytes;
+  const absl::string_view bound = IsLowerBound(cost) ? "_at_least" : "";
+  (*json)[absl::StrCat("flops", bound)] = cost.flops;
+  (*json)[absl::StrCat("other", bound)] = cost.other;
+  (*json)[absl::StrCat("bytes_moved", bound)] = cost.bytes;
   (*json)["num_calls"] = cost.calls;
   (*json)["num_unknown_calls"] = cost.unknown;
 }
@@ -129,8 +134,8 @@ void PrintCostNotes(const ModuleCost& cost) {
 }
 
 std::string CostLine(const Cost& cost) {
-  return absl::StrCat(Decimal(cost.flops, "FLOP"), ", ", Decimal(cost.other), " other operations, ",
-                      BytesText(cost.bytes), " moved");
+  return absl::StrCat(IsLowerBound(cost) ? "at least " : "", Decimal(cost.flops, "FLOP"), ", ",
+                      Decimal(cost.other), " other operations, ", BytesText(cost.bytes), " moved");
 }
 
 void SetCosts(const CostTable& table, Json* json) {

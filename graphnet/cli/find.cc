@@ -110,9 +110,8 @@ absl::StatusOr<int> Find(const FindFlags& options) {
           return std::string();
         }
         if (!status.ok()) {
-          std::string line = FailLine(inputs[i], status);
-          if (!options.csv) return line;
-          std::fprintf(stderr, "%s\n", line.c_str());
+          // Standard output is a list that other programs read.
+          std::fprintf(stderr, "%s\n", FailLine(inputs[i], status).c_str());
           return std::string();
         }
         const std::string path = Printable(inputs[i], 1000);

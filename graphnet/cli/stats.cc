@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <memory>
@@ -132,16 +133,23 @@ void PrintCsv(absl::Span<const Counted> results, bool with_cost) {
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return a.second.count > b.second.count; });
   TableRow head = {"op", "target", "count", "samples"};
-  if (with_cost) head.insert(head.end(), {"flops", "other", "bytes_moved", "unknown_calls"});
+  if (with_cost) {
+    head.insert(head.end(), {"flops", "other", "bytes_moved", "unknown_calls", "flops_at_least",
+                             "other_at_least", "bytes_moved_at_least"});
+  }
   std::fputs(CsvLine(head).c_str(), stdout);
   for (const auto& [key, total] : rows) {
     const std::pair<std::string, std::string> parts = absl::StrSplit(key, absl::MaxSplits(' ', 1));
     TableRow row = {parts.first, parts.second, absl::StrCat(total.count),
                     absl::StrCat(total.samples)};
     if (with_cost) {
-      for (const int64_t value :
-           {total.cost.flops, total.cost.other, total.cost.bytes, total.cost.unknown})
-        row.push_back(absl::StrCat(value));
+      // A sum without the calls that are not known is no cost, only a bound of it.
+      const std::initializer_list<int64_t> costs = {total.cost.flops, total.cost.other,
+                                                    total.cost.bytes};
+      for (const int64_t value : costs)
+        row.push_back(total.cost.unknown > 0 ? "" : absl::StrCat(value));
+      row.push_back(absl::StrCat(total.cost.unknown));
+      for (const int64_t value : costs) row.push_back(absl::StrCat(value));
     }
     std::fputs(CsvLine(row).c_str(), stdout);
   }
@@ -233,8 +241,9 @@ void RegisterStats(CLI::App& app, CommandRunner* run) {
   CLI::Option* json = AddJsonOption(
       command, &options->json,
       "samples with path, hash, num_inputs, num_outputs, num_nodes, counts of targets, bytes and "
-      "parameters; with --cost also flops, other, bytes_moved, num_calls, num_unknown_calls, "
-      "open_loops and peak_bytes; with --cost-by also costs, one entry per name");
+      "parameters; with --cost also flops, other, bytes_moved (called flops_at_least and so on "
+      "where calls are not known), num_calls, num_unknown_calls, open_loops and peak_bytes; with "
+      "--cost-by also costs, one entry per name");
   command
       ->add_flag("--all", options->all,
                  absl::StrCat("List all targets, not only the ", kTopTargets, " most frequent"))

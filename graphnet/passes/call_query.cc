@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -14,7 +15,9 @@
 #include "graphnet/base/status.h"
 #include "graphnet/ir/text/parser.h"
 #include "graphnet/ops/callable.h"
+#include "graphnet/ops/python_operator.h"
 #include "graphnet/ops/schema_table.h"
+#include "graphnet/passes/call_meaning.h"
 #include "graphnet/passes/pattern.h"
 
 namespace graphnet {
@@ -25,24 +28,23 @@ constexpr absl::string_view kLiterals[] = {"slice", "device"};
 
 bool IsName(char c) { return absl::ascii_isalnum(c) || c == '_'; }
 
-// Returns "relu" for "torch.relu", "torch.ops.aten.relu.default" and the method relu.
-absl::string_view LastName(absl::string_view target) {
-  const std::vector<absl::string_view> parts = absl::StrSplit(target, '.');
-  const bool has_overload = (parts[0] == "aten" && parts.size() == 3) ||
-                            (absl::StartsWith(target, "torch.ops.") && parts.size() == 5);
-  return parts[parts.size() - (has_overload ? 2 : 1)];
-}
-
-bool HasName(const Node& node, absl::string_view name) {
+// Returns whether a call has the name. A name with a dot is a spelling. Without one it is a meaning,
+// of which the name may ask for more: relu_ for calls in place, rsub for reflected ones.
+bool HasName(const Node& node, const CallMeaning& meaning, absl::string_view name) {
   if (absl::StartsWith(name, "."))
     return node.op() == Op::kCallMethod && node.target() == name.substr(1);
-  if (!absl::StrContains(name, '.')) return LastName(node.target()) == name;
+  if (!absl::StrContains(name, '.')) {
+    if (LastPart(node.target()) == name) return true;
+    const CallMeaning wanted = MeaningOfName(name);
+    return meaning.name == wanted.name && (meaning.is_in_place || !wanted.is_in_place) &&
+           (meaning.is_reflected || !wanted.is_reflected);
+  }
   if (node.op() != Op::kCallFunction) return false;
   absl::string_view target = node.target();
   if (target == name) return true;
   // Compare without the overload.
   return absl::ConsumePrefix(&target, name) && absl::StartsWith(target, ".") &&
-         LastName(node.target()) == LastName(absl::StrCat(name, ".default"));
+         LastPart(node.target()) == LastPart(absl::StrCat(name, ".default"));
 }
 
 // Returns the overloads of all operators, functions and methods of that name, in any spelling.
@@ -54,9 +56,13 @@ std::vector<const Schema*> OverloadsOf(absl::string_view name) {
       found.push_back(&schema);
     return found;
   }
+  const CallMeaning meaning = MeaningOfName(name);
   for (const Schema& schema : FindSchemas(name)) found.push_back(&schema);
+  if (meaning.name != name) {
+    for (const Schema& schema : FindSchemas(meaning.name)) found.push_back(&schema);
+  }
   for (const Schema& schema : AllFunctions()) {
-    if (LastName(schema.name) == name) found.push_back(&schema);
+    if (LastPart(schema.name) == name) found.push_back(&schema);
   }
   return found;
 }
@@ -301,6 +307,8 @@ std::vector<std::string> CallQuery::Doubts(bool names) const {
     for (const std::string& name : call.names) {
       const std::vector<const Schema*> overloads = OverloadsOf(name);
       if (overloads.empty()) {
+        // Python's own operators, such as getitem, have no overloads.
+        if (FindPythonOperator(name) != nullptr) continue;
         // An operator of a library may have any name.
         if (!names || absl::StrContains(name, '.')) continue;
         const std::vector<std::string> near = NearMisses(name);
@@ -351,9 +359,13 @@ absl::StatusOr<RewriteRule> CallQuery::PatternOf(const std::vector<std::string>&
                    ParsePattern(absl::StrCat("graph @pattern(", parameters, ") {\n", calls,
                                              "  return %call_", calls_.size() - 1, "\n}\n"),
                                 "query", types_));
-  rule.counts_defaults = true;
+  rule.is_query = true;
   for (size_t i = 0; i < calls_.size(); ++i) {
     const Node* const node = rule.pattern->FindNode(absl::StrCat("call_", i));
+    const auto asks_for_order = [](absl::string_view name) {
+      return absl::StrContains(name, '.') || MeaningOfName(name).is_reflected;
+    };
+    if (!absl::c_any_of(calls_[i].names, asks_for_order)) rule.turning.insert(node);
     for (const Condition& condition : calls_[i].conditions)
       rule.arguments.push_back({node, condition.name, condition.relation, condition.value});
   }
@@ -362,14 +374,16 @@ absl::StatusOr<RewriteRule> CallQuery::PatternOf(const std::vector<std::string>&
 
 absl::StatusOr<std::vector<Node*>> CallQuery::Find(Module* module) const {
   std::vector<std::vector<std::string>> found(calls_.size());
+  absl::flat_hash_set<std::pair<Op, absl::string_view>> seen;
   for (Graph* graph : module->graphs()) {
     for (Node* node : graph->nodes()) {
       if (node->op() != Op::kCallFunction && node->op() != Op::kCallMethod) continue;
+      if (!seen.insert({node->op(), node->target()}).second) continue;
+      const CallMeaning meaning = MeaningOf(node->op(), node->target());
       for (size_t i = 0; i < calls_.size(); ++i) {
-        const auto is_named = [node](absl::string_view name) { return HasName(*node, name); };
+        const auto is_named = [&](absl::string_view name) { return HasName(*node, meaning, name); };
         if (!absl::c_any_of(calls_[i].names, is_named)) continue;
-        std::string target = absl::StrCat(node->op() == Op::kCallMethod ? "." : "", node->target());
-        if (!absl::c_linear_search(found[i], target)) found[i].push_back(std::move(target));
+        found[i].push_back(absl::StrCat(node->op() == Op::kCallMethod ? "." : "", node->target()));
       }
     }
   }

@@ -9,15 +9,17 @@
 //   matmul(%a, %b): f32[?, 64]
 //
 // Arguments stand by position or keyword, as in the text form (docs/text.md). They match by
-// parameter: a call may have them either way, and may have more.
+// parameter: a call may have them either way, and may have more of either.
 //   %    a value of the graph; %x is the same value wherever it stands
 //   ?    a value or a constant
 //   NAME=CONSTANT, and !=, <, <=, >, >=, in [A, B]: an omitted argument counts as its default; all
 //        elements of a list must satisfy it, and stride=2 matches stride=(2, 2) as well
 //   %: TYPE, and CALL(…): TYPE for its result: a dtype, or ? for any, and sizes, written as after
 //        "where" in a rule (pattern.h); a value whose type is unknown does not match
-// A name without a dot matches every function and method that ends in it, and every overload of
-// aten; a|b matches either.
+// A name without a dot matches every call of that meaning (call_meaning.h), whether it is a function,
+// a method, an overload of aten or an operator of Python, in place or not: div matches x / y, and
+// sub(1, %) also torch.rsub(x, 1). relu_ matches the calls in place only. A name with a dot matches
+// that spelling. a|b matches either.
 #ifndef GRAPHNET_PASSES_CALL_QUERY_H_
 #define GRAPHNET_PASSES_CALL_QUERY_H_
 

@@ -135,8 +135,12 @@ struct RewriteRule {
   bool once = false;                              // True if not applied to its own results.
   std::vector<TypeCondition> types = {};          // types of values; all must hold
   std::vector<ArgumentCondition> arguments = {};  // arguments of calls; all must hold
-  // True if a positional constant of the pattern matches a call that omits it as its default.
-  bool counts_defaults = false;
+  // Calls of the pattern that a reflected call, such as torch.rsub, matches with its first two
+  // arguments swapped.
+  absl::flat_hash_set<const Node*> turning = {};
+  // True if calls may have more arguments by position than the pattern gives, and if a positional
+  // constant of the pattern matches a call that omits it as its default.
+  bool is_query = false;
   // A predicate that a match must satisfy; null accepts all.
   std::function<bool(const PatternMatch&)> where = nullptr;
 };

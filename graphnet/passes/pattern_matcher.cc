@@ -7,6 +7,8 @@
 #include "absl/algorithm/container.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/parameter_names.h"
+#include "graphnet/ops/schema_table.h"
+#include "graphnet/passes/call_meaning.h"
 
 namespace graphnet {
 namespace {
@@ -91,6 +93,33 @@ bool Compares(const Argument& value, ArgumentCondition::Relation relation, const
   }
 }
 
+// Returns the parameters that may be passed by position; of one of Python's operators, those of the
+// operator of ATen that it calls.
+std::vector<PositionalParameter> ParametersOf(const Node& node) {
+  const Callable callee = CalleeOf(node);
+  std::vector<PositionalParameter> parameters = PositionalParameters(node, callee);
+  if (callee.python_operator == nullptr) return parameters;
+  const absl::Span<const Schema> schemas = FindSchemas(callee.python_operator->aten);
+  if (!parameters.empty() || schemas.empty()) return parameters;
+  for (const SchemaArgument& argument : schemas[0].arguments) {
+    if (argument.keyword_only) break;
+    parameters.push_back({argument.name, &argument});
+  }
+  return parameters;
+}
+
+// Moves the next argument from the keywords to its position. Returns false if it is not there.
+bool TakeKeyword(absl::Span<const PositionalParameter> parameters, std::vector<Argument>* args,
+                 std::vector<KwArg>* keywords) {
+  if (args->size() >= parameters.size()) return false;
+  const auto it = absl::c_find_if(
+      *keywords, [&](const KwArg& kwarg) { return kwarg.name == parameters[args->size()].name; });
+  if (it == keywords->end()) return false;
+  args->push_back(it->value);
+  keywords->erase(it);
+  return true;
+}
+
 }  // namespace
 
 bool HasTarget(const RewriteRule& rule, const Node& pattern, const Node& node) {
@@ -139,6 +168,15 @@ bool PatternMatcher::MatchCall(const Node& pattern, Node* node, bool swapped) {
   const size_t positional = patterns.size() - (is_variadic ? 1 : 0);
   absl::Span<const Argument> values = node->args();
   std::vector<KwArg> keywords(node->kwargs().begin(), node->kwargs().end());
+  if (rule_.turning.contains(&pattern) && MeaningOf(node->op(), node->target()).is_reflected) {
+    std::vector<Argument> moved(values.begin(), values.end());
+    const std::vector<PositionalParameter> names = ParametersOf(*node);
+    while (moved.size() < 2 && TakeKeyword(names, &moved, &keywords)) {
+    }
+    if (moved.size() < 2) return Fail("with one argument");
+    std::swap(moved[0], moved[1]);
+    values = match_.moved.emplace_back(std::move(moved));
+  }
   if (is_variadic ? values.size() < positional : values.size() != positional) {
     std::vector<Argument> moved(values.begin(), values.end());
     if (!Rearrange(*node, patterns, is_variadic, &moved, &keywords)) return false;
@@ -185,7 +223,7 @@ bool PatternMatcher::Holds(const ArgumentCondition& condition, const Node& node)
   const Callable callee = CalleeOf(node);
   const Argument* value = nullptr;
   const SchemaArgument* parameter = nullptr;
-  const std::vector<PositionalParameter> names = PositionalParameters(node, callee);
+  const std::vector<PositionalParameter> names = ParametersOf(node);
   for (size_t i = 0; i < std::min(names.size(), node.args().size()); ++i) {
     if (names[i].name != condition.name) continue;
     value = &node.args()[i];
@@ -210,22 +248,17 @@ bool PatternMatcher::Rearrange(const Node& node, absl::Span<const Argument> patt
                                bool is_variadic, std::vector<Argument>* args,
                                std::vector<KwArg>* keywords) {
   const size_t positional = patterns.size() - (is_variadic ? 1 : 0);
-  const std::vector<PositionalParameter> names = PositionalParameters(node, CalleeOf(node));
+  const std::vector<PositionalParameter> names = ParametersOf(node);
   while (args->size() < positional && args->size() < names.size()) {
-    const auto it = absl::c_find_if(
-        *keywords, [&](const KwArg& kwarg) { return kwarg.name == names[args->size()].name; });
-    if (it != keywords->end()) {
-      args->push_back(it->value);
-      keywords->erase(it);
-      continue;
-    }
+    if (TakeKeyword(names, args, keywords)) continue;
     const SchemaArgument& parameter = *names[args->size()].argument;
     const bool is_wildcard = patterns[args->size()].is_node();
-    if (!rule_.counts_defaults || is_wildcard || !parameter.has_default) break;
+    if (!rule_.is_query || is_wildcard || !parameter.has_default) break;
     args->push_back(parameter.default_value);
   }
-  while (args->size() > positional && args->size() <= names.size()) {
-    keywords->insert(keywords->begin(), {names[args->size() - 1].name, args->back()});
+  while (args->size() > positional && (args->size() <= names.size() || rule_.is_query)) {
+    if (args->size() <= names.size())
+      keywords->insert(keywords->begin(), {names[args->size() - 1].name, args->back()});
     args->pop_back();
   }
   if (args->size() == positional || (is_variadic && args->size() > positional)) return true;

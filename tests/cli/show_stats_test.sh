@@ -124,6 +124,18 @@ sed 's/ : f32\[[0-9, ]*\]@cpu//' in/a.txt >unknown.txt
 expect "stats --cost without shapes" <<'EOF'
   not counted: 4 calls of 5; graphnet shapes finds more shapes
 EOF
+# What is known then is a lower bound, and is called one wherever it stands.
+"$graphnet" stats unknown.txt --cost | tail -n 2 | head -n 1 | cut -d, -f1 >out.txt
+expect "stats --cost of a part" <<'EOF'
+  at least 0 FLOP
+EOF
+"$graphnet" stats unknown.txt --cost --json | python3 -c 'import json, sys
+sample = json.load(sys.stdin)["samples"][0]
+assert "flops" not in sample and "other" not in sample and sample["flops_at_least"] == 0, sample'
+"$graphnet" stats unknown.txt --cost --csv | python3 -c 'import csv, sys
+rows = {r["target"]: r for r in csv.DictReader(sys.stdin)}
+linear = rows["torch.nn.functional.linear"]
+assert (linear["flops"], linear["unknown_calls"], linear["flops_at_least"]) == ("", "1", "0"), rows'
 
 # Several inputs: a broken one is reported, and the others are processed.
 cp in/a.txt in/b.txt

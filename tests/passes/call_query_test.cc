@@ -58,6 +58,88 @@ TEST(CallQueryTest, NamesMatchFunctionsMethodsAndOverloads) {
   EXPECT_THAT(Found("mylib.op"), ElementsAre("own"));
 }
 
+constexpr char kSpellings[] = R"(graph @forward(%x, %m) {
+  %torch_add = torch.add(%x, %m)
+  %method_add = .add(%x, %m)
+  %plus = operator.add(%x, %m)
+  %aten_add = aten.add.Tensor(%x, %m)
+  %in_place = .add_(%x, %m)
+  %iadd = operator.iadd(%x, %m)
+  %radd = .__radd__(%m, %x)
+  %divide = torch.true_divide(%x, %m)
+  %over = operator.truediv(%x, %m)
+  %over_two = .div(%x, 2, rounding_mode = "floor")
+  %idiv = operator.itruediv(%x, 3)
+  %minus = torch.sub(1, %x)
+  %rsub = torch.rsub(%x, 1)
+  %rsub_keyword = torch.rsub(%x, other = 1)
+  %aten_rsub = aten.rsub.Scalar(%m, 1)
+  %masked = operator.and_(%x, %m)
+  %bits = torch.bitwise_and(%x, %m)
+  %rand = torch.rand(2, 3)
+  %item = operator.getitem(%x, 0)
+  %view = .view(%x, 2, 3, 4)
+  %view_list = .view(%x, (2, 3, 4))
+  %joined = torch.concat((%x, %m), 1)
+  %cat = aten.cat.default([%x, %m], 1)
+  %soft = torch.nn.functional.softmax(%over, dim = -1)
+  return (%soft,)
+}
+)";
+
+std::vector<std::string> FoundSpellings(const std::string& text) {
+  const auto module = ParseModule(kSpellings, "test");
+  EXPECT_OK(module);
+  const auto query = CallQuery::Parse(text);
+  EXPECT_OK(query);
+  if (!module.ok() || !query.ok()) return {"error"};
+  const auto nodes = query->Find(module->get());
+  EXPECT_OK(nodes);
+  std::vector<std::string> names;
+  if (nodes.ok()) {
+    for (const Node* node : *nodes) names.emplace_back(node->name());
+  }
+  return names;
+}
+
+TEST(CallQueryTest, ACallHasOneMeaningWhateverItsSpelling) {
+  const std::vector<std::string> adds = {"torch_add", "method_add", "plus", "aten_add",
+                                         "in_place",  "iadd",       "radd"};
+  // Fewer arguments match the same calls.
+  for (const char* query : {"add", "add(%)", "add(?)", "add(%, %)", "add(%x, ?)", "__add__"})
+    EXPECT_EQ(FoundSpellings(query), adds) << query;
+  EXPECT_EQ(FoundSpellings("add(%, other=%)"), adds);
+  EXPECT_THAT(FoundSpellings("add_"), ElementsAre("in_place", "iadd"));
+  EXPECT_THAT(FoundSpellings("iadd(%)"), ElementsAre("in_place", "iadd"));
+  EXPECT_THAT(FoundSpellings("radd"), ElementsAre("radd"));
+  EXPECT_THAT(FoundSpellings("operator.add(%)"), ElementsAre("plus"));
+  EXPECT_THAT(FoundSpellings("torch.add(%)"), ElementsAre("torch_add"));
+  EXPECT_THAT(FoundSpellings(".add(%)"), ElementsAre("method_add"));
+  for (const char* query : {"div", "truediv", "div(%)", "true_divide(%)", "divide"}) {
+    EXPECT_THAT(FoundSpellings(query), ElementsAre("divide", "over", "over_two", "idiv")) << query;
+  }
+  EXPECT_THAT(FoundSpellings("div(%, 2)"), ElementsAre("over_two"));
+  EXPECT_THAT(FoundSpellings("and_"), ElementsAre("masked", "bits"));
+  EXPECT_THAT(FoundSpellings("bitwise_and(%)"), ElementsAre("masked", "bits"));
+  EXPECT_THAT(FoundSpellings("rand"), ElementsAre("rand"));
+  EXPECT_THAT(FoundSpellings("getitem(%)"), ElementsAre("item"));
+  EXPECT_THAT(FoundSpellings("view(%x)"), ElementsAre("view", "view_list"));
+  EXPECT_THAT(FoundSpellings("view(%x, 2)"), ElementsAre("view"));
+  EXPECT_THAT(FoundSpellings("cat"), ElementsAre("joined", "cat"));
+  EXPECT_THAT(FoundSpellings("concat([%, %])"), ElementsAre("joined", "cat"));
+  EXPECT_THAT(FoundSpellings("softmax(truediv(%x))"), ElementsAre("soft"));
+}
+
+// The operands of a reflected call are those of the call that it stands for, in the other order.
+TEST(CallQueryTest, ReflectedCallsAreTurned) {
+  EXPECT_THAT(FoundSpellings("sub(1, %)"),
+              ElementsAre("minus", "rsub", "rsub_keyword", "aten_rsub"));
+  EXPECT_THAT(FoundSpellings("sub(?)"), ElementsAre("minus", "rsub", "rsub_keyword", "aten_rsub"));
+  EXPECT_THAT(FoundSpellings("sub(%, 1)"), IsEmpty());
+  EXPECT_THAT(FoundSpellings("rsub(%, 1)"), ElementsAre("rsub", "rsub_keyword", "aten_rsub"));
+  EXPECT_THAT(FoundSpellings("torch.rsub(%, 1)"), ElementsAre("rsub", "rsub_keyword"));
+}
+
 TEST(CallQueryTest, ArgumentsAreFoundByPositionAndKeywordAndOthersMayBeThere) {
   EXPECT_THAT(Found("scaled_dot_product_attention(attn_mask=%)"),
               ElementsAre("masked", "by_place"));
@@ -137,6 +219,7 @@ TEST(CallQueryTest, DoubtsNameUnknownFunctionsAndParameters) {
   EXPECT_THAT(doubts("linear(nosuch=1)", false), ElementsAre("linear takes no nosuch"));
   EXPECT_THAT(doubts("conv2d(group>1)", false),
               ElementsAre("conv2d takes no group; did you mean groups?"));
+  EXPECT_THAT(doubts("truediv(getitem(iadd(__add__())))", true), IsEmpty());
   EXPECT_THAT(doubts("lineer", true),
               ElementsAre("PyTorch has nothing that is called lineer; did you mean linear?"));
   EXPECT_THAT(doubts("lineer", false), IsEmpty());

@@ -5,7 +5,9 @@ counts with those of `graphnet stats --json`.
     compare_counts.py --graphnet BINARY FOLDER...
 
 Compared are, for every sample under the folders, the nodes by op and target, their
-sum, the arguments of forward and the values that it returns. What is a node:
+sum, the arguments of forward and the values that it returns. `graphnet find` must
+find as many calls of each family of names, for a query with fewer arguments, too.
+What is a node:
 
     f(x), torch.f(x)        call_function builtins.f, call_function torch.f
     x.f(y)                  call_method f
@@ -25,6 +27,7 @@ import json
 import multiprocessing
 import os
 import pathlib
+import re
 import subprocess
 import sys
 from typing import Dict, Iterator, List, NamedTuple, Optional, Set
@@ -38,6 +41,18 @@ OPERATORS = {
     ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert",
 }
 LITERAL_CALLS = {"slice", "device", "complex"}
+# A query, and the last parts of all targets that it finds, without the _ of calls in place.
+FAMILIES = {
+    "add": {"add", "iadd"},
+    "div": {"div", "truediv", "itruediv", "divide", "true_divide"},
+    "truediv": {"div", "truediv", "itruediv", "divide", "true_divide"},
+    "sub": {"sub", "isub", "subtract", "rsub"},
+    "getitem": {"getitem"},
+    "view": {"view"},
+    "relu": {"relu"},
+    "bitwise_and": {"and", "iand", "bitwise_and"},
+    "cat": {"cat", "concat", "concatenate"},
+}
 
 
 class Counts(NamedTuple):
@@ -239,6 +254,26 @@ def differences(expected: Counts, line: Dict) -> List[str]:
     return found
 
 
+def last_part(target: str) -> str:
+    parts = target.split(" ", 1)[1].split(".")
+    is_overload = parts[:2] == ["torch", "ops"] and len(parts) == 5
+    return parts[-2 if is_overload else -1].strip("_")
+
+
+def wrong_families(graphnet: str, folders: List[str], expected: List[Counts]) -> List[str]:
+    wrong = []
+    for name, parts in FAMILIES.items():
+        count = sum(number for one in expected for target, number in one.counts.items() if last_part(target) in parts)
+        for query in (name, f"{name}(?)"):
+            run = subprocess.run([graphnet, "find", query, "-l", *folders], stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, text=True)
+            counts = re.search(r"^(\d+) calls in ", run.stderr, re.M)
+            found = int(counts[1]) if counts else -1
+            if found != count:
+                wrong.append(f"find {query}: {count} by ast, {found} by graphnet")
+    return wrong
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=pathlib.Path, metavar="FOLDER")
@@ -278,6 +313,12 @@ def main() -> int:
         print(f"FAIL graphnet exits with {stats.returncode}")
     if not samples:
         print("FAIL no samples")
+    counted = [counts for counts in expected if isinstance(counts, Counts)]
+    wrong = wrong_families(args.graphnet, [str(folder) for folder in args.folders], counted)
+    for line in wrong:
+        print(f"FAIL {line}")
+    failed += len(wrong)
+    passed += 2 * len(FAMILIES) - len(wrong)
     print(f"{len(samples)} samples, {nodes} nodes, {len(targets)} targets")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or stats.returncode != 0 or not samples else 0
