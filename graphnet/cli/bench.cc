@@ -12,8 +12,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/shell_word.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/bench_options.h"
 #include "graphnet/cli/command.h"
@@ -85,9 +85,9 @@ void PrintResults(const std::vector<BackendResults>& all) {
     rows.push_back(std::move(row));
   }
   PrintTable(rows);
-  std::vector<std::string> logs;
-  for (const BackendResults& one : all) logs.push_back(one.log);
-  std::printf("graphnet score %s\n", Printable(absl::StrJoin(logs, " "), 4000).c_str());
+  std::string logs;
+  for (const BackendResults& one : all) absl::StrAppend(&logs, " ", ShellWord(one.log));
+  std::printf("graphnet score%s\n", logs.c_str());
 }
 
 Json ResultsJson(const std::vector<BackendResults>& all) {

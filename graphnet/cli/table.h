@@ -19,7 +19,8 @@ void PrintTable(const std::vector<TableRow>& rows, bool last_is_text = false, FI
 // Returns "97.5 MiB", or "97 bytes" below 1 KiB.
 std::string BytesText(int64_t bytes);
 
-// Returns the row as a line of CSV (RFC 4180, but the line ends with a newline only).
+// Returns the row as a line of CSV (RFC 4180, but the line ends with a newline only). A cell that a
+// spreadsheet would take for a formula, such as =1+1, gets a ' before it.
 std::string CsvLine(const TableRow& row);
 
 }  // namespace graphnet

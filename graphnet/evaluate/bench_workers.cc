@@ -16,6 +16,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/near_miss.h"
+#include "graphnet/base/shell_word.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/without_exceptions.h"
 #include "graphnet/evaluate/bench_rewrite.h"
@@ -188,7 +189,7 @@ absl::Status BenchWorkers::Run(
     if (IsDiskFull(ab_run.reason, /*is_workers=*/sample.ok(), folder_)) {
       return absl::ResourceExhaustedError(absl::StrCat(
           "the disk is too full for the benchmark: ", ab_run.reason, "; graphnet bench --resume ",
-          Printable(run_.folder, 1000), " goes on once there is space"));
+          ShellWord(run_.folder), " goes on once there is space"));
     }
     SampleResult& result = outcome.result;
     result = ResultOf(ab_run, *processes_[i]);

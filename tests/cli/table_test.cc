@@ -40,6 +40,10 @@ TEST(TableTest, BytesAreInTheUnitThatFits) {
 TEST(TableTest, CellsOfCsvAreQuotedWhereTheyMustBe) {
   EXPECT_EQ(CsvLine({"a", "b c", "1,2", "say \"x\"", "two\nlines", ""}),
             "a,b c,\"1,2\",\"say \"\"x\"\"\",\"two\nlines\",\n");
+  // Texts are no formulas, and numbers stay numbers.
+  EXPECT_EQ(CsvLine({"=1+1", "+x", "-1+x", "@SUM(A1)", "\t=1", "=\"a\",b"}),
+            "'=1+1,'+x,'-1+x,'@SUM(A1),'\t=1,\"'=\"\"a\"\",b\"\n");
+  EXPECT_EQ(CsvLine({"-1", "+2.5", "-1e-3", "-inf", "a=1", "1-2"}), "-1,+2.5,-1e-3,-inf,a=1,1-2\n");
 }
 
 }  // namespace
