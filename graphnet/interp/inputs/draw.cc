@@ -415,6 +415,20 @@ absl::StatusOr<TensorData> SymbolValue(const Module& module, const Input& input,
   return IntData(*symbol->example);
 }
 
+bool IsIntegral(DType dtype) {
+  switch (dtype) {
+    case DType::kUInt8:
+    case DType::kInt8:
+    case DType::kUInt16:
+    case DType::kInt16:
+    case DType::kUInt32:
+    case DType::kInt32:
+    case DType::kUInt64:
+    case DType::kInt64: return true;
+    default: return false;
+  }
+}
+
 absl::StatusOr<TensorData> DrawInput(const Module& module, const Input& input,
                                      const DrawOptions& options) {
   TensorMeta meta = input.meta != nullptr ? *input.meta : TensorMeta();
@@ -448,6 +462,14 @@ absl::StatusOr<TensorData> DrawInput(const Module& module, const Input& input,
     dim = *size;
   }
   meta.shape = shape;
+  // GraphNet's folders describe each input, so its rule for integers without bounds, which yields
+  // floats, is not for this one. 0 and 1 are indices of nearly everything.
+  if (input.spec == nullptr && IsIntegral(meta.dtype)) {
+    DrawSpec bits;
+    bits.min = int64_t{0};
+    bits.max = int64_t{1};
+    return DrawTensor(meta, &bits, input.name, options);
+  }
   return DrawTensor(meta, input.spec, input.name, options);
 }
 

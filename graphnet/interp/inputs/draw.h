@@ -80,6 +80,9 @@ absl::StatusOr<TensorData> DrawTensor(const TensorMeta& meta, const DrawSpec* sp
 // float, bool for bool. It has its literal data, as GraphNet passes it; without data it is
 // the example value of the symbol of its name.
 //
+// An integer tensor without a draw spec keeps its dtype: its elements are 0 or 1 at random. GraphNet's
+// folders describe every input, so the rules above hold for theirs.
+//
 // A placeholder annotated Optional[…] about which nothing is known is None and has no value.
 // The elements of a list, tuple or dict are called "input.0", "input.key". They are drawn for
 // a tuple whose meta describes them, and else taken from `sample.weights`, or, ints of a list,

@@ -714,6 +714,27 @@ TEST_F(DrawInputsTest, PlaceholdersByTargetAndAttributesByName) {
   EXPECT_EQ(values->at("fc.weight").dtype, DType::kFloat16);
 }
 
+TEST_F(DrawInputsTest, IntegersThatNothingDescribesKeepTheirDType) {
+  const DType dtypes[] = {DType::kInt64,  DType::kInt32,  DType::kInt16,  DType::kInt8,
+                          DType::kUInt64, DType::kUInt32, DType::kUInt16, DType::kUInt8};
+  for (const DType dtype : dtypes) {
+    AddPlaceholder(absl::StrCat("x", DTypeName(dtype)), Meta(dtype, {1000}));
+    module().AddAttribute(
+        {.name = absl::StrCat("w", DTypeName(dtype)), .meta = Meta(dtype, {2, 3})});
+  }
+  // GraphNet's folders describe their inputs, if only with an empty record: its rule stays.
+  AddPlaceholder("of_folder", Meta(DType::kInt64, {4}))->set_draw_spec(DrawSpec());
+  const auto values = Run();
+  ASSERT_OK(values);
+  for (const DType dtype : dtypes) {
+    EXPECT_EQ(values->at(absl::StrCat("x", DTypeName(dtype))).dtype, dtype);
+    EXPECT_EQ(values->at(absl::StrCat("w", DTypeName(dtype))).dtype, dtype);
+  }
+  const std::vector<int64_t> drawn = Elements<int64_t>(values->at("xint64"));
+  EXPECT_THAT(drawn, AllOf(Each(AllOf(Ge(0), Le(1))), Contains(0), Contains(1)));
+  EXPECT_EQ(values->at("of_folder").dtype, DType::kFloat32);
+}
+
 TEST_F(DrawInputsTest, RealValuesAreShared) {
   // Nothing is known about them, so they could not be drawn.
   AddPlaceholder("x", nullptr);
