@@ -8,7 +8,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
-#include "graphnet/ir/observed_values.h"
+#include "graphnet/cli/port_values.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
@@ -24,11 +24,6 @@ struct PortOptions {
 
 // Adds --input, --ports and --seed.
 void AddPortOptions(CLI::App* command, PortOptions* options);
-
-struct PortValues {
-  ObservedValues values;
-  std::string why_not;  // why shapes are unknown, and what helps; empty if they are known
-};
 
 // Describes the inputs of the sample, then infers the shapes of its values or measures the values
 // in a run, as the options say. It is not an error if shapes cannot be inferred.

@@ -97,13 +97,13 @@ absl::StatusOr<std::unique_ptr<Sample>> PlainFor(const Sample& sample) {
 }  // namespace
 
 absl::StatusOr<Pt2Archive> ExportPt2Program(const Sample& sample, bool flat_calls,
-                                            MissingCalls* missing) {
+                                            MissingCalls* missing, const pt2::KnowsClass& knows) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Sample> plain, ExpandVmapOf(sample));
-  if (plain != nullptr) return ExportPt2Program(*plain, flat_calls, missing);
+  if (plain != nullptr) return ExportPt2Program(*plain, flat_calls, missing, knows);
   ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample, missing));
   if (lowered != nullptr) RETURN_IF_ERROR(ExpandIn(lowered->module.get()).status());
   const Sample& written = lowered == nullptr ? sample : *lowered;
-  if (!LacksMetas(*written.module)) return PreparePt2(written, flat_calls, missing);
+  if (!LacksMetas(*written.module)) return PreparePt2(written, flat_calls, missing, knows);
   Sample described = CopyOf(written);
   RETURN_IF_ERROR(DescribeInputs({}, /*seed=*/0, &described));
   RETURN_IF_ERROR(CheckKnown(described));
@@ -111,13 +111,13 @@ absl::StatusOr<Pt2Archive> ExportPt2Program(const Sample& sample, bool flat_call
   RETURN_IF_ERROR(torch->InferShapes(&described));
   ASSIGN_OR_RETURN(const bool expanded, ExpandIn(described.module.get()));
   if (expanded) RETURN_IF_ERROR(torch->InferShapes(&described));
-  absl::StatusOr<Pt2Archive> program = PreparePt2(described, flat_calls, missing);
+  absl::StatusOr<Pt2Archive> program = PreparePt2(described, flat_calls, missing, knows);
   if (program.ok()) return program;
   // The values in bodies have no metas, so try without bodies.
   absl::StatusOr<std::unique_ptr<Sample>> evaluated = EvaluatedFor(described);
   if (!evaluated.ok() || *evaluated == nullptr) return program;
   if (!torch->InferShapes(evaluated->get()).ok()) return program;
-  absl::StatusOr<Pt2Archive> again = PreparePt2(**evaluated, flat_calls);
+  absl::StatusOr<Pt2Archive> again = PreparePt2(**evaluated, flat_calls, nullptr, knows);
   if (again.ok() && missing != nullptr) missing->clear();
   return again.ok() ? again : program;
 }

@@ -25,9 +25,10 @@ inline constexpr absl::string_view kPassesBeforeCompilers =
     "change-device{to=cpu},revert-vmap,expand-vmap,specialize,fold-constants,expand-functions";
 
 // Returns an archive of torch.export. Expands vmap and infers missing shapes first. PreparePt2
-// explains `flat_calls`.
+// explains `flat_calls` and `knows`.
 absl::StatusOr<Pt2Archive> ExportPt2Program(const Sample& sample, bool flat_calls = false,
-                                            MissingCalls* missing = nullptr);
+                                            MissingCalls* missing = nullptr,
+                                            const pt2::KnowsClass& knows = nullptr);
 
 // Returns the bytes of a TorchScript archive. Inlines regions that have no effect and expands vmap
 // first.

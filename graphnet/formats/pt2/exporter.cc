@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -132,9 +133,56 @@ std::string ExamplesOf(absl::string_view in_spec,
 
 // --- The original program ----------------------------------------------------
 
+// Returns the JSON of a program whose calls name only classes that `knows` knows, and whose calls
+// import nothing when the program is loaded. Adds the classes that it replaces to `classes`.
+absl::StatusOr<std::string> WithPlainCalls(const std::string& program, const pt2::KnowsClass& knows,
+                                           std::vector<std::string>* classes) {
+  ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(program));
+  bool is_plain = true;
+  JsonWriter out;
+  // Copies a signature, or any object within one of the members on the way to it.
+  const std::function<absl::Status(Json, absl::Span<const absl::string_view>)> copy =
+      [&](Json value, absl::Span<const absl::string_view> path) -> absl::Status {
+    if (value.is_there() && value.kind() == Json::Kind::kArray) {
+      out.StartArray();
+      for (const Json element : value.elements()) RETURN_IF_ERROR(copy(element, path));
+      out.EndArray();
+      return absl::OkStatus();
+    }
+    if (!value.is_there() || value.kind() != Json::Kind::kObject) {
+      out.Copy(value);
+      return absl::OkStatus();
+    }
+    out.StartObject();
+    RETURN_IF_ERROR(value.ForEachMember([&](absl::string_view name, Json member) -> absl::Status {
+      out.Member(name);
+      if (!path.empty() && name == path[0]) return copy(member, path.subspan(1));
+      if (path.empty() && (name == "in_spec" || name == "out_spec") && member.is_string()) {
+        ASSIGN_OR_RETURN(const std::string spec,
+                         pt2::WithoutClasses(*member.String(), classes, knows));
+        ASSIGN_OR_RETURN(const JsonDocument before,
+                         JsonDocument::Parse(std::string(*member.String())));
+        JsonWriter same;  // the text with the blanks of ours
+        same.Copy(before.root());
+        is_plain = is_plain && spec == same.text();
+        out.String(spec);
+        return absl::OkStatus();
+      }
+      out.Copy(member);
+      return absl::OkStatus();
+    }));
+    out.EndObject();
+    return absl::OkStatus();
+  };
+  constexpr absl::string_view kPath[] = {"graph_module", "module_call_graph", "signature"};
+  RETURN_IF_ERROR(copy(document.root(), kPath));
+  return is_plain ? program : std::string(out.text());
+}
+
 // Returns nullopt if the sample differs from its original program.
 absl::StatusOr<std::optional<Program>> WriteUnchanged(const Sample& sample,
-                                                      const pt2::Original& original) {
+                                                      const pt2::Original& original,
+                                                      const pt2::KnowsClass& knows) {
   const auto file = [&](absl::string_view name) -> std::string {
     const auto it = sample.extra_files.find(std::string(name));
     return it == sample.extra_files.end() ? R"({"config": {}})" : it->second;
@@ -209,6 +257,7 @@ absl::StatusOr<std::optional<Program>> WriteUnchanged(const Sample& sample,
     }
     if (are_known) program.inputs = PickleLeaves(*importer.in_spec(), leaves).value_or("");
   }
+  ASSIGN_OR_RETURN(program.json, WithPlainCalls(program.json, knows, &program.classes));
   return std::optional(std::move(program));
 }
 
@@ -403,13 +452,17 @@ absl::StatusOr<std::unique_ptr<Sample>> LowerForPt2(const Sample& sample, Missin
   return made;
 }
 
-absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample, bool flat_calls,
-                                      MissingCalls* missing) {
+absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample, bool flat_calls, MissingCalls* missing,
+                                      const pt2::KnowsClass& knows) {
   RETURN_IF_ERROR(Verify(*sample.module));
   const pt2::Original original = pt2::Original::Of(sample);
   std::optional<Program> program;
   if (original.is_there() && (!flat_calls || HasFlatCalls(original))) {
-    ASSIGN_OR_RETURN(program, WriteUnchanged(sample, original));
+    // Whoever loads a file may know any class, unless the caller says otherwise.
+    const auto knows_all = [](absl::string_view) { return true; };
+    ASSIGN_OR_RETURN(
+        program,
+        WriteUnchanged(sample, original, knows == nullptr ? pt2::KnowsClass(knows_all) : knows));
   }
   if (!program) {
     ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample, missing));

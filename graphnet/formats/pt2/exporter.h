@@ -33,6 +33,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/file.h"
+#include "graphnet/formats/pt2/tree_spec.h"
 #include "graphnet/ir/missing_calls.h"
 #include "graphnet/ir/sample.h"
 
@@ -69,9 +70,11 @@ class Pt2Archive {
 // Makes the archive of a sample. With `flat_calls`, which is meant for compilers, the program takes
 // its tensors and numbers by position and returns no class instances, whatever the original program
 // does. InvalidArgument names the first node that torch.export cannot express, or about which too
-// little is known; `missing` counts all such calls.
+// little is known; `missing` counts all such calls. A program that is written unchanged keeps the
+// classes of its arguments and results, but with `knows` only those that it knows and PyTorch's.
 absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample, bool flat_calls = false,
-                                      MissingCalls* missing = nullptr);
+                                      MissingCalls* missing = nullptr,
+                                      const pt2::KnowsClass& knows = nullptr);
 // Writes the archive of a sample to the file `path`; errors as for PreparePt2().
 absl::Status ExportPt2(const Sample& sample, const std::string& path);
 // Returns the archive's bytes instead.

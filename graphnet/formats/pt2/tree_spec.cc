@@ -93,28 +93,77 @@ absl::StatusOr<TreeSpec> Parse(absl::string_view text) {
   return ReadSpec(tree);
 }
 
-// True if PyTorch registers the type, or makes it anew when it loads a program (namedtuple).
+// True if PyTorch registers the type.
 bool IsOfPyTorch(absl::string_view type) {
   return absl::StartsWith(type, "builtins.") || absl::StartsWith(type, "collections.") ||
          absl::StartsWith(type, "torch.");
 }
 
+bool HoldsObject(Json value) {
+  if (value.is_null()) return false;
+  if (value.kind() == Json::Kind::kObject) return true;
+  for (const Json element : value.elements()) {
+    if (HoldsObject(element)) return true;
+  }
+  return false;
+}
+
+// Returns false for a context that could make torch.export.load import a module: one with an
+// object, which stands for a member of an enum. Text that is no JSON names a named tuple.
+bool IsPlainContext(Json context) {
+  if (context.is_null()) return true;
+  const absl::StatusOr<absl::string_view> text = context.String();
+  if (!text.ok()) return false;
+  const absl::StatusOr<JsonDocument> document = JsonDocument::Parse(std::string(*text));
+  return !document.ok() || !HoldsObject(document->root());
+}
+
+// Writes the type and context of a defaultdict. Only a factory of Python's builtins is kept.
+absl::Status WriteDefaultDict(Json context, JsonWriter* out) {
+  Json module, factory, keys;
+  RETURN_IF_ERROR(ReadFields(context, {{"default_factory_module", &module},
+                                       {"default_factory_name", &factory},
+                                       {"dict_context", &keys}}));
+  if (HoldsObject(keys)) return absl::InvalidArgumentError("a key of a defaultdict is an object");
+  constexpr absl::string_view kFactories[] = {"bool", "complex", "dict", "float", "frozenset",
+                                              "int",  "list",    "set",  "str",   "tuple"};
+  if (module.is_string() && *module.String() == "builtins" && factory.is_string() &&
+      absl::c_linear_search(kFactories, *factory.String())) {
+    out->Member("type").String("collections.defaultdict");
+    out->Member("context").Copy(context);
+    return absl::OkStatus();
+  }
+  JsonWriter text;
+  text.Copy(keys);
+  out->Member("type").String("builtins.dict");
+  out->Member("context").String(text.text());
+  return absl::OkStatus();
+}
+
 // Copies a tree that ReadSpec has read, without its classes.
-absl::Status CopyWithoutClasses(Json value, JsonWriter* out, std::vector<std::string>* classes) {
+absl::Status CopyWithoutClasses(Json value, const KnowsClass& knows, JsonWriter* out,
+                                std::vector<std::string>* classes) {
   Json type, context, children;
   RETURN_IF_ERROR(
       ReadFields(value, {{"type", &type}, {"context", &context}, {"children_spec", &children}}));
-  const bool is_class = type.is_string() && !IsOfPyTorch(*type.String());
-  if (is_class && absl::c_find(*classes, *type.String()) == classes->end())
-    classes->emplace_back(*type.String());
+  absl::string_view name = type.is_string() ? *type.String() : absl::string_view();
+  // The context of a named tuple is the name of its class.
+  if (name == "collections.namedtuple" && context.is_string()) name = *context.String();
+  const bool is_class = !name.empty() && !IsOfPyTorch(name) && (knows == nullptr || !knows(name));
+  if (is_class && absl::c_find(*classes, name) == classes->end()) classes->emplace_back(name);
   out->StartObject();
-  out->Member("type");
-  is_class ? out->String("builtins.tuple") : out->Copy(type);
-  out->Member("context");
-  is_class ? out->String("null") : out->Copy(context);
+  if (name == "collections.defaultdict") {
+    RETURN_IF_ERROR(WriteDefaultDict(context, out));
+  } else if (is_class || !IsPlainContext(context)) {
+    out->Member("type").String(name == "builtins.list" ? name : "builtins.tuple");
+    out->Member("context").String("null");
+  } else {
+    out->Member("type").Copy(type);
+    out->Member("context").Copy(context);
+  }
   out->Member("children_spec").StartArray();
   for (const Json child : children.elements())
-    RETURN_IF_ERROR(CopyWithoutClasses(child, out, classes));
+    RETURN_IF_ERROR(CopyWithoutClasses(child, knows, out, classes));
   out->EndArray();
   out->EndObject();
   return absl::OkStatus();
@@ -130,14 +179,15 @@ size_t TreeSpec::num_leaves() const {
 }
 
 absl::StatusOr<std::string> WithoutClasses(absl::string_view text,
-                                           std::vector<std::string>* classes) {
+                                           std::vector<std::string>* classes,
+                                           const KnowsClass& knows) {
   RETURN_IF_ERROR(ParseTreeSpec(text).status());
   ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(std::string(text)));
   ASSIGN_OR_RETURN(const Json tree, TreeOf(document));
   JsonWriter out;
   out.StartArray();
   out.Int(kVersion);
-  RETURN_IF_ERROR(CopyWithoutClasses(tree, &out, classes));
+  RETURN_IF_ERROR(CopyWithoutClasses(tree, knows, &out, classes));
   out.EndArray();
   return std::string(out.text());
 }

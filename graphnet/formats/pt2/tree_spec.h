@@ -5,6 +5,7 @@
 #define GRAPHNET_FORMATS_PT2_TREE_SPEC_H_
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -32,11 +33,17 @@ struct TreeSpec {
 // Parses a tree. InvalidArgument for a malformed text and for any version but 1.
 absl::StatusOr<TreeSpec> ParseTreeSpec(absl::string_view text);
 
+// Returns true for a class that a reader of the program knows besides those of PyTorch.
+using KnowsClass = std::function<bool(absl::string_view name)>;
+
 // Returns the same structure, but with a tuple for each instance of a class that PyTorch alone does
-// not know, such as one of transformers: torch.export.load refuses it unless its library has been
-// imported. Adds each such class once to `classes`. Errors as for ParseTreeSpec().
+// not know, such as one of transformers, unless `knows` knows it: torch.export.load refuses it
+// unless its library has been imported. Adds each such class once to `classes`. torch.export.load
+// also imports the modules that some contexts name, so a container with such a context becomes one
+// without it: a defaultdict becomes a dict. Errors as for ParseTreeSpec().
 absl::StatusOr<std::string> WithoutClasses(absl::string_view text,
-                                           std::vector<std::string>* classes);
+                                           std::vector<std::string>* classes,
+                                           const KnowsClass& knows = nullptr);
 
 }  // namespace graphnet::pt2
 
