@@ -136,6 +136,12 @@ Sample.provenance -> list[dict[str, Any]]
 Sample.weights -> dict[str, Tensor]
 Sample.set_weight -> None, value: Any
 Sample.copy -> Sample
+(DType|Device|Layout|MemoryFormat|SymExpr|TensorMeta|Tensor|Module|Graph|Sample).__copy__ -> Any
+(DType|Device|Layout|MemoryFormat|SymExpr|TensorMeta|Tensor|Module).__deepcopy__ -> Any, arg: Any
+(DType|Device|Layout|MemoryFormat|SymExpr|TensorMeta|Tensor|Module|Graph|Node|Sample).__reduce__ ->
+  tuple[Any, ...]
+Tensor.__array__ -> Any, dtype: Any, copy: bool | None
+_make_sym -> SymExpr, module: Module, operands: tuple[SymExpr, ...]
 Sample.save -> list[str], path: str | os.PathLike[str], options: Any
 save -> list[str], path: str | os.PathLike[str]
 find_samples -> list[str], paths: Sequence[str | os.PathLike[str]]
@@ -158,6 +164,7 @@ _validate_pieces -> str, pieces: Sequence[Sample]
 ReadyProgram.run -> dict[str, Tensor]
 ReadyProgram.state -> dict[str, Tensor]
 _prepare -> ReadyProgram, values: dict[str, Tensor]
+_arguments -> Any
 _with_shapes -> Sample, values: dict[str, Tensor]
 """
 

@@ -1,9 +1,13 @@
 #include "python/bindings/arguments.h"
 
 #include <complex>
+#include <iterator>
 #include <new>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -15,6 +19,7 @@
 #include "nanobind/stl/optional.h"
 #include "nanobind/stl/string.h"
 #include "python/bindings/errors.h"
+#include "python/bindings/graph.h"
 
 namespace graphnet {
 namespace {
@@ -33,7 +38,8 @@ struct MemoryFormatObject {
   MemoryFormat value;
 };
 
-// Makes an object of a class of python/graphnet_ir/_lists.py, which is looked up once. The class is
+// Makes an object of a class of python/graphnet_ir/_lists.py, which is looked up once, of a value or
+// of none. The class is
 // not in a static variable, since Python code in its initialiser would let other threads run, and
 // they would wait for it forever.
 nb::object MakeImmutable(const char* class_name, PyObject** known, nb::handle value) {
@@ -41,7 +47,8 @@ nb::object MakeImmutable(const char* class_name, PyObject** known, nb::handle va
     *known =
         nb::object(nb::module_::import_("graphnet_ir._lists").attr(class_name)).release().ptr();
   }
-  nb::object made = nb::steal(PyObject_CallOneArg(*known, value.ptr()));
+  nb::object made = nb::steal(value.is_valid() ? PyObject_CallOneArg(*known, value.ptr())
+                                               : PyObject_CallNoArgs(*known));
   if (!made.is_valid()) throw nb::python_error();
   return made;
 }
@@ -208,6 +215,11 @@ nb::object ImmutableDict(nb::dict dict) {
   return nb::borrow(empty);
 }
 
+nb::object NewImmutableDict() {
+  static PyObject* immutable = nullptr;
+  return MakeImmutable("ImmutableDict", &immutable, nb::handle());
+}
+
 // --- From Python -----------------------------------------------------------------------------
 
 Argument ArgumentReader::Read(nb::handle value, int depth) {
@@ -301,9 +313,7 @@ Argument ArgumentReader::ReadOther(nb::handle value) {
   if (nb::isinstance<DeviceObject>(value)) return nb::cast<DeviceObject&>(value).value;
   if (nb::isinstance<LayoutObject>(value)) return nb::cast<LayoutObject&>(value).value;
   if (nb::isinstance<MemoryFormatObject>(value)) return nb::cast<MemoryFormatObject&>(value).value;
-  if (nb::isinstance<SymExprObject>(value)) {
-    return module_.module().CopySym(nb::cast<SymExprObject&>(value).expr);
-  }
+  if (nb::isinstance<SymExprObject>(value)) return ReadSym(value, module_);
   if (const GraphObject* const body = AsGraph(value)) {
     if (&body->module() != &module_) Raise(PyExc_ValueError, "the graph belongs to another module");
     read_.push_back(nb::borrow(value));
@@ -369,9 +379,17 @@ Device ReadDevice(nb::handle value) {
   return ParsedOrRaise(ParseDevice(text), "device", text);
 }
 
+const SymExpr* ReadSym(nb::handle value, ModuleObject& module) {
+  const auto& sym = nb::cast<const SymExprObject&>(value);
+  return sym.module.is(module.self()) ? sym.expr : module.ForChange().CopySym(sym.expr);
+}
+
 Dim ReadDim(nb::handle value, ModuleObject& module) {
-  if (nb::isinstance<SymExprObject>(value))
-    return module.module().CopySym(nb::cast<SymExprObject&>(value).expr);
+  if (nb::isinstance<SymExprObject>(value)) return ReadSym(value, module);
+  return ReadSize(value);
+}
+
+int64_t ReadSize(nb::handle value) {
   const nb::object number = nb::steal(PyNumber_Index(value.ptr()));
   if (!number.is_valid()) throw nb::python_error();
   const long long size = PyLong_AsLongLong(number.ptr());
@@ -386,14 +404,10 @@ namespace {
 // Returns `other`, an int or a SymExpr, as an expression of the module of `self`. Raises the error
 // of Python if it is neither, or an int of more than 64 bits.
 const SymExpr* OperandOf(const SymExprObject& self, nb::handle other) {
-  Module& module = nb::cast<ModuleObject&>(self.module).module();
-  if (nb::isinstance<SymExprObject>(other))
-    return module.CopySym(nb::cast<SymExprObject&>(other).expr);
-  const nb::object number = nb::steal(PyNumber_Index(other.ptr()));
-  if (!number.is_valid()) throw nb::python_error();
-  const long long value = PyLong_AsLongLong(number.ptr());
-  if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-  return module.SymInt(static_cast<int64_t>(value));
+  auto& module = nb::cast<ModuleObject&>(self.module);
+  if (nb::isinstance<SymExprObject>(other)) return ReadSym(other, module);
+  const int64_t value = ReadSize(other);
+  return module.ForChange().SymInt(value);
 }
 
 // Raises ValueError for an expression that is larger than any file may hold.
@@ -409,15 +423,52 @@ SymExprObject Made(const SymExprObject& self, SymExpr::Kind kind, const SymExpr*
                    const SymExpr* rhs) {
   if (lhs->is_relation() || rhs->is_relation())
     Raise(PyExc_ValueError, "a relation cannot be a part of an expression");
+  const bool divides = kind == SymExpr::Kind::kFloorDiv || kind == SymExpr::Kind::kMod;
+  const bool is_number = rhs->kind == SymExpr::Kind::kInt;
+  if (divides && is_number && rhs->value == 0)
+    Raise(PyExc_ZeroDivisionError, "a size is divided by zero");
+  if (kind == SymExpr::Kind::kPow && is_number && rhs->value < 0)
+    Raise(PyExc_ValueError, "a size has no negative power");
   auto& owner = nb::cast<ModuleObject&>(self.module);
-  owner.CheckMayChange();
-  return {self.module, Checked(owner.module().SymBinary(kind, lhs, rhs))};
+  return {self.module, Checked(owner.ForChange().SymBinary(kind, lhs, rhs))};
+}
+
+constexpr const char* kSymKinds[] = {"int",      "symbol", "neg", "add", "sub", "mul",
+                                     "floordiv", "mod",    "pow", "min", "max", "eq",
+                                     "ne",       "lt",     "le",  "gt",  "ge"};
+
+// Makes an expression of the fields that it has in Python, for pickle.
+SymExprObject MakeSym(nb::object module, const std::string& kind, std::optional<int64_t> value,
+                      const std::string& name, nb::tuple operands) {
+  auto& owner = nb::cast<ModuleObject&>(module);
+  std::vector<const SymExpr*> parts;
+  for (const nb::handle operand : operands) {
+    if (!nb::isinstance<SymExprObject>(operand))
+      Raise(PyExc_TypeError, "an operand of an expression must be a SymExpr");
+    parts.push_back(ReadSym(operand, owner));
+  }
+  using Kind = SymExpr::Kind;
+  const auto found = absl::c_find(kSymKinds, kind);
+  const Kind made = static_cast<Kind>(found - std::begin(kSymKinds));
+  const size_t expected = made == Kind::kNeg                            ? 1
+                          : made == Kind::kInt || made == Kind::kSymbol ? 0
+                                                                        : 2;
+  if (found == std::end(kSymKinds) || parts.size() != expected ||
+      value.has_value() != (made == Kind::kInt) || name.empty() == (made == Kind::kSymbol))
+    Raise(PyExc_ValueError, "these are not the parts of an expression");
+  Module& changed = owner.ForChange();
+  switch (made) {
+    case Kind::kInt: return {module, changed.SymInt(*value)};
+    case Kind::kSymbol: return {module, changed.SymSymbol(name)};
+    case Kind::kNeg: return {module, Checked(changed.SymNeg(parts[0]))};
+    default: return {module, Checked(changed.SymBinary(made, parts[0], parts[1]))};
+  }
 }
 
 void BindSymExpr(nb::module_& m) {
   using Kind = SymExpr::Kind;
   nb::class_<SymExprObject> cls(
-      m, "SymExpr",
+      m, "SymExpr", nb::type_slots(TraverseSlots<SymExprObject, &SymExprObject::module>()),
       "An integer expression over the symbols of a module, or a relation between two. Operators "
       "make larger ones: `s0 * 2 + 1`. `==` compares expressions; the relation is `s0.eq(4)`.");
   const auto binary = [&](const char* name, const char* reflected, Kind kind) {
@@ -459,10 +510,9 @@ void BindSymExpr(nb::module_& m) {
   named("gt", Kind::kGt, "Returns the relation self > other.");
   named("ge", Kind::kGe, "Returns the relation self >= other.");
   cls.def("__neg__", [](const SymExprObject& self) {
-    auto& owner = nb::cast<ModuleObject&>(self.module);
-    owner.CheckMayChange();
     if (self.expr->is_relation()) Raise(PyExc_ValueError, "a relation has no negative");
-    return SymExprObject{self.module, Checked(owner.module().SymNeg(self.expr))};
+    auto& owner = nb::cast<ModuleObject&>(self.module);
+    return SymExprObject{self.module, Checked(owner.ForChange().SymNeg(self.expr))};
   });
   cls.def("__eq__", [](const SymExprObject& self, nb::handle other) {
     return nb::isinstance<SymExprObject>(other) &&
@@ -475,12 +525,7 @@ void BindSymExpr(nb::module_& m) {
   cls.def("__repr__", [](const SymExprObject& self) { return PrintSymExpr(*self.expr); });
   cls.def_prop_ro(
       "kind",
-      [](const SymExprObject& self) {
-        static constexpr const char* kNames[] = {"int",      "symbol", "neg", "add", "sub", "mul",
-                                                 "floordiv", "mod",    "pow", "min", "max", "eq",
-                                                 "ne",       "lt",     "le",  "gt",  "ge"};
-        return kNames[static_cast<size_t>(self.expr->kind)];
-      },
+      [](const SymExprObject& self) { return kSymKinds[static_cast<size_t>(self.expr->kind)]; },
       "'int', 'symbol', 'neg', 'add', 'sub', 'mul', 'floordiv', 'mod', 'pow', 'min', 'max', or a "
       "relation: 'eq', 'ne', 'lt', 'le', 'gt', 'ge'.");
   cls.def_prop_ro(
@@ -510,14 +555,27 @@ void BindSymExpr(nb::module_& m) {
       },
       "The size for the example values of the module's symbols, or None if a symbol has"
       " none.");
+  m.def("_make_sym", MakeSym, nb::arg("module"), nb::arg("kind"), nb::arg("value").none(),
+        nb::arg("name"), nb::arg("operands"));
+  cls.def("__reduce__", [](nb::handle self) {
+    return CallPython(
+        "reduced_expression",
+        nb::make_tuple(nb::cast<const SymExprObject&>(self).module, nb::borrow(self)));
+  });
+  CopiedByReference(cls);
 }
 
 // Binds a class whose objects are equal if their values are.
 template <typename Object>
 nb::class_<Object> BindConstant(nb::module_& m, const char* name, const char* doc) {
-  return nb::class_<Object>(m, name, doc).def("__eq__", [](const Object& self, nb::handle other) {
+  nb::class_<Object> cls(m, name, doc);
+  cls.def("__eq__", [](const Object& self, nb::handle other) {
     return nb::isinstance<Object>(other) && nb::cast<Object&>(other).value == self.value;
   });
+  cls.def("__reduce__", [](nb::handle self) {
+    return nb::make_tuple(self.type(), nb::make_tuple(nb::str(self)));
+  });
+  return CopiedByReference(cls);
 }
 
 }  // namespace

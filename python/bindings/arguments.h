@@ -27,6 +27,14 @@ struct SymExprObject {
   const SymExpr* expr;
 };
 
+// Lets copy.copy and copy.deepcopy return the object itself, for a class whose objects never change.
+template <typename T>
+nb::class_<T>& CopiedByReference(nb::class_<T>& cls) {
+  cls.def("__copy__", [](nb::handle self) { return nb::borrow(self); });
+  cls.def("__deepcopy__", [](nb::handle self, nb::handle) { return nb::borrow(self); });
+  return cls;
+}
+
 // Adds the classes DType, Device, Layout, MemoryFormat and SymExpr.
 void BindConstants(nb::module_& m);
 
@@ -35,6 +43,8 @@ nb::tuple ToPython(absl::Span<const Argument> arguments, ModuleObject& module);
 nb::dict ToPython(absl::Span<const KwArg> arguments, ModuleObject& module);
 // A copy that raises when it is changed.
 nb::object ImmutableDict(nb::dict dict);
+// An empty one, which its maker fills with PyDict_SetItem before anyone else sees it.
+nb::object NewImmutableDict();
 
 // Reads Python values as arguments of a node of `graph`. The results live as long as the reader.
 // Raises TypeError for a value that cannot be an argument, ValueError for a node or body of another
@@ -77,10 +87,16 @@ DType ReadDType(nb::handle value);
 Device ReadDevice(nb::handle value);
 // A size: an int or a SymExpr.
 Dim ReadDim(nb::handle value, ModuleObject& module);
+// An int of at most 64 bits. Raises TypeError or OverflowError for anything else.
+int64_t ReadSize(nb::handle value);
 nb::object ToPython(const Dim& dim, ModuleObject& module);
 nb::object ToPython(DType dtype);
 nb::object ToPython(Device device);
 nb::object ToPython(const SymExpr* expr, ModuleObject& module);
+
+// Returns the expression as one of the module, which changes only if the expression is another
+// module's.
+const SymExpr* ReadSym(nb::handle value, ModuleObject& module);
 
 absl::string_view TextOf(nb::handle text);
 

@@ -20,4 +20,5 @@ NB_MODULE(_core, m) {
   graphnet::BindSample(m);
   graphnet::BindOperations(m);
   graphnet::BindRuns(m);
+  graphnet::SimplifyTypeErrors(m);
 }

@@ -17,6 +17,10 @@ namespace nb = nanobind;
 // Adds the class Error to the module.
 void BindErrors(nb::module_& m);
 
+// Makes all functions, methods and properties of the module say in one line which arguments they
+// take if they are called with others. Call it when everything is bound.
+void SimplifyTypeErrors(nb::module_& m);
+
 // Raises graphnet_ir.Error with the message of the status, and its kind, place and format as
 // attributes.
 [[noreturn]] void Raise(const absl::Status& status);

@@ -15,6 +15,7 @@
 #include "python/bindings/arguments.h"
 #include "python/bindings/errors.h"
 #include "python/bindings/graph.h"
+#include "python/bindings/sample.h"
 
 namespace graphnet {
 namespace {
@@ -33,7 +34,7 @@ struct NodeListIterator {
   // Returns a null object at the end.
   nb::object Next() {
     if (is_done) return {};
-    const GraphObject& object = *AsGraph(graph);
+    const auto& object = nb::cast<const GraphObject&>(graph);
     Graph* const from = object.get();
     Node* next = nullptr;
     if (!last.is_valid()) {
@@ -49,22 +50,16 @@ struct NodeListIterator {
 };
 
 PyObject* NextNode(PyObject* self) {
-  return ReturnOrRaise([self] { return nb::inst_ptr<NodeListIterator>(self)->Next(); });
+  return ReturnOrRaise([self] { return ReadyInstance<NodeListIterator>(self).Next(); });
 }
 
-int TraverseIterator(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  if (!nb::inst_ready(self)) return 0;
-  const auto* iterator = nb::inst_ptr<NodeListIterator>(self);
-  Py_VISIT(iterator->graph.ptr());
-  Py_VISIT(iterator->last.ptr());
-  return 0;
-}
-
-PyType_Slot kIteratorSlots[] = {{Py_tp_iter, reinterpret_cast<void*>(PyObject_SelfIter)},
-                                {Py_tp_iternext, reinterpret_cast<void*>(NextNode)},
-                                {Py_tp_traverse, reinterpret_cast<void*>(TraverseIterator)},
-                                {0, nullptr}};
+PyType_Slot kIteratorSlots[] = {
+    {Py_tp_iter, reinterpret_cast<void*>(PyObject_SelfIter)},
+    {Py_tp_iternext, reinterpret_cast<void*>(NextNode)},
+    {Py_tp_traverse,
+     reinterpret_cast<void*>(
+         TraverseFields<NodeListIterator, &NodeListIterator::graph, &NodeListIterator::last>)},
+    {0, nullptr}};
 
 // The place where new nodes go within a `with` statement.
 struct InsertPoint {
@@ -92,8 +87,8 @@ nb::object Create(const GraphObject& self, Op op, const std::string& target, nb:
   ArgumentReader reader(self.module(), self.get());
   const auto positional = args.is_none() ? absl::Span<const Argument>() : reader.ReadAll(args);
   const auto keywords = kwargs.is_none() ? absl::Span<const KwArg>() : reader.ReadKeywords(kwargs);
-  reader.CheckOperands();
   Graph* const graph = self.ForChange();
+  reader.CheckOperands();
   if (op == Op::kPlaceholder || op == Op::kGetAttr) {
     if (!positional.empty() || !keywords.empty())
       Raise(PyExc_ValueError, absl::StrCat("a ", OpName(op), " takes no arguments"));
@@ -186,6 +181,7 @@ nb::object CopyGraph(const GraphObject& self, const GraphObject& from, nb::dict 
 
 bool EliminateDeadCode(const GraphObject& self, nb::handle is_impure) {
   if (is_impure.is_none()) {
+    self.module().WaitForReaders();
     self.module().RequireVerified();
     const Effects effects(self.module().module());
     return self.ForChange()->EliminateDeadCode(
@@ -214,7 +210,7 @@ nb::list FindNodes(const GraphObject& self, const std::string& op, nb::handle ta
 void BindNodeList(nb::module_& m) {
   nb::class_<NodeListIterator>(m, "NodeListIterator", nb::type_slots(kIteratorSlots),
                                nb::is_final(), "Iterates over the nodes of a graph.");
-  nb::class_<NodeList>(m, "NodeList",
+  nb::class_<NodeList>(m, "NodeList", nb::type_slots(TraverseSlots<NodeList, &NodeList::graph>()),
                        "The nodes of a graph in program order. Nodes may be made, moved and erased "
                        "while they are iterated over.")
       .def("__iter__",
@@ -228,7 +224,10 @@ void BindNodeList(nb::module_& m) {
       .def("__len__", [](const NodeList& self) {
         return nb::cast<const GraphObject&>(self.graph).get()->num_nodes();
       });
-  nb::class_<InsertPoint>(m, "InsertPoint", "The place of new nodes within a `with` statement.")
+  nb::class_<InsertPoint>(
+      m, "InsertPoint",
+      nb::type_slots(TraverseSlots<InsertPoint, &InsertPoint::graph, &InsertPoint::before>()),
+      "The place of new nodes within a `with` statement.")
       .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
       .def("__exit__", [](const InsertPoint& self, nb::args) {
         const auto& graph = nb::cast<const GraphObject&>(self.graph);
@@ -260,7 +259,11 @@ void BindGraph(nb::module_& m) {
       "owning_module", [](const GraphObject& self) { return self.owner(); },
       "The module that it belongs to.");
   cls.def_prop_ro(
-      "nodes", [](nb::handle self) { return NodeList{nb::borrow(self)}; },
+      "nodes",
+      [](nb::handle self) {
+        ReadyInstance<GraphObject>(self);
+        return NodeList{nb::borrow(self)};
+      },
       "The nodes in program order.");
   cls.def("__len__", [](const GraphObject& self) { return self.get()->num_nodes(); });
   cls.def("__bool__", [](const GraphObject&) { return true; });
@@ -388,6 +391,8 @@ void BindGraph(nb::module_& m) {
       "Returns a dict for each node, for pandas for example: name, op, target, args, "
       "kwargs, num_users, dtype, shape, device, module_path, file and line.");
   cls.def("_repr_html_", [](nb::handle self) { return CallPython("graph_html", self); });
+  cls.def("__copy__", [](nb::handle self) { return CallPython("copy_of_graph", self); });
+  cls.def("__reduce__", [](nb::handle self) { return CallPython("reduced_graph", self); });
   cls.def("__str__", [](const GraphObject& self) {
     std::string text;
     for (Node* node : self.get()->nodes()) absl::StrAppend(&text, PrintNode(*node), "\n");
@@ -420,8 +425,7 @@ void BindModule(nb::module_& m) {
       "add_graph",
       [](ModuleObject& self, nb::handle name) {
         const std::string text(NameOf(name, "the name of a graph"));
-        self.CheckMayChange();
-        return self.GraphOf(self.module().AddGraph(text));
+        return self.GraphOf(self.ForChange().AddGraph(text));
       },
       nb::arg("name") = "forward", "Adds a graph; the first one is the main one.");
   cls.def_prop_ro(
@@ -449,8 +453,7 @@ void BindModule(nb::module_& m) {
   cls.def(
       "erase_unused_graphs",
       [](ModuleObject& self) {
-        self.CheckMayChange();
-        const size_t erased = self.module().EraseUnusedGraphs();
+        const size_t erased = self.ForChange().EraseUnusedGraphs();
         self.ForgetGraphs();
         return erased;
       },
@@ -459,9 +462,9 @@ void BindModule(nb::module_& m) {
       "add_symbol",
       [](ModuleObject& self, nb::handle name, std::optional<int64_t> example) {
         const std::string text(NameOf(name, "the name of a symbol"));
-        self.CheckMayChange();
-        self.module().AddSymbol(text, example);
-        return ToPython(self.module().SymSymbol(text), self);
+        Module& module = self.ForChange();
+        module.AddSymbol(text, example);
+        return ToPython(module.SymSymbol(text), self);
       },
       nb::arg("name"), nb::arg("example") = nb::none(),
       "Declares a symbol and the size that it had in an example. Returns it as an expression.");
@@ -481,8 +484,7 @@ void BindModule(nb::module_& m) {
       [](ModuleObject& self, const std::string& name) {
         if (self.module().FindSymbol(name) == nullptr)
           Raise(PyExc_KeyError, absl::StrCat("unknown symbol ", name));
-        self.CheckMayChange();
-        return ToPython(self.module().SymSymbol(name), self);
+        return ToPython(self.ForChange().SymSymbol(name), self);
       },
       nb::arg("name"), "Returns a declared symbol as an expression.");
   cls.def(
@@ -490,8 +492,7 @@ void BindModule(nb::module_& m) {
       [](ModuleObject& self, const SymExprObject& relation) {
         if (!relation.expr->is_relation())
           Raise(PyExc_ValueError, "a relation compares two expressions: s0.le(8)");
-        self.CheckMayChange();
-        self.module().AddRelation(relation.expr);
+        self.ForChange().AddRelation(relation.expr);
       },
       nb::arg("relation"), "Declares a relation between symbols: module.add_relation(s0.le(8)).");
   cls.def_prop_ro(
@@ -515,10 +516,7 @@ void BindModule(nb::module_& m) {
         attribute.name = text;
         attribute.meta = read == nullptr ? nullptr : read->tensor;
         attribute.annotation = type;
-        const auto add = [&] {
-          self.CheckMayChange();
-          self.module().AddAttribute(attribute);
-        };
+        const auto add = [&] { self.ForChange().AddAttribute(attribute); };
         if (spec.is_none()) return add();
         ReadDrawSpec(spec, self, [&](const DrawSpec& draw) {
           attribute.draw_spec = &draw;
@@ -531,10 +529,7 @@ void BindModule(nb::module_& m) {
       "an earlier one of the same name.");
   cls.def(
       "erase_attribute",
-      [](ModuleObject& self, const std::string& name) {
-        self.CheckMayChange();
-        self.module().EraseAttribute(name);
-      },
+      [](ModuleObject& self, const std::string& name) { self.ForChange().EraseAttribute(name); },
       nb::arg("name"), "Erases the declaration of an attribute.");
   cls.def_prop_ro(
       "attributes",
@@ -553,7 +548,13 @@ void BindModule(nb::module_& m) {
       },
       "The attributes: dicts with tensor_meta, type and draw_spec by name; a copy.");
   cls.def("_repr_html_", [](nb::handle self) { return CallPython("module_html", self); });
-  cls.def("__str__", [](ModuleObject& self) { return PrintModule(self.module()); });
+  cls.def("__copy__", [](nb::handle self) { return CallPython("copy_of_module", self); });
+  cls.def("__deepcopy__",
+          [](nb::handle self, nb::handle) { return CallPython("copy_of_module", self); });
+  cls.def("__reduce__", [](nb::handle self) { return CallPython("reduced_module", self); });
+  cls.def(
+      "__str__", [](ModuleObject& self) { return Shortened(PrintModule(self.module())); },
+      "Returns the text form, shortened if it is long; graphnet_ir.show returns all of it.");
   cls.def("__repr__", [](ModuleObject& self) {
     return absl::StrCat("<graphnet_ir.Module ", self.sample().name, ", ",
                         self.module().graphs().size(), " graphs, ", self.module().num_nodes(),

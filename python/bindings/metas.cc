@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/tensor_size.h"
 #include "nanobind/stl/optional.h"
 #include "nanobind/stl/string.h"
 #include "python/bindings/arguments.h"
@@ -44,7 +45,7 @@ const ValueMeta* ReadMeta(nb::handle value, ModuleObject& module, int depth, Bud
   if (nb::isinstance<TensorMetaObject>(value)) {
     std::vector<Dim> dims;
     const TensorMeta meta = ReadTensorMeta(nb::cast<TensorMetaObject&>(value), module, &dims);
-    return module.module().InternValueMeta(meta);
+    return module.ForChange().InternValueMeta(meta);
   }
   if (!PyTuple_Check(value.ptr()) && !PyList_Check(value.ptr())) {
     Raise(PyExc_TypeError, absl::StrCat("a meta is a TensorMeta, a tuple of metas or None, not a ",
@@ -55,7 +56,7 @@ const ValueMeta* ReadMeta(nb::handle value, ModuleObject& module, int depth, Bud
   std::vector<const ValueMeta*> elements;
   for (const nb::handle element : TupleOf(value))
     elements.push_back(ReadMeta(element, module, depth + 1, budget));
-  return module.module().InternTupleMeta(elements);
+  return module.ForChange().InternTupleMeta(elements);
 }
 
 }  // namespace
@@ -164,24 +165,46 @@ void ReadDrawSpec(nb::handle value, ModuleObject& module,
   use(spec);
 }
 
+namespace {
+
+// Returns the sizes of a shape that a user gave: a tuple of int and SymExpr.
+nb::tuple ReadShape(nb::handle shape) {
+  nb::list sizes;
+  std::vector<int64_t> numbers;
+  for (const nb::handle size : TupleOf(shape)) {
+    if (nb::isinstance<SymExprObject>(size)) {
+      if (nb::cast<const SymExprObject&>(size).expr->is_relation())
+        Raise(PyExc_ValueError, "a relation is not a size");
+      sizes.append(size);
+      continue;
+    }
+    const int64_t number = ReadSize(size);
+    if (number < 0) Raise(PyExc_ValueError, absl::StrCat("the size ", number, " is negative"));
+    sizes.append(nb::int_(number));
+    numbers.push_back(number);
+  }
+  if (!NumElements(numbers).has_value()) Raise(PyExc_ValueError, "no tensor has this shape");
+  return nb::tuple(sizes);
+}
+
+}  // namespace
+
 void BindMetas(nb::module_& m) {
-  nb::class_<TensorMetaObject>(
-      m, "TensorMeta",
+  nb::class_<TensorMetaObject> cls(
+      m, "TensorMeta", nb::type_slots(TraverseSlots<TensorMetaObject, &TensorMetaObject::shape>()),
       "The facts of a tensor that are known without running it: dtype (a DType), shape (a tuple of "
-      "int and SymExpr, or None if not even the rank is known) and device (a Device, or None).")
-      .def(
-          "__init__",
-          [](TensorMetaObject* self, nb::handle dtype, nb::object shape, nb::object device) {
-            TensorMetaObject made;
-            made.dtype = ReadDType(dtype);
-            made.shape = nb::none();
-            if (!shape.is_none()) {
-              made.shape = TupleOf(shape);
-            }
-            if (!device.is_none()) made.device = ReadDevice(device);
-            new (self) TensorMetaObject(std::move(made));
-          },
-          nb::arg("dtype"), nb::arg("shape") = nb::none(), nb::arg("device") = nb::none())
+      "int and SymExpr, or None if not even the rank is known) and device (a Device, or None).");
+  cls.def(
+         "__init__",
+         [](TensorMetaObject* self, nb::handle dtype, nb::object shape, nb::object device) {
+           TensorMetaObject made;
+           made.dtype = ReadDType(dtype);
+           made.shape = nb::none();
+           if (!shape.is_none()) made.shape = ReadShape(shape);
+           if (!device.is_none()) made.device = ReadDevice(device);
+           new (self) TensorMetaObject(std::move(made));
+         },
+         nb::arg("dtype"), nb::arg("shape") = nb::none(), nb::arg("device") = nb::none())
       .def_prop_ro(
           "dtype", [](const TensorMetaObject& self) { return ToPython(self.dtype); },
           "The type of the elements.")
@@ -206,12 +229,18 @@ void BindMetas(nb::module_& m) {
            [](const TensorMetaObject& self) {
              return static_cast<int64_t>(self.dtype) * 1000003 ^ PyObject_Hash(self.shape.ptr());
            })
-      .def("__repr__", [](const TensorMetaObject& self) {
-        std::string text = absl::StrCat("TensorMeta('", DTypeName(self.dtype), "', ",
-                                        nb::cast<std::string>(nb::str(self.shape)));
-        if (self.device) absl::StrAppend(&text, ", '", DeviceName(*self.device), "'");
-        return absl::StrCat(text, ")");
+      .def("__repr__",
+           [](const TensorMetaObject& self) {
+             std::string text = absl::StrCat("TensorMeta('", DTypeName(self.dtype), "', ",
+                                             nb::cast<std::string>(nb::str(self.shape)));
+             if (self.device) absl::StrAppend(&text, ", '", DeviceName(*self.device), "'");
+             return absl::StrCat(text, ")");
+           })
+      .def("__reduce__", [](nb::handle self) {
+        return nb::make_tuple(self.type(), nb::make_tuple(self.attr("dtype"), self.attr("shape"),
+                                                          self.attr("device")));
       });
+  CopiedByReference(cls);
 }
 
 }  // namespace graphnet

@@ -36,10 +36,11 @@ Node* OperandFor(const NodeObject& self, const NodeObject& value) {
   return node;
 }
 
-// Moves `moved` before `before`, which is null for the end.
-void Move(const NodeObject& self, const NodeObject& moved, Node* before) {
+// Moves `moved` right before or behind `self`.
+void Move(const NodeObject& self, const NodeObject& moved, bool behind) {
   Node* const node = moved.ForChange();
   Graph* const graph = self.get()->graph();
+  Node* const before = behind ? self.get()->next() : self.get();
   if (node->graph() != graph)
     Raise(PyExc_ValueError, "a node is moved within its own graph; node_copy copies from others");
   if (node != before) graph->MoveBefore(node, before);
@@ -75,9 +76,14 @@ nb::object KwargsOf(NodeObject& self) {
 nb::object UsersOf(NodeObject& self) {
   Node* const node = self.get();
   return self.Cached(NodeObject::kUsers, [&] {
-    nb::dict users;
-    for (Node* user : node->users()) users[self.module().NodeOf(user)] = nb::none();
-    return ImmutableDict(users);
+    const auto nodes = node->users();
+    if (nodes.empty()) return ImmutableDict(nb::dict());
+    nb::object users = NewImmutableDict();
+    for (Node* user : nodes) {
+      if (PyDict_SetItem(users.ptr(), self.module().NodeOf(user).ptr(), Py_None) != 0)
+        throw nb::python_error();
+    }
+    return users;
   });
 }
 
@@ -98,27 +104,29 @@ void SetTarget(const NodeObject& self, nb::handle target) {
 void SetArgs(const NodeObject& self, nb::handle args) {
   ArgumentReader reader(self.module(), self.get()->graph());
   const auto read = reader.ReadAll(args);
+  Node* const node = self.ForChange();
   reader.CheckOperands();
-  self.ForChange()->set_args(read);
+  node->set_args(read);
 }
 
 void SetKwargs(const NodeObject& self, nb::handle kwargs) {
   ArgumentReader reader(self.module(), self.get()->graph());
   const auto read = reader.ReadKeywords(kwargs);
+  Node* const node = self.ForChange();
   reader.CheckOperands();
-  self.ForChange()->set_kwargs(read);
+  node->set_kwargs(read);
 }
 
 template <nb::object (*get)(NodeObject&)>
 PyObject* Getter(PyObject* self, void*) {
-  return ReturnOrRaise([self] { return get(*nb::inst_ptr<NodeObject>(self)); });
+  return ReturnOrRaise([self] { return get(ReadyInstance<NodeObject>(self)); });
 }
 
 template <void (*set)(const NodeObject&, nb::handle)>
 int Setter(PyObject* self, PyObject* value, void*) {
   PyObject* const done = ReturnOrRaise([=] {
     if (value == nullptr) Raise(PyExc_AttributeError, "the attribute cannot be deleted");
-    set(*nb::inst_ptr<NodeObject>(self), value);
+    set(ReadyInstance<NodeObject>(self), value);
     return nb::none();
   });
   Py_XDECREF(done);
@@ -176,14 +184,14 @@ nb::list ReplaceUses(const NodeObject& self, const NodeObject& value, nb::handle
 }
 
 void SetArg(const NodeObject& self, nb::ssize_t i, nb::handle value) {
-  Node* const node = self.ForChange();
+  Node* const node = self.get();
   const auto size = static_cast<nb::ssize_t>(node->args().size());
   if (i < 0) i += size;
   if (i < 0 || i >= size) Raise(PyExc_IndexError, "the node does not have that argument");
   ArgumentReader reader(self.module(), node->graph());
   const Argument read = reader.Read(value);
-  reader.CheckOperands();
   self.ForChange();
+  reader.CheckOperands();
   if (i >= static_cast<nb::ssize_t>(node->args().size()))
     Raise(PyExc_IndexError, "the node does not have that argument");
   node->set_arg(static_cast<size_t>(i), read);
@@ -201,6 +209,7 @@ int TraverseNode(PyObject* self, visitproc visit, void* arg) {
 }
 
 int ClearNode(PyObject* self) {
+  if (!nb::inst_ready(self)) return 0;
   auto* node = nb::inst_ptr<NodeObject>(self);
   for (nb::object& part : node->parts_) part = nb::object();
   return 0;
@@ -212,8 +221,8 @@ PyType_Slot kNodeSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(TraverseNod
                             {0, nullptr}};
 
 // Reading a Python value may run other Python code, which may erase any node. So a function that
-// changes a node first reads all values, and then checks that the operands that were read and the
-// node itself are alive.
+// changes a node first reads all values, then asks for the change, which may wait for other threads,
+// and then checks that the operands that were read and the node itself are alive.
 void BindNode(nb::module_& m) {
   nb::class_<NodeObject>(
       m, "Node", nb::type_slots(kNodeSlots), nb::is_weak_referenceable(), nb::is_final(),
@@ -231,8 +240,9 @@ void BindNode(nb::module_& m) {
             ArgumentReader reader(self.module(), self.get()->graph());
             const Argument read = reader.Read(value);
             const absl::string_view name = NameOf(key, "a keyword");
+            Node* const node = self.ForChange();
             reader.CheckOperands();
-            self.ForChange()->set_kwarg(name, read);
+            node->set_kwarg(name, read);
           },
           nb::arg("key"), nb::arg("arg"), "Replaces one keyword argument, or adds it.")
       .def(
@@ -240,8 +250,8 @@ void BindNode(nb::module_& m) {
           [](const NodeObject& self, size_t i, nb::handle value) {
             ArgumentReader reader(self.module(), self.get()->graph());
             const Argument read = reader.Read(value);
-            reader.CheckOperands();
             Node* const node = self.ForChange();
+            reader.CheckOperands();
             std::vector<Argument> args(node->args().begin(), node->args().end());
             if (i > args.size()) Raise(PyExc_IndexError, "the node has fewer arguments");
             args.insert(args.begin() + static_cast<ptrdiff_t>(i), read);
@@ -346,20 +356,23 @@ void BindNode(nb::module_& m) {
       .def(
           "replace_input_with",
           [](const NodeObject& self, const NodeObject& from, const NodeObject& to) {
+            Node* const node = self.ForChange();
             Node* const value = OperandFor(self, to);
             Node* const old = OperandFor(self, from);
-            self.ForChange()->ReplaceInput(old, value);
+            node->ReplaceInput(old, value);
           },
           nb::arg("old_input"), nb::arg("new_input"), "Replaces one operand by another.")
       .def(
           "append",
           [](const NodeObject& self, const NodeObject& moved) {
-            if (&self != &moved) Move(self, moved, self.get()->next());
+            if (&self != &moved) Move(self, moved, /*behind=*/true);
           },
           nb::arg("x"), "Moves the node x right behind this one.")
       .def(
           "prepend",
-          [](const NodeObject& self, const NodeObject& moved) { Move(self, moved, self.get()); },
+          [](const NodeObject& self, const NodeObject& moved) {
+            Move(self, moved, /*behind=*/false);
+          },
           nb::arg("x"), "Moves the node x right before this one.")
       .def(
           "is_impure",
@@ -374,6 +387,7 @@ void BindNode(nb::module_& m) {
       .def(
           "format_node", [](const NodeObject& self) { return PrintNode(*self.get()); },
           "Returns the line of the text form.")
+      .def("__reduce__", [](nb::handle self) { return CallPython("reduced_node", self); })
       .def("__repr__", [](const NodeObject& self) { return Text(self.raw()->name()); })
       .def(
           "__lt__",

@@ -1,14 +1,47 @@
 #include "python/bindings/objects.h"
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/ir/verifier.h"
 #include "nanobind/stl/unique_ptr.h"
 #include "python/bindings/errors.h"
 
 namespace graphnet {
+namespace {
+
+// A change waits this long for the calls that read its module. Most take milliseconds. A run may
+// take hours.
+constexpr std::chrono::seconds kMaxWaitOfChange(10);
+// A call waits this long for changes, so that changes without a pause do not stop it.
+constexpr std::chrono::seconds kMaxWaitOfCall(1);
+
+std::mutex mutex;
+std::condition_variable changed;  // notified when a module has one reader or waiting change less
+
+// Waits without the GIL until `is_over`, which is called with the GIL, returns true, or time is
+// over. Returns its result. Raises what a signal raises.
+template <typename Condition>
+bool WaitUntil(std::chrono::seconds limit, const Condition& is_over) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (!is_over()) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    const nb::gil_scoped_release release;
+    std::unique_lock lock(mutex);
+    // What is notified before this sleeps is seen a millisecond later.
+    changed.wait_for(lock, std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+}  // namespace
 
 nb::object ModuleObject::Make(Sample sample, nb::object base, bool is_verified) {
   auto made = std::make_unique<ModuleObject>();
@@ -22,9 +55,28 @@ nb::object ModuleObject::Make(Sample sample, nb::object base, bool is_verified) 
   return self;
 }
 
-void ModuleObject::RefuseChange() {
-  Raise(PyExc_RuntimeError,
-        "the module cannot be changed while another thread runs a long call on it");
+void ModuleObject::WaitForReaders() {
+  const auto may_change = [this] {
+    const bool is_own = absl::c_linear_search(readers_, PyThread_get_thread_ident());
+    if (is_own)
+      Raise(PyExc_RuntimeError, "the module cannot be changed while a long call reads it");
+    return readers_.empty();
+  };
+  const nb::object kept = nb::borrow(self_);
+  ++waiting_;
+  const absl::Cleanup done = [this] {
+    --waiting_;
+    changed.notify_all();
+  };
+  if (!WaitUntil(kMaxWaitOfChange, may_change)) {
+    Raise(PyExc_RuntimeError,
+          "the module cannot be changed while another thread runs a long call on it");
+  }
+}
+
+void ModuleObject::WaitForChanges() const {
+  const nb::object kept = nb::borrow(self_);
+  WaitUntil(kMaxWaitOfCall, [this] { return waiting_ == 0; });
 }
 
 void ModuleObject::RequireVerified() {
@@ -64,14 +116,21 @@ nb::object ModuleObject::TextOf(absl::string_view interned) {
   return known;
 }
 
+void RefuseUnready(nb::handle instance) {
+  Raise(PyExc_TypeError, absl::StrCat("this ", Py_TYPE(instance.ptr())->tp_name,
+                                      " was made by __new__ alone and stands for nothing"));
+}
+
 NodeObject* AsNode(nb::handle object) {
   static const nb::handle type = nb::type<NodeObject>();
-  return object.type().is(type) ? nb::inst_ptr<NodeObject>(object) : nullptr;
+  const bool is_node = object.type().is(type) && nb::inst_ready(object);
+  return is_node ? nb::inst_ptr<NodeObject>(object) : nullptr;
 }
 
 GraphObject* AsGraph(nb::handle object) {
   static const nb::handle type = nb::type<GraphObject>();
-  return object.type().is(type) ? nb::inst_ptr<GraphObject>(object) : nullptr;
+  const bool is_graph = object.type().is(type) && nb::inst_ready(object);
+  return is_graph ? nb::inst_ptr<GraphObject>(object) : nullptr;
 }
 
 nb::dict ModuleObject::MetaOf(const Node* node) {
@@ -91,7 +150,7 @@ Graph* GraphObject::get() const {
 }
 
 Graph* GraphObject::ForChange() const {
-  module_->CheckMayChange();
+  module_->ForChange();
   return get();
 }
 
@@ -99,17 +158,21 @@ void NodeObject::RefuseErased() const {
   Raise(PyExc_ReferenceError, absl::StrCat("the node ", node_->name(), " was erased"));
 }
 
-ReadLock::ReadLock(ModuleObject& module) {
+ReadLock::ReadLock(ModuleObject& module) : thread_(PyThread_get_thread_ident()) {
   for (nb::handle next = module.self(); next.is_valid();) {
     auto& object = nb::cast<ModuleObject&>(next);
-    ++object.readers_;
+    object.readers_.push_back(thread_);
     modules_.push_back(nb::borrow(next));
     next = object.base_;
   }
 }
 
 ReadLock::~ReadLock() {
-  for (const nb::object& module : modules_) --nb::cast<ModuleObject&>(module).readers_;
+  for (const nb::object& module : modules_) {
+    auto& readers = nb::cast<ModuleObject&>(module).readers_;
+    readers.erase(absl::c_find(readers, thread_));
+  }
+  if (!modules_.empty()) changed.notify_all();
 }
 
 // For Python's garbage collector: a module refers to its nodes and their cached objects, and a node
@@ -126,6 +189,7 @@ int TraverseModule(PyObject* self, visitproc visit, void* arg) {
 }
 
 int ClearModule(PyObject* self) {
+  if (!nb::inst_ready(self)) return 0;
   auto* module = nb::inst_ptr<ModuleObject>(self);
   // Destroy them only when the module no longer refers to them.
   const auto nodes = std::exchange(module->nodes_, {});

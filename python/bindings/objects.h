@@ -1,6 +1,7 @@
 // The Python objects that stand for a module, its graphs and its nodes. They are safe: a graph or
 // node keeps its module alive, access to an erased one raises, and a module cannot be changed while
-// a long call reads it without the GIL.
+// a long call reads it without the GIL. A change waits for such calls, and calls that come later
+// wait for the change.
 #ifndef GRAPHNET_PYTHON_BINDINGS_OBJECTS_H_
 #define GRAPHNET_PYTHON_BINDINGS_OBJECTS_H_
 
@@ -11,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "graphnet/ir/sample.h"
 #include "nanobind/nanobind.h"
 
@@ -24,17 +26,32 @@ class ModuleObject {
   // `base` is the module from which the sample's module was derived, if any.
   static nb::object Make(Sample sample, nb::object base = {}, bool is_verified = false);
 
-  Sample& sample() { return sample_; }
-  Module& module() { return *sample_.module; }
+  const Sample& sample() const { return sample_; }
+  const Module& module() const { return *sample_.module; }
   nb::handle self() const { return self_; }
 
-  // Raises RuntimeError while a long call reads the module. Call it before each change.
-  void CheckMayChange() {
-    if (readers_ > 0) [[unlikely]]
-      RefuseChange();
+  // Returns the module for one change. This is the only way to a module that is not const, so
+  // whoever changes a table of it, as interning does, has asked. If long calls read the module, it
+  // waits for them without the GIL, so check after it what other threads may have changed. Raises
+  // RuntimeError if it waits in vain, and at once if the calling thread itself is in such a call.
+  Module& ForChange() { return *SampleForChange().module; }
+  // Does the same, and returns the sample.
+  Sample& SampleForChange() {
+    if (!readers_.empty()) [[unlikely]]
+      WaitForReaders();
     is_verified_ = false;
     ++version_;
+    return sample_;
   }
+  // Waits a while for changes that wait for the module. Long calls do this before they do anything
+  // else, so that calls that follow each other without a pause let a change through.
+  void LetChangesPass() {
+    if (waiting_ > 0) [[unlikely]]
+      WaitForChanges();
+  }
+  // Waits, without the GIL, until no long call reads the module. The next ForChange() does not wait
+  // if no Python code runs before it. Raises as ForChange() does.
+  void WaitForReaders();
   // Raises Error if the module breaks an invariant. Functions on whole modules call this first.
   void RequireVerified();
   // Drops the cached set of graphs. Call it when a graph may have been erased.
@@ -65,13 +82,15 @@ class ModuleObject {
   friend class ReadLock;
   friend int TraverseModule(PyObject* self, visitproc visit, void* arg);
   friend int ClearModule(PyObject* self);
-  [[noreturn]] static void RefuseChange();
+  void WaitForChanges() const;
   nb::object MakeNode(Node* node);
 
   Sample sample_;
   nb::object base_;
   nb::handle self_;
-  int readers_ = 0;
+  // The threads that made the locks of long calls, each as often as it made one.
+  absl::InlinedVector<unsigned long, 4> readers_;
+  int waiting_ = 0;  // the number of changes that wait for the readers
   bool knows_graphs_ = false;
   bool is_verified_ = false;  // true if verified and not changed since
   absl::flat_hash_set<const Graph*> graphs_;
@@ -91,7 +110,7 @@ class GraphObject {
 
   // Raises ReferenceError if the graph was erased.
   Graph* get() const;
-  // Does the same, and raises RuntimeError if the module may not change now.
+  // Does the same after ModuleObject::ForChange().
   Graph* ForChange() const;
   ModuleObject& module() const { return *module_; }
   const nb::object& owner() const { return owner_; }
@@ -116,7 +135,7 @@ class NodeObject {
     return node_;
   }
   Node* ForChange() const {
-    module_->CheckMayChange();
+    module_->ForChange();
     return get();
   }
   // Returns the node without a check; it may be erased.
@@ -149,6 +168,15 @@ class NodeObject {
   nb::object parts_[kNumParts];
 };
 
+[[noreturn]] void RefuseUnready(nb::handle instance);
+// Returns the C++ object of an instance. Raises TypeError if nothing but __new__ has made it.
+template <typename T>
+T& ReadyInstance(nb::handle instance) {
+  if (!nb::inst_ready(instance)) [[unlikely]]
+    RefuseUnready(instance);
+  return *nb::inst_ptr<T>(instance);
+}
+
 // Returns the object behind a Python Node or Graph; nullptr for any other Python object.
 NodeObject* AsNode(nb::handle object);
 GraphObject* AsGraph(nb::handle object);
@@ -164,7 +192,28 @@ class ReadLock {
 
  private:
   std::vector<nb::object> modules_;
+  unsigned long thread_ = 0;
 };
+
+// tp_traverse of a class whose objects refer to Python objects in these fields. Without it, a
+// module that refers back to such an object, by an argument or an entry of node.meta, is never
+// freed.
+template <typename T, nb::object T::*... fields>
+int TraverseFields(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const T* const object = nb::inst_ptr<T>(self);
+  for (PyObject* const field : {(object->*fields).ptr()...}) Py_VISIT(field);
+  return 0;
+}
+
+// The slots of such a class, for nb::type_slots.
+template <typename T, nb::object T::*... fields>
+PyType_Slot* TraverseSlots() {
+  static PyType_Slot slots[] = {
+      {Py_tp_traverse, reinterpret_cast<void*>(TraverseFields<T, fields...>)}, {0, nullptr}};
+  return slots;
+}
 
 // Type slots of the classes, for nb::class_.
 extern PyType_Slot kModuleSlots[];

@@ -1,5 +1,6 @@
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -7,13 +8,19 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/version.h"
+#include "graphnet/cli/port_values.h"
 #include "graphnet/decompose/compose.h"
 #include "graphnet/decompose/config.h"
 #include "graphnet/decompose/decomposer.h"
 #include "graphnet/decompose/folder.h"
+#include "graphnet/formats/export_program.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/identity/diff.h"
@@ -45,17 +52,33 @@ using Samples = std::vector<nb::object>;
 
 // Returns the module of a sample after verifying it, so that a long call may read it.
 ModuleObject& Verified(const SampleObject& sample) {
+  sample.get().LetChangesPass();
   sample.get().RequireVerified();
   return sample.get();
 }
 
-std::vector<ModuleObject*> AllVerified(const Samples& samples, std::vector<ReadLock>* locks) {
+// Does the same with several samples. Nothing runs between the last check and the return.
+std::vector<ModuleObject*> AllVerified(const std::vector<const SampleObject*>& samples) {
+  for (const SampleObject* sample : samples) sample->get().LetChangesPass();
   std::vector<ModuleObject*> modules;
-  for (const nb::object& sample : samples) {
-    modules.push_back(&Verified(nb::cast<const SampleObject&>(sample)));
-    locks->emplace_back(*modules.back());
+  for (const SampleObject* sample : samples) {
+    sample->get().RequireVerified();
+    modules.push_back(&sample->get());
   }
   return modules;
+}
+
+std::vector<const SampleObject*> SamplesOf(const Samples& objects) {
+  std::vector<const SampleObject*> samples;
+  for (const nb::object& object : objects)
+    samples.push_back(&nb::cast<const SampleObject&>(object));
+  return samples;
+}
+
+std::vector<ReadLock> LocksOf(const std::vector<ModuleObject*>& modules) {
+  std::vector<ReadLock> locks;
+  for (ModuleObject* module : modules) locks.emplace_back(*module);
+  return locks;
 }
 
 // --- Files -----------------------------------------------------------------------------------
@@ -100,10 +123,39 @@ nb::object ParseText(const std::string& text, const std::string& name) {
   return MakeSample(std::move(sample), {}, /*is_verified=*/false);
 }
 
+// Raises Error for a path at which nobody wants a sample: in a folder that is not there, or with an
+// ending that looks like a format's and is none. A name such as resnet18.a1_in1k has no such ending.
+void CheckPath(const std::string& path, const std::string& format) {
+  const std::filesystem::path place(path);
+  std::error_code ignored;
+  const std::filesystem::path folder = place.parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
+    Raise(absl::NotFoundError(absl::StrCat(Printable(path, 1000), ": there is no folder ",
+                                           Printable(folder.string(), 1000))));
+  }
+  const std::string name = place.filename().string();
+  const size_t dot = name.rfind('.');
+  const std::string ending = dot == std::string::npos || dot == 0 ? "" : name.substr(dot + 1);
+  const bool looks_known = !ending.empty() && absl::ascii_isalpha(ending[0]) &&
+                           absl::c_all_of(ending, absl::ascii_isalnum);
+  if (!format.empty() || !looks_known || FormatOfPath(path) != nullptr ||
+      std::filesystem::is_directory(place, ignored))
+    return;
+  std::vector<std::string> endings;
+  for (const Format* known : Formats()) {
+    if (known->can_be_written())
+      endings.insert(endings.end(), known->endings.begin(), known->endings.end());
+  }
+  Raise(absl::InvalidArgumentError(absl::StrCat(
+      Printable(path, 1000), ": no format has the ending ", Printable("." + ending), "; there are ",
+      absl::StrJoin(endings, ", "), ", and with format='graphnet' it becomes a folder")));
+}
+
 std::vector<std::string> SaveSample(const SampleObject& self, nb::handle file,
                                     const std::string& format, bool embed_weights) {
-  ModuleObject& object = Verified(self);
   const std::string path = PathOf(file);
+  CheckPath(path, format);
+  ModuleObject& object = Verified(self);
   auto notes = std::make_shared<std::vector<std::string>>();
   RaiseIfError(LongCall(Locks(object), [&object, path, format, embed_weights, notes] {
     return Save(object.sample(), path,
@@ -126,6 +178,21 @@ nb::bytes SampleBytes(const SampleObject& self, const std::string& name) {
     });
   }));
   return nb::bytes(bytes->data(), bytes->size());
+}
+
+// Returns the bytes of a program of torch.export for a process in which PyTorch knows these classes.
+nb::bytes ExportedBytes(const SampleObject& self, const std::vector<std::string>& classes) {
+  ModuleObject& object = Verified(self);
+  const absl::flat_hash_set<std::string> known(classes.begin(), classes.end());
+  const std::string bytes =
+      ValueOrRaise(LongCall(Locks(object), [&object, known]() -> absl::StatusOr<std::string> {
+        ASSIGN_OR_RETURN(
+            const Pt2Archive archive,
+            ExportPt2Program(object.sample(), /*flat_calls=*/false, nullptr,
+                             [&](absl::string_view name) { return known.contains(name); }));
+        return archive.ToString();
+      }));
+  return nb::bytes(bytes.data(), bytes.size());
 }
 
 nb::dict FolderFiles(const SampleObject& self) {
@@ -165,12 +232,14 @@ std::vector<std::string> SplitPipeline(const std::string& text) {
 // Changes the sample in place. No other thread may use it meanwhile, and a pass that fails leaves
 // it unusable.
 nb::list RunPasses(const SampleObject& self, const std::string& text, bool verify_each) {
-  ModuleObject& object = Verified(self);
   const Pipeline pipeline = ValueOrRaise(ParsePipeline(text));
-  object.CheckMayChange();
+  ModuleObject& object = self.get();
+  object.WaitForReaders();
+  object.RequireVerified();
+  Sample* const sample = &object.SampleForChange();
   const std::vector<StepResult> results =
-      ValueOrRaise(LongCall(Locks(object), [&object, pipeline, verify_each] {
-        return RunPipeline(pipeline, &object.sample(), {.verify_each = verify_each});
+      ValueOrRaise(LongCall(Locks(object), [sample, pipeline, verify_each] {
+        return RunPipeline(pipeline, sample, {.verify_each = verify_each});
       }));
   object.ForgetGraphs();
   nb::list list;
@@ -211,11 +280,11 @@ nb::list PassList() {
 }
 
 nb::list RulesApplied(ModuleObject& object, const std::string& text, const std::string& name) {
-  object.RequireVerified();
   const std::vector<RewriteRule> rules = ValueOrRaise(ParseRules(text, name));
-  object.CheckMayChange();
+  object.WaitForReaders();
+  object.RequireVerified();
   std::vector<size_t> counts;
-  RaiseIfError(ApplyRules(rules, &object.module(), &counts));
+  RaiseIfError(ApplyRules(rules, &object.ForChange(), &counts));
   object.ForgetGraphs();
   nb::list applied;
   for (size_t i = 0; i < rules.size(); ++i)
@@ -262,8 +331,9 @@ nb::object Normalised(const SampleObject& self) {
 }
 
 nb::dict Diff(const SampleObject& a, const SampleObject& b, bool metas) {
-  ModuleObject& left = Verified(a);
-  ModuleObject& right = Verified(b);
+  const std::vector<ModuleObject*> modules = AllVerified({&a, &b});
+  ModuleObject& left = *modules[0];
+  ModuleObject& right = *modules[1];
   const GraphDiff diff = LongCall(Locks(left, right), [&left, &right, metas] {
     return DiffModules(left.module(), right.module(), {.metas = metas});
   });
@@ -295,7 +365,7 @@ nb::dict Diff(const SampleObject& a, const SampleObject& b, bool metas) {
 
 nb::tuple DecomposeSample(const SampleObject& self, const std::string& config,
                           const std::optional<std::string>& folder, bool as_folders,
-                          bool python_layout) {
+                          bool python_layout, bool infers) {
   struct Made {
     Decomposition decomposition;
     std::unique_ptr<Module> lifted;
@@ -303,15 +373,19 @@ nb::tuple DecomposeSample(const SampleObject& self, const std::string& config,
   ModuleObject& object = Verified(self);
   const DecomposeConfig asked = ValueOrRaise(ParseDecomposeConfigJson(config, "config"));
   absl::StatusOr<Made> made = LongCall(
-      Locks(object), [&object, asked, folder, as_folders, python_layout]() -> absl::StatusOr<Made> {
+      Locks(object),
+      [&object, asked, folder, as_folders, python_layout, infers]() -> absl::StatusOr<Made> {
         Made result;
         const bool lifts = folder && as_folders && !object.module().attributes().empty();
         std::optional<Sample> lifted;
         if (lifts) {
           ASSIGN_OR_RETURN(lifted, FolderFormOfSample(object.sample(), /*keep_module_paths=*/true));
         }
-        ASSIGN_OR_RETURN(result.decomposition,
-                         Decompose(lifted ? *lifted : object.sample(), asked));
+        const Sample& whole = lifted ? *lifted : object.sample();
+        PortValues ports;
+        if (infers) ports = InferPortValues(whole);
+        ASSIGN_OR_RETURN(result.decomposition, Decompose(whole, asked, &ports.values));
+        if (!ports.why_not.empty()) result.decomposition.notes.push_back(ports.why_not);
         if (folder) {
           DecompositionFolderOptions options;
           options.format = as_folders ? PieceFormat::kGraphNetFolder : PieceFormat::kProtobuf;
@@ -345,14 +419,15 @@ nb::tuple LoadPieces(const std::string& folder, bool weights) {
   return nb::make_tuple(config, pieces);
 }
 
-nb::object Compose(const Samples& samples, bool chain, nb::handle like) {
-  std::vector<ReadLock> locks;
-  const std::vector<ModuleObject*> modules = AllVerified(samples, &locks);
+nb::object Compose(const Samples& objects, bool chain, nb::handle like) {
+  std::vector<const SampleObject*> samples = SamplesOf(objects);
+  if (!like.is_none()) samples.push_back(&nb::cast<const SampleObject&>(like));
+  std::vector<ModuleObject*> modules = AllVerified(samples);
+  std::vector<ReadLock> locks = LocksOf(modules);
   const Module* order = nullptr;
   if (!like.is_none()) {
-    ModuleObject& object = Verified(nb::cast<const SampleObject&>(like));
-    locks.emplace_back(object);
-    order = &object.module();
+    order = &modules.back()->module();
+    modules.pop_back();
   }
   Sample made;
   if (!modules.empty()) made.name = modules[0]->sample().name;
@@ -363,11 +438,13 @@ nb::object Compose(const Samples& samples, bool chain, nb::handle like) {
   return MakeSample(std::move(made), {}, /*is_verified=*/false);
 }
 
-std::string ValidatePieces(const SampleObject& original, const Samples& samples, bool chain) {
-  ModuleObject& whole = Verified(original);
-  std::vector<ReadLock> locks;
-  const std::vector<ModuleObject*> modules = AllVerified(samples, &locks);
-  locks.emplace_back(whole);
+std::string ValidatePieces(const SampleObject& original, const Samples& objects, bool chain) {
+  std::vector<const SampleObject*> samples = SamplesOf(objects);
+  samples.push_back(&original);
+  std::vector<ModuleObject*> modules = AllVerified(samples);
+  std::vector<ReadLock> locks = LocksOf(modules);
+  modules.pop_back();
+  ModuleObject& whole = original.get();
   auto borrowed = std::make_shared<BorrowedSamples>(modules);
   return LongCall(std::move(locks), [&whole, borrowed, chain] {
     StructureOptions options;
@@ -402,6 +479,7 @@ std::string Page(const SampleObject& self, const std::string& title, int depth) 
 // Returns the readable text form, or the complete one.
 std::string Show(const SampleObject& self, bool complete) {
   ModuleObject& object = self.get();
+  object.LetChangesPass();
   return LongCall(Locks(object), [&object, complete] {
     return PrintSample(object.sample(),
                        complete ? PrintOptions::Complete() : PrintOptions::Readable());
@@ -430,6 +508,7 @@ void BindOperations(nb::module_& m) {
         "written.");
   m.def("to_bytes", SampleBytes, nb::arg("sample"), nb::arg("format") = "protobuf",
         "Returns the bytes that save would write, weights among them.");
+  m.def("_exported_bytes", ExportedBytes, nb::arg("sample"), nb::arg("classes"));
   m.def("folder_files", FolderFiles, nb::arg("sample"),
         "Returns the files of the GraphNet folder that save would write, name to bytes.");
   m.def("formats", AllFormats, "Returns a dict for each format that load and save know.");
@@ -466,7 +545,8 @@ void BindOperations(nb::module_& m) {
   m.def("_diff", Diff, nb::arg("a"), nb::arg("b"), nb::arg("metas"));
 
   m.def("_decompose", DecomposeSample, nb::arg("sample"), nb::arg("config"),
-        nb::arg("folder").none(), nb::arg("as_folders"), nb::arg("python_layout"));
+        nb::arg("folder").none(), nb::arg("as_folders"), nb::arg("python_layout"),
+        nb::arg("infers"));
   m.def("_load_pieces", LoadPieces, nb::arg("folder"), nb::arg("weights"));
   m.def("_compose", Compose, nb::arg("pieces"), nb::arg("chain"), nb::arg("like").none());
   m.def("_validate_pieces", ValidatePieces, nb::arg("original"), nb::arg("pieces"),

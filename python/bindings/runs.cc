@@ -1,15 +1,21 @@
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/engine.h"
+#include "graphnet/formats/pt2/input_structure.h"
+#include "graphnet/formats/pt2/tree_spec.h"
 #include "graphnet/formats/torch_functions.h"
 #include "graphnet/interp/inputs/draw.h"
+#include "graphnet/interp/run_report.h"
 #include "nanobind/stl/optional.h"
 #include "nanobind/stl/string.h"
 #include "nanobind/stl/unique_ptr.h"
@@ -47,15 +53,17 @@ class SignalCheck {
   size_t calls_ = 0;
 };
 
-// A sample that is ready to run, with its values. Its state is kept from one run to the next.
+// A sample that is ready to run, with its values. Its state is kept from one run to the next, so
+// runs from several threads follow each other.
 class ReadyObject {
  public:
   ReadyObject(const SampleObject& sample, nb::dict given, std::optional<uint64_t> seed,
               const std::string& device, std::vector<std::string> requires_grad)
-      : owner_(sample.owner) {
+      : owner(sample.owner) {
     ModuleObject& object = sample.get();
-    object.RequireVerified();
     TensorValues values = ReadValues(std::move(given));
+    object.LetChangesPass();
+    object.RequireVerified();
     auto borrowed = std::make_shared<BorrowedSamples>(std::vector<ModuleObject*>{&object});
     program_ = ValueOrRaise(LongCall(
         Locks(object),
@@ -74,11 +82,14 @@ class ReadyObject {
   }
 
   nb::dict Run() {
-    std::vector<ReadLock> locks = Locks(nb::cast<ModuleObject&>(owner_));
+    auto& module = nb::cast<ModuleObject&>(owner);
+    module.LetChangesPass();
+    std::vector<ReadLock> locks = Locks(module);
     SignalCheck check;
     absl::StatusOr<TensorValues> outputs;
     {
       const nb::gil_scoped_release release;
+      const std::unique_lock lock(mutex_);  // It is released before the GIL is taken again.
       outputs = [&]() -> absl::StatusOr<TensorValues> {
         RETURN_IF_ERROR(program_->Run([&](const Node&) { return check.Ask(); }));
         return program_->Outputs();
@@ -87,25 +98,84 @@ class ReadyObject {
     return ToPython(ValueOrRaise(std::move(outputs)));
   }
 
-  nb::dict State() const { return ToPython(ValueOrRaise(program_->State())); }
+  nb::dict State() {
+    absl::StatusOr<TensorValues> state;
+    {
+      const nb::gil_scoped_release release;
+      const std::unique_lock lock(mutex_);
+      state = program_->State();
+    }
+    return ToPython(ValueOrRaise(std::move(state)));
+  }
+
+  nb::object owner;  // a Module
 
  private:
-  nb::object owner_;
   std::unique_ptr<ReadyProgram> program_;
+  std::mutex mutex_;  // guards the state of the program
 };
 
 nb::object WithShapes(const SampleObject& self, nb::dict given) {
   ModuleObject& object = self.get();
-  object.RequireVerified();
   TensorValues values = ReadValues(std::move(given));
+  object.LetChangesPass();
+  object.RequireVerified();
   Sample copy = ValueOrRaise(LongCall(
       Locks(object), [&object, values = std::move(values)]() mutable -> absl::StatusOr<Sample> {
         ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
         Sample made = WholeCopyOf(object.sample());
-        RETURN_IF_ERROR(engine->InferShapesOf(made.module.get(), values).status());
+        // As in the command, sizes may depend on the data of small inputs and weights.
+        const std::map<std::string, TensorData> weights = made.weights;
+        for (auto& [name, data] : values) made.weights[name] = std::move(data);
+        const absl::StatusOr<TensorValues> drawn =
+            DrawInputs(made, {.max_elements = kMaxElementsWithData});
+        const absl::Status found =
+            engine->InferShapesOf(made.module.get(), drawn.ok() ? *drawn : made.weights).status();
+        if (!found.ok()) return drawn.ok() ? found : drawn.status();
+        made.weights = weights;
         return made;
       }));
   return MakeSample(std::move(copy), {}, /*is_verified=*/false);
+}
+
+// Returns the arguments of a program as nested lists and dicts, with the name of an input at each
+// leaf, or "" for a constant, which callers repeat. `next` is the number of the next leaf.
+nb::object StructureOf(const pt2::TreeSpec& spec, const std::vector<std::string>& names,
+                       size_t* next) {
+  using Kind = pt2::TreeSpec::Kind;
+  if (spec.kind == Kind::kLeaf) return nb::str(names.at((*next)++).c_str());
+  if (spec.kind != Kind::kDict) {
+    nb::list made;
+    for (const pt2::TreeSpec& child : spec.children) made.append(StructureOf(child, names, next));
+    return made;
+  }
+  nb::dict made;
+  for (size_t i = 0; i < spec.children.size(); ++i) {
+    const nb::object key = std::visit(
+        [](const auto& value) -> nb::object {
+          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
+            return nb::none();
+          } else {
+            return nb::cast(value);
+          }
+        },
+        spec.keys[i]);
+    made[key] = StructureOf(spec.children[i], names, next);
+  }
+  return made;
+}
+
+// Returns the positional and the keyword arguments of a program of torch.export; None for any other
+// sample.
+nb::object Arguments(const SampleObject& self) {
+  const absl::StatusOr<pt2::InputStructure> structure =
+      pt2::ReadInputStructure(self.get().sample());
+  if (!structure.ok()) return nb::none();
+  size_t next = 0;
+  nb::list made;
+  for (const pt2::TreeSpec& child : structure->spec.children)
+    made.append(StructureOf(child, structure->inputs, &next));
+  return made;
 }
 
 }  // namespace
@@ -113,7 +183,7 @@ nb::object WithShapes(const SampleObject& self, nb::dict given) {
 void BindRuns(nb::module_& m) {
   SetTorchFunctions([]() -> absl::StatusOr<const TorchFunctions*> { return OpenEngine(); });
   nb::class_<ReadyObject>(
-      m, "ReadyProgram",
+      m, "ReadyProgram", nb::type_slots(TraverseSlots<ReadyObject, &ReadyObject::owner>()),
       "A sample that is ready to run, with its values. The next run sees what a run "
       "writes to parameters and buffers.")
       .def("run", &ReadyObject::Run, "Runs the sample. Returns the outputs o0, o1, … in order.")
@@ -128,6 +198,7 @@ void BindRuns(nb::module_& m) {
       },
       nb::arg("sample"), nb::arg("values"), nb::arg("seed").none(), nb::arg("device"),
       nb::arg("requires_grad"));
+  m.def("_arguments", Arguments, nb::arg("sample"));
   m.def("_with_shapes", WithShapes, nb::arg("sample"), nb::arg("values"));
   m.def(
       "_set_num_threads",

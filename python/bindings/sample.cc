@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "graphnet/ir/text/printer.h"
 #include "nanobind/stl/map.h"
 #include "nanobind/stl/string.h"
@@ -15,16 +17,6 @@
 
 namespace graphnet {
 namespace {
-
-int TraverseSample(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  if (!nb::inst_ready(self)) return 0;
-  Py_VISIT(nb::inst_ptr<SampleObject>(self)->owner.ptr());
-  return 0;
-}
-
-PyType_Slot kSampleSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(TraverseSample)},
-                              {0, nullptr}};
 
 // Returns a copy of a sample without its module.
 Sample WithoutModule(const Sample& sample) {
@@ -46,13 +38,49 @@ void BindText(nb::class_<SampleObject>& cls, const char* name, std::string Sampl
   cls.def_prop_rw(
       name, [field](const SampleObject& self) { return self.get().sample().*field; },
       [field](const SampleObject& self, const std::string& value) {
-        self.get().CheckMayChange();
-        self.get().sample().*field = value;
+        self.get().SampleForChange().*field = value;
       },
       doc);
 }
 
+// Texts of more lines than these are shortened in the middle.
+constexpr size_t kFirstLines = 150;
+constexpr size_t kLastLines = 50;
+constexpr size_t kMaxLineBytes = 2000;
+
+// Returns a line without its end if it is long.
+std::string ShortLine(absl::string_view line) {
+  if (line.size() <= kMaxLineBytes) return std::string(line);
+  size_t kept = kMaxLineBytes;
+  while (kept > 0 && (static_cast<unsigned char>(line[kept]) & 0xC0) == 0x80) --kept;
+  return absl::StrCat(line.substr(0, kept), "… (", line.size(), " bytes)");
+}
+
 }  // namespace
+
+nb::object CopySample(const SampleObject& self) {
+  ModuleObject& object = self.get();
+  object.LetChangesPass();
+  object.RequireVerified();
+  return MakeSample(LongCall(Locks(object), [&object] { return WholeCopyOf(object.sample()); }), {},
+                    /*is_verified=*/true);
+}
+
+std::string Shortened(const std::string& text) {
+  const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  std::vector<std::string> kept;
+  const size_t size = lines.size();
+  const bool is_long = size > kFirstLines + kLastLines + 1;
+  for (size_t i = 0; i < size; ++i) {
+    if (is_long && i == kFirstLines) {
+      const size_t left_out = size - kFirstLines - kLastLines;
+      kept.push_back(absl::StrCat("… ", left_out, " lines are left out; graphnet_ir.show has all"));
+      i += left_out;
+    }
+    kept.push_back(ShortLine(lines[i]));
+  }
+  return absl::StrJoin(kept, "\n");
+}
 
 nb::object MakeSample(Sample sample, nb::object base, bool is_verified) {
   return nb::cast(
@@ -78,7 +106,8 @@ BorrowedSamples::~BorrowedSamples() {
 
 void BindSample(nb::module_& m) {
   nb::class_<SampleObject> cls(
-      m, "Sample", nb::type_slots(kSampleSlots), nb::is_weak_referenceable(),
+      m, "Sample", nb::type_slots(TraverseSlots<SampleObject, &SampleObject::owner>()),
+      nb::is_weak_referenceable(),
       "A module, where it came from, and how its inputs are drawn: the unit that is loaded and "
       "saved.");
   cls.def(
@@ -100,8 +129,7 @@ void BindSample(nb::module_& m) {
   cls.def_prop_rw(
       "extra_files", [](const SampleObject& self) { return self.get().sample().extra_files; },
       [](const SampleObject& self, std::map<std::string, std::string> files) {
-        self.get().CheckMayChange();
-        self.get().sample().extra_files = std::move(files);
+        self.get().SampleForChange().extra_files = std::move(files);
       },
       "Other files of a GraphNet folder, name to content; a copy.");
   cls.def_prop_ro(
@@ -135,28 +163,22 @@ void BindSample(nb::module_& m) {
       "set_weight",
       [](const SampleObject& self, const std::string& name, nb::handle value) {
         TensorData data = ReadTensor(value);
-        self.get().CheckMayChange();
-        self.get().sample().weights[name] = std::move(data);
+        self.get().SampleForChange().weights[name] = std::move(data);
       },
       nb::arg("name"), nb::arg("value"),
       "Gives an attribute or input a value, whose memory is shared.");
   cls.def(
       "erase_weight",
       [](const SampleObject& self, const std::string& name) {
-        self.get().CheckMayChange();
-        self.get().sample().weights.erase(name);
+        self.get().SampleForChange().weights.erase(name);
       },
       nb::arg("name"), "Forgets the value of an attribute or input.");
-  cls.def(
-      "copy",
-      [](const SampleObject& self) {
-        ModuleObject& object = self.get();
-        object.RequireVerified();
-        return MakeSample(
-            LongCall(Locks(object), [&object] { return WholeCopyOf(object.sample()); }), {},
-            /*is_verified=*/true);
-      },
-      "Returns an independent copy, which shares the weights. The module must verify.");
+  cls.def("copy", CopySample,
+          "Returns an independent copy, which shares the weights. The module must verify.");
+  cls.def("__copy__", CopySample);
+  cls.def("__reduce__", [](nb::handle self) {
+    return nb::make_tuple(self.type(), nb::make_tuple(nb::cast<const SampleObject&>(self).owner));
+  });
   cls.def(
       "save",
       [](nb::handle self, nb::handle path, nb::kwargs options) {
@@ -164,7 +186,10 @@ void BindSample(nb::module_& m) {
       },
       nb::arg("path"), nb::arg("options"), "Writes the sample (graphnet_ir.save).");
   cls.def("_repr_html_", [](nb::handle self) { return CallPython("sample_html", self); });
-  cls.def("__str__", [](const SampleObject& self) { return PrintSample(self.get().sample()); });
+  cls.def(
+      "__str__",
+      [](const SampleObject& self) { return Shortened(PrintSample(self.get().sample())); },
+      "Returns the text form, shortened if it is long; graphnet_ir.show returns all of it.");
   cls.def("__repr__", [](const SampleObject& self) {
     return absl::StrCat("<graphnet_ir.Sample ", self.get().sample().name, ", ",
                         self.get().module().num_nodes(), " nodes>");

@@ -2,6 +2,7 @@
 #ifndef GRAPHNET_PYTHON_BINDINGS_SAMPLE_H_
 #define GRAPHNET_PYTHON_BINDINGS_SAMPLE_H_
 
+#include <string>
 #include <vector>
 
 #include "graphnet/ir/sample.h"
@@ -17,6 +18,10 @@ struct SampleObject {
 };
 
 nb::object MakeSample(Sample sample, nb::object base = {}, bool is_verified = true);
+nb::object CopySample(const SampleObject& self);  // Sample.copy
+// Returns a text without the middle of it if it has hundreds of lines, and without the ends of
+// lines of thousands of bytes.
+std::string Shortened(const std::string& text);
 
 struct TensorObject {
   TensorData data;

@@ -16,6 +16,7 @@
 #include "nanobind/stl/vector.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/errors.h"
+#include "python/bindings/graph.h"
 #include "python/bindings/sample.h"
 
 namespace graphnet {
@@ -71,6 +72,19 @@ void AllowWrites(absl::string_view bytes) {
   const uintptr_t end = reinterpret_cast<uintptr_t>(bytes.data()) + bytes.size();
   // If this fails, the memory cannot be made writable and stays as it is.
   (void)mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE);
+}
+
+// Returns a tensor with a copy of the bytes.
+TensorObject CopyOf(const TensorObject& self) {
+  TensorObject copy = self;
+  if (self.data.bytes != nullptr)
+    copy.data.bytes = std::make_shared<const std::string>(*self.data.bytes);
+  return copy;
+}
+
+// Returns what a keyword argument holds, or None.
+nb::object KeywordOf(const nb::kwargs& keywords, const char* name) {
+  return keywords.contains(name) ? nb::object(keywords[name]) : nb::none();
 }
 
 // Returns DLPack's capsule of a tensor, which `owner` keeps alive.
@@ -136,17 +150,17 @@ TensorData ReadTensor(nb::handle value) {
 }
 
 void BindTensor(nb::module_& m) {
-  nb::class_<TensorObject>(
+  nb::class_<TensorObject> cls(
       m, "Tensor", nb::is_weak_referenceable(),
       "The bytes of one tensor, row-major. A Tensor is read-only and shares its memory "
       "with the file that it was loaded from, or the array that it was made from. "
-      "torch.from_dlpack and numpy.from_dlpack take it without a copy.")
-      .def(
-          "__init__",
-          [](TensorObject* self, nb::handle array) { new (self) TensorObject{ReadTensor(array)}; },
-          nb::arg("array"),
-          "Makes a tensor from an object that has __dlpack__ or a buffer; its memory is "
-          "shared.")
+      "torch.from_dlpack and numpy.from_dlpack take it without a copy.");
+  cls.def(
+         "__init__",
+         [](TensorObject* self, nb::handle array) { new (self) TensorObject{ReadTensor(array)}; },
+         nb::arg("array"),
+         "Makes a tensor from an object that has __dlpack__ or a buffer; its memory is "
+         "shared.")
       .def_static(
           "from_bytes",
           [](nb::handle bytes, nb::handle dtype, std::vector<int64_t> shape) {
@@ -208,15 +222,46 @@ void BindTensor(nb::module_& m) {
       .def_prop_ro("bytes", AsBytes, "All bytes as a Tensor of uint8, without a copy.")
       .def(
           "__dlpack__",
-          [](nb::handle self, nb::kwargs) {
-            return Capsule(nb::cast<const TensorObject&>(self), self);
+          [](nb::handle self, nb::kwargs keywords) {
+            const nb::object device = KeywordOf(keywords, "dl_device");
+            if (!device.is_none() && !nb::tuple(device).equal(nb::make_tuple(1, 0)))
+              Raise(PyExc_BufferError, "the tensor is in main memory, DLPack's device (1, 0)");
+            const nb::object copy = KeywordOf(keywords, "copy");
+            if (copy.is_none() || !nb::cast<bool>(nb::bool_(copy)))
+              return Capsule(nb::cast<const TensorObject&>(self), self);
+            const nb::object made = nb::cast(CopyOf(nb::cast<const TensorObject&>(self)));
+            return Capsule(nb::cast<const TensorObject&>(made), made);
           },
-          "Serves numpy.from_dlpack and torch.from_dlpack.")
+          "Serves numpy.from_dlpack and torch.from_dlpack. copy=True gives them memory of their "
+          "own.")
+      .def(
+          "__array__",
+          [](nb::handle self, nb::handle dtype, nb::handle copy) {
+            return CallPython(
+                "array_of", nb::make_tuple(nb::borrow(self), nb::borrow(dtype), nb::borrow(copy)));
+          },
+          nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
+          "Serves numpy.asarray, for dtypes that numpy has. The array shares the memory and is "
+          "read-only unless copy is True.")
+      .def(
+          "__len__",
+          [](const TensorObject& self) {
+            if (self.data.shape.empty()) Raise(PyExc_TypeError, "a tensor of rank 0 has no len()");
+            return self.data.shape[0];
+          },
+          "The first size.")
+      .def("__bool__", [](const TensorObject&) { return true; })
+      .def("__reduce__", [](nb::handle self) { return CallPython("reduced_tensor", self); })
       .def("__dlpack_device__", [](const TensorObject&) { return nb::make_tuple(1, 0); })
       .def("__repr__", [](const TensorObject& self) {
         return absl::StrCat("<graphnet_ir.Tensor ", DTypeName(self.data.dtype), "[",
                             absl::StrJoin(self.data.shape, ", "), "]>");
       });
+  CopiedByReference(cls);
+  m.def("_bytes_of", [](const TensorObject& self) {
+    if (self.data.bytes == nullptr) return nb::bytes("", 0);
+    return nb::bytes(self.data.bytes->data(), self.data.bytes->size());
+  });
 }
 
 }  // namespace graphnet

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from graphnet_ir._core import Error
+from typing import Any
+
+from graphnet_ir._core import Error, Sample
 
 
 def made_error(kind: str, message: str) -> Error:
@@ -10,3 +12,9 @@ def made_error(kind: str, message: str) -> Error:
     error = Error(message)
     error.kind = kind
     return error
+
+
+def require_sample(value: Any, what: str = "the sample") -> None:
+    """Raises TypeError for a value that is no Sample."""
+    if not isinstance(value, Sample):
+        raise TypeError(f"{what} must be a graphnet_ir.Sample, not {type(value).__name__}")

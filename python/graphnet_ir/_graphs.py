@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping, Sequence
 from typing import Any, Dict, List, Optional, Tuple, Union
 
 from graphnet_ir import _core
 from graphnet_ir._core import (DType, Device, Graph, Layout, MemoryFormat, Module, Node, Sample,
-                               SymExpr, TensorMeta)
+                               SymExpr, Tensor, TensorMeta)
 from graphnet_ir._notebook import page_in_notebook
 
 Argument = Optional[Union[Node, bool, int, float, complex, str, DType, Device, Layout,
@@ -68,13 +68,95 @@ class NodeMeta(MutableMapping[str, Any]):
 
     def __contains__(self, key: object) -> bool:
         try:
-            self[str(key)]
+            self[key]  # type: ignore[index]
         except KeyError:
             return False
         return True
 
     def __repr__(self) -> str:
         return repr(dict(self))
+
+
+# --- Copies, pickle and arrays -----------------------------------------------------------------
+
+
+def copy_of_module(module: Module) -> Module:
+    return Sample(module).copy().module
+
+
+def copy_of_graph(graph: Graph) -> Graph:
+    """Returns the same graph of a copy of its module."""
+    return _graph_of(copy_of_module(graph.owning_module), graph.name)
+
+
+def reduced_module(module: Module) -> Tuple[Any, ...]:
+    sample = Sample(module)
+    return _module_of, (_core.to_bytes(sample), sample.name)
+
+
+def _module_of(content: bytes, name: str) -> Module:
+    sample = _core.load_bytes(content, "<pickle>")
+    sample.name = name
+    return sample.module
+
+
+def reduced_graph(graph: Graph) -> Tuple[Any, ...]:
+    return _graph_of, (graph.owning_module, graph.name)
+
+
+def _graph_of(module: Module, name: str) -> Graph:
+    found = module.find_graph(name)
+    if found is None:
+        raise ValueError(f"the module has no graph {name}")
+    return found
+
+
+def reduced_node(node: Node) -> Tuple[Any, ...]:
+    return _node_of, (node.graph, node.name)
+
+
+def _node_of(graph: Graph, name: str) -> Node:
+    found = graph.find_node(name)
+    if found is None:
+        raise ValueError(f"the graph has no node {name}")
+    return found
+
+
+def reduced_expression(parts: Tuple[Module, SymExpr]) -> Tuple[Any, ...]:
+    module, expression = parts
+    return _expression_of, (module, expression.kind, expression.value, expression.name,
+                            expression.operands)
+
+
+def _expression_of(module: Module, kind: str, value: Optional[int], name: str,
+                   operands: Tuple[SymExpr, ...]) -> SymExpr:
+    return _core._make_sym(module, kind, value, name, operands)
+
+
+def reduced_tensor(tensor: Tensor) -> Tuple[Any, ...]:
+    return _tensor_of, (_core._bytes_of(tensor), tensor.dtype, tensor.shape, tensor.strides)
+
+
+def _tensor_of(content: bytes, dtype: DType, shape: Sequence[int],
+               strides: Optional[Sequence[int]]) -> Tensor:
+    made = Tensor.from_bytes(content, dtype, shape)
+    return made if strides is None else made.with_strides(strides)
+
+
+def array_of(asked: Tuple[Tensor, Any, Optional[bool]]) -> Any:
+    import numpy
+
+    tensor, dtype, copy = asked
+    try:
+        array = numpy.from_dlpack(tensor)
+    except (BufferError, RuntimeError) as error:
+        raise TypeError(f"numpy has no dtype {tensor.dtype}; use Tensor.bytes") from error
+    array.flags.writeable = False
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise ValueError(f"an array of {dtype} would be a copy")
+        return array.astype(dtype)
+    return array.copy() if copy else array
 
 
 def tabular(graph: Graph) -> str:

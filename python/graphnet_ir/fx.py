@@ -46,11 +46,10 @@ from typing import Any, Dict, FrozenSet, List, Optional, Set, Tuple, Union
 
 import torch
 import torch.fx
-from torch.utils import _pytree as pytree
 
-from graphnet_ir import _core
+from graphnet_ir import _core, _treespec
 from graphnet_ir._core import Error, Graph, Module, Node, Sample, SymExpr, TensorMeta
-from graphnet_ir._errors import made_error
+from graphnet_ir._errors import made_error, require_sample
 from graphnet_ir._graphs import NodeMeta
 from graphnet_ir._targets import name_of
 from graphnet_ir.running import as_tensor, to_torch
@@ -153,7 +152,7 @@ def _function_of(name: str) -> Any:
         return found if is_ours and isinstance(found, types.FunctionType) else None
     if module not in _MODULES or attribute.startswith("__"):
         return None
-    found = getattr(sys.modules.get(module), attribute, None)
+    found = vars(sys.modules[module]).get(attribute) if module in sys.modules else None
     return found if isinstance(found, (types.FunctionType, types.BuiltinFunctionType)) else None
 
 
@@ -174,6 +173,10 @@ def _is_method(name: str) -> bool:
 
 
 # --- Written types -----------------------------------------------------------------------------
+
+
+# Modules whose types take parameters in brackets; "" is builtins.
+_GENERIC = ("", "builtins", "collections", "collections.abc", "typing")
 
 
 def _text_of_type(written: Any) -> str:
@@ -209,6 +212,7 @@ def _parse_union(tokens: List[str]) -> Tuple[Any, List[str]]:
 
 def _parse_type(tokens: List[str]) -> Tuple[Any, List[str]]:
     name, tokens = tokens[0], tokens[1:]
+    module = ""
     made: Any
     if name == "...":
         made = ...
@@ -220,10 +224,15 @@ def _parse_type(tokens: List[str]) -> Tuple[Any, List[str]]:
         while module and module not in sys.modules:
             module, _, outer = module.rpartition(".")
             attribute = f"{outer}.{attribute}"
-        made = functools.reduce(getattr, attribute.split("."), sys.modules[module or "builtins"])
+        # getattr could run code: some modules import others when they are asked for a name.
+        made = sys.modules[module or "builtins"]
+        for part in attribute.split("."):
+            made = vars(made)[part]
         if not isinstance(made, type) and module != "typing":
             raise ValueError(name)
     if tokens[:1] == ["["]:
+        if module not in _GENERIC:
+            raise ValueError(name)
         parts = []
         while tokens[0] != "]":
             part, tokens = _parse_union(tokens[1:])
@@ -251,6 +260,8 @@ def from_fx(gm: torch.fx.GraphModule, example_inputs: Optional[Sequence[Any]] = 
     Parameters and buffers of gm itself always come with their values, sharing memory. Raises Error
     for anything that the IR cannot hold; the text of this module lists it.
     """
+    if not isinstance(gm, torch.fx.GraphModule):
+        raise TypeError(f"a graph module must be a torch.fx.GraphModule, not {type(gm).__name__}")
     origin = gm.meta.get(_META)
     base = origin.sample if isinstance(origin, _Origin) else None
     reader = _Reader(base)
@@ -659,8 +670,8 @@ def _signature_of(gm: torch.fx.GraphModule) -> Dict[str, Any]:
         info = codegen.pytree_info
         try:
             signature["pytree"] = {
-                "args": list(info.orig_args), "in": pytree.treespec_dumps(info.in_spec),
-                "out": None if info.out_spec is None else pytree.treespec_dumps(info.out_spec)}
+                "args": list(info.orig_args), "in": _treespec.dumps(info.in_spec),
+                "out": None if info.out_spec is None else _treespec.dumps(info.out_spec)}
         except (NotImplementedError, TypeError, ValueError) as error:
             raise _refuse(f"the packing of inputs cannot be written: {error}") from error
     elif type(codegen) is not torch.fx.graph.CodeGen:
@@ -689,6 +700,7 @@ def to_fx(sample: Sample, root: Optional[Root] = None, *,
     Raises Error if a target cannot be looked up ('not_found'), or if fx cannot hold an argument
     ('unimplemented').
     """
+    require_sample(sample)
     gm = _Writer(sample, root, copy).write()
     gm.meta[_META] = _Origin(sample)
     return gm
@@ -751,14 +763,14 @@ class _Writer:
                 return defaults, None
             out = packing["out"]
             names = [str(name) for name in packing["args"]]
-            inputs = pytree.treespec_loads(packing["in"])
+            inputs = _treespec.loads(packing["in"])
             # torch.fx generates code from these words.
             words = [*names, *(key for child in inputs.children() if child.type is dict
                                for key in child.context)]
             if not all(word.isidentifier() and not keyword.iskeyword(word) for word in words):
                 raise ValueError("the name of an argument is not a Python identifier")
             return defaults, torch.fx.graph._PyTreeInfo(
-                names, inputs, None if out is None else pytree.treespec_loads(out))
+                names, inputs, None if out is None else _treespec.loads(out))
         except Exception as error:  # The text is untrusted.
             raise made_error("invalid_argument", f"{_FILE}: {error}") from error
 

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from graphnet_ir import _core
 from graphnet_ir._core import Node, Sample
+from graphnet_ir._errors import require_sample
 from graphnet_ir._notebook import table
 
 
@@ -51,6 +52,8 @@ class GraphDiff:
 def diff(a: Sample, b: Sample, *, metas: bool = False) -> GraphDiff:
     """Finds what b adds to a, lacks or changes. Names, locations and the order of independent nodes
     do not count; with metas, dtypes, shapes and devices count, too."""
+    require_sample(a, "a")
+    require_sample(b, "b")
     made = _core._diff(a, b, metas)
     return GraphDiff([Difference(**row) for row in made["differences"]], made["pairs"],
                      made["text"])

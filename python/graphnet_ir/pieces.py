@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import collections.abc
 import json
 import os
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from graphnet_ir import _core
 from graphnet_ir._core import Sample
+from graphnet_ir._errors import require_sample
 from graphnet_ir._notebook import table
+from graphnet_ir.running import has_torch
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ def decompose(sample: Sample, config: Optional[Dict[str, Any]] = None, *,
     folder to which the pieces are written, whole or not at all, as to='protobuf' or 'graphnet'
     folders, in the layout 'plain' or that of Python GraphNet, 'python'.
     """
+    require_sample(sample)
     asked: List[Dict[str, Any]] = []
     if config is not None:
         asked.append(dict(config))
@@ -111,7 +115,8 @@ def decompose(sample: Sample, config: Optional[Dict[str, Any]] = None, *,
         made["chain_style"] = style == "chain"
     text, parts, notes = _core._decompose(sample, json.dumps(made),
                                           None if folder is None else os.fspath(folder),
-                                          to == "graphnet", layout == "python")
+                                          to == "graphnet", layout == "python",
+                                          folder is not None and has_torch())
     return Decomposition(parts, json.loads(text), notes)
 
 
@@ -121,14 +126,29 @@ def load_pieces(folder: Union[str, os.PathLike[str]], *, weights: bool = True) -
     return Decomposition(parts, None if text is None else json.loads(text), [])
 
 
+def _samples_of(pieces: Union[Decomposition, Sequence[Sample]],
+                style: str) -> Tuple[bool, List[Sample]]:
+    """Returns whether pieces form a chain, and the pieces."""
+    chain = style == "chain"
+    if isinstance(pieces, Decomposition):
+        chain, pieces = pieces.is_chain, pieces.pieces
+    elif not isinstance(pieces, collections.abc.Sequence):
+        raise TypeError("the pieces must be a sequence of samples, not a "
+                        f"{type(pieces).__name__}")
+    samples = list(pieces)
+    for piece in samples:
+        require_sample(piece, "a piece")
+    return chain, samples
+
+
 def compose(pieces: Union[Decomposition, Sequence[Sample]], *, style: str = "chain",
             like: Optional[Sample] = None) -> Sample:
     """Joins pieces into one sample. like: a sample that gives the order of inputs, symbols and
     attributes."""
-    chain = style == "chain"
-    if isinstance(pieces, Decomposition):
-        chain, pieces = pieces.is_chain, pieces.pieces
-    return _core._compose(list(pieces), chain, like)
+    chain, samples = _samples_of(pieces, style)
+    if like is not None:
+        require_sample(like, "like")
+    return _core._compose(samples, chain, like)
 
 
 def validate(original: Sample,
@@ -139,10 +159,9 @@ def validate(original: Sample,
     pieces: samples, a Decomposition, or a folder of them, for which the configuration is checked,
     too. Returns the report: 'valid', 'findings' and what was counted.
     """
+    require_sample(original, "the original")
     if isinstance(pieces, (str, os.PathLike)):
         return Validation(
             json.loads(_core._validate_stored(original, os.fspath(pieces), config)))
-    chain = style == "chain"
-    if isinstance(pieces, Decomposition):
-        chain, pieces = pieces.is_chain, pieces.pieces
-    return Validation(json.loads(_core._validate_pieces(original, list(pieces), chain)))
+    chain, samples = _samples_of(pieces, style)
+    return Validation(json.loads(_core._validate_pieces(original, samples, chain)))

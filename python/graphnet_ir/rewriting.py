@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
 
 from graphnet_ir import _core
 from graphnet_ir._core import Graph, Sample
+from graphnet_ir._errors import require_sample
 from graphnet_ir._notebook import table
 
 # A function that changes a graph and returns whether it did; None counts as True.
@@ -80,6 +82,9 @@ def _steps(pipeline: Union[str, PassFunction, Sequence[Union[str, PassFunction]]
         return steps
     if callable(pipeline):
         return [(getattr(pipeline, "__name__", repr(pipeline)), pipeline)]
+    if not isinstance(pipeline, Iterable):
+        raise TypeError("a pipeline is a text, a function, or a sequence of both, not "
+                        f"{type(pipeline).__name__}")
     return [step for part in pipeline for step in _steps(part)]
 
 
@@ -102,6 +107,7 @@ def opt(sample: Sample, pipeline: Union[str, PassFunction, Sequence[Union[str, P
     function that takes a graph, or a sequence of both. A function is called for each graph of the
     module, and its exceptions are passed on. verify_each: verifies the module after each pass.
     """
+    require_sample(sample)
     steps = _steps(pipeline)
     made = sample.copy()
     results: List[Dict[str, Any]] = []
@@ -125,6 +131,7 @@ def opt(sample: Sample, pipeline: Union[str, PassFunction, Sequence[Union[str, P
 def rewrite(sample: Sample, rules: str, *, name: str = "<rules>") -> Tuple[Sample, Dict[str, int]]:
     """Applies rewrite rules (docs/optimising.md) to a copy of a sample until none matches. Returns
     it, and how often each rule was applied."""
+    require_sample(sample)
     made = sample.copy()
     counts: Dict[str, int] = {}
     for rule, count in _core._apply_rules(made, rules, name):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import time
+from collections.abc import Iterator, Mapping
 from typing import Any, Deque, Dict, List, Optional, Tuple
 
 from graphnet_ir import _core
-from graphnet_ir._core import Sample, Tensor
-from graphnet_ir._errors import made_error
+from graphnet_ir._core import Error, Sample, Tensor
+from graphnet_ir._errors import made_error, require_sample
 from graphnet_ir._notebook import table
 
 TORCH_VERSION = "2.13"  # the version that the library was built with
@@ -28,6 +30,15 @@ def _need_torch() -> Any:
         raise made_error("failed_precondition",
                          f"needs torch {TORCH_VERSION}, and {version} is imported")
     return torch
+
+
+def has_torch() -> bool:
+    """Returns whether the torch that the library needs is there, and imports it if so."""
+    try:
+        _need_torch()
+    except Error:
+        return False
+    return True
 
 
 def as_tensor(value: Any) -> Tensor:
@@ -72,17 +83,70 @@ def to_torch(tensor: Tensor) -> Any:
     return torch.from_dlpack(tensor.bytes).view(dtype).reshape(tensor.shape)
 
 
+def _leaves(structure: Any) -> Iterator[str]:
+    """Returns the names at the leaves of what _core._arguments returns."""
+    if isinstance(structure, str):
+        yield structure
+    elif structure is not None:
+        for part in structure.values() if isinstance(structure, dict) else structure:
+            yield from _leaves(part)
+
+
+def _pair(value: Any, structure: Any, place: str, given: Dict[str, Any]) -> None:
+    """Adds to `given` the values that an argument has for the inputs in its structure."""
+    if isinstance(structure, str):
+        if structure:  # Constants have no name. They are part of the program.
+            given[structure] = value
+    elif isinstance(structure, dict):
+        if not isinstance(value, Mapping) or set(value) != set(structure):
+            raise TypeError(f"{place} must be a dict with the keys {list(structure)}")
+        for key, part in structure.items():
+            _pair(value[key], part, f"{place}[{key!r}]", given)
+    else:
+        if not isinstance(value, (list, tuple)):
+            from torch.utils._pytree import tree_flatten
+
+            value = tree_flatten(value, is_leaf=lambda part: part is not value)[0]
+        if len(value) != len(structure):
+            raise TypeError(f"{place} must have {len(structure)} parts, not {len(value)}")
+        for i, part in enumerate(structure):
+            _pair(value[i], part, f"{place}[{i}]", given)
+
+
+def _without_weights(sample: Sample) -> List[str]:
+    """Returns the inputs that are neither parameters nor known."""
+    weights = sample.weights
+    return [node.target for node in sample.graph.placeholders
+            if node.target not in weights and not node.type.endswith("Parameter")]
+
+
 def _given(sample: Sample, tensors: Tuple[Any, ...], named: Dict[str, Any]) -> Dict[str, Any]:
     """Returns the values for a run, by the names of inputs and attributes."""
+    require_sample(sample)
+    if sample.graph is None:
+        raise made_error("failed_precondition", "the sample has no graph")
+    if not isinstance(named, Mapping):
+        raise TypeError(f"values must be a dict, not {type(named).__name__}")
     inputs = [node.target for node in sample.graph.placeholders]
-    if tensors and len(tensors) != len(inputs):
-        weights = sample.weights
-        inputs = [node.target for node in sample.graph.placeholders
-                  if node.target not in weights and not node.type.endswith("Parameter")]
-    if tensors and len(tensors) != len(inputs):
-        raise TypeError(f"the sample takes {len(inputs)} inputs ({', '.join(inputs)}), "
-                        f"{len(tensors)} were given")
-    given = {name: value for name, value in zip(inputs, tensors) if value is not None}
+    given: Dict[str, Any] = {}
+    arguments = _core._arguments(sample) if tensors else None
+    leaves = list(_leaves(arguments))
+    if not set(leaves) <= {"", *inputs}:
+        arguments, leaves = None, []  # The sample has changed since.
+    are_leaves = not any(isinstance(value, (Mapping, list, tuple)) for value in tensors)
+    if leaves and are_leaves and len(tensors) == len(leaves):
+        given = {name: value for name, value in zip(leaves, tensors) if name}
+    elif arguments and len(tensors) == len(arguments[0]):
+        for i, (value, part) in enumerate(zip(tensors, arguments[0])):
+            _pair(value, part, f"argument {i}", given)
+    elif tensors:
+        if len(tensors) != len(inputs):
+            inputs = [name for name in leaves if name] if leaves else _without_weights(sample)
+        if len(tensors) != len(inputs):
+            raise TypeError(f"the sample takes {len(inputs)} inputs ({', '.join(inputs)}), "
+                            f"{len(tensors)} were given")
+        given = dict(zip(inputs, tensors))
+    given = {name: value for name, value in given.items() if value is not None}
     known = {node.target for node in sample.graph.placeholders} | set(sample.module.attributes)
     for name, value in named.items():
         if name not in known:
@@ -97,11 +161,11 @@ def _tensors(given: Dict[str, Any]) -> Dict[str, Tensor]:
 
 class ReadyProgram:
     """A sample that is ready to run, with its values. The next run sees what a run writes to
-    parameters and buffers."""
+    parameters and buffers. Several threads may call it; their runs follow each other."""
 
     def __init__(self, program: _core.ReadyProgram):
         self._program = program
-        self._count = 0
+        self._numbers = itertools.count()  # Unlike a sum, it is right from several threads.
         self._runs: Deque[Dict[str, Any]] = collections.deque(maxlen=MAX_RUNS)
 
     def run(self) -> Tuple[Any, ...]:
@@ -110,20 +174,19 @@ class ReadyProgram:
         made = self._program.run()
         seconds = time.perf_counter() - begin
         outputs = tuple(to_torch(made[f"o{i}"]) for i in range(len(made)))
-        self._runs.append({"run": self._count, "seconds": seconds, "outputs": [
+        self._runs.append({"run": next(self._numbers), "seconds": seconds, "outputs": [
             {"dtype": str(output.dtype).removeprefix("torch."), "shape": list(output.shape)}
             for output in outputs]})
-        self._count += 1
         return outputs
 
     def records(self) -> List[Dict[str, Any]]:
         """Returns a dict for each of the last 1000 runs: its number, seconds, and outputs."""
-        return [dict(row) for row in self._runs]
+        return [dict(row) for row in list(self._runs)]
 
     def _repr_html_(self) -> str:
         return table([{"run": row["run"], "seconds": row["seconds"], "outputs": [
             f"{output['dtype']} {output['shape']}" for output in row["outputs"]]}
-            for row in self._runs])
+            for row in list(self._runs)])
 
     def state(self) -> Dict[str, Any]:
         """Returns parameters and buffers by name, as runs have left them."""
@@ -133,7 +196,8 @@ class ReadyProgram:
 def prepare(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None,
             seed: Optional[int] = 0, device: str = "cpu") -> ReadyProgram:
     """Makes a sample ready to run. tensors: its inputs in order, either all or those that are not
-    parameters; values: inputs and attributes by name. Other values are taken from the sample's
+    parameters, or, for a program of torch.export, the arguments of its forward by position, or the
+    leaves of all arguments; values: inputs and attributes by name. Other values are taken from the sample's
     weights, or drawn with the seed. Operators use the seed, too; with None their generator
     continues from its state. Tensors that need gradients are multiplied as PyTorch does in that
     case, but no gradients are computed."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import collections
 import copy
+import enum
 import json
 import pathlib
 import pickle
+import sys
 import tempfile
 import types
 import typing
@@ -18,6 +21,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
 import graphnet_ir
+from graphnet_ir import _treespec
 
 
 class Net(torch.nn.Module):
@@ -391,6 +395,126 @@ graph @body(%a, %b) {
             {"pytree": {"args": ["x=1"], "in": inputs, "out": None}})}
         self.refuses("the name of an argument is not a Python identifier", graphnet_ir.to_fx,
                      packed, kind="invalid_argument")
+
+    def test_a_packing_imports_nothing(self) -> None:
+        """torch's reader of packings imports what they name; ours does not."""
+
+        def spec(kind: str, context: Any, leaves: int = 1) -> Any:
+            leaf = {"type": None, "context": None, "children_spec": []}
+            return {"type": kind, "context": context, "children_spec": [leaf] * leaves}
+
+        enum = {"__enum__": True, "fqn": "stranger:Color", "name": "RED"}
+        inner = {"__enum__": True, "fqn": "unittest:stranger.Color", "name": "RED"}
+        factory = {"default_factory_module": "stranger", "default_factory_name": "f",
+                   "dict_context": ["a"]}
+        hostile = [
+            spec("collections.defaultdict", factory),
+            spec("collections.defaultdict", {**factory, "default_factory_module": "stranger.a"}),
+            spec("collections.defaultdict", {**factory, "default_factory_module": "builtins",
+                                             "default_factory_name": "eval"}),
+            spec("collections.defaultdict", {**factory, "dict_context": [enum]}),
+            *(spec(kind, json.dumps(context)) for context in ([enum], enum, [[enum]], [inner])
+              for kind in ("builtins.dict", "builtins.tuple", "builtins.list", "collections.deque",
+                           "collections.OrderedDict", "stranger.Class", "torch.Size",
+                           "torch.fx.immutable_collections.immutable_dict")),
+            spec("collections.namedtuple", "stranger.Point"),
+            spec("collections.namedtuple", {"name": "stranger.Point", "fields": ["x"]}),
+            spec("collections.namedtuple", {"name": "p", "fields": ["x, y=print('PWNED')"]}),
+            spec("stranger.Dataclass", json.dumps([["a"], []])),
+            spec("transformers.tokenization_utils_base.BatchEncoding", json.dumps(["a"])),
+            spec("stranger", None), spec("", None), spec("os.system", json.dumps("echo PWNED")),
+        ]
+        with tempfile.TemporaryDirectory() as folder:
+            # The folder has a module that says when it is imported.
+            for path in ("stranger.py", "stranger/__init__.py", "model.py"):
+                file = pathlib.Path(folder, path)
+                file.parent.mkdir(exist_ok=True)
+                file.write_text("raise SystemExit('imported')")
+            sys.path.insert(0, folder)
+            self.addCleanup(sys.path.remove, folder)
+            read = 0
+            for one in hostile:
+                arguments = spec("builtins.tuple", "null", 0)
+                nothing = spec("builtins.dict", "[]", 0)
+                arguments["children_spec"] = [one]
+                inputs = json.dumps([1, {"type": "builtins.tuple", "context": "null",
+                                         "children_spec": [arguments, nothing]}])
+                sample = self.one_call("torch.relu(%x)")
+                sample.extra_files = {"torch_fx.json": json.dumps(
+                    {"pytree": {"args": ["x"], "in": inputs, "out": json.dumps([1, one])}})}
+                with self.subTest(one):
+                    try:
+                        gm = graphnet_ir.to_fx(sample)
+                    except graphnet_ir.Error as error:
+                        self.assertEqual(error.kind, "invalid_argument")
+                    else:
+                        read += 1
+                        self.assertEqual(gm.graph._codegen.pytree_info.in_spec.num_leaves, 1)
+            self.assertGreater(read, 10)
+            self.assertNotIn("stranger", sys.modules)
+
+    def test_a_written_type_imports_nothing(self) -> None:
+        before = set(sys.modules)
+        for written in ("graphnet_ir.bench", "graphnet_ir.Benchmark", "stranger.Type",
+                        "torch.hub.load[torch.Tensor]", "torch.onnx.ops.rotary_embedding",
+                        "torch.utils.viz.Thing"):
+            sample = self.one_call("torch.relu(%x)", head="%x")
+            x, = sample.graph.placeholders
+            x.type = written
+            self.assertIsNone(graphnet_ir.to_fx(sample).graph.find_nodes(op="placeholder")[0].type)
+        self.assertEqual({name for name in set(sys.modules) - before
+                          if name.startswith(("graphnet_ir.eval", "stranger", "torch.onnx.ops",
+                                              "torch.utils.viz"))}, set())
+
+    def test_packings_that_are_damaged(self) -> None:
+        leaf: Any = {"type": None, "context": None, "children_spec": []}
+
+        def one(kind: Any, context: Any, *children: Any) -> str:
+            return json.dumps([1, {"type": kind, "context": context,
+                                   "children_spec": list(children)}])
+
+        for text, message in (
+                (one(None, None, leaf), "a leaf has no parts"),
+                (one(3, "null"), "the name of a type is not a text"),
+                (one("collections.deque", '"x"'), "the length of a deque is not a number"),
+                (one("collections.deque", "1", leaf, leaf), "the length of a deque"),
+                (one("builtins.dict", ["a"], leaf), "the context of a type is not a text"),
+                (one("builtins.dict", '[{"a": 1}]', leaf), "a context holds an object"),
+                (one("builtins.dict", '["a", "a"]', leaf, leaf),
+                 "a dict has other keys than values"),
+                (one("collections.OrderedDict", "[]", leaf), "a dict has other keys than values"),
+                (one("collections.namedtuple", {"name": "P", "fields": ["x"]}),
+                 "a named tuple has other fields than values"),
+                (one("collections.namedtuple", {"name": "P", "fields": ["def"]}, leaf), "keyword"),
+                (json.dumps([2, leaf]), "unknown version 2"), ("3", "not the packing of arguments"),
+                (json.dumps([1, []]), "not the packing of arguments"),
+                ("[" * 10000, "not the packing of arguments")):
+            with self.subTest(text[:80]), self.assertRaisesRegex(ValueError, message):
+                _treespec.loads(text)
+
+    def test_packings_come_back(self) -> None:
+        Point = collections.namedtuple("Point", "x y")
+
+        class Color(enum.Enum):
+            RED = 1
+
+        self.addCleanup(globals().pop, "Shade")
+        globals()["Shade"] = Color
+        Color.__qualname__ = "Shade"
+        counts = collections.defaultdict(list, {"a": 1, "b": 2})
+        for packed in ((1, [2, {"a": 3}]), collections.OrderedDict(b=1, a=2), Point(1, (2,)),
+                       counts, collections.deque([1, 2], maxlen=5), {3: 1, None: 2, "x": 3},
+                       {Color.RED: 1}, {"point": [Point(1, Point(2, 3))]}, torch.Size([1, 2]),
+                       (), {}, None, [None, ()]):
+            structure = pytree.tree_structure(packed)
+            again = _treespec.loads(_treespec.dumps(structure))
+            leaves = list(range(structure.num_leaves))
+            with self.subTest(packed):
+                self.assertEqual(repr(structure.unflatten(leaves)), repr(again.unflatten(leaves)))
+                self.assertEqual(type(structure.unflatten(leaves)).__name__,
+                                 type(again.unflatten(leaves)).__name__)
+                if "Point" not in repr(packed):  # torch wants named tuples to be registered
+                    self.assertEqual(again, _treespec.loads(pytree.treespec_dumps(structure)))
 
     def test_to_fx_refuses(self) -> None:
         self.refuses("the sample has no graph", graphnet_ir.to_fx,

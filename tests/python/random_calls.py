@@ -6,13 +6,18 @@ Run under AddressSanitizer, this shows that no object of Python refers to memory
 """
 
 import argparse
+import copy
 import gc
+import pickle
 import random
 import threading
 from typing import Any, Callable, List
 
 import graphnet_ir
 from graphnet_ir import Graph, Module, Node, Sample, SymExpr, TensorMeta
+from graphnet_ir.running import ReadyProgram, has_torch
+
+runs = has_torch()  # Under sanitizers there is no torch.
 
 TEXT = """
 symbol s0 = 4
@@ -62,7 +67,8 @@ class Caller:
     def keep(self, value: Any) -> None:
         values = list(value)[:5] if isinstance(value, (list, tuple, dict)) else [value]
         for one in values:
-            if isinstance(one, (Node, Graph, Module, Sample, SymExpr, TensorMeta)) or (
+            if isinstance(one, (Node, Graph, Module, Sample, SymExpr, TensorMeta,
+                                ReadyProgram)) or (
                     hasattr(one, "__next__")):
                 self.pool.append(one)
         if len(self.pool) > 60:
@@ -122,7 +128,28 @@ class Caller:
             lambda: graphnet_ir.validate(pick(Sample), [pick(Sample)]),
             lambda: graphnet_ir.normal_form(pick(Sample)),
             lambda: graphnet_ir.to_bytes(pick(Sample)), lambda: gc.collect(),
+            lambda: copy.copy(self.random.choice(self.pool)),
+            lambda: copy.deepcopy(self.random.choice(self.pool)),
+            lambda: pickle.loads(pickle.dumps(self.random.choice(self.pool))),
+            lambda: pick(Sample).set_weight("w", memoryview(bytearray(36)).cast("f", (3, 3))),
+            lambda: pick(Sample).erase_weight("w"), lambda: pick(Sample).weights["w"].bytes,
+            lambda: self.exported(pick(Sample).weights["w"]),
+            lambda: graphnet_ir.Tensor(pick(Sample).weights["w"]), lambda: str(pick(Sample)),
+            lambda: pick(Graph).graph_copy(pick(Graph), {}),
+            lambda: setattr(pick(Node), "tensor_meta", TensorMeta("f32", (pick(SymExpr) + 1, 3))),
+            *([lambda: self.pool.append(graphnet_ir.prepare(pick(Sample))),
+               lambda: pick(ReadyProgram).run(), lambda: pick(ReadyProgram).state(),
+               lambda: graphnet_ir.shapes(pick(Sample))] if runs else []),
         ]
+
+    def exported(self, tensor: Any) -> Any:
+        """Gives a tensor to another library by DLPack, with or without a copy."""
+        copies = self.random.choice([None, True, False])
+        if runs:
+            import torch
+
+            return torch.from_dlpack(tensor, copy=copies)
+        return tensor.__dlpack__(copy=copies)
 
     def act(self) -> bool:
         """Makes one call. Returns True, as a callback that agrees does."""
@@ -150,7 +177,11 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
     sample = graphnet_ir.parse(TEXT)
-    shared: List[Any] = [sample, sample.module, sample.graph, *sample.graph.nodes]
+    # A program that is run from all threads.
+    ready = graphnet_ir.parse("graph @f(%x : f32[4, 3]) {\n  %y = torch.relu(%x)\n  return (%y,)\n}")
+    ready.set_weight("w", memoryview(bytearray(36)).cast("f", (3, 3)))
+    programs = [graphnet_ir.prepare(ready)] if runs else []
+    shared: List[Any] = [*programs, ready, sample, sample.module, sample.graph, *sample.graph.nodes]
     callers = [Caller(args.seed * 1000 + i, shared) for i in range(args.threads)]
     threads = [threading.Thread(target=caller.run, args=(args.calls // args.threads,))
                for caller in callers]

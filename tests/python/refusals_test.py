@@ -1,5 +1,7 @@
 """What the IR and tensors in Python refuse, and the words of each refusal."""
 
+import os
+import tempfile
 import unittest
 import warnings
 from typing import Any, Callable, List, Tuple, Type
@@ -117,6 +119,9 @@ class RefusalsTest(unittest.TestCase):
              "the expression is too large"),
             (lambda: relation + 1, ValueError, "a relation cannot be a part of an expression"),
             (lambda: -relation, ValueError, "a relation has no negative"),
+            (lambda: size // 0, ZeroDivisionError, "a size is divided by zero"),
+            (lambda: size % 0, ZeroDivisionError, "a size is divided by zero"),
+            (lambda: size ** -1, ValueError, "a size has no negative power"),
             (lambda: self.module.symbol("s9"), KeyError, "unknown symbol s9"),
             (lambda: self.module.add_relation(size + 1), ValueError,
              "a relation compares two expressions: s0.le(8)"),
@@ -139,6 +144,110 @@ class RefusalsTest(unittest.TestCase):
             (lambda: setattr(self.relu, "location", ("net.py",)), ValueError,
              "a location is (file, line[, column])"),
         ])
+
+    def test_sizes(self) -> None:
+        size = self.module.add_symbol("s0", 4)
+        for sizes, error, message in (
+                ((-1,), ValueError, "the size -1 is negative"),
+                ((2, -2**63), ValueError, "the size -9223372036854775808 is negative"),
+                ((2**70,), OverflowError, "int too big to convert"),
+                ((-2**70,), OverflowError, "int too big to convert"),
+                ((2**62, 8), ValueError, "no tensor has this shape"),
+                ((2**40, size, 2**40), ValueError, "no tensor has this shape"),
+                ((size.le(3),), ValueError, "a relation is not a size"),
+                ((2.0,), TypeError, "'float' object cannot be interpreted as an integer"),
+                (("2",), TypeError, "'str' object cannot be interpreted as an integer"),
+                ((None,), TypeError, "'NoneType' object cannot be interpreted as an integer"),
+                (3, TypeError, "'int' object is not iterable")):
+            with self.subTest(sizes), self.assertRaises(error) as caught:
+                TensorMeta("float32", sizes)
+            self.assertEqual(str(caught.exception), message)
+        self.assertEqual(TensorMeta("float32", [0, 2, size]).shape, (0, 2, size))
+
+    def test_wrong_types(self) -> None:
+        """A message is one line that says what the function takes, and not a page of nanobind."""
+        sample = Sample(self.module)
+        wrong: List[Callable[[], Any]] = [
+            lambda: graphnet_ir.parse(5), lambda: graphnet_ir.parse("x", 3),
+            lambda: graphnet_ir.load(5), lambda: graphnet_ir.load_bytes("x"),
+            lambda: graphnet_ir.hash(None), lambda: graphnet_ir.hash(sample, metas="x"),
+            lambda: graphnet_ir.show(self.graph), lambda: graphnet_ir.page(3),
+            lambda: graphnet_ir.normal_form(3), lambda: graphnet_ir.folder_files(None),
+            lambda: graphnet_ir.find_matches(sample, 3), lambda: graphnet_ir.rewrite(sample, 3),
+            lambda: graphnet_ir.rewrite(None, ""), lambda: graphnet_ir.opt(None, "dce"),
+            lambda: graphnet_ir.opt(self.graph, "dce"), lambda: graphnet_ir.opt(sample, 3),
+            lambda: graphnet_ir.opt(sample, None), lambda: graphnet_ir.run("x"),
+            lambda: graphnet_ir.prepare(None), lambda: graphnet_ir.shapes(self.module),
+            lambda: graphnet_ir.run(sample, values=3), lambda: graphnet_ir.run(sample, seed="x"),
+            lambda: graphnet_ir.run(sample, device=3), lambda: graphnet_ir.decompose(1, pieces=2),
+            lambda: graphnet_ir.compose(3), lambda: graphnet_ir.compose([3]),
+            lambda: graphnet_ir.compose(sample), lambda: graphnet_ir.compose([sample], like=3),
+            lambda: graphnet_ir.validate(None, [sample]), lambda: graphnet_ir.validate(sample, 3),
+            lambda: graphnet_ir.diff(sample, 3), lambda: graphnet_ir.diff(None, sample),
+            lambda: graphnet_ir.to_fx(3), lambda: graphnet_ir.from_fx(3),
+            lambda: graphnet_ir.to_exported(None), lambda: graphnet_ir.from_exported(sample),
+            lambda: graphnet_ir.set_num_threads("x"), lambda: graphnet_ir.Module(3),
+            lambda: Sample(3), lambda: sample.save(3), lambda: setattr(sample, "name", 3),
+            lambda: setattr(sample, "extra_files", ["x"]), lambda: sample.set_weight(3, 4),
+            lambda: sample.erase_weight(None), lambda: self.module.find_graph(2),
+            lambda: self.module.add_symbol("n", "x"), lambda: self.module.add_relation(3),
+            lambda: self.graph.find_node(3), lambda: self.graph.erase_node("x"),
+            lambda: self.graph.inserting_before(3), lambda: self.graph.node_copy(None),
+            lambda: self.graph.graph_copy(self.graph, 3), lambda: self.relu.append(3),
+            lambda: self.relu.replace_all_uses_with(None), lambda: self.relu.update_arg("x", 1),
+            lambda: setattr(self.relu, "module_path", 3), lambda: setattr(self.relu, "type", None),
+            lambda: self.relu < 3, lambda: Tensor.from_bytes(b"", "f32", "x"),
+            lambda: Tensor.from_bytes(b"", "f32"), lambda: DType(), lambda: Layout(3),
+        ]
+        for i, act in enumerate(wrong):
+            with self.subTest(i), self.assertRaises(TypeError) as caught:
+                act()
+            message = str(caught.exception)
+            self.assertNotRegex(message, r"\n|incompatible function arguments|nanobind|_core\.")
+            self.assertRegex(message, r"\w+ \w+")
+        self.check([
+            (lambda: graphnet_ir.parse(5), TypeError,
+             "parse(text: str, name: str = '<text>') was called with (int)"),
+            (lambda: graphnet_ir.opt(None, "dce"), TypeError,
+             "the sample must be a graphnet_ir.Sample, not NoneType"),
+            (lambda: setattr(sample, "name", 3), TypeError, "the value must be str, not int"),
+            (lambda: graphnet_ir.run(sample, values=3), TypeError,
+             "values must be a dict, not int"),
+            (lambda: graphnet_ir.compose(3), TypeError,
+             "the pieces must be a sequence of samples, not a int"),
+            (lambda: graphnet_ir.opt(sample, 3), TypeError,
+             "a pipeline is a text, a function, or a sequence of both, not int"),
+            (lambda: graphnet_ir.from_exported(3), TypeError,
+             "the program must be a torch.export.ExportedProgram, not int"),
+            (lambda: graphnet_ir.from_fx(3), TypeError,
+             "a graph module must be a torch.fx.GraphModule, not int"),
+            (lambda: self.graph.find_node(3), TypeError,
+             "find_node(self, name: str) was called with (graphnet_ir.Graph, int)"),
+        ])
+
+    def test_paths(self) -> None:
+        sample = Sample(self.module)
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("x.nope", "x.onnx", "x.json", "x.pb.gz", "x.PB", "x.safetensors", "x.py"):
+                with self.subTest(name), self.assertRaisesRegex(
+                        graphnet_ir.Error, "no format has the ending") as caught:
+                    sample.save(f"{folder}/{name}")
+                self.assertEqual(caught.exception.kind, "invalid_argument")
+            for path in (f"{folder}/no/where.pb", f"{folder}/no/folder", f"{folder}/a/b/c.gn"):
+                with self.subTest(path), self.assertRaisesRegex(
+                        graphnet_ir.Error, ": there is no folder"):
+                    sample.save(path)
+            self.assertEqual(os.listdir(folder), [])
+            sample.save(f"{folder}/x.nope", format="graphnet")
+            sample.save(f"{folder}/x.nope")  # It replaces the folder, which is one of ours.
+            sample.save(f"{folder}/x.data", format="protobuf")
+            for name in ("resnet18", "resnet18.a1_in1k", "v1.0", "model-1.5-beta", ".hidden"):
+                sample.save(f"{folder}/{name}")
+            self.assertEqual(len(graphnet_ir.load(f"{folder}/v1.0").graph), 5)
+            self.assertEqual(len(os.listdir(folder)), 7)
+            for path in ("", f"{folder}/x\0y.pb", folder + "/resnet18/graph_net.json/x.pb"):
+                with self.subTest(path), self.assertRaises(graphnet_ir.Error):
+                    sample.save(path)
 
     def test_draw_specs(self) -> None:
         def set_spec(spec: Any) -> Callable[[], Any]:
