@@ -42,8 +42,12 @@ Recorder::Tracked* Recorder::Find(const at::Tensor& tensor) {
 }
 
 Recorder::Tracked* Recorder::FindOrAdd(const at::Tensor& tensor) {
-  // An operation that only handles values made it, so it does not depend on an input.
-  if (Find(tensor) == nullptr) AddConstant(tensor);
+  if (Find(tensor) == nullptr) {
+    // An operation that only handles values made it, so it does not depend on an input.
+    Current();
+    made_.push_back({tensor.unsafeGetTensorImpl(), graphs_.size() - 1, nullptr, {}});
+    AddConstant(tensor);
+  }
   return Find(tensor);
 }
 
@@ -81,9 +85,28 @@ void Recorder::AddAttribute(const at::Tensor& tensor, const std::string& name) {
 void Recorder::AddConstant(const at::Tensor& tensor) {
   Tracked& tracked = Track(tensor);
   if (!tracked.attribute.empty() || tracked.node != nullptr || tracked.number >= 0) return;
-  tracked.attribute = absl::StrCat("_tensor_constant", num_constants_++);
-  attributes_[tracked.attribute] = tensor;
-  tracked.known = true;
+  AddConstant(tensor, &tracked);
+}
+
+void Recorder::AddConstant(const at::Tensor& tensor, Tracked* tracked) {
+  tracked->node = nullptr;
+  tracked->attribute = absl::StrCat("_tensor_constant", num_constants_++);
+  attributes_[tracked->attribute] = tensor;
+  tracked->known = true;
+  if (const auto* storage = StorageOf(tensor)) constant_storages_.insert(storage);
+}
+
+void Recorder::BeforeWrite(const at::Tensor& tensor) {
+  const auto* storage = StorageOf(tensor);
+  if (storage == nullptr || written_storages_.contains(storage)) return;
+  const Tracked* tracked = FindOrAdd(tensor);
+  const bool is_of_open_graph =
+      is_open_ && tracked->node != nullptr && tracked->graph + 1 == graphs_.size();
+  const bool is_constant = constant_storages_.contains(storage);
+  if (is_of_open_graph && !is_constant) return;
+  if (is_constant) KeepInitial(tensor);
+  written_storages_.insert(storage);
+  kept_.push_back(tensor.detach());
 }
 
 bool Recorder::IsKnown(const at::Tensor& tensor) const {
@@ -190,18 +213,17 @@ void Recorder::Describe(const at::Tensor& tensor, Node* node) {
   node->set_draw_spec(spec);
 }
 
-Node* Recorder::Placeholder(int64_t number, const at::Tensor& tensor, const Tracked& tracked) {
-  Growing& growing = Current();
-  Node*& node = growing.placeholders[number];
+Node* Recorder::Placeholder(Growing* growing, int64_t number, const at::Tensor& tensor,
+                            absl::string_view name) {
+  Node*& node = growing->placeholders[number];
   if (node != nullptr) return node;
-  const InsertionGuard guard(growing.graph, growing.last_placeholder != nullptr
-                                                ? growing.last_placeholder->next()
-                                                : growing.graph->first());
-  node = growing.last_placeholder =
-      TensorPlaceholder(growing.graph, tracked.name.empty() ? "input" : tracked.name,
-                        MetaOf(*growing.module, tensor));
+  const InsertionGuard guard(growing->graph, growing->last_placeholder != nullptr
+                                                 ? growing->last_placeholder->next()
+                                                 : growing->graph->first());
+  node = growing->last_placeholder = TensorPlaceholder(
+      growing->graph, name.empty() ? "input" : name, MetaOf(*growing->module, tensor));
   Describe(tensor, node);
-  growing.inputs.push_back(number);
+  growing->inputs.push_back(number);
   return node;
 }
 
@@ -265,14 +287,13 @@ Argument Recorder::Size(const SymExpr& expr) {
   return node;
 }
 
-Node* Recorder::GetAttr(const std::string& name, const at::Tensor& tensor) {
-  Growing& growing = Current();
-  Node*& node = growing.get_attrs[name];
+Node* Recorder::GetAttr(Growing* growing, const std::string& name, const at::Tensor& tensor) {
+  Node*& node = growing->get_attrs[name];
   if (node != nullptr) return node;
-  const ValueMeta* meta = MetaOf(*growing.module, tensor);
-  growing.module->AddAttribute({.name = name, .meta = meta->tensor, .annotation = "torch.Tensor"});
-  growing.attributes[name] = tensor;
-  node = growing.graph->GetAttr(name, name);
+  const ValueMeta* meta = MetaOf(*growing->module, tensor);
+  growing->module->AddAttribute({.name = name, .meta = meta->tensor, .annotation = "torch.Tensor"});
+  growing->attributes[name] = tensor;
+  node = growing->graph->GetAttr(name, name);
   node->set_meta(meta);
   return node;
 }
@@ -323,14 +344,16 @@ Node* Recorder::OuterNodeOf(const at::Tensor& tensor) {
     tracked->path.clear();
     return tracked->node;
   }
-  if (!tracked->attribute.empty()) return GetAttr(tracked->attribute, tensor);
-  if (tracked->number < 0 && IsKnown(tensor)) {
+  if (!tracked->attribute.empty()) return GetAttr(&growing, tracked->attribute, tensor);
+  if (tracked->number < 0 && IsKnown(tensor) && !written_storages_.contains(StorageOf(tensor))) {
     // A known tensor that this graph did not compute becomes a constant.
-    tracked->node = nullptr;
-    AddConstant(tensor);
-    return GetAttr(tracked->attribute, tensor);
+    made_.push_back(
+        {tensor.unsafeGetTensorImpl(), tracked->graph, tracked->node, std::move(tracked->path)});
+    AddConstant(tensor, tracked);
+    return GetAttr(&growing, tracked->attribute, tensor);
   }
-  return Placeholder(NumberOf(tensor), tensor, *tracked);
+  const int64_t number = NumberOf(tensor);
+  return Placeholder(&growing, number, tensor, tracked->name);
 }
 
 absl::StatusOr<Argument> Recorder::Operand(const IValue& value) {
@@ -503,8 +526,50 @@ void Recorder::EndGraph() {
   capture_.manifest.steps.emplace_back();
 }
 
+void Recorder::HandOver(const Made& made) {
+  Tracked& tracked = tracked_.at(made.tensor);
+  const std::string& name = tracked.attribute;
+  const at::Tensor tensor = attributes_.at(name);
+  if (!written_storages_.contains(StorageOf(tensor))) return;
+  // What the run begins with.
+  const auto kept = capture_.initial.find(name);
+  const at::Tensor initial = kept == capture_.initial.end() ? tensor : kept->second;
+  if (tracked.number < 0) tracked.number = next_number_++;
+  capture_.constants.erase(tracked.number);
+  capture_.manifest.constants.erase(tracked.number);
+  Growing& maker = graphs_[made.graph];
+  Node* node = made.node;
+  if (node != nullptr) {
+    node = Item(maker, node, made.path, tensor);
+  } else {
+    // The constant stays, and each run writes to a copy.
+    const InsertionGuard begin(maker.graph, maker.last_placeholder != nullptr
+                                                ? maker.last_placeholder->next()
+                                                : maker.graph->first());
+    Node* constant = GetAttr(&maker, name, initial);
+    maker.attributes[name] = initial;
+    const InsertionGuard after(maker.graph, constant->next());
+    node = maker.graph->CallFunction("aten.clone.default", {absl::string_view("self")});
+    constant->ReplaceAllUsesWith(node);
+    node->set_arg(0, constant);
+    node->set_meta(constant->meta());
+  }
+  maker.outputs.emplace_back(tracked.number, node);
+  for (Growing& growing : graphs_) {
+    const auto it = growing.get_attrs.find(name);
+    if (&growing == &maker || it == growing.get_attrs.end()) continue;
+    Node* constant = it->second;
+    constant->ReplaceAllUsesWith(Placeholder(&growing, tracked.number, initial, node->name()));
+    growing.graph->EraseNode(constant);
+    growing.module->EraseAttribute(name);
+    growing.attributes.erase(name);
+    growing.get_attrs.erase(it);
+  }
+}
+
 void Recorder::Finish() {
   EndGraph();
+  for (const Made& made : made_) HandOver(made);
   std::vector<bool> is_empty(capture_.manifest.steps.size());
   for (Growing& growing : graphs_) {
     // Outputs come first because they are uses.

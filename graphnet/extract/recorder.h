@@ -34,8 +34,11 @@ class Recorder {
   int64_t AddValue(const at::Tensor& tensor, const std::string& name);
   // Adds a tensor in an attribute of a module; no effect if it is known.
   void AddAttribute(const at::Tensor& tensor, const std::string& name);
-  // Adds a constant of the program.
+  // Adds a constant of the program. A write to it shows in the next run, as in the program.
   void AddConstant(const at::Tensor& tensor);
+  // Records that the program is about to write to the tensor. A tensor that each run makes anew is
+  // then handed from graph to graph and is no constant, not even where that was decided before.
+  void BeforeWrite(const at::Tensor& tensor);
   // Returns the tensor's number in the manifest. The tensor becomes an output of its graph.
   int64_t NumberOf(const at::Tensor& tensor);
   // Returns a new number in the manifest, for a number that the run reads.
@@ -112,6 +115,13 @@ class Recorder {
     std::string attribute;
     std::string name;
   };
+  // A constant that stands for a tensor which each run makes anew.
+  struct Made {
+    const c10::TensorImpl* tensor;
+    size_t graph;  // that makes it
+    Node* node;    // that makes it; null if its value is known without a call
+    std::vector<int> path;
+  };
   struct Growing {
     std::unique_ptr<Module> module;
     Graph* graph = nullptr;
@@ -139,6 +149,9 @@ class Recorder {
   // Finds a tensor; an unknown one becomes a constant.
   Tracked* FindOrAdd(const at::Tensor& tensor);
   Tracked& Track(const at::Tensor& tensor);
+  void AddConstant(const at::Tensor& tensor, Tracked* tracked);
+  // Hands a constant that is written to from the graph that makes it to those that use it.
+  void HandOver(const Made& made);
   Growing& Current();
   Node* NodeOf(const at::Tensor& tensor);
   Node* OuterNodeOf(const at::Tensor& tensor);
@@ -148,9 +161,10 @@ class Recorder {
   void CallBodies(torchscript::CallForm form, const std::string& name,
                   std::vector<c10::IValue> results, const torchscript::Place& place,
                   const std::string& module_path);
-  Node* Placeholder(int64_t number, const at::Tensor& tensor, const Tracked& tracked);
+  Node* Placeholder(Growing* growing, int64_t number, const at::Tensor& tensor,
+                    absl::string_view name);
   Node* NumberPlaceholder(const RunNumber& number);
-  Node* GetAttr(const std::string& name, const at::Tensor& tensor);
+  Node* GetAttr(Growing* growing, const std::string& name, const at::Tensor& tensor);
   Node* Item(Growing& growing, Node* node, const std::vector<int>& path, const at::Tensor& tensor);
   const ValueMeta* MetaOf(Module& module, const at::Tensor& tensor);
   Argument Size(const SymExpr& expr);
@@ -165,6 +179,9 @@ class Recorder {
   absl::flat_hash_map<std::string, at::Tensor> attributes_;  // by name
   absl::flat_hash_set<const c10::StorageImpl*> attribute_storages_;
   absl::flat_hash_set<const c10::StorageImpl*> unknown_storages_;  // of tensors that were known
+  std::vector<Made> made_;
+  absl::flat_hash_set<const c10::StorageImpl*> constant_storages_;  // of constants
+  absl::flat_hash_set<const c10::StorageImpl*> written_storages_;   // after their graph ended
   std::vector<at::Tensor> kept_;  // keeps the addresses in the sets above from being used again
   std::deque<Growing> graphs_;
   bool is_open_ = false;

@@ -161,6 +161,11 @@ absl::Status Session::RunOperator(const StepPlan& step, Frame* frame, Values ope
       for (const IValue& operand : operands) MarkOuter(operand);
     }
   }
+  const bool handles_values = step.op_class == OpClass::kValues || step.op_class == OpClass::kRead;
+  if (!recorder_.in_body() && (custom || !handles_values)) {
+    for (const int i : Writes(step, operands))
+      ForEachTensor(operands[i], [&](const at::Tensor& t) { recorder_.BeforeWrite(t); });
+  }
   BreakReason reason = custom ? BreakReason::kCustomOperator : BreakReason::kNone;
   switch (step.op_class) {
     case OpClass::kValues:

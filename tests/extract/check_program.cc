@@ -134,8 +134,12 @@ Counts CountsOf(const Capture& capture) {
   };
   const auto add = [&](const Graph& graph, int64_t times) {
     for (const Node* node : graph.nodes()) {
+      // The capture copies a tensor of numbers that the program writes to; torch.tensor makes it.
+      const bool is_copy = node->is_call_function("aten.clone.default") &&
+                           node->args()[0].node()->op() == Op::kGetAttr &&
+                           absl::StartsWith(node->args()[0].node()->target(), "_tensor_constant");
       if (node->is_call() && node->target() != "operator.getitem")
-        out[name_of(node->target())] += times;
+        out[is_copy ? "aten::empty" : name_of(node->target())] += times;
     }
   };
   for (const auto& subgraph : capture.subgraphs) {
