@@ -26,7 +26,7 @@ namespace {
 struct ConvertFlags {
   std::string in;
   Output out;
-  std::vector<std::string> inputs;
+  InputOptions inputs;
   std::string list;
   std::string report;
   std::string paddle_python;
@@ -57,7 +57,7 @@ absl::Status ConvertOne(const std::string& path, const Output& out, const Conver
                                               .values_if_there = !weights,
                                               .statistics = options.lift || !weights}));
   if (options.strip) sample.weights.clear();
-  RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
+  RETURN_IF_ERROR(DescribeAll(options.inputs, /*seed=*/0, &sample));
   if (options.lift) {
     const std::map<std::string, const TensorMeta*> before = NamedMetas(*sample.module);
     std::map<std::string, std::string> renamed;
@@ -138,7 +138,7 @@ void RegisterConvert(CLI::App& app, CommandRunner* run) {
   AddOutputOptions(command, &options->out, ",OUT", TargetsHelp())->required();
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
-  AddInputOption(command, &options->inputs);
+  AddInputOptions(command, &options->inputs);
   command
       ->add_option("--list", options->list,
                    "With --to paddle: file that lists the samples to convert, one path below IN "

@@ -36,7 +36,7 @@ enum class DiffFormat { kText, kJson, kDot };
 struct DiffFlags {
   std::string a;
   std::string b;
-  std::vector<std::string> inputs;
+  InputOptions inputs;
   bool normal_form = false;
   bool metas = false;
   bool weights = false;
@@ -245,7 +245,7 @@ void RegisterDiff(CLI::App& app, CommandRunner* run) {
   command->add_flag("--weights", options->weights,
                     "Also compare weights by name: values, dtypes and shapes. A and B may be "
                     "checkpoints, X.safetensors");
-  AddInputOption(command, &options->inputs);
+  AddInputOptions(command, &options->inputs);
   const std::map<std::string, DiffFormat> formats = {
       {"text", DiffFormat::kText}, {"json", DiffFormat::kJson}, {"dot", DiffFormat::kDot}};
   AddChoiceOption(command, "--format", &options->format, formats, "Output format");

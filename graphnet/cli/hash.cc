@@ -22,7 +22,7 @@ namespace {
 
 struct HashFlags {
   std::vector<std::string> in;
-  std::vector<std::string> inputs;
+  InputOptions inputs;
   Output out;
   bool normal_form = false;
   bool metas = false;
@@ -109,7 +109,7 @@ void RegisterHash(CLI::App& app, CommandRunner* run) {
   command->add_flag("--metas", options->metas, "Include shapes, dtypes and devices");
   command->add_flag("--weights", options->weights,
                     "Include the values of parameters, buffers and inputs that a sample has");
-  AddInputOption(command, &options->inputs);
+  AddInputOptions(command, &options->inputs);
   AddOutputOptions(command, &options->out, "", "Output for the normal form; needs --normal-form");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);

@@ -52,11 +52,15 @@ void AddNumbers(const std::map<std::string, TensorData>& weights, Module* module
   }
 }
 
-absl::StatusOr<NormalFormOptions> FixedInputs(const std::vector<std::string>& words) {
+absl::StatusOr<NormalFormOptions> FixedInputs(const std::vector<std::string>& words,
+                                              const Module& module) {
   NormalFormOptions options;
   for (const std::string& word : words) {
-    ASSIGN_OR_RETURN(const ExampleInput input, ParseExampleInput(word));
+    ASSIGN_OR_RETURN(ExampleInput input, ParseExampleInput(word));
     if (input.name.empty()) continue;
+    for (const Node* node : module.main()->placeholders()) {
+      if (node->target() == input.name) RETURN_IF_ERROR(FitTo(node->annotation(), &input));
+    }
     using Kind = ExampleInput::Kind;
     switch (input.kind) {
       case Kind::kNone: options.constants[input.name] = Argument(); break;
@@ -81,9 +85,10 @@ absl::StatusOr<Sample> LoadForIdentity(const std::string& path, const IdentityOp
     AddNumbers(sample.weights, sample.module.get());
     if (!options.weights) sample.weights.clear();
   }
-  RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
+  RETURN_IF_ERROR(DescribeAll(options.inputs, /*seed=*/0, &sample));
   if (!options.normal_form) return sample;
-  ASSIGN_OR_RETURN(const NormalFormOptions fixed, FixedInputs(options.inputs));
+  ASSIGN_OR_RETURN(const NormalFormOptions fixed,
+                   FixedInputs(options.inputs.words, *sample.module));
   ASSIGN_OR_RETURN(sample.module, NormalForm(*sample.module, fixed));
   return sample;
 }

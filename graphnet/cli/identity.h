@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graphnet/cli/inputs.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
 
 struct IdentityOptions {
-  std::vector<std::string> inputs;  // --input
+  InputOptions inputs;
   bool normal_form = false;
   bool trust = false;
   bool weights = false;

@@ -53,7 +53,7 @@ CLI::Option* AddInputOption(CLI::App* command, std::vector<std::string>* words) 
       ->add_option(
           "--input", *words,
           "Description of an input, in order or by name: f32[1,3,224,224], ids=i64[1,16]:0..900, "
-          "int=3, mode=str=sum, 'y=list(f32[2],f32[3])', 'z=dict(a=f32[2])'")
+          "16000, mode=sum, 'y=list(f32[2],f32[3])', 'z=dict(a=f32[2])'")
       ->type_name("[NAME=]SPEC")
       ->group(kInputGroup);
 }
@@ -128,11 +128,21 @@ void ReplaceZeros(Sample* sample) {
   }
 }
 
-absl::Status GiveInputs(const InputOptions& options, uint64_t seed, Sample* sample) {
+void AddInputOptions(CLI::App* command, InputOptions* options) {
+  AddInputOption(command, &options->words);
+  AddInputsOption(command, &options->file);
+}
+
+absl::Status DescribeAll(const InputOptions& options, uint64_t seed, Sample* sample) {
   RETURN_IF_ERROR(DescribeInputs(options.words, seed, sample));
   ASSIGN_OR_RETURN(auto given, ReadValues(options.file, NamesOfValues(*sample)));
   for (auto& [name, data] : given) sample->weights[name] = std::move(data);
   if (options.file == kRandomInputs) ReplaceZeros(sample);
+  return absl::OkStatus();
+}
+
+absl::Status GiveInputs(const InputOptions& options, uint64_t seed, Sample* sample) {
+  RETURN_IF_ERROR(DescribeAll(options, seed, sample));
   return CheckKnown(*sample);
 }
 

@@ -24,7 +24,9 @@ struct InputOptions {
   std::string file;                // safetensors; "-": the standard input; kRandomInputs
 };
 
-// Add --input, which describes inputs, and --inputs, a file of values.
+// Adds --input, which describes inputs, and --inputs, a file of values.
+void AddInputOptions(CLI::App* command, InputOptions* options);
+// Add one of them.
 CLI::Option* AddInputOption(CLI::App* command, std::vector<std::string>* words);
 CLI::Option* AddInputsOption(CLI::App* command, std::string* file);
 
@@ -39,8 +41,9 @@ std::vector<std::string> NamesOfValues(const Sample& sample);
 // Makes tensors that hold only zeros draw other values, as kRandomInputs says.
 void ReplaceZeros(Sample* sample);
 
-// Describes the inputs of a sample and puts the values of the file into `sample->weights`, so that
-// the rest can be drawn. InvalidArgument, which mentions --input, if an input is still not
+// Describes the inputs of a sample and puts the values of the file into `sample->weights`.
+absl::Status DescribeAll(const InputOptions& options, uint64_t seed, Sample* sample);
+// Like DescribeAll, so that the rest can be drawn. InvalidArgument, which mentions --input, if an input is still not
 // described well enough.
 absl::Status GiveInputs(const InputOptions& options, uint64_t seed, Sample* sample);
 // Like GiveInputs, and then draws the rest. Returns all values by name.

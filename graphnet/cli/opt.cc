@@ -35,7 +35,7 @@ namespace {
 struct OptFlags {
   std::string in;
   Output out;
-  std::vector<std::string> inputs;
+  InputOptions inputs;
   std::string passes;
   bool verify_each = false;
   bool timing = false;
@@ -123,7 +123,7 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
   load.statistics = load.values_if_there = !out.path.empty() && !out.keeps_weights();
   if (!out.path.empty()) RETURN_IF_ERROR(CheckOutput(out));
   ASSIGN_OR_RETURN(Sample sample, Load(path, load));
-  RETURN_IF_ERROR(DescribeInputs(options.inputs, /*seed=*/0, &sample));
+  RETURN_IF_ERROR(DescribeAll(options.inputs, /*seed=*/0, &sample));
   // This pass needs the sizes of all values. If they cannot be inferred, it reports what it lacks.
   const bool wants_sizes = absl::c_any_of(
       pipeline, [](const PipelineStep& step) { return step.pass->name() == "generalize-dims"; });
@@ -340,7 +340,7 @@ void RegisterOpt(CLI::App& app, CommandRunner* run) {
       ->check(CLI::Range(0, 1'000'000'000));
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
-  AddInputOption(command, &options->inputs);
+  AddInputOptions(command, &options->inputs);
   AddJsonOption(command, &options->json,
                 "samples with path, out, changed, and for each pass changed, nodes_before, "
                 "nodes_after, seconds, notes")

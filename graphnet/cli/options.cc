@@ -11,6 +11,7 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/own_operators.h"
 #include "graphnet/cli/progress.h"
+#include "graphnet/formats/torch_functions.h"
 
 namespace graphnet {
 
@@ -20,6 +21,13 @@ void AddTrustOption(CLI::App* command, bool* trust) {
                  "Load TorchScript archives without a check, including custom operators and "
                  "classes: they can run code")
       ->group(kTrustGroup);
+  auto method = std::make_shared<std::string>();
+  command
+      ->add_option("--method", *method,
+                   "Method of a TorchScript module to read; IN#NAME names one for a single input")
+      ->type_name("NAME")
+      ->default_str("forward")
+      ->group(kInputGroup);
   auto libraries = std::make_shared<std::vector<std::string>>();
   command
       ->add_option("--library", *libraries,
@@ -34,7 +42,11 @@ void AddTrustOption(CLI::App* command, bool* trust) {
                    "'= relu my::f(Tensor self) -> Tensor'; or a file of such lines")
       ->type_name("[FACTS ]SCHEMA[=BODY]|FILE")
       ->group(kInputGroup);
-  command->parse_complete_callback([libraries, schemas, trust] {
+  command->parse_complete_callback([libraries, schemas, method, trust] {
+    if (!method->empty()) {
+      SetTorchScriptMethod(*method);
+      OperatorOptions().insert(OperatorOptions().end(), {"--method", *method});
+    }
     if (!libraries->empty() && !*trust)
       throw CLI::ValidationError("--library", "needs --trust, because it runs code");
     for (const std::string& library : *libraries) {

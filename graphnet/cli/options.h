@@ -19,7 +19,8 @@ inline constexpr char kOutputGroup[] = "Output";
 inline constexpr char kWorkGroup[] = "Threads and progress";
 inline constexpr char kTrustGroup[] = "Trusted code";
 
-// Adds --trust, which loads TorchScript archives without a check; --library, which needs --trust
+// Adds --trust, which loads TorchScript archives without a check; --method, which chooses a method
+// of a TorchScript module; --library, which needs --trust
 // and loads libraries of operators before the command runs; and --schema, which declares operators
 // before the command runs.
 void AddTrustOption(CLI::App* command, bool* trust);

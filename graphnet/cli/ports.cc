@@ -12,7 +12,7 @@
 namespace graphnet {
 
 void AddPortOptions(CLI::App* command, PortOptions* options) {
-  AddInputOption(command, &options->inputs);
+  AddInputOptions(command, &options->inputs);
   const std::map<std::string, PortFacts> facts = {{"none", PortFacts::kNone},
                                                   {"shapes", PortFacts::kShapes},
                                                   {"stats", PortFacts::kStatistics}};
@@ -25,7 +25,7 @@ void AddPortOptions(CLI::App* command, PortOptions* options) {
 
 absl::StatusOr<PortValues> FindPortValues(const PortOptions& options, Sample* sample) {
   PortValues found;
-  absl::Status status = GiveInputs({.words = options.inputs}, options.seed, sample);
+  absl::Status status = GiveInputs(options.inputs, options.seed, sample);
   if (options.facts == PortFacts::kStatistics) {
     RETURN_IF_ERROR(status);
     ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
@@ -34,7 +34,7 @@ absl::StatusOr<PortValues> FindPortValues(const PortOptions& options, Sample* sa
     return found;
   }
   // A word that does not fit is an error; an input without a description is not.
-  if (!status.ok() && !options.inputs.empty()) return status;
+  if (!status.ok() && !(options.inputs.words.empty() && options.inputs.file.empty())) return status;
   if (options.facts == PortFacts::kNone) return found;
   if (!status.ok()) {
     found.why_not = WhyUnknown(status);

@@ -8,6 +8,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
+#include "graphnet/cli/inputs.h"
 #include "graphnet/cli/port_values.h"
 #include "graphnet/ir/sample.h"
 
@@ -17,7 +18,7 @@ namespace graphnet {
 enum class PortFacts { kNone, kShapes, kStatistics };
 
 struct PortOptions {
-  std::vector<std::string> inputs;  // as in inputs/example_input.h
+  InputOptions inputs;
   PortFacts facts = PortFacts::kShapes;
   uint64_t seed = 0;
 };

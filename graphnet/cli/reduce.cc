@@ -38,7 +38,7 @@ struct ReduceFlags {
   Output out;
   BenchRun run;  // has one backend or none
   std::string command;
-  std::vector<std::string> inputs;
+  InputOptions inputs;
   double max_time_s = 3600;
   bool json = false;
 };
@@ -109,7 +109,7 @@ absl::StatusOr<int> ReduceSample(ReduceFlags options) {
   ASSIGN_OR_RETURN(Sample sample, Load(options.in, {.trust = options.run.trust,
                                                     .weights = options.out.keeps_weights()}));
   const uint64_t seed = options.run.settings.seed;
-  RETURN_IF_ERROR(GiveInputs({.words = options.inputs}, seed, &sample));
+  RETURN_IF_ERROR(GiveInputs(options.inputs, seed, &sample));
   options.run.host = HostOfTool();
   ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> folder, ScratchFolder::Make());
   ASSIGN_OR_RETURN(const std::unique_ptr<Question> question, MakeQuestion(options, folder->path()));
@@ -181,7 +181,7 @@ void RegisterReduce(CLI::App& app, CommandRunner* run) {
   AddExecOptions(command, &settings);
   command->add_option("--device", settings.device, "Device: cpu or cuda:0")->capture_default_str();
   AddSeedOption(command, &settings.seed);
-  AddInputOption(command, &options->inputs);
+  AddInputOptions(command, &options->inputs);
   command
       ->add_option("--timeout", options->run.timeout_s,
                    "Most seconds for compiling, for running, or for the command")

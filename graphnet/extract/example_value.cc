@@ -60,8 +60,13 @@ absl::StatusOr<c10::IValue> MakeStructure(const ExampleInput& input, const std::
 
 }  // namespace
 
-absl::StatusOr<c10::IValue> MakeExampleValue(const ExampleInput& input, const std::string& name,
+absl::StatusOr<c10::IValue> MakeExampleValue(const ExampleInput& written, const std::string& name,
                                              uint64_t seed, const c10::TypePtr& type) {
+  ExampleInput input = written;
+  if (type != nullptr) {
+    const absl::Status fits = FitTo(type->annotation_str(), &input);
+    if (!fits.ok()) return Error(name, fits.message());
+  }
   if (type != nullptr && type->kind() == c10::TypeKind::OptionalType) {
     return MakeExampleValue(input, name, seed,
                             type->expectRef<c10::OptionalType>().getElementType());
@@ -71,7 +76,11 @@ absl::StatusOr<c10::IValue> MakeExampleValue(const ExampleInput& input, const st
     case Kind::kInt: return c10::IValue(input.integer);
     case Kind::kFloat: return c10::IValue(input.real);
     case Kind::kBool: return c10::IValue(input.integer != 0);
-    case Kind::kString: return c10::IValue(input.text);
+    case Kind::kComplex: return c10::IValue(c10::complex<double>(input.real, input.imaginary));
+    case Kind::kString:
+      if (type != nullptr && type->kind() == c10::TypeKind::DeviceObjType)
+        return c10::IValue(c10::Device(input.text));
+      return c10::IValue(input.text);
     case Kind::kTensor: {
       ASSIGN_OR_RETURN(const TensorData data, DrawExample(input, name, seed));
       ASSIGN_OR_RETURN(at::Tensor tensor, ToTensor(data, c10::Device(c10::kCPU)));

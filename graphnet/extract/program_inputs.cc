@@ -7,6 +7,7 @@
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/example_value.h"
+#include "graphnet/formats/torchscript/import_graph.h"
 #include "graphnet/interp/inputs/elements.h"
 #include "graphnet/interp/inputs/example_input.h"
 #include "graphnet/interp/structured_input.h"
@@ -14,10 +15,11 @@
 
 namespace graphnet {
 
-absl::StatusOr<std::vector<std::string>> NamesOfInputs(const torch::jit::Module& module) {
-  const auto method = module.find_method("forward");
-  if (!method) return absl::NotFoundError("the module has no method forward");
-  const auto& formals = method->function().getSchema().arguments();
+absl::StatusOr<std::vector<std::string>> NamesOfInputs(const torch::jit::Module& module,
+                                                       const std::string& method) {
+  ASSIGN_OR_RETURN(const torch::jit::GraphFunction* const function,
+                   FindTorchScriptMethod(module, method, "capture"));
+  const auto& formals = function->getSchema().arguments();
   std::vector<std::string> names;
   for (size_t i = 1; i < formals.size(); ++i) {
     const auto kind = formals[i].type()->kind();
@@ -29,11 +31,12 @@ absl::StatusOr<std::vector<std::string>> NamesOfInputs(const torch::jit::Module&
 }
 
 absl::StatusOr<std::vector<c10::IValue>> MakeProgramInputs(
-    const torch::jit::Module& module, const std::map<std::string, TensorData>& given,
-    const std::vector<std::string>& words, uint64_t seed) {
-  const auto method = module.find_method("forward");
-  if (!method) return absl::NotFoundError("the module has no method forward");
-  const auto& formals = method->function().getSchema().arguments();
+    const torch::jit::Module& module, const std::string& method,
+    const std::map<std::string, TensorData>& given, const std::vector<std::string>& words,
+    uint64_t seed) {
+  ASSIGN_OR_RETURN(const torch::jit::GraphFunction* const function,
+                   FindTorchScriptMethod(module, method, "capture"));
+  const auto& formals = function->getSchema().arguments();
   std::vector<absl::string_view> parameters;
   for (size_t i = 1; i < formals.size(); ++i) parameters.push_back(formals[i].name());
   std::map<absl::string_view, ExampleInput> named;

@@ -14,17 +14,19 @@
 
 namespace graphnet {
 
-// Returns the names of the parameters of forward. A name ends in a dot if the parameter is a
-// structure. NotFound if the module has no method forward.
-absl::StatusOr<std::vector<std::string>> NamesOfInputs(const torch::jit::Module& module);
+// Returns the names of a method's parameters. A name ends in a dot if the parameter is a structure.
+// NotFound if the module has no such method.
+absl::StatusOr<std::vector<std::string>> NamesOfInputs(const torch::jit::Module& module,
+                                                       const std::string& method);
 
-// Returns the arguments of forward. `given` has values by name, `x`, or `x.0` and `x.key` for
+// Returns the arguments of a method. `given` has values by name, `x`, or `x.0` and `x.key` for
 // elements of x. `words` describe the others in order or by name (interp/inputs/example_input.h);
 // they are drawn by `seed`. A parameter that has neither gets its default value; if there is no
 // default, InvalidArgument names its type.
 absl::StatusOr<std::vector<c10::IValue>> MakeProgramInputs(
-    const torch::jit::Module& module, const std::map<std::string, TensorData>& given,
-    const std::vector<std::string>& words, uint64_t seed);
+    const torch::jit::Module& module, const std::string& method,
+    const std::map<std::string, TensorData>& given, const std::vector<std::string>& words,
+    uint64_t seed);
 
 }  // namespace graphnet
 

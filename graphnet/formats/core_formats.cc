@@ -151,12 +151,18 @@ Format TorchScript() {
                   .draw_specs_of_bodies = true,
                   .draw_specs = true};
   format.sniff = [](Source& source) { return source.is_zip(); };
+  // A path may name a method. A folder gives the archive once, because its methods are known only
+  // after it is loaded.
+  format.parts = [](Source&) -> absl::StatusOr<std::vector<std::string>> {
+    return std::vector<std::string>();
+  };
   format.read = [](Source& source, const LoadOptions& options) -> absl::StatusOr<Sample> {
     const absl::StatusOr<const TorchFunctions*> torch = OpenTorchFunctions();
     if (!torch.ok()) return Annotate(torch.status(), Printable(source.name(), 1000));
     ASSIGN_OR_RETURN(const SharedBytes bytes, source.archive());
-    absl::StatusOr<Sample> sample =
-        (*torch)->ImportTorchScript(bytes, source.name(), options.trust, options.weights);
+    absl::StatusOr<Sample> sample = (*torch)->ImportTorchScript(
+        bytes, source.name(), source.part().empty() ? TorchScriptMethod() : source.part(),
+        options.trust, options.weights);
     return source.path().empty() ? WithoutName(std::move(sample)) : std::move(sample);
   };
   format.write = [](const Sample& sample, const SaveOptions&, const ByteSink& sink) {

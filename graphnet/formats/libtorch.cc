@@ -16,8 +16,10 @@ namespace {
 class Linked final : public TorchFunctions {
  public:
   absl::StatusOr<Sample> ImportTorchScript(const SharedBytes& bytes, const std::string& name,
-                                           bool trust, bool weights) const override {
-    return graphnet::ImportTorchScript(bytes, name, {.trust = trust, .weights = weights});
+                                           const std::string& method, bool trust,
+                                           bool weights) const override {
+    return graphnet::ImportTorchScript(bytes, name,
+                                       {.trust = trust, .method = method, .weights = weights});
   }
   absl::StatusOr<std::string> ExportTorchScript(const Sample& sample) const override {
     return ExportTorchScriptToString(sample);

@@ -1,6 +1,10 @@
 #include "graphnet/formats/torch_functions.h"
 
 #include <atomic>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 
 namespace graphnet {
 namespace {
@@ -10,7 +14,27 @@ std::atomic<TorchOpener>& Opener() {
   return opener;
 }
 
+struct MethodName {
+  absl::Mutex mutex;
+  std::string name ABSL_GUARDED_BY(mutex) = "forward";
+};
+
+MethodName& Method() {
+  static auto* const method = new MethodName;
+  return *method;
+}
+
 }  // namespace
+
+void SetTorchScriptMethod(const std::string& method) {
+  const absl::MutexLock lock(&Method().mutex);
+  Method().name = method;
+}
+
+std::string TorchScriptMethod() {
+  const absl::MutexLock lock(&Method().mutex);
+  return Method().name;
+}
 
 void SetTorchFunctions(TorchOpener opener) { Opener() = opener; }
 

@@ -19,7 +19,8 @@ class TorchFunctions {
   // Reads an archive of torch.jit.save (formats/torchscript/importer.h). With `trust`, it is not
   // checked first; with `weights`, the values of attributes are read too.
   virtual absl::StatusOr<Sample> ImportTorchScript(const SharedBytes& bytes,
-                                                   const std::string& name, bool trust,
+                                                   const std::string& name,
+                                                   const std::string& method, bool trust,
                                                    bool weights) const = 0;
   // Returns the bytes of such an archive (formats/torchscript/exporter.h).
   virtual absl::StatusOr<std::string> ExportTorchScript(const Sample& sample) const = 0;
@@ -38,6 +39,11 @@ using TorchOpener = absl::StatusOr<const TorchFunctions*> (*)();
 
 // Registers the function that returns them. Every OpenTorchFunctions calls it, from any thread.
 void SetTorchFunctions(TorchOpener opener);
+
+// Sets and returns the method that is read from an archive of TorchScript whose path names none:
+// `forward` unless a program sets another one before it loads. "m.pt#encode" names one.
+void SetTorchScriptMethod(const std::string& method);
+std::string TorchScriptMethod();
 
 // Returns the functions of the program. FailedPrecondition, with advice, if it registered none.
 absl::StatusOr<const TorchFunctions*> OpenTorchFunctions();

@@ -1,9 +1,12 @@
 #include "graphnet/interp/structured_input.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "ATen/core/jit_type.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/inputs/elements.h"
@@ -35,7 +38,8 @@ class Maker {
         if (!IsThere(name)) return c10::IValue();
         return Make(type->expectRef<c10::OptionalType>().getElementType(), name);
       case TypeKind::ListType: return MakeList(type->containedType(0), name);
-      case TypeKind::DictType: return MakeDict(type->containedType(1), name);
+      case TypeKind::DictType:
+        return MakeDict(type->containedType(0), type->containedType(1), name);
       case TypeKind::TupleType: {
         std::vector<c10::IValue> elements;
         for (const c10::TypePtr& element : type->containedTypes()) {
@@ -53,14 +57,25 @@ class Maker {
     return values_.contains(name) || !ElementsOf(values_, name).empty();
   }
 
-  // Returns the text after "name." in the names of values: all of it, or up to the next dot.
+  // Returns the text after "name." in the names of values: all of it, or up to the next dot. The
+  // keys come in the order in which they were given, if it is known.
   std::vector<std::string> KeysOf(const std::string& name, bool whole) const {
     std::vector<std::string> keys;
     for (const auto& [element, data] : ElementsOf(values_, name)) {
       std::string key = element.substr(name.size() + 1);
+      if (key.empty()) continue;  // the order
       if (!whole) key = key.substr(0, key.find('.'));
       if (keys.empty() || keys.back() != key) keys.push_back(std::move(key));
     }
+    const std::vector<std::string> order = KeyOrder(name, values_);
+    if (order.empty()) return keys;
+    absl::flat_hash_map<std::string, size_t> places;
+    for (const std::string& key : order) places.try_emplace(key, places.size());
+    std::stable_sort(keys.begin(), keys.end(), [&](const std::string& a, const std::string& b) {
+      const auto x = places.find(a), y = places.find(b);
+      return (x == places.end() ? order.size() : x->second) <
+             (y == places.end() ? order.size() : y->second);
+    });
     return keys;
   }
 
@@ -73,12 +88,35 @@ class Maker {
     return c10::IValue(list);
   }
 
-  absl::StatusOr<c10::IValue> MakeDict(const c10::TypePtr& element, const std::string& name) {
-    c10::impl::GenericDict dict(c10::StringType::get(), c10::unshapedType(element));
+  static absl::StatusOr<c10::IValue> MakeKey(const c10::TypePtr& type, const std::string& key) {
+    int64_t integer = 0;
+    double real = 0;
+    bool truth = false;
+    switch (type->kind()) {
+      case TypeKind::IntType:
+        if (absl::SimpleAtoi(key, &integer)) return c10::IValue(integer);
+        break;
+      case TypeKind::FloatType:
+        if (absl::SimpleAtod(key, &real)) return c10::IValue(real);
+        break;
+      case TypeKind::BoolType:
+        if (absl::SimpleAtob(key, &truth)) return c10::IValue(truth);
+        break;
+      case TypeKind::StringType: return c10::IValue(key);
+      default: break;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("the key ", Printable(key), " is not of type ", type->annotation_str()));
+  }
+
+  absl::StatusOr<c10::IValue> MakeDict(const c10::TypePtr& key_type, const c10::TypePtr& element,
+                                       const std::string& name) {
+    c10::impl::GenericDict dict(key_type, c10::unshapedType(element));
     const bool is_leaf = element->containedTypes().empty();
     for (const std::string& key : KeysOf(name, is_leaf)) {
       ASSIGN_OR_RETURN(c10::IValue value, Make(element, absl::StrCat(name, ".", key)));
-      dict.insert(key, std::move(value));
+      ASSIGN_OR_RETURN(c10::IValue made, MakeKey(key_type, key));
+      dict.insert(std::move(made), std::move(value));
     }
     return c10::IValue(dict);
   }

@@ -1,6 +1,8 @@
 #include "graphnet/interp/tensors.h"
 
 #include <cstdlib>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "ATen/Functions.h"
@@ -23,9 +25,36 @@ c10::IValue TextOf(const at::Tensor& tensor) {
                      static_cast<size_t>(bytes.numel()));
 }
 
+namespace {
+
+// Returns the text of a string, a device or a member of an enumeration.
+std::optional<std::string> TextOfOutput(const c10::IValue& value) {
+  if (value.isString()) return value.toStringRef();
+  if (value.isDevice()) return value.toDevice().str();
+  if (value.isEnum()) {
+    const std::string name = value.toEnumHolder()->qualifiedClassName();
+    return absl::StrCat(name.substr(name.rfind('.') + 1), ".", value.toEnumHolder()->name());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 absl::StatusOr<c10::IValue> ToInput(at::Tensor tensor, const Node& placeholder) {
   if (IsText(placeholder.annotation())) {
     return Guarded([&]() -> absl::StatusOr<c10::IValue> { return TextOf(tensor); });
+  }
+  if (TakesSeveralKinds(placeholder.annotation())) {
+    const absl::string_view type = InnerAnnotation(placeholder.annotation());
+    return Guarded([&]() -> absl::StatusOr<c10::IValue> {
+      if (tensor.scalar_type() == at::kByte && tensor.dim() == 1) {
+        c10::IValue text = TextOf(tensor);
+        return type == "Device" ? c10::IValue(c10::Device(text.toStringRef())) : text;
+      }
+      if (tensor.dim() > 0) return c10::IValue(std::move(tensor));
+      const at::Scalar number = tensor.item();
+      return type == "complex" ? c10::IValue(number.toComplexDouble()) : c10::IValue(number);
+    });
   }
   const std::optional<DType> dtype = NumberDType(InnerAnnotation(placeholder.annotation()));
   if (!dtype) return c10::IValue(std::move(tensor));
@@ -48,9 +77,15 @@ absl::StatusOr<std::map<std::string, TensorData>> NameOutputs(
   for (const c10::IValue& value : outputs) {
     if (value.isNone()) continue;
     const std::string name = absl::StrCat("o", next++);
+    // A text is the u8 tensor of its bytes, as among the inputs.
+    const std::optional<std::string> text = TextOfOutput(value);
+    if (text.has_value()) {
+      named.emplace(name, TextData(*text));
+      continue;
+    }
     if (!value.isTensor() && !value.isScalar()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("output ", name, " is neither a tensor nor a number"));
+          absl::StrCat("output ", name, " is neither a tensor, number, text nor device"));
     }
     const at::Tensor tensor = value.isTensor()   ? value.toTensor()
                               : value.isInt()    ? at::scalar_tensor(value.toInt(), at::kLong)

@@ -267,7 +267,14 @@ IValue MakeSequence(std::vector<IValue> elements, bool tuple) {
     for (const IValue& e : elements) list.push_back(e.toBool());
     return list;
   }
-  c10::impl::GenericList list(c10::AnyType::get());
+  // Lists of lists, texts and complex numbers have one type, which operators such as torch.tensor
+  // read. The type of a tuple would be computed anew at each level.
+  c10::TypePtr type = c10::AnyType::get();
+  if (all([](const IValue& e) { return e.isList() || e.isString() || e.isComplexDouble(); })) {
+    const c10::TypePtr first = elements[0].type();
+    if (all([&](const IValue& e) { return *e.type() == *first; })) type = first;
+  }
+  c10::impl::GenericList list(type);
   for (IValue& e : elements) list.push_back(std::move(e));
   return list;
 }

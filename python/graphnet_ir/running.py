@@ -156,7 +156,29 @@ def _given(sample: Sample, tensors: Tuple[Any, ...], named: Dict[str, Any]) -> D
 
 
 def _tensors(given: Dict[str, Any]) -> Dict[str, Tensor]:
-    return {name: as_tensor(value) for name, value in given.items()}
+    """Returns the values as tensors. Lists, tuples and dicts become their elements, with the order
+    of a dict's keys."""
+    tensors: Dict[str, Tensor] = {}
+    left = list(given.items())
+    while left:
+        name, value = left.pop()
+        if isinstance(value, dict):
+            left += [(f"{name}.{key}", element) for key, element in value.items()]
+            order = "".join(f"{key}\0" for key in value)
+            tensors[name + "."] = as_tensor(_text(order))
+        elif isinstance(value, (list, tuple)):
+            left += [(f"{name}.{i}", element) for i, element in enumerate(value)]
+        elif isinstance(value, str):
+            tensors[name] = as_tensor(_text(value))
+        elif value is not None:
+            tensors[name] = as_tensor(value)
+    return tensors
+
+
+def _text(value: str) -> Any:
+    """Returns a text as the u8 tensor of its bytes."""
+    torch = _need_torch()
+    return torch.tensor(list(value.encode()), dtype=torch.uint8)
 
 
 class ReadyProgram:

@@ -77,8 +77,9 @@ class TorchEngine final : public Engine {
   }
 
   absl::StatusOr<Sample> ImportTorchScript(const SharedBytes& bytes, const std::string& name,
-                                           bool trust, bool weights) const override {
-    return torch_.ImportTorchScript(bytes, name, trust, weights);
+                                           const std::string& method, bool trust,
+                                           bool weights) const override {
+    return torch_.ImportTorchScript(bytes, name, method, trust, weights);
   }
   absl::StatusOr<std::string> ExportTorchScript(const Sample& sample) const override {
     return torch_.ExportTorchScript(sample);

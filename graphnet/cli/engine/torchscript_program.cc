@@ -10,6 +10,8 @@
 #include "graphnet/extract/program_inputs.h"
 #include "graphnet/extract/reference.h"
 #include "graphnet/extract/samples.h"
+#include "graphnet/formats/source.h"
+#include "graphnet/formats/torch_functions.h"
 #include "graphnet/formats/torchscript/import_graph.h"
 #include "graphnet/interp/torch/status.h"
 
@@ -18,11 +20,17 @@ namespace {
 
 class Program final : public TorchScriptProgram {
  public:
-  Program(std::string path, bool trust) : path_(std::move(path)), trust_(trust) {}
+  // "m.pt#encode" names a method, unless a file has that whole name.
+  Program(const std::string& path, bool trust) : trust_(trust) {
+    const Source source = Source::OfPath(path, /*is_named=*/true);
+    path_ = source.path();
+    method_ = source.part().empty() ? TorchScriptMethod() : source.part();
+  }
 
   absl::Status Open() {
     ASSIGN_OR_RETURN(module_, LoadTorchScriptModule(path_, trust_, &words_));
-    ASSIGN_OR_RETURN(names_, NamesOfInputs(module_));
+    ASSIGN_OR_RETURN(names_, NamesOfInputs(module_, method_));
+    if (method_ != "forward") words_.clear();  // They describe the inputs of forward.
     return absl::OkStatus();
   }
 
@@ -32,8 +40,8 @@ class Program final : public TorchScriptProgram {
                          uint64_t seed) override {
     return Guarded([&]() -> absl::Status {
       seed_ = seed;
-      ASSIGN_OR_RETURN(inputs_,
-                       MakeProgramInputs(module_, given, words.empty() ? words_ : words, seed));
+      ASSIGN_OR_RETURN(inputs_, MakeProgramInputs(module_, method_, given,
+                                                  words.empty() ? words_ : words, seed));
       return absl::OkStatus();
     });
   }
@@ -42,6 +50,7 @@ class Program final : public TorchScriptProgram {
                                           const std::string& name) override {
     return Guarded([&]() -> absl::StatusOr<CapturedProgram> {
       options_ = options;
+      options_.method = method_;
       options_.custom_operators = trust_;
       at::manual_seed(seed_);
       ASSIGN_OR_RETURN(const graphnet::Capture capture,
@@ -56,7 +65,9 @@ class Program final : public TorchScriptProgram {
   }
 
   absl::StatusOr<ForetoldBreaks> Foretell(const CaptureOptions& options) override {
-    return ForetellBreaks(module_, options);
+    CaptureOptions how = options;
+    how.method = method_;
+    return ForetellBreaks(module_, how);
   }
 
   absl::StatusOr<std::string> CompareWithLibTorch(const std::string& folder) override {
@@ -85,12 +96,14 @@ class Program final : public TorchScriptProgram {
                                                        const RunBackend& backend) override {
     CaptureOptions how = options;
     how.custom_operators = trust_;
+    how.method = method_;
     ASSIGN_OR_RETURN(torch::jit::Module reference, LoadTorchScriptModule(path_, trust_));
     return CacheProgram(module_, std::move(reference), inputs_, seed_, how, backend);
   }
 
  private:
-  const std::string path_;
+  std::string path_;
+  std::string method_;
   const bool trust_;
   torch::jit::Module module_;
   std::vector<std::string> words_;  // the archive's description of its inputs

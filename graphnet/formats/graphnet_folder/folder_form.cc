@@ -1,7 +1,9 @@
 #include "graphnet/formats/graphnet_folder/folder_form.h"
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -136,6 +138,34 @@ void RenameNodes(Graph* graph, const UniqueNames& taken_everywhere) {
   }
 }
 
+double OneNan(double value) {
+  return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
+}
+
+// Python writes float("nan") for every nan.
+Argument OneNan(const Argument& value) {
+  return value.is_float() ? Argument(OneNan(value.real())) : value;
+}
+
+void GiveOneNan(Node* node) {
+  bool has_nan = false;
+  node->ForEachArgument(
+      [&](const Argument& a) { has_nan |= a.is_float() && std::isnan(a.real()); });
+  if (has_nan) node->MapArguments([](const Argument& a) { return OneNan(a); });
+  if (node->draw_spec() == nullptr) return;
+  DrawSpec spec = *node->draw_spec();
+  spec.mean = OneNan(spec.mean);
+  spec.std = OneNan(spec.std);
+  spec.min = OneNan(spec.min);
+  spec.max = OneNan(spec.max);
+  std::vector<Argument> data;
+  if (spec.data.is_list()) {
+    for (const Argument& element : spec.data.elements()) data.push_back(OneNan(element));
+    spec.data = Argument::List(data);
+  }
+  if (!(spec == *node->draw_spec())) node->set_draw_spec(spec);
+}
+
 // Python code that loads a folder takes a number as a tensor without dimensions.
 void DescribeNumber(Node* node) {
   const std::optional<DType> dtype = NumberDType(node->annotation());
@@ -227,6 +257,7 @@ absl::StatusOr<std::unique_ptr<Module>> FolderForm(const Module& module, Framewo
       if (!is_argument || node->tensor_meta() == nullptr) node->set_meta(nullptr);
       if (is_argument && node->meta() == nullptr) DescribeNumber(node);
       if (is_argument && node->draw_spec() == nullptr) node->set_draw_spec(DrawSpec());
+      GiveOneNan(node);
     }
     RenameNodes(graph, taken);
     for (Node* node : graph->nodes()) {

@@ -1,17 +1,20 @@
 #include "graphnet/formats/torchscript/attributes.h"
 
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "ATen/EmptyTensor.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "c10/util/strides.h"
 #include "graphnet/interp/inputs/weights.h"
 #include "graphnet/interp/torch/types.h"
+#include "graphnet/ir/annotation.h"
 
 namespace graphnet::torchscript {
 namespace {
@@ -29,6 +32,15 @@ TensorData DataOf(const at::Tensor& values) {
           .bytes = SharedBytes(std::make_shared<at::Tensor>(values),
                                absl::string_view(static_cast<const char*>(values.const_data_ptr()),
                                                  values.nbytes()))};
+}
+
+// Returns a text that two tensors share if they are the same view of the same memory.
+std::string ViewOf(const at::Tensor& tensor) {
+  return absl::StrCat(
+      absl::Hex(reinterpret_cast<uintptr_t>(tensor.storage().unsafeGetStorageImpl())), " ",
+      tensor.storage_offset(), " ", static_cast<int>(tensor.scalar_type()),
+      tensor.is_conj() ? "c" : "", tensor.is_neg() ? "n" : "", " ",
+      absl::StrJoin(tensor.sizes(), ","), " ", absl::StrJoin(tensor.strides(), ","));
 }
 
 }  // namespace
@@ -92,6 +104,36 @@ void AttributeTable::FindOverlap(const at::Tensor& tensor, absl::string_view nam
   ranges.push_back({begin, end, name});
 }
 
+void AttributeTable::NameSlots(const c10::intrusive_ptr<c10::ivalue::Object>& self) {
+  using Modules = std::vector<std::pair<c10::intrusive_ptr<c10::ivalue::Object>, std::string>>;
+  for (const bool parameters : {true, false}) {
+    absl::flat_hash_set<const c10::ivalue::Object*> seen;
+    Modules left = {{self, ""}};
+    while (!left.empty()) {
+      const auto [object, path] = std::move(left.back());
+      left.pop_back();
+      if (!seen.insert(object.get()).second) continue;
+      const auto& type = object->type();
+      Modules inner;
+      for (size_t i = 0; i < type->numAttributes(); ++i) {
+        const c10::IValue& value = object->getSlot(i);
+        std::string name = absl::StrCat(path, path.empty() ? "" : ".", type->getAttributeName(i));
+        if (value.isObject() && value.toObject()->type()->is_module()) {
+          inner.emplace_back(value.toObject(), std::move(name));
+        } else if (value.isTensor() && value.toTensor().defined() &&
+                   value.toTensor().layout() == at::kStrided && value.toTensor().has_storage() &&
+                   type->is_parameter(i) == parameters) {
+          slots_.try_emplace(
+              ViewOf(value.toTensor()),
+              Slot{std::move(name), parameters ? kParameterAnnotation : "torch.Tensor"});
+        }
+      }
+      left.insert(left.end(), std::make_move_iterator(inner.rbegin()),
+                  std::make_move_iterator(inner.rend()));
+    }
+  }
+}
+
 absl::StatusOr<absl::string_view> AttributeTable::Add(const at::Tensor& tensor,
                                                       absl::string_view name,
                                                       absl::string_view annotation) {
@@ -104,13 +146,13 @@ absl::StatusOr<absl::string_view> AttributeTable::Add(const at::Tensor& tensor,
     return absl::InvalidArgumentError(
         absl::StrCat("a tensor of ", c10::toString(tensor.scalar_type()), ", ", name));
   }
-  const std::string view =
-      absl::StrCat(absl::Hex(reinterpret_cast<uintptr_t>(tensor.storage().unsafeGetStorageImpl())),
-                   " ", tensor.storage_offset(), " ", static_cast<int>(dtype),
-                   tensor.is_conj() ? "c" : "", tensor.is_neg() ? "n" : "", " ",
-                   absl::StrJoin(tensor.sizes(), ","), " ", absl::StrJoin(tensor.strides(), ","));
+  const std::string view = ViewOf(tensor);
   const auto found = by_view_.find(view);
   if (found != by_view_.end()) return found->second;
+  if (const auto slot = slots_.find(view); slot != slots_.end()) {
+    name = slot->second.name;
+    annotation = slot->second.annotation;
+  }
 
   std::vector<Dim> shape(tensor.sizes().begin(), tensor.sizes().end());
   const TensorMeta meta = {.dtype = dtype,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ATen/core/Tensor.h"
+#include "ATen/core/ivalue.h"
 #include "ATen/core/jit_type.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
@@ -40,8 +41,13 @@ class AttributeTable {
   AttributeTable(Sample* sample, bool weights, bool share)
       : sample_(sample), weights_(weights), shares_(share) {}
 
-  // Returns the name of the attribute that holds `tensor`: the name it has already,
-  // or `name` (with a suffix if taken). Refuses tensors without plain storage
+  // Lets a tensor that lies in a slot of a module have the slot's name and kind, however a program
+  // reaches it: by another slot, or by a list of tensors. Of several slots, a parameter comes
+  // first, then the one that a walk over the modules meets first, as in PyTorch. A tensor is known
+  // by its view of its memory.
+  void NameSlots(const c10::intrusive_ptr<c10::ivalue::Object>& self);
+  // Returns the name of the attribute that holds `tensor`: the name it has already, that of its
+  // slot, or `name` (with a suffix if taken). Refuses tensors without plain storage
   // (sparse, quantized, undefined …).
   absl::StatusOr<absl::string_view> Add(const at::Tensor& tensor, absl::string_view name,
                                         absl::string_view annotation);
@@ -64,6 +70,11 @@ class AttributeTable {
   bool weights_;
   bool shares_;
   int num_constants_ = 0;
+  struct Slot {
+    std::string name;
+    absl::string_view annotation;
+  };
+  absl::flat_hash_map<std::string, Slot> slots_;  // by view
   absl::flat_hash_map<std::string, absl::string_view> by_view_;
   absl::flat_hash_map<const c10::StorageImpl*, std::vector<Range>> ranges_;
   std::string overlap_;

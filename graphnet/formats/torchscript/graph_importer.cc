@@ -88,6 +88,10 @@ absl::Status GraphImporter::Run(const std::string& name, const c10::FunctionSche
     spec.data = Argument::List(data);
     node->set_draw_spec(spec);
   }
+  if (has_self) {
+    if (const Program::Object* self = program_.FindObject(graph.inputs()[0]))
+      attributes_.NameSlots(self->object);
+  }
   RETURN_IF_ERROR(ImportBlock(graph.block(), 0));
   current_ = graph.return_node();
   ASSIGN_OR_RETURN(const std::vector<Argument> outputs, Operands(graph.outputs()));

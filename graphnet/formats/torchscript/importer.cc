@@ -15,6 +15,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "caffe2/serialize/read_adapter_interface.h"
 #include "graphnet/base/file.h"
@@ -112,6 +113,24 @@ class TorchvisionDeclaration {
   }
 };
 
+// Says that a module has no such method, and which ones it has.
+std::string NoMethod(const torch::jit::Module& module, const std::string& method) {
+  constexpr size_t kMost = 8;
+  std::vector<std::string> names;
+  size_t more = 0;
+  for (const torch::jit::Method& other : module.get_methods()) {
+    if (names.size() < kMost) {
+      names.push_back(Printable(other.name()));
+    } else {
+      ++more;
+    }
+  }
+  const std::string none = absl::StrCat("the module has no method ", Printable(method));
+  if (names.empty()) return absl::StrCat(none, ", and no other one");
+  return absl::StrCat(none, "; --method chooses one of ", absl::StrJoin(names, ", "),
+                      more > 0 ? absl::StrCat(" and ", more, " more") : "");
+}
+
 // Returns the lines of kInputsFile, one per input.
 std::vector<std::string> Lines(absl::string_view inputs) {
   return absl::StrSplit(inputs, '\n', absl::SkipWhitespace());
@@ -182,7 +201,7 @@ absl::StatusOr<torch::jit::GraphFunction*> FindTorchScriptMethod(const torch::ji
                                                                  absl::string_view verb) {
   const std::optional<torch::jit::Method> found = module.find_method(method);
   if (!found) {
-    return absl::NotFoundError(absl::StrCat("the module has no method ", Printable(method)));
+    return absl::NotFoundError(NoMethod(module, method));
   }
   torch::jit::GraphFunction* function = torch::jit::tryToGraphFunction(found->function());
   if (function == nullptr) {
@@ -226,6 +245,7 @@ absl::StatusOr<Sample> ImportTorchScript(const SharedBytes& bytes, const std::st
   });
   if (!sample.ok()) return Annotate(sample.status(), name);
   sample->name = Stem(name);
+  if (options.method != "forward") absl::StrAppend(&sample->name, "_", options.method);
   if (options.method == "forward") {
     RETURN_IF_ERROR(Annotate(DescribeInputs(Lines(inputs), /*seed=*/0, &*sample),
                              absl::StrCat(name, ": extra/", kInputsFile)));

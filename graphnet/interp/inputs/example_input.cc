@@ -1,12 +1,14 @@
 #include "graphnet/interp/inputs/example_input.h"
 
 #include <algorithm>
+#include <complex>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -30,6 +32,34 @@ using Kind = ExampleInput::Kind;
 constexpr char kExpected[] =
     "expected a dtype and sizes, such as f32[1,3,224,224], or int=3, float=0.5, bool=true, "
     "str=abc, None, list(…,…), tuple(…,…), dict(key=…,…)";
+
+// Parses a number or truth without a type before it. Any other text is a string.
+void ParseLiteral(absl::string_view text, ExampleInput* input) {
+  input->is_literal = true;
+  input->text = std::string(text);
+  bool truth = false;
+  if (absl::SimpleAtoi(text, &input->integer)) {
+    input->kind = Kind::kInt;
+    input->real = static_cast<double>(input->integer);
+  } else if (absl::SimpleAtod(text, &input->real)) {
+    input->kind = Kind::kFloat;
+  } else if (absl::EqualsIgnoreCase(text, "true") || absl::EqualsIgnoreCase(text, "false")) {
+    input->kind = Kind::kBool;
+    if (absl::SimpleAtob(text, &truth)) input->integer = truth ? 1 : 0;
+  } else if (absl::string_view rest = text; absl::ConsumeSuffix(&rest, "j")) {
+    // 2j, 1+2j, 1e-3-2j: the last sign that belongs to no exponent begins the imaginary part.
+    size_t sign = rest.find_last_of("+-");
+    while (sign != absl::string_view::npos && sign > 0 && (rest[sign - 1] | 0x20) == 'e')
+      sign = rest.substr(0, sign).find_last_of("+-");
+    const size_t cut = sign == absl::string_view::npos ? 0 : sign;
+    input->real = 0;
+    const bool is_number = (cut == 0 || absl::SimpleAtod(rest.substr(0, cut), &input->real)) &&
+                           absl::SimpleAtod(rest.substr(cut), &input->imaginary);
+    input->kind = is_number ? Kind::kComplex : Kind::kString;
+  } else {
+    input->kind = Kind::kString;
+  }
+}
 
 // Splits at commas outside brackets; returns nullopt if brackets do not match.
 std::optional<std::vector<absl::string_view>> Elements(absl::string_view text) {
@@ -84,9 +114,18 @@ class Parser {
     } else if (absl::ConsumePrefix(&rest, "dict(")) {
       input.kind = Kind::kDict;
       RETURN_IF_ERROR(ParseElements(rest, depth, &input));
-    } else {
+    } else if (absl::ConsumePrefix(&rest, "[")) {
+      input.kind = Kind::kList;
+      input.is_literal = true;
+      RETURN_IF_ERROR(ParseElements(rest, depth, &input, "]"));
+    } else if (absl::ConsumePrefix(&rest, "(")) {
+      input.kind = Kind::kTuple;
+      RETURN_IF_ERROR(ParseElements(rest, depth, &input));
+    } else if (absl::StrContains(rest, "[")) {
       input.kind = Kind::kTensor;
       RETURN_IF_ERROR(ParseTensor(rest, &input));
+    } else {
+      ParseLiteral(rest, &input);
     }
     return input;
   }
@@ -108,22 +147,24 @@ class Parser {
  private:
   absl::Status Error(absl::string_view what) const { return ErrorIn(text_, what); }
 
-  absl::Status ParseElements(absl::string_view rest, int depth, ExampleInput* input) {
-    const bool closed = absl::ConsumeSuffix(&rest, ")");
+  absl::Status ParseElements(absl::string_view rest, int depth, ExampleInput* input,
+                             absl::string_view end = ")") {
+    const bool closed = absl::ConsumeSuffix(&rest, end);
     const auto elements = Elements(rest);
     if (!closed || !elements) return Error("brackets do not match");
     for (absl::string_view element : *elements) {
       if (input->kind == Kind::kDict) {
         const size_t equal = element.find('=');
         if (equal == absl::string_view::npos) return Error("expected key=…");
-        input->keys.emplace_back(element.substr(0, equal));
+        input->keys.emplace_back(absl::StripAsciiWhitespace(element.substr(0, equal)));
         if (std::find(input->keys.begin(), input->keys.end() - 1, input->keys.back()) !=
             input->keys.end() - 1) {
           return Error("a key occurs twice");
         }
         element.remove_prefix(equal + 1);
       }
-      ASSIGN_OR_RETURN(input->elements.emplace_back(), Parse(element, depth + 1));
+      ASSIGN_OR_RETURN(input->elements.emplace_back(),
+                       Parse(absl::StripAsciiWhitespace(element), depth + 1));
     }
     return absl::OkStatus();
   }
@@ -240,12 +281,20 @@ class Describer {
 
   static bool IsParameter(const Node& node) { return node.annotation() == kParameterAnnotation; }
 
-  absl::Status DescribeOne(absl::string_view text, const ExampleInput& input, size_t i) {
+  absl::Status DescribeOne(absl::string_view text, ExampleInput input, size_t i) {
     Node* node = std::exchange(inputs_[i], nullptr);
     if (node == nullptr) return ErrorIn(text, "this input is given twice");
+    const absl::Status fits = FitTo(node->annotation(), &input);
+    if (!fits.ok()) return ErrorIn(text, fits.message());
     sample_.weights.erase(std::string(node->target()));
+    if (TakesSeveralKinds(node->annotation()) && input.kind != Kind::kNone) {
+      // No draw spec says of which kind a value is.
+      node->clear_draw_spec();
+      return DrawExamples(input, std::string(node->target()), seed_, &sample_.weights);
+    }
     switch (input.kind) {
       case Kind::kTensor: return DescribeTensor(text, input, node);
+      case Kind::kComplex: return ErrorIn(text, SaysType(*node));
       case Kind::kInt:
       case Kind::kFloat:
       case Kind::kBool: return DescribeNumber(text, input, node);
@@ -390,6 +439,71 @@ absl::StatusOr<ExampleInput> ParseExampleInput(const std::string& text) {
   return Parser(text).ParseNamed();
 }
 
+absl::Status FitTo(absl::string_view annotation, ExampleInput* input) {
+  const absl::string_view type = InnerAnnotation(annotation);
+  const auto error = [&](absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat(Printable(input->text), " is ", what));
+  };
+  const bool is_structure =
+      input->kind == Kind::kList || input->kind == Kind::kTuple || input->kind == Kind::kDict;
+  if (is_structure) {
+    const size_t open = type.find('[');
+    absl::string_view inner =
+        open == absl::string_view::npos ? absl::string_view() : type.substr(open + 1);
+    absl::ConsumeSuffix(&inner, "]");
+    const absl::string_view name = type.substr(0, open);
+    const auto types = Elements(inner);
+    if (!types.has_value() || types->empty()) return absl::OkStatus();
+    if (input->kind == Kind::kList && input->is_literal && name == "Tuple")
+      input->kind = Kind::kTuple;
+    input->is_literal = false;
+    for (size_t i = 0; i < input->elements.size(); ++i) {
+      const size_t k = name == "Tuple" ? i : name == "Dict" ? 1 : 0;
+      if (k >= types->size()) break;
+      RETURN_IF_ERROR(FitTo(absl::StripAsciiWhitespace((*types)[k]), &input->elements[i]));
+    }
+    return absl::OkStatus();
+  }
+  if (!input->is_literal) return absl::OkStatus();
+  const Kind kind = input->kind;
+  const bool is_real = kind == Kind::kInt || kind == Kind::kFloat;
+  if (const std::optional<DType> number = NumberDType(type)) {
+    if (*number == DType::kInt64 && kind != Kind::kInt) return error("no integer");
+    if (*number == DType::kBool && kind != Kind::kBool) return error("neither true nor false");
+    if (*number == DType::kFloat64) {
+      if (!is_real) return error("no number");
+      input->kind = Kind::kFloat;
+    }
+  } else if (IsText(type) || type == "Device") {
+    input->kind = Kind::kString;
+  } else if (type == "complex") {
+    if (!is_real && kind != Kind::kComplex) return error("no complex number");
+    input->kind = Kind::kComplex;
+  } else if (TakesSeveralKinds(type)) {
+    const absl::string_view word = kind == Kind::kInt       ? "int"
+                                   : kind == Kind::kFloat   ? "float"
+                                   : kind == Kind::kBool    ? "bool"
+                                   : kind == Kind::kComplex ? "complex"
+                                                            : "str";
+    const bool is_union = absl::StartsWith(type, "Union[");
+    if (is_union && !HasMember(type, word)) {
+      if (kind == Kind::kInt && HasMember(type, "float")) {
+        input->kind = Kind::kFloat;
+      } else if (is_real && HasMember(type, "complex")) {
+        input->kind = Kind::kComplex;
+      } else if (HasMember(type, "str")) {
+        input->kind = Kind::kString;
+      } else {
+        return error(absl::StrCat("no value of type ", Printable(annotation)));
+      }
+    }
+  } else {
+    return absl::InvalidArgumentError(kExpected);
+  }
+  input->is_literal = false;
+  return absl::OkStatus();
+}
+
 DrawSpec SpecOfExample(const ExampleInput& tensor) {
   DrawSpec spec;
   spec.has_mean = spec.has_std = true;
@@ -411,6 +525,8 @@ absl::StatusOr<TensorData> DrawExample(const ExampleInput& input, const std::str
     case Kind::kInt: return NumberData(DType::kInt64, input.integer);
     case Kind::kFloat: return NumberData(DType::kFloat64, input.real);
     case Kind::kBool: return NumberData(DType::kBool, input.integer != 0);
+    case Kind::kComplex:
+      return NumberData(DType::kComplex128, std::complex<double>(input.real, input.imaginary));
     case Kind::kString: return TextData(input.text);
     case Kind::kTensor: break;
     default:
@@ -437,6 +553,7 @@ absl::Status DrawExamples(const ExampleInput& input, const std::string& name, ui
         RETURN_IF_ERROR(
             DrawExamples(input.elements[i], absl::StrCat(name, ".", key), seed, values));
       }
+      AddKeyOrder(name, input.keys, values);
       return absl::OkStatus();
     default: {
       ASSIGN_OR_RETURN((*values)[name], DrawExample(input, name, seed));
@@ -455,6 +572,14 @@ absl::Status CheckKnown(const Sample& sample) {
     const std::string name = Printable(node->target());
     if (sample.weights.contains(std::string(node->target())) || NumberDType(node->annotation()))
       continue;
+    if (TakesSeveralKinds(node->annotation())) {
+      if (absl::StartsWith(node->annotation(), "Optional[") ||
+          HasMember(node->annotation(), "NoneType") || HasMember(node->annotation(), "None"))
+        continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", name, ", a ", Printable(node->annotation()),
+                       ": its value is not known; give it, for example --input ", name, "=1"));
+    }
     const bool has_data = node->draw_spec() != nullptr && node->draw_spec()->data.is_list();
     if (IsText(node->annotation())) {
       if (has_data || absl::StartsWith(node->annotation(), "Optional[")) continue;

@@ -17,11 +17,15 @@ namespace graphnet {
 
 // A description of an input, as a tree.
 struct ExampleInput {
-  enum class Kind { kNone, kInt, kFloat, kBool, kString, kTensor, kList, kTuple, kDict };
+  enum class Kind { kNone, kInt, kFloat, kBool, kComplex, kString, kTensor, kList, kTuple, kDict };
   Kind kind = Kind::kNone;
+  // True for a value without a type before it, such as 16000 or true. It has the kind that its
+  // spelling suggests, until FitTo gives it the declared type. `text` is what was written.
+  bool is_literal = false;
   std::string name;     // empty if none is written
   int64_t integer = 0;  // of an int or bool
   double real = 0;
+  double imaginary = 0;  // of a complex number
   std::string text;
   DType dtype = DType::kUnknown;
   std::vector<int64_t> sizes;
@@ -33,9 +37,15 @@ struct ExampleInput {
 
 // Parses "f32[1,3,224,224]", "i64[1,16]:0..900", "int=3", "float=0.5", "bool=true", "str=abc" or
 // "None"; also "list(f32[2],f32[3])", "tuple(f32[2],int=3)" and "dict(a=f32[2],b=f32[3])", which
-// nest. The name of a parameter may come first: "x=f32[2]". InvalidArgument says what is wrong
+// nest. "16000", "0.5", "true", "1+2j", "abc", "[1,2]" and "(1,2)" have the type that the program
+// declares. The name of a parameter may come first: "x=f32[2]". InvalidArgument says what is wrong
 // with the text.
 absl::StatusOr<ExampleInput> ParseExampleInput(const std::string& text);
+
+// Gives literals the type of an annotation, such as "int", "Optional[List[float]]" or
+// "Union[float, int]", also those in lists, tuples and dicts. InvalidArgument if that type has no
+// such value.
+absl::Status FitTo(absl::string_view annotation, ExampleInput* input);
 
 // Returns how the tensor is drawn: floats from the standard normal distribution, integers within
 // the bounds, by default 0..9.

@@ -10,6 +10,7 @@
 
 #include "ATen/core/builtin_function.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "graphnet/formats/torchscript/import_graph.h"
@@ -536,6 +537,62 @@ def forward(self, x):
   EXPECT_TRUE(ImportTorchScriptMethod(module, "forward", {.weights = false})->weights.empty());
 }
 
+// Returns "name annotation", one a line.
+std::string AttributesOf(const absl::StatusOr<Sample>& sample) {
+  EXPECT_OK(sample);
+  std::string out;
+  if (!sample.ok()) return out;
+  for (const Attribute& attribute : sample->module->attributes())
+    absl::StrAppend(&out, attribute.name, " ", attribute.annotation, "\n");
+  return out;
+}
+
+TEST(ImporterTest, AttributesHaveNameAndKindOfTheirSlots) {
+  const torch::Tensor weight = torch::randn({2, 2});
+  torch::jit::Module inner("Inner");
+  inner.register_parameter("weight", weight, false);
+  inner.register_buffer("mean", torch::randn({2}));
+  const auto module_with = [&](const std::string& source) {
+    torch::jit::Module module("M");
+    // Slots that come before the module's, in which the same tensors lie.
+    module.register_attribute("ws", c10::ListType::ofTensors(),
+                              c10::List<at::Tensor>({weight, inner.attr("mean").toTensor()}));
+    module.register_attribute("pair", c10::TupleType::create({c10::TensorType::get()}),
+                              c10::ivalue::Tuple::create({weight.detach()}));
+    c10::Dict<std::string, at::Tensor> dict;
+    dict.insert("w", weight);
+    module.register_attribute("dict",
+                              c10::DictType::create(c10::StringType::get(), c10::TensorType::get()),
+                              c10::IValue(dict));
+    module.register_buffer("alias", weight);
+    module.register_module("l", inner);
+    module.define(source);
+    return module;
+  };
+  const std::string parameter = "l.weight torch.nn.parameter.Parameter\n";
+  for (const std::string& read : {"self.ws[0]", "self.pair[0]", "self.dict[\"w\"]", "self.alias",
+                                  "self.l.weight", "self.ws[0] + self.alias + self.l.weight"}) {
+    EXPECT_EQ(AttributesOf(Import(
+                  module_with(absl::StrCat("def forward(self, x):\n    return x + ", read, "\n")))),
+              parameter + (absl::StrContains(read, "ws") ? "l.mean torch.Tensor\n" : ""))
+        << read;
+  }
+  EXPECT_EQ(AttributesOf(Import(module_with("def forward(self, x):\n    return x + self.ws[1]\n"))),
+            parameter + "l.mean torch.Tensor\n");
+}
+
+TEST(ImporterTest, OtherMethods) {
+  torch::jit::Module module("M");
+  module.define("def encode(self, x):\n    return x + 1\n");
+  module.define("def decode(self, x):\n    return x - 1\n");
+  EXPECT_THAT(Text(ImportTorchScriptMethod(module, "decode")), HasSubstr("graph @decode("));
+  EXPECT_THAT(Import(module),
+              StatusIs(absl::StatusCode::kNotFound,
+                       HasSubstr("no method forward; --method chooses one of encode, decode")));
+  EXPECT_THAT(Import(torch::jit::Module("Empty")),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no method forward, and no other")));
+}
+
 TEST(ImporterTest, GraphsHaveMetasAndLocations) {
   torch::jit::Graph graph;
   torch::jit::parseIR(R"(
@@ -589,7 +646,9 @@ def other(self):
   EXPECT_THAT(Text(ImportTorchScript(out.str(), "m.pt", {.method = "other"})),
               HasSubstr("graph @other() {\n  return 1\n}"));
   EXPECT_THAT(ImportTorchScript(out.str(), "m.pt", {.method = "nope"}),
-              StatusIs(absl::StatusCode::kNotFound, "m.pt: the module has no method nope"));
+              StatusIs(absl::StatusCode::kNotFound,
+                       "m.pt: the module has no method nope; --method chooses one of forward, "
+                       "other"));
 }
 
 TEST(ImporterTest, DamagedFiles) {

@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "graphnet/interp/inputs/elements.h"
 #include "graphnet/ir/text/parser.h"
 #include "graphnet/ir/text/printer.h"
 #include "tests/base/status_matchers.h"
@@ -55,8 +58,6 @@ TEST(ExampleInputTest, WordsOfAllKinds) {
 
 TEST(ExampleInputTest, RefusesBadWords) {
   for (const auto& [text, what] : std::vector<std::pair<std::string, std::string>>{
-           {"", "expected a dtype and sizes"},
-           {"f32", "expected a dtype and sizes"},
            {"f33[2]", "unknown dtype"},
            {"f32[2,-1]", "a size is not a number"},
            {"f32[99999999999999999999]", "a size is not a number"},
@@ -67,7 +68,8 @@ TEST(ExampleInputTest, RefusesBadWords) {
            {"list(f32[2]]", "brackets do not match"},
            {"dict(f32[2])", "expected key="},
            {"dict(a=f32[2],a=f32[3])", "a key occurs twice"},
-           {std::string(100000, '(') + "list(", "expected a dtype"},
+           {std::string(100000, '(') + "list(", "brackets do not match"},
+           {"[1,2", "brackets do not match"},
        }) {
     EXPECT_THAT(ParseExampleInput(text),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(what)))
@@ -78,6 +80,85 @@ TEST(ExampleInputTest, RefusesBadWords) {
   deep += std::string(10000, ')');
   EXPECT_THAT(ParseExampleInput(deep),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nests too deep")));
+}
+
+TEST(ExampleInputTest, LiteralsHaveTheDeclaredType) {
+  using Kind = ExampleInput::Kind;
+  struct Case {
+    std::string text, type;
+    Kind kind;
+  };
+  for (const auto& [text, type, kind] : std::vector<Case>{
+           {"16000", "int", Kind::kInt},
+           {"-3", "Optional[int]", Kind::kInt},
+           {"7", "torch.SymInt", Kind::kInt},
+           {"3", "float", Kind::kFloat},
+           {"1e-3", "float", Kind::kFloat},
+           {"inf", "Optional[float]", Kind::kFloat},
+           {"true", "bool", Kind::kBool},
+           {"False", "bool", Kind::kBool},
+           {"16000", "str", Kind::kString},
+           {"true", "Optional[str]", Kind::kString},
+           {"abc", "str", Kind::kString},
+           {"cpu", "Device", Kind::kString},
+           {"1+2j", "complex", Kind::kComplex},
+           {"1e-3-2e-1j", "complex", Kind::kComplex},
+           {"2", "complex", Kind::kComplex},
+           {"2", "Union[float, int]", Kind::kInt},
+           {"2.0", "Union[float, int]", Kind::kFloat},
+           {"2", "Union[float, str]", Kind::kFloat},
+           {"true", "Union[int, str]", Kind::kString},
+           {"2.5", "number", Kind::kFloat},
+       }) {
+    auto input = ParseExampleInput("x=" + text);
+    ASSERT_OK(input);
+    EXPECT_OK(FitTo(type, &*input)) << text << " as " << type;
+    EXPECT_EQ(input->kind, kind) << text << " as " << type;
+    EXPECT_FALSE(input->is_literal);
+  }
+  for (const auto& [text, type, what] : std::vector<std::array<std::string, 3>>{
+           {"1.5", "int", "1.5 is no integer"},
+           {"99999999999999999999", "int", "is no integer"},
+           {"1", "bool", "1 is neither true nor false"},
+           {"abc", "float", "abc is no number"},
+           {"abc", "complex", "abc is no complex number"},
+           {"abc", "Union[float, int]", "abc is no value of type Union[float, int]"},
+           {"16000", "Tensor", "expected a dtype and sizes"},
+           {"f32", "torch.Tensor", "expected a dtype and sizes"},
+           {"", "Tensor", "expected a dtype and sizes"},
+           {"[1,a]", "List[int]", "a is no integer"},
+       }) {
+    auto input = ParseExampleInput("x=" + text);
+    ASSERT_OK(input);
+    EXPECT_THAT(FitTo(type, &*input), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(what)))
+        << text << " as " << type;
+  }
+  auto list = ParseExampleInput("[1, 2]");
+  ASSERT_OK(list);
+  ASSERT_OK(FitTo("List[float]", &*list));
+  EXPECT_EQ(list->elements[1].kind, Kind::kFloat);
+  auto tuple = ParseExampleInput("(1, abc, [true])");
+  ASSERT_OK(tuple);
+  ASSERT_OK(FitTo("Tuple[float, str, List[bool]]", &*tuple));
+  EXPECT_EQ(tuple->elements[0].kind, Kind::kFloat);
+  EXPECT_EQ(tuple->elements[2].elements[0].kind, Kind::kBool);
+  auto dict = ParseExampleInput("dict(a=1, b=2)");
+  ASSERT_OK(dict);
+  ASSERT_OK(FitTo("Dict[str, Optional[float]]", &*dict));
+  EXPECT_EQ(dict->elements[1].kind, Kind::kFloat);
+  EXPECT_THAT(dict->keys, ElementsAre("a", "b"));
+}
+
+TEST(ExampleInputTest, DictsKeepTheOrderOfTheirKeys) {
+  std::map<std::string, TensorData> values;
+  const auto dict = ParseExampleInput("dict(b=1,a=2,c=dict(z=1,y=2))");
+  ASSERT_OK(dict);
+  ASSERT_OK(DrawExamples(*dict, "d", /*seed=*/0, &values));
+  EXPECT_THAT(KeyOrder("d", values), ElementsAre("b", "a", "c"));
+  EXPECT_THAT(KeyOrder("d.c", values), ElementsAre("z", "y"));
+  values.clear();
+  ASSERT_OK(DrawExamples(*ParseExampleInput("dict(a=1,b=2)"), "d", /*seed=*/0, &values));
+  EXPECT_EQ(values.size(), 2);
 }
 
 TEST(DrawExampleTest, RefusesAList) {
@@ -92,7 +173,7 @@ TEST(DescribeInputsTest, InOrderAndByName) {
   constexpr absl::string_view kText =
       "graph @f(%x, %w as torch.nn.parameter.Parameter, %n as int, %y) {\n"
       "  return (%x, %w, %n, %y)\n}\n";
-  EXPECT_EQ(Described(kText, {"y=i64[3]", "f32[2,4]", "int=7"}),
+  EXPECT_EQ(Described(kText, {"y=i64[3]", "f32[2,4]", "7"}),
             "graph @f(\n  %x : f32[2, 4] {mean = 0.0, std = 5.0},\n"
             "  %w as torch.nn.parameter.Parameter,\n  %n as int {data = [7]},\n"
             "  %y : i64[3] {mean = 0.0, std = 5.0, min = 0, max = 9}\n) {\n"

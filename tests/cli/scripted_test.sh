@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# What programs of TorchScript declare, take and return: methods, literals, dicts, names.
+set -euo pipefail
+graphnet=$1
+make_archive=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+contains() { grep -qF -- "$2" <<<"$1" || fail "expected '$2' in: $1"; }
+refused() {
+  local expected=$1 out code=0
+  shift
+  out=$("$graphnet" "$@" 2>&1) || code=$?
+  [ "$code" = 2 ] || fail "exit $code: $*: $out"
+  contains "$out" "$expected"
+}
+# Prints the values of a safetensors file by name, texts as texts.
+values() {
+  python3 -c '
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+for name, entry in sorted(json.loads(data[8:8 + size]).items()):
+    if name == "__metadata__": continue
+    begin, end = entry["data_offsets"]
+    raw = data[8 + size + begin:8 + size + end]
+    kind = {"F32": "f", "F64": "d", "I64": "q", "BOOL": "?"}.get(entry["dtype"])
+    print(name, raw.decode() if kind is None else list(struct.unpack(f"<{len(raw) // struct.calcsize(kind)}{kind}", raw)))
+' "$1"
+}
+run() { "$graphnet" run "$@" --outputs "$scratch/out.safetensors" >/dev/null && values "$scratch/out.safetensors"; }
+
+# Methods.
+"$make_archive" "$scratch/methods.pt" <<'END'
+def encode(self, x):
+    return x + self.buffer
+def decode(self, x, k: int):
+    return x * k
+END
+refused "the module has no method forward; --method chooses one of encode, decode" run "$scratch/methods.pt"
+refused "no method nope; --method chooses one of encode, decode" show "$scratch/methods.pt" --method nope
+for way in "$scratch/methods.pt --method decode" "$scratch/methods.pt#decode"; do
+  contains "$("$graphnet" show $way)" "graph @decode"
+  "$graphnet" check $way >/dev/null || fail "check $way"
+  "$graphnet" hash $way >/dev/null || fail "hash $way"
+  [ "$(run $way --input 'x=i64[1]:3..3' --input 5)" = "o0 [15]" ] || fail "run $way"
+  rm -rf "$scratch/captured"
+  "$graphnet" extract $way -o "$scratch/captured" --input 'i64[1]:3..3' --input k=5 --check >/dev/null ||
+    fail "extract $way"
+  "$graphnet" convert $way "$scratch/decode.pb" || fail "convert $way"
+done
+[ "$(run "$scratch/decode.pb" --input 'x=i64[1]:3..3' --input k=5)" = "o0 [15]" ] || fail "decode.pb"
+
+# Literals have the declared type; texts and devices are returned.
+"$make_archive" "$scratch/literals.pt" <<'END'
+def forward(self, x, rate: int, gain: float, flag: bool, name: str, u: Union[int, float], d: Device, ls: List[float]):
+    y = x * rate
+    if flag:
+        y = y + 1
+    if isinstance(u, int):
+        y = y + 100
+    else:
+        y = y + 200
+    return y, name + "!", d, gain * ls[1]
+END
+contains "$(run "$scratch/literals.pt" --input 'x=i64[1]:2..2' --input rate=16000 --input 2 --input true \
+  --input name=16000 --input u=3 --input cpu --input '[1,4]')" "o0 [32101]
+o1 16000!
+o2 cpu
+o3 [8.0]"
+contains "$(run "$scratch/literals.pt" --input 'x=i64[1]:2..2' --input rate=1 --input gain=0.5 --input flag=false \
+  --input name=abc --input u=3.0 --input d=cpu --input 'ls=list(1,float=4)')" "o0 [202]
+o1 abc!
+o2 cpu
+o3 [2.0]"
+refused "1.5 is no integer" run "$scratch/literals.pt" --input 'x=i64[1]' --input rate=1.5
+refused "1 is neither true nor false" run "$scratch/literals.pt" --input 'x=i64[1]' --input flag=1
+refused "abc is no value of type Union" run "$scratch/literals.pt" --input u=abc
+refused "expected a dtype and sizes" run "$scratch/literals.pt" --input x=16000
+
+# Dicts keep the order of their keys.
+"$make_archive" "$scratch/dict.pt" <<'END'
+def forward(self, d: Dict[str, Tensor], e: Dict[int, Tensor]):
+    return list(d.values()), list(e.values())
+END
+[ "$(run "$scratch/dict.pt" --input 'd=dict(b=i64[]:1..1,a=i64[]:2..2)' --input 'dict(7=i64[]:3..3,3=i64[]:4..4)')" = "o0 [1]
+o1 [2]
+o2 [3]
+o3 [4]" ] || fail "the order of a dict's keys"
+
+# Nested lists of numbers.
+"$make_archive" "$scratch/nested.pt" <<'END'
+def forward(self, x):
+    return torch.tensor([[1, 2], [3, 4]]) + x, torch.tensor([[[1.5], [2.5]]]), torch.tensor([[True], [False]])
+END
+[ "$(run "$scratch/nested.pt" --input 'i64[]:1..1')" = "o0 [2, 3, 4, 5]
+o1 [1.5, 2.5]
+o2 [True, False]" ] || fail "nested lists"
+
+# The names of outputs are no part of a folder.
+"$make_archive" "$scratch/output.pt" <<'END'
+def forward(self, x, f: bool, g: bool):
+    if f:
+        output = x + 1
+    else:
+        output = x * 2
+    if g:
+        output_1 = output + 3
+    else:
+        output_1 = output
+    return output_1
+END
+"$graphnet" check "$scratch/output.pt" >/dev/null || fail "check output.pt"
+cat >"$scratch/nan.gn" <<'END'
+graphnet.module 1
+
+attribute e : f32[0] {mean = nan(0xfff8000000000000), std = 0.0, data = []}
+graph @forward(%x : f32[2] {mean = 0.0, std = nan(0x7ff8000000000001), data = [nan(0xfff8000000000000), 1.0]}) {
+  %y = aten.add.Scalar(%x, nan(0xfff8000000000000))
+  return (%y,)
+}
+end
+END
+"$graphnet" check "$scratch/nan.gn" >/dev/null || fail "check nan.gn"
+
+# --inputs is wherever --input is.
+"$make_archive" "$scratch/bag.pt" <<'END'
+def forward(self, i, o):
+    return torch.embedding_bag(self.weight.view(3, 1), i, o)[0]
+END
+python3 - "$scratch/bag.safetensors" <<'END'
+import json, struct, sys
+header = {n: {"dtype": "I64", "shape": [k], "data_offsets": [b, b + 8 * k]} for n, k, b in [("i", 4, 0), ("o", 2, 32)]}
+text = json.dumps(header).encode()
+open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + struct.pack("<6q", 0, 1, 2, 1, 0, 2))
+END
+for command in "convert $scratch/bag.pt $scratch/bag.pt2" "opt $scratch/bag.pt -p dce -o $scratch/bag.pb" \
+    "hash $scratch/bag.pt" "decompose $scratch/bag.pt --pieces 1 -o $scratch/bag_decomposed"; do
+  "$graphnet" $command --input i=i64[4] --input o=i64[2] --inputs "$scratch/bag.safetensors" >/dev/null ||
+    fail "--inputs: $command"
+done
