@@ -13,13 +13,17 @@ for a program that calls torch.compile itself.
 from __future__ import annotations
 
 import atexit
+import copy
+import copyreg
 import functools
 import os
+import sys
 import threading
 import time
 import warnings
+import weakref
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 import torch
 from torch._guards import CompileContext, TracingContext
@@ -32,6 +36,9 @@ from graphnet_ir.guards import (GraphBreak, GuardRecord, RawGuard, SkippedFrame,
 
 # Number of calls of graphs that are remembered in order; all calls are counted.
 MAX_STEPS = 10_000
+# Larger arguments are recorded by their type.
+MAX_DEPTH = 50
+MAX_ITEMS = 10_000
 
 # The clock of Capture.seconds. If other programs run, time.process_time is more reliable.
 clock = time.perf_counter
@@ -75,6 +82,7 @@ class CapturedGraph:
     inputs: List[GraphInput]
     sample: Optional[Sample] = None
     why_not: Optional[str] = None  # the reason if there is no sample
+    is_foreign: bool = False  # an input is sparse, quantised, nested or of a class of its own
     of: Optional[int] = None  # for 'forward' and 'backward', the graph that they were made from
     calls: int = 0
     recompiled: Optional[str] = None  # the guard whose failure led to this graph
@@ -121,14 +129,21 @@ class Step:
 
 @dataclass(frozen=True)
 class Verified:
-    """One call that was replayed."""
+    """One call that was verified."""
 
-    equal: bool  # True if equal to eager in every bit
+    equal: bool  # True if graphs ran in the interpreter, and every bit is that of eager
     equal_to_dynamo: bool  # to Dynamo's graphs in their own code, where these differ from eager
     num_parts: int  # tensors and numbers that were compared: results, arguments, state
     runs: int  # runs of graphs by the interpreter
     notes: List[str]  # graphs that ran in their own code, with the reason
     differences: List[str]
+    unproven: List[str] = field(default_factory=list)  # why nothing is called equal
+
+
+# A call that is verified puts back what it reaches, so that only one at a time can do it.
+_VERIFYING = threading.RLock()
+# Seconds after which a call gives up to wait: it may itself be waited for by the other one.
+VERIFY_PATIENCE = 60.0
 
 
 class Capture:
@@ -159,6 +174,9 @@ class Capture:
         self._begin_us = time.time_ns() // 1000
         self._process = os.getpid()
         self._saved_count = -1
+        self._finished = 0  # graphs whose guards are complete
+        self._last_metrics: Any = None
+        self._warned: Set[str] = set()
 
     # --- Called by Dynamo -------------------------------------------------------------------------
 
@@ -239,6 +257,7 @@ class Capture:
         name = f"{self.name}_{graph.index}"
         try:
             concrete = [_concrete(value) for value in values]
+            graph.is_foreign = any(map(_is_foreign, concrete))
             for given, value in zip(graph.inputs, concrete):
                 if isinstance(value, int) and not given.example:
                     graph.symbols[given.name] = int(value)
@@ -313,10 +332,21 @@ class Capture:
             self._read_skips(tls.skip_reasons or [])
             tls.skip_reasons = outer
             self._read_metrics()
-            for graph in self.graphs:
+            for graph in self.graphs[self._finished:]:
                 graph.finish_guards()
+            self._finished = len(self.graphs)
             self._save_what_is_new()
+            if not self.graphs and self.raised is None:
+                self._warn("no graph was captured: Dynamo left the call to Python"
+                           + "".join(f"; {skip.function}: {skip.reason}"
+                                     for skip in self.skipped[:1]))
             self.seconds += clock() - begin
+
+    def _warn(self, text: str) -> None:
+        """Warns once for each text."""
+        if text not in self._warned:
+            self._warned.add(text)
+            warnings.warn(f"{self.name}: {text}", stacklevel=4)
 
     def _save_what_is_new(self) -> None:
         if self.workspace is None or self._saved_count == len(self.graphs):
@@ -331,17 +361,43 @@ class Capture:
 
     def _call_and_verify(self, function: Callable[..., Any], compiled: Callable[..., Any],
                          args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
-        """Calls the function as it is, restores everything, and calls it again with graphnet's
-        interpreter in the place of each graph."""
-        from graphnet_ir.capture_replay import State, differences, leaves
+        """Calls the function as it is, puts everything back, and calls it again, with each graph
+        compared with graphnet's interpreter."""
+        from graphnet_ir.capture_state import State
 
-        state = State(function, args, kwargs)
-        random = torch.get_rng_state()
-        seed = int(torch.randint(2**31, ()).item())
-        torch.set_rng_state(random)
+        if not _VERIFYING.acquire(timeout=VERIFY_PATIENCE):
+            return self._call_unproven(compiled, args, kwargs,
+                                       ["another thread verifies a call for too long"])
+        try:
+            try:
+                state = State(function, args, kwargs)
+            except Exception as error:  # of any kind: the user's program must run in any case
+                return self._call_unproven(compiled, args, kwargs, [
+                    f"the state cannot be kept: {type(error).__name__}: {error}"])
+            if state.used_up:  # A second call would find it used up.
+                return self._call_unproven(compiled, args, kwargs, state.used_up)
+            return self._compare_calls(state, function, compiled, args, kwargs)
+        finally:
+            _VERIFYING.release()
+
+    def _call_unproven(self, compiled: Callable[..., Any], args: Tuple[Any, ...],
+                       kwargs: Dict[str, Any], why: List[str]) -> Any:
+        """Calls the compiled function once. Nothing is compared."""
+        self._add_verified(Verified(False, False, 0, 0, [], [], why))
+        return compiled(*args, **kwargs)
+
+    def _add_verified(self, row: Verified) -> None:
+        with self._lock:
+            self.verified.append(row)
+        if row.unproven:
+            self._warn("this call is not verified: " + "; ".join(row.unproven[:3]))
+
+    def _compare_calls(self, state: Any, function: Callable[..., Any], compiled: Callable[..., Any],
+                       args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+        from graphnet_ir.capture_replay import differences, leaves
+
         expected: List[Any] = []
         raised: Optional[Exception] = None
-        torch.manual_seed(seed)
         try:
             # Run without Dynamo, even where the function calls compiled code.
             expected = leaves(_disable(function)(*args, **kwargs))
@@ -349,8 +405,8 @@ class Capture:
             raised = error
         after = state.values()
         state.restore()
-        torch.manual_seed(seed)
-        replay = self._replay = _Replay()
+        outer, replay = self._replay, _Replay()
+        self._replay = replay
         found: List[str] = []
         try:
             result = compiled(*args, **kwargs)
@@ -363,30 +419,31 @@ class Capture:
             if raised is not None:
                 found.append(f"eager raises {type(raised).__name__}, and the replay does not")
         finally:
-            self._replay = None
-        found += differences("result", expected, got)
-        found += differences("state", after, state.values())
+            self._replay = outer
+        unproven = list(dict.fromkeys([*state.unkept, *replay.unproven]))
+        for name, one, other in (("result", expected, got), ("state", after, state.values())):
+            more, unknown = differences(name, one, other)
+            found += more
+            unproven += unknown
         notes = sorted(set(replay.notes))
-        is_dynamos = bool(found) and raised is None
-        if is_dynamos:
-            # Dynamo itself may compute differently from eager, as in optimisers.
-            replayed_state = state.values()
-            state.restore()
-            torch.manual_seed(seed)
-            result = compiled(*args, **kwargs)
-            is_dynamos = not (differences("result", leaves(result), got)
-                              + differences("state", state.values(), replayed_state))
-        self.verified.append(Verified(not found, not found or is_dynamos,
-                                      len(expected) + len(after), replay.runs, notes, found))
+        if replay.runs == 0 and raised is None:
+            unproven.append("no graph ran in the interpreter")
+        # Dynamo itself may compute differently from eager, as in optimisers.
+        is_dynamos = not replay.differences and raised is None
+        found = replay.differences + found
+        self._add_verified(Verified(
+            not found and not unproven, (not found or is_dynamos) and not unproven,
+            len(expected) + len(after), replay.runs, notes, found, unproven))
         if raised is not None and not found:
             raise raised
-        lost = [graph for graph in self.graphs if graph.calls and graph.sample is None]
+        lost = [graph for graph in self.graphs
+                if graph.calls and graph.sample is None and not graph.is_foreign]
         if lost:
             raise made_error("unimplemented", f"graph {lost[0].index} of {self.name} ran and is "
                              f"not kept: {lost[0].why_not}")
-        if found and not is_dynamos:
+        if replay.differences or (found and not is_dynamos and not unproven):
             raise made_error("internal", f"the replay of {self.name} differs from eager: "
-                         + "; ".join(found[:3]))
+                             + "; ".join(found[:3]))
         return result
 
     def _read_skips(self, reasons: Sequence[str]) -> None:
@@ -411,8 +468,12 @@ class Capture:
 
     def _read_metrics(self) -> None:
         """Collects why frames were compiled again, and which could not be compiled."""
+        metrics = torch._dynamo.utils.get_compilation_metrics()
+        if not metrics or metrics[-1] is self._last_metrics:
+            return  # Nothing was compiled since.
+        self._last_metrics = metrics[-1]
         by_id = {graph.compile_id: graph for graph in self.graphs if graph.of is None}
-        for row in reversed(torch._dynamo.utils.get_compilation_metrics()):
+        for row in reversed(metrics):
             if (getattr(row, "start_time_us", None) or 0) < self._begin_us:
                 break
             graph = by_id.get(row.compile_id or "")
@@ -495,52 +556,55 @@ class Capture:
 
 
 class _Replay:
-    """Runs graphs by the interpreter, and records which it could not run."""
+    """Compares graphs with the interpreter, and records which it could not run."""
 
     def __init__(self) -> None:
         self.runs = 0
         self.notes: List[str] = []
+        self.differences: List[str] = []
+        self.unproven: List[str] = []
         self._runners: Dict[int, Any] = {}
 
     def run(self, graph: CapturedGraph, gm: torch.fx.GraphModule, function: Callable[..., Any],
             args: Sequence[Any]) -> Any:
-        from graphnet_ir.capture_replay import GraphRunner
+        from graphnet_ir.capture_replay import PieceRunner
 
         if graph.sample is None:
+            self.unproven.append(f"graph {graph.index} is not kept: {graph.why_not}")
             return function(*args)
-        kept = torch.get_rng_state()
-        try:
-            if graph.index not in self._runners:
-                self._runners[graph.index] = GraphRunner(graph.sample, gm, function)
-            outputs = self._runners[graph.index].run(args)
-        except Error as error:
-            self.notes.append(f"graph {graph.index}: {error}")
-            torch.set_rng_state(kept)
-            return function(*args)
-        self.runs += 1
-        return tuple(outputs)
+        if graph.index not in self._runners:
+            self._runners[graph.index] = PieceRunner(graph.sample, gm, function)
+        runner = self._runners[graph.index]
+        runs = runner.runs
+        outputs, found, unknown = runner.run(args)
+        self.notes += [f"graph {graph.index}: {note}" for note in runner.notes]
+        self.runs += runner.runs > runs
+        self.differences += [f"{text} (graph {graph.index})" for text in found]
+        self.unproven += [f"{text} (graph {graph.index})" for text in unknown]
+        return outputs
 
 
 class _TensorNumbers:
     """The numbers of tensors, by identity, that the manifest uses."""
 
     def __init__(self) -> None:
-        from torch.utils.weak import WeakIdKeyDictionary
-
-        self._numbers: Any = WeakIdKeyDictionary()
+        # By the addresses of tensors, with references that say whether they are still there.
+        self._numbers: Dict[int, Tuple[Any, int]] = {}
         self.rows: List[Dict[str, Any]] = []
 
     def number(self, value: Any, origin: Callable[[], Dict[str, Any]]) -> Optional[int]:
         if not isinstance(value, torch.Tensor):
             return None
-        known = self._numbers.get(value)
-        if known is None:
-            known = self._numbers[value] = len(self.rows)
-            shape = _sizes(value)
-            self.rows.append({"tensor": known, "from": origin(),
-                              "dtype": str(value.dtype)[len("torch."):],
-                              "device": str(value.device), "shape": shape, "example": shape})
-        return int(known)
+        known = self._numbers.get(id(value))
+        if known is not None and known[0]() is value:
+            return known[1]
+        number = len(self.rows)
+        self._numbers[id(value)] = (weakref.ref(value), number)
+        shape = _sizes(value)
+        self.rows.append({"tensor": number, "from": origin(),
+                          "dtype": str(value.dtype)[len("torch."):],
+                          "device": str(value.device), "shape": shape, "example": shape})
+        return number
 
 
 def _origin(graph: CapturedGraph, i: int) -> Dict[str, Any]:
@@ -588,6 +652,13 @@ def _sizes(tensor: torch.Tensor) -> List[Any]:
         return [str(size) for size in getattr(tensor, "shape", ())]
 
 
+def _is_foreign(value: Any) -> bool:
+    """Returns whether a value is a tensor of a kind that the IR does not have."""
+    return isinstance(value, torch.Tensor) and (
+        value.layout != torch.strided or value.is_quantized or value.is_nested
+        or type(value) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer))
+
+
 def _concrete(value: Any) -> Any:
     """Returns an input with the numbers of this call in the place of symbols."""
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
@@ -607,33 +678,54 @@ def _named_arguments(function: Callable[..., Any], args: Tuple[Any, ...], kwargs
     except (TypeError, ValueError):
         bound = {f"args_{i}": value for i, value in enumerate(args)} | kwargs
 
+    above: Set[int] = set()  # containers that hold the value
+
     def tree(value: Any, name: str) -> Any:
         if isinstance(value, torch.Tensor):
             return {"tensor": numbers.number(value, lambda: {"input": name})}
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
-        if isinstance(value, list):
-            return {"list": [tree(item, f"{name}[{i}]") for i, item in enumerate(value)],
-                    "type": "List"}
-        if isinstance(value, tuple):
-            return {"tuple": [tree(item, f"{name}[{i}]") for i, item in enumerate(value)]}
-        if isinstance(value, dict):
-            return {"dict": [[str(key), tree(item, f"{name}[{key!r}]")]
+        kind = {"python": f"{type(value).__module__}.{type(value).__qualname__}"}
+        if (not isinstance(value, (list, tuple, dict)) or id(value) in above
+                or len(above) >= MAX_DEPTH or len(value) > MAX_ITEMS):
+            return kind  # an object; or a container that holds itself, or is large
+        above.add(id(value))
+        try:
+            if isinstance(value, list):
+                return {"list": [tree(item, f"{name}[{i}]") for i, item in enumerate(value)],
+                        "type": "List"}
+            if isinstance(value, tuple):
+                return {"tuple": [tree(item, f"{name}[{i}]") for i, item in enumerate(value)]}
+            return {"dict": [[_text_of(key), tree(item, f"{name}[{_text_of(key, repr)}]")]
                              for key, item in value.items()], "type": "Dict"}
-        return {"python": f"{type(value).__module__}.{type(value).__qualname__}"}
+        finally:
+            above.remove(id(value))
 
     return [(name, tree(value, name)) for name, value in bound.items()]
 
 
+def _text_of(value: Any, form: Callable[[Any], str] = str) -> str:
+    """Returns the text of a key; the name of its type if it has none."""
+    try:
+        return form(value)
+    except Exception:  # of any kind: it is the user's code
+        return type(value).__qualname__
+
+
 class Extracted:
-    """The result of extract: calls go through its capture; all else is the wrapped object's."""
+    """The result of extract for what is no module of Python: calls go through its capture; all else
+    is the wrapped object's, also what is set."""
+
+    _OWN = frozenset(("capture", "__wrapped__", "_compiled", "_call", "_how",
+                      *functools.WRAPPER_ASSIGNMENTS))
 
     def __init__(self, target: Callable[..., Any], capture: Capture, *, dynamic: Optional[bool],
                  fullgraph: bool):
         self.capture = capture
         self.__wrapped__ = target
         if not isinstance(target, torch.nn.Module):
-            functools.update_wrapper(self, target)
+            functools.update_wrapper(self, target, updated=())
+        self._how: Dict[str, Any] = {"dynamic": dynamic, "fullgraph": fullgraph}
         self._compiled = torch.compile(target, backend=capture.compile, dynamic=dynamic,
                                        fullgraph=fullgraph)
 
@@ -648,12 +740,48 @@ class Extracted:
         return self if instance is None else functools.partial(self, instance)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("__wrapped__", "capture", "_compiled", "_call"):
+        if name in self._OWN:
             raise AttributeError(name)
         return getattr(self.__wrapped__, name)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self._OWN:
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self.__wrapped__, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self.__wrapped__, name)
+
+    def __deepcopy__(self, memo: Dict[int, Any]) -> "Extracted":
+        """Copies the wrapped object; the copy goes on with the same capture."""
+        return Extracted(copy.deepcopy(self.__wrapped__, memo), self.capture, **self._how)
+
+    def __copy__(self) -> "Extracted":
+        return Extracted(copy.copy(self.__wrapped__), self.capture, **self._how)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Is stored as its name if that names it, and otherwise as the wrapped object."""
+        if _named(self) is self:
+            return self.__qualname__
+        return _stored, (self.__wrapped__,)
+
     def __repr__(self) -> str:
         return f"<graphnet_ir.extract of {self.__wrapped__!r}>"
+
+
+def _stored(value: Any) -> Any:
+    """Returns what a file has in the place of an Extracted."""
+    return value
+
+
+def _named(value: Any) -> Any:
+    """Returns what the program has under the name of a function or class; None if nothing."""
+    try:
+        return functools.reduce(getattr, value.__qualname__.split("."),
+                                sys.modules[value.__module__])
+    except (AttributeError, KeyError):
+        return None
 
 
 def extract(target: Any = None, *, name: Optional[str] = None,
@@ -692,6 +820,10 @@ def extract(target: Any = None, *, name: Optional[str] = None,
     if not callable(target):
         raise TypeError(f"extract takes a function, a module or a class of modules, "
                         f"not {type(target).__name__}")
+    if isinstance(target, torch.nn.Module) and not isinstance(target, torch.jit.ScriptModule):
+        made: Any = object.__new__(_extracting_class(type(target), capture, dynamic, fullgraph))
+        made.__dict__ = target.__dict__  # One module with two classes: what one sets, both have.
+        return made
     return Extracted(target, capture, dynamic=dynamic, fullgraph=fullgraph)
 
 
@@ -700,15 +832,40 @@ def _extracting_class(cls: Any, capture: Capture, dynamic: Optional[bool],
     """Returns a class of the same name, whose modules capture their calls."""
 
     class Extracting(cls):  # type: ignore[misc]
+        # Not in __dict__, which the module of the original class shares.
+        __slots__ = ("_graphnet_through",)
+
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            through = self.__dict__.get("_extracted")
+            through = getattr(self, "_graphnet_through", None)
             if through is None:
-                # A module of the original class with the same attributes.
-                plain = cls.__new__(cls)
-                plain.__dict__ = self.__dict__
-                through = self.__dict__["_extracted"] = Extracted(
-                    plain, capture, dynamic=dynamic, fullgraph=fullgraph)
+                through = Extracted(_plain(self), capture, dynamic=dynamic, fullgraph=fullgraph)
+                object.__setattr__(self, "_graphnet_through", through)
             return through(*args, **kwargs)
+
+        def __deepcopy__(self, memo: Dict[int, Any]) -> Any:
+            made = object.__new__(type(self))
+            memo[id(self)] = made
+            object.__setattr__(made, "__dict__", copy.deepcopy(_plain(self), memo).__dict__)
+            return made
+
+        def __copy__(self) -> Any:
+            made = object.__new__(type(self))
+            object.__setattr__(made, "__dict__", copy.copy(_plain(self)).__dict__)
+            return made
+
+        def __reduce_ex__(self, protocol: Any) -> Any:
+            """Is stored as a module of the class that the program has under the name."""
+            plain = _plain(self)
+            kind = type(self) if _named(type(self)) is type(self) else cls
+            # As pickle does it; its usual function refuses an object of another class.
+            return copyreg._reconstructor, (kind, object, None), (  # type: ignore[attr-defined]
+                plain.__getstate__() if hasattr(plain, "__getstate__") else plain.__dict__)
+
+    def _plain(module: Any) -> Any:
+        """Returns the module of the original class with the same attributes."""
+        plain = object.__new__(cls)
+        plain.__dict__ = module.__dict__
+        return plain
 
     Extracting.__name__, Extracting.__qualname__ = cls.__name__, cls.__qualname__
     Extracting.__module__, Extracting.__doc__ = cls.__module__, cls.__doc__

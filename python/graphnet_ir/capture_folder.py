@@ -5,10 +5,12 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import json
+import math
 import os
+import re
 import shutil
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error
@@ -164,7 +166,8 @@ def manifest(capture: "Capture", places: Dict[int, str]) -> Dict[str, Any]:
         "skipped": [as_dict(skip) for skip in capture.skipped],
         "verified": [{"equal": call.equal, "equal_to_dynamo": call.equal_to_dynamo,
                       "parts": call.num_parts, "runs": call.runs,
-                      "notes": call.notes, "differences": call.differences}
+                      "notes": call.notes, "differences": call.differences,
+                      "unproven": call.unproven}
                      for call in capture.verified],
         "raised": capture.raised,
     }
@@ -201,12 +204,32 @@ def manifest_text(manifest: Dict[str, Any]) -> str:
     parts = []
     for key, value in manifest.items():
         if isinstance(value, list) and value:
-            rows = ",\n  ".join(json.dumps(row, ensure_ascii=False, separators=(",", ":"),
-                                           default=str) for row in value)
+            rows = ",\n  ".join(_json(row, (",", ":")) for row in value)
             parts.append(f' "{key}": [\n  {rows}\n ]')
         else:
-            parts.append(f' "{key}": {json.dumps(value, ensure_ascii=False)}')
+            parts.append(f' "{key}": {_json(value, (", ", ": "))}')
     return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _json(value: Any, separators: Tuple[str, str]) -> str:
+    """Returns JSON that every reader takes and every file can hold."""
+    text = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, separators=separators)
+    # Halves of letters are no text, but JSON has escapes for them.
+    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
+
+
+def _plain(value: Any) -> Any:
+    """Returns a value with texts in the place of what JSON does not have: "nan", "inf", "-inf", and
+    the text of any other object."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(float(value))
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    return str(value)
 
 
 # --- explain --------------------------------------------------------------------------------------

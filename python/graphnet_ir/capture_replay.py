@@ -1,274 +1,111 @@
-"""Proves that captured graphs are complete: runs graphnet's interpreter in Dynamo's place."""
+"""Proves that captured graphs are complete: compares runs, and graphs with graphnet's interpreter.
+"""
 
 from __future__ import annotations
 
 import collections
 import functools
-import sys
-import types
-from contextlib import AbstractContextManager
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+import re
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
-from torch.utils._pytree import tree_flatten
 
+from graphnet_ir import fx
 from graphnet_ir._core import Error, Node, Sample, TensorMeta
+from graphnet_ir.capture_state import attributes_of, copy_of, is_users, same_bits
 from graphnet_ir.running import prepare
 
-_MAX_OBJECTS = 200_000
-_NUMBERS = (bool, int, float, torch.SymInt, torch.SymFloat, torch.SymBool)
-
-
-class State:
-    """Everything that a call can reach and change: tensors and gradients, containers, objects.
-
-    restore() puts it back in place, so that objects that Dynamo guards by identity do not change.
-    """
-
-    def __init__(self, *roots: Any):
-        self._tensors: List[Tuple[torch.Tensor, torch.Tensor, Optional[torch.Tensor],
-                                  Optional[torch.Tensor]]] = []
-        self._containers: List[Tuple[Any, Any]] = []
-        self._seen: Dict[int, Any] = {}
-        self._random = _random_state()
-        pending = list(roots)
-        while pending and len(self._seen) < _MAX_OBJECTS:
-            value = pending.pop()
-            if id(value) in self._seen:
-                continue
-            self._seen[id(value)] = value  # kept alive, so that no other object gets its id
-            pending += self._keep(value)
-
-    def _keep(self, value: Any) -> List[Any]:
-        if isinstance(value, torch.Tensor):
-            if type(value) in (torch.Tensor, torch.nn.Parameter) and value.layout == torch.strided:
-                grad = value.grad if value.is_leaf else None
-                self._tensors.append((value, _copy(value), grad,
-                                      None if grad is None else _copy(grad)))
-            return []
-        if isinstance(value, dict):
-            self._containers.append((value, dict(value)))
-            return list(value.values())
-        if isinstance(value, (list, collections.deque)):
-            self._containers.append((value, list(value)))
-            return list(value)
-        if isinstance(value, set):
-            self._containers.append((value, set(value)))
-            return list(value)
-        if isinstance(value, (tuple, frozenset)):
-            return list(value)
-        if isinstance(value, types.FunctionType):
-            return _reached_by_function(value)
-        if isinstance(value, types.MethodType):
-            return [value.__self__, value.__func__]
-        if isinstance(value, functools.partial):
-            return [value.func, value.args, value.keywords]
-        if isinstance(value, (torch.nn.Module, torch.optim.Optimizer)) or _is_users(value):
-            return [getattr(value, "__dict__", {})]
-        return []
-
-    def restore(self) -> None:
-        for container, kept in self._containers:
-            if isinstance(container, (dict, set)):
-                if container != kept if isinstance(container, set) else _differs(container, kept):
-                    container.clear()
-                    container.update(kept)
-            elif len(container) != len(kept) or any(a is not b for a, b in zip(container, kept)):
-                container.clear()
-                container.extend(kept)
-        with torch.no_grad():
-            for tensor, kept, grad, kept_grad in self._tensors:
-                if tensor.shape != kept.shape or tensor.dtype != kept.dtype:
-                    tensor.data = kept.clone()
-                elif not same_bits(tensor, kept):
-                    tensor.data.copy_(kept)
-                if tensor.is_leaf and tensor.grad is not grad:
-                    tensor.grad = grad
-                if grad is not None and kept_grad is not None:
-                    grad.data.copy_(kept_grad)
-        _set_random_state(self._random)
-
-    def values(self) -> List[torch.Tensor]:
-        """Copies all tensors and their gradients, in an order that is the same after restore."""
-        made = []
-        for tensor, _, _, _ in self._tensors:
-            made.append(_copy(tensor))
-            if tensor.is_leaf and tensor.grad is not None:
-                made.append(_copy(tensor.grad))
-        return made
-
-
-def _differs(a: Dict[Any, Any], b: Dict[Any, Any]) -> bool:
-    return len(a) != len(b) or any(key not in b or value is not b[key] for key, value in a.items())
-
-
-def _copy(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.detach().clone(memory_format=torch.preserve_format)
-
-
-def _is_users(value: Any) -> bool:
-    module = type(value).__module__ or ""
-    return (hasattr(value, "__dict__") and not isinstance(value, (type, types.ModuleType))
-            and module.partition(".")[0] not in ("builtins", "torch", "threading", "logging",
-                                                 "graphnet_ir"))
-
-
-def _reached_by_function(function: types.FunctionType) -> List[Any]:
-    """Returns the objects that a function can change: its closure, and globals that it names."""
-    found: List[Any] = [function.__defaults__, function.__kwdefaults__ or ()]
-    for cell in function.__closure__ or ():
-        try:
-            found.append(cell.cell_contents)
-        except ValueError:  # an empty cell
-            pass
-    codes = [function.__code__]
-    while codes:
-        code = codes.pop()
-        codes += [const for const in code.co_consts if isinstance(const, types.CodeType)]
-        for name in code.co_names:
-            value = function.__globals__.get(name)
-            if isinstance(value, (torch.nn.Module, torch.optim.Optimizer, torch.Tensor, list,
-                                  dict)):
-                found.append(value)
-            elif (isinstance(value, types.FunctionType)
-                  and value.__module__ == function.__module__):
-                found.append(value)
-    return found
-
-
-def _random_state() -> Tuple[Any, ...]:
-    import random
-
-    numpy = sys.modules.get("numpy")
-    return (torch.get_rng_state(), random.getstate(),
-            numpy.random.get_state() if numpy is not None and hasattr(numpy, "random") else None)
-
-
-def _set_random_state(state: Tuple[Any, ...]) -> None:
-    import random
-
-    torch.set_rng_state(state[0])
-    random.setstate(state[1])
-    if state[2] is not None:
-        sys.modules["numpy"].random.set_state(state[2])
-
-
-def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Returns whether two tensors agree in dtype, shape and every bit."""
-    if a.dtype != b.dtype or a.shape != b.shape or a.layout != b.layout:
-        return False
-    a, b = a.detach(), b.detach()
-    if a.layout != torch.strided:
-        return bool(torch.equal(a.to_dense(), b.to_dense()))
-    if a.is_quantized:
-        return bool(torch.equal(a.int_repr(), b.int_repr()))
-    if a.device.type == "meta" or a.numel() == 0:
-        return True
-    a, b = (x.resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8)
-            for x in (a, b))
-    return bool(torch.equal(a, b))
+MAX_PARTS = 200_000  # of a result
+_NUMBERS = (bool, int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 def leaves(result: Any) -> List[Any]:
-    """Returns the parts of a result. Tensors are copied, so that later writes do not reach them."""
+    """Returns the parts of a result, each container once. Tensors are copied, so that later writes
+    do not reach them."""
     flat: List[Any] = []
+    seen: Dict[int, Any] = {}
     pending = [result]
-    while pending:
-        for part in tree_flatten(pending.pop())[0]:
-            if isinstance(part, torch.Tensor):
-                plain = type(part) in (torch.Tensor, torch.nn.Parameter)
-                flat.append(_copy(part) if plain else part)
-            elif _is_users(part) and len(flat) < 10_000 and not callable(part):
-                values = [v for v in vars(part).values() if not callable(v)]
-                if values and all(v is not part for v in values):
-                    pending.append([v for v in values if isinstance(
-                        v, (torch.Tensor, list, tuple, dict, int, float, str))])
-            else:
-                flat.append(part)
+    while pending and len(flat) < MAX_PARTS:
+        part = pending.pop()
+        parts = _parts(part)
+        if parts is None:
+            flat.append(copy_of(part))
+        elif id(part) not in seen:
+            seen[id(part)] = part
+            pending += reversed(parts)
+    if pending:
+        flat.append(Unknown(f"a result has more than {MAX_PARTS} parts"))
     return flat
 
 
-def differences(name: str, eager: Sequence[Any], replayed: Sequence[Any]) -> List[str]:
-    """Describes how the leaves of two results differ."""
-    if len(eager) != len(replayed):
-        return [f"{name}: eager has {len(eager)} parts and the replay {len(replayed)}"]
-    found = []
-    for i, (a, b) in enumerate(zip(eager, replayed)):
-        if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
-            if same_bits(a, b):
-                continue
-            text = f"{name} {i}: {tuple(a.shape)} {a.dtype} and {tuple(b.shape)} {b.dtype}"
-            if a.shape == b.shape and a.dtype == b.dtype and a.is_floating_point():
-                text += f", differ by up to {(a.double() - b.double()).abs().max().item():.3g}"
-            found.append(text)
-        elif type(a) is not type(b):
-            found.append(f"{name} {i}: {type(a).__name__} and {type(b).__name__}")
-        elif isinstance(a, (bool, int, str, float)) and a != b and not (a != a and b != b):
-            found.append(f"{name} {i}: {a!r} and {b!r}")
-    return found
+class Unknown:
+    """The place of a part that cannot be compared, and why."""
+
+    def __init__(self, why: str):
+        self.why = why
 
 
-class _Recomputed(torch.autograd.Function):
-    """Values of the interpreter, with the gradients of the graph's own code."""
-
-    @staticmethod
-    def forward(ctx: Any, call: "GraphCall", *args: Any) -> Any:
-        ctx.call = call
-        outputs = call.interpret()
-        fixed = [out for out, grad in zip(outputs, call.wants_grad)
-                 if isinstance(out, torch.Tensor) and not grad]
-        ctx.mark_non_differentiable(*fixed)
-        return tuple(outputs)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        gradients: Any = torch._dynamo.disable(ctx.call.gradients)  # type: ignore[no-untyped-call]
-        return (None, *gradients(grads))
+def _parts(value: Any) -> Optional[List[Any]]:
+    """Returns what a container or an object of the user holds; None for all else."""
+    if isinstance(value, torch.Tensor):
+        return None
+    found: List[Any] = []
+    if isinstance(value, dict):
+        found += dict.values(value)
+    elif isinstance(value, (list, tuple, collections.deque)):
+        found += value
+    if is_users(value) and not callable(value):
+        return found + [kept for _, kept in attributes_of(value) if not callable(kept)]
+    return found if isinstance(value, (dict, list, tuple, collections.deque)) else None
 
 
-class GraphCall:
-    """A call of a captured graph by the interpreter."""
+def differences(name: str, a: Sequence[Any], b: Sequence[Any],
+                sides: Tuple[str, str] = ("eager", "the replay")) -> Tuple[List[str], List[str]]:
+    """Describes how the leaves of two results differ, and which of them cannot be compared."""
+    if len(a) != len(b):
+        return [f"{name}: {sides[0]} has {len(a)} parts and {sides[1]} {len(b)}"], []
+    found, unknown = [], []
+    for i, (one, other) in enumerate(zip(a, b)):
+        try:
+            text = _difference(one, other)
+        except Exception as error:  # of any kind: tensors of other libraries raise what they like
+            unknown.append(f"{name} {i} cannot be compared: {type(error).__name__}: {error}")
+            continue
+        if text is not None:
+            found.append(f"{name} {i}: {text}")
+        elif isinstance(one, Unknown):
+            unknown.append(f"{name} {i}: {one.why}")
+    return found, unknown
 
-    def __init__(self, runner: "GraphRunner", args: Sequence[Any]):
-        self._runner = runner
-        self._args = list(args)
-        self._before = list(args)  # values before the graph wrote to them
-        self._random = torch.get_rng_state()
-        self._autocast = [(device, torch.is_autocast_enabled(device),
-                           torch.get_autocast_dtype(device)) for device in ("cpu",)]
-        self.wants_grad = runner.wants_grad
 
-    def interpret(self) -> List[Any]:
-        outputs, written = self._runner.interpret(self._args)
-        with torch.no_grad():
-            for i, value in written.items():
-                self._before[i] = _copy(self._args[i])
-                self._args[i].detach().copy_(value)
-        return outputs
+def _difference(a: Any, b: Any) -> Optional[str]:
+    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+        if same_bits(a, b):
+            return None
+        text = f"{tuple(a.shape)} {a.dtype} and {tuple(b.shape)} {b.dtype}"
+        if a.shape == b.shape and a.dtype == b.dtype and a.is_floating_point():
+            apart = (a.detach().to_dense() if a.layout != torch.strided else a.detach()).double()
+            apart = apart - (b.to_dense() if b.layout != torch.strided else b.detach()).double()
+            text += f", differ by up to {apart.abs().max().item():.3g}"
+        return text
+    if type(a) is not type(b):
+        return f"{type(a).__name__} and {type(b).__name__}"
+    if isinstance(a, (bool, int, str, bytes, float, complex)) and a != b and not (
+            a != a and b != b):
+        return f"{a!r} and {b!r}"
+    if hasattr(a, "__array_interface__") and (
+            a.dtype != b.dtype or a.shape != b.shape or a.tobytes() != b.tobytes()):
+        return f"arrays of {a.shape} {a.dtype} and {b.shape} {b.dtype}"
+    return None
 
-    def gradients(self, grads: Sequence[Any]) -> List[Any]:
-        kept = torch.get_rng_state()
-        torch.set_rng_state(self._random)
-        args = [a.detach().requires_grad_(a.requires_grad) if isinstance(a, torch.Tensor) else a
-                for a in self._before]
-        contexts: List[AbstractContextManager[Any]] = [torch.enable_grad()]
-        device, enabled, dtype = self._autocast[0]
-        contexts.append(torch.autocast(device, dtype=dtype, enabled=enabled))
-        with contexts[0], contexts[1]:
-            outputs = self._runner.function(*args)
-        torch.set_rng_state(kept)
-        pairs = [(out, grad) for out, grad in zip(outputs, grads)
-                 if isinstance(out, torch.Tensor) and out.requires_grad and grad is not None]
-        wanted = [a for a in args if isinstance(a, torch.Tensor) and a.requires_grad]
-        made = iter(torch.autograd.grad([p[0] for p in pairs], wanted, [p[1] for p in pairs],
-                                        allow_unused=True) if pairs else [None] * len(wanted))
-        return [next(made) if isinstance(a, torch.Tensor) and a.requires_grad else None
-                for a in args]
+
+class Refused(Exception):
+    """The interpreter does not run a graph."""
 
 
 class GraphRunner:
-    """A captured graph that behaves in the interpreter like Dynamo's code: it writes to the same
-    inputs, outputs that are views of inputs are views, and gradients flow."""
+    """A captured graph that runs twice: by the interpreter on copies, and in its own code. All that
+    both make and write is compared, so that one may stand in the place of the other."""
 
     def __init__(self, sample: Sample, gm: torch.fx.GraphModule, function: Callable[..., Any]):
         self.function = function
@@ -281,57 +118,60 @@ class GraphRunner:
         self._places = {node: i for i, node in enumerate(made)}
         inputs = list(graph.placeholders)
         self._num_made = len(made)
-        self._records = False
         self._attributes: Dict[str, Any] = {name: functools.reduce(getattr, name.split("."), gm)
                                             for name in self._sample.module.attributes}
         self._kept = [i for i, node in enumerate(inputs) if node.type != "torch.SymInt"]
         output.args = (tuple(made + [inputs[i] for i in self._kept]),)
-        self._note_memory(gm)
 
-    def _note_memory(self, gm: torch.fx.GraphModule) -> None:
-        """Finds the outputs that are views of inputs, and those that need gradients."""
-        result = gm.graph.output_node().args[0]
-        outs = list(result) if isinstance(result, (list, tuple)) else [result]
-        fakes = [_fake(node) for node in gm.graph.find_nodes(op="placeholder")]
-        storages = {f.untyped_storage()._cdata: i for i, f in enumerate(fakes) if _has_storage(f)}
-        self._views: Dict[int, Tuple[int, Any]] = {}
-        self.wants_grad: List[bool] = []
-        self._is_number: List[bool] = []
-        for i, out in enumerate(outs):
-            fake = _fake(out)
-            self._is_number.append(isinstance(fake, _NUMBERS))
-            self.wants_grad.append(isinstance(fake, torch.Tensor) and fake.requires_grad)
-            if _has_storage(fake) and fake.untyped_storage()._cdata in storages:
-                self._views[i] = (storages[fake.untyped_storage()._cdata], fake)
+    def run(self, args: Sequence[Any]) -> Tuple[Any, List[str], List[str]]:
+        """Returns the results of the graph's own code, differences from the interpreter, and what
+        cannot be compared. Raises Refused, before anything ran, if the interpreter cannot run."""
+        random = torch.get_rng_state()
+        try:
+            values, state, shared = self._interpret(args)
+        except Error as error:
+            raise Refused(str(error)) from error
+        except Exception as error:  # of any kind: the user's program must run in any case
+            raise Refused(f"{type(error).__name__}: {error}") from error
+        finally:
+            drawn = torch.get_rng_state()
+            torch.set_rng_state(random)
+        outputs = self.function(*args)
+        made = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+        expected = [_as_number(values[self._places[item]], made[i])
+                    if isinstance(item, Node) and i < len(made) else item
+                    for i, item in enumerate(self._result)]
+        whole = values[len(values) - len(shared):]
+        of_shared = {_storage(tensor) for tensor in shared}
+        inputs = [i for i in self._kept if not (
+            _has_storage(args[i]) and _storage(args[i]) in of_shared)]
+        places = {i: self._num_made + k for k, i in enumerate(self._kept)}
+        names = [name for name in self._attributes if name in state]
+        found, unknown = differences("result", made, expected, _SIDES)
+        for name, own, others in (
+                ("input", [args[i] for i in inputs], [values[places[i]] for i in inputs]),
+                ("memory of inputs", shared, whole),
+                ("attribute", [self._attributes[name] for name in names],
+                 [state[name] for name in names])):
+            more, less = differences(name, own, others, _SIDES)
+            found += more
+            unknown += less
+        if not torch.equal(drawn, torch.get_rng_state()):
+            found.append("random numbers: the interpreter has drawn others")
+        return outputs, found, unknown
 
-    def interpret(self, args: Sequence[Any]) -> Tuple[List[Any], Dict[int, torch.Tensor]]:
-        """Returns the outputs, and the new values of inputs that were written to."""
+    def _interpret(self, args: Sequence[Any]) -> Tuple[List[Any], Dict[str, Any], List[Any]]:
+        """Returns results and inputs after a run on copies, attributes after it, and the memory
+        that inputs share, whose values are behind the inputs."""
         threads = torch.get_num_threads()
         sample, shared = self._sharing(args)
-        with torch.no_grad():
-            values, program = self._run_sample(sample, [*args, *shared])
-            for whole in reversed(shared):
-                whole.copy_(values.pop())
-            state = program.state() if self._attributes else {}
-        if threads != torch.get_num_threads():
-            torch.set_num_threads(threads)
-        with torch.no_grad():
-            for name, tensor in self._attributes.items():
-                if name in state and not same_bits(tensor, state[name]):
-                    tensor.detach().copy_(state[name])
-        written = {}
-        for i, value in zip(self._kept, values[self._num_made:]):
-            if (isinstance(args[i], torch.Tensor) and not same_bits(args[i], value)
-                    and not any(_storage(args[i]) == _storage(whole) for whole in shared)):
-                written[i] = value
-        outputs: List[Any] = []
-        for i, item in enumerate(self._result):
-            if not isinstance(item, Node):
-                outputs.append(item)
-                continue
-            value = values[self._places[item]]
-            outputs.append(value.item() if self._is_number[i] else value.clone())
-        return outputs, written
+        try:
+            with torch.no_grad():
+                values, program = self._run_sample(sample, [*args, *shared])
+                return values, program.state() if self._attributes else {}, shared
+        finally:
+            if threads != torch.get_num_threads():
+                torch.set_num_threads(threads)
 
     def _sharing(self, args: Sequence[Any]) -> Tuple[Sample, List[torch.Tensor]]:
         """The sample for these arguments, and what it takes after them: the whole memory of those
@@ -370,42 +210,28 @@ class GraphRunner:
     def _run_sample(self, sample: Sample, given: List[Any]) -> Tuple[List[Any], Any]:
         """What the interpreter returns, and the program that ran. It works on copies, and draws
         random numbers where PyTorch would go on."""
+        random = torch.get_rng_state()
+        try:
+            program = prepare(sample, *given, values=self._attributes, seed=None)
+            return list(program.run()), program
+        except Error:
+            # An optimiser's step turns gradients off to write to parameters.
+            torch.set_rng_state(random)
+
         def plain(value: Any) -> Any:
             return value.detach() if isinstance(value, torch.Tensor) else value
 
-        if self._records:
-            random = torch.get_rng_state()
-            try:
-                program = prepare(sample, *given, values=self._attributes, seed=None)
-                return list(program.run()), program
-            except Error:
-                # An optimiser's step turns gradients off to write to parameters.
-                torch.set_rng_state(random)
         program = prepare(
             sample, *map(plain, given), seed=None,
             values={name: plain(value) for name, value in self._attributes.items()})
         return list(program.run()), program
 
-    def run(self, args: Sequence[Any]) -> List[Any]:
-        self._records = torch.is_grad_enabled()
-        call = GraphCall(self, args)
-        asks = [a for a in args if isinstance(a, torch.Tensor) and a.requires_grad]
-        if torch.is_grad_enabled() and asks and any(self.wants_grad):
-            recomputed: Any = _Recomputed.apply
-            outputs = list(recomputed(call, *args))
-        else:
-            outputs = call.interpret()
-        for i, (k, fake) in self._views.items():
-            view = _as_view(args[k], outputs[i], fake)
-            if view is not None:
-                outputs[i] = view
-        return outputs
+
+_SIDES = ("the graph", "the interpreter")
 
 
-def _fake(node: Any) -> Any:
-    if not isinstance(node, torch.fx.Node):
-        return node
-    return node.meta.get("example_value", node.meta.get("val"))
+def _as_number(value: Any, like: Any) -> Any:
+    return value.item() if isinstance(like, _NUMBERS) and isinstance(value, torch.Tensor) else value
 
 
 def _has_storage(value: Any) -> bool:
@@ -417,16 +243,137 @@ def _storage(tensor: torch.Tensor) -> int:
     return int(tensor.untyped_storage()._cdata)
 
 
-def _as_view(base: Any, value: Any, fake: Any) -> Optional[torch.Tensor]:
-    """Returns the part of an input that an output is a view of, if its strides are known."""
-    try:
-        strides = [int(s) for s in fake.stride()]
-        offset = int(fake.storage_offset())
-    except Exception:  # symbolic sizes that are not known
-        return None
-    if not isinstance(base, torch.Tensor) or base.dtype != value.dtype or value.requires_grad:
-        return None
-    if value.shape == base.shape and list(base.stride()) == strides:
-        return base
-    view = base.as_strided(value.shape, strides, offset)
-    return view if same_bits(view, value) else None
+# --- Graphs with calls that the interpreter lacks -------------------------------------------------
+
+
+class PieceRunner:
+    """A captured graph as pieces: calls that the interpreter refuses run in their own code, and the
+    calls between them are compared with the interpreter."""
+
+    def __init__(self, sample: Sample, gm: torch.fx.GraphModule, function: Callable[..., Any]):
+        self.notes: List[str] = []
+        self.runs = 0
+        self._gm, self._function = gm, function
+        self._whole: Optional[GraphRunner] = None
+        self._apart: Set[str] = set()  # names of nodes that run in their own code
+        try:
+            self._whole = GraphRunner(sample, gm, function)
+        except Exception as error:  # of any kind: the user's program must run in any case
+            self.notes.append(f"{type(error).__name__}: {error}")
+
+    def run(self, args: Sequence[Any]) -> Tuple[Any, List[str], List[str]]:
+        """Returns the results of the graph's own code, differences, and what cannot be compared.
+        `runs` counts what the interpreter ran."""
+        if self._whole is None:
+            return self._function(*args), [], []
+        if not self._apart:
+            try:
+                made = self._whole.run(args)
+                self.runs += 1
+                return made
+            except Refused as error:
+                if not self._set_apart(str(error)):
+                    return self._function(*args), [], []
+        return self._run_pieces(args)
+
+    def _set_apart(self, why: str) -> bool:
+        """Notes why the interpreter refuses, and sets the node apart that the text names."""
+        if why not in self.notes:
+            self.notes.append(why)
+        names = re.findall(r"\(node ([^()]+)\)", why) or re.findall(r"\bnode (\S+):", why)
+        found = [name for name in names if name not in self._apart
+                 and any(node.name == name for node in self._gm.graph.nodes)]
+        self._apart.update(found[-1:])
+        return bool(found)
+
+    def _run_pieces(self, args: Sequence[Any]) -> Tuple[Any, List[str], List[str]]:
+        found: List[str] = []
+        unknown: List[str] = []
+        values: Dict[torch.fx.Node, Any] = dict(zip(
+            self._gm.graph.find_nodes(op="placeholder"), args))
+        output = self._gm.graph.output_node()
+        pending = [node for node in self._gm.graph.nodes if node not in values and
+                   node is not output]
+        interpreter = torch.fx.Interpreter(self._gm, garbage_collect_values=False)
+        interpreter.env = values
+        while pending:
+            piece = self._next_piece(pending)
+            if piece:
+                try:
+                    more, less = self._run_piece(piece, values)
+                    found += more
+                    unknown += less
+                    pending = pending[len(piece):]
+                    continue
+                except Refused as error:
+                    if self._set_apart(str(error)):
+                        continue  # A smaller piece is tried.
+            for node in pending[:max(1, len(piece))]:
+                values[node] = interpreter.run_node(node)
+            pending = pending[max(1, len(piece)):]
+        return torch.fx.node.map_arg(output.args[0], values.__getitem__), found, unknown
+
+    def _next_piece(self, pending: List[torch.fx.Node]) -> List[torch.fx.Node]:
+        """Returns the first calls that may run in the interpreter, as far as only tensors and sizes
+        go into them and come out of them."""
+        piece: List[torch.fx.Node] = []
+        for node in pending:
+            if node.name in self._apart or _is_uninitialised(node):
+                break
+            piece.append(node)
+        while piece:
+            inside = set(piece)
+            cut = next((i for i, node in enumerate(piece) if any(
+                read not in inside and not _crosses(read) for read in node.all_input_nodes)
+                or (node.op != "get_attr" and not _crosses(node)
+                    and any(user not in inside for user in node.users))), len(piece))
+            if cut == len(piece):
+                break
+            piece = piece[:cut]
+        return piece if any(node.op != "get_attr" for node in piece) else []
+
+    def _run_piece(self, piece: List[torch.fx.Node],
+                   values: Dict[torch.fx.Node, Any]) -> Tuple[List[str], List[str]]:
+        """Runs some calls, and adds what they make to values."""
+        inside = set(piece)
+        reads = list(dict.fromkeys(read for node in piece for read in node.all_input_nodes
+                                   if read not in inside))
+        made = [node for node in piece if node.op != "get_attr"
+                and any(user not in inside for user in node.users)]
+        graph = torch.fx.Graph()
+        copies: Dict[torch.fx.Node, torch.fx.Node] = {}
+        for read in reads:
+            kind = torch.SymInt if isinstance(_fake(read), torch.SymInt) else torch.Tensor
+            copies[read] = graph.placeholder(read.name, type_expr=kind)
+            copies[read].meta = dict(read.meta)
+        for node in piece:
+            copies[node] = graph.node_copy(node, copies.__getitem__)
+        graph.output(tuple(copies[node] for node in made))
+        part = torch.fx.GraphModule(self._gm, graph)
+        given = [values[read] for read in reads]
+        try:
+            sample = fx.from_fx(part, given)
+            outputs, found, unknown = GraphRunner(sample, part, part.forward).run(given)
+        except Error as error:
+            raise Refused(str(error)) from error
+        self.runs += 1
+        values.update(zip(made, outputs))
+        for node in piece:  # A body or a parameter is read again where it is needed.
+            if node.op == "get_attr":
+                values[node] = functools.reduce(getattr, str(node.target).split("."), self._gm)
+        return found, unknown
+
+
+def _fake(node: torch.fx.Node) -> Any:
+    return node.meta.get("example_value", node.meta.get("val"))
+
+
+def _crosses(node: torch.fx.Node) -> bool:
+    """Returns whether a piece may take or return what a node makes."""
+    return isinstance(_fake(node), (torch.Tensor, torch.SymInt))
+
+
+def _is_uninitialised(node: torch.fx.Node) -> bool:
+    """Returns whether a call makes memory that nobody has written to, which has any bits."""
+    name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
+    return node.op in ("call_function", "call_method") and bool(re.match("(new_)?empty", name))

@@ -104,6 +104,32 @@ def _name_of_target(target: Any) -> str:
     return name
 
 
+def _is_same(a: Any, b: Any) -> bool:
+    """Returns whether two functions compute the same: they are one, or have the same code and the
+    same values in it. Dynamo makes a wrapper for each call of a function of NumPy."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, types.FunctionType):
+        return (a.__code__ is b.__code__ and a.__defaults__ == b.__defaults__
+                and a.__kwdefaults__ == b.__kwdefaults__
+                and _same_cells(a.__closure__ or (), b.__closure__ or ()))
+    if isinstance(a, functools.partial):
+        return _is_same(a.func, b.func) and (a.args, a.keywords) == (b.args, b.keywords)
+    own, others = getattr(a, "__dict__", {}), getattr(b, "__dict__", {})
+    return bool(own) and own.keys() == others.keys() and all(
+        _is_same(own[key], others[key]) or (not callable(own[key]) and own[key] == others[key])
+        for key in own)
+
+
+def _same_cells(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    try:
+        return all(_is_same(one.cell_contents, other.cell_contents) for one, other in zip(a, b))
+    except ValueError:  # an empty cell
+        return False
+
+
 def _operator_of(parts: Sequence[str]) -> Any:
     """Returns the operator, or packet of operators, of a namespace of torch.ops."""
     if len(parts) not in (2, 3) or parts[1] == "from_file" or any(p.startswith("__") and
@@ -418,7 +444,7 @@ class _Reader:
         name = _name_of_target(node.target)
         if self._is_dynamo and isinstance(node.target, torch._ops.OpOverload):
             name = f"torch.ops.{name}"  # as folders of Dynamo's graphs have it
-        if self._functions.setdefault(name, node.target) is not node.target:
+        if not _is_same(self._functions.setdefault(name, node.target), node.target):
             raise _refuse(f"there are two functions {name}")
         return name
 

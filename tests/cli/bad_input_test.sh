@@ -105,7 +105,7 @@ folder("empty_model", "model.py:1:1: expected 'class GraphModule", {"model.py": 
 metas("cut_metas", FILES["weight_meta.py"][:-60], "12:13: the string does not end on its line")
 metas("cut_record", FILES["weight_meta.py"].rpartition("    device")[0], "9:1: the record has no field 'device'")
 folder("empty_metas", "model.py:3:23: argument 's0' has no record", {"weight_meta.py": ""})
-constraints("cut_constraints", SYMBOLS + EXAMPLES[:-4], "3:51: expected a positive integer")
+constraints("cut_constraints", SYMBOLS + EXAMPLES[:-4], "3:51: expected an integer")
 
 body("undefined", "a = torch.relu(z)\nreturn a\n", "4:24: 'z' is not defined")
 body("used_before", "a = torch.relu(b)\nb = x\nreturn a\n", "4:24: 'b' is not defined")

@@ -1,14 +1,19 @@
 """Tests of live capture, against PyTorch itself."""
 
+import collections
 import contextlib
+import copy
 import io
+import itertools
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import unittest
 import warnings
 from unittest import mock
@@ -51,6 +56,21 @@ def quietly(function, *args, **kwargs):
 def manifest(folder):
     with open(os.path.join(folder, "stitch.json"), encoding="utf-8") as file:
         return json.load(file)
+
+
+@extract(name="decorated")
+class Decorated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+@extract
+def decorated_function(x):
+    return x + 1
 
 
 class CaptureCase(unittest.TestCase):
@@ -392,6 +412,233 @@ class Proof(CaptureCase):
                 f(torch.ones(2))
         self.assertFalse(f.capture.verified[0].equal)
 
+    def verified(self, function, *args, calls=2):
+        """The rows of calls with verify=True, and their last result."""
+        torch._dynamo.reset()
+        made = extract(function, name="f", verify=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for _ in range(calls):
+                result = made(*args)
+        self.assertEqual(len(made.capture.verified), calls)
+        return made.capture.verified, result
+
+    def test_what_a_call_changes_is_put_back(self):
+        net = nn.Linear(4, 4)
+        optimiser = torch.optim.SGD(net.parameters(), lr=0.1)
+        cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, 5)
+        cycle = torch.optim.lr_scheduler.OneCycleLR(optimiser, 0.1, total_steps=3)
+
+        def train(scheduler):
+            def step(x):
+                net(x).pow(2).mean().backward()
+                optimiser.step()
+                scheduler.step()
+                optimiser.zero_grad()
+                return x + scheduler.last_epoch
+
+            return step
+
+        class Slots:
+            __slots__ = ("number", "tensor")
+
+        class Class:
+            count = 0
+
+        slots = Slots()
+        slots.number, slots.tensor = 0, torch.zeros(4)
+        number = 0
+        ordered = collections.OrderedDict(a=1, b=2)
+        found = collections.defaultdict(int)
+        recent = collections.deque([1, 2], maxlen=2)
+        base = torch.zeros(1)
+        view = base.expand(4)
+
+        def in_slots(x):
+            slots.number += 1
+            slots.tensor = slots.tensor + 1
+            return x * slots.number + slots.tensor
+
+        def in_closure(x):
+            nonlocal number
+            number += 1
+            return x + number
+
+        def in_class(x):
+            Class.count += 1
+            return x + Class.count
+
+        def in_default(x, calls=[]):  # noqa: B006 (what is tested)
+            calls.append(1)
+            return x + len(calls)
+
+        @torch._dynamo.disable
+        def change():
+            ordered.move_to_end("a")
+            found["n"] += 1
+            recent.append(len(recent) + recent[-1])
+            return next(iter(ordered.values())) + found["n"] + recent[-1]
+
+        def in_containers(x):
+            return torch.relu(x) + change()
+
+        def in_views(x):
+            base.add_(1)
+            return x + view
+
+        x = torch.ones(2, 4)
+        for function, state in (
+                (train(cosine), lambda: cosine.last_epoch),
+                (train(cycle), lambda: cycle.last_epoch),
+                (in_slots, lambda: slots.number), (in_closure, lambda: number),
+                (in_class, lambda: Class.count),
+                (in_default, lambda: len(in_default.__defaults__[0])),
+                (in_containers, lambda: found["n"]), (in_views, lambda: int(base))):
+            with self.subTest(function.__name__):
+                before = state()
+                rows, _ = self.verified(function, x)
+                self.assertEqual(state(), before + 2)  # as often as it was called
+                self.assertEqual([row.differences for row in rows], [[], []])
+                self.assertTrue(all(row.equal for row in rows))
+
+    def test_generators_of_random_numbers_are_put_back(self):
+        import numpy
+
+        ours, numpys = torch.Generator(), numpy.random.default_rng(1)
+        ours.manual_seed(1)
+        for draw in (lambda: torch.rand(3, generator=ours),
+                     lambda: torch.tensor(numpys.random(3)), lambda: torch.randn(3)):
+            make = torch._dynamo.disable(draw)
+            state = torch.get_rng_state(), ours.get_state(), numpys.bit_generator.state
+            expected = [torch.ones(3) * 2 + draw() for _ in range(2)][-1]
+            torch.set_rng_state(state[0])
+            ours.set_state(state[1])
+            numpys.bit_generator.state = state[2]
+            rows, result = self.verified(lambda x: x * 2 + make(), torch.ones(3))
+            self.assertTrue(all(row.equal for row in rows))
+            self.assertTrue(torch.equal(result, expected))
+
+    def test_what_cannot_be_put_back_is_said_and_used_once(self):
+        def numbers():
+            yield from range(100)
+
+        for it in (itertools.count(), numbers(), iter([0, 1, 2, 3]), map(int, "0123")):
+            with self.subTest(type(it).__name__):
+                def f(x):
+                    return torch.relu(x) + next(it)
+
+                made = extract(f, name="f", verify=True)
+                with self.assertWarnsRegex(UserWarning, "iterator .* cannot be put back"):
+                    results = [made(torch.ones(1)).item() for _ in range(2)]
+                self.assertEqual(results, [1, 2])
+                self.assertFalse(any(row.equal for row in made.capture.verified))
+                self.assertTrue(all(row.unproven for row in made.capture.verified))
+
+    def test_gradients_of_gradients(self):
+        net = nn.Sequential(nn.Linear(3, 3), nn.Tanh())
+
+        def penalty(x):
+            grad, = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+            return grad.pow(2).sum()
+
+        def hessian(x):
+            return torch.autograd.functional.hessian(lambda y: (y ** 3).sum(), x)
+
+        for function, x in ((penalty, torch.randn(2, 3, requires_grad=True)),
+                            (hessian, torch.randn(3))):
+            rows, result = self.verified(function, x)
+            self.assertTrue(all(row.equal and row.runs for row in rows))
+            self.assertTrue(torch.equal(result, function(x)))
+
+    def test_no_false_alarm(self):
+        weight = torch.randn(64, 64, requires_grad=True)
+        attention = nn.MultiheadAttention(32, 4)
+
+        def holds_itself(x):
+            made = [x + 1]
+            made.append(made)
+            return made
+
+        for function, x in (
+                (lambda x: x.transpose(0, 1) @ weight, torch.randn(5, 7, 64)),
+                (lambda x: attention(x, x, x)[0], torch.randn(5, 2, 32)),
+                (lambda x: x.long()[:1, 0], torch.ones(3, 2)), (holds_itself, torch.ones(2))):
+            with torch.no_grad():
+                rows, _ = self.verified(function, x)
+            self.assertTrue(all(row.equal for row in rows), rows)
+
+    def test_what_is_not_proven_is_said(self):
+        jagged = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)
+        for function, x in ((nn.LSTM(4, 5), torch.randn(2, 3, 4)),
+                            (lambda x: x * 2, torch.eye(3).to_sparse()),
+                            (lambda x: x * 2, jagged)):
+            rows, _ = self.verified(function, x, calls=1)
+            self.assertFalse(rows[0].equal)
+            self.assertTrue(rows[0].unproven)
+        torch._dynamo.reset()
+        f = extract(nn.LSTM(4, 5), name="lstm", workspace=self.workspace, verify=True)
+        with self.assertWarnsRegex(UserWarning, "no graph was captured"):
+            f(torch.randn(2, 3, 4))
+        self.assertTrue(manifest(f.capture.folder)["verified"][0]["unproven"])
+
+    def test_a_call_that_the_interpreter_lacks_does_not_hide_the_others(self):
+        from torch.utils.checkpoint import checkpoint
+
+        class Square(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+
+            @staticmethod
+            def backward(ctx, grad):
+                return 2 * ctx.saved_tensors[0] * grad
+
+        def out(x):
+            made = torch.empty(3)
+            torch.add(x, 1, out=made)
+            return made * 2
+
+        def inference(x):
+            with torch.inference_mode():
+                y = x + 1
+            return y * 2
+
+        for function in (lambda x: x.data + x * 2, out, inference,
+                         lambda x: Square.apply(x) + 1,
+                         lambda x: checkpoint(torch.sin, x, use_reentrant=False) + 1):
+            rows, _ = self.verified(function, torch.randn(3, requires_grad=function is not out),
+                                    calls=1)
+            self.assertEqual((rows[0].equal, rows[0].runs, rows[0].unproven), (True, 1, []))
+            self.assertTrue(rows[0].notes)
+
+    def test_a_wrong_piece_is_an_error(self):
+        from graphnet_ir.fx import from_fx
+
+        def wrong(gm, *args, **kwargs):
+            sample = from_fx(gm, *args, **kwargs)
+            for node in sample.graph.find_nodes(op="call_function"):
+                if node.target == "operator.add":
+                    node.target = "operator.sub"
+            return sample
+
+        f = extract(lambda x: x.data + 1, name="f", verify=True)
+        with mock.patch("graphnet_ir.fx.from_fx", wrong):
+            with self.assertRaisesRegex(graphnet_ir.Error, "differs from eager: result 0"):
+                f(torch.ones(2))
+
+    def test_each_thread_has_a_proof_of_its_own(self):
+        net = Net(0.5)
+        f = extract(net, name="net", verify=True)
+        x = torch.randn(3, 4)
+        threads = [threading.Thread(target=lambda: [f(x) for _ in range(3)]) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assert_proved(f.capture, calls=9)
+        self.assertEqual(int(net.norm.num_batches_tracked), 9)
+
     def test_nothing_runs_twice_without_verify(self):
         calls = []
 
@@ -456,6 +703,40 @@ class Doors(CaptureCase):
             extract(lambda x: x, name="f", to="onnx")
         with self.assertRaisesRegex(ValueError, "no workspace was given to save to"):
             extract(lambda x: x, name="f").capture.save()
+
+    def test_an_extracted_module_is_the_module(self):
+        net = Net()
+        made = extract(net, name="net")
+        self.assertIsInstance(made, Net)
+        made.eval()
+        self.assertFalse(net.training)
+        x = torch.randn(2, 4)
+        made.fc = nn.Linear(4, 4)
+        made.note = 5
+        self.assertIs(net.fc, made.fc)
+        self.assertEqual(net.note, 5)
+        self.assertTrue(torch.equal(made(x), net(x)))
+        whole = nn.Sequential(made, nn.ReLU())
+        whole(x)
+        self.assertEqual(list(whole.state_dict()), [f"0.{name}" for name in net.state_dict()])
+        self.assertEqual(made.capture[0].calls, 2)
+        other = copy.deepcopy(made)
+        self.assertIsNot(other.fc, made.fc)
+        stored = pickle.loads(pickle.dumps(made))
+        self.assertIs(type(stored), Net)
+        for module in (other, stored):
+            self.assertTrue(torch.equal(module(x), net(x)))
+
+    def test_modules_of_a_decorated_class_are_copied_and_stored(self):
+        module = Decorated()
+        x = torch.randn(2, 4)
+        expected = module(x)
+        for other in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+            self.assertIs(type(other), Decorated)
+            self.assertTrue(torch.equal(other(x), expected))
+        decorated_function.note = 3
+        self.assertEqual(decorated_function.__wrapped__.note, 3)
+        self.assertIs(pickle.loads(pickle.dumps(decorated_function)), decorated_function)
 
     def test_fullgraph_and_errors_of_the_program(self):
         f = extract(three_breaks, fullgraph=True)
@@ -552,6 +833,45 @@ class Folders(CaptureCase):
         g(torch.ones(2))
         self.assertNotIn("subgraph_0", os.listdir(g.capture.folder))
         self.assertEqual(os.listdir(self.workspace), ["f"])
+
+    def test_the_manifest_is_json_for_any_argument(self):
+        def refuse(name):
+            raise ValueError(name)
+
+        itself = []
+        itself.append(itself)
+        deep = []
+        for _ in range(3000):
+            deep = [deep]
+        for value in (itself, deep, float("nan"), [float("inf")], "\ud83d", {"\udcff": -0.0},
+                      {(1, 2): {"a": itself}}):
+            torch._dynamo.reset()
+            f = extract(lambda x, value: x + 1, name="f", workspace=self.workspace)
+            f(torch.ones(2), value)
+            with open(os.path.join(f.capture.folder, "stitch.json"), encoding="utf-8") as file:
+                rows = json.load(file, parse_constant=refuse)
+            self.assertEqual([row["name"] for row in rows["inputs"]], ["x", "value"])
+
+    def test_a_number_that_is_zero_or_less(self):
+        for k in (0, -1):
+            torch._dynamo.reset()
+            f = extract(lambda x, k: x[k:] * k, name="f", dynamic=True, workspace=self.workspace)
+            f(torch.ones(4, 3), k)
+            graphnet_ir.load(f.capture.folder)
+        sample = graphnet_ir.load(f.capture.folder)
+        sample.module.add_symbol("zero", 0)
+        folder = os.path.join(self.workspace, "zero")
+        graphnet_ir.save(sample, folder)
+        self.assertEqual(graphnet_ir.load(folder).module.symbols["zero"], 0)
+
+    def test_functions_of_numpy_are_kept(self):
+        import numpy
+
+        for function in (lambda a: numpy.sin(numpy.sin(a)), lambda a: a[1:] + a[:-1] + a[1:]):
+            torch._dynamo.reset()
+            f = extract(lambda x: torch.from_numpy(function(x.numpy())), name="f")
+            f(torch.ones(3))
+            self.assertEqual([graph.why_not for graph in f.capture], [None])
 
     def test_unusual_names(self):
         workspace = os.path.join(self.workspace, "mit Leerzeichen", "模型 é")

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import subprocess
 import sys
 import time
 
@@ -92,6 +93,31 @@ def lying(x):
     return x
 
 
+def surrogates(x):
+    raise ValueError(os.fsdecode(b"\xff") + "\ud83d")
+
+
+def replaced(x):
+    os.execve("/bin/sh", ["sh", "-c", "sleep 600 & exit 3"], {})
+
+
+def hidden(x):
+    # A child of a child, in a session and an environment of its own.
+    subprocess.run(["/bin/sh", "-c", "setsid sleep 600 & exit 0"], env={}, check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return x
+
+
+def mute(x):
+    os.close(int(sys.argv[2]))
+    return x
+
+
+def boasting(x):
+    os.write(int(sys.argv[2]), b'{"stage": "published", "facts": {"licence": "mine"}}\n')
+    return x
+
+
 def unpickling(x):
     with open("models--org--net/weights.bin", "rb") as file:
         return x + len(file.read())
@@ -102,7 +128,8 @@ EXTRAS = {
     "raising": raising, "hanging": hanging, "forking": forking, "leaving": leaving,
     "hungry": hungry, "growing": growing, "printing": printing, "writing": writing,
     "calling": calling, "exiting": exiting, "crashing": crashing, "lying": lying,
-    "unpickling": unpickling,
+    "unpickling": unpickling, "surrogates": surrogates, "replaced": replaced, "hidden": hidden,
+    "mute": mute, "boasting": boasting,
 }
 
 
@@ -112,6 +139,9 @@ def models():
         if only is None or name in only.split(","):
             yield PythonModel(name, lambda extra=extra: Small(extra),
                               lambda: {"x": torch.randn(2, 4)}, "mit")
+    if only is None or "wide" in only.split(","):
+        yield PythonModel("wide", lambda: Small(torch.sigmoid, 8), lambda: {"x": torch.randn(2, 4)},
+                          "mit")
     if only is None or "unlicensed" in only.split(","):
         yield PythonModel("unlicensed", lambda: Small(torch.tanh), lambda: {"x": torch.randn(2, 4)})
     if only is None or "idle" in only.split(","):

@@ -25,6 +25,7 @@ import graphnet_ir
 from graphnet_ir.harvest import Limits, Options, Row, harvest
 from graphnet_ir.harvest.building import plan
 from graphnet_ir.harvest.failures import Failure
+from graphnet_ir.harvest.processes import Group
 from graphnet_ir.harvest.publishing import hashes_of
 from graphnet_ir.harvest.report import page
 from graphnet_ir.harvest.runner import Runner
@@ -82,19 +83,24 @@ class EndsTest(HarvestTest):
     def test_each_failure_is_of_its_class(self) -> None:
         self.only("fine", "breaks", "duplicate", "raising", "forking", "leaving", "hungry",
                   "growing", "printing", "writing", "calling", "exiting", "crashing", "lying",
-                  "unpickling", "unlicensed", "idle")
+                  "unpickling", "unlicensed", "idle", "surrogates", "replaced", "hidden", "mute",
+                  "boasting", "wide")
         rows = self.run_harvest(MODELS, limits=Limits(memory=3 << 30, files=200_000_000))
         self.assertEqual(self.ends(rows), {
             "fine": "published", "breaks": "published", "duplicate": "duplicate",
             "raising": "inputs", "forking": "processes", "leaving": "processes",
             "hungry": "memory", "growing": "memory", "printing": "output", "writing": "files",
             "calling": "network", "exiting": "crashed", "crashing": "crashed", "lying": "crashed",
-            "unpickling": "pickled_weights", "unlicensed": "withheld", "idle": "capture"})
+            "unpickling": "pickled_weights", "unlicensed": "withheld", "idle": "capture",
+            "surrogates": "inputs", "replaced": "processes", "hidden": "processes",
+            "mute": "crashed", "boasting": "crashed", "wide": "published"})
         self.assertEqual(rows["raising"].message, "ValueError: a forward that raises")
         self.assertEqual(rows["raising"].failed_at, "analysed")
         for name, message in (
                 ("exiting", "exit code 3"),
                 ("calling", "the model asked for the network (127.0.0.1)"),
+                ("surrogates", "ValueError: \\udcff\\ud83d"),
+                ("boasting", "the process sent something other than progress"),
                 ("lying", "the process sent something other than progress"),
                 ("unpickling", "weights.bin is a pickle, which is not executed"),
                 ("idle", "the model computes nothing that a graph could hold")):
@@ -103,7 +109,8 @@ class EndsTest(HarvestTest):
 
         out = self.folder / "out"
         samples = sorted(path.name for path in (out / "samples").iterdir())
-        self.assertEqual(samples, ["harvest_models--breaks", "harvest_models--fine"])
+        self.assertEqual(samples, ["harvest_models--breaks", "harvest_models--fine",
+                                   "harvest_models--wide"])
         done = subprocess.run([TOOL, "check", str(out / "samples")], capture_output=True,
                               text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -111,7 +118,7 @@ class EndsTest(HarvestTest):
         self.assertEqual((told["model"], told["licence"], told["weights"], len(told["graphs"])),
                          ("harvest_models:breaks", "mit", "random", 3))
         index = [json.loads(line) for line in (out / "index.jsonl").read_text().splitlines()]
-        self.assertEqual(len(index), 4)
+        self.assertEqual(len(index), 5)
         for row in index:
             self.assertEqual(graphnet_ir.hash(graphnet_ir.load(out / row["sample"])), row["hash"])
         for path in (out / "samples").rglob("*"):
@@ -131,8 +138,12 @@ class EndsTest(HarvestTest):
         self.assertEqual(content(out), before)
         rows = self.run_harvest(MODELS, allow_unknown_licence=True)
         self.assertEqual(rows["unlicensed"].stage, "published")
+        # Graphs that differ in sizes alone are duplicates on request.
+        self.only("fine", "wide")
+        rows = self.run_harvest(MODELS, out="same", same_sizes=True)
+        self.assertEqual(self.ends(rows), {"fine": "published", "wide": "duplicate"})
         text = page(list(rows.values()))
-        self.assertIn("<td>processes</td>", text)
+        self.assertIn("<td>duplicate</td>", text.replace(' class="duplicate"', ""))
 
     def test_time_ends(self) -> None:
         self.only("hanging")
@@ -216,6 +227,150 @@ class EndsTest(HarvestTest):
         self.assertEqual(large["org/large"].failure, "too_large")
         self.assertRegex(large["org/large"].message, "[0-9,]+ parameters, which take [0-9.]+ GB, "
                                                      "are more than 60,000 or 8.6 GB")
+
+
+class BatchTest(HarvestTest):
+    """One odd item never ends a harvest. No model is built here."""
+
+    def ended(self, *sources: str, **options: object) -> dict[str, Row]:
+        """The rows of a harvest in which each model that is fetched ends there."""
+        with mock.patch.object(Runner, "_environment", side_effect=LookupError("\ud83d")):
+            return self.run_harvest(*sources, **options)
+
+    def test_odd_repositories_have_rows(self) -> None:
+        config = {"config.json": json.dumps(CONFIG)}
+        bomb = "a0: &a0 [lol]\n" + "".join(
+            f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 10))
+        for id, card in (("a/surrogate", 'license: "\\ud83d"'), ("a/date", "license: 2020-13-45"),
+                         ("a/bomb", f"{bomb}license: other\nlicense_name: *a9"),
+                         ("a/list", "license: other\nlicense_name: [mine]"),
+                         ("a/tag", "license: !!python/object/apply:os.system [exit]"),
+                         ("a/long", f"license: {'x' * 90_000}")):
+            self.add(id, config, card)
+        self.add("bad/name with blank", config)
+        self.add("two/x--y", config)
+        self.add("odd", {})
+        (self.hub / "models--").mkdir()
+        (self.hub / "models--..").mkdir()
+        (self.hub / "models--file").write_text("")
+        os.mkdir(os.fsencode(self.hub) + b"/models--bytes--\xff")
+        begin = time.monotonic()
+        rows = self.ended(str(self.hub), jobs=4)
+        self.assertLess(time.monotonic() - begin, 30)
+        ends = self.ends(rows)
+        for name in ("a/surrogate", "a/date", "a/bomb", "a/list", "a/tag", "a/long",
+                     "bad/name with blank", "two/x--y"):
+            self.assertEqual(ends.pop(name), "unexpected", name)
+        self.assertEqual(ends, {"odd": "no_configuration", "models--": "not_found",
+                                "..": "not_found", "file": "not_found",
+                                "bytes/\\udcff": "not_found"})
+        self.assertEqual(rows["a/bomb"].facts["licence"], None)
+        self.assertEqual(rows["a/list"].facts["licence"], "other")
+        self.assertEqual(rows["a/surrogate"].facts["licence"], "\\ud83d")
+        self.assertEqual(len(rows["a/long"].facts["licence"]), 300)
+        # What ended stays ended, and the page can be written.
+        self.assertEqual(self.ends(self.ended(str(self.hub))), self.ends(rows))
+        page(list(rows.values())).encode()
+
+    def test_no_model_is_lost(self) -> None:
+        names = ("a b", "a_b", "x/y", "x:y", ".hidden", "..", "a" * 300, "a" * 299 + "b", "twice",
+                 "twice")
+        for folder in ("one", "other"):
+            (self.folder / folder).mkdir()
+            (self.folder / folder / "models.py").write_text(
+                "from graphnet_ir.harvest import PythonModel\n"
+                f"def models():\n    return [PythonModel(n, None, None) for n in {names!r}]\n")
+        sources = [str(self.folder / folder / "models.py") for folder in ("one", "other")]
+        for _ in range(2):  # The second time goes on with the journal.
+            with mock.patch.object(Runner, "_environment", side_effect=LookupError("end")):
+                rows = harvest(sources, str(self.folder / "out"), Options(jobs=4))
+            self.assertEqual(len(rows), 2 * len(names))
+            self.assertEqual(len({row.place for row in rows}), len(rows))
+            self.assertTrue(all(row.ended for row in rows))
+            self.assertEqual(sum(row.failure == "not_found" for row in rows), 2)
+            for row in rows:
+                self.assertRegex(row.place, r"^[\w][\w.-]*$")
+        harvest([os.path.relpath(source) for source in sources], str(self.folder / "out"))
+        self.assertEqual(sqlite3.connect(self.folder / "out/journal.sqlite").execute(
+            "SELECT COUNT(*) FROM models").fetchone(), (2 * len(names),))
+
+    def test_any_exception_is_the_failure_of_its_model(self) -> None:
+        class Bad:
+            def list(self) -> List[Model]:
+                return [Model(f"bad:{i}", "bad") for i in range(5)]
+
+            def fetch(self, model: Model) -> Dict[str, object]:
+                if model.id == "bad:0":
+                    raise SystemExit("\udcff")
+                if model.id == "bad:1":
+                    raise RecursionError
+                if model.id == "bad:2":
+                    return {"library": "x", "config": {1, 2}}
+                if model.id == "bad:3":
+                    time.sleep(60)
+                return {}
+
+        with mock.patch("graphnet_ir.harvest.runner.open_source", return_value=Bad()):
+            begin = time.monotonic()
+            rows = self.run_harvest("bad", limits=Limits(seconds=2), jobs=5)
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertEqual({name: row.failure for name, row in rows.items()}, {
+            "0": "unexpected", "1": "unexpected", "2": "unexpected", "3": "time",
+            "4": "unexpected"})
+
+    def test_links_out_of_a_repository_below_a_folder_snapshots(self) -> None:
+        self.hub = self.folder / "snapshots" / "hub"
+        snapshot = self.add("a/link", {})
+        (self.folder / "snapshots/config.json").write_text(json.dumps(CONFIG))
+        (snapshot / "config.json").symlink_to(self.folder / "snapshots/config.json")
+        self.assertEqual(self.ends(self.ended(str(self.hub))), {"a/link": "bad_configuration"})
+
+
+class ProcessesTest(HarvestTest):
+
+    def run_group(self, code: str, limits: Limits) -> tuple[str, int]:
+        """The limit that a program exceeds, and how many processes it left."""
+        group = Group([sys.executable, "-c", code], str(self.folder), dict(os.environ), limits,
+                      tells=False)
+        over = None
+        while group.is_running and over is None:
+            over = group.over()
+            group.drain()
+            time.sleep(0.02)
+        left = group.close()
+        return "" if over is None else over[0], left
+
+    def sleepers(self) -> List[int]:
+        """Processes whose command line has this test's folder."""
+        found = []
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                try:
+                    text = pathlib.Path("/proc", name, "cmdline").read_bytes()
+                except OSError:
+                    continue
+                if f"{self.folder}/sleeps".encode() in text:
+                    found.append(int(name))
+        return found
+
+    def test_no_process_escapes(self) -> None:
+        sleep = f"'-c', 'import time; time.sleep(600)', '{self.folder}/sleeps'"
+        child = f"subprocess.Popen([sys.executable, {sleep}], env={{}}, start_new_session=True)"
+        for name, code in (
+                ("another environment", f"{child}"),
+                ("orphans", f"os.fork() or (os.setsid(), os.fork() or {child}, os._exit(0))"),
+                ("its keeper ended", f"{child}; time.sleep(1); os.kill(os.getppid(), 9); "
+                                     "time.sleep(600)"),
+                ("its keeper stopped", f"{child}; time.sleep(1); os.kill(os.getppid(), 19)")):
+            with self.subTest(name):
+                _, left = self.run_group(f"import os, subprocess, sys, time; {code}",
+                                         Limits(seconds=4))
+                self.assertGreater(left, 0)
+                self.assertEqual(self.sleepers(), [])
+        over, _ = self.run_group(
+            f"import os, sys, time; time.sleep(0.5); os.execve(sys.executable, "
+            f"[sys.executable, {sleep}], {{}})", Limits(seconds=3))
+        self.assertEqual((over, self.sleepers()), ("time", []))
 
 
 class RefusalsTest(HarvestTest):
@@ -373,7 +528,7 @@ class ResumeTest(HarvestTest):
                           .read_text())
         self.assertTrue(told["repaired"])
         self.assertEqual(sqlite3.connect(self.folder / "out/journal.sqlite").execute(
-            "SELECT COUNT(*) FROM graphs").fetchone(), (1,))
+            "SELECT COUNT(DISTINCT place) FROM graphs").fetchone(), (1,))
 
 
 if __name__ == "__main__":

@@ -148,10 +148,13 @@ class ConstraintParser {
                                       absl::StrCat("a second example value of '", name, "'"));
       }
       RETURN_IF_ERROR(scanner_.Expect(Punct(":"), "after the symbol"));
-      if (scanner_.token().kind != TokenKind::kInt || scanner_.token().int_value <= 0) {
-        return scanner_.Expected("a positive integer");
+      // A number that is no size may be zero or less.
+      const bool is_negative = scanner_.Accept(Punct("-"));
+      if (scanner_.token().kind != TokenKind::kInt || scanner_.token().int_value < 0) {
+        return scanner_.Expected("an integer");
       }
-      module_->AddSymbol(name, scanner_.token().int_value);
+      const int64_t example = scanner_.token().int_value;
+      module_->AddSymbol(name, is_negative ? -example : example);
       scanner_.Next();
       if (!scanner_.Accept(Punct(","))) break;
     }

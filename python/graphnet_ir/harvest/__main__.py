@@ -10,6 +10,7 @@ from typing import List, Optional
 
 from graphnet_ir import Error
 from graphnet_ir.harvest import report
+from graphnet_ir.harvest.failures import writable
 from graphnet_ir.harvest.processes import Limits
 from graphnet_ir.harvest.runner import Options, harvest
 
@@ -61,6 +62,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--token", metavar="FILE", help="a file with a token for the hub")
     parser.add_argument("--allow-unknown-licence", action="store_true",
                         help="also publish graphs of models without a licence")
+    parser.add_argument("--same-sizes", action="store_true",
+                        help="treat graphs that differ only in sizes, dtypes and devices as "
+                             "duplicates")
     parser.add_argument("--repair", metavar="COMMAND",
                         help="command that gets a failure as JSON and may change the script, at "
                              "most twice")
@@ -82,7 +86,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
             limits=Limits(args.max_seconds, args.max_memory, args.max_processes, args.max_output,
                           args.max_files),
             trust=args.trust_remote_code, pickles=args.allow_pickles, network=args.network,
-            token=token, allow_unknown_licence=args.allow_unknown_licence, repair=args.repair,
+            token=token, allow_unknown_licence=args.allow_unknown_licence,
+            same_sizes=args.same_sizes, repair=args.repair,
             prelude=None if args.prelude is None else os.path.abspath(args.prelude),
             seed=args.seed)
         rows = harvest(args.sources, args.out, options, report.Progress())
@@ -93,7 +98,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except (Error, OSError, sqlite3.Error) as error:
         print(f"graphnet: {error}", file=sys.stderr)
         return 2
-    print(f"{report.summary(rows)}; {path}")
+    print(writable(f"{report.summary(rows)}; {path}"))
     return 0
 
 

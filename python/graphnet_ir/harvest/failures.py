@@ -19,10 +19,11 @@ CLASSES = {
     "not_verified": "The replay of the captured graphs has other bits than eager execution.",
     "time": "The model took longer than is allowed.",
     "memory": "The model asked for more memory than is allowed.",
-    "processes": "The model started more processes than are allowed.",
+    "processes": "The model started more processes than are allowed, or left some behind.",
     "output": "The model printed more than is allowed.",
     "files": "The model wrote more to disk than is allowed.",
     "crashed": "The process of the model ended without a word.",
+    "unexpected": "The harvest itself met an exception that it does not know.",
 }
 """The classes of failures, each with its meaning."""
 
@@ -35,7 +36,7 @@ class Failure(Exception):
 
     def __init__(self, kind: str, message: str):
         assert kind in CLASSES, kind
-        super().__init__(message)
+        super().__init__(writable(message))
         self.kind = kind
 
     @property
@@ -52,3 +53,8 @@ def described(error: BaseException) -> str:
 def first_line(text: str) -> str:
     """Returns the first line that is not empty, at most 300 characters of it."""
     return next((line.strip()[:300] for line in text.splitlines() if line.strip()), "")
+
+
+def writable(text: str) -> str:
+    """Returns a text that every file can hold: bytes that are no text are written as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Optional
 
 from graphnet_ir._errors import made_error
+from graphnet_ir.harvest.failures import writable
 
 STAGES = ("listed", "fetched", "analysed", "captured", "verified", "hashed", "deduplicated",
           "published")
@@ -68,21 +69,20 @@ class Journal:
     def close(self) -> None:
         self._db.close()
 
-    def add(self, id: str, place: str, source: str, facts: Dict[str, Any]) -> bool:
-        """Adds a model behind all others; returns False if it is known."""
-        done = self._db.execute(
-            "INSERT OR IGNORE INTO models(number, id, place, source, stage, facts) SELECT "
-            "COALESCE(MAX(number) + 1, 0), ?, ?, ?, 'listed', ? FROM models",
-            (id, place, source, json.dumps(facts)))
-        return done.rowcount == 1
+    def add(self, id: str, place: str, source: str) -> None:
+        """Adds a model, whose id and place no other has, behind all others."""
+        self._db.execute(
+            "INSERT INTO models(number, id, place, source, stage, facts) SELECT "
+            "COALESCE(MAX(number) + 1, 0), ?, ?, ?, 'listed', '{}' FROM models",
+            (id, place, source))
 
     def rows(self) -> List[Row]:
         """Returns all models in their order."""
         found = self._db.execute(
             "SELECT number, id, place, source, stage, facts, failed_at, failure, message, seconds, "
             "repairs FROM models ORDER BY number")
-        return [Row(number, id, place, source, stage, json.loads(facts), failed_at, failure,
-                    message, seconds, repairs)
+        return [Row(number, id, place, source, stage, _writable(json.loads(facts)), failed_at,
+                    failure, message, seconds, repairs)
                 for (number, id, place, source, stage, facts, failed_at, failure, message, seconds,
                      repairs) in found]
 
@@ -90,14 +90,14 @@ class Journal:
               seconds: float = 0) -> None:
         """Records that row has reached `stage`, and adds facts to it."""
         row.stage = stage
-        row.facts.update(facts or {})
+        row.facts.update(_writable(facts or {}))
         row.seconds += seconds
         self._write(row)
 
     def fail(self, row: Row, failure: str, message: str, seconds: float = 0) -> None:
         """Records that row failed at its next stage."""
         row.failed_at = STAGES[STAGES.index(row.stage) + 1]
-        row.stage, row.failure, row.message = "failed", failure, message
+        row.stage, row.failure, row.message = "failed", failure, writable(message)
         row.seconds += seconds
         self._write(row)
 
@@ -117,18 +117,36 @@ class Journal:
             (row.stage, json.dumps(row.facts), row.failed_at, row.failure, row.message,
              row.seconds, row.repairs, time.time() if row.ended else None, row.number))
 
-    # Published graphs, each by the first model that has it.
+    # Published graphs, each by the first model that has it, under two hashes: of its structure,
+    # and with the sizes.
 
     def owner(self, hash: str) -> Optional[str]:
-        """Returns the place of the published graph with this canonical hash."""
+        """Returns the place of the published graph with one of its hashes."""
         found = self._db.execute("SELECT place FROM graphs WHERE hash = ?", (hash,)).fetchone()
         return None if found is None else str(found[0])
 
     def publish(self, row: Row, stage: str, graphs: Dict[str, str]) -> None:
         """Records that row ends, and adds its new graphs (places by hash)."""
         self._db.execute("BEGIN")
-        self._db.executemany("INSERT OR IGNORE INTO graphs VALUES(?, ?, ?)",
-                             [(hash, row.number, place) for hash, place in graphs.items()])
-        row.stage = stage
-        self._write(row)
+        try:
+            self._db.executemany("INSERT OR IGNORE INTO graphs VALUES(?, ?, ?)",
+                                 [(hash, row.number, place) for hash, place in graphs.items()])
+            row.stage = stage
+            self._write(row)
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
         self._db.execute("COMMIT")
+
+
+def _writable(value: Any) -> Any:
+    """Returns facts in which all texts can be written to a file. Raises what json raises for facts
+    that it cannot hold."""
+    return json.loads(json.dumps(value), object_pairs_hook=lambda pairs: {
+        writable(key): _text_of(item) for key, item in pairs})
+
+
+def _text_of(value: Any) -> Any:
+    if isinstance(value, str):
+        return writable(value)
+    return [_text_of(item) for item in value] if isinstance(value, list) else value

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
-MARK = "GRAPHNET_HARVEST_MODEL"  # in the environment of all processes of a model
+from graphnet_ir.harvest import keeper
+
 MAX_EVENT = 4_000_000  # bytes of a line of a worker's progress
+END_SECONDS = 30  # in which a keeper ends its processes
 LOG_HEAD = 1_000_000  # bytes of printed output that are kept
 
 
@@ -25,40 +29,6 @@ class Limits:
     files: int = 4 << 30  # bytes in their folder
 
 
-def marked(mark: str) -> List[int]:
-    """Returns the processes whose environment has the mark, even those that left the group."""
-    entry = f"{MARK}={mark}".encode()
-    found = []
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/environ", "rb") as file:
-                    variables = file.read().split(b"\0")
-            except OSError:
-                continue
-            if any(variable == entry or variable.startswith(entry + b"/")
-                   for variable in variables):
-                found.append(int(name))
-    return found
-
-
-def end_all(mark: str) -> int:
-    """Ends all processes with the mark, and returns how many there were."""
-    ended = 0
-    for _ in range(50):
-        here = [process for process in marked(mark) if process != os.getpid()]
-        if not here:
-            break
-        ended = max(ended, len(here))
-        for process in here:
-            try:
-                os.kill(process, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                pass
-        time.sleep(0.02)
-    return ended
-
-
 def _held(process: int) -> int:
     """Returns the bytes that a process holds; memory that n processes share counts as an nth."""
     try:
@@ -66,6 +36,12 @@ def _held(process: int) -> int:
             return sum(int(line.split()[1]) * 1024 for line in file
                        if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
     except (OSError, ValueError):
+        pass
+    try:  # A process can forbid the above, but not this.
+        with open(f"/proc/{process}/statm", encoding="ascii") as file:
+            fields = file.read().split()
+        return (int(fields[1]) - int(fields[2])) * os.sysconf("SC_PAGESIZE")
+    except (OSError, ValueError, IndexError):
         return 0
 
 
@@ -82,32 +58,58 @@ def size_of(folder: str) -> int:
 
 
 class Group:
-    """The processes of one model: a command in its own session, and the processes it starts."""
+    """A command in its own session, with all processes that it starts, below a keeper."""
 
-    def __init__(self, command: List[str], folder: str, mark: str, environment: Dict[str, str],
-                 limits: Limits):
-        self.folder, self.mark, self.limits = folder, mark, limits
+    def __init__(self, command: List[str], folder: str, environment: Dict[str, str],
+                 limits: Limits, *, cwd: Optional[str] = None, given: str = "",
+                 log: str = "log.txt", keeps: Tuple[int, ...] = (), tells: bool = True):
+        """given: its standard input. log: the file of the folder for what it prints. keeps:
+        descriptors that the keeper holds open. tells: its last argument is a descriptor, to which
+        it writes lines of progress."""
+        self.folder, self.limits = folder, limits
         self.begin = time.monotonic()
         self.printed = 0
+        self.code: Optional[int] = None  # the exit code of the command, when it has ended
+        self._left = 0
         self._looked = 0.0
         self._told = b""
+        self._seen: Dict[int, int] = {}  # processes and when they started
+        life, self._life = os.pipe()
+        reported, report = os.pipe()
         events, told = os.pipe()
-        self.log = open(os.path.join(folder, "log.txt"), "wb")  # noqa: SIM115 (closed by close)
         try:
-            self.process = subprocess.Popen(
-                [*command, str(told)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, pass_fds=(told,), start_new_session=True,
-                cwd=os.path.join(folder, "tmp"), env={**environment, MARK: mark})
+            self.log = open(os.path.join(folder, log), "wb")  # noqa: SIM115 (closed by close)
+            with tempfile.TemporaryFile() as stdin:
+                stdin.write(given.encode())
+                stdin.seek(0)
+                self.keeper = subprocess.Popen(
+                    [sys.executable, "-I", "-S", keeper.__file__, str(life), str(report),
+                     str(told), *command, *([str(told)] if tells else [])],
+                    stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                    pass_fds=(life, report, told, *keeps), start_new_session=True, cwd=cwd,
+                    env=environment)
+        except BaseException:
+            for end in (events, reported, self._life):
+                os.close(end)
+            raise
         finally:
-            os.close(told)
+            for end in (life, report, told):
+                os.close(end)
         self.events: Any = os.fdopen(events, "rb", buffering=0)
-        assert self.process.stdout is not None
-        self.output = self.process.stdout
+        self._reported: Any = os.fdopen(reported, "rb", buffering=0)
+        assert self.keeper.stdout is not None
+        self.output = self.keeper.stdout
         for pipe in (self.events, self.output):
             os.set_blocking(pipe.fileno(), False)
 
-    def drain(self) -> List[bytes]:
-        """Returns the lines of progress since the last call."""
+    @property
+    def is_running(self) -> bool:
+        """Whether the command or a process that it started may still run."""
+        return self.keeper.poll() is None
+
+    def drain(self) -> Tuple[List[bytes], bool]:
+        """Returns the lines of progress since the last call, and whether more can come."""
+        is_open = True
         for pipe, take in ((self.output, self._print), (self.events, self._tell)):
             for _ in range(64):
                 try:
@@ -115,10 +117,13 @@ class Group:
                 except BlockingIOError:
                     break
                 if not chunk:
+                    is_open = is_open and pipe is not self.events
                     break
                 take(chunk)
         *lines, self._told = self._told.split(b"\n")
-        return lines
+        if len(self._told) >= MAX_EVENT:
+            lines, self._told = [*lines, self._told], b""
+        return lines, is_open
 
     def _print(self, chunk: bytes) -> None:
         if self.printed < LOG_HEAD:
@@ -128,6 +133,21 @@ class Group:
     def _tell(self, chunk: bytes) -> None:
         if len(self._told) < MAX_EVENT:
             self._told += chunk
+
+    def _members(self) -> List[int]:
+        """Returns its living processes without the keeper, also those that a model took from it."""
+        processes = keeper.table()
+        roots = {number for number, start in self._seen.items()
+                 if number in processes and processes[number].start == start}
+        if self.keeper.returncode is None:  # Otherwise its number may be another's.
+            roots.add(self.keeper.pid)
+        found = keeper.family(processes, roots) - {self.keeper.pid}
+        sessions = {processes[number].session for number in found
+                    if number in processes} - {0, os.getsid(0), self.keeper.pid}
+        found |= {number for number, process in processes.items() if process.session in sessions}
+        living = [number for number in found if number in processes and processes[number].lives]
+        self._seen.update((number, processes[number].start) for number in living)
+        return living
 
     def over(self) -> Optional[Tuple[str, str]]:
         """Returns the class and message of a limit that it exceeds, if any."""
@@ -139,7 +159,7 @@ class Group:
         now = time.monotonic()
         if now - self._looked < 0.2:
             return None
-        processes = marked(self.mark)
+        processes = self._members()
         memory = sum(map(_held, processes))
         if len(processes) > limits.processes:
             return "processes", f"more than {limits.processes} processes at a time"
@@ -156,10 +176,28 @@ class Group:
         return time.monotonic() - self.begin
 
     def close(self) -> int:
-        """Ends all remaining processes, and returns how many there were besides the first."""
-        ended_itself = self.process.poll() is not None
-        left = end_all(self.mark)
-        self.process.wait()
-        for pipe in (self.events, self.output, self.log):
+        """Ends all remaining processes, and returns how many the command left behind."""
+        os.close(self._life)
+        try:
+            self.keeper.send_signal(signal.SIGCONT)  # A model may have stopped it.
+            self.keeper.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.keeper.kill()  # What it kept is ended below.
+            self.keeper.wait()
+        try:
+            code, left = self._reported.read(100).split()
+            self.code, self._left = int(code), int(left)
+        except ValueError:
+            self.code = self.keeper.returncode
+        for _ in range(50):
+            # These remain only if the model ended its keeper.
+            members = self._members()
+            if not members:
+                break
+            self._left = max(self._left, len(members))
+            for process in members:
+                keeper.end(process)
+            time.sleep(0.02)
+        for pipe in (self.events, self._reported, self.output, self.log):
             pipe.close()
-        return left if ended_itself else max(0, left - 1)
+        return self._left

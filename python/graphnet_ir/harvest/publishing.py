@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import graphnet_ir
 from graphnet_ir.capture_folder import MANIFEST, manifest_text
@@ -19,26 +19,29 @@ from graphnet_ir.harvest.journal import Journal, Row
 SAMPLES = "samples"
 
 
-def hashes_of(captured: str) -> Dict[str, str]:
+def hashes_of(captured: str) -> Tuple[Dict[str, str], Dict[str, str]]:
     """Returns the canonical hash of each graph in a captured folder, by its place in it, by
-    reading the files back."""
+    reading the files back; and the hash in which sizes count, too."""
     with open(os.path.join(captured, MANIFEST), encoding="utf-8") as file:
         rows = json.load(file)["subgraphs"]
     places = [row["sample"] for row in rows if row["sample"] is not None]
-    found = {}
+    found, sized = {}, {}
     for place in places:
         try:
-            found[place] = graphnet_ir.hash(graphnet_ir.load(os.path.join(captured, place)))
+            sample = graphnet_ir.load(os.path.join(captured, place))
+            found[place] = graphnet_ir.hash(sample)
+            sized[place] = graphnet_ir.hash(sample, metas=True)
         except graphnet_ir.Error as error:
             raise Failure("capture", f"{place} cannot be read back: {error}") from error
-    return found
+    return found, sized
 
 
-def same_as(row: Row, journal: Journal) -> Dict[str, str]:
-    """Returns the graphs of row, by place, that earlier models or places have already."""
+def same_as(row: Row, journal: Journal, same_sizes: bool) -> Dict[str, str]:
+    """Returns the graphs of row, by place, that earlier models or places have already.
+    same_sizes: graphs that differ in sizes, dtypes or devices count as the same, too."""
     here: Dict[str, str] = {}
     found = {}
-    for place, hash in row.facts["hashes"].items():
+    for place, hash in row.facts["hashes" if same_sizes else "sized_hashes"].items():
         owner = journal.owner(hash) or here.get(hash)
         if owner is None:
             here[hash] = sample_place(row, place)
@@ -57,20 +60,23 @@ def publish(row: Row, folder: str, captured: str, script: str,
     target = os.path.join(folder, SAMPLES, row.place)
     aside = os.path.join(folder, SAMPLES, f".{row.place}.new")
     shutil.rmtree(aside, ignore_errors=True)
-    shutil.copytree(captured, aside)
-    for place in repeated:
-        shutil.rmtree(os.path.join(aside, place))
-    shutil.copyfile(script, os.path.join(aside, "capture.py"))
-    _rewrite(os.path.join(aside, MANIFEST), lambda text: _without(text, repeated))
-    kept = [place for place in row.facts["hashes"] if place not in repeated]
-    for place in kept:
-        _rewrite(os.path.join(aside, place, "graph_net.json"), lambda text: _named(text, row))
-    with open(os.path.join(aside, "provenance.json"), "w", encoding="utf-8") as file:
-        json.dump(provenance(row, repeated), file, indent=2, ensure_ascii=False)
-        file.write("\n")
-    # An earlier attempt may have come this far; its files are the same.
-    shutil.rmtree(target, ignore_errors=True)
-    os.rename(aside, target)
+    try:
+        shutil.copytree(captured, aside)
+        for place in repeated:
+            shutil.rmtree(os.path.join(aside, place))
+        shutil.copyfile(script, os.path.join(aside, "capture.py"))
+        _rewrite(os.path.join(aside, MANIFEST), lambda text: _without(text, repeated))
+        kept = [place for place in row.facts["hashes"] if place not in repeated]
+        for place in kept:
+            _rewrite(os.path.join(aside, place, "graph_net.json"), lambda text: _named(text, row))
+        with open(os.path.join(aside, "provenance.json"), "w", encoding="utf-8") as file:
+            json.dump(provenance(row, repeated), file, indent=2, ensure_ascii=False)
+            file.write("\n")
+        # An earlier attempt may have come this far; its files are the same.
+        shutil.rmtree(target, ignore_errors=True)
+        os.rename(aside, target)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _rewrite(path: str, change: Callable[[str], str]) -> None:

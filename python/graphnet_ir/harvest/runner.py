@@ -7,33 +7,48 @@ processes, writes the same.
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import fnmatch
+import functools
 import hashlib
 import importlib.metadata
+import itertools
 import json
 import os
 import platform
+import re
 import selectors
 import shlex
 import shutil
-import subprocess
+import sqlite3
 import sys
+import threading
+import time
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Union
 
 import graphnet_ir
 from graphnet_ir._errors import made_error
 from graphnet_ir.harvest import publishing
-from graphnet_ir.harvest.failures import CLASSES, REPAIRABLE, Failure
+from graphnet_ir.harvest.failures import CLASSES, REPAIRABLE, Failure, described, writable
 from graphnet_ir.harvest.journal import Journal, Row
-from graphnet_ir.harvest.processes import Group, Limits, end_all
+from graphnet_ir.harvest.processes import END_SECONDS, Group, Limits
 from graphnet_ir.harvest.sources import Access, Model, Source, open_source
 
 REPAIR_SECONDS = 360
 MAX_REPAIRS = 2
+MAX_PLACE = 200  # bytes of the name of a folder
 # A model at one of these stages only waits for earlier models.
 _READY = ("hashed", "deduplicated")
+# What the process of a model tells: the stages in their order, with the types of their facts.
+_TOLD: Dict[str, Dict[str, type]] = {
+    "analysed": {"parameters": int, "halvings": int, "family": str, "inputs": dict,
+                 "architecture": str},
+    "captured": {"graphs": int, "operators": int},
+    "verified": {"equal": bool, "notes": list},
+}
+_BEFORE = dict(zip(_TOLD, ("fetched", *_TOLD)))  # the stage that comes before each
 
 
 @dataclass(frozen=True)
@@ -49,46 +64,127 @@ class Options:
     network: bool = False  # sources and models may use the network
     token: Optional[str] = None  # the token for the hub
     allow_unknown_licence: bool = False  # also publish graphs of models without a licence
+    same_sizes: bool = False  # graphs that differ in sizes, dtypes or devices are duplicates
     repair: Optional[str] = None  # a command that gets a failure and may change the script
     prelude: Optional[str] = None  # a Python file that runs first in the process of each model
     seed: int = 0  # seed of random numbers
 
 
+class _Fetch:
+    """The download of one model, in a thread, which cannot be ended but is no longer waited for
+    when its time is over."""
+
+    def __init__(self, fetch: Callable[[], Dict[str, Any]], limits: Limits):
+        self.limits = limits
+        self.begin = time.monotonic()
+        self.facts: Dict[str, Any] = {}
+        self.error: Optional[BaseException] = None
+        self._fetch = fetch
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self.facts = self._fetch()
+        except BaseException as error:
+            self.error = error
+
+    @property
+    def is_running(self) -> bool:
+        return self._thread.is_alive()
+
+    @property
+    def seconds(self) -> float:
+        """Returns the seconds since it began."""
+        return time.monotonic() - self.begin
+
+    def close(self) -> int:
+        return 0
+
+
+@dataclass
+class _Repair:
+    """A repair command that runs, and what it is to repair."""
+
+    group: Group
+    failure: Failure
+    seconds: float  # of the attempt that failed
+    before: bytes  # the script
+
+
 class Runner:
-    """One run of a harvest. `rows` are its models, `running` the processes of those that run, by
-    their numbers."""
+    """One run of a harvest. `rows` are its models, `running` what runs for them (processes or
+    downloads), by their numbers."""
 
     def __init__(self, sources: Sequence[str], output: str, options: Options,
                  progress: Optional[Callable[["Runner"], None]] = None):
         self.folder = os.path.abspath(output)
         self.options = options
         self.progress = progress or (lambda runner: None)
-        self.running: Dict[int, Group] = {}
+        self.running: Dict[int, Union[Group, _Fetch]] = {}
+        self._repairs: Dict[int, _Repair] = {}
         self.rows: List[Row] = []
         os.makedirs(os.path.join(self.folder, "work"), exist_ok=True)
         os.makedirs(os.path.join(self.folder, publishing.SAMPLES), exist_ok=True)
-        self._lock = open(os.path.join(self.folder, "lock"), "w")  # noqa: SIM115 (held to the end)
+        self._locks: List[int] = []
+        if not self._take_lock("lock", 0):
+            raise made_error("failed_precondition", f"another harvest writes {output}")
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._lock.close()
-            raise made_error("failed_precondition",
-                             f"another harvest writes {output}") from None
-        self.journal = Journal(os.path.join(self.folder, "journal.sqlite"))
+            # Keepers of an earlier harvest hold this until they have ended their processes.
+            if not self._take_lock("lock.keepers", 2 * END_SECONDS):
+                raise made_error("failed_precondition",
+                                 f"processes of an earlier harvest still run in {output}")
+            self.journal = Journal(os.path.join(self.folder, "journal.sqlite"))
+        except BaseException:
+            self._release()
+            raise
         self._selector = selectors.DefaultSelector()
-        # End processes of an earlier harvest of this folder that was killed.
-        self._mark = hashlib.sha256(self.folder.encode()).hexdigest()[:24]
-        end_all(self._mark)
         access = Access(options.network, os.path.join(self.folder, "hub"), options.token)
         self._sources: Dict[str, Source] = {}
-        self._models: Dict[str, Model] = {}
+        self._models: Dict[str, Model] = {}  # by the ids of the rows
+        self.rows = self.journal.rows()
+        ids = {row.id: _real(row.source) for row in self.rows}
+        places = {row.place for row in self.rows}
         for text in sources:
-            source = self._sources[text] = open_source(text, access)
+            if _real(text) in self._sources:
+                continue
+            source = self._sources[_real(text)] = open_source(text, access)
             for model in source.list():
-                self._models.setdefault(model.id, model)
-                self.journal.add(model.id, _place(model.id), text, {})
+                self._list(model, writable(text), ids, places)
         self.rows = self.journal.rows()
         self._reopen()
+
+    def _list(self, model: Model, source: str, ids: Dict[str, str], places: Set[str]) -> None:
+        """Adds a model to the journal unless it is there. A model of another source with the same
+        id gets a number behind its id; so does a place that another model has."""
+        key = _real(source)
+        id = _unused(writable(model.id), lambda id: ids.get(id, key) != key, " ({})")
+        self._models.setdefault(id, model)
+        if id not in ids:
+            ids[id] = key
+            place = _unused(_place(id), places.__contains__, "-{}")
+            places.add(place)
+            self.journal.add(id, place, source)
+
+    def _take_lock(self, name: str, patience: float) -> bool:
+        """Locks a file of the folder, which another process may have for some seconds."""
+        lock = os.open(os.path.join(self.folder, name), os.O_RDWR | os.O_CREAT, 0o666)
+        self._locks.append(lock)
+        end = time.monotonic() + patience
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            except OSError:
+                if time.monotonic() >= end:
+                    self._release()
+                    return False
+            time.sleep(0.05)
+
+    def _release(self) -> None:
+        for lock in self._locks:
+            os.close(lock)
+        self._locks.clear()
 
     def _reopen(self) -> None:
         """Tries models again that ended because of an option that has changed."""
@@ -98,12 +194,12 @@ class Runner:
 
     def close(self) -> None:
         """Ends all processes, and releases the folder."""
-        for group in list(self.running.values()):
-            group.close()
+        for job in list(self.running.values()):
+            job.close()
         self.running.clear()
         self._selector.close()
         self.journal.close()
-        self._lock.close()
+        self._release()
 
     # --- The loop ---------------------------------------------------------------------------------
 
@@ -111,15 +207,41 @@ class Runner:
         """Returns when all models have ended."""
         while True:
             while len(self.running) < self.options.jobs and (row := self._next()) is not None:
-                self._start(row)
+                self._safely(row, self._start)
             self._publish_ready()
             self.progress(self)
             if not self.running:
-                break
+                if self._next() is None:
+                    break
+                continue
             self._selector.select(0.1)
-            for number, group in list(self.running.items()):
-                self._step(self.rows[number], group)
+            for number in list(self.running):
+                self._safely(self.rows[number], self._step)
         publishing.write_index(self.rows, self.folder)
+
+    def _safely(self, row: Row, step: Callable[[Row], None]) -> None:
+        """Takes a step of a model. An exception is the failure of this model; the others go on."""
+        try:
+            step(row)
+        except sqlite3.Error:
+            raise  # Without a journal nothing can go on.
+        except Exception as error:
+            self._stop(row)
+            if not row.ended:
+                self._fail(row, error if isinstance(error, Failure) else
+                           Failure("unexpected", described(error)), 0)
+
+    def _stop(self, row: Row) -> int:
+        """Ends what runs for a model, and returns how many processes were left behind."""
+        job = self.running.pop(row.number, None)
+        self._repairs.pop(row.number, None)
+        if isinstance(job, Group):
+            self._forget(job)
+        return 0 if job is None else job.close()
+
+    def _forget(self, group: Group) -> None:
+        if group.events in {key.fileobj for key in self._selector.get_map().values()}:
+            self._selector.unregister(group.events)
 
     def _next(self) -> Optional[Row]:
         """Returns the first model that has work left and is not running."""
@@ -128,14 +250,19 @@ class Runner:
 
     def _start(self, row: Row) -> None:
         """Continues row from its stage in the journal; it may end at once."""
+        work = self.work(row)
         if row.stage == "listed":
-            self._fetch(row)
-        if row.ended:
+            model = self._models.get(row.id)
+            source = self._sources.get(_real(row.source))
+            if model is None or source is None:
+                raise Failure("not_found", f"{row.source} is not among the sources any more")
+            os.makedirs(work, exist_ok=True)
+            self.running[row.number] = _Fetch(functools.partial(source.fetch, model),
+                                              self.options.limits)
             return
         if row.stage == "verified":
             self._hash(row)
             return
-        work = self.work(row)
         for name in ("captured", "tmp"):
             shutil.rmtree(os.path.join(work, name), ignore_errors=True)
         os.makedirs(os.path.join(work, "tmp", "home"))
@@ -154,8 +281,12 @@ class Runner:
         }
         with open(os.path.join(work, "job.json"), "w", encoding="utf-8") as file:
             json.dump(job, file)
-        group = Group([sys.executable, "-m", "graphnet_ir.harvest.worker", work], work,
-                      f"{self._mark}/{row.place}", self._environment(row), self.options.limits)
+        self._run(row, Group(
+            [sys.executable, "-m", "graphnet_ir.harvest.worker", work], work,
+            self._environment(row), self.options.limits, cwd=os.path.join(work, "tmp"),
+            keeps=tuple(self._locks[1:])))
+
+    def _run(self, row: Row, group: Group) -> None:
         self.running[row.number] = group
         self._selector.register(group.events, selectors.EVENT_READ)
 
@@ -171,67 +302,82 @@ class Runner:
         made.update(row.facts.get("environment", {}))
         return made
 
-    def _step(self, row: Row, group: Group) -> None:
+    def _step(self, row: Row) -> None:
+        """Goes on with what runs for a model."""
+        job = self.running[row.number]
+        if isinstance(job, _Fetch):
+            self._step_fetch(row, job)
+        elif row.number in self._repairs:
+            self._step_repair(row, job)
+        else:
+            self._step_model(row, job)
+
+    def _step_fetch(self, row: Row, fetch: _Fetch) -> None:
+        if fetch.is_running and fetch.seconds <= fetch.limits.seconds:
+            return
+        ended = not fetch.is_running
+        self._stop(row)
+        if not ended:
+            raise Failure("time", f"more than {fetch.limits.seconds:g} seconds to fetch it")
+        if isinstance(fetch.error, Failure):
+            raise fetch.error
+        if fetch.error is not None:
+            raise Failure("unexpected", described(fetch.error))
+        self.journal.reach(row, "fetched", {
+            **fetch.facts, "seed": self.options.seed,
+            "versions": _versions(fetch.facts["library"])})
+
+    def _step_model(self, row: Row, group: Group) -> None:
         """Reads the progress of a process, and ends it if it exceeds a limit or is done."""
-        is_running = group.process.poll() is None  # before the last lines are read
+        is_running = group.is_running  # before the last lines are read
         failure: Optional[Failure] = None
-        for line in group.drain():
-            failure = self._told(row, line) or failure
+        lines, is_open = group.drain()
+        for line in lines:
+            failure = failure or self._told(row, line)
+        if not is_open:  # It would always be ready.
+            self._forget(group)
         over = group.over() if is_running and failure is None else None
         if is_running and failure is None and over is None:
             return
-        self._selector.unregister(group.events)
-        code = group.process.poll()
-        left = group.close()
-        del self.running[row.number]
+        left = self._stop(row)
         if over is not None:
             failure = Failure(*over)
         elif failure is None and left:
             failure = Failure("processes", f"the model left {left} processes behind")
-        elif failure is None and (code != 0 or row.stage != "verified"):
-            failure = Failure("crashed", f"signal {-code}" if code and code < 0
-                              else f"exit code {code}")
+        elif failure is None and (group.code != 0 or row.stage != "verified"):
+            code = group.code or 0
+            failure = Failure("crashed", f"signal {-code}" if code < 0 else f"exit code {code}")
         if failure is None:
             row.seconds += group.seconds
             self._hash(row)
-        elif not self._repair(row, failure, group.seconds):
+        elif not self._start_repair(row, failure, group.seconds):
             self._fail(row, failure, group.seconds)
 
     def _told(self, row: Row, line: bytes) -> Optional[Failure]:
+        """Records what the process of a model tells. Its text may be anything."""
         try:
             what = json.loads(line)
             if "failure" in what:
                 kind = what["failure"]
                 return Failure(kind if kind in CLASSES else "crashed", str(what["message"]))
-            self.journal.reach(row, what["stage"], what.get("facts"))
-        except (ValueError, KeyError, TypeError):
-            return Failure("crashed", "the process sent something other than progress")
-        return None
+            stage, facts = what["stage"], what.get("facts") or {}
+            if (_BEFORE[stage] == row.stage and facts.keys() <= _TOLD[stage].keys()
+                    and all(type(value) is _TOLD[stage][key] for key, value in facts.items())):
+                self.journal.reach(row, stage, facts)
+                return None
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            pass
+        return Failure("crashed", "the process sent something other than progress")
 
     # --- Stages that run here ---------------------------------------------------------------------
 
-    def _fetch(self, row: Row) -> None:
-        model = self._models.get(row.id)
-        source = self._sources.get(row.source)
-        os.makedirs(self.work(row), exist_ok=True)
-        try:
-            if model is None or source is None:
-                raise Failure("not_found", f"{row.source} is not among the sources any more")
-            facts = source.fetch(model)
-        except Failure as failure:
-            self.journal.fail(row, failure.kind, failure.message)
-            return
-        self.journal.reach(row, "fetched", {
-            **facts, "seed": self.options.seed, "versions": _versions(facts["library"])})
-
     def _hash(self, row: Row) -> None:
         try:
-            hashes = publishing.hashes_of(os.path.join(self.work(row), "captured", row.place))
-        except (Failure, OSError, ValueError, KeyError) as error:
-            failure = error if isinstance(error, Failure) else Failure("capture", str(error))
-            self._fail(row, failure, 0)
-            return
-        self.journal.reach(row, "hashed", {"hashes": hashes})
+            hashes, sized = publishing.hashes_of(
+                os.path.join(self.work(row), "captured", row.place))
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise Failure("capture", described(error)) from error
+        self.journal.reach(row, "hashed", {"hashes": hashes, "sized_hashes": sized})
 
     def _publish_ready(self) -> None:
         """Ends each model that is ready if all models before it have ended."""
@@ -239,7 +385,7 @@ class Runner:
             if not row.ended and row.stage not in _READY:
                 break
             if not row.ended:
-                self._publish(row)
+                self._safely(row, self._publish)
 
     def _publish(self, row: Row) -> None:
         work = self.work(row)
@@ -248,10 +394,12 @@ class Runner:
             self.journal.publish(row, "withheld", {})
             self._clean(row, "captured")
             return
-        repeated = publishing.same_as(row, self.journal)
+        if "sized_hashes" not in row.facts:  # An earlier version stopped here.
+            self._hash(row)
+        repeated = publishing.same_as(row, self.journal, self.options.same_sizes)
         self.journal.reach(row, "deduplicated", {"same_as": repeated})
-        new = {hash: publishing.sample_place(row, place)
-               for place, hash in row.facts["hashes"].items() if place not in repeated}
+        new = {hash: publishing.sample_place(row, place) for kind in ("hashes", "sized_hashes")
+               for place, hash in row.facts[kind].items() if place not in repeated}
         if new:
             publishing.publish(row, self.folder, os.path.join(work, "captured", row.place),
                                os.path.join(work, "capture.py"), repeated)
@@ -268,8 +416,8 @@ class Runner:
             path = os.path.join(self.work(row), name)
             shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else _remove(path)
 
-    def _repair(self, row: Row, failure: Failure, seconds: float) -> bool:
-        """Returns whether the repair command changed the script. Then the model is tried again."""
+    def _start_repair(self, row: Row, failure: Failure, seconds: float) -> bool:
+        """Returns whether the repair command was started for a model that failed."""
         script = os.path.join(self.work(row), "capture.py")
         if (self.options.repair is None or row.repairs >= MAX_REPAIRS
                 or failure.kind not in REPAIRABLE or not os.path.exists(script)):
@@ -280,28 +428,63 @@ class Runner:
         told = json.dumps({"model": row.id, "stage": row.stage, "class": failure.kind,
                            "message": failure.message, "attempt": row.repairs, "script": script,
                            "log": os.path.join(self.work(row), "log.txt")})
+        limits = dataclasses.replace(self.options.limits, seconds=REPAIR_SECONDS)
         try:
-            done = subprocess.run(shlex.split(self.options.repair), input=told, text=True,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                  timeout=REPAIR_SECONDS)
-        except (OSError, subprocess.TimeoutExpired, ValueError):
+            group = Group(shlex.split(self.options.repair), self.work(row), dict(os.environ),
+                          limits, given=told, log="repair.txt", keeps=tuple(self._locks[1:]),
+                          tells=False)
+        except (OSError, ValueError):
             return False
-        with open(script, "rb") as file:
-            changed = file.read() != before
-        if done.returncode != 0 or not changed:
-            return False
-        row.seconds += seconds
+        self._run(row, group)
+        self._repairs[row.number] = _Repair(group, failure, seconds, before)
         return True
+
+    def _step_repair(self, row: Row, group: Group) -> None:
+        """Ends the repair command if it exceeds a limit or is done. If it changed the script, the
+        model is tried again."""
+        repair = self._repairs[row.number]
+        is_running = group.is_running
+        if not group.drain()[1]:
+            self._forget(group)
+        over = group.over() if is_running else None
+        if is_running and over is None:
+            return
+        self._stop(row)
+        with open(os.path.join(self.work(row), "capture.py"), "rb") as file:
+            changed = file.read() != repair.before
+        if over is None and group.code == 0 and changed:
+            row.seconds += repair.seconds
+        else:
+            self._fail(row, repair.failure, repair.seconds)
 
     def work(self, row: Row) -> str:
         """Returns the folder for the work on a model."""
         return os.path.join(self.folder, "work", row.place)
 
 
+def _real(source: str) -> str:
+    """Returns a source as it is compared: paths of one file or folder are equal."""
+    return writable(os.path.realpath(source)) if os.path.exists(source) else writable(source)
+
+
 def _place(id: str) -> str:
     """Returns the name of a model's folders: ORG--NAME, as in the hub."""
     made = id.replace("/", "--").replace(":", "--")
-    return "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in made)
+    made = "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in made)
+    made = re.sub(r"^\.+", "_", made) or "_"
+    if len(made.encode()) > MAX_PLACE:
+        made = made[:MAX_PLACE // 8] + "-" + hashlib.sha256(id.encode()).hexdigest()[:16]
+    return made
+
+
+def _unused(text: str, is_used: Callable[[str], bool], form: str) -> str:
+    """Returns the text, with a number from 2 behind it if it is used."""
+    made = text
+    for number in itertools.count(2):
+        if not is_used(made):
+            break
+        made = text + form.format(number)
+    return made
 
 
 def _remove(path: str) -> None:

@@ -15,7 +15,6 @@ each a callable of the text behind `NAME:` and of Access.
 from __future__ import annotations
 
 import fnmatch
-import glob
 import hashlib
 import importlib
 import importlib.metadata
@@ -24,13 +23,15 @@ import os
 import re
 import time
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterator, List, Optional, Protocol
+from typing import Any, Callable, Dict, Iterator, List, Optional, Protocol, Tuple
 
 from graphnet_ir._core import Error
 from graphnet_ir._errors import made_error
-from graphnet_ir.harvest.failures import Failure, described, first_line
+from graphnet_ir.harvest.failures import Failure, described, first_line, writable
 
 MAX_CONFIGURATION = 10_000_000  # bytes
+MAX_CARD = 100_000  # bytes of the head of a card, and nodes of its YAML
+MAX_LICENCE = 300  # letters
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".joblib", ".npy")
 
 
@@ -96,51 +97,66 @@ class HubFolder:
 
     def __init__(self, folder: str):
         self.folder = os.path.abspath(folder)
-        if not any(True for _ in self.list()):
+        self._homes: Dict[str, str] = {}  # folders of repositories, by their ids
+        try:
+            names = sorted(os.listdir(self.folder))
+        except OSError as error:
+            raise made_error("failed_precondition", f"{folder}: {error.strerror}") from error
+        for name in names:
+            # What is no name of the hub's has a row, too.
+            if name.startswith("models--"):
+                id = writable(name[len("models--"):].replace("--", "/", 1)) or name
+                while id in self._homes:
+                    id += "'"
+                self._homes[id] = name
+        if not self._homes:
             raise made_error("not_found", f"{folder} has no folder models--ORG--NAME")
 
     def list(self) -> Iterator[Model]:
-        for path in sorted(glob.glob(os.path.join(glob.escape(self.folder), "models--*"))):
-            id = os.path.basename(path)[len("models--"):].replace("--", "/")
-            if _is_id(id):
-                yield from self._parts(id)
+        for id in self._homes:
+            yield from self._parts(id)
 
     def _parts(self, id: str) -> Iterator[Model]:
         """Returns the model, or the models of a pipeline of diffusers."""
         try:
-            snapshot = self._snapshot(id)
-            index = _read_json(snapshot, "model_index.json") or {}
+            home, snapshot = self._snapshot(id)
+            index = _read_json(home, snapshot, "model_index.json") or {}
         except Failure:
             index = {}
         # Schedulers and tokenizers have files of other names.
         parts = [name for name in sorted(index) if re.fullmatch(r"\w+", name)
-                 and os.path.isfile(os.path.join(snapshot, name, "config.json"))]
+                 and os.path.isfile(os.path.join(home, snapshot, name, "config.json"))]
         if not parts:
             yield Model(id, self.folder)
         for name in parts:
             yield Model(f"{id}/{name}", self.folder, name)
 
-    def _snapshot(self, id: str) -> str:
-        home = os.path.join(self.folder, "models--" + id.replace("/", "--"))
-        snapshots = os.path.join(home, "snapshots")
+    def _snapshot(self, id: str) -> Tuple[str, str]:
+        """Returns the folder of a repository, and the path of its snapshot in it."""
+        home = os.path.join(self.folder, self._homes[id])
         try:
             with open(os.path.join(home, "refs", "main"), encoding="ascii") as file:
                 revision = file.read(200).strip()
         except (OSError, ValueError):
-            names = sorted(os.listdir(snapshots)) if os.path.isdir(snapshots) else []
-            revision = names[-1] if names else ""
-        path = os.path.join(snapshots, revision)
-        if not re.fullmatch(r"\w[\w.-]*", revision) or not os.path.isdir(path):
+            try:
+                revision = max(os.listdir(os.path.join(home, "snapshots")), default="")
+            except OSError:
+                revision = ""
+        snapshot = os.path.join("snapshots", revision)
+        if (not re.fullmatch(r"\w[\w.-]*", revision)
+                or not os.path.isdir(os.path.join(home, snapshot))):
             raise Failure("not_found", f"{id} has no snapshot in {os.path.basename(self.folder)}")
-        return path
+        return home, snapshot
 
     def fetch(self, model: Model) -> Dict[str, Any]:
         id = model.id if model.part is None else model.id.rpartition("/")[0]
-        snapshot = self._snapshot(id)
-        card = _read_card(snapshot)
-        config = _read_json(snapshot, *([model.part] if model.part else []), "config.json")
+        if id not in self._homes:
+            raise Failure("not_found", f"{os.path.basename(self.folder)} has no model {id}")
+        home, snapshot = self._snapshot(id)
+        card = _read_card(home, snapshot)
+        config = _read_json(home, snapshot, *([model.part] if model.part else []), "config.json")
         if config is None:
-            raise _why_no_configuration(snapshot, card)
+            raise _why_no_configuration(os.path.join(home, snapshot), card)
         return {
             "library": ("diffusers" if "_diffusers_version" in config else
                         "timm" if "pretrained_cfg" in config and "architecture" in config else
@@ -187,9 +203,9 @@ class Hub:
         return HubFolder(self.access.downloads).fetch(model)
 
 
-def _read_json(*path: str) -> Optional[Dict[str, Any]]:
+def _read_json(home: str, *path: str) -> Optional[Dict[str, Any]]:
     """Returns the object in a file of a repository; None if there is no file."""
-    content = _read(os.path.join(*path))
+    content = _read(home, *path)
     if content is None:
         return None
     name = os.path.basename(path[-1])
@@ -202,34 +218,57 @@ def _read_json(*path: str) -> Optional[Dict[str, Any]]:
     return value
 
 
-def _read(path: str) -> Optional[bytes]:
-    """Returns a file of a repository; links must not lead out of it."""
-    if not os.path.isfile(path):
+def _read(home: str, *path: str) -> Optional[bytes]:
+    """Returns a file of the repository in the folder `home`; links must not lead out of it."""
+    whole = os.path.join(home, *path)
+    name = path[-1]
+    if not os.path.isfile(whole):
         return None
-    real = os.path.realpath(path)
-    home = os.path.realpath(path.partition("/snapshots/")[0])
-    if not real.startswith(home + os.sep):
-        raise Failure("bad_configuration", f"{os.path.basename(path)} is a link out of the "
-                                           "repository")
-    if os.path.getsize(real) > MAX_CONFIGURATION:
-        raise Failure("bad_configuration", f"{os.path.basename(path)} has more than "
-                                           f"{MAX_CONFIGURATION} bytes")
-    with open(real, "rb") as file:
-        return file.read()
+    real = os.path.realpath(whole)
+    if not real.startswith(os.path.realpath(home) + os.sep):
+        raise Failure("bad_configuration", f"{name} is a link out of the repository")
+    try:
+        with open(real, "rb") as file:
+            content = file.read(MAX_CONFIGURATION + 1)
+    except OSError as error:
+        raise Failure("bad_configuration", f"{name} cannot be read: {error.strerror}") from None
+    if len(content) > MAX_CONFIGURATION:
+        raise Failure("bad_configuration", f"{name} has more than {MAX_CONFIGURATION} bytes")
+    return content
 
 
-def _read_card(snapshot: str) -> Dict[str, Any]:
-    """Returns the data at the head of README.md, which is YAML between lines of ---."""
-    content = _read(os.path.join(snapshot, "README.md")) or b""
-    found = re.match(r"\s*---\r?\n(.*?)\r?\n---", content.decode(errors="replace"), re.S)
+def _read_card(home: str, snapshot: str) -> Dict[str, Any]:
+    """Returns the data at the head of README.md, which is YAML between lines of ---. A card that
+    cannot be read says nothing."""
+    try:
+        content = _read(home, snapshot, "README.md") or b""
+    except Failure:
+        return {}
+    found = re.match(r"\s*---\r?\n(.*?)\r?\n---", content[:MAX_CARD].decode(errors="replace"), re.S)
     if found is None:
         return {}
     yaml = importlib.import_module("yaml")
+    loader = yaml.SafeLoader(found.group(1))
     try:
-        card = yaml.safe_load(found.group(1))
-    except (yaml.YAMLError, RecursionError, ValueError):
+        node = loader.get_single_node()
+        if node is None or _size_of_yaml(node, {}) > MAX_CARD:
+            return {}
+        card = loader.construct_document(node)
+    except Exception:  # of any kind: YAML makes dates, numbers and sets of texts
         return {}
+    finally:
+        loader.dispose()
     return card if isinstance(card, dict) else {}
+
+
+def _size_of_yaml(node: Any, known: Dict[int, int]) -> int:
+    """Returns the number of nodes below a node, in which those that aliases share count each
+    time. Raises RecursionError for a node that holds itself."""
+    if id(node) not in known:
+        below = node.value if isinstance(node.value, list) else []
+        known[id(node)] = 1 + sum(_size_of_yaml(part, known) for item in below
+                                  for part in (item if isinstance(item, tuple) else (item,)))
+    return known[id(node)]
 
 
 def _licence(card: Dict[str, Any]) -> Optional[str]:
@@ -237,15 +276,19 @@ def _licence(card: Dict[str, Any]) -> Optional[str]:
     said = card.get("license")
     names = said if isinstance(said, list) else [said]
     texts = [name.strip() for name in names if isinstance(name, str) and name.strip()]
-    named = [str(card["license_name"]) if name == "other" and card.get("license_name") else name
+    other = card.get("license_name")
+    named = [other if name == "other" and isinstance(other, str) and other.strip() else name
              for name in texts if name.lower() not in ("unknown", "none")]
-    return ", ".join(named) or None
+    return " ".join(", ".join(named).split())[:MAX_LICENCE] or None
 
 
 def _why_no_configuration(snapshot: str, card: Dict[str, Any]) -> Failure:
     if any(str(key) == "gated" or str(key).startswith("extra_gated") for key in card):
         return Failure("gated", "the model's card asks for an agreement, and only the card is here")
-    names: List[str] = sorted(os.listdir(snapshot))
+    try:
+        names: List[str] = sorted(os.listdir(snapshot))
+    except OSError:
+        names = []
     pickles = [name for name in names if name.endswith(PICKLES)]
     if pickles:
         return Failure("pickled_weights", f"no config.json, only {pickles[0]}, which is a "
@@ -312,19 +355,35 @@ class PythonFile:
         self.path = os.path.abspath(path)
         with open(path, encoding="utf-8") as file:
             self.text = file.read()
+        self._licences: Dict[str, Optional[str]] = {}
 
     def list(self) -> Iterator[Model]:
-        for name in _names_in(self.path):
-            yield Model(f"{os.path.splitext(os.path.basename(self.path))[0]}:{name}", self.path)
+        self._licences.clear()
+        for number, (name, licence) in enumerate(_names_in(self.path)):
+            again = name in self._licences
+            id = f"{os.path.splitext(os.path.basename(self.path))[0]}:{name}"
+            self._licences.setdefault(name, licence)
+            # The name says which of the models it is, so there can be only one.
+            yield Model(f"{id} (number {number + 1})" if again else id, self.path,
+                        _AGAIN if again else None)
 
     def fetch(self, model: Model) -> Dict[str, Any]:
         name = model.id.partition(":")[2]
+        if model.part == _AGAIN:
+            raise Failure("not_found", "the file yields an earlier model with this name")
+        if not self._licences:
+            self._licences = dict(_names_in(self.path))
+        if name not in self._licences:
+            raise Failure("not_found", f"{os.path.basename(self.path)} yields no model {name}")
         return {"library": "python", "config": {"name": name, "text": self.text},
                 "revision": hashlib.sha256(self.text.encode()).hexdigest()[:16],
-                "licence": _names_in(self.path)[name], "environment": {}}
+                "licence": self._licences[name], "environment": {}}
 
 
-def _names_in(path: str) -> Dict[str, Optional[str]]:
+_AGAIN = "again"
+
+
+def _names_in(path: str) -> List[Tuple[str, Optional[str]]]:
     """Returns names and licences of the models that a file yields. The user's file is run."""
     import runpy
 
@@ -332,7 +391,7 @@ def _names_in(path: str) -> Dict[str, Optional[str]]:
         models = runpy.run_path(path).get("models")
         if models is None:
             raise made_error("invalid_argument", f"{path} has no function models()")
-        return {model.name: model.licence for model in models()}
+        return [(model.name, model.licence) for model in models()]
     except Error:
         raise
     except Exception as error:

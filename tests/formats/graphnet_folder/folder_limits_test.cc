@@ -216,7 +216,7 @@ TEST(FolderLimitsTest, Integers) {
               Refused("weight_meta.py:3:17: the integer does not fit"));
   EXPECT_OK(WithConstraints("S0 > 1", "", "9223372036854775807"));
   EXPECT_THAT(WithConstraints("S0 > 1", "", "9223372036854775808"),
-              Refused("expected a positive integer, found '9223372036854775808'"));
+              Refused("expected an integer, found '9223372036854775808'"));
   EXPECT_OK(WithConstraints("S0 < 9223372036854775807"));
   EXPECT_THAT(WithConstraints("S0 < 9223372036854775808"), Refused("does not fit"));
 }
