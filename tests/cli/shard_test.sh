@@ -8,6 +8,9 @@ launcher=$PWD/examples/shard_launcher.py
 cd "$TEST_TMPDIR"
 fail() { echo "FAILED: $*" >&2; exit 1; }
 contains() { grep -qF -- "$2" <<<"$1" || fail "expected '$2' in: $1"; }
+# Whether a sum over parts rounds as the sum over all does depends on the processor and on the
+# libraries, so the ranks' output may be either.
+is_right() { grep -qE -- "^$2 +(bit-equal|close)" <<<"$1" || fail "expected that $2 is right in: $1"; }
 # refused MESSAGE ARGUMENT…: the exit code is 2, and one line is printed.
 refused() {
   local message=$1 out code=0
@@ -52,7 +55,7 @@ done
 # --- Batch and tensors are divided over two by two ranks, and the values are written.
 out=$("$graphnet" shard mlp.gn --mesh 2x2 "${both[@]}" --values --check -o tensors)
 contains "$out" "mesh 2x2: 4 ranks, 4 of 5 inputs divided, 2 of 2 outputs"
-contains "$out" "o0   close"
+is_right "$out" o0
 contains "$out" "o1   bit-equal"
 contains "$("$graphnet" stats tensors/rank_3)" "spmd.all_reduce.default"
 # Programs of ranks differ in the numbers of the ranks that they communicate with.
@@ -118,7 +121,8 @@ contains "$out" "o7   bit-equal"
 python3 - <<'END' || fail "$(cat out.json)"
 import json
 made = json.load(open("out.json"))
-assert made["right"] and [c["state"] for c in made["checked"]] == ["close", "bit-equal"], made
+assert made["right"] and made["checked"][0]["state"] in ("close", "bit-equal"), made
+assert made["checked"][1]["state"] == "bit-equal", made
 assert made["communication"] == {"all_reduce": {"times": 1, "bytes": 1024}}, made
 END
 
@@ -221,7 +225,7 @@ stages=(--mesh m0=2 --mesh m1=2 --stage '..y:m0' --stage 'y..:m1')
 out=$("$graphnet" shard mlp.gn "${stages[@]}" --shard w1:0,-1 --shard b1:0 --shard w2:-1,0 --values --check -o pipe)
 contains "$out" "meshes m0=2, m1=2{2, 3}: 4 ranks, 3 of 6 inputs divided, 0 of 2 outputs"
 contains "$out" "send               1   1024"
-contains "$out" "o0   close"
+is_right "$out" o0
 contains "$out" "o1   bit-equal"
 contains "$(cat pipe/rank_1/model.py)" "spmd.send.default(a, 3)"
 contains "$(cat pipe/rank_3/model.py)" "spmd.recv.default([8, 16], torch.float32, 1)"
@@ -244,7 +248,7 @@ contains "$("$graphnet" shard mlp.gn --stored pipe)" "o1   bit-equal"
 contains "$(cat cleaned/model.py)" "spmd.send.default(a, 2)"
 # Another shape of mesh is reached over one rank, and a mesh may be a part of another.
 out=$("$graphnet" shard mlp.gn --mesh m0=2x2 --mesh m1=4 --stage '..y:m0' --stage 'y..:m1' "${both[@]:0:6}" --check -o shapes)
-contains "$out" "o0   close"
+is_right "$out" o0
 for function in SameNdMesh RToXExpand; do grep -q "$function" shapes/plan.json || fail "no $function: $(cat shapes/plan.json)"; done
 out=$("$graphnet" shard mlp.gn --mesh 'all=2x2' --mesh 'half=1x2{2,3}' --stage '..a:all' --stage 'a..y:half' --stage 'y..:all' --check)
 contains "$out" "meshes all=2x2, half=1x2{2, 3}: 4 ranks"

@@ -158,8 +158,10 @@ class BladeDisc(StandInTest):
         torch.jit.script(self.net).save("net.pt")
         pathlib.Path("torch_blade.py").write_text(STAND_IN_BLADE, encoding="utf-8")
         command = f"{sys.executable} {WORKERS / 'bladedisc_optimise.py'}"
+        # The stand-in compiles nothing, and is found out.
         with mock.patch.dict(os.environ, {"GRAPHNET_BLADEDISC": command, "PYTHONPATH": os.getcwd()}):
-            self.check(self.server(), "net.pt")
+            with self.assertRaisesRegex(worker.Failure, "compiled nothing: 0 mentions of disc"):
+                self.check(self.server(), "net.pt")
         with open("called.json", encoding="utf-8") as file:
             called = json.load(file)
         self.assertEqual(called, {"tracing": True,

@@ -31,6 +31,9 @@ class TensorRtWorker(torch_worker.TorchWorker):
     def proof(self):
         return f"{self.engines} engines of TensorRT"
 
+    def compiled(self):
+        return self.engines if self.calls else None
+
 
 def _tensorrt():
     if not torch.cuda.is_available():

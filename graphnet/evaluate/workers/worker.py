@@ -50,6 +50,11 @@ class Worker:
         """Returns one line that proves that the compiler ran the program."""
         return ""
 
+    def compiled(self):
+        """Returns the number of parts that the compiler made of the program; None if it has no
+        other way to run a program than to compile it, or if there is nothing to compile."""
+        return None
+
     def close(self):
         """Drops the program."""
 
@@ -107,6 +112,9 @@ class _Server:
     def run(self, request):
         values = self.values(request["inputs"])
         outputs = self.staged("run", lambda: self.call(values, request["seed"]))
+        # Otherwise PyTorch would be compared with itself.
+        if self.worker.compiled() == 0:
+            raise Failure("compile", f"compiled nothing: {self.worker.proof()}")
         self.staged("run", lambda: self.write(request["outputs"], outputs))
         for name, value in zip(self.order, values):
             before = self.loaded[1][name]
