@@ -301,10 +301,10 @@ torchscript("parent", "the name has a component . or ..: ../evil", add=[("../evi
 torchscript("parent_inside", f"the name has a component . or ..: {ROOT}/../../evil", add=[(ROOT + "/../../evil", b"")])
 torchscript("absolute", "the name is an absolute path: /etc/evil", add=[("/etc/evil", b"")])
 torchscript("link", f"{ROOT}/extra/a: is a symbolic link", add=[(ROOT + "/extra/a", b"/etc/passwd")], attributes=0xA1FF0000)
-torchscript("no_entry", "code/evil.py: is not an entry that torch.jit.save writes", add=[(ROOT + "/code/evil.py", b"")])
-torchscript("bomb", f"{ROOT}/extra/a: is deflated and larger than 268435456 bytes",
+torchscript("no_entry", "code/evil.py: is code outside of __torch__", add=[(ROOT + "/code/evil.py", b"")])
+torchscript("bomb", f"{ROOT}/extra/a: is larger than 268435456 bytes and deflated by more than 4 times",
             add=[(ROOT + "/extra/a", bytes(300 << 20))], deflated=[ROOT + "/extra/a"])
-torchscript("bomb_in_storage", "data/0: is a deflated storage",
+torchscript("bomb_in_storage", "data.pkl: byte ",
             replace={ROOT + "/data/0": bytes(100 << 20)}, deflated=[ROOT + "/data/0"])
 rewritten("bad/bomb_that_lies.pt", add=[(ROOT + "/extra/a", bytes(100 << 20))], deflated=[ROOT + "/extra/a"])
 lie = open("bad/bomb_that_lies.pt", "rb").read().replace(struct.pack("<I", 100 << 20), struct.pack("<I", 1000))

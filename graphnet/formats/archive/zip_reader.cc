@@ -18,7 +18,7 @@ namespace {
 // Record signatures and the sizes of the records' fixed parts.
 constexpr uint32_t kLocalMagic = 0x04034b50;
 constexpr uint32_t kCentralMagic = 0x02014b50;
-constexpr uint32_t kEndMagic = 0x06054b50;
+constexpr absl::string_view kEndMark = "PK\5\6";
 constexpr uint32_t kEnd64Magic = 0x06064b50;
 constexpr uint32_t kLocator64Magic = 0x07064b50;
 constexpr uint32_t kDescriptorMagic = 0x08074b50;
@@ -42,6 +42,8 @@ constexpr uint16_t kDeflateMethod = 8;
 
 // Deflate encodes at most 258 bytes in two bits.
 constexpr uint64_t kMaxDeflateRatio = 1032;
+// Weights become a little smaller, and text a few times. What is deflated by more is bounded.
+constexpr uint64_t kUsualDeflateRatio = 4;
 
 // Unix file types, in the upper half of the external attributes.
 constexpr uint32_t kTypeMask = 0xF000;
@@ -70,8 +72,8 @@ uint32_t Crc(uint32_t crc, absl::string_view bytes) {
       crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-// Finds the zip64 field in a list of extra fields. Refuses any field that could say something about
-// name, size or content.
+// Finds the zip64 field in a list of extra fields. Refuses fields that say something else about name
+// or content.
 absl::Status ReadExtra(absl::string_view extra, absl::string_view* zip64) {
   *zip64 = absl::string_view();
   bool found = false;
@@ -86,14 +88,12 @@ absl::Status ReadExtra(absl::string_view extra, absl::string_view* zip64) {
         found = true;
         *zip64 = extra.substr(4, size);
         break;
-      case 0x4246:  // "FB": PyTorch's padding
-      case 0x000A:  // NTFS times
-      case 0x5455:  // Unix times
-      case 0x7875:  // Unix owner
-        break;
-      default:
+      case 0x7075:  // another name
+      case 0x0017:  // encryption
+      case 0x9901:
         return absl::InvalidArgumentError(
             absl::StrCat("kind 0x", absl::Hex(id), " is not supported"));
+      default: break;  // PyTorch's padding ("FB"), times, owners
     }
     extra.remove_prefix(4 + size);
   }
@@ -146,14 +146,19 @@ absl::StatusOr<ZipReader> ZipReader::Open(absl::string_view bytes, std::string n
 }
 
 absl::StatusOr<ZipReader::Directory> ZipReader::FindDirectory() const {
+  // A comment of at most 65535 bytes may follow the end record. Some readers take the last record
+  // that they find, others the first one that fits its comment. So the last mark of a record must be
+  // that of the one that ends the file.
   const uint64_t size = bytes_.size();
-  if (size < kEndSize || U32(bytes_, size - kEndSize) != kEndMagic) {
+  const uint64_t tail = size - std::min<uint64_t>(size, kEndSize + 0xFFFF);
+  const size_t found = bytes_.substr(tail).rfind(kEndMark);
+  const uint64_t end = tail + found;
+  if (found == absl::string_view::npos || size - end < kEndSize ||
+      size - end - kEndSize != U16(bytes_, end + 20)) {
     return Error(size,
                  "not a zip archive, cut short, or followed by other bytes: no "
                  "end record closes the file");
   }
-  const uint64_t end = size - kEndSize;
-  if (U16(bytes_, end + 20) != 0) return Error(end, "the end record is cut");
   if (U16(bytes_, end + 4) != 0 || U16(bytes_, end + 6) != 0) {
     return Error(end, "the archive spans several disks");
   }
@@ -213,7 +218,8 @@ absl::StatusOr<std::vector<ZipReader::Header>> ZipReader::ReadDirectory(
     }
     const uint64_t name_size = U16(bytes_, at + 28);
     const uint64_t extra_size = U16(bytes_, at + 30);
-    if (directory.end - at - kCentralSize < name_size + extra_size) {
+    const uint64_t comment_size = U16(bytes_, at + 32);
+    if (directory.end - at - kCentralSize < name_size + extra_size + comment_size) {
       return Error(at, "a header of the central directory is cut short");
     }
     ZipEntry entry;
@@ -221,7 +227,6 @@ absl::StatusOr<std::vector<ZipReader::Header>> ZipReader::ReadDirectory(
     if (absl::string_view problem = NameProblem(entry.name); !problem.empty()) {
       return Error(at, absl::StrCat(problem, ": ", Printable(entry.name)));
     }
-    if (U16(bytes_, at + 32) != 0) return Error(entry, "has a comment");
     if (U16(bytes_, at + 34) != 0) return Error(entry, "is on another disk");
 
     Header header;
@@ -266,7 +271,7 @@ absl::StatusOr<std::vector<ZipReader::Header>> ZipReader::ReadDirectory(
     if (type != 0 && type != (entry.is_folder() ? kFolderType : kFileType)) {
       return Error(entry, "is neither a file nor a folder");
     }
-    if (entry.is_folder() && (entry.size != 0 || entry.compressed_size != 0)) {
+    if (entry.is_folder() && entry.size != 0) {
       return Error(entry, "is a folder with data");
     }
     if (!entry.deflated && entry.size != entry.compressed_size) {
@@ -276,15 +281,18 @@ absl::StatusOr<std::vector<ZipReader::Header>> ZipReader::ReadDirectory(
       return Error(entry, "is larger than the file");
     }
     if (entry.deflated) {
-      if (entry.size > kMaxDeflatedRecordBytes || entry.compressed_size > kMaxDeflatedRecordBytes) {
+      if (entry.size > kMaxDeflatedRecordBytes &&
+          entry.size / kUsualDeflateRatio > entry.compressed_size) {
         return Error(
-            entry, absl::StrCat("is deflated and larger than ", kMaxDeflatedRecordBytes, " bytes"));
+            entry, absl::StrCat("is larger than ", kMaxDeflatedRecordBytes,
+                                " bytes and deflated by more than ", kUsualDeflateRatio, " times"));
       }
       if (entry.size / kMaxDeflateRatio > entry.compressed_size) {
         return Error(entry, "declares more bytes than it can inflate to");
       }
     }
-    total += entry.size;  // Does not overflow: a size is at most that of the file, or 256 MiB.
+    total +=
+        entry.size;  // Does not overflow: a size is at most 4 times that of the file, or 256 MiB.
     if (total > kMaxArchiveBytes) {
       return Error(entry, absl::StrCat("the contents exceed ", kMaxArchiveBytes, " bytes"));
     }
@@ -293,7 +301,7 @@ absl::StatusOr<std::vector<ZipReader::Header>> ZipReader::ReadDirectory(
     }
     headers.push_back(header);
     entries_.push_back(entry);
-    at += kCentralSize + name_size + extra_size;
+    at += kCentralSize + name_size + extra_size + comment_size;
   }
   if (at != directory.end) {
     return Error(at, "the central directory has bytes that are not a header");
@@ -395,7 +403,7 @@ absl::Status ZipReader::Inflate(const ZipEntry& entry,
     ~Ender() { inflateEnd(stream); }
   } ender{&stream};
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
-  stream.avail_in = static_cast<uInt>(input.size());  // at most 256 MiB
+  uint64_t unread = input.size();  // bytes that zlib, which counts in 32 bits, does not know of yet
 
   std::array<char, 64 << 10> buffer;
   uint64_t size = 0;
@@ -404,6 +412,10 @@ absl::Status ZipReader::Inflate(const ZipEntry& entry,
   while (code != Z_STREAM_END) {
     stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
     stream.avail_out = buffer.size();
+    if (stream.avail_in == 0) {
+      stream.avail_in = static_cast<uInt>(std::min<uint64_t>(unread, 1 << 30));
+      unread -= stream.avail_in;
+    }
     code = inflate(&stream, Z_NO_FLUSH);
     if (code != Z_OK && code != Z_STREAM_END) {
       return Error(entry, "the deflated data is damaged or cut short");
@@ -417,7 +429,7 @@ absl::Status ZipReader::Inflate(const ZipEntry& entry,
     crc = Crc(crc, output);
     append(output);
   }
-  if (stream.avail_in != 0) {
+  if (stream.avail_in != 0 || unread != 0) {
     return Error(entry, "the deflated data is followed by other bytes");
   }
   if (size != entry.size) {
@@ -455,6 +467,20 @@ absl::StatusOr<absl::string_view> ZipReader::View(const ZipEntry& entry) const {
 absl::StatusOr<absl::string_view> ZipReader::ViewUnchecked(const ZipEntry& entry) const {
   if (entry.deflated) return Error(entry, "is deflated, but must be stored");
   return Stored(entry);
+}
+
+absl::StatusOr<uint64_t> ZipReader::InflatedBytes() const {
+  uint64_t size = 0;
+  for (const ZipEntry& entry : entries_) {
+    if (!entry.deflated) continue;
+    size += entry.size;
+    if (size > std::max(kMaxInflatedBytes, kUsualDeflateRatio * bytes_.size())) {
+      return Error(
+          entry, absl::StrCat("the deflated entries take more than ", kMaxInflatedBytes,
+                              " bytes, and more than ", kUsualDeflateRatio, " times the archive"));
+    }
+  }
+  return size;
 }
 
 absl::Status ZipReader::VerifyAll() {

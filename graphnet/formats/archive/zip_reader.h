@@ -1,12 +1,12 @@
-// A strict reader of zip archives, for files that PyTorch writes.
+// A strict reader of zip archives, for files that PyTorch writes and that other tools pack anew.
 //
 // Zip readers disagree about odd archives, so one may check an entry that another never sees. This
 // one accepts only archives that can be read in one way: the local records lie side by side from
 // byte 0, the central directory follows them, lists exactly these and agrees with each local
-// header, and the end records follow it and end the file, without a comment. It also refuses
-// encryption, methods other than stored and deflate, several disks, extra fields that could name
-// another file or size, duplicate names, links, folders with data, and names that are not plain
-// relative paths.
+// header, and the end records follow it and end the file, with at most a comment after them. It also
+// refuses encryption, methods other than stored and deflate, several disks, extra fields that could
+// name another file or size, duplicate names, links, folders with data, and names that are not
+// plain relative paths.
 //
 // All limits are those of graphnet/base/limits.h.
 #ifndef GRAPHNET_FORMATS_ARCHIVE_ZIP_READER_H_
@@ -25,6 +25,9 @@
 #include "absl/types/span.h"
 
 namespace graphnet {
+
+// The most bytes that the deflated entries of a small archive may take together in memory.
+inline constexpr uint64_t kMaxInflatedBytes = uint64_t{1} << 30;
 
 struct ZipEntry {
   // A relative path of non-empty components other than "." and "..", in UTF-8 without NUL and
@@ -61,6 +64,10 @@ class ZipReader {
 
   // Like View, but without a check, so that the pages of a mapped file stay unread.
   absl::StatusOr<absl::string_view> ViewUnchecked(const ZipEntry& entry) const;
+
+  // Returns the bytes that all deflated entries take together. InvalidArgument if they are more than
+  // kMaxInflatedBytes and many times the archive. Ask before all of them are inflated.
+  absl::StatusOr<uint64_t> InflatedBytes() const;
 
   // Checks the size and CRC of every entry, in constant memory.
   absl::Status VerifyAll();

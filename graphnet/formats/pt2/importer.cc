@@ -16,6 +16,7 @@
 #include "graphnet/base/mapped_file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/version.h"
+#include "graphnet/formats/archive/stored_archive.h"
 #include "graphnet/formats/archive/zip_reader.h"
 #include "graphnet/formats/pt2/extra_files.h"
 #include "graphnet/formats/pt2/graph_importer.h"
@@ -77,7 +78,8 @@ absl::string_view ProgramOf(absl::string_view entry, absl::string_view root) {
 // An archive that holds programs.
 class Archive {
  public:
-  static absl::StatusOr<Archive> Open(const SharedBytes& bytes, const std::string& name) {
+  static absl::StatusOr<Archive> Open(const SharedBytes& packed, const std::string& name) {
+    ASSIGN_OR_RETURN(const SharedBytes bytes, StoredArchive(packed, Printable(name, 1000)));
     ASSIGN_OR_RETURN(ZipReader zip, ZipReader::Open(*bytes, Printable(name, 1000)));
     Archive archive(std::move(zip), bytes, name);
     RETURN_IF_ERROR(Annotate(archive.CheckVersion(), archive.name_));

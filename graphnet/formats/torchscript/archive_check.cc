@@ -26,9 +26,8 @@
 namespace graphnet {
 namespace {
 
-// Versions of the file format. PyTorch 1.4 wrote version 2, with code in today's
-// dialect; PyTorch 2.13 writes up to 10.
-constexpr int kMinVersion = 2;
+// Versions of the file format. PyTorch 1.0 wrote version 1; PyTorch 2.13 writes up to 10.
+constexpr int kMinVersion = 1;
 constexpr int kMaxVersion = 99;
 
 // The limit on all source code in an archive, which is in memory at once. A single
@@ -37,15 +36,15 @@ constexpr uint64_t kMaxCodeBytes = 4 * uint64_t{kMaxTextFileBytes};
 
 // The purpose of an entry, according to its name without the archive's folder.
 enum class Role {
-  kUnknown,
-  kPickle,   // data.pkl, constants.pkl, traced_inputs.pkl
-  kStorage,  // data/0
+  kPickle,   // data.pkl, constants.pkl
+  kStorage,  // data/0, constants/0.storage
   kCode,     // code/__torch__/m.py
   kDebug,    // code/__torch__/m.py.debug_pkl
   kVersion,
   kByteOrder,
-  // Entries that torch::jit::load does not read: the user's extra files, the
-  // bytecode for mobile devices, marks of the writer.
+  kLegacy,  // model.json, which makes LibTorch read the layout of PyTorch 1.0 to 1.2
+  // Entries that torch::jit::load does not read: extra files, the bytecode for mobile devices, the
+  // inputs of a trace, marks of the writer, and what other tools add.
   kInert,
 };
 
@@ -75,41 +74,37 @@ bool IsCodeName(absl::string_view name) {
 }
 
 Role RoleOf(absl::string_view name) {
-  if (name == "data.pkl" || name == "constants.pkl" || name == "traced_inputs.pkl") {
-    return Role::kPickle;
-  }
-  for (absl::string_view folder : {"data/", "constants/", "traced_inputs/"}) {
-    if (absl::StartsWith(name, folder)) {
-      return IsNumber(name.substr(folder.size())) ? Role::kStorage : Role::kUnknown;
+  if (name == "data.pkl" || name == "constants.pkl") return Role::kPickle;
+  for (absl::string_view folder : {"data/", "constants/"}) {
+    if (absl::ConsumePrefix(&name, folder)) {
+      return IsStorageKey(name) ? Role::kStorage : Role::kInert;
     }
   }
-  if (IsCodeName(name)) return Role::kCode;
-  if (absl::string_view code = name; absl::ConsumeSuffix(&code, ".debug_pkl") && IsCodeName(code)) {
-    return Role::kDebug;
+  if (absl::StartsWith(name, "code/")) {
+    if (absl::EndsWith(name, ".py")) return Role::kCode;
+    return absl::EndsWith(name, ".py.debug_pkl") ? Role::kDebug : Role::kInert;
   }
   if (name == "version" || name == ".data/version") return Role::kVersion;
   if (name == "byteorder") return Role::kByteOrder;
-  if (name == ".format_version" || name == ".storage_alignment" ||
-      name == ".data/serialization_id" || name == "bytecode.pkl" ||
-      name == "mobile_debug_handles.pkl" || absl::StartsWith(name, "extra/")) {
-    return Role::kInert;
-  }
-  return Role::kUnknown;
+  if (name == "model.json") return Role::kLegacy;
+  return Role::kInert;
 }
 
 class ArchiveCheck {
  public:
   ArchiveCheck(ZipReader zip, absl::string_view name) : zip_(std::move(zip)), name_(name) {}
 
-  absl::Status Run() {
+  absl::StatusOr<CheckedArchive> Run() {
     RETURN_IF_ERROR(CheckNames());
+    RETURN_IF_ERROR(zip_.InflatedBytes().status());
     RETURN_IF_ERROR(zip_.VerifyAll());
     RETURN_IF_ERROR(CheckVersion());
     std::vector<uint64_t> constants;
-    for (absl::string_view name : {"constants", "data", "traced_inputs"}) {
+    for (absl::string_view name : {"constants", "data"}) {
       RETURN_IF_ERROR(CheckPickle(name, &constants));
     }
-    return CheckCode(std::move(constants));
+    RETURN_IF_ERROR(CheckCode(std::move(constants)));
+    return checked_;
   }
 
  private:
@@ -137,24 +132,26 @@ class ArchiveCheck {
     const absl::string_view first = zip_.entries().front().name;
     prefix_ = std::string(first.substr(0, first.find('/') + 1));
     if (prefix_.empty()) return Error(first, "is not in a folder");
-    absl::flat_hash_set<std::string> lower;
+    absl::flat_hash_set<std::string> lower_names;
+    const std::string lower_prefix = absl::AsciiStrToLower(prefix_);
     for (const ZipEntry& entry : zip_.entries()) {
-      if (!absl::StartsWith(entry.name, prefix_)) {
-        return Error(entry.name, absl::StrCat("is not in the folder ", Printable(prefix_)));
-      }
+      const std::string lower = absl::AsciiStrToLower(entry.name);
+      // LibTorch looks for names in the archive's folder only, but does not mind their case.
+      if (!absl::StartsWith(lower, lower_prefix)) continue;
+      const Role role = RoleOf(absl::string_view(lower).substr(prefix_.size()));
+      if (role == Role::kInert) continue;
       const absl::string_view name = ShortName(entry);
-      // LibTorch treats names that differ only in case as equal.
-      if (!lower.insert(absl::AsciiStrToLower(name)).second) {
+      if (!lower_names.insert(lower).second) {
         return Error(name, "is there twice, in upper and lower case");
       }
-      const Role role = RoleOf(name);
-      if (role == Role::kUnknown) {
-        return Error(name, "is not an entry that torch.jit.save writes");
+      if (!absl::StartsWith(entry.name, prefix_) || RoleOf(name) != role) {
+        return Error(name, "is not in the case in which PyTorch writes it");
       }
-      // The writer does not compress storages. Uncompressed, they take no more
-      // memory than the file has bytes.
-      if (role == Role::kStorage && entry.deflated) {
-        return Error(name, "is a deflated storage");
+      if (role == Role::kLegacy) {
+        return Error(name, "is of the layout of PyTorch 1.0 to 1.2, which is not supported");
+      }
+      if (role == Role::kCode && !IsCodeName(name)) {
+        return Error(name, "is code outside of __torch__");
       }
     }
     for (absl::string_view name : {"data.pkl", "constants.pkl"}) {
@@ -210,24 +207,30 @@ class ArchiveCheck {
       if (storage == nullptr) return std::nullopt;
       return storage->size;
     };
-    RETURN_IF_ERROR(annotate(CheckValuePickle(*pickle, storage_size, name == "traced_inputs")));
+    RETURN_IF_ERROR(annotate(CheckValuePickle(*pickle, storage_size)));
     if (name == "constants") *constants = StringBytes(*pickle);
     return absl::OkStatus();
   }
 
-  absl::Status CheckCode(std::vector<uint64_t> constants) const {
+  absl::Status CheckCode(std::vector<uint64_t> constants) {
     CodeCheck check(std::move(constants));
     std::deque<std::string> texts;  // `check` refers to them
     uint64_t total = 0;
     for (const ZipEntry& entry : zip_.entries()) {
       const absl::string_view name = ShortName(entry);
       const Role role = RoleOf(name);
+      if (!absl::StartsWith(entry.name, prefix_)) continue;
       if (role != Role::kCode && role != Role::kDebug) continue;
+      if (role == Role::kDebug && entry.size > kMaxTextFileBytes) {
+        checked_.positions = Error(name, "is too large");
+        continue;
+      }
       ASSIGN_OR_RETURN(std::string bytes, Read(entry, kMaxTextFileBytes));
       if (role == Role::kDebug) {
+        // The table only tells where the code comes from, so LibTorch can do without it.
         const absl::StatusOr<Pickle> pickle = Pickle::Parse(bytes);
         const absl::Status status = pickle.ok() ? CheckDebugPickle(*pickle) : pickle.status();
-        if (!status.ok()) return Annotate(Annotate(status, name), name_);
+        if (!status.ok() && checked_.positions.ok()) checked_.positions = Annotate(status, name);
         continue;
       }
       total += bytes.size();
@@ -243,11 +246,13 @@ class ArchiveCheck {
   ZipReader zip_;
   const absl::string_view name_;
   std::string prefix_;  // the archive's folder, "m/"
+  CheckedArchive checked_;
 };
 
 }  // namespace
 
-absl::Status CheckTorchScriptArchive(absl::string_view bytes, absl::string_view name) {
+absl::StatusOr<CheckedArchive> CheckTorchScriptArchive(absl::string_view bytes,
+                                                       absl::string_view name) {
   ASSIGN_OR_RETURN(ZipReader zip, ZipReader::Open(bytes, std::string(name)));
   return ArchiveCheck(std::move(zip), name).Run();
 }

@@ -136,12 +136,13 @@ std::vector<std::string> Lines(absl::string_view inputs) {
   return absl::StrSplit(inputs, '\n', absl::SkipWhitespace());
 }
 
-// Loads a module. `inputs` receives the content of kInputsFile.
-torch::jit::Module Load(const SharedBytes& bytes, std::string* inputs) {
+// Loads a module. `inputs` receives the content of kInputsFile. Without `positions`, LibTorch does not
+// read the tables of source positions.
+torch::jit::Module Load(const SharedBytes& bytes, bool positions, std::string* inputs) {
   torch::jit::ExtraFilesMap extra = {{kInputsFile, ""}};
   const auto load = [&](std::optional<c10::Device> device) {
     torch::jit::Module module =
-        torch::jit::load(std::make_shared<MemoryReader>(bytes), device, extra);
+        torch::jit::load(std::make_shared<MemoryReader>(bytes), device, extra, positions);
     *inputs = extra[kInputsFile];
     return module;
   };
@@ -156,6 +157,14 @@ torch::jit::Module Load(const SharedBytes& bytes, std::string* inputs) {
     }
   }
   return load(c10::Device(c10::kCPU));
+}
+
+// Checks an archive that is not trusted. Returns whether LibTorch may read its tables of source
+// positions.
+absl::StatusOr<bool> CheckArchive(absl::string_view bytes, const std::string& name, bool trust) {
+  if (trust) return true;
+  ASSIGN_OR_RETURN(const CheckedArchive checked, CheckTorchScriptArchive(bytes, name));
+  return checked.positions.ok();
 }
 
 std::string Stem(const std::string& path) {
@@ -187,10 +196,10 @@ absl::StatusOr<Sample> Import(torch::jit::Graph& graph, const std::string& name,
 absl::StatusOr<torch::jit::Module> LoadTorchScriptModule(const std::string& path, bool trust,
                                                          std::vector<std::string>* inputs) {
   ASSIGN_OR_RETURN(const SharedBytes bytes, MapArchive(path));
-  if (!trust) RETURN_IF_ERROR(CheckTorchScriptArchive(*bytes, path));
+  ASSIGN_OR_RETURN(const bool positions, CheckArchive(*bytes, path, trust));
   std::string said;
-  absl::StatusOr<torch::jit::Module> module =
-      Guarded([&]() -> absl::StatusOr<torch::jit::Module> { return Load(bytes, &said); });
+  absl::StatusOr<torch::jit::Module> module = Guarded(
+      [&]() -> absl::StatusOr<torch::jit::Module> { return Load(bytes, positions, &said); });
   if (!module.ok()) return Annotate(module.status(), Printable(path, 1000));
   if (inputs != nullptr) *inputs = Lines(said);
   return module;
@@ -236,11 +245,11 @@ absl::StatusOr<Sample> ImportTorchScriptGraph(torch::jit::Graph& graph, const st
 
 absl::StatusOr<Sample> ImportTorchScript(const SharedBytes& bytes, const std::string& name,
                                          const TorchScriptImportOptions& options) {
-  if (!options.trust) RETURN_IF_ERROR(CheckTorchScriptArchive(*bytes, name));
+  ASSIGN_OR_RETURN(const bool positions, CheckArchive(*bytes, name, options.trust));
   std::string inputs;
   absl::StatusOr<Sample> sample = Guarded([&]() -> absl::StatusOr<Sample> {
     const TorchvisionDeclaration declaration;
-    return ImportTorchScriptMethod(Load(bytes, &inputs), options.method,
+    return ImportTorchScriptMethod(Load(bytes, positions, &inputs), options.method,
                                    {.weights = options.weights, .share_weights = true});
   });
   if (!sample.ok()) return Annotate(sample.status(), name);

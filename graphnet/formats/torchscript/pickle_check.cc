@@ -31,6 +31,9 @@ constexpr uint64_t kMaxSharedTuple = 1024;
 
 constexpr uint64_t kCap = uint64_t{1} << 60;
 
+// The most bytes of source text that a flat table of positions may make.
+constexpr uint64_t kMaxCopiedBytes = kMaxTextFileBytes;
+
 // The types of PyTorch's storages, with the sizes of their elements in bytes.
 struct StorageType {
   absl::string_view name;
@@ -72,10 +75,6 @@ bool IsDevice(absl::string_view text) {
   return !absl::StrContains(text, ':') || (parts.second.size() <= 3 && IsDigits(parts.second));
 }
 
-bool IsStorageKey(absl::string_view key) {
-  return IsDigits(key) && key.size() <= 9 && (key == "0" || key[0] != '0');
-}
-
 // Returns whether a class can be one of the archive's code. LibTorch parses the name
 // recursively as an expression, so the number of its parts is limited.
 bool IsOwnClass(absl::string_view module, absl::string_view name) {
@@ -100,11 +99,8 @@ bool IsTuple(const Pickle& pickle, Id id, absl::Span<const PickleKind> kinds) {
 
 class ValueCheck {
  public:
-  ValueCheck(const Pickle& pickle, StorageSize storage_size, bool storages_may_be_empty)
-      : pickle_(pickle),
-        storage_size_(storage_size),
-        storages_may_be_empty_(storages_may_be_empty),
-        callee_(pickle.size(), Callee::kNone) {}
+  ValueCheck(const Pickle& pickle, StorageSize storage_size)
+      : pickle_(pickle), storage_size_(storage_size), callee_(pickle.size(), Callee::kNone) {}
 
   absl::Status Run() {
     // The content that a node may have depends on the call that takes it, and
@@ -322,8 +318,7 @@ class ValueCheck {
     }
     const int64_t elements = pickle_.integer(parts[4]);
     if (elements < 0 || elements > static_cast<int64_t>(kMaxArchiveBytes) / element_size ||
-        (static_cast<uint64_t>(elements * element_size) != *size &&
-         !(storages_may_be_empty_ && *size == 0))) {
+        static_cast<uint64_t>(elements * element_size) != *size) {
       return Error(id, absl::StrCat("storage ", key, " has ", *size, " bytes, not ", elements,
                                     " elements of ", element_size, " bytes"));
     }
@@ -417,7 +412,6 @@ class ValueCheck {
 
   const Pickle& pickle_;
   const StorageSize storage_size_;
-  const bool storages_may_be_empty_;
   std::vector<Callee> callee_;                    // by node
   absl::flat_hash_set<absl::string_view> types_;  // types that passed the check
   absl::flat_hash_set<absl::string_view> keys_;
@@ -431,21 +425,30 @@ class DebugCheck {
  public:
   explicit DebugCheck(const Pickle& pickle) : pickle_(pickle) {}
 
-  // Checks the root, ("FORMAT_WITH_STRING_TABLE", (text, ...), (row, ...)).
+  // Checks the root, ("FORMAT_WITH_STRING_TABLE", (text, ...), (row, ...)), or (row, ...) as
+  // PyTorch 1.9 and before wrote it.
   absl::Status Run() {
-    const absl::Span<const Id> parts = pickle_.children(pickle_.root());
-    if (!IsTuple(pickle_, pickle_.root(),
-                 {PickleKind::kString, PickleKind::kTuple, PickleKind::kTuple}) ||
-        pickle_.text(parts[0]) != "FORMAT_WITH_STRING_TABLE") {
-      return Error(pickle_.root());
+    if (pickle_.kind(pickle_.root()) != PickleKind::kTuple) return Error(pickle_.root());
+    absl::Span<const Id> rows = pickle_.children(pickle_.root());
+    has_texts_ = !rows.empty() && pickle_.kind(rows[0]) == PickleKind::kString;
+    if (has_texts_) {
+      if (!IsTuple(pickle_, pickle_.root(),
+                   {PickleKind::kString, PickleKind::kTuple, PickleKind::kTuple}) ||
+          pickle_.text(rows[0]) != "FORMAT_WITH_STRING_TABLE") {
+        return Error(pickle_.root());
+      }
+      texts_ = pickle_.children(rows[1]);
+      rows = pickle_.children(rows[2]);
+    } else if (rows.empty()) {
+      return Error(pickle_.root());  // LibTorch reads the first row.
     }
-    texts_ = pickle_.children(parts[1]);
     for (Id text : texts_) {
       if (pickle_.kind(text) != PickleKind::kString) return Error(text);
     }
-    for (Id row : pickle_.children(parts[2])) {
-      // A row is (offset, (source, begin, end), tag).
-      if (!IsTuple(pickle_, row, {PickleKind::kInt, PickleKind::kTuple, PickleKind::kInt}) ||
+    for (Id row : rows) {
+      // A row is (offset, (source, begin, end)), and a tag after them since PyTorch 1.6.
+      if ((!IsTuple(pickle_, row, {PickleKind::kInt, PickleKind::kTuple, PickleKind::kInt}) &&
+           !IsTuple(pickle_, row, {PickleKind::kInt, PickleKind::kTuple})) ||
           !IsTuple(pickle_, pickle_.children(row)[1],
                    {PickleKind::kTuple, PickleKind::kInt, PickleKind::kInt})) {
         return Error(row);
@@ -483,6 +486,7 @@ class DebugCheck {
       return true;
     }
     const absl::Span<const Id> fields = pickle_.children(source);
+    if (!has_texts_) return FlatSourceLength(source, length);
     if (!IsTuple(pickle_, source, {PickleKind::kReduce, PickleKind::kInt, PickleKind::kInt}) ||
         !IsTextIndex(fields[1])) {
       return false;
@@ -503,16 +507,36 @@ class DebugCheck {
     return true;
   }
 
+  // Finds the length of a source in a flat table, (text, name of the file or None, line).
+  bool FlatSourceLength(Id source, int64_t* length) {
+    if (!IsTuple(pickle_, source, {PickleKind::kString, PickleKind::kString, PickleKind::kInt}) &&
+        !IsTuple(pickle_, source, {PickleKind::kString, PickleKind::kNone, PickleKind::kInt})) {
+      return false;
+    }
+    *length = static_cast<int64_t>(pickle_.text(pickle_.children(source)[0]).size());
+    lengths_.emplace(source, *length);
+    // LibTorch copies the text for each source, even if they share it.
+    copied_bytes_ += static_cast<uint64_t>(*length);
+    return copied_bytes_ <= kMaxCopiedBytes;
+  }
+
   const Pickle& pickle_;
+  bool has_texts_ = false;
   absl::Span<const Id> texts_;
   absl::flat_hash_map<Id, int64_t> lengths_;
+  uint64_t copied_bytes_ = 0;
 };
 
 }  // namespace
 
-absl::Status CheckValuePickle(const Pickle& pickle, StorageSize storage_size,
-                              bool storages_may_be_empty) {
-  return ValueCheck(pickle, storage_size, storages_may_be_empty).Run();
+bool IsStorageKey(absl::string_view key) {
+  return !key.empty() && absl::c_all_of(key, [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.';
+  });
+}
+
+absl::Status CheckValuePickle(const Pickle& pickle, StorageSize storage_size) {
+  return ValueCheck(pickle, storage_size).Run();
 }
 
 absl::Status CheckDebugPickle(const Pickle& pickle) { return DebugCheck(pickle).Run(); }

@@ -16,18 +16,18 @@
 namespace graphnet {
 
 // Returns the size in bytes of the entry that holds a storage, or nullopt if there is
-// none. The key is a decimal number.
+// none.
 using StorageSize = absl::FunctionRef<std::optional<uint64_t>(absl::string_view key)>;
 
-// Checks data.pkl, constants.pkl and traced_inputs.pkl. With
-// `storages_may_be_empty`, the entry of a storage may be empty:
-// torch.jit.save omits the data of traced inputs. A refusal is
-// InvalidArgument("byte <offset>: ...").
-absl::Status CheckValuePickle(const Pickle& pickle, StorageSize storage_size,
-                              bool storages_may_be_empty);
+// Returns whether a text can be the name of a storage: "0", or "0.storage" in archives for mobile
+// devices.
+bool IsStorageKey(absl::string_view key);
 
-// Checks a .debug_pkl, the table of source positions. LibTorch indexes it without
-// checking bounds.
+// Checks data.pkl and constants.pkl. A refusal is InvalidArgument("byte <offset>: ...").
+absl::Status CheckValuePickle(const Pickle& pickle, StorageSize storage_size);
+
+// Checks a .debug_pkl, the table of source positions, in either of its two forms. LibTorch indexes
+// it without checking bounds.
 absl::Status CheckDebugPickle(const Pickle& pickle);
 
 // Returns the total length in bytes of the strings in each element of the root, a tuple.

@@ -1,5 +1,6 @@
 #include "graphnet/formats/torchscript/archive_check.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -115,9 +116,10 @@ std::string Archive(const Entries& entries) {
   return MakeZip(spec);
 }
 
-absl::Status Check(const Entries& entries) {
-  return CheckTorchScriptArchive(Archive(entries), "m.pt");
+absl::Status Check(const std::string& archive) {
+  return CheckTorchScriptArchive(archive, "m.pt").status();
 }
+absl::Status Check(const Entries& entries) { return Check(Archive(entries)); }
 
 // Checks the valid archive with one entry replaced or added.
 absl::Status CheckWith(const std::string& name, const std::string& content) {
@@ -153,25 +155,27 @@ TEST(ArchiveCheckTest, AcceptsWhatPyTorchWrites) {
 }
 
 TEST(ArchiveCheckTest, RefusesWhatTheZipReaderRefuses) {
-  EXPECT_THAT(CheckTorchScriptArchive("PK", "m.pt"), Refused("not a zip archive"));
-  EXPECT_THAT(CheckTorchScriptArchive(MakeZip({}), "m.pt"), Refused("is empty"));
+  EXPECT_THAT(Check("PK"), Refused("not a zip archive"));
+  EXPECT_THAT(Check(MakeZip({})), Refused("is empty"));
   std::string bytes = Archive(Valid());
   bytes[bytes.find("wwww")] = 'v';
-  EXPECT_THAT(CheckTorchScriptArchive(bytes, "m.pt"), Refused("m/data/0: wrong CRC"));
+  EXPECT_THAT(Check(bytes), Refused("m/data/0: wrong CRC"));
   // Entries that LibTorch does not read are checked, too.
   Entries entries = Valid();
   entries["extra/a"] = "zzzz";
   bytes = Archive(entries);
   bytes[bytes.find("zzzz")] = 'v';
-  EXPECT_THAT(CheckTorchScriptArchive(bytes, "m.pt"), Refused("m/extra/a: wrong CRC"));
+  EXPECT_THAT(Check(bytes), Refused("m/extra/a: wrong CRC"));
 }
 
-TEST(ArchiveCheckTest, RefusesEntriesThatPyTorchDoesNotWrite) {
+TEST(ArchiveCheckTest, AcceptsEntriesThatLibTorchDoesNotRead) {
   for (const char* name :
-       {"model.json", "tensors/0", "data/x", "data/0.bin", "data/-1", "code/m.py",
-        "code/__torch__/m.txt", "code/__torch__/a.b.py", "code/__torch__/1.py",
-        "code/__torch__/m.debug_pkl", "other.pkl", ".data/ts_code/0/data.pkl", "data/"}) {
-    EXPECT_THAT(CheckWith(name, ""), Refused("is not an entry that torch.jit.save writes")) << name;
+       {"bytecode.pkl", "mobile_debug_handles.pkl", "constants/0.storage", "traced_inputs.pkl",
+        "traced_inputs/0", "data/x y", "data/", "code/", "code/__torch__/m.txt",
+        "code/__torch__/m.debug_pkl", "other.pkl", ".data/ts_code/0/data.pkl", "tensors/0",
+        "extra/model.json", "LICENSE", ".DS_Store", "extra/a", "extra/A"}) {
+    const bool is_folder = absl::string_view(name).back() == '/';
+    EXPECT_OK(CheckWith(name, is_folder ? "" : "any content")) << name;
   }
   for (const char* name : {"data.pkl", "constants.pkl", "version"}) {
     Entries entries = Valid();
@@ -180,38 +184,77 @@ TEST(ArchiveCheckTest, RefusesEntriesThatPyTorchDoesNotWrite) {
   }
 }
 
-TEST(ArchiveCheckTest, RefusesSeveralFolders) {
+TEST(ArchiveCheckTest, RefusesCodeThatItDoesNotCheck) {
+  for (const char* name : {"code/m.py", "code/__torch__/a.b.py", "code/__torch__/1.py",
+                           "code/__torch__/a b.py", "code/.py", "code/torch/m.py"}) {
+    EXPECT_THAT(CheckWith(name, ""), Refused("is code outside of __torch__")) << name;
+  }
+  // LibTorch reads another layout if there is this entry.
+  EXPECT_THAT(CheckWith("model.json", "{}"), Refused("layout of PyTorch 1.0"));
+}
+
+TEST(ArchiveCheckTest, EntriesOutsideOfTheFolderMeanNothing) {
   ZipSpec spec;
   for (const auto& [name, content] : Valid()) {
     spec.files.push_back({.name = "m/" + name, .content = content});
   }
-  EXPECT_OK(CheckTorchScriptArchive(MakeZip(spec), "m.pt"));
-  spec.files.push_back({.name = "n/data.pkl"});
-  EXPECT_THAT(CheckTorchScriptArchive(MakeZip(spec), "m.pt"), Refused("not in the folder"));
-  spec.files.back() = {.name = "data.pkl"};
-  EXPECT_THAT(CheckTorchScriptArchive(MakeZip(spec), "m.pt"), Refused("not in the folder"));
+  EXPECT_OK(Check(MakeZip(spec)));
+  for (const char* name : {"n/data.pkl", "data.pkl", "__MACOSX/m/._data.pkl", "n/code/m.py"}) {
+    spec.files.push_back({.name = name, .content = "x"});
+    EXPECT_OK(Check(MakeZip(spec))) << name;
+  }
+  // LibTorch does not mind the case of the folder.
+  spec.files.push_back({.name = "M/code/__torch__/n.py", .content = "x"});
+  EXPECT_THAT(Check(MakeZip(spec)), Refused("not in the case"));
+  spec.files.back() = {.name = "M/data.pkl", .content = "x"};
+  EXPECT_THAT(Check(MakeZip(spec)), Refused("upper and lower case"));
+  spec.files.pop_back();
+  spec.files.insert(spec.files.begin(), {.name = "first"});
+  EXPECT_THAT(Check(MakeZip(spec)), Refused("is not in a folder"));
 }
 
 TEST(ArchiveCheckTest, RefusesNamesThatDifferOnlyInCase) {
   // LibTorch would read either entry.
   EXPECT_THAT(CheckWith("code/__torch__/M.py", ""), Refused("upper and lower case"));
+  for (const char* name : {"Data.pkl", "code/__torch__/n.PY", "Code/__torch__/n.py", "MODEL.JSON",
+                           "DATA/1", ".data/VERSION", "ByteOrder2"}) {
+    const absl::Status status = CheckWith(name, "x");
+    EXPECT_EQ(status.ok(), name == std::string("ByteOrder2")) << name;
+  }
 }
 
-TEST(ArchiveCheckTest, RefusesDeflatedStorages) {
+TEST(ArchiveCheckTest, AcceptsArchivesThatAnotherToolPacked) {
   ZipSpec spec;
+  spec.comment = "packed anew";
+  spec.files.push_back({.name = "m/", .comment = "a folder"});
   for (const auto& [name, content] : Valid()) {
-    spec.files.push_back({.name = "m/" + name, .content = content, .deflated = name != "data/0"});
+    spec.files.push_back({.name = "m/" + name,
+                          .content = content,
+                          .deflated = true,
+                          .extra = "UX" + Bytes(4, 2) + "1234",
+                          .comment = "deflated"});
   }
-  EXPECT_OK(CheckTorchScriptArchive(MakeZip(spec), "m.pt"));
-  for (ZipFileSpec& file : spec.files) file.deflated = true;
-  EXPECT_THAT(CheckTorchScriptArchive(MakeZip(spec), "m.pt"), Refused("deflated"));
+  EXPECT_OK(Check(MakeZip(spec)));
+  std::reverse(spec.files.begin(), spec.files.end());
+  EXPECT_OK(Check(MakeZip(spec)));
+  // Many entries that each inflate to 100 MiB would fill the memory.
+  const std::string zeros(100 << 20, '\0');
+  const std::string deflated = Deflate(zeros);
+  for (int i = 0; i < 12; ++i) {
+    spec.files.push_back({.name = absl::StrCat("m/data/", 7 + i),
+                          .content = deflated,
+                          .crc = 0,
+                          .size = static_cast<uint32_t>(zeros.size()),
+                          .method = 8});
+  }
+  EXPECT_THAT(Check(MakeZip(spec)), Refused("the deflated entries take more than"));
 }
 
 TEST(ArchiveCheckTest, ChecksVersionAndByteOrder) {
-  for (const char* version : {"2\n", "3", "3\n", "10\n", "99"}) {
+  for (const char* version : {"1", "2\n", "3", "3\n", "10\n", "99"}) {
     EXPECT_OK(CheckWith("version", version));
   }
-  for (const char* version : {"", "\n", "1", "100", "0x3", "-3", "3\n\n", "99999999999999999999"}) {
+  for (const char* version : {"", "\n", "0", "100", "0x3", "-3", "3\n\n", "99999999999999999999"}) {
     EXPECT_THAT(CheckWith("version", version), Refused("version")) << version;
   }
   EXPECT_THAT(CheckWith(".data/version", "3"), Refused("besides version"));
@@ -229,7 +272,7 @@ TEST(ArchiveCheckTest, RefusesEveryPrefixAndNoFlippedBitPassesUnlessItMeansNothi
   const Entries valid = Valid();
   std::string bytes = Archive(valid);
   for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_FALSE(CheckTorchScriptArchive(bytes.substr(0, size), "m.pt").ok()) << size;
+    EXPECT_FALSE(Check(bytes.substr(0, size)).ok()) << size;
   }
   // Everything that a flipped bit can belong to has a CRC, unless it means nothing.
   // The reader's tests prove that an archive which passes has the same contents.
@@ -237,7 +280,7 @@ TEST(ArchiveCheckTest, RefusesEveryPrefixAndNoFlippedBitPassesUnlessItMeansNothi
     const size_t at = bytes.find(name + std::string(1, 'F'));  // before the padding
     ASSERT_NE(at, std::string::npos);
     bytes[at] ^= 1;
-    EXPECT_FALSE(CheckTorchScriptArchive(bytes, "m.pt").ok()) << name;
+    EXPECT_FALSE(Check(bytes).ok()) << name;
     bytes[at] ^= 1;
   }
 }
@@ -383,7 +426,7 @@ TEST(ArchiveCheckTest, StoragesAreAsLargeAsTheirEntries) {
   }
   EXPECT_THAT(CheckTensor(Tensor(Storage("0", 6, "QInt8Storage"), 0, {1}, {1})),
               Refused("unknown type QInt8Storage"));
-  for (const char* key : {"1", "", "00", "../0", "x", "9999999999"}) {
+  for (const char* key : {"1", "", "00", "../0", "x", "9999999999", "0/", "0 "}) {
     EXPECT_THAT(CheckTensor(Tensor(Storage(key, 6), 0, {1}, {1})),
                 Refused("the archive has no storage"))
         << key;
@@ -459,21 +502,63 @@ TEST(ArchiveCheckTest, LimitsTheDepthOfPickles) {
   EXPECT_THAT(nested(kMaxPickleDepth + 1), Refused("m.pt: constants.pkl: byte"));
 }
 
+// Returns whether an archive with this table of source positions passes, and may show it to LibTorch.
+bool PositionsPass(const std::string& table) {
+  Entries entries = Valid();
+  entries["code/__torch__/m.py.debug_pkl"] = table;
+  const absl::StatusOr<CheckedArchive> checked = CheckTorchScriptArchive(Archive(entries), "m.pt");
+  EXPECT_OK(checked);  // A table never refuses an archive.
+  if (!checked.ok() || checked->positions.ok()) return checked.ok();
+  EXPECT_THAT(checked->positions.message(), HasSubstr("code/__torch__/m.py.debug_pkl: "));
+  return false;
+}
+
 TEST(ArchiveCheckTest, ChecksTablesOfSourcePositions) {
-  const auto check = [](const std::string& table) {
-    return CheckWith("code/__torch__/m.py.debug_pkl", table);
-  };
   const std::string texts = Text("ab") + Text("c");
-  EXPECT_OK(check(DebugTable(texts, DebugRow({0, 1}, 1, 3, 4))));
+  EXPECT_TRUE(PositionsPass(DebugTable(texts, DebugRow({0, 1}, 1, 3, 4))));
   for (const std::string& row :
        {DebugRow({2}, 0, 0, 0), DebugRow({-1}, 0, 0, 0), DebugRow({0}, 2, 0, 0),
         DebugRow({0}, 0, -1, 0), DebugRow({0}, 0, 1, 0), DebugRow({0}, 0, 3, 3),
         DebugRow({0}, 0, 0, 4), Int(1), Tuple(Int(0))}) {
-    EXPECT_THAT(check(DebugTable(texts, row)), Refused("code/__torch__/m.py.debug_pkl: byte"));
+    EXPECT_FALSE(PositionsPass(DebugTable(texts, row)));
   }
-  EXPECT_FALSE(check(Of(Tuple(""))).ok());
-  EXPECT_FALSE(check(DebugTable(Int(1), "")).ok());
-  EXPECT_FALSE(check(DebugTable("", Reduce(Global("os", "system"), ")"))).ok());
+  EXPECT_FALSE(PositionsPass(Of(Tuple(""))));
+  EXPECT_FALSE(PositionsPass(DebugTable(Int(1), "")));
+  EXPECT_FALSE(PositionsPass(DebugTable("", Reduce(Global("os", "system"), ")"))));
+  EXPECT_FALSE(PositionsPass(Of(Text("FORMAT_OF_TOMORROW") + Tuple("") + "\x86")));
+  EXPECT_FALSE(PositionsPass("no pickle at all"));
+  Entries entries = Valid();
+  entries["code/__torch__/m.py.debug_pkl"] = Of(Int(1));
+  EXPECT_THAT(CheckTorchScriptArchive(Archive(entries), "m.pt")->positions.message(),
+              HasSubstr(": not a table of source positions as torch.jit.save writes it"));
+  EXPECT_FALSE(PositionsPass(""));
+}
+
+TEST(ArchiveCheckTest, ChecksFlatTablesOfSourcePositions) {
+  // A row of PyTorch 1.4 to 1.9. The tag came in 1.6.
+  const auto row = [](const std::string& text, const std::string& file, int64_t begin, int64_t end,
+                      const std::string& tag = "") {
+    return Tuple(Int(7) + Tuple(Tuple(text + file + Int(1)) + Int(begin) + Int(end)) + tag);
+  };
+  const auto table = [](const std::string& rows) { return Of(Tuple(rows)); };
+  EXPECT_TRUE(PositionsPass(table(row(Text("abc"), Text("m.py"), 0, 3))));
+  EXPECT_TRUE(PositionsPass(
+      table(row(Text("abc"), None(), 1, 3, Int(0)) + row(Text(""), Text(""), 0, 1, Int(2)))));
+  for (const std::string& bad :
+       {row(Text("abc"), Text("m.py"), 0, 5), row(Text("abc"), Text("m.py"), 2, 1),
+        row(Text("abc"), Text("m.py"), -1, 1), row(Int(0), Text("m.py"), 0, 0),
+        row(Text("abc"), Int(0), 0, 0), row(Text("abc"), None(), 0, 0, Text("")), Int(1),
+        Tuple("")}) {
+    EXPECT_FALSE(PositionsPass(table(row(Text("abc"), None(), 1, 3) + bad)));
+  }
+  // LibTorch copies the text for each row that shares it.
+  std::string rows;
+  const std::string text(1 << 20, 'x');
+  for (int i = 0; i < 65; ++i) {
+    rows += row(i == 0 ? Text(text) + Put(0) : Get(0), None(), 0, 1);
+    if (i == 63) EXPECT_TRUE(PositionsPass(table(rows)));
+  }
+  EXPECT_FALSE(PositionsPass(table(rows)));
 }
 
 // --- Code: what would run ---------------------------------------------------------
