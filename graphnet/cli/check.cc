@@ -151,13 +151,19 @@ absl::Status CheckForms(const std::string& path, const CheckFlags& options, Chec
   LoadOptions load;
   load.trust = options.trust;
   load.weights = true;
+  load.missing = MissingValues::kIfStated;
   ASSIGN_OR_RETURN(Sample sample, Load(path, load));
   outcome->nodes = sample.module->num_nodes();
   RETURN_IF_ERROR(Annotate(Verify(*sample.module), "verify"));
   RETURN_IF_ERROR(CheckWeights(sample));
   if (const auto format = Recognise(path); format.ok() && (*format)->name == "pt2") {
     RETURN_IF_ERROR(Annotate(VerifyMetas(*sample.module), "metas"));
-    if (sample.extra_files.contains(std::string(kProgramWeightsFile))) {
+    // A program that was made on meta has no values to write.
+    const bool has_values =
+        absl::c_all_of(sample.module->attributes(), [&](const Attribute& attribute) {
+          return sample.weights.contains(std::string(attribute.name));
+        });
+    if (has_values && sample.extra_files.contains(std::string(kProgramWeightsFile))) {
       RETURN_IF_ERROR(Annotate(CheckPt2(sample, path), "torch.export"));
     }
   }

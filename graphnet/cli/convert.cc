@@ -32,6 +32,7 @@ struct ConvertFlags {
   std::string paddle_python;
   double timeout_s = 300;
   bool trust = false;
+  MissingValues missing = MissingValues::kIfStated;
   bool lift = false;
   bool strip = false;
   bool json = false;
@@ -55,6 +56,7 @@ absl::Status ConvertOne(const std::string& path, const Output& out, const Conver
   ASSIGN_OR_RETURN(Sample sample, Load(path, {.trust = options.trust,
                                               .weights = weights,
                                               .values_if_there = !weights,
+                                              .missing = options.missing,
                                               .statistics = options.lift || !weights}));
   if (options.strip) sample.weights.clear();
   RETURN_IF_ERROR(DescribeAll(options.inputs, /*seed=*/0, &sample));
@@ -138,6 +140,7 @@ void RegisterConvert(CLI::App& app, CommandRunner* run) {
   AddOutputOptions(command, &options->out, ",OUT", TargetsHelp())->required();
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
+  AddDrawWeightsOption(command, &options->missing);
   AddInputOptions(command, &options->inputs);
   command
       ->add_option("--list", options->list,

@@ -64,6 +64,14 @@ void AddTrustOption(CLI::App* command, bool* trust) {
   });
 }
 
+void AddDrawWeightsOption(CLI::App* command, MissingValues* missing) {
+  command
+      ->add_flag_callback(
+          "--draw-weights", [missing] { *missing = MissingValues::kDrawn; },
+          "Draw the weights that a .pt2 lacks, which is refused otherwise")
+      ->group(kInputGroup);
+}
+
 CLI::Option* AddSampleOption(CLI::App* command, std::string* in) {
   return command
       ->add_option(

@@ -10,6 +10,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graphnet/formats/missing_values.h"
 
 namespace graphnet {
 
@@ -24,6 +25,9 @@ inline constexpr char kTrustGroup[] = "Trusted code";
 // and loads libraries of operators before the command runs; and --schema, which declares operators
 // before the command runs.
 void AddTrustOption(CLI::App* command, bool* trust);
+
+// Adds --draw-weights, which does without the values that an archive should have and lacks.
+void AddDrawWeightsOption(CLI::App* command, MissingValues* missing);
 
 // Add IN, the input of a command: a sample in any format; a sample or a folder of samples; or many
 // of both.

@@ -114,7 +114,8 @@ Format Pt2() {
     return bytes.ok() && LooksLikePt2(**bytes);
   };
   format.read = [](Source& source, const LoadOptions& options) -> absl::StatusOr<Sample> {
-    const Pt2ImportOptions import = {.program = source.part(), .weights = options.weights};
+    const Pt2ImportOptions import = {
+        .program = source.part(), .weights = options.weights, .missing = options.missing};
     if (!source.path().empty()) return ImportPt2File(source.path(), import);
     ASSIGN_OR_RETURN(const SharedBytes bytes, source.archive());
     return WithoutName(ImportPt2(*bytes, source.name(), import));

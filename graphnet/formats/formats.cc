@@ -210,6 +210,8 @@ absl::StatusOr<Sample> LoadSource(Source& source, const LoadOptions& options) {
   ASSIGN_OR_RETURN(const Format* format, RecogniseSource(source));
   LoadOptions load = options;
   load.weights |= options.values_if_there;
+  if (!options.weights && load.missing == MissingValues::kRefused)
+    load.missing = MissingValues::kIfStated;
   // A source that is not a file can be read only once.
   const bool can_read_again = !source.path().empty();
   load.weights |= options.statistics && !can_read_again;

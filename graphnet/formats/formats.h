@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/tier.h"
+#include "graphnet/formats/missing_values.h"
 #include "graphnet/formats/source.h"
 #include "graphnet/ir/sample.h"
 
@@ -33,6 +34,8 @@ struct LoadOptions {
   bool weights = false;
   // Loads the values of attributes if they can be found, and does without them otherwise.
   bool values_if_there = false;
+  // The values that an archive may lack if `weights` is set.
+  MissingValues missing = MissingValues::kRefused;
   // Gives attributes and inputs that have no draw spec one that describes their values, so that the
   // sample can be saved in a format that cannot hold the values themselves.
   bool statistics = false;

@@ -59,7 +59,10 @@ bool IsGlobalName(absl::string_view name) {
 
 class PickleParser {
  public:
-  explicit PickleParser(absl::string_view bytes) { pickle_.bytes_ = bytes; }
+  PickleParser(absl::string_view bytes, bool has_ordered_dicts)
+      : has_ordered_dicts_(has_ordered_dicts) {
+    pickle_.bytes_ = bytes;
+  }
 
   absl::StatusOr<Pickle> Parse() {
     if (bytes().size() > kMaxTextFileBytes) {
@@ -159,7 +162,12 @@ class PickleParser {
       case kTuple1:
       case kTuple2:
       case kTuple3: return Build(PickleKind::kTuple, opcode - kTuple1 + 1);
-      case kReduce: return Build(PickleKind::kReduce, 2);
+      case kReduce:
+        if (MakesOrderedDict()) {
+          stack_.resize(stack_.size() - 2);
+          return Push(PickleKind::kDict);
+        }
+        return Build(PickleKind::kReduce, 2);
       case kNewObj: return Build(PickleKind::kObject, 2);
       case kBinPersId: return Build(PickleKind::kPersistentId, 1);
 
@@ -172,7 +180,13 @@ class PickleParser {
         return Extend(opcode == kAppends ? PickleKind::kList : PickleKind::kDict,
                       stack_.size() - first);
       }
-      case kBuild: return Extend(PickleKind::kObject, 1);
+      case kBuild:
+        if (has_ordered_dicts_ && stack_.size() - Floor() >= 2 &&
+            pickle_.kind(stack_[stack_.size() - 2]) == PickleKind::kDict) {
+          stack_.pop_back();
+          return absl::OkStatus();
+        }
+        return Extend(PickleKind::kObject, 1);
 
       case kBinGet:
       case kLongBinGet: {
@@ -257,6 +271,15 @@ class PickleParser {
   bool IsUnbuilt(Id id) const {
     const Pickle::Node& node = pickle_.nodes_[id];
     return node.kind == PickleKind::kObject && node.count < 3;
+  }
+
+  // Returns whether the upper two values are collections.OrderedDict and no arguments.
+  bool MakesOrderedDict() const {
+    if (!has_ordered_dicts_ || stack_.size() - Floor() < 2) return false;
+    const Id callee = stack_[stack_.size() - 2], args = stack_.back();
+    return pickle_.kind(callee) == PickleKind::kGlobal && pickle_.module(callee) == "collections" &&
+           pickle_.name(callee) == "OrderedDict" && pickle_.kind(args) == PickleKind::kTuple &&
+           pickle_.nodes_[args].count == 0;
   }
 
   // Replaces the upper `count` values by one that consists of them.
@@ -356,14 +379,15 @@ class PickleParser {
   size_t at_ = 0;     // offset of the next byte
   size_t start_ = 0;  // offset of the current opcode
   bool stopped_ = false;
+  const bool has_ordered_dicts_;
   std::vector<Id> stack_;
   std::vector<size_t> marks_;  // sizes of the stack at the marks
   std::vector<Id> memo_;
   std::vector<std::pair<Id, Id>> edges_;  // pairs of a parent and a child
 };
 
-absl::StatusOr<Pickle> Pickle::Parse(absl::string_view bytes) {
-  return PickleParser(bytes).Parse();
+absl::StatusOr<Pickle> Pickle::Parse(absl::string_view bytes, bool has_ordered_dicts) {
+  return PickleParser(bytes, has_ordered_dicts).Parse();
 }
 
 }  // namespace graphnet

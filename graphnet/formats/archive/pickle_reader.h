@@ -44,7 +44,9 @@ class Pickle {
   // memory are linear in their number. If the pickle is refused, the error is
   // InvalidArgument("byte <offset>: ..."). It may have at most kMaxTextFileBytes and nest at most
   // kMaxPickleDepth containers, shared ones included.
-  static absl::StatusOr<Pickle> Parse(absl::string_view bytes);
+  // With `has_ordered_dicts`, an empty collections.OrderedDict that the pickle makes and fills is a
+  // kDict; attributes that it gets are left out.
+  static absl::StatusOr<Pickle> Parse(absl::string_view bytes, bool has_ordered_dicts = false);
 
   Id root() const { return root_; }
   size_t size() const { return nodes_.size(); }

@@ -62,6 +62,7 @@ class Cursor {
 }  // namespace
 
 uint32_t Crc32(absl::string_view bytes, uint32_t start) {
+  if (bytes.empty()) return start;  // zlib takes a null address for a new beginning.
   return static_cast<uint32_t>(
       crc32_z(start, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
 }

@@ -15,6 +15,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/base/strided_copy.h"
 #include "graphnet/formats/archive/zip_writer.h"
+#include "graphnet/formats/pt2/evaluated.h"
 #include "graphnet/formats/pt2/extra_files.h"
 #include "graphnet/formats/pt2/graph_exporter.h"
 #include "graphnet/formats/pt2/graph_importer.h"
@@ -129,6 +130,12 @@ std::string ExamplesOf(absl::string_view in_spec,
     leaves.push_back(*std::move(leaf));
   }
   return pt2::PickleLeaves(*spec, leaves).value_or("");
+}
+
+// Checks that PyTorch runs nothing of a file but its graph.
+absl::Status CheckTexts(const Program& program) {
+  ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(program.json));
+  return pt2::CheckEvaluated(document.root());
 }
 
 // --- The original program ----------------------------------------------------
@@ -463,11 +470,13 @@ absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample, bool flat_calls, Mis
     ASSIGN_OR_RETURN(
         program,
         WriteUnchanged(sample, original, knows == nullptr ? pt2::KnowsClass(knows_all) : knows));
+    if (program && !CheckTexts(*program).ok()) program.reset();
   }
   if (!program) {
     ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample, missing));
     ASSIGN_OR_RETURN(
         program, WriteAnew(lowered == nullptr ? sample : *lowered, original, flat_calls, missing));
+    RETURN_IF_ERROR(Annotate(CheckTexts(*program), "the program that would be written"));
   }
   if (const auto it = sample.extra_files.find(std::string(kProgramExtraFiles));
       it != sample.extra_files.end()) {

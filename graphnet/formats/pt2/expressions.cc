@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -39,6 +40,7 @@ class Parser {
     ASSIGN_OR_RETURN(const Term term, Parse(0));
     SkipSpace();
     if (at_ < text_.size()) return Error("unexpected text after the expression");
+    if (term.text.data() != nullptr) return Error("a string is no expression");
     return term.expr;
   }
 
@@ -233,7 +235,29 @@ class Parser {
     return Made(module_.SymSymbol(name), 1);
   }
 
+  // PyTorch evaluates the text as Python. Classes of SymPy have names with capitals and compute with
+  // numbers; some, such as S, evaluate a string, too.
+  absl::Status CheckCall(absl::string_view name, absl::Span<const Term> args) const {
+    constexpr absl::string_view kOthers[] = {"floor", "ceiling", "sqrt", "log",  "exp",  "sin",
+                                             "cos",   "tan",     "asin", "acos", "atan", "sinh",
+                                             "cosh",  "tanh",    "erf",  "sign"};
+    if (!absl::ascii_isupper(static_cast<unsigned char>(name[0])) &&
+        !absl::c_linear_search(kOthers, name)) {
+      return Error("a function that SymPy does not have");
+    }
+    if (absl::StrContains(name, '.')) return Error("a function of another module");
+    for (const Term& arg : args) {
+      if (arg.text.data() == nullptr || name == "Symbol" || name == "Dummy") continue;
+      const bool is_real = name == "Float" && absl::c_all_of(arg.text, [](unsigned char c) {
+                             return absl::ascii_isdigit(c) || absl::StrContains(".+-e", c);
+                           });
+      if (!is_real) return Error("a string where a number is expected");
+    }
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<Term> Call(absl::string_view name, absl::Span<const Term> args) {
+    RETURN_IF_ERROR(CheckCall(name, args));
     if (name == "Symbol" || name == "Dummy")
       return Symbol(args.empty() ? absl::string_view() : args[0].text);
     if (name == "Integer") {

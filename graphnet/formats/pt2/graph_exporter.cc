@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/pt2/evaluated.h"
 #include "graphnet/formats/pt2/expressions.h"
 #include "graphnet/formats/pt2/schema.h"
 #include "graphnet/formats/pt2/tree_spec.h"
@@ -515,7 +516,14 @@ void GraphExporter::WriteRanges(JsonWriter* json) {
 absl::Status GraphExporter::Run() {
   const Graph& graph = *module_.main();
   written_ = Budget(written_.left() + kValuesPerNode * module_.num_nodes());
-  for (const Symbol& symbol : module_.symbols()) scratch_.AddSymbol(symbol.name, symbol.example);
+  for (const Symbol& symbol : module_.symbols()) {
+    if (!IsPythonName(symbol.name)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the symbol ", Printable(symbol.name),
+                       " has no name of Python, which torch.export needs; rename it"));
+    }
+    scratch_.AddSymbol(symbol.name, symbol.example);
+  }
   Scope scope;
   scope.original = &original_.main();
   Open(graph, &scope);
@@ -559,7 +567,11 @@ absl::Status GraphExporter::Run() {
   json.Member("verifiers").Raw(R"(["TRAINING"])");
   json.Member("torch_version").String(kTorchVersion);
   json.Member("guards_code");
-  if (has_same_inputs_ && !original_.guards().is_null()) {
+  bool are_plain = has_same_inputs_ && !original_.guards().is_null();
+  for (const Json guard : original_.guards().elements()) {
+    are_plain = are_plain && guard.is_string() && IsPlainGuard(*guard.String());
+  }
+  if (are_plain) {
     json.Copy(original_.guards());
   } else {
     json.Raw("[]");

@@ -28,6 +28,7 @@ struct ImportedAttribute {
   std::string attribute;             // its name in the module
   const Payload* payload = nullptr;  // null if the archive has no value for it
   bool is_storage = false;           // the payload's whole storage as one dimension
+  bool is_object = false;            // an object of a class, which has no values
 };
 
 // Imports one program into a module; call Run() once.

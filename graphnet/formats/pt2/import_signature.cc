@@ -105,10 +105,11 @@ absl::StatusOr<Node*> GraphImporter::MakeAttributeNode(absl::string_view value,
   scope->made.push_back(node);
   const auto payload = payloads_.find(name);
   const Payload* const its_value = payload == payloads_.end() ? nullptr : &payload->second;
-  if (its_value != nullptr && its_value->is_tensor) {
+  if (its_value != nullptr && its_value->is_tensor && its_value->can_be_shared()) {
     by_identity_.emplace(its_value->Identity(), attribute);
   }
-  attributes_.push_back({std::move(attribute), its_value});
+  attributes_.push_back({std::move(attribute), its_value, /*is_storage=*/false,
+                         /*is_object=*/annotation == "torch.ScriptObject"});
   return node;
 }
 
@@ -174,7 +175,7 @@ absl::Status GraphImporter::AddAttribute(absl::string_view value, absl::string_v
   if (payload != payloads_.end()) {
     // One tensor under several names is one attribute.
     const auto same = by_identity_.find(payload->second.Identity());
-    if (same != by_identity_.end()) {
+    if (same != by_identity_.end() && payload->second.can_be_shared()) {
       node = scope->graph->GetAttr(same->second, value);
       scope->made.push_back(node);
     } else if (payload->second.is_tensor && overlapping_.contains(payload->second.Storage())) {

@@ -1,6 +1,7 @@
 #include "graphnet/formats/pt2/importer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,6 +24,7 @@
 #include "graphnet/formats/pt2/json.h"
 #include "graphnet/formats/pt2/payloads.h"
 #include "graphnet/formats/pt2/pickled_tensors.h"
+#include "graphnet/formats/pt2/upgrade.h"
 #include "graphnet/ir/verifier.h"
 
 namespace graphnet {
@@ -41,7 +43,9 @@ constexpr absl::string_view kExtra = "extra/";
 constexpr absl::string_view kFlatProgram = "serialized_exported_program.json";
 constexpr absl::string_view kFlatExamples = "serialized_example_inputs.pt";
 constexpr absl::string_view kFlatExtra = "extra_files/";
-constexpr const char* kFlatTables[] = {"serialized_state_dict.pt", "serialized_constants.pt"};
+// Up to torch 2.2 the names of the tables end as those of JSON do, though torch.save writes them.
+constexpr const char* kFlatTables[] = {"serialized_state_dict.pt", "serialized_state_dict.json",
+                                       "serialized_constants.pt", "serialized_constants.json"};
 
 std::string Stem(const std::string& path) {
   std::string name = BaseName(path);
@@ -170,13 +174,41 @@ absl::Status CheckSchemaVersion(Json version) {
   ASSIGN_OR_RETURN(const int64_t minor, minor_field.Int());
   if (major == kPt2SchemaMajor || major == kPt2OldSchemaMajor) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("unsupported schema ", major, ".", minor,
-                                                 "; this version reads schemas ",
-                                                 kPt2OldSchemaMajor, " and ", kPt2SchemaMajor));
+                                                 "; this version reads schemas 1 to ",
+                                                 kPt2SchemaMajor));
+}
+
+// Checks that the archive has the values of the attributes, as far as `allowed` wants them.
+absl::Status CheckValues(const Archive& archive,
+                         const std::vector<pt2::ImportedAttribute>& attributes,
+                         MissingValues allowed) {
+  if (allowed == MissingValues::kDrawn) return absl::OkStatus();
+  size_t missing = 0;
+  const pt2::ImportedAttribute* first = nullptr;
+  bool are_stated = true;  // The archive says that it has none.
+  for (const pt2::ImportedAttribute& imported : attributes) {
+    if (imported.is_object) continue;
+    const bool is_missing = imported.payload == nullptr;
+    if (!is_missing && !imported.payload->lacks_values()) continue;
+    are_stated = are_stated && !is_missing;
+    if (missing++ == 0) first = &imported;
+  }
+  if (missing == 0 || (are_stated && allowed == MissingValues::kIfStated)) return absl::OkStatus();
+  const std::string values = missing == 1
+                                 ? absl::StrCat("the value of ", Printable(first->attribute))
+                                 : absl::StrCat("the values of ", missing, " attributes, such as ",
+                                                Printable(first->attribute));
+  return absl::InvalidArgumentError(
+      absl::StrCat(archive.name(), ": the archive lacks ", values,
+                   are_stated ? ", because the program was made on meta or of fake tensors" : "",
+                   "; --draw-weights draws what it lacks"));
 }
 
 // Reads a program's values of the attributes that were imported.
 absl::Status ReadWeights(const Archive& archive,
-                         const std::vector<pt2::ImportedAttribute>& attributes, Sample* sample) {
+                         const std::vector<pt2::ImportedAttribute>& attributes,
+                         MissingValues allowed, Sample* sample) {
+  RETURN_IF_ERROR(CheckValues(archive, attributes, allowed));
   uint64_t spare = pt2::kMaxExpandedBytes;
   for (const pt2::ImportedAttribute& imported : attributes) {
     if (imported.payload == nullptr) continue;
@@ -185,8 +217,9 @@ absl::Status ReadWeights(const Archive& archive,
       return Annotate(status, absl::StrCat(archive.name(), ": ", Printable(payload.record_name),
                                            ", the tensor ", Printable(imported.attribute)));
     };
-    if (!payload.is_tensor) continue;
+    if (!payload.is_tensor || payload.lacks_values()) continue;
     if (payload.record == nullptr && payload.storage == nullptr) {
+      if (allowed == MissingValues::kDrawn) continue;
       return fail(absl::InvalidArgumentError("the archive lacks this record"));
     }
     if (payload.is_pickled) {
@@ -267,9 +300,13 @@ absl::StatusOr<Sample> ImportProgram(const Archive& archive, const std::string& 
   Sample sample;
   sample.module = std::make_unique<Module>();
   pt2::Payloads payloads;
-  for (const char* table : kFlatTables) {
+  // torch 2.8 writes the tables beside the records of its own layout.
+  std::vector<std::string> tables = {absl::StrCat(kWeights, program, ".pt"),
+                                     absl::StrCat(kConstants, program, ".pt")};
+  if (archive.is_flat()) tables.assign(std::begin(kFlatTables), std::end(kFlatTables));
+  for (const std::string& table : tables) {
     const ZipEntry* const entry = archive.zip().Find(absl::StrCat(archive.root(), table));
-    if (!archive.is_flat() || entry == nullptr || entry->size == 0) continue;
+    if (entry == nullptr || entry->size == 0) continue;
     ASSIGN_OR_RETURN(const SharedBytes saved, archive.Storage(*entry));
     RETURN_IF_ERROR(Annotate(pt2::ReadPickledTable(saved, table, &payloads),
                              absl::StrCat(archive.name(), ": ", table)));
@@ -285,7 +322,12 @@ absl::StatusOr<Sample> ImportProgram(const Archive& archive, const std::string& 
   ASSIGN_OR_RETURN(std::string text, archive.ReadText(record, kMaxProgramBytes));
   pt2::GraphImporter importer(payloads, sample.module.get());
   const auto import = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(text));
+    ASSIGN_OR_RETURN(JsonDocument document, JsonDocument::Parse(text));
+    ASSIGN_OR_RETURN(std::optional<std::string> upgraded, pt2::UpgradeProgram(document.root()));
+    if (upgraded) {
+      text = *std::move(upgraded);
+      ASSIGN_OR_RETURN(document, JsonDocument::Parse(text));
+    }
     Json graph_module, ranges, version;
     RETURN_IF_ERROR(ReadFields(document.root(), {{"graph_module", &graph_module},
                                                  {"range_constraints", &ranges},
@@ -301,7 +343,7 @@ absl::StatusOr<Sample> ImportProgram(const Archive& archive, const std::string& 
   sample.extra_files.emplace(kProgramFile, std::move(text));
   RETURN_IF_ERROR(ReadExtraFiles(archive, &sample));
   if (options.weights) {
-    RETURN_IF_ERROR(ReadWeights(archive, importer.attributes(), &sample));
+    RETURN_IF_ERROR(ReadWeights(archive, importer.attributes(), options.missing, &sample));
     ReadExampleInputs(archive, program, importer, &sample);
   }
   return sample;

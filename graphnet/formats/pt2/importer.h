@@ -34,17 +34,21 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/formats/missing_values.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
 
-// Options of ImportPt2File() and ImportPt2().
+// Options of ImportPt2File() and ImportPt2(). An archive that lacks values of attributes is refused
+// unless the options allow it.
 struct Pt2ImportOptions {
   // Name of the program to read; may be empty if the archive has only one.
   std::string program;
   // Fill Sample::weights with the values of the attributes and of the saved example inputs. If
   // false, the archive's tensors are not read.
   bool weights = true;
+  // The values that the archive may lack if `weights` is set.
+  MissingValues missing = MissingValues::kRefused;
 };
 
 // Names in Sample::extra_files: the JSON of the program, and the two configurations that list where

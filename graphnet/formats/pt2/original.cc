@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graphnet/formats/pt2/expressions.h"
 #include "graphnet/formats/pt2/importer.h"
 
 namespace graphnet::pt2 {
@@ -137,7 +138,9 @@ std::string Original::SymbolText(absl::string_view name) const {
   if (at == std::string::npos) return "";
   const size_t end = text_.find(')', at);
   if (end == std::string::npos) return "";
-  return text_.substr(at, end + 1 - at);
+  std::string text = text_.substr(at, end + 1 - at);
+  Module scratch;
+  return ParseSympy(text, &scratch).ok() ? text : "";
 }
 
 }  // namespace graphnet::pt2

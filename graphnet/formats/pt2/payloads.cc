@@ -104,6 +104,16 @@ bool FindByteRange(const StoredTensor& tensor, ByteRange* range) {
   return true;
 }
 
+bool Payload::lacks_values() const {
+  if (is_fake) return true;
+  return is_tensor && !is_pickled && record_bytes == uint64_t{0} &&
+         NumElements(tensor.sizes).value_or(1) > 0;
+}
+
+bool Payload::can_be_shared() const {
+  return !lacks_values() && (is_pickled || NumElements(tensor.sizes).value_or(1) > 0);
+}
+
 std::string Payload::Storage() const {
   return absl::StrCat(record_name, " ", static_cast<int>(tensor.dtype));
 }
@@ -122,7 +132,8 @@ absl::flat_hash_set<std::string> OverlappingStorages(const Payloads& payloads) {
   std::vector<View> views;
   for (const auto& [name, payload] : payloads) {
     ByteRange range;
-    if (payload.is_pickled || !payload.is_tensor || !FindByteRange(payload.tensor, &range)) {
+    if (payload.is_pickled || !payload.is_tensor || payload.lacks_values() ||
+        !FindByteRange(payload.tensor, &range)) {
       continue;
     }
     if (range.first < range.last) views.push_back({payload.Storage(), range, payload.Identity()});
@@ -172,6 +183,8 @@ absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, const SharedB
   if (count == 0) {
     data.bytes = std::make_shared<const std::string>();
   } else if (IsRowMajor(tensor)) {
+    // PyTorch chooses between layouts by the strides of dimensions of size 1, too.
+    if (tensor.strides != RowMajorStrides(tensor.sizes)) data.strides = tensor.strides;
     const SharedBytes part = storage.Part(range.first, count * width);
     data.bytes =
         part.owner() != nullptr ? part : SharedBytes(std::make_shared<const std::string>(*part));

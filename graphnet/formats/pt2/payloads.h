@@ -31,7 +31,13 @@ struct Payload {
   bool is_pickled = false;  // true if torch.save wrote it
   bool is_tensor = false;   // false for an object of a class
   StoredTensor tensor;
-  SharedBytes storage;  // the storage if it is only a part of a record
+  SharedBytes storage;   // the storage if it is only a part of a record
+  bool is_fake = false;  // true for a tensor of which only the description was saved
+
+  // True if the archive says that the tensor has no values: it was saved on meta or as a fake.
+  bool lacks_values() const;
+  // True if tensors of this place are one tensor. Those without elements or values have no place.
+  bool can_be_shared() const;
 
   // Returns a key that two payloads share if and only if they are the same tensor, so that a write
   // to one shows in the other.

@@ -67,7 +67,7 @@ class SavedTensors {
     std::string root(absl::StripSuffix(pickle->name, "data.pkl"));
     ASSIGN_OR_RETURN(std::string text, zip.Read(*pickle));
     auto kept = std::make_unique<std::string>(std::move(text));
-    ASSIGN_OR_RETURN(Pickle parsed, Pickle::Parse(*kept));
+    ASSIGN_OR_RETURN(Pickle parsed, Pickle::Parse(*kept, /*has_ordered_dicts=*/true));
     return SavedTensors(std::move(zip), std::move(root), std::move(kept), std::move(parsed),
                         bytes.size());
   }
@@ -94,6 +94,13 @@ class SavedTensors {
     for (size_t i = 0; i + 1 < all.size(); i += 2) {
       if (pickle_.kind(all[i]) != PickleKind::kString)
         return Error(all[i], "expected the name of a tensor");
+      if (IsFake(all[i + 1])) {
+        Payload payload;
+        payload.record_name = absl::StrCat(record, "/", pickle_.text(all[i]));
+        payload.is_fake = true;
+        payloads->insert_or_assign(std::string(pickle_.text(all[i])), std::move(payload));
+        continue;
+      }
       ASSIGN_OR_RETURN(const Stored stored, Locate(all[i + 1]));
       ASSIGN_OR_RETURN(const absl::string_view bytes, archive.owner() != nullptr
                                                           ? zip_.ViewUnchecked(*stored.record)
@@ -149,6 +156,17 @@ class SavedTensors {
     StoredTensor tensor;
     const ZipEntry* record = nullptr;
   };
+
+  // True for a tensor on meta, or a fake one, of which only the description was saved.
+  bool IsFake(Id id, int depth = 0) const {
+    if (pickle_.kind(id) != PickleKind::kReduce) return false;
+    const Id callee = pickle_.children(id)[0];
+    const absl::Span<const Id> args = pickle_.children(pickle_.children(id)[1]);
+    if (IsGlobal(callee, "torch._utils", "_rebuild_parameter") && !args.empty() && depth == 0)
+      return IsFake(args[0], depth + 1);
+    return IsGlobal(callee, "torch._utils", "_rebuild_meta_tensor_no_storage") ||
+           IsGlobal(callee, "torch._export.serde.serialize", "_reconstruct_fake_tensor");
+  }
 
   absl::StatusOr<Stored> Locate(Id id, int depth = 0) const {
     if (pickle_.kind(id) != PickleKind::kReduce) return Error(id, "expected a tensor");

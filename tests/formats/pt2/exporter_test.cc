@@ -523,5 +523,39 @@ TEST(Pt2Exporter, RefusesAListThatHoldsItself) {
   }
 }
 
+// PyTorch evaluates symbols, guards and names, so a text of a file must be none of its own.
+TEST(Pt2Exporter, TextsThatPyTorchEvaluatesAreChecked) {
+  for (const std::string name :
+       {"s0', integer=True) if not exit() else Symbol('s0", "s0'", "s 0", "s0)", "0s", "s\n0"}) {
+    Sample sample;
+    sample.module = std::make_unique<Module>();
+    sample.module->AddSymbol(name, 3);
+    Graph* const graph = sample.module->AddGraph("forward");
+    const Dim dim = sample.module->SymSymbol(name);
+    Node* const x = graph->Placeholder("x", "x");
+    x->set_meta(sample.module->InternValueMeta(
+        {.dtype = DType::kFloat32, .has_shape = true, .shape = {&dim, 1}}));
+    graph->Output(x);
+    EXPECT_FALSE(ExportPt2ToString(sample).ok()) << name;
+  }
+  // A program that is written as it was read has its own texts.
+  const auto original = ImportPt2(ArchiveOf(ProgramFiles()), "m.pt2");
+  ASSERT_OK(original);
+  for (const std::string guard :
+       {"exit()", "__import__('os').system('ls')", "L['x'].size()[0] == exec('1')",
+        "(lambda: exit)()", "L['x']()", "[exit][0]()", "L['x'].size()[0]  == 1 or eval('1')"}) {
+    ArchiveFiles files = ProgramFiles();
+    files["models/model.json"] =
+        absl::StrReplaceAll(files["models/model.json"], {{"L['x'].size()[0] % 2 == 1", guard}});
+    const auto sample = ImportPt2(ArchiveOf(files), "m.pt2");
+    ASSERT_OK(sample);
+    const auto written = ExportPt2ToString(*sample);
+    if (written.ok()) {
+      EXPECT_FALSE(absl::StrContains(*written, guard)) << guard;
+    }
+  }
+  EXPECT_TRUE(absl::StrContains(*ExportPt2ToString(*original), "L['x'].size()[0] % 2 == 1"));
+}
+
 }  // namespace
 }  // namespace graphnet

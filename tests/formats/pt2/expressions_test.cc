@@ -126,5 +126,17 @@ TEST(Expressions, MayBeLongAndDeep) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nests deeper than 200")));
 }
 
+// PyTorch evaluates the texts as Python.
+TEST(Expressions, NothingButArithmeticOfSympyIsTaken) {
+  for (const std::string text :
+       {"exec('import os')", "eval('1')", "__import__('os')", "open('f')", "S('exit()')",
+        "Symbol('s0', integer=exec('1'))", "Add(Integer(1), breakpoint())", "os.system('ls')",
+        "sympy.S(1)", "Lambda('x')", "Float('1+exit()')", "'text'", "Integer('1')",
+        "getattr(s0, 1)", "Symbol('s0', integer=True) if exit() else Symbol('s0')", "Max.mro()"}) {
+    Module module;
+    EXPECT_THAT(ParseSympy(text, &module), StatusIs(absl::StatusCode::kInvalidArgument)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace graphnet::pt2

@@ -94,6 +94,42 @@ graph @forward(
   EXPECT_EQ(Floats(sample->weights.at("block.b")), (std::vector<float>{0, 4}));
 }
 
+// An archive without its weights runs on drawn ones only if that is asked for.
+TEST(Pt2Importer, ValuesThatAreNotThereAreRefusedUnlessTheyMayBeDrawn) {
+  ArchiveFiles files = ProgramFiles();
+  files.erase("data/weights/model_weights_config.json");
+  EXPECT_THAT(Import(files),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("lacks the values of 2 attributes, such as w"),
+                             HasSubstr("--draw-weights"))));
+  EXPECT_THAT(Import(files, {.missing = MissingValues::kIfStated}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("lacks the values")));
+  EXPECT_OK(Import(files, {.weights = false}));
+  const auto drawn = Import(files, {.missing = MissingValues::kDrawn});
+  ASSERT_OK(drawn);
+  EXPECT_FALSE(drawn->weights.contains("w"));
+
+  files = ProgramFiles();
+  files.erase("data/weights/weight_1");
+  EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      HasSubstr("the archive lacks this record")));
+}
+
+// A module on meta saves one storage of no bytes for all its tensors.
+TEST(Pt2Importer, TensorsOfOneEmptyStorageStayApart) {
+  ArchiveFiles files = ProgramFiles();
+  files["data/weights/model_weights_config.json"] =
+      Replaced(WeightsConfigJson(), "weight_1", "weight_0");
+  files["data/weights/weight_0"] = "";
+  EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      HasSubstr("because the program was made on meta")));
+  const auto stated = Import(files, {.missing = MissingValues::kIfStated});
+  ASSERT_OK(stated);
+  EXPECT_NE(stated->module->FindAttribute("w"), nullptr);
+  EXPECT_NE(stated->module->FindAttribute("block.b"), nullptr);
+  EXPECT_TRUE(stated->weights.empty());
+}
+
 TEST(Pt2Importer, DoesNotReadRecordsWithoutWeights) {
   ArchiveFiles files = ProgramFiles();
   files.erase("data/weights/weight_0");
@@ -392,7 +428,7 @@ TEST(Pt2Importer, BadProgramsAreRefusedInOneLine) {
     const char* message;
   } cases[] = {
       {"\"major\": 8", "\"major\": 99",
-       "unsupported schema 99.20; this version reads schemas 7 and 8"},
+       "unsupported schema 99.20; this version reads schemas 1 to 8"},
       {R"("as_float": 2.0)", R"("as_floats": 2.0)", "node add: input alpha: expected an array"},
       {R"("as_float": 2.0)", R"("as_what": 2.0)",
        "node add: input alpha: unexpected kind of argument: as_what"},
@@ -576,7 +612,7 @@ TEST(Pt2Importer, SelectsAProgramByName) {
   EXPECT_THAT(ImportPt2(bytes, "m.pt2", {.program = "none"}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "m.pt2: holds no program none; it holds model, other"));
-  const auto sample = ImportPt2(bytes, "m.pt2", {.program = "other"});
+  const auto sample = ImportPt2(bytes, "m.pt2", {.program = "other", .weights = false});
   ASSERT_OK(sample);
   EXPECT_EQ(sample->name, "m_other");
   EXPECT_TRUE(LooksLikePt2(bytes));

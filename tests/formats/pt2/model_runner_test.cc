@@ -100,6 +100,26 @@ TEST(ModelRunner, ChecksWhatTheProgramAsksOfItsInputs) {
   }
 }
 
+// PyTorch itself no longer opens the programs of torch 2.1 to 2.4.
+TEST(ModelRunner, RunsProgramsOfEachLayoutAsTheirVersionDid) {
+  for (const char* name : {"torch_2_1", "torch_2_2", "torch_2_3", "torch_2_4", "torch_2_8"}) {
+    SCOPED_TRACE(name);
+    const auto model = Load(name);
+    ASSERT_NE(model, nullptr);
+    auto in = Tensors(absl::StrCat(name, ".0.in"));
+    const auto result = model->Run({in["v0"]});
+    ASSERT_OK(result);
+    const auto out = Tensors(absl::StrCat(name, ".0.out"));
+    ASSERT_EQ(result->size(), out.size());
+    for (size_t i = 0; i < result->size(); ++i) {
+      ASSERT_TRUE((*result)[i].isTensor());
+      const at::Tensor& expected = out.at(absl::StrCat("o", i));
+      EXPECT_GT(expected.abs().max().item<float>(), 0.01);
+      EXPECT_TRUE(at::allclose((*result)[i].toTensor(), expected, 1e-5, 1e-6)) << i;
+    }
+  }
+}
+
 TEST(ModelRunner, KeepsState) {
   const auto model = Load("buffers");
   EXPECT_TRUE(model->writes_state());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "graphnet/base/strided_copy.h"
 #include "gtest/gtest.h"
 
 namespace graphnet::pt2 {
@@ -78,6 +79,19 @@ TEST(StorageContent, RefusesOtherTensors) {
   EXPECT_FALSE(content.Add(Tensor({2}, {int64_t{1} << 40}), Data({2}, "ab")));
   EXPECT_FALSE(content.Add(Tensor({2}, {1}, int64_t{1} << 40), Data({2}, "ab")));
   EXPECT_EQ(content.size(), 0u);
+}
+
+// PyTorch takes a depthwise weight in channels_last from the strides of sizes of 1.
+TEST(ReadStorage, StridesOfDimensionsOfSizeOneAreKept) {
+  for (const std::vector<int64_t>& strides :
+       {std::vector<int64_t>{4, 1, 2, 1}, {4, 4, 2, 1}, {4, 9, 2, 1}}) {
+    uint64_t spare = 0;
+    const auto data = ReadStorage(Tensor({2, 1, 2, 2}, strides),
+                                  std::make_shared<const std::string>("abcdefgh"), &spare);
+    ASSERT_TRUE(data.ok()) << data.status();
+    const bool is_row_major = strides == RowMajorStrides({2, 1, 2, 2});
+    EXPECT_EQ(data->strides, is_row_major ? std::vector<int64_t>() : strides);
+  }
 }
 
 }  // namespace
