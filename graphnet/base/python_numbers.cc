@@ -131,6 +131,25 @@ Result Absolute(Args a) {
   return Int(a[0]) < 0 ? FromInt(Subtract(0, Int(a[0]))) : Int(a[0]);
 }
 
+// --- Ranges ----------------------------------------------------------------------
+
+// The length of range(a[0], a[1], a[2]).
+Result RangeLength(Args a) {
+  const int64_t step = Int(a[2]);
+  if (step == 0) return absl::InvalidArgumentError("the step of a range must not be 0");
+  const int64_t low = Int(a[step > 0 ? 0 : 1]), high = Int(a[step > 0 ? 1 : 0]);
+  if (low >= high) return int64_t{0};
+  const std::optional<int64_t> distance = Subtract(high, low);
+  const std::optional<int64_t> stride = step > 0 ? std::optional(step) : Subtract(0, step);
+  if (!distance || !stride) return FromInt(std::nullopt);
+  return FromInt((*distance - 1) / *stride + 1);
+}
+// The element a[0] of a range that begins with a[1] and has the step a[2].
+Result DeriveIndex(Args a) {
+  const std::optional<int64_t> offset = Multiply(Int(a[0]), Int(a[2]));
+  return FromInt(offset ? Add(Int(a[1]), *offset) : std::nullopt);
+}
+
 // --- Bits ------------------------------------------------------------------------
 
 template <typename Op>
@@ -322,6 +341,9 @@ const Function* FindFunction(absl::string_view target) {
       {"operator.mod", {Arithmetic<ModuloInts, ModuloFloats>, 2, 2, true}},
       {"operator.pow", {Arithmetic<PowerOfInts, PowerOfFloats>, 2, 2, false}},
       {"operator.neg", {Negate, 1, 1, true}},
+      // TorchScript's ways to compute a range.
+      {"aten.__range_length.default", {RangeLength, 3, 3, true}},
+      {"aten.__derive_index.default", {DeriveIndex, 3, 3, true}},
       {"operator.pos", {Positive, 1, 1, true}},
       {"operator.and_", {Bits<std::bit_and<>>, 2, 2, true}},
       {"operator.or_", {Bits<std::bit_or<>>, 2, 2, true}},

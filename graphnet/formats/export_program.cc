@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/facts/memory/memory_use.h"
 #include "graphnet/formats/torch_functions.h"
 #include "graphnet/interp/inputs/example_input.h"
 #include "graphnet/passes/canonical_calls.h"
@@ -58,6 +59,24 @@ absl::StatusOr<std::unique_ptr<Sample>> ExpandVmapOf(const Sample& sample) {
   return expanded;
 }
 
+bool ChangesSizes(const Module& module) {
+  return absl::c_any_of(module.graphs(), [](const Graph* graph) {
+    return absl::c_any_of(graph->nodes(), [](const Node* node) { return ChangesSizes(*node); });
+  });
+}
+
+// Returns the sample without changes of sizes in place, as one value then has several shapes; null
+// if it has none, or if one has to stay.
+absl::StatusOr<std::unique_ptr<Sample>> WithConstantSizes(const Sample& sample) {
+  if (sample.extra_files.contains(std::string(kProgramFile)) || !ChangesSizes(*sample.module))
+    return nullptr;
+  auto made = std::make_unique<Sample>(CopyOf(sample));
+  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline("functionalize"));
+  RETURN_IF_ERROR(RunPipeline(pipeline, made.get()).status());
+  if (ChangesSizes(*made->module)) return nullptr;
+  return made;
+}
+
 // Expands functions that are not operators, if enough is known of their operands. Returns whether
 // it changed anything.
 absl::StatusOr<bool> ExpandIn(Module* module) {
@@ -100,6 +119,8 @@ absl::StatusOr<Pt2Archive> ExportPt2Program(const Sample& sample, bool flat_call
                                             MissingCalls* missing, const pt2::KnowsClass& knows) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Sample> plain, ExpandVmapOf(sample));
   if (plain != nullptr) return ExportPt2Program(*plain, flat_calls, missing, knows);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Sample> constant, WithConstantSizes(sample));
+  if (constant != nullptr) return ExportPt2Program(*constant, flat_calls, missing, knows);
   ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample, missing));
   if (lowered != nullptr) RETURN_IF_ERROR(ExpandIn(lowered->module.get()).status());
   const Sample& written = lowered == nullptr ? sample : *lowered;

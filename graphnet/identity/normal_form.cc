@@ -162,6 +162,10 @@ absl::StatusOr<std::unique_ptr<Module>> NormalForm(const Module& module,
   ASSIGN_OR_RETURN(made, PartiallyEvaluate(*made));
   // Dead nodes are removed before the rules, which check memory: a dead node does not read any.
   EliminateDeadCode(made.get());
+  ASSIGN_OR_RETURN(const Pipeline functionalize, ParsePipeline("functionalize,dce"));
+  // A program that would become too large keeps its writes.
+  if (std::unique_ptr<Module> values = made->Clone(); RunPipeline(functionalize, values.get()).ok())
+    made = std::move(values);
   CanonicalizeCalls(made.get());
   ASSIGN_OR_RETURN(const Pipeline last, ParsePipeline("cse,dce"));
   RETURN_IF_ERROR(RunPipeline(last, made.get()).status());

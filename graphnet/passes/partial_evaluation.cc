@@ -39,7 +39,11 @@ constexpr size_t kMaxIterations = 10'000;
 // Limit of visited nodes and list elements: a small program may unroll far, and nested lists even
 // further.
 constexpr uint64_t kMaxSteps = 2'000'000;
+// Evaluations, each of which finds more that cannot be followed, before no list is followed.
+constexpr int kMaxAttempts = 8;
 constexpr absl::string_view kLoop = "torch.ops.higher_order.while_loop";
+
+using NodeSet = absl::flat_hash_set<const Node*>;
 
 // The value of a node: an argument that refers to new nodes, or a list or tuple.
 struct Value {
@@ -54,6 +58,7 @@ struct Value {
 struct Sequence {
   std::vector<Value> elements;
   bool is_tuple = false;
+  const Node* maker = nullptr;  // the call that makes a list, which a later one may change
 };
 
 // Maps TorchScript's operators on numbers to Python's.
@@ -91,13 +96,19 @@ std::optional<int64_t> CodeOf(const Argument& a) {
 
 class Evaluator {
  public:
-  // `with_lists`: follow lists of the program as objects.
-  Evaluator(const Module& from, bool with_lists)
-      : from_(from), with_lists_(with_lists), env_(from), made_(std::make_unique<Module>()) {}
+  // `with_lists`: follow lists of the program as objects. `kept`: loops, and calls that make lists,
+  // that stay as they are.
+  Evaluator(const Module& from, bool with_lists, NodeSet kept)
+      : from_(from),
+        with_lists_(with_lists),
+        kept_(std::move(kept)),
+        env_(from),
+        made_(std::make_unique<Module>()) {}
 
   absl::StatusOr<std::unique_ptr<Module>> Run() {
     for (const Graph* graph : from_.graphs()) {
       for (const Node* node : graph->nodes()) {
+        changes_sizes_ |= ChangesSizes(*node);
         for (const Node* value : MemoryUseOf(*node).written) {
           if (value->op() == Op::kGetAttr) written_.insert(value->target());
         }
@@ -121,51 +132,17 @@ class Evaluator {
     return std::move(made_);
   }
 
-  // True if a list went where it could not be followed, or contains itself.
-  bool lost_list() const { return lost_list_; }
+  // The calls that have to stay as they are, as far as they are known.
+  const NodeSet& kept() const { return kept_; }
   // True if nested lists need more steps than allowed.
   bool is_too_long() const { return is_too_long_; }
 
  private:
   static constexpr absl::string_view kTooLong = "the program unrolls too far";
 
-  // A graph that is being evaluated; the stack of frames begins with the outermost one.
-  struct Frame {
-    const Graph* graph;
-    const Node* at;
-  };
-
   // --- Values ----------------------------------------------------------------
 
-  void Set(const Node* node, const Value& value) {
-    env_[node] = value;
-    AddHolder(value, node);
-  }
-  void AddHolder(const Value& value, const Node* node) {
-    const auto hold = [&](const Value& element) {
-      ForEachArgument(element.argument, [&](const Argument& a) {
-        if (a.is_node()) holders_[a.node()].push_back(node);
-      });
-    };
-    if (!value.is_sequence()) return hold(value);
-    SharedWalk<int> walk;
-    const bool is_finite = walk.Run(
-        value.sequence,
-        [&](int whole, auto&& add) {
-          const std::vector<Value>& elements = sequences_[static_cast<size_t>(whole)].elements;
-          if (!Step(elements.size())) return;
-          for (const Value& element : elements) {
-            if (element.is_sequence()) add(element.sequence);
-          }
-        },
-        [&](int whole) {
-          if (is_too_long_) return;
-          for (const Value& element : sequences_[static_cast<size_t>(whole)].elements) {
-            if (!element.is_sequence()) hold(element);
-          }
-        });
-    CHECK(is_finite);  // Append and _set_item refuse cycles.
-  }
+  void Set(const Node* node, const Value& value) { env_[node] = value; }
 
   // Charges `count` before that many elements are visited or made; false if the limit is exceeded.
   bool Step(uint64_t count) {
@@ -208,31 +185,35 @@ class Evaluator {
     return !is_too_long_ && Step(all->size);
   }
 
-  Value NewSequence(std::vector<Value> elements, bool is_tuple) {
-    sequences_.push_back({std::move(elements), is_tuple});
+  Value NewSequence(std::vector<Value> elements, bool is_tuple, const Node* maker = nullptr) {
+    sequences_.push_back({std::move(elements), is_tuple, maker});
     return {Argument(), static_cast<int>(sequences_.size()) - 1};
+  }
+  // Call before a list goes where it cannot be followed: the next evaluation leaves the calls that
+  // make it, and the lists in it, as they are.
+  void Lose(const Value& value) {
+    if (!value.is_sequence()) return;
+    SharedWalk<int> walk;
+    const bool is_finite = walk.Run(
+        value.sequence,
+        [&](int whole, auto&& add) {
+          const Sequence& sequence = sequences_[static_cast<size_t>(whole)];
+          if (sequence.maker != nullptr) kept_.insert(sequence.maker);
+          if (!Step(sequence.elements.size())) return;
+          for (const Value& element : sequence.elements) {
+            if (element.is_sequence()) add(element.sequence);
+          }
+        },
+        [](int) {});
+    CHECK(is_finite);  // Append and _set_item refuse cycles.
   }
   // Do not store the reference: evaluation adds sequences.
   Sequence& SequenceOf(const Value& value) {
     return sequences_[static_cast<size_t>(value.sequence)];
   }
 
-  // Returns the newest version of a node; each write makes a new one.
-  Node* Current(Node* node) {
-    Node* last = node;
-    for (auto it = current_.find(last); it != current_.end(); it = current_.find(last))
-      last = it->second;
-    // Shorten the path for the next lookup.
-    while (node != last) node = std::exchange(current_[node], last);
-    return last;
-  }
-
   Value ValueOf(const Argument& a) {
-    if (a.is_node()) {
-      Value value = env_[a.node()];
-      if (value.argument.is_node()) value.argument = Current(value.argument.node());
-      return value;
-    }
+    if (a.is_node()) return env_[a.node()];
     if (!a.is_aggregate() || a.kind() == Argument::Kind::kDict ||
         a.kind() == Argument::Kind::kSlice) {
       return {Plain(a)};
@@ -260,9 +241,7 @@ class Evaluator {
       InferMeta(node);
       return node;
     }
-    if (!value.is_sequence()) {
-      return value.argument.is_node() ? Argument(Current(value.argument.node())) : value.argument;
-    }
+    if (!value.is_sequence()) return value.argument;
     return MayWriteOut(value) ? WrittenOut(value) : Argument();
   }
 
@@ -310,20 +289,13 @@ class Evaluator {
 
   // Evaluates a graph whose parameters have been set, and returns its result.
   absl::StatusOr<Value> EvaluateGraph(const Graph& graph) {
-    frames_.push_back({&graph, nullptr});
     for (const Node* node : graph.nodes()) {
       if (node->is_placeholder()) continue;
-      frames_.back().at = node;
-      if (node->is_output()) {
-        Value value = ValueOf(node->args()[0]);
-        frames_.pop_back();
-        return value;
-      }
+      if (node->is_output()) return ValueOf(node->args()[0]);
       ASSIGN_OR_RETURN(Value value, Evaluate(*node));
       Set(node, value);
       if (is_too_long_) return NodeError(*node, kTooLong);
     }
-    frames_.pop_back();
     return absl::InvalidArgumentError("a graph without an output");
   }
 
@@ -336,7 +308,7 @@ class Evaluator {
         if (made->meta() == nullptr && attribute != nullptr && attribute->meta != nullptr)
           made->set_meta(made_->InternValueMeta(*attribute->meta));
       }
-      return Value{Current(made)};
+      return Value{made};
     }
     if (!Step(1)) return NodeError(node, kTooLong);
     if (node.HasBody()) return EvaluateBodies(node);
@@ -378,10 +350,11 @@ class Evaluator {
     return EvaluateGraph(body);
   }
 
-  // Returns nullopt and leaves only dead nodes if the first condition is not known.
+  // Returns nullopt if the loop stays as it is.
   absl::StatusOr<std::optional<Value>> Unroll(const Node& node) {
     const Graph& condition = *node.args()[0].graph();
     const Graph& body = *node.args()[1].graph();
+    if (kept_.contains(&node)) return std::nullopt;
     auto carried = ElementsOf(ValueOf(node.args()[2]));
     std::vector<Value> more;
     if (node.args().size() > 3) {
@@ -393,15 +366,18 @@ class Evaluator {
     for (bool is_first = true;; is_first = false) {
       std::vector<Value> operands = *carried;
       operands.insert(operands.end(), more.begin(), more.end());
+      const Node* const last = graph_->last();
       ASSIGN_OR_RETURN(const Value again, Inline(condition, operands));
       const auto elements = ElementsOf(again);
       const Value& goes_on = elements.has_value() && elements->size() == 1 ? (*elements)[0] : again;
       if (!goes_on.is_constant() || !goes_on.argument.is_bool()) {
-        if (is_first) return std::nullopt;  // The nodes made so far are dead.
-        return NodeError(node, "the condition of the loop is known at first and later unknown");
+        if (!is_first) return Keep(node);
+        // What was evaluated in vain might write.
+        EraseCallsBehind(last);
+        return std::nullopt;
       }
       if (!goes_on.argument.boolean()) break;
-      if (++iterations_ > kMaxIterations) return NodeError(node, "the loop runs too often");
+      if (++iterations_ > kMaxIterations) return Keep(node);
       ASSIGN_OR_RETURN(const Value next, Inline(body, operands));
       carried = ElementsOf(next);
       if (!carried.has_value()) carried = {next};
@@ -409,11 +385,25 @@ class Evaluator {
     return NewSequence(*std::move(carried), /*is_tuple=*/true);
   }
 
+  // Erases the calls behind `last`, which nothing else uses.
+  void EraseCallsBehind(const Node* last) {
+    for (Node* node = graph_->last(); node != last;) {
+      Node* const before = node->prev();
+      if (node->is_call()) graph_->EraseNode(node);
+      node = before;
+    }
+  }
+
+  // Makes the next evaluation leave a loop as it is; what this one yields is not used.
+  std::optional<Value> Keep(const Node& loop) {
+    kept_.insert(&loop);
+    return std::nullopt;
+  }
+
   // Copies a call whose bodies are evaluated on their own.
   absl::StatusOr<Value> CopyWithBodies(const Node& node) {
     const auto escape = [&](const Argument& a) {
-      if (a.is_node() && env_[a.node()].is_sequence() && !SequenceOf(env_[a.node()]).is_tuple)
-        lost_list_ = true;
+      if (a.is_node()) Lose(env_[a.node()]);
     };
     node.ForEachArgument(escape);
     absl::flat_hash_map<const Graph*, Graph*> bodies;
@@ -434,11 +424,7 @@ class Evaluator {
     for (const Argument& a : node.args()) args.push_back(MapArgument(a, &arena_, map));
     for (const KwArg& k : node.kwargs())
       kwargs.push_back({k.name, MapArgument(k.value, &arena_, map)});
-    Node* made = Make(node, node.target(), args, kwargs);
-    // The bodies may do anything to their operands.
-    made->ForEachOperand([&](Node* operand) { roots_[operand] = nullptr; });
-    roots_[made] = nullptr;
-    return Value{made};
+    return Value{Make(node, node.target(), args, kwargs)};
   }
 
   absl::StatusOr<Graph*> EvaluateBody(const Node& call, const Graph& body) {
@@ -462,8 +448,6 @@ class Evaluator {
     const std::pair key(&body, metas);
     if (const auto found = bodies_.find(key); found != bodies_.end()) return found->second;
     Graph* const outer = graph_;
-    std::vector<Frame> frames = std::move(frames_);
-    frames_.clear();
     graph_ = made_->AddGraph(body.name());
     size_t i = 0;
     for (const Node* node : body.nodes()) {
@@ -477,7 +461,6 @@ class Evaluator {
     if (result.ok()) graph_->Output(Materialise(*result));
     Graph* const made = graph_;
     graph_ = outer;
-    frames_ = std::move(frames);
     if (!result.ok()) return result.status();
     bodies_[key] = made;
     return made;
@@ -509,7 +492,7 @@ class Evaluator {
     made->set_location(origin.location());
     made->set_module_path(origin.module_path());
     if (origin.meta() != nullptr) made->set_meta(origin.meta());
-    InferMeta(made);
+    if (!changes_sizes_) InferMeta(made);
     return made;
   }
 
@@ -518,11 +501,11 @@ class Evaluator {
     const absl::string_view target = node.target();
     const absl::string_view aten = AtenName(node);
     if (!node.kwargs().empty() || args.empty()) {
-      return target == "prim.ListConstruct" && with_lists_ && args.empty()
-                 ? std::optional(NewSequence({}, false))
+      return target == "prim.ListConstruct" && MayFollow(node) && args.empty()
+                 ? std::optional(NewSequence({}, false, &node))
                  : std::nullopt;
     }
-    if (std::optional<Value> value = KnownSequence(target, aten, args)) return value;
+    if (std::optional<Value> value = KnownSequence(node, aten, args)) return value;
     if (std::optional<Value> value = KnownShape(node, aten, args)) return value;
     if (std::optional<Value> value = KnownNumber(target, aten, args)) return value;
     // Dropout outside of training returns its operand.
@@ -535,10 +518,14 @@ class Evaluator {
     return std::nullopt;
   }
 
-  std::optional<Value> KnownSequence(absl::string_view target, absl::string_view aten,
+  // Returns whether the list that a call makes can be followed.
+  bool MayFollow(const Node& maker) const { return with_lists_ && !kept_.contains(&maker); }
+
+  std::optional<Value> KnownSequence(const Node& node, absl::string_view aten,
                                      const std::vector<Value>& args) {
-    if (with_lists_ && (target == "prim.ListConstruct" || target == "prim.TupleConstruct"))
-      return NewSequence(args, target == "prim.TupleConstruct");
+    const absl::string_view target = node.target();
+    if (with_lists_ && target == "prim.TupleConstruct") return NewSequence(args, true);
+    if (target == "prim.ListConstruct" && MayFollow(node)) return NewSequence(args, false, &node);
     const std::optional<std::vector<Value>> elements = ElementsOf(args[0]);
     if (!elements.has_value()) return std::nullopt;
     const auto size = static_cast<int64_t>(elements->size());
@@ -553,7 +540,7 @@ class Evaluator {
       if (i.has_value()) return (*elements)[*i];
     }
     if ((aten == "len" || target == "builtins.len") && args.size() == 1) return Value{size};
-    if (aten == "slice" && target == "aten.slice.t") {
+    if (target == "aten.slice.t" && MayFollow(node)) {
       const auto bound = [&](size_t at, int64_t otherwise) -> std::optional<int64_t> {
         if (at >= args.size() || args[at].argument.is_none()) return otherwise;
         if (!args[at].argument.is_int()) return std::nullopt;
@@ -565,16 +552,16 @@ class Evaluator {
         return std::nullopt;
       if (!start || !end) return std::nullopt;
       return NewSequence({elements->begin() + *start, elements->begin() + std::max(*start, *end)},
-                         false);
+                         false, &node);
     }
-    if ((aten == "list" || aten == "copy") && absl::EndsWith(target, ".t"))
-      return NewSequence(*elements, false);
-    if (target == "aten.add.t" && args.size() == 2) {
+    if ((aten == "list" || aten == "copy") && absl::EndsWith(target, ".t") && MayFollow(node))
+      return NewSequence(*elements, false, &node);
+    if (target == "aten.add.t" && args.size() == 2 && MayFollow(node)) {
       const auto more = ElementsOf(args[1]);
       if (!more.has_value() || !Step(elements->size() + more->size())) return std::nullopt;
       std::vector<Value> all = *elements;
       all.insert(all.end(), more->begin(), more->end());
-      return NewSequence(std::move(all), false);
+      return NewSequence(std::move(all), false, &node);
     }
     if (aten == "sum" && absl::c_all_of(*elements, [](const Value& v) {
           return v.is_constant() && v.argument.is_int();
@@ -589,35 +576,27 @@ class Evaluator {
     const bool is_append = target == "aten.append.t" && args.size() == 2;
     const bool is_set_item = target == "aten._set_item.t" && args.size() == 3;
     if ((is_append || is_set_item) && Holds(args.back(), args[0])) {
-      lost_list_ = true;
+      Lose(args[0]);
+      Lose(args.back());
       return std::nullopt;
     }
     if (is_append) {
       SequenceOf(args[0]).elements.push_back(args[1]);
-      AddHolderOfList(args[0], args[1]);
       return args[0];
     }
     if (is_set_item) {
       const auto i = index(args[1]);
       if (!i.has_value()) return std::nullopt;
       SequenceOf(args[0]).elements[*i] = args[2];
-      AddHolderOfList(args[0], args[2]);
       return args[0];
     }
     return std::nullopt;
   }
 
-  // Records that whatever holds the list also holds its new element.
-  void AddHolderOfList(const Value& list, const Value& element) {
-    if (!element.argument.is_node()) return;
-    // One list for each element is enough to know that the element may still be seen.
-    list_contents_[element.argument.node()] = list.sequence;
-  }
-
   std::optional<Value> KnownShape(const Node& node, absl::string_view aten,
                                   const std::vector<Value>& args) {
     const Argument& x = args[0].argument;
-    if (args[0].is_sequence() || !x.is_node()) return std::nullopt;
+    if (args[0].is_sequence() || !x.is_node() || changes_sizes_) return std::nullopt;
     const auto sizes = SizesOf(x);
     const int rank = RankOf(x);
     if (aten == "dim" && rank >= 0) return Value{rank};
@@ -639,12 +618,14 @@ class Evaluator {
       if (i < 0 || i >= rank) return std::nullopt;
       return Value{(*sizes)[static_cast<size_t>(i)]};
     }
-    if ((reads_size && args.size() == 1) ||
-        (node.target() == "builtins.getattr" && args.size() == 2 && args[1].argument.is_string() &&
-         args[1].argument.string() == "shape")) {
+    const bool reads_all = (reads_size && args.size() == 1) ||
+                           (node.target() == "builtins.getattr" && args.size() == 2 &&
+                            args[1].argument.is_string() && args[1].argument.string() == "shape");
+    if (reads_all) {
+      if (kept_.contains(&node)) return std::nullopt;
       std::vector<Value> elements;
       for (const int64_t size : *sizes) elements.push_back({size});
-      return NewSequence(std::move(elements), /*is_tuple=*/false);
+      return NewSequence(std::move(elements), /*is_tuple=*/false, &node);
     }
     if (aten == "numel" || aten == "sym_numel") {
       const std::optional<int64_t> count = NumElements(*sizes);
@@ -707,11 +688,10 @@ class Evaluator {
     if (!absl::c_all_of(numbers, [](const Argument& a) { return a.is_number(); }))
       return std::nullopt;
     if (has_number_tensor) return OfNumberTensors(aten, numbers);
+    if (const std::optional<Argument> value = EvaluateScalar(target, numbers); value.has_value())
+      return Value{*value};
     // Fold only Python floats: a float read from a tensor was rounded to its dtype.
-    if (!absl::StartsWith(target, "aten.")) {
-      const std::optional<Argument> value = EvaluateScalar(target, numbers);
-      return value.has_value() ? std::optional(Value{*value}) : std::nullopt;
-    }
+    if (!absl::StartsWith(target, "aten.")) return std::nullopt;
     const absl::string_view python = PythonTarget(aten);
     if (python.empty()) return std::nullopt;
     if (aten == "pow" && numbers.size() == 2 && (numbers[0].is_float() || numbers[1].is_float())) {
@@ -770,105 +750,17 @@ class Evaluator {
     return Value{Argument(arena_.Copy(absl::string_view(text)))};
   }
 
-  // --- Memory ----------------------------------------------------------------
-
-  // Returns the value whose memory `node` uses; null if it is unknown.
-  const Node* RootOf(const Node* node) {
-    const auto it = roots_.find(node);
-    return it == roots_.end() ? node : it->second;
-  }
-
-  void SetRoot(Node* node) {
-    const MemoryUse use = MemoryUseOf(*node);
-    if (use.shared.empty()) return;
-    const Node* root = RootOf(use.shared[0]);
-    for (const Node* shared : use.shared) {
-      if (RootOf(shared) != root) root = nullptr;
-    }
-    if (root == nullptr) {
-      for (const Node* shared : use.shared) {
-        if (const Node* other = RootOf(shared)) roots_[other] = nullptr;
-        roots_[shared] = nullptr;
-      }
-    } else {
-      members_[root].push_back(node);
-    }
-    roots_[node] = root;
-  }
-
-  // Returns whether the program still reads a holder of `node` after the current call.
-  bool IsReadLater(const Node* node) {
-    if (list_contents_.contains(node)) return true;
-    const auto holders = holders_.find(node);
-    if (holders == holders_.end()) return false;
-    for (const Node* holder : holders->second) {
-      for (const Frame& frame : frames_) {
-        if (frame.graph != holder->graph()) continue;
-        for (const Use& use : holder->uses()) {
-          if (frame.at->IsBefore(use.user)) return true;
-        }
-      }
-    }
-    return false;
-  }
-
-  // Returns whether nothing else can see a write to `written`, so that a new version can replace
-  // it.
-  bool IsAlone(const Node* written) {
-    const Node* root = RootOf(written);
-    if (root == nullptr || root->op() == Op::kPlaceholder || root->op() == Op::kGetAttr)
-      return false;
-    if (root != written && IsReadLater(root)) return false;
-    const auto members = members_.find(root);
-    if (members == members_.end()) return true;
-    return absl::c_none_of(members->second, [&](const Node* member) {
-      return member != written && IsReadLater(member);
+  // Returns whether the meta of a list describes it here: no call so far may have changed it.
+  static bool HasAllElements(const Node& list) {
+    if (list.meta() == nullptr || !list.meta()->is_tuple || list.is_placeholder()) return false;
+    return absl::c_all_of(list.users(), [](const Node* user) {
+      const Schema* const schema = CalleeOf(*user).named_operator();
+      return user->is_call_function("operator.getitem") || user->target() == "aten.len.t" ||
+             user->target() == "aten.__getitem__.t" || (schema != nullptr && !schema->mutates());
     });
   }
 
-  // Returns whether both take the same arguments, `writer` writing to its first one.
-  static bool IsTwin(const Schema& writer, const Schema& other) {
-    if (other.is_random || other.mutates() || other.returns.size() != 1 ||
-        other.arguments.size() != writer.arguments.size()) {
-      return false;
-    }
-    for (size_t i = 0; i < other.arguments.size(); ++i) {
-      const SchemaType& x = writer.arguments[i].type;
-      const SchemaType& y = other.arguments[i].type;
-      if (x.kind != y.kind || x.is_list != y.is_list || x.is_mutated != (i == 0) ||
-          (i > 0 && other.arguments[i].name != writer.arguments[i].name)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  // Returns the operator that yields what this one writes; null if there is none.
-  const Schema* Twin(const Schema& schema, const std::vector<Argument>& args) {
-    const absl::string_view name = schema.name;
-    if (!absl::EndsWith(name, "_") || absl::EndsWith(name, "__") || schema.is_random ||
-        schema.arguments.empty() || !schema.arguments[0].type.is_mutated) {
-      return nullptr;
-    }
-    // Compare the parameters, as overloads differ in name: pow_.Scalar matches pow.Tensor_Scalar.
-    const Schema* twin = nullptr;
-    for (const Schema& other : FindSchemas(absl::StripSuffix(name, "_"))) {
-      if (IsTwin(schema, other)) twin = &other;
-    }
-    if (twin == nullptr) return nullptr;
-    // A write keeps dtype and sizes of its target; a new value gets those of all operands combined.
-    const DType dtype = DTypeOf(args[0]);
-    for (const Argument& arg : args) {
-      if (arg.is_aggregate()) return nullptr;
-      if (arg.is_node() && arg.node() != args[0].node() &&
-          (dtype == DType::kUnknown || DTypeOf(arg) != dtype)) {
-        return nullptr;
-      }
-    }
-    return twin;
-  }
-
-  // Writes a call that stays, as a call that does not write where possible.
+  // Writes a call that stays.
   absl::StatusOr<Value> Write(const Node& node, const std::vector<Value>& values) {
     const Schema* schema = node.op() == Op::kCallFunction ? FindOverload(node.target()) : nullptr;
     // Drop messages, and checks of facts that are known already.
@@ -880,10 +772,9 @@ class Evaluator {
     if (AtenName(node) == "warn") return Value{};
     const Callable callee = CalleeOf(node);
     for (const Value& value : values) {
-      if (value.is_sequence() && !SequenceOf(value).is_tuple && schema == nullptr &&
-          callee.kind != Callable::Kind::kPythonOperator &&
+      if (schema == nullptr && callee.kind != Callable::Kind::kPythonOperator &&
           callee.kind != Callable::Kind::kFunction) {
-        lost_list_ = true;  // The call may change the list.
+        Lose(value);  // The call may change the list, or hold it.
       }
     }
     std::vector<Argument> args;
@@ -891,67 +782,54 @@ class Evaluator {
     for (const Value& value : values) args.push_back(Materialise(value));
     absl::string_view target = node.target();
     if (target == "aten.__getitem__.t" && args.size() == 2 && args[0].is_node() &&
-        args[1].is_int() && args[0].node()->meta() != nullptr && args[0].node()->meta()->is_tuple) {
+        args[1].is_int() && HasAllElements(*args[0].node())) {
       target = "operator.getitem";
       const auto size = static_cast<int64_t>(args[0].node()->meta()->elements.size());
       if (args[1].integer() < 0) args[1] = Argument(args[1].integer() + size);
     }
     for (const KwArg& kwarg : node.kwargs())
       kwargs.push_back({kwarg.name, Materialise(ValueOf(kwarg.value))});
-    if (schema != nullptr && schema->mutates() && !args.empty() && args[0].is_node()) {
-      Node* const written = args[0].node();
-      const Schema* twin = Twin(*schema, args);
-      if (twin != nullptr && IsAlone(written)) {
-        Node* made = Make(node, twin->target, args, kwargs);
-        if (written->meta() != nullptr) made->set_meta(written->meta());
-        current_[written] = made;
-        // Holders of the old version now hold the new one.
-        for (const Node* holder : holders_[written]) holders_[made].push_back(holder);
-        return Value{made};
-      }
-    }
     Node* made = graph_->CreateNode(node.op(), target, args, kwargs, node.name());
     made->set_location(node.location());
     made->set_module_path(node.module_path());
     made->set_annotation(node.annotation());
     if (node.meta() != nullptr) made->set_meta(node.meta());
-    InferMeta(made);
-    SetRoot(made);
+    if (!changes_sizes_) InferMeta(made);
     return Value{made};
   }
 
   const Module& from_;
   const bool with_lists_;
+  NodeSet kept_;
   Arena arena_;
   NodeTable<Value> env_;
   std::unique_ptr<Module> made_;
   Graph* graph_ = nullptr;  // the graph that is being built
-  std::vector<Frame> frames_;
   std::vector<Sequence> sequences_;
   absl::flat_hash_map<std::pair<Graph*, std::string>, Node*> attributes_;
-  absl::flat_hash_map<Node*, Node*> current_;
-  absl::flat_hash_map<const Node*, std::vector<const Node*>> holders_;  // nodes of the program
-  absl::flat_hash_map<const Node*, int> list_contents_;
-  absl::flat_hash_map<const Node*, const Node*> roots_;
-  absl::flat_hash_map<const Node*, std::vector<const Node*>> members_;
   absl::flat_hash_set<absl::string_view> written_;  // names of attributes
   // The new bodies, by their original and the metas of their inputs.
   absl::flat_hash_map<std::pair<const Graph*, std::vector<const ValueMeta*>>, Graph*> bodies_;
+  bool changes_sizes_ = false;  // a call changes sizes in place, so metas may describe the past
   size_t iterations_ = 0;
   Budget steps_{kMaxSteps};
   bool is_too_long_ = false;
-  bool lost_list_ = false;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Module>> PartiallyEvaluate(const Module& module) {
-  Evaluator evaluator(module, /*with_lists=*/true);
-  absl::StatusOr<std::unique_ptr<Module>> made = evaluator.Run();
-  // Lists of lists may be too large to be followed, while the calls that make them are few.
-  if (!evaluator.lost_list() && !evaluator.is_too_long()) return made;
-  Evaluator plain(module, /*with_lists=*/false);
-  return plain.Run();
+  NodeSet kept;
+  bool with_lists = true;
+  for (int attempts = 1;; ++attempts) {
+    Evaluator evaluator(module, with_lists, kept);
+    absl::StatusOr<std::unique_ptr<Module>> made = evaluator.Run();
+    // Lists of lists may be too large to be followed, while the calls that make them are few.
+    const bool is_too_long = with_lists && evaluator.is_too_long();
+    if (!is_too_long && evaluator.kept().size() == kept.size()) return made;
+    kept = evaluator.kept();
+    if (is_too_long || attempts == kMaxAttempts) with_lists = false;
+  }
 }
 
 }  // namespace graphnet

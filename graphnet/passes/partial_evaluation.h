@@ -1,6 +1,7 @@
 // Partial evaluation: what a program in ATen does once the sizes of its inputs are known. Numbers
-// and lists are computed, branches that are not taken and loops of a known length disappear,
-// and writes to values that nothing else sees become values of their own.
+// and lists are computed, and branches that are not taken and loops of a known length disappear. A
+// loop stays as it is if its length depends on data or is large. Writes to memory stay, in their
+// order; `functionalize` (passes/functional/functionalize.h) makes them values.
 #ifndef GRAPHNET_PASSES_PARTIAL_EVALUATION_H_
 #define GRAPHNET_PASSES_PARTIAL_EVALUATION_H_
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/text/parser.h"
 #include "graphnet/ir/text/printer.h"
@@ -93,22 +94,67 @@ TEST(NormalFormTest, WritesToFreshValuesBecomeValues) {
             "}\n");
 }
 
-TEST(NormalFormTest, VisibleWritesStay) {
-  // These write through a view, to the base of a view, and to an input.
+TEST(NormalFormTest, VisibleWritesAreValues) {
+  // These write through a view, to the base of a view, and to an input. The last one stays at the
+  // end, where the caller sees it.
   for (const std::string body : {"  %a = aten.exp.default(%x)\n  %v = aten.view.default(%a, [-1])\n"
                                  "  %b = aten.relu_.default(%v)\n  return (%a,)\n",
                                  "  %a = aten.exp.default(%x)\n  %v = aten.view.default(%a, [-1])\n"
                                  "  %b = aten.relu_.default(%a)\n  return (%v,)\n",
                                  "  %b = aten.relu_.default(%x)\n  return (%x,)\n"}) {
-    EXPECT_NE(Printed(*NormalFormOf(Program(body))).find("relu_"), std::string::npos) << body;
+    const std::string text = Printed(*NormalFormOf(Program(body)));
+    EXPECT_EQ(text.find("relu_"), std::string::npos) << text;
+    EXPECT_NE(text.find("aten.relu.default"), std::string::npos) << text;
+    EXPECT_EQ(text.find("copy_") != std::string::npos,
+              body.find("relu_.default(%x)") != std::string::npos)
+        << text;
   }
+  // Overlapping elements cannot be written back, so the write stays.
+  EXPECT_NE(Printed(*NormalFormOf(Program("  %a = aten.sum.dim_IntList(%x, [1], True)\n"
+                                          "  %e = aten.expand.default(%a, [-1, 3])\n"
+                                          "  %b = aten.relu_.default(%e)\n  return (%a,)\n")))
+                .find("relu_"),
+            std::string::npos);
 }
 
-TEST(NormalFormTest, AWriteThatWouldChangeTheDTypeStays) {
+TEST(NormalFormTest, AWriteKeepsTheDType) {
   const std::string text =
       "graph @forward(%x : f32[4]@cpu, %d : f64[4]@cpu) {\n"
       "  %a = aten.exp.default(%x)\n  %b = aten.add_.Tensor(%a, %d)\n  return (%b,)\n}\n";
-  EXPECT_NE(Printed(*NormalFormOf(text)).find("add_"), std::string::npos);
+  EXPECT_EQ(Printed(*NormalFormOf(text)).find("add_"), std::string::npos);
+  EXPECT_NE(HashOf(text), HashOf(absl::StrReplaceAll(text, {{"add_", "add"}})));
+}
+
+constexpr char kLoopOnData[] =
+    "graph @forward(%x : f32[4]@cpu, %s : bool) {\n"
+    "  %w = torch.ops.higher_order.while_loop(@cond, @body, (True, %x, 0), (%s,))\n"
+    "  %y = operator.getitem(%w, 1)\n  return (%y,)\n}\n"
+    "graph @cond(%go as bool, %x, %i as int, %s as bool) {\n  return %go\n}\n"
+    "graph @body(%go as bool, %x, %i as int, %s as bool) {\n"
+    "  %z = aten.add.Scalar(%x, 1)\n  %j = operator.add(%i, 1)\n  %k = operator.lt(%j, LIMIT)\n"
+    "  return (GO, %z, %j)\n}\n";
+
+TEST(NormalFormTest, LoopsThatCannotBeFollowedStay) {
+  const auto loop = [](const std::string& limit, const std::string& go) {
+    return Printed(*NormalFormOf(absl::StrReplaceAll(kLoopOnData, {{"LIMIT", limit}, {"GO", go}})));
+  };
+  // The condition is known at first and later unknown, or there are too many turns.
+  EXPECT_NE(loop("3", "%s").find("while_loop"), std::string::npos);
+  EXPECT_NE(loop("20000", "%k").find("while_loop"), std::string::npos);
+  EXPECT_EQ(loop("3", "%k").find("while_loop"), std::string::npos);
+}
+
+// A list that a call changes, which partial evaluation does not follow, is no list of before.
+TEST(NormalFormTest, ListsThatOtherCallsChangeStayLists) {
+  for (const std::string make : {"aten.add.t(%k, [%x])", "aten.slice.t(%k, 0, 2, 1)",
+                                 "aten.list.t(%k)", "aten.copy.t(%k)"}) {
+    for (const std::string change : {"aten.pop.t(%l, 0)", "aten.reverse.t(%l)"}) {
+      const std::string text = Printed(*NormalFormOf(Program(
+          "  %r = aten.relu.default(%x)\n  %k = prim.ListConstruct(%x, %r)\n  %l = " + make +
+          "\n  %c = " + change + "\n  %e = aten.__getitem__.t(%l, 0)\n  return (%e,)\n")));
+      EXPECT_NE(text.find("aten.__getitem__.t"), std::string::npos) << make << change << text;
+    }
+  }
 }
 
 TEST(NormalFormTest, TheTwinOfAWriteTakesTheSame) {

@@ -3,7 +3,9 @@
 #include <cstddef>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "graphnet/ops/binder.h"
 #include "graphnet/ops/callable.h"
@@ -133,6 +135,20 @@ MemoryUse MemoryUseOf(const Node& node) {
     add_all(&use.shared);
   }
   return use;
+}
+
+bool ChangesSizes(const Node& node) {
+  if (!node.is_call() || node.HasBody()) return false;
+  return absl::c_any_of(CalleeOf(node).overloads, [](const Schema& schema) {
+    absl::string_view name = schema.name;
+    if (schema.arguments.empty() || !schema.arguments[0].type.is_mutated ||
+        !absl::ConsumeSuffix(&name, "_")) {
+      return false;
+    }
+    // What is a view if it is made anew is another view of the same memory in place.
+    return absl::c_any_of(FindSchemas(name), Shares) || absl::StrContains(name, "resize") ||
+           name == "set";
+  });
 }
 
 bool YieldsTuple(const Node& node) {

@@ -20,6 +20,10 @@ struct MemoryUse {
 // Returns the memory use of any node. O(arguments), plus a look-up of the target.
 MemoryUse MemoryUseOf(const Node& node);
 
+// Returns whether a call may change the sizes of an operand in place, as t_ and resize_ do. The
+// operand's meta then describes it only before the call.
+bool ChangesSizes(const Node& node);
+
 // Returns whether the value is a tuple or list, from which getitems take elements. The meta
 // decides; without one, the schema; without either, whether all users are getitems with a constant
 // index.

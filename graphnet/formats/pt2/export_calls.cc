@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/facts/memory/memory_use.h"
 #include "graphnet/formats/pt2/graph_exporter.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ops/callable.h"
@@ -159,6 +160,22 @@ absl::StatusOr<size_t> ElementsTaken(const Node& sequence) {
     count = std::max(count, i + 1);
   }
   return static_cast<size_t>(count);
+}
+
+// True if the value of a call may be computed from the sizes of a tensor.
+bool ReadsSizes(const Node& node) {
+  absl::string_view name = node.target();
+  if (name == "builtins.getattr" || name == "builtins.len" || name == "operator.getitem" ||
+      name == "operator.setitem") {
+    return true;
+  }
+  if (!absl::ConsumePrefix(&name, "aten.")) return false;
+  name = name.substr(0, name.find('.'));
+  for (const absl::string_view reader :
+       {"size", "sym_size", "dim", "len", "numel", "sym_numel", "stride", "sym_stride"}) {
+    if (name == reader) return true;
+  }
+  return false;
 }
 
 bool IsKnown(const TensorMeta* meta) { return meta != nullptr && meta->dtype != DType::kUnknown; }
@@ -346,6 +363,11 @@ absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* s
   if (node.op() == Op::kCallModule) return NodeError(node, "a call of a submodule");
   if (node.op() == Op::kCallMethod)
     return NodeError(node, "a method, which is not an ATen overload");
+  if (changed_sizes_ != nullptr && ReadsSizes(node)) {
+    return NodeError(node, absl::StrCat("it reads the sizes of a tensor, which ",
+                                        changed_sizes_->name(), " may have changed in place"));
+  }
+  if (ChangesSizes(node)) changed_sizes_ = &node;
   if (node.is_call_function("operator.getitem") && node.args().size() == 2) {
     ASSIGN_OR_RETURN(const ExportValue whole, Resolve(node, node.args()[0], scope));
     if (whole.is_tensor()) return ExportGetItem(node, whole, scope);
@@ -778,6 +800,8 @@ absl::StatusOr<ExportValue> GraphExporter::ExportHigherOrder(const Node& node,
     return NodeError(node,
                      "the shape and dtype of its value are not known; `graphnet shapes` "
                      "says why");
+  } else if (is_control_flow) {
+    return NodeError(node, "its bodies return nothing, and torch.export has no such branches");
   } else {
     outputs.Raw(R"({"as_none":true})");
   }

@@ -183,6 +183,7 @@ class GraphExporter {
   const Module& module_;
   const Original& original_;
   const bool flat_calls_;
+  const Node* changed_sizes_ = nullptr;  // the last call that changed sizes in place
   MissingCalls* const missing_;
   absl::Status first_missing_;
   absl::flat_hash_set<const Node*> lost_;  // calls that cannot be written
