@@ -281,13 +281,20 @@ absl::StatusOr<int> ListPasses(bool json) {
   std::vector<TableRow> rows;
   Json passes = Json::List();
   for (const Pass& pass : AllPasses()) {
-    ASSIGN_OR_RETURN(const PassDocumentation documentation, DocumentationOf(pass));
-    rows.push_back({std::string(pass.name()), std::string(TierName(documentation.tier)),
-                    documentation.summary});
+    const absl::StatusOr<PassDocumentation> documentation = DocumentationOf(pass);
     Json made;
     made["pass"] = pass.name();
-    made["tier"] = TierName(documentation.tier);
-    made["summary"] = documentation.summary;
+    if (documentation.ok()) {
+      rows.push_back({std::string(pass.name()), std::string(TierName(documentation->tier)),
+                      documentation->summary});
+      made["tier"] = TierName(documentation->tier);
+      made["summary"] = documentation->summary;
+    } else {
+      // A plug-in may register a pass without a word about it.
+      rows.push_back({std::string(pass.name()), "-", "not documented"});
+      made["tier"] = nullptr;
+      made["summary"] = nullptr;
+    }
     made["options"] = Json::List(pass.options());
     passes.push_back(std::move(made));
   }

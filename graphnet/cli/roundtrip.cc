@@ -16,6 +16,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/output_folder.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
@@ -48,26 +49,15 @@ struct RoundtripFlags {
 
 std::string PieceFile(size_t i) { return absl::StrCat("subgraph_", i, ".pb"); }
 
-// Returns whether this command writes files of that name.
-bool IsOurs(absl::string_view name) {
+// Returns whether this command writes such an entry.
+bool IsOurs(absl::string_view name, bool is_folder) {
+  if (is_folder) return false;
   if (!absl::ConsumeSuffix(&name, ".pb") && !absl::ConsumeSuffix(&name, ".safetensors"))
     return false;
   if (name == "original") return true;
   return absl::ConsumePrefix(&name, "subgraph_") && !name.empty() &&
          std::all_of(name.begin(), name.end(),
                      [](unsigned char c) { return absl::ascii_isdigit(c); });
-}
-
-// Refuses a folder that contains other files.
-absl::Status CheckTarget(const std::string& folder) {
-  if (!IsFolder(folder)) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder));
-  for (const std::string& name : names) {
-    if (IsOurs(name)) continue;
-    return absl::AlreadyExistsError(absl::StrCat(
-        Printable(folder, 1000), ": not replaced, because it holds ", Printable(name)));
-  }
-  return absl::OkStatus();
 }
 
 // Measures the milliseconds of each step.
@@ -102,7 +92,7 @@ class Stopwatch {
 
 absl::Status WriteAll(const Sample& original, const std::vector<Sample>& pieces,
                       const std::string& folder) {
-  return WriteFolderAtomic(folder, /*replace=*/true, [&](const std::string& dir) -> absl::Status {
+  return ReplaceFolder(folder, IsOurs, [&](const std::string& dir) -> absl::Status {
     RETURN_IF_ERROR(WriteSampleFile(original, JoinPath(dir, kOriginal)));
     for (size_t i = 0; i < pieces.size(); ++i) {
       RETURN_IF_ERROR(WriteSampleFile(pieces[i], JoinPath(dir, PieceFile(i))));
@@ -183,7 +173,7 @@ Json CellJson(const std::string& cell) {
 }
 
 absl::StatusOr<int> Roundtrip(const RoundtripFlags& options) {
-  RETURN_IF_ERROR(CheckTarget(options.out));
+  RETURN_IF_ERROR(CheckReplaceable(options.out, IsOurs));
   Progress progress("importing");
   const auto failed = [&](const absl::Status& status, absl::string_view step) {
     progress.End();

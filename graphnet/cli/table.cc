@@ -16,7 +16,7 @@ namespace graphnet {
 namespace {
 
 // The columns that UTF-8 text takes on a terminal, if no character is wide.
-size_t Width(absl::string_view text) {
+size_t ShownColumns(absl::string_view text) {
   return static_cast<size_t>(
       absl::c_count_if(text, [](char c) { return (static_cast<unsigned char>(c) >> 6) != 2; }));
 }
@@ -34,10 +34,12 @@ void PrintTable(const std::vector<TableRow>& rows, bool last_is_text, FILE* out)
   std::vector<size_t> widths;
   for (const TableRow& row : rows) {
     widths.resize(row.size());
-    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], Width(row[c]));
+    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], ShownColumns(row[c]));
   }
   for (const TableRow& row : rows) {
-    const auto blanks = [&](size_t c) { return std::string(widths[c] - Width(row[c]), ' '); };
+    const auto blanks = [&](size_t c) {
+      return std::string(widths[c] - ShownColumns(row[c]), ' ');
+    };
     std::string line = absl::StrCat(row[0], blanks(0));
     for (size_t c = 1; c < row.size(); ++c) {
       const bool is_text = last_is_text && c + 1 == row.size();

@@ -8,13 +8,15 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/output_folder.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
@@ -89,8 +91,8 @@ class FolderWriter {
     while (folder_.size() > 1 && folder_.back() == '/') folder_.pop_back();
     if (const auto parent = std::filesystem::path(folder_).parent_path(); !parent.empty())
       RETURN_IF_ERROR(MakeFolder(parent.string()));
-    RETURN_IF_ERROR(
-        WriteFolderAtomic(folder_, /*replace=*/true, [&](const std::string& dir) -> absl::Status {
+    RETURN_IF_ERROR(ReplaceFolder(
+        folder_, OwnEntries(BaseName(config_file)), [&](const std::string& dir) -> absl::Status {
           for (size_t i = 0; i < made_.pieces.size(); ++i) {
             const std::string path = JoinPath(dir, PieceName(i));
             if (json) {
@@ -110,19 +112,30 @@ class FolderWriter {
     return absl::StrCat(stem_, i, format_ == PieceFormat::kProtobuf ? ".pb" : "");
   }
 
-  absl::Status CheckFolder(const std::string& config_name, const std::string& config) const {
-    if (!FileExists(folder_)) return absl::OkStatus();
-    absl::flat_hash_set<std::string> ours = {config_name};
+  // The result refers to the decomposition.
+  IsOwnEntry OwnEntries(const std::string& config_name) const {
+    absl::flat_hash_map<std::string, const Sample*> ours;
     for (size_t i = 0; i < made_.pieces.size(); ++i) {
-      ours.insert(PieceName(i));
-      if (format_ == PieceFormat::kProtobuf) ours.insert(BaseName(WeightsPath(PieceName(i))));
+      ours[PieceName(i)] = &made_.pieces[i];
+      if (format_ == PieceFormat::kProtobuf) ours[BaseName(WeightsPath(PieceName(i)))] = nullptr;
     }
-    ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder_));
-    for (const std::string& name : names) {
-      if (ours.contains(name) || absl::EndsWith(name, ".tmp")) continue;  // A killed write left it.
-      return absl::AlreadyExistsError(absl::StrCat(
-          Printable(folder_, 1000), ": not written to, as it holds ", Printable(name)));
-    }
+    const bool has_folders = format_ == PieceFormat::kGraphNetFolder;
+    return [=](absl::string_view path, bool is_folder) {
+      const std::pair<absl::string_view, absl::string_view> parts =
+          absl::StrSplit(path, absl::MaxSplits('/', 1));
+      if (parts.first == config_name) return !is_folder;
+      const auto found = ours.find(parts.first);
+      if (found == ours.end()) return false;
+      if (parts.second.empty()) return is_folder == has_folders;
+      if (!has_folders) return false;
+      return IsSampleEntry(parts.second, is_folder) ||
+             (!is_folder && (parts.second == kSources ||
+                             found->second->extra_files.contains(std::string(parts.second))));
+    };
+  }
+
+  absl::Status CheckFolder(const std::string& config_name, const std::string& config) const {
+    RETURN_IF_ERROR(CheckReplaceable(folder_, OwnEntries(config_name)));
     const std::string path = JoinPath(folder_, config_name);
     if (!FileExists(path)) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::string there, ReadFile(path, kMaxTextFileBytes));

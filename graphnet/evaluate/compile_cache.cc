@@ -44,6 +44,21 @@ bool IsOwn(const std::string& path) {
          (info.st_mode & (S_IWGRP | S_IWOTH)) == 0 && !S_ISLNK(info.st_mode);
 }
 
+// Takes from others the right to write, which the umask of a group that shares files gives them:
+// IsOwn would refuse the entry.
+absl::Status MakePrivate(const std::string& folder) {
+  std::error_code error;
+  for (const std::string& path : {folder, JoinPath(folder, kEntry), JoinPath(folder, kCompiled)}) {
+    std::filesystem::permissions(
+        path, std::filesystem::perms::group_write | std::filesystem::perms::others_write,
+        std::filesystem::perm_options::remove, error);
+    if (error)
+      return absl::InternalError(absl::StrCat("cannot change the permissions of ",
+                                              Printable(path, 1000), ": ", error.message()));
+  }
+  return absl::OkStatus();
+}
+
 // A lock on a file, which the system releases at the latest when the process ends.
 class FileLock {
  public:
@@ -145,7 +160,8 @@ absl::Status CompileCache::Store(const std::string& text, const std::string& fol
         ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, kAnySize));
         const JsonValue json = {
             {"made_of", text}, {"bytes", file.bytes().size()}, {"sha256", Sha256(file.bytes())}};
-        return WriteFileAtomic(JoinPath(dir, kEntry), json.dump());
+        RETURN_IF_ERROR(WriteFileAtomic(JoinPath(dir, kEntry), json.dump()));
+        return MakePrivate(dir);
       });
   // If the cache cannot be written to, compile without it.
   if (!is_made) return make("");

@@ -1,5 +1,6 @@
 #include "graphnet/extract/folder.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/output_folder.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/description.h"
 #include "graphnet/formats/graphnet_folder/framework.h"
@@ -32,40 +34,28 @@ constexpr char kScript[] = "run_stitched.py";
 constexpr char kPythonCache[] = "__pycache__";  // Python writes it when the script is imported.
 constexpr size_t kMaxObjectsBytes = size_t{1} << 30;
 
-// Returns true if an extraction writes files of this name.
-bool IsOurs(absl::string_view name) {
-  for (const char* ours : {kManifest, kManifestJson, kTensors, kObjects, kReadme, kScript,
-                           kPythonCache, "model.py", "weight_meta.py", "input_meta.py",
-                           "input_tensor_constraints.py", "graph_net.json", "graph_hash.txt"}) {
-    if (name == ours) return true;
+// Returns whether an extraction writes such an entry. `is_whole`: a manifest lies in the folder.
+// Without one only subgraphs are its own, as others have a README.md or a model.py, too.
+bool IsOwn(absl::string_view path, bool is_folder, bool is_whole) {
+  if (is_whole) {
+    for (const char* ours : {kManifest, kManifestJson, kTensors, kObjects, kReadme, kScript})
+      if (path == ours) return !is_folder;
+    if (IsSampleEntry(path, is_folder)) return true;
   }
-  if (absl::EndsWith(name, ".tmp")) return true;  // A killed write leaves such files.
-  if (!absl::ConsumePrefix(&name, "subgraph_")) return false;
-  for (const char* ending : {".pb", ".safetensors", ".py"}) {
-    if (absl::ConsumeSuffix(&name, ending)) break;
+  absl::string_view cached = path;
+  const bool is_cached = absl::ConsumePrefix(&cached, absl::StrCat(kPythonCache, "/"));
+  if (is_cached && absl::EndsWith(path, ".pyc") && !is_folder) {
+    const std::string source = absl::StrCat(cached.substr(0, cached.find('.')), ".py");
+    return IsOwn(source, /*is_folder=*/false, is_whole);
   }
-  return !name.empty() && absl::c_all_of(name, absl::ascii_isdigit);
-}
-
-// Returns AlreadyExists if the folder holds anything but an extraction.
-absl::Status CheckReplaceable(const std::string& folder) {
-  if (!FileExists(folder)) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder));
-  for (const std::string& name : names) {
-    const std::string path = JoinPath(folder, name);
-    const bool is_subgraph_folder =
-        absl::StartsWith(name, "subgraph_") && !absl::StrContains(name, ".");
-    const bool may_be_folder =
-        name == kPythonCache || (is_subgraph_folder && IsGraphNetFolder(path));
-    // Other folders have a README.md, too.
-    const bool is_ours =
-        IsOurs(name) && (name != kReadme || FileExists(JoinPath(folder, kTensors)));
-    if (!is_ours || (IsFolder(path) && !may_be_folder)) {
-      return absl::AlreadyExistsError(
-          absl::StrCat(Printable(folder, 1000), ": not written to, as it holds ", Printable(name)));
-    }
-  }
-  return absl::OkStatus();
+  if (path == kPythonCache) return is_folder;
+  if (!absl::ConsumePrefix(&path, "subgraph_")) return false;
+  const size_t digits = std::min(path.find_first_not_of("0123456789"), path.size());
+  if (digits == 0) return false;
+  path.remove_prefix(digits);
+  if (path.empty()) return is_folder;
+  if (absl::ConsumePrefix(&path, "/")) return IsSampleEntry(path, is_folder);
+  return !is_folder && (path == ".pb" || path == ".safetensors" || path == ".py");
 }
 
 // Returns the tensors that no sample keeps.
@@ -142,7 +132,11 @@ absl::Status WriteExtracted(const ExtractedProgram& program, const std::string& 
                             ExtractFormat format, bool complete) {
   const bool is_proto = format == ExtractFormat::kProtobuf;
   const bool is_alone = program.subgraphs.size() == 1 && complete;
-  RETURN_IF_ERROR(CheckReplaceable(folder));
+  const IsOwnEntry is_own = [is_whole = IsExtracted(folder)](absl::string_view path,
+                                                             bool is_folder) {
+    return IsOwn(path, is_folder, is_whole);
+  };
+  RETURN_IF_ERROR(CheckReplaceable(folder, is_own));
   // The other files, by name, in the order in which they are written: the manifest comes last.
   std::vector<std::pair<std::string, std::string>> beside;
   if (complete) {
@@ -163,7 +157,7 @@ absl::Status WriteExtracted(const ExtractedProgram& program, const std::string& 
     beside.emplace_back(kManifestJson, StitchJson(program, subgraphs));
     beside.emplace_back(kManifest, SerializeManifest(program.manifest));
   }
-  return WriteFolderAtomic(folder, /*replace=*/true, [&](const std::string& dir) -> absl::Status {
+  return ReplaceFolder(folder, is_own, [&](const std::string& dir) -> absl::Status {
     if (!is_proto && is_alone) {
       ASSIGN_OR_RETURN(GraphNetFileMap files, GraphNetFiles(program.subgraphs[0]));
       for (auto& [name, content] : beside) files[name] = std::move(content);

@@ -62,9 +62,10 @@ class Registry {
     const absl::MutexLock lock(&mutex_);
     return ordered_;
   }
-  size_t num_registered() {
+  // Like All, with the number of added formats at the same moment.
+  std::pair<std::vector<const Format*>, size_t> AllAndAdded() {
     const absl::MutexLock lock(&mutex_);
-    return num_registered_;
+    return {ordered_, num_registered_};
   }
 
  private:
@@ -100,8 +101,7 @@ absl::Status Foreign(const std::string& name, absl::string_view what) {
 // an archive that holds no program.
 absl::StatusOr<const Format*> FormatOf(Source& source) {
   RETURN_IF_ERROR(source.head().status());
-  const std::vector<const Format*> formats = Registry::Get().All();
-  const size_t registered = Registry::Get().num_registered();
+  const auto [formats, registered] = Registry::Get().AllAndAdded();
   const auto is_it = [&](const Format* format) {
     return format->sniff != nullptr && format->sniff(source) &&
            (source.part().empty() || format->parts != nullptr);
@@ -141,9 +141,8 @@ absl::Status DescribeFolder(const std::string& path) {
 // Returns "neither A, B nor C", the formats that can be read.
 std::string NoneOfAll() {
   std::vector<std::string> contents;
-  std::vector<const Format*> formats = Formats();
-  absl::c_rotate(formats,
-                 formats.begin() + static_cast<ptrdiff_t>(Registry::Get().num_registered()));
+  auto [formats, added] = Registry::Get().AllAndAdded();
+  absl::c_rotate(formats, formats.begin() + static_cast<ptrdiff_t>(added));
   for (const Format* format : formats) {
     if (format->read != nullptr) contents.push_back(format->content);
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/hash/hash.h"
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
@@ -27,22 +28,6 @@ uint64_t Bits(double value) {
   return bits;
 }
 
-// Hashes only the first terms, so that a large expression takes no longer than a small one.
-// Comparison distinguishes expressions that differ in later terms.
-size_t HashSym(const SymExpr* expr) {
-  constexpr int kMaxTerms = 32;
-  size_t h = 0;
-  absl::InlinedVector<const SymExpr*, 8> pending = {expr};
-  for (int i = 0; i < kMaxTerms && !pending.empty(); ++i) {
-    const SymExpr* const next = pending.back();
-    pending.pop_back();
-    h = absl::HashOf(h, next->kind, next->value, next->name);
-    if (next->rhs != nullptr) pending.push_back(next->rhs);
-    if (next->lhs != nullptr) pending.push_back(next->lhs);
-  }
-  return h;
-}
-
 // Returns whether an argument refers to no other memory, so that it is its own copy.
 bool IsPlain(const Argument& a) {
   switch (a.kind()) {
@@ -59,8 +44,8 @@ bool IsPlain(const Argument& a) {
   }
 }
 
-// Hashes an argument without nodes whose aggregates are shared already, so that their addresses
-// represent their content.
+// Hashes an argument without nodes whose aggregates and size expressions are shared already, so that
+// their addresses represent their content.
 size_t HashElement(const Argument& a) {
   const auto kind = static_cast<size_t>(a.kind());
   switch (a.kind()) {
@@ -78,7 +63,7 @@ size_t HashElement(const Argument& a) {
     case Argument::Kind::kLayout: return absl::HashOf(kind, a.layout());
     case Argument::Kind::kMemoryFormat: return absl::HashOf(kind, a.memory_format());
     case Argument::Kind::kGraph: return absl::HashOf(kind, a.graph());
-    case Argument::Kind::kSymInt: return absl::HashOf(kind, HashSym(a.sym()));
+    case Argument::Kind::kSymInt: return absl::HashOf(kind, a.sym());
     case Argument::Kind::kList:
     case Argument::Kind::kTuple:
     case Argument::Kind::kDict:
@@ -88,8 +73,9 @@ size_t HashElement(const Argument& a) {
   return kind;
 }
 
+// Expressions are interned, so that their addresses represent their content, however deep they are.
 size_t HashDim(const Dim& dim) {
-  return dim.is_static() ? absl::HashOf(dim.value) : HashSym(dim.expr);
+  return dim.is_static() ? absl::HashOf(dim.value) : absl::HashOf(dim.expr);
 }
 
 // Calls fn(Graph*) for every reference to a graph in the arguments of `graph`.
@@ -341,8 +327,8 @@ const SymExpr* Module::CopySym(const SymExpr* expr) {
   if (expr == nullptr) return nullptr;
   // An expression that this module has made is its own copy.
   const auto is_own = [this](const SymExpr* e) {
-    const auto it = pool_->exprs.find(e);
-    return it != pool_->exprs.end() && *it == e;
+    const auto* found = Find(&Pool::exprs, e);
+    return found != nullptr && *found == e;
   };
   if (is_own(expr)) return expr;
   if (expr->lhs == nullptr) return InternSym(*expr);
@@ -374,13 +360,17 @@ const TensorMeta* Module::InternMeta(const TensorMeta& original) {
   TensorMeta meta = original;
   if (!meta.has_device) meta.device = Device();
   if (!meta.has_shape) meta.shape = {};
+  // Expressions are interned first, because metas are hashed by the addresses of theirs.
+  absl::InlinedVector<Dim, kFew> dims;
+  if (!absl::c_all_of(meta.shape, [](const Dim& dim) { return dim.is_static(); })) {
+    for (const Dim& dim : meta.shape)
+      dims.push_back(dim.is_static() ? dim : Dim(CopySym(dim.expr)));
+    meta.shape = dims;
+  }
   if (const auto* found = Find(&Pool::metas, &meta)) return *found;
   TensorMeta* copy = arena_.New<TensorMeta>(meta);
   Dim* shape = arena_.NewArray<Dim>(meta.shape.size());
-  for (size_t i = 0; i < meta.shape.size(); ++i) {
-    const Dim& dim = meta.shape[i];
-    new (&shape[i]) Dim(dim.is_static() ? Dim(dim.value) : Dim(CopySym(dim.expr)));
-  }
+  for (size_t i = 0; i < meta.shape.size(); ++i) new (&shape[i]) Dim(meta.shape[i]);
   copy->shape = {shape, meta.shape.size()};
   pool_->metas.insert(copy);
   return copy;

@@ -79,6 +79,8 @@ std::optional<AutocastMode> AutocastModeOf(absl::Span<const Argument> args) {
   const auto given = [&](size_t i) { return i < args.size() ? args[i] : Argument(); };
   const Argument dtype = given(1), enabled = given(2);
   if (!given(0).is_string() || !(enabled.is_none() || enabled.is_bool())) return std::nullopt;
+  // PyTorch knows no other devices, so that a program has few.
+  if (!ParseDeviceType(given(0).string()).has_value()) return std::nullopt;
   AutocastMode mode = {.device = std::string(given(0).string()), .dtype = {}};
   if (enabled.is_bool() && !enabled.boolean()) return mode;
   if (dtype.kind() == Argument::Kind::kDType) {
@@ -95,19 +97,24 @@ Schema::Bracket BracketOf(const Node& node) {
   return node.is_call() ? CalleeOf(node).bracket() : Schema::Bracket::kNone;
 }
 
-const Node* CloseOf(const Node& open) {
-  size_t depth = 0;
-  for (const Node* node = open.next(); node != nullptr; node = node->next()) {
+void AddBracketPairs(const Graph& graph, BracketPairs* pairs) {
+  std::vector<const Node*> open;
+  for (const Node* node : graph.nodes()) {
     const Schema::Bracket bracket = BracketOf(*node);
-    if (bracket == Schema::Bracket::kAutocastOpen) ++depth;
-    if (bracket != Schema::Bracket::kAutocastClose) continue;
-    if (depth-- > 0) continue;
-    const bool is_its = !node->has_uses() && node->args().size() == 1 &&
-                        node->args()[0] == Argument(const_cast<Node*>(&open)) &&
-                        open.num_uses() == 1;
-    return is_its ? node : nullptr;
+    if (bracket == Schema::Bracket::kAutocastOpen) open.push_back(node);
+    if (bracket != Schema::Bracket::kAutocastClose || open.empty()) continue;
+    (*pairs)[open.back()] = node;
+    open.pop_back();
   }
-  return nullptr;
+}
+
+const Node* CloseOf(const Node& open, const BracketPairs& pairs) {
+  const auto found = pairs.find(&open);
+  if (found == pairs.end()) return nullptr;
+  const Node& close = *found->second;
+  const bool is_its = !close.has_uses() && close.args().size() == 1 &&
+                      close.args()[0] == Argument(const_cast<Node*>(&open)) && open.num_uses() == 1;
+  return is_its ? &close : nullptr;
 }
 
 std::optional<RegionForm> RegionFormOf(const Node& node) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/ir/module.h"
@@ -51,8 +52,15 @@ std::optional<AutocastMode> AutocastModeOf(absl::Span<const Argument> args);
 // Returns whether the call opens or closes a region of the calls behind it.
 Schema::Bracket BracketOf(const Node& node);
 
+// The calls that open autocast in a graph, each with the first call behind it that closes autocast
+// at the same depth of brackets. Calls that nothing closes are left out.
+using BracketPairs = absl::flat_hash_map<const Node*, const Node*>;
+
+// Adds the pairs of `graph` to `pairs`. O(nodes).
+void AddBracketPairs(const Graph& graph, BracketPairs* pairs);
+
 // Returns the call that closes the autocast that `open` opens in its graph; null if there is none.
-const Node* CloseOf(const Node& open);
+const Node* CloseOf(const Node& open, const BracketPairs& pairs);
 
 // Returns the form of the call of a region; none if it is another call, or is not written by
 // position.

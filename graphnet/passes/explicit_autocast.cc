@@ -100,6 +100,8 @@ class AutocastCasts {
         Fail(absl::StrCat("@", graph->name(), " runs under several settings of autocast"));
       return;
     }
+    BracketPairs pairs;
+    AddBracketPairs(*graph, &pairs);
     std::vector<AutocastState> around;  // the states outside of the open regions
     AutocastState state = outer;
     for (Node* node : graph->nodes()) {
@@ -108,7 +110,8 @@ class AutocastCasts {
       if (!node->is_call()) continue;
       const Bracket bracket = BracketOf(*node);
       if (bracket == Bracket::kAutocastOpen) {
-        if (CloseOf(*node) == nullptr) return Fail("autocast is not closed where it is opened");
+        if (CloseOf(*node, pairs) == nullptr)
+          return Fail("autocast is not closed where it is opened");
         around.push_back(state);
         state = Enter(node, node->args(), state);
         continue;

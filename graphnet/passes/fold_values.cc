@@ -1,5 +1,6 @@
 #include "graphnet/passes/fold_values.h"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <memory>
@@ -24,6 +25,8 @@ namespace graphnet {
 namespace {
 
 constexpr int64_t kMaxBytes = int64_t{16} << 20;
+// A larger value is not made on the way to a smaller one either.
+constexpr int64_t kMaxBytesOnTheWay = int64_t{1} << 30;
 
 class Folding {
  public:
@@ -72,7 +75,10 @@ class Folding {
                             !groups.IsWritten(node);
       } else if (node->is_call() && node->op() != Op::kCallModule) {
         const CallEffects& of = effects.Of(*node);
+        // A view takes no memory.
+        const int64_t bytes = of.aliases.empty() && IsStaticTensor(*node) ? BytesOf(*node) : 0;
         is_constant[node] = !node->HasBody() && of.is_pure() && !groups.IsWritten(node) &&
+                            bytes <= std::max(max_bytes_, kMaxBytesOnTheWay) &&
                             absl::c_all_of(node->operands(), [&](const Node* operand) {
                               return is_constant[operand];
                             });
@@ -87,6 +93,11 @@ class Folding {
         chosen.push_back(node);
     }
     return chosen;
+  }
+
+  static bool IsStaticTensor(const Node& node) {
+    const TensorMeta* const meta = node.tensor_meta();
+    return meta != nullptr && meta->is_static();
   }
 
   // Returns more than any limit unless the value is a tensor on the CPU of known dtype and sizes.

@@ -47,39 +47,58 @@ bool MayBeCast(const ValueMeta* meta, absl::string_view device) {
 // Finds the calls whose values depend on autocast.
 class AutocastUse {
  public:
-  explicit AutocastUse(const Module& module) : module_(module) {}
+  explicit AutocastUse(const Module& module) : module_(module) {
+    for (const Graph* graph : module.graphs()) AddBracketPairs(*graph, &pairs_);
+  }
 
-  // Returns the first call from `first` on, before `end`, whose value depends on the autocast
-  // settings for `device` around it; null if there is none.
-  const Node* FindIn(const Node* first, const Node* end, const std::string& device) {
-    // The depth of nested regions in between that set autocast for the device themselves.
-    size_t inside = 0;
-    for (const Node* node = first; node != end && node != nullptr; node = node->next()) {
-      const Bracket bracket = BracketOf(*node);
-      if (bracket == Bracket::kAutocastOpen) {
-        const auto mode = AutocastModeOf(node->args());
-        if (!mode.has_value()) return node;
-        if (inside > 0 || mode->device == device) ++inside;
-        continue;
-      }
-      if (bracket == Bracket::kAutocastClose) {
-        if (inside > 0) --inside;
-        continue;
-      }
-      if (inside > 0) continue;
-      if (const Node* const use = FindAt(*node, device)) return use;
-    }
-    return nullptr;
+  // The brackets of all graphs.
+  const BracketPairs& pairs() const { return pairs_; }
+
+  // Returns the first call behind `open`, before `close`, whose value depends on the autocast settings
+  // for `device` around it; null if there is none. `close` is null if nothing closes the region.
+  const Node* FindIn(const Node& open, const Node* close, const std::string& device) {
+    const Node* const use = FirstUse(open.next(), device);
+    return use != nullptr && (close == nullptr || use->IsBefore(close)) ? use : nullptr;
   }
   const Node* FindIn(const Graph& graph, const std::string& device) {
     const auto [it, is_new] = found_.insert({{&graph, device}, nullptr});
     if (!is_new) return it->second;
-    const Node* const use = FindIn(graph.first(), nullptr, device);
+    const Node* const use = FirstUse(graph.first(), device);
     found_[{&graph, device}] = use;
     return use;
   }
 
  private:
+  // Returns the first call from `first` on that depends on the settings for `device` and lies in no
+  // region that sets them itself. Each node is visited once for a device.
+  const Node* FirstUse(const Node* first, const std::string& device) {
+    std::vector<const Node*> visited;
+    const Node* use = nullptr;
+    for (const Node* node = first; node != nullptr;) {
+      const auto& known = first_use_[device];
+      if (const auto found = known.find(node); found != known.end()) {
+        use = found->second;
+        break;
+      }
+      visited.push_back(node);
+      const Bracket bracket = BracketOf(*node);
+      const Node* next = node->next();
+      if (bracket == Bracket::kAutocastOpen) {
+        const auto mode = AutocastModeOf(node->args());
+        if (!mode.has_value()) use = node;
+        if (mode.has_value() && mode->device == device) {
+          const auto close = pairs_.find(node);
+          next = close == pairs_.end() ? nullptr : close->second->next();
+        }
+      } else if (bracket != Bracket::kAutocastClose) {
+        use = FindAt(*node, device);
+      }
+      if (use != nullptr) break;
+      node = next;
+    }
+    for (const Node* node : visited) first_use_[device][node] = use;
+    return use;
+  }
   const Node* FindAt(const Node& node, const std::string& device) {
     if (node.op() == Op::kCallModule) return &node;
     if (!node.is_call()) return nullptr;
@@ -128,6 +147,9 @@ class AutocastUse {
   absl::flat_hash_map<const Node*, std::vector<const Node*>>
       calls_;  // by the call that they were lowered from
   absl::flat_hash_map<std::pair<const Graph*, std::string>, const Node*> found_;
+  // What FirstUse returned, by the device.
+  std::map<std::string, absl::flat_hash_map<const Node*, const Node*>> first_use_;
+  BracketPairs pairs_;  // those of all graphs
 };
 
 // --- Gradients ----------------------------------------------------------------------
@@ -223,9 +245,9 @@ class RegionInliner {
       const Bracket bracket = BracketOf(*node);
       if (bracket == Bracket::kAutocastOpen) {
         open.push_back({node, state});
-        const Node* const close = CloseOf(*node);
+        const Node* const close = CloseOf(*node, autocast_.pairs());
         state = Decide(*node, AutocastModeOf(node->args()), state, [&](const std::string& device) {
-          return autocast_.FindIn(node->next(), close, device);
+          return autocast_.FindIn(*node, close, device);
         });
         if (close == nullptr) Keep(*node, "autocast is not closed where it is opened");
         continue;
@@ -326,7 +348,7 @@ class RegionInliner {
         graph->EraseNode(node);
         changed = true;
       } else if (BracketOf(*node) == Bracket::kAutocastOpen) {
-        graph->EraseNode(const_cast<Node*>(CloseOf(*node)));
+        graph->EraseNode(const_cast<Node*>(CloseOf(*node, autocast_.pairs())));
         graph->EraseNode(node);
         changed = true;
       }

@@ -41,6 +41,8 @@ constexpr size_t kMaxIterations = 10'000;
 constexpr uint64_t kMaxSteps = 2'000'000;
 // Evaluations, each of which finds more that cannot be followed, before no list is followed.
 constexpr int kMaxAttempts = 8;
+constexpr size_t kMaxTextBytes = size_t{1} << 16;
+constexpr size_t kTextBytesPerStep = 64;  // Texts of a step take about as much as a value.
 constexpr absl::string_view kLoop = "torch.ops.higher_order.while_loop";
 
 using NodeSet = absl::flat_hash_set<const Node*>;
@@ -567,7 +569,10 @@ class Evaluator {
           return v.is_constant() && v.argument.is_int();
         })) {
       int64_t sum = 0;
-      for (const Value& element : *elements) sum += element.argument.integer();
+      for (const Value& element : *elements) {
+        // Python's integers have no bounds.
+        if (__builtin_add_overflow(sum, element.argument.integer(), &sum)) return std::nullopt;
+      }
       return Value{sum};
     }
     // A change of a list is seen by all of its holders.
@@ -726,9 +731,11 @@ class Evaluator {
     return Value{*value, -1, /*is_number_tensor=*/true};
   }
 
-  // Computes the text of messages, which affects no other value.
+  // Computes the text of messages, which affects no other value. Texts can double from call to call:
+  // each may have kMaxTextBytes, and the bytes of all are charged.
   std::optional<Value> Text(absl::string_view aten, const std::vector<Value>& args) {
     std::string text;
+    const auto fits = [&] { return text.size() <= kMaxTextBytes; };
     if (aten == "format") {
       if (!args[0].argument.is_string()) return std::nullopt;
       size_t next = 1;
@@ -736,6 +743,7 @@ class Evaluator {
       while (!form.empty()) {
         if (absl::ConsumePrefix(&form, "{}")) {
           if (next < args.size()) absl::StrAppend(&text, PrintArgument(args[next++].argument));
+          if (!fits()) return std::nullopt;
           continue;
         }
         text.push_back(form[0]);
@@ -745,8 +753,10 @@ class Evaluator {
       for (const Value& value : args) {
         absl::StrAppend(&text, value.argument.is_string() ? std::string(value.argument.string())
                                                           : PrintArgument(value.argument));
+        if (!fits()) return std::nullopt;
       }
     }
+    if (!fits() || !Step(text.size() / kTextBytesPerStep)) return std::nullopt;
     return Value{Argument(arena_.Copy(absl::string_view(text)))};
   }
 

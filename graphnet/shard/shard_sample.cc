@@ -1,5 +1,6 @@
 #include "graphnet/shard/shard_sample.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,9 +11,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/near_miss.h"
+#include "graphnet/base/output_folder.h"
 #include "graphnet/base/status.h"
 #include "graphnet/facts/memory/effects.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
@@ -31,6 +34,18 @@ namespace {
 constexpr char kPlanFile[] = "plan.json";
 
 std::string RankName(int rank) { return absl::StrCat("rank_", rank); }
+
+// Returns whether WriteShards writes such an entry.
+bool IsShardEntry(absl::string_view path, bool is_folder) {
+  if (path == kPlanFile) return !is_folder;
+  if (!absl::ConsumePrefix(&path, "rank_")) return false;
+  const size_t digits = std::min(path.find_first_not_of("0123456789"), path.size());
+  if (digits == 0) return false;
+  path.remove_prefix(digits);
+  if (path.empty()) return is_folder;
+  if (path == ".safetensors") return !is_folder;
+  return absl::ConsumePrefix(&path, "/") && IsSampleEntry(path, is_folder);
+}
 
 // Returns nullopt if the sizes are not known.
 std::optional<std::vector<int64_t>> SizesOf(const Node& input) {
@@ -300,15 +315,13 @@ absl::StatusOr<std::map<std::string, TensorData>> ValuesOfRank(
 absl::Status WriteShards(const ShardedSample& shards,
                          const std::map<std::string, TensorData>& values,
                          const std::string& folder) {
-  if (FileExists(folder)) {
-    if (!IsFolder(folder))
-      return absl::AlreadyExistsError(absl::StrCat(Printable(folder, 1000), " is not a folder"));
-    ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder));
-    if (!names.empty() && !absl::c_linear_search(names, kPlanFile))
-      return absl::AlreadyExistsError(absl::StrCat(
-          Printable(folder, 1000), ": not replaced, as it holds ", Printable(names[0])));
-  }
-  return WriteFolderAtomic(folder, /*replace=*/true, [&](const std::string& dir) -> absl::Status {
+  RETURN_IF_ERROR(CheckReplaceable(folder, IsShardEntry));
+  // Other tools have a plan.json, too.
+  if (const std::string plan = JoinPath(folder, kPlanFile);
+      FileExists(plan) && !ReadPlan(plan).ok())
+    return absl::AlreadyExistsError(absl::StrCat(Printable(folder, 1000), ": not replaced, as its ",
+                                                 kPlanFile, " is not one of graphnet"));
+  return ReplaceFolder(folder, IsShardEntry, [&](const std::string& dir) -> absl::Status {
     for (size_t i = 0; i < shards.ranks.size(); ++i) {
       const std::string path = JoinPath(dir, RankName(static_cast<int>(i)));
       RETURN_IF_ERROR(WriteGraphNetFolder(shards.ranks[i], path));

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Container, Dict, Iterator, List, Optional, Tuple
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 MANIFEST = "stitch.json"
 FORMAT = "graphnet live capture"
 _ASIDE = ".partial"
+# What a capture writes: its manifest, samples as folders or protobuf files with their weights, and
+# what Python leaves where a model.py was run.
+_SAMPLE = (r"(model|weight_meta|input_meta|input_tensor_constraints)\.py|graph_net\.json|"
+           r"graph_hash\.txt|torch_fx\.json|__pycache__/(model|weight_meta|input_meta|"
+           r"input_tensor_constraints)\.[^/]*pyc")
+_OWN_FILES = re.compile(rf"stitch\.json|subgraph_\d+\.(pb|safetensors)|(subgraph_\d+/)?({_SAMPLE})")
+_OWN_FOLDERS = re.compile(r"subgraph_\d+|(subgraph_\d+/)?__pycache__")
 
 
 def write_capture(capture: "Capture", workspace: str) -> str:
@@ -59,16 +66,47 @@ def _locked(folder: str) -> Iterator[None]:
 
 
 def _check_replaceable(path: str) -> None:
-    """Replaces an earlier capture, but refuses to touch anything else."""
-    if not os.path.lexists(path) or (os.path.isdir(path) and not os.listdir(path)):
+    """Replaces an earlier capture, but refuses to touch anything else.
+
+    Like graphnet/base/output_folder.h: each entry, at every depth, must be one that a capture
+    writes. Links and special files are foreign whatever their name.
+    """
+    if not os.path.lexists(path):
+        return
+    if os.path.islink(path) or not os.path.isdir(path):
+        raise made_error("already_exists", f"{path} holds something other than a capture")
+    if not os.listdir(path):
         return
     try:
         with open(os.path.join(path, MANIFEST), encoding="utf-8") as file:
-            if json.load(file).get("format") == FORMAT:
-                return
-    except (OSError, ValueError, AttributeError):
-        pass
-    raise made_error("already_exists", f"{path} holds something other than a capture")
+            is_capture = json.load(file).get("format") == FORMAT
+    except (OSError, ValueError, AttributeError, RecursionError):
+        is_capture = False
+    foreign = first_foreign(path) if is_capture else sorted(os.listdir(path))[0]
+    if foreign is not None:
+        raise made_error("already_exists", f"{path} holds something other than a capture: {foreign!a}")
+
+
+def first_foreign(path: str, also: Container[str] = ()) -> Optional[str]:
+    """Returns the first entry, relative to path, that no capture writes and that is not in also."""
+    for folder, folders, names in os.walk(path, onerror=_raise):
+        folders.sort()
+        place = os.path.relpath(folder, path)
+        for name in sorted(folders + names):
+            entry = os.path.join(folder, name)
+            relative = name if place == "." else os.path.join(place, name)
+            if name in folders and not os.path.islink(entry):
+                is_own = _OWN_FOLDERS.fullmatch(relative) and not os.path.ismount(entry)
+            else:
+                is_own = ((relative in also or _OWN_FILES.fullmatch(relative)) and os.path.isfile(entry) and
+                          not os.path.islink(entry))
+            if not is_own:
+                return relative
+    return None
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def _put_in_place(aside: str, path: str) -> None:

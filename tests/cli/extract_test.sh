@@ -235,7 +235,7 @@ refused "Expected a value of type" "$scratch/none.pt" -o "$scratch/e" --input in
 refused "aten::batch_norm" "$scratch/none.pt" -o "$scratch/e" --input 'f32[2,5]'
 mkdir "$scratch/other"
 touch "$scratch/other/thesis.txt"
-refused "not written to" "$scratch/none.pt" -o "$scratch/other" --input 'f32[2,3]'
+refused "not replaced, as it holds" "$scratch/none.pt" -o "$scratch/other" --input 'f32[2,3]'
 if [ -w /dev/full ]; then
   refused "cannot create" "$scratch/none.pt" -o /dev/full/x --input 'f32[2,3]'
 fi

@@ -90,6 +90,16 @@ touch full/notes.txt
 refused "full: not replaced, as it holds notes.txt" mlp.gn --mesh 4 -o full
 [ "$(ls full)" = notes.txt ] || fail "full has $(ls full)"
 
+# Another tool has a plan.json, too, and a folder of ranks may hold what is not of a rank.
+mkdir plans
+echo '{"terraform_version": "1.5"}' >plans/plan.json
+refused "plans: not replaced, as its plan.json is not one of graphnet" mlp.gn --mesh 2 -o plans
+touch plans/state.tf
+refused "plans: not replaced, as it holds state.tf" mlp.gn --mesh 2 -o plans
+touch again/rank_0/notes.txt
+refused "again: not replaced, as it holds rank_0/notes.txt" mlp.gn --mesh 2x2 -o again
+[ "$(ls plans)" = "$(printf 'plan.json\nstate.tf')" ] && [ -e again/rank_0/notes.txt ] || fail "a folder is not whole"
+
 # --- All collectives.
 cat >talks.gn <<'END'
 graph @forward(%x : f32[8, 8] {mean = 0.5, std = 1.0}, %t : f32[8, 8] {mean = 0.5, std = 1.0}, %w : f32[8, 8] {mean = 0.0, std = 1.0}, %c : f32[8] {mean = 0.0, std = 1.0}) {

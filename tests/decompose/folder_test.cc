@@ -149,7 +149,7 @@ TEST_P(FolderTest, RefusesToOverwriteOtherFiles) {
   Write();
   Make({2});
   EXPECT_THAT(WriteDecomposition(made_, folder_, options_).status(),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("not written to, as it holds")));
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("not replaced, as it holds")));
   Make({1, 2});  // The number of pieces is the same.
   EXPECT_THAT(WriteDecomposition(made_, folder_, options_).status(),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("another decomposition")));

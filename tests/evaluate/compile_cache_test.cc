@@ -128,6 +128,16 @@ TEST(CompileCache, EntriesThatOthersMayHaveWrittenAreNotUsed) {
   EXPECT_THAT(cache.status().message(), HasSubstr("others may write to it"));
 }
 
+TEST(CompileCache, EntriesAreUsedWhateverTheUmask) {
+  for (const mode_t mask : {0002, 0000, 0022, 0077}) {
+    const mode_t before = umask(mask);
+    const auto cache = *CompileCache::Open({.folder = Folder()});
+    EXPECT_FALSE(Ask(*cache, "a").second);
+    EXPECT_TRUE(Ask(*cache, "a").second) << "umask " << mask;
+    umask(before);
+  }
+}
+
 TEST(CompileCache, EntriesThatCannotBeKeptAreMadeEachTime) {
   const auto cache = *CompileCache::Open({.folder = Folder()});
   int made = 0;

@@ -797,6 +797,40 @@ class Doors(CaptureCase):
 
 
 class Folders(CaptureCase):
+    def test_a_capture_that_holds_something_else_is_not_replaced(self):
+        for to in ("graphnet", "protobuf"):
+            folder = os.path.join(self.workspace, to)
+
+            def write():
+                def f(x):
+                    y = torch.relu(x)
+                    print("a break")
+                    return y + 1
+
+                torch._dynamo.reset()
+                quietly(extract(f, name=to, workspace=self.workspace, to=to), torch.ones(2))
+
+            write()
+            write()
+            inside = folder if to == "protobuf" else os.path.join(folder, "subgraph_0")
+            for name in ("thesis.txt", ".hidden", "stitch.json.bak", "more/model.py", "model.py.d/x"):
+                path = os.path.join(inside, name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write("mine")
+                with self.subTest(name), self.assertRaisesRegex(graphnet_ir.Error, "other than a capture"):
+                    write()
+                self.assertTrue(os.path.exists(path))
+                os.remove(path)
+                if os.path.dirname(path) != inside:
+                    os.rmdir(os.path.dirname(path))
+            link = os.path.join(folder, "subgraph_7")
+            os.symlink(inside, link)
+            with self.assertRaisesRegex(graphnet_ir.Error, "other than a capture: 'subgraph_7'"):
+                write()
+            os.remove(link)
+            write()
+
     def test_a_folder_of_something_else_is_not_touched(self):
         folder = os.path.join(self.workspace, "f")
         os.mkdir(folder)
@@ -806,7 +840,8 @@ class Folders(CaptureCase):
         with self.assertRaises(graphnet_ir.Error) as caught:
             f(torch.ones(2))
         self.assertEqual(caught.exception.kind, "already_exists")
-        self.assertEqual(str(caught.exception), f"{folder} holds something other than a capture")
+        self.assertEqual(str(caught.exception),
+                         f"{folder} holds something other than a capture: 'thesis.txt'")
         self.assertEqual(os.listdir(folder), ["thesis.txt"])
 
         # The exception of the program is more important.

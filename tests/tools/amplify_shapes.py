@@ -159,6 +159,39 @@ add_text("wide-kwargs", lambda size: (
     "%v", ""))
 
 
+
+# --- texts, versions and brackets ---------------------------------------------------------------
+
+for name, step in (("format", 'aten.format.default("{{}}{{}}", {v}, {v})'), ("add", "aten.add.str({v}, {v})")):
+    add_text(f"texts-{name}", lambda size, step=step: (
+        SQUARE, doubled('aten.format.default("{}", "aaaaaaaa\\"")', step, size.depth), f"(%x, %v{size.depth})", ""))
+add_text("many-long-texts", lambda size: (
+    SQUARE, doubled('aten.format.default("{}", "aaaaaaaa")', "aten.add.str({v}, {v})", 12) +
+    [f'%w{i} = aten.format.default("{i}{{}}", %v12)' for i in range(size.chain)],
+    f"(%x, %w{size.chain - 1})", ""))
+add_text("versions", lambda size: (
+    SQUARE, ["%y = aten.clone.default(%x)"] +
+    [f"%r{i} = aten.relu_.default(%y)" for i in range(min(size.chain, 50_000))], "%y", ""))
+add_text("versions-read", lambda size: (
+    SQUARE, ["%y = aten.clone.default(%x)"] +
+    [f"%r{i} = aten.relu_.default(%y)" for i in range(size.fan)],
+    "(" + ", ".join(f"%r{i}" for i in range(size.fan)) + ",)", ""))
+add_text("versions-of-a-view", lambda size: (
+    SQUARE, ["%y = aten.clone.default(%x)", "%v = aten.view.default(%y, [9])"] +
+    [f"%r{i} = aten.relu_.default(%v)" for i in range(min(size.chain, 50_000))], "%y", ""))
+
+OPEN = '_enter_autocast("{}", torch.bfloat16, True, None)'
+for name, device in (("", "cpu"), ("-unknown", "d{i}")):
+    add_text(f"brackets-open{name}", lambda size, device=device: (
+        SQUARE, [f"%e{i} = torch.amp.autocast_mode.{OPEN.format(device.format(i=i))}" for i in range(size.chain)] +
+        ["%y = torch.relu(%x)"], "%y", ""))
+add_text("brackets-nested", lambda size: (
+    SQUARE, [f"%e{i} = torch.amp.autocast_mode.{OPEN.format('cpu')}" for i in range(size.chain)] +
+    ["%y = torch.matmul(%x, %x)"] +
+    [f"%c{i} = torch.amp.autocast_mode._exit_autocast(%e{i})" for i in reversed(range(size.chain))],
+    "%y", ""))
+
+
 # --- sizes --------------------------------------------------------------------------------------
 
 def sizes_of(step: str, count: Callable[[Size], int]) -> Callable[[Size], Tuple[str, List[str], str, str]]:
@@ -187,6 +220,22 @@ def doubled_expression(depth: int) -> str:
     return text
 
 
+def deep_difference(i: int) -> str:
+    """Returns an expression that differs from the others of its kind below many equal terms."""
+    text = f"(S0 + {i})"
+    for _ in range(40):
+        text = f"(1 + {text})"
+    return text
+
+
+add_text("deep-differences", lambda size: (
+    "%x : f32[S0, 3]@cpu",
+    [f"%v{i} = torch.relu(%x) : f32[sym({deep_difference(i)}), 3]" for i in range(min(size.chain, 50_000))],
+    "%x", "symbol S0 = 3\n\n"))
+add_text("deep-differences-in-lists", lambda size: (
+    "%x : f32[S0, 3]@cpu",
+    [f"%v{i} = torch.reshape(%x, [sym({deep_difference(i)}), -1])" for i in range(min(size.chain, 50_000))],
+    "%x", "symbol S0 = 3\n\n"))
 add_text("metas-of-expressions", lambda size: (
     "%x : f32[S0, 3]@cpu",
     [f"%v{i} = torch.cat([%{'x' if i == 0 else f'v{i - 1}'}] * 0) : f32[sym({doubled_expression(min(i, 12))})]"

@@ -80,6 +80,8 @@ bool IsGraphNetFolder(const std::string& path) {
   return FileExists(JoinPath(path, "graph_net.json"));
 }
 
+bool IsGraphNetFile(absl::string_view name) { return absl::c_linear_search(kKnownFiles, name); }
+
 absl::StatusOr<std::unique_ptr<Module>> ParseGraphNetModel(const std::string& model_py,
                                                            const std::string& weight_meta_py,
                                                            const std::string& folder) {

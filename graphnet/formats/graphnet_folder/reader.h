@@ -8,12 +8,16 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
 
 // Returns whether the folder has a graph_net.json, the marker that a writer of samples puts last.
 bool IsGraphNetFolder(const std::string& path);
+
+// Returns whether a writer of samples writes a file of this name, whatever the sample.
+bool IsGraphNetFile(absl::string_view name);
 
 // Returns the verified sample, named after the folder. Errors name the file and, if there is one,
 // the line and column. Refuses symbolic links in the folder.

@@ -1,9 +1,15 @@
 #include "graphnet/formats/graphnet_folder/writer.h"
 
-#include <utility>
+#include <sys/stat.h>
 
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/output_folder.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/folder_form.h"
 #include "graphnet/formats/graphnet_folder/framework.h"
@@ -17,8 +23,37 @@ namespace {
 
 // Written last: a folder that has it is complete.
 constexpr char kMarker[] = "graph_net.json";
+constexpr char kModel[] = "model.py";
+
+// Replaces these files in a folder that holds others, which stay as they are.
+absl::Status ReplaceFiles(const GraphNetFileMap& files, const std::string& marker,
+                          const std::string& path) {
+  std::vector<StagedFile> staged;
+  staged.reserve(files.size() + 1);
+  const auto stage = [&](const std::string& name, const std::string& content) -> absl::Status {
+    const std::string file = JoinPath(path, name);
+    struct stat info;
+    if (lstat(file.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+      return absl::AlreadyExistsError(
+          absl::StrCat(Printable(file, 1000), ": not replaced, as it is not a regular file"));
+    ASSIGN_OR_RETURN(StagedFile made, StagedFile::Write(file, content));
+    staged.push_back(std::move(made));
+    return absl::OkStatus();
+  };
+  for (const auto& [name, content] : files) RETURN_IF_ERROR(stage(name, content));
+  RETURN_IF_ERROR(stage(kMarker, marker));
+  for (StagedFile& file : staged) RETURN_IF_ERROR(file.Commit());
+  return absl::OkStatus();
+}
 
 }  // namespace
+
+bool IsSampleEntry(absl::string_view path, bool is_folder) {
+  if (!absl::ConsumePrefix(&path, "__pycache__")) return !is_folder && IsGraphNetFile(path);
+  if (path.empty()) return is_folder;
+  return !is_folder && absl::ConsumePrefix(&path, "/") && absl::EndsWith(path, ".pyc") &&
+         IsGraphNetFile(absl::StrCat(path.substr(0, path.find('.')), ".py"));
+}
 
 absl::StatusOr<Sample> FolderFormOfSample(const Sample& sample, bool keep_module_paths) {
   Sample out;
@@ -60,20 +95,30 @@ absl::Status WriteGraphNetFolder(const Sample& sample, const std::string& path) 
 absl::Status WriteGraphNetFiles(GraphNetFileMap files, const std::string& path) {
   const auto marker = files.extract(kMarker);
   if (marker.empty()) return absl::InvalidArgumentError(absl::StrCat("the sample lacks ", kMarker));
-  bool replace = false;
-  if (IsFolder(path)) {
-    // Never wipe a folder that holds something else.
-    ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(path));
-    replace = names.empty() || IsGraphNetFolder(path);
-  }
-  return WriteFolderAtomic(path, replace, [&](const std::string& folder) -> absl::Status {
-    for (const auto& [name, content] : files) {
-      if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("file name ", Printable(name), " leaves the folder"));
-      }
-      RETURN_IF_ERROR(WriteFileAtomic(JoinPath(folder, name), content));
+  for (const auto& file : files) {
+    const std::string& name = file.first;
+    if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("file name ", Printable(name), " leaves the folder"));
     }
+  }
+  const IsOwnEntry is_own = [&](absl::string_view entry, bool is_folder) {
+    return IsSampleEntry(entry, is_folder) || (!is_folder && files.contains(std::string(entry)));
+  };
+  if (IsFolder(path)) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(path));
+    const absl::Status replaceable = CheckReplaceable(path, is_own);
+    if (!names.empty() && !(IsGraphNetFolder(path) && FileExists(JoinPath(path, kModel)))) {
+      RETURN_IF_ERROR(replaceable);
+      return absl::AlreadyExistsError(absl::StrCat(Printable(path, 1000),
+                                                   ": not replaced, as it holds ",
+                                                   Printable(names[0]), " and is not a sample"));
+    }
+    if (!replaceable.ok()) return ReplaceFiles(files, marker.mapped(), path);
+  }
+  return ReplaceFolder(path, is_own, [&](const std::string& folder) -> absl::Status {
+    for (const auto& [name, content] : files)
+      RETURN_IF_ERROR(WriteFileAtomic(JoinPath(folder, name), content));
     return WriteFileAtomic(JoinPath(folder, kMarker), marker.mapped());
   });
 }

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/ir/sample.h"
 
@@ -19,8 +20,14 @@ absl::StatusOr<Sample> FolderFormOfSample(const Sample& sample, bool keep_module
 // Returns the names and contents of the sample's files.
 absl::StatusOr<GraphNetFileMap> GraphNetFiles(const Sample& sample);
 
-// Writes the folder whole or not at all. Replaces an existing folder only if that is a sample or
-// empty.
+// Returns whether an entry at this path in the folder of a sample comes from a writer of samples, or
+// from Python, which leaves __pycache__ where model.py was run.
+bool IsSampleEntry(absl::string_view path, bool is_folder);
+
+// Writes the folder whole or not at all. An existing folder is replaced if it is empty, or if it is
+// a sample of which every file is written anew. If a sample holds anything else, such as images,
+// weights or folders, only the files of the new sample are replaced, each of them whole, with
+// graph_net.json as the last one, and everything else stays as it is. Any other folder is refused.
 absl::Status WriteGraphNetFolder(const Sample& sample, const std::string& path);
 // Like WriteGraphNetFolder, but writes these files, which must include graph_net.json.
 absl::Status WriteGraphNetFiles(GraphNetFileMap files, const std::string& path);

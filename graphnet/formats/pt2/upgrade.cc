@@ -415,7 +415,7 @@ absl::StatusOr<std::optional<std::string>> UpgradeProgram(Json program) {
   const int64_t major = *number.Int();
   if (major < 1 || major >= kPt2OldSchemaMajor) return std::nullopt;
   ASSIGN_OR_RETURN(std::string upgraded, Upgrade().Run(program));
-  return std::move(upgraded);
+  return upgraded;
 }
 
 }  // namespace graphnet::pt2

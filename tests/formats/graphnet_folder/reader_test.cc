@@ -159,6 +159,46 @@ TEST(ReaderTest, FolderAppearsWholeAndIsNotConfusedWithOthers) {
   EXPECT_TRUE(absl::IsAlreadyExists(WriteGraphNetFolder(*sample, root)));
 }
 
+TEST(ReaderTest, SavingInPlaceKeepsWhatIsNotOfTheSample) {
+  const std::string root = ::testing::TempDir() + "/in_place_test";
+  const auto sample = ParseGraphNetFiles(SmallSample(), "small");
+  ASSERT_EQ(sample.status(), absl::OkStatus());
+  ASSERT_EQ(WriteGraphNetFolder(*sample, root), absl::OkStatus());
+  const std::string foreign[] = {"weights.safetensors", "model.pt",       "picture.png",
+                                 ".git/HEAD",           "runs/1/log.txt", "data/custom_op.py"};
+  for (const std::string& name : foreign)
+    ASSERT_EQ(WriteFileAtomic(JoinPath(root, name), name), absl::OkStatus());
+  ASSERT_EQ(symlink("picture.png", JoinPath(root, "link").c_str()), 0);
+  ASSERT_EQ(WriteFileAtomic(JoinPath(root, "model.py"), "old"), absl::OkStatus());
+  ASSERT_EQ(WriteGraphNetFolder(*sample, root), absl::OkStatus());
+  for (const std::string& name : foreign) {
+    const auto content = ReadFile(JoinPath(root, name), 100);
+    ASSERT_EQ(content.status(), absl::OkStatus()) << name;
+    EXPECT_EQ(*content, name);
+  }
+  EXPECT_EQ(unlink(JoinPath(root, "link").c_str()), 0);
+  EXPECT_EQ(ReadGraphNetFolder(root).status(), absl::OkStatus());
+  EXPECT_EQ(ListFolder(root)->size(), 7u + 6u);  // No temporary file is left.
+  // A file of the sample that is something else is not replaced, and nothing else is.
+  ASSERT_EQ(std::remove(JoinPath(root, "graph_hash.txt").c_str()), 0);
+  ASSERT_EQ(symlink("picture.png", JoinPath(root, "graph_hash.txt").c_str()), 0);
+  ASSERT_EQ(WriteFileAtomic(JoinPath(root, "model.py"), "old"), absl::OkStatus());
+  EXPECT_TRUE(absl::IsAlreadyExists(WriteGraphNetFolder(*sample, root)));
+  EXPECT_EQ(*ReadFile(JoinPath(root, "model.py"), 100), "old");
+}
+
+TEST(ReaderTest, AModelOfSomebodyElseIsNotReplaced) {
+  const std::string root = ::testing::TempDir() + "/other_test";
+  const auto sample = ParseGraphNetFiles(SmallSample(), "small");
+  for (const std::string name : {"model.py", "graph_net.json", "graph_hash.txt"}) {
+    ASSERT_EQ(WriteFileAtomic(JoinPath(root, name), "mine"), absl::OkStatus());
+    EXPECT_TRUE(absl::IsAlreadyExists(WriteGraphNetFolder(*sample, root))) << name;
+    EXPECT_EQ(*ReadFile(JoinPath(root, name), 100), "mine");
+    ASSERT_EQ(std::remove(JoinPath(root, name).c_str()), 0);
+  }
+  EXPECT_EQ(WriteGraphNetFolder(*sample, root), absl::OkStatus());
+}
+
 // Replaces a part of one file, and names the error that this causes.
 struct Damage {
   const char* file;
