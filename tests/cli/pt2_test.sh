@@ -60,6 +60,8 @@ programs=0
 for inputs in "$data"/*.in.safetensors; do
   stem=${inputs%.in.safetensors}
   model=${stem%.*}.pt2
+  # model_runner_test runs these, whose inputs have no names of their own.
+  case $stem in */torch_2_*) continue ;; esac
   "$graphnet" run "$model" --inputs "$inputs" --out out.safetensors >/dev/null
   same --close "$stem.out.safetensors" out.safetensors
   if [ -e "$stem.again.safetensors" ]; then
@@ -113,7 +115,7 @@ for program in of_buffers of_cond_several; do
 done
 
 # Every form and back.
-contains "$("$graphnet" check "$data")" "27 passed, 0 failed"
+contains "$("$graphnet" check "$data")" "32 passed, 0 failed"
 # Weights that do not fit in memory go through a file: a buffer of 96 MiB replaces one of four
 # numbers. No copy of it is left.
 python3 - "$data/buffers.pt2" <<'END'

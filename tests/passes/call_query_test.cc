@@ -207,7 +207,7 @@ TEST(CallQueryTest, ValuesHaveTypes) {
   EXPECT_THAT(found("relu(%): ?[..., 3]"), ElementsAre("b"));
   EXPECT_THAT(found("relu(%x: ?[*, *, *])"), IsEmpty());
   EXPECT_THAT(std::string(CallQuery::Parse("relu(%: f99)").status().message()),
-              HasSubstr("query: expected a dtype"));
+              HasSubstr("query: expected a dtype, as f32, or ?"));
 }
 
 TEST(CallQueryTest, DoubtsNameUnknownFunctionsAndParameters) {

@@ -1,5 +1,6 @@
 """Harvest: each end that a model can come to, and the same files however a harvest was ended."""
 
+import fcntl
 import hashlib
 import json
 import os
@@ -317,6 +318,30 @@ class BatchTest(HarvestTest):
         self.assertEqual({name: row.failure for name, row in rows.items()}, {
             "0": "unexpected", "1": "unexpected", "2": "unexpected", "3": "time",
             "4": "unexpected"})
+        self.assertEqual(rows["3"].message, "more than 2 seconds to fetch it")
+
+    def test_a_file_yields_one_model_of_a_name(self) -> None:
+        file = self.folder / "models.py"
+        file.write_text("from graphnet_ir.harvest import PythonModel\n"
+                        "def models():\n    for _ in range(2):\n"
+                        "        yield PythonModel('one', lambda: None, lambda: ())\n")
+        source = open_source(str(file), Access())
+        first, second = source.list()
+        self.assertEqual(source.fetch(first)["config"]["name"], "one")
+        with self.assertRaisesRegex(Failure, "the file yields an earlier model with this name"):
+            source.fetch(second)
+        with self.assertRaisesRegex(Failure, "models.py yields no model two"):
+            source.fetch(Model("models:two", str(file)))
+
+    def test_processes_of_an_earlier_harvest_are_waited_for(self) -> None:
+        out = self.folder / "out"
+        out.mkdir()
+        with open(out / "lock.keepers", "w") as held, \
+                mock.patch("graphnet_ir.harvest.runner.END_SECONDS", 0):
+            fcntl.flock(held, fcntl.LOCK_EX)
+            with self.assertRaisesRegex(graphnet_ir.Error,
+                                        "processes of an earlier harvest still run in "):
+                self.run_harvest(MODELS)
 
     def test_links_out_of_a_repository_below_a_folder_snapshots(self) -> None:
         self.hub = self.folder / "snapshots" / "hub"

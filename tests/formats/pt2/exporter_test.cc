@@ -536,8 +536,18 @@ TEST(Pt2Exporter, TextsThatPyTorchEvaluatesAreChecked) {
     x->set_meta(sample.module->InternValueMeta(
         {.dtype = DType::kFloat32, .has_shape = true, .shape = {&dim, 1}}));
     graph->Output(x);
-    EXPECT_FALSE(ExportPt2ToString(sample).ok()) << name;
+    EXPECT_THAT(ExportPt2ToString(sample).status().message(),
+                HasSubstr(" has no name of Python, which torch.export needs; rename it"))
+        << name;
   }
+  // PyTorch writes the name of an attribute between quotes into the code that it runs.
+  auto quoted = Parse(
+      "attribute \"w'\" : f32[2]@cpu\ngraph @forward(%x : f32[2]@cpu) {\n  %w = get_attr \"w'\" : "
+      "f32[2]@cpu\n  %y = aten.add.Tensor(%x, %w) : f32[2]@cpu\n  return %y\n}\n");
+  ASSERT_OK(quoted);
+  quoted->weights["w'"] = Floats({2}, {1, 2});
+  EXPECT_THAT(ExportPt2ToString(*quoted).status().message(),
+              HasSubstr("the program that would be written"));
   // A program that is written as it was read has its own texts.
   const auto original = ImportPt2(ArchiveOf(ProgramFiles()), "m.pt2");
   ASSERT_OK(original);

@@ -136,6 +136,11 @@ TEST(Expressions, NothingButArithmeticOfSympyIsTaken) {
     Module module;
     EXPECT_THAT(ParseSympy(text, &module), StatusIs(absl::StatusCode::kInvalidArgument)) << text;
   }
+  Module module;
+  EXPECT_THAT(ParseSympy("'text'", &module).status().message(),
+              HasSubstr("a string is no expression"));
+  EXPECT_THAT(ParseSympy("exec(1)", &module).status().message(),
+              HasSubstr("a function that SymPy does not have"));
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ TEST(Pt2Importer, ValuesThatAreNotThereAreRefusedUnlessTheyMayBeDrawn) {
   EXPECT_THAT(Import(files),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("lacks the values of 2 attributes, such as w"),
-                             HasSubstr("--draw-weights"))));
+                             HasSubstr("; --draw-weights draws what it lacks"))));
   EXPECT_THAT(Import(files, {.missing = MissingValues::kIfStated}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("lacks the values")));
   EXPECT_OK(Import(files, {.weights = false}));

@@ -590,7 +590,7 @@ TEST(ImporterTest, OtherMethods) {
               StatusIs(absl::StatusCode::kNotFound,
                        HasSubstr("no method forward; --method chooses one of encode, decode")));
   EXPECT_THAT(Import(torch::jit::Module("Empty")),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no method forward, and no other")));
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no method forward, and no other one")));
 }
 
 TEST(ImporterTest, GraphsHaveMetasAndLocations) {
