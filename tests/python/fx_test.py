@@ -569,7 +569,7 @@ graph @body(%a, %b) {
                      torch.fx.symbolic_trace(defaults))
         made = torch.fx.Graph()
         x = made.placeholder("x")
-        twin = types.FunctionType(captured.__code__, globals(), "captured")
+        twin = types.FunctionType((lambda x: x * 3).__code__, globals(), "captured")
         twin.__module__ = captured.__module__
         made.output(made.call_function(twin, (made.call_function(captured, (x,)),)))
         self.refuses("there are two functions ", graphnet_ir.from_fx,
