@@ -589,8 +589,9 @@ TEST(ImporterTest, OtherMethods) {
   EXPECT_THAT(Import(module),
               StatusIs(absl::StatusCode::kNotFound,
                        HasSubstr("no method forward; --method chooses one of encode, decode")));
-  EXPECT_THAT(Import(torch::jit::Module("Empty")),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no method forward, and no other one")));
+  EXPECT_THAT(
+      Import(torch::jit::Module("Empty")),
+      StatusIs(absl::StatusCode::kNotFound, HasSubstr("no method forward, and no other one")));
 }
 
 TEST(ImporterTest, GraphsHaveMetasAndLocations) {
