@@ -570,7 +570,7 @@ graph @body(%a, %b) {
         made = torch.fx.Graph()
         x = made.placeholder("x")
         twin = types.FunctionType((lambda x: x * 3).__code__, globals(), "captured")
-        twin.__module__ = captured.__module__
+        twin.__module__, twin.__qualname__ = captured.__module__, captured.__qualname__
         made.output(made.call_function(twin, (made.call_function(captured, (x,)),)))
         self.refuses("there are two functions ", graphnet_ir.from_fx,
                      torch.fx.GraphModule({}, made))

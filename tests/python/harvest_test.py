@@ -325,7 +325,7 @@ class BatchTest(HarvestTest):
         file.write_text("from graphnet_ir.harvest import PythonModel\n"
                         "def models():\n    for _ in range(2):\n"
                         "        yield PythonModel('one', lambda: None, lambda: ())\n")
-        source = open_source(str(file), Access())
+        source = open_source(str(file), Access(False, str(self.folder)))
         first, second = source.list()
         self.assertEqual(source.fetch(first)["config"]["name"], "one")
         with self.assertRaisesRegex(Failure, "the file yields an earlier model with this name"):

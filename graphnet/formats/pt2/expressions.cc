@@ -248,7 +248,7 @@ class Parser {
     if (absl::StrContains(name, '.')) return Error("a function of another module");
     for (const Term& arg : args) {
       if (arg.text.data() == nullptr || name == "Symbol" || name == "Dummy") continue;
-      const bool is_real = name == "Float" && absl::c_all_of(arg.text, [](unsigned char c) {
+      const bool is_real = name == "Float" && absl::c_all_of(arg.text, [](char c) {
                              return absl::ascii_isdigit(c) || absl::StrContains(".+-e", c);
                            });
       if (!is_real) return Error("a string where a number is expected");
