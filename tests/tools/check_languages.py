@@ -293,7 +293,7 @@ def check_shell(check: Checker, names: List[str]) -> None:
             continue
         typed = subprocess.run(["bash", "-c", f"graphnet() {{ printf '%s\\0' \"$@\"; }}; {lines[0]}"], capture_output=True,
                                cwd=made).stdout.decode().split("\0")
-        if typed != ["score", str(made / out / "jit.jsonl"), ""]:
+        if typed != ["score", str(made / out / "jit.log"), ""]:
             check.failures.append(f"shell: {lines[0]!r} types {typed}")
         check.counts["the shell"] += 1
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ATen/EmptyTensor.h"
-#include "ATen/core/jit_type.h"
+#include "ATen/core/class_type.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
