@@ -81,7 +81,7 @@ def _spec(tree: Dict[str, Any]) -> Any:
         return pytree.TreeSpec(collections.deque, longest, children)
     if name == _NAMED:
         return pytree.TreeSpec(collections.namedtuple, _named(context, len(children)), children)
-    kind = pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE.get(name)
+    kind: Any = pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE.get(name)
     known: Any = pytree.SUPPORTED_SERIALIZED_TYPES.get(kind)
     # Code that a class has for its context is not for texts of strangers.
     if known is not None and known.from_dumpable_context is None:
