@@ -32,8 +32,8 @@ constexpr char kGraph[] = R"(graph @forward(%x, %m) {
 }
 )";
 
-std::vector<std::string> Found(const std::string& text) {
-  const auto module = ParseModule(kGraph, "test");
+std::vector<std::string> FoundIn(absl::string_view graph, const std::string& text) {
+  const auto module = ParseModule(graph, "test");
   EXPECT_OK(module);
   const auto query = CallQuery::Parse(text);
   EXPECT_OK(query);
@@ -46,6 +46,8 @@ std::vector<std::string> Found(const std::string& text) {
   }
   return names;
 }
+
+std::vector<std::string> Found(const std::string& text) { return FoundIn(kGraph, text); }
 
 TEST(CallQueryTest, NamesMatchFunctionsMethodsAndOverloads) {
   EXPECT_THAT(Found("relu"), ElementsAre("relu", "relu_1", "relu_2"));
@@ -88,18 +90,7 @@ constexpr char kSpellings[] = R"(graph @forward(%x, %m) {
 )";
 
 std::vector<std::string> FoundSpellings(const std::string& text) {
-  const auto module = ParseModule(kSpellings, "test");
-  EXPECT_OK(module);
-  const auto query = CallQuery::Parse(text);
-  EXPECT_OK(query);
-  if (!module.ok() || !query.ok()) return {"error"};
-  const auto nodes = query->Find(module->get());
-  EXPECT_OK(nodes);
-  std::vector<std::string> names;
-  if (nodes.ok()) {
-    for (const Node* node : *nodes) names.emplace_back(node->name());
-  }
-  return names;
+  return FoundIn(kSpellings, text);
 }
 
 TEST(CallQueryTest, ACallHasOneMeaningWhateverItsSpelling) {
