@@ -159,7 +159,9 @@ class Compiler {
         RETURN_IF_ERROR(AddArgument(&instruction, argument));
       }
     } else if (absl::StartsWith(node.target(), "aten.") ||
-               absl::StartsWith(node.target(), "prim.") || IsForeignOperator(node.target())) {
+               absl::StartsWith(node.target(), "prim.") ||
+               absl::StartsWith(absl::StripPrefix(node.target(), "torch.ops."), "quantized.") ||
+               IsForeignOperator(node.target())) {
       RETURN_IF_ERROR(CompileOperator(node, &instruction));
     } else {
       RETURN_IF_ERROR(CompileBuiltin(node, &instruction));
@@ -181,7 +183,7 @@ class Compiler {
   }
 
   absl::Status CompileOperator(const Node& node, Instruction* instruction) {
-    absl::string_view rest = node.target();
+    absl::string_view rest = absl::StripPrefix(node.target(), "torch.ops.");
     const size_t first = rest.find('.');
     const std::string space(rest.substr(0, first));
     rest.remove_prefix(first + 1);

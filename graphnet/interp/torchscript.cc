@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "graphnet/interp/builtins.h"
 #include "graphnet/interp/values.h"
+#include "torch/custom_class.h"
 
 namespace graphnet::interp {
 namespace {
@@ -25,6 +26,9 @@ c10::TypePtr TypeNamed(absl::string_view name) {
   if (name == "bool") return c10::BoolType::get();
   if (name == "str") return c10::StringType::get();
   if (name == "Device") return c10::DeviceObjType::get();
+  if (absl::StartsWith(name, "__torch__.torch.classes.")) {
+    if (c10::TypePtr type = torch::getCustomClass(std::string(name))) return type;
+  }
   return c10::AnyType::get();
 }
 

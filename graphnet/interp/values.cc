@@ -252,6 +252,14 @@ IValue MakeSequence(std::vector<IValue> elements, bool tuple) {
     for (IValue& e : elements) list.push_back(std::move(e).toTensor());
     return list;
   }
+  if (all([&](const IValue& e) {  // packed parameters
+        return e.isObject() && elements[0].isObject() &&
+               e.toObjectRef().type() == elements[0].toObjectRef().type();
+      })) {
+    c10::impl::GenericList list(elements[0].toObjectRef().type());
+    for (IValue& e : elements) list.push_back(std::move(e));
+    return list;
+  }
   if (all([](const IValue& e) { return e.isInt(); })) {
     c10::List<int64_t> list;
     for (const IValue& e : elements) list.push_back(e.toInt());

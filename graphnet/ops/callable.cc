@@ -99,7 +99,7 @@ Callable LookUp(Op op, absl::string_view target) {
   }
   absl::ConsumePrefix(&name, "torch.ops.");
   if (absl::ConsumePrefix(&name, "aten.")) return FindAten(target, name);
-  if (absl::StartsWith(target, "prim.")) {
+  if (absl::StartsWith(target, "prim.") || absl::StartsWith(name, "quantized.")) {
     return {.kind = Callable::Kind::kForeign, .name = target};
   }
   if (const auto rows = FindFunctions(target); !rows.empty()) {

@@ -18,7 +18,8 @@ them. The flags:
   -  none of these
 signatures.txt: functions and methods written in Python, as inspect.signature gives them.
 public.txt: the functions that PyTorch's public modules have: a module and names of it a line.
-torchscript.txt: the operators on Python's values that TorchScript adds and graphs may run.
+torchscript.txt: the operators on Python's values that TorchScript adds and graphs may run, and
+those on quantised tensors and the packed parameters of quantised layers.
 other_operators.txt: all else that PyTorch registers or torch.export calls by name, which nothing
 but its name is known of: a namespace and names with overloads a line.
 """
@@ -125,6 +126,20 @@ def may_run(f):
     return taken is not None and (taken > 0 or not positions or not base.startswith("_"))
 
 
+def quantised_names():
+    """Of operators on quantised tensors: those that check what they are given."""
+    taken = {}
+    for schema in torch._C._jit_get_all_schemas():
+        space, name = schema.name.split("::")
+        if space != "quantized" or "out" in schema.overload_name or re.search("_out$|legacy", name):
+            continue
+        if "legacy" not in schema.overload_name:
+            taken.setdefault(name, []).append(
+                probe_operators.probe(name, schema.overload_name or "default", space))
+    # What it returns shares memory with the parameters, which may be gone by then.
+    return [name for name, counts in taken.items() if all(counts) and name != "embedding_bag_unpack"]
+
+
 def torchscript_lines():
     """Of operators that ATen lacks: those on numbers, text, lists and dicts."""
     native = {str(f.func.name.name) for f in native_functions().native_functions}
@@ -146,6 +161,7 @@ def torchscript_lines():
         types = " ".join(str(a.type) for a in [*schema.arguments, *schema.returns])
         if set(re.findall(r"[A-Za-z_.0-9]+", types)) <= values | {"List", "Dict", "Tuple", "Optional"}:
             names.setdefault(space, set()).add(name)
+    names["quantized"] = set(quantised_names())
     for space in sorted(names):
         yield from textwrap.wrap(" ".join(sorted(names[space])), 90, initial_indent=f"{space} ",
                                  subsequent_indent=f"{space} ")

@@ -38,16 +38,64 @@ KINDS = {
 }
 
 
-def value(type, rng):
+def quantised(rng):
+    """A quantised tensor of a shape and a type that often does not fit."""
+    shape = rng.choice([(4, 4), (3, 4), (2, 3), (3,), (), (0, 4), (1, 2, 5), (1, 2, 5, 5), (4, 2, 3, 3), (2, 4, 3, 3),
+                        (1, 2, 3, 5, 5), (4, 2, 3, 3, 3)])
+    dtype = rng.choice([torch.quint8, torch.quint8, torch.qint8, torch.qint8, torch.qint32])
+    scale, zero = rng.choice([0.1, 0.1, 1e-30, 1e30]), rng.choice([0, 0, 3, -3])
+    if rng.random() < 0.7 or not shape:
+        return torch.quantize_per_tensor(torch.randn(shape), scale, zero, dtype)
+    axis = rng.randrange(len(shape))
+    scales, zeros = torch.full((shape[axis],), scale), torch.full((shape[axis],), zero)
+    if rng.random() < 0.3:
+        return torch.quantize_per_channel(torch.randn(shape), scales, zeros.float(), axis, torch.quint8)
+    return torch.quantize_per_channel(torch.randn(shape), scales, zeros, axis, dtype)
+
+
+def packed(name, rng):
+    """Packed parameters of a class of PyTorch's quantised modules."""
+    ops = torch.ops.quantized
+
+    def weight(*shape):
+        return torch.quantize_per_tensor(torch.randn(shape), 0.1, 0, torch.qint8)
+
+    def linear(inputs):
+        return ops.linear_prepack(weight(4, inputs), rng.choice([None, torch.randn(4)]))
+
+    if name == "LinearPackedParamsBase":
+        return rng.choice([lambda: linear(rng.choice([3, 4])),
+                           lambda: ops.linear_prepack_fp16(torch.randn(4, 4), torch.randn(4))])()
+    if name in ("Conv2dPackedParamsBase", "Conv3dPackedParamsBase"):
+        n = 2 if "2d" in name else 3
+        if rng.random() < 0.3:
+            pack = getattr(ops, f"conv_transpose{n}d_prepack")
+            return pack(weight(2, 4, *[3] * n), torch.randn(4), [1] * n, [1] * n, [0] * n, [1] * n, 1)
+        return getattr(ops, f"conv{n}d_prepack")(weight(4, 2, *[3] * n), torch.randn(4), [1] * n, [1] * n, [1] * n, 1)
+    if name == "EmbeddingPackedParamsBase":
+        return ops.embedding_bag_prepack(torch.quantize_per_channel(
+            torch.randn(5, 4), torch.full((5,), 0.1), torch.zeros(5), 0, torch.quint8))
+    if name == "CellParamsBase":
+        if rng.random() < 0.3:
+            return ops.make_quantized_cell_params_fp16(*[ops.linear_prepack_fp16(torch.randn(4, 4), torch.randn(4))] * 2)
+        return ops.make_quantized_cell_params_dynamic(linear(4), linear(4), torch.randn(4), torch.randn(4), True)
+    raise ValueError(name)
+
+
+def value(type, rng, of_quantised=False):
     kind = type.kind()
+    if kind == "TensorType" and of_quantised and rng.random() < 0.6:
+        return quantised(rng)
+    if kind == "ClassType":
+        return packed(type.qualified_name().split(".")[-1], rng)
     for name, values in KINDS.items():
         if str(type) == name:
             return rng.choice(values)
     if kind == "OptionalType":
-        return None if rng.random() < 0.5 else value(type.getElementType(), rng)
+        return None if rng.random() < 0.5 else value(type.getElementType(), rng, of_quantised)
     if kind == "ListType":
         count = rng.choice([0, 1, 2, 2, 3])
-        return [value(type.getElementType(), rng) for _ in range(count)]
+        return [value(type.getElementType(), rng, of_quantised) for _ in range(count)]
     if kind == "TensorType":
         return tensors(rng)
     if kind in ("IntType", "SymIntType"):
@@ -67,13 +115,14 @@ def use(result):
         if isinstance(item, (list, tuple)):
             use(item)
         elif isinstance(item, torch.Tensor):
+            item = item.dequantize() if item.is_quantized else item
             dense = item.to_dense() if item.layout != torch.strided else item.clone()
             dense.to(torch.complex128).sum().item()
 
 
-def probe(name, overload):
+def probe(name, overload, space="aten"):
     """How many of the calls the operator took (255: or more); None when one died."""
-    operator = getattr(getattr(torch.ops.aten, name), overload)
+    operator = getattr(getattr(getattr(torch.ops, space), name), overload)
     types = [(a.real_type, a.has_default_value()) for a in operator._schema.arguments]
     pid = os.fork()
     if pid == 0:
@@ -85,9 +134,9 @@ def probe(name, overload):
         torch.set_num_threads(1)
         rng = random.Random(name + overload)
         taken = 0
-        for _ in range(CALLS):
+        for _ in range(CALLS if space == "aten" else 10 * CALLS):
             try:
-                given = [value(type, rng) for type, has_default in types
+                given = [value(type, rng, space == "quantized") for type, has_default in types
                          if not has_default or rng.random() < 0.7]
                 result = operator(*given)
                 taken += 1

@@ -186,7 +186,7 @@ class ArchiveCheck {
   }
 
   // Checks <name>.pkl with its storages in <name>/.
-  absl::Status CheckPickle(absl::string_view name, std::vector<uint64_t>* constants) const {
+  absl::Status CheckPickle(absl::string_view name, std::vector<uint64_t>* constants) {
     const std::string entry_name = absl::StrCat(name, ".pkl");
     const ZipEntry* entry = Find(entry_name);
     if (entry == nullptr) return absl::OkStatus();
@@ -207,7 +207,9 @@ class ArchiveCheck {
       if (storage == nullptr) return std::nullopt;
       return storage->size;
     };
-    RETURN_IF_ERROR(annotate(CheckValuePickle(*pickle, storage_size)));
+    const absl::StatusOr<bool> has_state = CheckValuePickle(*pickle, storage_size);
+    if (!has_state.ok()) return annotate(has_state.status());
+    checked_.has_state |= *has_state;
     if (name == "constants") *constants = StringBytes(*pickle);
     return absl::OkStatus();
   }
@@ -240,7 +242,9 @@ class ArchiveCheck {
       texts.push_back(std::move(bytes));
       RETURN_IF_ERROR(Annotate(check.AddFile(name, texts.back()), name_));
     }
-    return Annotate(check.Finish(), name_);
+    RETURN_IF_ERROR(Annotate(check.Finish(), name_));
+    checked_.has_state |= check.has_set_state();
+    return absl::OkStatus();
   }
 
   ZipReader zip_;

@@ -9,8 +9,9 @@
 //     LibTorch reads;
 //   - pickles that call anything but the few functions that rebuild tensors and
 //     typed containers; classes that the archive's own code does not define,
-//     TorchBind classes above all; tensors that reach beyond their storage; and
-//     storages whose size differs from that of their entry;
+//     TorchBind classes above all, but for the packed parameters of quantised layers; tensors
+//     that reach beyond their storage or have not a scale for each channel; and storages whose
+//     size differs from that of their entry;
 //   - source code that could run while it is loaded, or that the compiler cannot
 //     handle (code_check.h).
 // Entries that LibTorch does not read may have any name and content.
@@ -31,6 +32,9 @@ struct CheckedArchive {
   // OK if the tables of source positions, where there are any, are of a known form. Otherwise
   // LibTorch must not read them, as it would follow their indices out of bounds.
   absl::Status positions;
+  // Classes of the archive have __setstate__, or objects are packed parameters. LibTorch would run
+  // their code while it loads the archive, so LoadWithState (state_loader.h) must do it.
+  bool has_state = false;
 };
 
 // Checks a whole file. `name` appears in messages. Time and memory are linear in

@@ -11,7 +11,9 @@
 // a range, with; and expressions of names, attributes, calls, indices and literals.
 // It accepts no operators, comprehensions or comments. In accepted code,
 //   - everything that load evaluates is a literal or a plain type,
-//   - __setstate__, __getstate__ and torch.classes do not occur,
+//   - a __setstate__ only assigns parts of the state and hands them to methods of its class; it is
+//     run by LoadWithState (state_loader.h), not by LibTorch,
+//   - torch.classes does not occur, but as the type of packed parameters,
 //   - brackets, indentation and chains of a.b().c are at most kMaxNesting deep,
 //     and the compiler's recursion as a whole is bounded,
 //   - strings and tuples cannot double again and again.
@@ -60,6 +62,9 @@ class CodeCheck {
   // Checks the properties that depend on all files. Call it once, after the last file.
   absl::Status Finish();
 
+  // Returns whether a class has a __setstate__.
+  bool has_set_state() const { return has_set_state_; }
+
  private:
   friend class ExpressionCheck;
   friend class FileCheck;
@@ -95,6 +100,7 @@ class CodeCheck {
   absl::flat_hash_map<std::string, uint64_t> named_tuples_;
   uint64_t max_annotation_ = 1;  // leaves of the largest annotation
   bool sizes_known_ = false;     // true in the second pass
+  bool has_set_state_ = false;
 };
 
 // Checks the text of a type, such as "Dict[str, List[__torch__.a.B]]". A refusal

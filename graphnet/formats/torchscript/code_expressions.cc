@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/torchscript/packed_parameters.h"
 
 namespace graphnet {
 namespace {
@@ -261,12 +262,24 @@ absl::Status ExpressionCheck::String(const Token& token, bool attribute, Frame* 
   return AttributeName(token, text, frame);
 }
 
+// Returns whether tokens[i] is the "classes" of __torch__.torch.classes.quantized.C, where C is a
+// class of packed parameters, and no object of it is made.
+bool ExpressionCheck::IsTypeOfPackedParameters(Tokens tokens, size_t i) {
+  constexpr size_t kPart = 4;  // from __torch__ to classes, and from classes to C
+  if (i < kPart || !tokens[i - kPart].Is("__torch__") ||
+      (i > kPart && tokens[i - kPart - 1].Is("."))) {
+    return false;
+  }
+  const bool is_called = i + kPart + 1 < tokens.size() && tokens[i + kPart + 1].Is("(");
+  return !is_called && IsPackedParameters(Path(tokens, i - kPart));
+}
+
 // Checks the name after a '.'.
 absl::Status ExpressionCheck::Attribute(Tokens tokens, size_t i, Frame* frame) {
   const Token& name = tokens[i];
   const absl::string_view before = tokens[i - 2].text;
   if (IsKeyword(name.text)) return Unexpected(name);
-  if (name.text == "classes" && before == "torch") {
+  if (name.text == "classes" && before == "torch" && !IsTypeOfPackedParameters(tokens, i)) {
     return Error(name, "mentions torch.classes");
   }
   if (IsIn(name.text, kRunsAtLoad) && (frame->IsOperator() || frame->size.string_bytes > 0)) {
@@ -419,7 +432,8 @@ absl::StatusOr<uint64_t> ExpressionCheck::Annotation(Tokens tokens) {
       if (dots > kMaxNesting) {
         return Error(token, "the name has too many parts");
       }
-      if (token.text == "classes" && i > 1 && tokens[i - 2].Is("torch")) {
+      if (token.text == "classes" && i > 1 && tokens[i - 2].Is("torch") &&
+          !IsTypeOfPackedParameters(tokens, i)) {
         return Error(token, "mentions torch.classes");
       }
       if (first) leaves = Capped(leaves + weights.back());

@@ -73,6 +73,7 @@ class ExpressionCheck {
   absl::StatusOr<uint64_t> Annotation(Tokens tokens);
   // Returns the dotted name that begins at tokens[i].
   static std::string Path(Tokens tokens, size_t i);
+  static bool IsTypeOfPackedParameters(Tokens tokens, size_t i);
   static bool IsKeyword(absl::string_view name);
 
   CodeCheck::Definition& definition() { return check_.definitions_[definition_]; }

@@ -232,10 +232,6 @@ class FileCheck : private ExpressionCheck {
 
   Status CheckNewName(const Token& name) const {
     if (!name.IsName() || IsKeyword(name.text)) return Unexpected(name);
-    if (name.text == "__setstate__" || name.text == "__getstate__") {
-      return Error(name,
-                   absl::StrCat("defines ", name.text, ", which runs when the file is loaded"));
-    }
     return absl::OkStatus();
   }
 
@@ -270,6 +266,11 @@ class FileCheck : private ExpressionCheck {
       class_.hooks.erase(std::string(line[1].text));
     }
     function_ = std::string(line[1].text);
+    if (function_ == "__setstate__") {
+      if (around != Block::kClass) return Unexpected(line[1]);
+      check_.has_set_state_ = true;
+      set_state_ = line[1];
+    }
     function_depth_ = 0;
     loops_ = 0;
     variables_.clear();
@@ -398,6 +399,7 @@ class FileCheck : private ExpressionCheck {
     const Token& first = line[0];
     Level& level = levels_.back();
     if (level.returned) return Unexpected(first);
+    if (function_ == "__setstate__") RETURN_IF_ERROR(SetStateStatement(line));
     if (first.Is("def")) return FunctionHeader(line);
     if (first.Is("pass")) {
       return line.size() == 1 ? absl::OkStatus() : Unexpected(line[1]);
@@ -435,6 +437,21 @@ class FileCheck : private ExpressionCheck {
       return OpenBlock(line, Block::kOther);
     }
     return SimpleStatement(line);
+  }
+
+  // Checks that a statement of __setstate__ is one of those that PyTorch's modules have:
+  // `self.a = (state)[0]`, `_0 = (self).set_weight_bias((state)[1], (state)[2], )`. They call no
+  // operator and no function, and have no blocks.
+  Status SetStateStatement(Tokens line) const {
+    static constexpr absl::string_view kOthers[] = {"__torch__", "torch", "ops",  "CONSTANTS",
+                                                    "getattr",   "fork",  "wait", "annotate"};
+    const Token& last = line.back();
+    if (!last.Is(":") && absl::c_none_of(line, [](const Token& token) {
+          return token.IsName() && absl::c_linear_search(kOthers, token.text);
+        })) {
+      return absl::OkStatus();
+    }
+    return Error(set_state_, "defines __setstate__, which runs when the file is loaded");
   }
 
   // Checks `expression`, `targets = expression` or `name : Type = expression`.
@@ -488,6 +505,7 @@ class FileCheck : private ExpressionCheck {
   size_t line_offset_ = 0;  // bytes up to the last definition
 
   Class class_;
+  Token set_state_;  // the name of the last __setstate__
   int loops_ = 0;
 };
 

@@ -269,6 +269,10 @@ absl::StatusOr<Argument> GraphImporter::Literal(const c10::IValue& value, const 
     const auto& member = value.toEnumHolder();
     return Keep(absl::string_view(absl::StrCat(member->qualifiedClassName(), ".", member->name())));
   }
+  if (value.isTensor() && value.toTensor().defined() && value.toTensor().is_quantized()) {
+    return QuantisedTensor(value.toTensor(), path);
+  }
+  if (value.isObject()) return PackedParameters(value, path);
   if (value.isTensor()) {
     const absl::StatusOr<absl::string_view> name =
         path.empty() ? attributes_.AddConstant(value.toTensor())

@@ -79,6 +79,17 @@ class GraphImporter {
   absl::StatusOr<Argument> AttributeValue(const Program::Object& object, const std::string& name);
   Node* GetAttrNode(absl::string_view attribute);
 
+  // --- quantised.cc: quantised tensors and the parameters of quantised layers --
+  // Returns the call that makes a quantised tensor of its integers, scales and zero points.
+  absl::StatusOr<Argument> QuantisedTensor(const at::Tensor& tensor, const std::string& path);
+  // Returns the call that packs the parameters in an object of a C++ class.
+  absl::StatusOr<Argument> PackedParameters(const c10::IValue& object, const std::string& path);
+  // Adds a tensor that lies in no slot of a module to the main graph.
+  absl::StatusOr<Argument> OwnTensor(const at::Tensor& tensor, const std::string& path,
+                                     absl::string_view name);
+  Argument EmitInMain(absl::string_view target, absl::Span<const Argument> args,
+                      absl::string_view name);
+
   // The size of an argument as a tree. It can be exponential in the program: a
   // structure may hold another one twice, and so on.
   struct Size {
@@ -131,6 +142,9 @@ class GraphImporter {
   absl::flat_hash_map<const torch::jit::Value*, Argument> values_;
   absl::flat_hash_map<const Node*, const c10::Type*> types_;
   absl::flat_hash_map<absl::string_view, Node*> get_attrs_;  // in the main graph
+  absl::flat_hash_map<const void*, Argument> quantised_;     // by tensor or object
+  // Tensors and objects that were made here. AttributeTable and `quantised_` tell by address.
+  std::vector<c10::IValue> made_;
   OperatorTable operators_;
   absl::flat_hash_map<const Argument*, Size> sizes_;  // sizes of structures, by their elements
   size_t num_elements_ = 0;                           // in arguments of all calls

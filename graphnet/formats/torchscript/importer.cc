@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "c10/util/Exception.h"
 #include "caffe2/serialize/read_adapter_interface.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
@@ -27,6 +28,7 @@
 #include "graphnet/formats/torchscript/graph_importer.h"
 #include "graphnet/formats/torchscript/import_graph.h"
 #include "graphnet/formats/torchscript/program.h"
+#include "graphnet/formats/torchscript/state_loader.h"
 #include "graphnet/interp/inputs/example_input.h"
 #include "graphnet/interp/torch/status.h"
 #include "torch/csrc/jit/api/function_impl.h"
@@ -136,13 +138,28 @@ std::vector<std::string> Lines(absl::string_view inputs) {
   return absl::StrSplit(inputs, '\n', absl::SkipWhitespace());
 }
 
-// Loads a module. `inputs` receives the content of kInputsFile. Without `positions`, LibTorch does not
-// read the tables of source positions.
-torch::jit::Module Load(const SharedBytes& bytes, bool positions, std::string* inputs) {
+class QuietWarnings : public c10::WarningHandler {
+  void process(const c10::Warning&) override {}
+};
+
+// How to load an archive.
+struct Loading {
+  bool positions = true;    // LibTorch may read the tables of source positions
+  bool with_state = false;  // LibTorch must not load it, but LoadWithState
+};
+
+// Loads a module. `inputs` receives the content of kInputsFile.
+torch::jit::Module Load(const SharedBytes& bytes, const Loading& loading, std::string* inputs) {
   torch::jit::ExtraFilesMap extra = {{kInputsFile, ""}};
+  // Making a quantised tensor warns that PyTorch may drop them one day.
+  QuietWarnings quiet;
+  const c10::WarningUtils::WarningHandlerGuard guard(
+      loading.with_state ? &quiet : c10::WarningUtils::get_warning_handler());
   const auto load = [&](std::optional<c10::Device> device) {
-    torch::jit::Module module =
-        torch::jit::load(std::make_shared<MemoryReader>(bytes), device, extra, positions);
+    const auto reader = std::make_shared<MemoryReader>(bytes);
+    torch::jit::Module module = loading.with_state
+                                    ? torchscript::LoadWithState(reader, device, extra)
+                                    : torch::jit::load(reader, device, extra, loading.positions);
     *inputs = extra[kInputsFile];
     return module;
   };
@@ -159,12 +176,11 @@ torch::jit::Module Load(const SharedBytes& bytes, bool positions, std::string* i
   return load(c10::Device(c10::kCPU));
 }
 
-// Checks an archive that is not trusted. Returns whether LibTorch may read its tables of source
-// positions.
-absl::StatusOr<bool> CheckArchive(absl::string_view bytes, const std::string& name, bool trust) {
-  if (trust) return true;
+// Checks an archive that is not trusted. Returns how to load it.
+absl::StatusOr<Loading> CheckArchive(absl::string_view bytes, const std::string& name, bool trust) {
+  if (trust) return Loading();
   ASSIGN_OR_RETURN(const CheckedArchive checked, CheckTorchScriptArchive(bytes, name));
-  return checked.positions.ok();
+  return Loading{.positions = checked.positions.ok(), .with_state = checked.has_state};
 }
 
 std::string Stem(const std::string& path) {
@@ -196,10 +212,10 @@ absl::StatusOr<Sample> Import(torch::jit::Graph& graph, const std::string& name,
 absl::StatusOr<torch::jit::Module> LoadTorchScriptModule(const std::string& path, bool trust,
                                                          std::vector<std::string>* inputs) {
   ASSIGN_OR_RETURN(const SharedBytes bytes, MapArchive(path));
-  ASSIGN_OR_RETURN(const bool positions, CheckArchive(*bytes, path, trust));
+  ASSIGN_OR_RETURN(const Loading loading, CheckArchive(*bytes, path, trust));
   std::string said;
-  absl::StatusOr<torch::jit::Module> module = Guarded(
-      [&]() -> absl::StatusOr<torch::jit::Module> { return Load(bytes, positions, &said); });
+  absl::StatusOr<torch::jit::Module> module =
+      Guarded([&]() -> absl::StatusOr<torch::jit::Module> { return Load(bytes, loading, &said); });
   if (!module.ok()) return Annotate(module.status(), Printable(path, 1000));
   if (inputs != nullptr) *inputs = Lines(said);
   return module;
@@ -245,11 +261,11 @@ absl::StatusOr<Sample> ImportTorchScriptGraph(torch::jit::Graph& graph, const st
 
 absl::StatusOr<Sample> ImportTorchScript(const SharedBytes& bytes, const std::string& name,
                                          const TorchScriptImportOptions& options) {
-  ASSIGN_OR_RETURN(const bool positions, CheckArchive(*bytes, name, options.trust));
+  ASSIGN_OR_RETURN(const Loading loading, CheckArchive(*bytes, name, options.trust));
   std::string inputs;
   absl::StatusOr<Sample> sample = Guarded([&]() -> absl::StatusOr<Sample> {
     const TorchvisionDeclaration declaration;
-    return ImportTorchScriptMethod(Load(bytes, positions, &inputs), options.method,
+    return ImportTorchScriptMethod(Load(bytes, loading, &inputs), options.method,
                                    {.weights = options.weights, .share_weights = true});
   });
   if (!sample.ok()) return Annotate(sample.status(), name);

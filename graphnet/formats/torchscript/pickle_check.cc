@@ -1,6 +1,7 @@
 #include "graphnet/formats/torchscript/pickle_check.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/code_check.h"
+#include "graphnet/formats/torchscript/packed_parameters.h"
 
 namespace graphnet {
 namespace {
@@ -34,10 +36,14 @@ constexpr uint64_t kCap = uint64_t{1} << 60;
 // The most bytes of source text that a flat table of positions may make.
 constexpr uint64_t kMaxCopiedBytes = kMaxTextFileBytes;
 
-// The types of PyTorch's storages, with the sizes of their elements in bytes.
+// The types of PyTorch's storages, with the sizes of their elements in bytes. Those of quantised
+// tensors have a range, in which zero points lie.
 struct StorageType {
   absl::string_view name;
   int64_t element_size;
+  int64_t low = 0;
+  int64_t high = 0;
+  bool is_quantised() const { return high != 0; }
 };
 constexpr StorageType kStorageTypes[] = {
     {"BFloat16Storage", 2},
@@ -56,6 +62,9 @@ constexpr StorageType kStorageTypes[] = {
     {"HalfStorage", 2},
     {"IntStorage", 4},
     {"LongStorage", 8},
+    {"QInt32Storage", 4, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()},
+    {"QInt8Storage", 1, -128, 127},
+    {"QUInt8Storage", 1, 0, 255},
     {"ShortStorage", 2},
     {"UInt16Storage", 2},
     {"UInt32Storage", 4},
@@ -115,12 +124,15 @@ class ValueCheck {
     return CheckSharing();
   }
 
+  bool has_objects_with_state() const { return has_objects_with_state_; }
+
  private:
   using Status = absl::Status;
 
   enum class Callee : uint8_t {
     kNone,  // the node is not a call
     kTensor,
+    kQuantisedTensor,
     kOrderedDict,
     kIntList,
     kDoubleList,
@@ -137,6 +149,9 @@ class ValueCheck {
   }
   bool Is(Id id, PickleKind kind) const { return pickle_.kind(id) == kind; }
   bool IsCall(Id id, Callee callee) const { return callee_[id] == callee; }
+  bool IsTensor(Id id) const {
+    return IsCall(id, Callee::kTensor) || IsCall(id, Callee::kQuantisedTensor);
+  }
 
   // Returns whether the arguments of a call are of these kinds.
   bool Takes(Id call, absl::Span<const PickleKind> kinds) const {
@@ -159,6 +174,7 @@ class ValueCheck {
       Callee callee;
     } kCallees[] = {
         {"torch._utils", "_rebuild_tensor_v2", Callee::kTensor},
+        {"torch._utils", "_rebuild_qtensor", Callee::kQuantisedTensor},
         {"collections", "OrderedDict", Callee::kOrderedDict},
         {"torch.jit._pickle", "build_intlist", Callee::kIntList},
         {"torch.jit._pickle", "build_doublelist", Callee::kDoubleList},
@@ -172,8 +188,6 @@ class ValueCheck {
       if (module == known.module && name == known.name) return known.callee;
     }
     if (IsOwnClass(module, name)) return Callee::kEnum;
-    if (name == "_rebuild_qtensor")
-      return Error(function, "holds quantised tensors: extract and run it with --trust");
     return Error(function, absl::StrCat("calls ", Printable(module), ".", Printable(name),
                                         ", which is not on the list"));
   }
@@ -192,6 +206,7 @@ class ValueCheck {
     const Callee callee = callee_[call];
     switch (callee) {
       case Callee::kTensor: return CheckTensor(call);
+      case Callee::kQuantisedTensor: return CheckQuantisedTensor(call);
       case Callee::kOrderedDict:
         if (Takes(call, {})) return absl::OkStatus();
         break;
@@ -204,7 +219,7 @@ class ValueCheck {
           const bool right = callee == Callee::kIntList      ? Is(element, PickleKind::kInt)
                              : callee == Callee::kDoubleList ? Is(element, PickleKind::kDouble)
                              : callee == Callee::kBoolList   ? Is(element, PickleKind::kBool)
-                                                             : IsCall(element, Callee::kTensor);
+                                                             : IsTensor(element);
           if (!right) return Error(element, "an element of the wrong type");
         }
         return absl::OkStatus();
@@ -249,7 +264,83 @@ class ValueCheck {
         !IsCall(arguments[5], Callee::kOrderedDict)) {
       return Error(call, "a tensor is not what torch.jit.save writes");
     }
-    const int64_t stored = storages_.at(arguments[0]);
+    if (storages_.at(arguments[0]).type->is_quantised()) {
+      return Error(call, "a tensor of a quantised type without scale and zero point");
+    }
+    return CheckView(call);
+  }
+
+  // Checks _rebuild_qtensor(storage, offset, sizes, strides, quantiser, requires_grad, hooks).
+  Status CheckQuantisedTensor(Id call) {
+    const absl::Span<const Id> arguments = Arguments(call);
+    if (!Takes(call,
+               {PickleKind::kPersistentId, PickleKind::kInt, PickleKind::kTuple, PickleKind::kTuple,
+                PickleKind::kTuple, PickleKind::kBool, PickleKind::kReduce}) ||
+        !IsCall(arguments[6], Callee::kOrderedDict)) {
+      return Error(call, "a quantised tensor is not what torch.jit.save writes");
+    }
+    const Stored& stored = storages_.at(arguments[0]);
+    if (!stored.type->is_quantised()) {
+      return Error(call, "a quantised tensor in a storage of another type");
+    }
+    RETURN_IF_ERROR(CheckView(call));
+    const View& view = views_.at(call);
+    // Packing makes a copy of all elements.
+    if (view.elements > stored.elements) {
+      return Error(call, "a quantised tensor of more elements than its storage");
+    }
+    return CheckQuantiser(arguments[4], pickle_.children(arguments[2]), *stored.type);
+  }
+
+  // Checks (torch.per_tensor_affine, scale, zero point) or
+  // (torch.per_channel_affine, scales, zero points, axis).
+  Status CheckQuantiser(Id tuple, absl::Span<const Id> sizes, const StorageType& type) {
+    const absl::Span<const Id> parts = pickle_.children(tuple);
+    quantisers_.insert(tuple);
+    if (parts.empty() || !Is(parts[0], PickleKind::kGlobal) ||
+        pickle_.module(parts[0]) != "torch") {
+      return Error(tuple, "a quantiser is not what torch.jit.save writes");
+    }
+    const absl::string_view scheme = pickle_.name(parts[0]);
+    if (scheme == "per_tensor_affine" &&
+        IsTuple(pickle_, tuple, {PickleKind::kGlobal, PickleKind::kDouble, PickleKind::kInt})) {
+      if (pickle_.integer(parts[2]) < type.low || pickle_.integer(parts[2]) > type.high) {
+        return Error(parts[2], "a zero point outside of the tensor's type");
+      }
+      return absl::OkStatus();
+    }
+    const bool has_floats = scheme == "per_channel_affine_float_qparams";
+    if ((scheme != "per_channel_affine" && !has_floats) ||
+        !IsTuple(
+            pickle_, tuple,
+            {PickleKind::kGlobal, PickleKind::kReduce, PickleKind::kReduce, PickleKind::kInt}) ||
+        !IsCall(parts[1], Callee::kTensor) || !IsCall(parts[2], Callee::kTensor)) {
+      return Error(tuple, "a quantiser is not what torch.jit.save writes");
+    }
+    const int64_t axis = pickle_.integer(parts[3]);
+    if (axis < 0 || axis >= static_cast<int64_t>(sizes.size())) {
+      return Error(parts[3], "a quantiser's axis is not a dimension of its tensor");
+    }
+    const int64_t channels = pickle_.integer(sizes[static_cast<size_t>(axis)]);
+    for (const Id part : {parts[1], parts[2]}) {
+      const View& view = views_.at(part);
+      const absl::string_view name = storages_.at(Arguments(part)[0]).type->name;
+      const bool is_float = name == "FloatStorage" || name == "DoubleStorage";
+      if (view.rank != 1 || view.elements != channels) {
+        return Error(part, absl::StrCat("a quantiser has not a scale and a zero point for each of ",
+                                        channels, " channels"));
+      }
+      if (part == parts[1] || has_floats ? !is_float : name != "LongStorage") {
+        return Error(part, "scales or zero points of an unusual type");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Checks the storage, offset, sizes and strides with which the arguments of a call begin.
+  Status CheckView(Id call) {
+    const absl::Span<const Id> arguments = Arguments(call);
+    const int64_t stored = storages_.at(arguments[0]).elements;
     const absl::Span<const Id> sizes = pickle_.children(arguments[2]);
     const absl::Span<const Id> strides = pickle_.children(arguments[3]);
     if (sizes.size() != strides.size() || sizes.size() > static_cast<size_t>(kMaxRank)) {
@@ -280,6 +371,7 @@ class ValueCheck {
       return Error(call, "a tensor reaches beyond its storage");
     }
     tensor_arguments_.insert(pickle_.children(call)[1]);
+    views_[call] = {is_empty ? 0 : elements, static_cast<int>(sizes.size())};
     return absl::OkStatus();
   }
 
@@ -294,13 +386,10 @@ class ValueCheck {
       return Error(id, "a storage is not what torch.jit.save writes");
     }
     storage_tuples_.insert(tuple);
-    int64_t element_size = 0;
-    for (const StorageType& type : kStorageTypes) {
-      if (pickle_.module(parts[1]) == "torch" && pickle_.name(parts[1]) == type.name) {
-        element_size = type.element_size;
-      }
-    }
-    if (element_size == 0) {
+    const StorageType* const type = absl::c_find_if(kStorageTypes, [&](const StorageType& known) {
+      return pickle_.module(parts[1]) == "torch" && pickle_.name(parts[1]) == known.name;
+    });
+    if (type == std::end(kStorageTypes)) {
       return Error(parts[1], absl::StrCat("a storage of the unknown type ",
                                           Printable(pickle_.name(parts[1]))));
     }
@@ -317,24 +406,36 @@ class ValueCheck {
       return Error(parts[3], "a storage on an unknown device");
     }
     const int64_t elements = pickle_.integer(parts[4]);
+    const int64_t element_size = type->element_size;
     if (elements < 0 || elements > static_cast<int64_t>(kMaxArchiveBytes) / element_size ||
         static_cast<uint64_t>(elements * element_size) != *size) {
       return Error(id, absl::StrCat("storage ", key, " has ", *size, " bytes, not ", elements,
                                     " elements of ", element_size, " bytes"));
     }
-    storages_[id] = elements;
+    storages_[id] = {elements, type};
     return absl::OkStatus();
   }
 
-  // Checks a cls.__new__() with a dictionary as its state.
+  // Checks a cls.__new__() with a state: a dictionary of the attributes, or what the class's
+  // __setstate__ takes (state_loader.h).
   Status CheckObject(Id id) {
     const absl::Span<const Id> parts = pickle_.children(id);
+    const bool is_packed =
+        Is(parts[0], PickleKind::kGlobal) &&
+        IsPackedParameters(absl::StrCat(pickle_.module(parts[0]), ".", pickle_.name(parts[0])));
     if (!Is(parts[0], PickleKind::kGlobal) ||
-        !IsOwnClass(pickle_.module(parts[0]), pickle_.name(parts[0]))) {
+        (!is_packed && !IsOwnClass(pickle_.module(parts[0]), pickle_.name(parts[0])))) {
       return Error(id, "an object of a class that the archive may not use");
     }
     if (!Is(parts[1], PickleKind::kTuple) || !pickle_.children(parts[1]).empty() ||
-        parts.size() != 3 || !Is(parts[2], PickleKind::kDict) || pickle_.used_unbuilt(id)) {
+        parts.size() != 3 || pickle_.used_unbuilt(id)) {
+      return Error(id, "an object is not what torch.jit.save writes");
+    }
+    if (Is(parts[2], PickleKind::kTuple)) {
+      has_objects_with_state_ = true;
+      return absl::OkStatus();
+    }
+    if (is_packed || !Is(parts[2], PickleKind::kDict)) {
       return Error(id, "an object is not what torch.jit.save writes");
     }
     absl::flat_hash_set<absl::string_view> names;
@@ -353,7 +454,7 @@ class ValueCheck {
       const PickleKind kind = pickle_.kind(items[i]);
       if (kind != PickleKind::kString && kind != PickleKind::kInt && kind != PickleKind::kDouble &&
           kind != PickleKind::kBool && !IsCall(items[i], Callee::kComplex) &&
-          !IsCall(items[i], Callee::kDevice) && !IsCall(items[i], Callee::kTensor)) {
+          !IsCall(items[i], Callee::kDevice) && !IsTensor(items[i])) {
         return Error(items[i], "a dictionary's key of an unusual type");
       }
     }
@@ -370,7 +471,7 @@ class ValueCheck {
       const bool placed =
           Is(child, PickleKind::kGlobal)
               ? (i == 0 && (kind == PickleKind::kReduce || kind == PickleKind::kObject)) ||
-                    (i == 1 && storage_tuples_.contains(id))
+                    (i == 1 && storage_tuples_.contains(id)) || (i == 0 && quantisers_.contains(id))
           : Is(child, PickleKind::kPersistentId) || IsCall(child, Callee::kOrderedDict)
               ? tensor_arguments_.contains(id)
               : true;
@@ -415,7 +516,18 @@ class ValueCheck {
   std::vector<Callee> callee_;                    // by node
   absl::flat_hash_set<absl::string_view> types_;  // types that passed the check
   absl::flat_hash_set<absl::string_view> keys_;
-  absl::flat_hash_map<Id, int64_t> storages_;  // persistent id -> elements
+  struct Stored {
+    int64_t elements;
+    const StorageType* type;
+  };
+  struct View {
+    int64_t elements;
+    int rank;
+  };
+  absl::flat_hash_map<Id, Stored> storages_;  // by persistent id
+  absl::flat_hash_map<Id, View> views_;       // by the call that makes a tensor
+  absl::flat_hash_set<Id> quantisers_;
+  bool has_objects_with_state_ = false;
   absl::flat_hash_set<Id> storage_tuples_;
   absl::flat_hash_set<Id> tensor_arguments_;
 };
@@ -535,8 +647,10 @@ bool IsStorageKey(absl::string_view key) {
   });
 }
 
-absl::Status CheckValuePickle(const Pickle& pickle, StorageSize storage_size) {
-  return ValueCheck(pickle, storage_size).Run();
+absl::StatusOr<bool> CheckValuePickle(const Pickle& pickle, StorageSize storage_size) {
+  ValueCheck check(pickle, storage_size);
+  RETURN_IF_ERROR(check.Run());
+  return check.has_objects_with_state();
 }
 
 absl::Status CheckDebugPickle(const Pickle& pickle) { return DebugCheck(pickle).Run(); }

@@ -10,6 +10,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/formats/archive/pickle_reader.h"
 
@@ -23,8 +24,9 @@ using StorageSize = absl::FunctionRef<std::optional<uint64_t>(absl::string_view 
 // devices.
 bool IsStorageKey(absl::string_view key);
 
-// Checks data.pkl and constants.pkl. A refusal is InvalidArgument("byte <offset>: ...").
-absl::Status CheckValuePickle(const Pickle& pickle, StorageSize storage_size);
+// Checks data.pkl and constants.pkl. Returns whether objects have a state that only __setstate__
+// understands. A refusal is InvalidArgument("byte <offset>: ...").
+absl::StatusOr<bool> CheckValuePickle(const Pickle& pickle, StorageSize storage_size);
 
 // Checks a .debug_pkl, the table of source positions, in either of its two forms. LibTorch indexes
 // it without checking bounds.

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/limits.h"
@@ -62,6 +63,14 @@ bool Holds(const c10::Type& type, absl::Span<const c10::TypeKind> kinds) {
          absl::c_any_of(type.containedTypes(),
                         [&](const c10::TypePtr& inner) { return Holds(*inner, kinds); });
 }
+
+namespace {
+
+bool IsOfCpp(const c10::ClassType& type) {
+  return type.name() && absl::StartsWith(type.name()->qualifiedName(), "__torch__.torch.classes.");
+}
+
+}  // namespace
 
 // --- Numbers -----------------------------------------------------------------
 
@@ -316,6 +325,7 @@ void Program::FindObjectOf(jit::Node* node) {
   }
   const std::optional<size_t> slot = object.object->type()->findAttributeSlot(name);
   if (!slot || !object.object->getSlot(*slot).isObject()) return;
+  if (IsOfCpp(*object.object->getSlot(*slot).toObjectRef().type())) return;  // a value
   objects_[node->output()] = {
       object.object->getSlot(*slot).toObject(),
       InternPath(object.path->empty() ? name : absl::StrCat(*object.path, ".", name))};
@@ -334,7 +344,10 @@ bool MayHaveIdentity(const c10::Type& type) {
                                     Kind::AnyClassType, Kind::VarType,     Kind::RRefType,
                                     Kind::PyObjectType, Kind::CapsuleType, Kind::DynamicType};
   // A module is known, or its use is an error.
-  if (type.kind() == Kind::ClassType) return !type.is_module();
+  // Objects of C++ classes are packed parameters, which no operator changes.
+  if (const auto* cls = type.castRaw<c10::ClassType>()) {
+    return !cls->is_module() && !IsOfCpp(*cls);
+  }
   return absl::c_linear_search(kKinds, type.kind()) ||
          absl::c_any_of(type.containedTypes(),
                         [](const c10::TypePtr& inner) { return MayHaveIdentity(*inner); });

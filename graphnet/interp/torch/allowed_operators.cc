@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/interp/torch/operator_library.h"
+#include "graphnet/interp/torch/packing.h"
 #include "graphnet/ops/schema_table.h"
 
 namespace graphnet {
@@ -173,6 +174,42 @@ void GuardFile(const Operands& operands) {
                                                           : c10::get_default_dtype_as_scalartype();
   TORCH_CHECK(size >= 0 && size <= bytes / static_cast<int64_t>(c10::elementSize(dtype)), name,
               " has ", bytes, " bytes, too few for ", size, " elements");
+}
+
+// Functions that pack the parameters of quantised layers.
+template <int dims, bool transposed>
+void GuardConvPacking(const Operands& operands) {
+  ConvPacking packing{.dims = dims,
+                      .weight = operands.Tensor("weight"),
+                      .bias = operands.Tensor("bias"),
+                      .stride = operands.Ints("stride"),
+                      .padding = operands.Ints("padding"),
+                      .dilation = operands.Ints("dilation"),
+                      .groups = operands.Int("groups"),
+                      .transposed = transposed};
+  if (transposed) packing.output_padding = operands.Ints("output_padding");
+  CheckPacking(packing);
+}
+// quantized_lstm_cell_dynamic(input, hx, …) and its like, whose state is a list or a tensor.
+void GuardQuantisedCell(const Operands& operands) {
+  const at::Tensor input = operands.Tensor("input");
+  TORCH_CHECK(input.defined() && input.dim() == 2 && input.scalar_type() == at::kFloat,
+              "expected an input of type float32 and 2 dimensions");
+  const c10::IValue& state = operands["hx"];
+  TORCH_CHECK(!state.isTensorList() || state.toTensorVector().size() == 2,
+              "expected two tensors of the state");
+  for (const at::Tensor& tensor :
+       state.isTensorList() ? state.toTensorVector() : std::vector{state.toTensor()}) {
+    TORCH_CHECK(tensor.defined() && tensor.dim() == 2 && tensor.size(0) == input.size(0) &&
+                    tensor.scalar_type() == at::kFloat,
+                "expected a state of type float32 and ", input.size(0), " rows");
+  }
+}
+void GuardLinearPacking(const Operands& operands) {
+  CheckLinearPacking(operands.Tensor("W"), operands.Tensor("B"));
+}
+void GuardEmbeddingPacking(const Operands& operands) {
+  CheckEmbeddingPacking(operands.Tensor("weight"));
 }
 
 // --- TorchScript's own operators on numbers and text, which do not check their operands ---
@@ -355,6 +392,19 @@ Guards FindGuard(const c10::FunctionSchema& schema) {
       {"aten::embedding_bag", GuardEmbeddingBag},
       {"aten::from_file", GuardFile},
       {"aten::native_batch_norm", GuardBatchNorm},
+      {"quantized::conv1d_prepack", GuardConvPacking<1, false>},
+      {"quantized::conv2d_prepack", GuardConvPacking<2, false>},
+      {"quantized::conv3d_prepack", GuardConvPacking<3, false>},
+      {"quantized::conv_prepack", GuardConvPacking<2, false>},
+      {"quantized::conv_transpose1d_prepack", GuardConvPacking<1, true>},
+      {"quantized::conv_transpose2d_prepack", GuardConvPacking<2, true>},
+      {"quantized::conv_transpose3d_prepack", GuardConvPacking<3, true>},
+      {"quantized::embedding_bag_prepack", GuardEmbeddingPacking},
+      {"quantized::linear_prepack", GuardLinearPacking},
+      {"quantized::quantized_gru_cell_dynamic", GuardQuantisedCell},
+      {"quantized::quantized_lstm_cell_dynamic", GuardQuantisedCell},
+      {"quantized::quantized_rnn_relu_cell_dynamic", GuardQuantisedCell},
+      {"quantized::quantized_rnn_tanh_cell_dynamic", GuardQuantisedCell},
   };
   Guards found;
   if (const auto it = numbers->find(absl::StrCat(schema.name(), ".", schema.overload_name()));
