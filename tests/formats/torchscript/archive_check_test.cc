@@ -372,7 +372,7 @@ TEST(ArchiveCheckTest, RefusesObjectsThatAreNotWrittenByPyTorch) {
   const std::string cls = Global("__torch__.m", "M");
   EXPECT_THAT(CheckAttribute(cls + ")\x81"), Refused("an object is not"));
   EXPECT_THAT(CheckAttribute(cls + Tuple(Int(1)) + "\x81}b"), Refused("an object is not"));
-  EXPECT_THAT(CheckAttribute(Object(cls, Tuple(Int(1)))), Refused("an object is not"));
+  EXPECT_THAT(CheckAttribute(Object(cls, Int(1))), Refused("an object is not"));
   EXPECT_THAT(CheckAttribute(Object(cls, Dict(Int(1) + Int(2)))), Refused("attribute's name"));
   EXPECT_THAT(CheckAttribute(Object(cls, Dict(Text("a") + Int(2) + Text("a") + Int(3)))),
               Refused("there twice"));
@@ -424,8 +424,10 @@ TEST(ArchiveCheckTest, StoragesAreAsLargeAsTheirEntries) {
                 Refused("storage 0 has 24 bytes"))
         << elements;
   }
-  EXPECT_THAT(CheckTensor(Tensor(Storage("0", 6, "QInt8Storage"), 0, {1}, {1})),
-              Refused("unknown type QInt8Storage"));
+  EXPECT_THAT(CheckTensor(Tensor(Storage("0", 6, "QUInt4x2Storage"), 0, {1}, {1})),
+              Refused("unknown type QUInt4x2Storage"));
+  EXPECT_THAT(CheckTensor(Tensor(Storage("0", 6, "QInt32Storage"), 0, {1}, {1})),
+              Refused("without scale and zero point"));
   for (const char* key : {"1", "", "00", "../0", "x", "9999999999", "0/", "0 "}) {
     EXPECT_THAT(CheckTensor(Tensor(Storage(key, 6), 0, {1}, {1})),
                 Refused("the archive has no storage"))
@@ -435,6 +437,102 @@ TEST(ArchiveCheckTest, StoragesAreAsLargeAsTheirEntries) {
   EXPECT_THAT(CheckAttribute(Tensor(Storage("0", 6), 0, {6}, {1})), Refused("is there twice"));
   EXPECT_OK(CheckWith("data.pkl", Model(Tensor(Storage("0", 6) + Put(0), 0, {6}, {1}),
                                         Tensor(Get(0), 3, {3}, {1}))));
+}
+
+std::string PerTensor(int64_t zero_point) {
+  return Tuple(Global("torch", "per_tensor_affine") + Double(0.5) + Int(zero_point));
+}
+std::string QuantisedTensor(const std::string& storage, int64_t offset,
+                            const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides,
+                            const std::string& quantiser) {
+  return Reduce(Global("torch._utils", "_rebuild_qtensor"),
+                Tuple(storage + Int(offset) + Ints(sizes) + Ints(strides) + quantiser +
+                      Bool(false) + Reduce(Global("collections", "OrderedDict"), ")")));
+}
+
+TEST(ArchiveCheckTest, QuantisedTensorsFitTheirQuantisers) {
+  const std::string ints = Storage("0", 24, "QInt8Storage");
+  const auto check = [&](const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides,
+                         const std::string& quantiser, int64_t offset = 0) {
+    return CheckTensor(QuantisedTensor(ints, offset, sizes, strides, quantiser));
+  };
+  EXPECT_OK(check({4, 6}, {6, 1}, PerTensor(-128)));
+  EXPECT_OK(check({}, {}, PerTensor(127), 23));
+  EXPECT_OK(CheckTensor(
+      QuantisedTensor(Storage("0", 6, "QInt32Storage"), 0, {6}, {1}, PerTensor(-70000))));
+  EXPECT_THAT(check({4, 7}, {6, 1}, PerTensor(0)), Refused("data.pkl: byte"));
+  EXPECT_THAT(check({4, 7}, {6, 1}, PerTensor(0)), Refused("beyond its storage"));
+  EXPECT_THAT(check({4}, {6}, PerTensor(0), 20), Refused("beyond its storage"));
+  EXPECT_THAT(check({int64_t{1} << 30, 4}, {0, 0}, PerTensor(0)),
+              Refused("of more elements than its storage"));
+  EXPECT_THAT(check({-1}, {1}, PerTensor(0)), Refused("negative"));
+  EXPECT_THAT(check({4}, {1}, PerTensor(128)), Refused("a zero point outside of"));
+  EXPECT_THAT(check({4}, {1}, PerTensor(-129)), Refused("a zero point outside of"));
+  EXPECT_THAT(
+      CheckTensor(QuantisedTensor(Storage("0", 24, "QUInt8Storage"), 0, {4}, {1}, PerTensor(-1))),
+      Refused("a zero point outside of"));
+  EXPECT_THAT(CheckTensor(QuantisedTensor(Storage("0", 6), 0, {4}, {1}, PerTensor(0))),
+              Refused("a storage of another type"));
+  for (const std::string& quantiser :
+       {Tuple(""), Tuple(Int(1) + Double(0.5) + Int(0)),
+        Tuple(Global("torch", "per_tensor_affine") + Double(0.5)),
+        Tuple(Global("torch", "per_tensor_affine") + Int(1) + Int(0)),
+        Tuple(Global("torch", "per_tensor_symmetric") + Double(0.5) + Int(0)),
+        Tuple(Global("os", "per_tensor_affine") + Double(0.5) + Int(0)),
+        Tuple(Global("torch", "per_channel_affine") + Double(0.5) + Int(0) + Int(0))}) {
+    EXPECT_THAT(check({4}, {1}, quantiser), Refused("a quantiser is not what"));
+  }
+
+  // Per channel: the scales and zero points are tensors in storages of their own.
+  const auto channels = [&](int64_t scales, int64_t zeros, int64_t axis,
+                            const std::string& zero_type = "LongStorage",
+                            const std::string& scheme = "per_channel_affine") {
+    Entries entries = Valid();
+    entries["data/0"] = std::string(24, '\0');
+    entries["data/1"] = std::string(static_cast<size_t>(8 * scales), '\0');
+    entries["data/2"] =
+        std::string(static_cast<size_t>((zero_type[0] == 'F' ? 4 : 8) * zeros), '\0');
+    const std::string quantiser = Tuple(
+        Global("torch", scheme) + Tensor(Storage("1", scales, "DoubleStorage"), 0, {scales}, {1}) +
+        Tensor(Storage("2", zeros, zero_type), 0, {zeros}, {1}) + Int(axis));
+    entries["data.pkl"] = Model(QuantisedTensor(ints, 0, {4, 6}, {6, 1}, quantiser), Int(1));
+    return Check(entries);
+  };
+  EXPECT_OK(channels(4, 4, 0));
+  EXPECT_OK(channels(6, 6, 1));
+  EXPECT_OK(channels(4, 4, 0, "FloatStorage", "per_channel_affine_float_qparams"));
+  EXPECT_THAT(channels(4, 4, 0, "FloatStorage"), Refused("of an unusual type"));
+  for (const int64_t axis : {int64_t{2}, int64_t{-1}, int64_t{1} << 62}) {
+    EXPECT_THAT(channels(4, 4, axis), Refused("axis is not a dimension"));
+  }
+  EXPECT_THAT(channels(3, 4, 0), Refused("for each of 4 channels"));
+  EXPECT_THAT(channels(4, 5, 0), Refused("for each of 4 channels"));
+  EXPECT_THAT(channels(4, 4, 1), Refused("for each of 6 channels"));
+  EXPECT_THAT(channels(0, 0, 0), Refused("for each of 4 channels"));
+}
+
+TEST(ArchiveCheckTest, TakesPackedParameters) {
+  const std::string weight =
+      QuantisedTensor(Storage("1", 4, "QInt8Storage"), 0, {2, 2}, {2, 1}, PerTensor(0));
+  const auto object = [&](const std::string& module, const std::string& name,
+                          const std::string& state) {
+    Entries entries = Valid();
+    entries["data/1"] = std::string(4, '\0');
+    entries["data.pkl"] =
+        Model(Tensor(Storage("0", 6), 0, {6}, {1}), Object(Global(module, name), state));
+    return CheckTorchScriptArchive(Archive(entries), "m.pt");
+  };
+  const std::string classes = "__torch__.torch.classes.";
+  const auto checked =
+      object(classes + "quantized", "LinearPackedParamsBase", Tuple(weight + None()));
+  ASSERT_OK(checked);
+  EXPECT_TRUE(checked->has_state);
+  EXPECT_FALSE(CheckTorchScriptArchive(Archive(Valid()), "m.pt")->has_state);
+  for (const auto& [module, name] : std::vector<std::pair<std::string, std::string>>{
+           {"quantized", "Other"}, {"dist_rpc", "WorkerInfo"}, {"rnn", "LinearPackedParamsBase"}}) {
+    EXPECT_THAT(object(classes + module, name, Tuple(weight + None())).status(),
+                Refused("class that the archive may not use"));
+  }
 }
 
 TEST(ArchiveCheckTest, TensorsStayWithinTheirStorage) {
@@ -632,11 +730,21 @@ def fn(x: Tensor,
 }
 
 TEST(ArchiveCheckTest, RefusesSetState) {
+  const auto set_state = [](absl::string_view body) {
+    return CheckCode(absl::StrCat(kClass, "  def __setstate__(self: __torch__.m.M, x: int) -> ",
+                                  "NoneType:\n", body, "    return None\n"));
+  };
+  EXPECT_OK(set_state("    self.other = x\n    _0 = (self).set((x)[0], (x)[1], )\n"));
+  for (const char* body :
+       {"    self.weight = torch.from_file(\"f\", True, 9)\n",
+        "    self.weight = ops.aten.from_file(\"f\", True, 9)\n", "    _0 = __torch__.m.f(x)\n",
+        "    while x:\n      pass\n", "    if x:\n      pass\n    else:\n      pass\n",
+        "    _0 = getattr(self, \"other\")\n", "    self.weight = CONSTANTS.c0\n"}) {
+    EXPECT_THAT(set_state(body), Refused("m.pt: code/__torch__/m.py:8:7: defines __setstate__"))
+        << body;
+  }
+  EXPECT_FALSE(CheckCode("def __setstate__(x: int) -> NoneType:\n  return None\n").ok());
   for (const char* name : {"__setstate__", "__getstate__"}) {
-    EXPECT_THAT(CheckCode(absl::StrCat(kClass, "  def ", name,
-                                       "(self: __torch__.m.M, x: int) -> NoneType:\n"
-                                       "    return None\n")),
-                Refused("m.pt: code/__torch__/m.py:8:7: defines __"));
     EXPECT_THAT(CheckBody(absl::StrCat("    (self).", name, "(x, )\n")), Refused("mentions __"));
     EXPECT_THAT(CheckBody(absl::StrCat("    getattr(self, \"", name, "\")(x, )\n")),
                 Refused("mentions __"));
@@ -668,6 +776,13 @@ TEST(ArchiveCheckTest, RefusesDefaultsThatRunWhenTheFileIsLoaded) {
 
 TEST(ArchiveCheckTest, RefusesTorchClasses) {
   EXPECT_THAT(CheckBody("    q = __torch__.torch.classes.a.B(x)\n"), Refused("torch.classes"));
+  // Types of packed parameters are taken, but no object of them is made.
+  const std::string packed = "__torch__.torch.classes.rnn.CellParamsBase";
+  EXPECT_OK(CheckCode("class A:\n  a : " + packed + "\n"));
+  EXPECT_OK(CheckBody("    q = annotate(List[" + packed + "], [])\n"));
+  EXPECT_THAT(CheckBody("    q = " + packed + "(x)\n"), Refused("torch.classes"));
+  EXPECT_THAT(CheckCode("class A:\n  a : a." + packed + "\n"), Refused("torch.classes"));
+  EXPECT_THAT(CheckCode("class A:\n  a : " + packed + ".B\n"), Refused("torch.classes"));
   EXPECT_THAT(CheckBody("    q = __torch__ . torch . classes . a(x)\n"), Refused("torch.classes"));
   EXPECT_THAT(CheckBody("    q = annotate(\"torch.classes.a.B\", x)\n"), Refused("torch.classes"));
   EXPECT_THAT(CheckCode("class A:\n  a : __torch__.torch.classes.a.B\n"), Refused("torch.classes"));
