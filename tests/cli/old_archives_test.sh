@@ -72,7 +72,7 @@ for archive in "$testdata"/*.pt; do
   python3 equal.py out.safetensors "${archive%.pt}.out.safetensors" || fail "$name has other outputs"
   count=$((count + 1))
 done
-((count >= 7)) || fail "only $count archives"
+((count >= 13)) || fail "only $count archives"
 
 # --- Packed anew ---------------------------------------------------------------------------------
 
@@ -91,6 +91,69 @@ for way in comment deflated reversed stream; do
   python3 pack.py net.pt2 packed.pt2 $way
   "$graphnet" run packed.pt2 -o again.safetensors >/dev/null || fail "run .pt2, $way"
   python3 equal.py out.safetensors again.safetensors || fail ".pt2, $way, has other outputs"
+done
+
+# --- Quantised programs ------------------------------------------------------------------------
+
+for archive in "$testdata"/quantised_*.pt; do
+  name=$(basename "$archive" .pt)
+  for form in pb pt; do
+    "$graphnet" convert "$archive" "$name.$form" >/dev/null || fail "convert $name to $form"
+    "$graphnet" run "$name.$form" --inputs "${archive%.pt}.in.safetensors" -o out.safetensors >/dev/null ||
+      fail "run $name as $form"
+    python3 equal.py out.safetensors "${archive%.pt}.out.safetensors" || fail "$name as $form has other outputs"
+  done
+  "$graphnet" hash "$archive" "$name.pb" | cut -d' ' -f1 | uniq | wc -l | grep -qx 1 || fail "hash of $name"
+done
+"$graphnet" show "$testdata/quantised_2_1_static.pt" >log 2>&1
+grep -q 'conv._packed_params.weight : i8\[4, 2, 3, 3\]' log || fail "no weight: $(cat log)"
+grep -q 'conv._packed_params.weight.scales : f64\[4\]' log || fail "no scales: $(cat log)"
+grep -q 'aten._make_per_channel_quantized_tensor.default(.*, 0)' log || fail "no axis: $(cat log)"
+grep -q 'quantized.conv2d_prepack.default(.*, \[1, 1\], \[0, 0\], \[1, 1\], 1)' log || fail "no packing: $(cat log)"
+if "$graphnet" convert "$testdata/quantised_2_1_static.pt" no.pt2 --input 'x=f32[2,2,5,5]' >log 2>&1; then
+  fail "a quantised .pt2"
+fi
+grep -q 'torch.export has no dtype quint8' log || fail "why no .pt2: $(cat log)"
+
+cat >hostile.py <<'END'
+"""Changes the state of a quantised program, or the code that takes it. argv: source, target, kind."""
+import sys, zipfile
+
+source, target, kind = sys.argv[1:]
+with zipfile.ZipFile(source) as read:
+    entries = {info.filename: read.read(info) for info in read.infolist()}
+end, old, new = {
+    "groups": ("data.pkl", b"K\x01X\x05\0\0\0zeros", b"K\x00X\x05\0\0\0zeros"),
+    "more_groups": ("data.pkl", b"K\x01X\x05\0\0\0zeros", b"K\x03X\x05\0\0\0zeros"),
+    "stride": ("data.pkl", b"K\x01K\x01\x86", b"K\x00K\x01\x86"),
+    "from_file": ("modules/conv.py", b"_16 = ops.quantized.conv2d_prepack(w, ",
+                  b'_98 = torch.from_file("/etc/passwd", False, 10, dtype=0)\n'
+                  b"      _16 = ops.quantized.conv2d_prepack(_98, "),
+    "attribute": ("modules/conv.py", b"self.stride = (state)[3]", b"self.stride = (state)[6]"),
+    "no_attribute": ("modules/conv.py", b"    self.zero_point = (state)[13]\n", b""),
+    "loop": ("modules/conv.py", b"    self.zero_point = (state)[13]\n", b"    _9 = (self).__setstate__(state, )\n"),
+    "recursion": ("modules/conv.py", b"      stride = self.stride\n",
+                  b"      _99 = (self).set_weight_bias(w, b, )\n      stride = self.stride\n"),
+    "class": ("data.pkl", b"LinearPackedParamsBase", b"LinearPackedParamsBasf"),
+}[kind]
+name = next(name for name in entries if name.endswith(end))
+assert old in entries[name], kind
+entries[name] = entries[name].replace(old, new, -1 if kind == "recursion" else 1)
+with zipfile.ZipFile(target, "w") as out:
+    for name, content in entries.items():
+        out.writestr(name, content)
+END
+for kind in groups more_groups stride from_file attribute no_attribute loop recursion class; do
+  python3 hostile.py "$testdata/quantised_2_1_static.pt" "hostile_$kind.pt" "$kind"
+done
+code=0
+"$graphnet" check hostile_*.pt >log 2>&1 || code=$?
+((code == 1 || code == 2)) || fail "hostile quantised programs: exit code $code: $(cat log)"
+grep -q '^0 passed, 9 failed' log || fail "hostile quantised programs: $(cat log)"
+for why in '4 channels do not make 0 groups' '4 channels do not make 3 groups' 'stride is 0, not within' \
+  'calls aten::from_file, which only a run may do' 'mentions __setstate__' \
+  'a class that the archive may not use'; do
+  grep -q "$why" log || fail "not refused because of '$why': $(cat log)"
 done
 
 # --- Exploits in old forms ---------------------------------------------------------------------

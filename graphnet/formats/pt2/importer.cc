@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -295,6 +296,25 @@ absl::Status ReadExtraFiles(const Archive& archive, Sample* sample) {
   return absl::OkStatus();
 }
 
+// Reads the tensors that a graph of torch 2.1 holds itself, in base 64.
+absl::Status ReadOldConstants(Json program, pt2::Payloads* payloads) {
+  Json graph_module, graph, constants;
+  RETURN_IF_ERROR(ReadFields(program, {{"graph_module", &graph_module}}));
+  RETURN_IF_ERROR(ReadFields(graph_module, {{"graph", &graph}}));
+  RETURN_IF_ERROR(ReadFields(graph, {{"constants", &constants, false}}));
+  if (constants.is_null() || constants.kind() != Json::Kind::kObject) return absl::OkStatus();
+  return constants.ForEachMember([&](absl::string_view name, Json value) -> absl::Status {
+    const std::string place = absl::StrCat("constants/", name);
+    ASSIGN_OR_RETURN(const absl::string_view text, value.String());
+    auto saved = std::make_shared<std::string>();
+    if (!absl::Base64Unescape(text, saved.get())) {
+      return Annotate(absl::InvalidArgumentError("not in base 64"), Printable(place));
+    }
+    const SharedBytes bytes(std::move(saved));
+    return Annotate(pt2::ReadPickledEntry(bytes, place, name, payloads), Printable(place));
+  });
+}
+
 absl::StatusOr<Sample> ImportProgram(const Archive& archive, const std::string& program,
                                      const Pt2ImportOptions& options) {
   Sample sample;
@@ -325,6 +345,7 @@ absl::StatusOr<Sample> ImportProgram(const Archive& archive, const std::string& 
     ASSIGN_OR_RETURN(JsonDocument document, JsonDocument::Parse(text));
     ASSIGN_OR_RETURN(std::optional<std::string> upgraded, pt2::UpgradeProgram(document.root()));
     if (upgraded) {
+      RETURN_IF_ERROR(ReadOldConstants(document.root(), &payloads));
       text = *std::move(upgraded);
       ASSIGN_OR_RETURN(document, JsonDocument::Parse(text));
     }

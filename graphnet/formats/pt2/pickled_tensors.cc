@@ -94,26 +94,31 @@ class SavedTensors {
     for (size_t i = 0; i + 1 < all.size(); i += 2) {
       if (pickle_.kind(all[i]) != PickleKind::kString)
         return Error(all[i], "expected the name of a tensor");
-      if (IsFake(all[i + 1])) {
-        Payload payload;
-        payload.record_name = absl::StrCat(record, "/", pickle_.text(all[i]));
-        payload.is_fake = true;
-        payloads->insert_or_assign(std::string(pickle_.text(all[i])), std::move(payload));
-        continue;
-      }
-      ASSIGN_OR_RETURN(const Stored stored, Locate(all[i + 1]));
-      ASSIGN_OR_RETURN(const absl::string_view bytes, archive.owner() != nullptr
-                                                          ? zip_.ViewUnchecked(*stored.record)
-                                                          : zip_.View(*stored.record));
-      Payload payload;
-      payload.record_name = absl::StrCat(record, "/", stored.record->name);
-      payload.record_bytes = stored.record->size;
-      payload.is_tensor = true;
-      payload.tensor = stored.tensor;
-      payload.storage =
-          archive.Part(static_cast<size_t>(bytes.data() - archive->data()), bytes.size());
-      payloads->insert_or_assign(std::string(pickle_.text(all[i])), std::move(payload));
+      RETURN_IF_ERROR(ReadEntry(archive, record, pickle_.text(all[i]), all[i + 1], payloads));
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadEntry(const SharedBytes& archive, const std::string& record,
+                         absl::string_view name, Id id, Payloads* payloads) {
+    Payload payload;
+    if (IsFake(id)) {
+      payload.record_name = absl::StrCat(record, "/", name);
+      payload.is_fake = true;
+      payloads->insert_or_assign(std::string(name), std::move(payload));
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(const Stored stored, Locate(id));
+    ASSIGN_OR_RETURN(const absl::string_view bytes, archive.owner() != nullptr
+                                                        ? zip_.ViewUnchecked(*stored.record)
+                                                        : zip_.View(*stored.record));
+    payload.record_name = absl::StrCat(record, "/", stored.record->name);
+    payload.record_bytes = stored.record->size;
+    payload.is_tensor = true;
+    payload.tensor = stored.tensor;
+    payload.storage =
+        archive.Part(static_cast<size_t>(bytes.data() - archive->data()), bytes.size());
+    payloads->insert_or_assign(std::string(name), std::move(payload));
     return absl::OkStatus();
   }
 
@@ -323,6 +328,12 @@ absl::Status ReadPickledTable(const SharedBytes& archive, const std::string& rec
                               Payloads* payloads) {
   ASSIGN_OR_RETURN(SavedTensors saved, SavedTensors::Open(*archive));
   return saved.ReadTable(archive, record, payloads);
+}
+
+absl::Status ReadPickledEntry(const SharedBytes& archive, const std::string& record,
+                              absl::string_view name, Payloads* payloads) {
+  ASSIGN_OR_RETURN(SavedTensors saved, SavedTensors::Open(*archive));
+  return saved.ReadEntry(archive, record, name, saved.root(), payloads);
 }
 
 absl::StatusOr<std::vector<std::optional<TensorData>>> ReadPickledLeaves(absl::string_view bytes,

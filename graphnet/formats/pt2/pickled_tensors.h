@@ -26,6 +26,10 @@ absl::StatusOr<TensorData> ReadPickledTensor(absl::string_view bytes);
 absl::Status ReadPickledTable(const SharedBytes& archive, const std::string& record,
                               Payloads* payloads);
 
+// Adds one saved tensor under `name`.
+absl::Status ReadPickledEntry(const SharedBytes& archive, const std::string& record,
+                              absl::string_view name, Payloads* payloads);
+
 // Reads the leaves of a saved structure in the order of `spec`: tensors, and numbers as 0-d
 // tensors. A leaf is nullopt if it is something else or the structure does not follow `spec` there.
 absl::StatusOr<std::vector<std::optional<TensorData>>> ReadPickledLeaves(absl::string_view bytes,

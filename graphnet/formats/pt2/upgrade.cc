@@ -231,6 +231,16 @@ class Upgrade {
     RETURN_IF_ERROR(read("buffers_to_mutate", nullptr));
     out_.StartObject();
     out_.Member("input_specs").StartArray();
+    for (const absl::string_view name : ConstantsOf(graph)) {
+      out_.StartObject();
+      out_.Member("tensor_constant").StartObject();
+      out_.Member("arg").StartObject();
+      out_.Member("name").String(name);
+      out_.EndObject();
+      out_.Member("tensor_constant_name").String(name);
+      out_.EndObject();
+      out_.EndObject();
+    }
     for (const Json input : Field(graph, "inputs").elements()) {
       const absl::string_view name = NameOf(input);
       const auto parameter = parameters.find(name);
@@ -333,7 +343,68 @@ class Upgrade {
     }
   }
 
+  // The names of the tensors that a graph of torch 2.1 holds itself, such as those of
+  // torch.tensor([1., 2.]). Later they are inputs.
+  static std::vector<absl::string_view> ConstantsOf(Json graph) {
+    std::vector<absl::string_view> names;
+    if (Field(graph, "tensor_values").is_there() && IsObject(Field(graph, "constants"))) {
+      Field(graph, "constants")
+          .ForEachMember([&](absl::string_view name, Json) {
+            names.push_back(name);
+            return absl::OkStatus();
+          })
+          .IgnoreError();
+    }
+    return names;
+  }
+
+  // Writes a list of inputs or a table of tensors with the constants of the graph before.
+  void WriteWithConstants(absl::string_view field, Json graph, Json member) {
+    const std::vector<absl::string_view> names = ConstantsOf(graph);
+    out_.Member(field);
+    if (field == "inputs") {
+      out_.StartArray();
+      for (const absl::string_view name : names) {
+        out_.StartObject();
+        out_.Member("as_tensor").StartObject();
+        out_.Member("name").String(name);
+        out_.EndObject();
+        out_.EndObject();
+      }
+      for (const Json input : member.elements()) Write("", input);
+      return out_.EndArray();
+    }
+    // The table does not describe them, but what the first call makes of each: a copy.
+    absl::flat_hash_map<absl::string_view, absl::string_view> copies;
+    for (const Json node : Field(graph, "nodes").elements()) {
+      const Json outputs = Field(node, "outputs");
+      if (!IsArray(outputs) || outputs.size() != 1) continue;
+      for (const Json input : Field(node, "inputs").elements()) {
+        copies.try_emplace(NameOf(Field(input, "arg")), NameOf(*outputs.elements().begin()));
+      }
+    }
+    out_.StartObject();
+    for (const absl::string_view name : names) {
+      const auto copy = copies.find(name);
+      if (copy == copies.end() || Field(member, name).is_there()) continue;
+      const Json tensor = Field(member, copy->second);
+      const Json meta = Field(tensor, "meta");
+      out_.Member(name);
+      Write("", meta.is_there() ? meta : tensor);
+    }
+    member
+        .ForEachMember([&](absl::string_view name, Json tensor) {
+          const Json meta = Field(tensor, "meta");
+          out_.Member(name);
+          Write("", IsObject(meta) && tensor.size() == 2 ? meta : tensor);
+          return absl::OkStatus();
+        })
+        .IgnoreError();
+    out_.EndObject();
+  }
+
   void WriteMembers(absl::string_view name, Json value) {
+    const bool has_constants = !ConstantsOf(value).empty();
     const bool is_flash = TextOf(Field(value, "target")) == kFlash && IsOnCpu(value);
     out_.StartObject();
     value
@@ -343,7 +414,11 @@ class Upgrade {
               IsObject(Field(member, "meta"))) {
             member = Field(member, "meta");
           }
-          if (is_flash && field == "target") {
+          if (has_constants && field == "constants") {
+          } else if (has_constants && ((field == "inputs" && IsArray(member)) ||
+                                       (field == "tensor_values" && IsObject(member)))) {
+            WriteWithConstants(field, value, member);
+          } else if (is_flash && field == "target") {
             out_.Member(field).String(kFlashOnCpu);
           } else if (is_flash && field == "outputs" && IsArray(member)) {
             out_.Member(field);

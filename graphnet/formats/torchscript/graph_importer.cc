@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/torchscript/packed_parameters.h"
 #include "graphnet/interp/torch/values.h"
 #include "graphnet/ir/annotation.h"
 #include "torch/csrc/jit/ir/constants.h"
@@ -272,7 +273,9 @@ absl::StatusOr<Argument> GraphImporter::Literal(const c10::IValue& value, const 
   if (value.isTensor() && value.toTensor().defined() && value.toTensor().is_quantized()) {
     return QuantisedTensor(value.toTensor(), path);
   }
-  if (value.isObject()) return PackedParameters(value, path);
+  if (value.isObject() && IsPackedParameters(value.toObjectRef().name())) {
+    return PackedParameters(value, path);
+  }
   if (value.isTensor()) {
     const absl::StatusOr<absl::string_view> name =
         path.empty() ? attributes_.AddConstant(value.toTensor())

@@ -138,8 +138,13 @@ std::vector<std::string> Lines(absl::string_view inputs) {
   return absl::StrSplit(inputs, '\n', absl::SkipWhitespace());
 }
 
-class QuietWarnings : public c10::WarningHandler {
+// Suppresses PyTorch's warnings. Making a quantised tensor warns that PyTorch may drop them one day.
+class Quiet : public c10::WarningHandler {
+ public:
   void process(const c10::Warning&) override {}
+
+ private:
+  c10::WarningUtils::WarningHandlerGuard guard_{this};
 };
 
 // How to load an archive.
@@ -151,10 +156,6 @@ struct Loading {
 // Loads a module. `inputs` receives the content of kInputsFile.
 torch::jit::Module Load(const SharedBytes& bytes, const Loading& loading, std::string* inputs) {
   torch::jit::ExtraFilesMap extra = {{kInputsFile, ""}};
-  // Making a quantised tensor warns that PyTorch may drop them one day.
-  QuietWarnings quiet;
-  const c10::WarningUtils::WarningHandlerGuard guard(
-      loading.with_state ? &quiet : c10::WarningUtils::get_warning_handler());
   const auto load = [&](std::optional<c10::Device> device) {
     const auto reader = std::make_shared<MemoryReader>(bytes);
     torch::jit::Module module = loading.with_state
@@ -263,6 +264,7 @@ absl::StatusOr<Sample> ImportTorchScript(const SharedBytes& bytes, const std::st
                                          const TorchScriptImportOptions& options) {
   ASSIGN_OR_RETURN(const Loading loading, CheckArchive(*bytes, name, options.trust));
   std::string inputs;
+  const Quiet quiet;
   absl::StatusOr<Sample> sample = Guarded([&]() -> absl::StatusOr<Sample> {
     const TorchvisionDeclaration declaration;
     return ImportTorchScriptMethod(Load(bytes, loading, &inputs), options.method,

@@ -66,9 +66,6 @@ absl::StatusOr<Argument> GraphImporter::PackedParameters(const IValue& object,
                                                          const std::string& path) {
   const auto& type = object.toObjectRef().type();
   const std::string name = type->name()->qualifiedName();
-  if (!IsPackedParameters(name)) {
-    return CannotRepresent(*current_, absl::StrCat("an object of the class ", name));
-  }
   if (const auto known = quantised_.find(object.toObject().get()); known != quantised_.end())
     return known->second;
   made_.push_back(object);

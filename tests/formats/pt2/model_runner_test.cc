@@ -102,7 +102,8 @@ TEST(ModelRunner, ChecksWhatTheProgramAsksOfItsInputs) {
 
 // PyTorch itself no longer opens the programs of torch 2.1 to 2.4.
 TEST(ModelRunner, RunsProgramsOfEachLayoutAsTheirVersionDid) {
-  for (const char* name : {"torch_2_1", "torch_2_2", "torch_2_3", "torch_2_4", "torch_2_8"}) {
+  for (const char* name : {"torch_2_1", "torch_2_1_constant", "torch_2_2", "torch_2_3", "torch_2_4",
+                           "torch_2_5", "torch_2_8", "torch_2_9", "torch_2_14"}) {
     SCOPED_TRACE(name);
     const auto model = Load(name);
     ASSERT_NE(model, nullptr);
