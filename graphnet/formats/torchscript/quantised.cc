@@ -38,10 +38,9 @@ absl::StatusOr<Argument> GraphImporter::QuantisedTensor(const at::Tensor& tensor
   made_.emplace_back(tensor);
   const c10::ScalarType type = tensor.scalar_type();
   if (type != at::kQInt8 && type != at::kQUInt8 && type != at::kQInt32) {
-    return CannotRepresent(*current_,
-                           absl::StrCat("a quantised tensor of type ", c10::toString(type)));
+    // Several elements share a byte.
+    return CannotRepresent(*current_, attributes_.Add(tensor, path, "").status().message());
   }
-  // A view of the integers, with the sizes and strides of the tensor.
   ASSIGN_OR_RETURN(const Argument integers, OwnTensor(at::int_repr(tensor), path, ""));
   const absl::string_view name = integers.node()->name();
   Argument made;
@@ -91,8 +90,7 @@ absl::StatusOr<Argument> GraphImporter::PackedParameters(const IValue& object,
     }
     const bool is_dynamic = parts[0].toStringRef() == "quantized_dynamic";
     if (!is_dynamic && parts[0].toStringRef() != "quantized_fp16") {
-      return CannotRepresent(*current_,
-                             absl::StrCat("a cell of the kind ", parts[0].toStringRef()));
+      return CannotRepresent(*current_, absl::StrCat("a constant of kind ", object.tagKind()));
     }
     if (is_dynamic) {
       for (const IValue& bias : parts[1].toListRef()) {
