@@ -144,6 +144,7 @@ Tensor.__array__ -> Any, dtype: Any, copy: bool | None
 _make_sym -> SymExpr, module: Module, operands: tuple[SymExpr, ...]
 Sample.save -> list[str], path: str | os.PathLike[str], options: Any
 save -> list[str], path: str | os.PathLike[str]
+_check_replaceable -> None, folder: str | os.PathLike[str], is_own: Callable[[str, bool], bool]
 find_samples -> list[str], paths: Sequence[str | os.PathLike[str]]
 (Graph|Module|Sample)._repr_html_ -> str
 load -> Sample, path: str | os.PathLike[str]

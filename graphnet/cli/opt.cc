@@ -127,8 +127,9 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
   // This pass needs the sizes of all values. If they cannot be inferred, it reports what it lacks.
   const bool wants_sizes = absl::c_any_of(
       pipeline, [](const PipelineStep& step) { return step.pass->name() == "generalize-dims"; });
+  const Graph* const main = sample.module->main();  // A module may have no graph.
   const bool lacks_sizes =
-      wants_sizes && absl::c_any_of(sample.module->main()->nodes(), [](const Node* node) {
+      wants_sizes && main != nullptr && absl::c_any_of(main->nodes(), [](const Node* node) {
         return node->is_call() && node->has_uses() && node->meta() == nullptr;
       });
   if (lacks_sizes || (folds_values && LacksMetas(*sample.module))) {

@@ -13,6 +13,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graphnet/base/output_folder.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/version.h"
 #include "graphnet/cli/port_values.h"
@@ -203,6 +204,27 @@ nb::dict FolderFiles(const SampleObject& self) {
   for (const auto& [name, content] : files)
     made[nb::str(name.data(), name.size())] = nb::bytes(content.data(), content.size());
   return made;
+}
+
+// Like CheckReplaceable, and asks a function of Python.
+void CheckReplaceableBy(nb::handle folder, const nb::callable& is_own) {
+  std::optional<nb::python_error> error;
+  const absl::Status status =
+      CheckReplaceable(PathOf(folder), [&](absl::string_view path, bool is_folder) {
+        if (error.has_value()) return false;
+        try {
+          // The name of a file may be no UTF-8.
+          const nb::object name = nb::steal(
+              PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
+          if (!name.is_valid()) throw nb::python_error();
+          return nb::cast<bool>(is_own(name, is_folder));
+        } catch (nb::python_error& raised) {
+          error.emplace(std::move(raised));
+          return false;
+        }
+      });
+  if (error.has_value()) throw std::move(*error);
+  RaiseIfError(status);
 }
 
 nb::list AllFormats() {
@@ -511,6 +533,7 @@ void BindOperations(nb::module_& m) {
   m.def("_exported_bytes", ExportedBytes, nb::arg("sample"), nb::arg("classes"));
   m.def("folder_files", FolderFiles, nb::arg("sample"),
         "Returns the files of the GraphNet folder that save would write, name to bytes.");
+  m.def("_check_replaceable", CheckReplaceableBy, nb::arg("folder"), nb::arg("is_own"));
   m.def("formats", AllFormats, "Returns a dict for each format that load and save know.");
   m.def(
       "find_samples",

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 MANIFEST = "stitch.json"
 FORMAT = "graphnet live capture"
 _ASIDE = ".partial"
-# What a capture writes: its manifest, samples as folders or protobuf files with their weights, and
-# what Python leaves where a model.py was run.
+# A capture writes its manifest, and samples as folders or as protobuf files with their weights.
+# Python leaves folders of compiled files where a model.py was run.
 _SAMPLE = (r"(model|weight_meta|input_meta|input_tensor_constraints)\.py|graph_net\.json|"
            r"graph_hash\.txt|torch_fx\.json|__pycache__/(model|weight_meta|input_meta|"
            r"input_tensor_constraints)\.[^/]*pyc")
@@ -66,47 +66,22 @@ def _locked(folder: str) -> Iterator[None]:
 
 
 def _check_replaceable(path: str) -> None:
-    """Replaces an earlier capture, but refuses to touch anything else.
-
-    Like graphnet/base/output_folder.h: each entry, at every depth, must be one that a capture
-    writes. Links and special files are foreign whatever their name.
-    """
-    if not os.path.lexists(path):
-        return
-    if os.path.islink(path) or not os.path.isdir(path):
-        raise made_error("already_exists", f"{path} holds something other than a capture")
-    if not os.listdir(path):
-        return
-    try:
-        with open(os.path.join(path, MANIFEST), encoding="utf-8") as file:
-            is_capture = json.load(file).get("format") == FORMAT
-    except (OSError, ValueError, AttributeError, RecursionError):
-        is_capture = False
-    foreign = first_foreign(path) if is_capture else sorted(os.listdir(path))[0]
-    if foreign is not None:
-        raise made_error("already_exists", f"{path} holds something other than a capture: {foreign!a}")
+    """Raises if something other than an earlier capture, or an empty folder, is at path."""
+    is_capture = True
+    if os.path.isdir(path) and os.listdir(path):
+        try:
+            with open(os.path.join(path, MANIFEST), encoding="utf-8") as file:
+                is_capture = json.load(file).get("format") == FORMAT
+        except (OSError, ValueError, AttributeError, RecursionError):
+            is_capture = False
+    if os.path.islink(path):
+        raise made_error("already_exists", f"{path} is a link, not a capture")
+    _core._check_replaceable(path, is_own_entry if is_capture else lambda path, is_folder: False)
 
 
-def first_foreign(path: str, also: Container[str] = ()) -> Optional[str]:
-    """Returns the first entry, relative to path, that no capture writes and that is not in also."""
-    for folder, folders, names in os.walk(path, onerror=_raise):
-        folders.sort()
-        place = os.path.relpath(folder, path)
-        for name in sorted(folders + names):
-            entry = os.path.join(folder, name)
-            relative = name if place == "." else os.path.join(place, name)
-            if name in folders and not os.path.islink(entry):
-                is_own = _OWN_FOLDERS.fullmatch(relative) and not os.path.ismount(entry)
-            else:
-                is_own = ((relative in also or _OWN_FILES.fullmatch(relative)) and os.path.isfile(entry) and
-                          not os.path.islink(entry))
-            if not is_own:
-                return relative
-    return None
-
-
-def _raise(error: OSError) -> None:
-    raise error
+def is_own_entry(path: str, is_folder: bool) -> bool:
+    """Returns whether a capture writes an entry of this kind at path, relative to its folder."""
+    return (_OWN_FOLDERS if is_folder else _OWN_FILES).fullmatch(path) is not None
 
 
 def _put_in_place(aside: str, path: str) -> None:

@@ -818,7 +818,7 @@ class Folders(CaptureCase):
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 with open(path, "w", encoding="utf-8") as file:
                     file.write("mine")
-                with self.subTest(name), self.assertRaisesRegex(graphnet_ir.Error, "other than a capture"):
+                with self.subTest(name), self.assertRaisesRegex(graphnet_ir.Error, "not replaced, as it holds"):
                     write()
                 self.assertTrue(os.path.exists(path))
                 os.remove(path)
@@ -826,7 +826,7 @@ class Folders(CaptureCase):
                     os.rmdir(os.path.dirname(path))
             link = os.path.join(folder, "subgraph_7")
             os.symlink(inside, link)
-            with self.assertRaisesRegex(graphnet_ir.Error, "other than a capture: 'subgraph_7'"):
+            with self.assertRaisesRegex(graphnet_ir.Error, "as it holds subgraph_7, a link"):
                 write()
             os.remove(link)
             write()
@@ -841,7 +841,7 @@ class Folders(CaptureCase):
             f(torch.ones(2))
         self.assertEqual(caught.exception.kind, "already_exists")
         self.assertEqual(str(caught.exception),
-                         f"{folder} holds something other than a capture: 'thesis.txt'")
+                         f"{folder}: not replaced, as it holds thesis.txt")
         self.assertEqual(os.listdir(folder), ["thesis.txt"])
 
         # The exception of the program is more important.
@@ -851,14 +851,14 @@ class Folders(CaptureCase):
             raise KeyError("mine")
 
         g = extract(raises, name="f", workspace=self.workspace)
-        with self.assertWarnsRegex(UserWarning, "f was not saved: .*holds something other"):
+        with self.assertWarnsRegex(UserWarning, "f was not saved: .*not replaced, as it holds"):
             with self.assertRaisesRegex(KeyError, "mine"):
                 quietly(g, torch.ones(2))
         self.assertEqual(os.listdir(folder), ["thesis.txt"])
 
         # At the end of a program an exception would reach nobody.
         with mock.patch.object(capture_module, "_captures", {("f", self.workspace): g.capture}):
-            with self.assertWarnsRegex(UserWarning, "f was not saved: .*holds something other"):
+            with self.assertWarnsRegex(UserWarning, "f was not saved: .*not replaced, as it holds"):
                 capture_module._save_all()
 
     def test_an_earlier_capture_is_replaced_whole(self):

@@ -231,7 +231,7 @@ class EndsTest(HarvestTest):
 
 
 class BatchTest(HarvestTest):
-    """One odd item never ends a harvest. No model is built here."""
+    """One odd item never ends a harvest. Few models are built here."""
 
     def ended(self, *sources: str, **options: object) -> dict[str, Row]:
         """The rows of a harvest in which each model that is fetched ends there."""
@@ -272,6 +272,27 @@ class BatchTest(HarvestTest):
         # What ended stays ended, and the page can be written.
         self.assertEqual(self.ends(self.ended(str(self.hub))), self.ends(rows))
         page(list(rows.values())).encode()
+
+    def test_files_of_others_among_the_samples_stay(self) -> None:
+        self.only("fine")
+        for name in ("notes.txt", "mine/data.csv", "model.safetensors", "subgraph_0/notes.txt"):
+            with self.subTest(name):
+                place = self.folder / name.replace("/", "-") / "samples" / "harvest_models--fine"
+                (place / name).parent.mkdir(parents=True)
+                (place / name).write_text("years of work")
+                rows = self.run_harvest(MODELS, out=name.replace("/", "-"))
+                self.assertEqual(self.ends(rows), {"fine": "unexpected"})
+                self.assertRegex(str(rows["fine"].message), "not replaced, as it holds " + name.split("/")[0])
+                self.assertEqual((place / name).read_text(), "years of work")
+
+    def test_what_an_earlier_attempt_left_is_replaced(self) -> None:
+        self.only("fine")
+        place = self.folder / "out" / "samples" / "harvest_models--fine"
+        place.mkdir(parents=True)
+        for name in ("stitch.json", "capture.py", "provenance.json", "model.py"):
+            (place / name).write_text("half")
+        self.assertEqual(self.ends(self.run_harvest(MODELS)), {"fine": "published"})
+        self.assertNotEqual((place / "stitch.json").read_text(), "half")
 
     def test_no_model_is_lost(self) -> None:
         names = ("a b", "a_b", "x/y", "x:y", ".hidden", "..", "a" * 300, "a" * 299 + "b", "twice",

@@ -9,19 +9,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional
 
 import graphnet_ir
-from graphnet_ir.capture_folder import MANIFEST, manifest_text
+from graphnet_ir import _core
+from graphnet_ir.capture_folder import MANIFEST, is_own_entry, manifest_text
 from graphnet_ir.harvest.failures import Failure
 from graphnet_ir.harvest.journal import Journal, Row
 
 SAMPLES = "samples"
 
 
-def hashes_of(captured: str) -> Tuple[Dict[str, str], Dict[str, str]]:
-    """Returns the canonical hash of each graph in a captured folder, by its place in it, by
-    reading the files back; and the hash in which sizes count, too."""
+def hashes_of(captured: str) -> Dict[str, Any]:
+    """Reads the files of a captured folder back. "hashes" of the result has the canonical hash of
+    each graph by its place in the folder, "sized_hashes" the hash in which sizes count, too."""
     with open(os.path.join(captured, MANIFEST), encoding="utf-8") as file:
         rows = json.load(file)["subgraphs"]
     places = [row["sample"] for row in rows if row["sample"] is not None]
@@ -33,7 +34,7 @@ def hashes_of(captured: str) -> Tuple[Dict[str, str], Dict[str, str]]:
             sized[place] = graphnet_ir.hash(sample, metas=True)
         except graphnet_ir.Error as error:
             raise Failure("capture", f"{place} cannot be read back: {error}") from error
-    return found, sized
+    return {"hashes": found, "sized_hashes": sized}
 
 
 def same_as(row: Row, journal: Journal, same_sizes: bool) -> Dict[str, str]:
@@ -56,9 +57,12 @@ def sample_place(row: Row, place: str) -> str:
 
 def publish(row: Row, folder: str, captured: str, script: str,
             repeated: Dict[str, str]) -> None:
-    """Writes folder/samples/PLACE, whole or not at all. repeated: as same_as found them."""
+    """Writes folder/samples/PLACE, whole or not at all. It replaces what an earlier attempt left,
+    but no file of anybody else. repeated: as same_as found them."""
     target = os.path.join(folder, SAMPLES, row.place)
     aside = os.path.join(folder, SAMPLES, f".{row.place}.new")
+    for path in (target, aside):
+        _core._check_replaceable(path, _is_own_entry)
     shutil.rmtree(aside, ignore_errors=True)
     try:
         shutil.copytree(captured, aside)
@@ -72,11 +76,15 @@ def publish(row: Row, folder: str, captured: str, script: str,
         with open(os.path.join(aside, "provenance.json"), "w", encoding="utf-8") as file:
             json.dump(provenance(row, repeated), file, indent=2, ensure_ascii=False)
             file.write("\n")
-        # An earlier attempt may have come this far; its files are the same.
         shutil.rmtree(target, ignore_errors=True)
         os.rename(aside, target)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def _is_own_entry(path: str, is_folder: bool) -> bool:
+    return is_own_entry(path, is_folder) or (
+        not is_folder and path in ("capture.py", "provenance.json"))
 
 
 def _rewrite(path: str, change: Callable[[str], str]) -> None:

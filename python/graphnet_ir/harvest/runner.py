@@ -70,22 +70,22 @@ class Options:
     seed: int = 0  # seed of random numbers
 
 
-class _Fetch:
-    """The download of one model, in a thread, which cannot be ended but is no longer waited for
-    when its time is over."""
+class _Thread:
+    """Work for one model in a thread: its download, or the hashes of its graphs. A thread cannot be
+    ended, but is no longer waited for when its time is over."""
 
-    def __init__(self, fetch: Callable[[], Dict[str, Any]], limits: Limits):
+    def __init__(self, work: Callable[[], Dict[str, Any]], limits: Limits):
         self.limits = limits
         self.begin = time.monotonic()
         self.facts: Dict[str, Any] = {}
         self.error: Optional[BaseException] = None
-        self._fetch = fetch
+        self._work = work
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
         try:
-            self.facts = self._fetch()
+            self.facts = self._work()
         except BaseException as error:
             self.error = error
 
@@ -114,14 +114,14 @@ class _Repair:
 
 class Runner:
     """One run of a harvest. `rows` are its models, `running` what runs for them (processes or
-    downloads), by their numbers."""
+    threads), by their numbers."""
 
     def __init__(self, sources: Sequence[str], output: str, options: Options,
                  progress: Optional[Callable[["Runner"], None]] = None):
         self.folder = os.path.abspath(output)
         self.options = options
         self.progress = progress or (lambda runner: None)
-        self.running: Dict[int, Union[Group, _Fetch]] = {}
+        self.running: Dict[int, Union[Group, _Thread]] = {}
         self._repairs: Dict[int, _Repair] = {}
         self.rows: List[Row] = []
         os.makedirs(os.path.join(self.folder, "work"), exist_ok=True)
@@ -191,6 +191,8 @@ class Runner:
         for row in self.rows:
             if row.stage == "withheld" and self.options.allow_unknown_licence:
                 self.journal.reopen(row, "hashed")
+            if row.stage in _READY and "sized_hashes" not in row.facts:  # An earlier version ran.
+                self.journal.reopen(row, "verified")
 
     def close(self) -> None:
         """Ends all processes, and releases the folder."""
@@ -257,11 +259,11 @@ class Runner:
             if model is None or source is None:
                 raise Failure("not_found", f"{row.source} is not among the sources any more")
             os.makedirs(work, exist_ok=True)
-            self.running[row.number] = _Fetch(functools.partial(source.fetch, model),
-                                              self.options.limits)
+            self.running[row.number] = _Thread(functools.partial(source.fetch, model),
+                                               self.options.limits)
             return
         if row.stage == "verified":
-            self._hash(row)
+            self._start_hashes(row)
             return
         for name in ("captured", "tmp"):
             shutil.rmtree(os.path.join(work, name), ignore_errors=True)
@@ -305,27 +307,32 @@ class Runner:
     def _step(self, row: Row) -> None:
         """Goes on with what runs for a model."""
         job = self.running[row.number]
-        if isinstance(job, _Fetch):
-            self._step_fetch(row, job)
+        if isinstance(job, _Thread):
+            self._step_thread(row, job)
         elif row.number in self._repairs:
             self._step_repair(row, job)
         else:
             self._step_model(row, job)
 
-    def _step_fetch(self, row: Row, fetch: _Fetch) -> None:
-        if fetch.is_running and fetch.seconds <= fetch.limits.seconds:
+    def _step_thread(self, row: Row, thread: _Thread) -> None:
+        if thread.is_running and thread.seconds <= thread.limits.seconds:
             return
-        ended = not fetch.is_running
+        ended = not thread.is_running
         self._stop(row)
         if not ended:
-            raise Failure("time", f"more than {fetch.limits.seconds:g} seconds to fetch it")
-        if isinstance(fetch.error, Failure):
-            raise fetch.error
-        if fetch.error is not None:
-            raise Failure("unexpected", described(fetch.error))
+            what = "fetch it" if row.stage == "listed" else "hash its graphs"
+            raise Failure("time", f"more than {thread.limits.seconds:g} seconds to {what}")
+        if isinstance(thread.error, Failure):
+            raise thread.error
+        if thread.error is not None:
+            raise Failure("unexpected" if row.stage == "listed" else "capture",
+                          described(thread.error))
+        if row.stage == "verified":
+            self.journal.reach(row, "hashed", thread.facts)
+            return
         self.journal.reach(row, "fetched", {
-            **fetch.facts, "seed": self.options.seed,
-            "versions": _versions(fetch.facts["library"])})
+            **thread.facts, "seed": self.options.seed,
+            "versions": _versions(thread.facts["library"])})
 
     def _step_model(self, row: Row, group: Group) -> None:
         """Reads the progress of a process, and ends it if it exceeds a limit or is done."""
@@ -349,7 +356,7 @@ class Runner:
             failure = Failure("crashed", f"signal {-code}" if code < 0 else f"exit code {code}")
         if failure is None:
             row.seconds += group.seconds
-            self._hash(row)
+            self._start_hashes(row)
         elif not self._start_repair(row, failure, group.seconds):
             self._fail(row, failure, group.seconds)
 
@@ -369,15 +376,12 @@ class Runner:
             pass
         return Failure("crashed", "the process sent something other than progress")
 
-    # --- Stages that run here ---------------------------------------------------------------------
+    def _start_hashes(self, row: Row) -> None:
+        captured = os.path.join(self.work(row), "captured", row.place)
+        self.running[row.number] = _Thread(
+            functools.partial(publishing.hashes_of, captured), self.options.limits)
 
-    def _hash(self, row: Row) -> None:
-        try:
-            hashes, sized = publishing.hashes_of(
-                os.path.join(self.work(row), "captured", row.place))
-        except (OSError, ValueError, LookupError, TypeError) as error:
-            raise Failure("capture", described(error)) from error
-        self.journal.reach(row, "hashed", {"hashes": hashes, "sized_hashes": sized})
+    # --- Stages that run here ---------------------------------------------------------------------
 
     def _publish_ready(self) -> None:
         """Ends each model that is ready if all models before it have ended."""
@@ -394,8 +398,6 @@ class Runner:
             self.journal.publish(row, "withheld", {})
             self._clean(row, "captured")
             return
-        if "sized_hashes" not in row.facts:  # An earlier version stopped here.
-            self._hash(row)
         repeated = publishing.same_as(row, self.journal, self.options.same_sizes)
         self.journal.reach(row, "deduplicated", {"same_as": repeated})
         new = {hash: publishing.sample_place(row, place) for kind in ("hashes", "sized_hashes")
