@@ -517,8 +517,21 @@ TEST(ExecutableTest, SequencesThatGrowAreBounded) {
               HasSubstr("a sequence of 1048576 elements"));
   EXPECT_THAT(doubled("operator.add(\"ab\", \"cd\")", "operator.add(V, V)", "builtins.len(V)"),
               HasSubstr("a text of "));
+  for (const char* step : {"aten.add.str(V, V)", "aten.format.default(\"{}, {}\", V, V)",
+                           "aten.join.default(V, %l)", "aten.replace.default(V, \"a\", V, -1)"}) {
+    EXPECT_THAT(
+        doubled("aten.str.default(\"aaaaaaaa\")\n  %l = prim.ListConstruct(\"a\", \"a\", \"a\")",
+                step, "aten.len.str(V)"),
+        HasSubstr("a text of more than 1000000 characters"))
+        << step;
+  }
   EXPECT_THAT(doubled("prim.ListConstruct(1)", "prim.ListConstruct(V, V)", "operator.eq(V, V)"),
               HasSubstr("sequences of more than 10000000 elements are compared"));
+  for (const char* text : {"aten.str.default(V)", "aten.format.default(\"{}\", V)"}) {
+    EXPECT_THAT(doubled("prim.ListConstruct(1)", "prim.ListConstruct(V, V)", text),
+                HasSubstr("a text of more than 1000000 characters"))
+        << text;
+  }
   EXPECT_THAT(doubled("prim.ListConstruct(1)", "prim.ListConstruct(V, V)", "torch.tensor(V)"),
               HasSubstr("a tensor of lists with more than 10000000 elements"));
 }

@@ -145,7 +145,7 @@ Result Size(const ExportValue& tensor, const ExportValue& index) {
 
 absl::Status Charge(uint64_t elements, Budget* budget) {
   if (budget->Charge(elements)) return absl::OkStatus();
-  return absl::InvalidArgumentError("its lists are too large");
+  return absl::InvalidArgumentError("its lists and texts are too large");
 }
 
 // list[start:end:step]
@@ -321,8 +321,9 @@ Result ComputeLists(absl::string_view name, absl::Span<const ExportValue> args, 
   return std::nullopt;
 }
 
-// "{} and {}".format(…) of values that print alike everywhere.
-Result Format(absl::Span<const ExportValue> args, Arena* arena) {
+// "{} and {}".format(…) of values that print alike everywhere. A text may be made of others, so texts
+// can double from call to call: their bytes are charged.
+Result Format(absl::Span<const ExportValue> args, Arena* arena, Budget* budget) {
   if (!args[0].is_string()) return std::nullopt;
   std::string text;
   absl::string_view rest = args[0].literal.string();
@@ -333,12 +334,14 @@ Result Format(absl::Span<const ExportValue> args, Arena* arena) {
     if (arg.is_int()) {
       absl::StrAppend(&text, arg.literal.integer());
     } else if (arg.is_string()) {
+      RETURN_IF_ERROR(Charge(arg.literal.string().size(), budget));
       absl::StrAppend(&text, arg.literal.string());
     } else {
       return std::nullopt;
     }
     rest.remove_prefix(at + 2);
   }
+  RETURN_IF_ERROR(Charge(rest.size(), budget));
   absl::StrAppend(&text, rest);
   return ExportValue(Argument(arena->Copy(absl::string_view(text))));
 }
@@ -436,7 +439,7 @@ Result ComputeCall(absl::string_view target, absl::Span<const ExportValue> args,
   if (args.empty()) return std::nullopt;
   const ExportValue& first = args[0];
   if (name == "warn") return ExportValue();
-  if (name == "format") return Format(args, arena);
+  if (name == "format") return Format(args, arena, budget);
   if (target == "prim.isinstance" && args.size() == 2 && first.is_tensor() &&
       args[1].is_sequence()) {
     bool is_tensor = false;

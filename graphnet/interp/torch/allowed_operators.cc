@@ -16,6 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/base/limits.h"
 #include "graphnet/interp/torch/operator_library.h"
 #include "graphnet/interp/torch/packing.h"
 #include "graphnet/ops/schema_table.h"
@@ -259,6 +260,50 @@ void GuardTabs(c10::ArrayRef<c10::IValue> operands) {
 void GuardPart(c10::ArrayRef<c10::IValue> operands) {
   TORCH_CHECK(!operands[1].toStringRef().empty(), "the text to look for is empty");
 }
+// Takes the characters that a text of `value` may need from `left`, at most as many as there are. An
+// element counts once for each place it has, since it is printed there.
+void CountCharacters(const c10::IValue& value, int depth, int64_t* left) {
+  constexpr int64_t kPerValue = 32;
+  *left -= kPerValue;
+  if (value.isString()) *left -= static_cast<int64_t>(value.toStringRef().size());
+  if (value.isTensor() && value.toTensor().defined() && !value.toTensor().is_nested())
+    *left -= std::min(value.toTensor().numel(), kMaxMade) * kPerValue;
+  TORCH_CHECK(depth < kMaxNesting, "a text of values that are nested too deeply");
+  const auto all = [&](const auto& elements) {
+    for (const c10::IValue& element : elements) {
+      if (*left < 0) return;
+      CountCharacters(element, depth + 1, left);
+    }
+  };
+  if (value.isList()) all(value.toListRef());
+  if (value.isTuple()) all(value.toTupleRef().elements());
+  if (!value.isGenericDict()) return;
+  for (const auto& entry : value.toGenericDict()) {
+    if (*left < 0) return;
+    CountCharacters(entry.key(), depth + 1, left);
+    CountCharacters(entry.value(), depth + 1, left);
+  }
+}
+
+// Operators that return a text: it may be made of its operands, so texts can double from call to
+// call.
+void GuardText(const c10::FunctionSchema& schema, c10::ArrayRef<c10::IValue> operands) {
+  int64_t left = kMaxMade;
+  for (const c10::IValue& operand : operands) CountCharacters(operand, 0, &left);
+  // Each element may be joined by a whole text, and a whole text may take the place of each part.
+  if (schema.name() == "aten::join")
+    left -= static_cast<int64_t>(operands[0].toStringRef().size() * operands[1].toListRef().size());
+  if (schema.name() == "aten::replace")
+    left -=
+        static_cast<int64_t>(operands[0].toStringRef().size() / operands[1].toStringRef().size() *
+                             operands[2].toStringRef().size());
+  TORCH_CHECK(left >= 0, "a text of more than ", kMaxMade, " characters");
+}
+bool MakesText(const c10::FunctionSchema& schema) {
+  return schema.returns().size() == 1 &&
+         schema.returns()[0].type()->kind() == c10::TypeKind::StringType;
+}
+
 // list * int, int * list
 void GuardRepetition(c10::ArrayRef<c10::IValue> operands) {
   const bool is_left = operands[0].isList();
@@ -432,10 +477,16 @@ bool NeedsGuard(const c10::FunctionSchema& schema) { return static_cast<bool>(Fi
 torch::jit::Operation WithGuard(const c10::FunctionSchema& schema,
                                 torch::jit::Operation operation) {
   const Guards guards = FindGuard(schema);
-  if (!guards) return operation;
-  return [guards, operation = std::move(operation), schema](torch::jit::Stack& stack) mutable {
-    const auto values = torch::jit::last(stack, schema.arguments().size());
+  const bool makes_text = MakesText(schema);
+  if (!guards && !makes_text) return operation;
+  return [guards, makes_text, operation = std::move(operation),
+          schema](torch::jit::Stack& stack) mutable {
+    // The last operand says how many others there are if their number varies.
+    const size_t num_operands = schema.is_vararg() ? static_cast<size_t>(stack.back().toInt()) + 1
+                                                   : schema.arguments().size();
+    const auto values = torch::jit::last(stack, num_operands);
     if (guards.numbers != nullptr) guards.numbers(values);
+    if (makes_text) GuardText(schema, values);
     if (guards.kernel != nullptr) {
       const Operands operands(schema, values);
       operands.CheckStrided();

@@ -504,7 +504,10 @@ TEST(Pt2Exporter, LimitsTheSizeOfNestedLists) {
     EXPECT_THAT(written(lists, "%x"), HasSubstr("return (%x, %x)"));
   }
   EXPECT_THAT(written(first + Lines("  %l$ = aten.add.t(%l#, %l#)", 40), "%x"),
-              HasSubstr("its lists are too large"));
+              HasSubstr("its lists and texts are too large"));
+  const std::string text = "  %l0 = aten.format.default(\"{}\", \"aaaaaaaa\")\n";
+  EXPECT_THAT(written(text + Lines("  %l$ = aten.format.default(\"{} {}\", %l#, %l#)", 40), "%x"),
+              HasSubstr("its lists and texts are too large"));
   // The nesting is deeper than the stack.
   EXPECT_THAT(written(first + Lines("  %l$ = prim.ListConstruct(%l#)", 100'000), "%x"),
               HasSubstr("return (%x, %x)"));
