@@ -1,10 +1,10 @@
-// A plug-in that adds a format to the tool: chains of operators, one on each line.
+// A plug-in that adds a pass to the tool, and a format: chains of operators, one on each line.
 //
 //   chain
 //   relu
 //   tanh
 //
-// GRAPHNET_PLUGINS=libchain.so graphnet convert net.chain net.pt2
+// GRAPHNET_PLUGINS=libchain.so graphnet opt net.chain --passes=tanh-to-relu -o net.pt2
 #include <string>
 #include <vector>
 
@@ -16,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/passes/pass.h"
 
 namespace {
 
@@ -56,6 +57,21 @@ absl::Status WriteChain(const Sample& sample, const graphnet::SaveOptions&,
   }
   return sink(text);
 }
+
+// A pass that is for one program needs no documentation.
+const graphnet::RegisteredPass kTanhToRelu("tanh-to-relu", /*header=*/"",
+                                           [](graphnet::Module* module,
+                                              graphnet::PassRun&) -> absl::StatusOr<bool> {
+                                             bool changed = false;
+                                             for (Node* node : module->main()->nodes()) {
+                                               if (!node->is_call() ||
+                                                   node->target() != "torch.tanh")
+                                                 continue;
+                                               node->set_target("torch.relu");
+                                               changed = true;
+                                             }
+                                             return changed;
+                                           });
 
 }  // namespace
 

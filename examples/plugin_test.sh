@@ -32,6 +32,20 @@ grep -q -F -- '--to chain|dot|' help.txt || fail "not in --to"
 "$graphnet" completion bash >completion.txt
 grep -q "words='chain dot" completion.txt || fail "not in the completion"
 
+# Its pass is run and listed, though nothing documents it.
+[ "$("$graphnet" opt net.chain --passes=tanh-to-relu -o - --to chain 2>/dev/null)" = \
+  "$(printf 'chain\nrelu\nrelu')" ] || fail "the pass"
+"$graphnet" passes >passes.txt
+grep -q '^tanh-to-relu  *-  *not documented$' passes.txt || fail "$(cat passes.txt)"
+grep -q '^torch-to-aten ' passes.txt || fail "the list ends at the pass without documentation"
+"$graphnet" passes --json >passes.json
+grep -q '"torch-to-aten"' passes.json || fail "$(cat passes.json)"
+"$graphnet" passes --markdown >passes.md
+grep -q '^| tanh-to-relu | - | not documented |$' passes.md || fail "$(head -60 passes.md)"
+grep -q '^| \[torch-to-aten\]' passes.md || fail "the page ends at the pass without documentation"
+"$graphnet" passes tanh-to-relu 2>err.txt && fail "documented"
+[ "$(cat err.txt)" = "graphnet: the pass tanh-to-relu is not documented" ] || fail "$(cat err.txt)"
+
 # Errors name file and place, and what is written is whole or not there.
 printf 'chain\nrelu\nadd 1\n' >bad.chain
 "$graphnet" stats bad.chain >/dev/null 2>err.txt && fail "bad.chain is read"

@@ -31,6 +31,7 @@ class Json {
     requires(!std::same_as<T, bool>)
   Json(T value) : value_(static_cast<int64_t>(value)) {}  // NOLINT(google-explicit-constructor)
   Json(double value) : value_(value) {}                   // NOLINT(google-explicit-constructor)
+  Json(std::nullptr_t) = delete;                          // Write Json() for null.
   Json(const char* text) : value_(std::string(text)) {}   // NOLINT(google-explicit-constructor)
   Json(std::string text) : value_(std::move(text)) {}     // NOLINT(google-explicit-constructor)
   Json(absl::string_view text) : value_(std::string(text)) {}  // NOLINT

@@ -293,8 +293,8 @@ absl::StatusOr<int> ListPasses(bool json) {
     } else {
       // A plug-in may register a pass without a word about it.
       rows.push_back({std::string(pass.name()), "-", "not documented"});
-      made["tier"] = nullptr;
-      made["summary"] = nullptr;
+      made["tier"] = Json();
+      made["summary"] = Json();
     }
     made["options"] = Json::List(pass.options());
     passes.push_back(std::move(made));
@@ -311,7 +311,7 @@ absl::StatusOr<int> ListPasses(bool json) {
 
 absl::StatusOr<int> Passes(const std::string& name, bool markdown, bool json) {
   if (markdown) {
-    ASSIGN_OR_RETURN(const std::string page, PassesPage());
+    const std::string page = PassesPage();
     std::fwrite(page.data(), 1, page.size(), stdout);
     return 0;
   }

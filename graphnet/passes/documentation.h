@@ -77,7 +77,7 @@ absl::StatusOr<PassDocumentation> DocumentationOf(const Pass& pass);
 // Returns a pass's section in Markdown, as in docs/passes.md and `graphnet passes NAME`.
 std::string PassSection(const Pass& pass, const PassDocumentation& documentation);
 // Returns the whole of docs/passes.md.
-absl::StatusOr<std::string> PassesPage();
+std::string PassesPage();
 
 }  // namespace graphnet
 

@@ -69,6 +69,14 @@ class ReadingTest(unittest.TestCase):
         self.assertIsNone(mm.location)
         with self.assertRaises(KeyError):
             mm.meta["location"]
+        # As in a dict, any key may be looked for.
+        for key in (1, None, ("a", 2), 1.5, b"mine"):
+            self.assertNotIn(key, mm.meta)
+            mm.meta[key] = "there"  # type: ignore[index]
+            self.assertIn(key, mm.meta)
+            self.assertEqual(mm.meta[key], "there")  # type: ignore[index]
+        self.assertNotIn("location", mm.meta)
+        self.assertIn("tensor_meta", mm.meta)
 
     def test_lists_of_arguments_refuse_changes(self) -> None:
         cat = sample().graph.find_node("cat")
