@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/base/status.h"
+#include "graphnet/facts/shapes/sizes_of_run.h"
 #include "graphnet/ir/outline.h"
 #include "graphnet/passes/fold_values.h"
 #include "graphnet/passes/pass.h"
@@ -68,6 +69,8 @@ std::optional<Argument> EvaluateRead(const Node& node, const TensorMeta& meta, A
 absl::StatusOr<bool> FoldConstants(Module* module, PassRun& run) {
   Arena arena;
   size_t folded = 0;
+  SizesOfRun sizes_of_run;
+  sizes_of_run.AddAll(*module);
   for (Graph* graph : module->graphs()) {
     for (Node* node : graph->nodes()) {
       if (!node->is_call()) continue;
@@ -75,7 +78,7 @@ absl::StatusOr<bool> FoldConstants(Module* module, PassRun& run) {
                                          ? nullptr
                                          : node->args()[0].node()->tensor_meta();
       std::optional<Argument> value;
-      if (meta != nullptr) value = EvaluateRead(*node, *meta, &arena);
+      if (meta != nullptr && !sizes_of_run.Has(*node)) value = EvaluateRead(*node, *meta, &arena);
       if (!value.has_value() && node->op() == Op::kCallFunction && node->kwargs().empty() &&
           absl::c_all_of(node->args(), IsConstant)) {
         value = EvaluateScalar(node->target(), node->args());

@@ -23,6 +23,7 @@
 #include "graphnet/base/tensor_size.h"
 #include "graphnet/facts/memory/memory_use.h"
 #include "graphnet/facts/shapes/infer_meta.h"
+#include "graphnet/facts/shapes/sizes_of_run.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ir/node_table.h"
 #include "graphnet/ir/shared_walk.h"
@@ -116,6 +117,7 @@ class Evaluator {
         }
       }
     }
+    sizes_of_run_.AddAll(from_);
     for (const Symbol& symbol : from_.symbols()) made_->AddSymbol(symbol.name, symbol.example);
     for (const SymExpr* relation : from_.relations()) made_->AddRelation(relation);
     for (const Attribute& attribute : from_.attributes()) made_->AddAttribute(attribute);
@@ -614,7 +616,7 @@ class Evaluator {
     }
     if (aten == "is_floating_point" && DTypeOf(x) != DType::kUnknown)
       return Value{IsFloatingPoint(DTypeOf(x))};
-    if (!sizes.has_value()) return std::nullopt;
+    if (!sizes.has_value() || sizes_of_run_.Has(node)) return std::nullopt;
     const bool reads_size = aten == "size" || aten == "sym_size";
     if ((reads_size || aten == "len") && (args.size() == 2 || aten == "len")) {
       const Argument dim = aten == "len" ? Argument(0) : args[1].argument;
@@ -809,6 +811,7 @@ class Evaluator {
   }
 
   const Module& from_;
+  SizesOfRun sizes_of_run_;  // in `from_`
   const bool with_lists_;
   NodeSet kept_;
   Arena arena_;

@@ -385,8 +385,10 @@ absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* s
   ASSIGN_OR_RETURN(std::optional<ExportValue> known, ExportKnownControlFlow(node, args, scope));
   if (known) return *known;
   if (node.kwargs().empty()) {
-    absl::StatusOr<std::optional<ExportValue>> computed =
-        ComputeCall(node.target(), args, &arena_, &written_);
+    // Sizes of one run are read again in each run.
+    absl::StatusOr<std::optional<ExportValue>> computed = std::optional<ExportValue>();
+    if (!(ReadsSizes(node) && sizes_of_run_.Has(node) && args[0].kind == Kind::kTensor))
+      computed = ComputeCall(node.target(), args, &arena_, &written_);
     if (!computed.ok()) return NodeError(node, computed.status().message());
     if (*computed) return **std::move(computed);
     ASSIGN_OR_RETURN(known, ExportSizes(node, args, scope));
@@ -490,8 +492,10 @@ absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportSizes(
       const int64_t i =
           dim.literal.integer() < 0 ? dim.literal.integer() + rank : dim.literal.integer();
       if (i < 0 || i >= rank) return NodeError(node, "the dimension is out of range");
-      if (meta->shape[i].is_static()) return ExportValue(Argument(meta->shape[i].value));
-      size = SizeOf(meta->shape[i]);
+      if (!sizes_of_run_.Has(node)) {
+        if (meta->shape[i].is_static()) return ExportValue(Argument(meta->shape[i].value));
+        size = SizeOf(meta->shape[i]);
+      }
     }
     JsonWriter inputs, outputs;
     inputs.StartArray();

@@ -515,6 +515,7 @@ void GraphExporter::WriteRanges(JsonWriter* json) {
 
 absl::Status GraphExporter::Run() {
   const Graph& graph = *module_.main();
+  sizes_of_run_.AddAll(module_);
   written_ = Budget(written_.left() + kValuesPerNode * module_.num_nodes());
   for (const Symbol& symbol : module_.symbols()) {
     if (!IsPythonName(symbol.name)) {

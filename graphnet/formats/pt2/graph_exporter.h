@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/base/unique_names.h"
+#include "graphnet/facts/shapes/sizes_of_run.h"
 #include "graphnet/formats/pt2/export_value.h"
 #include "graphnet/formats/pt2/json_writer.h"
 #include "graphnet/formats/pt2/original.h"
@@ -184,6 +185,7 @@ class GraphExporter {
   const Original& original_;
   const bool flat_calls_;
   const Node* changed_sizes_ = nullptr;  // the last call that changed sizes in place
+  SizesOfRun sizes_of_run_;
   MissingCalls* const missing_;
   absl::Status first_missing_;
   absl::flat_hash_set<const Node*> lost_;  // calls that cannot be written

@@ -19,6 +19,7 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/base/status.h"
+#include "graphnet/facts/shapes/sizes_of_run.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/paddle/pir/builder.h"
 #include "graphnet/paddle/pir/call_text.h"
@@ -81,7 +82,9 @@ class GraphLowering {
  public:
   // `first_made` is the index of the first symbol of `from` that AddMetas made.
   GraphLowering(const Module* from, size_t first_made, Module* to, size_t max_nodes)
-      : to_(*to), made_(from, first_made), max_nodes_(max_nodes) {}
+      : to_(*to), made_(from, first_made), max_nodes_(max_nodes) {
+    sizes_of_run_.AddAll(*from);
+  }
 
   absl::Status LowerMain(const Graph& from) {
     Graph* graph = to_.AddGraph("forward");
@@ -181,7 +184,7 @@ class GraphLowering {
     if (!node.args().empty() && node.args()[0].is_node()) {
       const Node* const tensor = values_.at(node.args()[0].node()).node;
       const TensorMeta* const meta = tensor == nullptr ? nullptr : tensor->tensor_meta();
-      if (meta != nullptr) {
+      if (meta != nullptr && !sizes_of_run_.Has(node)) {
         if (const auto value = EvaluateRead(node, *meta, &arena_)) return value;
       }
     }
@@ -633,6 +636,7 @@ class GraphLowering {
   Arena arena_;
   ResultTable results_;
   absl::flat_hash_map<const Node*, Value> values_;
+  SizesOfRun sizes_of_run_;
   absl::flat_hash_map<const Node*, Argument> constants_;  // of calls that compute numbers
   std::vector<Node*> computed_;                           // these calls, lowered
 };

@@ -490,6 +490,24 @@ TEST(Pt2Exporter, RefusesAnImpossibleElement) {
   }
 }
 
+TEST(Pt2Exporter, SizesOfOneRunAreNotWrittenAsNumbers) {
+  const auto written = [](absl::string_view call) {
+    return Written(absl::StrCat(
+        "graph @forward(%x : f32[8, 4]@cpu, %p : i64[]@cpu) {\n",
+        "  %i = aten.item.default(%p)\n  %y = ", call, "\n", "  %m = aten.sym_size.int(%y, 0)\n",
+        "  %z = aten.zeros.default([%m]) : f32[2]@cpu\n  return (%z,)\n}\n"));
+  };
+  for (const char* call : {"aten.slice.Tensor(%x, 0, 0, %i, 1) : f32[2, 4]@cpu",
+                           "aten.zeros.default([%i, 4]) : f32[2, 4]@cpu",
+                           "aten.constant_pad_nd.default(%x, [0, 0, %i, 0]) : f32[10, 4]@cpu"}) {
+    EXPECT_THAT(written(call),
+                AllOf(HasSubstr("aten.sym_size.int(%y, 0)"), HasSubstr("aten.zeros.default([%m])")))
+        << call;
+  }
+  EXPECT_THAT(written("aten.relu.default(%x) : f32[8, 4]@cpu"),
+              HasSubstr("aten.zeros.default([8])"));
+}
+
 TEST(Pt2Exporter, LimitsTheSizeOfNestedLists) {
   const auto written = [](const std::string& lines, const std::string& returned) {
     return Written(absl::StrCat("graph @forward(%x : f32[2]@cpu) {\n", lines, "  return (%x, ",
