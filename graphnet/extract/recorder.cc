@@ -531,7 +531,7 @@ void Recorder::HandOver(const Made& made) {
   const std::string& name = tracked.attribute;
   const at::Tensor tensor = attributes_.at(name);
   if (!written_storages_.contains(StorageOf(tensor))) return;
-  // What the run begins with.
+  // The run begins with these.
   const auto kept = capture_.initial.find(name);
   const at::Tensor initial = kept == capture_.initial.end() ? tensor : kept->second;
   if (tracked.number < 0) tracked.number = next_number_++;

@@ -1,4 +1,4 @@
-// What a call means, whatever its spelling: torch.add(x, y), x.add(y), x + y, y.__radd__(x),
+// The meaning of a call, whatever its spelling: torch.add(x, y), x.add(y), x + y, y.__radd__(x),
 // x.add_(y), x += y and aten.add.Tensor(x, y) are all calls of "add".
 #ifndef GRAPHNET_PASSES_CALL_MEANING_H_
 #define GRAPHNET_PASSES_CALL_MEANING_H_

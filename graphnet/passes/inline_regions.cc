@@ -147,7 +147,7 @@ class AutocastUse {
   absl::flat_hash_map<const Node*, std::vector<const Node*>>
       calls_;  // by the call that they were lowered from
   absl::flat_hash_map<std::pair<const Graph*, std::string>, const Node*> found_;
-  // What FirstUse returned, by the device.
+  // The results of FirstUse, by the device.
   std::map<std::string, absl::flat_hash_map<const Node*, const Node*>> first_use_;
   BracketPairs pairs_;  // those of all graphs
 };

@@ -9,7 +9,7 @@
 namespace graphnet {
 namespace {
 
-// What bash reads.
+// Returns the words that bash reads.
 std::string Read(const std::string& word) {
   const std::string name = testing::TempDir() + "/words.sh";
   FILE* const script = std::fopen(name.c_str(), "w");

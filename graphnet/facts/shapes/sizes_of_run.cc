@@ -152,7 +152,7 @@ void SizesOfRun::Add(const Node& node) {
 
 void SizesOfRun::AddAll(const Module& module) {
   const auto has = [this](const Node* node) { return Has(*node); };
-  // What a body returns may be handed to the same body again.
+  // A value that a body returns may be handed to the same body again.
   for (int round = 0; round < kMaxNesting; ++round) {
     const size_t before = found_.size();
     for (const Graph* graph : module.graphs()) {

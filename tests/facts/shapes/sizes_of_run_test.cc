@@ -133,7 +133,7 @@ TEST(SizesOfRunTest, OperatorsThatPyTorchTags) {
   EXPECT_GT(tagged, 5);
 }
 
-// What goes into a body of a loop comes out of it.
+// A value that goes into a body comes out of it.
 TEST(SizesOfRunTest, BodiesAreFollowed) {
   const auto module = ParseModule(
       "graph @forward(%x : f32[8, 4], %n : i64[]) {\n"
