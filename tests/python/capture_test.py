@@ -861,6 +861,14 @@ class Folders(CaptureCase):
             with self.assertWarnsRegex(UserWarning, "f was not saved: .*not replaced, as it holds"):
                 capture_module._save_all()
 
+    def test_a_link_to_a_capture_is_not_replaced(self):
+        f = extract(lambda x: x + 1, name="f", workspace=self.workspace)
+        f(torch.ones(2))
+        os.symlink(f.capture.folder, os.path.join(self.workspace, "g"))
+        g = extract(lambda x: x + 2, name="g", workspace=self.workspace)
+        with self.assertRaisesRegex(graphnet_ir.Error, "g is a link, not a capture"):
+            g(torch.ones(2))
+
     def test_an_earlier_capture_is_replaced_whole(self):
         f = extract(three_breaks, name="f", workspace=self.workspace)
         quietly(f, torch.ones(2))
