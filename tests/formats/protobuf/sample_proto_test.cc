@@ -304,6 +304,36 @@ TEST_F(SampleFileTest, WeightsMayBeInside) {
   EXPECT_EQ(*SerializeSampleWithWeights(sample), *SerializeSample(sample));
 }
 
+// PyTorch chooses between layouts by strides, those of dimensions of size 1 included.
+TEST_F(SampleFileTest, KeepsTheStridesOfWeights) {
+  const std::string path = Path("strided.pb");
+  using Sizes = std::vector<int64_t>;
+  for (const auto& [shape, strides] : std::vector<std::pair<Sizes, Sizes>>{
+           {{2, 2}, {1, 2}}, {{2, 1, 2}, {2, 1, 1}}, {{4, 1}, {1, 7}}, {{1, 1, 4}, {0, 9, 1}}}) {
+    Sample sample = MakeSmallSample();
+    sample.weights["L_x_"] = Floats(shape, "abcdefghijklmnop");
+    sample.weights["L_x_"].strides = strides;
+    ASSERT_TRUE(WriteSampleFile(sample, path).ok());
+    const absl::StatusOr<Sample> back = ReadSampleFile(path, true);
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(back->weights.at("L_x_").strides, strides);
+    const absl::StatusOr<Sample> inside =
+        DeserializeSample(*SerializeSampleWithWeights(sample), "inside");
+    ASSERT_TRUE(inside.ok()) << inside.status();
+    EXPECT_EQ(inside->weights.at("L_x_").strides, strides);
+    EXPECT_TRUE(ReadSampleFile(path, false)->weights.empty());
+  }
+  for (const Sizes& strides :
+       {Sizes{1}, Sizes{1, 1}, Sizes{2, 2}, Sizes{4, 1}, Sizes{0, 1}, Sizes{-1, 2}}) {
+    Sample sample = MakeSmallSample();
+    sample.weights["L_x_"] = Floats({2, 2}, "abcdefghijklmnop");
+    sample.weights["L_x_"].strides = strides;
+    ASSERT_TRUE(WriteSampleFile(sample, path).ok());
+    EXPECT_THAT(std::string(ReadSampleFile(path, true).status().message()),
+                HasSubstr("weight_strides: L_x_: they do not fit the weight"));
+  }
+}
+
 // Tensors may share their bytes, and are written one after the other.
 TEST_F(SampleFileTest, WeightsInsideAreLimited) {
   Sample sample = MakeSmallSample();
