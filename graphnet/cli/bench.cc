@@ -46,10 +46,8 @@ struct Totals {
 
   explicit Totals(const BackendResults& results) {
     for (const auto& [path, sample] : results.samples) {
-      Outcome outcome = sample.status;
-      if (outcome == Outcome::kCorrect && !sample.is_right) outcome = Outcome::kAccuracy;
-      ++outcomes[outcome];
-      if (outcome == Outcome::kCorrect) speedups.push_back(sample.speedup);
+      ++outcomes[sample.outcome];
+      if (sample.outcome == Outcome::kCorrect) speedups.push_back(sample.speedup);
       unsteady += sample.fluctuates ? 1 : 0;
     }
     std::sort(speedups.begin(), speedups.end());
@@ -123,6 +121,10 @@ std::string FailureLines(const std::string& path, const Backend& backend,
   const SampleResult& result = outcome.result;
   const Outcome how = FailureKindOf(result).outcome;
   if (how == Outcome::kCorrect) return "";
+  if (how == Outcome::kBlind) {
+    return absl::StrCat("BLIND ", Printable(path, 1000), ": ", backend.name, ": ",
+                        DescribeBlind(result.blind), "\n");
+  }
   const std::string reason = result.reason.empty() ? "" : absl::StrCat(": ", result.reason);
   std::string lines = absl::StrCat(Red("FAIL"), " ", Printable(path, 1000), ": ", backend.name,
                                    ": ", OutcomeName(how), reason, "\n");
@@ -192,9 +194,8 @@ absl::StatusOr<int> RunAndTell(BenchFlags options) {
     return absl::c_all_of(one.samples, [](const auto& entry) { return entry.second.is_loaded; });
   });
   const bool all_right = absl::c_all_of(results, [](const BackendResults& one) {
-    return absl::c_all_of(one.samples, [](const auto& entry) {
-      return entry.second.status == Outcome::kCorrect && entry.second.is_right;
-    });
+    return absl::c_all_of(
+        one.samples, [](const auto& entry) { return entry.second.outcome == Outcome::kCorrect; });
   });
   if (!made.unusable.empty()) return 2;
   return all_loaded && (all_right || !options.strict) ? 0 : 1;
@@ -253,10 +254,13 @@ void RegisterBench(CLI::App& app, CommandRunner* run) {
                    "Samples to run at once; more than one makes times unsteady")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_flag("--strict", options->strict, "Exit with 1 if a backend is wrong on a sample");
+  command->add_flag(
+      "--strict", options->strict,
+      "Exit with 1 if a backend is wrong on a sample, or if a wrong answer would have passed");
   AddExecOptions(command, &settings);
   AddProgressOption(command);
   AddTrustOption(command, &options->run.trust);
+  AddDrawWeightsOption(command);
   AddJsonOption(command, &options->json, "backends with log, samples, outcomes and median_speedup");
   command->callback([options, run] { *run = [options] { return RunAndTell(*options); }; });
 }

@@ -32,7 +32,6 @@ struct ConvertFlags {
   std::string paddle_python;
   double timeout_s = 300;
   bool trust = false;
-  MissingValues missing = MissingValues::kIfStated;
   bool lift = false;
   bool strip = false;
   bool json = false;
@@ -56,7 +55,7 @@ absl::Status ConvertOne(const std::string& path, const Output& out, const Conver
   ASSIGN_OR_RETURN(Sample sample, Load(path, {.trust = options.trust,
                                               .weights = weights,
                                               .values_if_there = !weights,
-                                              .missing = options.missing,
+                                              .missing = MissingValues::kIfStated,
                                               .statistics = options.lift || !weights}));
   if (options.strip) sample.weights.clear();
   RETURN_IF_ERROR(DescribeAll(options.inputs, /*seed=*/0, &sample));
@@ -140,7 +139,7 @@ void RegisterConvert(CLI::App& app, CommandRunner* run) {
   AddOutputOptions(command, &options->out, ",OUT", TargetsHelp())->required();
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
-  AddDrawWeightsOption(command, &options->missing);
+  AddDrawWeightsOption(command);
   AddInputOptions(command, &options->inputs);
   command
       ->add_option("--list", options->list,

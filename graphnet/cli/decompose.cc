@@ -417,6 +417,7 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
   command->add_flag("--dry-run", options->dry_run, "Print the table of pieces and write nothing");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
+  AddDrawWeightsOption(command);
   AddJsonOption(command, &options->json,
                 "samples with path, pieces (start, end, inputs, outputs, bytes_in), num_operators, "
                 "notes, out, written and kept");

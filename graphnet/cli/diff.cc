@@ -254,6 +254,7 @@ void RegisterDiff(CLI::App& app, CommandRunner* run) {
       "Draw both graphs, with removed nodes in red, added ones in green, changed ones in yellow");
   AddDrawingOptions(command, &options->drawing);
   AddTrustOption(command, &options->trust);
+  AddDrawWeightsOption(command);
   AddJsonOption(
       command, &options->json,
       "equal, the numbers of nodes that are same, removed, added and changed, and differences with "

@@ -12,6 +12,8 @@
 #include "absl/strings/string_view.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/tolerance.h"
+#include "graphnet/cli/bench_options.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
@@ -21,8 +23,10 @@
 #include "graphnet/cli/paired_values.h"
 #include "graphnet/cli/picture.h"
 #include "graphnet/cli/progress.h"
+#include "graphnet/cli/table.h"
 #include "graphnet/cli/terminal.h"
 #include "graphnet/formats/formats.h"
+#include "graphnet/identity/pair_nodes.h"
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/ir/text/equality.h"
 
@@ -37,6 +41,8 @@ struct DiffRunFlags {
   std::string picture;  // empty: none
   DrawingOptions drawing;
   uint64_t seed = 0;
+  Tolerance tolerance;
+  bool table = false;
   int threads = 0;
   bool trust = false;
   bool json = false;
@@ -111,9 +117,18 @@ Compared Describe(size_t i, const OutputDifference& output) {
   Compared made;
   made.json["name"] = absl::StrCat("o", i);
   made.json["equal"] = output.equal;
+  if (output.close) made.json["close"] = true;
+  if (!output.blind.empty()) made.json["blind"] = output.blind;
   const auto said = [&](const std::string& text) {
-    made.text = absl::StrFormat("o%-3d %s%s", i, output.equal ? Green(text) : Red("DIFFERENT"),
-                                output.equal ? "" : text);
+    made.text =
+        absl::StrFormat("o%-3d %s%s%s", i,
+                        output.equal   ? Green(text)
+                        : output.close ? Green("close")
+                                       : Red("DIFFERENT"),
+                        output.equal ? "" : text,
+                        output.blind.empty() || !(output.equal || output.close)
+                            ? ""
+                            : absl::StrCat(", but blind: ", output.blind, " would have passed"));
     return made;
   };
   if (output.equal) return said(output.are_tensors ? "bit-equal" : "equal");
@@ -138,11 +153,97 @@ Compared Describe(size_t i, const OutputDifference& output) {
   made.json["mean_difference"] = difference.mean;
   made.json["different_elements"] = difference.elements;
   made.json["elements"] = output.elements;
+  made.json["relative_difference"] = difference.relative();
   if (difference.elements == 0)
     return said(absl::StrCat(text, ": in no number", output.same_dtype ? ", in bits alone" : ""));
   return said(absl::StrFormat("%s: at most %.3g, on average %.3g, in %d of %d elements", text,
                               difference.largest, difference.mean, difference.elements,
                               output.elements));
+}
+
+constexpr absl::string_view kPairedBy[kNumPairedBy] = {"what computes them", "module and shape",
+                                                       "name"};
+constexpr absl::string_view kPairedByInJson[kNumPairedBy] = {"computation", "module", "name"};
+
+// Returns "at most 0.0031, on average 0.0008, 0.00071 of the largest element".
+std::string SizeOf(const ComparedValue& value) {
+  if (!value.difference.has_value()) return "";
+  return absl::StrFormat("at most %.3g, on average %.3g, %.3g of the largest element",
+                         value.difference->largest, value.difference->mean,
+                         value.difference->relative());
+}
+
+std::string PlaceOf(const Node& node) {
+  std::string place;
+  if (!node.module_path().empty()) absl::StrAppend(&place, " in ", Printable(node.module_path()));
+  const SourceLocation location = node.location();
+  if (location.line > 0)
+    absl::StrAppend(&place, " at ", Printable(location.file, 300), ":", location.line);
+  return place;
+}
+
+std::string DescribeValue(const ComparedValue& value) {
+  std::string text = absl::StrCat(Printable(value.b->name()), " = ", Printable(value.b->target()),
+                                  PlaceOf(*value.b));
+  if (const std::string size = SizeOf(value); !size.empty()) absl::StrAppend(&text, ": ", size);
+  if (value.a->name() != value.b->name())
+    absl::StrAppend(&text, "; it is ", Printable(value.a->name()), " in A");
+  return text;
+}
+
+Json JsonOf(const ComparedValue& value) {
+  Json json;
+  json["name"] = value.b->name();
+  json["target"] = value.b->target();
+  json["name_in_a"] = value.a->name();
+  json["paired_by"] = kPairedByInJson[static_cast<size_t>(value.by)];
+  json["equal"] = value.equal;
+  if (!value.b->module_path().empty()) json["module"] = value.b->module_path();
+  if (const SourceLocation location = value.b->location(); location.line > 0) {
+    json["file"] = location.file;
+    json["line"] = location.line;
+  }
+  if (value.difference.has_value()) {
+    json["max_difference"] = value.difference->largest;
+    json["mean_difference"] = value.difference->mean;
+    json["relative_difference"] = value.difference->relative();
+  }
+  return json;
+}
+
+void PrintValues(const std::vector<ComparedValue>& values) {
+  std::vector<TableRow> rows = {
+      {"value", "in A", "at most", "on average", "relative", "paired by", "computed by"}};
+  for (const ComparedValue& value : values) {
+    TableRow row = {Printable(value.b->name()), Printable(value.a->name())};
+    if (value.difference.has_value()) {
+      row.push_back(absl::StrFormat("%.3g", value.difference->largest));
+      row.push_back(absl::StrFormat("%.3g", value.difference->mean));
+      row.push_back(absl::StrFormat("%.3g", value.difference->relative()));
+    } else {
+      row.insert(row.end(),
+                 {value.equal ? "0" : "?", value.equal ? "0" : "?", value.equal ? "0" : "?"});
+    }
+    row.emplace_back(kPairedBy[static_cast<size_t>(value.by)]);
+    row.push_back(absl::StrCat(Printable(value.b->target()), PlaceOf(*value.b)));
+    rows.push_back(std::move(row));
+  }
+  PrintTable(rows, /*last_is_text=*/true);
+}
+
+// Returns "52 values compared, 0 of them different; paired by what computes them: 50, by name: 2".
+std::string TextOf(const RunComparison& compared) {
+  std::string text = absl::StrCat(compared.values.size(), " values compared, ", compared.different,
+                                  " of them different");
+  const char* separator = "; paired by ";
+  for (size_t i = 0; i < kNumPairedBy; ++i) {
+    if (compared.paired[i] == 0) continue;
+    absl::StrAppend(&text, separator, kPairedBy[i], ": ", compared.paired[i]);
+    separator = ", by ";
+  }
+  if (compared.unpaired > 0)
+    absl::StrAppend(&text, "; ", compared.unpaired, " of B have no partner in A");
+  return text;
 }
 
 absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
@@ -157,14 +258,19 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
   ASSIGN_OR_RETURN(const ComparedValues inputs, CompareValues(values.inputs, values, *engine));
 
   Progress progress("running both");
+  CompareOptions how;
+  how.seed = options.seed;
+  how.tolerance = options.tolerance;
+  how.pairs = PairNodes(*a.module, *b.module);
   ASSIGN_OR_RETURN(
       const RunComparison compared,
       engine->CompareRuns(
           {a.module.get(), std::move(values.first), std::move(values.parameters_of_first)},
-          {b.module.get(), std::move(values.second), std::move(values.parameters_of_second)},
-          options.seed, Printable(options.b, 1000)));
+          {b.module.get(), std::move(values.second), std::move(values.parameters_of_second)}, how,
+          Printable(options.b, 1000)));
   progress.End();
   const bool same = compared.same();
+  const ComparedValue* const first = compared.first_difference();
   std::vector<Json> outputs;
   std::string lines;
   for (size_t i = 0; i < compared.outputs.size(); ++i) {
@@ -175,8 +281,8 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
   if (!options.picture.empty()) {
     DrawingOptions drawing = options.drawing;
     drawing.part.title = absl::StrCat(BaseName(options.b), " against ", BaseName(options.a));
-    for (const auto& [node, equal] : compared.equal)
-      drawing.part.marks[node] = equal ? Mark::kEqual : Mark::kDifferent;
+    for (const ComparedValue& value : compared.values)
+      drawing.part.marks[value.b] = value.equal ? Mark::kEqual : Mark::kDifferent;
     ASSIGN_OR_RETURN(
         const std::string drawn,
         DrawPicture(*b.module, PictureFormOf(options.picture).value_or(PictureForm::kSvg),
@@ -201,9 +307,8 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
   }
   if (same && compared.different > 0) {
     notes.emplace_back(
-        "values of the same name differ inside, but no output shows it: the outputs do not depend "
-        "on them for these inputs, or the name has another meaning in one of the graphs. Try other "
-        "inputs with --input, --inputs random or --seed");
+        "values differ inside, but no output shows it: the outputs do not depend on them for these "
+        "inputs, or they are no pairs. Try other inputs with --input, --inputs random or --seed");
   }
   if (same && !compared.dead_paths.empty()) {
     const size_t more = compared.dead_paths.size() - 1;
@@ -218,9 +323,19 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
     document["weights"] = JsonOf(weights);
     document["inputs"] = JsonOf(inputs);
     document["notes"] = Json::List(notes);
-    document["values"] = compared.values;
+    document["values"] = compared.values.size();
+    Json& paired = document["paired_by"] = Json::Object();
+    for (size_t i = 0; i < kNumPairedBy; ++i) paired[kPairedByInJson[i]] = compared.paired[i];
+    document["unpaired_values"] = compared.unpaired;
     document["different_values"] = compared.different;
-    if (compared.different > 0) document["first_difference"] = compared.first_difference;
+    if (first != nullptr) {
+      document["first_difference"] = DescribeValue(*first);
+      document["first_different_value"] = JsonOf(*first);
+    }
+    if (options.table) {
+      Json& rows = document["compared_values"] = Json::List();
+      for (const ComparedValue& value : compared.values) rows.push_back(JsonOf(value));
+    }
     document["outputs"] = Json(std::move(outputs));
     document["num_outputs"] =
         Json::List(std::vector<size_t>{compared.outputs_a, compared.outputs_b});
@@ -229,10 +344,9 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
   }
   if (weights.different > 0) std::printf("%s\n", TextOf(weights, "weights").c_str());
   if (inputs.different > 0) std::printf("%s\n", TextOf(inputs, "inputs").c_str());
-  std::printf("%zu values of one name, %zu of them different\n", compared.values,
-              compared.different);
-  if (compared.different > 0)
-    std::printf("first difference: %s\n", compared.first_difference.c_str());
+  if (options.table) PrintValues(compared.values);
+  std::printf("%s\n", TextOf(compared).c_str());
+  if (first != nullptr) std::printf("first difference: %s\n", DescribeValue(*first).c_str());
   if (compared.outputs_a != compared.outputs_b)
     std::printf("%zu outputs and %zu\n", compared.outputs_a, compared.outputs_b);
   std::fputs(lines.c_str(), stdout);
@@ -258,13 +372,29 @@ void RegisterDiffRun(CLI::App& app, CommandRunner* run) {
   AddPictureOption(command, &options->picture,
                    "Draw B, with values that differ in red and equal ones in green");
   AddDrawingOptions(command, &options->drawing);
+  command
+      ->add_option("--atol", options->tolerance.atol,
+                   "Absolute difference within which values count as equal")
+      ->check(CLI::Range(0.0, 1e300))
+      ->check(IsNumber())
+      ->capture_default_str();
+  command
+      ->add_option("--rtol", options->tolerance.rtol,
+                   "Difference within which values count as equal, as a part of the value of A")
+      ->check(CLI::Range(0.0, 1e300))
+      ->check(IsNumber())
+      ->capture_default_str();
+  command->add_flag("--table", options->table, "List all values that are compared");
   AddSeedOption(command, &options->seed);
   AddThreadsOption(command, &options->threads);
   AddTrustOption(command, &options->trust);
+  AddDrawWeightsOption(command);
   AddJsonOption(command, &options->json,
                 "equal, weights and inputs (compared, different, max_difference, different_dtype, "
-                "different_shape), values, different_values, first_difference, and outputs with "
-                "their differences");
+                "different_shape), values, paired_by, unpaired_values, different_values, "
+                "first_difference, first_different_value, with --table compared_values, and "
+                "outputs with their "
+                "differences and blind");
   command->callback([options, run] { *run = [options] { return DiffRunGraphs(*options); }; });
 }
 

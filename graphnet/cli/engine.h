@@ -124,9 +124,12 @@ class TorchScriptProgram {
                                                   const std::string& name) = 0;
   // Lists the breaks without a run (extract/foretell.h). Needs no inputs.
   virtual absl::StatusOr<ForetoldBreaks> Foretell(const CaptureOptions& options) = 0;
-  // Runs the stored program in `folder`, and the archive in LibTorch, on the same inputs. Returns a
-  // description of the difference; empty if there is none.
-  virtual absl::StatusOr<std::string> CompareWithLibTorch(const std::string& folder) = 0;
+  struct Compared {
+    std::string difference;  // a description; empty if there is none
+    std::string blind;       // the wrong results that would have been equal, too
+  };
+  // Runs the stored program in `folder`, and the archive in LibTorch, on the same inputs.
+  virtual absl::StatusOr<Compared> CompareWithLibTorch(const std::string& folder) = 0;
   // Returns the program for the inputs that were set. The result must not outlive this object.
   virtual absl::StatusOr<std::unique_ptr<CachedProgram>> Cache(const CaptureOptions& options,
                                                                const RunBackend& backend) = 0;
@@ -154,7 +157,8 @@ class Engine : public TorchFunctions {
   virtual absl::StatusOr<std::unique_ptr<TorchScriptProgram>> OpenTorchScript(
       const std::string& path, bool trust) const = 0;
   // See interp/compare_runs.h.
-  virtual absl::StatusOr<RunComparison> CompareRuns(RunSide a, RunSide b, uint64_t seed,
+  virtual absl::StatusOr<RunComparison> CompareRuns(RunSide a, RunSide b,
+                                                    const CompareOptions& options,
                                                     const std::string& name_of_b) const = 0;
   virtual absl::StatusOr<TensorDifference> DifferenceOf(const TensorData& a,
                                                         const TensorData& b) const = 0;
@@ -175,6 +179,11 @@ class Engine : public TorchFunctions {
   // them if possible.
   virtual absl::StatusOr<std::vector<LintFinding>> LintFinite(Sample* sample, uint64_t seed,
                                                               bool repairs) const = 0;
+  // Finds outputs as which wrong answers pass, and outputs that are not finite, if values are drawn
+  // (interp/blind_outputs.h). With `repairs`, draws weights otherwise if this helps
+  // (interp/inputs/scale_weights.h).
+  virtual absl::StatusOr<std::vector<LintFinding>> LintVanishing(Sample* sample, uint64_t seed,
+                                                                 bool repairs) const = 0;
   // See validate/numeric.h.
   virtual absl::Status ValidateNumbers(const Sample& original, absl::Span<const Sample> pieces,
                                        Style style, uint64_t seed,

@@ -17,6 +17,7 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/table.h"
@@ -357,20 +358,24 @@ absl::StatusOr<int> ExtractProgram(const ExtractFlags& options) {
     PrintTotals(manifest);
   }
   if (!captured->status.ok()) return Annotate(captured->status, Printable(options.in, 1000));
-  std::string difference;
+  TorchScriptProgram::Compared compared;
   if (options.check) {
     const Progress checking("checking");
-    ASSIGN_OR_RETURN(difference, opened->CompareWithLibTorch(options.out));
+    ASSIGN_OR_RETURN(compared, opened->CompareWithLibTorch(options.out));
   }
+  const std::string& difference = compared.difference;
   if (options.json) {
     if (options.check) document["same_bits"] = difference.empty();
     if (!difference.empty()) document["difference"] = difference;
+    if (!compared.blind.empty()) document["blind"] = compared.blind;
     PrintJson(document);
   } else if (!difference.empty()) {
     std::printf("the stitched program yields %s: %s\n", Red("SOMETHING ELSE").c_str(),
                 difference.c_str());
   } else if (options.check) {
     std::printf("the stitched program yields the same bits as LibTorch\n");
+    if (!compared.blind.empty())
+      PrintNote(absl::StrCat("the comparison is blind: ", compared.blind), stdout);
   }
   return difference.empty() ? 0 : 1;
 }

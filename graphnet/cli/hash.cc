@@ -113,6 +113,7 @@ void RegisterHash(CLI::App& app, CommandRunner* run) {
   AddOutputOptions(command, &options->out, "", "Output for the normal form; needs --normal-form");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
+  AddDrawWeightsOption(command);
   AddJsonOption(command, &options->json, "samples with path, hash and num_nodes");
   command->callback([options, run] { *run = [options] { return Hash(*options); }; });
 }

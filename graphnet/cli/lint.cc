@@ -107,6 +107,11 @@ absl::StatusOr<Findings> LintFinite(Sample* sample, const LintFlags& options) {
   return engine->LintFinite(sample, options.seed.value_or(0), options.repairs());
 }
 
+absl::StatusOr<Findings> LintVanishing(Sample* sample, const LintFlags& options) {
+  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+  return engine->LintVanishing(sample, options.seed.value_or(0), options.repairs());
+}
+
 absl::StatusOr<Findings> RunRule(const std::string& rule, const std::string& path,
                                  const LintFlags& options, Sample* sample) {
   if (rule == "bn-var") return LintBounds(ConstrainVariance, sample);
@@ -114,6 +119,7 @@ absl::StatusOr<Findings> RunRule(const std::string& rule, const std::string& pat
   if (rule == "meta") return LintContradictions(*sample, path);
   if (rule == "unstable") return LintPrivate(sample);
   if (rule == "unused") return LintUnused(*sample->module);
+  if (rule == "vanishing") return LintVanishing(sample, options);
   return LintFinite(sample, options);
 }
 
@@ -123,12 +129,17 @@ BoundsByName BoundsOf(const Module& module) {
   BoundsByName bounds;
   for (const Node* node : module.main()->placeholders()) {
     const DrawSpec* spec = node->draw_spec();
-    if (spec != nullptr) bounds[std::string(node->target())] = {spec->min, spec->max};
+    if (spec == nullptr) continue;
+    RecordBounds& made = bounds[std::string(node->target())];
+    made.min = spec->min;
+    made.max = spec->max;
+    if (spec->has_mean) made.mean = Argument(spec->mean);
+    if (spec->has_std) made.std = Argument(spec->std);
   }
   return bounds;
 }
 
-// Changes the lines of a GraphNet folder whose bounds differ from `before`.
+// Changes the lines of a GraphNet folder whose bounds or statistics differ from `before`.
 absl::Status FixFolder(const std::string& path, const Sample& sample, const BoundsByName& before) {
   std::vector<StagedFile> files;
   for (const bool in_input_meta : {false, true}) {
@@ -136,11 +147,18 @@ absl::Status FixFolder(const std::string& path, const Sample& sample, const Boun
     for (const Node* node : sample.module->main()->placeholders()) {
       const DrawSpec* spec = node->draw_spec();
       if (spec == nullptr || spec->in_input_meta != in_input_meta) continue;
-      const RecordBounds& had = before.at(std::string(node->target()));
+      const auto known = before.find(std::string(node->target()));
+      if (known == before.end()) continue;  // it has no record
+      const RecordBounds& had = known->second;
       RecordBounds bounds;
       if (!(spec->min == had.min)) bounds.min = spec->min;
       if (!(spec->max == had.max)) bounds.max = spec->max;
-      if (bounds.min.is_none() && bounds.max.is_none()) continue;
+      if (spec->has_mean && !(Argument(spec->mean) == had.mean)) bounds.mean = Argument(spec->mean);
+      if (spec->has_std && !(Argument(spec->std) == had.std)) bounds.std = Argument(spec->std);
+      if (bounds.min.is_none() && bounds.max.is_none() && bounds.mean.is_none() &&
+          bounds.std.is_none()) {
+        continue;
+      }
       changed[std::string(node->target())] = bounds;
     }
     if (changed.empty()) continue;
@@ -265,12 +283,14 @@ absl::Status RefuseFlags(const LintFlags& options) {
   const auto has = [&](absl::string_view rule) {
     return absl::c_linear_search(options.rules, rule);
   };
-  if (options.seed.has_value() && !has("finite-run"))
-    return absl::InvalidArgumentError("--seed is for the inputs that --rule finite-run draws");
-  if (options.repairs() && !has("bn-var") && !has("domain") && !has("finite-run")) {
+  if (options.seed.has_value() && !has("finite-run") && !has("vanishing"))
     return absl::InvalidArgumentError(
-        absl::StrCat(options.fix ? "--fix" : "--out",
-                     " needs --rule bn-var, domain or finite-run, which repair samples"));
+        "--seed is for the inputs that --rule finite-run or vanishing draws");
+  if (options.repairs() && !has("bn-var") && !has("domain") && !has("finite-run") &&
+      !has("vanishing")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.fix ? "--fix" : "--out",
+        " needs --rule bn-var, domain, finite-run or vanishing, which repair samples"));
   }
   if (options.fix && options.in == "-")
     return absl::InvalidArgumentError("--fix cannot write to the standard input; use --out");
@@ -321,21 +341,27 @@ void RegisterLint(CLI::App& app, CommandRunner* run) {
   CLI::App* command = app.add_subcommand("lint", "List problems in valid samples");
   AddSamplesOption(command, &options->in);
   command
-      ->add_option("--rule", options->rules,
-                   "bn-var: variances that may be drawn negative; meta: contradictions in metas "
-                   "and in graph_net.json; unstable: private calls; domain: inputs that may be "
-                   "drawn where an operator returns nan or infinity; finite-run: run the sample "
-                   "and name the first node that makes an output nan or infinite; unused: "
-                   "parameters, buffers and inputs that are unused (default: the first three)")
-      ->check(CLI::IsMember({"bn-var", "meta", "unstable", "domain", "finite-run", "unused"}));
+      ->add_option(
+          "--rule", options->rules,
+          "bn-var: variances that may be drawn negative; meta: contradictions in metas "
+          "and in graph_net.json; unstable: private calls; domain: inputs that may be "
+          "drawn where an operator returns nan or infinity; finite-run: run the sample "
+          "and name the first node that makes an output nan or infinite; unused: "
+          "parameters, buffers and inputs that are unused; vanishing: run the sample and find "
+          "outputs as which zeros or another wrong answer would pass (default: the first "
+          "three)")
+      ->check(CLI::IsMember(
+          {"bn-var", "meta", "unstable", "domain", "finite-run", "unused", "vanishing"}));
   AddOutputOptions(command, &options->out, "",
-                   "Write the sample, or all samples of a folder, with bounds for drawn inputs "
-                   "that fix what bn-var, domain and finite-run find");
-  command->add_flag("--fix", options->fix, "Write these bounds into the samples themselves")
+                   "Write the sample, or all samples of a folder, with bounds and deviations for "
+                   "drawn inputs that fix what bn-var, domain, finite-run and vanishing find");
+  command->add_flag("--fix", options->fix, "Write these into the samples themselves")
       ->excludes("--out");
-  command->add_option("--seed", options->seed, "Seed of the inputs that finite-run draws");
+  command->add_option("--seed", options->seed,
+                      "Seed of the inputs that finite-run and vanishing draw");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
+  AddDrawWeightsOption(command);
   AddJsonOption(command, &options->json,
                 "samples with path and findings, each with rule, message, place and, with --out or "
                 "--fix, fixed");

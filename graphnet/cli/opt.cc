@@ -121,13 +121,15 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
   }
   load.weights = folds_values || (!out.path.empty() && out.keeps_weights());
   load.statistics = load.values_if_there = !out.path.empty() && !out.keeps_weights();
+  // This pass needs the sizes of all values, which may depend on weights.
+  const bool wants_sizes = absl::c_any_of(
+      pipeline, [](const PipelineStep& step) { return step.pass->name() == "generalize-dims"; });
+  load.values_if_there |= wants_sizes;
   if (!out.path.empty()) RETURN_IF_ERROR(CheckOutput(out));
   ASSIGN_OR_RETURN(Sample sample, Load(path, load));
   RETURN_IF_ERROR(DescribeAll(options.inputs, /*seed=*/0, &sample));
-  // This pass needs the sizes of all values. If they cannot be inferred, it reports what it lacks.
-  const bool wants_sizes = absl::c_any_of(
-      pipeline, [](const PipelineStep& step) { return step.pass->name() == "generalize-dims"; });
   const Graph* const main = sample.module->main();  // A module may have no graph.
+  // If the sizes cannot be inferred, the pass reports what it lacks.
   const bool lacks_sizes =
       wants_sizes && main != nullptr && absl::c_any_of(main->nodes(), [](const Node* node) {
         return node->is_call() && node->has_uses() && node->meta() == nullptr;
@@ -348,6 +350,7 @@ void RegisterOpt(CLI::App& app, CommandRunner* run) {
       ->check(CLI::Range(0, 1'000'000'000));
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
+  AddDrawWeightsOption(command);
   AddInputOptions(command, &options->inputs);
   AddJsonOption(command, &options->json,
                 "samples with path, out, changed, and for each pass changed, nodes_before, "

@@ -11,6 +11,7 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/own_operators.h"
 #include "graphnet/cli/progress.h"
+#include "graphnet/formats/find_values.h"
 #include "graphnet/formats/torch_functions.h"
 
 namespace graphnet {
@@ -64,11 +65,11 @@ void AddTrustOption(CLI::App* command, bool* trust) {
   });
 }
 
-void AddDrawWeightsOption(CLI::App* command, MissingValues* missing) {
+void AddDrawWeightsOption(CLI::App* command) {
   command
-      ->add_flag_callback(
-          "--draw-weights", [missing] { *missing = MissingValues::kDrawn; },
-          "Draw the weights that a .pt2 lacks, which is refused otherwise")
+      ->add_flag_callback("--draw-weights", DrawMissingValues,
+                          "Draw the weights that a .pt2 or a .pb should have and lacks, which is "
+                          "refused otherwise")
       ->group(kInputGroup);
 }
 

@@ -10,7 +10,6 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graphnet/formats/missing_values.h"
 
 namespace graphnet {
 
@@ -26,8 +25,9 @@ inline constexpr char kTrustGroup[] = "Trusted code";
 // before the command runs.
 void AddTrustOption(CLI::App* command, bool* trust);
 
-// Adds --draw-weights, which does without the values that an archive should have and lacks.
-void AddDrawWeightsOption(CLI::App* command, MissingValues* missing);
+// Adds --draw-weights, for all commands that need the values of weights: whatever they load may do
+// without values that it should have and lacks (formats/find_values.h).
+void AddDrawWeightsOption(CLI::App* command);
 
 // Add IN, the input of a command: a sample in any format; a sample or a folder of samples; or many
 // of both.

@@ -196,6 +196,7 @@ void RegisterReduce(CLI::App& app, CommandRunner* run) {
       ->capture_default_str();
   AddMemoryOption(command, &options->run);
   AddTrustOption(command, &options->run.trust);
+  AddDrawWeightsOption(command);
   AddJsonOption(command, &options->json,
                 "out, kept, before, after, tries, seconds, minimal and notes");
   command->callback([options, run] { *run = [options] { return ReduceSample(*options); }; });

@@ -273,6 +273,7 @@ void RegisterRoundtrip(CLI::App& app, CommandRunner* run) {
       ->check(CLI::Range(1, kMaxPieces))
       ->capture_default_str();
   AddTrustOption(command, &options->trust);
+  AddDrawWeightsOption(command);
   AddJsonOption(command, &options->json,
                 "equal, num_nodes, notes, ms of each step, and files; or error");
   command->callback([options, run] { *run = [options] { return Roundtrip(*options); }; });

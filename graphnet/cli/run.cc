@@ -59,7 +59,6 @@ struct RunFlags {
   std::string cache_digest;
   bool check = false;
   bool trust = false;
-  MissingValues missing = MissingValues::kRefused;
   bool trusts_files = false;
   bool json = false;
 };
@@ -278,9 +277,7 @@ struct ReadySample {
 absl::StatusOr<ReadySample> Prepare(const std::string& path, const RunFlags& options,
                                     const DrawOptions& draw, const Engine& engine) {
   ReadySample made;
-  ASSIGN_OR_RETURN(
-      made.sample,
-      Load(path, {.trust = options.trust, .weights = true, .missing = options.missing}));
+  ASSIGN_OR_RETURN(made.sample, Load(path, {.trust = options.trust, .weights = true}));
   ASSIGN_OR_RETURN(auto values, ReadInputs(options.inputs, draw, &made.sample));
   RETURN_IF_ERROR(Annotate(CheckProgramInputs(made.sample, values), Printable(path, 1000)));
   made.drawn = CountDrawn(*made.sample.module, made.sample.weights);
@@ -447,7 +444,7 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
                  "With --backend: compare each call with LibTorch; exit with 1 if one is wrong")
       ->needs(backend);
   AddTrustOption(command, &options->trust);
-  AddDrawWeightsOption(command, &options->missing);
+  AddDrawWeightsOption(command);
   command->add_flag("--trust-files", options->trusts_files,
                     "Let graphs read the files that they name (fused.read_file)");
   AddJsonOption(command, &options->json,

@@ -152,6 +152,21 @@ void PrintCaptures(const std::vector<CachedProgram::Capture>& captures, const st
   }
 }
 
+// Returns why a run says nothing about its backend: it computed no part of the program. Empty if it
+// computed some.
+std::string NothingCompiled(const std::string& backend,
+                            const std::vector<CachedProgram::Capture>& captures) {
+  if (backend == "nope") return "";  // the interpreter itself
+  size_t subgraphs = 0;
+  size_t interpreted = 0;
+  for (const CachedProgram::Capture& capture : captures) {
+    subgraphs += capture.subgraphs;
+    interpreted += capture.interpreted.size();
+  }
+  if (interpreted < subgraphs) return "";
+  return absl::StrCat(backend, " compiled nothing: the interpreter ran the whole program");
+}
+
 Json CallsJson(const std::vector<Called>& calls, bool check) {
   Json list = Json::List();
   for (const Called& called : calls) {
@@ -239,19 +254,22 @@ absl::StatusOr<int> RunCached(const CachedRunFlags& options, const Engine& engin
   }
   progress.End();
   RETURN_IF_ERROR(WriteOutputs(outputs, options.outputs));
+  const std::string nothing = NothingCompiled(backend.backend.name, program->captures());
   if (options.json) {
     Json sample = SampleJson(options.in, absl::OkStatus());
     sample["outputs"] = OutputsJson(outputs);
     sample["backend"] = backend.backend.name;
     sample["calls"] = CallsJson(calls, options.check);
     sample["captures"] = CapturesJson(program->captures());
+    if (!nothing.empty()) sample["nothing_compiled"] = nothing;
     PrintJson(SamplesJson({std::move(sample)}, /*failed=*/0));
   } else {
     PrintCalls(calls, !options.cache.empty(), options.check, out);
     PrintCaptures(program->captures(), backend.backend.name, out);
     PrintOutputs(outputs, out);
   }
-  return all_right ? 0 : 1;
+  if (!nothing.empty()) PrintError(nothing);
+  return all_right && nothing.empty() ? 0 : 1;
 }
 
 }  // namespace graphnet

@@ -59,14 +59,23 @@ void PrintCurve(const Curve& curve, const ScoreOptions& options) {
   std::printf("%s: %zu %s; p = %g, b = %g, interpretation %s\n", Printable(curve.log.name).c_str(),
               samples.size(), samples.size() == 1 ? "sample" : "samples", options.p, options.b,
               std::string(InterpretationName(options.interpretation)).c_str());
+  if (curve.blind > 0) {
+    std::printf("%zu of %zu samples are blind: a wrong answer would have passed at t = %d%s\n",
+                curve.blind, samples.size(), kCustomaryToleranceLevel,
+                curve.sighted.has_value() ? "; the columns \"sighted\" leave them out" : "");
+  }
   std::vector<TableRow> rows = {{"t", "S(t)", "95 %", "ES(t)", "95 %", "correct", "slower", "alpha",
                                  "beta", "lambda", "eta", "gamma"}};
+  if (curve.sighted.has_value()) rows[0].insert(rows[0].end(), {"S sighted", "ES sighted"});
   for (const LevelScores& level : scores.levels) {
     const MacroParameters& m = level.macro;
     rows.push_back({absl::StrFormat("%3d", level.t), Figure(level.s), Bracketed(level.s_interval),
                     Figure(level.es), Bracketed(level.es_interval), absl::StrCat(m.correct),
                     absl::StrCat(m.slow), Figure(m.alpha), Figure(m.beta), Figure(m.lambda),
                     Figure(m.eta), Figure(level.gamma)});
+    if (!curve.sighted.has_value()) continue;
+    const LevelScores& sighted = curve.sighted->levels[rows.size() - 2];
+    rows.back().insert(rows.back().end(), {Figure(sighted.s), Figure(sighted.es)});
   }
   PrintTable(rows);
   std::vector<std::string> shares;
@@ -78,6 +87,11 @@ void PrintCurve(const Curve& curve, const ScoreOptions& options) {
   std::printf("micro and macro agree at every t: at most %.1g apart\n", LargestDifference(scores));
   std::printf("aggregated score %s %s\n", Figure(scores.aggregated).c_str(),
               Bracketed(scores.aggregated_interval).c_str());
+  if (curve.sighted.has_value()) {
+    std::printf("aggregated score without blind samples %s %s\n",
+                Figure(curve.sighted->aggregated).c_str(),
+                Bracketed(curve.sighted->aggregated_interval).c_str());
+  }
   if (!curve.failures.empty()) std::printf("failures at t = 1:\n");
   for (const FailureClass& failure : curve.failures) {
     std::printf("  %zu %s\n", failure.samples, std::string(OutcomeName(failure.outcome)).c_str());
@@ -139,6 +153,17 @@ Json CurveJson(const Curve& curve, const ScoreOptions& options) {
         error.threshold == kNeverForgiven ? Json() : Json(error.threshold);
   }
   json["aggregated_score"] = scores.aggregated;
+  json["blind"] = curve.blind;
+  if (curve.sighted.has_value()) {
+    Json& sighted = json["sighted"];
+    sighted["S"] = Json::Object();
+    sighted["ES"] = Json::Object();
+    for (const LevelScores& level : curve.sighted->levels) {
+      sighted["S"][absl::StrCat(level.t)] = level.s;
+      sighted["ES"][absl::StrCat(level.t)] = level.es;
+    }
+    sighted["aggregated_score"] = curve.sighted->aggregated;
+  }
   json["failures"] = Json::Object();
   for (const FailureClass& failure : curve.failures) {
     json["failures"][OutcomeName(failure.outcome)] = failure.samples;
@@ -149,7 +174,7 @@ Json CurveJson(const Curve& curve, const ScoreOptions& options) {
     Json made;
     made["path"] = sample.path;
     made["line"] = sample.line;
-    made["outcome"] = OutcomeName(sample.At(1));
+    made["outcome"] = OutcomeName(sample.Shown(1));
     if (sample.speedup > 0) made["speedup"] = sample.speedup;
     made["change"] = mover.change;
     json["moves_most"].push_back(std::move(made));

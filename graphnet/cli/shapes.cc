@@ -114,6 +114,7 @@ void RegisterShapes(CLI::App& app, CommandRunner* run) {
                   "alive while it runs, and calls of each node, module or target, most FLOPs first")
       ->excludes(check);
   AddTrustOption(command, &options->trust);
+  AddDrawWeightsOption(command);
   AddJsonOption(command, &options->json,
                 "the members that show prints, and peak_bytes, flops, other, bytes_moved, "
                 "num_calls, num_unknown_calls, open_loops; with --cost-by also costs, one entry "

@@ -178,9 +178,12 @@ const char* StateName(RankOutput::State state) {
 void PrintOutput(const RankOutput& output) {
   const bool same = output.state != RankOutput::State::kDifferent;
   const std::string state = same ? StateName(output.state) : "DIFFERENT";
-  std::printf("%-4s %s%s%s\n", Printable(output.name).c_str(),
+  std::printf("%-4s %s%s%s%s\n", Printable(output.name).c_str(),
               (same ? Green(state) : Red(state)).c_str(), output.how.empty() ? "" : ", ",
-              Printable(output.how, 1000).c_str());
+              Printable(output.how, 1000).c_str(),
+              output.blind.empty()
+                  ? ""
+                  : absl::StrCat(", but blind: ", output.blind, " would have passed").c_str());
   if (output.elements.empty()) return;
   // Print one line per row of the last dimension.
   const size_t width =
@@ -223,6 +226,7 @@ absl::StatusOr<int> Report(const ShardFlags& options, const spmd::ShardPlan& pla
         row["state"] = StateName(output.state);
         row["max_difference"] = output.max_difference;
         if (!output.how.empty()) row["how"] = output.how;
+        if (!output.blind.empty()) row["blind"] = output.blind;
         if (!output.elements.empty()) {
           row["shape"] = Json::List(output.shape);
           row["elements"] = Json::List(output.elements);
@@ -358,6 +362,7 @@ void RegisterShard(CLI::App& app, CommandRunner* run) {
   AddSeedOption(command, &options->seed);
   AddThreadsOption(command, &options->threads);
   AddTrustOption(command, &options->trust);
+  AddDrawWeightsOption(command);
   AddJsonOption(
       command, &options->json,
       "mesh (meshes, if there are several), ranks, num_inputs, divided_inputs, num_outputs, "

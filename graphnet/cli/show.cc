@@ -251,7 +251,9 @@ absl::StatusOr<int> Show(ShowFlags options) {
   }
   LoadOptions load;
   load.trust = options.trust;
-  load.weights = options.runnable;
+  // Shapes may depend on values.
+  load.weights = options.runnable || options.shapes;
+  load.values_if_there = options.form == Form::kPir || options.form == Form::kLoops;
   ASSIGN_OR_RETURN(Sample sample, Load(options.in, load));
   if (options.runnable) {
     RETURN_IF_ERROR(Annotate(WriteRunnablePython(std::move(sample), options.out), options.in));
@@ -330,6 +332,7 @@ void RegisterShow(CLI::App& app, CommandRunner* run) {
                 "with their nodes")
       ->excludes(to);
   AddTrustOption(command, &options->trust);
+  AddDrawWeightsOption(command);
   command->callback([options, run] { *run = [options] { return Show(*options); }; });
 }
 

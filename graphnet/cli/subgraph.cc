@@ -86,6 +86,7 @@ void RegisterSubgraph(CLI::App& app, CommandRunner* run) {
   which->require_option(1);
   AddPortOptions(command, &options->ports);
   AddTrustOption(command, &options->trust);
+  AddDrawWeightsOption(command);
   AddJsonOption(command, &options->json,
                 "out, start, end, num_operators of the whole, inputs, outputs and notes");
   command->callback([options, run] { *run = [options] { return Subgraph(*options); }; });

@@ -227,6 +227,7 @@ void RegisterValidate(CLI::App& app, CommandRunner* run) {
   AddThreadsOption(command, &options->threads)->needs(run_option);
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
+  AddDrawWeightsOption(command);
   command->callback([options, run] { *run = [options] { return Run(*options); }; });
 }
 

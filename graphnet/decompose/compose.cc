@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/decompose/ports.h"
 #include "graphnet/decompose/tables.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/graph_copier.h"
@@ -147,6 +149,8 @@ class Composer {
                            ", which is neither an input nor returned by an earlier piece"));
         }
         map_[input] = it->second;
+        if (const auto from = givers_.find(input->name()); from != givers_.end())
+          RETURN_IF_ERROR(CheckPort(i, *input, from->second.first, *from->second.second));
       }
       return absl::OkStatus();
     }
@@ -155,12 +159,28 @@ class Composer {
                                                         " values, piece ", i - 1, " returns ",
                                                         returned_.size()));
     }
-    for (size_t k = 0; k < inputs.size(); ++k) map_[inputs[k]] = returned_[k];
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      map_[inputs[k]] = returned_[k];
+      RETURN_IF_ERROR(CheckPort(i, *inputs[k], i - 1, *returned_as_[k]));
+    }
     return absl::OkStatus();
+  }
+
+  // Refuses a value that is not what the piece takes.
+  absl::Status CheckPort(size_t i, const Node& port, size_t giver, const Node& given) {
+    if (port.tensor_meta() == nullptr) return absl::OkStatus();
+    auto it = facts_.find(giver);
+    if (it == facts_.end()) it = facts_.emplace(giver, PieceFacts(*pieces_[giver].module)).first;
+    const std::string wrong = PortContradiction(port, it->second.Of(given));
+    if (wrong.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(
+        "piece ", i, " cannot take what piece ", giver, " returns: %", Printable(port.name()),
+        ": its ", wrong, " as %", Printable(given.name()), " of piece ", giver));
   }
 
   absl::Status Return(size_t i, const Graph& piece) {
     returned_.clear();
+    returned_as_.clear();
     const Argument& value = piece.output()->args()[0];
     if (!value.is_tuple()) {
       return absl::FailedPreconditionError(absl::StrCat("piece ", i, " does not return a tuple"));
@@ -171,7 +191,10 @@ class Composer {
             "piece ", i, " returns something other than a value at position ", returned_.size()));
       }
       returned_.push_back(map_.at(element.node()));
-      if (by_name_) values_[element.node()->name()] = returned_.back();
+      returned_as_.push_back(element.node());
+      if (!by_name_) continue;
+      values_[element.node()->name()] = returned_.back();
+      givers_[element.node()->name()] = {i, element.node()};
     }
     return absl::OkStatus();
   }
@@ -214,7 +237,11 @@ class Composer {
   // piece has, too.
   absl::flat_hash_map<const Node*, Node*> map_;
   std::vector<std::pair<Graph*, Graph*>> shared_;
-  std::vector<Node*> returned_;  // results of the piece before
+  std::vector<Node*> returned_;           // results of the piece before
+  std::vector<const Node*> returned_as_;  // its nodes
+  // The piece that returns a value of this name last, and its node.
+  absl::flat_hash_map<absl::string_view, std::pair<size_t, const Node*>> givers_;
+  std::map<size_t, PieceFacts> facts_;  // by piece
 };
 
 absl::StatusOr<std::unique_ptr<Module>> Compose(absl::Span<const Sample> pieces, bool by_name,

@@ -23,7 +23,8 @@ namespace graphnet {
 // attribute. Inputs of `order_like` that nothing uses and the first piece does not take are added.
 //
 // The pieces must verify. FailedPrecondition, with the number of the piece, if a piece takes
-// another number of values than the one before it returns, returns something other than a tuple of
+// another number of values than the one before it returns, or values of another dtype, rank, size
+// or device, returns something other than a tuple of
 // values, or declares a symbol, attribute or body differently from a piece before it.
 // InvalidArgument if there are no pieces.
 absl::StatusOr<std::unique_ptr<Module>> ComposeChain(absl::Span<const Sample> pieces,

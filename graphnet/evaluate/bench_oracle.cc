@@ -21,6 +21,7 @@
 #include "graphnet/evaluate/reduce.h"
 #include "graphnet/facts/memory/effects.h"
 #include "graphnet/formats/formats.h"
+#include "graphnet/interp/inputs/scale_weights.h"
 
 namespace graphnet {
 namespace {
@@ -49,14 +50,16 @@ BenchOracle::BenchOracle(const BenchRun& run, const Backend* nope, const WorkerH
                          const WorkerLimits& limits, const std::string& folder)
     : run_(run), folder_(folder), eager_(nope, host, limits, JoinPath(folder, "eager")) {}
 
-OracleFinding BenchOracle::Find(const std::string& path, BackendProcess* backend) {
+OracleFinding BenchOracle::Find(const std::string& path, bool scale_weights,
+                                BackendProcess* backend) {
   OracleFinding finding;
   // An exception on hostile input counts as a result of the sample, as elsewhere.
   const absl::Status status = WithoutExceptions([&]() -> absl::Status {
     ASSIGN_OR_RETURN(Sample sample, Load(path, {.trust = run_.trust, .weights = true}));
     if (DrawsRandomNumbers(*sample.module))
       return absl::FailedPreconditionError("it draws random numbers, which differ in float64");
-    ASSIGN_OR_RETURN(finding.verdict, Judge(path, backend));
+    if (scale_weights) RETURN_IF_ERROR(ScaleDrawnWeights(&sample).status());
+    ASSIGN_OR_RETURN(finding.verdict, Judge(path, scale_weights, backend));
     if (finding.verdict->wrong == Wrong::kNobody) return absl::OkStatus();
     return FindMore(path, std::move(sample), backend, &finding);
   });
@@ -134,19 +137,22 @@ absl::StatusOr<OracleVerdict> BenchOracle::JudgeSample(const Sample& sample,
   std::filesystem::create_directories(folder_, ignored);
   std::filesystem::remove(JoinPath(folder_, "part.safetensors"), ignored);
   RETURN_IF_ERROR(Save(sample, part));
-  return Judge(part, backend);
+  // The draw specs of the part are those of the sample.
+  return Judge(part, /*scale_weights=*/false, backend);
 }
 
-absl::StatusOr<OracleVerdict> BenchOracle::Judge(const std::string& path, BackendProcess* backend) {
+absl::StatusOr<OracleVerdict> BenchOracle::Judge(const std::string& path, bool scale_weights,
+                                                 BackendProcess* backend) {
   const std::string folder = JoinPath(folder_, "sample");
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
   std::filesystem::create_directories(folder, ignored);
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<BenchSample> sample,
-      BenchSample::Load(
-          path, folder,
-          {.seed = run_.settings.seed, .device = run_.settings.device, .trust = run_.trust}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<BenchSample> sample,
+                   BenchSample::Load(path, folder,
+                                     {.seed = run_.settings.seed,
+                                      .device = run_.settings.device,
+                                      .scale_weights = scale_weights,
+                                      .trust = run_.trust}));
   ASSIGN_OR_RETURN(const Outputs reference, OutputsOf(&eager_, sample->ReferenceRequest()));
   ASSIGN_OR_RETURN(const Outputs eager,
                    OutputsOf(&eager_, sample->RequestFor(ProgramForm::kSample)));

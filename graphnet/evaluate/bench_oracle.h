@@ -23,12 +23,14 @@ class BenchOracle {
   BenchOracle(const BenchRun& run, const Backend* nope, const WorkerHost& host,
               const WorkerLimits& limits, const std::string& folder);
 
-  // Judges the sample at `path`. Takes at most BenchRun::oracle_s seconds and one comparison
-  // beyond. OracleFinding::why_not says what could not be found out.
-  OracleFinding Find(const std::string& path, BackendProcess* backend);
+  // Judges the sample at `path`, with `scale_weights` as BenchSampleOptions has it. Takes at most
+  // BenchRun::oracle_s seconds and one comparison beyond. OracleFinding::why_not says what could
+  // not be found out.
+  OracleFinding Find(const std::string& path, bool scale_weights, BackendProcess* backend);
 
  private:
-  absl::StatusOr<OracleVerdict> Judge(const std::string& path, BackendProcess* backend);
+  absl::StatusOr<OracleVerdict> Judge(const std::string& path, bool scale_weights,
+                                      BackendProcess* backend);
   absl::StatusOr<OracleVerdict> JudgeSample(const Sample& sample, BackendProcess* backend);
   absl::Status FindMore(const std::string& path, Sample sample, BackendProcess* backend,
                         OracleFinding* finding);

@@ -19,6 +19,7 @@
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/inputs/example_input.h"
+#include "graphnet/interp/inputs/scale_weights.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/pipeline.h"
 #include "nlohmann/json.hpp"
@@ -162,7 +163,12 @@ absl::StatusOr<std::unique_ptr<BenchSample>> BenchSample::Load(const std::string
   made->model_ = ModelName(sample, path);
   RETURN_IF_ERROR(DescribeInputs({}, options.seed, &sample));
   RETURN_IF_ERROR(CheckKnown(sample));
+  if (options.scale_weights) {
+    ASSIGN_OR_RETURN(const std::vector<ScaledWeight> scaled, ScaleDrawnWeights(&sample));
+    made->num_scaled_ = scaled.size();
+  }
   RETURN_IF_ERROR(made->Draw(sample));
+  made->forms_ = FormsOfOutputs(*sample.module);
   PrepareRequest& request = made->request_;
   for (const Node* node : sample.module->main()->placeholders())
     request.order.emplace_back(node->target());
@@ -171,13 +177,17 @@ absl::StatusOr<std::unique_ptr<BenchSample>> BenchSample::Load(const std::string
   request.seed = options.seed;
   ASSIGN_OR_RETURN(WrittenNames written, NamesWritten(*sample.module));
   request.written = std::move(written.values);
-  if (written.left.empty()) return made;
-  // Once sizes are known, functionalize may return more of them.
-  made->specialized_ = made->Specialize();
-  if (!made->specialized_->ok()) return made;
-  for (const std::string& name : (*made->specialized_)->values) {
-    if (absl::c_linear_search(written.left, name)) request.written.push_back(name);
+  if (!written.left.empty()) {
+    // Once sizes are known, functionalize may return more of them.
+    made->specialized_ = made->Specialize();
+    if (made->specialized_->ok()) {
+      for (const std::string& name : (*made->specialized_)->values) {
+        if (absl::c_linear_search(written.left, name)) request.written.push_back(name);
+      }
+    }
   }
+  // Nodes of the module may be gone by now.
+  made->forms_.resize(made->forms_.size() + request.written.size());
   return made;
 }
 
@@ -202,6 +212,23 @@ absl::Status BenchSample::Draw(const Sample& sample) {
   }
   program_.weights = std::move(attributes);
   return WriteInputs();
+}
+
+std::vector<BlindOutput> BenchSample::BlindAmong(const Outputs& outputs) const {
+  std::map<std::string, TensorData> values = values_.front();
+  values.insert(program_.weights.begin(), program_.weights.end());
+  std::vector<BlindOutput> found;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const ToleranceClass dtypes = ToleranceClassOf(DTypeName(outputs[i].dtype));
+    std::vector<Tolerance> rising;
+    for (int t = kMinToleranceLevel; t <= kCustomaryToleranceLevel; ++t)
+      rising.push_back(ToleranceAt(t, dtypes));
+    WrongAnswer answer = FindWrongAnswer(outputs, i, forms_, values, rising);
+    if (!answer.found()) continue;
+    found.push_back(
+        {i, kMinToleranceLevel + static_cast<int>(answer.tolerance), std::move(answer.what)});
+  }
+  return found;
 }
 
 absl::Status BenchSample::WriteInputs() const {
@@ -297,6 +324,7 @@ absl::StatusOr<Sample> BenchSample::LoadDrawn() const {
                    graphnet::Load(path_, {.trust = options_.trust, .weights = true}));
   RETURN_IF_ERROR(DescribeInputs({}, options_.seed, &sample));
   RETURN_IF_ERROR(CheckKnown(sample));
+  if (options_.scale_weights) RETURN_IF_ERROR(ScaleDrawnWeights(&sample).status());
   sample.weights = values_.front();
   if (!weights_.empty()) {
     ASSIGN_OR_RETURN(const auto attributes, ReadSafetensorsFile(weights_));

@@ -15,6 +15,7 @@
 #include "graphnet/evaluate/ab_run.h"
 #include "graphnet/evaluate/backend_table.h"
 #include "graphnet/evaluate/worker.h"
+#include "graphnet/interp/inputs/wrong_answers.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
@@ -32,6 +33,9 @@ struct BenchSampleOptions {
   uint64_t seed = 0;
   std::string device = "cpu";
   int fresh_inputs = 0;  // number of further input files, each with another seed
+  // Draw weights so that the sample neither vanishes nor explodes
+  // (interp/inputs/scale_weights.h).
+  bool scale_weights = false;
   bool trust = false;
 };
 
@@ -47,6 +51,10 @@ class BenchSample {
   const std::string& model() const { return model_; }
   // The files of its inputs. `restore` may be called only while this lives.
   AbInputs inputs();
+  // Returns the outputs of the sample as which a wrong answer passes at t = -5 or below.
+  std::vector<BlindOutput> BlindAmong(const Outputs& outputs) const;
+  // Returns the number of weights that are drawn otherwise than by GraphNet's rule.
+  size_t num_scaled() const { return num_scaled_; }
   // Returns the request for a worker that reads this form, and writes the program at the first
   // call. The error says why the sample cannot be written in that form.
   absl::StatusOr<PrepareRequest> RequestFor(ProgramForm form);
@@ -77,6 +85,8 @@ class BenchSample {
   bool is_functional_ = false;
   std::vector<std::map<std::string, TensorData>> values_;  // one map for each file
   std::vector<std::string> files_;
+  std::vector<OutputForm> forms_;  // of the outputs, and of the inputs that are written to
+  size_t num_scaled_ = 0;
   std::string weights_;
   PrepareRequest request_;  // the part that all forms have in common
   std::array<std::optional<absl::Status>, kNumProgramForms> written_;

@@ -159,14 +159,20 @@ absl::Status BenchWorkers::Run(
     const std::string& path, const std::vector<bool>& wanted,
     absl::FunctionRef<absl::Status(size_t i, const BenchOutcome&)> take) {
   const std::string sample_folder = JoinPath(folder_, "sample");
+  const std::string scaled_folder = JoinPath(folder_, "scaled");
   std::error_code error;
-  std::filesystem::remove_all(sample_folder, error);
-  std::filesystem::create_directories(sample_folder, error);
-  absl::StatusOr<std::unique_ptr<BenchSample>> sample = Load(path, sample_folder);
+  for (const std::string& folder : {sample_folder, scaled_folder}) {
+    std::filesystem::remove_all(folder, error);
+    std::filesystem::create_directories(folder, error);
+  }
+  absl::StatusOr<std::unique_ptr<BenchSample>> sample = Load(path, sample_folder, false);
   absl::Status ready = sample.status();
   const AbOptions options = {
       .warmup = run_.settings.warmup, .trials = run_.settings.trials, .seed = run_.settings.seed};
-  EagerSide eager(eager_.get(), sample.ok() ? (*sample)->inputs() : AbInputs(), options);
+  const auto side_of = [&](BenchSample* of) {
+    return EagerSide(eager_.get(), of == nullptr ? AbInputs() : of->inputs(), options);
+  };
+  EagerSide eager = side_of(sample.ok() ? sample->get() : nullptr);
   const auto prepare = [&] {
     return WithoutExceptions([&]() -> absl::Status {
       ASSIGN_OR_RETURN(const PrepareRequest request, (*sample)->RequestFor(ProgramForm::kSample));
@@ -174,6 +180,29 @@ absl::Status BenchWorkers::Run(
     });
   };
   if (ready.ok()) ready = prepare();
+  // What eager returns says whether the sample proves anything. If it does not, weights that are
+  // drawn otherwise may help.
+  std::vector<BlindOutput> blind;
+  if (ready.ok()) {
+    blind = (*sample)->BlindAmong(eager.outputs());
+    const bool explodes = !absl::c_all_of(eager.outputs(), IsFinite);
+    absl::StatusOr<std::unique_ptr<BenchSample>> scaled = nullptr;
+    if (!blind.empty() || explodes) scaled = Load(path, scaled_folder, true);
+    if (scaled.ok() && *scaled != nullptr && (*scaled)->num_scaled() > 0) {
+      std::swap(sample, scaled);
+      EagerSide before = std::exchange(eager, side_of(sample->get()));
+      std::vector<BlindOutput> left;
+      absl::Status repaired = prepare();
+      if (repaired.ok()) left = (*sample)->BlindAmong(eager.outputs());
+      if (repaired.ok() && left.empty() && absl::c_all_of(eager.outputs(), IsFinite)) {
+        blind.clear();
+      } else {
+        std::swap(sample, scaled);
+        eager = std::move(before);
+        ready = prepare();
+      }
+    }
+  }
   for (size_t i = 0; i < processes_.size(); ++i) {
     if (!wanted[i]) continue;
     BenchOutcome outcome;
@@ -195,23 +224,28 @@ absl::Status BenchWorkers::Run(
     result = ResultOf(ab_run, *processes_[i]);
     result.path = path;
     if (sample.ok()) result.config.insert(result.config.begin(), {"model", (*sample)->model()});
+    if (sample.ok() && (*sample)->num_scaled() > 0)
+      result.config.emplace_back(kDrawingKey, "fan_in");
+    if (ab_run.status == Outcome::kCorrect) result.blind = blind;
     if (ready.ok() && ab_run.status != Outcome::kEagerFail)
       result.eager_dtypes = DTypesOf(eager.outputs());
     if (oracle_ != nullptr && Differs(result))
-      outcome.oracle = oracle_->Find(path, processes_[i].get());
+      outcome.oracle = oracle_->Find(path, (*sample)->num_scaled() > 0, processes_[i].get());
     RETURN_IF_ERROR(take(i, outcome));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<BenchSample>> BenchWorkers::Load(const std::string& path,
-                                                                const std::string& folder) const {
+                                                                const std::string& folder,
+                                                                bool scale_weights) const {
   // An exception on hostile input is how the sample ended, too.
   return WithoutExceptions([&] {
     return BenchSample::Load(path, folder,
                              {.seed = run_.settings.seed,
                               .device = run_.settings.device,
                               .fresh_inputs = run_.settings.fresh_inputs ? 5 : 0,
+                              .scale_weights = scale_weights,
                               .trust = run_.trust});
   });
 }

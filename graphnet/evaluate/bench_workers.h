@@ -43,7 +43,8 @@ class BenchWorkers {
 
  private:
   absl::StatusOr<std::unique_ptr<BenchSample>> Load(const std::string& path,
-                                                    const std::string& folder) const;
+                                                    const std::string& folder,
+                                                    bool scale_weights) const;
   SampleResult ResultOf(const AbRun& ab_run, const BackendProcess& process) const;
 
   const BenchRun& run_;

@@ -17,7 +17,7 @@ std::vector<FailureClass> FailuresOf(const std::vector<LoggedSample>& samples) {
   std::vector<FailureClass> classes(kNumOutcomes);
   std::vector<absl::flat_hash_map<std::string, size_t>> reasons(kNumOutcomes);
   for (const LoggedSample& sample : samples) {
-    const auto outcome = static_cast<size_t>(sample.At(1));
+    const auto outcome = static_cast<size_t>(sample.Shown(1));
     ++classes[outcome].samples;
     if (!sample.reason.empty()) ++reasons[outcome][sample.reason];
   }
@@ -44,6 +44,16 @@ absl::StatusOr<Curve> MakeCurve(Log log, const ScoreOptions& options) {
   curve.scores = ComputeScores(samples, options);
   RETURN_IF_ERROR(Annotate(CrossCheck(curve.scores), curve.log.file));
   AddIntervals(samples, options, &curve.scores);
+  std::vector<LoggedSample> sighted;
+  for (const LoggedSample& sample : samples) {
+    if (!sample.is_blind) sighted.push_back(sample);
+  }
+  curve.blind = samples.size() - sighted.size();
+  if (curve.blind > 0 && !sighted.empty()) {
+    curve.sighted = ComputeScores(sighted, options);
+    RETURN_IF_ERROR(Annotate(CrossCheck(*curve.sighted), curve.log.file));
+    AddIntervals(sighted, options, &*curve.sighted);
+  }
   curve.movers = MostInfluential(samples, options, curve.scores, kMovers);
   std::erase_if(curve.movers, [](const Influence& i) { return std::abs(i.change) < kLeastChange; });
   curve.failures = FailuresOf(samples);

@@ -3,6 +3,7 @@
 #define GRAPHNET_EVALUATE_CURVE_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +14,8 @@
 
 namespace graphnet {
 
-// The samples that failed in the same way, and the reasons that the log gives most often.
+// The samples that failed in the same way or are blind, and the reasons that the log gives most
+// often.
 struct FailureClass {
   Outcome outcome = Outcome::kAccuracy;
   size_t samples = 0;
@@ -26,6 +28,9 @@ struct FailureClass {
 struct Curve {
   Log log;
   Scores scores;
+  // The scores of the samples that are not blind; nullopt if none or all are blind.
+  std::optional<Scores> sighted;
+  size_t blind = 0;                    // samples of which a wrong answer would have been right
   std::vector<Influence> movers;       // the ten most influential samples
   std::vector<FailureClass> failures;  // at t = 1, in the order of Outcome
 };

@@ -65,8 +65,8 @@ std::string KindOfReason(absl::string_view reason) {
 }
 
 FailureKind FailureKindOf(const SampleResult& result) {
-  if (result.IsRight()) return {};
-  const Outcome outcome = result.status == Outcome::kCorrect ? Outcome::kAccuracy : result.status;
+  const Outcome outcome = result.Verdict();
+  if (outcome == Outcome::kCorrect) return {};
   return {outcome, KindOfReason(result.reason)};
 }
 

@@ -32,6 +32,7 @@ size_t PenaltyClassOf(Interpretation interpretation, Outcome outcome) {
   const bool extended = interpretation == Interpretation::kMismatchExtended;
   switch (outcome) {
     case Outcome::kCorrect:
+    case Outcome::kBlind:
     case Outcome::kAccuracy: return 0;
     case Outcome::kNotFinite:
     case Outcome::kTypeMismatch:

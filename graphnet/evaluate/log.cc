@@ -45,6 +45,8 @@ LoggedSample Condense(const SampleResult& result, size_t line) {
   sample.correct_levels = result.CorrectLevels();
   sample.speedup = result.EndToEndSpeedup();
   sample.reason = result.reason;
+  sample.is_blind = !result.blind.empty();
+  if (sample.is_blind && sample.reason.empty()) sample.reason = DescribeBlind(result.blind);
   for (const OutputComparison& output : result.outputs) {
     sample.max_diff = std::max(sample.max_diff, output.max_diff);
     if (std::isnan(output.max_diff)) {

@@ -26,10 +26,16 @@ struct LoggedSample {
   uint16_t correct_levels = 0;  // SampleResult::CorrectLevels
   double speedup = 0;           // end to end; 0 if unknown
   double max_diff = 0;          // of all outputs
-  std::string reason;           // of a failure
+  std::string reason;           // of a failure, or which wrong answers pass
+  bool is_blind = false;        // a wrong answer would have been right at t = -5
 
   // True if all numbers are right at tolerance t.
   bool IsCorrect(int t) const { return (correct_levels >> (t - kMinToleranceLevel) & 1) != 0; }
+  // Returns At, but kBlind for a sample that is correct at t and blind.
+  Outcome Shown(int t) const {
+    const Outcome outcome = At(t);
+    return outcome == Outcome::kCorrect && is_blind ? Outcome::kBlind : outcome;
+  }
   // Returns kCorrect if the sample is correct at t, otherwise how it failed.
   Outcome At(int t) const {
     if (IsCorrect(t)) return Outcome::kCorrect;

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 #include "nlohmann/json.hpp"
@@ -94,6 +95,7 @@ class SampleLines {
     result_.eager_dtypes.clear();
     result_.compiled_dtypes.clear();
     result_.outputs.clear();
+    result_.blind.clear();
     result_.eager_times.clear();
     result_.compiled_times.clear();
     result_.speedups.clear();
@@ -165,6 +167,8 @@ class SampleLines {
       AddSpeedup(rest, number);
     } else if (absl::StartsWith(rest, "Fail due to ")) {
       failure_ = absl::StripSuffix(absl::StripAsciiWhitespace(rest), "]");
+    } else if (absl::ConsumePrefix(&rest, "Blind] ")) {
+      AddBlind(rest, number);
     } else if (absl::ConsumePrefix(&rest, "Status] ")) {
       AddStatus(rest, number);
     } else {
@@ -249,12 +253,27 @@ class SampleLines {
     result_.speedups.emplace_back(measure, value);
   }
 
+  // Adds "2 from t = -10: zeros".
+  void AddBlind(absl::string_view rest, size_t number) {
+    const size_t colon = std::min(rest.find(": "), rest.size());
+    const std::vector<absl::string_view> words = absl::StrSplit(rest.substr(0, colon), ' ');
+    BlindOutput blind;
+    if (words.size() != 5 || !absl::SimpleAtoi(words[0], &blind.output) ||
+        !absl::SimpleAtoi(words[4], &blind.from_t) || result_.blind.size() == kMaxEntries) {
+      return Note(LogOddity::kBadValue, number);
+    }
+    blind.answer = Printable(
+        absl::StripAsciiWhitespace(rest.substr(std::min(colon + 2, rest.size()))), kMaxReasonBytes);
+    result_.blind.push_back(std::move(blind));
+  }
+
   void AddStatus(absl::string_view rest, size_t number) {
     const size_t colon = std::min(rest.find(": "), rest.size());
     const auto outcome = OutcomeOfName(absl::StripAsciiWhitespace(rest.substr(0, colon)));
     if (!outcome.has_value()) return Note(LogOddity::kBadValue, number);
     // The comparisons decide whether numbers are right.
-    seen_.status = *outcome == Outcome::kAccuracy ? Outcome::kCorrect : *outcome;
+    const bool compared = *outcome == Outcome::kAccuracy || *outcome == Outcome::kBlind;
+    seen_.status = compared ? Outcome::kCorrect : *outcome;
     result_.reason = Printable(
         absl::StripAsciiWhitespace(rest.substr(std::min(colon + 2, rest.size()))), kMaxReasonBytes);
   }
@@ -342,8 +361,8 @@ class SampleLines {
 size_t FindProcessing(absl::string_view line) {
   // The text after another tag may contain anything.
   static constexpr absl::string_view kOthers[] = {
-      "[Correctness]", "[Config] ", "[Datatype]", "[DataType]",   "[Shape]",
-      "[Performance]", "[Speedup]", "[Result]",   "[Fail due to", "[Status] "};
+      "[Correctness]", "[Config] ", "[Datatype]",   "[DataType]", "[Shape]",  "[Performance]",
+      "[Speedup]",     "[Result]",  "[Fail due to", "[Blind] ",   "[Status] "};
   for (size_t at = Find(line, '[', 0); at != absl::string_view::npos;
        at = Find(line, '[', at + 1)) {
     const absl::string_view rest = line.substr(at);

@@ -19,6 +19,8 @@ namespace {
 // Limit of a line of names. A line with one value for each output may be longer.
 constexpr size_t kMaxLineBytes = size_t{1} << 20;
 
+constexpr size_t kMostBlind = 64;
+
 // Formats a number like Python's repr.
 std::string Number(double value) {
   if (std::isnan(value)) return "nan";
@@ -91,8 +93,13 @@ class LogWriter {
       Line("[Fail due to ",
            absl::StrCat(eager_ran ? "compiled" : "eager", " model execution error.]"));
     }
-    Line("[Status] ", absl::StrCat(OutcomeName(result_.status), result_.reason.empty() ? "" : ": ",
-                                   result_.reason));
+    // Most logs have few of these; a sample of thousands of outputs has no line for each.
+    for (size_t i = 0; i < result_.blind.size() && i < kMostBlind; ++i) {
+      const BlindOutput& blind = result_.blind[i];
+      Line("[Blind] ", absl::StrCat(blind.output, " from t = ", blind.from_t, ": ", blind.answer));
+    }
+    Line("[Status] ", absl::StrCat(OutcomeName(result_.Verdict()),
+                                   result_.reason.empty() ? "" : ": ", result_.reason));
     if (!result_.eager_times.empty()) {
       Line("[Performance][eager]: ", TimesText(result_.eager_times));
     }

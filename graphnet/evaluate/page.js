@@ -59,9 +59,16 @@ function showCurve() {
   parts.push(make('div', 'dim', [`${curve.samples.length} samples of ${curve.file}`, ...said].join(' · ')));
   for (const note of curve.notes) parts.push(make('div', 'bad', note));
   parts.push(make('h2', '', 'Scores and their parameters'));
+  if (curve.blind > 0) {
+    const without = curve.sighted === null ? 'no sample is left without them' :
+        `without them, the aggregated score is ${number(curve.sighted.aggregated)}`;
+    parts.push(make('p', 'bad', `${curve.blind} of ${curve.samples.length} samples are blind: ` +
+        `a wrong answer, such as zeros, would have passed at t = −5; ${without}.`));
+  }
+  const sighted = new Map((curve.sighted?.levels ?? []).map(([t, s, es]) => [t, [number(s), number(es)]]));
   const levels = table(make('table'),
-      ['t', 'S(t)', '95 %', 'ES(t)', '95 %', 'correct', 'slower', 'α', 'β', 'λ', 'η', 'γ', 'S from these', 'ES from these'],
-      curve.levels.map((l) => [String(l.t).replace('-', '−'), number(l.s), `[${number(l.s95[0])}, ${number(l.s95[1])}]`, number(l.es),
+      ['t', ...(curve.sighted === null ? [] : ['S without blind', 'ES without blind']), 'S(t)', '95 %', 'ES(t)', '95 %', 'correct', 'slower', 'α', 'β', 'λ', 'η', 'γ', 'S from these', 'ES from these'],
+      curve.levels.map((l) => [String(l.t).replace('-', '−'), ...(sighted.get(l.t) ?? []), number(l.s), `[${number(l.s95[0])}, ${number(l.s95[1])}]`, number(l.es),
         `[${number(l.es95[0])}, ${number(l.es95[1])}]`, String(l.correct), String(l.slow), number(l.alpha, 3), number(l.beta, 3),
         number(l.lambda, 3), number(l.eta, 3), number(l.gamma, 3), number(l.macroS), number(l.macroES)]), []);
   parts.push(make('div', 'wide', levels));

@@ -77,6 +77,8 @@ class BackendQuestion final : public Question {
     FailureKind kind;
     RETURN_IF_ERROR(workers_.Run(path, {true}, [&](size_t, const BenchOutcome& outcome) {
       kind = FailureKindOf(outcome.result);
+      // A blind sample shows nothing of the backend.
+      if (kind.outcome == Outcome::kBlind) kind = {};
       return absl::OkStatus();
     }));
     if (kept_.has_value()) return kind == *kept_;

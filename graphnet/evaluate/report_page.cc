@@ -34,7 +34,7 @@ void AddLevel(const LevelScores& level, JsonWriter* json) {
 
 // Writes a row of the table; page.js knows the columns.
 void AddSample(const LoggedSample& sample, JsonWriter* json) {
-  json->Open('[').Text(Printable(sample.path, kMaxPathBytes)).Text(OutcomeName(sample.At(1)));
+  json->Open('[').Text(Printable(sample.path, kMaxPathBytes)).Text(OutcomeName(sample.Shown(1)));
   if (sample.correct_levels == 0) {
     json->Null();
   } else {
@@ -64,7 +64,17 @@ void AddCurve(const Curve& curve, size_t i, JsonWriter* json) {
   for (const double share : scores.error_shares) json->Number(share);
   json->Close(']').Key("levels").Open('[');
   for (const LevelScores& level : scores.levels) AddLevel(level, json);
-  json->Close(']').Key("failures").Open('[');
+  json->Close(']').Key("blind").Number(curve.blind).Key("sighted");
+  if (!curve.sighted.has_value()) {
+    json->Null();
+  } else {
+    json->Open('{').Key("aggregated").Number(curve.sighted->aggregated).Key("levels").Open('[');
+    for (const LevelScores& level : curve.sighted->levels) {
+      json->Open('[').Number(level.t).Number(level.s).Number(level.es).Close(']');
+    }
+    json->Close(']').Close('}');
+  }
+  json->Key("failures").Open('[');
   for (const FailureClass& failure : curve.failures) {
     json->Open('{').Key("outcome").Text(OutcomeName(failure.outcome));
     json->Key("samples").Number(failure.samples).Key("reasons").Open('[');

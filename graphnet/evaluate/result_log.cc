@@ -81,7 +81,7 @@ Object LineOf(const SampleResult& result, const AbRun& ab_run, const OracleFindi
               int64_t log_bytes) {
   Object line;
   line["path"] = result.path;
-  line["status"] = OutcomeName(result.status);
+  line["status"] = OutcomeName(result.Verdict());
   if (!result.reason.empty()) line["reason"] = result.reason;
   const uint16_t levels = result.CorrectLevels();
   // All outputs are right from this tolerance on.
@@ -93,6 +93,16 @@ Object LineOf(const SampleResult& result, const AbRun& ab_run, const OracleFindi
   line["right_from_t"] = right_from.has_value() ? Object(*right_from) : Object();
   line["eager_dtypes"] = result.eager_dtypes;
   line["compiled_dtypes"] = result.compiled_dtypes;
+  if (!result.blind.empty()) {
+    line["blind"] = Object::array();
+    for (const BlindOutput& blind : result.blind) {
+      line["blind"].push_back(
+          {{"output", blind.output}, {"from_t", blind.from_t}, {"answer", blind.answer}});
+    }
+  }
+  for (const auto& [key, value] : result.config) {
+    if (key == kDrawingKey) line["drawing"] = value;
+  }
   line["equal"] = Object::array();
   line["max_diff"] = Object::array();
   for (const OutputComparison& output : result.outputs) {
@@ -135,9 +145,12 @@ std::optional<KnownLine> ReadLine(absl::string_view text) {
   known.log_bytes = bytes->get<int64_t>();
   const std::optional<Outcome> outcome = OutcomeOfName(status->get<std::string>());
   if (!outcome.has_value()) return std::nullopt;
-  known.summary.status = *outcome;
-  if (const auto t = line.find("right_from_t"); t != line.end() && t->is_number_integer())
-    known.summary.is_right = t->get<int>() <= kCustomaryToleranceLevel;
+  known.summary.outcome = *outcome;
+  // Logs of older versions call all outputs correct that could be compared.
+  const auto t = line.find("right_from_t");
+  const bool is_right =
+      t != line.end() && t->is_number_integer() && t->get<int>() <= kCustomaryToleranceLevel;
+  if (*outcome == Outcome::kCorrect && !is_right) known.summary.outcome = Outcome::kAccuracy;
   if (const auto s = line.find("speedup"); s != line.end() && s->is_number())
     known.summary.speedup = s->get<double>();
   if (const auto f = line.find("fluctuates"); f != line.end() && f->is_boolean())
@@ -203,8 +216,7 @@ absl::Status ResultLog::Add(const SampleResult& result, const AbRun& ab_run,
     return status;
   }
   ResultSummary summary;
-  summary.status = result.status;
-  summary.is_right = result.IsRight();
+  summary.outcome = result.Verdict();
   summary.speedup = ab_run.speedup.speedup;
   summary.fluctuates = ab_run.fluctuates;
   summary.is_loaded = ab_run.is_loaded;

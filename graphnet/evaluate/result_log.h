@@ -20,8 +20,7 @@ namespace graphnet {
 
 // The summary of a sample's result at the end of a benchmark.
 struct ResultSummary {
-  Outcome status = Outcome::kCorrect;
-  bool is_right = false;  // at t = -5
+  Outcome outcome = Outcome::kCorrect;  // SampleResult::Verdict
   bool fluctuates = false;
   bool is_loaded = true;  // false: the sample could not be read at all
   double speedup = 0;

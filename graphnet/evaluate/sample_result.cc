@@ -3,11 +3,13 @@
 #include <cmath>
 #include <cstddef>
 
+#include "graphnet/interp/inputs/wrong_answers.h"
+
 namespace graphnet {
 namespace {
 
 constexpr absl::string_view kOutcomeNames[kNumOutcomes] = {
-    "correct",        "accuracy",     "not_finite",   "type_mismatch",
+    "correct",        "accuracy",     "blind",        "not_finite", "type_mismatch",
     "shape_mismatch", "runtime_fail", "compile_fail", "eager_fail",
 };
 
@@ -22,6 +24,13 @@ std::optional<Outcome> OutcomeOfName(absl::string_view name) {
     if (kOutcomeNames[i] == name) return static_cast<Outcome>(i);
   }
   return std::nullopt;
+}
+
+std::string DescribeBlind(const std::vector<BlindOutput>& blind) {
+  std::vector<PassedAnswer> passed;
+  passed.reserve(blind.size());
+  for (const BlindOutput& output : blind) passed.emplace_back(output.output, output.answer);
+  return DescribeWrongAnswers(passed);
 }
 
 uint16_t SampleResult::CorrectLevels() const {
@@ -39,6 +48,12 @@ uint16_t SampleResult::CorrectLevels() const {
     }
   }
   return levels;
+}
+
+Outcome SampleResult::Verdict() const {
+  if (status != Outcome::kCorrect) return status;
+  if (!IsRight()) return Outcome::kAccuracy;
+  return blind.empty() ? Outcome::kCorrect : Outcome::kBlind;
 }
 
 double SampleResult::EndToEndSpeedup() const {

@@ -3,6 +3,7 @@
 #ifndef GRAPHNET_EVALUATE_SAMPLE_RESULT_H_
 #define GRAPHNET_EVALUATE_SAMPLE_RESULT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -17,10 +18,12 @@ namespace graphnet {
 
 // The outcome of a sample. As `SampleResult::status`, kCorrect means that both sides ran and their
 // outputs could be compared. Whether the numbers are right depends on the tolerance; where they are
-// not, the outcome is kAccuracy.
+// not, the outcome is kAccuracy. Where they are, but a wrong answer would be right, too, it is
+// kBlind.
 enum class Outcome {
   kCorrect,
   kAccuracy,
+  kBlind,
   kNotFinite,      // nan or inf where the expected output has none
   kTypeMismatch,   // outputs of other dtypes
   kShapeMismatch,  // outputs of other shapes, or another number of outputs
@@ -28,7 +31,7 @@ enum class Outcome {
   kCompileFail,
   kEagerFail,  // the eager side does not run
 };
-inline constexpr int kNumOutcomes = 8;
+inline constexpr int kNumOutcomes = 9;
 
 // Returns the name that logs use, such as "compile_fail", and the outcome of a name.
 absl::string_view OutcomeName(Outcome outcome);
@@ -61,23 +64,37 @@ struct OutputComparison {
   }
 };
 
+// An output as which a wrong answer would have passed (interp/inputs/wrong_answers.h).
+struct BlindOutput {
+  size_t output = 0;
+  int from_t = kCustomaryToleranceLevel;  // the strictest level at which it passes, at most -5
+  std::string answer;                     // "zeros"
+};
+
+// Returns "zeros would have passed as o0".
+std::string DescribeBlind(const std::vector<BlindOutput>& blind);
+
 // Values by the clock of the measurement: "e2e" (wall clock), "gpu" or "kernel".
 template <typename T>
 using ByMeasure = std::vector<std::pair<std::string, T>>;
 
 static_assert(kNumToleranceLevels == 16 && kNumToleranceClasses == 4);  // the bits above
 
+// The key of the configuration that says how weights were drawn if not by GraphNet's rule.
+inline constexpr absl::string_view kDrawingKey = "drawing";
+
 // The result of one sample with one compiler.
 struct SampleResult {
   std::string path;
   // "model", "device", "hardware", "compiler", "warmup", "trials", "compile_framework_version".
   std::vector<std::pair<std::string, std::string>> config;
-  Outcome status = Outcome::kCorrect;        // never kAccuracy
+  Outcome status = Outcome::kCorrect;        // never kAccuracy or kBlind
   std::string reason;                        // of a failure: one line, or empty
   std::vector<std::string> eager_dtypes;     // empty if that side does not run
   std::vector<std::string> compiled_dtypes;  // empty if that side does not run
   // One for each eager dtype; of another length if the outputs could not be compared.
   std::vector<OutputComparison> outputs;
+  std::vector<BlindOutput> blind;
   ByMeasure<TimeStatistics> eager_times;
   ByMeasure<TimeStatistics> compiled_times;
   ByMeasure<double> speedups;
@@ -87,6 +104,9 @@ struct SampleResult {
   bool IsRight(int t = kCustomaryToleranceLevel) const {
     return (CorrectLevels() >> (t - kMinToleranceLevel) & 1) != 0;
   }
+  // Returns the outcome at the customary t: kCorrect only if the numbers are right there and no
+  // wrong answer would have been.
+  Outcome Verdict() const;
   // Returns the "e2e" speedup; 0 if there is none that is finite and above 0.
   double EndToEndSpeedup() const;
 };

@@ -19,6 +19,7 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/core_formats.h"
+#include "graphnet/formats/find_values.h"
 #include "graphnet/formats/foreign.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/interp/inputs/weights.h"
@@ -209,17 +210,26 @@ absl::StatusOr<Sample> LoadSource(Source& source, const LoadOptions& options) {
   ASSIGN_OR_RETURN(const Format* format, RecogniseSource(source));
   LoadOptions load = options;
   load.weights |= options.values_if_there;
+  load.missing = AllowedToMiss(load.missing);
   if (!options.weights && load.missing == MissingValues::kRefused)
     load.missing = MissingValues::kIfStated;
+  const bool are_needed = options.weights && load.missing != MissingValues::kDrawn;
   // A source that is not a file can be read only once.
   const bool can_read_again = !source.path().empty();
   load.weights |= options.statistics && !can_read_again;
   // If the file beside a protobuf is gone, read without weights.
   const auto read_tolerantly = [&]() -> absl::StatusOr<Sample> {
     absl::StatusOr<Sample> sample = Read(*format, source, load);
-    if (options.weights || !load.weights || !absl::IsNotFound(sample.status())) return sample;
-    load.weights = false;
-    return Read(*format, source, load);
+    if (load.weights && !are_needed && absl::IsNotFound(sample.status())) {
+      load.weights = false;
+      return Read(*format, source, load);
+    }
+    if (sample.ok() && load.weights && can_read_again && !source.is_folder()) {
+      RETURN_IF_ERROR(AddValuesBeside(
+          absl::StrCat(WithoutEnding(source.path()), ".safetensors"),
+          are_needed && format->keeps_weights ? load.missing : MissingValues::kDrawn, &*sample));
+    }
+    return sample;
   };
   ASSIGN_OR_RETURN(Sample sample, read_tolerantly());
   if (options.statistics && !can_read_again) {

@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
+#include "graphnet/interp/blind_outputs.h"
 #include "graphnet/interp/dead_paths.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/torch/comparison.h"
@@ -20,12 +25,12 @@
 namespace graphnet {
 namespace {
 
-absl::StatusOr<std::vector<c10::IValue>> Run(RunSide side, uint64_t seed,
+absl::StatusOr<std::vector<c10::IValue>> Run(const RunSide& side, uint64_t seed,
                                              const Observer& observer) {
   PrepareOptions prepare;
-  prepare.parameters = std::move(side.parameters);
+  prepare.parameters = side.parameters;
   prepare.max_bytes = AvailableMemoryBytes();
-  ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(*side.module, std::move(side.values), prepare));
+  ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(*side.module, side.values, prepare));
   return prepared.executable->Run(std::move(prepared.inputs), {.seed = seed, .observer = observer});
 }
 
@@ -34,16 +39,22 @@ std::string FormOf(const at::Tensor& tensor) {
                       tensor.is_nested() ? "nested" : absl::StrJoin(tensor.sizes(), ", "), "]");
 }
 
-absl::StatusOr<OutputDifference> CompareOutput(const c10::IValue& a, const c10::IValue& b) {
+bool IsReadableTensor(const c10::IValue& value) {
+  return value.isTensor() && IsReadable(value.toTensor());
+}
+
+absl::StatusOr<OutputDifference> CompareOutput(const c10::IValue& a, const c10::IValue& b,
+                                               const CompareOptions& options) {
   OutputDifference made;
-  const auto is_tensor = [](const c10::IValue& value) {
-    return value.isTensor() && IsReadable(value.toTensor());
-  };
-  made.are_tensors = is_tensor(a) && is_tensor(b);
+  made.are_tensors = IsReadableTensor(a) && IsReadableTensor(b);
   if (!made.are_tensors) {
     const bool nan =
         a.isDouble() && b.isDouble() && std::isnan(a.toDouble()) && std::isnan(b.toDouble());
     made.equal = a.tagKind() == b.tagKind() && (a.isNone() || nan || a == b);
+    if (!made.equal && a.isDouble() && b.isDouble()) {
+      made.close = std::abs(a.toDouble() - b.toDouble()) <=
+                   options.tolerance.atol + options.tolerance.rtol * std::abs(a.toDouble());
+    }
     return made;
   }
   made.equal = DigestOf(a) == DigestOf(b);
@@ -57,10 +68,175 @@ absl::StatusOr<OutputDifference> CompareOutput(const c10::IValue& a, const c10::
   made.form_b = FormOf(t);
   made.elements = s.numel();
   if (made.same_shape) {
-    ASSIGN_OR_RETURN(made.difference, DifferenceOf(s, t));
+    ASSIGN_OR_RETURN(made.difference, DifferenceOf(s, t, options.tolerance));
+    made.close = made.same_dtype && !options.is_exact() && made.difference.beyond == 0;
   }
   return made;
 }
+
+// A value that a node of one side had.
+struct Value {
+  const Node* node = nullptr;
+  size_t digest = 0;  // of its elements in a row, whatever their shape
+  std::vector<int64_t> sizes;
+  bool is_tensor = false;
+  int64_t elements = 0;
+  c10::IValue kept;  // a copy, unless there is no memory for it
+};
+
+// The values of one side's main graph, in the order in which they were computed.
+class RunValues {
+ public:
+  explicit RunValues(int64_t budget) : budget_(budget) {}
+
+  void Add(const Node& node, const c10::IValue& value) {
+    Value made;
+    made.node = &node;
+    if (IsReadableTensor(value)) {
+      const at::Tensor plain = PlainTensor(value.toTensor());
+      made.is_tensor = true;
+      made.sizes = plain.sizes().vec();
+      made.elements = plain.numel();
+      made.digest = absl::HashOf(
+          static_cast<int>(value.toTensor().scalar_type()), made.elements,
+          absl::string_view(static_cast<const char*>(plain.const_data_ptr()), plain.nbytes()));
+      const auto bytes = static_cast<int64_t>(plain.nbytes());
+      if (bytes <= budget_) {
+        budget_ -= bytes;
+        // Later calls may write to the tensor itself.
+        const bool is_alias = value.toTensor().has_storage() && plain.is_alias_of(value.toTensor());
+        made.kept = is_alias ? plain.clone() : plain;
+      }
+    } else if (const std::optional<size_t> digest = DigestOf(value)) {
+      made.digest = *digest;
+      made.kept = value;
+    } else {
+      return;
+    }
+    const auto [it, is_new] = of_.try_emplace(&node, all_.size());
+    if (is_new) {
+      all_.push_back(std::move(made));
+    } else {
+      all_[it->second] = std::move(made);  // a node of a body that runs again
+    }
+  }
+
+  const std::vector<Value>& all() const { return all_; }
+  const Value* Find(const Node* node) const {
+    const auto it = of_.find(node);
+    return it == of_.end() ? nullptr : &all_[it->second];
+  }
+  absl::flat_hash_set<size_t> Digests() const {
+    absl::flat_hash_set<size_t> digests;
+    for (const Value& value : all_) digests.insert(value.digest);
+    return digests;
+  }
+
+ private:
+  int64_t budget_;
+  std::vector<Value> all_;
+  absl::flat_hash_map<const Node*, size_t> of_;
+};
+
+// Finds which values of both sides belong together, and compares them.
+class Comparison {
+ public:
+  Comparison(const RunValues& a, const RunValues& b, const CompareOptions& options)
+      : a_(a), b_(b), options_(options), digests_of_a_(a.Digests()), digests_of_b_(b.Digests()) {}
+
+  absl::Status Run(RunComparison* made) {
+    for (const auto& [of_a, of_b] : options_.pairs)
+      RETURN_IF_ERROR(Add(a_.Find(of_a), b_.Find(of_b), PairedBy::kComputation));
+    RETURN_IF_ERROR(PairByModule());
+    RETURN_IF_ERROR(PairByName());
+    for (const Value& value : b_.all()) {
+      const auto it = found_.find(value.node);
+      if (it == found_.end()) {
+        ++made->unpaired;
+        continue;
+      }
+      ++made->paired[static_cast<size_t>(it->second.by)];
+      made->different += it->second.equal ? 0 : 1;
+      made->values.push_back(std::move(it->second));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  bool IsFree(const Value& value, bool of_b) const {
+    return of_b ? !found_.contains(value.node) : !taken_.contains(value.node);
+  }
+
+  absl::Status Add(const Value* a, const Value* b, PairedBy by) {
+    if (a == nullptr || b == nullptr || a->is_tensor != b->is_tensor) return absl::OkStatus();
+    if (!IsFree(*a, false) || !IsFree(*b, true)) return absl::OkStatus();
+    if (a->is_tensor && a->elements != b->elements) return absl::OkStatus();
+    ComparedValue made = {.a = a->node, .b = b->node, .by = by, .equal = a->digest == b->digest};
+    if (!made.equal) {
+      // Exporters divide a module into other calls: what looks like a partner is none if the value
+      // has its equal elsewhere.
+      if (by != PairedBy::kComputation &&
+          (digests_of_b_.contains(a->digest) || digests_of_a_.contains(b->digest)))
+        return absl::OkStatus();
+      if (a->is_tensor && a->kept.isTensor() && b->kept.isTensor()) {
+        ASSIGN_OR_RETURN(made.difference,
+                         DifferenceOf(a->kept.toTensor().flatten(), b->kept.toTensor().flatten(),
+                                      options_.tolerance));
+        made.equal = !options_.is_exact() && made.difference->beyond == 0;
+      }
+    }
+    taken_.insert(a->node);
+    found_.emplace(b->node, made);
+    return absl::OkStatus();
+  }
+
+  // The values of a module and shape that have no partner yet. If their numbers differ, the last
+  // ones belong together.
+  absl::Status PairByModule() {
+    using Key = std::pair<absl::string_view, std::vector<int64_t>>;
+    std::map<Key, std::pair<std::vector<const Value*>, std::vector<const Value*>>> groups;
+    for (const bool of_b : {false, true}) {
+      for (const Value& value : (of_b ? b_ : a_).all()) {
+        const absl::string_view module = value.node->module_path();
+        if (module.empty() || !value.is_tensor || !IsFree(value, of_b)) continue;
+        auto& group = groups[{module, value.sizes}];
+        (of_b ? group.second : group.first).push_back(&value);
+      }
+    }
+    for (const auto& [key, group] : groups) {
+      const auto& [first, second] = group;
+      if (first.empty() || second.empty()) continue;
+      if (first.size() != second.size()) {
+        RETURN_IF_ERROR(Add(first.back(), second.back(), PairedBy::kModule));
+        continue;
+      }
+      for (size_t i = 0; i < first.size(); ++i)
+        RETURN_IF_ERROR(Add(first[i], second[i], PairedBy::kModule));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status PairByName() {
+    absl::flat_hash_map<absl::string_view, const Value*> named;
+    for (const Value& value : a_.all()) {
+      if (IsFree(value, false)) named[value.node->name()] = &value;
+    }
+    for (const Value& value : b_.all()) {
+      const auto it = named.find(value.node->name());
+      if (it == named.end() || it->second->node->module_path() != value.node->module_path())
+        continue;
+      RETURN_IF_ERROR(Add(it->second, &value, PairedBy::kName));
+    }
+    return absl::OkStatus();
+  }
+
+  const RunValues& a_;
+  const RunValues& b_;
+  const CompareOptions& options_;
+  const absl::flat_hash_set<size_t> digests_of_a_, digests_of_b_;
+  absl::flat_hash_map<const Node*, ComparedValue> found_;  // by the node of b
+  absl::flat_hash_set<const Node*> taken_;                 // nodes of a
+};
 
 }  // namespace
 
@@ -70,42 +246,41 @@ absl::StatusOr<TensorDifference> DifferenceOf(const TensorData& a, const TensorD
   return DifferenceOf(s, t);
 }
 
-absl::StatusOr<RunComparison> CompareRuns(RunSide a, RunSide b, uint64_t seed,
+absl::StatusOr<RunComparison> CompareRuns(RunSide a, RunSide b, const CompareOptions& options,
                                           const std::string& name_of_b) {
   RunComparison made;
-  absl::flat_hash_map<std::string, size_t> digests;
-  const Observer remember = [&](const Node& node, const c10::IValue& value) -> absl::Status {
+  const int64_t budget = AvailableMemoryBytes() / 4;
+  RunValues values_of_a(budget);
+  RunValues values_of_b(budget);
+  const auto keep = [](RunValues* values, const Node& node, const c10::IValue& value) {
     return Guarded([&]() -> absl::Status {
-      if (const std::optional<size_t> digest = DigestOf(value))
-        digests[std::string(node.name())] = *digest;
+      if (node.is_call()) values->Add(node, value);
       return absl::OkStatus();
     });
   };
-  ASSIGN_OR_RETURN(const std::vector<c10::IValue> of_a, Run(std::move(a), seed, remember));
+  ASSIGN_OR_RETURN(const std::vector<c10::IValue> of_a,
+                   Run(a, options.seed, [&](const Node& node, const c10::IValue& value) {
+                     return keep(&values_of_a, node, value);
+                   }));
   DeadPaths dead(b.values);
-  const Observer compare = [&](const Node& node, const c10::IValue& value) -> absl::Status {
-    dead.See(node, value);
-    const auto it = digests.find(std::string(node.name()));
-    if (it == digests.end()) return absl::OkStatus();
-    return Guarded([&]() -> absl::Status {
-      const std::optional<size_t> digest = DigestOf(value);
-      if (!digest.has_value()) return absl::OkStatus();
-      ++made.values;
-      const bool same = *digest == it->second;
-      made.equal[&node] = same;
-      if (!same && ++made.different == 1)
-        made.first_difference = absl::StrCat(node.name(), " = ", node.target());
-      return absl::OkStatus();
-    });
-  };
-  const absl::StatusOr<std::vector<c10::IValue>> of_b = Run(std::move(b), seed, compare);
+  const absl::StatusOr<std::vector<c10::IValue>> of_b =
+      Run(b, options.seed, [&](const Node& node, const c10::IValue& value) {
+        dead.See(node, value);
+        return keep(&values_of_b, node, value);
+      });
   if (!of_b.ok()) return Annotate(of_b.status(), name_of_b);
+  RETURN_IF_ERROR(
+      Guarded([&] { return Comparison(values_of_a, values_of_b, options).Run(&made); }));
   made.dead_paths = dead.found();
   made.outputs_a = of_a.size();
   made.outputs_b = of_b->size();
+  const auto tolerance = [&](DType) { return options.tolerance; };
+  ASSIGN_OR_RETURN(const std::vector<WrongAnswer> blind,
+                   BlindOutputs(of_a, *a.module, a.values, tolerance));
   for (size_t i = 0; i < std::min(of_a.size(), of_b->size()); ++i) {
     ASSIGN_OR_RETURN(made.outputs.emplace_back(),
-                     Guarded([&] { return CompareOutput(of_a[i], (*of_b)[i]); }));
+                     Guarded([&] { return CompareOutput(of_a[i], (*of_b)[i], options); }));
+    made.outputs.back().blind = blind[i].what;
   }
   return made;
 }

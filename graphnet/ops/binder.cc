@@ -144,7 +144,11 @@ class Matcher {
       const bool after_self =
           num_positional == 1 || schema_.arguments[0].type.kind == SchemaType::Kind::kTensor;
       const absl::Span<const Argument> rest = args.subspan(num_positional - 1);
-      const auto is_int = [this](const Argument& a) { return IsInt(TypeOf(a, type_of_node_)); };
+      // A tensor of integers without dimensions is a size, too.
+      const auto is_int = [this](const Argument& a) {
+        const ValueType type = TypeOf(a, type_of_node_);
+        return IsInt(type) || (lenient_ && type.is_tensor());
+      };
       if (last.is_list && last.kind == SchemaType::Kind::kInt && after_self &&
           (rest.size() > 1 || last.list_size == 0) && absl::c_all_of(rest, is_int)) {
         call_.given_[num_positional - 1] = Gather({rest.begin(), rest.end()});

@@ -14,6 +14,9 @@ struct RankOutput {
   State state = State::kDifferent;
   std::string how;            // the difference: "at most 0.5, in 3 of 8 elements"
   double max_difference = 0;  // for numbers; otherwise infinity
+  // What would have passed as this output, too (interp/inputs/wrong_answers.h); empty if nothing
+  // wrong would have.
+  std::string blind;
   // The shape and all elements, in row-major order, of an output that was gathered (--gather).
   std::vector<int64_t> shape;
   std::vector<std::string> elements;

@@ -15,11 +15,13 @@
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/tolerance.h"
+#include "graphnet/interp/blind_outputs.h"
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/torch/status.h"
 #include "graphnet/interp/torch/tensors.h"
+#include "graphnet/ir/annotation.h"
 #include "graphnet/ir/lift_attributes.h"
 #include "graphnet/ir/types.h"
 #include "graphnet/shard/join_ranks.h"
@@ -52,12 +54,25 @@ absl::StatusOr<Values> ValuesOfAll(const spmd::ShardedSample& shards, const Valu
   return all;
 }
 
-// Returns the inputs of the joined graph that stand for parameters of the sample.
-absl::flat_hash_set<std::string> ParametersOfAll(const spmd::ShardedSample& shards) {
+// Returns the inputs of the joined graph that stand for parameters of the sample. Both sides must
+// run with the same parameters: a product rounds otherwise if one of its operands requires
+// gradients.
+absl::flat_hash_set<std::string> ParametersOfAll(const Module& original,
+                                                 const spmd::ShardedSample& shards) {
+  absl::flat_hash_set<absl::string_view> parameters;
+  for (const Attribute& attribute : original.attributes()) {
+    if (attribute.annotation == kParameterAnnotation) parameters.insert(attribute.name);
+  }
+  for (const Node* node : original.main()->placeholders()) {
+    if (IsLiftedParameter(*node)) parameters.insert(node->target());
+  }
   absl::flat_hash_set<std::string> all;
   for (size_t i = 0; i < shards.ranks.size(); ++i) {
     for (const Node* node : shards.ranks[i].module->main()->placeholders()) {
-      if (IsLiftedParameter(*node))
+      // The folder of a rank may call it otherwise.
+      const DrawSpec* const spec = node->draw_spec();
+      const bool is_renamed = spec != nullptr && !spec->original_name.empty();
+      if (parameters.contains(is_renamed ? spec->original_name : node->target()))
         all.insert(spmd::JoinedInput(static_cast<int>(i), node->target()));
     }
   }
@@ -222,13 +237,23 @@ absl::StatusOr<std::vector<RankOutput>> ValidateRanks(const Sample& original,
   ASSIGN_OR_RETURN(Values values, DrawInputs(original, draw));
   ASSIGN_OR_RETURN(Values of_ranks, ValuesOfAll(shards, values));
   ASSIGN_OR_RETURN(std::vector<c10::IValue> expected,
-                   RunOne(*original.module, std::move(values), options.seed));
+                   RunOne(*original.module, values, options.seed));
   std::erase_if(expected, [](const c10::IValue& value) { return value.isNone(); });
   absl::StatusOr<std::vector<c10::IValue>> found =
       RunOne(*joined, std::move(of_ranks), options.seed,
-             PrepareOptions{.parameters = ParametersOfAll(shards)});
+             PrepareOptions{.parameters = ParametersOfAll(*original.module, shards)});
   if (!found.ok()) return Annotate(found.status(), "the ranks");
-  return Validation(shards).Run(expected, *found);
+  ASSIGN_OR_RETURN(std::vector<RankOutput> outputs, Validation(shards).Run(expected, *found));
+  // Each output is judged within the tolerance in which it is equal.
+  ASSIGN_OR_RETURN(const std::vector<WrongAnswer> exact,
+                   BlindOutputs(expected, *original.module, values, ExactTolerance));
+  ASSIGN_OR_RETURN(const std::vector<WrongAnswer> close,
+                   BlindOutputs(expected, *original.module, values, CustomaryTolerance));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].state == State::kBitEqual) outputs[i].blind = exact[i].what;
+    if (outputs[i].state == State::kClose) outputs[i].blind = close[i].what;
+  }
+  return outputs;
 }
 
 }  // namespace graphnet

@@ -19,6 +19,7 @@
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/graph.h"
+#include "graphnet/ops/callable.h"
 #include "nlohmann/json.hpp"
 
 namespace graphnet {
@@ -111,7 +112,7 @@ class FolderCheck {
     report.original_operators = structure.original_operators;
     report.piece_operators = std::move(structure.piece_operators);
     for (Finding& finding : structure.findings) AddFound(std::move(finding));
-    report.readings = std::move(structure.readings);
+    for (Reading& reading : structure.readings) report.readings.push_back(std::move(reading));
     return std::move(out_);
   }
 
@@ -424,6 +425,7 @@ class FolderCheck {
           "without a configuration, the number and the sizes of the pieces are not checked");
     }
     out_.options.foreign = true;
+    ReadNumbers();
     for (size_t i = 0; i < out_.pieces.size(); ++i) {
       const std::optional<Range> range = RangeOfName(names_[i]);
       if (!range.has_value()) continue;
@@ -437,6 +439,34 @@ class FolderCheck {
     }
     out_.options.cut.style = LooksLikeChain() ? Style::kChain : Style::kDag;
     if (out_.options.cut.style == Style::kDag) BindByName();
+  }
+
+  // Where the original has a number (torch.SymInt), other tools hand on a tensor without
+  // dimensions, and a piece may read it by .item(), which the original has not: its input stands
+  // for the number then.
+  void ReadNumbers() {
+    const Graph& original = *out_.original.module->main();
+    for (Sample& piece : out_.pieces) {
+      Graph* const graph = piece.module->main();
+      std::vector<Node*> reads;
+      for (Node* node : graph->nodes()) {
+        if (!node->is_call() || BareName(*node) != "item" || node->args().size() != 1) continue;
+        const Argument& read = node->args()[0];
+        if (!read.is_node() || !read.node()->is_placeholder()) continue;
+        const TensorMeta* const meta = read.node()->tensor_meta();
+        const bool is_number = meta != nullptr && meta->has_shape && meta->shape.empty() &&
+                               !IsFloatingPoint(meta->dtype);
+        const Node* const there = original.FindNode(node->name());
+        if (is_number && (there == nullptr || BareName(*there) != "item")) reads.push_back(node);
+      }
+      for (Node* node : reads) {
+        Node* const number = node->args()[0].node();
+        node->ReplaceAllUsesWith(number);
+        graph->EraseNode(node);
+        out_.report.ReadAsEqual("size", ValueName(number->name()),
+                                absl::StrCat(ValueName(number->name()), ".item()"));
+      }
+    }
   }
 
   // Returns whether each piece takes by position what the piece before returns. A piece that

@@ -21,6 +21,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/base/tolerance.h"
 #include "graphnet/decompose/regions.h"
+#include "graphnet/interp/blind_outputs.h"
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/prepare.h"
@@ -192,6 +193,7 @@ class Runner {
                                             ", ", inside->text,
                                             ", but no output depends on them with these inputs"));
     }
+    if (!failed) RETURN_IF_ERROR(FindBlind(expected, comparisons, &numeric));
     for (int t = kFirstTolerance; t <= kLastTolerance; ++t) {
       bool right = failed ? t >= kFailureForgiven : true;
       if (!failed && t < kAccuracyForgiven) {
@@ -215,6 +217,22 @@ class Runner {
     std::string node;
     std::string text;
   };
+
+  // Tells which outputs prove nothing although they are equal.
+  absl::Status FindBlind(const std::vector<c10::IValue>& expected,
+                         const std::vector<Comparison>& comparisons, NumericReport* numeric) {
+    ASSIGN_OR_RETURN(std::vector<WrongAnswer> answers,
+                     BlindOutputs(expected, *original_.module, values_, ExactTolerance));
+    for (size_t i = 0; i < answers.size() && i < comparisons.size(); ++i) {
+      if (!comparisons[i].same_bits) answers[i] = {};
+    }
+    numeric->blind = PassedAnswers(answers);
+    if (numeric->blind.empty()) return absl::OkStatus();
+    report_->notes.push_back(
+        absl::StrCat("the comparison is blind: ", DescribeWrongAnswers(numeric->blind),
+                     ". Other inputs (--input, --inputs, --seed) may show more"));
+    return absl::OkStatus();
+  }
 
   absl::StatusOr<std::vector<c10::IValue>> RunOriginal(const OperatorObserver& observe,
                                                        int64_t max_bytes) {

@@ -118,6 +118,9 @@ std::string ReportJson(const ValidationReport& report) {
     const double difference = report.numeric->max_difference;
     numeric["max_difference"] =
         std::isfinite(difference) ? nlohmann::ordered_json(difference) : nlohmann::ordered_json();
+    numeric["blind"] = nlohmann::ordered_json::array();
+    for (const auto& [output, answer] : report.numeric->blind)
+      numeric["blind"].push_back({{"output", output}, {"answer", answer}});
     for (const ToleranceScore& point : report.numeric->line) {
       numeric["es"].push_back({{"t", point.t}, {"es", point.score}});
     }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -56,6 +57,9 @@ struct NumericReport {
   double max_difference = 0;  // over all outputs; infinity if some cannot be compared
   // The scores in order of t, from kFirstTolerance to kLastTolerance.
   std::vector<ToleranceScore> line;
+  // The outputs that are bit-equal, but as which a wrong answer would have been, too, and that
+  // answer (interp/inputs/wrong_answers.h).
+  std::vector<std::pair<size_t, std::string>> blind;
 
   // True if the score is 1 at every tolerance.
   bool IsFlat() const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
+#include "graphnet/decompose/ports.h"
 #include "graphnet/interp/inputs/compare_weights.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/canonical_hash.h"
@@ -307,6 +309,9 @@ class StructureCheck {
     if (equality.metas ? !EqualPointees(port.meta(), given.meta()) && !MaySayMore(port, given)
                        : Contradict(port, given)) {
       differ("meta", MetaText(port.meta()), MetaText(given.meta()));
+    } else if (const std::string wrong = ContradictionOf(port, given); !wrong.empty()) {
+      Add(ErrorClass::kPort, i, port.name(),
+          absl::StrCat("input ", k, " (", ValueName(port.name()), "): ", wrong, " as in ", giver));
     } else if (options_.foreign && IsElsewhere(port, original)) {
       Add(ErrorClass::kPort, i, port.name(),
           absl::StrCat("input ", k, " (", ValueName(port.name()), "): is on ",
@@ -324,6 +329,17 @@ class StructureCheck {
     if (port.annotation() != input.annotation()) AddNotThatOf("input", "annotation", i, k, port);
     if (!IsSaidLater(input) && !EqualPointees(port.draw_spec(), input.draw_spec()))
       AddNotThatOf("input", "draw spec", i, k, port);
+  }
+
+  // Returns how a port contradicts a value whose meta is not stated, but follows from others.
+  std::string ContradictionOf(const Node& port, const Node& given) {
+    if (port.tensor_meta() == nullptr || given.meta() != nullptr) return "";
+    const Module* const module = given.graph()->module();
+    auto it = facts_.find(module);
+    if (it == facts_.end()) it = facts_.emplace(module, PieceFacts(*module)).first;
+    TensorFacts facts = it->second.Of(given);
+    facts.device.reset();  // pieces may be cut elsewhere
+    return PortContradiction(port, facts);
   }
 
   // Returns whether a port's meta agrees with the original's although it may be written
@@ -527,6 +543,7 @@ class StructureCheck {
   absl::flat_hash_map<absl::string_view, const Node*> says_more_;
   // Devices of the original and the devices of the same values in pieces of other tools.
   std::vector<std::pair<Device, Device>> devices_;
+  std::map<const Module*, PieceFacts> facts_;  // of the givers
   ValidationReport report_;
   std::vector<const Node*> original_operators_;
   std::vector<PieceOperator> piece_operators_;

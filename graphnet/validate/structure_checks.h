@@ -20,10 +20,13 @@ struct PieceOperator {
   int piece = 0;
 };
 
-// True if the original has no draw spec for an input, so that one may have been added when it was
-// cut.
+// True if the draw spec of an input may be another one in the pieces: the original has none, so that
+// one may have been added when it was cut, or the input is no tensor and has a default value, in
+// whose place another value may have been given.
 inline bool IsSaidLater(const Node& input) {
-  return input.draw_spec() == nullptr || *input.draw_spec() == DrawSpec();
+  const DrawSpec* const spec = input.draw_spec();
+  return spec == nullptr || *spec == DrawSpec() ||
+         (input.meta() == nullptr && !spec->data.is_none());
 }
 
 // Returns the operators of a graph in order.

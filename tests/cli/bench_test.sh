@@ -136,8 +136,8 @@ mkdir faults
 faults="never_none:correct prepare_crash:compile_fail prepare_refuse:compile_fail run_kill:runtime_fail
   time_hang:runtime_fail run_garbage:runtime_fail run_exit:runtime_fail time_close:runtime_fail
   run_fork:runtime_fail run_shapes:shape_mismatch run_dtypes:type_mismatch run_count:runtime_fail
-  run_nan:not_finite run_torn:runtime_fail run_none:runtime_fail time_none:runtime_fail run_wrong:correct run_inputs:runtime_fail
-  time_inputs:runtime_fail time_wrong:correct run_disk:runtime_fail run_file:runtime_fail
+  run_nan:not_finite run_torn:runtime_fail run_none:runtime_fail time_none:runtime_fail run_wrong:accuracy run_inputs:runtime_fail
+  time_inputs:runtime_fail time_wrong:accuracy run_disk:runtime_fail run_file:runtime_fail
   prepare_memory:compile_fail run_orphan:correct time_noms:runtime_fail"
 for fault in $faults; do cp bad/good.gn "faults/x_${fault%:*}.gn"; done
 "$graphnet" bench faults --backend exec --exec "python3 $faulty name" --exec-reads graphnet $quick \

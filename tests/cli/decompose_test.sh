@@ -72,6 +72,34 @@ cmp resnet/model.py composed/model.py || fail "the pieces do not compose to the 
 [ -e files/subgraph_0.pb ] && [ -e files/subgraph_0.safetensors ] || fail "pieces of a file are no files"
 ! grep '^note: parameters' out.txt || fail "files keep their parameters"
 "$graphnet" compose files -o composed_files.pb >/dev/null
+# --- Pieces whose ports disagree are not joined, and the message names both.
+cat >ports.gn <<'END'
+graph @forward(%x : f32[2, 4]@cpu, %w : f32[4, 4]@cpu, %v : f32[4, 4]@cpu) {
+  %a = torch.matmul(%x, %w)
+  %b = torch.relu(%a)
+  %c = torch.matmul(%b, %v)
+  return (%c,)
+}
+END
+for style in chain dag; do
+  for edit in "f32\[2, 4\]:bf16[2, 4]:dtype is bf16, not f32" "f32\[2, 4\]:f32[2, 5]:size 1 is 5, not 4" \
+    "f32\[2, 4\]:f32[2, 4, 1]:rank is 3, not 2" "f32\[2, 4\]:f32[2, 4]@cuda#0:device is cuda:0, not cpu"; do
+    IFS=: read -r from to what <<<"$edit"
+    [[ $to == *cuda* ]] && to=${to/\#/:} && what="device is cuda:0, not cpu"
+    rm -rf ports
+    "$graphnet" decompose ports.gn -o ports --at 2 --style $style >/dev/null
+    "$graphnet" convert ports/subgraph_1.pb piece.gn
+    sed -i "s/\(%b[^:]*: \)$from\(@cpu\)\?/\1$to/" piece.gn
+    "$graphnet" convert piece.gn ports/subgraph_1.pb
+    code=0
+    "$graphnet" compose ports -o joined.gn >/dev/null 2>err.txt || code=$?
+    [ "$code" -eq 2 ] && [ ! -e joined.gn ] || fail "$style, $to: exit code $code"
+    grep -qF "piece 1 cannot take what piece 0 returns: %b: its $what as %b of piece 0" err.txt || fail "$style, $to: $(cat err.txt)"
+    [[ $to == *cuda* ]] && continue  # pieces may be cut on another device
+    "$graphnet" validate ports.gn ports >out.txt && fail "$style, $to is valid"
+    grep -q '^E4 port: piece 1: ' out.txt || fail "$style, $to: $(cat out.txt)"
+  done
+done
 "$graphnet" diff-run resnet.pb composed_files.pb >out.txt || fail "weights are not kept: $(cat out.txt)"
 
 # --- Attributes become inputs of a folder, as with convert --lift.

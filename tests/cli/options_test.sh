@@ -103,7 +103,7 @@ done
 refused "--to requires" opt whole.gn --passes=dce --to protobuf
 refused "excludes" decompose whole.gn -o cut --pieces 2 --no-head-and-tail
 refused "excludes" decompose whole.gn -o cut --single-op --no-head-and-tail
-refused "--seed is for the inputs that --rule finite-run draws" lint whole.gn --seed 3
+refused "--seed is for the inputs that --rule finite-run or vanishing draws" lint whole.gn --seed 3
 refused "--out needs --rule bn-var" lint whole.gn --rule unstable -o repaired.gn
 refused "requires" validate whole.gn pieces --seed 1
 refused "requires" validate whole.gn pieces --threads 1
@@ -202,7 +202,7 @@ grep -qx 'changed tree/net.v1.pb: dce -1' out.txt || fail "opt says $(cat out.tx
 # --- Outputs are equal although a value inside differs.
 sed 's/torch.exp/torch.tanh/' whole.gn >other.gn
 "$graphnet" diff-run whole.gn other.gn >out.txt
-grep -q 'note: values of the same name differ inside, but no output shows it' out.txt || fail "diff-run says $(cat out.txt)"
+grep -q 'note: values differ inside, but no output shows it' out.txt || fail "diff-run says $(cat out.txt)"
 
 # --- Paths without effect: a layer scale of zeros, a condition that never holds.
 cat >scale.gn <<'END'
@@ -217,7 +217,7 @@ sed 's/%inner/%other/; s/torch.relu/torch.sigmoid/; s/, %inner)/, %other)/' scal
 "$graphnet" diff-run scale.gn scale2.gn >out.txt
 grep -q 'note: %branch = torch.mul takes zeros only as %scale' out.txt || fail "diff-run says $(cat out.txt)"
 "$graphnet" diff-run scale.gn scale2.gn --json >out.json
-python3 -c 'import json; assert "%scale" in json.load(open("out.json"))["notes"][0]' || fail "no note in JSON"
+python3 -c 'import json; assert any("%scale" in note for note in json.load(open("out.json"))["notes"])' || fail "no note in JSON"
 ! "$graphnet" diff-run scale.gn scale2.gn --inputs random >out.txt || fail "random values leave the path dead: $(cat out.txt)"
 "$graphnet" diff-run scale.gn scale.gn --inputs random >out.txt
 ! grep -q note out.txt || fail "diff-run says $(cat out.txt)"

@@ -65,6 +65,32 @@ fi
 contains "$(cat "$scratch/err")" "model.py:9:9: view (node view): shape '[7, 7]' is invalid"
 [ ! -e "$scratch/d.safetensors" ] || fail "a failed run left outputs"
 
+# --- A tensor of integers without dimensions is a size wherever PyTorch takes one.
+while IFS='|' read -r call expected; do
+  cat >"$scratch/size.gn" <<END
+graph @forward(%x : f32[1, 4], %s : i64[] {min = 4, max = 4}) {
+  $call
+  return (%y,)
+}
+END
+  out=$("$graphnet" run "$scratch/size.gn") || fail "$call: $out"
+  contains "$out" "$expected"
+done <<'END'
+%y = .expand(%x, 3, %s)|f32[3, 4]
+%y = .expand(%x, %s, -1)|f32[4, 4]
+%y = .view(%x, %s, -1)|f32[4, 1]
+%y = .view(%x, (%s, -1))|f32[4, 1]
+%y = .reshape(%x, %s)|f32[4]
+%y = .repeat(%x, %s, 1)|f32[4, 4]
+%y = .new_zeros(%x, %s, 2)|f32[4, 2]
+%y = torch.zeros(%s, 3)|f32[4, 3]
+%y = torch.ones(%s)|f32[4]
+%n = operator.add(%s, 1) %y = torch.zeros(%n, %s)|f32[5, 4]
+%n = .item(%s) %y = .view(%x, %n, -1)|f32[4, 1]
+%y = operator.getitem(%x, (0, slice(None, %s, 2)))|f32[2]
+%y = torch.arange(%s)|i64[4]
+END
+
 # --- diff-run compares the samples as they are: each side has its own weights.
 different() {
   local message=$1

@@ -140,3 +140,28 @@ for command in "convert $scratch/bag.pt $scratch/bag.pt2" "opt $scratch/bag.pt -
   "$graphnet" $command --input i=i64[4] --input o=i64[2] --inputs "$scratch/bag.safetensors" >/dev/null ||
     fail "--inputs: $command"
 done
+
+# Default values of inputs that are no tensors may be replaced where pieces are cut and where they
+# run; the pieces are the original's all the same.
+"$make_archive" "$scratch/defaults.pt" <<'PROGRAM'
+def forward(self, x, scale: float = 1.0, n: int = 2, flag: bool = True, mode: str = "sum"):
+    y = torch.relu(x)
+    z = y * scale + n
+    if flag:
+        z = z * 2.0
+    if mode == "sum":
+        z = z + 1
+    return torch.sin(z)
+PROGRAM
+for cut in "" "--input scale=0.5" "--input n=7 --input flag=false" "--input mode=max --input scale=0.5"; do
+  for style in chain dag; do
+    rm -rf "$scratch/pieces"
+    "$graphnet" decompose "$scratch/defaults.pt" --pieces 2 -o "$scratch/pieces" --style $style --input 'x=f32[3]' $cut >/dev/null || fail "decompose $cut"
+    "$graphnet" validate "$scratch/defaults.pt" "$scratch/pieces" >/dev/null || fail "validate, $style, cut with $cut"
+    for run in "" "--input scale=0.25" "--input mode=max --input n=1"; do
+      out=$("$graphnet" validate "$scratch/defaults.pt" "$scratch/pieces" --run --input 'x=f32[3]' $run) ||
+        fail "validate --run $run, $style, cut with $cut: $out"
+      contains "$out" "1 of 1 outputs bit-equal"
+    done
+  done
+done

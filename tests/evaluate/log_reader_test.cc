@@ -104,7 +104,7 @@ TEST(LogWriterTest, WritesTheLinesOfTheFormat) {
       "[Correctness][max_diff]: 0.0001220703125 0.0 nan",
       "[Correctness][mean_diff]: 1e-05 0.0 0.0",
       "[Result] status: success",
-      "[Status] correct",
+      "[Status] accuracy",
       "[Performance][eager]: {\"e2e\": {\"median\": 217.0, \"iqr\": 1.5, \"mean\": 217.25, "
       "\"std\": 0.5, \"min\": 216.0, \"max\": 218.125}, \"gpu\": {\"median\": 1.0, \"iqr\": 0.0, "
       "\"mean\": 1.0, \"std\": 0.0, \"min\": 1.0, \"max\": 1.0}}",

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "c10/util/Exception.h"
 #include "c10/util/Logging.h"
 #include "graphnet/base/status.h"
@@ -22,9 +23,11 @@
 #include "graphnet/cli/engine/programs.h"
 #include "graphnet/cli/messages.h"
 #include "graphnet/formats/libtorch.h"
+#include "graphnet/interp/blind_outputs.h"
 #include "graphnet/interp/compare_runs.h"
 #include "graphnet/interp/declared_operator.h"
 #include "graphnet/interp/domain.h"
+#include "graphnet/interp/inputs/scale_weights.h"
 #include "graphnet/interp/observe.h"
 #include "graphnet/interp/shapes.h"
 #include "graphnet/interp/tensors.h"
@@ -57,9 +60,9 @@ class TorchEngine final : public Engine {
                                                                       bool trust) const override {
     return graphnet::OpenTorchScript(path, trust);
   }
-  absl::StatusOr<RunComparison> CompareRuns(RunSide a, RunSide b, uint64_t seed,
+  absl::StatusOr<RunComparison> CompareRuns(RunSide a, RunSide b, const CompareOptions& options,
                                             const std::string& name_of_b) const override {
-    return graphnet::CompareRuns(std::move(a), std::move(b), seed, name_of_b);
+    return graphnet::CompareRuns(std::move(a), std::move(b), options, name_of_b);
   }
   absl::StatusOr<TensorDifference> DifferenceOf(const TensorData& a,
                                                 const TensorData& b) const override {
@@ -117,6 +120,40 @@ class TorchEngine final : public Engine {
         Printable(found->node->name()), " = ", Printable(found->node->target()),
         " is the first with ", found->is_nan ? "nan" : "infinity", ", in ", found->elements,
         " elements")});
+    return findings;
+  }
+  absl::StatusOr<std::vector<LintFinding>> LintVanishing(Sample* sample, uint64_t seed,
+                                                         bool repairs) const override {
+    std::vector<LintFinding> findings;
+    ASSIGN_OR_RETURN(const DrawnRun before, RunDrawn(*sample, seed));
+    if (before.sees_all()) return findings;
+    const auto describe = [](const DrawnRun& run) {
+      const std::string answers = DescribeWrongAnswers(PassedAnswers(run.answers));
+      if (run.is_finite) return answers;
+      return absl::StrCat("outputs are nan or infinite", answers.empty() ? "" : ", ", answers);
+    };
+    findings.push_back({describe(before)});
+    if (!repairs) return findings;
+    Sample copy;
+    copy.name = sample->name;
+    copy.weights = sample->weights;
+    copy.module = sample->module->Clone();
+    ASSIGN_OR_RETURN(const std::vector<ScaledWeight> scaled, ScaleDrawnWeights(&copy));
+    if (scaled.empty()) return findings;
+    ASSIGN_OR_RETURN(const DrawnRun after, RunDrawn(copy, seed));
+    if (!after.sees_all()) {
+      findings.back().what = absl::StrCat(findings.back().what, "; with other deviations of ",
+                                          scaled.size(), " weights, ", describe(after));
+      return findings;
+    }
+    sample->module = std::move(copy.module);
+    const ScaledWeight& first = scaled.front();
+    absl::StrAppend(&findings.back().what, "; ", Printable(first.name),
+                    absl::StrFormat(" is drawn with the deviation %.3g instead of %.3g",
+                                    first.after, first.before));
+    if (scaled.size() > 1)
+      absl::StrAppend(&findings.back().what, ", and ", scaled.size() - 1, " other weights alike");
+    findings.back().is_fixed = true;
     return findings;
   }
   absl::Status ValidateNumbers(const Sample& original, absl::Span<const Sample> pieces, Style style,

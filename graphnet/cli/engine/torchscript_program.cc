@@ -1,7 +1,9 @@
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "ATen/Context.h"
+#include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/engine/programs.h"
@@ -13,7 +15,10 @@
 #include "graphnet/formats/source.h"
 #include "graphnet/formats/torch_functions.h"
 #include "graphnet/formats/torchscript/import_graph.h"
+#include "graphnet/interp/inputs/wrong_answers.h"
+#include "graphnet/interp/torch/comparison.h"
 #include "graphnet/interp/torch/status.h"
+#include "graphnet/interp/torch/tensors.h"
 
 namespace graphnet {
 namespace {
@@ -70,8 +75,8 @@ class Program final : public TorchScriptProgram {
     return ForetellBreaks(module_, how);
   }
 
-  absl::StatusOr<std::string> CompareWithLibTorch(const std::string& folder) override {
-    return Guarded([&]() -> absl::StatusOr<std::string> {
+  absl::StatusOr<Compared> CompareWithLibTorch(const std::string& folder) override {
+    return Guarded([&]() -> absl::StatusOr<Compared> {
       ASSIGN_OR_RETURN(ExtractedProgram stored, ReadExtracted(folder));
       ASSIGN_OR_RETURN(const LoadedProgram loaded, LoadProgram(std::move(stored), trust_));
       StitchedProgram::RunOptions run;
@@ -84,11 +89,14 @@ class Program final : public TorchScriptProgram {
       ASSIGN_OR_RETURN(const torch::jit::Module module, LoadTorchScriptModule(path_, trust_));
       at::manual_seed(seed_);
       ASSIGN_OR_RETURN(c10::IValue reference, RunByLibTorch(module, expected, options_));
+      Compared made;
+      ASSIGN_OR_RETURN(made.blind, BlindResults(reference, expected, module));
       // The inputs are compared, too, because the program may write to them.
       found.insert(found.begin(), std::move(result));
       expected.insert(expected.begin(), std::move(reference));
-      return DifferenceOf(c10::ivalue::Tuple::create(std::move(expected)),
-                          c10::ivalue::Tuple::create(std::move(found)));
+      made.difference = DifferenceOf(c10::ivalue::Tuple::create(std::move(expected)),
+                                     c10::ivalue::Tuple::create(std::move(found)));
+      return made;
     });
   }
 
@@ -102,6 +110,44 @@ class Program final : public TorchScriptProgram {
   }
 
  private:
+  // Returns the sentence about the tensors of `result` as which wrong ones would have been equal.
+  static absl::StatusOr<std::string> BlindResults(const c10::IValue& result,
+                                                  const std::vector<c10::IValue>& inputs,
+                                                  const torch::jit::Module& module) {
+    std::vector<std::pair<std::string, at::Tensor>> given;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].isTensor()) given.emplace_back(absl::StrCat(i), inputs[i].toTensor());
+    }
+    for (const auto& parameter : module.named_parameters())
+      given.emplace_back(parameter.name, parameter.value);
+    std::erase_if(given, [](const auto& named) { return !IsReadable(named.second); });
+    std::map<std::string, TensorData> values;
+    for (const auto& [name, tensor] : given) {
+      ASSIGN_OR_RETURN(values[name], ToTensorData(PlainTensor(tensor)));
+    }
+    std::vector<at::Tensor> results;
+    result.visit([&](const c10::IValue& part) {
+      if (part.isTensor() && IsReadable(part.toTensor())) results.push_back(part.toTensor());
+      return false;
+    });
+    std::vector<TensorData> outputs;
+    std::vector<OutputForm> forms;
+    for (const at::Tensor& tensor : results) {
+      ASSIGN_OR_RETURN(outputs.emplace_back(), ToTensorData(PlainTensor(tensor)));
+      OutputForm& form = forms.emplace_back();
+      for (const auto& [name, value] : given) {
+        if (tensor.has_storage() && value.has_storage() && tensor.is_alias_of(value))
+          form.input = name;
+      }
+    }
+    const Tolerance exact;
+    std::vector<WrongAnswer> answers;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      answers.push_back(FindWrongAnswer(outputs, i, forms, values, absl::MakeConstSpan(&exact, 1)));
+    }
+    return DescribeWrongAnswers(PassedAnswers(answers));
+  }
+
   std::string path_;
   std::string method_;
   const bool trust_;

@@ -574,6 +574,11 @@ Cost Cost::Times(int64_t times) const {
           Multiply(calls, times), Multiply(unknown, times)};
 }
 
+bool IsProduct(const Node& call) {
+  const Schema* const schema = FindOverload(call.target());
+  return schema != nullptr && Formulas().contains(schema->name);
+}
+
 bool IsOfTorchScript(absl::string_view target) {
   absl::ConsumePrefix(&target, "torch.ops.");
   return absl::StartsWith(target, "aten.") || absl::StartsWith(target, "prim.");

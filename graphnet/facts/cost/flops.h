@@ -40,6 +40,10 @@ std::optional<int64_t> BytesOfTensor(const TensorFacts& facts);
 // nothing.
 Cost CostOfCall(const Node& call, FactsOfArgument of, absl::Span<const TensorFacts> results);
 
+// Returns whether a call of a lowered graph multiplies matrices, as linear layers, convolutions,
+// attention and recurrent layers do: whether FlopCounterMode counts it.
+bool IsProduct(const Node& call);
+
 // Returns whether `target`, which is in no table, is one of TorchScript's own operators, such as
 // aten.len.t and prim.NumToTensor.Scalar. Unless a meta says otherwise, they compute on Python's
 // values, not on tensors.

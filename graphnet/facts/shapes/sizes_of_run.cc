@@ -91,6 +91,9 @@ bool SizesOfRun::DependsOnData(const Node& node) const {
     return true;
 
   const bool is_index = name == "getitem" || name == "index" || name == "__getitem__";
+  const Node* const whole = is_index && !node.args().empty() && node.args()[0].is_node()
+                                ? node.args()[0].node()
+                                : nullptr;
   // Numbers are all that tensors such as those of arange can be made of.
   bool takes_tensor = false;
   node.ForEachOperand([&](const Node* operand) {
@@ -110,12 +113,11 @@ bool SizesOfRun::DependsOnData(const Node& node) const {
     if (!argument.is_node()) return;
     const Node& operand = *argument.node();
     const TensorMeta* const given = operand.tensor_meta();
-    const bool is_mask = is_index && given != nullptr && given->dtype == DType::kBool &&
-                         &operand != node.args()[0].node();
+    const bool is_mask =
+        is_index && given != nullptr && given->dtype == DType::kBool && &operand != whole;
     depends |= is_mask || (is_int && given != nullptr && MayBeInt(*given));
     // A number that no size is computed from, such as a factor, changes only values.
-    const bool is_whole = is_index && &operand == node.args()[0].node();
-    const bool is_value = is_tensor && !is_int && !is_whole && operand.meta() == nullptr &&
+    const bool is_value = is_tensor && !is_int && &operand != whole && operand.meta() == nullptr &&
                           !IsTensor(operand, CalleeOf(operand));
     depends |= Has(operand) && !is_value;
   };

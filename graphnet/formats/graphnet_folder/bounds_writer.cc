@@ -56,6 +56,19 @@ void AddEdits(const std::string& text, const RecordPlace& record, const RecordBo
       edits->push_back({end, end, absl::StrCat(newline, indent, field, " = ", value)});
     }
   };
+  const auto set = [&](absl::string_view field, const Argument& value) {
+    const FieldPlace* const there = record.Find(field);
+    if (value.is_none()) return;
+    std::string number;
+    AppendMetaNumber(value, &number);
+    if (there != nullptr) {
+      edits->push_back({there->value, there->end, number});
+    } else {
+      edits->push_back({end, end, absl::StrCat(newline, indent, field, " = ", number)});
+    }
+  };
+  set("mean", bounds.mean);
+  set("std", bounds.std);
   add("min_val", bounds.min, min);
   add("max_val", bounds.max, max);
 }

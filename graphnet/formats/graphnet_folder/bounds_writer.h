@@ -1,4 +1,4 @@
-// Writes bounds for drawing inputs into the records of an existing sample.
+// Writes how inputs are drawn, bounds and statistics, into the records of an existing sample.
 #ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_BOUNDS_WRITER_H_
 #define GRAPHNET_FORMATS_GRAPHNET_FOLDER_BOUNDS_WRITER_H_
 
@@ -12,13 +12,15 @@
 namespace graphnet {
 
 struct RecordBounds {
-  // If a bound is None, the record keeps its own.
+  // If one of these is None, the record keeps its own.
   Argument min;
   Argument max;
+  Argument mean;
+  Argument std;
 };
 
 // Returns `text`, a weight_meta.py or input_meta.py that can be parsed, with these values as
-// min_val and max_val of the records of these names. All other bytes stay the same.
+// min_val, max_val, mean and std of the records of these names. All other bytes stay the same.
 absl::StatusOr<std::string> WithBounds(const std::string& text, absl::string_view file_name,
                                        const std::map<std::string, RecordBounds>& bounds);
 

@@ -221,7 +221,8 @@ absl::Status ReadWeights(const Archive& archive,
     if (!payload.is_tensor || payload.lacks_values()) continue;
     if (payload.record == nullptr && payload.storage == nullptr) {
       if (allowed == MissingValues::kDrawn) continue;
-      return fail(absl::InvalidArgumentError("the archive lacks this record"));
+      return fail(absl::InvalidArgumentError(
+          "the archive lacks this record; --draw-weights draws what it lacks"));
     }
     if (payload.is_pickled) {
       ASSIGN_OR_RETURN(const absl::string_view bytes, archive.zip().View(*payload.record));

@@ -2,61 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <cstring>
+#include <cstddef>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "graphnet/interp/inputs/float16.h"
+#include "graphnet/interp/inputs/numbers.h"
 
 namespace graphnet {
 namespace {
-
-// The numbers that elements of a dtype stand for.
-struct Numbers {
-  double (*read)(const char*) = nullptr;  // null: unknown
-  size_t bytes = 0;
-  bool is_complex = false;  // an element is two numbers
-};
-
-template <typename T>
-T Load(const char* bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof value);
-  return value;
-}
-
-template <typename T>
-Numbers Plain(bool is_complex = false) {
-  return {[](const char* bytes) { return static_cast<double>(Load<T>(bytes)); }, sizeof(T),
-          is_complex};
-}
-
-Numbers NumbersOf(DType dtype) {
-  switch (dtype) {
-    case DType::kBool:
-    case DType::kUInt8: return Plain<uint8_t>();
-    case DType::kInt8: return Plain<int8_t>();
-    case DType::kInt16: return Plain<int16_t>();
-    case DType::kUInt16: return Plain<uint16_t>();
-    case DType::kInt32: return Plain<int32_t>();
-    case DType::kUInt32: return Plain<uint32_t>();
-    case DType::kInt64: return Plain<int64_t>();
-    case DType::kUInt64: return Plain<uint64_t>();
-    case DType::kFloat32: return Plain<float>();
-    case DType::kFloat64: return Plain<double>();
-    case DType::kComplex64: return Plain<float>(/*is_complex=*/true);
-    case DType::kComplex128: return Plain<double>(/*is_complex=*/true);
-    case DType::kFloat16:
-      return {[](const char* b) { return double{HalfToFloat(Load<uint16_t>(b))}; }, 2};
-    case DType::kBFloat16:
-      return {[](const char* b) { return double{BFloat16ToFloat(Load<uint16_t>(b))}; }, 2};
-    default: return {};
-  }
-}
 
 bool AreSame(const TensorData& a, const TensorData& b) {
   if (a.dtype != b.dtype || a.shape != b.shape) return false;

@@ -47,7 +47,8 @@ std::optional<size_t> DigestOf(const c10::IValue& value) {
       absl::string_view(static_cast<const char*>(plain.const_data_ptr()), plain.nbytes()));
 }
 
-absl::StatusOr<TensorDifference> DifferenceOf(const at::Tensor& a, const at::Tensor& b) {
+absl::StatusOr<TensorDifference> DifferenceOf(const at::Tensor& a, const at::Tensor& b,
+                                              const Tolerance& tolerance) {
   return Guarded([&]() -> absl::StatusOr<TensorDifference> {
     TensorDifference made;
     const at::Tensor x = PlainTensor(a).flatten();
@@ -64,6 +65,10 @@ absl::StatusOr<TensorDifference> DifferenceOf(const at::Tensor& a, const at::Ten
           std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity());
       made.largest = std::max(made.largest, distance.max().item<double>());
       sum += distance.sum().item<double>();
+      const at::Tensor size = s.abs().nan_to_num(0, 0, 0);
+      made.magnitude = std::max(made.magnitude, size.max().item<double>());
+      made.beyond +=
+          distance.gt(size.mul(tolerance.rtol).add(tolerance.atol)).sum().item<int64_t>();
       made.elements += count - same.sum().item<int64_t>();
     }
     if (x.numel() > 0) made.mean = sum / static_cast<double>(x.numel());

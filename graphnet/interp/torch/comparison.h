@@ -27,7 +27,9 @@ std::optional<size_t> DigestOf(const c10::IValue& value);
 
 // Returns how readable tensors of the same sizes differ, as doubles (complex numbers by their
 // distance). Fails with errors of LibTorch.
-absl::StatusOr<TensorDifference> DifferenceOf(const at::Tensor& a, const at::Tensor& b);
+// `beyond` counts by `tolerance`.
+absl::StatusOr<TensorDifference> DifferenceOf(const at::Tensor& a, const at::Tensor& b,
+                                              const Tolerance& tolerance = {});
 
 }  // namespace graphnet
 

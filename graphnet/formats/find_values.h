@@ -1,0 +1,29 @@
+// Values of attributes that the file of a sample lacks: those that lie beside it, and whether the
+// rest may be drawn.
+#ifndef GRAPHNET_FORMATS_FIND_VALUES_H_
+#define GRAPHNET_FORMATS_FIND_VALUES_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "graphnet/formats/missing_values.h"
+#include "graphnet/ir/sample.h"
+
+namespace graphnet {
+
+// Lets all later calls of Load do without values that files should have and lack, as
+// MissingValues::kDrawn does: for a program whose option holds for all that it loads.
+void DrawMissingValues();
+// Returns the looser one of `asked` and of what DrawMissingValues says.
+MissingValues AllowedToMiss(MissingValues asked);
+
+// Adds the values that the sample lacks and that lie in the safetensors file `beside`, as a
+// protobuf of `convert --strip-weights` lies beside the file of its weights. A file that is not
+// there, or that has no tensor of such a name, such as the outputs of a run, changes nothing.
+// Otherwise it must have all values that the sample lacks, in their dtypes and sizes, unless missing
+// ones may be drawn: InvalidArgument names the first that is not as it should be.
+absl::Status AddValuesBeside(const std::string& beside, MissingValues allowed, Sample* sample);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_FORMATS_FIND_VALUES_H_
