@@ -54,6 +54,13 @@ bool IsReadOfNumber(const jit::Node& node) {
           node.kind() == aten::ScalarImplicit);
 }
 
+// Nested tensors have no sizes, so no graph or manifest can describe them.
+absl::Status CheckResults(const StepPlan& step, const Values& results) {
+  if (!AnyTensor(results, [](const at::Tensor& t) { return t.defined() && t.is_nested(); }))
+    return absl::OkStatus();
+  return torchscript::CannotRepresent(*step.node, "it returns a nested tensor");
+}
+
 bool HasTensors(const Values& operands) {
   return AnyTensor(operands, [](const at::Tensor&) { return true; });
 }
@@ -310,6 +317,7 @@ absl::Status Session::Record(const StepPlan& step, Frame* frame, Values operands
     if (result.isTensorList()) result = result.toTensorList().copy();
   }
   Execute(step, &results);
+  RETURN_IF_ERROR(CheckResults(step, results));
   const bool has_numbers = is_symbolic && HasRunNumbers(symbolic);
   if (has_numbers && !unknown_sizes) unknown_sizes = SizesDependOnNumbers(step, symbolic, results);
   if (YieldsItsOperand(step, operands, results)) {
@@ -440,6 +448,7 @@ absl::StatusOr<Values> Session::Break(const StepPlan& step, BreakReason reason,
   const Values symbolic = operands;
   for (IValue& operand : operands) operand = WithoutSymbols(operand);
   RETURN_IF_ERROR(run(&operands));
+  RETURN_IF_ERROR(CheckResults(step, operands));
   const bool reads = step.schema != nullptr && op == step.schema->name() &&
                      step.op_class == OpClass::kRead && reason != BreakReason::kCustomOperator;
   if (reads) {

@@ -27,7 +27,6 @@
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ir/node_table.h"
 #include "graphnet/ir/shared_walk.h"
-#include "graphnet/ir/text/printer.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/scalar_arithmetic.h"
@@ -733,8 +732,22 @@ class Evaluator {
     return Value{*value, -1, /*is_number_tensor=*/true};
   }
 
-  // Computes the text of messages, which affects no other value. Texts can double from call to call:
-  // each may have kMaxTextBytes, and the bytes of all are charged.
+  // Appends a value as TorchScript prints it; false for one whose form is not known.
+  static bool AppendPrinted(const Argument& value, std::string* text) {
+    if (value.is_string()) {
+      absl::StrAppend(text, value.string());
+    } else if (value.is_int()) {
+      absl::StrAppend(text, value.integer());
+    } else if (value.is_bool() || value.is_none()) {
+      absl::StrAppend(text, value.is_none() ? "None" : value.boolean() ? "True" : "False");
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  // Computes a text. Texts can double from call to call: each may have kMaxTextBytes, and the bytes
+  // of all are charged.
   std::optional<Value> Text(absl::string_view aten, const std::vector<Value>& args) {
     std::string text;
     const auto fits = [&] { return text.size() <= kMaxTextBytes; };
@@ -744,7 +757,8 @@ class Evaluator {
       absl::string_view form = args[0].argument.string();
       while (!form.empty()) {
         if (absl::ConsumePrefix(&form, "{}")) {
-          if (next < args.size()) absl::StrAppend(&text, PrintArgument(args[next++].argument));
+          if (next < args.size() && !AppendPrinted(args[next++].argument, &text))
+            return std::nullopt;
           if (!fits()) return std::nullopt;
           continue;
         }
@@ -753,9 +767,7 @@ class Evaluator {
       }
     } else {
       for (const Value& value : args) {
-        absl::StrAppend(&text, value.argument.is_string() ? std::string(value.argument.string())
-                                                          : PrintArgument(value.argument));
-        if (!fits()) return std::nullopt;
+        if (!AppendPrinted(value.argument, &text) || !fits()) return std::nullopt;
       }
     }
     if (!fits() || !Step(text.size() / kTextBytesPerStep)) return std::nullopt;

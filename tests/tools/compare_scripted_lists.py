@@ -18,6 +18,7 @@ first kind became a .pt2.
 import argparse
 import collections
 import importlib.util
+import multiprocessing
 import pathlib
 import random
 import re
@@ -244,7 +245,7 @@ if o is not None:\n    a = o + a|a += {r}|b *= {s}|c -= 1|a /= 2|v += 1|a = torc
 a = l.pop()\nl.append({T})|b = l.pop(0)\nl.append({t})|b = d["p"][:, :]|z0, z1 = t\nz0.add_(1)|z2, z3 = {t}.split(2)\nz2.add_(z3)
 n = len(l) + v.dim()|m = int(bool({t}.size(0) > 3)) + 1|a = a + v.sum()|v = v.sum().view(1)|a = torch.where({t} > 1, {t}, {r})
 p = {t}.clone()\np.unsqueeze_(0)\nn = p.size(0) + n % 3\na = p[0]|p = {T}\np.t_()\nm = p.size(0) + m % 2|p = {t}.clone()\nq = p[0]\np.t_()\nq.add_(1)\na = p.t()
-a = {t} * torch.ones([n % 4 + 1, 1, 1]).sum()|a = {t}.double().mul_(2).float()|b = torch.empty_like({t})\nb.copy_({t})|c = torch.zeros(4, 3)\nc[{i}:] = {t}[{i}:]
+a = {t} * torch.ones([n % 4 + 1, 1, 1]).sum()|a = {t}.double().mul_(2).float()|p = torch.empty_like({t})\np.copy_({t})\nb = p|c = torch.zeros(4, 3)\nc[{i}:] = {t}[{i}:]
 for z in {t}.unbind(0):\n    z.add_(1)|for z in {t}.split(2):\n    z *= 0.5|for z in {t}:\n    v = z|a = {t}.half().float() + 1|n = int(n > m) + 3
 a = torch.dropout({t}, 0.5, False)|b = self.w|self.w.add_({s})|self.w[1:3] += 1|v = self.w[{i}]|p = v\nq = p\nq.add_(1)
 p = {t}.new_zeros([4, 3])\np += {r}\na = p|l2 = l\nl2.append({t})|d2 = d\nd2["p"] = {t}|p = [v, v]\np[0].add_(1)|a, b = b, a|b, c = t[0], {T}""".replace("\n", "|").split("|")
@@ -365,6 +366,29 @@ def record(module, is_nested: bool) -> list:
     return found
 
 
+def record_in_time(module, is_nested: bool) -> list:
+    """Records in a process of its own, as loops that are made at random may never end."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+
+    def run():
+        # TorchScript's optimisations may lose writes from the second run on.
+        with torch.jit.optimized_execution(False):
+            try:
+                sender.send(record(module, is_nested))
+            except Exception as error:  # It raises: it is no program.
+                sender.send(str(error))
+
+    process = context.Process(target=run, daemon=True)
+    process.start()
+    found = receiver.recv() if receiver.poll(SECONDS) else "it does not end"
+    process.kill()
+    process.join()
+    if isinstance(found, str):
+        raise RuntimeError(found)
+    return found
+
+
 def describe(found: list, expected: list) -> str:
     for run, (these, those) in enumerate(zip(found, expected)):
         if len(these) != len(those):
@@ -375,6 +399,7 @@ def describe(found: list, expected: list) -> str:
     return ""
 
 
+SECONDS = 5  # for the three runs of one program
 ENDINGS = {"pt2": ".pt2", "torchscript": ".pt", "mlir": ".mlir"}
 LOADERS = {"pt2": lambda path: torch.export.load(path).module(), "torchscript": lambda path: torch.jit.load(str(path))}
 
@@ -418,9 +443,7 @@ def main() -> int:
             try:
                 module = scripted(text, source / f"{name}.py")
                 module.save(str(source / f"{name}.pt"))
-                # TorchScript's optimisations may lose writes from the second run on.
-                with torch.jit.optimized_execution(False):
-                    expected[kind][name] = (source, record(module, kind == "nested"))
+                expected[kind][name] = (source, record_in_time(module, kind == "nested"))
             except Exception:  # What TorchScript refuses is no program.
                 (source / f"{name}.pt").unlink(missing_ok=True)
                 continue

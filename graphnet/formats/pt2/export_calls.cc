@@ -1,6 +1,9 @@
 // Writes calls; see graph_exporter.h.
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
@@ -9,9 +12,11 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/facts/memory/memory_use.h"
+#include "graphnet/facts/shapes/infer_meta.h"
 #include "graphnet/formats/pt2/graph_exporter.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ops/callable.h"
+#include "graphnet/ops/schema_table.h"
 
 namespace graphnet::pt2 {
 namespace {
@@ -98,8 +103,9 @@ absl::string_view FunctionOf(absl::string_view target) {
   if (dot == absl::string_view::npos) return "";
   const absl::string_view overload = name.substr(dot + 1);
   name = name.substr(0, dot);
+  // Overloads without a name take the numbers that item() yields.
   const bool is_number = overload == "int" || overload == "float" || overload == "int_float" ||
-                         overload == "float_int";
+                         overload == "float_int" || overload == "default";
   if (!is_number) return "";
   static constexpr std::pair<absl::string_view, absl::string_view> kFunctions[] = {
       {"add", "_operator.add"},
@@ -176,6 +182,51 @@ bool ReadsSizes(const Node& node) {
     if (name == reader) return true;
   }
   return false;
+}
+
+// Returns the schema of a call that writes its results to tensors that it is given, of which the
+// table of operators knows only the overload that makes new ones; nullopt for all other calls.
+std::optional<Schema> WithOut(const Node& node) {
+  absl::string_view target = absl::StripPrefix(node.target(), "torch.ops.");
+  absl::string_view name = target;
+  if (!absl::ConsumePrefix(&name, "aten.")) return std::nullopt;
+  name = name.substr(0, name.find('.'));
+  for (const Schema& schema : FindSchemas(name)) {
+    // Keywords that the overload lacks name the tensors.
+    std::vector<absl::string_view> outs;
+    for (const KwArg& kwarg : node.kwargs()) {
+      if (schema.FindArgument(kwarg.name) != nullptr) continue;
+      if (!kwarg.value.is_node()) return std::nullopt;
+      outs.push_back(kwarg.name);
+    }
+    const bool lacks_any = absl::c_any_of(schema.arguments, [&](const SchemaArgument& argument) {
+      const auto i = static_cast<size_t>(&argument - schema.arguments.data());
+      return !argument.has_default && i >= node.args().size() &&
+             node.kwarg(argument.name) == nullptr;
+    });
+    const bool makes_tensors = absl::c_all_of(schema.returns, [](const SchemaType& type) {
+      return type.kind == SchemaType::Kind::kTensor && !type.is_list;
+    });
+    // "add.Scalar_out" is "add.Scalar" with `out`; other names say nothing.
+    const absl::string_view overload = target.substr(target.rfind('.') + 1);
+    const bool is_other =
+        absl::EndsWith(overload, "_out") && absl::StripSuffix(overload, "_out") != schema.overload;
+    if (outs.empty() || outs.size() != schema.returns.size() || !makes_tensors || lacks_any ||
+        schema.mutates() || is_other || node.args().size() > schema.arguments.size()) {
+      continue;
+    }
+    Schema made = schema;
+    made.target = std::string(target);
+    for (const absl::string_view out : outs) {
+      SchemaArgument argument;
+      argument.name = out;
+      argument.type.kind = SchemaType::Kind::kTensor;
+      argument.keyword_only = true;
+      made.arguments.push_back(argument);
+    }
+    return made;
+  }
+  return std::nullopt;
 }
 
 bool IsKnown(const TensorMeta* meta) { return meta != nullptr && meta->dtype != DType::kUnknown; }
@@ -307,6 +358,7 @@ absl::Status GraphExporter::WriteGraph(const Graph& body, Scope* scope, JsonWrit
     for (const ExportValue& element : *result.elements) RETURN_IF_ERROR(write(element));
   }
   outputs.EndArray();
+  results_[&body] = result;
   json->StartObject();
   json->Member("name").String(name);
   Close(outputs.text(), is_single, &inner, &json->Member("graph"));
@@ -416,6 +468,8 @@ absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* s
       absl::StartsWith(target, "torch._C._functorch.")) {
     return ExportHigherOrder(node, target, args, scope);
   }
+  if (const std::optional<Schema> schema = WithOut(node); schema)
+    return ExportAten(node, *schema, args, scope);
   return ExportScriptOperator(node, args, scope);
 }
 
@@ -584,6 +638,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportAten(const Node& node, const Sc
                                                       absl::Span<const ExportValue> args,
                                                       Scope* scope) {
   JsonWriter inputs, outputs;
+  std::vector<std::pair<absl::string_view, ExportValue>> kwargs;
   inputs.StartArray();
   if (args.size() > schema.arguments.size()) return NodeError(node, "it has too many arguments");
   for (size_t i = 0; i < schema.arguments.size(); ++i) {
@@ -596,6 +651,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportAten(const Node& node, const Sc
     ExportValue value = keyword == nullptr ? args[i] : ExportValue();
     if (keyword != nullptr) {
       ASSIGN_OR_RETURN(value, Resolve(node, *keyword, scope));
+      kwargs.emplace_back(argument.name, value);
     }
     if (value.kind == Kind::kScalar) {
       if (argument.type.kind == SchemaKind::kTensor) {
@@ -618,16 +674,25 @@ absl::StatusOr<ExportValue> GraphExporter::ExportAten(const Node& node, const Sc
 
   const std::string target = absl::StrCat(schema.is_python ? "" : "torch.ops.", schema.target);
   const absl::string_view name = NameOf(node, scope);
+  const ValueMeta* const known = node.meta();
+  const bool is_known = known != nullptr && (known->is_tuple || IsKnown(known->tensor));
+  const ValueMeta* meta =
+      is_known || schema.returns.empty() ? known : InferredMeta(node, args, kwargs);
+  // A tensor that a call is given for its result tells what the result is.
+  if (const auto out = absl::c_find_if(kwargs, [](const auto& k) { return k.first == "out"; });
+      out != kwargs.end() && (meta == nullptr || !IsKnown(meta->tensor)) &&
+      out->second.kind == Kind::kTensor && out->second.meta != nullptr) {
+    meta = scratch_.InternValueMeta(*out->second.meta);
+  }
   ExportValue result;
   outputs.StartArray();
   if (schema.returns.size() == 1 && !schema.returns[0].is_list) {
-    ASSIGN_OR_RETURN(result, AddElement(node, &node, node.meta(), &schema.returns[0],
-                                        std::string(name), scope, &outputs));
+    ASSIGN_OR_RETURN(result, AddElement(node, &node, meta, &schema.returns[0], std::string(name),
+                                        scope, &outputs));
   } else if (schema.returns.size() == 1) {
     if (schema.returns[0].kind != SchemaKind::kTensor) {
       return NodeError(node, "torch.export does not support lists of numbers as results");
     }
-    const ValueMeta* const meta = node.meta();
     if (meta == nullptr || !meta->is_tuple) {
       return NodeError(node, "the number of its results is not known; `graphnet shapes` says why");
     }
@@ -650,12 +715,57 @@ absl::StatusOr<ExportValue> GraphExporter::ExportAten(const Node& node, const Sc
     outputs.Member("as_tensors").Raw(tensors.text());
     outputs.EndObject();
   } else if (!schema.returns.empty()) {
-    ASSIGN_OR_RETURN(result,
-                     AddElements(node, &node, node.meta(), schema.returns, name, scope, &outputs));
+    ASSIGN_OR_RETURN(result, AddElements(node, &node, meta, schema.returns, name, scope, &outputs));
   }
   outputs.EndArray();
   WriteNode(&node, target, inputs.text(), outputs.text(), name, std::nullopt, scope);
   return result;
+}
+
+const ValueMeta* GraphExporter::InferredMeta(
+    const Node& node, absl::Span<const ExportValue> args,
+    absl::Span<const std::pair<absl::string_view, ExportValue>> kwargs) {
+  if (inferred_ == nullptr) inferred_ = scratch_.AddGraph("inferred");
+  // Stands for a value; nullopt for one that no call of ATen takes.
+  const std::function<std::optional<Argument>(const ExportValue&)> argument =
+      [&](const ExportValue& value) -> std::optional<Argument> {
+    if (value.is_literal()) {
+      if (value.literal.is_graph()) return std::nullopt;
+      return value.literal;
+    }
+    if (value.kind == Kind::kDict || value.kind == Kind::kObject) return std::nullopt;
+    if (value.is_sequence()) {
+      std::vector<Argument> elements;
+      for (const ExportValue& element : *value.elements) {
+        if (element.elements != nullptr) return std::nullopt;
+        const std::optional<Argument> one = argument(element);
+        if (!one) return std::nullopt;
+        elements.push_back(*one);
+      }
+      return Argument::List(arena_.Copy(absl::MakeConstSpan(elements)));
+    }
+    Node* const input = inferred_->Placeholder("value");
+    if (value.kind == Kind::kTensor && value.meta != nullptr)
+      input->set_meta(scratch_.InternValueMeta(*value.meta));
+    if (value.kind == Kind::kScalar)
+      input->set_meta(scratch_.InternValueMeta({.dtype = DType::kInt64, .has_shape = true}));
+    return input;
+  };
+  std::vector<Argument> given;
+  for (const ExportValue& arg : args) {
+    const std::optional<Argument> one = argument(arg);
+    if (!one) return nullptr;
+    given.push_back(*one);
+  }
+  std::vector<KwArg> named;
+  for (const auto& [name, value] : kwargs) {
+    const std::optional<Argument> one = argument(value);
+    if (!one) return nullptr;
+    named.push_back({name, *one});
+  }
+  Node* const call = inferred_->CallFunction(node.target(), given, named);
+  InferMeta(call);
+  return call->meta();
 }
 
 absl::StatusOr<ExportValue> GraphExporter::AddElements(const Node& call, const Node* value,
@@ -753,6 +863,56 @@ absl::StatusOr<ExportValue> GraphExporter::AddElement(const Node& call, const No
   return value;
 }
 
+const ValueMeta* GraphExporter::MetaOfBranches(const ExportValue& taken, const ExportValue& other,
+                                               std::vector<SchemaType>* types) {
+  const auto result_of = [this](const ExportValue& branch) -> const ExportValue* {
+    if (!branch.is_literal() || !branch.literal.is_graph()) return nullptr;
+    const auto it = results_.find(branch.literal.graph());
+    return it == results_.end() ? nullptr : &it->second;
+  };
+  const ExportValue* const a = result_of(taken);
+  const ExportValue* const b = result_of(other);
+  if (a == nullptr || b == nullptr || a->elements == nullptr || b->elements == nullptr ||
+      a->elements->size() != b->elements->size()) {
+    return nullptr;
+  }
+  const auto meta_of = [this](const ExportValue& value) -> const ValueMeta* {
+    if (value.kind == Kind::kScalar)
+      return scratch_.InternValueMeta(
+          {.dtype = DType::kInt64, .has_device = true, .has_shape = true});
+    if (value.kind != Kind::kTensor || value.meta == nullptr || !value.meta->is_static())
+      return nullptr;
+    TensorMeta meta = *value.meta;
+    meta.has_device = true;
+    return scratch_.InternValueMeta(meta);
+  };
+  // Returns the kind of a number; kOther for other values.
+  const auto number_of = [](const ExportValue& value) {
+    if (value.is_int() || value.kind == Kind::kInt) return SchemaKind::kInt;
+    const bool is_literal = value.is_number();
+    if (value.kind == Kind::kFloat || (is_literal && value.literal.is_float()))
+      return SchemaKind::kFloat;
+    if (value.kind == Kind::kBool || (is_literal && value.literal.is_bool()))
+      return SchemaKind::kBool;
+    return SchemaKind::kOther;
+  };
+  std::vector<const ValueMeta*> elements;
+  for (size_t i = 0; i < a->elements->size(); ++i) {
+    const ExportValue& x = (*a->elements)[i];
+    const ExportValue& y = (*b->elements)[i];
+    SchemaType type{.kind = SchemaKind::kAny};
+    const ValueMeta* meta = meta_of(x);
+    if (meta == nullptr || meta != meta_of(y)) {
+      type.kind = number_of(x);
+      if (type.kind == SchemaKind::kOther || type.kind != number_of(y)) return nullptr;
+      meta = scratch_.InternValueMeta(TensorMeta());
+    }
+    elements.push_back(meta);
+    types->push_back(type);
+  }
+  return scratch_.InternTupleMeta(elements);
+}
+
 absl::StatusOr<ExportValue> GraphExporter::ExportHigherOrder(const Node& node,
                                                              absl::string_view target,
                                                              absl::Span<const ExportValue> args,
@@ -783,7 +943,21 @@ absl::StatusOr<ExportValue> GraphExporter::ExportHigherOrder(const Node& node,
   inputs.EndArray();
   const absl::string_view name = NameOf(node, scope);
   const SchemaType any{.kind = SchemaKind::kAny};
-  const ValueMeta* const meta = node.meta();
+  const ValueMeta* meta = node.meta();
+  const auto lacks_any = [](const ValueMeta* value) {
+    return value->is_tuple
+               ? absl::c_any_of(value->elements,
+                                [](const ValueMeta* element) {
+                                  return element == nullptr ||
+                                         (!element->is_tuple && !IsKnown(element->tensor));
+                                })
+               : !IsKnown(value->tensor);
+  };
+  std::vector<SchemaType> branch_types;
+  if (absl::EndsWith(target, ".cond") && args.size() == 4 && (meta == nullptr || lacks_any(meta))) {
+    const ValueMeta* const found = MetaOfBranches(args[1], args[2], &branch_types);
+    if (found != nullptr) meta = found;
+  }
   size_t taken = 0;
   if (meta == nullptr || !meta->is_tuple) {
     ASSIGN_OR_RETURN(taken, ElementsTaken(node));
@@ -798,8 +972,15 @@ absl::StatusOr<ExportValue> GraphExporter::ExportHigherOrder(const Node& node,
   } else if (meta != nullptr || taken > 0) {
     is_single = false;
     const size_t size = meta != nullptr && meta->is_tuple ? meta->elements.size() : taken;
-    const std::vector<SchemaType> types(size, any);
+    std::vector<SchemaType> types(size, any);
+    if (branch_types.size() == size) types = branch_types;
     ASSIGN_OR_RETURN(result, AddElements(node, &node, meta, types, name, scope, &outputs));
+    const auto is_none = [](const ExportValue& value) { return value.is_none(); };
+    if (is_control_flow && absl::c_all_of(*result.elements, is_none)) {
+      return NodeError(node,
+                       "the shape and dtype of its value are not known; `graphnet shapes` "
+                       "says why");
+    }
   } else if (node.has_uses()) {
     return NodeError(node,
                      "the shape and dtype of its value are not known; `graphnet shapes` "

@@ -333,13 +333,26 @@ absl::StatusOr<ExportValue> GraphExporter::ExportTensor(const Node& node,
       !args.empty() &&
       (args[0].is_number() || args[0].kind == Kind::kScalar || args[0].kind == Kind::kInt ||
        args[0].kind == Kind::kFloat || args[0].kind == Kind::kBool);
-  const TensorMeta* const meta = node.tensor_meta();
+  const TensorMeta* meta = node.tensor_meta();
   if (!is_number) return NodeError(node, "torch.export makes tensors of numbers only");
-  if (meta == nullptr || meta->dtype == DType::kUnknown) {
-    return NodeError(node, "the dtype of its value is not known; `graphnet shapes` says why");
-  }
   ExportValue number = args[0];
   if (number.kind == Kind::kScalar) number = ExportValue(number.literal);
+  if (meta == nullptr || meta->dtype == DType::kUnknown) {
+    const Argument* const given = node.kwarg("dtype");
+    DType dtype = DType::kUnknown;
+    if (given != nullptr && given->kind() == Argument::Kind::kDType) {
+      dtype = given->dtype();
+    } else if (given == nullptr || given->is_none()) {
+      dtype = number.is_literal()           ? DTypeOfNumbers({number})
+              : number.kind == Kind::kInt   ? DType::kInt64
+              : number.kind == Kind::kFloat ? DType::kFloat32
+                                            : DType::kBool;
+    }
+    if (dtype == DType::kUnknown)
+      return NodeError(node, "the dtype of its value is not known; `graphnet shapes` says why");
+    meta =
+        scratch_.InternValueMeta({.dtype = dtype, .has_device = true, .has_shape = true})->tensor;
+  }
   std::vector<std::pair<absl::string_view, ExportValue>> kwargs = {
       {"dtype", Argument(meta->dtype)}};
   if (const Argument* const device = node.kwarg("device");

@@ -111,6 +111,13 @@ class GraphExporter {
                                                          Scope* scope);
   absl::StatusOr<ExportValue> ExportAten(const Node& node, const Schema& schema,
                                          absl::Span<const ExportValue> args, Scope* scope);
+  // Returns the meta of a call whose node has none, as in a loop that is written out; null if it
+  // does not follow from the operands.
+  const ValueMeta* InferredMeta(const Node& node, absl::Span<const ExportValue> args,
+                                absl::Span<const std::pair<absl::string_view, ExportValue>> kwargs);
+  // Returns the meta of what two written branches return, and its types; null unless they agree.
+  const ValueMeta* MetaOfBranches(const ExportValue& taken, const ExportValue& other,
+                                  std::vector<SchemaType>* types);
   absl::StatusOr<ExportValue> ExportNumbers(const Node& node, absl::string_view function,
                                             absl::Span<const ExportValue> args, Scope* scope);
   absl::StatusOr<ExportValue> ExportHigherOrder(const Node& node, absl::string_view target,
@@ -189,11 +196,13 @@ class GraphExporter {
   MissingCalls* const missing_;
   absl::Status first_missing_;
   absl::flat_hash_set<const Node*> lost_;  // calls that cannot be written
-  Module scratch_;                         // holds new expressions
+  Module scratch_;                         // holds new expressions and inferred calls
+  Graph* inferred_ = nullptr;              // of scratch_
   Arena arena_;
   absl::flat_hash_map<const Node*, ExportValue> values_;
   absl::flat_hash_map<absl::string_view, ExportValue> attribute_values_;
   absl::flat_hash_map<const Graph*, std::string> body_names_;
+  absl::flat_hash_map<const Graph*, ExportValue> results_;  // of bodies that are written
   // Known operands of the bodies of higher-order calls.
   absl::flat_hash_map<const Graph*, std::vector<ExportValue>> operands_;
   std::vector<ExportedAttribute> attributes_;

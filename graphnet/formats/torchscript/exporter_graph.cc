@@ -110,6 +110,22 @@ std::vector<jit::NamedValue> DefaultsOf(const c10::FunctionSchema& schema, const
   return defaults;
 }
 
+bool IsNumber(const jit::Value& value) {
+  return value.type()->isSubtypeOf(*c10::NumberType::get()) ||
+         value.type()->kind() == c10::TypeKind::BoolType;
+}
+
+// Returns whether a schema takes a number where a tensor is given.
+bool TurnsTensors(const c10::FunctionSchema& schema, const Node& node,
+                  const std::vector<jit::Value*>& operands) {
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const c10::Argument* const formal = FormalOf(&schema, node, i);
+    if (formal == nullptr || !operands[i]->type()->isSubtypeOf(*c10::TensorType::get())) continue;
+    if (WithoutOptional(formal->type())->isSubtypeOf(*c10::NumberType::get())) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 GraphExporter::GraphExporter(const Sample* sample, const jit::Module& root, MissingCalls* missing)
@@ -398,6 +414,17 @@ absl::StatusOr<const GraphExporter::Operator*> GraphExporter::FindOperator(
   return &operators_.try_emplace(target, std::move(op)).first->second;
 }
 
+bool GraphExporter::MayRaise() {
+  if (!may_raise_.has_value()) {
+    may_raise_ = absl::c_any_of(sample_.module->graphs(), [](const Graph* graph) {
+      return absl::c_any_of(graph->nodes(), [](const Node* node) {
+        return absl::StartsWith(node->target(), "prim.RaiseException");
+      });
+    });
+  }
+  return *may_raise_;
+}
+
 // Structures come last, because the other operands determine the schema's type
 // variables.
 absl::StatusOr<std::vector<jit::Value*>> GraphExporter::Operands(
@@ -415,6 +442,16 @@ absl::StatusOr<std::vector<jit::Value*>> GraphExporter::Operands(
         if (known != nullptr || wanted->kind() == c10::TypeKind::VarType) wanted = known;
       }
       ASSIGN_OR_RETURN(values[i], ValueOf(OperandOf(node, i), wanted));
+      // Behind a test for None that raises, the program holds None where it never arrives.
+      if (wanted != nullptr && MayRaise() && values[i]->type()->kind() == c10::TypeKind::NoneType &&
+          !values[i]->type()->isSubtypeOf(*wanted)) {
+        // A list of any type will do where the elements have a type variable.
+        const bool is_open = wanted->hasFreeVariables();
+        if (!is_open || wanted->kind() == c10::TypeKind::ListType) {
+          values[i] = graph_->insertUncheckedCast(
+              values[i], is_open ? c10::TypePtr(c10::ListType::ofInts()) : wanted);
+        }
+      }
       if (formal != nullptr) c10::matchTypeVariables(formal->type(), values[i]->type(), variables);
     }
   }
@@ -460,12 +497,14 @@ absl::Status GraphExporter::ExportOperator(const Node& node, const Operator& op)
   const c10::FunctionSchema* found = choose(schemas);
   if (asked != nullptr && found != asked) {
     bool number_for_tensor = false;
+    // TorchScript turns tensors into numbers to fit an overload; no program of Python does.
+    const bool turns_tensors = found != nullptr && TurnsTensors(*found, node, operands);
     std::vector<jit::Value*> wide = operands;
     for (size_t i = 0; i < operands.size(); ++i) {
       const c10::Argument* const formal = FormalOf(asked, node, i);
       if (formal == nullptr || formal->type()->hasFreeVariables()) continue;
       const c10::TypePtr& type = operands[i]->type();
-      number_for_tensor |= type->isSubtypeOf(*c10::NumberType::get()) &&
+      number_for_tensor |= IsNumber(*operands[i]) &&
                            WithoutOptional(formal->type())->kind() == c10::TypeKind::TensorType;
       // Cast to a wider type, which fewer overloads accept.
       if (type->isSubtypeOf(*formal->type()) && *type != *formal->type()) {
@@ -473,8 +512,33 @@ absl::Status GraphExporter::ExportOperator(const Node& node, const Operator& op)
       }
     }
     // Python calls aten.add.Tensor for torch.add(x, 2) and makes a tensor of the
-    // number. TorchScript calls aten.add.Scalar, with the same result.
-    if (!number_for_tensor || found == nullptr) {
+    // number. TorchScript calls aten.add.Scalar, with the same result. Where it has no such
+    // overload, the tensor is made here.
+    if (number_for_tensor && (found == nullptr || turns_tensors)) {
+      for (size_t i = 0; i < operands.size(); ++i) {
+        const c10::Argument* const formal = FormalOf(asked, node, i);
+        if (formal == nullptr ||
+            WithoutOptional(formal->type())->kind() != c10::TypeKind::TensorType ||
+            !IsNumber(*operands[i])) {
+          continue;
+        }
+        if (operands[i]->type()->kind() == c10::TypeKind::BoolType) {
+          operands[i] = graph_->insert(aten::tensor, {operands[i]});
+          continue;
+        }
+        const auto like = absl::c_find_if(operands, [](const jit::Value* value) {
+          return value->type()->isSubtypeOf(*c10::TensorType::get());
+        });
+        if (like == operands.end()) return Error("it takes numbers where it needs a tensor");
+        jit::Value* const dtype = graph_->insert(aten::result_type, {*like, operands[i]});
+        jit::Value* const sizes =
+            graph_->insertNode(graph_->createList(c10::IntType::get(), {}))->output();
+        operands[i] =
+            graph_->insert(aten::new_full, {*like, sizes, operands[i]}, {{"dtype", dtype}});
+      }
+      found = choose(schemas);
+      if (found != asked) return Error(found == nullptr ? why : std::string(kNothing));
+    } else if (!number_for_tensor || found == nullptr) {
       if (choose({asked}) == nullptr) return Error(why);
       operands = wide;
       const c10::FunctionSchema* const instead = found;

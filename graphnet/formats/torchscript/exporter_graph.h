@@ -80,6 +80,7 @@ class GraphExporter {
   absl::StatusOr<std::vector<torch::jit::Value*>> Operands(const Node& node,
                                                            const c10::FunctionSchema* schema);
   absl::StatusOr<const Operator*> FindOperator(absl::string_view target);
+  bool MayRaise();  // True if the program has a path that raises.
   absl::StatusOr<const Operator*> FindAnyOverload(const char* symbol);
   Handler FindHandler(absl::string_view target) const;
   absl::Status ExportProperty(const Node& node);
@@ -191,6 +192,7 @@ class GraphExporter {
   const Node* current_ = nullptr;
   int depth_ = 0;
   size_t num_calls_ = 0;
+  std::optional<bool> may_raise_;
 };
 
 }  // namespace graphnet::torchscript

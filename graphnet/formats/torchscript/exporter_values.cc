@@ -170,6 +170,8 @@ jit::Value* GraphExporter::Narrow(jit::Value* value, const c10::TypePtr& wanted)
       if (narrow != nullptr) return value;
       narrow = member;
     }
+  } else if (type->kind() == c10::TypeKind::NumberType) {
+    narrow = wanted->isSubtypeOf(*type) ? wanted : nullptr;  // what item() yields
   } else if ((type->kind() == c10::TypeKind::AnyType || type->kind() == c10::TypeKind::TupleType) &&
              !wanted->hasFreeVariables() && wanted->isSubtypeOf(*type)) {
     narrow = wanted;

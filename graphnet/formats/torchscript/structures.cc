@@ -10,6 +10,21 @@ namespace jit = torch::jit;
 namespace prim = c10::prim;
 namespace attr = c10::attr;
 
+namespace {
+
+// Returns whether a list or dict is empty and becomes part of a result: only its type tells which
+// values it could hold.
+bool NeedsType(const jit::Node& node) {
+  if (!node.inputs().empty()) return false;
+  return absl::c_any_of(node.output()->uses(), [](const jit::Use& use) {
+    const c10::Symbol kind = use.user->kind();
+    return kind == prim::Return || kind == prim::TupleConstruct || kind == prim::ListConstruct ||
+           kind == prim::DictConstruct;
+  });
+}
+
+}  // namespace
+
 // --- Attributes --------------------------------------------------------------
 
 // State is read and written where the program does so, by
@@ -68,7 +83,7 @@ absl::Status GraphImporter::ImportSetAttr(const jit::Node* node) {
 
 absl::Status GraphImporter::ImportList(const jit::Node* node) {
   ASSIGN_OR_RETURN(const std::vector<Argument> elements, Operands(node->inputs()));
-  if (!program_.HasIdentity(node->output())) {
+  if (!program_.HasIdentity(node->output()) && !NeedsType(*node)) {
     values_[node->output()] = Keep(Argument::Kind::kList, elements);
     return absl::OkStatus();
   }
@@ -86,7 +101,7 @@ absl::Status GraphImporter::ImportDict(const jit::Node* node) {
     constant_keys &= !entries[i].is_node() && !entries[i].is_aggregate();
     for (size_t k = 0; k < i && constant_keys; k += 2) constant_keys = entries[k] != entries[i];
   }
-  if (constant_keys && !program_.HasIdentity(node->output())) {
+  if (constant_keys && !program_.HasIdentity(node->output()) && !NeedsType(*node)) {
     values_[node->output()] = Keep(Argument::Kind::kDict, entries);
     return absl::OkStatus();
   }
