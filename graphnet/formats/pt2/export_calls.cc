@@ -194,15 +194,16 @@ std::optional<Schema> WithOut(const Node& node) {
   for (const Schema& schema : FindSchemas(name)) {
     // Keywords that the overload lacks name the tensors.
     std::vector<absl::string_view> outs;
+    bool is_fit = true;
     for (const KwArg& kwarg : node.kwargs()) {
       if (schema.FindArgument(kwarg.name) != nullptr) continue;
-      if (!kwarg.value.is_node()) return std::nullopt;
+      is_fit = is_fit && kwarg.value.is_node();
       outs.push_back(kwarg.name);
     }
-    const bool lacks_any = absl::c_any_of(schema.arguments, [&](const SchemaArgument& argument) {
+    const bool misses_any = absl::c_any_of(schema.arguments, [&](const SchemaArgument& argument) {
       const auto i = static_cast<size_t>(&argument - schema.arguments.data());
-      return !argument.has_default && i >= node.args().size() &&
-             node.kwarg(argument.name) == nullptr;
+      if (i < node.args().size()) return argument.keyword_only;
+      return !argument.has_default && node.kwarg(argument.name) == nullptr;
     });
     const bool makes_tensors = absl::c_all_of(schema.returns, [](const SchemaType& type) {
       return type.kind == SchemaType::Kind::kTensor && !type.is_list;
@@ -211,8 +212,9 @@ std::optional<Schema> WithOut(const Node& node) {
     const absl::string_view overload = target.substr(target.rfind('.') + 1);
     const bool is_other =
         absl::EndsWith(overload, "_out") && absl::StripSuffix(overload, "_out") != schema.overload;
-    if (outs.empty() || outs.size() != schema.returns.size() || !makes_tensors || lacks_any ||
-        schema.mutates() || is_other || node.args().size() > schema.arguments.size()) {
+    if (outs.empty() || outs.size() != schema.returns.size() || !is_fit || !makes_tensors ||
+        misses_any || schema.mutates() || is_other ||
+        node.args().size() > schema.arguments.size()) {
       continue;
     }
     Schema made = schema;

@@ -448,8 +448,10 @@ absl::StatusOr<std::vector<jit::Value*>> GraphExporter::Operands(
         // A list of any type will do where the elements have a type variable.
         const bool is_open = wanted->hasFreeVariables();
         if (!is_open || wanted->kind() == c10::TypeKind::ListType) {
-          values[i] = graph_->insertUncheckedCast(
-              values[i], is_open ? c10::TypePtr(c10::ListType::ofInts()) : wanted);
+          values[i] = graph_
+                          ->insertNode(graph_->createUninitialized(
+                              is_open ? c10::TypePtr(c10::ListType::ofInts()) : wanted))
+                          ->output();
         }
       }
       if (formal != nullptr) c10::matchTypeVariables(formal->type(), values[i]->type(), variables);

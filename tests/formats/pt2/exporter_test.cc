@@ -312,6 +312,53 @@ graph @forward(%x : f32[4]@cpu) {
               AllOf(HasSubstr("aten.relu.default(%x)"), HasSubstr("aten.add.Scalar(%y, 1)")));
 }
 
+// Each turn of a loop may have sizes of its own.
+TEST(Pt2Exporter, LoopsThatAreWrittenOutAreDescribed) {
+  EXPECT_THAT(
+      Written(R"(
+graph @forward(%x : f32[2, 3]@cpu) {
+  %d = prim.DictConstruct("a", %x, "b", %x) as "Dict[str, Tensor]"
+  %v = aten.values.str(%d)
+  %n = aten.len.t(%v)
+  %loop = torch.ops.higher_order.while_loop(@cond, @body, (0, %x), (%v, %n))
+  %y = operator.getitem(%loop, 1) : f32[8, 3]@cpu
+  return %y
+}
+
+graph @cond(%i as int, %y, %v as "List[Tensor]", %n as int) {
+  %lt = operator.lt(%i, %n)
+  return %lt
+}
+
+graph @body(%i as int, %y, %v as "List[Tensor]", %n as int) {
+  %e = aten.__getitem__.t(%v, %i)
+  %c = aten.cat.default([%y, %e])
+  %h = aten.chunk.default(%c, 2)
+  %f = aten.__getitem__.t(%h, 0)
+  %z = aten.cat.default([%c, %f])
+  %j = operator.add(%i, 1)
+  return (%j, %z)
+}
+)"),
+      AllOf(HasSubstr("aten.cat.default([%x, %x]) : f32[4, 3]@cpu"), HasSubstr(": f32[6, 3]@cpu"),
+            HasSubstr(": f32[8, 3]@cpu"), HasSubstr(": f32[12, 3]@cpu")));
+}
+
+TEST(Pt2Exporter, WritesCallsWithOut) {
+  for (const absl::string_view call :
+       {"aten.add.Scalar_out(%x, 1, out = %z)", "aten.add.out(%x, %x, out = %z)",
+        "aten.div.out_mode(%x, %x, rounding_mode = \"floor\", out = %z)",
+        "aten.clamp.out(%x, 0, 1, out = %z)", "aten.cat.out([%x], out = %z)",
+        "aten.sort.values(%x, 0, values = %z, indices = %i)"}) {
+    const bool is_pair = absl::StrContains(call, "indices");
+    EXPECT_THAT(
+        Written(absl::StrCat("graph @forward(%x : f32[4]@cpu, %z : f32[4]@cpu, %i : i64[4]@cpu) {\n"
+                             "  %y = ",
+                             call, is_pair ? "" : " : f32[4]@cpu", "\n  return (%z, %i)\n}\n")),
+        HasSubstr(absl::StrCat("= ", call)));
+  }
+}
+
 TEST(Pt2Exporter, ExpandsANumberToAList) {
   EXPECT_THAT(Written(R"(
 graph @forward(%x : f32[1, 2, 4, 4]@cpu) {
@@ -341,8 +388,8 @@ TEST(Pt2Exporter, NamesACallThatCannotBeWritten) {
     const char* error;
   } kCases[] = {
       {"graph @forward(%x) {\n  return %x\n}\n", "x (node x): its shape and dtype are not known"},
-      {"graph @forward(%x : f32[2]) {\n  %y = aten.relu.default(%x)\n  return %y\n}\n",
-       "aten.relu.default (node y): the shape and dtype of its value are not known"},
+      {"graph @forward(%x : f32[2]) {\n  %y = aten.nonzero.default(%x)\n  return %y\n}\n",
+       "aten.nonzero.default (node y): the shape and dtype of its value are not known"},
       {"attribute w : f32[2]\ngraph @forward(%x : f32[2]) {\n  %w = get_attr w\n  return %w\n}\n",
        "w (node w): the value of w is not known"},
       {"graph @forward(%x : f32[2]) {\n  %y = aten.foo.default(%x)\n  return %y\n}\n",

@@ -11,9 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "ATen/ScalarOps.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "graphnet/formats/torchscript/archive_check.h"
 #include "graphnet/formats/torchscript/exporter_module.h"
@@ -252,6 +254,91 @@ def forward(self, x, p: bool, m: Optional[Tensor] = None):
     return y, n
 )"),
                    {{Range({3}), true, IValue()}, {Range({3}), false, Range({3})}});
+}
+
+// The program holds None behind a test that raises.
+TEST(ExporterTest, NoneOnAPathThatRaises) {
+  for (const char* source : {R"(
+def forward(self, x, n: int):
+    s: Optional[Tensor] = None
+    assert s is not None, "no tensor"
+    return x + s
+)",
+                             R"(
+def forward(self, x, n: int):
+    s: Optional[List[int]] = None
+    if n > 1:
+        assert s is not None, "no sizes"
+        x = x.view(s) + len(s) + s[0]
+    return x
+)",
+                             R"(
+def forward(self, x, n: int):
+    s: Optional[float] = None
+    if n > 1:
+        assert s is not None
+        x = torch.add(x, x, alpha=s)
+    return x
+)"}) {
+    CheckSameResults(Compile(source), {{Range({2}), 1}, {Range({2}), 2}});
+  }
+}
+
+// Only its type tells what an empty list could hold.
+TEST(ExporterTest, EmptyListsWithinResults) {
+  const torch::jit::Module module = Compile(R"(
+def forward(self, x):
+    a: List[int] = []
+    d: Dict[int, str] = {}
+    l: List[float] = []
+    return [a], x, d, l, {"k": a}
+)");
+  CheckSameResults(module, {{Range({2})}});
+  const absl::StatusOr<Sample> sample = ImportTorchScriptMethod(module, "forward");
+  ASSERT_OK(sample);
+  const auto type_of = [](const torch::jit::Module& of) {
+    return of.get_method("forward").function().getSchema().returns()[0].type()->annotation_str();
+  };
+  EXPECT_EQ(type_of(Saved(*sample)), type_of(module));
+}
+
+// Calls that only torch.export makes: TorchScript has no overload for them.
+TEST(ExporterTest, NumbersBeforeTensors) {
+  const std::pair<const char*, const char*> kCalls[] = {
+      {"aten.sub.Tensor(NUMBER, %x)", "sub"},
+      {"aten.sub.Tensor(NUMBER, %x, alpha = 2)", "sub2"},
+      {"aten.div.Tensor(NUMBER, %x)", "div"},
+      {"aten.mul.Tensor(NUMBER, %x)", "mul"},
+      {"aten.div.Tensor_mode(NUMBER, %x, rounding_mode = \"floor\")", "floor"},
+      {"aten.maximum.default(NUMBER, %x)", "maximum"},
+      {"aten.lt.Tensor(NUMBER, %x)", "lt"}};
+  const auto expected = [](const std::string& name, const at::Scalar& number,
+                           const at::Tensor& x) -> at::Tensor {
+    const at::Tensor n = at::native::wrapped_scalar_tensor(number);
+    if (name == "sub") return at::sub(n, x);
+    if (name == "sub2") return at::sub(n, x, 2);
+    if (name == "div") return at::div(n, x);
+    if (name == "mul") return at::mul(n, x);
+    if (name == "floor") return at::div(n, x, "floor");
+    if (name == "maximum") return at::maximum(n, x);
+    return at::lt(n, x);
+  };
+  const std::pair<const char*, at::Scalar> kNumbers[] = {{"1", 1}, {"0.1", 0.1}};
+  for (const auto& [call, name] : kCalls) {
+    for (const auto& [text, number] : kNumbers) {
+      for (const auto dtype : {torch::kFloat, torch::kDouble, torch::kHalf, torch::kLong}) {
+        for (const torch::Tensor& x : {Range({5}) * 3 + 7, Range({1})[0] + 3}) {
+          const torch::Tensor given = x.to(dtype);
+          SCOPED_TRACE(absl::StrCat(call, " ", text, " ", c10::toString(dtype)));
+          EXPECT_TRUE(Same(RunText(absl::StrCat("graph @forward(%x) {\n  %y = ",
+                                                absl::StrReplaceAll(call, {{"NUMBER", text}}),
+                                                "\n  return %y\n}\n"),
+                                   {given}),
+                           expected(name, number, given)));
+        }
+      }
+    }
+  }
 }
 
 TEST(ExporterTest, Raising) {

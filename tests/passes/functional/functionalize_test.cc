@@ -376,6 +376,25 @@ TEST(FunctionalizeTest, ArgumentOut) {
       "out may have other sizes");
 }
 
+// What a call with `out` reads may change, while its own write stays.
+TEST(FunctionalizeTest, ArgumentOutOfACallThatReadsWhatWasWritten) {
+  for (const absl::string_view call :
+       {"torch.add(%a, 1, out = %l)", "aten.add.out(%a, %x, out = %l)",
+        "aten.add.Scalar_out(%a, 1, out = %l)", "aten.exp.out(%a, out = %l)"}) {
+    SCOPED_TRACE(call);
+    const Result result =
+        Functionalized(absl::StrCat("graph @forward(%x : f32[2]) {\n"
+                                    "  %a = torch.exp(%x)\n"
+                                    "  %m = aten.mul_.Scalar(%a, 2)\n"
+                                    "  %l = torch.unknown(%x)\n"
+                                    "  %c = ",
+                                    call, "\n  return (%a, %c)\n}\n"));
+    EXPECT_THAT(result.text, HasSubstr("%m = aten.mul.Scalar(%a, 2)"));
+    EXPECT_THAT(result.text,
+                HasSubstr(absl::StrCat("%c = ", absl::StrReplaceAll(call, {{"%a", "%m"}}))));
+  }
+}
+
 TEST(FunctionalizeTest, DisjointPartsOfOneTensor) {
   ExpectBody(
       "  %a = torch.exp(%x)\n"
