@@ -875,7 +875,7 @@ const ValueMeta* GraphExporter::MetaOfBranches(const ExportValue& taken, const E
   const ExportValue* const a = result_of(taken);
   const ExportValue* const b = result_of(other);
   if (a == nullptr || b == nullptr || a->elements == nullptr || b->elements == nullptr ||
-      a->elements->size() != b->elements->size()) {
+      a->elements->empty() || a->elements->size() != b->elements->size()) {
     return nullptr;
   }
   const auto meta_of = [this](const ExportValue& value) -> const ValueMeta* {
