@@ -112,7 +112,8 @@ TEST(Pt2Importer, ValuesThatAreNotThereAreRefusedUnlessTheyMayBeDrawn) {
   files = ProgramFiles();
   files.erase("data/weights/weight_1");
   EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument,
-                                      HasSubstr("the archive lacks this record")));
+                                      HasSubstr("the archive lacks this record; "
+                                                "--draw-weights draws what it lacks")));
 }
 
 // A module on meta saves one storage of no bytes for all its tensors.
@@ -135,7 +136,7 @@ TEST(Pt2Importer, DoesNotReadRecordsWithoutWeights) {
   files.erase("data/weights/weight_0");
   EXPECT_THAT(Import(files), StatusIs(absl::StatusCode::kInvalidArgument,
                                       "m.pt2: data/weights/weight_0, the tensor w: the archive "
-                                      "lacks this record"));
+                                      "lacks this record; --draw-weights draws what it lacks"));
   const auto sample = Import(files, {.weights = false});
   ASSERT_OK(sample);
   EXPECT_TRUE(sample->weights.empty());
