@@ -133,7 +133,7 @@ absl::StatusOr<Pt2Archive> ExportPt2Program(const Sample& sample, bool flat_call
   ASSIGN_OR_RETURN(const bool expanded, ExpandIn(described.module.get()));
   if (expanded) RETURN_IF_ERROR(torch->InferShapes(&described));
   // Nothing describes the results of a branch that is not used.
-  EliminateDeadCode(described.module.get());
+  if (described.module->graphs().size() > 1) EliminateDeadCode(described.module.get());
   absl::StatusOr<Pt2Archive> program = PreparePt2(described, flat_calls, missing, knows);
   if (program.ok()) return program;
   // The values in bodies have no metas, so try without bodies.

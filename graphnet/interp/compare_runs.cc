@@ -157,7 +157,7 @@ class Comparison {
       }
       ++made->paired[static_cast<size_t>(it->second.by)];
       made->different += it->second.equal ? 0 : 1;
-      made->values.push_back(std::move(it->second));
+      made->values.push_back(it->second);
     }
     return absl::OkStatus();
   }
@@ -175,8 +175,7 @@ class Comparison {
     if (!made.equal) {
       // Exporters divide a module into other calls: what looks like a partner is none if the value
       // has its equal elsewhere.
-      if (by != PairedBy::kComputation &&
-          (digests_of_b_.contains(a->digest) || digests_of_a_.contains(b->digest)))
+      if (digests_of_b_.contains(a->digest) || digests_of_a_.contains(b->digest))
         return absl::OkStatus();
       if (a->is_tensor && a->kept.isTensor() && b->kept.isTensor()) {
         ASSIGN_OR_RETURN(made.difference,
@@ -246,7 +245,8 @@ absl::StatusOr<TensorDifference> DifferenceOf(const TensorData& a, const TensorD
   return DifferenceOf(s, t);
 }
 
-absl::StatusOr<RunComparison> CompareRuns(RunSide a, RunSide b, const CompareOptions& options,
+absl::StatusOr<RunComparison> CompareRuns(const RunSide& a, const RunSide& b,
+                                          const CompareOptions& options,
                                           const std::string& name_of_b) {
   RunComparison made;
   const int64_t budget = AvailableMemoryBytes() / 4;

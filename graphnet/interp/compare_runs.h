@@ -18,7 +18,8 @@ namespace graphnet {
 // found elsewhere in the other graph: it is no pair then.
 //
 // Fails as PrepareRun and Executable::Run do; errors of `b` begin with `name_of_b`.
-absl::StatusOr<RunComparison> CompareRuns(RunSide a, RunSide b, const CompareOptions& options,
+absl::StatusOr<RunComparison> CompareRuns(const RunSide& a, const RunSide& b,
+                                          const CompareOptions& options,
                                           const std::string& name_of_b);
 
 // Returns by how much tensors of the same sizes differ. Fails as ToTensor does.

@@ -82,7 +82,8 @@ bool SizesOfRun::DependsOnData(const Node& node) const {
            IsTensor(*node.args()[i].node(), CalleeOf(*node.args()[i].node()));
   };
   const bool is_tensor = IsTensor(node, callee);
-  if (!is_tensor && is_tensor_at(0) && ReadsData(name)) return true;
+  if (!is_tensor && is_tensor_at(0) && ReadsData(name) && !IsPlain(*node.args()[0].node()))
+    return true;
   const TensorMeta* const meta = node.tensor_meta();
   if (IgnoresSizes(node, name) || (meta != nullptr && meta->has_shape && meta->shape.empty()))
     return false;
@@ -115,7 +116,7 @@ bool SizesOfRun::DependsOnData(const Node& node) const {
     const TensorMeta* const given = operand.tensor_meta();
     const bool is_mask =
         is_index && given != nullptr && given->dtype == DType::kBool && &operand != whole;
-    depends |= is_mask || (is_int && given != nullptr && MayBeInt(*given));
+    depends |= is_mask || (is_int && given != nullptr && MayBeInt(*given) && !IsPlain(operand));
     // A number that no size is computed from, such as a factor, changes only values.
     const bool is_value = is_tensor && !is_int && &operand != whole && operand.meta() == nullptr &&
                           !IsTensor(operand, CalleeOf(operand));
@@ -144,7 +145,28 @@ bool SizesOfRun::DependsOnData(const Node& node) const {
   return depends;
 }
 
+// Traces compute sizes in tensors: prim.NumToTensor.Scalar(%size), and arithmetic on the results.
+bool SizesOfRun::IsMadeOfNumbers(const Node& node) const {
+  if (!node.is_call()) return false;
+  const absl::string_view name = BareName(node);
+  bool is_plain = absl::StartsWith(node.target(), "prim.NumToTensor") || name == "scalar_tensor" ||
+                  name == "tensor";
+  bool is_all = true;
+  node.ForEachOperand([&](const Node* operand) {
+    const bool is_number =
+        operand->meta() == nullptr && !Has(*operand) && !IsTensor(*operand, CalleeOf(*operand));
+    is_plain |= IsPlain(*operand);
+    is_all &= is_number || IsPlain(*operand);
+  });
+  return is_plain && is_all;
+}
+
 void SizesOfRun::Add(const Node& node) {
+  if (IsMadeOfNumbers(node)) {
+    plain_.insert(&node);
+  } else {
+    plain_.erase(&node);
+  }
   if (DependsOnData(node)) {
     found_.insert(&node);
   } else {

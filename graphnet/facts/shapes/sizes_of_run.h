@@ -24,8 +24,11 @@ class SizesOfRun {
 
  private:
   bool DependsOnData(const Node& node) const;
+  bool IsMadeOfNumbers(const Node& node) const;
+  bool IsPlain(const Node& node) const { return plain_.contains(&node); }
 
   absl::flat_hash_set<const Node*> found_;
+  absl::flat_hash_set<const Node*> plain_;  // tensors of numbers that no data is in
 };
 
 }  // namespace graphnet

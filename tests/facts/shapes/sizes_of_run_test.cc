@@ -45,6 +45,8 @@ constexpr const char* kPrograms[] = {
     "%y = operator.getitem(%x, (slice(None, None, None), %n))",
     "%y = torch.stack([%n, %n])\n%s = .size(%y, 0)",
     "%y = torch.full([2, 3], 1)\n%z = torch.where(%m2, %x, %n)",
+    "%s = aten.size.int(%x, 0)\n%t = prim.NumToTensor.Scalar(%s)\n%u = torch.mul(%t, 2)\n"
+    "%i = aten.Int.Tensor(%u)\n%y = aten.reshape.default(%x, [2, -1])\n%k = aten.size.int(%y, 1)",
     "%y = aten.mul.Scalar(%x, 2)\n%s = .dim(%y)",
 };
 
