@@ -62,7 +62,7 @@ class TorchEngine final : public Engine {
   }
   absl::StatusOr<RunComparison> CompareRuns(RunSide a, RunSide b, const CompareOptions& options,
                                             const std::string& name_of_b) const override {
-    return graphnet::CompareRuns(std::move(a), std::move(b), options, name_of_b);
+    return graphnet::CompareRuns(a, b, options, name_of_b);
   }
   absl::StatusOr<TensorDifference> DifferenceOf(const TensorData& a,
                                                 const TensorData& b) const override {
@@ -128,7 +128,7 @@ class TorchEngine final : public Engine {
     ASSIGN_OR_RETURN(const DrawnRun before, RunDrawn(*sample, seed));
     if (before.sees_all()) return findings;
     const auto describe = [](const DrawnRun& run) {
-      const std::string answers = DescribeWrongAnswers(PassedAnswers(run.answers));
+      std::string answers = DescribeWrongAnswers(PassedAnswers(run.answers));
       if (run.is_finite) return answers;
       return absl::StrCat("outputs are nan or infinite", answers.empty() ? "" : ", ", answers);
     };
