@@ -51,8 +51,9 @@ bool MayBeInt(const TensorMeta& meta) {
 }
 
 // Returns whether a value is known to be a tensor.
-bool IsTensor(const Node& node, const Callable& callee) {
+bool IsTensor(const Node& node) {
   if (node.meta() != nullptr) return node.tensor_meta() != nullptr;
+  const Callable callee = CalleeOf(node);
   return !callee.overloads.empty() && absl::c_all_of(callee.overloads, [](const Schema& schema) {
     return schema.returns.size() == 1 && schema.returns[0].kind == SchemaType::Kind::kTensor &&
            !schema.returns[0].is_list;
@@ -78,10 +79,9 @@ bool SizesOfRun::DependsOnData(const Node& node) const {
   const Callable callee = CalleeOf(node);
   const absl::string_view name = BareName(node);
   const auto is_tensor_at = [&](size_t i) {
-    return i < node.args().size() && node.args()[i].is_node() &&
-           IsTensor(*node.args()[i].node(), CalleeOf(*node.args()[i].node()));
+    return i < node.args().size() && node.args()[i].is_node() && IsTensor(*node.args()[i].node());
   };
-  const bool is_tensor = IsTensor(node, callee);
+  const bool is_tensor = IsTensor(node);
   if (!is_tensor && is_tensor_at(0) && ReadsData(name) && !IsPlain(*node.args()[0].node()))
     return true;
   const TensorMeta* const meta = node.tensor_meta();
@@ -98,7 +98,7 @@ bool SizesOfRun::DependsOnData(const Node& node) const {
   // Numbers are all that tensors such as those of arange can be made of.
   bool takes_tensor = false;
   node.ForEachOperand([&](const Node* operand) {
-    takes_tensor |= operand->meta() != nullptr || IsTensor(*operand, CalleeOf(*operand));
+    takes_tensor |= operand->meta() != nullptr || IsTensor(*operand);
   });
   bool depends = false;
   // `is_int`: an int is wanted here, as in a slice, or among ints.
@@ -119,10 +119,10 @@ bool SizesOfRun::DependsOnData(const Node& node) const {
     depends |= is_mask || (is_int && given != nullptr && MayBeInt(*given) && !IsPlain(operand));
     // A number that no size is computed from, such as a factor, changes only values.
     const bool is_value = is_tensor && !is_int && &operand != whole && operand.meta() == nullptr &&
-                          !IsTensor(operand, CalleeOf(operand));
+                          !IsTensor(operand);
     depends |= Has(operand) && !is_value;
   };
-  // Where a list of ints is wanted, they may be given one by one.
+  // A call may give the ints of a list one by one.
   size_t first_ints = node.args().size();
   for (const Schema& schema : callee.overloads) {
     for (size_t i = 0; i < std::min(first_ints, schema.arguments.size()); ++i) {
@@ -153,8 +153,7 @@ bool SizesOfRun::IsMadeOfNumbers(const Node& node) const {
                   name == "tensor";
   bool is_all = true;
   node.ForEachOperand([&](const Node* operand) {
-    const bool is_number =
-        operand->meta() == nullptr && !Has(*operand) && !IsTensor(*operand, CalleeOf(*operand));
+    const bool is_number = operand->meta() == nullptr && !Has(*operand) && !IsTensor(*operand);
     is_plain |= IsPlain(*operand);
     is_all &= is_number || IsPlain(*operand);
   });

@@ -8,14 +8,12 @@
 
 namespace graphnet {
 
-// Takes the nodes of graphs in their order, and says of each whether it has such sizes. What it is
-// not sure of counts as such a value, so that more calls are left to be computed at run time.
+// Says of each node of a module whether it has such sizes. A value of which this is not certain
+// counts as one that has, so that more calls are left to be computed at run time.
 class SizesOfRun {
  public:
-  // Takes a node whose operands it has taken. A node that is taken again counts as new.
-  void Add(const Node& node);
-  // Takes all nodes of a module. What goes into a call with bodies goes into the bodies, and what
-  // they return is its result.
+  // Takes all nodes of a module. The operands of a call with bodies are those of the bodies, too,
+  // and its result is what they return.
   void AddAll(const Module& module);
 
   // Returns whether `node` is a tensor, or a structure with one, whose sizes depend on data, or a
@@ -23,6 +21,8 @@ class SizesOfRun {
   bool Has(const Node& node) const { return found_.contains(&node); }
 
  private:
+  // Takes a node whose operands it has taken. A node that is taken again counts as new.
+  void Add(const Node& node);
   bool DependsOnData(const Node& node) const;
   bool IsMadeOfNumbers(const Node& node) const;
   bool IsPlain(const Node& node) const { return plain_.contains(&node); }

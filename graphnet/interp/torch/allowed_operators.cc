@@ -260,8 +260,8 @@ void GuardTabs(c10::ArrayRef<c10::IValue> operands) {
 void GuardPart(c10::ArrayRef<c10::IValue> operands) {
   TORCH_CHECK(!operands[1].toStringRef().empty(), "the text to look for is empty");
 }
-// Takes the characters that a text of `value` may need from `left`, at most as many as there are. An
-// element counts once for each place it has, since it is printed there.
+// Subtracts from `left` the characters that `value` may need when it is printed, and stops when
+// none are left. An element counts at each of its places, since it is printed at each.
 void CountCharacters(const c10::IValue& value, int depth, int64_t* left) {
   constexpr int64_t kPerValue = 32;
   *left -= kPerValue;
