@@ -94,7 +94,8 @@ TEST(ParallelForTest, TurnsExceptionsIntoStatuses) {
   }
 }
 
-#ifndef __SANITIZE_ADDRESS__  // It needs the whole address space.
+// A sanitizer needs the whole address space.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // An address space of 256 MiB has room for the stacks of a few threads only. They do all the work.
 TEST(ParallelForTest, DoesWithFewerThreads) {
   const auto run = [] {
