@@ -157,6 +157,12 @@ find_matches -> list[list[Node]]
 normal_form -> Sample
 _run_passes -> list[dict[str, Any]]
 _apply_rules -> list[tuple[str, int]]
+_ArrowArray.__arrow_c_schema__ -> Any
+_ArrowArray.__arrow_c_array__ -> tuple[Any, Any], requested_schema: Any
+_corpus_rows -> _ArrowArray, items: Sequence[Sample | Module | bytes]
+_corpus_rows_of_paths -> _ArrowArray, paths: Sequence[str | os.PathLike[str]]
+_query_terms -> list[tuple[str, list[str]]]
+_match_blobs -> list[int | str], blobs: Sequence[bytes]
 _diff -> dict[str, Any]
 _decompose -> tuple[str, list[Sample], list[str]], folder: str | None
 _load_pieces -> tuple[str | None, list[Sample]]

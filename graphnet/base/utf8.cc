@@ -1,5 +1,7 @@
 #include "graphnet/base/utf8.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace graphnet {
 
 size_t Utf8Length(absl::string_view text) {
@@ -29,6 +31,17 @@ bool IsUtf8(absl::string_view text) {
     text.remove_prefix(n);
   }
   return true;
+}
+
+std::string AsUtf8(absl::string_view text) {
+  if (IsUtf8(text)) return std::string(text);
+  std::string all;
+  while (!text.empty()) {
+    const size_t length = Utf8Length(text);
+    absl::StrAppend(&all, length == 0 ? "\uFFFD" : text.substr(0, length));
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return all;
 }
 
 }  // namespace graphnet

@@ -3,6 +3,7 @@
 #define GRAPHNET_BASE_UTF8_H_
 
 #include <cstddef>
+#include <string>
 
 #include "absl/strings/string_view.h"
 
@@ -13,6 +14,9 @@ namespace graphnet {
 size_t Utf8Length(absl::string_view text);
 
 bool IsUtf8(absl::string_view text);
+
+// Returns the text with U+FFFD in place of each byte that is not part of a valid character.
+std::string AsUtf8(absl::string_view text);
 
 }  // namespace graphnet
 

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/base/check.h"
@@ -101,8 +102,8 @@ class Hasher {
       : module_(module), options_(options) {}
 
   std::string Run() {
-    digest_.AddString("graphnet canonical hash 2");
-    digest_.AddNumber(options_.metas);
+    digest_.AddString(absl::StrCat("graphnet canonical hash ", kCanonicalHashVersion));
+    digest_.AddNumber((options_.metas ? 1 : 0) + (options_.is_size != nullptr ? 2 : 0));
     if (module_.main() != nullptr) GraphNumber(module_.main());
     for (size_t i = 0; i < graphs_.size(); ++i) AddGraph(*graphs_[i]);
     if (options_.weights != nullptr) AddWeights();
@@ -156,12 +157,19 @@ class Hasher {
     } else if (!node.is_placeholder()) {
       digest_.AddString(node.target());
     }
+    size_t position = 0;
+    const auto add = [&](const Argument& argument) {
+      hides_sizes_ = options_.is_size != nullptr && node.is_call() &&
+                     (*options_.is_size)(node, position);
+      ++position;
+      AddArgument(argument);
+    };
     digest_.AddNumber(node.args().size());
-    for (const Argument& arg : node.args()) AddArgument(arg);
+    for (const Argument& arg : node.args()) add(arg);
     digest_.AddNumber(node.kwargs().size());
     for (const KwArg& kwarg : node.kwargs()) {
       digest_.AddString(kwarg.name);
-      AddArgument(kwarg.value);
+      add(kwarg.value);
     }
     if (!options_.metas) return;
     AddMeta(node.meta());
@@ -188,6 +196,8 @@ class Hasher {
   // Adds `a`, and puts its elements, if it has any, into `pending_`.
   void AddOne(const Argument& a) {
     using Kind = Argument::Kind;
+    if (hides_sizes_ && (a.is_int() || a.kind() == Kind::kSymInt))
+      return digest_.AddEnum(Kind::kInt);
     digest_.AddEnum(a.kind());
     switch (a.kind()) {
       case Kind::kNone:
@@ -271,6 +281,7 @@ class Hasher {
     digest_.AddNumber(meta->has_shape);
     if (!meta->has_shape) return;
     digest_.AddNumber(meta->shape.size());
+    if (options_.is_size != nullptr) return;
     for (const Dim& dim : meta->shape) {
       digest_.AddNumber(dim.is_static());
       if (dim.is_static()) {
@@ -291,6 +302,7 @@ class Hasher {
   Numbering<absl::string_view> symbol_numbers_;
   absl::flat_hash_map<const Node*, uint64_t> nodes_;  // The nodes of the current graph.
   std::vector<absl::Span<const Argument>> pending_;   // The arguments left to add.
+  bool hides_sizes_ = false;  // True while an argument is added that holds sizes.
 };
 
 }  // namespace

@@ -7,10 +7,14 @@
 #include <map>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
+
+// The version of the hash. Hashes of different versions do not compare.
+inline constexpr int kCanonicalHashVersion = 2;
 
 // Chooses what CanonicalHash takes into account beyond the structure.
 struct CanonicalHashOptions {
@@ -19,6 +23,10 @@ struct CanonicalHashOptions {
   // dtypes, shapes and bytes, or that there are no values. They are found by name, as in
   // Sample::weights.
   const std::map<std::string, TensorData>* weights = nullptr;
+  // If it is not null, sizes do not count: of a shape only its rank does, and an integer or size
+  // expression counts as "a size" in the argument at a position of a call, or behind a keyword
+  // (whose position is its place behind the positional ones), for which the function returns true.
+  const absl::FunctionRef<bool(const Node& call, size_t position)>* is_size = nullptr;
 };
 
 // Returns 64 lower-case hexadecimal digits: the SHA-256 of the structure of the main graph and of

@@ -68,4 +68,17 @@ CallMeaning MeaningOfName(absl::string_view name) {
   return MeaningOfOperator(name);
 }
 
+std::vector<PositionalParameter> ParametersOf(const Node& call) {
+  const Callable callee = CalleeOf(call);
+  std::vector<PositionalParameter> parameters = PositionalParameters(call, callee);
+  if (callee.python_operator == nullptr) return parameters;
+  const absl::Span<const Schema> schemas = FindSchemas(callee.python_operator->aten);
+  if (!parameters.empty() || schemas.empty()) return parameters;
+  for (const SchemaArgument& argument : schemas[0].arguments) {
+    if (argument.keyword_only) break;
+    parameters.push_back({argument.name, &argument});
+  }
+  return parameters;
+}
+
 }  // namespace graphnet

@@ -3,8 +3,11 @@
 #ifndef GRAPHNET_PASSES_CALL_MEANING_H_
 #define GRAPHNET_PASSES_CALL_MEANING_H_
 
+#include <vector>
+
 #include "absl/strings/string_view.h"
 #include "graphnet/ir/node.h"
+#include "graphnet/ops/parameter_names.h"
 
 namespace graphnet {
 
@@ -23,6 +26,10 @@ absl::string_view LastPart(absl::string_view target);
 CallMeaning MeaningOf(Op op, absl::string_view target);
 // Returns the meaning of a name that stands alone: "add", "add_", "truediv", "rsub", "__add__".
 CallMeaning MeaningOfName(absl::string_view name);
+
+// Returns the parameters of a call that may be passed by position; of one of Python's operators,
+// those of the operator of ATen that it calls.
+std::vector<PositionalParameter> ParametersOf(const Node& call);
 
 }  // namespace graphnet
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -45,6 +46,27 @@ bool HasName(const Node& node, const CallMeaning& meaning, absl::string_view nam
   // Compare without the overload.
   return absl::ConsumePrefix(&target, name) && absl::StartsWith(target, ".") &&
          LastPart(node.target()) == LastPart(absl::StrCat(name, ".default"));
+}
+
+// Returns the meanings of all targets for which HasName is true.
+std::vector<std::string> MeaningsNamed(absl::string_view name) {
+  std::vector<std::string> meanings;
+  const auto add = [&meanings](const CallMeaning& meaning) {
+    if (!absl::c_linear_search(meanings, meaning.name)) meanings.emplace_back(meaning.name);
+  };
+  if (absl::StartsWith(name, ".")) {
+    add(MeaningOf(Op::kCallMethod, name.substr(1)));
+  } else if (absl::StrContains(name, '.')) {
+    add(MeaningOf(Op::kCallFunction, name));
+    add(MeaningOf(Op::kCallFunction, absl::StrCat(name, ".default")));  // and all other overloads
+  } else {
+    // The last part of a target is the name of a method, an operator of Python, or any function.
+    add(MeaningOfName(name));
+    add(MeaningOf(Op::kCallMethod, name));
+    add(MeaningOf(Op::kCallFunction, absl::StrCat("operator.", name)));
+    add(MeaningOf(Op::kCallFunction, absl::StrCat("library.", name)));
+  }
+  return meanings;
 }
 
 // Returns the overloads of all operators, functions and methods of that name, in any spelling.
@@ -370,6 +392,34 @@ absl::StatusOr<RewriteRule> CallQuery::PatternOf(const std::vector<std::string>&
       rule.arguments.push_back({node, condition.name, condition.relation, condition.value});
   }
   return rule;
+}
+
+CallQuery::Requirements CallQuery::Required() const {
+  Requirements required;
+  // Parse has checked that this pattern is right.
+  const absl::StatusOr<RewriteRule> rule =
+      PatternOf(std::vector<std::string>(calls_.size(), "torch.any"));
+  if (!rule.ok()) return required;
+  absl::flat_hash_map<const Node*, size_t> places;
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    RequiredCall& call = required.calls.emplace_back();
+    for (const std::string& name : calls_[i].names) {
+      for (std::string& meaning : MeaningsNamed(name)) {
+        if (!absl::c_linear_search(call.meanings, meaning))
+          call.meanings.push_back(std::move(meaning));
+      }
+    }
+    call.conditions = calls_[i].conditions;
+    const Node* const node = rule->pattern->FindNode(absl::StrCat("call_", i));
+    node->ForEachOperand([&](const Node* operand) {
+      if (const auto it = places.find(operand); it != places.end())
+        call.operands.push_back(it->second);
+    });
+    places[node] = i;
+  }
+  required.types = rule->types;
+  for (TypeCondition& type : required.types) type.value = nullptr;
+  return required;
 }
 
 absl::StatusOr<std::vector<Node*>> CallQuery::Find(Module* module) const {

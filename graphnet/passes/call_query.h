@@ -46,13 +46,28 @@ class CallQuery {
   // function has or, with `names`, a function or method that PyTorch does not have.
   std::vector<std::string> Doubts(bool names) const;
 
+  // A comparison of a parameter with a constant, which lives as long as the query.
+  struct Condition {
+    std::string name;                      // the parameter
+    ArgumentCondition::Relation relation;  // how it compares
+    Argument value;                        // the constant
+  };
+  // One call of the query, for an index of calls.
+  struct RequiredCall {
+    // The meanings (CallMeaning::name) that calls with its names can have.
+    std::vector<std::string> meanings;
+    std::vector<size_t> operands;  // the calls whose values it takes, by their place in the list
+    std::vector<Condition> conditions;
+  };
+  // What every graph with a match has.
+  struct Requirements {
+    std::vector<RequiredCall> calls;
+    std::vector<TypeCondition> types;  // without their values
+  };
+  Requirements Required() const;
+
  private:
   class Reader;
-  struct Condition {
-    std::string name;
-    ArgumentCondition::Relation relation;
-    Argument value;  // in `values_`
-  };
   struct Call {
     std::vector<std::string> names;  // of which it has one
     std::string arguments;           // in the text form, calls before it as %call_0

@@ -7,7 +7,6 @@
 #include "absl/algorithm/container.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/parameter_names.h"
-#include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/call_meaning.h"
 
 namespace graphnet {
@@ -91,21 +90,6 @@ bool Compares(const Argument& value, ArgumentCondition::Relation relation, const
     case Relation::kGreater: return *x > *y;
     default: return *x >= *y;
   }
-}
-
-// Returns the parameters that may be passed by position; of one of Python's operators, those of the
-// operator of ATen that it calls.
-std::vector<PositionalParameter> ParametersOf(const Node& node) {
-  const Callable callee = CalleeOf(node);
-  std::vector<PositionalParameter> parameters = PositionalParameters(node, callee);
-  if (callee.python_operator == nullptr) return parameters;
-  const absl::Span<const Schema> schemas = FindSchemas(callee.python_operator->aten);
-  if (!parameters.empty() || schemas.empty()) return parameters;
-  for (const SchemaArgument& argument : schemas[0].arguments) {
-    if (argument.keyword_only) break;
-    parameters.push_back({argument.name, &argument});
-  }
-  return parameters;
 }
 
 // Moves the next argument from the keywords to its position. Returns false if it is not there.

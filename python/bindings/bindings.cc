@@ -1,6 +1,7 @@
 // The extension graphnet_ir._core. Users import the package in python/graphnet_ir.
 #include "nanobind/nanobind.h"
 #include "python/bindings/arguments.h"
+#include "python/bindings/corpus.h"
 #include "python/bindings/errors.h"
 #include "python/bindings/graph.h"
 #include "python/bindings/long_call.h"
@@ -20,5 +21,6 @@ NB_MODULE(_core, m) {
   graphnet::BindSample(m);
   graphnet::BindOperations(m);
   graphnet::BindRuns(m);
+  graphnet::BindCorpus(m);
   graphnet::SimplifyTypeErrors(m);
 }

@@ -21,8 +21,8 @@ bool TargetIsLabel(const Node& node) {
 
 }  // namespace
 
-GraphEncoder::GraphEncoder(const Module& module, TablesEncoder* tables)
-    : module_(module), tables_(*tables) {}
+GraphEncoder::GraphEncoder(const Module& module, TablesEncoder* tables, bool has_locations)
+    : module_(module), tables_(*tables), has_locations_(has_locations) {}
 
 uint32_t GraphEncoder::FindTemplate(const Node& node) {
   uint64_t cost = 0;
@@ -147,7 +147,7 @@ void GraphEncoder::EncodeGraph(const Graph& graph, proto::Graph* message) {
     EncodeOperands(*node, index, message);
     names.push_back(EncodeName(*node, use, name_of_node_[node_number_], message));
     metas.push_back(tables_.MetaId(node->meta()));
-    const SourceLocation location = node->location();
+    const SourceLocation location = has_locations_ ? node->location() : SourceLocation();
     files.push_back(tables_.NameId(location.file));
     lines.push_back(ZigZag(int64_t{location.line} - line));
     columns.push_back(location.column);

@@ -16,7 +16,8 @@ namespace graphnet::proto_internal {
 
 class GraphEncoder {
  public:
-  GraphEncoder(const Module& module, TablesEncoder* tables);
+  // Without `has_locations`, nodes are written as if nobody knew where they come from.
+  GraphEncoder(const Module& module, TablesEncoder* tables, bool has_locations = true);
 
   // Finds the templates of all nodes and writes them. Call EncodeGraphs afterwards.
   void EncodeTemplates(proto::Module* message);
@@ -50,6 +51,7 @@ class GraphEncoder {
 
   const Module& module_;
   TablesEncoder& tables_;
+  const bool has_locations_;
   absl::flat_hash_map<std::vector<uint64_t>, uint32_t> template_ids_;
   std::vector<TemplateUse> templates_;
   // One element for each node of all graphs, in order.

@@ -130,13 +130,23 @@ absl::Status DecodeModule(const proto::Sample& message, Budget* budget, Sample* 
   return tables.CheckUsedUp();
 }
 
-}  // namespace
-
-absl::Status EncodeSample(const Sample& sample, proto::Sample* message, uint64_t* unfolded) {
-  if (sample.module == nullptr) return absl::InvalidArgumentError("the sample has no module");
-  RETURN_IF_ERROR(Verify(*sample.module));
+void EncodeOrigin(const Sample& sample, proto::Sample* message) {
   message->set_name(sample.name);
   message->set_graph_net_json(sample.graph_net_json);
+  for (const Provenance& provenance : sample.provenance) {
+    proto::Provenance* origin = message->add_provenance();
+    origin->set_parent(provenance.parent);
+    origin->set_parent_hash(provenance.parent_hash);
+    origin->set_start(provenance.start);
+    origin->set_end(provenance.end);
+  }
+}
+
+absl::Status Encode(const Sample& sample, bool has_origin, proto::Sample* message,
+                    uint64_t* unfolded) {
+  if (sample.module == nullptr) return absl::InvalidArgumentError("the sample has no module");
+  RETURN_IF_ERROR(Verify(*sample.module));
+  if (has_origin) EncodeOrigin(sample, message);
   if (IsHex(sample.graph_hash)) {
     message->set_graph_hash_hex(absl::HexStringToBytes(sample.graph_hash));
   } else if (!sample.graph_hash.empty()) {
@@ -149,19 +159,12 @@ absl::Status EncodeSample(const Sample& sample, proto::Sample* message, uint64_t
     file->set_name(name);
     file->set_content(content);
   }
-  for (const Provenance& provenance : sample.provenance) {
-    proto::Provenance* origin = message->add_provenance();
-    origin->set_parent(provenance.parent);
-    origin->set_parent_hash(provenance.parent_hash);
-    origin->set_start(provenance.start);
-    origin->set_end(provenance.end);
-  }
 
   proto::Module* module = message->mutable_module();
   module->set_num_nodes(sample.module->num_nodes());
   TablesEncoder tables(*sample.module, module);
   tables.EncodeModuleLists();
-  GraphEncoder graphs(*sample.module, &tables);
+  GraphEncoder graphs(*sample.module, &tables, has_origin);
   graphs.EncodeTemplates(module);
   graphs.EncodeGraphs(module);
   for (const Graph* graph : sample.module->graphs()) tables.Charge(graph->name().size());
@@ -170,6 +173,16 @@ absl::Status EncodeSample(const Sample& sample, proto::Sample* message, uint64_t
   tables.Finish();
   *unfolded = tables.unfolded();
   return tables.status();
+}
+
+}  // namespace
+
+absl::Status EncodeSample(const Sample& sample, proto::Sample* message, uint64_t* unfolded) {
+  return Encode(sample, /*has_origin=*/true, message, unfolded);
+}
+
+absl::Status EncodeGraph(const Sample& sample, proto::Sample* message, uint64_t* unfolded) {
+  return Encode(sample, /*has_origin=*/false, message, unfolded);
 }
 
 absl::StatusOr<Sample> DecodeSample(const proto::Sample& message, size_t bytes) {

@@ -15,6 +15,9 @@ namespace graphnet::proto_internal {
 // Returns an error if the module does not verify. Sets `unfolded` to the cost that the message
 // unfolds to, which a reader bounds by UnfoldLimit.
 absl::Status EncodeSample(const Sample& sample, proto::Sample* message, uint64_t* unfolded);
+// Like EncodeSample, but leaves out where the graph came from: the name, graph_net.json, the
+// provenance and the locations of nodes.
+absl::Status EncodeGraph(const Sample& sample, proto::Sample* message, uint64_t* unfolded);
 
 // Returns a sample whose module verifies. `bytes` is the size of the serialised message.
 absl::StatusOr<Sample> DecodeSample(const proto::Sample& message, size_t bytes);

@@ -82,11 +82,14 @@ absl::Status TooLarge(size_t bytes) {
       absl::StrCat("the sample takes ", bytes, " bytes, more than protobuf allows"));
 }
 
+using Encoder = absl::Status (*)(const Sample& sample, proto::Sample* message, uint64_t* unfolded);
+
 absl::StatusOr<std::string> Serialize(const Sample& sample, const Weights* weights,
-                                      bool embeds = false) {
+                                      bool embeds = false,
+                                      Encoder encode = proto_internal::EncodeSample) {
   proto::Sample message;
   uint64_t unfolded = 0;
-  RETURN_IF_ERROR(proto_internal::EncodeSample(sample, &message, &unfolded));
+  RETURN_IF_ERROR(encode(sample, &message, &unfolded));
   const size_t bare_size = message.ByteSizeLong();
   if (embeds && !sample.weights.empty()) {
     // Check the size before the weights take memory.
@@ -165,6 +168,10 @@ std::string OwnWeightsPath(const std::string& sample_path, const Weights& weight
 
 absl::StatusOr<std::string> SerializeSample(const Sample& sample) {
   return Serialize(sample, nullptr);
+}
+
+absl::StatusOr<std::string> SerializeGraph(const Sample& sample) {
+  return Serialize(sample, nullptr, /*embeds=*/false, proto_internal::EncodeGraph);
 }
 
 absl::StatusOr<std::string> SerializeSampleWithWeights(const Sample& sample) {

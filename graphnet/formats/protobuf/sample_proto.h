@@ -28,6 +28,11 @@ namespace graphnet {
 // reader would accept it.
 absl::StatusOr<std::string> SerializeSample(const Sample& sample);
 
+// Like SerializeSample, but leaves out where the graph came from: the name, graph_net.json, the
+// provenance and the locations of nodes. Graphs that are equal with all names of their values have
+// equal bytes wherever they came from.
+absl::StatusOr<std::string> SerializeGraph(const Sample& sample);
+
 // Like SerializeSample, but includes the weights in the form of a safetensors file. The errors are
 // those of SerializeSample and SerializeSafetensors.
 absl::StatusOr<std::string> SerializeSampleWithWeights(const Sample& sample);

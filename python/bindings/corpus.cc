@@ -1,0 +1,345 @@
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/parallel.h"
+#include "graphnet/base/status.h"
+#include "graphnet/base/utf8.h"
+#include "graphnet/corpus/match.h"
+#include "graphnet/corpus/query_terms.h"
+#include "graphnet/corpus/row.h"
+#include "graphnet/formats/formats.h"
+#include "graphnet/formats/protobuf/sample_proto.h"
+#include "graphnet/formats/protobuf/sample_stream.h"
+#include "graphnet/ir/canonical_hash.h"
+#include "nanobind/stl/string.h"
+#include "nanobind/stl/vector.h"
+#include "python/bindings/arrow.h"
+#include "python/bindings/corpus.h"
+#include "python/bindings/errors.h"
+#include "python/bindings/long_call.h"
+#include "python/bindings/sample.h"
+
+namespace graphnet {
+namespace {
+
+int Jobs(int threads) { return threads > 0 ? threads : NumCpus(); }
+
+// --- Rows --------------------------------------------------------------------------------------
+
+// A row, or why there is none.
+struct Entry {
+  absl::StatusOr<CorpusRow> row = absl::InternalError("no row");
+  std::vector<Provenance> parents;
+  std::string path;
+  int32_t place = 0;
+};
+
+Entry EntryOf(const Sample& sample) {
+  return {.row = MakeRow(sample), .parents = sample.provenance};
+}
+
+Entry EntryOf(const absl::StatusOr<Sample>& sample) {
+  return sample.ok() ? EntryOf(*sample) : Entry{.row = sample.status()};
+}
+
+// The columns of a table of rows.
+class RowTable {
+ public:
+  // Adds the columns `path` and `place` if the rows come from files.
+  explicit RowTable(bool has_paths) : has_paths_(has_paths) {
+    using Column = ArrowColumn;
+    const auto list = [](const char* name, const char* format) {
+      return Column(name, Column::kList, {Column("item", format)});
+    };
+    columns_ = {Column("hash", Column::kHash),
+                Column("shape_hash", Column::kHash),
+                Column("blob", Column::kBytes),
+                Column("name", Column::kText),
+                Column("json", Column::kText),
+                Column("nodes", Column::kInt32),
+                Column("inputs", Column::kInt32),
+                Column("outputs", Column::kInt32),
+                Column("parameters", Column::kInt32),
+                list("targets", Column::kText),
+                list("counts", Column::kInt32),
+                list("args", Column::kText),
+                list("edges", Column::kText),
+                list("dtypes", Column::kText),
+                list("ranks", Column::kInt32),
+                list("features", Column::kUInt64),
+                Column("parents", Column::kList,
+                       {Column("item", Column::kStruct,
+                               {Column("name", Column::kText), Column("hash", Column::kText),
+                                Column("start", Column::kInt64), Column("end", Column::kInt64)})}),
+                Column("refused", Column::kText)};
+    if (!has_paths) return;
+    columns_.emplace_back("path", Column::kText);
+    columns_.emplace_back("place", Column::kInt32);
+  }
+
+  void Add(const Entry& entry) {
+    next_ = 0;
+    if (entry.row.ok()) {
+      AddRow(*entry.row);
+      for (const Provenance& parent : entry.parents) {
+        ArrowColumn& item = columns_[next_].child(0);
+        item.child(0).Append(AsUtf8(parent.parent));
+        item.child(1).Append(AsUtf8(parent.parent_hash));
+        item.child(2).AppendNumber(parent.start);
+        item.child(3).AppendNumber(parent.end);
+        item.EndEntry();
+      }
+      Next().EndEntry();
+      Next().AppendNull();
+    } else {
+      while (columns_[next_].name() != "refused") Next().AppendNull();
+      Next().Append(AsUtf8(entry.row.status().message()));
+    }
+    if (has_paths_) {
+      Next().Append(AsUtf8(entry.path));
+      Next().AppendNumber(entry.place);
+    }
+    ++rows_;
+  }
+
+  ArrowColumn Take() {
+    ArrowColumn table("", ArrowColumn::kStruct, std::move(columns_));
+    for (int64_t i = 0; i < rows_; ++i) table.EndEntry();
+    return table;
+  }
+
+ private:
+  ArrowColumn& Next() { return columns_[next_++]; }
+
+  void AddRow(const CorpusRow& row) {
+    Next().Append(row.hash);
+    Next().Append(row.shape_hash);
+    Next().Append(row.blob);
+    Next().Append(row.name);
+    if (ArrowColumn& json = Next(); row.json.empty()) {
+      json.AppendNull();
+    } else {
+      json.Append(row.json);
+    }
+    for (const int32_t number : {row.nodes, row.inputs, row.outputs, row.parameters})
+      Next().AppendNumber(number);
+    AddTexts(row.targets);
+    AddNumbers(row.counts);
+    AddTexts(row.args);
+    AddTexts(row.edges);
+    AddTexts(row.dtypes);
+    AddNumbers(row.ranks);
+    AddNumbers(row.features);
+  }
+
+  void AddTexts(const std::vector<std::string>& texts) {
+    ArrowColumn& column = Next();
+    for (const std::string& text : texts) column.child(0).Append(text);
+    column.EndEntry();
+  }
+
+  template <typename T>
+  void AddNumbers(const std::vector<T>& numbers) {
+    ArrowColumn& column = Next();
+    for (const T number : numbers) column.child(0).AppendNumber(number);
+    column.EndEntry();
+  }
+
+  const bool has_paths_;
+  std::vector<ArrowColumn> columns_;
+  size_t next_ = 0;
+  int64_t rows_ = 0;
+};
+
+// The bytes of a Python object, which are copied unless they can never change.
+std::shared_ptr<const absl::string_view> BytesOf(nb::handle object) {
+  if (PyBytes_CheckExact(object.ptr()) != 0) {
+    struct Kept {
+      nb::object owner;
+      absl::string_view bytes;
+    };
+    auto* const kept = new Kept{nb::borrow(object),
+                                {PyBytes_AS_STRING(object.ptr()),
+                                 static_cast<size_t>(PyBytes_GET_SIZE(object.ptr()))}};
+    std::shared_ptr<Kept> owner(kept, [](const Kept* old) {
+      if (Py_IsInitialized() == 0) return;  // The process ends, so the memory may leak.
+      const nb::gil_scoped_acquire gil;
+      delete old;
+    });
+    return {owner, &kept->bytes};
+  }
+  Py_buffer view;
+  if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  struct Copied {
+    std::string copy;
+    absl::string_view bytes;
+  };
+  auto copied = std::make_shared<Copied>();
+  copied->copy.assign(static_cast<const char*>(view.buf), static_cast<size_t>(view.len));
+  PyBuffer_Release(&view);
+  copied->bytes = copied->copy;
+  return {copied, &copied->bytes};
+}
+
+using Item = std::variant<ModuleObject*, std::shared_ptr<const absl::string_view>>;
+
+nb::object RowsOf(nb::handle items, int threads) {
+  std::vector<Item> all;
+  std::vector<ModuleObject*> modules;
+  const nb::tuple objects = TupleOf(items);
+  for (const nb::handle object : objects) {
+    if (nb::isinstance<SampleObject>(object)) {
+      modules.push_back(&nb::cast<const SampleObject&>(object).get());
+      all.emplace_back(modules.back());
+    } else if (nb::isinstance<ModuleObject>(object)) {
+      modules.push_back(&nb::cast<ModuleObject&>(object));
+      all.emplace_back(modules.back());
+    } else if (PyObject_CheckBuffer(object.ptr()) != 0) {
+      all.emplace_back(BytesOf(object));
+    } else {
+      Raise(PyExc_TypeError, absl::StrCat("an item must be a Sample, a Module or bytes, not a ",
+                                          Py_TYPE(object.ptr())->tp_name));
+    }
+  }
+  for (ModuleObject* module : modules) module->LetChangesPass();
+  std::vector<ReadLock> locks;
+  for (ModuleObject* module : modules) locks.emplace_back(*module);
+  return ToArrow(LongCall(std::move(locks), [all = std::move(all), threads] {
+    std::vector<Entry> entries(all.size());
+    ParallelFor(
+        all.size(), Jobs(threads),
+        [&](size_t i) {
+          if (ModuleObject* const* const module = std::get_if<ModuleObject*>(&all[i])) {
+            entries[i] = EntryOf((*module)->sample());
+          } else {
+            entries[i] = EntryOf(DeserializeSample(*std::get<1>(all[i]), "<bytes>"));
+          }
+          return absl::OkStatus();
+        },
+        [&](size_t i, const absl::Status& status) {
+          if (!status.ok()) entries[i] = {.row = status};
+        });
+    RowTable table(/*has_paths=*/false);
+    for (Entry& entry : entries) {
+      table.Add(entry);
+      entry = {};
+    }
+    return table.Take();
+  }));
+}
+
+// Returns the entries of a file with many samples in protobuf form; nothing for any other path.
+std::optional<std::vector<Entry>> EntriesOfStream(const std::string& path) {
+  constexpr size_t kHead = 20;
+  std::ifstream in(path, std::ios::binary);
+  std::string head(kHead, '\0');
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<size_t>(in.gcount()));
+  if (!LooksLikeSampleStream(head)) return std::nullopt;
+  in.clear();
+  in.seekg(0);
+  SampleReader reader(&in, path);
+  std::vector<Entry> entries;
+  while (true) {
+    absl::StatusOr<std::optional<Sample>> sample = reader.Next();
+    if (sample.ok() && !sample->has_value()) return entries;
+    Entry& entry = entries.emplace_back(sample.ok() ? EntryOf(**sample)
+                                                    : Entry{.row = sample.status()});
+    entry.place = static_cast<int32_t>(entries.size() - 1);
+    if (!sample.ok()) return entries;  // The reader has lost its place.
+  }
+}
+
+nb::object RowsOfPaths(nb::handle places, int threads) {
+  std::vector<std::string> paths;
+  for (const nb::handle place : TupleOf(places)) paths.push_back(PathOf(place));
+  return ToArrow(LongCall(Locks(), [paths = std::move(paths), threads] {
+    std::vector<std::vector<Entry>> entries(paths.size());
+    ParallelFor(
+        paths.size(), Jobs(threads),
+        [&](size_t i) {
+          if (std::optional<std::vector<Entry>> stream = EntriesOfStream(paths[i])) {
+            entries[i] = *std::move(stream);
+          } else {
+            entries[i].push_back(EntryOf(Load(paths[i])));
+          }
+          return absl::OkStatus();
+        },
+        [&](size_t i, const absl::Status& status) {
+          if (status.ok()) return;
+          entries[i].clear();
+          entries[i].push_back({.row = status});
+        });
+    RowTable table(/*has_paths=*/true);
+    for (size_t i = 0; i < paths.size(); ++i) {
+      for (Entry& entry : entries[i]) {
+        entry.path = paths[i];
+        table.Add(entry);
+        entry = {};
+      }
+    }
+    return table.Take();
+  }));
+}
+
+// --- Queries -----------------------------------------------------------------------------------
+
+nb::list Terms(const std::string& text) {
+  const CallQuery query = ValueOrRaise(CallQuery::Parse(text));
+  nb::list terms;
+  for (const QueryTerm& term : TermsOf(query))
+    terms.append(nb::make_tuple(term.column, nb::cast(term.any_of)));
+  return terms;
+}
+
+nb::list MatchBlobs(const std::string& text, nb::handle blobs, int threads) {
+  auto query = std::make_shared<const CallQuery>(ValueOrRaise(CallQuery::Parse(text)));
+  std::vector<std::shared_ptr<const absl::string_view>> all;
+  for (const nb::handle blob : TupleOf(blobs)) all.push_back(BytesOf(blob));
+  const auto found = LongCall(Locks(), [query, all = std::move(all), threads] {
+    std::vector<absl::StatusOr<size_t>> counts(all.size(), size_t{0});
+    ParallelFor(
+        all.size(), Jobs(threads),
+        [&](size_t i) {
+          counts[i] = CountMatches(*query, *all[i]);
+          return absl::OkStatus();
+        },
+        [&](size_t i, const absl::Status& status) {
+          if (!status.ok()) counts[i] = status;
+        });
+    return counts;
+  });
+  nb::list results;
+  for (const absl::StatusOr<size_t>& count : found) {
+    if (count.ok()) {
+      results.append(*count);
+    } else {
+      results.append(std::string(count.status().message()));
+    }
+  }
+  return results;
+}
+
+}  // namespace
+
+void BindCorpus(nb::module_& m) {
+  BindArrow(m);
+  m.attr("FEATURE_VERSION") = kCorpusFeatureVersion;
+  m.attr("HASH_VERSION") = kCanonicalHashVersion;
+  m.def("_corpus_rows", RowsOf, nb::arg("items"), nb::arg("threads") = 0,
+        "Returns a row for each Sample, Module or bytes of a sample in protobuf form.");
+  m.def("_corpus_rows_of_paths", RowsOfPaths, nb::arg("paths"), nb::arg("threads") = 0,
+        "Returns the rows of the samples at paths, of which each may be a stream of samples.");
+  m.def("_query_terms", Terms, nb::arg("query"),
+        "Returns pairs of a column and words: a graph with a match has one word of each pair.");
+  m.def("_match_blobs", MatchBlobs, nb::arg("query"), nb::arg("blobs"), nb::arg("threads") = 0,
+        "Returns the number of matches in each blob, or what is wrong with it.");
+}
+
+}  // namespace graphnet
