@@ -163,6 +163,8 @@ _corpus_rows -> _ArrowArray, items: Sequence[Sample | Module | bytes]
 _corpus_rows_of_paths -> _ArrowArray, paths: Sequence[str | os.PathLike[str]]
 _query_terms -> list[tuple[str, list[str]]]
 _match_blobs -> list[int | str], blobs: Sequence[bytes]
+_prefix_tokens -> _ArrowArray, features: Any
+_near_pairs -> _ArrowArray, features: Any
 _diff -> dict[str, Any]
 _decompose -> tuple[str, list[Sample], list[str]], folder: str | None
 _load_pieces -> tuple[str | None, list[Sample]]

@@ -4,9 +4,11 @@
 #include <charconv>
 #include <cmath>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
@@ -159,11 +161,19 @@ absl::Span<const Schema* const> SchemasOf(absl::string_view meaning) {
   return it->second;
 }
 
-bool IsDefault(const SchemaArgument& parameter, const Argument& constant, absl::string_view text) {
-  if (!parameter.has_default) return false;
-  if (parameter.IsDefault(constant)) return true;
-  uint64_t work = 1000;
-  return ConstantKey(parameter.default_value, &work) == text;
+bool IsDefault(absl::string_view meaning, absl::string_view parameter, const Argument& constant,
+               absl::string_view text) {
+  // Constants with one text must have one answer: 1, 1.0 and (1, 1).
+  const bool is_list = constant.is_sequence() && !constant.elements().empty() && text[0] != '[';
+  Argument one = is_list ? constant.elements()[0] : constant;
+  if (int64_t integer; absl::SimpleAtoi(text, &integer)) one = Argument(integer);
+  return absl::c_any_of(SchemasOf(meaning), [&](const Schema* schema) {
+    const SchemaArgument* const argument = schema->FindArgument(parameter);
+    if (argument == nullptr || !argument->has_default) return false;
+    if (argument->IsDefault(one)) return true;
+    uint64_t work = 1000;
+    return ConstantKey(argument->default_value, &work) == text;
+  });
 }
 
 }  // namespace graphnet::corpus_internal

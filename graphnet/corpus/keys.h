@@ -38,9 +38,10 @@ std::optional<std::string> ConstantKey(const Argument& constant, uint64_t* work)
 
 // Returns the overloads in the tables of all functions and operators whose calls have the meaning.
 absl::Span<const Schema* const> SchemasOf(absl::string_view meaning);
-// Returns whether a call that omits the parameter may have the constant as its default. `text` is
-// the constant's key.
-bool IsDefault(const SchemaArgument& parameter, const Argument& constant, absl::string_view text);
+// Returns whether one of them has the constant as the default of the parameter, so that a call may
+// omit it. Neither rows nor terms have such constants. `text` is the constant's key.
+bool IsDefault(absl::string_view meaning, absl::string_view parameter, const Argument& constant,
+               absl::string_view text);
 
 }  // namespace graphnet::corpus_internal
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
 
 namespace graphnet {
 namespace {
@@ -36,11 +36,22 @@ double IndexOf(size_t shared, size_t a, size_t b) {
   return a == 0 || b == 0 ? 0 : static_cast<double>(shared) / static_cast<double>(a + b - shared);
 }
 
-}  // namespace
-
-FeatureList PrefixTokens(FeatureList features, double threshold) {
+FeatureList FirstOf(FeatureList features, double threshold) {
   if (features.empty()) return features;
   return features.subspan(0, features.size() - LeastShared(features.size(), threshold) + 1);
+}
+
+absl::Status CheckThreshold(double threshold) {
+  if (threshold > 0 && threshold <= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a likeness must be above 0 and at most 1, not ", threshold));
+}
+
+}  // namespace
+
+absl::StatusOr<FeatureList> PrefixTokens(FeatureList features, double threshold) {
+  RETURN_IF_ERROR(CheckThreshold(threshold));
+  return FirstOf(features, threshold);
 }
 
 double Jaccard(FeatureList a, FeatureList b) {
@@ -49,10 +60,7 @@ double Jaccard(FeatureList a, FeatureList b) {
 
 absl::StatusOr<std::vector<NearPair>> NearPairs(absl::Span<const FeatureList> graphs,
                                                 double threshold, size_t max_pairs) {
-  if (!(threshold > 0 && threshold <= 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a likeness must be above 0 and at most 1, not ", threshold));
-  }
+  RETURN_IF_ERROR(CheckThreshold(threshold));
   // Graphs with equal features are compared once.
   absl::flat_hash_map<FeatureList, std::vector<int32_t>> groups;
   for (size_t i = 0; i < graphs.size(); ++i) {
@@ -85,7 +93,7 @@ absl::StatusOr<std::vector<NearPair>> NearPairs(absl::Span<const FeatureList> gr
         add((*now.members)[k], (*now.members)[l], 1);
     }
     const size_t smallest = LeastShared(now.features.size(), threshold);
-    for (const uint64_t token : PrefixTokens(now.features, threshold)) {
+    for (const uint64_t token : FirstOf(now.features, threshold)) {
       std::vector<uint32_t>& others = with_token[token];
       for (size_t k = others.size(); k-- > 0 && !is_full;) {
         const Group& other = all[others[k]];

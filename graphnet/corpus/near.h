@@ -22,8 +22,9 @@ namespace graphnet {
 using FeatureList = absl::Span<const uint64_t>;
 
 // Returns the features that a graph must share with every graph whose likeness is at least
-// `threshold`, in (0, 1]: the first ones. Tokens for a lower threshold serve a higher one, too.
-FeatureList PrefixTokens(FeatureList features, double threshold);
+// `threshold`: the first ones. Tokens for a lower threshold serve a higher one, too. InvalidArgument
+// if the threshold is not in (0, 1].
+absl::StatusOr<FeatureList> PrefixTokens(FeatureList features, double threshold);
 
 // Returns the likeness. It is 0 if one graph has no features.
 double Jaccard(FeatureList a, FeatureList b);
@@ -35,9 +36,9 @@ struct NearPair {
   double jaccard = 0;
 };
 
-// Returns all pairs whose likeness is at least `threshold`, in (0, 1], in ascending order. Their
-// number grows with the square of a group of equal graphs; ResourceExhausted if there are more than
-// `max_pairs`.
+// Returns all pairs whose likeness is at least `threshold`, in ascending order. Their number grows
+// with the square of a group of equal graphs; ResourceExhausted if there are more than `max_pairs`.
+// InvalidArgument if the threshold is not in (0, 1].
 absl::StatusOr<std::vector<NearPair>> NearPairs(absl::Span<const FeatureList> graphs,
                                                 double threshold,
                                                 size_t max_pairs = size_t{1} << 26);

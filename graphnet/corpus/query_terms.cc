@@ -19,7 +19,6 @@ using corpus_internal::ConstantKey;
 using corpus_internal::EdgeKey;
 using corpus_internal::IsDefault;
 using corpus_internal::NameKey;
-using corpus_internal::SchemasOf;
 
 class TermMaker {
  public:
@@ -79,19 +78,11 @@ class TermMaker {
       const std::optional<std::string> text = ConstantKey(constant, &work);
       if (!text.has_value()) return;
       for (const std::string& meaning : call.meanings) {
-        if (MayBeOmitted(meaning, condition.name, constant, *text)) return;
+        if (IsDefault(meaning, condition.name, constant, *text)) return;
         keys.push_back(ArgumentKey(NameKey(meaning), condition.name, *text));
       }
     }
     Add("args", std::move(keys));
-  }
-
-  static bool MayBeOmitted(absl::string_view meaning, absl::string_view parameter,
-                           const Argument& constant, absl::string_view text) {
-    return absl::c_any_of(SchemasOf(meaning), [&](const Schema* schema) {
-      const SchemaArgument* const argument = schema->FindArgument(parameter);
-      return argument != nullptr && IsDefault(*argument, constant, text);
-    });
   }
 
   std::vector<QueryTerm> terms_;

@@ -30,6 +30,7 @@ namespace {
 using corpus_internal::ArgumentKey;
 using corpus_internal::ConstantKey;
 using corpus_internal::EdgeKey;
+using corpus_internal::IsDefault;
 using corpus_internal::NameKey;
 using corpus_internal::StableHash;
 
@@ -84,11 +85,10 @@ class SizeArguments {
 
 // What all calls of one target have in common.
 struct Target {
-  std::string meaning;  // as a key
+  std::string meaning;
+  std::string key;
   uint64_t label = 0;
   size_t calls = 0;
-  // Parameters that calls may omit and that SchemasOf does not tell of, with their defaults.
-  std::vector<std::pair<std::string, std::string>> defaults;
 };
 
 class RowMaker {
@@ -102,7 +102,7 @@ class RowMaker {
     if (key_bytes_ > kMaxKeyBytes || work_ == 0)
       return absl::ResourceExhaustedError("the words of its index are far larger than the graph");
     std::map<std::string, size_t> counts;
-    for (const auto& [key, target] : targets_) counts[target.meaning] += target.calls;
+    for (const auto& [key, target] : targets_) counts[target.key] += target.calls;
     for (const auto& [meaning, count] : counts) {
       row->targets.push_back(meaning);
       row->counts.push_back(Saturated(count));
@@ -127,10 +127,20 @@ class RowMaker {
     return sorted;
   }
 
-  void AddKey(std::string key, absl::flat_hash_set<std::string>* keys) {
+  // Returns whether the key is new.
+  bool AddKey(std::string key, absl::flat_hash_set<std::string>* keys) {
     const size_t bytes = key.size();
-    if (key_bytes_ > kMaxKeyBytes || !keys->insert(std::move(key)).second) return;
+    if (key_bytes_ > kMaxKeyBytes || !keys->insert(std::move(key)).second) return false;
     key_bytes_ += bytes;
+    return true;
+  }
+
+  void AddArgument(const Target& target, absl::string_view parameter, const Argument& constant,
+                   absl::string_view text) {
+    std::string key = ArgumentKey(target.key, parameter, text);
+    // Many calls have the same constants, so the tables are asked once.
+    if (!AddKey(key, &given_)) return;
+    if (!IsDefault(target.meaning, parameter, constant, text)) args_.insert(std::move(key));
   }
 
   Target& TargetOf(const Node& call) {
@@ -138,25 +148,27 @@ class RowMaker {
     const auto [it, is_new] = targets_.try_emplace({call.op(), call.target().data()});
     if (is_new) {
       const absl::string_view meaning = MeaningOf(call.op(), call.target()).name;
-      it->second.meaning = NameKey(meaning);
+      it->second.meaning = std::string(meaning);
+      it->second.key = NameKey(meaning);
       it->second.label = StableHash(meaning);
-      AddDefaults(call, meaning, &it->second);
+      AddDefaults(call, it->second);
     }
     return it->second;
   }
 
   // A query that compares a parameter with its default finds calls that omit it. The terms of the
-  // query know the defaults of the tables by the meaning, and only those.
-  void AddDefaults(const Node& call, absl::string_view meaning, Target* target) {
-    const absl::Span<const Schema* const> known = corpus_internal::SchemasOf(meaning);
+  // query know the defaults of the tables by the meaning. Others, such as those of a library's
+  // operator, count as if they were given.
+  void AddDefaults(const Node& call, const Target& target) {
+    const absl::Span<const Schema* const> known = corpus_internal::SchemasOf(target.meaning);
     const Callable callee = CalleeOf(call);
     const auto add = [&](absl::Span<const Schema> schemas) {
       for (const Schema& schema : schemas) {
         if (absl::c_linear_search(known, &schema)) continue;
         for (const SchemaArgument& parameter : schema.arguments) {
           if (!parameter.has_default) continue;
-          if (std::optional<std::string> text = ConstantKey(parameter.default_value, &work_))
-            target->defaults.push_back({std::string(parameter.name), *std::move(text)});
+          if (const std::optional<std::string> text = ConstantKey(parameter.default_value, &work_))
+            args_.insert(ArgumentKey(target.key, parameter.name, *text));
         }
       }
     };
@@ -172,8 +184,8 @@ class RowMaker {
     AddArguments(node, target);
     node.ForEachOperand([&](const Node* operand) {
       if (!IsNamed(*operand)) return;
-      const std::string& producer = TargetOf(*operand).meaning;
-      AddKey(EdgeKey(producer, TargetOf(node).meaning), &edges_);
+      const std::string& producer = TargetOf(*operand).key;
+      AddKey(EdgeKey(producer, TargetOf(node).key), &edges_);
     });
   }
 
@@ -186,14 +198,12 @@ class RowMaker {
       if (!knows_parameters) parameters = ParametersOf(node);
       knows_parameters = true;
       if (i >= parameters.size()) break;
-      AddKey(ArgumentKey(target.meaning, parameters[i].name, *text), &args_);
+      AddArgument(target, parameters[i].name, node.args()[i], *text);
     }
     for (const KwArg& kwarg : node.kwargs()) {
       if (const std::optional<std::string> text = ConstantKey(kwarg.value, &work_))
-        AddKey(ArgumentKey(target.meaning, kwarg.name, *text), &args_);
+        AddArgument(target, kwarg.name, kwarg.value, *text);
     }
-    for (const auto& [parameter, text] : target.defaults)
-      AddKey(ArgumentKey(target.meaning, parameter, text), &args_);
   }
 
   void AddMeta(const ValueMeta* meta) {
@@ -211,7 +221,8 @@ class RowMaker {
 
   const Module& module_;
   absl::flat_hash_map<std::pair<Op, const char*>, Target> targets_;
-  absl::flat_hash_set<std::string> args_;
+  absl::flat_hash_set<std::string> given_;  // all constants
+  absl::flat_hash_set<std::string> args_;   // those that are not defaults
   absl::flat_hash_set<std::string> edges_;
   std::set<DType> dtypes_;
   std::set<int32_t> ranks_;

@@ -3,7 +3,6 @@
 #include <limits>
 #include <memory>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 // The structs of Arrow's C data interface, as its specification has them.
@@ -212,6 +211,40 @@ absl::Status ArrowColumn::Check() const {
 nb::object ToArrow(ArrowColumn column) {
   RaiseIfError(column.Check());
   return nb::cast(ArrowObject{std::make_shared<const ArrowColumn>(std::move(column))});
+}
+
+void ReadArrowLists(nb::handle column,
+                    absl::FunctionRef<void(absl::Span<const uint64_t> list)> use) {
+  const nb::tuple capsules = nb::cast<nb::tuple>(column.attr("__arrow_c_array__")());
+  // The capsules keep what they hold, and release it when they are destroyed.
+  const nb::object schema_capsule = capsules[0], array_capsule = capsules[1];
+  const auto* const schema = static_cast<const ArrowSchema*>(
+      PyCapsule_GetPointer(schema_capsule.ptr(), kCapsule<ArrowSchema>));
+  const auto* const array = static_cast<const ArrowArray*>(
+      PyCapsule_GetPointer(array_capsule.ptr(), kCapsule<ArrowArray>));
+  if (schema == nullptr || array == nullptr) throw nb::python_error();
+  const absl::string_view format = schema->format;
+  const absl::string_view item = schema->n_children == 1 ? schema->children[0]->format : "";
+  const bool is_large = format == "+L";
+  if ((format != "+l" && !is_large) || (item != "L" && item != "l"))
+    Raise(PyExc_TypeError, "the features must be a column of lists of 64-bit integers");
+  const ArrowArray& items = *array->children[0];
+  const auto* const values = static_cast<const uint64_t*>(items.buffers[1]) + items.offset;
+  const auto* const validity = static_cast<const uint8_t*>(array->buffers[0]);
+  const auto offset = [&](int64_t i) {
+    return is_large ? static_cast<const int64_t*>(array->buffers[1])[i]
+                    : int64_t{static_cast<const int32_t*>(array->buffers[1])[i]};
+  };
+  for (int64_t i = array->offset; i < array->offset + array->length; ++i) {
+    const bool is_null = validity != nullptr && (validity[i / 8] >> (i % 8) & 1) == 0;
+    const int64_t begin = offset(i);
+    const int64_t size = is_null ? 0 : offset(i + 1) - begin;
+    if (size == 0) {
+      use({});
+    } else {
+      use({values + begin, static_cast<size_t>(size)});
+    }
+  }
 }
 
 void BindArrow(nb::module_& m) {

@@ -5,13 +5,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "nanobind/nanobind.h"
 #include "python/bindings/errors.h"
 
@@ -81,6 +82,11 @@ class ArrowColumn {
 
 // Returns a Python object with __arrow_c_array__. Raises Error if the column is too large.
 nb::object ToArrow(ArrowColumn column);
+
+// Calls use(list) for each entry of a column of lists of 64-bit integers, an object that has
+// __arrow_c_array__; an entry that is not there is empty. Raises TypeError for another column.
+void ReadArrowLists(nb::handle column,
+                    absl::FunctionRef<void(absl::Span<const uint64_t> list)> use);
 
 // Adds the class of those objects.
 void BindArrow(nb::module_& m);
