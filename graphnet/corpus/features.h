@@ -22,8 +22,9 @@ inline constexpr int kMaxOccurrences = 8;
 // than at the depth before. A feature is a label and the number of an occurrence, from 1 to
 // kMaxOccurrences. Constants, names, dtypes and sizes do not count.
 //
-// The two highest bits of a feature are 3 - depth. The deep labels, which are rare, so come first in
-// the order of integers, which is the order of the prefix filter (near.h).
+// The prefix filter (near.h) is fast if rare features come first in the order of integers. So the
+// highest bits of a feature are, from the top, 3 - depth, 63 less the number of calls in its label (63
+// for more), and 8 less the occurrence: deep, large and repeated labels are the rare ones.
 //
 // `label` returns what a call of a function or method does, as a number that is the same on all
 // machines. O(nodes + operands).

@@ -44,8 +44,8 @@ std::optional<std::string> ScalarText(const Argument& constant) {
     case Kind::kString: {
       const absl::string_view text = constant.string();
       if (text.size() > kMaxKeyBytes) return std::nullopt;
-      return absl::StrCat(
-          "\"", IsUtf8(text) ? absl::Utf8SafeCEscape(text) : absl::CEscape(text), "\"");
+      return absl::StrCat("\"", IsUtf8(text) ? absl::Utf8SafeCEscape(text) : absl::CEscape(text),
+                          "\"");
     }
     case Kind::kDType: return std::string(DTypeName(constant.dtype()));
     case Kind::kDevice: return DeviceName(constant.device());
@@ -68,8 +68,8 @@ std::optional<std::string> TextOfAll(absl::Span<const Argument> elements, uint64
   if (!first.has_value()) return first;
   for (const Argument& element : elements.subspan(1)) {
     if (!Take(work)) return std::nullopt;
-    const bool is_same = element == elements[0] ||
-                         (!element.is_aggregate() && ScalarText(element) == first);
+    const bool is_same =
+        element == elements[0] || (!element.is_aggregate() && ScalarText(element) == first);
     if (!is_same) return std::nullopt;
   }
   return first;
@@ -105,8 +105,7 @@ const Index& AllByMeaning() {
     }
     for (const Schema& schema : AllFunctions()) {
       absl::string_view target = schema.name;
-      const Op op =
-          absl::ConsumePrefix(&target, "Tensor.") ? Op::kCallMethod : Op::kCallFunction;
+      const Op op = absl::ConsumePrefix(&target, "Tensor.") ? Op::kCallMethod : Op::kCallFunction;
       (*made)[std::string(MeaningOf(op, target).name)].push_back(&schema);
     }
     return made;

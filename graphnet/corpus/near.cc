@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
@@ -19,12 +20,13 @@ size_t LeastShared(size_t size, double threshold) {
 }
 
 // Returns the number of common features, or a smaller one as soon as `least` cannot be reached.
-size_t CountShared(FeatureList a, FeatureList b, size_t least) {
+template <typename T>
+size_t CountShared(absl::Span<const T> a, absl::Span<const T> b, size_t least) {
   size_t shared = 0;
   size_t i = 0, j = 0;
   while (i < a.size() && j < b.size()) {
     if (shared + std::min(a.size() - i, b.size() - j) < least) return shared;
-    const uint64_t x = a[i], y = b[j];
+    const T x = a[i], y = b[j];
     shared += x == y ? 1 : 0;
     i += x <= y ? 1 : 0;
     j += y <= x ? 1 : 0;
@@ -36,7 +38,9 @@ double IndexOf(size_t shared, size_t a, size_t b) {
   return a == 0 || b == 0 ? 0 : static_cast<double>(shared) / static_cast<double>(a + b - shared);
 }
 
-FeatureList FirstOf(FeatureList features, double threshold) {
+// Returns the first ones, of which two graphs share one.
+template <typename T>
+absl::Span<const T> FirstOf(absl::Span<const T> features, double threshold) {
   if (features.empty()) return features;
   return features.subspan(0, features.size() - LeastShared(features.size(), threshold) + 1);
 }
@@ -69,6 +73,7 @@ absl::StatusOr<std::vector<NearPair>> NearPairs(absl::Span<const FeatureList> gr
   struct Group {
     FeatureList features;
     const std::vector<int32_t>* members;
+    std::vector<uint32_t> ranks = {};  // the features, by their place in the order of frequency
   };
   std::vector<Group> all;
   for (const auto& [features, members] : groups) all.push_back({features, &members});
@@ -76,6 +81,19 @@ absl::StatusOr<std::vector<NearPair>> NearPairs(absl::Span<const FeatureList> gr
     return a.features.size() != b.features.size() ? a.features.size() < b.features.size()
                                                   : a.members->front() < b.members->front();
   });
+  absl::flat_hash_map<uint64_t, uint32_t> ranks;  // at first the frequency
+  for (const Group& group : all) {
+    for (const uint64_t feature : group.features) ++ranks[feature];
+  }
+  std::vector<std::pair<uint32_t, uint64_t>> order;
+  order.reserve(ranks.size());
+  for (const auto& [feature, frequency] : ranks) order.push_back({frequency, feature});
+  absl::c_sort(order);
+  for (uint32_t i = 0; i < order.size(); ++i) ranks[order[i].second] = i;
+  for (Group& group : all) {
+    for (const uint64_t feature : group.features) group.ranks.push_back(ranks[feature]);
+    absl::c_sort(group.ranks);
+  }
 
   std::vector<NearPair> pairs;
   bool is_full = false;
@@ -83,8 +101,8 @@ absl::StatusOr<std::vector<NearPair>> NearPairs(absl::Span<const FeatureList> gr
     is_full |= pairs.size() >= max_pairs;
     if (!is_full) pairs.push_back({std::min(a, b), std::max(a, b), jaccard});
   };
-  // The groups so far that have a token, the smallest first.
-  absl::flat_hash_map<uint64_t, std::vector<uint32_t>> with_token;
+  // The groups so far that have a feature among their first, the smallest first.
+  std::vector<std::vector<uint32_t>> with_token(order.size());
   std::vector<uint32_t> met(all.size(), 0);  // the number of the last group that met it, from 1
   for (uint32_t i = 0; i < all.size() && !is_full; ++i) {
     const Group& now = all[i];
@@ -92,19 +110,20 @@ absl::StatusOr<std::vector<NearPair>> NearPairs(absl::Span<const FeatureList> gr
       for (size_t l = k + 1; l < now.members->size() && !is_full; ++l)
         add((*now.members)[k], (*now.members)[l], 1);
     }
-    const size_t smallest = LeastShared(now.features.size(), threshold);
-    for (const uint64_t token : FirstOf(now.features, threshold)) {
+    const size_t size = now.ranks.size();
+    const size_t smallest = LeastShared(size, threshold);
+    for (const uint32_t token : FirstOf(absl::MakeConstSpan(now.ranks), threshold)) {
       std::vector<uint32_t>& others = with_token[token];
       for (size_t k = others.size(); k-- > 0 && !is_full;) {
         const Group& other = all[others[k]];
-        if (other.features.size() < smallest) break;
+        if (other.ranks.size() < smallest) break;
         if (met[others[k]] == i + 1) continue;
         met[others[k]] = i + 1;
         // J >= t means that they share at least t / (1 + t) of the sum of both sizes.
-        const size_t sizes = now.features.size() + other.features.size();
-        const size_t shared = CountShared(now.features, other.features,
-                                          LeastShared(sizes, threshold / (1 + threshold)));
-        const double jaccard = IndexOf(shared, now.features.size(), other.features.size());
+        const size_t least = LeastShared(size + other.ranks.size(), threshold / (1 + threshold));
+        const size_t shared =
+            CountShared(absl::MakeConstSpan(now.ranks), absl::MakeConstSpan(other.ranks), least);
+        const double jaccard = IndexOf(shared, size, other.ranks.size());
         if (jaccard < threshold) continue;
         for (const int32_t a : *now.members) {
           for (const int32_t b : *other.members) add(a, b, jaccard);

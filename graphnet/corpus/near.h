@@ -4,8 +4,9 @@
 //
 // The likeness of two graphs is the Jaccard index of their features: how many both have, divided by
 // how many at least one has. A prefix filter makes the search exact and fast: if all features are in
-// one fixed order, here that of the numbers, and the index is at least t, then the two graphs share a
-// feature among the first (1 - t) n + 1 of the n features of each.
+// one fixed order and the index is at least t, then the two graphs share a feature among the first
+// (1 - t) n + 1 of the n features of each. The order of tokens, which a corpus stores, is that of the
+// numbers. NearPairs, which has all graphs at hand, takes the order of their frequency.
 #ifndef GRAPHNET_CORPUS_NEAR_H_
 #define GRAPHNET_CORPUS_NEAR_H_
 

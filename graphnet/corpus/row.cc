@@ -40,8 +40,7 @@ constexpr uint64_t kMaxKeyBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxConstantWork = uint64_t{1} << 26;
 
 int32_t Saturated(size_t count) {
-  return static_cast<int32_t>(
-      std::min<size_t>(count, std::numeric_limits<int32_t>::max()));
+  return static_cast<int32_t>(std::min<size_t>(count, std::numeric_limits<int32_t>::max()));
 }
 
 // Tells which arguments of calls are sizes: lists of any number of them.

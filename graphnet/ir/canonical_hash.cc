@@ -159,8 +159,8 @@ class Hasher {
     }
     size_t position = 0;
     const auto add = [&](const Argument& argument) {
-      hides_sizes_ = options_.is_size != nullptr && node.is_call() &&
-                     (*options_.is_size)(node, position);
+      hides_sizes_ =
+          options_.is_size != nullptr && node.is_call() && (*options_.is_size)(node, position);
       ++position;
       AddArgument(argument);
     };

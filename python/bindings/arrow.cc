@@ -119,13 +119,11 @@ nb::object Capsule(const std::shared_ptr<const ArrowColumn>& column) {
   auto exported = std::make_unique<Exported>();
   Export(column, *column, exported.get());
   // The consumer takes the content and leaves release as null; else the capsule releases it.
-  PyObject* const capsule =
-      PyCapsule_New(exported.get(), kCapsule<Exported>, [](PyObject* object) {
-        auto* const kept =
-            static_cast<Exported*>(PyCapsule_GetPointer(object, kCapsule<Exported>));
-        if (kept->release != nullptr) kept->release(kept);
-        delete kept;
-      });
+  PyObject* const capsule = PyCapsule_New(exported.get(), kCapsule<Exported>, [](PyObject* object) {
+    auto* const kept = static_cast<Exported*>(PyCapsule_GetPointer(object, kCapsule<Exported>));
+    if (kept->release != nullptr) kept->release(kept);
+    delete kept;
+  });
   if (capsule == nullptr) {
     exported->release(exported.get());
     throw nb::python_error();
@@ -258,8 +256,7 @@ void BindArrow(nb::module_& m) {
   cls.def(
       "__arrow_c_array__",
       [](const ArrowObject& self, nb::handle /*requested*/) {
-        return nb::make_tuple(Capsule<ArrowSchema>(self.column),
-                              Capsule<ArrowArray>(self.column));
+        return nb::make_tuple(Capsule<ArrowSchema>(self.column), Capsule<ArrowArray>(self.column));
       },
       nb::arg("requested_schema").none() = nb::none());
 }

@@ -1,3 +1,5 @@
+#include "python/bindings/corpus.h"
+
 #include <algorithm>
 #include <fstream>
 #include <functional>
@@ -24,7 +26,6 @@
 #include "nanobind/stl/string.h"
 #include "nanobind/stl/vector.h"
 #include "python/bindings/arrow.h"
-#include "python/bindings/corpus.h"
 #include "python/bindings/errors.h"
 #include "python/bindings/long_call.h"
 #include "python/bindings/sample.h"
@@ -168,9 +169,9 @@ std::shared_ptr<const absl::string_view> BytesOf(nb::handle object) {
       nb::object owner;
       absl::string_view bytes;
     };
-    auto* const kept = new Kept{nb::borrow(object),
-                                {PyBytes_AS_STRING(object.ptr()),
-                                 static_cast<size_t>(PyBytes_GET_SIZE(object.ptr()))}};
+    auto* const kept = new Kept{
+        nb::borrow(object),
+        {PyBytes_AS_STRING(object.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(object.ptr()))}};
     std::shared_ptr<Kept> owner(kept, [](const Kept* old) {
       if (Py_IsInitialized() == 0) return;  // The process ends, so the memory may leak.
       const nb::gil_scoped_acquire gil;
@@ -253,8 +254,8 @@ std::optional<std::vector<Entry>> EntriesOfStream(const std::string& path) {
   while (true) {
     absl::StatusOr<std::optional<Sample>> sample = reader.Next();
     if (sample.ok() && !sample->has_value()) return entries;
-    Entry& entry = entries.emplace_back(sample.ok() ? EntryOf(**sample)
-                                                    : Entry{.row = sample.status()});
+    Entry& entry =
+        entries.emplace_back(sample.ok() ? EntryOf(**sample) : Entry{.row = sample.status()});
     entry.place = static_cast<int32_t>(entries.size() - 1);
     if (!sample.ok()) return entries;  // The reader has lost its place.
   }
@@ -352,12 +353,12 @@ struct FeatureLists {
 FeatureLists FeaturesIn(nb::handle lists) {
   FeatureLists all;
   const auto end_list = [&all] {
-    const auto begin = all.features.begin() +
-                       static_cast<ptrdiff_t>(all.ends.empty() ? 0 : all.ends.back());
+    const auto begin =
+        all.features.begin() + static_cast<ptrdiff_t>(all.ends.empty() ? 0 : all.ends.back());
     if (std::adjacent_find(begin, all.features.end(), std::greater_equal<>()) !=
         all.features.end()) {
-      Raise(PyExc_ValueError, absl::StrCat("the features of graph ", all.ends.size(),
-                                           " are not in ascending order"));
+      Raise(PyExc_ValueError,
+            absl::StrCat("the features of graph ", all.ends.size(), " are not in ascending order"));
     }
     all.ends.push_back(all.features.size());
   };
@@ -369,7 +370,8 @@ FeatureLists FeaturesIn(nb::handle lists) {
     return all;
   }
   for (const nb::handle list : TupleOf(lists)) {
-    for (const nb::handle feature : TupleOf(list)) all.features.push_back(nb::cast<uint64_t>(feature));
+    for (const nb::handle feature : TupleOf(list))
+      all.features.push_back(nb::cast<uint64_t>(feature));
     end_list();
   }
   return all;

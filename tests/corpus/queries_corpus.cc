@@ -76,9 +76,10 @@ int Run(const std::string& folder, int queries, unsigned seed) {
     for (const char one : all) any |= one != 0;
     with_match += any ? 1 : 0;
   }
-  std::printf("%zu queries over %zu samples, %zu with a match, %zu without a term: %zu samples "
-              "match of %zu candidates, %zu differences\n",
-              asked, samples.size(), with_match, without_terms, found, candidates, differences);
+  std::printf(
+      "%zu queries over %zu samples, %zu with a match, %zu without a term: %zu samples "
+      "match of %zu candidates, %zu differences\n",
+      asked, samples.size(), with_match, without_terms, found, candidates, differences);
   return differences == 0 ? 0 : 1;
 }
 

@@ -49,8 +49,7 @@ TEST(QueryTermsTest, ANestedCallGivesAnEdge) {
 }
 
 TEST(QueryTermsTest, AConstantGivesAnArgumentUnlessItMayBeOmitted) {
-  EXPECT_THAT(Terms("conv2d(groups=384)"),
-              ElementsAre("targets conv2d", "args conv2d.groups=384"));
+  EXPECT_THAT(Terms("conv2d(groups=384)"), ElementsAre("targets conv2d", "args conv2d.groups=384"));
   EXPECT_THAT(Terms("conv2d(stride=(2, 2))"),
               ElementsAre("targets conv2d", "args conv2d.stride=2"));
   EXPECT_THAT(Terms("conv2d(groups in [2, 384])"),

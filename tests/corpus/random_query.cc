@@ -82,13 +82,15 @@ class Writer {
     }
     if (!meta->has_shape || OneIn(3)) return text;
     if (OneIn(3)) return absl::StrCat(text, "[*, ...]");
-    return absl::StrCat(text, "[", absl::StrJoin(meta->shape, ", ", [this](auto* out, const Dim& d) {
-                          if (d.is_static() && OneIn(2)) {
-                            absl::StrAppend(out, d.value);
-                          } else {
-                            out->push_back('*');
-                          }
-                        }),
+    return absl::StrCat(text, "[",
+                        absl::StrJoin(meta->shape, ", ",
+                                      [this](auto* out, const Dim& d) {
+                                        if (d.is_static() && OneIn(2)) {
+                                          absl::StrAppend(out, d.value);
+                                        } else {
+                                          out->push_back('*');
+                                        }
+                                      }),
                         "]");
   }
 
@@ -100,10 +102,14 @@ class Writer {
         return Call(node, depth - 1);
       return absl::StrCat(OneIn(2) ? "%" : "%x", Type(node));
     }
-    if (argument.is_list() && !argument.elements().empty() && absl::c_all_of(argument.elements(), [](const Argument& e) { return e.is_node(); }) && OneIn(2)) {
-      return absl::StrCat("[", absl::StrJoin(argument.elements(), ", ", [&](auto* out, const Argument& element) {
-                            absl::StrAppend(out, Value(element, depth - 1));
-                          }),
+    if (argument.is_list() && !argument.elements().empty() &&
+        absl::c_all_of(argument.elements(), [](const Argument& e) { return e.is_node(); }) &&
+        OneIn(2)) {
+      return absl::StrCat("[",
+                          absl::StrJoin(argument.elements(), ", ",
+                                        [&](auto* out, const Argument& element) {
+                                          absl::StrAppend(out, Value(element, depth - 1));
+                                        }),
                           "]");
     }
     return Constant(argument).value_or("?");
@@ -186,8 +192,7 @@ bool HasTerms(const CorpusRow& row, const std::vector<QueryTerm>& terms) {
       if (term.column == "args") return absl::c_linear_search(row.args, word);
       if (term.column == "edges") return absl::c_linear_search(row.edges, word);
       if (term.column == "dtypes") return absl::c_linear_search(row.dtypes, word);
-      return absl::c_any_of(row.ranks,
-                            [&](int32_t rank) { return absl::StrCat(rank) == word; });
+      return absl::c_any_of(row.ranks, [&](int32_t rank) { return absl::StrCat(rank) == word; });
     });
   });
 }
