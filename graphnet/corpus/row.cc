@@ -35,7 +35,7 @@ using corpus_internal::NameKey;
 using corpus_internal::StableHash;
 
 // The bytes of all keys of a row. A graph of a million different calls has fewer.
-constexpr uint64_t kMaxKeyBytes = uint64_t{256} << 20;
+constexpr uint64_t kMaxKeyBytes = uint64_t{64} << 20;
 // The elements of constants that are looked at.
 constexpr uint64_t kMaxConstantWork = uint64_t{1} << 26;
 

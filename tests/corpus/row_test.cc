@@ -232,6 +232,20 @@ TEST(RowTest, SharedConstantsAreNotWrittenOut) {
   EXPECT_THAT(row.args, ElementsAre("f.k=7"));
 }
 
+TEST(RowTest, WordsWithoutEndAreRefused) {
+  Sample sample;
+  sample.module = std::make_unique<Module>();
+  Graph* const graph = sample.module->AddGraph("main");
+  const std::string text(100, '\xff');  // four bytes each, as a word
+  std::vector<std::string> names;
+  for (int i = 0; i < 170'000; ++i) names.push_back(absl::StrCat("k", i));
+  std::vector<KwArg> keywords;
+  for (const std::string& name : names) keywords.push_back({name, absl::string_view(text)});
+  graph->Output(graph->CallFunction("lib.f", {}, keywords));
+  EXPECT_THAT(MakeRow(sample), StatusIs(absl::StatusCode::kResourceExhausted,
+                                        "the words of its index are far larger than the graph"));
+}
+
 TEST(RowTest, AModuleThatDoesNotVerifyIsRefused) {
   Sample sample;
   EXPECT_THAT(MakeRow(sample), StatusIs(absl::StatusCode::kInvalidArgument));

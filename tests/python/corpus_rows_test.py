@@ -74,7 +74,7 @@ class RowsTest(unittest.TestCase):
                 self.assertEqual(is_null, [True, False, False, False, False, True])
             elif column != "json":
                 self.assertEqual(is_null, [False, True, True, True, True, False], column)
-        with self.assertRaisesRegex(TypeError, "a Sample, a Module or bytes, not a int"):
+        with self.assertRaisesRegex(TypeError, "an item must be a Sample, a Module or bytes, not a int"):
             _core._corpus_rows([3])
 
     def test_no_items_give_an_empty_table(self):
