@@ -84,9 +84,12 @@ absl::Status CheckBackend(const Backend& backend, const Sample& sample, MissingC
 }
 
 absl::Status CheckTarget(absl::string_view target, const Sample& sample, MissingCalls* missing) {
-  if (target == "mlir") return ExportMlirProgram(sample, missing).status();
+  std::vector<std::string> notes;
+  if (target == "mlir") return ExportMlirProgram(sample, missing, &notes).status();
   if (target == "paddle") return CheckPaddle(sample, missing);
-  if (target == "pt2") return ExportPt2Program(sample, /*flat_calls=*/false, missing).status();
+  if (target == "pt2") {
+    return ExportPt2Program(sample, /*flat_calls=*/false, missing, nullptr, &notes).status();
+  }
   if (target == "torchscript") return CheckTorchScriptProgram(sample, missing);
   if (target != "onnx") return CheckBackend(*FindBackend(target), sample, missing);
   ASSIGN_OR_RETURN(const Sample program, WithoutEffects(sample));

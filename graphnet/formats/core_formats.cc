@@ -126,7 +126,8 @@ Format Pt2() {
   };
   format.write = [](const Sample& sample, const SaveOptions& options,
                     const ByteSink& sink) -> absl::Status {
-    ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(sample));
+    ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(sample, /*flat_calls=*/false,
+                                                                nullptr, nullptr, options.notes));
     if (!archive.classes().empty() && options.notes != nullptr) {
       options.notes->push_back(absl::StrCat("tuples replace ",
                                             Printable(absl::StrJoin(archive.classes(), ", "), 1000),
@@ -215,14 +216,14 @@ Format Mlir() {
   format.content = "text of MLIR";
   format.endings = {".mlir"};
   format.keeps_weights = true;
-  format.write = [](const Sample& sample, const SaveOptions&, const ByteSink& sink) {
-    const absl::StatusOr<MlirProgram> program = ExportMlirProgram(sample);
+  format.write = [](const Sample& sample, const SaveOptions& options, const ByteSink& sink) {
+    const absl::StatusOr<MlirProgram> program = ExportMlirProgram(sample, nullptr, options.notes);
     return program.ok() ? sink(program->text) : program.status();
   };
   // The weights are arguments of the program, so they go into a file beside it.
   format.write_to = [](const Sample& sample, const std::string& path,
-                       const SaveOptions&) -> absl::Status {
-    ASSIGN_OR_RETURN(const MlirProgram program, ExportMlirProgram(sample));
+                       const SaveOptions& options) -> absl::Status {
+    ASSIGN_OR_RETURN(const MlirProgram program, ExportMlirProgram(sample, nullptr, options.notes));
     std::map<std::string, TensorData> weights;
     for (const std::string& attribute : program.attributes) {
       const auto it = sample.weights.find(attribute);

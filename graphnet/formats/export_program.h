@@ -4,6 +4,7 @@
 #define GRAPHNET_FORMATS_EXPORT_PROGRAM_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -25,10 +26,14 @@ inline constexpr absl::string_view kPassesBeforeCompilers =
     "change-device{to=cpu},revert-vmap,expand-vmap,specialize,fold-constants,expand-functions";
 
 // Returns an archive of torch.export. Expands vmap and infers missing shapes first. PreparePt2
-// explains `flat_calls` and `knows`.
+// explains `flat_calls` and `knows`. Given values of inputs that are floats, truths or texts are
+// written as constants, and those of ints if the program cannot be written for all ints; not with
+// `flat_calls`. `notes` gets what the program does not keep; a program that assigns attributes
+// which torch.export has no place for is an error if `notes` is null.
 absl::StatusOr<Pt2Archive> ExportPt2Program(const Sample& sample, bool flat_calls = false,
                                             MissingCalls* missing = nullptr,
-                                            const pt2::KnowsClass& knows = nullptr);
+                                            const pt2::KnowsClass& knows = nullptr,
+                                            std::vector<std::string>* notes = nullptr);
 
 // Returns the bytes of a TorchScript archive. Inlines regions that have no effect and expands vmap
 // first.
@@ -39,8 +44,8 @@ absl::Status CheckTorchScriptProgram(const Sample& sample, MissingCalls* missing
 // Returns a program in MLIR's torch dialect. Inlines regions that have no effect, and gives each
 // call its canonical form. Writes become values; new values of inputs and attributes become
 // further results.
-absl::StatusOr<MlirProgram> ExportMlirProgram(const Sample& sample,
-                                              MissingCalls* missing = nullptr);
+absl::StatusOr<MlirProgram> ExportMlirProgram(const Sample& sample, MissingCalls* missing = nullptr,
+                                              std::vector<std::string>* notes = nullptr);
 
 // Returns a copy of the sample's name and module, with the weights and extra files that go with it.
 Sample CopyOf(const Sample& sample);

@@ -20,6 +20,7 @@
 #include "graphnet/ir/outline.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
+#include "graphnet/ops/out_overload.h"
 #include "graphnet/ops/region_call.h"
 #include "graphnet/passes/autocast.h"
 #include "graphnet/passes/pass.h"
@@ -222,7 +223,8 @@ class RegionInliner {
         bool is_unknown = node->op() == Op::kCallModule;
         if (node->is_call()) {
           const Callable::Kind kind = CalleeOf(*node).kind;
-          is_unknown |= kind == Callable::Kind::kNone || kind == Callable::Kind::kForeign;
+          const bool lacks = kind == Callable::Kind::kNone || kind == Callable::Kind::kForeign;
+          is_unknown |= lacks && !OutOverload(*node).has_value();
         }
         node->ForEachArgument(
             [&](const Argument& a) { is_unknown |= a.is_graph() && unknown_.contains(a.graph()); });

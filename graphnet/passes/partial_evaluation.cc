@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -98,11 +99,14 @@ std::optional<int64_t> CodeOf(const Argument& a) {
 
 class Evaluator {
  public:
-  // `with_lists`: follow lists of the program as objects. `kept`: loops, and calls that make lists,
-  // that stay as they are.
-  Evaluator(const Module& from, bool with_lists, NodeSet kept)
+  // `of_call`: return the structure that the program returns. `with_lists`: follow lists of the
+  // program as objects. `with_state`: follow attributes that it assigns. `kept`: loops, and calls
+  // that make lists, that stay as they are.
+  Evaluator(const Module& from, bool of_call, bool with_lists, bool with_state, NodeSet kept)
       : from_(from),
+        of_call_(of_call),
         with_lists_(with_lists),
+        with_state_(with_state),
         kept_(std::move(kept)),
         env_(from),
         made_(std::make_unique<Module>()) {}
@@ -127,6 +131,13 @@ class Evaluator {
       Set(node, {copy});
     }
     ASSIGN_OR_RETURN(const Value result, EvaluateGraph(*from_.main()));
+    KeepState();
+    if (of_call_) {
+      const Argument returned = Materialise(result);
+      if (is_too_long_) return NodeError(*from_.main()->output(), kTooLong);
+      graph_->Output(returned);
+      return std::move(made_);
+    }
     // The graph returns one flat tuple, whatever structure the program returns.
     std::vector<Argument> leaves;
     if (MayWriteOut(result)) AddLeaves(result, &leaves);
@@ -139,6 +150,10 @@ class Evaluator {
   const NodeSet& kept() const { return kept_; }
   // True if nested lists need more steps than allowed.
   bool is_too_long() const { return is_too_long_; }
+  // True if a body that stays reads or assigns attributes.
+  bool has_state_in_body() const { return has_state_in_body_; }
+  // ProgramOfCall::lost
+  const std::vector<std::string>& lost() const { return lost_; }
 
  private:
   static constexpr absl::string_view kTooLong = "the program unrolls too far";
@@ -288,6 +303,91 @@ class Evaluator {
     return elements;
   }
 
+  // --- Attributes that the program assigns -------------------------------------
+
+  static bool IsState(const Node& node) {
+    const bool reads = node.is_call_function("prim.GetAttr");
+    return (reads || node.is_call_function("prim.SetAttr")) && node.args().size() == 3 &&
+           node.args()[0].is_string() && node.args()[1].is_string();
+  }
+
+  Value EvaluateState(const Node& node) {
+    const absl::string_view path = node.args()[0].string();
+    const std::string name = absl::StrCat(path, path.empty() ? "" : ".", node.args()[1].string());
+    const bool reads = node.is_call_function("prim.GetAttr");
+    const Value given = ValueOf(node.args()[2]);
+    const auto [it, is_new] = state_.try_emplace(name);
+    State& state = it->second;
+    if (is_new && reads) {
+      state.now = given;
+      if (given.argument.is_node() && given.argument.node()->op() == Op::kGetAttr) {
+        // The attribute keeps its value until the end, whatever the program does with it.
+        state.tensor = given.argument.node();
+        const Argument tensor[] = {given.argument};
+        Node* const copy = graph_->CallFunction("aten.clone.default", tensor);
+        InferMeta(copy);
+        state.now = {copy};
+      } else if (!given.is_sequence() && given.argument.is_list()) {
+        std::vector<Value> elements;
+        for (const Argument& element : given.argument.elements()) elements.push_back({element});
+        state.now = NewSequence(std::move(elements), /*is_tuple=*/false);
+      }
+      state.before = given;
+    }
+    if (reads) {
+      state.is_read = true;
+      return state.now;
+    }
+    state.now = given;
+    return Value{};
+  }
+
+  // Returns whether two values are the same numbers, texts and tensors.
+  bool AreSame(const Value& a, const Value& b) {
+    if (!a.is_sequence() && !b.is_sequence())
+      return a.argument == b.argument && a.is_number_tensor == b.is_number_tensor;
+    const auto x = ElementsOf(a), y = ElementsOf(b);
+    if (!x || !y || x->size() != y->size()) return false;
+    for (size_t i = 0; i < x->size(); ++i) {
+      if (!Step(1) || !AreSame((*x)[i], (*y)[i])) return false;
+    }
+    return true;
+  }
+
+  // Copies new values of tensors into their attributes, and finds the values that are lost.
+  void KeepState() {
+    for (const auto& [name, state] : state_) {
+      // What no call reads does not matter.
+      if (!state.is_read && !IsReadAnywhere(name)) continue;
+      const Attribute* const attribute = made_->FindAttribute(name);
+      const TensorMeta* const meta = attribute == nullptr ? nullptr : attribute->meta;
+      const Argument& now = state.now.argument;
+      const TensorMeta* const is =
+          now.is_node() && !state.now.is_sequence() ? now.node()->tensor_meta() : nullptr;
+      const bool fits = meta != nullptr && is != nullptr && meta->is_static() && is->is_static() &&
+                        meta->dtype == is->dtype && absl::c_equal(meta->shape, is->shape) &&
+                        !changes_sizes_;
+      if (fits) {
+        Node* tensor = state.tensor;
+        if (tensor == nullptr) tensor = graph_->GetAttr(name);
+        if (tensor->meta() == nullptr) tensor->set_meta(made_->InternValueMeta(*meta));
+        const Argument args[] = {tensor, now};
+        InferMeta(graph_->CallFunction("aten.copy_.default", args));
+      } else if (!state.is_read || state.tensor != nullptr || !AreSame(state.before, state.now)) {
+        lost_.push_back(name);
+      }
+    }
+  }
+
+  bool IsReadAnywhere(absl::string_view name) const {
+    return absl::c_any_of(from_.graphs(), [&](const Graph* graph) {
+      return absl::c_any_of(graph->nodes(), [&](const Node* node) {
+        return node->is_call_function("prim.GetAttr") && IsState(*node) &&
+               absl::EndsWith(name, node->args()[1].string());
+      });
+    });
+  }
+
   // --- Graphs ----------------------------------------------------------------
 
   // Evaluates a graph whose parameters have been set, and returns its result.
@@ -314,6 +414,10 @@ class Evaluator {
       return Value{made};
     }
     if (!Step(1)) return NodeError(node, kTooLong);
+    if (with_state_ && IsState(node)) {
+      if (graph_ == made_->main()) return EvaluateState(node);
+      has_state_in_body_ = true;
+    }
     if (node.HasBody()) return EvaluateBodies(node);
     std::vector<Value> args;
     for (const Argument& arg : node.args()) args.push_back(ValueOf(arg));
@@ -822,9 +926,21 @@ class Evaluator {
     return Value{made};
   }
 
+  // An attribute that the program assigns.
+  struct State {
+    Value before, now;
+    Node* tensor = nullptr;  // reads the attribute, if it is a tensor
+    bool is_read = false;
+  };
+
   const Module& from_;
   SizesOfRun sizes_of_run_;  // in `from_`
+  const bool of_call_;
   const bool with_lists_;
+  const bool with_state_;
+  bool has_state_in_body_ = false;
+  std::map<std::string, State> state_;
+  std::vector<std::string> lost_;
   NodeSet kept_;
   Arena arena_;
   NodeTable<Value> env_;
@@ -843,18 +959,37 @@ class Evaluator {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Module>> PartiallyEvaluate(const Module& module) {
+namespace {
+
+absl::StatusOr<ProgramOfCall> EvaluateAll(const Module& module, bool of_call) {
   NodeSet kept;
   bool with_lists = true;
+  bool with_state = of_call;
   for (int attempts = 1;; ++attempts) {
-    Evaluator evaluator(module, with_lists, kept);
+    Evaluator evaluator(module, of_call, with_lists, with_state, kept);
     absl::StatusOr<std::unique_ptr<Module>> made = evaluator.Run();
     // Lists of lists may be too large to be followed, while the calls that make them are few.
     const bool is_too_long = with_lists && evaluator.is_too_long();
-    if (!is_too_long && evaluator.kept().size() == kept.size()) return made;
+    const bool loses_state = with_state && evaluator.has_state_in_body();
+    if (!is_too_long && !loses_state && evaluator.kept().size() == kept.size()) {
+      RETURN_IF_ERROR(made.status());
+      return ProgramOfCall{*std::move(made), evaluator.lost()};
+    }
     kept = evaluator.kept();
     if (is_too_long || attempts == kMaxAttempts) with_lists = false;
+    if (loses_state || attempts == kMaxAttempts) with_state = false;
   }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Module>> PartiallyEvaluate(const Module& module) {
+  ASSIGN_OR_RETURN(ProgramOfCall program, EvaluateAll(module, /*of_call=*/false));
+  return std::move(program.module);
+}
+
+absl::StatusOr<ProgramOfCall> EvaluateCall(const Module& module) {
+  return EvaluateAll(module, /*of_call=*/true);
 }
 
 }  // namespace graphnet

@@ -136,6 +136,13 @@ TEST(InlineRegionsTest, ModesOfGradients) {
   ExpectStays(NoGrad("torch.sin(%b)", "torch.autograd.grad(%g, %x)"), "asks for gradients");
   ExpectStays(NoGrad("builtins.getattr(%b, \"requires_grad\")"), "asks for gradients");
   ExpectStays(NoGrad("mylib.f(%b)"), "nothing is known");
+  // Overloads with `out` are those that PyTorch has beside the ones that return new tensors.
+  for (const char* call :
+       {"aten.div.out(%b, 2, out = %b)", "torch.ops.aten.add.Scalar_out(%b, 1, out = %b)",
+        "aten.cat.out([%b], out = %b)"}) {
+    EXPECT_FALSE(absl::StrContains(Inlined(NoGrad(call)), "wrap_with")) << call;
+  }
+  ExpectStays(NoGrad("aten.nope.out(%b, out = %b)"), "nothing is known");
   // torch.gradient is a numerical gradient, not a mode.
   EXPECT_FALSE(absl::StrContains(Inlined(NoGrad("torch.gradient(%b)")), "wrap_with"));
   ExpectInlined(

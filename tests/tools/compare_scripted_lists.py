@@ -3,9 +3,10 @@
 
     compare_scripted_lists.py [--count N] [--seed N] [--least PERCENT] [--to FORMAT,…] [--keep FOLDER]
 
-There are two kinds of programs in turn. The first is a list of statements on tensors, ints, lists,
-dicts and texts, whose sizes and turns depend on no data; PERCENT of these have to become a .pt2.
-The second nests loops, branches and early returns, which may depend on data, around views, writes
+There are three kinds of programs in turn. The first is a list of statements on tensors, ints,
+lists, dicts and texts, whose sizes and turns depend on no data; PERCENT of these have to become a
+.pt2. The second is the same with an int and a text as inputs, whose values are given, and with a
+buffer that the program assigns. The third nests loops, branches and early returns, which may depend on data, around views, writes
 through views, aliases, tensors within lists, dicts and tuples, buffers, and methods that write to
 what they are given. Each program is converted to each format, pt2 unless --to says otherwise.
 PyTorch runs a .pt2 (torch.export.load) and a .pt (torch.jit.load); graphnet runs a folder, and
@@ -46,6 +47,44 @@ class P(torch.nn.Module):
         e: Dict[int, int] = {1: 4}
         t = "ab"
 """
+
+COUNTED = """import torch
+from typing import Dict, List, Tuple
+
+class P(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("h", torch.ones(2, 3) / 4)
+
+    def reset(self, by: int):
+        self.h = torch.full([2, 3], float(by))
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor, n: int, t: str):
+"""
+# What only programs with given inputs and a buffer have.
+COUNTED_STATEMENTS = r"""
+for j in range(n):\n    a = a + j
+for j in range(1, n, 2):\n    a = a * j
+for j in range(n + 3, n, -1):\n    k.append(j)
+for j in range(0, x.size(1), n % 4 + 1):\n    a = a + x[:, j:j + 1]
+j = n\nwhile j > 0:\n    j -= 2\n    if j == 1:\n        break\n    l.append(a * j)
+for j in range(n):\n    if j % 2 == {i}:\n        continue\n    a = a - j
+if n == 3:\n    a = a * 2\nelif t == "cd":\n    a = a + 3\nelse:\n    n = n + 1
+if t == "ab":\n    self.reset({i})
+if t == "cd" and n > {i}:\n    l = [v * n for v in l]
+a = a + self.h
+a = self.h * n
+self.h = a
+self.h = a * 0.5 + {i}
+self.h = self.h + {i}
+self.h.add_({i})
+v = self.h\nself.h = v * 2\nv.sub_(1)\na = a + v
+v = self.h[0]\nself.h = a + v\nv.mul_(3)
+v = self.h\nself.h = a\na = v
+l.append(self.h)
+l[0] = self.h\nl[0].add_(1)
+for j in range(n % 3):\n    self.h = self.h + x * j
+""".strip().splitlines()
 
 # A line each, or several; {i} is a number from 0 to 2.
 STATEMENTS = r"""
@@ -330,10 +369,15 @@ class Nested:
         return NESTED_HEAD + "".join(f"        {line}\n" for part in lines for line in part.split("\n"))
 
 
-def flat(rng: random.Random) -> str:
+def flat(rng: random.Random, is_counted: bool) -> str:
     text = HEAD
+    statements = STATEMENTS
+    if is_counted:
+        given = ("        n = x.size(0)\n", '        t = "ab"\n')
+        text = COUNTED + "".join(line for line in HEAD.split("def forward")[1].splitlines(True)[1:] if line not in given)
+        statements = COUNTED_STATEMENTS * 3 + STATEMENTS
     for _ in range(rng.randint(3, 10)):
-        statement = rng.choice(STATEMENTS).replace("\\n", "\n").format(i=rng.randint(0, 2))
+        statement = rng.choice(statements).replace("\\n", "\n").format(i=rng.randint(0, 2))
         text += "".join(f"        {line}\n" for line in statement.split("\n"))
     return text + TAIL
 
@@ -347,26 +391,32 @@ def scripted(text: str, path: pathlib.Path):
 
 
 def bits(values) -> list:
-    return [(v.dtype, v.shape, v.detach().contiguous().view(-1).view(torch.uint8).tolist()) for v in values]
+    return [(v.dtype, v.shape, v.detach().contiguous().view(-1).view(torch.uint8).tolist())
+            for v in values if isinstance(v, torch.Tensor)]
 
 
-def inputs(is_nested: bool) -> list:
-    """Three pairs of inputs, of which the first two are equal."""
-    if not is_nested:
+INPUTS = {"flat": ["f32[2,3]", "f32[2,3]"], "counted": ["f32[2,3]", "f32[2,3]", "n=3", "t=cd"],
+          "nested": ["f32[4,3]", "f32[4,3]"]}
+
+
+def inputs(kind: str) -> list:
+    """Inputs of three runs, of which the first two are equal."""
+    if kind != "nested":
         x, y = torch.arange(6.0).view(2, 3) / 7, torch.full((2, 3), -0.25)
     else:
         x, y = torch.arange(12.0).view(4, 3) / 7, torch.arange(12.0).flip(0).view(4, 3) / 9 - 0.5
-    return [(x.clone(), y.clone()), (x.clone(), y.clone()), (-y, x - 1.5)]
+    more = (3, "cd") if kind == "counted" else ()
+    return [(x.clone(), y.clone()) + more, (x.clone(), y.clone()) + more, (-y, x - 1.5) + more]
 
 
-def record(module, is_nested: bool) -> list:
+def record(module, kind: str) -> list:
     found = []
-    for given in inputs(is_nested):
+    for given in inputs(kind):
         found.append(bits(list(module(*given)) + list(given)))
     return found
 
 
-def record_in_time(module, is_nested: bool) -> list:
+def record_in_time(module, kind: str) -> list:
     """Records in a process of its own, as loops that are made at random may never end."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
@@ -375,7 +425,7 @@ def record_in_time(module, is_nested: bool) -> list:
         # TorchScript's optimisations may lose writes from the second run on.
         with torch.jit.optimized_execution(False):
             try:
-                sender.send(record(module, is_nested))
+                sender.send(record(module, kind))
             except Exception as error:  # It raises: it is no program.
                 sender.send(str(error))
 
@@ -404,10 +454,11 @@ ENDINGS = {"pt2": ".pt2", "torchscript": ".pt", "mlir": ".mlir"}
 LOADERS = {"pt2": lambda path: torch.export.load(path).module(), "torchscript": lambda path: torch.jit.load(str(path))}
 
 
-def convert(graphnet: str, source: pathlib.Path, out: pathlib.Path, to: str, sizes: str) -> dict:
+def convert(graphnet: str, source: pathlib.Path, out: pathlib.Path, to: str, kind: str) -> dict:
     """Converts a folder, and returns why each program that was refused was, by its name."""
-    done = subprocess.run([graphnet, "convert", source, out, "--to", to, "--jobs", "1", "--input", f"f32[{sizes}]",
-                           "--input", f"f32[{sizes}]"], capture_output=True, text=True, timeout=1800)
+    given = [word for text in INPUTS[kind] for word in ("--input", text)]
+    done = subprocess.run([graphnet, "convert", source, out, "--to", to, "--jobs", "1", *given],
+                          capture_output=True, text=True, timeout=1800)
     if done.returncode < 0:
         raise SystemExit(f"{source}: graphnet ended by signal {-done.returncode}\n{done.stderr[-500:]}")
     refused = {}
@@ -422,28 +473,28 @@ def main() -> int:
     parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--least", type=float, default=0, help="percent of the programs without nesting")
+    parser.add_argument("--least", type=float, default=0, help="percent of the programs of the first kind")
     parser.add_argument("--to", default="pt2", help="formats, of " + ", ".join(ENDINGS))
-    parser.add_argument("--kind", choices=["flat", "nested"], help="programs of one kind only")
+    parser.add_argument("--kind", choices=list(INPUTS), help="programs of one kind only")
     parser.add_argument("--keep", type=pathlib.Path, help="a folder for the programs")
     args = parser.parse_args()
     torch.set_num_threads(1)
     rng = random.Random(args.seed)
     formats = args.to.split(",")
-    expected = {"flat": {}, "nested": {}}
+    expected = {kind: {} for kind in INPUTS}
     with tempfile.TemporaryDirectory() as scratch:
         folder = args.keep or pathlib.Path(scratch)
         count = 0
         while count < args.count:
-            kind = args.kind or ("flat" if count % 2 == 0 else "nested")
+            kind = args.kind or ("flat", "nested", "counted", "nested")[count % 4]
             name = f"program_{args.seed}_{count}"
             source = folder / f"{kind}_{count // 100}"
             source.mkdir(parents=True, exist_ok=True)
-            text = flat(rng) if kind == "flat" else Nested(rng).text()
+            text = Nested(rng).text() if kind == "nested" else flat(rng, kind == "counted")
             try:
                 module = scripted(text, source / f"{name}.py")
                 module.save(str(source / f"{name}.pt"))
-                expected[kind][name] = (source, record_in_time(module, kind == "nested"))
+                expected[kind][name] = (source, record_in_time(module, kind))
             except Exception:  # What TorchScript refuses is no program.
                 (source / f"{name}.pt").unlink(missing_ok=True)
                 continue
@@ -454,7 +505,7 @@ def main() -> int:
                 refused, wrong, written = {}, 0, 0
                 for source in sorted({source for source, _ in programs.values()}):
                     out = folder / f"{source.name}_{to}"
-                    refused.update(convert(args.graphnet, source, out, to, "2,3" if kind == "flat" else "4,3"))
+                    refused.update(convert(args.graphnet, source, out, to, kind))
                 for name, (source, values) in programs.items():
                     path = folder / f"{source.name}_{to}" / f"{name}{ENDINGS[to]}"
                     if not path.exists():
@@ -466,7 +517,7 @@ def main() -> int:
                     if to not in LOADERS:
                         continue
                     try:
-                        what = describe(record(LOADERS[to](path), kind == "nested"), values)
+                        what = describe(record(LOADERS[to](path), kind), values)
                     except Exception as error:  # Whatever it raises is a result.
                         what = f"{type(error).__name__}: " + str(error).strip().split("\n")[0][:200]
                     if what:

@@ -76,6 +76,10 @@ bool TakesInt(const Callable& callee, Find&& find) {
 
 bool SizesOfRun::DependsOnData(const Node& node) const {
   if (!node.is_call()) return node.is_placeholder() && Has(node);
+  // An attribute that the program assigns may have any of the values.
+  if (node.is_call_function("prim.GetAttr") && node.args().size() == 3 &&
+      node.args()[1].is_string() && assigned_.contains(node.args()[1].string()))
+    return true;
   const Callable callee = CalleeOf(node);
   const absl::string_view name = BareName(node);
   const auto is_tensor_at = [&](size_t i) {
@@ -181,6 +185,9 @@ void SizesOfRun::AddAll(const Module& module) {
     for (const Graph* graph : module.graphs()) {
       for (const Node* node : graph->nodes()) {
         Add(*node);
+        if (node->is_call_function("prim.SetAttr") && node->args().size() == 3 &&
+            node->args()[1].is_string() && absl::c_any_of(node->operands(), has))
+          assigned_.insert(node->args()[1].string());
         if (!node->is_call() || !node->HasBody()) continue;
         node->ForEachArgument([&](const Argument& argument) {
           if (!argument.is_graph()) return;

@@ -4,6 +4,7 @@
 #define GRAPHNET_FACTS_SHAPES_SIZES_OF_RUN_H_
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
 #include "graphnet/ir/module.h"
 
 namespace graphnet {
@@ -28,7 +29,8 @@ class SizesOfRun {
   bool IsPlain(const Node& node) const { return plain_.contains(&node); }
 
   absl::flat_hash_set<const Node*> found_;
-  absl::flat_hash_set<const Node*> plain_;  // tensors of numbers that no data is in
+  absl::flat_hash_set<absl::string_view> assigned_;  // names of attributes of TorchScript
+  absl::flat_hash_set<const Node*> plain_;           // tensors of numbers that no data is in
 };
 
 }  // namespace graphnet

@@ -260,20 +260,35 @@ absl::Status Writer::WriteMeshgrid(const Node& node, const Schema& schema) {
     return UnknownMeta();
   const bool is_swapped =
       indexing != nullptr && indexing->is_string() && indexing->string() == "xy";
-  std::vector<Value> made;
-  for (size_t i = 0; i < meta->elements.size(); ++i) {
+  const std::string name(node.name());
+  const size_t rank = meta->elements.size();
+  const auto along = [&](size_t i) { return is_swapped && rank > 1 && i < 2 ? 1 - i : i; };
+  std::vector<Value> operands, sizes(rank);
+  for (size_t i = 0; i < rank; ++i) {
     const TensorMeta* const element =
         meta->elements[i] == nullptr ? nullptr : meta->elements[i]->tensor;
-    if (element == nullptr || !element->has_shape || !element->is_static()) return UnknownMeta();
-    const std::vector<Dim> full(element->shape.begin(), element->shape.end());
-    const size_t along = is_swapped && full.size() > 1 && i < 2 ? 1 - i : i;
-    std::vector<Dim> thin(full.size(), Dim(1));
-    thin.at(along) = full.at(along);
-    ASSIGN_OR_RETURN(const Value vector, Operand(vectors->elements()[i],
-                                                 SchemaType{.kind = SchemaType::Kind::kTensor}));
-    const std::string name(node.name());
-    const Value turned = EmitSized(name + ".thin", "torch.aten.view", vector, *element, thin, {});
-    made.push_back(EmitSized(name, "torch.aten.expand", turned, *element, full, {Bool(false)}));
+    if (element == nullptr || !element->has_shape || element->shape.size() != rank)
+      return UnknownMeta();
+    ASSIGN_OR_RETURN(
+        operands.emplace_back(),
+        Operand(vectors->elements()[i], SchemaType{.kind = SchemaType::Kind::kTensor}));
+    const Dim& size = element->shape[along(i)];
+    sizes[along(i)] = size.is_static() ? Int(size.value)
+                                       : Emit(name + ".size", "torch.aten.size.int",
+                                              {operands[i], Int(0)}, "!torch.int");
+  }
+  std::vector<Value> made;
+  for (size_t i = 0; i < rank; ++i) {
+    const TensorMeta& element = *meta->elements[i]->tensor;
+    const std::vector<Dim> full(element.shape.begin(), element.shape.end());
+    std::vector<Dim> thin(rank, Dim(1));
+    std::vector<Value> thin_sizes(rank, Int(1));
+    thin[along(i)] = full[along(i)];
+    thin_sizes[along(i)] = sizes[along(i)];
+    const Value turned =
+        EmitSized(name + ".thin", "torch.aten.view", operands[i], element, thin, thin_sizes, {});
+    made.push_back(
+        EmitSized(name, "torch.aten.expand", turned, element, full, sizes, {Bool(false)}));
   }
   elements_[&node] = std::move(made);
   return absl::OkStatus();
@@ -284,6 +299,12 @@ Value Writer::EmitSized(absl::string_view name, absl::string_view operation, con
                         const std::vector<Value>& more) {
   std::vector<Value> sizes;
   for (const Dim& dim : shape) sizes.push_back(Int(dim.value));
+  return EmitSized(name, operation, tensor, like, shape, sizes, more);
+}
+
+Value Writer::EmitSized(absl::string_view name, absl::string_view operation, const Value& tensor,
+                        const TensorMeta& like, const std::vector<Dim>& shape,
+                        const std::vector<Value>& sizes, const std::vector<Value>& more) {
   TensorMeta meta = like;
   meta.shape = shape;
   std::vector<Value> operands = {

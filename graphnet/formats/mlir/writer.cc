@@ -328,13 +328,37 @@ const Schema& Writer::OverloadFor(const Node& node, const Schema& schema) {
   return schema;
 }
 
+// Returns the start or end of a slice as an index from 0 to the size, where its dimension has a known
+// size; nullopt if that or `given` is not known. A bound that is not given is null.
+std::optional<int64_t> Writer::BoundOf(const Node& node, const Schema& schema,
+                                       const Argument* given, bool is_end) const {
+  const TensorMeta* const self = MetaOf(schema.Given(node, size_t{0}));
+  const Argument* const dim = schema.Given(node, "dim");
+  if (self == nullptr || !self->has_shape || (dim != nullptr && !dim->is_int()) ||
+      (given != nullptr && !given->is_int()))
+    return std::nullopt;
+  const auto rank = static_cast<int64_t>(self->shape.size());
+  int64_t i = dim == nullptr ? 0 : dim->integer();
+  if (i < 0) i += rank;
+  if (i < 0 || i >= rank || !self->shape[static_cast<size_t>(i)].is_static()) return std::nullopt;
+  const int64_t size = self->shape[static_cast<size_t>(i)].value;
+  if (given == nullptr) return is_end ? size : 0;
+  const int64_t bound = given->integer();
+  return std::clamp<int64_t>(bound < 0 ? bound + size : bound, 0, size);
+}
+
 absl::StatusOr<Value> Writer::OperandOf(const Node& node, const Schema& schema, size_t i) {
   const SchemaArgument& argument = schema.arguments[i];
   const Argument* const given = schema.Given(node, i);
-  if (schema.name == "slice" && (given == nullptr || given->is_none())) {
-    // StableHLO's pipeline needs numbers here.
-    if (argument.name == "start") return Int(0);
-    if (argument.name == "end") return Int(std::numeric_limits<int64_t>::max());
+  // StableHLO's pipeline needs numbers here.
+  const bool is_start = argument.name == "start", is_end = argument.name == "end";
+  if ((schema.name == "slice" || schema.name == "slice_scatter") && (is_start || is_end)) {
+    const bool is_given = given != nullptr && !given->is_none();
+    if (schema.name == "slice_scatter") {
+      if (const auto bound = BoundOf(node, schema, is_given ? given : nullptr, is_end))
+        return Int(*bound);
+    }
+    if (!is_given) return Int(is_start ? 0 : std::numeric_limits<int64_t>::max());
   }
   if (given != nullptr) return Operand(*given, argument.type);
   if (!argument.default_value.is_none() || argument.default_text == "None" ||

@@ -3,6 +3,7 @@
 #define GRAPHNET_FORMATS_MLIR_WRITER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -104,6 +105,8 @@ class Writer {
   // numbers; `schema` itself if there is none.
   const Schema& OverloadFor(const Node& node, const Schema& schema);
   // Writes argument `i` of the schema, or its default.
+  std::optional<int64_t> BoundOf(const Node& node, const Schema& schema, const Argument* given,
+                                 bool is_end) const;
   absl::StatusOr<Value> OperandOf(const Node& node, const Schema& schema, size_t i);
   absl::Status WriteCall(const Node& node);
   // Binds the node to a placeholder of its type so that later calls can still be checked. Counts
@@ -168,6 +171,10 @@ class Writer {
   Value EmitSized(absl::string_view name, absl::string_view operation, const Value& tensor,
                   const TensorMeta& like, const std::vector<Dim>& shape,
                   const std::vector<Value>& more);
+  // `sizes` are the values of `shape`, which may be symbolic.
+  Value EmitSized(absl::string_view name, absl::string_view operation, const Value& tensor,
+                  const TensorMeta& like, const std::vector<Dim>& shape,
+                  const std::vector<Value>& sizes, const std::vector<Value>& more);
   // Writes softmax(q @ k^T * scale + mask) @ v. As in PyTorch, a row that is masked entirely is 0.
   absl::Status WriteMaskedAttention(const Node& node, const Schema& schema);
   const Module& module_;

@@ -16,6 +16,7 @@
 #include "graphnet/formats/pt2/graph_exporter.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ops/callable.h"
+#include "graphnet/ops/out_overload.h"
 #include "graphnet/ops/schema_table.h"
 
 namespace graphnet::pt2 {
@@ -184,51 +185,9 @@ bool ReadsSizes(const Node& node) {
   return false;
 }
 
-// Returns the schema of a call that writes its results to tensors that it is given, of which the
-// table of operators knows only the overload that makes new ones; nullopt for all other calls.
-std::optional<Schema> WithOut(const Node& node) {
-  absl::string_view target = absl::StripPrefix(node.target(), "torch.ops.");
-  absl::string_view name = target;
-  if (!absl::ConsumePrefix(&name, "aten.")) return std::nullopt;
-  name = name.substr(0, name.find('.'));
-  for (const Schema& schema : FindSchemas(name)) {
-    // Keywords that the overload lacks name the tensors.
-    std::vector<absl::string_view> outs;
-    bool is_fit = true;
-    for (const KwArg& kwarg : node.kwargs()) {
-      if (schema.FindArgument(kwarg.name) != nullptr) continue;
-      is_fit = is_fit && kwarg.value.is_node();
-      outs.push_back(kwarg.name);
-    }
-    const bool misses_any = absl::c_any_of(schema.arguments, [&](const SchemaArgument& argument) {
-      const auto i = static_cast<size_t>(&argument - schema.arguments.data());
-      if (i < node.args().size()) return argument.keyword_only;
-      return !argument.has_default && node.kwarg(argument.name) == nullptr;
-    });
-    const bool makes_tensors = absl::c_all_of(schema.returns, [](const SchemaType& type) {
-      return type.kind == SchemaType::Kind::kTensor && !type.is_list;
-    });
-    // "add.Scalar_out" is "add.Scalar" with `out`; other names say nothing.
-    const absl::string_view overload = target.substr(target.rfind('.') + 1);
-    const bool is_other =
-        absl::EndsWith(overload, "_out") && absl::StripSuffix(overload, "_out") != schema.overload;
-    if (outs.empty() || outs.size() != schema.returns.size() || !is_fit || !makes_tensors ||
-        misses_any || schema.mutates() || is_other ||
-        node.args().size() > schema.arguments.size()) {
-      continue;
-    }
-    Schema made = schema;
-    made.target = std::string(target);
-    for (const absl::string_view out : outs) {
-      SchemaArgument argument;
-      argument.name = out;
-      argument.type.kind = SchemaType::Kind::kTensor;
-      argument.keyword_only = true;
-      made.arguments.push_back(argument);
-    }
-    return made;
-  }
-  return std::nullopt;
+// Returns whether a branch can be written with this operand in it.
+bool IsKnownValue(const ExportValue& value) {
+  return value.kind == Kind::kScalar || (value.is_literal() && !value.literal.is_graph());
 }
 
 bool IsKnown(const TensorMeta* meta) { return meta != nullptr && meta->dtype != DType::kUnknown; }
@@ -326,9 +285,14 @@ absl::Status GraphExporter::WriteGraph(const Graph& body, Scope* scope, JsonWrit
   const auto given = operands_.find(&body);
   size_t i = 0;
   for (const Node* placeholder : body.placeholders()) {
-    const ExportValue* const operand =
-        given != operands_.end() && i < given->second.size() ? &given->second[i] : nullptr;
+    const ExportValue* const operand = given != operands_.end() && i < given->second.values.size()
+                                           ? &given->second.values[i]
+                                           : nullptr;
     ++i;
+    if (operand != nullptr && given->second.are_fixed && IsKnownValue(*operand)) {
+      values_[placeholder] = *operand;
+      continue;
+    }
     if (placeholder->meta() == nullptr && placeholder->annotation().empty() &&
         !placeholder->has_uses() && (operand == nullptr || !operand->is_tensor())) {
       // The operand is passed on but never read.
@@ -361,9 +325,18 @@ absl::Status GraphExporter::WriteGraph(const Graph& body, Scope* scope, JsonWrit
   }
   outputs.EndArray();
   results_[&body] = result;
+  JsonWriter graph;
+  Close(outputs.text(), is_single, &inner, &graph);
+  // PyTorch finds a body by its name, so one that is written differently gets a name of its own.
+  std::string text(graph.text());
+  if (const auto [it, is_new] = scope->bodies.try_emplace(name, text); is_new) {
+    scope->names.Insert(name);
+  } else if (it->second != text) {
+    name = Unique(name, scope);
+  }
   json->StartObject();
   json->Member("name").String(name);
-  Close(outputs.text(), is_single, &inner, &json->Member("graph"));
+  json->Member("graph").Raw(text);
   json->EndObject();
   return absl::OkStatus();
 }
@@ -470,7 +443,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* s
       absl::StartsWith(target, "torch._C._functorch.")) {
     return ExportHigherOrder(node, target, args, scope);
   }
-  if (const std::optional<Schema> schema = WithOut(node); schema)
+  if (const std::optional<Schema> schema = OutOverload(node); schema)
     return ExportAten(node, *schema, args, scope);
   return ExportScriptOperator(node, args, scope);
 }
@@ -655,13 +628,10 @@ absl::StatusOr<ExportValue> GraphExporter::ExportAten(const Node& node, const Sc
       ASSIGN_OR_RETURN(value, Resolve(node, *keyword, scope));
       kwargs.emplace_back(argument.name, value);
     }
-    if (value.kind == Kind::kScalar) {
-      if (argument.type.kind == SchemaKind::kTensor) {
-        ASSIGN_OR_RETURN(value, MakeTensor(node, value, scope));
-      } else {
-        value = ExportValue(value.literal);
-      }
+    if (value.kind == Kind::kScalar && argument.type.kind == SchemaKind::kTensor) {
+      ASSIGN_OR_RETURN(value, MakeTensor(node, value, scope));
     }
+    ASSIGN_OR_RETURN(value, AsNumbers(node, value, argument.type, scope));
     // PyTorch expands one number for all dimensions to one number per dimension.
     if (argument.type.is_list && argument.type.list_size > 0 && value.is_literal() &&
         value.literal.is_int()) {
@@ -722,6 +692,42 @@ absl::StatusOr<ExportValue> GraphExporter::ExportAten(const Node& node, const Sc
   outputs.EndArray();
   WriteNode(&node, target, inputs.text(), outputs.text(), name, std::nullopt, scope);
   return result;
+}
+
+absl::StatusOr<ExportValue> GraphExporter::AsNumbers(const Node& node, const ExportValue& value,
+                                                     const SchemaType& type, Scope* scope) {
+  const bool is_int = type.kind == SchemaKind::kInt;
+  if (!is_int && type.kind != SchemaKind::kFloat && type.kind != SchemaKind::kScalar) return value;
+  const auto is_tensor = [](const ExportValue& element) { return element.is_tensor(); };
+  if (value.is_sequence() && absl::c_any_of(*value.elements, is_tensor)) {
+    ExportValue::Elements elements;
+    for (const ExportValue& element : *value.elements) {
+      if (element.elements != nullptr) return value;
+      ASSIGN_OR_RETURN(elements.emplace_back(), AsNumbers(node, element, type, scope));
+    }
+    return ExportValue::Sequence(value.kind, std::move(elements));
+  }
+  if (value.kind == Kind::kScalar) return ExportValue(value.literal);
+  if (value.kind != Kind::kTensor || !IsKnown(value.meta) || !value.meta->has_shape ||
+      !value.meta->shape.empty())
+    return value;
+  const DType dtype = value.meta->dtype;
+  const Kind kind = IsFloatingPoint(dtype)  ? Kind::kFloat
+                    : dtype == DType::kBool ? Kind::kBool
+                                            : Kind::kInt;
+  if (is_int && kind != Kind::kInt) return value;
+  constexpr absl::string_view kItem = "torch.ops.aten.item.default";
+  const absl::string_view name = arena_.Copy(absl::string_view(Unique("item", scope)));
+  JsonWriter inputs, outputs;
+  inputs.StartArray();
+  RETURN_IF_ERROR(WriteInput(node, "self", kPositional, value, nullptr, scope, &inputs));
+  inputs.EndArray();
+  const ExportValue number = AddNumber(kind, name, kItem, nullptr, scope);
+  outputs.StartArray();
+  RETURN_IF_ERROR(WriteArgument(node, number, nullptr, scope, &outputs));
+  outputs.EndArray();
+  WriteNode(&node, kItem, inputs.text(), outputs.text(), name, std::nullopt, scope);
+  return number;
 }
 
 const ValueMeta* GraphExporter::InferredMeta(
@@ -928,14 +934,23 @@ absl::StatusOr<ExportValue> GraphExporter::ExportHigherOrder(const Node& node,
   }
   const bool is_control_flow =
       absl::EndsWith(target, ".cond") || absl::EndsWith(target, ".while_loop");
+  const bool is_branch = absl::EndsWith(target, ".cond");
   for (const ExportValue& arg : args) {
     if (is_control_flow && arg.is_literal() && arg.literal.is_graph()) {
-      operands_[arg.literal.graph()] = operands;
+      operands_[arg.literal.graph()] = {operands, is_branch};
     }
   }
   JsonWriter inputs, outputs;
   inputs.StartArray();
-  for (const ExportValue& arg : args) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    ExportValue arg = args[i];
+    if (is_branch && i == 3 && arg.is_sequence()) {
+      ExportValue::Elements passed;
+      for (const ExportValue& operand : *arg.elements) {
+        if (!IsKnownValue(operand)) passed.push_back(operand);
+      }
+      arg = ExportValue::Sequence(arg.kind, std::move(passed));
+    }
     RETURN_IF_ERROR(WriteInput(node, "", kPositional, arg, nullptr, scope, &inputs));
   }
   for (const KwArg& kwarg : node.kwargs()) {
@@ -1006,6 +1021,16 @@ absl::StatusOr<ExportValue> GraphExporter::ExportScriptOperator(const Node& node
   if (const absl::string_view function = FunctionOf(target); !function.empty()) {
     return ExportNumbers(node, function, args, scope);
   }
+  // Conversions of numbers that are known only at run time.
+  if (args.size() == 1 && absl::EndsWith(target, ".Scalar")) {
+    const bool is_int = target == "aten.Int.Scalar", is_float = target == "aten.Float.Scalar";
+    if ((is_int && args[0].kind == Kind::kInt) || (is_float && args[0].kind == Kind::kFloat))
+      return args[0];
+    if (is_float && args[0].kind == Kind::kInt)
+      return ExportNumbers(node, "torch.sym_float", args, scope);
+    if (is_int && args[0].kind == Kind::kFloat)
+      return ExportNumbers(node, "math.trunc", args, scope);
+  }
   // Conversions of tensors of one element to numbers, and back.
   const Kind kind = target == "aten.Int.Tensor"     ? Kind::kInt
                     : target == "aten.Float.Tensor" ? Kind::kFloat
@@ -1040,6 +1065,11 @@ absl::StatusOr<ExportValue> GraphExporter::ExportScriptOperator(const Node& node
     WriteNode(&node, "torch.ops.aten.scalar_tensor.default", inputs.text(), outputs.text(), name,
               std::nullopt, scope);
     return value;
+  }
+  if (target == "prim.GetAttr" || target == "prim.SetAttr") {
+    return NodeError(node,
+                     "the program assigns this attribute in a branch or loop that depends on data, "
+                     "and torch.export has no such state");
   }
   if (target == "prim.RaiseException.default") {
     return NodeError(node, "it is reached with the known inputs, and raises");

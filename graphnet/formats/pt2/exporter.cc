@@ -113,6 +113,13 @@ pt2::SavedLeaf ConstantOf(Json spec) {
   return {};
 }
 
+pt2::SavedLeaf LeafOf(const Argument& value) {
+  if (value.is_bool()) return value.boolean();
+  if (value.is_int()) return value.integer();
+  if (value.is_float()) return value.real();
+  return std::string(value.string());
+}
+
 // Returns the example inputs of a program; empty if any is unknown.
 std::string ExamplesOf(absl::string_view in_spec,
                        const std::vector<pt2::GraphExporter::UserInput>& inputs,
@@ -123,6 +130,10 @@ std::string ExamplesOf(absl::string_view in_spec,
   for (const auto& input : inputs) {
     if (input.placeholder == nullptr) {
       leaves.push_back(ConstantOf(input.constant));
+      continue;
+    }
+    if (input.value) {
+      leaves.push_back(LeafOf(*input.value));
       continue;
     }
     std::optional<pt2::SavedLeaf> leaf = ExampleOf(*input.placeholder, sample);

@@ -14,6 +14,7 @@
 #include "graphnet/formats/pt2/expressions.h"
 #include "graphnet/formats/pt2/schema.h"
 #include "graphnet/formats/pt2/tree_spec.h"
+#include "graphnet/interp/inputs/given_value.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/node_error.h"
 
@@ -271,6 +272,32 @@ absl::StatusOr<ExportValue> GraphExporter::AddPlaceholder(const Node& node,
   return value;
 }
 
+void GraphExporter::AddConstantInput(const UserInput& input, Scope* scope, JsonWriter* specs) {
+  const Node& node = *input.placeholder;
+  ExportValue value(*input.value);
+  value.name = node.target() == node.name()
+                   ? NameOf(node, scope)
+                   : arena_.Copy(absl::string_view(Unique(node.target(), scope)));
+  values_[&node] = value;
+  JsonWriter constant;
+  constant.StartObject();
+  if (value.literal.is_bool()) {
+    constant.Member("as_bool").Bool(value.literal.boolean());
+  } else if (value.literal.is_int()) {
+    constant.Member("as_int").Int(value.literal.integer());
+  } else if (value.literal.is_float()) {
+    constant.Member("as_float").Float(value.literal.real());
+  } else {
+    constant.Member("as_string").String(value.literal.string());
+  }
+  constant.EndObject();
+  scope->inputs.Raw(constant.text());
+  specs->Member("constant_input").StartObject();
+  specs->Member("name").String(value.name);
+  specs->Member("value").Raw(constant.text());
+  specs->EndObject();
+}
+
 absl::Status GraphExporter::AddUserInputs(Scope* scope, JsonWriter* specs) {
   std::vector<Node*> placeholders = scope->graph->placeholders();
   // An argument that is None is not an input.
@@ -313,9 +340,13 @@ absl::Status GraphExporter::AddUserInputs(Scope* scope, JsonWriter* specs) {
     user_inputs_.clear();
     for (const Node* node : placeholders) user_inputs_.push_back({.placeholder = node});
   }
-  for (const UserInput& input : user_inputs_) {
+  for (UserInput& input : user_inputs_) {
+    if (input.placeholder != nullptr && !flat_calls_ && !input.placeholder->has_uses())
+      input.value = GivenValue(*input.placeholder, sample_, &arena_);
     specs->StartObject();
-    if (input.placeholder != nullptr) {
+    if (input.value) {
+      AddConstantInput(input, scope, specs);
+    } else if (input.placeholder != nullptr) {
       ASSIGN_OR_RETURN(const ExportValue value, AddPlaceholder(*input.placeholder, nullptr, scope));
       RETURN_IF_ERROR(WriteArgument(*input.placeholder, value, nullptr, scope, &scope->inputs));
       specs->Member("user_input").StartObject();

@@ -55,10 +55,12 @@ class GraphExporter {
   // The JSON of the ExportedProgram.
   const std::string& program() const { return program_; }
   const std::vector<ExportedAttribute>& attributes() const { return attributes_; }
-  // An input of the user: a placeholder of the main graph, or a constant.
+  // An input of the user: a placeholder of the main graph, or a constant. A number or text that is
+  // given and that nothing uses is written as a constant, as torch.export does.
   struct UserInput {
     const Node* placeholder = nullptr;  // null: a constant
     Json constant;                      // InputToConstantInputSpec
+    std::optional<Argument> value;      // the only value of the placeholder, which nothing uses
   };
   // All inputs in order.
   const std::vector<UserInput>& user_inputs() const { return user_inputs_; }
@@ -77,6 +79,7 @@ class GraphExporter {
     JsonWriter inputs, nodes, tensors, ints, bools, floats;
     UniqueNames names;
     absl::flat_hash_map<const SymExpr*, ExportValue> sizes;  // already computed
+    absl::flat_hash_map<std::string, std::string> bodies;    // written, by name
   };
   void Open(const Graph& graph, Scope* scope);
   void Close(absl::string_view outputs, bool is_single, Scope* scope, JsonWriter* json);
@@ -88,6 +91,7 @@ class GraphExporter {
   // Signature.
   absl::Status AddAttributes(Scope* scope, JsonWriter* specs);
   absl::Status AddUserInputs(Scope* scope, JsonWriter* specs);
+  void AddConstantInput(const UserInput& input, Scope* scope, JsonWriter* specs);
   absl::StatusOr<ExportValue> AddPlaceholder(const Node& node, const ExportValue* given,
                                              Scope* scope);
   absl::Status AddOutputs(const ExportValue& result, Scope* scope, JsonWriter* outputs,
@@ -111,6 +115,10 @@ class GraphExporter {
                                                          Scope* scope);
   absl::StatusOr<ExportValue> ExportAten(const Node& node, const Schema& schema,
                                          absl::Span<const ExportValue> args, Scope* scope);
+  // Returns the value with a call of item() for each tensor without dimensions that `type` takes as
+  // a number.
+  absl::StatusOr<ExportValue> AsNumbers(const Node& node, const ExportValue& value,
+                                        const SchemaType& type, Scope* scope);
   // Returns the meta of a call whose node has none, as in a loop that is written out; null if it
   // does not follow from the operands.
   const ValueMeta* InferredMeta(const Node& node, absl::Span<const ExportValue> args,
@@ -201,10 +209,13 @@ class GraphExporter {
   Arena arena_;
   absl::flat_hash_map<const Node*, ExportValue> values_;
   absl::flat_hash_map<absl::string_view, ExportValue> attribute_values_;
-  absl::flat_hash_map<const Graph*, std::string> body_names_;
   absl::flat_hash_map<const Graph*, ExportValue> results_;  // of bodies that are written
-  // Known operands of the bodies of higher-order calls.
-  absl::flat_hash_map<const Graph*, std::vector<ExportValue>> operands_;
+  // Known operands of the bodies of higher-order calls. Those of a loop change from turn to turn.
+  struct Operands {
+    std::vector<ExportValue> values;
+    bool are_fixed = false;
+  };
+  absl::flat_hash_map<const Graph*, Operands> operands_;
   std::vector<ExportedAttribute> attributes_;
   std::vector<UserInput> user_inputs_;
   bool has_same_inputs_ = false;  // the same as the original program's

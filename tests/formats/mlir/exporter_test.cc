@@ -237,6 +237,55 @@ graph @forward(%x : f32[2], %y : f32[3]) {
   EXPECT_THAT(program->text, HasSubstr("-> !torch.vtensor<[3,1],f32>"));
 }
 
+// torch-mlir's StableHLO takes constants as the bounds of a slice that is written to.
+TEST(MlirExporter, BoundsOfSlicesThatAreWrittenToAreNumbers) {
+  const auto bounds = [](absl::string_view given, absl::string_view size = "6") {
+    const auto program = Export(absl::StrCat("symbol s0 = 6\ngraph @forward(%x : f32[", size,
+                                             ", 8], %y : f32[2, 8]) {\n"
+                                             "  %a = aten.slice_scatter.default(%x, %y",
+                                             given, ") : f32[", size, ", 8]\n  return (%a,)\n}\n"));
+    EXPECT_OK(program);
+    return program.ok() ? program->text : std::string();
+  };
+  for (const absl::string_view given :
+       {", 0, -2", ", 0, 4", ", 0, -2, 9223372036854775807", ", 0, 4, None", ", start = 4",
+        ", 0, 4, 6", ", 0, -2, 6, 1"}) {
+    const std::string text = bounds(given);
+    EXPECT_THAT(text, HasSubstr("= torch.constant.int 4\n")) << given;
+    EXPECT_THAT(text, HasSubstr("= torch.constant.int 6\n")) << given;
+    EXPECT_FALSE(absl::StrContains(text, "torch.constant.none")) << given;
+    EXPECT_FALSE(absl::StrContains(text, "torch.constant.int -")) << given;
+  }
+  EXPECT_THAT(bounds(", -2, 4, None"), HasSubstr("= torch.constant.int 6\n"));
+  EXPECT_THAT(bounds(", 0, None, -4"), HasSubstr("= torch.constant.int 2\n"));
+  const std::string symbolic = bounds(", 0, 1", "s0");
+  EXPECT_THAT(symbolic, HasSubstr("= torch.constant.int 9223372036854775807\n"));
+}
+
+TEST(MlirExporter, MeshgridOfSymbolicSizes) {
+  for (const absl::string_view indexing : {"ij", "xy"}) {
+    const auto program = Export(absl::StrCat(
+        R"(
+symbol s0 = 4
+symbol s1 = 6
+graph @forward(%x : f32[s0], %y : f32[3], %z : f32[s1 + 1]) {
+  %m = aten.meshgrid.indexing([%x, %y, %z], ")",
+        indexing, R"(") : ()",
+        indexing == "ij" ? "f32[s0, 3, s1 + 1], f32[s0, 3, s1 + 1], f32[s0, 3, s1 + 1]"
+                         : "f32[3, s0, s1 + 1], f32[3, s0, s1 + 1], f32[3, s0, s1 + 1]",
+        R"()
+  %a = operator.getitem(%m, 2)
+  return (%a,)
+}
+)"));
+    ASSERT_OK(program);
+    EXPECT_THAT(program->text, HasSubstr("\"torch.aten.size.int\"(%x"));
+    EXPECT_THAT(program->text, HasSubstr("\"torch.aten.size.int\"(%z"));
+    EXPECT_THAT(program->text, HasSubstr(indexing == "ij" ? "-> !torch.vtensor<[?,1,1],f32>"
+                                                          : "-> !torch.vtensor<[1,?,1],f32>"));
+  }
+}
+
 TEST(MlirExporter, NumbersInTensorsHaveTheirKind) {
   const auto program = Export(R"(
 graph @forward(%x : f32[], %i : i64[], %y : f32[2]) {

@@ -344,11 +344,55 @@ graph @body(%i as int, %y, %v as "List[Tensor]", %n as int) {
             HasSubstr(": f32[8, 3]@cpu"), HasSubstr(": f32[12, 3]@cpu")));
 }
 
+TEST(Pt2Exporter, BranchesThatTakeNumbersHaveNamesOfTheirOwn) {
+  const std::string text = Written(R"(
+graph @forward(%x : f32[2]@cpu, %p : bool[]@cpu) {
+  %a = torch.cond(%p, @taken, @other, (%x, 3)) : (f32[2]@cpu,)
+  %b = operator.getitem(%a, 0) : f32[2]@cpu
+  %c = torch.cond(%p, @taken, @other, (%b, 4)) : (f32[2]@cpu,)
+  %d = operator.getitem(%c, 0) : f32[2]@cpu
+  return %d
+}
+
+graph @taken(%x : f32[2]@cpu, %n as int) {
+  %y = aten.mul.Scalar(%x, %n) : f32[2]@cpu
+  return (%y,)
+}
+
+graph @other(%x : f32[2]@cpu, %n as int) {
+  return (%x,)
+}
+)");
+  EXPECT_THAT(text, AllOf(HasSubstr("aten.mul.Scalar(%x, 3)"), HasSubstr("aten.mul.Scalar(%x, 4)"),
+                          HasSubstr("@taken_1, @other_1, [%b]")));
+}
+
+TEST(Pt2Exporter, TensorsWithoutDimensionsAreNumbersWhereThoseAreWanted) {
+  for (const absl::string_view call :
+       {"aten.constant_pad_nd.default(%x, [%p, 0], 1.0)", "aten.view.default(%x, [%p, -1])",
+        "aten.slice.Tensor(%x, 0, 0, %p)", "aten.expand.default(%x, [2, %p, 3])",
+        "aten.add.Scalar(%x, %p)", "aten.full.default([%p, 2], %f)", "aten.arange.default(%p)"}) {
+    const std::string text =
+        Written(absl::StrCat("graph @forward(%x : f32[3]@cpu, %p : i64[]@cpu, %f : f32[]@cpu) {\n"
+                             "  %y = ",
+                             call, " : f32[3]@cpu\n  return (%y,)\n}\n"));
+    EXPECT_THAT(text, HasSubstr("%item = aten.item.default(%p)")) << call;
+    EXPECT_THAT(text, HasSubstr("%item")) << call;
+  }
+  // A tensor with dimensions, or of floats, is no size.
+  EXPECT_THAT(Written("graph @forward(%x : f32[3]@cpu, %p : f32[]@cpu) {\n"
+                      "  %y = aten.view.default(%x, [%p, -1]) : f32[3]@cpu\n  return (%y,)\n}\n"),
+              HasSubstr("torch.export does not support lists of values of several kinds"));
+}
+
 TEST(Pt2Exporter, WritesCallsWithOut) {
   for (const absl::string_view call :
        {"aten.add.Scalar_out(%x, 1, out = %z)", "aten.add.out(%x, %x, out = %z)",
         "aten.div.out_mode(%x, %x, rounding_mode = \"floor\", out = %z)",
         "aten.clamp.out(%x, 0, 1, out = %z)", "aten.cat.out([%x], out = %z)",
+        "aten.sum.IntList_out(%x, [0], out = %z)", "aten.prod.int_out(%x, 0, out = %z)",
+        "aten.min.unary_out(%x, out = %z)", "aten.all.all_out(%x, out = %z)",
+        "aten.pow.Scalar_out(2, %x, out = %z)", "aten.view_copy.out(%x, [4], out = %z)",
         "aten.sort.values(%x, 0, values = %z, indices = %i)"}) {
     const bool is_pair = absl::StrContains(call, "indices");
     EXPECT_THAT(
