@@ -4,12 +4,13 @@
 self=$0
 [ -L "$self" ] && self=$(readlink -f "$self")
 above=${self%/*}/..
-if [ "$1" = harvest ]; then  # runs models of Python
+if [ "$1" = harvest ] || [ "$1" = corpus ]; then  # packages of Python do the work
+  room=$1
   shift
   python=$above/bin/python3
   [ -x "$python" ] || python=python3
   [ -d "$above/graphnet_ir" ] && export PYTHONPATH="$above${PYTHONPATH:+:$PYTHONPATH}"  # --target
-  exec "$python" -m graphnet_ir.harvest "$@"
+  exec "$python" -m "graphnet_ir.$room" "$@"
 fi
 # As pip lays it out: an environment or --user, Fedora's, Debian's for root, --target.
 for place in "$above"/lib/python3.@MINOR@/site-packages "$above"/lib64/python3.@MINOR@/site-packages \

@@ -29,6 +29,9 @@ Summary: Computation graphs of PyTorch: import, look at, check, cut and convert
 License-Expression: Apache-2.0
 {licences}
 Requires-Python: >=3.{minor},<3.{next}
+Provides-Extra: corpus
+Requires-Dist: pylance<15,>=14; extra == "corpus"
+Requires-Dist: pyarrow; extra == "corpus"
 Provides-Extra: notebook
 Requires-Dist: tqdm; extra == "notebook"
 Provides-Extra: torch

@@ -41,12 +41,15 @@ int Jobs(int threads) { return threads > 0 ? threads : NumCpus(); }
 struct Entry {
   absl::StatusOr<CorpusRow> row = absl::InternalError("no row");
   std::vector<Provenance> parents;
+  int32_t weights = 0;  // how many values of weights the sample has, which the row leaves out
   std::string path;
   int32_t place = 0;
 };
 
 Entry EntryOf(const Sample& sample) {
-  return {.row = MakeRow(sample), .parents = sample.provenance};
+  return {.row = MakeRow(sample),
+          .parents = sample.provenance,
+          .weights = static_cast<int32_t>(sample.weights.size())};
 }
 
 Entry EntryOf(const absl::StatusOr<Sample>& sample) {
@@ -82,6 +85,7 @@ class RowTable {
                        {Column("item", Column::kStruct,
                                {Column("name", Column::kText), Column("hash", Column::kText),
                                 Column("start", Column::kInt64), Column("end", Column::kInt64)})}),
+                Column("weights", Column::kInt32),
                 Column("refused", Column::kText)};
     if (!has_paths) return;
     columns_.emplace_back("path", Column::kText);
@@ -101,6 +105,7 @@ class RowTable {
         item.EndEntry();
       }
       Next().EndEntry();
+      Next().AppendNumber(entry.weights);
       Next().AppendNull();
     } else {
       while (columns_[next_].name() != "refused") Next().AppendNull();
@@ -272,7 +277,7 @@ nb::object RowsOfPaths(nb::handle places, int threads) {
           if (std::optional<std::vector<Entry>> stream = EntriesOfStream(paths[i])) {
             entries[i] = *std::move(stream);
           } else {
-            entries[i].push_back(EntryOf(Load(paths[i])));
+            entries[i].push_back(EntryOf(Load(paths[i], {.values_if_there = true})));
           }
           return absl::OkStatus();
         },

@@ -27,6 +27,7 @@ from graphnet_ir.running import prepare, run, set_num_threads, shapes
 _LAZY = {
     "Benchmark": "graphnet_ir.evaluation",
     "Capture": "graphnet_ir.capture",
+    "Corpus": "graphnet_ir.corpus.store",
     "Scores": "graphnet_ir.evaluation",
     "bench": "graphnet_ir.evaluation",
     "captured": "graphnet_ir.capture",
@@ -49,10 +50,10 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Argument", "Benchmark", "Capture", "DType", "Decomposition", "Device", "Error", "Graph",
-    "GraphDiff", "Layout", "MemoryFormat", "Module", "Node", "NodeList", "OptResult", "Place",
-    "Sample", "Scores", "SymExpr", "Tensor", "TensorMeta", "Validation", "__version__", "bench",
-    "captured", "compose", "decompose", "diff", "extract", "find_matches", "find_samples",
+    "Argument", "Benchmark", "Capture", "Corpus", "DType", "Decomposition", "Device", "Error",
+    "Graph", "GraphDiff", "Layout", "MemoryFormat", "Module", "Node", "NodeList", "OptResult",
+    "Place", "Sample", "Scores", "SymExpr", "Tensor", "TensorMeta", "Validation", "__version__",
+    "bench", "captured", "compose", "decompose", "diff", "extract", "find_matches", "find_samples",
     "folder_files", "formats", "from_exported", "from_fx", "hash", "load", "load_bytes",
     "load_pieces", "load_samples", "normal_form", "opt", "page", "parse", "passes", "prepare",
     "register_pass", "rewrite", "run", "save", "score", "set_num_threads", "shapes", "show",

@@ -83,8 +83,9 @@ class WheelTest(unittest.TestCase):
                                      r".*_x86_64\.whl$")
         found = importlib.metadata.metadata("graphnet_ir")
         self.assertEqual(found["Requires-Python"], f">=3.{minor},<3.{minor + 1}")
-        self.assertEqual(found.get_all("Requires-Dist"), ['tqdm; extra == "notebook"',
-                                                          'torch==2.13.*; extra == "torch"'])
+        self.assertEqual(found.get_all("Requires-Dist"), [
+            'pylance<15,>=14; extra == "corpus"', 'pyarrow; extra == "corpus"',
+            'tqdm; extra == "notebook"', 'torch==2.13.*; extra == "torch"'])
 
     def test_it_has_the_licence_of_each_thing_inside(self) -> None:
         with zipfile.ZipFile(WHEEL) as wheel:

@@ -17,6 +17,9 @@ class PagesTest(unittest.TestCase):
     def test_python_page(self) -> None:
         self.check("docs/python.md", least=20)
 
+    def test_corpus_page(self) -> None:
+        self.check("docs/corpus.md", least=5)
+
     def test_readme(self) -> None:
         self.check("README.md", least=5)
 

@@ -1,0 +1,434 @@
+"""graphnet corpus: the command."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+import time
+from typing import Any, Dict, List, Optional, Tuple
+
+from graphnet_ir._core import Error
+from graphnet_ir._errors import made_error
+
+
+def _range(text: str) -> Tuple[int, int]:
+    """A number or two numbers with .. between them."""
+    least, dots, greatest = text.partition("..")
+    made = (int(least), int(greatest) if dots else int(least))
+    if made[0] > made[1]:
+        raise ValueError(text)
+    return made
+
+
+def _share(text: str) -> Tuple[str, float]:
+    """A name, = and a number."""
+    name, _, share = text.partition("=")
+    return name, float(share)
+
+
+def _printable(text: str, most: int = 1000) -> str:
+    """Returns text in which nothing moves the cursor of a terminal, as one line."""
+    made = "".join(c if c.isprintable() else c.encode("unicode_escape").decode()
+                   for c in text[:most].encode("utf-8", "backslashreplace").decode())
+    return made if len(text) <= most else made + "…"
+
+
+def _note(text: str) -> None:
+    print(f"note: {_printable(text)}", file=sys.stderr)
+
+
+def _create(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus.store import Corpus
+    Corpus.create(args.corpus)
+    return 0
+
+
+def _add(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus.adding import Added
+    from graphnet_ir.corpus.store import Corpus
+
+    corpus = Corpus(args.corpus, "a")
+    shown = 0
+
+    def tell(done: Added) -> None:
+        nonlocal shown
+        for name, reason in done.refused[shown:]:
+            print(f"refused {_printable(name)}: {_printable(reason)}", file=sys.stderr)
+        shown = len(done.refused)
+        print(str(done), file=sys.stderr)
+
+    done = corpus.add(args.inputs, source=args.source, model=args.model, revision=args.revision,
+                      licence=args.licence, told=tell)
+    if done.without_weights:
+        _note(f"{done.without_weights} samples have values of weights, which a corpus does not "
+              "keep")
+    if args.json:
+        print(json.dumps(vars(done), indent=2))
+    else:
+        print(f"{done}; {len(corpus)} graphs in {_printable(args.corpus)}")
+    return 2 if done.refused else 0
+
+
+def _find(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus.store import Corpus
+
+    corpus = (Corpus(args.corpus, version=args.tag) if args.save is None else
+              Corpus(args.corpus, "a"))
+    found = corpus.find(
+        args.query, where=args.where, nodes=args.nodes, source=args.source, licence=args.licence,
+        model=args.model, view=args.view, scan=args.scan)
+    if args.save is not None:
+        hashes = [hash for hash, _ in found.hashes()]
+        corpus.save_view(args.save, hashes)
+        print(f"{len(hashes)} graphs in view {_printable(args.save)}")
+        for note in found.notes:
+            _note(note)
+        return 0 if hashes else 1
+    if args.count:
+        number = found.count()
+        print(json.dumps({"graphs": number}) if args.json else number)
+    else:
+        number = _print_hits(args, found)
+    for note in found.notes:
+        _note(note)
+    return 0 if number else 1
+
+
+def _print_hits(args: argparse.Namespace, found: Any) -> int:
+    number = 0
+    records: List[Dict[str, Any]] = []
+    table = csv.writer(sys.stdout)
+    if args.csv:
+        table.writerow(["hash", "matches", "sample"])
+    for hit in found:
+        if args.limit is not None and number == args.limit:
+            break
+        number += 1
+        if args.json:
+            records.append(dict(vars(hit)))
+        elif args.csv:
+            table.writerows([hit.hash, hit.matches, _cell(name)] for name in hit.names or [""])
+        elif args.names:
+            for name in hit.names:
+                print(_printable(name))
+        else:
+            more = f" and {len(hit.names) - 1} more" if len(hit.names) > 1 else ""
+            print(f"{hit.hash}  {hit.matches:4}  {_printable(''.join(hit.names[:1]))}{more}")
+    if args.json:
+        print(json.dumps({"graphs": records}, indent=2))
+    return number
+
+
+def _cell(text: str) -> str:
+    """Returns a cell that a spreadsheet does not compute."""
+    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+def _verify(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus.store import Corpus
+
+    corpus = Corpus(args.corpus, version=args.tag)
+    found = []
+    for finding in corpus.verify():
+        found.append(dict(vars(finding)))
+        if not args.json:
+            print(_printable(str(finding)))
+    if args.json:
+        print(json.dumps({"graphs": len(corpus), "findings": found}, indent=2))
+    else:
+        print(f"{len(corpus)} graphs, {len(corpus.sources)} occurrences, {len(found)} findings")
+    return 1 if found else 0
+
+
+def _export(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus.store import Corpus
+
+    to = next((to for to in ("protobuf", "parquet") if getattr(args, to)), "folders")
+    corpus = Corpus(args.corpus, version=args.tag)
+    written = corpus.export(args.out, to,
+                            graphs=None if args.view is None else corpus.view(args.view))
+    print(f"{written} {'graphs' if to == 'parquet' else 'samples'} written to "
+          f"{_printable(args.out)}")
+    return 0
+
+
+def _remove(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus.store import Corpus
+
+    done = Corpus(args.corpus, "a").remove(source=args.source, licence=args.licence,
+                                           model=args.model)
+    print(f"{done.occurrences} occurrences and {done.graphs} graphs removed")
+    return 0 if done.occurrences or done.graphs else 1
+
+
+def _similar(args: argparse.Namespace) -> int:
+    from graphnet_ir import _core
+    from graphnet_ir.corpus.store import Corpus
+
+    found = Corpus(args.corpus, version=args.tag).similar(_core.load(args.input), args.at)
+    if args.json:
+        print(json.dumps([{"hash": hash, "similarity": similarity}
+                          for hash, similarity in found], indent=2))
+    else:
+        for hash, similarity in found:
+            print(f"{hash}  {similarity:.4f}")
+    return 0 if found else 1
+
+
+def _duplicates(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus.store import Corpus
+
+    corpus = Corpus(args.corpus, version=args.tag)
+    groups = corpus.duplicates(args.by, args.at)
+    if args.json:
+        print(json.dumps([vars(group) for group in groups], indent=2))
+        return 0
+    for group in groups:
+        alike = f"  {group.similarity:.4f}" if args.by == "near" else ""
+        print(f"{group.hashes[0]}  {len(group.hashes):5} graphs  {group.occurrences:5} occurrences"
+              f"{alike}")
+    print(f"{len(groups)} groups with {sum(len(group.hashes) for group in groups)} of "
+          f"{len(corpus)} graphs")
+    return 0
+
+
+def _stats(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus.store import Corpus
+
+    corpus = Corpus(args.corpus, version=args.tag)
+    columns = args.of.split(",")
+    cover = corpus.smallest(columns) if args.smallest else None
+    rows = corpus.coverage(columns)
+    if args.json:
+        told: Dict[str, Any] = {"graphs": len(corpus), "occurrences": len(corpus.sources),
+                                "coverage": rows}
+        if cover is not None:
+            told["smallest"] = vars(cover)
+        print(json.dumps(told, indent=2))
+        return 0
+    if cover is not None:
+        for hash in cover.chosen:
+            print(hash)
+        print(f"{len(cover.chosen)} of {len(corpus)} graphs have all {cover.items} values of "
+              f"{args.of}; at least {cover.at_least} are needed", file=sys.stderr)
+        return 0
+    for row in rows:
+        print(f"{row['graphs']:8}  {row['column']:8}  {_printable(str(row['value']))}")
+    print(f"{len(corpus)} graphs, {len(corpus.sources)} occurrences, {len(rows)} values of "
+          f"{args.of}")
+    return 0
+
+
+def _sample(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus.store import Corpus
+
+    for hash in Corpus(args.corpus, version=args.tag).sample(args.count, seed=args.seed,
+                                                             by=args.by):
+        print(hash)
+    return 0
+
+
+def _split(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus.store import Corpus
+
+    made = Corpus(args.corpus, version=args.tag).split(dict(args.parts), seed=args.seed, at=args.at)
+    print(json.dumps(vars(made), indent=2))
+    sizes = ", ".join(f"{part} {len(hashes)}" for part, hashes in made.parts.items())
+    print(f"{sizes}; {made.groups} groups, the largest of {made.largest} graphs", file=sys.stderr)
+    return 0
+
+
+def _map(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus.store import Corpus
+
+    begin = time.monotonic()
+    first: Optional[int] = None
+
+    def tell(done: int, all: int) -> None:
+        nonlocal first
+        first = done if first is None else first
+        rate = (done - first) / max(time.monotonic() - begin, 1e-3)
+        left = f", {rate:.0f} graphs a second, {(all - done) / rate:.0f} s left" if rate else ""
+        print(f"{done} of {all} graphs{left}", file=sys.stderr)
+
+    work: Any = args.command
+    if args.function is not None:
+        if work:
+            raise made_error("invalid_argument", "give --function or a command, not both")
+        work = args.function
+    elif not work:
+        raise made_error("invalid_argument", "give a command behind --, or --function")
+    corpus = Corpus(args.corpus, "a")
+    done = corpus.map(
+        work, graphs=None if args.view is None else corpus.view(args.view), name=args.name, into=args.into, processes=args.jobs, seconds=args.max_seconds,
+        memory=args.max_memory, told=tell)
+    for hash, reason in done.set_aside:
+        print(f"set aside {hash}: {_printable(reason)}", file=sys.stderr)
+    print(f"{done.graphs} graphs, {len(done.set_aside)} set aside")
+    return 1 if done.set_aside else 0
+
+
+def _tag(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus.store import Corpus
+    Corpus(args.corpus, "a").tag(args.name)
+    return 0
+
+
+def _log(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus.store import Corpus
+
+    for row in Corpus(args.corpus).log():
+        print(f"{row['version']:6}  {row['time']:%Y-%m-%d %H:%M:%S}  "
+              f"{_printable(' '.join(row['tags']))}".rstrip())
+    return 0
+
+
+def _compact(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus.store import Corpus
+    Corpus(args.corpus, "a").compact()
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="graphnet corpus", allow_abbrev=False,
+        description="Stores many graphs once each, and finds them by an index (docs/corpus.md)")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def command(name: str, run: Any, help: str, *, reads: bool = False) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=help, description=help, allow_abbrev=False)
+        made.set_defaults(run=run)
+        made.add_argument("corpus", metavar="CORPUS", help="the folder of the corpus")
+        if reads:
+            made.add_argument("--tag", metavar="NAME", help="read the version with this tag")
+        return made
+
+    command("create", _create, "make an empty corpus")
+
+    add = command("add", _add, "add samples of any format")
+    add.add_argument("inputs", nargs="+", metavar="IN", help="samples, or folders of samples")
+    add.add_argument("--source", help="source of the samples; otherwise that of graph_net.json")
+    add.add_argument("--model", help="model of the samples; otherwise that of graph_net.json")
+    add.add_argument("--revision", help="revision of the model")
+    add.add_argument("--licence", help="licence of the samples, such as mit")
+    add.add_argument("--json", action="store_true", help="print one JSON document")
+
+    find = command("find", _find, "find graphs by a call that they have", reads=True)
+    find.add_argument("query", nargs="?", metavar="CALL",
+                      help="pattern of a call, as graphnet find takes it; none: all graphs")
+    find.add_argument("--where", metavar="SQL", help="condition on the columns of graphs, such as "
+                                                     "'inputs = 1 AND array_has(ranks, 4)'")
+    find.add_argument("--nodes", type=_range, metavar="A..B", help="number of nodes")
+    find.add_argument("--source", help="source of an occurrence")
+    find.add_argument("--licence", help="licence of an occurrence")
+    find.add_argument("--model", help="model of an occurrence")
+    find.add_argument("--view", metavar="NAME", help="only graphs of this view")
+    find.add_argument("--save", metavar="NAME",
+                      help="save the graphs as a view, and print only their number")
+    find.add_argument("--scan", action="store_true", help="match each graph, without the index")
+    find.add_argument("--limit", type=int, metavar="N", help="stop after N graphs")
+    form = find.add_mutually_exclusive_group()
+    form.add_argument("--count", action="store_true", help="print only the number of graphs")
+    form.add_argument("-l", "--names", action="store_true", help="print only paths of occurrences")
+    form.add_argument("--csv", action="store_true", help="print CSV: hash, matches, sample")
+    find.add_argument("--json", action="store_true", help="print one JSON document")
+
+    verify = command("verify", _verify, "read all, and make each row anew from its graph",
+                     reads=True)
+    verify.add_argument("--json", action="store_true", help="print one JSON document")
+
+    export = command("export", _export, "write each occurrence as a file", reads=True)
+    export.add_argument("-o", "--out", required=True, metavar="FOLDER", help="a new folder")
+    export.add_argument("--view", metavar="NAME", help="only graphs of this view")
+    form = export.add_mutually_exclusive_group()
+    form.add_argument("--folders", action="store_true", help="GraphNet folders, the default")
+    form.add_argument("--protobuf", action="store_true", help="protobuf files")
+    form.add_argument("--parquet", action="store_true",
+                      help="a table of the graphs with their occurrences, and a card")
+
+    remove = command("remove", _remove, "remove occurrences, and graphs that then have none")
+    remove.add_argument("--source", help="source of the occurrences")
+    remove.add_argument("--licence", help="licence of the occurrences")
+    remove.add_argument("--model", help="model of the occurrences")
+
+    similar = command("similar", _similar, "find graphs that are similar to a sample", reads=True)
+    similar.add_argument("input", metavar="IN", help="a sample in any format")
+    similar.add_argument("--at", type=float, default=0.9, metavar="X",
+                         help="least similarity (0.9), which is 1 for graphs of the same features")
+    similar.add_argument("--json", action="store_true", help="print one JSON document")
+
+    duplicates = command("duplicates", _duplicates, "list groups of graphs that are alike",
+                         reads=True)
+    duplicates.add_argument("--by", choices=["exact", "shape", "near"], default="exact",
+                            help="exact (default): graphs that occur more than once; shape: that "
+                                 "differ in sizes only; near: that are similar")
+    duplicates.add_argument("--at", type=float, default=0.9, metavar="X",
+                            help="least similarity for near (0.9)")
+    duplicates.add_argument("--json", action="store_true", help="print one JSON document")
+
+    stats = command("stats", _stats, "count what the graphs have", reads=True)
+    stats.add_argument("--of", default="targets,dtypes,ranks", metavar="COLUMNS",
+                       help="columns: targets, args, edges, dtypes, ranks (targets,dtypes,ranks)")
+    stats.add_argument("--smallest", action="store_true",
+                       help="print few graphs that have all values between them")
+    stats.add_argument("--json", action="store_true", help="print one JSON document")
+
+    sample = command("sample", _sample, "draw graphs at random", reads=True)
+    sample.add_argument("count", type=int, metavar="N", help="number of graphs")
+    sample.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draw (0)")
+    sample.add_argument("--by", choices=["source", "model", "licence"],
+                        help="draw the same number for each of these")
+
+    split = command("split", _split, "divide the graphs so that nothing alike gets apart",
+                    reads=True)
+    split.add_argument("parts", nargs="+", type=_share, metavar="PART=SHARE",
+                       help="parts and their shares: train=8 test=2")
+    split.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draw (0)")
+    split.add_argument("--at", type=float, default=0.9, metavar="X",
+                       help="graphs that are so similar stay together (0.9)")
+
+    work = command("map", _map, "apply a command or a function to each graph")
+    work.add_argument("--function", metavar="MODULE:NAME",
+                      help="function of Python, which gets a Sample; also FILE.py:NAME")
+    work.add_argument("--name", help="name of the job (that of the command); a job of this name "
+                                     "goes on")
+    work.add_argument("--view", metavar="NAME", help="only graphs of this view")
+    work.add_argument("--into", metavar="CORPUS", help="corpus for graphs that the work makes")
+    work.add_argument("-j", "--jobs", type=int, metavar="N",
+                      help="number of processes (by default the number of processors)")
+    work.add_argument("--max-seconds", type=float, default=60, metavar="N",
+                      help="time limit for a graph (60)")
+    work.add_argument("--max-memory", type=int, default=4 << 30, metavar="BYTES",
+                      help="memory limit for a process (4294967296)")
+
+    tag = command("tag", _tag, "name the newest version, which is then kept")
+    tag.add_argument("name", metavar="NAME", help="name of the version")
+
+    command("log", _log, "list the versions that are kept")
+
+    command("compact", _compact, "join small files, index all, delete versions older than a week")
+    return parser
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    # What comes behind -- is a command with options of its own.
+    place = given.index("--") if given[:1] == ["map"] and "--" in given else len(given)
+    args = _parser().parse_args(given[:place])
+    args.command = given[place + 1:]
+    try:
+        return int(args.run(args))
+    except KeyboardInterrupt:
+        print("graphnet: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 141
+    except (Error, OSError) as error:
+        print(f"graphnet: {_printable(str(error))}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

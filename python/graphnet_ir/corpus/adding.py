@@ -1,0 +1,243 @@
+"""Adds samples to a corpus: rows from C++, then one commit a table, each synced.
+
+The order is jsons, graphs, sources. So what a source names is always there, and a graph without a
+source is left of an addition that was killed. Adding the same samples again completes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+
+from graphnet_ir import _core
+from graphnet_ir._core import Error, Module, Sample
+from graphnet_ir.corpus import layout
+from graphnet_ir.corpus.engines import pa, pc
+from graphnet_ir.corpus.origins import Origin, Origins, preferred
+from graphnet_ir.corpus.schema import DIGEST, FACTS, GRAPHS, JSONS, NEAR_AT, SOURCES
+
+ROWS_A_CALL = 256
+"""How many samples C++ reads at a time."""
+
+# A commit comes after so many new graphs, or so many bytes of them.
+ROWS_A_COMMIT = 10_000
+BYTES_A_COMMIT = 256 << 20
+
+# The columns of an occurrence that tell it from others.
+_TELLING = [name for name in SOURCES.names if name not in ("id", "licence", "blob")]
+
+
+@dataclass
+class Added:
+    """What an addition did."""
+
+    added: int = 0  # samples whose graph the corpus had not
+    known: int = 0  # samples whose graph it had, from before or from an earlier sample
+    occurrences: int = 0  # rows of sources that it had not
+    refused: List[Tuple[str, str]] = field(default_factory=list)  # samples, each with the reason
+    without_weights: int = 0  # samples whose weights have values, which a corpus does not keep
+
+    def __str__(self) -> str:
+        return (f"{self.added} added, {self.known} known, {len(self.refused)} refused; "
+                f"{self.occurrences} new occurrences")
+
+
+def rows_of_paths(paths: Iterable[str]) -> Iterator[Tuple[Any, Optional[str]]]:
+    """Yields rows of the samples at or below each path, with the folder that was given."""
+    for root in paths:
+        root = os.fspath(root)
+        try:
+            found = _core.find_samples([root])
+        except Error:  # C++ refuses it below with its reason.
+            found = [root]
+        for begin in range(0, len(found), ROWS_A_CALL):
+            made = _core._corpus_rows_of_paths(found[begin:begin + ROWS_A_CALL])
+            yield _table(made), root
+
+
+def rows_of_samples(items: Iterable[Any]) -> Iterator[Tuple[Any, Optional[str]]]:
+    """Yields rows of samples, modules and bytes of protobuf."""
+    batch: List[Any] = []
+    for item in items:
+        if not isinstance(item, (Sample, Module, bytes)):
+            raise TypeError("a corpus takes paths, samples, modules and bytes of protobuf, not "
+                            f"{type(item).__name__}")
+        batch.append(item)
+        if len(batch) == ROWS_A_CALL:
+            yield _table(_core._corpus_rows(batch)), None
+            batch = []
+    if batch:
+        yield _table(_core._corpus_rows(batch)), None
+
+
+def _table(made: Any) -> Any:
+    return pa.Table.from_struct_array(pa.array(made))
+
+
+def graph_rows(rows: Any) -> Any:
+    """Makes rows of graphs.lance from those of C++, none of them refused."""
+    near = pa.array(_core._prefix_tokens(rows.column("features").combine_chunks(), NEAR_AT))
+    made = {name: rows.column(name) for name in ["hash", *(fact.name for fact in FACTS)]}
+    made["digest"] = digests(rows.column("blob"))
+    made["features"] = pc.list_value_length(rows.column("features"))
+    made["near"] = near
+    return pa.table([made[name] for name in GRAPHS.names], schema=GRAPHS)
+
+
+def digests(blobs: Any) -> Any:
+    """Returns the digest of each blob."""
+    return pa.array([hashlib.sha256(blob.as_buffer()).digest()[:16] for blob in blobs], DIGEST)
+
+
+def source_row(hash: bytes, path: str, place: int, name: str, origin: Origin,
+               parents: List[Dict[str, Any]], json_id: Optional[bytes],
+               digest: bytes) -> Dict[str, Any]:
+    """Makes a row of sources.lance."""
+    row: Dict[str, Any] = {"hash": hash, "path": path, "place": place, "name": name,
+                           **vars(origin), "parents": parents, "json": json_id, "digest": digest,
+                           "blob": None}
+    return {"id": source_id(row), **row}
+
+
+def source_id(row: Dict[str, Any]) -> bytes:
+    """Returns the id of a row of sources.lance."""
+    telling = [value.hex() if isinstance(value, bytes) else value
+               for value in (row[column] for column in _TELLING)]
+    return hashlib.sha256(json.dumps(telling, ensure_ascii=True).encode()).digest()
+
+
+class Addition:
+    """Takes rows and commits them from time to time; finish() commits the rest."""
+
+    def __init__(self, corpus: Any, given: Origin,
+                 told: Optional[Callable[[Added], None]]):
+        self._corpus = corpus
+        self._given = given
+        self._told = told
+        self._done = Added()
+        self._origins: Dict[Optional[str], Origins] = {}
+        self._empty()
+
+    def _empty(self) -> None:
+        self._graphs: List[Any] = []
+        self._hashes: Set[bytes] = set()
+        self._bytes = 0
+        self._jsons: Dict[bytes, str] = {}
+        self._sources: Dict[bytes, Dict[str, Any]] = {}
+        self._blobs: Dict[bytes, bytes] = {}  # of sources
+        self._samples = 0
+        self._refused: List[Tuple[str, str]] = []
+        self._without_weights = 0
+
+    def refuse(self, name: str, reason: str) -> None:
+        """Takes a sample that cannot be added."""
+        self._samples += 1
+        self._refused.append((name, reason))
+
+    def take(self, rows: Any, root: Optional[str],
+             sources: Optional[List[Dict[str, Any]]] = None) -> None:
+        """Takes rows of samples below a folder, or of samples in memory. sources: rows of another
+        corpus, from which they come."""
+        self._samples += rows.num_rows
+        refused = rows.column("refused").is_valid()
+        for row in rows.filter(refused).to_pylist():
+            self._refused.append((row.get("path") or row.get("name") or "<sample>",
+                                  row["refused"]))
+        if sources is not None:
+            sources = [source for source, is_refused in zip(sources, refused.to_pylist())
+                       if not is_refused]
+        rows = rows.filter(pc.invert(refused))
+        self._take_sources(rows, root, sources)
+        hashes = rows.column("hash").to_pylist()
+        known = self._corpus.graphs.known({hash for hash in hashes if hash not in self._hashes})
+        known |= self._hashes
+        new = []
+        for index, hash in enumerate(hashes):
+            if hash not in known:
+                known.add(hash)
+                new.append(index)
+        if new:
+            made = graph_rows(rows.take(new))
+            self._graphs.append(made)
+            self._hashes.update(made.column("hash").to_pylist())
+        if (len(self._hashes) >= ROWS_A_COMMIT or self._bytes >= BYTES_A_COMMIT
+                or len(self._sources) >= 4 * ROWS_A_COMMIT):
+            self._commit()
+
+    def _take_sources(self, rows: Any, root: Optional[str],
+                      sources: Optional[List[Dict[str, Any]]]) -> None:
+        if root not in self._origins:
+            self._origins[root] = Origins(self._given, root)
+        wanted = ["hash", "name", "json", "path", "place", "parents", "weights", "blob"]
+        there = rows.select([name for name in wanted if name in rows.column_names])
+        blobs = digests(rows.column("blob")).to_pylist()
+        for place, (row, digest) in enumerate(zip(there.to_pylist(), blobs)):
+            text, path = row["json"], row.get("path")
+            json_id = None
+            if text is not None:
+                json_id = hashlib.sha256(text.encode()).digest()
+                self._jsons[json_id] = text
+            if sources is None:
+                made = source_row(
+                    row["hash"], path_below(path, root) if path else row["name"],
+                    row.get("place") or 0, row["name"], self._origins[root].of(path, text),
+                    row["parents"], json_id, digest)
+            else:
+                before = sources[place]
+                known = Origin(*(before[name] for name in vars(self._given)))
+                made = source_row(row["hash"], before["path"], before["place"], before["name"],
+                                  preferred(self._given, known), before["parents"], json_id, digest)
+            self._sources[made["id"]] = made
+            self._blobs[made["id"]] = row["blob"]
+            self._bytes += len(row["blob"])
+            self._without_weights += bool(row["weights"])
+
+    def _commit(self) -> None:
+        corpus, done = self._corpus, self._done
+        with layout.committing(corpus.path):
+            corpus.jsons.insert(pa.Table.from_pylist(
+                [{"id": id, "text": text} for id, text in self._jsons.items()], schema=JSONS))
+            corpus.jsons.settle()
+            added = corpus.graphs.insert(
+                pa.concat_tables(self._graphs) if self._graphs else GRAPHS.empty_table())
+            corpus.graphs.settle()
+            self._keep_differing_blobs()
+            occurrences = corpus.sources.insert(
+                pa.Table.from_pylist(list(self._sources.values()), schema=SOURCES))
+            corpus.sources.settle()
+        done.added += added
+        done.known += self._samples - added - len(self._refused)
+        done.occurrences += occurrences
+        done.refused += self._refused
+        done.without_weights += self._without_weights
+        self._empty()
+        if self._told is not None:
+            self._told(done)
+
+    def _keep_differing_blobs(self) -> None:
+        """Gives sources their own blob where that of their graph is another."""
+        rows = self._corpus.graphs.where(["hash", "digest"], "hash",
+                                         {row["hash"] for row in self._sources.values()})
+        there = dict(zip(rows.column("hash").to_pylist(), rows.column("digest").to_pylist()))
+        for id, row in self._sources.items():
+            if row["digest"] != there[row["hash"]]:
+                row["blob"] = self._blobs[id]
+
+    def finish(self) -> Added:
+        self._commit()
+        with layout.committing(self._corpus.path):
+            for table in (self._corpus.jsons, self._corpus.graphs, self._corpus.sources):
+                table.index()
+                table.settle()
+        return self._done
+
+
+def path_below(path: str, root: Optional[str]) -> str:
+    """Returns the path of a sample below the folder that was given, or the name of a file that was
+    given itself. No path of the machine gets into a corpus."""
+    below = os.path.relpath(os.path.abspath(path), os.path.abspath(root or "."))
+    return os.path.basename(os.path.abspath(path)) if below == "." else below

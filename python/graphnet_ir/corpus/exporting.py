@@ -1,0 +1,166 @@
+"""Writes a corpus in forms for others. The output appears whole or not at all."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, Dict, List, Set
+
+from graphnet_ir import _core
+from graphnet_ir._errors import made_error
+from graphnet_ir.corpus.engines import pa, parquet
+from graphnet_ir.corpus.schema import FACTS, GRAPHS
+
+FORMS = ("folders", "protobuf", "parquet")
+"""What a corpus can be written as."""
+
+_GRAPHS_A_TIME = 256
+# A file of Parquet ends after so many bytes of graphs.
+_BYTES_A_FILE = 256 << 20
+_ENDINGS = (".pb", ".pt", ".pt2", ".txt", ".gn")
+
+_ORIGIN = ["path", "place", "name", "source", "model", "revision", "licence", "parents"]
+
+
+def export(corpus: Any, out: str, to: str, hashes: Iterable[bytes]) -> int:
+    """Writes graphs of a corpus to a new folder. Returns the number of samples or, for Parquet, of graphs."""
+    if to not in FORMS:
+        raise made_error("invalid_argument", f"a corpus is exported to {', '.join(FORMS)}, not to "
+                                             f"'{to}'")
+    out = os.path.abspath(out)
+    if os.path.lexists(out) and not (os.path.isdir(out) and not os.listdir(out)):
+        raise made_error("already_exists", f"{out} is there already")
+    above = os.path.dirname(out)
+    os.makedirs(above, exist_ok=True)
+    aside = tempfile.mkdtemp(prefix=f".{os.path.basename(out)}.", dir=above)
+    try:
+        place = os.path.join(aside, "out")
+        os.mkdir(place)
+        groups = _groups(hashes)
+        count = (_parquet(corpus, place, groups) if to == "parquet" else
+                 _files(corpus, place, to, groups))
+        os.rename(place, out)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return count
+
+
+def _groups(hashes: Iterable[bytes]) -> Iterator[List[bytes]]:
+    """Yields the hashes, some at a time."""
+    left = iter(hashes)
+    while group := list(itertools.islice(left, _GRAPHS_A_TIME)):
+        yield group
+
+
+def _files(corpus: Any, out: str, to: str, groups: Iterator[List[bytes]]) -> int:
+    """Writes each occurrence at its path, with the name and graph_net.json that it had."""
+    ending = ".pb" if to == "protobuf" else ""
+    taken: Set[str] = set()
+    count = 0
+    for row, sample in (pair for group in groups for pair in corpus._originals(group)):
+        place = os.path.join(out, _free(_safe(row, ending), ending, taken))
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        _core.save(sample, place, format="protobuf" if ending else "graphnet")
+        count += 1
+    return count
+
+
+def _safe(row: Dict[str, Any], ending: str) -> str:
+    """Returns the path of an occurrence, which stays below the folder whatever the row says."""
+    parts: List[str] = []
+    for part in row["path"].split("/"):
+        part = "".join(c if c.isprintable() and c not in '\\:*?"<>|' else "_" for c in part)
+        if part not in ("", ".", ".."):
+            parts.append(part[:200])
+    if row["place"]:
+        parts.append(str(row["place"]))
+    path = os.path.join(*parts[:40]) if parts else row["hash"].hex()
+    return (os.path.splitext(path)[0] if path.endswith(_ENDINGS) else path) + ending
+
+
+def _free(path: str, ending: str, taken: Set[str]) -> str:
+    """Returns a path that no other occurrence has, and that is not inside of one."""
+    root, number, tried = path[:len(path) - len(ending)], 1, path
+    while tried in taken:
+        number += 1
+        tried = f"{root}~{number}{ending}"
+    taken.add(tried)
+    return tried
+
+
+def _parquet(corpus: Any, out: str, groups: Iterator[List[bytes]]) -> int:
+    """Writes a row for each graph, with a list of its occurrences, and a card that describes the
+    data."""
+    os.mkdir(os.path.join(out, "data"))
+    schema = _parquet_schema(corpus)
+    licences: Counter[str] = Counter()
+    graphs, files, writer, size = 0, 0, None, 0
+    for group in groups:
+        batch = corpus.graphs.where([name for name in schema.names if name != "occurrences"],
+                                    "hash", group)
+        rows = batch.to_pylist()
+        sources = corpus.occurrences([row["hash"] for row in rows])
+        every = [row for some in sources.values() for row in some]
+        texts = corpus._json_texts(every)
+        own = corpus.sources.where(["id", "blob"], "id", [row["id"] for row in every]).to_pylist()
+        blobs = {row["id"]: row["blob"] for row in own}
+        for row in rows:
+            there = sources.get(row["hash"], [])
+            row["occurrences"] = [{**{name: source[name] for name in _ORIGIN},
+                                   "graph_net_json": texts.get(source["json"]),
+                                   "blob": blobs[source["id"]]} for source in there]
+            licences.update(source["licence"] or "unknown" for source in there)
+            row["hash"], row["shape_hash"] = row["hash"].hex(), row["shape_hash"].hex()
+        if writer is None:
+            writer = parquet.ParquetWriter(
+                os.path.join(out, "data", f"graphs-{files:05}.parquet"), schema, compression="zstd")
+            files += 1
+        writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+        graphs += len(rows)
+        size += batch.nbytes
+        if size > _BYTES_A_FILE:
+            writer.close()
+            writer, size = None, 0
+    if writer is not None:
+        writer.close()
+    with open(os.path.join(out, "README.md"), "w", encoding="utf-8") as file:
+        file.write(_card(corpus, graphs, licences))
+    return graphs
+
+
+def _parquet_schema(corpus: Any) -> Any:
+    """Returns the columns for others: what follows from the graph, and what jobs found."""
+    there = corpus.graphs.dataset.schema
+    own = [field.with_type(pa.utf8()) if field.name == "shape_hash" else field for field in FACTS]
+    found = [there.field(name) for name in there.names if name not in GRAPHS.names]
+    parents = corpus.sources.dataset.schema.field("parents").type
+    occurrence = pa.struct([("path", pa.utf8()), ("place", pa.int32()),
+                            *((name, pa.utf8()) for name in _ORIGIN[2:-1]),
+                            ("parents", parents), ("graph_net_json", pa.utf8()),
+                            ("blob", pa.binary())])
+    return pa.schema([pa.field("hash", pa.utf8()), *(field.remove_metadata() for field in own),
+                      *found, pa.field("occurrences", pa.list_(occurrence))])
+
+
+def _card(corpus: Any, graphs: int, licences: Counter[str]) -> str:
+    told = json.dumps({key: corpus.manifest[key] for key in
+                       ("version", "hash_version", "feature_version")})
+    lines = "".join(f"| {licence.replace('|', '/')} | {count:,} |\n"
+                    for licence, count in sorted(licences.items()))
+    return f"""\
+# Computation graphs
+
+{graphs:,} computation graphs of PyTorch programs, each once, with {sum(licences.values()):,}
+occurrences. `data/graphs-*.parquet` has a row for each graph. `blob` is the graph in the protobuf
+form of graphnet (`graphnet_ir.load_bytes` reads it), `hash` is what `graphnet hash --metas` prints,
+and `occurrences` says where the graph comes from and under which licence, with a `blob` of its own where
+names of values or draw specs are others. The versions are {told}.
+
+| licence | occurrences |
+|---|---|
+{lines}"""

@@ -1,0 +1,163 @@
+"""Finds graphs: the index names candidates, and each candidate is matched in C++."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Set, Tuple
+
+from graphnet_ir import _core
+from graphnet_ir.corpus import views
+from graphnet_ir.corpus.adding import digests
+from graphnet_ir.corpus.engines import pa, pc
+from graphnet_ir.corpus.tables import any_of, quoted
+
+_ROWS_A_CALL = 512
+# A filter of so many hashes is quicker than looking at all rows.
+_HASHES_A_FILTER = 1000
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a graph must have. None asks for nothing."""
+
+    query: Optional[str] = None
+    where: Optional[str] = None
+    nodes: Optional[Tuple[int, int]] = None
+    source: Optional[str] = None
+    licence: Optional[str] = None
+    model: Optional[str] = None
+    view: Optional[str] = None
+
+    def terms(self) -> List[Tuple[str, List[str]]]:
+        """Returns, for each column, values of which a match must have one. Raises Error if the
+        query cannot be parsed."""
+        return [] if self.query is None else list(_core._query_terms(self.query))
+
+    def on_graphs(self, terms: List[Tuple[str, List[str]]]) -> Optional[str]:
+        """Returns the condition on graphs as a filter."""
+        parts = [f"array_has_any({column}, [{', '.join(_words(column, values))}])"
+                 for column, values in terms]
+        if self.nodes is not None:
+            parts.append(f"nodes >= {int(self.nodes[0])} AND nodes <= {int(self.nodes[1])}")
+        if self.where is not None:
+            parts.append(f"({self.where})")
+        return " AND ".join(parts) or None
+
+    def on_sources(self) -> Optional[str]:
+        """Returns the condition on an occurrence as a filter."""
+        parts = [f"{column} = {quoted(value)}" for column in ("source", "licence", "model")
+                 if (value := getattr(self, column)) is not None]
+        return " AND ".join(parts) or None
+
+
+def _words(column: str, values: List[str]) -> List[str]:
+    return [quoted(int(value) if column == "ranks" else value) for value in values]
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A graph that was found."""
+
+    hash: str
+    matches: int  # calls that match the query; 0 without a query
+    names: List[str] = field(repr=False)  # paths of its occurrences
+
+
+@dataclass
+class Found:
+    """Graphs that are found while they are asked for, each time anew."""
+
+    corpus: Any = field(repr=False)
+    condition: Condition
+    scan: bool = False  # match each graph, whatever the index says
+    notes: List[str] = field(default_factory=list)  # of the last time: what was left out, and why
+
+    def __post_init__(self) -> None:
+        self._terms = self.condition.terms()
+
+    @property
+    def terms(self) -> List[Tuple[str, List[str]]]:
+        """What the index is asked for; nothing if it cannot help."""
+        return [] if self.scan else self._terms
+
+    def candidates(self) -> int:
+        """Counts the graphs that the index names: these or fewer match. Conditions on occurrences
+        do not count here."""
+        with_terms = self.condition.on_graphs(self.terms)
+        return int(self.corpus.graphs.dataset.count_rows(with_terms))
+
+    def count(self) -> int:
+        """Counts the graphs that match."""
+        condition = self.condition
+        if condition.query is None and condition.on_sources() is None and condition.view is None:
+            self.notes = []
+            return self.candidates()
+        return sum(1 for _ in self.hashes())
+
+    def hashes(self) -> Iterator[Tuple[bytes, int]]:
+        """Yields the hash of each graph and the number of its matches."""
+        self.notes = []
+        condition, allowed = self.condition, self._allowed()
+        filter = condition.on_graphs(self.terms)
+        if condition.query is not None and not self.terms:
+            self.notes.append("the index cannot answer this query: each graph is matched")
+        if allowed is not None and len(allowed) <= _HASHES_A_FILTER:
+            if not allowed:
+                return
+            few = any_of("hash", sorted(allowed))
+            filter = few if filter is None else f"{filter} AND {few}"
+        columns = ["hash"] if condition.query is None else ["hash", "blob", "digest"]
+        for batch in self.corpus.graphs.rows(columns, filter, batch=_ROWS_A_CALL):
+            if allowed is not None:
+                batch = batch.filter(pc.is_in(
+                    batch.column("hash"), pa.array(list(allowed), batch.schema.field("hash").type)))
+            yield from self._matched(batch)
+
+    def _allowed(self) -> Optional[Set[bytes]]:
+        """Returns the graphs of the view with an occurrence that satisfies the condition, or None
+        for all."""
+        filter, allowed = self.condition.on_sources(), None
+        if filter is not None:
+            allowed = set(self.corpus.sources.table(["hash"], filter).column("hash").to_pylist())
+        if self.condition.view is not None:
+            viewed = set(views.load(self.corpus.path, self.condition.view))
+            allowed = viewed if allowed is None else allowed & viewed
+        return allowed
+
+    def _matched(self, batch: Any) -> Iterator[Tuple[bytes, int]]:
+        hashes = batch.column("hash").to_pylist()
+        if self.condition.query is None:
+            yield from ((hash, 0) for hash in hashes)
+            return
+        blobs, sound = [], []
+        is_sound = pc.equal(batch.column("digest"), digests(batch.column("blob")))
+        for hash, blob, sound_one in zip(hashes, batch.column("blob"), is_sound.to_pylist()):
+            if sound_one:
+                sound.append(hash)
+                blobs.append(blob.as_buffer())
+            else:
+                self.notes.append(f"graph {hash.hex()} is left out: its digest differs")
+        for hash, matched in zip(sound, _core._match_blobs(self.condition.query, blobs)):
+            if isinstance(matched, str):
+                self.notes.append(f"graph {hash.hex()} is left out: {matched}")
+            elif matched:
+                yield hash, matched
+
+    def __iter__(self) -> Iterator[Hit]:
+        batch: List[Tuple[bytes, int]] = []
+        for found in self.hashes():
+            batch.append(found)
+            if len(batch) == _ROWS_A_CALL:
+                yield from self._hits(batch)
+                batch = []
+        yield from self._hits(batch)
+
+    def _hits(self, batch: List[Tuple[bytes, int]]) -> Iterator[Hit]:
+        sources = self.corpus.occurrences([hash for hash, _ in batch])
+        for hash, matches in batch:
+            yield Hit(hash.hex(), matches, [row["path"] for row in sources.get(hash, [])])
+
+    def records(self) -> List[Dict[str, Any]]:
+        """Returns a dict for each hit."""
+        return [dict(vars(hit)) for hit in self]

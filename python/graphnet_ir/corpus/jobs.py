@@ -1,0 +1,295 @@
+"""Jobs: a function or a command, applied to each graph.
+
+The graphs of a job are divided into tasks. The result of a task is one file, which appears whole or
+not at all and has the same bytes however often the job was killed. To go on is to do the tasks
+without a file. When all are there, their columns come into the corpus in one commit, by hash.
+
+A task is done in a process of its own below the keeper of a harvest, with limits. If the process
+ends, the graph that it was on is tried again in a fresh one. If that ends, too, the graph is set
+aside with the reason, and the rest go on.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import os
+import re
+import select
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
+
+from graphnet_ir._errors import made_error
+from graphnet_ir.corpus import job_worker
+from graphnet_ir.corpus.durable import sync, write_file
+from graphnet_ir.corpus.adding import digests
+from graphnet_ir.corpus.engines import pa, parquet, pc
+from graphnet_ir.corpus.schema import GRAPHS, HASH
+from graphnet_ir.harvest.processes import Group, Limits
+
+FORMAT = 1
+GRAPHS_A_TASK = 500
+_START_SECONDS = 120  # to import what the function needs
+_END_SECONDS = 10
+
+_RESULTS = pa.schema([
+    pa.field("hash", HASH, nullable=False),
+    pa.field("columns", pa.utf8()),  # as JSON
+    pa.field("graph", pa.binary()),  # another graph, as protobuf
+    pa.field("reason", pa.utf8()),  # why the graph was set aside
+])
+
+Work = Union[str, List[str], Callable[..., Any]]
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """What a job did."""
+
+    graphs: int
+    set_aside: List[Tuple[str, str]]  # hashes of graphs, each with the reason
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The limits of a graph."""
+
+    seconds: float = 60
+    memory: int = 4 << 30  # bytes
+
+
+def described(work: Work) -> Dict[str, Any]:
+    """Returns the work as job.json names it."""
+    if isinstance(work, list):
+        if not work or shutil.which(work[0]) is None:
+            raise made_error("not_found", f"there is no command {' '.join(work[:1])}")
+        return {"command": work}
+    if isinstance(work, str):
+        if ":" not in work:
+            raise made_error("invalid_argument", f"'{work}' is not MODULE:FUNCTION")
+        return {"function": work}
+    module, name = getattr(work, "__module__", None), getattr(work, "__qualname__", "<")
+    if "<" in name or not isinstance(module, str):
+        raise made_error("invalid_argument", "a job needs a function that its processes can "
+                                             "import, not one that is made inside of another")
+    if module == "__main__":
+        module = os.path.abspath(getattr(sys.modules["__main__"], "__file__", None) or "")
+        if not os.path.isfile(module):
+            raise made_error("invalid_argument", "a job needs a function of a file")
+    return {"function": f"{module}:{name}"}
+
+
+class Job:
+    """A job in the folder jobs/NAME of a corpus."""
+
+    def __init__(self, corpus: Any, name: str, work: Dict[str, Any], bounds: Bounds):
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", name):
+            raise made_error("invalid_argument", f"'{name}' is no name for a job")
+        self._corpus = corpus
+        self._work = work
+        self._bounds = bounds
+        self.folder = os.path.join(corpus.path, "jobs", name)
+        self._stop = threading.Event()
+
+    def run(self, hashes: Optional[Iterable[bytes]], jobs: int,
+            told: Optional[Callable[[int, int], None]]) -> None:
+        """Does the tasks without a result. hashes: of the graphs, if the job begins here. told:
+        gets the number of graphs that are done, and of all."""
+        os.makedirs(self.folder, exist_ok=True)
+        with open(os.path.join(self.folder, "lock"), "wb") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise made_error("failed_precondition", f"{self.folder} is at work") from error
+            self._prepare(hashes)
+            tasks = self._tasks()
+            try:
+                self._run_tasks(tasks, jobs, told or (lambda done, all: None))
+            finally:
+                shutil.rmtree(os.path.join(self.folder, "work"), ignore_errors=True)
+
+    def _prepare(self, hashes: Optional[Iterable[bytes]]) -> None:
+        """Writes which graphs the job has and what it does, or compares with what is there."""
+        path = os.path.join(self.folder, "job.json")
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                before = json.load(file)
+            if before.get("version") != FORMAT or before.get("work") != self._work:
+                raise made_error("already_exists", f"{self.folder} is a job of other work: give "
+                                                   "this one another name")
+            return
+        if hashes is None:
+            hashes = (hash for batch in self._corpus.graphs.rows(["hash"])
+                      for hash in batch.column("hash").to_pylist())
+        write_file(os.path.join(self.folder, "graphs.bin"), b"".join(dict.fromkeys(hashes)))
+        write_file(path, (json.dumps({"format": "graphnet corpus job", "version": FORMAT,
+                                      "work": self._work, "task": GRAPHS_A_TASK}, indent=2)
+                          + "\n").encode())
+        sync(os.path.dirname(self.folder))
+        sync(self._corpus.path)
+
+    def _tasks(self) -> List[List[bytes]]:
+        with open(os.path.join(self.folder, "job.json"), encoding="utf-8") as file:
+            size = int(json.load(file)["task"])
+        with open(os.path.join(self.folder, "graphs.bin"), "rb") as file:
+            data = file.read()
+        hashes = [data[place:place + 32] for place in range(0, len(data), 32)]
+        return [hashes[begin:begin + size] for begin in range(0, len(hashes), size)]
+
+    def _part(self, number: int) -> str:
+        return os.path.join(self.folder, f"part-{number:06}.parquet")
+
+    def _run_tasks(self, tasks: List[List[bytes]], jobs: int,
+                   told: Callable[[int, int], None]) -> None:
+        whole = sum(map(len, tasks))
+        left = [number for number in range(len(tasks)) if not os.path.exists(self._part(number))]
+        done = whole - sum(len(tasks[number]) for number in left)
+        told(done, whole)
+        with ThreadPoolExecutor(max(1, jobs), "graphnet_ir.corpus.jobs") as pool:
+            waiting: Dict[Future[None], int] = {}
+            try:
+                for number in left:
+                    waiting[pool.submit(self._run_task, number, tasks[number])] = number
+                while waiting:
+                    for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                        future.result()
+                        done += len(tasks[waiting.pop(future)])
+                        told(done, whole)
+            except BaseException:
+                self._stop.set()
+                for future in waiting:
+                    future.cancel()
+                raise
+
+    def _run_task(self, number: int, hashes: List[bytes]) -> None:
+        """Writes the result of a task."""
+        folder = os.path.join(self.folder, "work", str(number))
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        rows = self._corpus.graphs.where(["hash", "blob", "digest"], "hash", hashes)
+        is_sound = pc.equal(rows.column("digest"), digests(rows.column("blob"))).to_pylist()
+        blobs = {hash: blob if is_sound_one else b"" for hash, blob, is_sound_one in zip(
+            rows.column("hash").to_pylist(), rows.column("blob").to_pylist(), is_sound)}
+        # A graph that was removed since the job began has no row.
+        there = [hash for hash in hashes if hash in blobs]
+        job_worker.write_graphs(folder, [blobs[hash] for hash in there])
+        with open(os.path.join(folder, job_worker.WORK), "w", encoding="utf-8") as file:
+            json.dump(self._work, file)
+        told = self._results(folder, len(there))
+        made: List[Dict[str, Any]] = [
+            {"hash": hash, "columns": None, "graph": None, "reason": None} for hash in there]
+        for row, result in zip(made, told):
+            if "columns" in result:
+                row["columns"] = json.dumps(result["columns"], sort_keys=True)
+            elif "graph" in result:
+                row["graph"] = bytes.fromhex(result["graph"])
+            else:
+                row["reason"] = result["error"]
+        data = io.BytesIO()
+        parquet.write_table(pa.Table.from_pylist(made, schema=_RESULTS), data)
+        write_file(self._part(number), data.getvalue())
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def _results(self, folder: str, count: int) -> List[Dict[str, Any]]:
+        """Returns what the work tells of each graph, or the error that set it aside."""
+        results: List[Dict[str, Any]] = []
+        first = 0
+        while len(results) < count:
+            reason = self._attempt(folder, first, results)
+            if len(results) < count and len(results) == first:
+                results.append({"error": reason})  # It was the first of its process.
+            first = len(results)
+        return results
+
+    def _attempt(self, folder: str, first: int, results: List[Dict[str, Any]]) -> str:
+        """Works from a graph on, and adds results. Returns why the process ended."""
+        group = Group([sys.executable, "-m", "graphnet_ir.corpus.job_worker", folder, str(first)],
+                      folder, dict(os.environ), Limits(seconds=1e9, memory=self._bounds.memory))
+        is_ready, since, reason = False, time.monotonic(), None
+        try:
+            is_open = True
+            while is_open and reason is None:
+                select.select([group.events], [], [], 0.05)
+                lines, is_open = group.drain()
+                for line in lines:
+                    told = json.loads(line)
+                    if "fatal" in told:
+                        raise made_error("invalid_argument",
+                                         f"the job cannot begin: {told['fatal']}")
+                    if "ready" in told:
+                        is_ready = True
+                    elif told.pop("place") == len(results):
+                        results.append(told)
+                    since = time.monotonic()
+                if self._stop.is_set():
+                    raise made_error("cancelled", "the job was interrupted")
+                over = group.over()
+                if over is not None:
+                    reason = over[1]
+                elif time.monotonic() - since > (self._bounds.seconds if is_ready
+                                                 else _START_SECONDS):
+                    reason = f"more than {self._bounds.seconds:g} seconds"
+            begin = time.monotonic()
+            while reason is None and group.is_running and time.monotonic() - begin < _END_SECONDS:
+                time.sleep(0.01)  # Its keeper finds out how it ended.
+        finally:
+            group.close()
+        if not is_ready:
+            raise made_error("failed_precondition", "the job's process ended before its first "
+                                                    f"graph: {reason or f'exit code {group.code}'}")
+        if reason is None:
+            code = group.code or 0
+            reason = (f"the process ended with signal {-code}" if code < 0 else
+                      f"the process ended with exit code {code}")
+        return reason
+
+    def results(self) -> Iterator[Dict[str, Any]]:
+        """Yields the rows of all tasks, in order."""
+        for number in range(len(self._tasks())):
+            yield from parquet.read_table(self._part(number)).to_pylist()
+
+    def mapped(self) -> Mapped:
+        count, aside = 0, []
+        for row in self.results():
+            count += 1
+            if row["reason"] is not None:
+                aside.append((row["hash"].hex(), row["reason"]))
+        return Mapped(count, aside)
+
+    def columns(self) -> Any:
+        """Returns the columns of all graphs that have some, as a table with their hashes."""
+        rows = [(row["hash"], json.loads(row["columns"])) for row in self.results()
+                if row["columns"] is not None]
+        names = sorted({name for _, values in rows for name in values})
+        for name in names:
+            if not re.fullmatch(r"[a-z][a-z0-9_]{0,62}", name) or name in GRAPHS.names:
+                raise made_error("invalid_argument", f"'{name}' is no name for a new column: it "
+                                                     "needs small letters, digits and _")
+        made = {"hash": pa.array([hash for hash, _ in rows], HASH)}
+        for name in names:
+            made[name] = _column([values.get(name) for _, values in rows])
+        return pa.table(made)
+
+    def graphs(self) -> Iterator[bytes]:
+        """Yields the other graphs that the job made."""
+        return (row["graph"] for row in self.results() if row["graph"] is not None)
+
+
+def _column(values: List[Any]) -> Any:
+    """Returns values of JSON as a column of one type."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {bool}:
+        return pa.array(values, pa.bool_())
+    if kinds == {int} and all(-2**63 <= value < 2**63 for value in values if value is not None):
+        return pa.array(values, pa.int64())
+    if kinds <= {int, float}:
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    return pa.array([value if value is None or isinstance(value, str) else json.dumps(value)
+                     for value in values], pa.utf8())

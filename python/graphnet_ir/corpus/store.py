@@ -1,0 +1,432 @@
+"""The corpus: a folder of three tables, opened at one version."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+
+from graphnet_ir import _core
+from graphnet_ir._core import Error, Module, Sample
+from graphnet_ir._errors import made_error
+from graphnet_ir.corpus import covering, jobs, layout, near, sampling, views
+from graphnet_ir.corpus.adding import (ROWS_A_CALL, Added, Addition, rows_of_paths,
+                                      rows_of_samples)
+from graphnet_ir.corpus.durable import sync
+from graphnet_ir.corpus.engines import pa
+from graphnet_ir.corpus.exporting import export
+from graphnet_ir.corpus.finding import Condition, Found
+from graphnet_ir.corpus.origins import Origin
+from graphnet_ir.corpus.schema import GRAPHS, JSONS, SOURCES
+from graphnet_ir.corpus.tables import Table
+from graphnet_ir.corpus.verifying import Finding, findings
+
+Path = Union[str, "os.PathLike[str]"]
+_SCHEMAS = {"graphs": GRAPHS, "sources": SOURCES, "jsons": JSONS}
+_KEYS = {"graphs": "hash", "sources": "id", "jsons": "id"}
+
+
+@dataclass(frozen=True)
+class Removed:
+    """How much was removed."""
+
+    occurrences: int
+    graphs: int
+
+
+class Corpus:
+    """A corpus of graphs in a folder (docs/corpus.md).
+
+        corpus = graphnet_ir.Corpus.create("corpus")
+        corpus.add("samples")
+        for hit in corpus.find("conv2d(groups>1)"):
+            print(hit.hash, hit.matches, hit.names)
+
+    It is read at the version that it had when it was opened or last refreshed. mode: 'r', or 'a',
+    with which graphs can be added. version: the name of a tag.
+    """
+
+    def __init__(self, path: Path, mode: str = "r", *, version: Optional[str] = None):
+        if mode not in ("r", "a"):
+            raise ValueError("mode must be 'r' or 'a'")
+        if mode == "a" and version is not None:
+            raise ValueError("a tag can only be read")
+        self.path = os.fspath(path)
+        self.mode = mode
+        self.manifest = layout.read_manifest(self.path)
+        made = {}
+        for kind in reversed(layout.TABLES):
+            made[kind] = Table(layout.table_path(self.path, kind), kind, _KEYS[kind],
+                               _SCHEMAS[kind], version)
+        self.graphs: Table = made["graphs"]
+        self.sources: Table = made["sources"]
+        self.jsons: Table = made["jsons"]
+        if mode == "a" and not self.is_current:
+            raise made_error("failed_precondition",
+                             f"{self.path} has hashes or features of another version of graphnet, "
+                             "so that graphs can only be read from it")
+
+    @staticmethod
+    def create(path: Path) -> Corpus:
+        """Makes an empty corpus at a path where nothing is, and opens it to add graphs."""
+        path = os.path.abspath(os.fspath(path))
+        above = os.path.dirname(path)
+        try:
+            os.makedirs(above, exist_ok=True)
+            aside = tempfile.mkdtemp(prefix=f".{os.path.basename(path)}.", dir=above)
+        except OSError as error:
+            raise made_error("failed_precondition",
+                             f"cannot make {path}: {error.strerror}") from error
+        try:
+            for kind in layout.TABLES:
+                Table.create(layout.table_path(aside, kind), kind, _SCHEMAS[kind])
+            layout.write_manifest(aside)
+            os.chmod(aside, 0o777 & ~_umask())
+            try:
+                os.rename(aside, path)  # Only an empty folder may be there.
+            except OSError as error:
+                raise made_error("already_exists", f"{path} is there already") from error
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+        sync(above)
+        return Corpus(path, "a")
+
+    def __repr__(self) -> str:
+        return f"<graphnet_ir.Corpus {self.path}, {len(self)} graphs>"
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yields the hashes of all graphs, in their order."""
+        for batch in self.graphs.rows(["hash"]):
+            yield from (hash.hex() for hash in batch.column("hash").to_pylist())
+
+    @property
+    def is_current(self) -> bool:
+        """Whether its hashes and features are those that this graphnet makes."""
+        return bool(self.manifest["hash_version"] == _core.HASH_VERSION
+                    and self.manifest["feature_version"] == _core.FEATURE_VERSION)
+
+    @property
+    def dataset(self) -> Any:
+        """The table of graphs as a lance.LanceDataset."""
+        return self.graphs.dataset
+
+    def refresh(self) -> None:
+        """Goes on to the newest version."""
+        for table in (self.sources, self.graphs, self.jsons):
+            table.refresh()
+
+    def add(self, items: Union[Path, Sample, Module, bytes, Iterable[Any]], *,
+            source: Optional[str] = None, model: Optional[str] = None,
+            revision: Optional[str] = None, licence: Optional[str] = None,
+            told: Optional[Callable[[Added], None]] = None) -> Added:
+        """Adds samples: files and folders of any format, other corpora, samples, modules and bytes
+        of protobuf.
+
+        A graph that is there already only gets a new occurrence, if it has not this one. A sample
+        that cannot be read is refused with its reason, and the others are added. What is not given
+        is read from graph_net.json or from the provenance.json of a harvest. told: is called
+        after each commit; what it counts outlives a power cut.
+        """
+        self._writable()
+        if isinstance(items, (str, os.PathLike, Sample, Module, bytes)):
+            items = [items]
+        with layout.at_work(self.path):
+            work = Addition(self, Origin(source, model, revision, licence), told)
+            for kind, group in itertools.groupby(items, _kind):
+                if kind == "corpus":
+                    for path in group:
+                        Corpus(path)._give(work)
+                else:
+                    rows_of = rows_of_paths if kind == "path" else rows_of_samples
+                    for rows, root in rows_of(group):
+                        work.take(rows, root)
+            done = work.finish()
+        self.refresh()
+        return done
+
+    def remove(self, *, source: Optional[str] = None, licence: Optional[str] = None,
+               model: Optional[str] = None) -> Removed:
+        """Removes the occurrences with a source, licence and model, and the graphs that then have
+        none. Graphs that an addition left without a source when it was
+        killed go, too. Tagged versions keep all of it."""
+        self._writable()
+        filter = Condition(source=source, licence=licence, model=model).on_sources()
+        if filter is None:
+            raise ValueError("remove needs a source, a licence or a model")
+        with layout.at_work(self.path, alone=True), layout.committing(self.path):
+            self.refresh()
+            rows = self.sources.table(["id"], filter)
+            occurrences = self.sources.delete("id", rows.column("id").to_pylist())
+            self.sources.settle()
+            there = set(self.sources.table(["hash"]).column("hash").to_pylist())
+            hashes = set(self.graphs.table(["hash"]).column("hash").to_pylist()) - there
+            graphs = self.graphs.delete("hash", sorted(hashes))
+            self.graphs.settle()
+        self.refresh()
+        return Removed(occurrences, graphs)
+
+    def _give(self, work: Addition) -> None:
+        """Adds all samples to another corpus. Their rows are made anew, since they may lie."""
+        for batch in self.graphs.rows(["hash"], batch=ROWS_A_CALL):
+            sources, samples = [], []
+            for hash in batch.column("hash").to_pylist():
+                try:
+                    originals = list(self._originals([hash]))
+                except Error as error:
+                    work.refuse(os.path.join(self.path, hash.hex()), str(error))
+                    continue
+                sources += [source for source, _ in originals]
+                samples += [sample for _, sample in originals]
+            work.take(pa.Table.from_struct_array(pa.array(_core._corpus_rows(samples))), None,
+                      sources)
+
+    def _writable(self) -> None:
+        if self.mode != "a":
+            raise made_error("failed_precondition",
+                             f"{self.path} is open for reading only: open it with mode 'a'")
+
+    def find(self, query: Optional[str] = None, *, where: Optional[str] = None,
+             nodes: Optional[Tuple[int, int]] = None, source: Optional[str] = None,
+             licence: Optional[str] = None, model: Optional[str] = None,
+             view: Optional[str] = None, scan: bool = False) -> Found:
+        """Finds graphs with a call that matches a query (docs/datasets.md), in their order.
+
+        The index names candidates, and each is then matched itself. where: a condition of SQL on
+        the columns of graphs. nodes: the least and the greatest number. source, licence, model: of
+        an occurrence. view: only graphs of this view. scan: matches each graph, whatever the index
+        says.
+        """
+        return Found(self, Condition(query, where, nodes, source, licence, model, view),
+                     scan or not self.is_current)
+
+    def count(self, query: Optional[str] = None, **conditions: Any) -> int:
+        """Counts the graphs that find would find."""
+        return self.find(query, **conditions).count()
+
+    def __contains__(self, hash: Union[str, bytes]) -> bool:
+        return bool(self.graphs.known([_hash_bytes(hash)]))
+
+    def __getitem__(self, hash: Union[str, bytes]) -> Sample:
+        """Returns the graph with a hash (as `graphnet hash --metas` prints), as a new sample with
+        the name and graph_net.json of the occurrence that it was stored from. Raises KeyError if it
+        is not there, Error if it is damaged."""
+        wanted = _hash_bytes(hash)
+        found = self.graphs.where(["blob", "digest"], "hash", [wanted]).to_pylist()
+        if not found:
+            raise KeyError(wanted.hex())
+        sources = [row for row in self.occurrences([wanted]).get(wanted, [])
+                   if row["digest"] == found[0]["digest"]][:1]
+        sample = self._sample(wanted, found[0])
+        if sources:
+            self._name(sample, sources[0], self._json_texts(sources))
+        return sample
+
+    def originals(self, hash: Union[str, bytes]) -> List[Sample]:
+        """Returns the samples that were added with a hash, each as it was, but for weights and
+        places in source files."""
+        wanted = _hash_bytes(hash)
+        return [sample for _, sample in self._originals([wanted])]
+
+    def _originals(self, hashes: Sequence[bytes]) -> Iterator[Tuple[Dict[str, Any], Sample]]:
+        """Yields each row of sources of these graphs with its sample."""
+        graphs = {row["hash"]: row for row in self.graphs.where(
+            ["hash", "blob", "digest"], "hash", hashes).to_pylist()}
+        sources = self.occurrences(hashes)
+        texts = self._json_texts([row for rows in sources.values() for row in rows])
+        own = [row["id"] for rows in sources.values() for row in rows
+               if row["digest"] != graphs[row["hash"]]["digest"]]
+        blobs = {row["id"]: row for row in self.sources.where(
+            ["id", "blob", "digest"], "id", own).to_pylist()}
+        for hash, rows in sources.items():
+            for row in rows:
+                sample = self._sample(hash, blobs.get(row["id"]) or graphs[hash])
+                self._name(sample, row, texts)
+                yield row, sample
+
+    def _sample(self, hash: bytes, row: Dict[str, Any]) -> Sample:
+        """Loads the blob of a row, if it is sound."""
+        blob = row["blob"]
+        if blob is None or hashlib.sha256(blob).digest()[:16] != row["digest"]:
+            raise made_error("data_loss", f"graph {hash.hex()} is damaged: its digest differs")
+        sample = _core.load_bytes(blob, f"graph {hash.hex()}")
+        if self.is_current and _core.hash(sample, metas=True) != hash.hex():
+            raise made_error("data_loss", f"graph {hash.hex()} is damaged: its hash differs")
+        return sample
+
+    @staticmethod
+    def _name(sample: Sample, source: Dict[str, Any], texts: Dict[bytes, str]) -> None:
+        sample.name = source["name"]
+        sample.graph_net_json = texts.get(source["json"], "")
+
+    def occurrences(self, hashes: Iterable[bytes]) -> Dict[bytes, List[Dict[str, Any]]]:
+        """Returns the rows of sources for each graph, sorted by path, without their blobs."""
+        columns = [name for name in SOURCES.names if name != "blob"]
+        found = self.sources.where(columns, "hash", hashes).to_pylist()
+        made: Dict[bytes, List[Dict[str, Any]]] = {}
+        for row in sorted(found, key=lambda row: (row["path"], row["place"], row["id"])):
+            made.setdefault(row["hash"], []).append(row)
+        return made
+
+    def _json_texts(self, sources: Sequence[Dict[str, Any]]) -> Dict[bytes, str]:
+        ids = {row["json"] for row in sources if row["json"] is not None}
+        found = self.jsons.where(["id", "text"], "id", ids)
+        return dict(zip(found.column("id").to_pylist(), found.column("text").to_pylist()))
+
+    def samples(self, hashes: Optional[Iterable[Union[str, bytes]]] = None) -> Iterator[Sample]:
+        """Loads graphs, all of them by default, in their order."""
+        for hash in self if hashes is None else hashes:
+            yield self[hash]
+
+    def similar(self, sample: Sample, at: float = 0.9) -> List[Tuple[str, float]]:
+        """Returns the hashes of the graphs whose similarity to a sample is at least `at`, each with
+        its similarity, the nearest first. Below 0.9 each graph is looked at."""
+        return near.similar(self, sample, at)
+
+    def duplicates(self, by: str = "exact", at: float = 0.9) -> List[near.Group]:
+        """Returns groups of graphs that are alike, those with the most occurrences first.
+
+        by: 'exact', graphs that occur more than once; 'shape', graphs that differ in sizes only;
+        'near', graphs that are connected by similarities of at least `at`.
+        """
+        return near.duplicates(self, by, at)
+
+    def sample(self, count: int, *, seed: int = 0, by: Optional[str] = None) -> List[str]:
+        """Draws the hashes of graphs at random, the same for the same graphs and seed. by:
+        'source', 'model' or 'licence', of which each value gets the same number, as far as it has
+        them."""
+        return sampling.sample(self, count, seed, by)
+
+    def split(self, shares: Mapping[str, float], *, seed: int = 0,
+              at: float = 0.9) -> sampling.Split:
+        """Divides the graphs into parts, such as {'train': 8, 'test': 2}, so that no two parts have
+        graphs that differ in sizes only, that are similar by `at`, that are of one model, or of
+        which one was cut from the other."""
+        return sampling.split(self, shares, seed, at)
+
+    def coverage(self, columns: Sequence[str] = covering.COLUMNS) -> List[Dict[str, Any]]:
+        """Returns a dict for each value of the columns: column, value and number of graphs."""
+        return covering.counted(self, columns)
+
+    def smallest(self, columns: Sequence[str] = covering.COLUMNS) -> covering.Cover:
+        """Returns few graphs that have all values of the columns between them."""
+        return covering.smallest(self, columns)
+
+    def map(self, work: jobs.Work, *, name: Optional[str] = None, into: Optional[Path] = None,
+            processes: Optional[int] = None, seconds: float = 60, memory: int = 4 << 30,
+            graphs: Optional[Iterable[Union[str, bytes]]] = None,
+            told: Optional[Callable[[int, int], None]] = None) -> jobs.Mapped:
+        """Applies a function or a command to each graph, each in a process with limits.
+
+        work: a function of a module or file, which gets a Sample; 'MODULE:FUNCTION' or
+        'FILE.py:FUNCTION'; or a command as a list, in which {} stands for the file of a graph. A
+        dict that it returns, or prints as JSON, becomes columns of graphs. Samples that it returns
+        are added to the corpus `into`, which is made if it is not there. A graph that ends the
+        process, fails or exceeds a limit is set aside with the reason. name: of the job, which goes
+        on if it was ended.
+        """
+        self._writable()
+        told_work = jobs.described(work)
+        if name is None:
+            name = re.sub(r"[^A-Za-z0-9_.-]", "_", os.path.basename(
+                told_work.get("function") or told_work["command"][0])).strip("_.-")[:99]
+        job = jobs.Job(self, name, told_work, jobs.Bounds(seconds, memory))
+        job.run(None if graphs is None else map(_hash_bytes, graphs),
+                processes or len(os.sched_getaffinity(0)), told)
+        columns = job.columns()
+        if len(columns.column_names) > 1:
+            with layout.committing(self.path):
+                self.graphs.set_columns(columns)
+        if into is not None:
+            there = layout.is_corpus(os.fspath(into))
+            (Corpus(into, "a") if there else Corpus.create(into)).add(job.graphs())
+        self.refresh()
+        return job.mapped()
+
+    def tag(self, name: str) -> None:
+        """Gives the newest version a name, under which it can be opened and is kept."""
+        self._writable()
+        with layout.committing(self.path):
+            self.refresh()
+            for table in (self.jsons, self.graphs, self.sources):
+                table.tag(name)
+
+    def tags(self) -> Dict[str, int]:
+        """Returns the tags, each with the number of its version of sources."""
+        return {name: int(told["version"]) for name, told in sorted(self.sources.tags().items())}
+
+    def log(self) -> List[Dict[str, Any]]:
+        """Returns the versions of sources that are kept, each with its time and tags."""
+        return self.sources.log()
+
+    def verify(self) -> Iterator[Finding]:
+        """Reads all of it: makes each row anew from its graph, and compares. Yields what is
+        wrong."""
+        return findings(self)
+
+    def save_view(self, name: str, hashes: Iterable[Union[str, bytes]]) -> None:
+        """Gives some graphs a name, under which find, map and export take them. A view with this
+        name is replaced."""
+        self._writable()
+        views.save(self.path, name, map(_hash_bytes, hashes))
+
+    def view(self, name: str) -> List[str]:
+        """Returns the hashes of a view."""
+        return [hash.hex() for hash in views.load(self.path, name)]
+
+    def views(self) -> List[str]:
+        """Returns the names of the views."""
+        return views.names(self.path)
+
+    def export(self, out: Path, to: str = "folders", *,
+               graphs: Optional[Iterable[Union[str, bytes]]] = None) -> int:
+        """Writes a new folder, which appears whole or not at all: to='folders' or 'protobuf', each
+        occurrence as a GraphNet folder or a protobuf file; 'parquet', a table of the graphs with
+        their occurrences, and a card. graphs: only these hashes. Returns the number of samples or,
+        for Parquet, of graphs."""
+        hashes = self if graphs is None else graphs
+        return export(self, os.fspath(out), to, map(_hash_bytes, hashes))
+
+    def compact(self) -> None:
+        """Joins small files, brings all rows into the indexes, and deletes versions that are older
+        than a week and have no tag."""
+        self._writable()
+        with layout.committing(self.path):
+            for table in (self.jsons, self.graphs, self.sources):
+                table.compact()
+                table.settle()
+        self.refresh()
+
+
+def _umask() -> int:
+    mask = os.umask(0o22)
+    os.umask(mask)
+    return mask
+
+
+def _hash_bytes(hash: Union[str, bytes]) -> bytes:
+    try:
+        made = bytes.fromhex(hash) if isinstance(hash, str) else hash
+    except ValueError:
+        made = b""
+    if not isinstance(made, bytes):
+        raise TypeError(f"a hash is text or bytes, not a {type(hash).__name__}")
+    if len(made) != 32:
+        raise made_error("invalid_argument",
+                         f"{hash!r} is not a hash, which has 64 hexadecimal digits")
+    return made
+
+
+def _kind(item: Any) -> str:
+    """Returns in which way an item is added."""
+    if not isinstance(item, (str, os.PathLike)):
+        return "sample"
+    return "corpus" if layout.is_corpus(os.fspath(item)) else "path"

@@ -1,0 +1,202 @@
+"""A table of a corpus in Lance: opened at one version, and added to by key."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import re
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Set
+
+from graphnet_ir import Error
+from graphnet_ir._errors import made_error
+from graphnet_ir.corpus.durable import SyncedFolder
+from graphnet_ir.corpus.engines import lance, pa, pc
+from graphnet_ir.corpus.schema import INDEXES
+
+# A filter with more keys takes longer than a few filters.
+_KEYS_A_FILTER = 1000
+# Rows behind the indexes are scanned, which these many do not feel.
+_ROWS_BEHIND = 4096
+
+
+def quoted(value: object) -> str:
+    """Returns a value as a literal of a filter."""
+    if isinstance(value, bytes):
+        return f"X'{value.hex()}'"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return repr(value)
+    raise made_error("invalid_argument", f"a filter cannot compare with {value!r}")
+
+
+def any_of(column: str, values: Iterable[object]) -> str:
+    """Returns the condition that a column has one of the values."""
+    return f"{column} IN ({', '.join(map(quoted, values))})"
+
+
+@contextlib.contextmanager
+def engine_errors(path: str) -> Iterator[None]:
+    """Makes the engine's exceptions Errors of one line."""
+    try:
+        yield
+    except (Error, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # A panic in Rust is not an Exception.
+        kind = type(error).__name__
+        known = isinstance(error, (OSError, ValueError, RuntimeError, pa.ArrowException))
+        if not known and kind != "PanicException":
+            raise
+        # The engine's messages end with places in its own sources.
+        text = re.sub(r", (/|rust/|src/|<)\S+\.rs:\d+(:\d+)?", "", " ".join(str(error).split()))
+        raise made_error("invalid_argument" if "Invalid user input" in text else "data_loss",
+                         f"{path}: {text[:500] or kind}") from error
+
+
+class Table:
+    """One version of a table; `key` is the column that tells rows apart."""
+
+    def __init__(self, path: str, kind: str, key: str, schema: Any,
+                 version: Optional[str] = None):
+        self.path = path
+        self._kind = kind
+        self._key = key
+        self._folder = SyncedFolder(path)
+        with engine_errors(path):
+            self.dataset = lance.dataset(path, version=version)
+            if self.dataset.base_paths():
+                # Its manifest could name any file of this machine or of the network.
+                raise made_error("failed_precondition", f"{path} has files outside of its folder")
+        for field in schema:
+            place = self.dataset.schema.get_field_index(field.name)
+            if place < 0 or not self.dataset.schema.field(place).equals(field):
+                raise made_error("data_loss", f"{path} has no column {field.name} of its type")
+
+    @staticmethod
+    def create(path: str, kind: str, schema: Any) -> None:
+        """Makes an empty table with its indexes."""
+        with engine_errors(path):
+            dataset = lance.write_dataset(schema.empty_table(), path, schema=schema, mode="create",
+                                          data_storage_version="2.1", enable_stable_row_ids=True)
+            for column, index in INDEXES[kind].items():
+                dataset.create_scalar_index(column, index)
+        SyncedFolder(path).settle()
+
+    def __len__(self) -> int:
+        with engine_errors(self.path):
+            return int(self.dataset.count_rows())
+
+    def refresh(self) -> None:
+        """Goes on to the newest version."""
+        with engine_errors(self.path):
+            self.dataset.checkout_latest()
+
+    def settle(self) -> None:
+        """Makes all that is in the table outlive a power cut."""
+        self._folder.settle()
+
+    def insert(self, rows: Any) -> int:
+        """Adds the rows whose key the table has not, and returns how many these are. Nobody else
+        may commit meanwhile (layout.committing)."""
+        self.refresh()
+        keys = rows.column(self._key)
+        known = self.known(keys.to_pylist())
+        rows = rows.filter(pc.invert(pc.is_in(keys, pa.array(sorted(known), keys.type))))
+        if rows.num_rows:
+            with engine_errors(self.path):
+                self.dataset = lance.write_dataset(rows, self.dataset, mode="append")
+        return int(rows.num_rows)
+
+    def set_columns(self, rows: Any) -> None:
+        """Gives rows values of columns that are not those of the table itself, by key. Columns that
+        are there already keep the values of other rows."""
+        with engine_errors(self.path):
+            self.dataset.checkout_latest()
+            there = self.dataset.schema.names
+            new = [name for name in rows.column_names if name not in there]
+            for field in map(rows.schema.field, rows.column_names):
+                if field.name in there and self.dataset.schema.field(field.name).type != field.type:
+                    raise made_error("failed_precondition", f"column {field.name} is there already "
+                                                            "and has another type")
+            if new:
+                self.dataset.add_columns([rows.schema.field(name) for name in new])
+            if rows.num_rows and len(rows.column_names) > 1:
+                self.dataset.merge_insert(self._key).when_matched_update_all().execute(rows)
+        self.settle()
+
+    def delete(self, column: str, values: Iterable[object]) -> int:
+        """Deletes the rows with one of these values, and returns how many these were."""
+        values, deleted = list(values), 0
+        with engine_errors(self.path):
+            for begin in range(0, len(values), _KEYS_A_FILTER):
+                told = self.dataset.delete(any_of(column, values[begin:begin + _KEYS_A_FILTER]))
+                deleted += int(told["num_deleted_rows"])
+        return deleted
+
+    def rows(self, columns: List[str], filter: Optional[str] = None, *, indexed: bool = True,
+             batch: int = 1024) -> Iterator[Any]:
+        """Yields the rows that satisfy a filter, as batches in their order."""
+        with engine_errors(self.path):
+            yield from self.dataset.scanner(columns=columns, filter=filter, batch_size=batch,
+                                            use_scalar_index=indexed).to_batches()
+
+    def table(self, columns: List[str], filter: Optional[str] = None) -> Any:
+        """Returns the rows that satisfy a filter."""
+        with engine_errors(self.path):
+            return self.dataset.to_table(columns=columns, filter=filter)
+
+    def where(self, columns: List[str], column: str, values: Iterable[object]) -> Any:
+        """Returns the rows in which a column has one of the values."""
+        values = list(values)
+        found = [self.table(columns, any_of(column, values[begin:begin + _KEYS_A_FILTER]))
+                 for begin in range(0, len(values), _KEYS_A_FILTER)]
+        empty = pa.schema([self.dataset.schema.field(name) for name in columns]).empty_table()
+        return pa.concat_tables(found) if found else empty
+
+    def known(self, keys: Iterable[bytes]) -> Set[bytes]:
+        """Returns the keys that the table has."""
+        found = self.where([self._key], self._key, keys)
+        return set(found.column(self._key).to_pylist())
+
+    def index(self, *, all: bool = False) -> None:
+        """Brings rows that came after the indexes into them, if these are many, or with `all`."""
+        with engine_errors(self.path):
+            self.dataset.checkout_latest()
+            if all or any(self._behind(f"{column}_idx") >= _ROWS_BEHIND
+                          for column in INDEXES[self._kind]):
+                self.dataset.optimize.optimize_indices()
+
+    def _behind(self, index: str) -> int:
+        return int(self.dataset.stats.index_stats(index).get("num_unindexed_rows", 0))
+
+    def tags(self) -> Dict[str, Any]:
+        """Returns what Lance knows of each tag."""
+        with engine_errors(self.path):
+            return dict(self.dataset.tags.list())
+
+    def log(self) -> List[Dict[str, Any]]:
+        """Returns a dict for each version that is kept: version, time and tags."""
+        names: Dict[int, List[str]] = {}
+        for name, told in self.tags().items():
+            names.setdefault(told["version"], []).append(name)
+        with engine_errors(self.path):
+            return [{"version": row["version"], "time": row["timestamp"],
+                     "tags": sorted(names.get(row["version"], []))}
+                    for row in self.dataset.versions()]
+
+    def tag(self, name: str) -> None:
+        """Names the version that is open. Raises Error if a version has the name already."""
+        with engine_errors(self.path):
+            self.dataset.tags.create(name, self.dataset.version)
+        self.settle()
+
+    def compact(self) -> None:
+        """Joins small files in their order, indexes all, and forgets versions older than a week
+        without a tag. Files of others that are not a week old stay."""
+        with engine_errors(self.path):
+            self.dataset.checkout_latest()
+            self.dataset.optimize.compact_files()
+        self.index(all=True)
+        with engine_errors(self.path):
+            self.dataset.cleanup_old_versions(older_than=datetime.timedelta(days=7),
+                                              error_if_tagged_old_versions=False)
