@@ -23,9 +23,9 @@ struct CanonicalHashOptions {
   // dtypes, shapes and bytes, or that there are no values. They are found by name, as in
   // Sample::weights.
   const std::map<std::string, TensorData>* weights = nullptr;
-  // If it is not null, sizes do not count: of a shape only its rank does, and an integer or size
-  // expression counts as "a size" in the argument at a position of a call, or behind a keyword
-  // (whose position is its place behind the positional ones), for which the function returns true.
+  // If it is not null, sizes do not count. Of a shape, only the rank counts. An integer or a size
+  // expression counts as "a size" if it is in an argument for which the function returns true. The
+  // positions of keyword arguments follow those of the others.
   const absl::FunctionRef<bool(const Node& call, size_t position)>* is_size = nullptr;
 };
 

@@ -24,6 +24,9 @@
 namespace graphnet {
 namespace {
 
+// Of a call with more names, an index need not know the meanings.
+constexpr size_t kMaxRequiredNames = 100;
+
 // Names that stand before a parenthesis in the text form without being a call.
 constexpr absl::string_view kLiterals[] = {"slice", "device"};
 
@@ -404,6 +407,7 @@ CallQuery::Requirements CallQuery::Required() const {
   for (size_t i = 0; i < calls_.size(); ++i) {
     RequiredCall& call = required.calls.emplace_back();
     for (const std::string& name : calls_[i].names) {
+      if (calls_[i].names.size() > kMaxRequiredNames) break;
       for (std::string& meaning : MeaningsNamed(name)) {
         if (!absl::c_linear_search(call.meanings, meaning))
           call.meanings.push_back(std::move(meaning));

@@ -54,7 +54,8 @@ class CallQuery {
   };
   // One call of the query, for an index of calls.
   struct RequiredCall {
-    // The meanings (CallMeaning::name) that calls with its names can have.
+    // The meanings (CallMeaning::name) that calls with its names can have. Empty if it has more than
+    // a hundred names, so that what is made of them stays small.
     std::vector<std::string> meanings;
     std::vector<size_t> operands;  // the calls whose values it takes, by their place in the list
     std::vector<Condition> conditions;

@@ -49,7 +49,8 @@ std::vector<std::vector<uint64_t>> RandomLists(size_t count, unsigned seed) {
       features.insert(other.begin(), other.end());
       for (size_t change = random() % 6; change > 0 && !features.empty(); --change) {
         if (random() % 2 == 0) {
-          features.erase(std::next(features.begin(), random() % features.size()));
+          features.erase(
+              std::next(features.begin(), static_cast<ptrdiff_t>(random() % features.size())));
         } else {
           features.insert(random() % 400);
         }

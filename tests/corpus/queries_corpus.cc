@@ -53,20 +53,20 @@ int Run(const std::string& folder, int queries, unsigned seed) {
     ParallelFor(
         samples.size(), NumCpus(),
         [&](size_t i) {
-          named[i] = HasTerms(rows[i], terms);
+          named[i] = HasTerms(rows[i], terms) ? 1 : 0;
           const auto scanned = query->Find(samples[i].module.get());
           if (!scanned.ok()) return scanned.status();
-          all[i] = !scanned->empty();
-          if (!named[i]) return absl::OkStatus();
+          all[i] = scanned->empty() ? 0 : 1;
+          if (named[i] == 0) return absl::OkStatus();
           const auto count = CountMatches(*query, rows[i].blob);
           if (!count.ok()) return count.status();
-          indexed[i] = *count > 0;
+          indexed[i] = *count > 0 ? 1 : 0;
           return *count == scanned->size() ? absl::OkStatus()
                                            : absl::InternalError("other matches in the blob");
         },
         [&](size_t i, const absl::Status& status) {
-          found += all[i];
-          candidates += named[i];
+          found += all[i] != 0 ? 1 : 0;
+          candidates += named[i] != 0 ? 1 : 0;
           if (status.ok() && all[i] == indexed[i]) return;
           ++differences;
           std::printf("%s: %s: %s\n", text.c_str(), samples[i].name.c_str(),

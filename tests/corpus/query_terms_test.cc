@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 std::vector<std::string> Terms(const std::string& text) {
@@ -59,6 +60,13 @@ TEST(QueryTermsTest, AConstantGivesAnArgumentUnlessItMayBeOmitted) {
         "conv2d(groups!=2)", "conv2d(?, ?, ?, 2)", "conv2d(stride=(1, 1))"}) {
     EXPECT_THAT(Terms(query), ElementsAre("targets conv2d")) << query;
   }
+}
+
+TEST(QueryTermsTest, ManyNamesGiveNoTerm) {
+  std::string names = "f";
+  for (int i = 0; i < 20'000; ++i) absl::StrAppend(&names, "|f", i);
+  EXPECT_THAT(Terms(absl::StrCat(names, "(", names, "(k=3))")), IsEmpty());
+  EXPECT_THAT(Terms(absl::StrCat(names, "(relu(?))")), ElementsAre("targets relu"));
 }
 
 TEST(QueryTermsTest, ATypeGivesDtypesAndARank) {

@@ -52,8 +52,8 @@ class Writer {
 
   std::string Name(const Node& call) {
     const std::string target(call.target());
-    const std::string last(LastPart(target));
-    const std::string meaning(MeaningOf(call.op(), target).name);
+    std::string last(LastPart(target));
+    std::string meaning(MeaningOf(call.op(), target).name);
     switch (Below(8)) {
       case 0:
       case 1: return last;
@@ -134,7 +134,7 @@ class Writer {
         std::string text = a.is_list() ? "[" : "(";
         for (const Argument& element : a.elements()) {
           const std::optional<std::string> part = Constant(element);
-          if (!part.has_value()) return part;
+          if (!part.has_value()) return std::nullopt;
           absl::StrAppend(&text, *part, ", ");
         }
         if (!a.elements().empty()) text.resize(text.size() - (a.elements().size() == 1 ? 1 : 2));

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/base/check.h"
+#include "graphnet/corpus/row.h"
 #include "graphnet/decompose/decomposer.h"
 #include "graphnet/facts/memory/effects.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
@@ -151,6 +152,11 @@ void Work(size_t who, Sample* sample) {
     case 11: {
       const Effects effects(module);
       const MemoryGroups groups(module, effects);
+      return;
+    }
+    case 12: {
+      const auto row = MakeRow(*sample);
+      if (row.ok()) CHECK(DeserializeSample(row->blob, "blob").ok());
       return;
     }
     default: {
