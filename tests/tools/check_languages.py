@@ -16,6 +16,9 @@ the language keeps the name, the name itself. The judges:
     dot                Graphviz's dot (with --dot)
     TorchScript        torch.jit.load, if this Python has torch
     the shell          bash, of the line that bench prints
+    torch.export       torch.export.load and a call, if this Python has torch: texts that PyTorch evaluates
+                       (sizes, guards, names) are put into a .pt2 of PyTorch's, which graphnet reads and
+                       writes again; sys.addaudithook watches whether any of them runs
 
 A format may refuse a name that it cannot spell; that counts as refused and must be one clear line.
 """
@@ -34,6 +37,7 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
+import zipfile
 from typing import Callable, Dict, List
 
 PARTS = [
@@ -298,11 +302,159 @@ def check_shell(check: Checker, names: List[str]) -> None:
         check.counts["the shell"] += 1
 
 
+# What a text would do if it ran. Each leaves a trace in the hook of the process that loads the file.
+DEEDS = ["__import__('os').system('true')", "__import__('subprocess').run(['true'])", "open('PWNED', 'w')",
+         "__import__('graphnet_marker')", "exec('import graphnet_marker')", "eval(\"__import__('graphnet_marker')\")",
+         "().__class__.__base__.__subclasses__()[0].__init__.__globals__['graphnet_marker']"]
+FRAMES = ["{deed}", "s0', integer=True) if not {deed} else Symbol('s0", "s0 + {deed}", "Symbol('s0') if {deed} else 1",
+          "Max(1, {deed})", "[{deed} for _ in (1,)][0]", "(lambda: {deed})()", "s0 and {deed}", "s0\n{deed}", "s0; {deed}",
+          "f\"{{{deed}}}\"", "L['x'].size()[0] >= 1 and {deed}", "{deed} is None", "L['x'][{deed}]", "L[{deed}]",
+          "x={deed}", "x: {deed}", "x\"]) or {deed} or print([\"", "x', {deed}, '", "(x := {deed})", "ｅｖａｌ('{deed}')",
+          "integer:{deed}", "s0 if True else {deed}", "-{deed}", "{deed}.bit_length()", "x)\n    {deed}\n#", "x\\\n{deed}"]
+
+# Loads and calls each file that it is told, and prints what its hook saw.
+WATCHER = r"""
+import json, sys, warnings
+warnings.filterwarnings("ignore")
+import logging, torch, torch.export
+logging.disable(logging.CRITICAL)
+seen = []
+def hook(event, args):
+    if event in ("os.system", "subprocess.Popen", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "os.remove", "os.rename"):
+        seen.append(event)
+    elif event == "open" and isinstance(args[1], str) and set(args[1]) & set("wax+") and "PWNED" in str(args[0]):
+        seen.append("open for writing")
+    elif event == "import" and args[0] == "graphnet_marker":
+        seen.append("import")
+x = torch.zeros(3, 4)
+def use(path):
+    program = torch.export.load(path)
+    program.module()(x)
+for path in sys.stdin:
+    seen.clear()
+    if path.startswith("warm "):
+        use(path.strip()[5:])  # what PyTorch imports and starts by itself the first time
+        sys.addaudithook(hook)
+    error = ""
+    try:
+        use(path.strip().removeprefix("warm "))
+    except BaseException as failure:
+        error = f"{type(failure).__name__}: {failure}"[:200]
+    print(json.dumps([sorted(set(seen)), error]), flush=True)
+"""
+
+
+class Watcher:
+    def __init__(self, folder: pathlib.Path, plain: pathlib.Path) -> None:
+        self.process = subprocess.Popen([sys.executable, "-c", WATCHER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True, cwd=folder)
+        if (found := self.look(pathlib.Path(f"warm {plain}")))[0] or found[1]:
+            raise RuntimeError(f"a plain program: {found}")
+
+    def look(self, path: pathlib.Path) -> list:
+        """[what happened, PyTorch's error]"""
+        print(path, file=self.process.stdin, flush=True)
+        return json.loads(self.process.stdout.readline())
+
+
+def places(document: object, path: tuple = ()) -> list:
+    """Each text of a program that PyTorch evaluates or spells in code: (path, whether it is a key)."""
+    found = []
+    if isinstance(document, dict):
+        for key, value in document.items():
+            if path and (path[-1] == "range_constraints" or str(path[-1]).endswith("_values")):
+                found.append((path + (key,), True))
+            if isinstance(value, str) and key in ("expr_str", "name", "as_name", "parameter_name", "buffer_name", "in_spec", "target",
+                                                  "tensor_constant_name", "out_spec", "fqn"):
+                found.append((path + (key,), False))
+            found += places(value, path + (key,))
+    elif isinstance(document, list):
+        if path and path[-1] in ("guards_code", "forward_arg_names"):
+            found += [(path + (i,), False) for i, value in enumerate(document) if isinstance(value, str)]
+        for i, value in enumerate(document):
+            found += places(value, path + (i,))
+    return found
+
+
+def planted(document: dict, place: tuple, is_key: bool, text: str) -> dict:
+    copy = json.loads(json.dumps(document))
+    at = copy
+    for step in place[:-1]:
+        at = at[step]
+    if is_key:
+        at[text] = at.pop(place[-1])
+    elif place[-1] in ("in_spec", "out_spec"):
+        at[place[-1]] = at[place[-1]].replace('"context": "[]"', f'"context": {json.dumps(json.dumps([text]))}', 1)
+    else:
+        at[place[-1]] = text
+    return copy
+
+
+def check_exported(check: Checker, count: int, seed: int, torch: object) -> None:
+    """Programs of torch.export with texts that would run. PyTorch loads and calls what graphnet writes of them."""
+    class Scaled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = torch.nn.Parameter(torch.ones(4))
+            self.register_buffer("shift", torch.ones(4))
+
+        def forward(self, x):
+            return torch.relu(x[: x.shape[0] - 1] * self.scale) + self.shift
+
+    made = check.folder / "exported"
+    made.mkdir()
+    plain = made / "plain.pt2"
+    size = torch.export.Dim("rows", min=3, max=64)
+    torch.export.save(torch.export.export(Scaled(), (torch.zeros(3, 4),), dynamic_shapes=({0: size},)), str(plain))
+    with zipfile.ZipFile(plain) as archive:
+        records = [(info.filename, archive.read(info)) for info in archive.infolist()]
+    (name,) = [name for name, _ in records if name.endswith("/models/model.json")]
+    document = json.loads(dict(records)[name])
+    document["guards_code"] = document.get("guards_code") or ["L['x'].size()[0] >= 3"]
+    check.run("convert", str(plain), str(made / "between.pb"))  # its weights lie beside the text
+    check.run("convert", str(plain), str(made / "plain.gn"))
+    sample = (made / "plain.gn").read_text()
+    choice = random.Random(seed)
+    watcher = Watcher(made, plain)
+    spots = places(document)
+    ran = 0
+    for i in range(count):
+        place, is_key = spots[i % len(spots)] if i >= 40 else choice.choice(
+            [spot for spot in spots if spot[0][-1] == "expr_str" or "guards_code" in spot[0] or "range_constraints" in spot[0]])
+        text = choice.choice(FRAMES).format(deed=choice.choice(DEEDS))
+        hostile = made / "hostile.pt2"
+        with zipfile.ZipFile(hostile, "w") as archive:
+            for record, content in records:
+                archive.writestr(record, json.dumps(planted(document, place, is_key, text)) if record == name else content)
+        if i < 40:  # the judge sees what PyTorch makes of the file itself
+            ran += bool(watcher.look(hostile)[0])
+        # The program is also a file of a sample in text, and sizes are symbols there: neither was in a .pt2.
+        kept = re.sub(r'(?m)^file "torch_export.json" = .*$',
+                      lambda _: f'file "torch_export.json" = {quoted(json.dumps(planted(document, place, is_key, text)))}', sample)
+        symbol = re.sub(r"\bs\d+\b", lambda _: quoted(text), "\n".join(line for line in sample.splitlines() if "torch_export" not in line))
+        for way, content in (("a .pt2", None), ("the file of a sample", kept), ("a symbol", symbol)):
+            source = hostile
+            if content is not None:
+                source = made / "between.gn"
+                source.write_text(content)
+            if not check.made("torch.export", ["convert", str(source), str(made / "written.pt2")]):
+                continue
+            happened, _ = watcher.look(made / "written.pt2")
+            if happened or (made / "PWNED").exists():
+                check.failures.append(f"torch.export: {place} = {text!r}, by way of {way}: {happened}")
+            check.counts["torch.export"] += 1
+    watcher.process.stdin.close()
+    watcher.process.wait()
+    if ran == 0:
+        check.failures.append("torch.export: no text ran in PyTorch itself, so that the judge is blind")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet", metavar="BINARY")
     parser.add_argument("--names", type=int, default=5000, help="samples for each language (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--exported", type=int, default=100, help="programs of torch.export with a hostile text (default: %(default)s)")
     parser.add_argument("--dot", action="store_true", help="judge dot by Graphviz's dot, which must be installed")
     args = parser.parse_args()
     try:
@@ -317,6 +469,8 @@ def main() -> int:
             check_batch(check, names[begin : begin + size], args.dot and begin < 2 * size, torch)
         check_targets(check, names[:60])
         check_shell(check, names[:12])
+        if torch is not None:
+            check_exported(check, args.exported, args.seed, torch)
     for failure in check.failures[:20]:
         print(f"FAIL {failure}")
     for language in sorted(check.counts.keys() | check.refused.keys()):
