@@ -17,6 +17,14 @@ def without_dropout(sample: graphnet_ir.Sample) -> graphnet_ir.Sample:
     return graphnet_ir.opt(sample, "dce,cse").sample
 
 
+def large(sample: graphnet_ir.Sample) -> Any:
+    """Another graph of several megabytes, or columns that take too much."""
+    if len(sample.graph) % 2:
+        return {"text": "x" * 2_000_000}
+    sample.extra_files = {"notes.txt": "".join(map(str, range(900_000)))}
+    return sample
+
+
 def slow(sample: graphnet_ir.Sample) -> Dict[str, Any]:
     time.sleep(0.02)
     return calls(sample)

@@ -755,6 +755,18 @@ class JobsTest(CorpusTest):
             graphnet_ir.hash(graphnet_ir.opt(one, "dce,cse").sample, metas=True)
             for one in corpus.samples()})
 
+    def test_large_results(self) -> None:
+        corpus = self.made(8)
+        done = corpus.map("corpus_jobs:large", into=self.folder / "made")
+        odd = {hash for hash in corpus if len(corpus[hash].graph) % 2}
+        self.assertEqual({hash for hash, reason in done.set_aside
+                          if "more than 1000000 bytes" in reason}, odd)
+        self.assertEqual(set(Corpus(self.folder / "made")), set(corpus) - odd)
+        for text in ("[]", "{", '{"task": 0}', '{"task": "1"}'):
+            (self.path / "jobs" / "corpus_jobs_large" / "job.json").write_text(text)
+            with self.refuses("cannot be read"):
+                corpus.map("corpus_jobs:large")
+
     def test_graphs_that_end_the_process_are_set_aside(self) -> None:
         corpus = self.made(30)
         nodes = {hit.hash: len(corpus[hit.hash].graph) % 8 for hit in corpus.find()}

@@ -21,6 +21,7 @@ import graphnet_ir
 GRAPHS = "graphs.bin"
 WORK = "work.json"
 _MAX_OUTPUT = 4000
+_MAX_COLUMNS = 1_000_000  # as JSON
 
 
 def write_graphs(folder: str, blobs: List[bytes]) -> None:
@@ -87,11 +88,13 @@ def _run(command: List[str], blob: bytes, folder: str) -> Any:
     return {"exit_code": done.returncode, "output": said[:_MAX_OUTPUT]}
 
 
-def told_of(result: Any) -> Dict[str, Any]:
-    """Returns what is told of a result: columns, or another graph as text of its bytes."""
+def told_of(result: Any, place: str) -> Dict[str, Any]:
+    """Returns what is told of a result: columns, or that another graph is in the file at `place`."""
     if isinstance(result, (graphnet_ir.Sample, graphnet_ir.Module)):
         sample = result if isinstance(result, graphnet_ir.Sample) else graphnet_ir.Sample(result)
-        return {"graph": graphnet_ir.to_bytes(sample).hex()}
+        with open(place, "wb") as file:
+            file.write(graphnet_ir.to_bytes(sample))
+        return {"graph": place}
     if result is None:
         return {"columns": {}}
     if not isinstance(result, dict) or not all(isinstance(name, str) for name in result):
@@ -101,6 +104,8 @@ def told_of(result: Any) -> Dict[str, Any]:
         if not isinstance(value, (str, int, float, bool, type(None))):
             raise TypeError(f"column {name} has a {type(value).__name__}, which is no text, number "
                             "or None")
+    if len(json.dumps(result)) > _MAX_COLUMNS:
+        raise ValueError(f"the columns take more than {_MAX_COLUMNS} bytes")
     return {"columns": result}
 
 
@@ -125,9 +130,9 @@ def main() -> None:
         try:
             if not blobs[place]:
                 raise ValueError("the graph is damaged: its digest differs")
-            result = told_of(work(blobs[place]))
+            result = told_of(work(blobs[place]), os.path.join(folder, f"made{place}.pb"))
         except Exception as error:  # noqa: BLE001
-            result = {"error": f"{type(error).__name__}: {error}"}
+            result = {"error": f"{type(error).__name__}: {error}"[:_MAX_OUTPUT]}
         tell(place=place, **result)
 
 

@@ -119,8 +119,7 @@ class Job:
         """Writes which graphs the job has and what it does, or compares with what is there."""
         path = os.path.join(self.folder, "job.json")
         if os.path.exists(path):
-            with open(path, encoding="utf-8") as file:
-                before = json.load(file)
+            before = self._told()
             if before.get("version") != FORMAT or before.get("work") != self._work:
                 raise made_error("already_exists", f"{self.folder} is a job of other work: give "
                                                    "this one another name")
@@ -135,9 +134,20 @@ class Job:
         sync(os.path.dirname(self.folder))
         sync(self._corpus.path)
 
+    def _told(self) -> Dict[str, Any]:
+        """Reads job.json, which may be a stranger's."""
+        path = os.path.join(self.folder, "job.json")
+        try:
+            with open(path, encoding="utf-8") as file:
+                told = json.load(file)
+            if type(told["task"]) is not int or told["task"] < 1:
+                raise ValueError("task is no number of graphs")
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise made_error("data_loss", f"{path} cannot be read: {error}") from error
+        return dict(told)
+
     def _tasks(self) -> List[List[bytes]]:
-        with open(os.path.join(self.folder, "job.json"), encoding="utf-8") as file:
-            size = int(json.load(file)["task"])
+        size = self._told()["task"]
         with open(os.path.join(self.folder, "graphs.bin"), "rb") as file:
             data = file.read()
         hashes = [data[place:place + 32] for place in range(0, len(data), 32)]
@@ -189,7 +199,8 @@ class Job:
             if "columns" in result:
                 row["columns"] = json.dumps(result["columns"], sort_keys=True)
             elif "graph" in result:
-                row["graph"] = bytes.fromhex(result["graph"])
+                with open(result["graph"], "rb") as file:
+                    row["graph"] = file.read()
             else:
                 row["reason"] = result["error"]
         data = io.BytesIO()
