@@ -333,11 +333,43 @@ class RegionInliner {
     return absl::OkStatus();
   }
 
+  // PyTorch takes `out` only where no operand asks for gradients, so in a region without gradients
+  // the operands of such calls are detached.
+  void DetachForOut(Graph* body) {
+    if (!detached_.insert(body).second) return;
+    for (Node* node : body->nodes()) {
+      const std::optional<Schema> schema =
+          node->op() == Op::kCallFunction ? OutOverload(*node) : std::nullopt;
+      if (!schema.has_value()) continue;
+      absl::flat_hash_set<const Node*> outs;
+      for (size_t i = schema->arguments.size() - schema->returns.size();
+           i < schema->arguments.size(); ++i) {
+        const Argument* const out = node->kwarg(schema->arguments[i].name);
+        if (out != nullptr && out->is_node()) outs.insert(out->node());
+      }
+      const InsertionGuard guard(body, node);
+      node->MapArguments([&](const Argument& argument) -> Argument {
+        if (!argument.is_node() || outs.contains(argument.node()) ||
+            argument.node()->tensor_meta() == nullptr)
+          return argument;
+        Node* const detached = body->CallFunction("aten.detach.default", {argument});
+        detached->set_location(node->location());
+        detached->set_module_path(node->module_path());
+        detached->set_meta(argument.node()->meta());
+        return detached;
+      });
+    }
+  }
+
   bool Rewrite(Graph* graph) {
     bool changed = false;
     for (Node* node : graph->nodes()) {
       if (!node->is_call() || kept_.contains(node)) continue;
       if (const std::optional<RegionForm> form = RegionFormOf(*node)) {
+        if (form->mode == RegionForm::Mode::kGradients && node->args()[0].is_bool() &&
+            !node->args()[0].boolean()) {
+          DetachForOut(node->args()[form->body].graph());
+        }
         std::vector<Argument> args = {node->args()[form->body]};
         for (const Argument& operand : node->args().subspan(form->operands))
           args.push_back(operand);
@@ -365,6 +397,7 @@ class RegionInliner {
   std::vector<Graph*> callees_first_;
   const Node* asks_ = nullptr;
   absl::flat_hash_set<const Graph*> unknown_;
+  absl::flat_hash_set<const Graph*> detached_;  // by DetachForOut
   std::set<std::pair<const Graph*, AutocastState>> visited_;
   absl::flat_hash_set<const Node*> kept_;
   std::map<std::string, size_t> reasons_;

@@ -156,6 +156,21 @@ for given in "rate=16000 mode=max" "rate=8000 mode=mean" "rate=24000 mode=all"; 
   [ -n "$expected" ] && [ "$(run "$scratch/state.pt2" --input x=f32[4,3])" = "$expected" ] || fail "run state.pt2, $given"
   "$graphnet" convert "$scratch/state.pt" "$scratch/state.mlir" $words >/dev/null 2>&1 || fail "state.mlir, $given"
 done
+# A branch on data that are too many to be looked at.
+loop large <<'END'
+    y = torch.relu(x)
+    if bool(y.mean() > 0.3):
+        y = y * 2
+    else:
+        y = y - 1
+    return y.sum(0)
+END
+"$graphnet" convert "$scratch/large.pt" "$scratch/large.pt2" --input x=f32[300,400] --input n=2 >/dev/null 2>&1 || fail "convert large"
+for seed in 1 2; do
+  [ "$(run "$scratch/large.pt2" --input x=f32[300,400] --seed $seed)" = \
+    "$(run "$scratch/large.pt" --input x=f32[300,400] --input n=2 --seed $seed)" ] || fail "run large.pt2"
+done
+
 "$make_archive" "$scratch/grows.pt" <<'END'
 def forward(self, x):
     self.buffer = torch.cat([self.buffer, x])

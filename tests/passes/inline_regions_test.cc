@@ -143,6 +143,19 @@ TEST(InlineRegionsTest, ModesOfGradients) {
     EXPECT_FALSE(absl::StrContains(Inlined(NoGrad(call)), "wrap_with")) << call;
   }
   ExpectStays(NoGrad("aten.nope.out(%b, out = %b)"), "nothing is known");
+  // PyTorch takes `out` only where no operand asks for gradients.
+  for (const absl::string_view enabled : {"False", "True"}) {
+    const std::string inlined = Inlined(absl::StrCat(
+        "graph @forward(%x : f32[3], %u : f32[3]) {\n"
+        "  %r = torch.ops.higher_order.wrap_with_set_grad_enabled(",
+        enabled, ", @body, %x, %u)\n  %g = operator.getitem(%r, 0)\n  return (%g,)\n}\n",
+        "graph @body(%b : f32[3], %u : f32[3]) {\n  %c = aten.cat.out([%b, %b], out = %u)\n"
+        "  %d = aten.div.out(%u, %b, out = %u)\n  return (%d,)\n}\n"));
+    EXPECT_EQ(absl::StrContains(inlined, "aten.cat.out([%x, %x]"), enabled == "True") << inlined;
+    EXPECT_EQ(absl::StrContains(inlined, "aten.detach.default(%x)"), enabled == "False");
+    EXPECT_FALSE(absl::StrContains(inlined, "aten.detach.default(%u)"));
+    EXPECT_FALSE(absl::StrContains(inlined, "wrap_with")) << inlined;
+  }
   // torch.gradient is a numerical gradient, not a mode.
   EXPECT_FALSE(absl::StrContains(Inlined(NoGrad("torch.gradient(%b)")), "wrap_with"));
   ExpectInlined(

@@ -633,8 +633,8 @@ absl::StatusOr<ExportValue> GraphExporter::ExportAten(const Node& node, const Sc
     }
     ASSIGN_OR_RETURN(value, AsNumbers(node, value, argument.type, scope));
     // PyTorch expands one number for all dimensions to one number per dimension.
-    if (argument.type.is_list && argument.type.list_size > 0 && value.is_literal() &&
-        value.literal.is_int()) {
+    if (argument.type.is_list && argument.type.list_size > 0 &&
+        (value.is_int() || value.kind == Kind::kInt)) {
       value = ExportValue::Sequence(
           Kind::kList, ExportValue::Elements(static_cast<size_t>(argument.type.list_size), value));
     }

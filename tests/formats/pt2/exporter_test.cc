@@ -371,7 +371,8 @@ TEST(Pt2Exporter, TensorsWithoutDimensionsAreNumbersWhereThoseAreWanted) {
   for (const absl::string_view call :
        {"aten.constant_pad_nd.default(%x, [%p, 0], 1.0)", "aten.view.default(%x, [%p, -1])",
         "aten.slice.Tensor(%x, 0, 0, %p)", "aten.expand.default(%x, [2, %p, 3])",
-        "aten.add.Scalar(%x, %p)", "aten.full.default([%p, 2], %f)", "aten.arange.default(%p)"}) {
+        "aten.add.Scalar(%x, %p)", "aten.roll.default(%x, %p, [0])",
+        "aten.full.default([%p, 2], %f)", "aten.arange.default(%p)"}) {
     const std::string text =
         Written(absl::StrCat("graph @forward(%x : f32[3]@cpu, %p : i64[]@cpu, %f : f32[]@cpu) {\n"
                              "  %y = ",
