@@ -97,6 +97,7 @@ std::vector<std::string> NamesOfValues(const Sample& sample) {
     const bool holds_others =
         IsStructure(node->annotation()) || (node->meta() != nullptr && node->meta()->is_tuple);
     names.push_back(absl::StrCat(node->target(), holds_others ? "." : ""));
+    if (TakesSeveralKinds(node->annotation())) names.push_back(absl::StrCat(node->target(), "."));
   }
   for (const Attribute& attribute : sample.module->attributes()) names.emplace_back(attribute.name);
   return names;

@@ -30,6 +30,7 @@ struct Slot {
   bool is_weight = false;
   bool is_parameter = false;  // a parameter when the sample runs
   bool holds_others = false;
+  bool may_hold_others = false;  // its value decides
 };
 
 std::vector<Slot> SlotsOf(const Sample& sample) {
@@ -44,6 +45,7 @@ std::vector<Slot> SlotsOf(const Sample& sample) {
     slot.is_weight = IsWeight(*node);
     slot.holds_others =
         IsStructure(node->annotation()) || (node->meta() != nullptr && node->meta()->is_tuple);
+    slot.may_hold_others = slot.holds_others || TakesSeveralKinds(node->annotation());
   }
   for (const Attribute& attribute : sample.module->attributes()) {
     Slot& slot = slots.emplace_back();
@@ -178,8 +180,9 @@ class Pairing {
   }
 
   void ShareInput(const Slot& a, const Slot& b) {
+    if (a.may_hold_others || b.may_hold_others) TakeElements(a, b);
     if (a.holds_others || b.holds_others) {
-      ShareElements(a, b);
+      shared_.emplace_back(&a, &b);
       return;
     }
     if (!IsGiven(a) && Contradict(DTypeOf(a, first_), DTypeOf(b, second_))) return;
@@ -191,12 +194,10 @@ class Pairing {
     shared_.emplace_back(&a, &b);
   }
 
-  void ShareElements(const Slot& a, const Slot& b) {
-    if (ElementsOf(first_.weights, a.name).empty()) {
-      for (const auto& [name, data] : Elements(second_.weights, b.name))
-        first_.weights[absl::StrCat(a.name, name)] = data;
-    }
-    shared_.emplace_back(&a, &b);
+  void TakeElements(const Slot& a, const Slot& b) {
+    if (!ElementsOf(first_.weights, a.name).empty()) return;
+    for (const auto& [name, data] : Elements(second_.weights, b.name))
+      first_.weights[absl::StrCat(a.name, name)] = data;
   }
 
   // Returns the values of a structure with the rest of their names: ".0", ".key".
@@ -228,11 +229,11 @@ class Pairing {
 
   // Gives the second sample the value of the first.
   absl::Status Share(const Slot& a, const Slot& b) {
-    if (a.holds_others || b.holds_others) {
+    if (a.may_hold_others || b.may_hold_others) {
       for (const auto& [name, data] : Elements(made_.first, a.name))
         second_.weights[absl::StrCat(b.name, name)] = data;
-      return absl::OkStatus();
     }
+    if (a.holds_others || b.holds_others) return absl::OkStatus();
     const auto it = made_.first.find(a.name);
     if (it == made_.first.end()) return absl::OkStatus();
     TensorData value = it->second;

@@ -83,7 +83,7 @@ absl::StatusOr<Opened> Open(const CachedRunFlags& options) {
 
 std::vector<TensorData> InOrder(const TensorValues& named) {
   std::vector<TensorData> outputs;
-  for (size_t i = 0; i < named.size(); ++i) outputs.push_back(named.at(absl::StrCat("o", i)));
+  for (const std::string& name : NamesInOrder(named)) outputs.push_back(named.at(name));
   return outputs;
 }
 

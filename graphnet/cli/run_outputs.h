@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "graphnet/cli/engine.h"
@@ -11,6 +12,8 @@
 
 namespace graphnet {
 
+// Returns o0, o1, …, and after a quantised output the names of its parameters.
+std::vector<std::string> NamesInOrder(const TensorValues& outputs);
 // Writes o0, o1, … as safetensors to a file; "-" is the standard output, "" writes nothing.
 absl::Status WriteOutputs(const TensorValues& outputs, const std::string& path);
 // Prints one line per output: "o0  f32[8, 4]".

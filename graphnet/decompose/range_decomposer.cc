@@ -395,7 +395,10 @@ class Cutter {
         if (!node->is_placeholder()) break;
         if (!placeholders.contains(node->target())) continue;
         give(node->target(), &piece);
-        if (!IsStructure(node->annotation())) continue;
+        const bool may_hold_others = IsStructure(node->annotation()) ||
+                                     absl::StartsWith(node->annotation(), "Union[") ||
+                                     node->annotation() == "Any";
+        if (!may_hold_others) continue;
         const std::string prefix = absl::StrCat(node->target(), ".");
         for (auto it = parent_.weights.lower_bound(prefix);
              it != parent_.weights.end() && absl::StartsWith(it->first, prefix); ++it) {

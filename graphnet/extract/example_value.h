@@ -11,16 +11,15 @@
 
 namespace graphnet {
 
-// Makes the value that `input` describes. Tensors are drawn by `name` and `seed`; tensors in
-// structures are called name.0 or name.key. `type`, which may be null, gives the element type of
-// empty structures; the first element gives it for the others. InvalidArgument for a structure
-// that has no type.
+// Makes the value of `type` that `input` describes. Tensors are drawn by `name` and `seed`; tensors
+// in structures are called name.0 or name.key. InvalidArgument if the type has no such value, or if
+// an empty structure is of type Any.
 absl::StatusOr<c10::IValue> MakeExampleValue(const ExampleInput& input, const std::string& name,
-                                             uint64_t seed, const c10::TypePtr& type = nullptr);
+                                             uint64_t seed, const c10::TypePtr& type);
 
 // Parses `text` with ParseExampleInput, then makes the value.
 absl::StatusOr<c10::IValue> MakeExampleValue(const std::string& text, const std::string& name,
-                                             uint64_t seed, const c10::TypePtr& type = nullptr);
+                                             uint64_t seed, const c10::TypePtr& type);
 
 }  // namespace graphnet
 

@@ -26,6 +26,8 @@ absl::StatusOr<std::vector<std::string>> NamesOfInputs(const torch::jit::Module&
     const bool holds_others =
         kind != c10::TypeKind::OptionalType && !formals[i].type()->containedTypes().empty();
     names.push_back(absl::StrCat(formals[i].name(), holds_others ? "." : ""));
+    const bool takes_several = kind == c10::TypeKind::UnionType || kind == c10::TypeKind::AnyType;
+    if (takes_several) names.push_back(absl::StrCat(formals[i].name(), holds_others ? "" : "."));
   }
   return names;
 }

@@ -8,6 +8,7 @@
 
 #include "ATen/Functions.h"
 #include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "c10/core/InferenceMode.h"
 #include "graphnet/base/status.h"
@@ -30,21 +31,57 @@ using c10::IValue;
 
 // Checks all paths: the one that a run takes is not known before, and LibTorch's interpreter has no
 // fence.
-absl::Status CheckOperators(std::shared_ptr<jit::Graph> graph) {
-  jit::DepthFirstGraphNodeIterator nodes(graph);
-  while (const jit::Node* node = nodes.next()) {
-    const c10::FunctionSchema* schema = node->maybeSchema();
-    const bool is_call =
-        node->kind() == c10::prim::CallMethod || node->kind() == c10::prim::CallFunction;
-    if (is_call ||
-        (schema != nullptr && !extract::IsChosenByNode(node->kind()) && !IsAllowed(*schema))) {
-      return torchscript::CannotRepresent(*node, "LibTorch must not run it");
-    }
-    if (node->hasAttribute(c10::attr::Subgraph))
-      RETURN_IF_ERROR(CheckOperators(node->g(c10::attr::Subgraph)));
+class OperatorCheck {
+ public:
+  explicit OperatorCheck(const jit::Module& module) {
+    for (const jit::Module& inner : module.modules()) types_.push_back(inner.type());
   }
-  return absl::OkStatus();
-}
+
+  absl::Status Check(std::shared_ptr<jit::Graph> graph) {
+    jit::DepthFirstGraphNodeIterator nodes(graph);
+    while (const jit::Node* node = nodes.next()) {
+      if (node->kind() == c10::prim::CallMethod) {
+        RETURN_IF_ERROR(CheckCallees(*node));
+        continue;
+      }
+      const c10::FunctionSchema* schema = node->maybeSchema();
+      if (node->kind() == c10::prim::CallFunction ||
+          (schema != nullptr && !extract::IsChosenByNode(node->kind()) && !IsAllowed(*schema))) {
+        return torchscript::CannotRepresent(*node, "LibTorch must not run it");
+      }
+      if (node->hasAttribute(c10::attr::Subgraph))
+        RETURN_IF_ERROR(Check(node->g(c10::attr::Subgraph)));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // Inlining leaves the calls of an interface's methods. Any module that implements the interface
+  // may be the one that runs.
+  absl::Status CheckCallees(const jit::Node& node) {
+    const std::string& name = node.s(c10::attr::name);
+    const c10::TypePtr& interface = node.input(0)->type();
+    bool found = false;
+    for (const c10::ClassTypePtr& type : types_) {
+      if (!type->isSubtypeOf(*interface)) continue;
+      jit::Function* method = type->findMethod(name);
+      if (method == nullptr) continue;
+      jit::GraphFunction* function = jit::tryToGraphFunction(*method);
+      if (function == nullptr) break;
+      found = true;
+      if (!checked_.insert(function).second) continue;
+      function->ensure_defined();
+      const std::shared_ptr<jit::Graph> graph = function->graph()->copy();
+      jit::Inline(*graph);
+      RETURN_IF_ERROR(Check(graph));
+    }
+    return found ? absl::OkStatus()
+                 : torchscript::CannotRepresent(node, "LibTorch must not run it");
+  }
+
+  std::vector<c10::ClassTypePtr> types_;
+  absl::flat_hash_set<const jit::GraphFunction*> checked_;
+};
 
 // Returns a dense tensor without lazy conjugation or negation.
 at::Tensor Plain(const at::Tensor& tensor) {
@@ -89,7 +126,7 @@ absl::StatusOr<IValue> RunByLibTorch(const jit::Module& module, std::vector<IVal
     // These passes tell numbers from tensors; LibTorch skips them without optimisations.
     jit::Inline(*graph);
     jit::CanonicalizeOps(graph);
-    if (!options.custom_operators) RETURN_IF_ERROR(CheckOperators(graph));
+    if (!options.custom_operators) RETURN_IF_ERROR(OperatorCheck(module).Check(graph));
     const absl::Cleanup restore = [optimize = jit::getGraphExecutorOptimize(),
                                    print = jit::getPrintHandler()] {
       jit::setGraphExecutorOptimize(optimize);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/extract/input_leaves.h"
+#include "graphnet/interp/structured_input.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/interp/torch/status.h"
 #include "graphnet/interp/torch/tensors.h"

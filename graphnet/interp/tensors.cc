@@ -11,19 +11,12 @@
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/inputs/elements.h"
+#include "graphnet/interp/structured_input.h"
 #include "graphnet/interp/torch/status.h"
 #include "graphnet/interp/torch/tensors.h"
 #include "graphnet/ir/annotation.h"
 
 namespace graphnet {
-
-c10::IValue TextOf(const at::Tensor& tensor) {
-  TORCH_CHECK(tensor.scalar_type() == at::kByte && tensor.dim() == 1,
-              "a text is given as the u8 tensor of its bytes");
-  const at::Tensor bytes = tensor.cpu().contiguous();
-  return std::string(static_cast<const char*>(bytes.const_data_ptr()),
-                     static_cast<size_t>(bytes.numel()));
-}
 
 namespace {
 
@@ -43,18 +36,6 @@ std::optional<std::string> TextOfOutput(const c10::IValue& value) {
 absl::StatusOr<c10::IValue> ToInput(at::Tensor tensor, const Node& placeholder) {
   if (IsText(placeholder.annotation())) {
     return Guarded([&]() -> absl::StatusOr<c10::IValue> { return TextOf(tensor); });
-  }
-  if (TakesSeveralKinds(placeholder.annotation())) {
-    const absl::string_view type = InnerAnnotation(placeholder.annotation());
-    return Guarded([&]() -> absl::StatusOr<c10::IValue> {
-      if (tensor.scalar_type() == at::kByte && tensor.dim() == 1) {
-        c10::IValue text = TextOf(tensor);
-        return type == "Device" ? c10::IValue(c10::Device(text.toStringRef())) : text;
-      }
-      if (tensor.dim() > 0) return c10::IValue(std::move(tensor));
-      const at::Scalar number = tensor.item();
-      return type == "complex" ? c10::IValue(number.toComplexDouble()) : c10::IValue(number);
-    });
   }
   const std::optional<DType> dtype = NumberDType(InnerAnnotation(placeholder.annotation()));
   if (!dtype) return c10::IValue(std::move(tensor));
@@ -93,7 +74,19 @@ absl::StatusOr<std::map<std::string, TensorData>> NameOutputs(
                               : value.isBool()
                                   ? at::scalar_tensor(value.toBool(), at::kBool)
                                   : at::scalar_tensor(value.toScalar(), at::kComplexDouble);
-    absl::StatusOr<TensorData> data = ToTensorData(tensor);
+    absl::StatusOr<TensorData> data = Guarded([&]() -> absl::StatusOr<TensorData> {
+      if (!tensor.defined() || !tensor.is_quantized()) return ToTensorData(tensor);
+      const bool is_per_channel = tensor.qscheme() == at::kPerChannelAffine ||
+                                  tensor.qscheme() == at::kPerChannelAffineFloatQParams;
+      const at::Tensor scales = is_per_channel ? tensor.q_per_channel_scales()
+                                               : at::scalar_tensor(tensor.q_scale(), at::kDouble);
+      const at::Tensor zero_points = is_per_channel
+                                         ? tensor.q_per_channel_zero_points()
+                                         : at::scalar_tensor(tensor.q_zero_point(), at::kLong);
+      ASSIGN_OR_RETURN(named[absl::StrCat(name, ".scales")], ToTensorData(scales));
+      ASSIGN_OR_RETURN(named[absl::StrCat(name, ".zero_points")], ToTensorData(zero_points));
+      return ToTensorData(tensor.int_repr());
+    });
     if (!data.ok()) return Annotate(data.status(), absl::StrCat("output ", name));
     named.emplace(name, *std::move(data));
   }

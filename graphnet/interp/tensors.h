@@ -13,16 +13,13 @@
 
 namespace graphnet {
 
-// Returns the string whose bytes the tensor holds (inputs/elements.h); throws c10::Error for other
-// tensors.
-c10::IValue TextOf(const at::Tensor& tensor);
-
 // Returns the input of Executable::Run for a placeholder: the tensor itself, or the number or
 // string in it if the annotation names one; InvalidArgument if the tensor does not hold it.
 absl::StatusOr<c10::IValue> ToInput(at::Tensor tensor, const Node& placeholder);
 
 // Names the outputs o0, o1, … in order. Numbers become 0-d tensors (an int int64, a float
-// float64); None is omitted.
+// float64); None is omitted. A quantised tensor becomes its integers, and o0.scales and
+// o0.zero_points, as quantised weights do.
 absl::StatusOr<std::map<std::string, TensorData>> NameOutputs(
     const std::vector<c10::IValue>& outputs);
 

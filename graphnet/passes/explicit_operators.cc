@@ -28,8 +28,28 @@ namespace {
 struct Change {
   Node* node = nullptr;
   std::vector<std::pair<size_t, DType>> casts;  // of arguments; keywords come after positions
-  absl::string_view method;  // the method that replaces the operator; empty if none does
+  DType result = DType::kUnknown;  // the dtype to which the result is cast; unknown if it is not
+  absl::string_view method;        // the method that replaces the operator; empty if none does
 };
+
+// Returns whether PyTorch computes a call of floats of 16 bits in float32 if the second operand has
+// no dimensions and another dtype. Every other elementwise operator narrows that operand first.
+bool TakesWideScalar(const Schema& schema) {
+  static constexpr absl::string_view kNames[] = {"mul",    "multiply",    "div",
+                                                 "divide", "true_divide", "floor_divide"};
+  absl::string_view name = schema.name;
+  name = name.substr(0, name.find('.'));
+  absl::ConsumeSuffix(&name, "_");
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+// Returns whether PyTorch computes with the operands in other dtypes than their common one:
+// float_power in float64, and ldexp with a power of the second operand in its own dtype.
+bool PromotesByItself(const Schema& schema) {
+  absl::string_view name = schema.name;
+  absl::ConsumeSuffix(&name, "_");
+  return name == "float_power" || name == "ldexp";
+}
 
 class Explicit {
  public:
@@ -38,12 +58,13 @@ class Explicit {
 
   // Returns the changes that a call of the original module needs.
   Change Of(Node* node) const {
-    Change change{node, {}, {}};
+    Change change{.node = node};
     const Argument& value = lowered_.values[node];
     if (!value.is_node()) return change;
     const Schema* schema = FindOverload(value.node()->target());
     if (schema == nullptr) return change;
-    if (schema->is_pointwise) FindCasts(*value.node(), *schema, &change);
+    if (schema->is_pointwise && !PromotesByItself(*schema))
+      FindCasts(*value.node(), *schema, &change);
     change.method = MethodOf(*node);
     return change;
   }
@@ -78,13 +99,19 @@ class Explicit {
     const size_t first = schema.arguments[0].type.is_mutated ? 1 : 0;
     const DType common = first == 1 ? tensors[0].dtype : CommonDType(tensors);
     if (common == DType::kUnknown) return;
+    const bool is_half = common == DType::kFloat16 || common == DType::kBFloat16;
+    const bool is_wide =
+        is_half && TakesWideScalar(schema) && tensors[1].dtype != common && tensors[1].rank() == 0;
+    if (is_wide && first == 1) return;  // The result of a cast would not be written to the tensor.
+    const DType computed = is_wide ? DType::kFloat32 : common;
     const auto look = [&](size_t at, const Argument& argument) {
       if (!argument.is_node()) return;
       const Argument& lowered = lowered_.values[argument.node()];
       for (size_t i = first; i < operands.size(); ++i) {
         if (!lowered.is_node() || lowered.node() != operands[i]) continue;
-        if (tensors[i].dtype == common || tensors[i].dtype == DType::kUnknown) continue;
-        change->casts.emplace_back(at, common);
+        if (tensors[i].dtype == computed || tensors[i].dtype == DType::kUnknown) continue;
+        change->casts.emplace_back(at, computed);
+        if (is_wide) change->result = common;
         return;
       }
     };
@@ -123,6 +150,18 @@ class Explicit {
   const FactsTable& facts_;
 };
 
+// Casts the value for all its users.
+void CastAfter(Node* node, DType dtype) {
+  const InsertionGuard guard(node->graph(), node->next());
+  Node* const cast = node->graph()->CallMethod("to", {node, dtype}, {});
+  cast->set_location(node->location());
+  cast->set_module_path(node->module_path());
+  cast->set_meta(node->meta());
+  node->set_meta(nullptr);
+  node->ReplaceAllUsesWith(cast);
+  cast->set_arg(0, node);
+}
+
 void Make(const Change& change) {
   Node* const node = change.node;
   for (const auto& [at, dtype] : change.casts) {
@@ -134,6 +173,7 @@ void Make(const Change& change) {
       node->set_kwarg(kwarg.name, CastBefore(node, kwarg.value, dtype));
     }
   }
+  if (change.result != DType::kUnknown) CastAfter(node, change.result);
   if (change.method.empty()) return;
   const std::string label(node->name());
   Node* made = node->graph()->CallLike(*node, absl::StrCat(".", change.method), node->args(), {});

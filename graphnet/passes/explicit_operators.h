@@ -15,14 +15,16 @@ namespace graphnet {
 //
 // When applied, this pass will look at elementwise operators. If they take tensors of different
 // dtypes, .to(dtype) converts all of them to the dtype in which PyTorch computes. In an in-place
-// call, that is the dtype of the tensor that is written to. operator.iadd and its like on a tensor
-// become the method of Tensor that they call.
+// call, that is the dtype of the tensor that is written to. Products and quotients of floats of 16
+// bits and a tensor without dimensions are computed in float32, as PyTorch does, and the result is
+// cast. operator.iadd and its like on a tensor become the method of Tensor that they call.
 //
 // Performance impact: O(nodes). The numbers stay the same, since PyTorch casts, too.
 //
 // Risks and limitations: dtypes come from metas and rules, not from a run. Where they are unknown,
-// the call stays. If a tensor without dimensions is narrowed to the dtype of the others, PyTorch
-// may have computed with the wider dtype.
+// the call stays. So does a product or quotient in place of floats of 16 bits and a tensor without
+// dimensions of another dtype, and so do float_power and ldexp, which do not compute in the dtype of
+// their operands. What PyTorch computes is that of the CPU.
 //
 // Example: a mask times weights, a sum in place
 //   graph @forward(%w : f32[2, 3], %i : i64[3]) {
@@ -56,6 +58,23 @@ namespace graphnet {
 //     %t = .mul_(%s, %to_1)
 //     %u = .mul_(%t, %f)
 //     return (%u,)
+//   }
+//
+// Example: a tensor of 16 bits times one without dimensions
+//   graph @forward(%h : f16[4], %d : f64[]) {
+//     %p = operator.mul(%h, %d)
+//     %s = operator.add(%p, %d)
+//     return (%s,)
+//   }
+//   becomes
+//   graph @forward(%h : f16[4], %d : f64[]) {
+//     %to = .to(%h, torch.float32)
+//     %to_1 = .to(%d, torch.float32)
+//     %p = operator.mul(%to, %to_1)
+//     %to_2 = .to(%p, torch.float16)
+//     %to_3 = .to(%d, torch.float16)
+//     %s = operator.add(%to_2, %to_3)
+//     return (%s,)
 //   }
 //
 // Counter-example: a number has no dtype of its own, and that of %a is not known

@@ -74,6 +74,18 @@ for archive in "$testdata"/*.pt; do
 done
 ((count >= 13)) || fail "only $count archives"
 
+# --- A table of source positions that is not read costs one note, and nothing else ---------------
+
+for name in unknown_table damaged_table; do
+  "$graphnet" check "$testdata/$name.pt" >log 2>notes || fail "check $name"
+  [ "$(grep -c "^note: .*$name.pt: the source lines are those of the code in the archive" notes)" = 1 ] ||
+    fail "notes on $name: $(cat notes)"
+  "$graphnet" diff "$testdata/$name.pt" "$testdata/$name.pt" >log 2>notes || fail "diff $name"
+  [ "$(wc -l <notes)" = 1 ] || fail "notes of diff: $(cat notes)"
+done
+"$graphnet" check "$testdata/version_1.pt" "$testdata/mobile.pt" >log 2>notes
+[ ! -s notes ] || fail "a note on a good table: $(cat notes)"
+
 # --- Packed anew ---------------------------------------------------------------------------------
 
 for way in comment deflated reversed folders extra stream; do

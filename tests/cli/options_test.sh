@@ -231,4 +231,48 @@ graph @forward(%x : f32[2, 3] {mean = 0.0, std = 1.0}) {
 END
 "$graphnet" diff-run where.gn where.gn >out.txt
 grep -q 'note: %y = torch.where finds %far false everywhere' out.txt || fail "diff-run says $(cat out.txt)"
+
+# --- Where inputs are described, their values can be given.
+commands=0
+for command in $("$graphnet" man --markdown | sed -n 's/^### //p'); do
+  help=$("$graphnet" "$command" --help)
+  grep -q -- '--input ' <<<"$help" || continue
+  grep -q -- '--inputs ' <<<"$help" || fail "$command has --input, but no --inputs"
+  commands=$((commands + 1))
+done
+((commands >= 13)) || fail "only $commands commands take --input"
+# The values decide: drawn indices are within the table, but these are not.
+cat >table.gn <<'END'
+graph @forward(%i : i64[2], %t : f32[4, 3]) {
+  %y = torch.nn.functional.embedding(%i, %t)
+  %z = torch.relu(%y)
+  return (%z,)
+}
+END
+python3 - <<'END'
+import json, struct
+for name, values in {"within": (0, 3), "beyond": (0, 9)}.items():
+    header = json.dumps({"i": {"dtype": "I64", "shape": [2], "data_offsets": [0, 16]}}).encode()
+    open(name + ".safetensors", "wb").write(struct.pack("<Q", len(header)) + header + struct.pack("<2q", *values))
+END
+"$graphnet" decompose table.gn --pieces 2 -o table_pieces >/dev/null
+for command in "run table.gn" "shapes table.gn" "diff-run table.gn table.gn" "validate table.gn table_pieces --run"; do
+  for values in within beyond; do
+    code=0
+    # shellcheck disable=SC2086
+    "$graphnet" $command --input i=i64[2] --inputs "$values.safetensors" >out.txt 2>&1 || code=$?
+    case "$values $command" in
+      within*) [ "$code" = 0 ] || fail "$command --inputs $values.safetensors: $(cat out.txt)" ;;
+      *) [ "$code" != 0 ] || fail "$command --inputs $values.safetensors does not take them: $(cat out.txt)" ;;
+    esac
+  done
+done
+for command in "diff table.gn table.gn" "subgraph table.gn --range 0:1 -o part.gn" "hash table.gn" \
+    "shard table.gn --mesh 2 -o ranks" "convert table.gn table.pt" "opt table.gn -p dce -o table.pb"; do
+  # shellcheck disable=SC2086
+  "$graphnet" $command --input i=i64[2] --inputs within.safetensors >out.txt 2>&1 ||
+    fail "$command --inputs: $(cat out.txt)"
+  # shellcheck disable=SC2086
+  refused "no.safetensors" $command --input i=i64[2] --inputs no.safetensors
+done
 echo PASSED

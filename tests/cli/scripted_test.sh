@@ -79,6 +79,78 @@ refused "1 is neither true nor false" run "$scratch/literals.pt" --input 'x=i64[
 refused "abc is no value of type Union" run "$scratch/literals.pt" --input u=abc
 refused "expected a dtype and sizes" run "$scratch/literals.pt" --input x=16000
 
+# Everything that TorchScript declares can be given: members of unions, dtypes, devices in lists,
+# None in a list. Each program counts what it got in digits of its own.
+"$make_archive" "$scratch/union.pt" <<'END'
+def forward(self, s: Optional[Union[Tensor, int, List[Tensor], List[int], Dict[str, Tensor], Tuple[int, float]]]):
+    if s is None:
+        return torch.tensor(1)
+    elif isinstance(s, Tensor):
+        return torch.tensor(2) + 10 * s.dim()
+    elif isinstance(s, int):
+        return torch.tensor(3) + 10 * s
+    elif isinstance(s, List[Tensor]):
+        return torch.tensor(4) + 10 * len(s)
+    elif isinstance(s, List[int]):
+        return torch.tensor(5) + 10 * s[0]
+    elif isinstance(s, Dict[str, Tensor]):
+        return torch.tensor(6) + 10 * len(s)
+    else:
+        return torch.tensor(7) + 10 * s[0]
+END
+for case in "None 1" "i64[] 2" "f32[2,3] 22" "4 43" "int=4 43" "[f32[2],f32[3]] 24" "list(f32[2]) 14" "[7,8] 75" \
+    "dict(b=f32[2],a=f32[1]) 26" "{a:f32[2]} 16" "(8,9) 87" "tuple(8,9.5) 87"; do
+  [ "$(run "$scratch/union.pt" --input "s=${case% *}")" = "o0 [${case##* }]" ] ||
+    fail "union $case: $(run "$scratch/union.pt" --input "s=${case% *}")"
+  rm -rf "$scratch/captured"
+  "$graphnet" extract "$scratch/union.pt" -o "$scratch/captured" --input "s=${case% *}" --check >/dev/null ||
+    fail "extract of a union: $case"
+done
+[ "$(run "$scratch/union.pt")" = "o0 [1]" ] || fail "a union without a value"
+for word in abc 1.5 '[abc]' '(1,2,3)'; do
+  refused "no value of type" run "$scratch/union.pt" --input "s=$word"
+done
+"$make_archive" "$scratch/any.pt" <<'END'
+def forward(self, x, a: Any):
+    if isinstance(a, List[int]):
+        return x * a[1]
+    return x
+END
+[ "$(run "$scratch/any.pt" --input i64[1]:2..2 --input 'a=[1,3]')" = "o0 [6]" ] || fail "a list as Any"
+refused "the type of the elements of an empty structure is unknown" run "$scratch/any.pt" --input 'x=i64[1]' --input 'a=[]'
+refused "its elements are of different types" run "$scratch/any.pt" --input 'x=i64[1]' --input 'a=[1,b]'
+"$make_archive" "$scratch/kinds.pt" <<'END'
+def forward(self, x, t: int, ds: List[Device], ts: List[Optional[Tensor]], ls: List[List[int]],
+            d: Dict[int, float]):
+    return x.to(dtype=t), ds[1], len(ts), len(ls), d[2]
+END
+[ "$(run "$scratch/kinds.pt" --input 'i64[1]:3..3' --input t=torch.float64 --input 'ds=[cpu,meta]' \
+  --input 'ts=[f32[2],None,f32[1]]' --input 'ls=[[1],[],[2]]' --input '{1: 2, 2: 2.5}')" = "o0 [3.0]
+o1 meta
+o2 [3]
+o3 [3]
+o4 [2.5]" ] || fail "kinds of inputs"
+
+# Defaults of every kind hold, also in what is written anew.
+"$make_archive" "$scratch/default_kinds.pt" <<'END'
+def forward(self, x, c: complex = 1+2j, d: Device = torch.device("cpu"), t: Tuple[int, Tuple[str, float]] = (2, ("ab", 1.5)),
+            u: Union[int, float] = 2.5, s: str = 'a"b', n: Optional[int] = 4, e: Optional[List[int]] = None):
+    if u is None or n is None or e is not None:
+        return x, "wrong", d
+    return x * t[0] + t[1][1] + u + n, s + t[1][0] + str(int(torch.imag(torch.ones(1) * c))), d
+END
+expected="o0 [12.0]
+o1 a\"bab2
+o2 cpu"
+"$graphnet" check "$scratch/default_kinds.pt" >/dev/null || fail "check of defaults"
+[ "$(run "$scratch/default_kinds.pt" --input i64[1]:2..2)" = "$expected" ] ||
+  fail "defaults: $(run "$scratch/default_kinds.pt" --input i64[1]:2..2)"
+"$graphnet" convert "$scratch/default_kinds.pt" "$scratch/written.pt" || fail "defaults are written"
+[ "$(run "$scratch/written.pt" --input i64[1]:2..2)" = "$expected" ] ||
+  fail "defaults that were written: $(run "$scratch/written.pt" --input i64[1]:2..2)"
+contains "$(run "$scratch/default_kinds.pt" --input i64[1]:2..2 --input 't=(1,(q,0))' --input u=0)" "o0 [6.0]
+o1 a\"bq2"
+
 # Dicts keep the order of their keys.
 "$make_archive" "$scratch/dict.pt" <<'END'
 def forward(self, d: Dict[str, Tensor], e: Dict[int, Tensor]):

@@ -1,7 +1,9 @@
 // Tests Load, Save and the registry. The tests of each format check its bytes.
 #include "graphnet/formats/formats.h"
 
+#include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -172,6 +174,42 @@ TEST(FormatsTest, UsesAddedFormats) {
       "a format needs a name, both or neither of sniff and read, and a reader or a writer");
   EXPECT_EQ(RegisterFormat(blind), lacks);
   EXPECT_EQ(RegisterFormat({}), lacks);
+}
+
+// A format that is added claims its files while others load, and none of graphnet's own is asked
+// before it.
+TEST(FormatsTest, FormatsAreAddedWhileOthersLoad) {
+  const std::string pb = PathOf("threads.pb");
+  ASSERT_TRUE(Save(MakeSample(), pb).ok());
+  std::atomic<bool> ends{false};
+  std::atomic<int> failures{0}, loads{0};
+  std::vector<std::thread> loaders;
+  for (int i = 0; i < 3; ++i) {
+    loaders.emplace_back([&] {
+      while (!ends) {
+        failures += Load(pb).ok() ? 0 : 1;
+        // A zip archive that no format of graphnet's knows, unless one was added for it.
+        failures += LoadBytes("PK\x03\x04none of these", "x").ok() ? 1 : 0;
+        ++loads;
+      }
+    });
+  }
+  for (int i = 0; i < 200; ++i) {
+    const std::string name = absl::StrCat("added", i), mark = absl::StrCat("mark", i, "!");
+    Format format = MakeFormat(name, absl::StrCat(".", name));
+    format.sniff = [mark](Source& source) {
+      return source.is_zip() && absl::StrContains(*source.head(), mark);
+    };
+    ASSERT_TRUE(RegisterFormat(format).ok());
+    const std::string bytes = absl::StrCat("PK\x03\x04", mark);
+    EXPECT_TRUE(LoadBytes(bytes, "x").ok()) << name;
+    const absl::Status bad = LoadBytes(absl::StrCat(bytes, " bad"), "x").status();
+    EXPECT_EQ(FormatOfError(bad), name) << bad;
+  }
+  while (loads < 10) std::this_thread::yield();
+  ends = true;
+  for (std::thread& loader : loaders) loader.join();
+  EXPECT_EQ(failures, 0);
 }
 
 TEST(FormatsTest, SomeFormatsAreOnlyRead) {

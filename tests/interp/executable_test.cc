@@ -361,9 +361,9 @@ TEST(ExecutableTest, RefusesOrGuardsUncheckedReads) {
   };
   const at::Tensor far = at::full({1, 2}, int64_t{1} << 40, at::kLong);
   EXPECT_THAT(fails("aten._sparse_coo_tensor_unsafe.default(%x, %y, [4])", {far, at::ones({2})}),
-              HasSubstr("is not run"));
+              HasSubstr("size is inconsistent with indices"));
   EXPECT_THAT(fails("torch.sparse_coo_tensor(%x, %y, [4])", {far, at::ones({2})}),
-              HasSubstr("is not run"));
+              HasSubstr("size is inconsistent with indices"));
   EXPECT_THAT(fails("torch._weight_norm(%x, %y, 0)", {at::ones({4096, 3}), at::ones({1, 1})}),
               HasSubstr("expected 4096 norms, not 1"));
   EXPECT_THAT(fails("torch._weight_norm(%x, %y, 7)", {at::ones({4, 3}), at::ones({4, 1})}),
@@ -388,6 +388,64 @@ TEST(ExecutableTest, RowsWithoutColumnsAreBounded) {
   EXPECT_TRUE(few.ok()) << few.status();
 }
 
+// LibTorch makes sparse tensors of any indices, and reads and writes by them later.
+TEST(ExecutableTest, ChecksIndicesOfSparseTensors) {
+  const auto ints = [](const std::vector<int64_t>& values) {
+    return at::tensor(values, at::kLong);
+  };
+  const auto run = [](absl::string_view call, const at::Tensor& outer, const at::Tensor& inner,
+                      const at::Tensor& values) {
+    return RunText(absl::StrCat("graph @forward(%c, %p, %v) {\n  %s = aten.", call,
+                                ")\n  %w = aten.fill_.Scalar(%p, 7)\n"
+                                "  %d = aten.to_dense.default(%s)\n  return (%d,)\n}\n"),
+                   {outer.clone(), inner.clone(), values});
+  };
+  const at::Tensor values = at::arange(1, 4, at::kFloat);
+  const at::Tensor blocks = values.view({3, 1, 1});
+  const at::Tensor outer = ints({0, 1, 1, 3}), inner = ints({2, 0, 1});
+  const at::Tensor by_rows =
+      at::tensor({0., 0., 1., 0., 0., 0., 2., 3., 0.}, at::kFloat).view({3, 3});
+  const struct {
+    const char* call;
+    at::Tensor values, expected;
+  } cases[] = {
+      {"sparse_csr_tensor.crow_col_value_size(%c, %p, %v, [3, 3]", values, by_rows},
+      {"sparse_csr_tensor.crow_col_value(%c, %p, %v", values, by_rows},
+      {"_sparse_csr_tensor_unsafe.default(%c, %p, %v, [3, 3]", values, by_rows},
+      {"sparse_csc_tensor.ccol_row_value_size(%c, %p, %v, [3, 3]", values, by_rows.t()},
+      {"sparse_csc_tensor.ccol_row_value(%c, %p, %v", values, by_rows.t()},
+      {"_sparse_csc_tensor_unsafe.default(%c, %p, %v, [3, 3]", values, by_rows.t()},
+      {"sparse_bsr_tensor.crow_col_value_size(%c, %p, %v, [3, 3]", blocks, by_rows},
+      {"sparse_bsr_tensor.crow_col_value(%c, %p, %v", blocks, by_rows},
+      {"_sparse_bsr_tensor_unsafe.default(%c, %p, %v, [3, 3]", blocks, by_rows},
+      {"sparse_bsc_tensor.ccol_row_value_size(%c, %p, %v, [3, 3]", blocks, by_rows.t()},
+      {"sparse_bsc_tensor.ccol_row_value(%c, %p, %v", blocks, by_rows.t()},
+      {"_sparse_bsc_tensor_unsafe.default(%c, %p, %v, [3, 3]", blocks, by_rows.t()},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.call);
+    // A later write to the indices does not reach the tensor.
+    const auto made = run(test.call, outer, inner, test.values);
+    ASSERT_OK(made);
+    EXPECT_TRUE(at::equal((*made)[0].toTensor(), test.expected)) << (*made)[0].toTensor();
+    const bool has_size = absl::StrContains(test.call, "[3, 3]");
+    const std::pair<at::Tensor, at::Tensor> hostile[] = {
+        {ints({0, 1, 100, 3}), inner}, {ints({0, 1, 0, 3}), inner},
+        {ints({0, 1, 1, 300}), inner}, {ints({-1, 1, 1, 3}), inner},
+        {outer, ints({-2, 0, 1})},     {ints({0, 1, 3}), inner},
+        {outer, ints({2, 0, 100})},    {outer, ints({2, 0})},
+        {outer.view({1, 4}), inner},   {at::zeros({0}, at::kLong), inner}};
+    for (const auto& [wrong_outer, wrong_inner] : hostile) {
+      // Without a size, these two describe other tensors.
+      const bool may_be_fine =
+          !has_size && (wrong_inner.equal(ints({2, 0, 100})) || wrong_outer.equal(ints({0, 1, 3})));
+      if (!may_be_fine)
+        EXPECT_FALSE(run(test.call, wrong_outer, wrong_inner, test.values).ok())
+            << wrong_outer << wrong_inner;
+    }
+  }
+}
+
 // Kernels of some operators of core ATen do not check their operands. Each of these operators runs,
 // but operands that would make it read out of bounds are refused.
 TEST(ExecutableTest, GuardsUncheckedOperandsOfCoreAten) {
@@ -401,6 +459,9 @@ TEST(ExecutableTest, GuardsUncheckedOperandsOfCoreAten) {
   const at::Tensor real = at::rand({3, 4}), complex = at::rand({3, 4}, at::kComplexFloat);
   const auto ints = [](const std::vector<int64_t>& values) {
     return at::tensor(values, at::kLong);
+  };
+  const auto rows = [&](const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+    return at::stack({ints(a), ints(b)});
   };
   const struct {
     const char* call;
@@ -457,6 +518,87 @@ TEST(ExecutableTest, GuardsUncheckedOperandsOfCoreAten) {
       {"aten._embedding_bag.default(%x, %y, %y, False, 7)", {real, ints({0, 1})}, "no mode 7"},
       {"aten.embedding_bag.default(%x, %y, %y)", {real, ints({0, 3})}, "an index is out of range"},
       {"aten._embedding_bag.default(%x, %x, %y)", {real, ints({0})}, "be int32 or int64"},
+      // Bags of quantised tables. A row of 12 numbers has 12, 6 or 3 bytes and those of parameters.
+      {"quantized.embedding_bag_byte_rowwise_offsets.default(%x, %y, %y)",
+       {at::ones({3, 20}, at::kByte), ints({0, 2})},
+       ""},
+      {"quantized.embedding_bag_4bit_rowwise_offsets.default(%x, %y, %y)",
+       {at::ones({3, 10}, at::kByte), ints({0, 2})},
+       ""},
+      {"quantized.embedding_bag_2bit_rowwise_offsets.default(%x, %y, %y)",
+       {at::ones({3, 7}, at::kByte), ints({0, 2})},
+       ""},
+      {"quantized.embedding_bag_byte_rowwise_offsets.default(%x, %y, %y)",
+       {at::ones({3, 20}, at::kByte), ints({0, 3})},
+       "an index is out of range"},
+      {"quantized.embedding_bag_4bit_rowwise_offsets.default(%x, %y, %y)",
+       {at::ones({9, 10}, at::kByte), ints({0, 3})},
+       "an offset is out of range"},
+      {"quantized.embedding_bag_2bit_rowwise_offsets.default(%x, %y, %y)",
+       {at::ones({9, 7}, at::kByte), ints({0, 2, 1})},
+       "offsets decrease"},
+      {"quantized.embedding_bag_byte_rowwise_offsets.default(%x, %y, %y)",
+       {at::ones({3, 8}, at::kByte), ints({0, 2})},
+       "whose rows end with 8 bytes"},
+      {"quantized.embedding_bag_4bit_rowwise_offsets.default(%x, %y, %y)",
+       {at::ones({3, 4}, at::kByte), ints({0, 2})},
+       "whose rows end with 4 bytes"},
+      {"quantized.embedding_bag_byte_rowwise_offsets.default(%x, %y)",
+       {at::ones({3, 20}, at::kByte), ints({0, 2})},
+       "indices and offsets"},
+      {"quantized.embedding_bag_byte_rowwise_offsets.default(%x, %y, %y, False, 0, True)",
+       {at::ones({3, 20}, at::kByte), ints({0, 2})},
+       "pruned tables"},
+      {"quantized.embedding_bag_byte_rowwise_offsets.default(%x, %y, %y, False, 0, False, %x)",
+       {at::ones({3, 20}, at::kByte), ints({0, 2})},
+       "a per_sample_weight of type float32"},
+      // Sparse tensors. The indices are a row for each dimension.
+      {"aten.sparse_coo_tensor.indices_size(%y, %x, [3, 3])",
+       {at::ones({2}), rows({0, 2}, {1, 2})},
+       ""},
+      {"aten.sparse_coo_tensor.indices(%y, %x)", {at::ones({2}), rows({0, 2}, {1, 2})}, ""},
+      {"aten.sparse_coo_tensor.indices_size(%y, %x, [3, 3])",
+       {at::ones({2}), rows({0, 3}, {1, 2})},
+       "but found index 3"},
+      {"aten.sparse_coo_tensor.indices_size(%y, %x, [3, 3])",
+       {at::ones({2}), rows({0, -1}, {1, 2})},
+       "negative index"},
+      {"aten.sparse_coo_tensor.indices(%y, %x)",
+       {at::ones({2}), rows({0, -1}, {1, 2})},
+       "negative index"},
+      {"aten.sparse_coo_tensor.indices_size(%y, %x, [3, 3])",
+       {at::ones({3}), rows({0, 2}, {1, 2})},
+       "must have same nnz"},
+      {"aten._sparse_coo_tensor_unsafe.default(%y, %x, [3, 3])",
+       {at::ones({2}), rows({0, 9}, {1, 2})},
+       "but found index 9"},
+      {"aten._sparse_coo_tensor_with_dims_and_tensors.default(2, 0, [3, 3], %y, %x)",
+       {at::ones({2}), rows({0, 9}, {1, 2})},
+       "but found index 9"},
+      {"aten._sparse_coo_tensor_with_dims_and_tensors.default(1, 0, [3], %y, %x)",
+       {at::ones({2}), rows({0, 2}, {1, 2})},
+       "a row of indices for each sparse dimension"},
+      {"aten._jagged_to_padded_dense_forward.default(%x, [%y], [3])",
+       {at::ones({4, 2}), ints({0, 1, 4})},
+       ""},
+      {"aten._jagged_to_padded_dense_forward.default(%x, [%y], [2])",
+       {at::ones({4, 2}), ints({0, 1, 4})},
+       ""},
+      {"aten._jagged_to_padded_dense_forward.default(%x, [%y], [3])",
+       {at::ones({4, 2}), ints({0, 1, 5})},
+       "an offset is out of range"},
+      {"aten._jagged_to_padded_dense_forward.default(%x, [%y], [3])",
+       {at::ones({4, 2}), ints({-1, 1, 4})},
+       "an offset is out of range"},
+      {"aten._jagged_to_padded_dense_forward.default(%x, [%y], [3])",
+       {at::ones({4, 2}), ints({0, 4, 1})},
+       "offsets decrease"},
+      {"aten._jagged_to_padded_dense_forward.default(%x, [%y], [-3])",
+       {at::ones({4, 2}), ints({0, 1, 4})},
+       "a length is negative"},
+      {"aten._jagged_to_padded_dense_forward.default(%x, [%x], [3])",
+       {at::ones({4}), ints({0})},
+       "be int32 or int64"},
   };
   for (const auto& test : cases) {
     const std::string error = fails(test.call, test.inputs);

@@ -148,7 +148,8 @@ class ArchiveCheck {
         return Error(name, "is not in the case in which PyTorch writes it");
       }
       if (role == Role::kLegacy) {
-        return Error(name, "is of the layout of PyTorch 1.0 to 1.2, which is not supported");
+        return Error(
+            name, "is of the layout of PyTorch 1.0 to 1.2, which PyTorch itself no longer loads");
       }
       if (role == Role::kCode && !IsCodeName(name)) {
         return Error(name, "is code outside of __torch__");

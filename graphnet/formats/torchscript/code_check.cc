@@ -41,6 +41,12 @@ int CodeCheck::Resolve(absl::string_view qualified_name) const {
   return -1;
 }
 
+bool CodeCheck::MayBeNamedTuple(absl::string_view qualified_name) const {
+  if (!sizes_known_) return true;
+  const auto it = index_.find(qualified_name);
+  return it != index_.end() && definitions_[static_cast<size_t>(it->second)].is_named_tuple;
+}
+
 // LibTorch compiles a definition when it meets its first mention, in the middle
 // of the definition that mentions it. The order of mentions is not known here.
 // Therefore the depths of definitions that mention each other are added up

@@ -87,6 +87,8 @@ class CodeCheck {
   // Returns the index of the definition that a name or a prefix of it refers to; -1
   // if there is none.
   int Resolve(absl::string_view qualified_name) const;
+  // Returns whether the name is that of a NamedTuple. The first pass does not know all of them.
+  bool MayBeNamedTuple(absl::string_view qualified_name) const;
   absl::Status CheckDepth();
   absl::Status CountNamedTupleLeaves();
 

@@ -384,6 +384,7 @@ void ExpressionCheck::NoteDepth(uint64_t depth) {
 absl::StatusOr<uint64_t> ExpressionCheck::Literal(Tokens tokens) {
   if (tokens.size() < 2) return Incomplete(lexer_.tokens());
   uint64_t string_bytes = 0;
+  size_t constructor = 0;  // the bracket after the name of a NamedTuple
   for (size_t i = 1; i < tokens.size(); ++i) {
     const Token& token = tokens[i];
     const Token& before = tokens[i - 1];
@@ -391,6 +392,11 @@ absl::StatusOr<uint64_t> ExpressionCheck::Literal(Tokens tokens) {
     if (token.kind == Token::kString) string_bytes += token.text.size();
     if (before.Is("CONSTANTS") && rest.size() > 1) {
       string_bytes += ConstantStringBytes(rest[1].text);
+    }
+    if (token.Is("__torch__") && !before.Is(".")) {
+      const std::string path = Path(tokens, i);
+      const auto parts = static_cast<size_t>(std::count(path.begin(), path.end(), '.'));
+      if (check_.MayBeNamedTuple(path)) constructor = i + 2 * parts + 1;
     }
     bool runs = false;
     if (token.IsName() && !before.Is(".")) {
@@ -405,7 +411,8 @@ absl::StatusOr<uint64_t> ExpressionCheck::Literal(Tokens tokens) {
       const bool plain = before.IsName() && !tokens[i - 2].Is(".");
       const bool device =
           i > 3 && before.Is("device") && tokens[i - 3].Is("torch") && !tokens[i - 4].Is(".");
-      const bool fine = token.Is("[") ? plain : device || (plain && before.Is("annotate"));
+      const bool fine =
+          token.Is("[") ? plain : device || i == constructor || (plain && before.Is("annotate"));
       runs = operand && !fine;
     }
     if (runs) {

@@ -9,6 +9,8 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/program.h"
+#include "graphnet/interp/inputs/elements.h"
+#include "graphnet/interp/structured_input.h"
 #include "graphnet/interp/torch/status.h"
 #include "graphnet/interp/torch/tensors.h"
 #include "graphnet/interp/torch/values.h"
@@ -289,20 +291,48 @@ absl::StatusOr<c10::TypePtr> GraphExporter::TypeOfInput(const Node& placeholder)
   return found == nullptr ? c10::TensorType::get() : found;
 }
 
+std::optional<c10::IValue> GraphExporter::DefaultOf(const Node& placeholder,
+                                                    const c10::TypePtr& type) const {
+  if (!IsStructure(placeholder)) return std::nullopt;
+  const std::string name(placeholder.target());
+  if (!sample_.weights.contains(name) && ElementsOf(sample_.weights, name).empty())
+    return std::nullopt;
+  const absl::StatusOr<c10::IValue> value =
+      MakeStructure(type, name, sample_.weights, [](const std::string&, const TensorData& data) {
+        return ToTensor(data, c10::Device(c10::kCPU));
+      });
+  if (!value.ok()) return std::nullopt;
+  // Tensors may be examples that somebody gave.
+  bool may_be_default = true;
+  value->visit([&](const c10::IValue& part) {
+    may_be_default = may_be_default && !part.isTensor() && !IsGarbled(part);
+    return !may_be_default;
+  });
+  return may_be_default ? std::optional<c10::IValue>(*value) : std::nullopt;
+}
+
 absl::Status GraphExporter::AddInput(const Node& placeholder) {
   ASSIGN_OR_RETURN(const c10::TypePtr type, TypeOfInput(placeholder));
   const std::string name = input_names_.Reserve(Identifier(placeholder.target()));
   jit::Value* const value = graph_->addInput(name)->setType(type);
   bound_[&placeholder] = {.values = {value}};
-  // The importer stores the defaults of numbers in the draw spec, and no other defaults.
+  // The importer stores the defaults of numbers and texts in the draw spec, and others as values.
   std::optional<c10::IValue> initial;
   const DrawSpec* const spec = placeholder.draw_spec();
   if (spec != nullptr && spec->data.is_list() && spec->data.elements().size() == 1) {
     initial = ConstantOf(spec->data.elements()[0]);
-    if (initial && (*initial->type() != *type || IsGarbled(*initial))) initial.reset();
-  } else if (type->kind() == c10::TypeKind::OptionalType) {
-    initial = c10::IValue();
+    if (initial && (*initial->type() != *WithoutOptional(type) || IsGarbled(*initial)))
+      initial.reset();
   }
+  if (spec != nullptr && spec->data.is_list() && IsText(placeholder.annotation())) {
+    std::string text;
+    for (const Argument& byte : spec->data.elements()) {
+      if (byte.is_int()) text.push_back(static_cast<char>(byte.integer()));
+    }
+    initial = c10::IValue(std::move(text));
+  }
+  if (!initial) initial = DefaultOf(placeholder, type);
+  if (!initial && type->kind() == c10::TypeKind::OptionalType) initial = c10::IValue();
   inputs_.push_back(c10::Argument(name, type, std::nullopt, initial));
   return absl::OkStatus();
 }

@@ -71,6 +71,8 @@ class GraphExporter {
   absl::Status ExportMain();
   void StandIn(const Node& node, const absl::Status& status);
   absl::Status AddInput(const Node& placeholder);
+  // Returns the default of an input that is no tensor, number or text.
+  std::optional<c10::IValue> DefaultOf(const Node& placeholder, const c10::TypePtr& type) const;
   absl::StatusOr<c10::TypePtr> TypeOfInput(const Node& placeholder);
   void AddMethod(const c10::TypePtr& result);
   absl::Status ExportNode(const Node& node);

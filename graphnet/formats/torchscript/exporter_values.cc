@@ -164,11 +164,13 @@ jit::Value* GraphExporter::Narrow(jit::Value* value, const c10::TypePtr& wanted)
   if (type->kind() == c10::TypeKind::OptionalType) {
     narrow = WithoutOptional(type);
   } else if (const auto* of = type->castRaw<c10::UnionType>()) {
-    // Narrow to the only member that fits.
+    // Narrow to the only member that fits, or to any of those that are numbers.
     for (const c10::TypePtr& member : of->containedTypes()) {
-      if (!member->isSubtypeOf(*wanted)) continue;
-      if (narrow != nullptr) return value;
-      narrow = member;
+      const bool fits = wanted->hasFreeVariables() ? member->kind() == wanted->kind()
+                                                   : member->isSubtypeOf(*wanted);
+      if (!fits) continue;
+      if (narrow != nullptr && wanted->kind() != c10::TypeKind::NumberType) return value;
+      narrow = narrow == nullptr ? member : wanted;
     }
   } else if (type->kind() == c10::TypeKind::NumberType) {
     narrow = wanted->isSubtypeOf(*type) ? wanted : nullptr;  // what item() yields

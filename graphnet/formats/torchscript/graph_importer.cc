@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <complex>
+#include <map>
+#include <string>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
@@ -11,6 +13,8 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/packed_parameters.h"
+#include "graphnet/interp/inputs/elements.h"
+#include "graphnet/interp/structured_input.h"
 #include "graphnet/interp/torch/values.h"
 #include "graphnet/ir/annotation.h"
 #include "torch/csrc/jit/ir/constants.h"
@@ -71,10 +75,15 @@ absl::Status GraphImporter::Run(const std::string& name, const c10::FunctionSche
       node->set_annotation("torch.Tensor");
       Describe(node, value);
     }
-    // The default of a number, a string or a list of ints becomes its draw spec.
+    // The default of a number, a string or a list of ints becomes its draw spec, and that of another
+    // type its value.
     if (formal == nullptr || !formal->default_value()) continue;
     const c10::IValue& given = *formal->default_value();
     std::vector<Argument> data;
+    if (TakesSeveralKinds(node->annotation())) {
+      AddDefault(*node, given, value->type());
+      continue;
+    }
     if (given.isInt() || given.isDouble() || given.isBool()) {
       ASSIGN_OR_RETURN(data.emplace_back(), Literal(given, "", ""));
     } else if (given.isIntList()) {
@@ -83,6 +92,7 @@ absl::Status GraphImporter::Run(const std::string& name, const c10::FunctionSche
       for (const char c : given.toStringRef())
         data.emplace_back(int64_t{static_cast<unsigned char>(c)});
     } else {
+      AddDefault(*node, given, value->type());
       continue;
     }
     DrawSpec spec;
@@ -102,6 +112,15 @@ absl::Status GraphImporter::Run(const std::string& name, const c10::FunctionSche
   if (written == nullptr) return absl::OkStatus();
   return CannotRepresent(*written, absl::StrCat("the attributes ", attributes_.overlap(),
                                                 " overlap in memory, and one is written to"));
+}
+
+void GraphImporter::AddDefault(const Node& input, const c10::IValue& value,
+                               const c10::TypePtr& type) {
+  // An input without a value is None. A default that no values can express is one to be given.
+  if (value.isNone() || !options_.weights) return;
+  std::map<std::string, TensorData> values;
+  if (AddValues(value, type, std::string(input.target()), &values).ok())
+    sample_.weights.merge(values);
 }
 
 absl::Status GraphImporter::ImportBlock(const jit::Block* block, int depth) {

@@ -34,6 +34,7 @@ class GraphImporter {
   // `program` and `sample` must outlive this.
   GraphImporter(const Program* program, Sample* sample, const ImportGraphOptions& options)
       : program_(*program),
+        sample_(*sample),
         module_(*sample->module),
         options_(options),
         attributes_(sample, options.weights, options.share_weights) {}
@@ -57,6 +58,8 @@ class GraphImporter {
   };
 
   // --- graph_importer.cc: values and plain operations --------------------------
+  // Keeps a default that no draw spec can hold as the value of the input.
+  void AddDefault(const Node& input, const c10::IValue& value, const c10::TypePtr& type);
   absl::Status ImportBlock(const torch::jit::Block* block, int depth);
   absl::Status ImportNode(const torch::jit::Node* node, int depth);
   absl::Status ImportEnum(const torch::jit::Node* node);
@@ -132,6 +135,7 @@ class GraphImporter {
                              std::vector<Argument> first = {});
 
   const Program& program_;
+  Sample& sample_;
   Module& module_;
   const ImportGraphOptions options_;
   AttributeTable attributes_;

@@ -22,6 +22,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/mapped_file.h"
+#include "graphnet/base/remark.h"
 #include "graphnet/base/shared_bytes.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/archive_check.h"
@@ -181,6 +182,13 @@ torch::jit::Module Load(const SharedBytes& bytes, const Loading& loading, std::s
 absl::StatusOr<Loading> CheckArchive(absl::string_view bytes, const std::string& name, bool trust) {
   if (trust) return Loading();
   ASSIGN_OR_RETURN(const CheckedArchive checked, CheckTorchScriptArchive(bytes, name));
+  if (!checked.positions.ok()) {
+    Remark(
+        Printable(name, 1000),
+        absl::StrCat("the source lines are those of the code in the archive, as its table of them "
+                     "is not read: ",
+                     checked.positions.message()));
+  }
   return Loading{.positions = checked.positions.ok(), .with_state = checked.has_state};
 }
 

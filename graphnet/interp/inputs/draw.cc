@@ -65,6 +65,84 @@ struct Complex {
   static Stored Encode(Real x) { return {x, 0}; }
 };
 
+// A float of 8 bits. Its values without a sign lie in a table, so that rounding is a search.
+template <DType kDType>
+struct Float8 {
+  using Real = float;
+  using Stored = uint8_t;
+  static Real Round(Real x) { return Decode(Encode(x)); }
+
+  // Rounds as torch does: to the nearest value, half to even, but a power of two half up. What is
+  // beyond all values becomes an infinity, or a nan where there is none, or the largest float8_e4m3fn.
+  static Stored Encode(Real x) {
+    static const auto* const kValues = new std::vector<std::pair<float, uint8_t>>(Values());
+    if (std::isnan(x)) return kNan;
+    const double magnitude = std::abs(x);
+    const auto above =
+        std::lower_bound(kValues->begin(), kValues->end(), magnitude,
+                         [](const auto& value, double y) { return value.first < y; });
+    const auto last = kValues->end() - 1;
+    uint8_t code = 0;
+    if (above == kValues->begin()) {
+      code = above->second;
+    } else {
+      const auto below = above - 1;
+      const double step = above > last ? double{last->first} - (last - 1)->first
+                                       : double{above->first} - below->first;
+      const double rest = magnitude - below->first;
+      bool is_above = rest == step / 2 ? below->second % 2 != 0 : rest > step / 2;
+      if (kDType == DType::kFloat8E8M0FNU)
+        is_above = below->second == 0 ? rest > 0 : rest >= step / 2;
+      if (above > last) {
+        is_above = is_above && kDType != DType::kFloat8E4M3FN;
+        if (is_above && kDType != DType::kFloat8E5M2) return kNan;
+      }
+      code = static_cast<uint8_t>(below->second + (is_above ? 1 : 0));
+    }
+    const bool has_sign =
+        kDType != DType::kFloat8E8M0FNU && std::signbit(x) && (code != 0 || !kIsUnsignedZero);
+    return has_sign ? code | 0x80 : code;
+  }
+
+  static Real Decode(Stored bits) {
+    if (kDType == DType::kFloat8E8M0FNU)
+      return bits == kNan ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0f, bits - 127);
+    constexpr bool kIsE4 = kDType == DType::kFloat8E4M3FN || kDType == DType::kFloat8E4M3FNUZ;
+    constexpr int kMantissa = kIsE4 ? 3 : 2;
+    constexpr int kBias = (kIsE4 ? 7 : 15) + (kIsUnsignedZero ? 1 : 0);
+    const int exponent = (bits & 0x7f) >> kMantissa;
+    const int mantissa = bits & ((1 << kMantissa) - 1);
+    const float sign = bits & 0x80 ? -1.0f : 1.0f;
+    const bool is_special = kIsUnsignedZero                  ? bits == 0x80
+                            : kDType == DType::kFloat8E4M3FN ? (bits & 0x7f) == 0x7f
+                                                             : exponent == 31;
+    if (is_special) {
+      return kDType == DType::kFloat8E5M2 && mantissa == 0
+                 ? sign * std::numeric_limits<float>::infinity()
+                 : std::numeric_limits<float>::quiet_NaN();
+    }
+    return exponent == 0 ? sign * std::ldexp(static_cast<float>(mantissa), 1 - kBias - kMantissa)
+                         : sign * std::ldexp(static_cast<float>(mantissa + (1 << kMantissa)),
+                                             exponent - kBias - kMantissa);
+  }
+
+ private:
+  static constexpr bool kIsUnsignedZero =
+      kDType == DType::kFloat8E4M3FNUZ || kDType == DType::kFloat8E5M2FNUZ;
+  static constexpr uint8_t kNan = kDType == DType::kFloat8E8M0FNU ? 0xff
+                                  : kDType == DType::kFloat8E4M3FN || kDType == DType::kFloat8E5M2
+                                      ? 0x7f
+                                      : 0x80;
+  static std::vector<std::pair<float, uint8_t>> Values() {
+    std::vector<std::pair<float, uint8_t>> values;
+    for (int bits = 0; bits < (kDType == DType::kFloat8E8M0FNU ? 256 : 128); ++bits) {
+      const float value = Decode(static_cast<uint8_t>(bits));
+      if (std::isfinite(value)) values.emplace_back(value, static_cast<uint8_t>(bits));
+    }
+    return values;
+  }
+};
+
 // Makes the elements [0, count) by fill(first, elements of a chunk).
 template <typename T, typename Fill>
 std::string Generate(int64_t count, Fill&& fill) {
@@ -132,6 +210,11 @@ class Drawing {
       case DType::kFloat64: return Floats<Plain<double>>();
       case DType::kComplex64: return Floats<Complex<float>>();
       case DType::kComplex128: return Floats<Complex<double>>();
+      case DType::kFloat8E4M3FN: return Floats<Float8<DType::kFloat8E4M3FN>>();
+      case DType::kFloat8E5M2: return Floats<Float8<DType::kFloat8E5M2>>();
+      case DType::kFloat8E4M3FNUZ: return Floats<Float8<DType::kFloat8E4M3FNUZ>>();
+      case DType::kFloat8E5M2FNUZ: return Floats<Float8<DType::kFloat8E5M2FNUZ>>();
+      case DType::kFloat8E8M0FNU: return Floats<Float8<DType::kFloat8E8M0FNU>>();
       case DType::kUnknown: return absl::InvalidArgumentError("its dtype is not known");
       default: return absl::UnimplementedError(absl::StrCat("cannot draw ", DTypeName(dtype)));
     }
@@ -535,6 +618,11 @@ absl::StatusOr<std::map<std::string, TensorData>> DrawInputs(const Sample& sampl
   for (const Node* node : module.main()->placeholders()) {
     if (node->meta() != nullptr && node->meta()->is_tuple) {
       AddElements(*node->meta(), node->target(), node->draw_spec(), &names, &inputs);
+    } else if (TakesSeveralKinds(node->annotation())) {
+      const auto elements = ElementsOf(sample.weights, node->target());
+      values.insert(elements.begin(), elements.end());
+      if (node->tensor_meta() != nullptr || sample.weights.contains(std::string(node->target())))
+        inputs.push_back({node->target(), node->tensor_meta(), node->draw_spec(), ""});
     } else if (IsStructure(node->annotation())) {
       for (const auto& element : ElementsOf(sample.weights, node->target())) values.insert(element);
       if (node->draw_spec() != nullptr) AddInts(*node->draw_spec(), node->target(), &values);

@@ -25,8 +25,8 @@
 //  - kBench: N * std * 0.2 + mean in double, truncated to an integer.
 //
 // The arithmetic is torch's for `torch.randn(shape).to(dtype) * std * 0.2 + mean`: N
-// is a float32, and each of the four operations rounds to the dtype; float16 and
-// bfloat16 take std and 0.2 as float32 and the mean rounded. kBench differs in rule 3 and
+// is a float32, and each of the four operations rounds to the dtype, also to a float of 8 bits, in
+// which torch does not compute; float16 and bfloat16 take std and 0.2 as float32 and the mean rounded. kBench differs in rule 3 and
 // in integers only, although its original computes in double throughout. Literal
 // floats become float32 before they become float16 or bfloat16. Complex dtypes
 // have an imaginary part of 0 and take no bounds.
@@ -66,8 +66,8 @@ struct DrawOptions {
 
 // Draws one tensor, which error messages call `name`. `spec` may be null: the defaults count.
 // InvalidArgument if the shape or dtype is not known, a size is negative or symbolic, or the spec
-// contradicts the dtype; Unimplemented for float8, complex32, quantized and bits dtypes, in which
-// torch does not compute; ResourceExhausted beyond `max_bytes` or the machine's memory.
+// contradicts the dtype; Unimplemented for complex32, quantized and bits dtypes, in which torch does
+// not compute; ResourceExhausted beyond `max_bytes` or the machine's memory.
 absl::StatusOr<TensorData> DrawTensor(const TensorMeta& meta, const DrawSpec* spec,
                                       absl::string_view name, const DrawOptions& options);
 

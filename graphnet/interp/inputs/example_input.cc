@@ -61,24 +61,6 @@ void ParseLiteral(absl::string_view text, ExampleInput* input) {
   }
 }
 
-// Splits at commas outside brackets; returns nullopt if brackets do not match.
-std::optional<std::vector<absl::string_view>> Elements(absl::string_view text) {
-  std::vector<absl::string_view> parts;
-  int depth = 0;
-  size_t begin = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    depth += text[i] == '(' || text[i] == '[' ? 1 : 0;
-    depth -= text[i] == ')' || text[i] == ']' ? 1 : 0;
-    if (depth < 0) return std::nullopt;
-    if (text[i] != ',' || depth > 0) continue;
-    parts.push_back(text.substr(begin, i - begin));
-    begin = i + 1;
-  }
-  if (depth != 0) return std::nullopt;
-  if (!text.empty()) parts.push_back(text.substr(begin));
-  return parts;
-}
-
 absl::Status ErrorIn(absl::string_view text, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("--input ", Printable(text), ": ", what));
 }
@@ -114,6 +96,9 @@ class Parser {
     } else if (absl::ConsumePrefix(&rest, "dict(")) {
       input.kind = Kind::kDict;
       RETURN_IF_ERROR(ParseElements(rest, depth, &input));
+    } else if (absl::ConsumePrefix(&rest, "{")) {
+      input.kind = Kind::kDict;
+      RETURN_IF_ERROR(ParseElements(rest, depth, &input, "}"));
     } else if (absl::ConsumePrefix(&rest, "[")) {
       input.kind = Kind::kList;
       input.is_literal = true;
@@ -135,7 +120,7 @@ class Parser {
     static constexpr absl::string_view kWords[] = {"int", "float", "bool", "str"};
     const size_t equal = text_.find('=');
     const absl::string_view before = absl::string_view(text_).substr(0, equal);
-    if (equal == std::string::npos || before.find_first_of("([") != absl::string_view::npos ||
+    if (equal == std::string::npos || before.find_first_of("([{") != absl::string_view::npos ||
         std::find(std::begin(kWords), std::end(kWords), before) != std::end(kWords)) {
       return Parse(text_);
     }
@@ -150,11 +135,11 @@ class Parser {
   absl::Status ParseElements(absl::string_view rest, int depth, ExampleInput* input,
                              absl::string_view end = ")") {
     const bool closed = absl::ConsumeSuffix(&rest, end);
-    const auto elements = Elements(rest);
+    const auto elements = SplitOutsideBrackets(rest);
     if (!closed || !elements) return Error("brackets do not match");
     for (absl::string_view element : *elements) {
       if (input->kind == Kind::kDict) {
-        const size_t equal = element.find('=');
+        const size_t equal = element.find_first_of(end == "}" ? "=:" : "=");
         if (equal == absl::string_view::npos) return Error("expected key=…");
         input->keys.emplace_back(absl::StripAsciiWhitespace(element.substr(0, equal)));
         if (std::find(input->keys.begin(), input->keys.end() - 1, input->keys.back()) !=
@@ -175,7 +160,8 @@ class Parser {
     if (open == absl::string_view::npos || close == absl::string_view::npos || close < open) {
       return Error(kExpected);
     }
-    const std::optional<DType> dtype = ParseDTypeShortName(rest.substr(0, open));
+    std::optional<DType> dtype = ParseDTypeShortName(rest.substr(0, open));
+    if (!dtype) dtype = ParseDType(rest.substr(0, open));
     if (!dtype) {
       std::vector<absl::string_view> names;
       for (int i = 1; i < kNumDTypes; ++i) names.push_back(DTypeShortName(static_cast<DType>(i)));
@@ -287,8 +273,12 @@ class Describer {
     const absl::Status fits = FitTo(node->annotation(), &input);
     if (!fits.ok()) return ErrorIn(text, fits.message());
     sample_.weights.erase(std::string(node->target()));
-    if (TakesSeveralKinds(node->annotation()) && input.kind != Kind::kNone) {
+    const auto elements = ElementsOf(sample_.weights, node->target());
+    sample_.weights.erase(elements.begin(), elements.end());
+    if (TakesSeveralKinds(node->annotation()) && input.kind != Kind::kNone &&
+        input.kind != Kind::kTensor) {
       // No draw spec says of which kind a value is.
+      node->set_meta(nullptr);
       node->clear_draw_spec();
       return DrawExamples(input, std::string(node->target()), seed_, &sample_.weights);
     }
@@ -299,7 +289,7 @@ class Describer {
       case Kind::kFloat:
       case Kind::kBool: return DescribeNumber(text, input, node);
       case Kind::kNone:
-        if (!absl::StartsWith(node->annotation(), "Optional["))
+        if (!TakesNone(node->annotation()))
           return ErrorIn(text, absl::StrCat(Printable(node->target()), " is not Optional"));
         node->set_meta(nullptr);
         node->clear_draw_spec();
@@ -311,6 +301,7 @@ class Describer {
         if (!IsStructure(node->annotation())) {
           return ErrorIn(text, absl::StrCat(SaysType(*node), ", not as a list, tuple or dict"));
         }
+        node->clear_draw_spec();
         return DrawExamples(input, std::string(node->target()), seed_, &sample_.weights);
     }
     return absl::OkStatus();
@@ -433,6 +424,126 @@ TensorData NumberData(DType dtype, T value) {
           std::make_shared<const std::string>(reinterpret_cast<const char*>(&value), sizeof(T))};
 }
 
+bool IsAggregate(Kind kind) {
+  return kind == Kind::kList || kind == Kind::kTuple || kind == Kind::kDict;
+}
+
+absl::string_view WordOf(Kind kind) {
+  switch (kind) {
+    case Kind::kNone: return "None";
+    case Kind::kInt: return "int";
+    case Kind::kFloat: return "float";
+    case Kind::kBool: return "bool";
+    case Kind::kComplex: return "complex";
+    case Kind::kString: return "str";
+    case Kind::kTensor: return "Tensor";
+    case Kind::kList: return "List";
+    case Kind::kTuple: return "Tuple";
+    case Kind::kDict: return "Dict";
+  }
+  return "";
+}
+
+// Returns whether an input that was fitted to a type, with all its elements, is of that type.
+bool IsOf(absl::string_view annotation, const ExampleInput& input) {
+  if (input.kind == Kind::kNone)
+    return TakesNone(annotation) || annotation == "NoneType" || annotation == "None";
+  const absl::string_view type = InnerAnnotation(annotation);
+  if (type == "Any" || IsUnion(type)) return true;  // FitTo has chosen
+  const absl::string_view name = type.substr(0, type.find('['));
+  if (name == "number" || name == "Scalar")
+    return !IsAggregate(input.kind) && input.kind != Kind::kString && input.kind != Kind::kTensor;
+  if (name != WordOf(input.kind) && (name != "Device" || input.kind != Kind::kString)) return false;
+  const std::vector<absl::string_view> types = MembersOf(type);
+  if (name == "Tuple" && types.size() != input.elements.size()) return false;
+  for (size_t i = 0; i < input.elements.size(); ++i) {
+    const size_t k = name == "Tuple" ? i : name == "Dict" ? 1 : 0;
+    if (k >= types.size() || !IsOf(types[k], input.elements[i])) return false;
+  }
+  return true;
+}
+
+bool HaveSameKinds(const ExampleInput& a, const ExampleInput& b) {
+  if (a.kind != b.kind || a.elements.size() != b.elements.size()) return false;
+  for (size_t i = 0; i < a.elements.size(); ++i) {
+    if (!HaveSameKinds(a.elements[i], b.elements[i])) return false;
+  }
+  return true;
+}
+
+void SayKinds(ExampleInput* input) {
+  input->says_kind = true;
+  for (ExampleInput& element : input->elements) SayKinds(&element);
+}
+
+// Gives the input the first of the types that it has as it is written, or else the first that it
+// can be turned into: a number into a float before a complex number before a text.
+bool ChooseMember(std::vector<absl::string_view> members, ExampleInput* input) {
+  const auto rank = [](absl::string_view member) {
+    return member == "float" ? 0 : member == "complex" ? 1 : member == "str" ? 3 : 2;
+  };
+  std::stable_sort(members.begin(), members.end(),
+                   [&](absl::string_view a, absl::string_view b) { return rank(a) < rank(b); });
+  for (const bool as_written : {true, false}) {
+    for (const absl::string_view member : members) {
+      ExampleInput fitted = *input;
+      if (!FitTo(member, &fitted).ok() || !IsOf(member, fitted)) continue;
+      if (as_written && !HaveSameKinds(*input, fitted)) continue;
+      *input = std::move(fitted);
+      SayKinds(input);
+      return true;
+    }
+  }
+  return false;
+}
+
+// Returns the number by which TorchScript passes a dtype, layout or memory format, which it
+// declares as an int.
+std::optional<int64_t> NumberOfConstant(absl::string_view text) {
+  static constexpr std::pair<absl::string_view, int64_t> kConstants[] = {{"uint8", 0},
+                                                                         {"int8", 1},
+                                                                         {"int16", 2},
+                                                                         {"int32", 3},
+                                                                         {"int64", 4},
+                                                                         {"float16", 5},
+                                                                         {"float32", 6},
+                                                                         {"float64", 7},
+                                                                         {"complex32", 8},
+                                                                         {"complex64", 9},
+                                                                         {"complex128", 10},
+                                                                         {"bool", 11},
+                                                                         {"qint8", 12},
+                                                                         {"quint8", 13},
+                                                                         {"qint32", 14},
+                                                                         {"bfloat16", 15},
+                                                                         {"float8_e5m2", 23},
+                                                                         {"float8_e4m3fn", 24},
+                                                                         {"float8_e5m2fnuz", 25},
+                                                                         {"float8_e4m3fnuz", 26},
+                                                                         {"uint16", 27},
+                                                                         {"uint32", 28},
+                                                                         {"uint64", 29},
+                                                                         {"float8_e8m0fnu", 44},
+                                                                         {"half", 5},
+                                                                         {"float", 6},
+                                                                         {"double", 7},
+                                                                         {"int", 3},
+                                                                         {"long", 4},
+                                                                         {"short", 2},
+                                                                         {"strided", 0},
+                                                                         {"sparse_coo", 1},
+                                                                         {"sparse_csr", 2},
+                                                                         {"contiguous_format", 0},
+                                                                         {"preserve_format", 1},
+                                                                         {"channels_last", 2},
+                                                                         {"channels_last_3d", 3}};
+  absl::ConsumePrefix(&text, "torch.");
+  for (const auto& [name, number] : kConstants) {
+    if (name == text) return number;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 absl::StatusOr<ExampleInput> ParseExampleInput(const std::string& text) {
@@ -442,33 +553,39 @@ absl::StatusOr<ExampleInput> ParseExampleInput(const std::string& text) {
 absl::Status FitTo(absl::string_view annotation, ExampleInput* input) {
   const absl::string_view type = InnerAnnotation(annotation);
   const auto error = [&](absl::string_view what) {
-    return absl::InvalidArgumentError(absl::StrCat(Printable(input->text), " is ", what));
+    return absl::InvalidArgumentError(
+        absl::StrCat(input->is_literal ? Printable(input->text) : "it", " is ", what));
   };
-  const bool is_structure =
-      input->kind == Kind::kList || input->kind == Kind::kTuple || input->kind == Kind::kDict;
-  if (is_structure) {
-    const size_t open = type.find('[');
-    absl::string_view inner =
-        open == absl::string_view::npos ? absl::string_view() : type.substr(open + 1);
-    absl::ConsumeSuffix(&inner, "]");
-    const absl::string_view name = type.substr(0, open);
-    const auto types = Elements(inner);
-    if (!types.has_value() || types->empty()) return absl::OkStatus();
+  if (IsUnion(type)) {
+    if (input->kind == Kind::kNone && TakesNone(annotation)) return absl::OkStatus();
+    if (ChooseMember(MembersOf(type), input)) return absl::OkStatus();
+    return error(absl::StrCat("no value of type ", Printable(annotation)));
+  }
+  if (IsAggregate(input->kind)) {
+    const absl::string_view name = type.substr(0, type.find('['));
+    const std::vector<absl::string_view> types = MembersOf(type);
     if (input->kind == Kind::kList && input->is_literal && name == "Tuple")
       input->kind = Kind::kTuple;
     input->is_literal = false;
     for (size_t i = 0; i < input->elements.size(); ++i) {
       const size_t k = name == "Tuple" ? i : name == "Dict" ? 1 : 0;
-      if (k >= types->size()) break;
-      RETURN_IF_ERROR(FitTo(absl::StripAsciiWhitespace((*types)[k]), &input->elements[i]));
+      const absl::string_view element = type == "Any" ? type : k < types.size() ? types[k] : "";
+      if (!element.empty()) RETURN_IF_ERROR(FitTo(element, &input->elements[i]));
     }
+    input->says_kind |= type == "Any";
     return absl::OkStatus();
   }
+  input->says_kind |= type == "Any";
   if (!input->is_literal) return absl::OkStatus();
   const Kind kind = input->kind;
   const bool is_real = kind == Kind::kInt || kind == Kind::kFloat;
   if (const std::optional<DType> number = NumberDType(type)) {
-    if (*number == DType::kInt64 && kind != Kind::kInt) return error("no integer");
+    if (*number == DType::kInt64 && kind != Kind::kInt) {
+      const std::optional<int64_t> constant = NumberOfConstant(input->text);
+      if (!constant.has_value()) return error("no integer");
+      input->kind = Kind::kInt;
+      input->integer = *constant;
+    }
     if (*number == DType::kBool && kind != Kind::kBool) return error("neither true nor false");
     if (*number == DType::kFloat64) {
       if (!is_real) return error("no number");
@@ -479,25 +596,7 @@ absl::Status FitTo(absl::string_view annotation, ExampleInput* input) {
   } else if (type == "complex") {
     if (!is_real && kind != Kind::kComplex) return error("no complex number");
     input->kind = Kind::kComplex;
-  } else if (TakesSeveralKinds(type)) {
-    const absl::string_view word = kind == Kind::kInt       ? "int"
-                                   : kind == Kind::kFloat   ? "float"
-                                   : kind == Kind::kBool    ? "bool"
-                                   : kind == Kind::kComplex ? "complex"
-                                                            : "str";
-    const bool is_union = absl::StartsWith(type, "Union[");
-    if (is_union && !HasMember(type, word)) {
-      if (kind == Kind::kInt && HasMember(type, "float")) {
-        input->kind = Kind::kFloat;
-      } else if (is_real && HasMember(type, "complex")) {
-        input->kind = Kind::kComplex;
-      } else if (HasMember(type, "str")) {
-        input->kind = Kind::kString;
-      } else {
-        return error(absl::StrCat("no value of type ", Printable(annotation)));
-      }
-    }
-  } else {
+  } else if (!TakesSeveralKinds(type)) {
     return absl::InvalidArgumentError(kExpected);
   }
   input->is_literal = false;
@@ -544,7 +643,7 @@ absl::StatusOr<TensorData> DrawExample(const ExampleInput& input, const std::str
 absl::Status DrawExamples(const ExampleInput& input, const std::string& name, uint64_t seed,
                           std::map<std::string, TensorData>* values) {
   switch (input.kind) {
-    case Kind::kNone: return absl::OkStatus();
+    case Kind::kNone: AddKind(name, WordOf(input.kind), values); return absl::OkStatus();
     case Kind::kList:
     case Kind::kTuple:
     case Kind::kDict:
@@ -554,8 +653,10 @@ absl::Status DrawExamples(const ExampleInput& input, const std::string& name, ui
             DrawExamples(input.elements[i], absl::StrCat(name, ".", key), seed, values));
       }
       AddKeyOrder(name, input.keys, values);
+      if (input.says_kind || input.elements.empty()) AddKind(name, WordOf(input.kind), values);
       return absl::OkStatus();
     default: {
+      if (input.says_kind) AddKind(name, WordOf(input.kind), values);
       ASSIGN_OR_RETURN((*values)[name], DrawExample(input, name, seed));
       return absl::OkStatus();
     }
@@ -573,8 +674,8 @@ absl::Status CheckKnown(const Sample& sample) {
     if (sample.weights.contains(std::string(node->target())) || NumberDType(node->annotation()))
       continue;
     if (TakesSeveralKinds(node->annotation())) {
-      if (absl::StartsWith(node->annotation(), "Optional[") ||
-          HasMember(node->annotation(), "NoneType") || HasMember(node->annotation(), "None"))
+      if (TakesNone(node->annotation()) || node->tensor_meta() != nullptr ||
+          !ElementsOf(sample.weights, node->target()).empty())
         continue;
       return absl::InvalidArgumentError(
           absl::StrCat("input ", name, ", a ", Printable(node->annotation()),

@@ -22,6 +22,8 @@ struct ExampleInput {
   // True for a value without a type before it, such as 16000 or true. It has the kind that its
   // spelling suggests, until FitTo gives it the declared type. `text` is what was written.
   bool is_literal = false;
+  // True if the declared type leaves the kind open, so that values have to say it (elements.h).
+  bool says_kind = false;
   std::string name;     // empty if none is written
   int64_t integer = 0;  // of an int or bool
   double real = 0;
@@ -38,13 +40,14 @@ struct ExampleInput {
 // Parses "f32[1,3,224,224]", "i64[1,16]:0..900", "int=3", "float=0.5", "bool=true", "str=abc" or
 // "None"; also "list(f32[2],f32[3])", "tuple(f32[2],int=3)" and "dict(a=f32[2],b=f32[3])", which
 // nest. "16000", "0.5", "true", "1+2j", "abc", "[1,2]" and "(1,2)" have the type that the program
-// declares. The name of a parameter may come first: "x=f32[2]". InvalidArgument says what is wrong
-// with the text.
+// declares, and "{a: 1}" is a dict, too. The name of a parameter may come first: "x=f32[2]".
+// InvalidArgument says what is wrong with the text.
 absl::StatusOr<ExampleInput> ParseExampleInput(const std::string& text);
 
 // Gives literals the type of an annotation, such as "int", "Optional[List[float]]" or
-// "Union[float, int]", also those in lists, tuples and dicts. InvalidArgument if that type has no
-// such value.
+// "Union[float, int]", also those in lists, tuples and dicts. Of a Union it is the member that the
+// value has, or else can be turned into. "float16" and "torch.channels_last" are ints, as in
+// TorchScript. InvalidArgument if the type has no such value.
 absl::Status FitTo(absl::string_view annotation, ExampleInput* input);
 
 // Returns how the tensor is drawn: floats from the standard normal distribution, integers within
@@ -56,7 +59,7 @@ absl::StatusOr<TensorData> DrawExample(const ExampleInput& input, const std::str
                                        uint64_t seed);
 
 // Draws an input and all its elements into `values`, by name: "x.0" in a list, "x.key" in a dict.
-// Skips None, which has no value.
+// None has no value, but its kind is noted.
 absl::Status DrawExamples(const ExampleInput& input, const std::string& name, uint64_t seed,
                           std::map<std::string, TensorData>* values);
 

@@ -14,6 +14,7 @@
 #include "ATen/Functions.h"
 #include "ATen/core/Tensor.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/limits.h"
@@ -41,6 +42,7 @@ class Operands {
     const c10::IValue& value = (*this)[name];
     return value.isTensor() ? value.toTensor() : at::Tensor();
   }
+  bool Has(const char* name) const { return schema_.argumentIndexWithName(name).has_value(); }
   bool IsTrue(const char* name, bool otherwise) const {
     const c10::IValue& value = (*this)[name];
     return value.isBool() ? value.toBool() : otherwise;
@@ -108,6 +110,12 @@ void CheckInRange(const at::Tensor& positions, int64_t size, const char* name) {
               " is out of range: there are ", size);
 }
 
+void CheckNotDecreasing(const at::Tensor& offsets) {
+  if (offsets.numel() < 2) return;
+  const at::Tensor steps = at::sub(offsets.slice(0, 1), offsets.slice(0, 0, -1));
+  TORCH_CHECK(steps.min().item<int64_t>() >= 0, "offsets decrease");
+}
+
 // Kernels of embedding bags do not check offsets, and not all of them check indices.
 void GuardEmbeddingBag(const Operands& operands) {
   const at::Tensor weight = operands.Tensor("weight");
@@ -130,9 +138,44 @@ void GuardEmbeddingBag(const Operands& operands) {
   if (indices.is_meta() || offsets.is_meta()) return;
   CheckInRange(indices, weight.size(0), "an index");
   CheckInRange(offsets, indices.numel() + 1, "an offset");
-  if (offsets.numel() < 2) return;
-  const at::Tensor steps = at::sub(offsets.slice(0, 1), offsets.slice(0, 0, -1));
-  TORCH_CHECK(steps.min().item<int64_t>() >= 0, "offsets decrease");
+  CheckNotDecreasing(offsets);
+}
+
+// Embedding bags of quantised tables check indices, but not offsets. The table is packed, or has
+// rows of integers of `bits` bits, which end with a scale and a zero point.
+template <int bits>
+void GuardQuantisedBag(const Operands& operands) {
+  const at::Tensor weight = operands.Tensor("weight");
+  const int64_t parameters = bits == 8 ? 8 : 4;
+  TORCH_CHECK(
+      !weight.defined() ||
+          (weight.dim() == 2 && weight.scalar_type() == at::kByte && weight.size(1) > parameters),
+      "expected a table of type uint8 whose rows end with ", parameters, " bytes of parameters");
+  const at::Tensor indices = operands.Tensor("indices");
+  const at::Tensor offsets = operands.Tensor("offsets");
+  TORCH_CHECK(
+      indices.defined() && (indices.dim() == 2 || (indices.dim() == 1 && offsets.defined())),
+      "expected bags as rows of indices, or indices and offsets");
+  for (const at::Tensor& tensor : {indices, offsets}) {
+    TORCH_CHECK(
+        !tensor.defined() || tensor.scalar_type() == at::kLong || tensor.scalar_type() == at::kInt,
+        "indices and offsets must be int32 or int64");
+  }
+  TORCH_CHECK(!operands.IsTrue("pruned_weights", false), "pruned tables are not run");
+  const at::Tensor weights = operands.Tensor("per_sample_weights");
+  TORCH_CHECK(!weights.defined() ||
+                  (weights.numel() == indices.numel() && weights.scalar_type() == at::kFloat),
+              "expected a per_sample_weight of type float32 for each index");
+  if (weight.defined() && !weight.is_meta() && !indices.is_meta())
+    CheckInRange(indices, weight.size(0), "an index");
+  if (!offsets.defined()) return;
+  TORCH_CHECK(indices.dim() == 1 && offsets.dim() == 1,
+              "indices and offsets must have one dimension");
+  TORCH_CHECK(offsets.numel() > 0 || !operands.IsTrue("include_last_offset", false),
+              "the last offset is missing");
+  if (offsets.is_meta()) return;
+  CheckInRange(offsets, indices.numel() + 1, "an offset");
+  CheckNotDecreasing(offsets);
 }
 
 // The transforms behind torch.fft do not check dimensions and sizes.
@@ -158,6 +201,90 @@ void GuardFft(const Operands& operands) {
 void GuardRealFft(const Operands& operands) {
   TORCH_CHECK(!operands.Ints("dim").empty(), "expected a dimension");
   GuardFft(operands);
+}
+
+// Returns the size that PyTorch gives a sparse tensor of compressed indices without one.
+std::vector<int64_t> SizeOfSparse(const at::Tensor& compressed, const at::Tensor& plain,
+                                  const at::Tensor& values, at::Layout layout) {
+  const int64_t batch = compressed.dim() - 1;
+  const bool has_blocks = layout == at::kSparseBsr || layout == at::kSparseBsc;
+  const bool by_rows = layout == at::kSparseCsr || layout == at::kSparseBsr;
+  TORCH_CHECK(values.dim() > batch + (has_blocks ? 2 : 0), "the values have too few dimensions");
+  const int64_t largest = plain.numel() == 0 ? -1 : plain.max().item<int64_t>();
+  TORCH_CHECK(largest < std::numeric_limits<int32_t>::max(), "an index is too large");
+  const int64_t outer = compressed.size(-1) - 1, inner = largest + 1;
+  std::vector<int64_t> size = compressed.sizes().slice(0, static_cast<size_t>(batch)).vec();
+  size.push_back((by_rows ? outer : inner) * (has_blocks ? values.size(batch + 1) : 1));
+  size.push_back((by_rows ? inner : outer) * (has_blocks ? values.size(batch + 2) : 1));
+  for (int64_t i = batch + (has_blocks ? 3 : 1); i < values.dim(); ++i)
+    size.push_back(values.size(i));
+  return size;
+}
+
+// Functions that make sparse tensors do not check indices, by which later calls read and write.
+void GuardSparse(const Operands& operands) {
+  if (!operands.Has("values")) return;  // It makes one without elements.
+  const at::Tensor values = operands.Tensor("values");
+  TORCH_CHECK(values.defined(), "the values are missing");
+  const bool has_size = operands["size"].isIntList();
+  if (const at::Tensor indices = operands.Tensor("indices"); indices.defined()) {
+    TORCH_CHECK(!operands.Has("sparse_dim") ||
+                    (indices.dim() == 2 && indices.size(0) == operands.Int("sparse_dim")),
+                "expected a row of indices for each sparse dimension");
+    // Without a size, the largest index is in range, and PyTorch refuses a negative one.
+    if (!has_size) return;
+    const c10::IValue& coalesced = operands["is_coalesced"];
+    at::_validate_sparse_coo_tensor_args(
+        indices, values, operands.Ints("size"),
+        coalesced.isBool() ? std::optional<bool>(coalesced.toBool()) : std::nullopt, false);
+    return;
+  }
+  at::Tensor compressed, plain;
+  std::optional<at::Layout> layout;
+  if (operands["layout"].isInt()) layout = operands["layout"].toLayout();
+  const auto take = [&](const char* outer, const char* inner, bool by_rows) {
+    if (!operands.Tensor(outer).defined()) return;
+    compressed = operands.Tensor(outer);
+    plain = operands.Tensor(inner);
+    // The values of a layout of blocks have two dimensions more.
+    if (layout.has_value()) return;
+    const bool has_blocks = values.dim() > compressed.dim();
+    layout = by_rows ? (has_blocks ? at::kSparseBsr : at::kSparseCsr)
+                     : (has_blocks ? at::kSparseBsc : at::kSparseCsc);
+  };
+  take("crow_indices", "col_indices", true);
+  take("ccol_indices", "row_indices", false);
+  take("compressed_indices", "plain_indices", true);
+  TORCH_CHECK(compressed.defined() && plain.defined() && values.defined() && layout.has_value(),
+              "indices, values and a layout are needed");
+  TORCH_CHECK(compressed.dim() > 0 && compressed.size(-1) > 0 && plain.dim() == compressed.dim() &&
+                  values.dim() >= plain.dim(),
+              "the indices and values are of different dimensions");
+  const std::vector<int64_t> size =
+      has_size ? operands.Ints("size") : SizeOfSparse(compressed, plain, values, *layout);
+  at::_validate_sparse_compressed_tensor_args(compressed, plain, values, size, *layout, false);
+}
+
+// _jagged_to_padded_dense_forward(values, offsets, max_lengths): its kernel does not check offsets.
+// Those of a level are places among the rows of the next one.
+void GuardJagged(const Operands& operands) {
+  const at::Tensor values = operands.Tensor("values");
+  const std::vector<at::Tensor> offsets = operands["offsets"].toTensorVector();
+  const std::vector<int64_t> lengths = operands.Ints("max_lengths");
+  TORCH_CHECK(values.defined() && values.dim() > 0, "expected values with a dimension");
+  TORCH_CHECK(!offsets.empty() && offsets.size() == lengths.size(),
+              "expected a length for each level of offsets");
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    TORCH_CHECK(lengths[i] >= 0, "a length is negative");
+    const at::Tensor& level = offsets[i];
+    TORCH_CHECK(level.defined() && level.dim() == 1 && level.numel() > 0 &&
+                    (level.scalar_type() == at::kLong || level.scalar_type() == at::kInt),
+                "offsets must have one dimension and be int32 or int64");
+    if (level.is_meta() || values.is_meta()) continue;
+    const bool is_last = i + 1 == offsets.size();
+    CheckInRange(level, is_last ? values.size(0) + 1 : offsets[i + 1].numel(), "an offset");
+    CheckNotDecreasing(level);
+  }
 }
 
 std::atomic<bool> trusts_files{false};
@@ -376,6 +503,19 @@ void GuardEmptyOutput(c10::ArrayRef<c10::IValue> operands) {
 }
 
 // The check that an operator needs; one of the two kinds is set.
+// A sparse tensor shares the memory of the indices of which it is made, so that a write to them
+// after the check would let it reach out of bounds. It gets its own.
+void CopyIndices(const c10::FunctionSchema& schema, torch::jit::Stack* stack) {
+  const size_t num_operands = schema.arguments().size();
+  for (size_t i = 0; i < num_operands; ++i) {
+    c10::IValue& value = torch::jit::peek(*stack, i, num_operands);
+    if (absl::EndsWith(schema.arguments()[i].name(), "indices") && value.isTensor() &&
+        value.toTensor().defined()) {
+      value = value.toTensor().clone();
+    }
+  }
+}
+
 struct Guards {
   Guard kernel = nullptr;
   NumberGuard numbers = nullptr;
@@ -432,11 +572,25 @@ Guards FindGuard(const c10::FunctionSchema& schema) {
       {"aten::_fft_c2c", GuardFft},
       {"aten::_fft_c2r", GuardFft},
       {"aten::_fft_r2c", GuardRealFft},
+      {"aten::_jagged_to_padded_dense_forward", GuardJagged},
       {"aten::_native_batch_norm_legit", GuardBatchNorm},
+      {"aten::_sparse_bsc_tensor_unsafe", GuardSparse},
+      {"aten::_sparse_bsr_tensor_unsafe", GuardSparse},
+      {"aten::_sparse_compressed_tensor_unsafe", GuardSparse},
+      {"aten::_sparse_coo_tensor_unsafe", GuardSparse},
+      {"aten::_sparse_coo_tensor_with_dims_and_tensors", GuardSparse},
+      {"aten::_sparse_csc_tensor_unsafe", GuardSparse},
+      {"aten::_sparse_csr_tensor_unsafe", GuardSparse},
       {"aten::_weight_norm", GuardWeightNorm},
       {"aten::embedding_bag", GuardEmbeddingBag},
       {"aten::from_file", GuardFile},
       {"aten::native_batch_norm", GuardBatchNorm},
+      {"aten::sparse_bsc_tensor", GuardSparse},
+      {"aten::sparse_bsr_tensor", GuardSparse},
+      {"aten::sparse_compressed_tensor", GuardSparse},
+      {"aten::sparse_coo_tensor", GuardSparse},
+      {"aten::sparse_csc_tensor", GuardSparse},
+      {"aten::sparse_csr_tensor", GuardSparse},
       {"quantized::conv1d_prepack", GuardConvPacking<1, false>},
       {"quantized::conv2d_prepack", GuardConvPacking<2, false>},
       {"quantized::conv3d_prepack", GuardConvPacking<3, false>},
@@ -444,6 +598,10 @@ Guards FindGuard(const c10::FunctionSchema& schema) {
       {"quantized::conv_transpose1d_prepack", GuardConvPacking<1, true>},
       {"quantized::conv_transpose2d_prepack", GuardConvPacking<2, true>},
       {"quantized::conv_transpose3d_prepack", GuardConvPacking<3, true>},
+      {"quantized::embedding_bag_2bit_rowwise_offsets", GuardQuantisedBag<2>},
+      {"quantized::embedding_bag_4bit_rowwise_offsets", GuardQuantisedBag<4>},
+      {"quantized::embedding_bag_byte", GuardQuantisedBag<8>},
+      {"quantized::embedding_bag_byte_rowwise_offsets", GuardQuantisedBag<8>},
       {"quantized::embedding_bag_prepack", GuardEmbeddingPacking},
       {"quantized::linear_prepack", GuardLinearPacking},
       {"quantized::quantized_gru_cell_dynamic", GuardQuantisedCell},
@@ -487,6 +645,7 @@ torch::jit::Operation WithGuard(const c10::FunctionSchema& schema,
     const auto values = torch::jit::last(stack, num_operands);
     if (guards.numbers != nullptr) guards.numbers(values);
     if (makes_text) GuardText(schema, values);
+    if (guards.kernel == GuardSparse) CopyIndices(schema, &stack);
     if (guards.kernel != nullptr) {
       const Operands operands(schema, values);
       operands.CheckStrided();

@@ -61,6 +61,7 @@ at::Tensor AsParameter(const at::Tensor& tensor) {
 
 absl::StatusOr<TensorData> ToTensorData(const at::Tensor& tensor) {
   return Guarded([&]() -> absl::StatusOr<TensorData> {
+    TORCH_CHECK(!tensor.is_nested(), "a nested tensor, which has no sizes");
     TORCH_CHECK(tensor.layout() == at::kStrided, "a tensor that is not dense, ", tensor.layout());
     at::Tensor plain = tensor.is_complex() ? tensor.resolve_conj() : tensor;
     plain = plain.resolve_neg().cpu().contiguous();

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "graphnet/interp/inputs/elements.h"
 #include "graphnet/ir/text/parser.h"
 #include "graphnet/ir/text/printer.h"
@@ -217,6 +219,66 @@ TEST(DescribeInputsTest, StructuresAreDrawnByName) {
   EXPECT_THAT(sample.weights, ElementsAre(Key("x.0"), Key("x.1"), Key("y.a")));
   EXPECT_THAT(sample.weights["x.1"].shape, ElementsAre(3));
   EXPECT_THAT(Described(kText, {"f32[2]"}), HasSubstr("x is annotated List[Tensor]"));
+}
+
+// Returns the kinds that a value gets of a type, as in "int", "List(int,float)"; or the error.
+std::string Fitted(absl::string_view type, const std::string& word) {
+  auto input = ParseExampleInput(word);
+  if (!input.ok()) return std::string(input.status().message());
+  if (const absl::Status status = FitTo(type, &*input); !status.ok())
+    return std::string(status.message());
+  std::map<std::string, TensorData> values;
+  EXPECT_OK(DrawExamples(*input, "x", 0, &values));
+  std::string found;
+  for (const auto& [name, value] : values) {
+    absl::StrAppend(&found, found.empty() ? "" : " ", name);
+    if (absl::EndsWith(name, ".")) absl::StrAppend(&found, "=", *value.bytes);
+  }
+  return found;
+}
+
+// A value of a union says which member it is, unless there is only one way to read it.
+TEST(ExampleInputTest, UnionsTakeAllTheirMembers) {
+  EXPECT_EQ(Fitted("Union[Tensor, int]", "3"), "x x.=int");
+  EXPECT_EQ(Fitted("Union[Tensor, int]", "int=3"), "x x.=int");
+  EXPECT_EQ(Fitted("Union[Tensor, int]", "i64[]"), "x x.=Tensor");
+  EXPECT_EQ(Fitted("Union[Tensor, int, NoneType]", "None"), "x.=None");
+  EXPECT_EQ(Fitted("Union[Tensor, List[Tensor]]", "[f32[2]]"), "x.=List x.0 x.0.=Tensor");
+  EXPECT_EQ(Fitted("Union[Tensor, List[Tensor]]", "list(f32[2])"), "x.=List x.0 x.0.=Tensor");
+  EXPECT_EQ(Fitted("Optional[Union[Tensor, List[Tensor]]]", "[]"), "x.=List");
+  EXPECT_EQ(Fitted("Union[List[Tensor], List[int]]", "[1]"), "x.=List x.0 x.0.=int");
+  EXPECT_EQ(Fitted("Union[List[float], List[int]]", "[1]"), "x.=List x.0 x.0.=int");
+  EXPECT_EQ(Fitted("Union[List[float], str]", "[1]"), "x.=List x.0 x.0.=float");
+  EXPECT_EQ(Fitted("Union[int, Tuple[int, float]]", "(1,2)"),
+            "x.=Tuple x.0 x.0.=int x.1 x.1.=float");
+  EXPECT_EQ(Fitted("Union[Tensor, Dict[str, Tensor]]", "{a: f32[2]}"), "x.=Dict x.a x.a.=Tensor");
+  EXPECT_EQ(Fitted("Union[float, Tensor]", "3"), "x x.=float");
+  EXPECT_EQ(Fitted("Union[complex, float]", "3"), "x x.=float");
+  EXPECT_EQ(Fitted("Union[complex, str]", "3"), "x x.=complex");
+  EXPECT_EQ(Fitted("Union[int, str]", "abc"), "x x.=str");
+  EXPECT_EQ(Fitted("Union[int, Device]", "cpu"), "x x.=str");
+  EXPECT_EQ(Fitted("Any", "[1,abc]"), "x.=List x.0 x.0.=int x.1 x.1.=str");
+  for (const char* word : {"abc", "1.5", "f32[2]", "None", "[abc]", "(1,2)"})
+    EXPECT_THAT(Fitted("Union[int, List[int]]", word), HasSubstr("no value of type Union")) << word;
+  EXPECT_THAT(Fitted("Union[int, Tuple[int, float]]", "(1,2,3)"), HasSubstr("no value of type"));
+  // None and empty structures within others are there, too.
+  EXPECT_EQ(Fitted("List[Optional[Tensor]]", "[f32[2],None]"), "x.0 x.1.=None");
+  EXPECT_EQ(Fitted("List[List[int]]", "[[1],[]]"), "x.0.0 x.1.=List");
+}
+
+TEST(ExampleInputTest, IntsByTheNamesOfPyTorch) {
+  const auto number = [](const std::string& word) {
+    auto input = ParseExampleInput(word);
+    EXPECT_OK(input);
+    const absl::Status fits = FitTo("int", &*input);
+    return fits.ok() ? std::to_string(input->integer) : std::string(fits.message());
+  };
+  EXPECT_EQ(number("torch.float16"), "5");
+  EXPECT_EQ(number("float16"), "5");
+  EXPECT_EQ(number("torch.channels_last"), "2");
+  EXPECT_THAT(number("float17"), HasSubstr("no integer"));
+  EXPECT_EQ(Described("graph @g(%x) {\n  return (%x,)\n}\n", {"x=float8_e5m2[2]"}),
+            Described("graph @g(%x) {\n  return (%x,)\n}\n", {"x=f8e5m2[2]"}));
 }
 
 }  // namespace
