@@ -206,6 +206,24 @@ class AddingTest(CorpusTest):
             Corpus(self.path, "a").add([sample(number) for number in range(10, 15)])
         self.assertEqual(len(all), 3)
 
+    def test_a_full_disk_is_said_in_one_line_and_loses_nothing(self) -> None:
+        samples = self.files(40)
+        self.made(3, first=100)
+        script = ("import resource, signal, sys\nfrom graphnet_ir.corpus.__main__ import main\n"
+                  "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+                  "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)\n"
+                  "sys.exit(main(['add', *sys.argv[2:]]))\n")
+        for limit in (500, 5000, 12_000):
+            done = subprocess.run([sys.executable, "-c", script, str(limit), str(self.path),
+                                   str(samples)], capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+            self.assertIn("File too large", done.stderr)
+            corpus = Corpus(self.path)
+            self.assertEqual({finding.kind for finding in corpus.verify()} - {"unfinished"}, set())
+            self.assertEqual(len(corpus.sources), 3)
+        self.assertEqual(Corpus(self.path, "a").add(samples).occurrences, 40)
+        self.assertEqual(list(Corpus(self.path).verify()), [])
+
     def test_four_processes_add_the_same_graphs(self) -> None:
         Corpus.create(self.path)
         script = (f"import sys; sys.path.insert(0, {str(HERE)!r})\n"
