@@ -168,8 +168,10 @@ def main() -> int:
         wrong += [str(finding) for finding in made.verify()]
         if rows(made) != undisturbed:
             wrong.append("its rows are not those of the undisturbed corpus")
-        if parts(corpus) != undisturbed_parts:
-            wrong.append("the job's files are not those of the undisturbed job")
+        there = parts(corpus)
+        wrong += [f"{name} of the job is not that of the undisturbed job"
+                  for name in sorted({*there, *undisturbed_parts})
+                  if there.get(name) != undisturbed_parts.get(name)]
     for line in wrong[:20]:
         print(line)
     print(f"{kills} kills in {number} corpora ({', '.join(f'{at} {n}' for at, n in hit.items())}), "

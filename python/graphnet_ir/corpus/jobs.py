@@ -12,6 +12,7 @@ aside with the reason, and the rest go on.
 from __future__ import annotations
 
 import fcntl
+import glob
 import io
 import json
 import os
@@ -108,6 +109,8 @@ class Job:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise made_error("failed_precondition", f"{self.folder} is at work") from error
+            for path in glob.glob(os.path.join(glob.escape(self.folder), "*.new")):
+                os.unlink(path)  # A run that was killed left it.
             self._prepare(hashes)
             tasks = self._tasks()
             try:
