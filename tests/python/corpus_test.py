@@ -809,20 +809,22 @@ class JobsTest(CorpusTest):
                   f"Corpus({str(self.path)!r}, 'a').map('corpus_jobs:slow', name=sys.argv[1],\n"
                   "  processes=2, told=lambda done, all: print(done, flush=True))\n")
 
-        def run(name: str, kill_after: float) -> int:
+        def run(name: str, kill_after: int) -> int:
+            """Runs the job, and kills it after some lines of progress."""
             worker = subprocess.Popen([sys.executable, "-c", script, name],
-                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            try:
-                worker.communicate(timeout=kill_after)
-            except subprocess.TimeoutExpired:
+                                      stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            assert worker.stdout is not None
+            with worker.stdout as lines:
+                for _ in itertools.islice(lines, kill_after):
+                    pass
+            if kill_after < 100:
                 worker.kill()
-                worker.communicate()
-            return worker.returncode
+            return worker.wait()
 
         self.assertEqual(run("whole", 100), 0)
         kills = 0
-        for delay in itertools.chain((0.8, 1.4, 2.0, 2.6), itertools.repeat(100)):
-            code = run("killed", delay)
+        for lines in (1, 2, 3, 2, 100):
+            code = run("killed", lines)
             if code == 0:
                 break
             self.assertEqual(code, -9)
