@@ -20,7 +20,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/near_miss.h"
-#include "graphnet/base/remark.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/version.h"
 #include "graphnet/base/wrapped_text.h"
@@ -219,7 +218,6 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   FillStandardFiles();
-  graphnet::SetRemarkHandler([](const std::string& text) { graphnet::PrintNote(text); });
   int code = kBadInput;
   try {
     code = Main(argc, argv);
