@@ -291,6 +291,15 @@ def _compact(args: argparse.Namespace) -> int:
     return 0
 
 
+def _serve(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus.serving import serve
+    from graphnet_ir.corpus.store import Corpus
+
+    serve(Corpus(args.corpus, version=args.tag), args.host, args.port, args.name,
+          lambda address: print(f"{address}  (Ctrl-C ends it)", flush=True))
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="graphnet corpus", allow_abbrev=False,
@@ -409,6 +418,14 @@ def _parser() -> argparse.ArgumentParser:
     command("log", _log, "list the versions that are kept")
 
     command("compact", _compact, "join small files, index all, delete versions older than a week")
+
+    serve = command("serve", _serve, "show the corpus in a browser", reads=True)
+    serve.add_argument("--port", type=int, default=8080, metavar="N",
+                       help="port (8080); 0 takes a free one")
+    serve.add_argument("--host", default="127.0.0.1", metavar="ADDRESS",
+                       help="address to listen at (127.0.0.1: only this machine reaches it)")
+    serve.add_argument("--name", action="append", metavar="HOST",
+                       help="another name by which browsers may call the server")
     return parser
 
 
