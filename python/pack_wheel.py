@@ -32,6 +32,10 @@ Requires-Python: >=3.{minor},<3.{next}
 Provides-Extra: corpus
 Requires-Dist: pylance<15,>=14; extra == "corpus"
 Requires-Dist: pyarrow; extra == "corpus"
+Provides-Extra: corpus-serve
+Requires-Dist: graphnet_ir[corpus]; extra == "corpus-serve"
+Requires-Dist: starlette; extra == "corpus-serve"
+Requires-Dist: uvicorn; extra == "corpus-serve"
 Provides-Extra: notebook
 Requires-Dist: tqdm; extra == "notebook"
 Provides-Extra: torch

@@ -85,6 +85,8 @@ class WheelTest(unittest.TestCase):
         self.assertEqual(found["Requires-Python"], f">=3.{minor},<3.{minor + 1}")
         self.assertEqual(found.get_all("Requires-Dist"), [
             'pylance<15,>=14; extra == "corpus"', 'pyarrow; extra == "corpus"',
+            'graphnet_ir[corpus]; extra == "corpus-serve"', 'starlette; extra == "corpus-serve"',
+            'uvicorn; extra == "corpus-serve"',
             'tqdm; extra == "notebook"', 'torch==2.13.*; extra == "torch"'])
 
     def test_it_has_the_licence_of_each_thing_inside(self) -> None:
