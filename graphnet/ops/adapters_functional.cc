@@ -17,6 +17,12 @@ using Result = absl::StatusOr<Argument>;
 
 // --- torch.nn.functional -----------------------------------------------------
 
+// Returns the index of the given word among those that parameter `name` accepts.
+int64_t WordOf(const BoundCall& a, absl::string_view name) {
+  const absl::Span<const absl::string_view> words = a.schema().FindArgument(name)->words;
+  return absl::c_find(words, a[name].string()) - words.begin();
+}
+
 Result Embedding(Lowering& l, const BoundCall& a) {
   Argument padding = a["padding_idx"];
   if (padding.is_none()) padding = -1;
@@ -33,6 +39,36 @@ Result Embedding(Lowering& l, const BoundCall& a) {
             .status());
   }
   return l.Aten("embedding", {a["weight"], indices, padding, a["scale_grad_by_freq"], a["sparse"]});
+}
+
+Result EmbeddingBag(Lowering& l, const BoundCall& a) {
+  if (!a["mode"].is_string()) return l.Error("mode must be a string");
+  Argument indices = a["input"];
+  Argument offsets = a["offsets"];
+  Argument weights = a["per_sample_weights"];
+  Argument last = a["include_last_offset"];
+  if (offsets.is_none()) {
+    // The input has two dimensions: each row is a bag.
+    ASSIGN_OR_RETURN(const Argument count, l.Aten("numel", {indices}));
+    ASSIGN_OR_RETURN(const Argument width, l.Aten("size", {indices, 1}));
+    ASSIGN_OR_RETURN(const Argument begins, l.Aten("arange", {0, count, width}));
+    ASSIGN_OR_RETURN(offsets, l.Aten("to", {begins, indices}));
+    ASSIGN_OR_RETURN(indices, l.Aten("reshape", {indices, l.List({-1})}));
+    if (!weights.is_none()) {
+      ASSIGN_OR_RETURN(weights, l.Aten("reshape", {weights, l.List({-1})}));
+    }
+    last = false;
+  }
+  if (a.has("max_norm")) {
+    RETURN_IF_ERROR(
+        l.Aten("embedding_renorm_", {a["weight"], indices, a["max_norm"], a["norm_type"]})
+            .status());
+  }
+  ASSIGN_OR_RETURN(
+      const Argument all,
+      l.Aten("embedding_bag", {a["weight"], indices, offsets, a["scale_grad_by_freq"],
+                               WordOf(a, "mode"), a["sparse"], weights, last, a["padding_idx"]}));
+  return l.Operator("getitem", {all, 0});
 }
 
 Result Dropout(Lowering& l, const BoundCall& a, absl::string_view name) {
@@ -56,12 +92,6 @@ Result Normalize(Lowering& l, const BoundCall& a) {
   ASSIGN_OR_RETURN(const Argument clamped, l.Aten("clamp_min", {norm, a["eps"]}));
   ASSIGN_OR_RETURN(const Argument expanded, l.Aten("expand_as", {clamped, a["input"]}));
   return l.Operator("truediv", {a["input"], expanded});
-}
-
-// Returns the index of the given word among those that parameter `name` accepts.
-int64_t WordOf(const BoundCall& a, absl::string_view name) {
-  const absl::Span<const absl::string_view> words = a.schema().FindArgument(name)->words;
-  return absl::c_find(words, a[name].string()) - words.begin();
 }
 
 Result GridSample(Lowering& l, const BoundCall& a) {
@@ -99,19 +129,45 @@ Result MaxPool1d(Lowering& l, const BoundCall& a) { return MaxPool(l, a, "max_po
 Result MaxPool2d(Lowering& l, const BoundCall& a) { return MaxPool(l, a, "max_pool2d"); }
 Result MaxPool3d(Lowering& l, const BoundCall& a) { return MaxPool(l, a, "max_pool3d"); }
 
+// Returns the sizes that an adaptive pool makes; None means the size of the input.
+Result AdaptiveSizes(Lowering& l, const BoundCall& a) {
+  const Argument& given = a["output_size"];
+  if (!given.is_sequence()) return given;
+  std::vector<Argument> sizes(given.elements().begin(), given.elements().end());
+  const auto count = static_cast<int64_t>(sizes.size());
+  for (int64_t i = 0; i < count; ++i) {
+    Argument& size = sizes[static_cast<size_t>(i)];
+    if (!size.is_none()) continue;
+    ASSIGN_OR_RETURN(size, l.Aten("size", {a["input"], i - count}));
+  }
+  return l.List(sizes);
+}
+
 // Lowers the functions behind them, which always return values and indices.
 Result WithIndices(Lowering& l, const BoundCall& a) {
   const absl::string_view name = a.schema().name.substr(a.schema().name.rfind('.') + 1);
   if (a.schema().IndexOf("stride") < 0) {
-    return l.Aten(absl::StripSuffix(name, "_with_indices"), {a["input"], a["output_size"]});
+    ASSIGN_OR_RETURN(const Argument sizes, AdaptiveSizes(l, a));
+    return l.Aten(absl::StripSuffix(name, "_with_indices"), {a["input"], sizes});
   }
   const Argument stride = a.has("stride") ? a["stride"] : l.List({});
   return l.Aten(
       name, {a["input"], a["kernel_size"], stride, a["padding"], a["dilation"], a["ceil_mode"]});
 }
 
+Result AdaptiveAvgPool(Lowering& l, const BoundCall& a, absl::string_view name) {
+  ASSIGN_OR_RETURN(const Argument sizes, AdaptiveSizes(l, a));
+  return l.Aten(name, {a["input"], sizes});
+}
+Result AdaptiveAvgPool2d(Lowering& l, const BoundCall& a) {
+  return AdaptiveAvgPool(l, a, "adaptive_avg_pool2d");
+}
+Result AdaptiveAvgPool3d(Lowering& l, const BoundCall& a) {
+  return AdaptiveAvgPool(l, a, "adaptive_avg_pool3d");
+}
 Result AdaptiveMaxPool(Lowering& l, const BoundCall& a, absl::string_view name) {
-  ASSIGN_OR_RETURN(const Argument both, l.Aten(name, {a["input"], a["output_size"]}));
+  ASSIGN_OR_RETURN(const Argument sizes, AdaptiveSizes(l, a));
+  ASSIGN_OR_RETURN(const Argument both, l.Aten(name, {a["input"], sizes}));
   if (a.is_true("return_indices")) return both;
   return l.Operator("getitem", {both, 0});
 }
@@ -124,6 +180,65 @@ Result AdaptiveMaxPool2d(Lowering& l, const BoundCall& a) {
 Result AdaptiveMaxPool3d(Lowering& l, const BoundCall& a) {
   return AdaptiveMaxPool(l, a, "adaptive_max_pool3d");
 }
+
+// Returns what a parameter of a pool says about dimension `i` of `dims`.
+Result OfDimension(Lowering& l, const Argument& value, size_t i, size_t dims) {
+  if (!value.is_sequence()) return value;
+  if (value.elements().size() == 1) return value.elements()[0];
+  if (value.elements().size() != dims) {
+    return l.Error(absl::StrCat("expected ", dims, " sizes, not ", value.elements().size()));
+  }
+  return value.elements()[i];
+}
+
+// Lowers max_unpool1d and its kin; in one dimension it is that of two, the second of size 1.
+Result MaxUnpool(Lowering& l, const BoundCall& a, size_t dims) {
+  Argument input = a["input"];
+  Argument indices = a["indices"];
+  const Argument& stride_or_none = a.has("stride") ? a["stride"] : a["kernel_size"];
+  std::vector<Argument> sizes, strides, paddings;
+  for (size_t i = 0; i < dims; ++i) {
+    ASSIGN_OR_RETURN(const Argument kernel, OfDimension(l, a["kernel_size"], i, dims));
+    ASSIGN_OR_RETURN(const Argument stride, OfDimension(l, stride_or_none, i, dims));
+    ASSIGN_OR_RETURN(const Argument padding, OfDimension(l, a["padding"], i, dims));
+    strides.push_back(stride);
+    paddings.push_back(padding);
+    if (a.has("output_size")) continue;
+    const auto from_end = static_cast<int64_t>(i) - static_cast<int64_t>(dims);
+    ASSIGN_OR_RETURN(Argument size, l.Aten("size", {input, from_end}));
+    ASSIGN_OR_RETURN(size, l.Operator("sub", {size, 1}));
+    ASSIGN_OR_RETURN(size, l.Operator("mul", {size, stride}));
+    ASSIGN_OR_RETURN(size, l.Operator("add", {size, kernel}));
+    ASSIGN_OR_RETURN(const Argument both, l.Operator("mul", {padding, 2}));
+    ASSIGN_OR_RETURN(size, l.Operator("sub", {size, both}));
+    sizes.push_back(size);
+  }
+  if (a.has("output_size")) {
+    // The sizes of the first two dimensions may stand before those that count.
+    const Argument& given = a["output_size"];
+    const size_t count = given.is_sequence() ? given.elements().size() : 1;
+    for (size_t i = 0; i < dims; ++i) {
+      if (count == dims + 2) {
+        sizes.push_back(given.elements()[i + 2]);
+      } else {
+        ASSIGN_OR_RETURN(sizes.emplace_back(), OfDimension(l, given, i, dims));
+      }
+    }
+  }
+  if (dims == 3) {
+    return l.Aten("max_unpool3d",
+                  {input, indices, l.List(sizes), l.List(strides), l.List(paddings)});
+  }
+  if (dims == 2) return l.Aten("max_unpool2d", {input, indices, l.List(sizes)});
+  sizes.push_back(1);
+  ASSIGN_OR_RETURN(input, l.Aten("unsqueeze", {input, -1}));
+  ASSIGN_OR_RETURN(indices, l.Aten("unsqueeze", {indices, -1}));
+  ASSIGN_OR_RETURN(const Argument result, l.Aten("max_unpool2d", {input, indices, l.List(sizes)}));
+  return l.Aten("squeeze", {result, -1});
+}
+Result MaxUnpool1d(Lowering& l, const BoundCall& a) { return MaxUnpool(l, a, 1); }
+Result MaxUnpool2d(Lowering& l, const BoundCall& a) { return MaxUnpool(l, a, 2); }
+Result MaxUnpool3d(Lowering& l, const BoundCall& a) { return MaxUnpool(l, a, 3); }
 
 // --- Losses ------------------------------------------------------------------
 
@@ -174,13 +289,44 @@ Result SmoothL1Loss(Lowering& l, const BoundCall& a) {
   return PairLoss(l, a, "smooth_l1_loss", "beta");
 }
 
+Result MultilabelSoftMarginLoss(Lowering& l, const BoundCall& a) {
+  if (!a["reduction"].is_string()) return l.Error("reduction must be a string");
+  const Argument& input = a["input"];
+  const Argument& target = a["target"];
+  ASSIGN_OR_RETURN(const Argument yes, l.Aten("log_sigmoid", {input}));
+  ASSIGN_OR_RETURN(const Argument hits, l.Operator("mul", {target, yes}));
+  ASSIGN_OR_RETURN(const Argument rest, l.Operator("sub", {1, target}));
+  ASSIGN_OR_RETURN(const Argument negative, l.Aten("neg", {input}));
+  ASSIGN_OR_RETURN(const Argument no, l.Aten("log_sigmoid", {negative}));
+  ASSIGN_OR_RETURN(const Argument misses, l.Operator("mul", {rest, no}));
+  ASSIGN_OR_RETURN(const Argument both, l.Operator("add", {hits, misses}));
+  ASSIGN_OR_RETURN(Argument loss, l.Aten("neg", {both}));
+  if (a.has("weight")) {
+    ASSIGN_OR_RETURN(loss, l.Operator("mul", {loss, a["weight"]}));
+  }
+  ASSIGN_OR_RETURN(const Argument classes, l.Aten("size", {input, -1}));
+  ASSIGN_OR_RETURN(loss, l.Aten("sum", {loss, l.List({-1})}));
+  ASSIGN_OR_RETURN(loss, l.Operator("truediv", {loss, classes}));
+  const absl::string_view reduction = a["reduction"].string();
+  return reduction == "none" ? loss : l.Aten(reduction, {loss});
+}
+
 // --- Steps that depend on ranks ----------------------------------------------
 
-Result Upsample(Lowering& l, const BoundCall& a) {
+Result Interpolated(Lowering& l, const BoundCall& a, Argument mode, Argument align_corners) {
   return l.Builtin(
       "torch.nn.functional.interpolate",
-      {a["input"], a["size"], a["scale_factor"], a["mode"], a["align_corners"], Argument(), false},
+      {a["input"], a["size"], a["scale_factor"], mode, align_corners, Argument(), false},
       Kind::kTensor);
+}
+Result Upsample(Lowering& l, const BoundCall& a) {
+  return Interpolated(l, a, a["mode"], a["align_corners"]);
+}
+Result UpsampleBilinear(Lowering& l, const BoundCall& a) {
+  return Interpolated(l, a, "bilinear", true);
+}
+Result UpsampleNearest(Lowering& l, const BoundCall& a) {
+  return Interpolated(l, a, "nearest", Argument());
 }
 Result MultiHeadAttention(Lowering& l, const BoundCall& a) {
   static const ValueType* const results = new ValueType[2]{Kind::kTensor, Kind::kTensor};
@@ -318,6 +464,8 @@ absl::Span<const AdapterRow> FunctionalAdapters() {
       {"torch.functional.norm", Norm},
       {"torch.functional.split", Split},
       {"torch.functional.tensordot", Tensordot},
+      {"torch.nn.functional.adaptive_avg_pool2d", AdaptiveAvgPool2d},
+      {"torch.nn.functional.adaptive_avg_pool3d", AdaptiveAvgPool3d},
       {"torch.nn.functional.adaptive_max_pool1d", AdaptiveMaxPool1d},
       {"torch.nn.functional.adaptive_max_pool2d", AdaptiveMaxPool2d},
       {"torch.nn.functional.adaptive_max_pool3d", AdaptiveMaxPool3d},
@@ -328,6 +476,7 @@ absl::Span<const AdapterRow> FunctionalAdapters() {
       {"torch.nn.functional.dropout2d", FeatureDropout},
       {"torch.nn.functional.dropout3d", FeatureDropout},
       {"torch.nn.functional.embedding", Embedding},
+      {"torch.nn.functional.embedding_bag", EmbeddingBag},
       {"torch.nn.functional.fold", Fold},
       {"torch.nn.functional.grid_sample", GridSample},
       {"torch.nn.functional.kl_div", KlDiv},
@@ -335,8 +484,12 @@ absl::Span<const AdapterRow> FunctionalAdapters() {
       {"torch.nn.functional.max_pool1d", MaxPool1d},
       {"torch.nn.functional.max_pool2d", MaxPool2d},
       {"torch.nn.functional.max_pool3d", MaxPool3d},
+      {"torch.nn.functional.max_unpool1d", MaxUnpool1d},
+      {"torch.nn.functional.max_unpool2d", MaxUnpool2d},
+      {"torch.nn.functional.max_unpool3d", MaxUnpool3d},
       {"torch.nn.functional.mse_loss", MseLoss},
       {"torch.nn.functional.multi_head_attention_forward", MultiHeadAttention},
+      {"torch.nn.functional.multilabel_soft_margin_loss", MultilabelSoftMarginLoss},
       {"torch.nn.functional.nll_loss", NllLoss},
       {"torch.nn.functional.normalize", Normalize},
       {"torch.nn.functional.smooth_l1_loss", SmoothL1Loss},
@@ -345,6 +498,8 @@ absl::Span<const AdapterRow> FunctionalAdapters() {
       {"torch.nn.functional.tanhshrink", Tanhshrink},
       {"torch.nn.functional.unfold", Unfold},
       {"torch.nn.functional.upsample", Upsample},
+      {"torch.nn.functional.upsample_bilinear", UpsampleBilinear},
+      {"torch.nn.functional.upsample_nearest", UpsampleNearest},
   };
   return kRows;
 }

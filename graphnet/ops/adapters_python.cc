@@ -199,6 +199,9 @@ Result Vmap(Lowering& l, const BoundCall& a) {
   return l.Builtin("torch.vmap", all, l.ResultOfBody(*all[0].graph()));
 }
 
+// The value of x.data.
+Result Data(Lowering& l, const BoundCall& a) { return l.Aten("detach", {a["self"]}); }
+
 }  // namespace
 
 absl::Span<const AdapterRow> PythonAdapters() {
@@ -227,6 +230,7 @@ absl::Span<const AdapterRow> PythonAdapters() {
       {"Tensor.size", Size},
       {"Tensor.to", To},
       {"Tensor.type", Type},
+      {"torch._C._autograd._get_data_attr", Data},
       {"Tensor.unique", Unique},
       {"Tensor.unique_consecutive", UniqueConsecutive},
       {"builtins.getattr", GetAttr},

@@ -37,8 +37,9 @@ bool SaysNothing(const KwArg& kwarg, const Schema& schema) {
          (kwarg.name == "out" || kwarg.name == "names" || kwarg.name == "generator");
 }
 
-// Returns whether a function accepts any keyword, as torch.ops.higher_order.print does. Its row
-// calls the last parameter *named_values.
+// Returns whether a function accepts any keyword, as torch.ops.higher_order.print does, and as those
+// do whose keywords change only how gradients are computed. Its row calls the last parameter
+// *named_values.
 bool TakesAnyKeyword(const Schema& schema) {
   return !schema.arguments.empty() && schema.arguments.back().is_variadic &&
          schema.arguments.back().name == "named_values";

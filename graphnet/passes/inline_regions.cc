@@ -165,7 +165,10 @@ bool AsksForGradients(const Node& node) {
   if (!node.is_call() || IsGradientModeCall(node)) return false;
   const absl::string_view target = node.target();
   if (RegionFormOf(target).has_value()) return false;
-  if (node.is_call_function("torch.autograd.function.FunctionCtx")) return false;
+  if (node.is_call_function("torch.autograd.function.FunctionCtx") ||
+      absl::StartsWith(target, "torch.autograd.grad_mode.")) {
+    return false;
+  }
   if (target == "backward" || absl::StartsWith(target, "torch.autograd.") ||
       absl::StartsWith(target, "aten._backward")) {
     return true;

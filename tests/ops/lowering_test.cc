@@ -66,6 +66,17 @@ TEST(LoweringTest, ByRule) {
       // For SymInt[2], torch.ops accepts no single number; for int[2] it does.
       {"torch.nn.functional.adaptive_avg_pool2d(%x, 1)",
        "aten.adaptive_avg_pool2d.default(%x, [1, 1])"},
+      {"torch.nn.functional.adaptive_avg_pool2d(%x, (2, None))",
+       "aten.size.int(%x, -1); aten.adaptive_avg_pool2d.default(%x, [2, %r])"},
+      {"torch.nn.functional.adaptive_max_pool3d(%x, (None, 2, 3))",
+       "aten.size.int(%x, -3); aten.adaptive_max_pool3d.default(%x, [%r, 2, 3]); "
+       "operator.getitem(%r_1, 0)"},
+      {"torch.nn.functional.embedding_bag(%x, %y, %x, mode = \"max\")",
+       "aten.embedding_bag.padding_idx(%y, %x, %x, False, 2, False, None, False, None); "
+       "operator.getitem(%r, 0)"},
+      {"torch.nn.functional.max_unpool2d(%x, %y, 2, output_size = (1, 1, 4, 4))",
+       "aten.max_unpool2d.default(%x, %y, [4, 4])"},
+      {"torch._C._autograd._get_data_attr(%x)", "aten.detach.default(%x)"},
       {"torch.conv2d(%x, %y, None, 2)", "aten.conv2d.default(%x, %y, None, [2, 2])"},
       {"torch.avg_pool2d(%x, 2)", "aten.avg_pool2d.default(%x, 2)"},
       {"torch.tensor([1, 2], dtype = torch.int64, device = None)",
