@@ -8,6 +8,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "graphnet/base/check.h"
+#include "graphnet/base/tensor_size.h"
 
 namespace graphnet {
 namespace {
@@ -306,6 +307,31 @@ Kernel Choose(size_t width, const Dimension& outer, const Dimension& inner) {
 }
 
 }  // namespace
+
+std::optional<int64_t> ElementsSpanned(absl::Span<const int64_t> sizes,
+                                       absl::Span<const int64_t> strides) {
+  if (sizes.size() != strides.size()) return std::nullopt;
+  int64_t last = 0;
+  bool is_empty = false;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    int64_t reach = 0;
+    if (sizes[i] < 0 || strides[i] < 0) return std::nullopt;
+    is_empty |= sizes[i] == 0;
+    if (sizes[i] > 1 && (__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) ||
+                         __builtin_add_overflow(last, reach, &last))) {
+      return std::nullopt;
+    }
+  }
+  if (is_empty) return 0;
+  return last == std::numeric_limits<int64_t>::max() ? std::nullopt : std::optional(last + 1);
+}
+
+bool AreModestStrides(absl::Span<const int64_t> sizes, absl::Span<const int64_t> strides) {
+  const std::optional<int64_t> elements = NumElements(sizes);
+  const std::optional<int64_t> spanned = ElementsSpanned(sizes, strides);
+  return elements.has_value() && spanned.has_value() &&
+         (*spanned <= 4096 || *spanned / 8 <= *elements);
+}
 
 std::vector<int64_t> RowMajorStrides(absl::Span<const int64_t> sizes) {
   std::vector<int64_t> strides(sizes.size());

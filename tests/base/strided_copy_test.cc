@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ATen/ATen.h"
@@ -183,6 +185,37 @@ TEST(StridedCopyTest, AsATenCopiesEachDtype) {
           << dtype << " " << view.sizes() << " " << view.strides();
     }
   }
+}
+
+TEST(StridedCopyTest, SpansWhatTorchAllocates) {
+  for (const auto& [sizes, strides] :
+       std::vector<std::pair<std::vector<int64_t>, std::vector<int64_t>>>{{{}, {}},
+                                                                          {{3}, {2}},
+                                                                          {{2, 3}, {0, 1}},
+                                                                          {{2, 3}, {1, 1}},
+                                                                          {{2, 1, 3}, {3, 99, 1}},
+                                                                          {{4, 0}, {1, 7}},
+                                                                          {{2, 3, 4}, {1, 2, 6}}}) {
+    const at::Tensor tensor = at::empty_strided(sizes, strides, at::kByte);
+    EXPECT_EQ(ElementsSpanned(sizes, strides), static_cast<int64_t>(tensor.storage().nbytes()));
+    EXPECT_TRUE(AreModestStrides(sizes, strides));
+  }
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  for (const auto& [sizes, strides] :
+       std::vector<std::pair<std::vector<int64_t>, std::vector<int64_t>>>{
+           {{2}, {}},
+           {{2}, {1, 1}},
+           {{2}, {-1}},
+           {{-1}, {1}},
+           {{2}, {most}},
+           {{3}, {most}},
+           {{2, 2}, {most / 2, most / 2 + 1}}}) {
+    EXPECT_EQ(ElementsSpanned(sizes, strides), std::nullopt);
+    EXPECT_FALSE(AreModestStrides(sizes, strides));
+  }
+  EXPECT_FALSE(AreModestStrides(std::vector<int64_t>{2}, std::vector<int64_t>{1 << 20}));
+  EXPECT_TRUE(AreModestStrides(std::vector<int64_t>{1 << 20}, std::vector<int64_t>{8}));
+  EXPECT_FALSE(AreModestStrides(std::vector<int64_t>{1 << 20}, std::vector<int64_t>{9}));
 }
 
 TEST(StridedCopyTest, RowMajorStridesAreThoseOfTorch) {

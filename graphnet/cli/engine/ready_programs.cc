@@ -5,6 +5,7 @@
 #include "ATen/Context.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/engine/programs.h"
+#include "graphnet/cli/engine/worker_program.h"
 #include "graphnet/extract/samples.h"
 #include "graphnet/extract/stitched_inputs.h"
 #include "graphnet/interp/prepare.h"
@@ -41,10 +42,12 @@ class ReadyGraph final : public ReadyProgram {
   absl::Status WarmUp() override {
     std::vector<std::pair<at::Tensor, at::Tensor>> kept;
     for (const auto& [name, tensor] : run_.attributes) {
-      if (tensor.defined()) kept.emplace_back(tensor, tensor.clone());
+      if (!tensor.defined()) continue;
+      const at::Tensor memory = MemoryOf(tensor);
+      kept.emplace_back(memory, memory.clone());
     }
     RETURN_IF_ERROR(run_.executable->Run(Copies(run_.inputs), {.seed = seed_}).status());
-    for (auto& [tensor, before] : kept) tensor.copy_(before);
+    for (auto& [memory, before] : kept) memory.copy_(before);
     return absl::OkStatus();
   }
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "ATen/core/ivalue.h"
-#include "ATen/ops/empty.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
@@ -49,7 +48,7 @@ void Poison(const std::vector<c10::IValue>& outputs, const WorkerProgram& progra
     const at::Tensor& tensor = output.toTensor();
     if (tensor.numel() == 0 || kept.contains(tensor.storage().data())) continue;
     // All bits set means nan or -1, for any strides.
-    at::empty({0}, tensor.options().dtype(at::kByte)).set_(tensor.storage()).fill_(0xff);
+    MemoryOf(tensor).fill_(0xff);
   }
 }
 

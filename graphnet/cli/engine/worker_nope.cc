@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "ATen/ops/empty.h"
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
@@ -26,17 +27,16 @@ class NopeProgram final : public WorkerProgram {
     kept_.clear();
     return Guarded([this] {
       for (const c10::IValue& input : prepared_.inputs) {
-        if (input.isTensor()) kept_.emplace_back(input.toTensor(), input.toTensor().clone());
+        if (input.isTensor()) Keep(input.toTensor());
       }
-      for (const auto& [name, tensor] : prepared_.attributes)
-        kept_.emplace_back(tensor, tensor.clone());
+      for (const auto& [name, tensor] : prepared_.attributes) Keep(tensor);
       return absl::OkStatus();
     });
   }
 
   absl::Status Restore() override {
     return Guarded([this] {
-      for (auto& [live, copy] : kept_) live.copy_(copy);
+      for (auto& [memory, copy] : kept_) memory.copy_(copy);
       return absl::OkStatus();
     });
   }
@@ -71,6 +71,11 @@ class NopeProgram final : public WorkerProgram {
   }
 
  private:
+  void Keep(const at::Tensor& tensor) {
+    const at::Tensor memory = MemoryOf(tensor);
+    kept_.emplace_back(memory, memory.clone());
+  }
+
   // The first run shows which tensors are written to. Later runs write to the same ones.
   absl::Status LearnWritten() {
     if (std::exchange(knows_written_, true)) return absl::OkStatus();
@@ -101,11 +106,15 @@ class NopeProgram final : public WorkerProgram {
   c10::Device device_;
   PreparedRun prepared_;
   std::vector<std::pair<at::Tensor, at::Tensor>>
-      kept_;  // tensors that runs write to, and copies of their original values
+      kept_;  // the memory of tensors that runs write to, and copies of what it held
   bool knows_written_ = false;
 };
 
 }  // namespace
+
+at::Tensor MemoryOf(const at::Tensor& tensor) {
+  return at::empty({0}, tensor.options().dtype(at::kByte)).set_(tensor.storage());
+}
 
 absl::StatusOr<std::unique_ptr<WorkerProgram>> PrepareNope(const WorkerProgramRequest& request) {
   ASSIGN_OR_RETURN(Sample sample, Load(request.program));

@@ -23,11 +23,14 @@ DTYPES = [
 WIDTHS = {name: width for name, _, _, width in DTYPES}
 
 
-class Tensor:
-    """A tensor as plain bytes, which may be written to."""
+STRIDES = "graphnet.strides."  # in the metadata, before a tensor's name
 
-    def __init__(self, dtype, shape, data):
-        self.dtype, self.shape, self.data = dtype, list(shape), data
+
+class Tensor:
+    """A tensor as plain bytes, row by row, and the strides with which it is run, None if row by row."""
+
+    def __init__(self, dtype, shape, data, strides=None):
+        self.dtype, self.shape, self.data, self.strides = dtype, list(shape), data, strides
 
     def numpy(self):
         import numpy
@@ -46,7 +49,19 @@ class Tensor:
         if math.prod(self.shape) == 0:
             return torch.empty(self.shape, dtype=dtype)
         # The copy is not a view and is aligned like PyTorch's own tensors.
-        return torch.frombuffer(bytearray(self.data), dtype=dtype).reshape(self.shape).clone()
+        values = torch.frombuffer(bytearray(self.data), dtype=dtype)
+        return values.reshape(self.shape).clone() if self.strides is None else self._strided(values)
+
+    def _strided(self, values):
+        import torch
+        # Bits, as PyTorch does not assign to places of every dtype; places of equal values may be one.
+        bits = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[WIDTHS[self.dtype]]
+        places = torch.zeros(self.shape, dtype=torch.int64)
+        for dim, (size, stride) in enumerate(zip(self.shape, self.strides)):
+            places += (torch.arange(size) * stride).reshape([-1] + [1] * (len(self.shape) - dim - 1))
+        storage = torch.zeros(int(places.max()) + 1, dtype=bits)
+        storage[places.flatten()] = values.view(bits)
+        return torch.as_strided(storage.view(values.dtype), self.shape, self.strides)
 
 
 def of(value):
@@ -81,9 +96,13 @@ def read(path):
     with open(path, "rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
         data = memoryview(file.read())
-    header.pop("__metadata__", None)
-    return {name: Tensor(entry["dtype"], entry["shape"], data[slice(*entry["data_offsets"])])
-            for name, entry in header.items()}
+    metadata = header.pop("__metadata__", {})
+    tensors = {name: Tensor(entry["dtype"], entry["shape"], data[slice(*entry["data_offsets"])])
+               for name, entry in header.items()}
+    for key, text in metadata.items():
+        if key.startswith(STRIDES):
+            tensors[key[len(STRIDES):]].strides = [int(stride) for stride in text.split(",")]
+    return tensors
 
 
 def write(path, tensors):

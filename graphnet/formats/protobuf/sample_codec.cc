@@ -53,8 +53,6 @@ absl::Status CheckFields(const proto::Sample& message) {
   for (const proto::Graph& graph : message.module().graphs()) known = known && IsKnown(graph);
   for (const proto::ExtraFile& file : message.extra_files()) known = known && IsKnown(file);
   for (const proto::Provenance& origin : message.provenance()) known = known && IsKnown(origin);
-  for (const proto::WeightStrides& weight : message.weight_strides())
-    known = known && IsKnown(weight);
   if (!known) return absl::InvalidArgumentError("a field that this version does not have");
   if (!message.magic().empty() || message.version() != 0 || message.size() != 0 ||
       message.checksum() != 0) {

@@ -1,15 +1,11 @@
 #include "graphnet/formats/protobuf/sample_proto.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <map>
-#include <numeric>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
@@ -34,45 +30,7 @@ using proto_internal::Crc32;
 struct Weights {
   uint64_t bytes = 0;
   uint32_t checksum = 0;
-  std::map<std::string, std::vector<int64_t>> strides = {};  // of weights that are not row-major
 };
-
-void AddStrides(const Sample& sample, proto::Sample* message) {
-  for (const auto& [name, data] : sample.weights) {
-    if (data.strides.empty()) continue;
-    proto::WeightStrides* const written = message->add_weight_strides();
-    written->set_name(name);
-    for (const int64_t stride : data.strides) written->add_strides(static_cast<uint64_t>(stride));
-  }
-}
-
-// Returns whether tensors of the shape with the strides take no more memory than their elements.
-bool IsDense(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) {
-  if (shape.size() != strides.size()) return false;
-  std::vector<size_t> order(shape.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](size_t a, size_t b) { return strides[a] < strides[b]; });
-  int64_t expected = 1;
-  for (const size_t i : order) {
-    if (shape[i] == 1) continue;
-    if (strides[i] != expected || shape[i] == 0) return false;
-    expected *= shape[i];  // fits: the weight has so many elements
-  }
-  return true;
-}
-
-absl::Status SetStrides(const Weights& weights, Sample* sample) {
-  for (const auto& [name, strides] : weights.strides) {
-    const auto weight = sample->weights.find(name);
-    if (weight == sample->weights.end() || !IsDense(weight->second.shape, strides)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("weight_strides: ", Printable(name), ": they do not fit the weight"));
-    }
-    weight->second.strides = strides;
-  }
-  return absl::OkStatus();
-}
 
 // Protobuf's limit, less the room for the envelope.
 constexpr size_t kMaxPayloadBytes = kMaxProtoBytes - 64;
@@ -97,12 +55,10 @@ absl::StatusOr<std::string> Serialize(const Sample& sample, const Weights* weigh
     for (const auto& [name, data] : sample.weights) bytes += data.bytes->size();
     if (bytes > kMaxPayloadBytes) return TooLarge(bytes);
     ASSIGN_OR_RETURN(*message.mutable_embedded_weights(), SerializeSafetensors(sample.weights));
-    AddStrides(sample, &message);
   }
   if (weights != nullptr) {
     message.mutable_weights()->set_bytes(weights->bytes);
     message.mutable_weights()->set_checksum(weights->checksum);
-    AddStrides(sample, &message);
   }
   const size_t size = message.ByteSizeLong();
   if (size > kMaxPayloadBytes) return TooLarge(size);
@@ -125,13 +81,6 @@ absl::StatusOr<Sample> ParseChecked(absl::string_view bytes, bool with_embedded,
   }
   weights->bytes = message.weights().bytes();
   weights->checksum = message.weights().checksum();
-  for (const proto::WeightStrides& weight : message.weight_strides()) {
-    std::vector<int64_t> strides;
-    for (const uint64_t stride : weight.strides()) {
-      strides.push_back(static_cast<int64_t>(std::min(stride, uint64_t{1} << 62)));
-    }
-    weights->strides.insert_or_assign(weight.name(), std::move(strides));
-  }
   const std::string& embedded = message.embedded_weights();
   ASSIGN_OR_RETURN(Sample sample,
                    proto_internal::DecodeSample(message, payload.size() - embedded.size()));
@@ -140,7 +89,6 @@ absl::StatusOr<Sample> ParseChecked(absl::string_view bytes, bool with_embedded,
     return absl::InvalidArgumentError("it has weights both inside and in a file beside it");
   if (with_embedded) {
     ASSIGN_OR_RETURN(sample.weights, ParseSafetensors(embedded, "embedded_weights"));
-    RETURN_IF_ERROR(SetStrides(*weights, &sample));
   }
   return sample;
 }
@@ -235,9 +183,7 @@ absl::StatusOr<Sample> ReadSampleFile(const std::string& path, bool with_weights
                                 " was written with, or damaged"));
   }
   sample.weights = *std::move(tensors);
-  const absl::Status status = SetStrides(weights, &sample);
-  return status.ok() ? absl::StatusOr<Sample>(std::move(sample))
-                     : ErrorAt(path, 0, 0, status.message());
+  return sample;
 }
 
 std::string WeightsPath(absl::string_view sample_path) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -17,21 +16,6 @@
 
 namespace graphnet::pt2 {
 namespace {
-
-// True if the elements lie in memory without gaps, in any order.
-bool IsDense(const StoredTensor& tensor) {
-  std::vector<size_t> order(tensor.sizes.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](size_t a, size_t b) { return tensor.strides[a] < tensor.strides[b]; });
-  int64_t expected = 1;
-  for (const size_t i : order) {
-    if (tensor.sizes[i] == 1) continue;
-    if (tensor.strides[i] != expected) return false;
-    expected *= tensor.sizes[i];
-  }
-  return true;
-}
 
 // True if the elements lie in row-major order; strides of dimensions of size 1 do not count.
 bool IsRowMajor(const StoredTensor& tensor) {
@@ -183,18 +167,20 @@ absl::StatusOr<TensorData> ReadStorage(const StoredTensor& tensor, const SharedB
   if (count == 0) {
     data.bytes = std::make_shared<const std::string>();
   } else if (IsRowMajor(tensor)) {
-    // PyTorch chooses between layouts by the strides of dimensions of size 1, too.
-    if (tensor.strides != RowMajorStrides(tensor.sizes)) data.strides = tensor.strides;
     const SharedBytes part = storage.Part(range.first, count * width);
     data.bytes =
         part.owner() != nullptr ? part : SharedBytes(std::make_shared<const std::string>(*part));
   } else {
-    if (IsDense(tensor)) data.strides = tensor.strides;
     std::string gathered(count * width, '\0');
     StridedCopy(width, tensor.sizes, bytes.data() + range.first, tensor.strides, gathered.data(),
                 RowMajorStrides(tensor.sizes));
     storage.Part(range.first, range.last - range.first).Release();
     data.bytes = std::make_shared<const std::string>(std::move(gathered));
+  }
+  // PyTorch chooses between layouts and kernels by strides, by those of dimensions of size 1, too.
+  if (count > 0 && tensor.strides != RowMajorStrides(tensor.sizes) &&
+      AreModestStrides(tensor.sizes, tensor.strides)) {
+    data.strides = tensor.strides;
   }
   return data;
 }

@@ -9,11 +9,15 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/mapped_file.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/strided_copy.h"
 #include "graphnet/base/tensor_size.h"
 #include "nlohmann/json.hpp"
 
@@ -47,6 +51,8 @@ constexpr std::array kDTypes = {
 };
 
 constexpr absl::string_view kMetadata = "__metadata__";
+// The metadata have an entry of this name with the tensor's behind it, "1,3", if a tensor has strides.
+constexpr absl::string_view kStrides = "graphnet.strides.";
 constexpr size_t kSizeBytes = 8;
 constexpr size_t kAlignment = 8;                     // Spaces after the header align the data.
 constexpr uint64_t kLargeFile = uint64_t{64} << 20;  // Larger files are mapped.
@@ -103,7 +109,11 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool string(std::string& value) override {
-    if (place_ == Place::kMetadata) return true;
+    if (place_ == Place::kMetadata) {
+      if (absl::StartsWith(key_, kStrides))
+        strides_.emplace_back(key_.substr(kStrides.size()), std::move(value));
+      return true;
+    }
     if (place_ != Place::kTensor || key_ != "dtype") return Unexpected("a string");
     entries_.back().dtype = std::move(value);
     return true;
@@ -172,6 +182,8 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
   }
 
   std::vector<Entry>& entries() { return entries_; }
+  // The names of tensors with their strides as text.
+  std::vector<std::pair<std::string, std::string>>& strides() { return strides_; }
   const std::string& error() const { return error_; }
 
  private:
@@ -191,6 +203,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
   std::vector<int64_t>* list_ = nullptr;
   bool has_metadata_ = false;
   std::vector<Entry> entries_;
+  std::vector<std::pair<std::string, std::string>> strides_;
   std::string error_;
 };
 
@@ -225,6 +238,19 @@ absl::Status CheckEntries(std::vector<Entry>& entries, uint64_t data_bytes) {
   if (static_cast<uint64_t>(end) == data_bytes) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the tensors take ", end, " bytes, the file has ", data_bytes));
+}
+
+absl::Status SetStrides(absl::string_view text, TensorData* tensor) {
+  std::vector<int64_t> strides;
+  for (const absl::string_view word : absl::StrSplit(text, absl::MaxSplits(',', kMaxRank))) {
+    int64_t stride = 0;
+    if (!absl::SimpleAtoi(word, &stride)) return absl::InvalidArgumentError("they are no numbers");
+    strides.push_back(stride);
+  }
+  if (tensor->bytes->empty() || !AreModestStrides(tensor->shape, strides))
+    return absl::InvalidArgumentError("they do not fit its shape");
+  if (strides != RowMajorStrides(tensor->shape)) tensor->strides = std::move(strides);
+  return absl::OkStatus();
 }
 
 // read(offset, n) returns the `n` bytes from `offset` on, out of `size` in all. It is called in
@@ -265,6 +291,14 @@ absl::StatusOr<std::map<std::string, TensorData>> Parse(uint64_t size, ReadRange
     const uint64_t begin = static_cast<uint64_t>(entry.offsets[0]);
     ASSIGN_OR_RETURN(it->second.bytes,
                      read(data + begin, static_cast<uint64_t>(entry.offsets[1]) - begin));
+  }
+  for (const auto& [name, text] : handler.strides()) {
+    const auto tensor = tensors.find(name);
+    const absl::Status status = tensor == tensors.end()
+                                    ? absl::InvalidArgumentError("there is no such tensor")
+                                    : SetStrides(text, &tensor->second);
+    if (!status.ok())
+      return fail(absl::StrCat("strides of ", Printable(name), ": ", status.message()));
   }
   return tensors;
 }
@@ -351,11 +385,17 @@ absl::StatusOr<Arrangement> Arrange(const std::map<std::string, TensorData>& ten
   });
 
   std::string header = "{";
+  std::string strides;
   uint64_t offset = 0;
   for (const auto* entry : order) {
     std::string name;
     try {
       name = nlohmann::json(entry->first).dump();
+      if (!entry->second.strides.empty()) {
+        absl::StrAppend(&strides, strides.empty() ? "" : ",",
+                        nlohmann::json(absl::StrCat(kStrides, entry->first)).dump(), ":\"",
+                        absl::StrJoin(entry->second.strides, ","), "\"");
+      }
     } catch (const nlohmann::json::exception&) {
       return absl::InvalidArgumentError(
           absl::StrCat("tensor ", Printable(entry->first), ": its name is not UTF-8"));
@@ -366,6 +406,9 @@ absl::StatusOr<Arrangement> Arrange(const std::map<std::string, TensorData>& ten
                     absl::StrJoin(entry->second.shape, ","), "],\"data_offsets\":[", offset, ",",
                     end, "]}");
     offset = end;
+  }
+  if (!strides.empty()) {
+    absl::StrAppend(&header, header.size() == 1 ? "" : ",", "\"", kMetadata, "\":{", strides, "}");
   }
   header += '}';
   header.append((kAlignment - header.size() % kAlignment) % kAlignment, ' ');

@@ -2,6 +2,11 @@
 // of a header in eight bytes, the header in JSON, and the tensors' bytes without gaps.
 //
 //   {"layer.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
+//
+// The elements of the format are row-major. A tensor that is run with other strides has them in
+// the metadata of the file, which other programs ignore:
+//
+//   "__metadata__": {"graphnet.strides.layer.weight": "1,2"}
 #ifndef GRAPHNET_FORMATS_SAFETENSORS_SAFETENSORS_H_
 #define GRAPHNET_FORMATS_SAFETENSORS_SAFETENSORS_H_
 
@@ -33,7 +38,7 @@ absl::Status StreamSafetensors(const std::map<std::string, TensorData>& tensors,
 
 // Returns the tensors in `bytes`. InvalidArgument unless the tensors fill the data exactly, in any
 // order, with the sizes that their dtypes and shapes need, all names differ, and all fields are
-// those of the format. Ignores `__metadata__`. Messages call the input `name`.
+// those of the format. Ignores `__metadata__` but for strides. Messages call the input `name`.
 absl::StatusOr<std::map<std::string, TensorData>> ParseSafetensors(absl::string_view bytes,
                                                                    absl::string_view name);
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "c10/util/strides.h"
+#include "graphnet/base/strided_copy.h"
 #include "graphnet/interp/inputs/weights.h"
 #include "graphnet/interp/torch/types.h"
 #include "graphnet/ir/annotation.h"
@@ -181,7 +182,12 @@ absl::StatusOr<absl::string_view> AttributeTable::Add(const at::Tensor& tensor,
   if (weights_ && values.defined()) {
     TensorData weight = DataOf(values);
     if (!shares_) weight.bytes = std::make_shared<const std::string>(*weight.bytes);
-    weight.strides = StridesOf(tensor);
+    // Kernels round differently for elements with gaps between them, too.
+    const std::vector<int64_t> strides = tensor.strides().vec();
+    if (strides != RowMajorStrides(weight.shape) && tensor.numel() > 0 &&
+        AreModestStrides(weight.shape, strides)) {
+      weight.strides = strides;
+    }
     sample_->weights[unique] = std::move(weight);
   }
   return stored;

@@ -58,6 +58,7 @@ constexpr StorageType kStorageTypes[] = {
     {"Float8_e4m3fnuzStorage", 1},
     {"Float8_e5m2Storage", 1},
     {"Float8_e5m2fnuzStorage", 1},
+    {"Float8_e8m0fnuStorage", 1},
     {"FloatStorage", 4},
     {"HalfStorage", 2},
     {"IntStorage", 4},

@@ -8,6 +8,7 @@
 #include "ATen/Functions.h"
 #include "c10/core/InferenceMode.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/strided_copy.h"
 #include "graphnet/base/tensor_size.h"
 #include "graphnet/interp/torch/status.h"
 #include "graphnet/interp/torch/types.h"
@@ -15,12 +16,17 @@
 namespace graphnet {
 namespace {
 
-at::Tensor WithStrides(const at::Tensor& tensor, at::IntArrayRef strides) {
-  TORCH_CHECK(tensor.numel() > 0 && tensor.sizes().size() == strides.size() &&
-                  at::detail::computeStorageNbytes(tensor.sizes(), strides, 1) ==
-                      static_cast<size_t>(tensor.numel()),
+// Returns a tensor of the elements with the strides. What lies between them is 0.
+at::Tensor WithStrides(const TensorData& data, c10::ScalarType dtype) {
+  TORCH_CHECK(data.bytes != nullptr && AreModestStrides(data.shape, data.strides),
               "its strides do not fit its sizes");
-  return at::empty_strided(tensor.sizes(), strides, tensor.options()).copy_(tensor);
+  at::Tensor tensor = at::empty_strided(data.shape, data.strides, dtype);
+  const size_t width = c10::elementSize(dtype);
+  std::memset(tensor.mutable_data_ptr(), 0,
+              static_cast<size_t>(*ElementsSpanned(data.shape, data.strides)) * width);
+  StridedCopy(width, data.shape, data.bytes->data(), RowMajorStrides(data.shape),
+              tensor.mutable_data_ptr(), data.strides);
+  return tensor;
 }
 
 // Checks the number of bytes, before memory is allocated.
@@ -41,11 +47,11 @@ absl::StatusOr<at::Tensor> ToTensor(const TensorData& data, c10::Device device) 
     const c10::ScalarType dtype = ScalarTypeOf(data.dtype);
     TORCH_CHECK(BytesFitShape(data, c10::elementSize(dtype)),
                 "the number of bytes does not fit the shape");
+    if (!data.strides.empty()) return WithStrides(data, dtype).to(device);
     at::Tensor tensor = at::empty(data.shape, dtype);
     if (tensor.nbytes() > 0) {
       std::memcpy(tensor.mutable_data_ptr(), data.bytes->data(), tensor.nbytes());
     }
-    if (!data.strides.empty()) tensor = WithStrides(tensor, data.strides);
     return tensor.to(device);
   });
 }

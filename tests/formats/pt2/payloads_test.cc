@@ -94,5 +94,23 @@ TEST(ReadStorage, StridesOfDimensionsOfSizeOneAreKept) {
   }
 }
 
+// Sums of elements with gaps between them, of repeated and of overlapping ones round differently.
+TEST(ReadStorage, StridesOfGapsAndOverlapsAreKept) {
+  for (const std::vector<int64_t>& strides : {std::vector<int64_t>{1, 2}, {4, 2}, {0, 1}, {1, 1}}) {
+    uint64_t spare = 100;
+    const auto data = ReadStorage(Tensor({2, 3}, strides),
+                                  std::make_shared<const std::string>("abcdefghi"), &spare);
+    ASSERT_TRUE(data.ok()) << data.status();
+    EXPECT_EQ(data->strides, strides);
+    EXPECT_EQ(data->bytes->size(), 6u);
+  }
+  // A column of a large table would take the memory of the table each time.
+  uint64_t spare = 0;
+  const auto column = ReadStorage(Tensor({2, 1}, {10'000, 1}),
+                                  std::make_shared<const std::string>(20'000, 'x'), &spare);
+  ASSERT_TRUE(column.ok()) << column.status();
+  EXPECT_TRUE(column->strides.empty());
+}
+
 }  // namespace
 }  // namespace graphnet::pt2

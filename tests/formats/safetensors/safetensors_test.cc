@@ -374,6 +374,50 @@ TEST(SafetensorsTest, LargeFilesAreInMemoryTensorByTensor) {
   std::remove(copy.c_str());
 }
 
+// Other programs ignore the metadata.
+TEST(SafetensorsTest, StridesAreInTheMetadata) {
+  for (const std::vector<int64_t>& strides : std::vector<std::vector<int64_t>>{
+           {1, 2}, {4, 2}, {0, 1}, {1, 1}, {0, 0}, {3, 1}, {512, 7}}) {
+    Tensors tensors = {{"a \"b\"", Data(DType::kUInt8, {2, 3}, "abcdef")},
+                       {"w", Data(DType::kUInt8, {2, 3}, "abcdef")}};
+    tensors["a \"b\""].strides = strides;
+    const absl::StatusOr<std::string> bytes = SerializeSafetensors(tensors);
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    const absl::StatusOr<Tensors> back = ParseSafetensors(*bytes, "x");
+    ASSERT_TRUE(back.ok()) << back.status();
+    const bool is_row_major = strides == std::vector<int64_t>{3, 1};
+    EXPECT_EQ(back->at("a \"b\"").strides, is_row_major ? std::vector<int64_t>() : strides);
+    EXPECT_EQ(*back->at("a \"b\"").bytes, "abcdef");
+    EXPECT_TRUE(back->at("w").strides.empty());
+  }
+  for (const auto& [strides, what] : std::vector<std::pair<std::vector<int64_t>, std::string>>{
+           {{1}, "they do not fit its shape"},
+           {{1, 2, 3}, "they do not fit its shape"},
+           {{-1, 1}, "they do not fit its shape"},
+           {{int64_t{1} << 40, 1}, "they do not fit its shape"},
+           {{INT64_MAX, INT64_MAX}, "they do not fit its shape"}}) {
+    Tensors tensors = {{"w", Data(DType::kUInt8, {2, 3}, "abcdef")}};
+    tensors["w"].strides = strides;
+    EXPECT_THAT(
+        std::string(ParseSafetensors(*SerializeSafetensors(tensors), "x").status().message()),
+        HasSubstr(absl::StrCat("strides of w: ", what)));
+  }
+  const auto message = [](absl::string_view key, absl::string_view value) {
+    const std::string header =
+        absl::StrCat(R"({"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"__metadata__":{")",
+                     key, R"(":")", value, R"("}})");
+    std::string bytes(1, static_cast<char>(header.size()));
+    absl::StrAppend(&bytes, std::string(7, '\0'), header, "x");
+    return std::string(ParseSafetensors(bytes, "x").status().message());
+  };
+  EXPECT_THAT(message("graphnet.strides.w", "a"), HasSubstr("strides of w: they are no numbers"));
+  EXPECT_THAT(message("graphnet.strides.w", ""), HasSubstr("strides of w: they are no numbers"));
+  EXPECT_THAT(message("graphnet.strides.v", "1"),
+              HasSubstr("strides of v: there is no such tensor"));
+  EXPECT_EQ(message("format", "pt"), "");
+  EXPECT_EQ(message("strides.w", "a"), "");
+}
+
 TEST(SafetensorsTest, StreamsNothingIfATensorIsRefused) {
   const Tensors tensors = {{"a", Data(DType::kUInt8, {1}, "a")},
                            {"b", {DType::kUInt8, {1}, nullptr}}};

@@ -126,6 +126,29 @@ TEST(TensorsTest, ViewsAreWrittenOut) {
   EXPECT_FALSE(ToTensorData(at::quantize_per_tensor(at::ones({2}), 0.1, 0, c10::kQInt8)).ok());
 }
 
+// Kernels choose their order of sums by strides.
+TEST(TensorsTest, StridesAreThoseOfTheData) {
+  const at::Tensor x = at::arange(1, 25, at::kFloat).reshape({2, 3, 4});
+  for (const at::Tensor& view :
+       {x.permute({2, 0, 1}), x.slice(2, 0, 4, 2), x.select(1, 1).unsqueeze(0).expand({3, 2, 4}),
+        x.flatten().unfold(0, 3, 1), x.select(2, 0)}) {
+    TensorData data = *ToTensorData(view);
+    data.strides = view.strides().vec();
+    const absl::StatusOr<at::Tensor> tensor = ToTensor(data, c10::kCPU);
+    ASSERT_TRUE(tensor.ok()) << tensor.status();
+    EXPECT_EQ(tensor->strides(), view.strides());
+    EXPECT_TRUE(at::equal(*tensor, view));
+  }
+  TensorData data = *ToTensorData(x);
+  for (const std::vector<int64_t>& strides : std::vector<std::vector<int64_t>>{
+           {1}, {-1, 1, 1}, {int64_t{1} << 40, 4, 1}, {INT64_MAX, INT64_MAX, INT64_MAX}}) {
+    data.strides = strides;
+    EXPECT_THAT(ToTensor(data, c10::kCPU).status(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("its strides do not fit its sizes")));
+  }
+}
+
 TEST(TensorsTest, RefusesShapesThatDoNotFit) {
   TensorData data{
       .dtype = DType::kFloat32, .shape = {int64_t{1} << 39}, .bytes = nullptr, .strides = {}};
