@@ -1,19 +1,35 @@
 #!/usr/bin/env python3
 """Writes programs in every form, reads what was written, and compares.
 
-    check_writers.py [--graphnet G] [--count N] [--seed N] [--keep FOLDER] [PROGRAM...]
+    check_writers.py [--graphnet G] [--quick] [--jobs N] [--max-bytes N] [IN...]
 
-Without PROGRAM, this Python's PyTorch makes odd programs, as torch.jit.script and as torch.export:
-tensors without elements and without dimensions, of every dtype, shared, strided and transposed
-ones, channels last, no weights at all, odd names. Each is converted to protobuf, .pt, .pt2, text
-and a GraphNet folder. A form may refuse a program in one line. What it writes must pass `check`,
-and, where the form has weights, run with the program's bits and have as many elements of
-parameters. Text and folders have no weights; they must have as many outputs. An odd program that
-PyTorch made must run with PyTorch's bits in the first place.
+IN is a program, a GraphNet sample, or a folder of them, such as make_odd_programs.py,
+make_field_programs.py and others write; without IN, make_odd_programs.py makes 200 odd ones.
+Where NAME.0.in.safetensors lies beside NAME.pt, these are the inputs, and NAME.0.out.safetensors
+are PyTorch's outputs, which the program itself must have, too. Other inputs are drawn.
+
+Each program is written as protobuf, text, GraphNet folder, .pt2, .pt and MLIR. What is written must have,
+when it is read again,
+
+    the names, dtypes and sizes of inputs and of the weights that are read, which of them are
+    parameters, and the number, dtypes and sizes of outputs;
+    the verdict of `check`;
+    the outputs, bit for bit, on the same inputs and weights;
+    in PyTorch, which loads .pt and .pt2, the values and strides of the weights, bit for bit; those of
+    protobuf are compared by way of .pt.
+
+Text takes its weights from the file beside it. A folder draws them, so that only programs without weights
+run with the same bits there. MLIR is written only. .pt and folders spell names in ASCII. A form may
+refuse a program in one line that REFUSED names; any other refusal is a fault. Refusals are counted
+by kind.
 """
 
 import argparse
+import collections
+import concurrent.futures
+import ctypes
 import json
+import os
 import pathlib
 import random
 import re
@@ -22,275 +38,343 @@ import sys
 import tempfile
 import warnings
 
+import torch
+
+import compare_outputs as outputs
+import compare_runs as runs
+
 warnings.filterwarnings("ignore")
 
-FORMS = {"pb": "x.pb", "pt": "x.pt", "pt2": "x.pt2", "text": "x.gn", "folder": "x_folder"}
-WITH_WEIGHTS = ("pb", "pt", "pt2")
+FORMS = {"pb": "x.pb", "text": "x.gn", "folder": "x_folder", "pt2": "x.pt2", "pt": "x.pt", "mlir": "x.mlir"}
+PYTORCH = ("pt", "pt2")
+
+# (form, what the message says): what a form cannot hold.
+REFUSED = [
+    # Of what PyTorch itself reads: attributes of one memory that are written to, names that are no names of Python.
+    ("read", r"overlap in memory, and one is written to"),
+    ("read", r"a placeholder and an attribute have this name"),
+    ("read|pt2|mlir", r"which PyTorch would evaluate as Python|has no name of Python"),
+    # The dtypes that safetensors lacks.
+    ("pb|text|mlir", r"safetensors has no dtype complex(32|128)"),
+    ("folder", r"has no Python spelling|a name that Python cannot spell"),
+    # torch.export and MLIR take tensors and numbers, and say the shape and dtype of each value.
+    ("pt2|mlir", r"an input of type (Dict|List|Tuple|Optional)|its (elements|text|shape and dtype|shape) (are|is) not known"
+                 r"|are not known; give them"),
+    ("pt2|mlir", r"torch\.export does not support this call|torch\.export stores no tensors of dtype"),
+    ("mlir", r"its rank or dtype is unknown, or MLIR does not have the dtype|it writes to memory|the torch dialect has no"
+             r"|calls with bodies cannot be written|a mask as an index"),
+    # Text without weights beside it.
+    ("pt2|pt|mlir", r"the value of .* is not known"),
+    # A word of --input that is a type is read as one.
+    ("pt2|mlir", r"--input (int|float|bool|str)=.*: not "),
+    ("pt", r"LibTorch has no operator|Cannot match List|cannot export"),
+]
 
 
-# --- Programs ---------------------------------------------------------------------------------------
+class Tool:
+    def __init__(self, graphnet, timeout):
+        self.graphnet, self.timeout = graphnet, timeout
+
+    def __call__(self, *words):
+        try:
+            return subprocess.run([self.graphnet, *map(str, words)], capture_output=True, text=True, timeout=self.timeout,
+                                  check=False, errors="replace", env={**os.environ, "OMP_NUM_THREADS": "1"})
+        except subprocess.TimeoutExpired:
+            return subprocess.CompletedProcess(words, 124, "", f"graphnet: no end within {self.timeout} s")
 
 
-def odd_module(torch, rng):
-    """A module with odd tensors, and its input. Its result depends on each of them."""
-    dtypes = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int8, torch.int16, torch.int32,
-              torch.int64, torch.uint8, torch.bool, torch.complex64]
-    names = ["weight", "bias", "class_", "_0", "W", "a_b", "lambda_", "x1", "self_", "Ünï", "running_mean", "input"]
+class Fault(Exception):
+    """What must not be."""
 
-    def tensor():
-        shape = rng.choice([(), (0,), (1,), (3,), (2, 3), (1, 3), (3, 1), (0, 3), (2, 1, 3), (2, 3, 1, 1)])
-        dtype = rng.choice(dtypes)
-        values = torch.randn(shape) * 3
-        made = values > 0 if dtype == torch.bool else values.to(dtype)
-        way = rng.randrange(6)
-        if way == 0:
-            made = made.transpose(0, -1) if made.dim() > 1 else made
-        elif way == 1 and made.dim() == 4:
-            made = made.to(memory_format=torch.channels_last)
-        elif way == 2 and made.dim() > 0:
-            made = torch.stack([made, made], -1)[..., 0]  # every other element of a storage
-        elif way == 3:
-            made = made.expand(2, *made.shape)
-        return made
 
-    module = torch.nn.Module()
-    count = rng.choice([0, 1, 1, 2, 3, 4])
-    chosen = rng.sample(names, count)
-    tensors = []
-    for name in chosen:
-        if tensors and rng.random() < 0.3:
-            value = rng.choice(tensors)  # one tensor with two names
+class Refusal(Exception):
+    """What the tool says it cannot do."""
+
+
+def succeed(done, what):
+    """Returns what was printed. Raises Refusal for one line of error, Fault for anything else."""
+    if done.returncode == 0:
+        return done.stdout
+    errors = [line for line in done.stderr.splitlines() if not re.match(r"(note|warning):", line)]
+    errors += [line for line in done.stdout.splitlines() if line.startswith("FAIL ")]
+    if done.returncode not in (1, 2) or len(errors) != 1 or re.search(r"INTERNAL|internal error", errors[0]):
+        raise Fault(f"{what}: exit {done.returncode}: {(done.stderr or done.stdout)[-500:]}")
+    raise Refusal(errors[0])
+
+
+def kind_of(message, path):
+    """A message without what belongs to one program: its path, names and numbers."""
+    text = message.removeprefix("graphnet: ").replace(str(path), "IN")
+    text = re.sub(r'"(\\.|[^"\\])*"', "NAME", text)
+    text = re.sub(r"IN(#\w+)?:?[\w./-]*:[\d:]+", "IN", text)
+    text = re.sub(r"\bnode [^:]+:", "node NAME:", text)
+    return re.sub(r"\d+", "N", text)[:160]
+
+
+def facts(document):
+    """What `show --json` says of inputs and outputs, and of the weights that the program reads."""
+    def meta(entry):
+        return entry.get("dtype"), tuple(map(str, entry.get("shape") or ()))
+
+    read = {node["target"] for graph in document["graphs"] for node in graph["nodes"] if node["op"] == "get_attr"}
+    return {
+        "inputs": [(entry["name"], meta(entry)) for entry in document["inputs"]],
+        "outputs": [meta(entry) for entry in document["outputs"]],
+        "weights": {entry["name"]: (meta(entry), "Parameter" in (entry.get("annotation") or ""))
+                    for entry in document["attributes"] if entry["name"] in read},
+    }
+
+
+def is_spelled(name, other, is_module):
+    """Whether `other` is how TorchScript or Python spells the name: other characters become _, and a keyword, a
+    function's name or a name that is taken gets an end."""
+    plain = "".join(chr(byte) if chr(byte).isalnum() and byte < 128 else "_" for byte in name.encode())
+    ends = r"_?(_\d+)?"
+    return name == other or is_module and bool(re.fullmatch("_?" + plain + ends, other.replace(".", "_")))
+
+
+def compare_facts(before, after, form):
+    module = form in ("pt", "pt2", "folder")
+    inputs = after["inputs"]
+    if form == "folder":  # Weights are inputs there, behind the others.
+        weights = sorted(meta for _, meta in inputs[len(before["inputs"]):])
+        if weights != sorted(meta for meta, _ in before["weights"].values()):
+            raise Fault(f"weights {before['weights']} became inputs {weights}")
+        inputs = inputs[:len(before["inputs"])]
+    if len(before["inputs"]) != len(inputs):
+        raise Fault(f"{before['inputs']} became {inputs}")
+    if len(before["outputs"]) != len(after["outputs"]):
+        raise Fault(f"{len(before['outputs'])} outputs became {len(after['outputs'])}")
+    for (name, meta), (other, now) in zip(before["inputs"], inputs):
+        if not is_spelled(name, other, module):
+            raise Fault(f"input {name!r} became {other!r}")
+        if meta != now and meta[0] and now[0]:
+            raise Fault(f"input {name!r}: {meta} became {now}")
+    for meta, now in zip(before["outputs"], after["outputs"]):
+        if meta != now and meta[0] and now[0]:
+            raise Fault(f"an output: {meta} became {now}")
+    if form == "folder":
+        return
+    left = dict(after["weights"])
+    for name, what in before["weights"].items():
+        found = [other for other in left if left[other] == what and is_spelled(name, other, module)]
+        if not found:
+            raise Fault(f"weight {name!r} {what} became one of {left}")
+        del left[name if name in found else found[0]]
+    if left:
+        raise Fault(f"there are weights more: {left}")
+
+
+def bits(tensor):
+    """The elements of a tensor, row by row."""
+    content = outputs.as_bytes(tensor.detach())
+    return ctypes.string_at(content.data_ptr(), content.numel()) if content.numel() else b""
+
+
+class InPyTorch:
+    """A file as PyTorch loads it."""
+
+    def __init__(self, path):
+        if path.suffix == ".pt2":
+            program = torch.export.load(str(path))
+            self.state = {**program.state_dict, **{k: v for k, v in program.constants.items() if isinstance(v, torch.Tensor)}}
         else:
-            value = tensor()
-            if rng.random() < 0.4 and value.is_floating_point():
-                value = torch.nn.Parameter(value)
-        tensors.append(value)
-        if isinstance(value, torch.nn.Parameter):
-            module.register_parameter(name, value)
-        else:
-            module.register_buffer(name, value)
-    if count > 1 and rng.random() < 0.3:  # a view of another one's memory
-        base = tensors[0]
-        if base.dim() > 0 and not isinstance(base, torch.nn.Parameter):
-            module.register_buffer("view", base[:1])
-            chosen.append("view")
-    operations = []
-    for name in chosen:
-        operations.append(rng.choice([f"self.{name} * 2", f"self.{name}.clone()", f"torch.cat([self.{name}.flatten()] * 2)",
-                                      f"self.{name}.sum()", f"self.{name}.to(torch.float32) + x.sum()"]))
-    if rng.random() < 0.5 or not operations:
-        operations.append(rng.choice(["x * 2", "torch.zeros(0)", "x.sum()", "torch.relu(x)"]))
-    body = f"def forward(self, x):\n    return ({', '.join(operations)},)\n"
-    return module, body, rng.choice([torch.randn(2, 3), torch.randn(()), torch.randn(0, 3), torch.randn(1)])
+            self.state = torch.jit.load(str(path)).state_dict()
+
+    def weights(self, names=None):
+        """What is under the names; each once, as a tensor with two names may have one of them in a file."""
+        return sorted({(str(value.dtype), tuple(value.shape), tuple(value.stride()) if value.numel() > 0 else (), bits(value))
+                       for name, value in self.state.items() if isinstance(value, torch.Tensor) and (names is None or name in names)})
 
 
-def known_modules(torch):
-    """Programs of kinds that once failed: (name, module, input)."""
-    nn = torch.nn
+def described(tensors):
+    """The words of --input for the dtypes and sizes of inputs, which an archive of TorchScript does not say."""
+    def text(value):
+        if isinstance(value, dict):
+            if all(key.isdigit() for key in value):
+                return f"list({','.join(text(value[key]) for key in sorted(value, key=int))})"
+            return f"dict({','.join(f'{key}={text(one)}' for key, one in value.items())})"
+        return f"{runs.DTYPES[value.dtype].lower().replace('f8_', 'f8')}[{','.join(map(str, value.shape))}]"
 
-    class Cache(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.register_buffer("cache", torch.zeros(0))
-            self.scale = nn.Parameter(torch.tensor(2.0))
-
-        def forward(self, x):
-            return torch.cat([self.cache, x * self.scale])
-
-    class Tied(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.table = nn.Embedding(5, 4)
-            self.head = nn.Linear(4, 5, bias=False)
-            self.head.weight = self.table.weight
-
-        def forward(self, x):
-            return self.head(torch.relu(x))
-
-    yield "cache", Cache(), torch.randn(3)
-    yield "tied", Tied(), torch.randn(2, 4)
-    for name, make in {"depthwise": lambda: nn.Conv2d(8, 8, 3, groups=8), "one": lambda: nn.Conv2d(1, 4, 3),
-                       "point": lambda: nn.Conv2d(8, 4, 1)}.items():
-        module = make().to(memory_format=torch.channels_last)
-        channels = module.in_channels
-        yield name, module, torch.randn(2, channels, 6, 6)
-        yield name + "_last", module, torch.randn(2, channels, 6, 6).to(memory_format=torch.channels_last)
+    tree = {}
+    for name, value in tensors.items():
+        place = tree
+        *heads, leaf = name.split(".")
+        for head in heads:
+            place = place.setdefault(head, {})
+        place[leaf] = value
+    return [word for name, value in tree.items() for word in ("--input", f"{name}={text(value)}")]
 
 
-def write_programs(out, count, seed):
-    """Writes programs with their inputs and outputs (NAME.in, NAME.out, as safetensors by name)."""
-    import torch
+class Program:
+    """A program to write."""
 
-    torch.set_num_threads(1)
-    torch.manual_seed(seed)
-    rng = random.Random(seed)
-    programs = list(known_modules(torch))
-    while len(programs) < count:
-        module, body, x = odd_module(torch, rng)
-        place = out / f"odd_{len(programs)}.py"
-        place.write_text(f"import torch\n\n\nclass M(torch.nn.Module):\n    {body.replace(chr(10), chr(10) + '    ').rstrip()}\n")
-        space = {}
-        exec(compile(place.read_text(), str(place), "exec"), space)  # pylint: disable=exec-used
-        sys.modules[f"odd_{len(programs)}"] = space
-        module.__class__ = space["M"]
-        programs.append((f"odd_{len(programs)}", module, x))
-    written = []
-    for name, module, x in programs:
-        for form in ("script.pt", "export.pt2"):
-            path = out / f"{name}.{form}"
-            try:
-                with torch.no_grad():
-                    if form == "script.pt":
-                        torch.jit.script(module.eval()).save(str(path))
-                        outputs = torch.jit.load(str(path))(x)
-                    else:
-                        program = torch.export.export(module.eval(), (x,))
-                        torch.export.save(program, str(path))
-                        outputs = torch.export.load(str(path)).module()(x)
-            except Exception as error:  # pylint: disable=broad-except
-                # PyTorch itself cannot write it.
-                print(f"{path.name}: not written: {type(error).__name__}", file=sys.stderr)
-                path.unlink(missing_ok=True)
-                continue
-            outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-            written.append((path, x, [o.detach() for o in outputs]))
-    return written
+    def __init__(self, path, tool, scratch):
+        self.path, self.tool, self.scratch = path, tool, scratch
+        self.is_pytorch = path.suffix in (".pt", ".pt2")
+        call = path.with_name(path.name.removesuffix(path.suffix) + ".0.in.safetensors")
+        self.call = call if self.is_pytorch and call.is_file() else None
+        self.expected, self.shapes = None, []
+        if self.call is not None:
+            self.expected = runs.read_safetensors(call.with_name(call.name.replace(".in.", ".out.")))
+        elif path.is_dir():
+            self.call = scratch / "drawn.safetensors"
+            runs.write_safetensors({name: outputs.draw(meta, 0) for name, meta in outputs.read_metas(path).items()}, self.call)
+        self.inputs = ["--seed", "3"] if self.call is None else ["--inputs", self.call]
 
+    def show(self, path):
+        return facts(json.loads(succeed(self.tool("show", path, "--json"), "show")))
 
-# --- Files of tensors -------------------------------------------------------------------------------
+    def run(self, path, out):
+        inputs = self.inputs
+        if self.call is not None:
+            given, named = runs.read_safetensors(self.call), self.show(path)["inputs"]
+            renamed = dict(zip((name for name, _ in self.facts["inputs"]), (name for name, _ in named)))
+            changed = {".".join([renamed.get(name.split(".")[0], name.split(".")[0]), *name.split(".")[1:]]): value
+                       for name, value in given.items()}
+            runs.write_safetensors(changed, self.scratch / "in.safetensors")
+            inputs = ["--inputs", self.scratch / "in.safetensors"]
+        succeed(self.tool("run", path, "--threads", "1", *inputs, "-o", out), "run")
+        return runs.read_safetensors(out)
 
-KINDS = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64", "int32": "I32",
-         "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL", "complex64": "C64"}
+    def begin(self):
+        """Reads and runs the program itself."""
+        self.facts = self.show(self.path)
+        if self.call is not None and self.path.suffix == ".pt":
+            self.shapes = described(runs.read_safetensors(self.call))
+        succeed(self.tool("check", self.path), "check")
+        self.outputs = self.weights = None
+        try:
+            self.outputs = self.run(self.path, self.scratch / "a.safetensors")
+        except Refusal:
+            if self.call is not None:
+                raise
+        if self.expected is not None and (differs := runs.compare(self.expected, self.outputs)):
+            raise Fault(f"PyTorch computes something else: {differs}")
+        # A storage that several attributes share is one attribute of the program, by its own name.
+        if self.is_pytorch and not any("_storage_" in name for name in self.facts["weights"]):
+            loaded = InPyTorch(self.path)
+            self.weights, self.all_weights = loaded.weights(self.facts["weights"]), loaded.weights()
 
-
-def read_tensors(path):
-    """Name -> (dtype, shape, bytes)."""
-    data = pathlib.Path(path).read_bytes()
-    size = int.from_bytes(data[:8], "little")
-    tensors = {}
-    for name, entry in json.loads(data[8:8 + size]).items():
-        if name != "__metadata__":
-            begin, end = entry["data_offsets"]
-            tensors[name] = (entry["dtype"], tuple(entry["shape"]), data[8 + size + begin:8 + size + end])
-    return tensors
-
-
-def content(tensor):
-    """The elements of a tensor in row-major order."""
-    import torch
-
-    plain = tensor.contiguous()
-    if plain.numel() == 0:
-        return b""
-    return bytes(plain.reshape(-1).view(torch.uint8).tolist()) if plain.dtype != torch.bool else bytes(
-        plain.reshape(-1).to(torch.uint8).tolist())
-
-
-def write_input(path, name, tensor):
-    data = content(tensor)
-    entry = {"dtype": KINDS[str(tensor.dtype).removeprefix("torch.")], "shape": list(tensor.shape),
-             "data_offsets": [0, len(data)]}
-    text = json.dumps({name: entry}).encode()
-    pathlib.Path(path).write_bytes(len(text).to_bytes(8, "little") + text + data)
-
-
-# --- What graphnet makes of them -----------------------------------------------------------------
-
-
-class Judge:
-    def __init__(self, graphnet, scratch):
-        self.graphnet, self.scratch = graphnet, scratch
-        self.wrong, self.refused, self.equal = [], 0, 0
-
-    def call(self, *arguments):
-        return subprocess.run([self.graphnet, *map(str, arguments)], capture_output=True, text=True, check=False)
-
-    def facts(self, path):
-        """The inputs and outputs of a program, and its parameters and buffers."""
-        done = self.call("stats", "--json", path)
-        if done.returncode != 0:
-            return None
-        found = json.loads(done.stdout)
-        found = found[0] if isinstance(found, list) else found
-        found = found.get("samples", [found])[0]
-        return {key: found[key] for key in ("num_inputs", "num_outputs", "parameter_elements") if key in found}
-
-    def run(self, path, inputs, out):
-        done = self.call("run", path, "--threads", "1", *inputs, "-o", out)
-        return read_tensors(out) if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
-
-    def judge(self, path, x=None, expected=None):
-        inputs = ["--seed", "3"]
-        if x is not None:
-            shown = self.call("show", path)
-            if shown.returncode != 0:
-                self.wrong.append(f"{path.name}: not read: {shown.stderr.strip()}")
-                return
-            head = shown.stdout[shown.stdout.index("graph @"):]
-            names = re.findall(r"%([^\s:,)]+)", head[:head.index(") {")])
-            write_input(self.scratch / "in.safetensors", names[0] if names else "x", x)
-            inputs = ["--inputs", self.scratch / "in.safetensors"] if names else []
-        before = self.run(path, inputs, self.scratch / "a.safetensors")
-        if isinstance(before, str):
-            if x is None:
-                return  # it cannot run without values
-            self.wrong.append(f"{path.name}: does not run: {before}")
+    def write(self, form):
+        target = self.scratch / FORMS[form]
+        succeed(self.tool("convert", self.path, target, *(self.shapes if form in ("pt2", "mlir") else [])), "convert")
+        if form == "mlir":
             return
-        if expected is not None:
-            wanted = {f"o{i}": (KINDS[str(o.dtype).removeprefix('torch.')], tuple(o.shape), content(o))
-                      for i, o in enumerate(expected)}
-            if before != wanted:
-                self.wrong.append(f"{path.name}: PyTorch computes something else")
-        facts = self.facts(path)
-        for form, name in FORMS.items():
-            target = self.scratch / name
-            subprocess.run(["rm", "-rf", target, target.with_suffix(".safetensors")], check=True)
-            done = self.call("convert", path, target)
-            said = done.stderr.strip()
-            if done.returncode != 0:
-                self.refused += 1
-                errors = [line for line in said.splitlines() if line.startswith("graphnet: ")]
-                if done.returncode < 0 or len(errors) != 1:
-                    self.wrong.append(f"{path.name} to {form}: exit code {done.returncode}: {said}")
-                continue
-            checked = self.call("check", target)
-            if checked.returncode != 0:
-                self.wrong.append(f"{path.name} as {form}: {checked.stdout.strip()} {checked.stderr.strip()}")
-                continue
-            after = self.facts(target)
-            keys = facts if form in WITH_WEIGHTS else ("num_outputs",)
-            if after is None or any(after.get(key) != facts.get(key) for key in keys if key in facts):
-                self.wrong.append(f"{path.name} as {form}: {facts} became {after}")
-            if form in WITH_WEIGHTS:
-                got = self.run(target, inputs, self.scratch / "b.safetensors")
-                if got != before:
-                    self.wrong.append(f"{path.name} as {form}: "
-                                      f"{got if isinstance(got, str) else 'has other outputs'}")
-                    continue
-            self.equal += 1
+        if form == "text" and self.is_pytorch:  # Its values lie beside it, as those of protobuf do.
+            succeed(self.tool("convert", self.path, self.scratch / "x.pb"), "convert to protobuf")
+        checked = self.tool("check", target)
+        if checked.returncode != 0:
+            raise Fault(f"check: {(checked.stdout + checked.stderr)[-300:]}")
+        compare_facts(self.facts, self.show(target), form)
+        # A folder has other weights, and its inputs have no structure.
+        lacks = form == "folder" and not self.path.is_dir() and (self.facts["weights"] or self.call and any(
+            "." in name for name in runs.read_safetensors(self.call)))
+        if self.outputs is not None and not lacks and (self.call or form not in PYTORCH):
+            try:
+                got = self.run(target, self.scratch / "b.safetensors")
+            except Refusal as refusal:
+                raise Fault(f"does not run: {refusal}") from refusal
+            if differs := runs.compare(self.outputs, got):
+                raise Fault(f"has other outputs: {differs}")
+        if self.weights is not None and form in ("pb", *PYTORCH):
+            self.compare_weights(target, form)
+
+    def compare_weights(self, target, form):
+        if form == "pb":  # by way of a form that PyTorch reads
+            target = self.scratch / "back.pt"
+            if self.tool("convert", self.scratch / FORMS["pb"], target).returncode != 0:
+                return
+        try:
+            loaded = InPyTorch(target)
+        except Exception as error:  # pylint: disable=broad-except
+            raise Fault(f"PyTorch does not load it: {type(error).__name__}: {str(error)[:300]}") from error
+        # Beside those that the program reads there may be others of the file.
+        if not set(self.weights) <= set(loaded.weights()) or not set(loaded.weights()) <= set(self.all_weights):
+            raise Fault(f"weights in PyTorch: {[w[:3] for w in self.weights]} became {[w[:3] for w in loaded.weights()]}")
+
+
+def judge(path, forms, tool):
+    """[(form, None or what is wrong)]"""
+    found = []
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            program = Program(path, tool, pathlib.Path(scratch))
+            program.begin()
+        except (Fault, Refusal) as error:
+            return [("read", error)]
+        for form in forms:
+            try:
+                program.write(form)
+                found.append((form, None))
+            except (Fault, Refusal) as error:
+                found.append((form, error))
+    return found
+
+
+def programs_in(path):
+    """The programs in a folder; each sample is one."""
+    if path.is_file():
+        return [path]
+    if (path / "graph_net.json").is_file():
+        return [path]
+    found = []
+    for child in sorted(path.iterdir()):
+        if child.is_dir():
+            found += programs_in(child)
+        elif child.suffix in (".pt", ".pt2", ".pb", ".gn"):
+            found.append(child)
+    return found
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("programs", nargs="*", type=pathlib.Path)
+    parser.add_argument("programs", nargs="*", type=pathlib.Path, metavar="IN")
     parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet")
-    parser.add_argument("--count", type=int, default=200, help="programs that PyTorch makes")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=pathlib.Path, help="keep the programs in this new folder")
+    parser.add_argument("--sample", type=int, help="take this many programs at random")
+    parser.add_argument("--quick", action="store_true", help="one form of each program, in turns")
+    parser.add_argument("--max-bytes", type=int, default=1 << 28,
+                        help="skip GraphNet samples with inputs of more bytes (default: %(default)s)")
+    parser.add_argument("--timeout", type=int, default=300, help="seconds for one command")
+    parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
+    torch.set_num_threads(1)
+    tool = Tool(args.graphnet, args.timeout)
     with tempfile.TemporaryDirectory() as scratch:
-        judge = Judge(args.graphnet, pathlib.Path(scratch))
-        folder = args.keep or pathlib.Path(scratch) / "programs"
-        folder.mkdir(parents=True)
-        for path in args.programs:
-            judge.judge(path)
         if not args.programs:
-            for path, x, expected in write_programs(folder, args.count, args.seed):
-                judge.judge(path, x, expected)
-    for problem in judge.wrong:
-        print(problem)
-    print(f"{judge.equal} forms hold what they were made of, {judge.refused} were refused, {len(judge.wrong)} are wrong")
-    return 1 if judge.wrong or judge.equal == 0 else 0
+            made = subprocess.run([sys.executable, pathlib.Path(__file__).with_name("make_odd_programs.py"), scratch],
+                                  capture_output=True, text=True, check=True)
+            print(made.stdout.strip().splitlines()[-1])
+            args.programs = [pathlib.Path(scratch)]
+        paths = [path for given in args.programs for path in programs_in(given)]
+        paths = [path for path in paths if not path.is_dir() or outputs.declared_bytes(outputs.read_metas(path)) <= args.max_bytes]
+        if args.sample:
+            paths = random.Random(0).sample(paths, min(args.sample, len(paths)))
+        equal, wrong, refused = 0, 0, collections.Counter()
+        forms = list(FORMS)
+
+        def one(number):
+            turn = [forms[number % len(forms)]] if args.quick else forms
+            return judge(paths[number], turn, tool)
+
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            for path, found in zip(paths, pool.map(one, range(len(paths)))):
+                for form, error in found:
+                    if error is None:
+                        equal += 1
+                        continue
+                    listed = [why for where, why in REFUSED if re.fullmatch(where, form) and re.search(why, str(error))]
+                    if isinstance(error, Refusal) and listed:
+                        refused[form, listed[0]] += 1
+                        continue
+                    if isinstance(error, Refusal):
+                        refused[form, kind_of(str(error), path)] += 1
+                    wrong += 1
+                    print(f"{type(error).__name__.lower()}  {path.name} to {form}: {error}", flush=True)
+    for (form, why), count in sorted(refused.items()):
+        print(f"refused  {form}, {count} times: {why}")
+    print(f"{len(paths)} programs: {equal} forms hold what they were made of, {sum(refused.values())} are refused, {wrong} faults")
+    return 1 if wrong or not equal else 0
 
 
 if __name__ == "__main__":
