@@ -117,8 +117,11 @@ def facts(document):
         return entry.get("dtype"), tuple(map(str, entry.get("shape") or ()))
 
     read = {node["target"] for graph in document["graphs"] for node in graph["nodes"] if node["op"] == "get_attr"}
+    # Inputs are given by their targets; a node may have another name.
+    main = next((graph for graph in document["graphs"] if graph["name"] == "forward"), document["graphs"][0])
+    names = [node["target"] for node in main["nodes"] if node["op"] == "placeholder"]
     return {
-        "inputs": [(entry["name"], meta(entry)) for entry in document["inputs"]],
+        "inputs": [(name, meta(entry)) for name, entry in zip(names, document["inputs"])],
         "outputs": [meta(entry) for entry in document["outputs"]],
         "weights": {entry["name"]: (meta(entry), "Parameter" in (entry.get("annotation") or ""))
                     for entry in document["attributes"] if entry["name"] in read},
