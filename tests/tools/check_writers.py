@@ -48,12 +48,18 @@ warnings.filterwarnings("ignore")
 FORMS = {"pb": "x.pb", "text": "x.gn", "folder": "x_folder", "pt2": "x.pt2", "pt": "x.pt", "mlir": "x.mlir"}
 PYTORCH = ("pt", "pt2")
 
+# How --input calls the dtypes that it does not call as files of tensors do.
+SHORT_NAMES = {torch.float8_e4m3fn: "f8e4m3fn", torch.float8_e5m2: "f8e5m2", torch.float8_e4m3fnuz: "f8e4m3fnuz",
+               torch.float8_e5m2fnuz: "f8e5m2fnuz", torch.float8_e8m0fnu: "f8e8m0fnu"}
+
 # (form, what the message says): what a form cannot hold.
 REFUSED = [
     # Of what PyTorch itself reads: attributes of one memory that are written to, names that are no names of Python.
     ("read", r"overlap in memory, and one is written to"),
     ("read", r"a placeholder and an attribute have this name"),
     ("read|pt2|mlir", r"which PyTorch would evaluate as Python|has no name of Python"),
+    # Texts beyond ASCII in the code of an archive, and names that the code of PyTorch itself uses.
+    ("read", r"a string has a byte that PyTorch would escape|is not what PyTorch writes here"),
     # The dtypes that safetensors lacks.
     ("pb|text|mlir", r"safetensors has no dtype complex(32|128)"),
     ("folder", r"has no Python spelling|a name that Python cannot spell"),
@@ -63,6 +69,7 @@ REFUSED = [
     ("pt2|mlir", r"torch\.export does not support this call|torch\.export stores no tensors of dtype"),
     ("mlir", r"its rank or dtype is unknown, or MLIR does not have the dtype|it writes to memory|the torch dialect has no"
              r"|calls with bodies cannot be written|a mask as an index"),
+    ("pt2|mlir", r"cannot draw float8"),
     # Text without weights beside it.
     ("pt2|pt|mlir", r"the value of .* is not known"),
     # A word of --input that is a type is read as one.
@@ -197,7 +204,8 @@ def described(tensors):
             if all(key.isdigit() for key in value):
                 return f"list({','.join(text(value[key]) for key in sorted(value, key=int))})"
             return f"dict({','.join(f'{key}={text(one)}' for key, one in value.items())})"
-        return f"{runs.DTYPES[value.dtype].lower().replace('f8_', 'f8')}[{','.join(map(str, value.shape))}]"
+        kind = SHORT_NAMES.get(value.dtype) or runs.DTYPES[value.dtype].lower()
+        return f"{kind}[{','.join(map(str, value.shape))}]"
 
     tree = {}
     for name, value in tensors.items():
