@@ -957,10 +957,6 @@ class Evaluator {
   bool is_too_long_ = false;
 };
 
-}  // namespace
-
-namespace {
-
 absl::StatusOr<ProgramOfCall> EvaluateAll(const Module& module, bool of_call) {
   NodeSet kept;
   bool with_lists = true;

@@ -180,7 +180,10 @@ out=$("$graphnet" extract "$scratch/structures.pt" -o "$scratch/structures" --ch
 contains "$out" "branch-on-data"
 contains "$out" "the stitched program yields the same bits"
 contains "$("$graphnet" run "$scratch/structures")" "f32[3, 3]"
-refused "elements of different types" "$scratch/structures.pt" -o "$scratch/e" --input 'list(f32[2,3],int=1)'
+refused "no value for input xs.1" "$scratch/structures.pt" -o "$scratch/e" --input 'list(f32[2,3],list())' \
+  --input 'dict(scale=f32[3])' --input 'list()'
+refused "sizes: 0.5 is no integer" "$scratch/structures.pt" -o "$scratch/e" --input 'list(f32[2,3])' \
+  --input 'dict(scale=f32[3])' --input 'list(0.5)'
 refused "brackets do not match" "$scratch/structures.pt" -o "$scratch/e" --input 'list(f32[2,3]'
 
 # Breaks are foretold without inputs, a folder or a run.
