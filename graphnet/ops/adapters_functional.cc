@@ -132,7 +132,8 @@ Result MaxPool3d(Lowering& l, const BoundCall& a) { return MaxPool(l, a, "max_po
 // Returns the sizes that an adaptive pool makes; None means the size of the input.
 Result AdaptiveSizes(Lowering& l, const BoundCall& a) {
   const Argument& given = a["output_size"];
-  if (!given.is_sequence()) return given;
+  const auto is_none = [](const Argument& size) { return size.is_none(); };
+  if (!given.is_sequence() || absl::c_none_of(given.elements(), is_none)) return given;
   std::vector<Argument> sizes(given.elements().begin(), given.elements().end());
   const auto count = static_cast<int64_t>(sizes.size());
   for (int64_t i = 0; i < count; ++i) {
