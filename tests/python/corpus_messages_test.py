@@ -21,6 +21,8 @@ from graphnet_ir.corpus import job_worker, layout, tables
 from graphnet_ir.corpus.jobs import described
 from graphnet_ir.corpus.serving import Pages
 
+_HERE = os.path.abspath(__file__)  # Processes of jobs find functions by their file.
+
 
 def _sample(name: str = "s", call: str = "torch.relu(%x)") -> Sample:
     sample = graphnet_ir.parse(
@@ -109,7 +111,7 @@ class MessagesTest(unittest.TestCase):
         damaged = changed("blob", blobs[::-1])
         self.say([(f"graph {self.hash} is damaged: its digest differs",
                    lambda: damaged[self.hash])])
-        mapped = damaged.map(_nothing, name="damaged", processes=1)
+        mapped = damaged.map(_HERE + ":_nothing", name="damaged", processes=1)
         self.assertEqual({reason for _, reason in mapped.set_aside},
                          {"ValueError: the graph is damaged: its digest differs"})
         lying = changed("digest", rows.column("digest").to_pylist()[::-1])
@@ -128,7 +130,7 @@ class MessagesTest(unittest.TestCase):
             ("'work' is not MODULE:FUNCTION", lambda: described("work")),
             ("a job needs a function that its processes can import, not one that is made inside "
              "of another", lambda: described(inner)),
-            ("'.x' is no name for a job", lambda: corpus.map(_nothing, name=".x")),
+            ("'.x' is no name for a job", lambda: corpus.map(_HERE + ":_nothing", name=".x")),
             ("the command ended with signal 9", lambda: job_worker.work_of(
                 {"command": ["sh", "-c", "kill -9 $$", "{}"]}, self.folder)(b"")),
             ("a job's function returns a dict of columns, a Sample or None, not int",
@@ -141,15 +143,16 @@ class MessagesTest(unittest.TestCase):
             ("the job's process ended before its first graph: exit code 3",
              lambda: corpus.map(_file(self.folder, "import os; os._exit(3)") + ":f", name="ends")),
             ("is no name for a new column: it needs small letters, digits and _",
-             lambda: corpus.map(_bad_column, name="column", processes=1)),
+             lambda: corpus.map(_HERE + ":_bad_column", name="column", processes=1)),
         ])
-        corpus.map(_nothing, name="once", processes=1)
+        corpus.map(_HERE + ":_nothing", name="once", processes=1)
         self.say([("is a job of other work: give this one another name",
-                   lambda: corpus.map(_bad_column, name="once"))])
+                   lambda: corpus.map(_HERE + ":_bad_column", name="once"))])
         with open(os.path.join(self.path, "jobs", "once", "lock"), "wb") as lock:
             import fcntl
             fcntl.flock(lock, fcntl.LOCK_EX)
-            self.say([("jobs/once is at work", lambda: corpus.map(_nothing, name="once"))])
+            self.say([("jobs/once is at work",
+                       lambda: corpus.map(_HERE + ":_nothing", name="once"))])
         main = sys.modules["__main__"]
         place, main.__file__ = getattr(main, "__file__", None), "/nowhere/x.py"
         work = type(_nothing)(_nothing.__code__, {}, "work")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 import threading
@@ -32,7 +33,7 @@ class ServeTest(unittest.TestCase):
         corpus = graphnet_ir.Corpus.create(cls.folder.name + "/corpus")
         corpus.add([_sample("soft", "torch.softmax(%x, 1)")], source="one", licence="mit")
         corpus.add([_sample(_HOSTILE, "torch.relu(%x)")], source=_HOSTILE, model=_HOSTILE)
-        corpus.map(_scored, name="scored", processes=1)
+        corpus.map(os.path.abspath(__file__) + ":_scored", name="scored", processes=1)
         cls.corpus = corpus
         told: List[str] = []
         ready = threading.Event()
