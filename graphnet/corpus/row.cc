@@ -82,7 +82,7 @@ class SizeArguments {
   absl::flat_hash_map<std::pair<Op, const char*>, std::vector<Parameter>> targets_;
 };
 
-// What all calls of one target have in common.
+// The facts that all calls of one target have in common.
 struct Target {
   std::string meaning;
   std::string key;

@@ -24,7 +24,7 @@
 namespace graphnet {
 namespace {
 
-// Of a call with more names, an index need not know the meanings.
+// A call with more names gives no required call, since an index need not know so many meanings.
 constexpr size_t kMaxRequiredNames = 100;
 
 // Names that stand before a parenthesis in the text form without being a call.

@@ -60,7 +60,7 @@ class CallQuery {
     std::vector<size_t> operands;  // the calls whose values it takes, by their place in the list
     std::vector<Condition> conditions;
   };
-  // What every graph with a match has.
+  // The calls and types that every graph with a match has.
   struct Requirements {
     std::vector<RequiredCall> calls;
     std::vector<TypeCondition> types;  // without their values

@@ -357,7 +357,7 @@ class Evaluator {
   // Copies new values of tensors into their attributes, and finds the values that are lost.
   void KeepState() {
     for (const auto& [name, state] : state_) {
-      // What no call reads does not matter.
+      // An attribute that no call reads does not matter.
       if (!state.is_read && !IsReadAnywhere(name)) continue;
       const Attribute* const attribute = made_->FindAttribute(name);
       const TensorMeta* const meta = attribute == nullptr ? nullptr : attribute->meta;

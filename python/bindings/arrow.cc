@@ -41,7 +41,7 @@ struct ArrowObject {
   std::shared_ptr<const ArrowColumn> column;
 };
 
-// What an exported struct owns. A consumer may move the children elsewhere, so that each has an
+// The memory that an exported struct owns. A consumer may move the children elsewhere, so that each has an
 // owner of its own, which all share the column.
 template <typename Exported>
 struct Owner {

@@ -59,7 +59,7 @@ absl::StatusOr<TensorData> DrawExample(const ExampleInput& input, const std::str
                                        uint64_t seed);
 
 // Draws an input and all its elements into `values`, by name: "x.0" in a list, "x.key" in a dict.
-// None has no value, but its kind is noted.
+// For None no value is drawn, but its kind is noted.
 absl::Status DrawExamples(const ExampleInput& input, const std::string& name, uint64_t seed,
                           std::map<std::string, TensorData>* values);
 

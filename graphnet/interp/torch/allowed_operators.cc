@@ -266,7 +266,7 @@ void GuardSparse(const Operands& operands) {
 }
 
 // _jagged_to_padded_dense_forward(values, offsets, max_lengths): its kernel does not check offsets.
-// Those of a level are places among the rows of the next one.
+// The offsets of a level are places among the rows of the next one.
 void GuardJagged(const Operands& operands) {
   const at::Tensor values = operands.Tensor("values");
   const std::vector<at::Tensor> offsets = operands["offsets"].toTensorVector();

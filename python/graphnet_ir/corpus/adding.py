@@ -33,7 +33,7 @@ _TELLING = [name for name in SOURCES.names if name not in ("id", "licence", "blo
 
 @dataclass
 class Added:
-    """What an addition did."""
+    """The result of an addition."""
 
     added: int = 0  # samples whose graph the corpus had not
     known: int = 0  # samples whose graph it had, from before or from an earlier sample

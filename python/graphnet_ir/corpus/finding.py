@@ -19,7 +19,7 @@ _HASHES_A_FILTER = 1000
 
 @dataclass(frozen=True)
 class Condition:
-    """What a graph must have. None asks for nothing."""
+    """The facts that a graph must have. None asks for nothing."""
 
     query: Optional[str] = None
     where: Optional[str] = None

@@ -52,7 +52,7 @@ Work = Union[str, List[str], Callable[..., Any]]
 
 @dataclass(frozen=True)
 class Mapped:
-    """What a job did."""
+    """The result of a job."""
 
     graphs: int
     set_aside: List[Tuple[str, str]]  # hashes of graphs, each with the reason
