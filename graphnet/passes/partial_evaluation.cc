@@ -27,6 +27,7 @@
 #include "graphnet/facts/shapes/sizes_of_run.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ir/node_table.h"
+#include "graphnet/ir/scalar_type.h"
 #include "graphnet/ir/shared_walk.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/schema_table.h"
@@ -88,13 +89,7 @@ absl::string_view PythonTarget(absl::string_view aten) {
 std::optional<int64_t> CodeOf(const Argument& a) {
   if (a.is_int()) return a.integer();
   if (a.kind() != Argument::Kind::kDType) return std::nullopt;
-  constexpr DType kCodes[] = {DType::kUInt8, DType::kInt8,    DType::kInt16,   DType::kInt32,
-                              DType::kInt64, DType::kFloat16, DType::kFloat32, DType::kFloat64};
-  const auto it = absl::c_find(kCodes, a.dtype());
-  if (it != std::end(kCodes)) return it - kCodes;
-  if (a.dtype() == DType::kBool) return 11;
-  if (a.dtype() == DType::kBFloat16) return 15;
-  return std::nullopt;
+  return TorchScalarType(a.dtype());
 }
 
 class Evaluator {

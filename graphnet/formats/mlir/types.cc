@@ -1,33 +1,33 @@
 #include "graphnet/formats/mlir/types.h"
 
 #include "absl/strings/str_cat.h"
+#include "graphnet/ir/scalar_type.h"
 
 namespace graphnet::mlir {
 namespace {
 
 struct Row {
   DType dtype;
-  int number;  // c10::ScalarType
   absl::string_view element;
 };
 constexpr Row kRows[] = {
-    {DType::kUInt8, 0, "ui8"},
-    {DType::kInt8, 1, "si8"},
-    {DType::kInt16, 2, "si16"},
-    {DType::kInt32, 3, "si32"},
-    {DType::kInt64, 4, "si64"},
-    {DType::kFloat16, 5, "f16"},
-    {DType::kFloat32, 6, "f32"},
-    {DType::kFloat64, 7, "f64"},
-    {DType::kComplex32, 8, "complex<f16>"},
-    {DType::kComplex64, 9, "complex<f32>"},
-    {DType::kComplex128, 10, "complex<f64>"},
-    {DType::kBool, 11, "i1"},
-    {DType::kBFloat16, 15, "bf16"},
-    {DType::kFloat8E5M2, 23, "f8E5M2"},
-    {DType::kFloat8E4M3FN, 24, "f8E4M3FN"},
-    {DType::kFloat8E5M2FNUZ, 25, "f8E5M2FNUZ"},
-    {DType::kFloat8E4M3FNUZ, 26, "f8E4M3FNUZ"},
+    {DType::kUInt8, "ui8"},
+    {DType::kInt8, "si8"},
+    {DType::kInt16, "si16"},
+    {DType::kInt32, "si32"},
+    {DType::kInt64, "si64"},
+    {DType::kFloat16, "f16"},
+    {DType::kFloat32, "f32"},
+    {DType::kFloat64, "f64"},
+    {DType::kComplex32, "complex<f16>"},
+    {DType::kComplex64, "complex<f32>"},
+    {DType::kComplex128, "complex<f64>"},
+    {DType::kBool, "i1"},
+    {DType::kBFloat16, "bf16"},
+    {DType::kFloat8E5M2, "f8E5M2"},
+    {DType::kFloat8E4M3FN, "f8E4M3FN"},
+    {DType::kFloat8E5M2FNUZ, "f8E5M2FNUZ"},
+    {DType::kFloat8E4M3FNUZ, "f8E4M3FNUZ"},
 };
 
 const Row* FindRow(DType dtype) {
@@ -71,9 +71,7 @@ std::optional<std::string> BuiltinTensorType(const TensorMeta& meta) {
 }
 
 std::optional<int64_t> ScalarTypeNumber(DType dtype) {
-  const Row* const row = FindRow(dtype);
-  if (row == nullptr) return std::nullopt;
-  return row->number;
+  return FindRow(dtype) == nullptr ? std::nullopt : TorchScalarType(dtype);
 }
 
 }  // namespace graphnet::mlir

@@ -22,6 +22,7 @@
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/inputs/elements.h"
 #include "graphnet/ir/annotation.h"
+#include "graphnet/ir/scalar_type.h"
 #include "graphnet/ir/verifier.h"
 
 namespace graphnet {
@@ -500,44 +501,12 @@ bool ChooseMember(std::vector<absl::string_view> members, ExampleInput* input) {
 // Returns the number by which TorchScript passes a dtype, layout or memory format, which it
 // declares as an int.
 std::optional<int64_t> NumberOfConstant(absl::string_view text) {
-  static constexpr std::pair<absl::string_view, int64_t> kConstants[] = {{"uint8", 0},
-                                                                         {"int8", 1},
-                                                                         {"int16", 2},
-                                                                         {"int32", 3},
-                                                                         {"int64", 4},
-                                                                         {"float16", 5},
-                                                                         {"float32", 6},
-                                                                         {"float64", 7},
-                                                                         {"complex32", 8},
-                                                                         {"complex64", 9},
-                                                                         {"complex128", 10},
-                                                                         {"bool", 11},
-                                                                         {"qint8", 12},
-                                                                         {"quint8", 13},
-                                                                         {"qint32", 14},
-                                                                         {"bfloat16", 15},
-                                                                         {"float8_e5m2", 23},
-                                                                         {"float8_e4m3fn", 24},
-                                                                         {"float8_e5m2fnuz", 25},
-                                                                         {"float8_e4m3fnuz", 26},
-                                                                         {"uint16", 27},
-                                                                         {"uint32", 28},
-                                                                         {"uint64", 29},
-                                                                         {"float8_e8m0fnu", 44},
-                                                                         {"half", 5},
-                                                                         {"float", 6},
-                                                                         {"double", 7},
-                                                                         {"int", 3},
-                                                                         {"long", 4},
-                                                                         {"short", 2},
-                                                                         {"strided", 0},
-                                                                         {"sparse_coo", 1},
-                                                                         {"sparse_csr", 2},
-                                                                         {"contiguous_format", 0},
-                                                                         {"preserve_format", 1},
-                                                                         {"channels_last", 2},
-                                                                         {"channels_last_3d", 3}};
+  static constexpr std::pair<absl::string_view, int64_t> kConstants[] = {
+      {"strided", 0},           {"sparse_coo", 1},      {"sparse_csr", 2},
+      {"contiguous_format", 0}, {"preserve_format", 1}, {"channels_last", 2},
+      {"channels_last_3d", 3}};
   absl::ConsumePrefix(&text, "torch.");
+  if (const std::optional<DType> dtype = ParseDType(text)) return TorchScalarType(*dtype);
   for (const auto& [name, number] : kConstants) {
     if (name == text) return number;
   }
