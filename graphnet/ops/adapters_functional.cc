@@ -196,11 +196,11 @@ Result OfDimension(Lowering& l, const Argument& value, size_t i, size_t dims) {
 Result MaxUnpool(Lowering& l, const BoundCall& a, size_t dims) {
   Argument input = a["input"];
   Argument indices = a["indices"];
-  const Argument& stride_or_none = a.has("stride") ? a["stride"] : a["kernel_size"];
+  const Argument& strides_given = a.has("stride") ? a["stride"] : a["kernel_size"];
   std::vector<Argument> sizes, strides, paddings;
   for (size_t i = 0; i < dims; ++i) {
     ASSIGN_OR_RETURN(const Argument kernel, OfDimension(l, a["kernel_size"], i, dims));
-    ASSIGN_OR_RETURN(const Argument stride, OfDimension(l, stride_or_none, i, dims));
+    ASSIGN_OR_RETURN(const Argument stride, OfDimension(l, strides_given, i, dims));
     ASSIGN_OR_RETURN(const Argument padding, OfDimension(l, a["padding"], i, dims));
     strides.push_back(stride);
     paddings.push_back(padding);

@@ -11,6 +11,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from graphnet_ir._core import Error
 from graphnet_ir._errors import made_error
+from graphnet_ir.corpus.texts import printable
 
 
 def _range(text: str) -> Tuple[int, int]:
@@ -30,8 +31,7 @@ def _share(text: str) -> Tuple[str, float]:
 
 def _printable(text: str, most: int = 1000) -> str:
     """Returns text in which nothing moves the cursor of a terminal, as one line."""
-    made = "".join(c if c.isprintable() else c.encode("unicode_escape").decode()
-                   for c in text[:most].encode("utf-8", "backslashreplace").decode())
+    made = printable(text[:most])
     return made if len(text) <= most else made + "…"
 
 

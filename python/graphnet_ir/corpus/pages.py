@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 from urllib.parse import urlencode
 
+from graphnet_ir.corpus.texts import printable
+
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 0; color: #1b1f24; background: #fff }
 header { background: #24425c; color: #fff; padding: .6rem 1.2rem }
@@ -29,10 +31,6 @@ form button { padding: .35rem .9rem } .note { color: #8a5300 } .none { color: #5
 iframe { width: 100%; height: 70vh; border: 1px solid #d0d7de }
 """
 
-_NAMES = {"q": "call", "source": "source", "licence": "licence", "model": "model",
-          "nodes": "nodes", "target": "calls", "dtype": "dtype"}
-"""The conditions of a search, as the address has them."""
-
 
 class Html(str):
     """Text that is HTML. Other text is escaped where it is put in."""
@@ -41,10 +39,7 @@ class Html(str):
 def _put(text: object) -> str:
     if isinstance(text, Html):
         return text
-    # Surrogates and control characters have no place in a page.
-    plain = str(text).encode("utf-8", "backslashreplace").decode()
-    return html.escape("".join(c if c.isprintable() or c in "\n\t" else
-                               c.encode("unicode_escape").decode() for c in plain))
+    return html.escape(printable(str(text), keep="\n\t"))
 
 
 def _tag(name: str, *content: object, **attributes: object) -> Html:
@@ -125,8 +120,8 @@ def results(corpus: str, search: Search, facets: Mapping[str, List[Tuple[str, in
         parts.append(_tag("p", link("more", "/", {**search.conditions, "after": search.after})))
     nav = _tag("nav", *(_facet(title, key, facets.get(key, []), search.conditions)
                         for title, key in (("Source", "source"), ("Licence", "licence"),
-                                           ("Calls", "target"), ("Dtypes", "dtype"))),
-               *(_facet(_NAMES[key], key, [], search.conditions) for key in ("model", "nodes")))
+                                           ("Calls", "target"), ("Dtypes", "dtype"),
+                                           ("model", "model"), ("nodes", "nodes"))))
     return _page(search.conditions.get("q") or "graphnet corpus", corpus,
                  _tag("main", nav, _tag("section", *parts)))
 

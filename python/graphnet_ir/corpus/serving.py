@@ -171,11 +171,12 @@ def application(corpus: Any, hosts: List[str]) -> Any:
     site = Pages(corpus)
 
     def answer(content: Union[str, bytes], status: int = 200, policy: str = _OURS,
-               kind: str = "text/html; charset=utf-8", **headers: str) -> Any:
+               kind: str = "text/html; charset=utf-8",
+               headers: Optional[Dict[str, str]] = None) -> Any:
         return responses.Response(content, status_code=status, media_type=kind, headers={
             "Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
-            "Cache-Control": "no-store", **headers})
+            "Cache-Control": "no-store", **(headers or {})})
 
     def results(request: Any) -> Any:
         told = {key: value for key in ("q", "source", "licence", "model", "nodes", "target", "dtype")
@@ -200,7 +201,7 @@ def application(corpus: Any, hosts: List[str]) -> Any:
         return answer(str(corpus[hash]), kind="text/plain; charset=utf-8")
 
     def protobuf(hash: str) -> Any:
-        return answer(_core.to_bytes(corpus[hash]), kind="application/octet-stream", **{
+        return answer(_core.to_bytes(corpus[hash]), kind="application/octet-stream", headers={
             "Content-Disposition": f'attachment; filename="{hash[:16]}.pb"'})
 
     routes = [
