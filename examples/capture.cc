@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "graphnet/extract/cache.h"
-#include "graphnet/extract/example_value.h"
+#include "graphnet/extract/program_inputs.h"
 #include "graphnet/formats/torchscript/import_graph.h"
 
 namespace {
@@ -12,16 +12,12 @@ namespace {
 absl::Status Run(const char* path, const std::vector<std::string>& texts) {
   const auto module = graphnet::LoadTorchScriptModule(path);
   if (!module.ok()) return module.status();
-  std::vector<c10::IValue> inputs;
-  for (const std::string& text : texts) {
-    auto input = graphnet::MakeExampleValue(text, "input", inputs.size());
-    if (!input.ok()) return input.status();
-    inputs.push_back(*std::move(input));
-  }
+  const auto inputs = graphnet::MakeProgramInputs(*module, "forward", {}, texts, /*seed=*/0);
+  if (!inputs.ok()) return inputs.status();
 
   graphnet::CaptureCache cache(*module);
   for (int i = 0; i < 3; ++i) {
-    const auto result = cache.Call(inputs);
+    const auto result = cache.Call(*inputs);
     if (!result.ok()) return result.status();
   }
   std::printf("%lld captures, %lld hits\n", static_cast<long long>(cache.counters().captures),
