@@ -14,10 +14,14 @@ import threading
 from typing import Any, Callable, List
 
 import graphnet_ir
-from graphnet_ir import Graph, Module, Node, Sample, SymExpr, TensorMeta
+from graphnet_ir import Graph, Module, Node, Sample, SymExpr, TensorMeta, _core
 from graphnet_ir.running import ReadyProgram, has_torch
 
 runs = has_torch()  # Under sanitizers there is no torch.
+try:
+    import pyarrow
+except ImportError:
+    pyarrow = None
 
 TEXT = """
 symbol s0 = 4
@@ -127,6 +131,14 @@ class Caller:
             lambda: graphnet_ir.compose([pick(Sample), pick(Sample)]),
             lambda: graphnet_ir.validate(pick(Sample), [pick(Sample)]),
             lambda: graphnet_ir.normal_form(pick(Sample)),
+            lambda: self.table(_core._corpus_rows([pick(Sample), pick(Module), argument()])),
+            lambda: self.table(_core._corpus_rows([graphnet_ir.to_bytes(pick(Sample)), b"no"])),
+            lambda: self.table(_core._corpus_rows_of_paths(["/nowhere", argument()])),
+            lambda: _core._match_blobs("relu(mm())", [graphnet_ir.to_bytes(pick(Sample)), b"no"]),
+            lambda: _core._match_blobs(argument(), [argument(), argument()]),
+            lambda: _core._query_terms(argument()),
+            lambda: self.table(_core._near_pairs(self.features(), self.random.random())),
+            lambda: self.table(_core._prefix_tokens(self.features(), self.random.random())),
             lambda: graphnet_ir.to_bytes(pick(Sample)), lambda: gc.collect(),
             lambda: copy.copy(self.random.choice(self.pool)),
             lambda: copy.deepcopy(self.random.choice(self.pool)),
@@ -150,6 +162,26 @@ class Caller:
 
             return torch.from_dlpack(tensor, copy=copies)
         return tensor.__dlpack__(copy=copies)
+
+    def features(self) -> Any:
+        lists = [sorted(self.random.sample(range(40), self.random.randrange(12)))
+                 for _ in range(self.random.randrange(20))]
+        choice = self.random.randrange(3 if pyarrow else 2)
+        if choice == 2:
+            column = pyarrow.array(lists, pyarrow.list_(pyarrow.uint64()))
+            return column[self.random.randrange(len(lists) + 1):]
+        return lists if choice else [*lists, self.argument()]
+
+    def table(self, rows: Any) -> None:
+        """Gives rows to another library by Arrow's C interface, or drops what it would take."""
+        if not pyarrow or self.random.randrange(2):
+            rows.__arrow_c_schema__()
+            rows.__arrow_c_array__()
+            return
+        array = pyarrow.array(rows)
+        del rows
+        array.validate(full=True)
+        array[len(array) // 2:].to_pylist()
 
     def act(self) -> bool:
         """Makes one call. Returns True, as a callback that agrees does."""
