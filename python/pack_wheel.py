@@ -38,6 +38,9 @@ Requires-Dist: starlette; extra == "corpus-serve"
 Requires-Dist: uvicorn; extra == "corpus-serve"
 Provides-Extra: notebook
 Requires-Dist: tqdm; extra == "notebook"
+Provides-Extra: ray
+Requires-Dist: graphnet_ir[corpus]; extra == "ray"
+Requires-Dist: ray<3,>=2.60; extra == "ray"
 Provides-Extra: torch
 Requires-Dist: torch=={torch}.*; extra == "torch"
 Description-Content-Type: text/markdown

@@ -3,6 +3,7 @@ is lost."""
 
 import collections
 import contextlib
+import importlib.util
 import io
 import itertools
 import json
@@ -23,7 +24,7 @@ from pyarrow import parquet
 
 import graphnet_ir
 from graphnet_ir import _core
-from graphnet_ir.corpus import Corpus, durable, layout, near, verifying
+from graphnet_ir.corpus import Corpus, durable, jobs, layout, near, verifying
 from graphnet_ir.corpus.__main__ import main
 from graphnet_ir.corpus.covering import cover
 
@@ -100,6 +101,11 @@ class CorpusTest(unittest.TestCase):
         corpus = Corpus.create(self.path)
         corpus.add([sample(number) for number in range(first, first + count)])
         return corpus
+
+    def parts(self, name: str) -> dict[str, bytes]:
+        """The files of a job's tasks."""
+        return {path.name: path.read_bytes()
+                for path in (self.path / "jobs" / name).glob("part-*")}
 
     def refuses(self, words: str) -> Any:
         return self.assertRaisesRegex(graphnet_ir.Error, words)
@@ -741,10 +747,6 @@ class SamplingTest(CorpusTest):
 
 class JobsTest(CorpusTest):
 
-    def parts(self, name: str) -> dict[str, bytes]:
-        return {path.name: path.read_bytes()
-                for path in (self.path / "jobs" / name).glob("part-*")}
-
     def test_results_become_columns(self) -> None:
         corpus = self.made(30)
         done = corpus.map("corpus_jobs:calls", name="calls")
@@ -838,6 +840,47 @@ class JobsTest(CorpusTest):
         corpus.refresh()
         self.assertEqual(corpus.count(where="calls IS NULL"), 0)
         self.assertEqual(list(corpus.verify()), [])
+
+
+class RayTest(CorpusTest):
+
+    @unittest.skipUnless(importlib.util.find_spec("ray"), "ray is not installed")
+    def test_nodes_of_ray_write_the_same_files(self) -> None:
+        corpus = self.made(40)
+        with mock.patch.object(jobs, "GRAPHS_A_TASK", 8):
+            corpus.map("corpus_jobs:calls", name="local")
+            code, out, errors = command("map", self.path, "--function", "corpus_jobs:calls",
+                                        "--name", "ray", "--ray", "local:2")
+        self.assertEqual((code, out), (0, f"{len(corpus)} graphs, 0 set aside\n"), errors)
+        self.assertEqual(self.parts("ray"), self.parts("local"))
+        self.assertGreater(len(self.parts("ray")), 3)
+        code, _, errors = command("map", self.path, "--function", "nothing:calls", "--ray",
+                                  "local:1")
+        self.assertEqual(code, 2)
+        self.assertIn("the job cannot begin: ModuleNotFoundError", errors)
+        code, _, errors = command("map", self.path, "--function", "corpus_jobs:calls", "--ray",
+                                  "127.0.0.1:9")
+        self.assertEqual(code, 2)
+        self.assertIn("there is no Ray cluster at 127.0.0.1:9", errors)
+
+    def test_what_is_no_place_is_refused(self) -> None:
+        self.made(1)
+        for place in ("local:", "local:0", "local:65", "local:-1", "local:x", "local:1e9"):
+            code, _, errors = command("map", self.path, "--function", "corpus_jobs:calls", "--ray",
+                                      place)
+            self.assertEqual((code, errors.count("\n")), (2, 1), errors)
+            self.assertIn("is not local:N", errors)
+
+    def test_without_ray_one_line_says_what_to_install(self) -> None:
+        self.made(1)
+        (self.folder / "ray.py").write_text("raise ImportError('no ray here')")
+        done = subprocess.run([sys.executable, "-m", "graphnet_ir.corpus", "map", str(self.path),
+                               "--function", "corpus_jobs:calls", "--ray", "local:2"],
+                              capture_output=True, text=True, check=False,
+                              env={**os.environ, "PYTHONPATH": os.pathsep.join(
+                                  [str(self.folder), os.environ["PYTHONPATH"]])})
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        self.assertIn("pip install 'graphnet_ir[ray]'", done.stderr)
 
 
 class KillsTest(CorpusTest):

@@ -87,7 +87,9 @@ class WheelTest(unittest.TestCase):
             'pylance<15,>=14; extra == "corpus"', 'pyarrow; extra == "corpus"',
             'graphnet_ir[corpus]; extra == "corpus-serve"', 'starlette; extra == "corpus-serve"',
             'uvicorn; extra == "corpus-serve"',
-            'tqdm; extra == "notebook"', 'torch==2.13.*; extra == "torch"'])
+            'tqdm; extra == "notebook"',
+            'graphnet_ir[corpus]; extra == "ray"', 'ray<3,>=2.60; extra == "ray"',
+            'torch==2.13.*; extra == "torch"'])
 
     def test_it_has_the_licence_of_each_thing_inside(self) -> None:
         with zipfile.ZipFile(WHEEL) as wheel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import json
 import sys
@@ -261,9 +262,11 @@ def _map(args: argparse.Namespace) -> int:
     elif not work:
         raise made_error("invalid_argument", "give a command behind --, or --function")
     corpus = Corpus(args.corpus, "a")
-    done = corpus.map(
-        work, graphs=None if args.view is None else corpus.view(args.view), name=args.name, into=args.into, processes=args.jobs, seconds=args.max_seconds,
-        memory=args.max_memory, told=tell)
+    with contextlib.redirect_stdout(sys.stderr):  # Ray prints what happens to its nodes.
+        done = corpus.map(
+            work, graphs=None if args.view is None else corpus.view(args.view), name=args.name,
+            into=args.into, processes=args.jobs, ray=args.ray, seconds=args.max_seconds,
+            memory=args.max_memory, told=tell)
     for hash, reason in done.set_aside:
         print(f"set aside {hash}: {_printable(reason)}", file=sys.stderr)
     print(f"{done.graphs} graphs, {len(done.set_aside)} set aside")
@@ -407,6 +410,8 @@ def _parser() -> argparse.ArgumentParser:
     work.add_argument("--into", metavar="CORPUS", help="corpus for graphs that the work makes")
     work.add_argument("-j", "--jobs", type=int, metavar="N",
                       help="number of processes (by default the number of processors)")
+    work.add_argument("--ray", metavar="ADDRESS",
+                      help="work on the nodes of a Ray cluster; local:4 makes four nodes here")
     work.add_argument("--max-seconds", type=float, default=60, metavar="N",
                       help="time limit for a graph (60)")
     work.add_argument("--max-memory", type=int, default=4 << 30, metavar="BYTES",

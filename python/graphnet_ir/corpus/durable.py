@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import secrets
 from typing import Optional, Set
 
 
 def write_file(path: str, data: bytes) -> None:
     """Writes a file, whole or not at all, over what was there."""
-    aside = f"{path}.{os.getpid()}.new"
+    aside = f"{path}.{secrets.token_hex(8)}.new"  # Another machine may write it, too.
     try:
         with open(aside, "wb") as file:
             file.write(data)

@@ -20,12 +20,13 @@ import re
 import select
 import shutil
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Protocol, Tuple, Union
 
 from graphnet_ir._errors import made_error
 from graphnet_ir.corpus import job_worker
@@ -87,6 +88,29 @@ def described(work: Work) -> Dict[str, Any]:
     return {"function": f"{module}:{name}"}
 
 
+class Pool(Protocol):
+    """Runs tasks of jobs somewhere."""
+
+    def submit(self, job: Job, number: int) -> Future[None]:
+        """Has job.run_task(number) called, again if what ran it is lost."""
+
+
+class LocalPool:
+    """Runs tasks on this machine."""
+
+    def __init__(self, jobs: int):
+        self._threads = ThreadPoolExecutor(max(1, jobs), "graphnet_ir.corpus.jobs")
+
+    def __enter__(self) -> LocalPool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown()
+
+    def submit(self, job: Job, number: int) -> Future[None]:
+        return self._threads.submit(job.run_task, number)
+
+
 class Job:
     """A job in the folder jobs/NAME of a corpus."""
 
@@ -96,10 +120,11 @@ class Job:
         self._corpus = corpus
         self._work = work
         self._bounds = bounds
+        self.told = (os.path.abspath(corpus.path), name, work, bounds)  # to make it elsewhere
         self.folder = os.path.join(corpus.path, "jobs", name)
         self._stop = threading.Event()
 
-    def run(self, hashes: Optional[Iterable[bytes]], jobs: int,
+    def run(self, hashes: Optional[Iterable[bytes]], pool: Pool,
             told: Optional[Callable[[int, int], None]]) -> None:
         """Does the tasks without a result. hashes: of the graphs, if the job begins here. told:
         gets the number of graphs that are done, and of all."""
@@ -112,9 +137,8 @@ class Job:
             for path in glob.glob(os.path.join(glob.escape(self.folder), "*.new")):
                 os.unlink(path)  # A run that was killed left it.
             self._prepare(hashes)
-            tasks = self._tasks()
             try:
-                self._run_tasks(tasks, jobs, told or (lambda done, all: None))
+                self._run_tasks(pool, told or (lambda done, all: None))
             finally:
                 shutil.rmtree(os.path.join(self.folder, "work"), ignore_errors=True)
 
@@ -149,43 +173,49 @@ class Job:
             raise made_error("data_loss", f"{path} cannot be read: {error}") from error
         return dict(told)
 
-    def _tasks(self) -> List[List[bytes]]:
+    def _sizes(self) -> List[int]:
+        """Returns the number of graphs of each task."""
         size = self._told()["task"]
+        count = os.path.getsize(os.path.join(self.folder, "graphs.bin")) // 32
+        return [min(size, count - begin) for begin in range(0, count, size)]
+
+    def _hashes(self, number: int) -> List[bytes]:
+        """Returns the graphs of a task."""
+        sizes = self._sizes()
         with open(os.path.join(self.folder, "graphs.bin"), "rb") as file:
-            data = file.read()
-        hashes = [data[place:place + 32] for place in range(0, len(data), 32)]
-        return [hashes[begin:begin + size] for begin in range(0, len(hashes), size)]
+            file.seek(32 * sizes[0] * number)
+            data = file.read(32 * sizes[number])
+        return [data[place:place + 32] for place in range(0, len(data), 32)]
 
     def _part(self, number: int) -> str:
         return os.path.join(self.folder, f"part-{number:06}.parquet")
 
-    def _run_tasks(self, tasks: List[List[bytes]], jobs: int,
-                   told: Callable[[int, int], None]) -> None:
-        whole = sum(map(len, tasks))
-        left = [number for number in range(len(tasks)) if not os.path.exists(self._part(number))]
-        done = whole - sum(len(tasks[number]) for number in left)
-        told(done, whole)
-        with ThreadPoolExecutor(max(1, jobs), "graphnet_ir.corpus.jobs") as pool:
-            waiting: Dict[Future[None], int] = {}
-            try:
-                for number in left:
-                    waiting[pool.submit(self._run_task, number, tasks[number])] = number
-                while waiting:
-                    for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                        future.result()
-                        done += len(tasks[waiting.pop(future)])
-                        told(done, whole)
-            except BaseException:
-                self._stop.set()
-                for future in waiting:
-                    future.cancel()
-                raise
+    def _run_tasks(self, pool: Pool, told: Callable[[int, int], None]) -> None:
+        sizes = self._sizes()
+        left = [number for number in range(len(sizes)) if not os.path.exists(self._part(number))]
+        done = sum(sizes) - sum(sizes[number] for number in left)
+        told(done, sum(sizes))
+        waiting: Dict[Future[None], int] = {}
+        try:
+            for number in left:
+                waiting[pool.submit(self, number)] = number
+            while waiting:
+                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    future.result()
+                    done += sizes[waiting.pop(future)]
+                    told(done, sum(sizes))
+        except BaseException:
+            self._stop.set()
+            for future in waiting:
+                future.cancel()
+            raise
 
-    def _run_task(self, number: int, hashes: List[bytes]) -> None:
-        """Writes the result of a task."""
-        folder = os.path.join(self.folder, "work", str(number))
-        shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder)
+    def run_task(self, number: int) -> None:
+        """Writes the result of a task. It may run twice at a time, on two machines: both write the
+        same."""
+        hashes = self._hashes(number)
+        os.makedirs(os.path.join(self.folder, "work"), exist_ok=True)
+        folder = tempfile.mkdtemp(prefix=f"{number}-", dir=os.path.join(self.folder, "work"))
         rows = self._corpus.graphs.where(["hash", "blob", "digest"], "hash", hashes)
         is_sound = pc.equal(rows.column("digest"), digests(rows.column("blob"))).to_pylist()
         blobs = {hash: blob if is_sound_one else b"" for hash, blob, is_sound_one in zip(
@@ -266,7 +296,7 @@ class Job:
 
     def results(self) -> Iterator[Dict[str, Any]]:
         """Yields the rows of all tasks, in order."""
-        for number in range(len(self._tasks())):
+        for number in range(len(self._sizes())):
             yield from parquet.read_table(self._part(number)).to_pylist()
 
     def mapped(self) -> Mapped:

@@ -321,8 +321,8 @@ class Corpus:
         return covering.smallest(self, columns)
 
     def map(self, work: jobs.Work, *, name: Optional[str] = None, into: Optional[Path] = None,
-            processes: Optional[int] = None, seconds: float = 60, memory: int = 4 << 30,
-            graphs: Optional[Iterable[Union[str, bytes]]] = None,
+            processes: Optional[int] = None, ray: Optional[str] = None, seconds: float = 60,
+            memory: int = 4 << 30, graphs: Optional[Iterable[Union[str, bytes]]] = None,
             told: Optional[Callable[[int, int], None]] = None) -> jobs.Mapped:
         """Applies a function or a command to each graph, each in a process with limits.
 
@@ -331,7 +331,8 @@ class Corpus:
         dict that it returns, or prints as JSON, becomes columns of graphs. Samples that it returns
         are added to the corpus `into`, which is made if it is not there. A graph that ends the
         process, fails or exceeds a limit is set aside with the reason. name: of the job, which goes
-        on if it was ended.
+        on if it was ended. ray: the address of a Ray cluster whose nodes see the corpus at the same
+        path, or 'local:4' for four nodes on this machine; otherwise processes of this one work.
         """
         self._writable()
         told_work = jobs.described(work)
@@ -339,8 +340,14 @@ class Corpus:
             name = re.sub(r"[^A-Za-z0-9_.-]", "_", os.path.basename(
                 told_work.get("function") or told_work["command"][0])).strip("_.-")[:99]
         job = jobs.Job(self, name, told_work, jobs.Bounds(seconds, memory))
-        job.run(None if graphs is None else map(_hash_bytes, graphs),
-                processes or len(os.sched_getaffinity(0)), told)
+        chosen = None if graphs is None else map(_hash_bytes, graphs)
+        if ray is not None:
+            from graphnet_ir.corpus.ray_pool import RayPool
+            with RayPool(ray) as nodes:
+                job.run(chosen, nodes, told)
+        else:
+            with jobs.LocalPool(processes or len(os.sched_getaffinity(0))) as pool:
+                job.run(chosen, pool, told)
         columns = job.columns()
         if len(columns.column_names) > 1:
             with layout.committing(self.path):
