@@ -133,6 +133,11 @@ Format Pt2() {
                                             Printable(absl::StrJoin(archive.classes(), ", "), 1000),
                                             ", which PyTorch alone does not know"));
     }
+    if (archive.num_dropped_guards() > 0 && options.notes != nullptr) {
+      options.notes->push_back(absl::StrCat(
+          "the guards of the program that was read are left out (", archive.num_dropped_guards(),
+          "): PyTorch will not check its inputs by them"));
+    }
     return archive.WriteTo(sink);
   };
   return format;

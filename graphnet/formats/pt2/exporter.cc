@@ -39,6 +39,7 @@ struct pt2::Program {
   std::string inputs;                              // saved example inputs; empty if there are none
   std::map<std::string, std::string> extra_files;  // added by the user
   std::vector<std::string> classes;                // Pt2Archive::classes
+  size_t num_dropped_guards = 0;                   // Pt2Archive::num_dropped_guards
 };
 
 namespace {
@@ -378,6 +379,7 @@ absl::StatusOr<Program> WriteAnew(const Sample& sample, const pt2::Original& ori
   program.constants = std::string(configs[1].text());
   program.inputs = ExamplesOf(exporter.in_spec(), exporter.user_inputs(), sample);
   program.classes = exporter.classes();
+  program.num_dropped_guards = exporter.num_dropped_guards();
   return program;
 }
 
@@ -501,6 +503,7 @@ absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample, bool flat_calls, Mis
 absl::string_view Pt2Archive::graph() const { return program_->json; }
 
 const std::vector<std::string>& Pt2Archive::classes() const { return program_->classes; }
+size_t Pt2Archive::num_dropped_guards() const { return program_->num_dropped_guards; }
 
 absl::StatusOr<std::unique_ptr<Module>> Pt2Archive::ReadModule() const {
   pt2::Payloads payloads;

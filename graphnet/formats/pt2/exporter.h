@@ -23,6 +23,7 @@
 #ifndef GRAPHNET_FORMATS_PT2_EXPORTER_H_
 #define GRAPHNET_FORMATS_PT2_EXPORTER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -58,6 +59,9 @@ class Pt2Archive {
   uint64_t weight_bytes() const;
   // Returns the names of the classes that tuples replaced.
   const std::vector<std::string>& classes() const;
+  // Returns how many guards of the original program are left out, because its inputs are others now
+  // or because PyTorch would evaluate one of the guards as Python.
+  size_t num_dropped_guards() const;
   // Writes the archive. Weights in a mapped file are brought into memory one at a time.
   absl::Status WriteTo(const ByteSink& sink) const;
   // Returns the bytes of the whole archive.

@@ -600,13 +600,16 @@ absl::Status GraphExporter::Run() {
   json.Member("torch_version").String(kTorchVersion);
   json.Member("guards_code");
   bool are_plain = has_same_inputs_ && !original_.guards().is_null();
+  size_t num_guards = 0;
   for (const Json guard : original_.guards().elements()) {
     are_plain = are_plain && guard.is_string() && IsPlainGuard(*guard.String());
+    ++num_guards;
   }
   if (are_plain) {
     json.Copy(original_.guards());
   } else {
     json.Raw("[]");
+    num_dropped_guards_ = num_guards;
   }
   json.EndObject();
   program_ = std::string(json.text());

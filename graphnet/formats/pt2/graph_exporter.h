@@ -2,6 +2,7 @@
 #ifndef GRAPHNET_FORMATS_PT2_GRAPH_EXPORTER_H_
 #define GRAPHNET_FORMATS_PT2_GRAPH_EXPORTER_H_
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -68,6 +69,8 @@ class GraphExporter {
   const std::string& in_spec() const { return in_spec_; }
   // The classes of the original's structures that tuples replace (tree_spec.h).
   const std::vector<std::string>& classes() const { return classes_; }
+  // Pt2Archive::num_dropped_guards
+  size_t num_dropped_guards() const { return num_dropped_guards_; }
 
  private:
   using Kind = ExportValue::Kind;
@@ -221,6 +224,7 @@ class GraphExporter {
   bool has_same_inputs_ = false;  // the same as the original program's
   std::string in_spec_, program_;
   std::vector<std::string> classes_;
+  size_t num_dropped_guards_ = 0;
   int64_t num_unknown_ = 0;                         // symbols for unknown numbers
   absl::flat_hash_set<std::string> unknown_bools_;  // symbols for unknown bools
   // Limits on how far the program may outgrow the module: values of lists and bodies, which are
