@@ -477,25 +477,56 @@ void SayKinds(ExampleInput* input) {
   for (ExampleInput& element : input->elements) SayKinds(&element);
 }
 
-// Gives the input the first of the types that it has as it is written, or else the first that it
-// can be turned into: a number into a float before a complex number before a text.
-bool ChooseMember(std::vector<absl::string_view> members, ExampleInput* input) {
+// Gives inputs declared types. A budget bounds the members of unions that are tried: each member is
+// tried on a copy of all that the input contains.
+class Fitting {
+ public:
+  // FitTo of the header
+  absl::Status Fit(absl::string_view annotation, ExampleInput* input);
+
+ private:
+  // Gives the input the first of the types that it has as it is written, or else the first that it
+  // can be turned into: a number into a float before a complex number before a text. False if it
+  // has none of them.
+  absl::StatusOr<bool> ChooseMember(std::vector<absl::string_view> members, ExampleInput* input);
+
+  int64_t budget_ = 1 << 20;  // values that may be copied
+};
+
+int64_t NumValues(const ExampleInput& input) {
+  int64_t sum = 1;
+  for (const ExampleInput& element : input.elements) sum += NumValues(element);
+  return sum;
+}
+
+absl::StatusOr<bool> Fitting::ChooseMember(std::vector<absl::string_view> members,
+                                           ExampleInput* input) {
   const auto rank = [](absl::string_view member) {
     return member == "float" ? 0 : member == "complex" ? 1 : member == "str" ? 3 : 2;
   };
   std::stable_sort(members.begin(), members.end(),
                    [&](absl::string_view a, absl::string_view b) { return rank(a) < rank(b); });
-  for (const bool as_written : {true, false}) {
-    for (const absl::string_view member : members) {
-      ExampleInput fitted = *input;
-      if (!FitTo(member, &fitted).ok() || !IsOf(member, fitted)) continue;
-      if (as_written && !HaveSameKinds(*input, fitted)) continue;
-      *input = std::move(fitted);
-      SayKinds(input);
-      return true;
-    }
+  const int64_t num_values = NumValues(*input);
+  std::optional<ExampleInput> chosen;
+  for (const absl::string_view member : members) {
+    budget_ -= num_values;
+    if (budget_ < 0)
+      return absl::InvalidArgumentError(
+          "the value and the unions of its type are too large: too many of their members would "
+          "have "
+          "to be tried");
+    ExampleInput fitted = *input;
+    const absl::Status fits = Fit(member, &fitted);
+    if (budget_ < 0) return fits;
+    if (!fits.ok() || !IsOf(member, fitted)) continue;
+    const bool as_written = HaveSameKinds(*input, fitted);
+    if (as_written || !chosen.has_value()) chosen = std::move(fitted);
+    if (as_written) break;
   }
-  return false;
+  if (!chosen.has_value()) return false;
+  *input = *std::move(chosen);
+  SayKinds(input);
+  return true;
 }
 
 // Returns the number by which TorchScript passes a dtype, layout or memory format, which it
@@ -513,13 +544,7 @@ std::optional<int64_t> NumberOfConstant(absl::string_view text) {
   return std::nullopt;
 }
 
-}  // namespace
-
-absl::StatusOr<ExampleInput> ParseExampleInput(const std::string& text) {
-  return Parser(text).ParseNamed();
-}
-
-absl::Status FitTo(absl::string_view annotation, ExampleInput* input) {
+absl::Status Fitting::Fit(absl::string_view annotation, ExampleInput* input) {
   const absl::string_view type = InnerAnnotation(annotation);
   const auto error = [&](absl::string_view what) {
     return absl::InvalidArgumentError(
@@ -527,7 +552,8 @@ absl::Status FitTo(absl::string_view annotation, ExampleInput* input) {
   };
   if (IsUnion(type)) {
     if (input->kind == Kind::kNone && TakesNone(annotation)) return absl::OkStatus();
-    if (ChooseMember(MembersOf(type), input)) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const bool has_member, ChooseMember(MembersOf(type), input));
+    if (has_member) return absl::OkStatus();
     return error(absl::StrCat("no value of type ", Printable(annotation)));
   }
   if (IsAggregate(input->kind)) {
@@ -539,7 +565,7 @@ absl::Status FitTo(absl::string_view annotation, ExampleInput* input) {
     for (size_t i = 0; i < input->elements.size(); ++i) {
       const size_t k = name == "Tuple" ? i : name == "Dict" ? 1 : 0;
       const absl::string_view element = type == "Any" ? type : k < types.size() ? types[k] : "";
-      if (!element.empty()) RETURN_IF_ERROR(FitTo(element, &input->elements[i]));
+      if (!element.empty()) RETURN_IF_ERROR(Fit(element, &input->elements[i]));
     }
     input->says_kind |= type == "Any";
     return absl::OkStatus();
@@ -570,6 +596,16 @@ absl::Status FitTo(absl::string_view annotation, ExampleInput* input) {
   }
   input->is_literal = false;
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ExampleInput> ParseExampleInput(const std::string& text) {
+  return Parser(text).ParseNamed();
+}
+
+absl::Status FitTo(absl::string_view annotation, ExampleInput* input) {
+  return Fitting().Fit(annotation, input);
 }
 
 DrawSpec SpecOfExample(const ExampleInput& tensor) {

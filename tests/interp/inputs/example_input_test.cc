@@ -12,6 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "graphnet/interp/inputs/elements.h"
 #include "graphnet/ir/text/parser.h"
 #include "graphnet/ir/text/printer.h"
@@ -264,6 +266,40 @@ TEST(ExampleInputTest, UnionsTakeAllTheirMembers) {
   // None and empty structures within others are there, too.
   EXPECT_EQ(Fitted("List[Optional[Tensor]]", "[f32[2],None]"), "x.0 x.1.=None");
   EXPECT_EQ(Fitted("List[List[int]]", "[[1],[]]"), "x.0.0 x.1.=List");
+}
+
+// Unions within unions: each member is tried once at each place, and what would be too much work is
+// refused. Types that double from level to level are the worst of their kind.
+TEST(ExampleInputTest, UnionsWithinUnions) {
+  const auto nested = [](const std::string& first, const std::string& second, int depth) {
+    std::string type = "Union[int, str]";
+    for (int i = 0; i < depth; ++i)
+      type = absl::StrCat("Union[", first, type, "], ", second, type, "]]");
+    return type;
+  };
+  const auto list = [](const std::string& element, int depth) {
+    return absl::StrCat(std::string(depth, '['), element, std::string(depth, ']'));
+  };
+  EXPECT_EQ(Fitted(nested("List[", "Dict[str, ", 3), list("1", 3)),
+            "x.=List x.0.=List x.0.0.=List x.0.0.0 x.0.0.0.=int");
+  EXPECT_EQ(Fitted(nested("Dict[str, ", "List[", 3), list("a", 3)),
+            "x.=List x.0.=List x.0.0.=List x.0.0.0 x.0.0.0.=str");
+  EXPECT_THAT(Fitted(nested("List[", "Dict[str, ", 3), list("1", 2)),
+              HasSubstr("no value of type"));
+  // 2^12 places, of which most fit nothing.
+  EXPECT_THAT(Fitted(nested("List[", "Tuple[", 12), list("f32[2]", 12)),
+              HasSubstr("no value of type Union"));
+  std::string many = "1";
+  for (int i = 1; i < 3000; ++i) many += ",1";
+  std::string members = "List[str]";
+  for (int i = 0; i < 3000; ++i) members += ", List[Tensor]";
+  const absl::Time start = absl::Now();
+  EXPECT_THAT(Fitted(absl::StrCat("Union[", members, "]"), absl::StrCat("[", many, ",f32[2]]")),
+              HasSubstr("too many of their members would have to be tried"));
+  EXPECT_THAT(Fitted(nested("List[", "List[", 11),
+                     absl::StrCat(std::string(11, '['), many, ",f32[2]", std::string(11, ']'))),
+              HasSubstr("too many of their members would have to be tried"));
+  EXPECT_LT(absl::Now() - start, absl::Seconds(60));
 }
 
 TEST(ExampleInputTest, IntsByTheNamesOfPyTorch) {
