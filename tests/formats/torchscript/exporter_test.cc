@@ -341,6 +341,43 @@ TEST(ExporterTest, NumbersBeforeTensors) {
   }
 }
 
+// A number out of a tensor is a size wherever TorchScript wants an int.
+TEST(ExporterTest, NumbersOfTensorsAsSizes) {
+  const auto expected = [](const std::string& call, int64_t n) -> at::Tensor {
+    if (call == "zeros" || call == "new_zeros") return at::zeros({n, 2});
+    if (call == "full") return at::full({n}, 1.5);
+    if (call == "arange") return at::arange(n);
+    if (call == "between") return at::arange(1, n);
+    if (call == "expand") return at::ones({1}).expand({n});
+    if (call == "slice") return at::arange(9).slice(0, 0, n);
+    if (call == "repeat") return at::arange(2).repeat({n});
+    if (call == "roll") return at::arange(9).roll(n);
+    return at::zeros({n + 1});
+  };
+  const std::pair<const char*, const char*> kCalls[] = {
+      {"zeros", "%y = aten.zeros.default([%n, 2])"},
+      {"new_zeros", "%y = aten.new_zeros.default(%f, [%n, 2])"},
+      {"full", "%y = aten.full.default([%n], 1.5)"},
+      {"arange", "%y = aten.arange.default(%n)"},
+      {"between", "%y = aten.arange.start(1, %n)"},
+      {"expand", "%o = aten.ones.default([1])\n  %y = aten.expand.default(%o, [%n])"},
+      {"slice", "%o = aten.arange.default(9)\n  %y = aten.slice.Tensor(%o, 0, 0, %n)"},
+      {"repeat", "%o = aten.arange.default(2)\n  %y = aten.repeat.default(%o, [%n])"},
+      {"roll", "%o = aten.arange.default(9)\n  %y = aten.roll.default(%o, [%n])"},
+      {"more", "%m = operator.add(%n, 1)\n  %y = aten.zeros.default([%m])"}};
+  for (const auto& [name, call] : kCalls) {
+    for (const char* item :
+         {"aten.item.default(%i)", "aten._local_scalar_dense.default(%i)", ".item(%i)"}) {
+      SCOPED_TRACE(absl::StrCat(name, " ", item));
+      const IValue found =
+          RunText(absl::StrCat("graph @forward(%i : i64[], %f : f32[1]) {\n  %n = ", item, "\n  ",
+                               call, "\n  return %y\n}\n"),
+                  {torch::tensor(3), torch::ones({1})});
+      EXPECT_TRUE(Same(found, expected(name, 3)));
+    }
+  }
+}
+
 TEST(ExporterTest, Raising) {
   CheckRoundTrip(Compile(R"(
 def forward(self, x):
