@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A corpus whose additions, compactions and jobs are killed again and again loses nothing.
 
-usage: kill_corpus.py [--kills N] [--samples N] [--seed N] [--folder F]
+usage: kill_corpus.py [--kills N] [--minutes N] [--samples N] [--seed N] [--folder F]
 
 Runs with a Python that has the wheel with its extra `corpus`. A process adds made samples in small
 commits, compacts, and runs a job; it is killed N times at random moments, with SIGKILL. After each
@@ -109,10 +109,12 @@ def parts(corpus: pathlib.Path) -> Dict[str, bytes]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--minutes", type=float, default=1e9, help="end after these, even if fewer")
     parser.add_argument("--samples", type=int, default=400)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", help="a new folder, which is kept")
     args = parser.parse_args()
+    end = time.monotonic() + 60 * args.minutes
     scratch = tempfile.TemporaryDirectory()
     folder = pathlib.Path(args.folder or scratch.name)
     samples = folder / "samples"
@@ -136,7 +138,7 @@ def main() -> int:
     draw, hit = random.Random(args.seed), collections.Counter[str]()
     wrong: List[str] = []
     kills = number = 0
-    while kills < args.kills and not wrong:
+    while kills < args.kills and not wrong and time.monotonic() < end:
         corpus, log = folder / f"killed{number}", folder / f"killed{number}.log"
         Corpus.create(corpus)
         number += 1

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import secrets
 from collections.abc import Iterator
 from typing import Any, Dict
 
@@ -69,6 +70,18 @@ def read_manifest(corpus: str) -> Dict[str, Any]:
     return dict(told)
 
 
+def check_links(path: str) -> None:
+    """Raises Error if the file system of a file has no hard links, by which the engine commits."""
+    link = f"{path}.{secrets.token_hex(8)}"
+    try:
+        os.link(path, link)
+    except OSError as error:
+        raise made_error("failed_precondition",
+                         f"{path}: a corpus can only be written on a file system with hard links "
+                         f"({error.strerror})") from error
+    os.unlink(link)
+
+
 @contextlib.contextmanager
 def at_work(corpus: str, *, alone: bool = False) -> Iterator[None]:
     """Keeps removals apart from additions, of which there may be many at a time."""
@@ -86,6 +99,8 @@ def at_work(corpus: str, *, alone: bool = False) -> Iterator[None]:
 def committing(corpus: str) -> Iterator[None]:
     """Waits until no other process commits. Lance alone would let two processes that look for a key
     at the same time both add it."""
-    with open(os.path.join(corpus, "commit.lock"), "ab") as file:
+    path = os.path.join(corpus, "commit.lock")
+    with open(path, "ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
+        check_links(path)
         yield

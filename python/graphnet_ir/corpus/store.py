@@ -84,9 +84,11 @@ class Corpus:
             raise made_error("failed_precondition",
                              f"cannot make {path}: {error.strerror}") from error
         try:
+            layout.write_manifest(aside)
+            layout.check_links(os.path.join(aside, layout.MANIFEST))
             for kind in layout.TABLES:
                 Table.create(layout.table_path(aside, kind), kind, _SCHEMAS[kind])
-            layout.write_manifest(aside)
+            sync(aside)
             os.chmod(aside, 0o777 & ~_umask())
             try:
                 os.rename(aside, path)  # Only an empty folder may be there.
