@@ -36,6 +36,9 @@ Provides-Extra: corpus-serve
 Requires-Dist: graphnet_ir[corpus]; extra == "corpus-serve"
 Requires-Dist: starlette; extra == "corpus-serve"
 Requires-Dist: uvicorn; extra == "corpus-serve"
+Provides-Extra: corpus-sql
+Requires-Dist: duckdb; extra == "corpus-sql"
+Requires-Dist: graphnet_ir[corpus]; extra == "corpus-sql"
 Provides-Extra: notebook
 Requires-Dist: tqdm; extra == "notebook"
 Provides-Extra: ray

@@ -87,6 +87,7 @@ class WheelTest(unittest.TestCase):
             'pylance<15,>=14; extra == "corpus"', 'pyarrow; extra == "corpus"',
             'graphnet_ir[corpus]; extra == "corpus-serve"', 'starlette; extra == "corpus-serve"',
             'uvicorn; extra == "corpus-serve"',
+            'duckdb; extra == "corpus-sql"', 'graphnet_ir[corpus]; extra == "corpus-sql"',
             'tqdm; extra == "notebook"',
             'graphnet_ir[corpus]; extra == "ray"', 'ray<3,>=2.60; extra == "ray"',
             'torch==2.13.*; extra == "torch"'])

@@ -214,6 +214,13 @@ class Corpus:
         """Counts the graphs that find would find."""
         return self.find(query, **conditions).count()
 
+    def sql(self, query: str, values: Optional[Sequence[Any]] = None, *, seconds: float = 60,
+            memory: int = 4 << 30) -> Any:
+        """Answers one SELECT of SQL about the tables `graphs` and `sources`, by DuckDB, which reads
+        nothing else. Returns a pyarrow.Table. values: for each ? of the query."""
+        from graphnet_ir.corpus.sql import answer
+        return answer(self, query, values, seconds, memory)
+
     def __contains__(self, hash: Union[str, bytes]) -> bool:
         return bool(self.graphs.known([_hash_bytes(hash)]))
 
