@@ -3,6 +3,7 @@ is lost."""
 
 import collections
 import contextlib
+import hashlib
 import importlib.util
 import io
 import itertools
@@ -20,11 +21,12 @@ from unittest import mock
 
 import lance
 import pyarrow as pa
+import yaml
 from pyarrow import parquet
 
 import graphnet_ir
 from graphnet_ir import _core
-from graphnet_ir.corpus import Corpus, durable, jobs, layout, near, verifying
+from graphnet_ir.corpus import Corpus, cards, durable, jobs, layout, near, verifying
 from graphnet_ir.corpus.__main__ import main
 from graphnet_ir.corpus.covering import cover
 
@@ -472,7 +474,57 @@ class ReadingTest(CorpusTest):
                                sample(int(one["name"][6:])).graph_net_json)
                               for one in corpus.occurrences([bytes.fromhex(row["hash"])])[
                                   bytes.fromhex(row["hash"])]})
-        self.assertIn("16", (out / "README.md").read_text())
+            of_row = corpus.occurrences([bytes.fromhex(row["hash"])])[bytes.fromhex(row["hash"])]
+            self.assertEqual(row["licences"], sorted({one["licence"] for one in of_row}))
+            self.assertEqual(row["sources"], sorted({one["source"] for one in of_row}))
+
+    def test_an_export_describes_itself(self) -> None:
+        corpus = Corpus.create(self.path)
+        corpus.add([sample(number) for number in range(15)], licence="MIT")
+        corpus.add([sample(3, "again")], licence="x|y\n---\nno: `yes`\n")
+        corpus.add([sample(4, "more")])
+        corpus.map("corpus_jobs:calls")
+        out = self.folder / "out"
+        corpus.export(out, "parquet")
+        _, head, body = (out / "README.md").read_text().split("---\n", 2)
+        told = yaml.safe_load(head)
+        self.assertEqual(told["license"], ["mit", "other", "unknown"])
+        self.assertEqual(told["size_categories"], ["n<1K"])
+        paths = sorted(out.glob(told["configs"][0]["data_files"][0]["path"]))
+        self.assertEqual(paths, sorted((out / "data").iterdir()))
+        self.assertIn(f"{len(corpus)} computation graphs of PyTorch programs, each once, with 17\n",
+                      body)
+        self.assertEqual([line for line in body.splitlines() if line.startswith("| `")],
+                         ["| `MIT` | 15 |", "| `unknown` | 1 |",
+                          r"| `x/y\n---\nno: 'yes'\n` | 1 |"])
+        made = json.loads((out / "croissant.json").read_text())
+        self.assertEqual((made["@type"], made["conformsTo"]),
+                         ("sc:Dataset", "http://mlcommons.org/croissant/1.0"))
+        files = [one for one in made["distribution"] if one["@type"] == "cr:FileObject"]
+        self.assertEqual([(one["contentUrl"], one["sha256"]) for one in files],
+                         [(f"data/{path.name}", hashlib.sha256(path.read_bytes()).hexdigest())
+                          for path in paths])
+        rows = parquet.read_schema(paths[0])
+        fields = made["recordSet"][0]["field"]
+        self.assertEqual({one["name"] for one in fields},
+                         set(rows.names) - {"blob", "occurrences"})
+        for one in fields:
+            kind = rows.field(one["name"]).type
+            self.assertEqual(pa.types.is_list(kind), one.get("repeated", False))
+            value = kind.value_type if pa.types.is_list(kind) else kind
+            self.assertEqual(one["dataType"], "sc:Integer" if pa.types.is_integer(value) else
+                             "sc:Text")
+            self.assertEqual(one["source"]["extract"], {"column": one["name"]})
+
+    def test_an_export_of_no_graphs_has_the_columns(self) -> None:
+        corpus = self.made(3)
+        self.assertEqual(corpus.export(self.folder / "out", "parquet", graphs=[]), 0)
+        self.assertEqual(parquet.read_table(self.folder / "out" / "data").num_rows, 0)
+
+    def test_sizes_of_data_cards(self) -> None:
+        for count, words in [(0, "n<1K"), (999, "n<1K"), (1000, "1K<n<10K"),
+                             (999_999, "100K<n<1M"), (10 ** 8, "100M<n<1B"), (10 ** 9, "n>1B")]:
+            self.assertEqual(json.loads(cards._size(count)), words)
 
     def test_what_is_removed_is_gone_and_the_rest_stays(self) -> None:
         corpus = self.made(30)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import shutil
 import tempfile
@@ -13,6 +12,7 @@ from typing import Any, Dict, List, Set
 
 from graphnet_ir import _core
 from graphnet_ir._errors import made_error
+from graphnet_ir.corpus import cards
 from graphnet_ir.corpus.engines import pa, parquet
 from graphnet_ir.corpus.schema import FACTS, GRAPHS
 
@@ -23,6 +23,10 @@ _GRAPHS_A_TIME = 256
 # A file of Parquet ends after so many bytes of graphs.
 _BYTES_A_FILE = 256 << 20
 _ENDINGS = (".pb", ".pt", ".pt2", ".txt", ".gn")
+
+# Columns with the values of all occurrences of a graph, once each.
+_OF_EACH = {"licences": "licence", "sources": "source", "models": "model"}
+_OF_SOURCES = (*_OF_EACH, "occurrences")
 
 _ORIGIN = ["path", "place", "name", "source", "model", "revision", "licence", "parents"]
 
@@ -101,7 +105,7 @@ def _parquet(corpus: Any, out: str, groups: Iterator[List[bytes]]) -> int:
     licences: Counter[str] = Counter()
     graphs, files, writer, size = 0, 0, None, 0
     for group in groups:
-        batch = corpus.graphs.where([name for name in schema.names if name != "occurrences"],
+        batch = corpus.graphs.where([name for name in schema.names if name not in _OF_SOURCES],
                                     "hash", group)
         rows = batch.to_pylist()
         sources = corpus.occurrences([row["hash"] for row in rows])
@@ -115,22 +119,31 @@ def _parquet(corpus: Any, out: str, groups: Iterator[List[bytes]]) -> int:
                                    "graph_net_json": texts.get(source["json"]),
                                    "blob": blobs[source["id"]]} for source in there]
             licences.update(source["licence"] or "unknown" for source in there)
+            for column, key in _OF_EACH.items():
+                row[column] = sorted({source[key] for source in there if source[key] is not None})
             row["hash"], row["shape_hash"] = row["hash"].hex(), row["shape_hash"].hex()
         if writer is None:
-            writer = parquet.ParquetWriter(
-                os.path.join(out, "data", f"graphs-{files:05}.parquet"), schema, compression="zstd")
-            files += 1
+            writer, files = _writer(out, files, schema), files + 1
         writer.write_table(pa.Table.from_pylist(rows, schema=schema))
         graphs += len(rows)
         size += batch.nbytes
         if size > _BYTES_A_FILE:
             writer.close()
             writer, size = None, 0
+    if not files:
+        writer = _writer(out, files, schema)  # Readers want the columns of no graphs, too.
     if writer is not None:
         writer.close()
-    with open(os.path.join(out, "README.md"), "w", encoding="utf-8") as file:
-        file.write(_card(corpus, graphs, licences))
+    for name, text in (("README.md", cards.card(corpus.manifest, graphs, licences)),
+                       ("croissant.json", cards.croissant(out, schema, licences))):
+        with open(os.path.join(out, name), "w", encoding="utf-8") as file:
+            file.write(text)
     return graphs
+
+
+def _writer(out: str, number: int, schema: Any) -> Any:
+    return parquet.ParquetWriter(os.path.join(out, "data", f"graphs-{number:05}.parquet"), schema,
+                                 compression="zstd")
 
 
 def _parquet_schema(corpus: Any) -> Any:
@@ -144,23 +157,6 @@ def _parquet_schema(corpus: Any) -> Any:
                             ("parents", parents), ("graph_net_json", pa.utf8()),
                             ("blob", pa.binary())])
     return pa.schema([pa.field("hash", pa.utf8()), *(field.remove_metadata() for field in own),
-                      *found, pa.field("occurrences", pa.list_(occurrence))])
-
-
-def _card(corpus: Any, graphs: int, licences: Counter[str]) -> str:
-    told = json.dumps({key: corpus.manifest[key] for key in
-                       ("version", "hash_version", "feature_version")})
-    lines = "".join(f"| {licence.replace('|', '/')} | {count:,} |\n"
-                    for licence, count in sorted(licences.items()))
-    return f"""\
-# Computation graphs
-
-{graphs:,} computation graphs of PyTorch programs, each once, with {sum(licences.values()):,}
-occurrences. `data/graphs-*.parquet` has a row for each graph. `blob` is the graph in the protobuf
-form of graphnet (`graphnet_ir.load_bytes` reads it), `hash` is what `graphnet hash --metas` prints,
-and `occurrences` says where the graph comes from and under which licence, with a `blob` of its own where
-names of values or draw specs are others. The versions are {told}.
-
-| licence | occurrences |
-|---|---|
-{lines}"""
+                      *(field for field in found if field.name not in _OF_SOURCES),
+                      *(pa.field(name, pa.list_(pa.utf8())) for name in _OF_EACH),
+                      pa.field("occurrences", pa.list_(occurrence))])
