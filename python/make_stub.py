@@ -161,6 +161,9 @@ _ArrowArray.__arrow_c_schema__ -> Any
 _ArrowArray.__arrow_c_array__ -> tuple[Any, Any], requested_schema: Any
 _corpus_rows -> _ArrowArray, items: Sequence[Sample | Module | bytes]
 _corpus_rows_of_paths -> _ArrowArray, paths: Sequence[str | os.PathLike[str]]
+_write_weights -> None, path: str | os.PathLike[str]
+_read_weights -> None, path: str | os.PathLike[str]
+_samples_at -> list[Sample], path: str | os.PathLike[str], places: Sequence[int]
 _query_terms -> list[tuple[str, list[str]]]
 _match_blobs -> list[int | str], blobs: Sequence[bytes]
 _prefix_tokens -> _ArrowArray, features: Any

@@ -22,6 +22,7 @@
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/protobuf/sample_proto.h"
 #include "graphnet/formats/protobuf/sample_stream.h"
+#include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "nanobind/stl/string.h"
 #include "nanobind/stl/vector.h"
@@ -244,16 +245,22 @@ nb::object RowsOf(nb::handle items, int threads) {
   }));
 }
 
+// Returns whether a file has many samples in protobuf form, and goes back to its start then.
+bool IsStream(std::ifstream* in) {
+  constexpr size_t kHead = 20;
+  std::string head(kHead, '\0');
+  in->read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<size_t>(in->gcount()));
+  if (!LooksLikeSampleStream(head)) return false;
+  in->clear();
+  in->seekg(0);
+  return true;
+}
+
 // Returns the entries of a file with many samples in protobuf form; nothing for any other path.
 std::optional<std::vector<Entry>> EntriesOfStream(const std::string& path) {
-  constexpr size_t kHead = 20;
   std::ifstream in(path, std::ios::binary);
-  std::string head(kHead, '\0');
-  in.read(head.data(), static_cast<std::streamsize>(head.size()));
-  head.resize(static_cast<size_t>(in.gcount()));
-  if (!LooksLikeSampleStream(head)) return std::nullopt;
-  in.clear();
-  in.seekg(0);
+  if (!IsStream(&in)) return std::nullopt;
   SampleReader reader(&in, path);
   std::vector<Entry> entries;
   while (true) {
@@ -296,6 +303,50 @@ nb::object RowsOfPaths(nb::handle places, int threads) {
     }
     return table.Take();
   }));
+}
+
+// --- Weights ------------------------------------------------------------------------------------
+
+void WriteWeights(const SampleObject& self, nb::handle file) {
+  ModuleObject& object = self.get();
+  const std::string path = PathOf(file);
+  RaiseIfError(LongCall(Locks(object), [&object, path] {
+    return WriteSafetensorsFile(object.sample().weights, path);
+  }));
+}
+
+void ReadWeights(const SampleObject& self, nb::handle file) {
+  const std::string path = PathOf(file);
+  self.get().SampleForChange().weights =
+      ValueOrRaise(LongCall(Locks(), [path] { return ReadSafetensorsFile(path); }));
+}
+
+// Returns the samples at ascending places of a file, of which all but streams have one.
+absl::StatusOr<std::vector<Sample>> LoadPlaces(const std::string& path,
+                                               absl::Span<const size_t> places) {
+  std::vector<Sample> samples;
+  std::ifstream in(path, std::ios::binary);
+  if (!IsStream(&in)) {
+    ASSIGN_OR_RETURN(samples.emplace_back(), Load(path, {.values_if_there = true}));
+    return samples;
+  }
+  SampleReader reader(&in, path);
+  for (size_t place = 0; samples.size() < places.size(); ++place) {
+    ASSIGN_OR_RETURN(std::optional<Sample> sample, reader.Next());
+    if (!sample.has_value())
+      return absl::NotFoundError(absl::StrCat(path, ": there is no sample ", place));
+    if (place == places[samples.size()]) samples.push_back(*std::move(sample));
+  }
+  return samples;
+}
+
+nb::list SamplesAt(nb::handle file, std::vector<size_t> places) {
+  const std::string path = PathOf(file);
+  std::vector<Sample> found = ValueOrRaise(
+      LongCall(Locks(), [path, places = std::move(places)] { return LoadPlaces(path, places); }));
+  nb::list samples;
+  for (Sample& sample : found) samples.append(MakeSample(std::move(sample)));
+  return samples;
 }
 
 // --- Queries -----------------------------------------------------------------------------------
@@ -419,6 +470,14 @@ void BindCorpus(nb::module_& m) {
         "Returns a row for each Sample, Module or bytes of a sample in protobuf form.");
   m.def("_corpus_rows_of_paths", RowsOfPaths, nb::arg("paths"), nb::arg("threads") = 0,
         "Returns the rows of the samples at paths, of which each may be a stream of samples.");
+  m.def("_write_weights", WriteWeights, nb::arg("sample"), nb::arg("path"),
+        "Writes the weights of a sample as a safetensors file, whole or not at all. Equal weights "
+        "give equal bytes.");
+  m.def("_read_weights", ReadWeights, nb::arg("sample"), nb::arg("path"),
+        "Gives a sample the weights of a safetensors file, which is mapped if it is large.");
+  m.def("_samples_at", SamplesAt, nb::arg("path"), nb::arg("places"),
+        "Returns the samples at ascending places of a file, with their weights; only a stream has "
+        "other places than 0.");
   m.def("_query_terms", Terms, nb::arg("query"),
         "Returns pairs of a column and words: a graph with a match has one word of each pair.");
   m.def("_match_blobs", MatchBlobs, nb::arg("query"), nb::arg("blobs"), nb::arg("threads") = 0,

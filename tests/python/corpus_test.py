@@ -20,6 +20,7 @@ from typing import Any, Set
 from unittest import mock
 
 import lance
+import torch
 import pyarrow as pa
 import yaml
 from pyarrow import parquet
@@ -168,14 +169,6 @@ class AddingTest(CorpusTest):
         there = {row["id"]: row for row in other.sources.dataset.to_table().to_pylist()}
         for row in corpus.sources.dataset.to_table().to_pylist():
             self.assertEqual(there[row["id"]]["licence"], row["licence"])
-
-    def test_weights_are_left_out_and_that_is_said(self) -> None:
-        shutil.copy(ROOT / "samples" / "vit.pb", self.folder)
-        shutil.copy(ROOT / "samples" / "vit.safetensors", self.folder)
-        command("create", self.path)
-        code, _, errors = command("add", self.path, self.folder / "vit.pb")
-        self.assertEqual(code, 0, errors)
-        self.assertIn("note: 1 samples have values of weights", errors)
 
     def test_a_harvest_says_model_and_licence(self) -> None:
         place = self.folder / "out" / "samples" / "org--net"
@@ -559,7 +552,8 @@ class DamageTest(CorpusTest):
         path = self.path / "corpus.json"
         told = json.loads(path.read_text())
         for text, words in (
-                (json.dumps({**told, "version": 2}), "is a corpus of version 2"),
+                (json.dumps({**told, "version": 3}), "is a corpus of version 3"),
+                (json.dumps({**told, "version": 0}), "cannot be read"),
                 (json.dumps({"format": "graphnet corpus", "version": 99}), "of version 99"),
                 ("{", "cannot be read"), ("[" * 100_000, "cannot be read"),
                 (json.dumps({**told, "format": "x"}), "another format"),
@@ -671,9 +665,26 @@ class DamageTest(CorpusTest):
 
 class OldCorporaTest(CorpusTest):
 
-    def test_a_corpus_of_the_first_version(self) -> None:
-        """tests/tools/make_corpus_fixture.py made it once; it is never made again."""
-        shutil.copytree(HERE / "corpus_v1", self.path)
+    def test_corpora_of_all_versions(self) -> None:
+        """tests/tools/make_corpus_fixture.py made each once; they are never made again."""
+        for version in (1, 2):
+            shutil.rmtree(self.path, ignore_errors=True)
+            shutil.copytree(HERE / f"corpus_v{version}", self.path)
+            self.assertEqual(json.loads((self.path / "corpus.json").read_text())["version"],
+                             version)
+            with self.subTest(version=version):
+                self.check()
+            self.assertEqual(Corpus(self.path, "a").add([sample(n) for n in range(20)]).refused, [])
+            corpus = Corpus(self.path, "a")
+            corpus.compact()
+            self.assertEqual(list(corpus.verify()), [])
+            self.assertEqual(
+                {frozenset(pair[:2]) for pair in near.near_pairs(corpus, 0.9)},
+                {frozenset(pair[:2]) for pair in near.near_pairs(corpus, 0.89) if pair[2] >= 0.9})
+        groups, = (hit.hash for hit in corpus.find("conv2d(groups=4)", licence="apache-2.0"))
+        self.assertEqual(list(torch.from_dlpack(corpus[groups].weights["w"])), list(range(36)))
+
+    def check(self) -> None:
         corpus = Corpus(self.path, version="v1")
         names = {"softmax(matmul(?, ?))": ["attention"], "conv2d(groups=4)": ["groups"],
                  "relu": ["branch", "groups", "larger"], "relu_(conv2d())": ["groups"],

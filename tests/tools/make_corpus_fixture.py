@@ -3,10 +3,12 @@
 
 usage: make_corpus_fixture.py FOLDER
 
-Runs with a Python that has the wheel with its extra `corpus`. tests/python/corpus_v1 was made once,
-by the first version, and is never made again. A new version of the format gets a folder of its own.
+Runs with a Python that has the wheel with its extra `corpus`. tests/python/corpus_v1 and corpus_v2
+were made once, by the first graphnet that wrote this version, and are never made again. A new version
+of the format gets a folder of its own. corpus_v1 has no weights.
 """
 
+import array
 import datetime
 import sys
 
@@ -35,6 +37,7 @@ def main() -> None:
         sample.name = name
         sample.graph_net_json = '{"source": "made", "model_name": "%s"}' % name
         samples.append(sample)
+    samples[3].set_weight("w", array.array("f", range(36)))
     corpus.add(samples, licence="apache-2.0")
     corpus.add(samples[:1], source="elsewhere")
     corpus.compact()

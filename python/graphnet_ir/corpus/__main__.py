@@ -61,10 +61,10 @@ def _add(args: argparse.Namespace) -> int:
         print(str(done), file=sys.stderr)
 
     done = corpus.add(args.inputs, source=args.source, model=args.model, revision=args.revision,
-                      licence=args.licence, told=tell)
+                      licence=args.licence, weights=not args.no_weights, told=tell)
     if done.without_weights:
-        _note(f"{done.without_weights} samples have values of weights, which a corpus does not "
-              "keep")
+        why = "" if args.no_weights else ", which a corpus of version 1 does not keep"
+        _note(f"the values of weights of {done.without_weights} samples are left out{why}")
     if args.json:
         print(json.dumps(vars(done), indent=2))
     else:
@@ -325,6 +325,7 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--model", help="model of the samples; otherwise that of graph_net.json")
     add.add_argument("--revision", help="revision of the model")
     add.add_argument("--licence", help="licence of the samples, such as mit")
+    add.add_argument("--no-weights", action="store_true", help="leave out the values of weights")
     add.add_argument("--json", action="store_true", help="print one JSON document")
 
     find = command("find", _find, "find graphs by a call that they have", reads=True)

@@ -1,24 +1,26 @@
 """Adds samples to a corpus: rows from C++, then one commit a table, each synced.
 
-The order is jsons, graphs, sources. So what a source names is always there, and a graph without a
+The order is weights, jsons, graphs, sources. So what a source names is always there, and a graph without a
 source is left of an addition that was killed. Adding the same samples again completes it.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import itertools
 import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple, Union
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error, Module, Sample
 from graphnet_ir.corpus import layout
 from graphnet_ir.corpus.engines import pa, pc
 from graphnet_ir.corpus.origins import Origin, Origins, preferred
-from graphnet_ir.corpus.schema import DIGEST, FACTS, GRAPHS, JSONS, NEAR_AT, SOURCES
+from graphnet_ir.corpus.schema import DIGEST, FACTS, HASH, JSONS, NEAR_AT, SOURCES
 
 ROWS_A_CALL = 256
 """How many samples C++ reads at a time."""
@@ -28,7 +30,7 @@ ROWS_A_COMMIT = 10_000
 BYTES_A_COMMIT = 256 << 20
 
 # The columns of an occurrence that tell it from others.
-_TELLING = [name for name in SOURCES.names if name not in ("id", "licence", "blob")]
+_TELLING = [name for name in SOURCES.names if name not in ("id", "licence", "blob", "weights")]
 
 
 @dataclass
@@ -39,15 +41,25 @@ class Added:
     known: int = 0  # samples whose graph it had, from before or from an earlier sample
     occurrences: int = 0  # rows of sources that it had not
     refused: List[Tuple[str, str]] = field(default_factory=list)  # samples, each with the reason
-    without_weights: int = 0  # samples whose weights have values, which a corpus does not keep
+    without_weights: int = 0  # samples whose weights have values that the corpus was not given
 
     def __str__(self) -> str:
         return (f"{self.added} added, {self.known} known, {len(self.refused)} refused; "
                 f"{self.occurrences} new occurrences")
 
 
-def rows_of_paths(paths: Iterable[str]) -> Iterator[Tuple[Any, Optional[str]]]:
-    """Yields rows of the samples at or below each path, with the folder that was given."""
+@dataclass
+class Rows:
+    """Rows from C++."""
+
+    table: Any
+    # Yields the samples with weights at ascending places, or the errors.
+    samples: Callable[[List[int]], Iterator[Union[Sample, Error]]]
+    root: Optional[str] = None  # the folder that was given
+
+
+def rows_of_paths(paths: Iterable[str]) -> Iterator[Rows]:
+    """Yields rows of the samples at or below each path."""
     for root in paths:
         root = os.fspath(root)
         try:
@@ -55,11 +67,22 @@ def rows_of_paths(paths: Iterable[str]) -> Iterator[Tuple[Any, Optional[str]]]:
         except Error:  # C++ refuses it below with its reason.
             found = [root]
         for begin in range(0, len(found), ROWS_A_CALL):
-            made = _core._corpus_rows_of_paths(found[begin:begin + ROWS_A_CALL])
-            yield _table(made), root
+            made = _table(_core._corpus_rows_of_paths(found[begin:begin + ROWS_A_CALL]))
+            yield Rows(made, functools.partial(_samples_of_paths, made), root)
 
 
-def rows_of_samples(items: Iterable[Any]) -> Iterator[Tuple[Any, Optional[str]]]:
+def _samples_of_paths(rows: Any, places: List[int]) -> Iterator[Union[Sample, Error]]:
+    there = rows.select(["path", "place"]).take(places).to_pylist()
+    for path, group in itertools.groupby(there, lambda row: row["path"]):
+        wanted = [row["place"] for row in group]
+        try:
+            found: Iterable[Union[Sample, Error]] = _core._samples_at(path, wanted)
+        except Error as error:
+            found = [error] * len(wanted)
+        yield from found
+
+
+def rows_of_samples(items: Iterable[Any]) -> Iterator[Rows]:
     """Yields rows of samples, modules and bytes of protobuf."""
     batch: List[Any] = []
     for item in items:
@@ -68,24 +91,44 @@ def rows_of_samples(items: Iterable[Any]) -> Iterator[Tuple[Any, Optional[str]]]
                             f"{type(item).__name__}")
         batch.append(item)
         if len(batch) == ROWS_A_CALL:
-            yield _table(_core._corpus_rows(batch)), None
+            yield _rows_of(batch)
             batch = []
     if batch:
-        yield _table(_core._corpus_rows(batch)), None
+        yield _rows_of(batch)
+
+
+def _rows_of(items: List[Any]) -> Rows:
+    def samples(places: List[int]) -> Iterator[Union[Sample, Error]]:
+        for item in map(items.__getitem__, places):
+            yield _core.load_bytes(item) if isinstance(item, bytes) else item
+
+    return Rows(_table(_core._corpus_rows(items)), samples)
 
 
 def _table(made: Any) -> Any:
     return pa.Table.from_struct_array(pa.array(made))
 
 
-def graph_rows(rows: Any) -> Any:
+def near_tokens(features: Any, at: float, schema: Any) -> Any:
+    """Returns the features that each graph shares with those that are as near, as they stand in
+    the column `near` of a schema."""
+    tokens = pa.array(_core._prefix_tokens(features, at))
+    if schema.field("near").type.value_type == pa.uint64():
+        return tokens
+    # Two features with the same 32 bits only make another candidate.
+    folded = pc.bit_wise_and(pc.bit_wise_xor(tokens.values, pc.shift_right(
+        tokens.values, pa.scalar(32, pa.uint64()))), pa.scalar(0xFFFFFFFF, pa.uint64()))
+    return pa.ListArray.from_arrays(tokens.offsets, folded.cast(pa.uint32()))
+
+
+def graph_rows(rows: Any, schema: Any) -> Any:
     """Makes rows of graphs.lance from those of C++, none of them refused."""
-    near = pa.array(_core._prefix_tokens(rows.column("features").combine_chunks(), NEAR_AT))
+    near = near_tokens(rows.column("features").combine_chunks(), NEAR_AT, schema)
     made = {name: rows.column(name) for name in ["hash", *(fact.name for fact in FACTS)]}
     made["digest"] = digests(rows.column("blob"))
     made["features"] = pc.list_value_length(rows.column("features"))
     made["near"] = near
-    return pa.table([made[name] for name in GRAPHS.names], schema=GRAPHS)
+    return pa.table([made[name] for name in schema.names], schema=schema)
 
 
 def digests(blobs: Any) -> Any:
@@ -95,11 +138,11 @@ def digests(blobs: Any) -> Any:
 
 def source_row(hash: bytes, path: str, place: int, name: str, origin: Origin,
                parents: List[Dict[str, Any]], json_id: Optional[bytes],
-               digest: bytes) -> Dict[str, Any]:
+               digest: bytes, weights: Optional[bytes]) -> Dict[str, Any]:
     """Makes a row of sources.lance."""
     row: Dict[str, Any] = {"hash": hash, "path": path, "place": place, "name": name,
                            **vars(origin), "parents": parents, "json": json_id, "digest": digest,
-                           "blob": None}
+                           "blob": None, "weights": weights}
     return {"id": source_id(row), **row}
 
 
@@ -107,16 +150,19 @@ def source_id(row: Dict[str, Any]) -> bytes:
     """Returns the id of a row of sources.lance."""
     telling = [value.hex() if isinstance(value, bytes) else value
                for value in (row[column] for column in _TELLING)]
+    if row.get("weights") is not None:
+        telling.append(row["weights"].hex())
     return hashlib.sha256(json.dumps(telling, ensure_ascii=True).encode()).digest()
 
 
 class Addition:
     """Takes rows and commits them from time to time; finish() commits the rest."""
 
-    def __init__(self, corpus: Any, given: Origin,
-                 told: Optional[Callable[[Added], None]]):
+    def __init__(self, corpus: Any, given: Origin, told: Optional[Callable[[Added], None]],
+                 with_weights: bool):
         self._corpus = corpus
         self._given = given
+        self._with_weights = with_weights and "weights" in corpus.sources.columns
         self._told = told
         self._done = Added()
         self._origins: Dict[Optional[str], Origins] = {}
@@ -138,10 +184,9 @@ class Addition:
         self._samples += 1
         self._refused.append((name, reason))
 
-    def take(self, rows: Any, root: Optional[str],
-             sources: Optional[List[Dict[str, Any]]] = None) -> None:
-        """Takes rows of samples below a folder, or of samples in memory. sources: rows of another
-        corpus, from which they come."""
+    def take(self, given: Rows, sources: Optional[List[Dict[str, Any]]] = None) -> None:
+        """Takes rows. sources: rows of another corpus, from which they come."""
+        rows = self._keep_weights(given)
         self._samples += rows.num_rows
         refused = rows.column("refused").is_valid()
         for row in rows.filter(refused).to_pylist():
@@ -151,7 +196,7 @@ class Addition:
             sources = [source for source, is_refused in zip(sources, refused.to_pylist())
                        if not is_refused]
         rows = rows.filter(pc.invert(refused))
-        self._take_sources(rows, root, sources)
+        self._take_sources(rows, given.root, sources)
         hashes = rows.column("hash").to_pylist()
         known = self._corpus.graphs.known({hash for hash in hashes if hash not in self._hashes})
         known |= self._hashes
@@ -161,18 +206,38 @@ class Addition:
                 known.add(hash)
                 new.append(index)
         if new:
-            made = graph_rows(rows.take(new))
+            made = graph_rows(rows.take(new), self._corpus.graphs.schema)
             self._graphs.append(made)
             self._hashes.update(made.column("hash").to_pylist())
         if (len(self._hashes) >= ROWS_A_COMMIT or self._bytes >= BYTES_A_COMMIT
                 or len(self._sources) >= 4 * ROWS_A_COMMIT):
             self._commit()
 
+    def _keep_weights(self, made: Rows) -> Any:
+        """Stores the weights of rows, and returns the rows with a column `weights_id`."""
+        rows = made.table
+        reasons: List[Optional[str]] = rows.column("refused").to_pylist()
+        ids: List[Optional[bytes]] = [None] * rows.num_rows
+        if self._with_weights:
+            places = [place for place, count in enumerate(rows.column("weights").to_pylist())
+                      if count]
+            for place, sample in zip(places, made.samples(places)):
+                try:
+                    if isinstance(sample, Error):
+                        raise sample
+                    ids[place] = self._corpus.weights.keep(sample)
+                except Error as error:
+                    reasons[place] = str(error)
+        rows = rows.set_column(rows.column_names.index("refused"), "refused",
+                               pa.array(reasons, pa.utf8()))
+        return rows.append_column("weights_id", pa.array(ids, HASH))
+
     def _take_sources(self, rows: Any, root: Optional[str],
                       sources: Optional[List[Dict[str, Any]]]) -> None:
         if root not in self._origins:
             self._origins[root] = Origins(self._given, root)
-        wanted = ["hash", "name", "json", "path", "place", "parents", "weights", "blob"]
+        wanted = ["hash", "name", "json", "path", "place", "parents", "weights", "weights_id",
+                  "blob"]
         there = rows.select([name for name in wanted if name in rows.column_names])
         blobs = digests(rows.column("blob")).to_pylist()
         for place, (row, digest) in enumerate(zip(there.to_pylist(), blobs)):
@@ -185,16 +250,17 @@ class Addition:
                 made = source_row(
                     row["hash"], path_below(path, root) if path else row["name"],
                     row.get("place") or 0, row["name"], self._origins[root].of(path, text),
-                    row["parents"], json_id, digest)
+                    row["parents"], json_id, digest, row["weights_id"])
             else:
                 before = sources[place]
                 known = Origin(*(before[name] for name in vars(self._given)))
                 made = source_row(row["hash"], before["path"], before["place"], before["name"],
-                                  preferred(self._given, known), before["parents"], json_id, digest)
+                                  preferred(self._given, known), before["parents"], json_id,
+                                  digest, row["weights_id"])
             self._sources[made["id"]] = made
             self._blobs[made["id"]] = row["blob"]
             self._bytes += len(row["blob"])
-            self._without_weights += bool(row["weights"])
+            self._without_weights += bool(row["weights"]) and row["weights_id"] is None
 
     def _commit(self) -> None:
         corpus, done = self._corpus, self._done
@@ -203,11 +269,12 @@ class Addition:
                 [{"id": id, "text": text} for id, text in self._jsons.items()], schema=JSONS))
             corpus.jsons.settle()
             added = corpus.graphs.insert(
-                pa.concat_tables(self._graphs) if self._graphs else GRAPHS.empty_table())
+                pa.concat_tables(self._graphs) if self._graphs else
+                corpus.graphs.schema.empty_table())
             corpus.graphs.settle()
             self._keep_differing_blobs()
             occurrences = corpus.sources.insert(
-                pa.Table.from_pylist(list(self._sources.values()), schema=SOURCES))
+                pa.Table.from_pylist(list(self._sources.values()), schema=corpus.sources.schema))
             corpus.sources.settle()
         done.added += added
         done.known += self._samples - added - len(self._refused)

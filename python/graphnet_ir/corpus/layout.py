@@ -17,8 +17,8 @@ from graphnet_ir.corpus.schema import FORMAT, NEAR_AT
 
 MANIFEST = "corpus.json"
 TABLES = ("jsons", "graphs", "sources")
-"""The tables in the order in which they are written. They are opened in the other order, so that
-the graph of each source is there."""
+"""The tables in the order in which they are written, behind weights. They are opened in the other
+order, so that what a source names is there."""
 
 _MAX_MANIFEST = 1 << 20
 
@@ -54,6 +54,8 @@ def read_manifest(corpus: str) -> Dict[str, Any]:
         version = told["version"]
         if told["format"] != "graphnet corpus" or type(version) is not int:
             raise ValueError("it names another format")
+        if version < 1:
+            raise ValueError(f"there is no version {version}")
         if version <= FORMAT:
             for key in ("hash_version", "feature_version"):
                 if type(told[key]) is not int:
@@ -66,7 +68,7 @@ def read_manifest(corpus: str) -> Dict[str, Any]:
     if version > FORMAT:
         raise made_error("failed_precondition",
                          f"{corpus} is a corpus of version {version}, and this graphnet reads "
-                         f"version {FORMAT}: use a newer graphnet")
+                         f"version {FORMAT} and earlier ones: use a newer graphnet")
     return dict(told)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Tuple
 from graphnet_ir import _core
 from graphnet_ir._core import Sample
 from graphnet_ir._errors import made_error
-from graphnet_ir.corpus.adding import digests
+from graphnet_ir.corpus.adding import digests, near_tokens
 from graphnet_ir.corpus.engines import pa, pc
 
 _ROWS_A_CALL = 256
@@ -40,8 +40,8 @@ def similar(corpus: Any, sample: Sample, at: float) -> List[Tuple[str, float]]:
     chosen = pc.and_(pc.greater_equal(rows.column("features"), at * len(features) - 1e-9),
                      pc.less_equal(rows.column("features"), len(features) / at + 1e-9))
     if at >= corpus.manifest["near_at"]:
-        tokens = pa.array(_core._prefix_tokens(
-            pa.array([made["features"]], pa.list_(pa.uint64())), at))
+        tokens = near_tokens(pa.array([made["features"]], pa.list_(pa.uint64())), at,
+                             corpus.graphs.schema)
         chosen = pc.and_(chosen, _shares(rows.column("near"), tokens.flatten()))
     found = []
     for hashes, lists in _features(corpus, rows.filter(chosen).column("hash").to_pylist()):

@@ -5,12 +5,17 @@ Corpora of this version are read ever after: a change of a column's meaning need
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Dict
 
 from graphnet_ir.corpus.engines import pa
 
-FORMAT = 1
-"""The version of the format, in corpus.json."""
+FORMAT = 2
+"""The version of the format of new corpora, in corpus.json. Corpora of earlier ones are read and
+added to as they are: version 1 has no `weights`, 64 bits in `near`, and compresses each graph by
+itself."""
+
+STORAGE = "2.2"
+"""The version of Lance's files in new tables. Older tables keep their own."""
 
 NEAR_AT = 0.9
 """The similarity for which graphs.near has the tokens: similar graphs share one of them."""
@@ -18,8 +23,11 @@ NEAR_AT = 0.9
 HASH = pa.binary(32)
 DIGEST = pa.binary(16)
 
-# Lance compresses such texts and bytes, each by itself.
-_ZSTD = {"lance-encoding:compression": "zstd"}
+# Lance compresses such texts and bytes together with their neighbours, which are often pieces of the
+# same model, in chunks of so many bytes. Larger chunks are smaller on disk, and make a graph that is
+# read alone slower (docs/corpus.md has figures).
+_ZSTD = {"lance-encoding:compression": "zstd", "lance-encoding:structural-encoding": "miniblock",
+         "lance-encoding:minichunk-size": str(256 << 10), "lance-encoding:compression-level": "9"}
 
 
 def _field(name: str, type: Any, null: bool = False, **metadata: Any) -> Any:
@@ -47,12 +55,12 @@ GRAPHS = pa.schema([
     *FACTS,
     _field("digest", DIGEST),  # the first bytes of the SHA-256 of blob
     _field("features", pa.int32()),  # how many there are
-    _field("near", pa.list_(pa.uint64())),  # the first of them, for NEAR_AT
+    _field("near", pa.list_(pa.uint32())),  # the first of them, for NEAR_AT, in 32 bits each
 ])
 """A row for each graph."""
 
 SOURCES = pa.schema([
-    _field("id", HASH),  # of all but the licence and the blob
+    _field("id", HASH),  # of all but the licence, the blob and weights that are not there
     _field("hash", HASH),  # of the graph
     _field("path", pa.utf8()),  # below the folder that was added
     _field("place", pa.int32()),  # in a file with several samples
@@ -68,6 +76,7 @@ SOURCES = pa.schema([
     # Samples with one hash may differ in names of values, draw specs and other files.
     _field("digest", DIGEST),  # of the blob of this very sample
     _field("blob", pa.binary(), null=True, metadata=_ZSTD),  # this, if the graph has another
+    _field("weights", HASH, null=True),  # SHA-256 of the file of weights
 ])
 """A row for each occurrence of a graph."""
 
@@ -76,6 +85,17 @@ JSONS = pa.schema([
     _field("text", pa.utf8(), metadata=_ZSTD),
 ])
 """A row for each text of graph_net.json."""
+
+
+
+def schemas(version: int) -> Dict[str, Any]:
+    """Returns the schemas of the tables of a version of the format."""
+    graphs, sources = GRAPHS, SOURCES
+    if version == 1:
+        sources = sources.remove(sources.get_field_index("weights"))
+        graphs = graphs.set(graphs.get_field_index("near"), _field("near", pa.list_(pa.uint64())))
+    return {"graphs": graphs, "sources": sources, "jsons": JSONS}
+
 
 INDEXES = {
     "graphs": {"hash": "BTREE", "shape_hash": "BTREE", "nodes": "BTREE", "targets": "LABEL_LIST",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import os
@@ -19,16 +20,15 @@ from graphnet_ir.corpus import covering, jobs, layout, near, sampling, views
 from graphnet_ir.corpus.adding import (ROWS_A_CALL, Added, Addition, rows_of_paths,
                                       rows_of_samples)
 from graphnet_ir.corpus.durable import sync
-from graphnet_ir.corpus.engines import pa
 from graphnet_ir.corpus.exporting import export
 from graphnet_ir.corpus.finding import Condition, Found
 from graphnet_ir.corpus.origins import Origin
-from graphnet_ir.corpus.schema import GRAPHS, JSONS, SOURCES
+from graphnet_ir.corpus.schema import FORMAT, schemas
 from graphnet_ir.corpus.tables import Table
 from graphnet_ir.corpus.verifying import Finding, findings
+from graphnet_ir.corpus.weights import Weights
 
 Path = Union[str, "os.PathLike[str]"]
-_SCHEMAS = {"graphs": GRAPHS, "sources": SOURCES, "jsons": JSONS}
 _KEYS = {"graphs": "hash", "sources": "id", "jsons": "id"}
 
 
@@ -60,10 +60,12 @@ class Corpus:
         self.path = os.fspath(path)
         self.mode = mode
         self.manifest = layout.read_manifest(self.path)
+        self.weights = Weights(self.path)
         made = {}
+        columns = schemas(self.manifest["version"])
         for kind in reversed(layout.TABLES):
             made[kind] = Table(layout.table_path(self.path, kind), kind, _KEYS[kind],
-                               _SCHEMAS[kind], version)
+                               columns[kind], version)
         self.graphs: Table = made["graphs"]
         self.sources: Table = made["sources"]
         self.jsons: Table = made["jsons"]
@@ -86,8 +88,8 @@ class Corpus:
         try:
             layout.write_manifest(aside)
             layout.check_links(os.path.join(aside, layout.MANIFEST))
-            for kind in layout.TABLES:
-                Table.create(layout.table_path(aside, kind), kind, _SCHEMAS[kind])
+            for kind, schema in schemas(FORMAT).items():
+                Table.create(layout.table_path(aside, kind), kind, schema)
             sync(aside)
             os.chmod(aside, 0o777 & ~_umask())
             try:
@@ -128,29 +130,30 @@ class Corpus:
 
     def add(self, items: Union[Path, Sample, Module, bytes, Iterable[Any]], *,
             source: Optional[str] = None, model: Optional[str] = None,
-            revision: Optional[str] = None, licence: Optional[str] = None,
+            revision: Optional[str] = None, licence: Optional[str] = None, weights: bool = True,
             told: Optional[Callable[[Added], None]] = None) -> Added:
         """Adds samples: files and folders of any format, other corpora, samples, modules and bytes
         of protobuf.
 
         A graph that is there already only gets a new occurrence, if it has not this one. A sample
         that cannot be read is refused with its reason, and the others are added. What is not given
-        is read from graph_net.json or from the provenance.json of a harvest. told: is called
-        after each commit; what it counts outlives a power cut.
+        is read from graph_net.json or from the provenance.json of a harvest. weights: also keeps
+        the real values of weights, once for all samples that have the same. told: is called after
+        each commit; what it counts outlives a power cut.
         """
         self._writable()
         if isinstance(items, (str, os.PathLike, Sample, Module, bytes)):
             items = [items]
         with layout.at_work(self.path):
-            work = Addition(self, Origin(source, model, revision, licence), told)
+            work = Addition(self, Origin(source, model, revision, licence), told, weights)
             for kind, group in itertools.groupby(items, _kind):
                 if kind == "corpus":
                     for path in group:
                         Corpus(path)._give(work)
                 else:
                     rows_of = rows_of_paths if kind == "path" else rows_of_samples
-                    for rows, root in rows_of(group):
-                        work.take(rows, root)
+                    for rows in rows_of(group):
+                        work.take(rows)
             done = work.finish()
         self.refresh()
         return done
@@ -173,8 +176,15 @@ class Corpus:
             hashes = set(self.graphs.table(["hash"]).column("hash").to_pylist()) - there
             graphs = self.graphs.delete("hash", sorted(hashes))
             self.graphs.settle()
+            self._free_weights()
         self.refresh()
         return Removed(occurrences, graphs)
+
+    def _free_weights(self) -> int:
+        """Deletes weights that no source of a version which is kept names. Nobody may add."""
+        if not self.weights or "weights" not in self.sources.columns:
+            return 0
+        return self.weights.free(self.sources.kept("weights"))
 
     def _give(self, work: Addition) -> None:
         """Adds all samples to another corpus. Their rows are made anew, since they may lie."""
@@ -188,8 +198,8 @@ class Corpus:
                     continue
                 sources += [source for source, _ in originals]
                 samples += [sample for _, sample in originals]
-            work.take(pa.Table.from_struct_array(pa.array(_core._corpus_rows(samples))), None,
-                      sources)
+            for rows in rows_of_samples(samples):
+                work.take(rows, [sources.pop(0) for _ in range(rows.table.num_rows)])
 
     def _writable(self) -> None:
         if self.mode != "a":
@@ -236,12 +246,12 @@ class Corpus:
                    if row["digest"] == found[0]["digest"]][:1]
         sample = self._sample(wanted, found[0])
         if sources:
-            self._name(sample, sources[0], self._json_texts(sources))
+            self._dress(sample, sources[0], self._json_texts(sources))
         return sample
 
     def originals(self, hash: Union[str, bytes]) -> List[Sample]:
-        """Returns the samples that were added with a hash, each as it was, but for weights and
-        places in source files."""
+        """Returns the samples that were added with a hash, each as it was, but for places in source
+        files."""
         wanted = _hash_bytes(hash)
         return [sample for _, sample in self._originals([wanted])]
 
@@ -258,7 +268,7 @@ class Corpus:
         for hash, rows in sources.items():
             for row in rows:
                 sample = self._sample(hash, blobs.get(row["id"]) or graphs[hash])
-                self._name(sample, row, texts)
+                self._dress(sample, row, texts)
                 yield row, sample
 
     def _sample(self, hash: bytes, row: Dict[str, Any]) -> Sample:
@@ -271,14 +281,16 @@ class Corpus:
             raise made_error("data_loss", f"graph {hash.hex()} is damaged: its hash differs")
         return sample
 
-    @staticmethod
-    def _name(sample: Sample, source: Dict[str, Any], texts: Dict[bytes, str]) -> None:
+    def _dress(self, sample: Sample, source: Dict[str, Any], texts: Dict[bytes, str]) -> None:
+        """Gives a sample what an occurrence has of its own."""
         sample.name = source["name"]
         sample.graph_net_json = texts.get(source["json"], "")
+        if source.get("weights") is not None:
+            self.weights.give(sample, source["weights"])
 
     def occurrences(self, hashes: Iterable[bytes]) -> Dict[bytes, List[Dict[str, Any]]]:
         """Returns the rows of sources for each graph, sorted by path, without their blobs."""
-        columns = [name for name in SOURCES.names if name != "blob"]
+        columns = [name for name in self.sources.columns if name != "blob"]
         found = self.sources.where(columns, "hash", hashes).to_pylist()
         made: Dict[bytes, List[Dict[str, Any]]] = {}
         for row in sorted(found, key=lambda row: (row["path"], row["place"], row["id"])):
@@ -413,12 +425,20 @@ class Corpus:
 
     def compact(self) -> None:
         """Joins small files, brings all rows into the indexes, and deletes versions that are older
-        than a week and have no tag."""
+        than a week and have no tag, and weights that no other version has. Weights stay while
+        another process adds."""
         self._writable()
         with layout.committing(self.path):
             for table in (self.jsons, self.graphs, self.sources):
                 table.compact()
                 table.settle()
+            with contextlib.ExitStack() as alone:
+                try:
+                    alone.enter_context(layout.at_work(self.path, alone=True))
+                except Error:
+                    pass  # What another process adds may not be named yet.
+                else:
+                    self._free_weights()
         self.refresh()
 
 

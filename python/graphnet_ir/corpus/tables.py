@@ -11,7 +11,7 @@ from graphnet_ir import Error
 from graphnet_ir._errors import made_error
 from graphnet_ir.corpus.durable import SyncedFolder
 from graphnet_ir.corpus.engines import lance, pa, pc
-from graphnet_ir.corpus.schema import INDEXES
+from graphnet_ir.corpus.schema import INDEXES, STORAGE
 
 # A filter with more keys takes longer than a few filters.
 _KEYS_A_FILTER = 1000
@@ -59,6 +59,8 @@ class Table:
     def __init__(self, path: str, kind: str, key: str, schema: Any,
                  version: Optional[str] = None):
         self.path = path
+        self.schema = schema
+        self.columns: List[str] = schema.names
         self._kind = kind
         self._key = key
         self._folder = SyncedFolder(path)
@@ -77,7 +79,7 @@ class Table:
         """Makes an empty table with its indexes."""
         with engine_errors(path):
             dataset = lance.write_dataset(schema.empty_table(), path, schema=schema, mode="create",
-                                          data_storage_version="2.1", enable_stable_row_ids=True)
+                                          data_storage_version=STORAGE, enable_stable_row_ids=True)
             for column, index in INDEXES[kind].items():
                 dataset.create_scalar_index(column, index)
         SyncedFolder(path).settle()
@@ -157,6 +159,18 @@ class Table:
         """Returns the keys that the table has."""
         found = self.where([self._key], self._key, keys)
         return set(found.column(self._key).to_pylist())
+
+    def kept(self, column: str) -> Set[Any]:
+        """Returns the values of a column in all versions that are kept."""
+        found: Set[Any] = set()
+        with engine_errors(self.path):
+            for version in self.dataset.versions():
+                there = lance.dataset(self.path, version=version["version"])
+                if column in there.schema.names:
+                    found.update(there.to_table(columns=[column],
+                                                filter=f"{column} IS NOT NULL")
+                                 .column(column).to_pylist())
+        return found
 
     def index(self, *, all: bool = False) -> None:
         """Brings rows that came after the indexes into them, if these are many, or with `all`."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Dict, List, Set
+from typing import Any, Dict, List, Optional, Set
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error
 from graphnet_ir.corpus.adding import digests, graph_rows, source_id
 from graphnet_ir.corpus.engines import pa, pc
-from graphnet_ir.corpus.schema import GRAPHS, SOURCES
+from graphnet_ir.corpus.schema import GRAPHS
 
 _ROWS_A_CALL = 256
 
@@ -21,7 +21,7 @@ class Finding:
     """Something that is wrong."""
 
     kind: str  # 'unreadable', 'damaged', 'differs', 'twice', 'missing' or 'unfinished'
-    table: str  # 'graphs', 'sources' or 'jsons'
+    table: str  # 'graphs', 'sources', 'jsons' or 'weights'
     row: str  # the row's hash or id, or which rows of which file
     text: str
 
@@ -41,7 +41,7 @@ def findings(corpus: Any) -> Iterator[Finding]:
             if hash in hashes:
                 yield Finding("twice", "graphs", hash.hex(), "another row has this key")
             hashes[hash] = digest
-        yield from _graphs(batch, corpus.is_current)
+        yield from _graphs(batch, corpus.is_current, corpus.graphs.schema)
     jsons: Set[bytes] = set()
     for batch in _batches(corpus.jsons, ["id", "text"], "jsons"):
         if isinstance(batch, Finding):
@@ -90,7 +90,7 @@ def _twice(keys: List[bytes], seen: Set[bytes], table: str) -> Iterator[Finding]
         seen.add(key)
 
 
-def _graphs(batch: Any, is_current: bool) -> Iterator[Finding]:
+def _graphs(batch: Any, is_current: bool, schema: Any) -> Iterator[Finding]:
     """Compares rows with what C++ makes of their graphs."""
     hashes = batch.column("hash").to_pylist()
     sound = []
@@ -111,7 +111,7 @@ def _graphs(batch: Any, is_current: bool) -> Iterator[Finding]:
     if not is_current:  # The columns have other meanings here.
         return
     places = pa.array(readable, pa.int64())
-    there, again = rows.take(places), graph_rows(made.take(places))
+    there, again = rows.take(places), graph_rows(made.take(places), schema)
     for index, hash in enumerate(there.column("hash").to_pylist()):
         wrong = [name for name in GRAPHS.names
                  if not there.column(name)[index].equals(again.column(name)[index])]
@@ -123,7 +123,8 @@ def _graphs(batch: Any, is_current: bool) -> Iterator[Finding]:
 def _sources(corpus: Any, hashes: Dict[bytes, bytes], jsons: Set[bytes]) -> Iterator[Finding]:
     ids: Set[bytes] = set()
     sourced: Set[bytes] = set()
-    for batch in _batches(corpus.sources, SOURCES.names, "sources"):
+    weights: Dict[bytes, Optional[str]] = {}  # with what is wrong with them
+    for batch in _batches(corpus.sources, corpus.sources.columns, "sources"):
         if isinstance(batch, Finding):
             yield batch
             continue
@@ -141,6 +142,10 @@ def _sources(corpus: Any, hashes: Dict[bytes, bytes], jsons: Set[bytes]) -> Iter
             if row["json"] is not None and row["json"] not in jsons:
                 yield Finding("missing", "sources", row["id"].hex(),
                               f"there is no graph_net.json {row['json'].hex()}")
+            if (id := row.get("weights")) is not None and id not in weights:
+                weights[id] = corpus.weights.problem(id)
+                if (problem := weights[id]) is not None:
+                    yield Finding("damaged", "weights", id.hex(), problem)
         yield from _own_blobs(rows, corpus.is_current)
     for hash in sorted(set(hashes) - sourced):
         yield Finding("unfinished", "graphs", hash.hex(),
