@@ -553,7 +553,7 @@ class DamageTest(CorpusTest):
         told = json.loads(path.read_text())
         for text, words in (
                 (json.dumps({**told, "version": 3}), "is a corpus of version 3"),
-                (json.dumps({**told, "version": 0}), "cannot be read"),
+                (json.dumps({**told, "version": 0}), "there is no version 0"),
                 (json.dumps({"format": "graphnet corpus", "version": 99}), "of version 99"),
                 ("{", "cannot be read"), ("[" * 100_000, "cannot be read"),
                 (json.dumps({**told, "format": "x"}), "another format"),

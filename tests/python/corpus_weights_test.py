@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import unittest
+import zlib
 from typing import Any, Dict
 from unittest import mock
 
@@ -133,11 +134,14 @@ class WeightsTest(CorpusTest):
         parts = [graphnet_ir.to_bytes(with_weights(number, {"w": torch.full((3,), number)}))
                  for number in range(2, 5)]
         self.assertLess(max(map(len, parts)), 1 << 14)
+        count = len(parts).to_bytes(8, "little")
+        end = zlib.crc32(b"".join(part[18:22] for part in parts) + count)  # of their checksums
         (folder / "all.pbs").write_bytes(b"".join(
-            bytes([len(part) & 127 | 128, len(part) >> 7]) + part for part in parts))
+            bytes([len(part) & 127 | 128, len(part) >> 7]) + part for part in parts)
+            + b"\0" + count + end.to_bytes(4, "little"))
         corpus = Corpus.create(self.path)
         done = corpus.add([folder / "vit.pb", folder / "embedded.pb", folder / "all.pbs"])
-        self.assertEqual(done.added, 5)
+        self.assertEqual((done.added, done.refused), (5, []))
         rows = {(row["path"], row["place"]): row["weights"]
                 for row in corpus.sources.dataset.to_table().to_pylist()}
         self.assertEqual(self.parsed(pathlib.Path(corpus.weights.path(rows["vit.pb", 0]))),
@@ -147,6 +151,8 @@ class WeightsTest(CorpusTest):
                 self.parsed(pathlib.Path(corpus.weights.path(rows["all.pbs", number - 2]))),
                 {"w": ([3], bits(torch.full((3,), number)))})
         self.assertEqual(len(self.stored()), 5)
+        with self.refuses("all.pbs: there is no sample 3"):
+            _core._samples_at(str(folder / "all.pbs"), [3])
 
     def test_a_dtype_that_safetensors_lacks_is_refused(self) -> None:
         corpus = Corpus.create(self.path)
