@@ -641,7 +641,7 @@ class DamageTest(CorpusTest):
     def test_verify_sees_every_row(self) -> None:
         corpus = self.made(40)
         corpus.remove(source="source1")
-        seen = [batch.num_rows for batch in verifying._batches(corpus.graphs, ["hash"], "graphs")]
+        seen = [batch.num_rows for batch in verifying.batches(corpus.graphs, ["hash"], "graphs")]
         self.assertEqual(sum(seen), len(corpus))
         self.assertLess(len(corpus), 40)
         # All graphs of a batch may be damaged.

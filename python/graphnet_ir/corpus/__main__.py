@@ -294,6 +294,20 @@ def _compact(args: argparse.Namespace) -> int:
     return 0
 
 
+def _repair(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus.store import Corpus
+
+    done = Corpus.repair(args.corpus, args.out)
+    for finding in done.dropped:
+        print(_printable(str(finding)), file=sys.stderr)
+    if args.json:
+        print(json.dumps({**vars(done), "dropped": [vars(finding) for finding in done.dropped]},
+                         indent=2))
+    else:
+        print(f"{done}; written to {_printable(args.out)}")
+    return 1 if done.dropped else 0
+
+
 def _serve(args: argparse.Namespace) -> int:
     from graphnet_ir.corpus.serving import serve
     from graphnet_ir.corpus.store import Corpus
@@ -351,6 +365,10 @@ def _parser() -> argparse.ArgumentParser:
     verify = command("verify", _verify, "read all, and make each row anew from its graph",
                      reads=True)
     verify.add_argument("--json", action="store_true", help="print one JSON document")
+
+    repair = command("repair", _repair, "make a new corpus of all that is sound in a damaged one")
+    repair.add_argument("-o", "--out", required=True, metavar="CORPUS", help="the new corpus")
+    repair.add_argument("--json", action="store_true", help="print one JSON document")
 
     export = command("export", _export, "write each occurrence as a file", reads=True)
     export.add_argument("-o", "--out", required=True, metavar="FOLDER", help="a new folder")

@@ -23,6 +23,7 @@ from graphnet_ir.corpus.durable import sync
 from graphnet_ir.corpus.exporting import export
 from graphnet_ir.corpus.finding import Condition, Found
 from graphnet_ir.corpus.origins import Origin
+from graphnet_ir.corpus.repairing import Repair, Repaired
 from graphnet_ir.corpus.schema import FORMAT, schemas
 from graphnet_ir.corpus.tables import Table
 from graphnet_ir.corpus.verifying import Finding, findings
@@ -100,6 +101,25 @@ class Corpus:
             shutil.rmtree(aside, ignore_errors=True)
         sync(above)
         return Corpus(path, "a")
+
+    @staticmethod
+    def repair(path: Path, out: Path) -> Repaired:
+        """Makes a new corpus of all that is sound in a damaged one, which stays as it is. Says what
+        was lost. The new one has neither the tags nor the older versions."""
+        path = os.fspath(path)
+        columns = schemas(layout.read_manifest(path)["version"])
+
+        def opened(kind: str) -> Tuple[Table, Optional[str]]:
+            return Table.newest(layout.table_path(path, kind), kind, _KEYS[kind], columns[kind])
+
+        new = Corpus.create(out)
+        try:
+            work = Repair(path, new, opened, Weights(path))
+            work.run()
+        except BaseException:
+            shutil.rmtree(new.path, ignore_errors=True)
+            raise
+        return work.done
 
     def __repr__(self) -> str:
         return f"<graphnet_ir.Corpus {self.path}, {len(self)} graphs>"

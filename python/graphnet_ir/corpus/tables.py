@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import glob
+import os
 import re
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Set
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Set, Tuple, Union
 
 from graphnet_ir import Error
 from graphnet_ir._errors import made_error
@@ -53,11 +55,21 @@ def engine_errors(path: str) -> Iterator[None]:
                          f"{path}: {text[:500] or kind}") from error
 
 
+def _newest_version(path: str) -> int:
+    """Returns the number of the newest version of a table, which perhaps cannot be opened."""
+    numbers = [0]
+    for name in glob.glob(os.path.join(glob.escape(path), "_versions", "*.manifest")):
+        number = os.path.basename(name)[:-len(".manifest")]
+        if number.isdigit():
+            numbers.append(2**64 - 1 - int(number) if len(number) == 20 else int(number))
+    return max(numbers)
+
+
 class Table:
     """One version of a table; `key` is the column that tells rows apart."""
 
     def __init__(self, path: str, kind: str, key: str, schema: Any,
-                 version: Optional[str] = None):
+                 version: Union[int, str, None] = None):
         self.path = path
         self.schema = schema
         self.columns: List[str] = schema.names
@@ -83,6 +95,19 @@ class Table:
             for column, index in INDEXES[kind].items():
                 dataset.create_scalar_index(column, index)
         SyncedFolder(path).settle()
+
+    @staticmethod
+    def newest(path: str, kind: str, key: str, schema: Any) -> Tuple[Table, Optional[str]]:
+        """Opens the newest version that can be opened, for a repair. Returns it and, if it is not
+        the newest, why."""
+        try:
+            return Table(path, kind, key, schema), None
+        except Error as error:
+            for version in range(_newest_version(path) - 1, 0, -1):
+                with contextlib.suppress(Error):
+                    return (Table(path, kind, key, schema, version),
+                            f"version {version} is taken, and what came later is lost: {error}")
+            raise error
 
     def __len__(self) -> int:
         with engine_errors(self.path):

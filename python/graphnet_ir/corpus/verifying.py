@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Set
@@ -21,7 +22,7 @@ class Finding:
     """Something that is wrong."""
 
     kind: str  # 'unreadable', 'damaged', 'differs', 'twice', 'missing' or 'unfinished'
-    table: str  # 'graphs', 'sources', 'jsons' or 'weights'
+    table: str  # 'graphs', 'sources', 'jsons' or 'weights'; of a repair also 'jobs' or 'views'
     row: str  # the row's hash or id, or which rows of which file
     text: str
 
@@ -32,7 +33,7 @@ class Finding:
 def findings(corpus: Any) -> Iterator[Finding]:
     """Yields what is wrong in a corpus."""
     hashes: Dict[bytes, bytes] = {}  # with the digests of their blobs
-    for batch in _batches(corpus.graphs, GRAPHS.names, "graphs"):
+    for batch in batches(corpus.graphs, GRAPHS.names, "graphs"):
         if isinstance(batch, Finding):
             yield batch
             continue
@@ -43,7 +44,7 @@ def findings(corpus: Any) -> Iterator[Finding]:
             hashes[hash] = digest
         yield from _graphs(batch, corpus.is_current, corpus.graphs.schema)
     jsons: Set[bytes] = set()
-    for batch in _batches(corpus.jsons, ["id", "text"], "jsons"):
+    for batch in batches(corpus.jsons, ["id", "text"], "jsons"):
         if isinstance(batch, Finding):
             yield batch
             continue
@@ -55,12 +56,19 @@ def findings(corpus: Any) -> Iterator[Finding]:
     yield from _sources(corpus, hashes, jsons)
 
 
-def _batches(table: Any, columns: List[str], name: str) -> Iterator[Any]:
+def batches(table: Any, columns: List[str], name: str) -> Iterator[Any]:
     """Yields all rows as tables. Where rows cannot be read, yields a Finding that names them, and
     goes on behind them."""
     for fragment in table.dataset.get_fragments():
         rows = fragment.count_rows()
-        files = ", ".join(file.path for file in fragment.data_files())
+        paths = [file.path for file in fragment.data_files()]
+        files = ", ".join(paths)
+        lost = [path for path in paths
+                if not os.path.isfile(os.path.join(table.path, "data", path))]
+        if lost:
+            yield Finding("unreadable", name, f"{rows} rows of {files}",
+                          f"{', '.join(lost)} is not there")
+            continue
         for begin in range(0, rows, _ROWS_A_CALL):
             yield from _readable(table, fragment, columns, begin, min(begin + _ROWS_A_CALL, rows),
                                  name, files)
@@ -124,7 +132,7 @@ def _sources(corpus: Any, hashes: Dict[bytes, bytes], jsons: Set[bytes]) -> Iter
     ids: Set[bytes] = set()
     sourced: Set[bytes] = set()
     weights: Dict[bytes, Optional[str]] = {}  # with what is wrong with them
-    for batch in _batches(corpus.sources, corpus.sources.columns, "sources"):
+    for batch in batches(corpus.sources, corpus.sources.columns, "sources"):
         if isinstance(batch, Finding):
             yield batch
             continue
