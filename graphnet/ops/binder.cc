@@ -46,8 +46,10 @@ bool TakesAnyKeyword(const Schema& schema) {
 }
 
 // How freely arguments are matched: exactly as Python does; optional parameters without a default
-// may also be omitted; conversions such as numbers for tensors are allowed; any type is allowed.
-enum class Round { kExact, kOmitted, kLenient, kUntyped };
+// may also be omitted; conversions such as tensors for numbers are allowed; numbers are tensors, too;
+// any type is allowed. Python's parser takes a tensor without dimensions for a number of any
+// operator, but a number for a tensor only of a few, so an overload that wants the latter comes last.
+enum class Round { kExact, kOmitted, kLenient, kNumbersAreTensors, kUntyped };
 
 }  // namespace
 
@@ -60,6 +62,7 @@ class Matcher {
                                         : 0),
         may_omit_(round != Round::kExact),
         lenient_(round >= Round::kLenient),
+        numbers_are_tensors_(round >= Round::kNumbersAreTensors),
         untyped_(round == Round::kUntyped),
         type_of_node_(type_of_node) {}
 
@@ -203,7 +206,8 @@ class Matcher {
   bool FitsOne(const ValueType& value, const SchemaType& type) const {
     if (value.kind == Kind::kUnknown) return lenient_;
     switch (type.kind) {
-      case SchemaType::Kind::kTensor: return value.is_tensor() || (lenient_ && value.is_number());
+      case SchemaType::Kind::kTensor:
+        return value.is_tensor() || (numbers_are_tensors_ && value.is_number());
       case SchemaType::Kind::kScalar: return value.is_number() || (lenient_ && value.is_tensor());
       case SchemaType::Kind::kInt:
         return IsInt(value) || (lenient_ && (value.kind == Kind::kBool || value.is_tensor()));
@@ -229,6 +233,7 @@ class Matcher {
   const size_t self_;  // index of the parameter of the first argument, which is a method's object
   const bool may_omit_;
   const bool lenient_;
+  const bool numbers_are_tensors_;
   const bool untyped_;
   const TypeOfNode type_of_node_;
   BoundCall call_;
@@ -354,7 +359,8 @@ void BoundCall::AppendTo(std::vector<Argument>* args, std::vector<KwArg>* kwargs
 absl::StatusOr<BoundCall> Bind(const Callable& callee, absl::Span<const Argument> args,
                                absl::Span<const KwArg> kwargs, TypeOfNode type_of_node) {
   std::string reason;
-  for (const Round round : {Round::kExact, Round::kOmitted, Round::kLenient, Round::kUntyped}) {
+  for (const Round round : {Round::kExact, Round::kOmitted, Round::kLenient,
+                            Round::kNumbersAreTensors, Round::kUntyped}) {
     if (round == Round::kUntyped && !callee.names_overload) continue;
     for (const bool visible : {true, false}) {
       for (const Schema& schema : callee.overloads) {

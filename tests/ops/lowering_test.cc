@@ -150,6 +150,19 @@ TEST(LoweringTest, ByRule) {
        "aten.div.Scalar(%r, %r_1)"},
       {"builtins.round(%n, ndigits = 2)", "builtins.round(%n, 2)"},
       {"torch.sparse.mm(%x, %y)", "aten._sparse_mm.default(%x, %y)"},
+      // A tensor without dimensions is a number, while a number is a tensor only if nothing else
+      // fits.
+      {"torch.narrow(%x, 0, 1, %y)", "aten.narrow.default(%x, 0, 1, %y)"},
+      {"torch.narrow(%x, 0, %y, %y)", "aten.narrow.Tensor(%x, 0, %y, %y)"},
+      {"torch.linspace(0, 1, %y)", "aten.linspace.default(0, 1, %y)"},
+      {"torch.linspace(%x, 1, %y)", "aten.linspace.Tensor_Scalar(%x, 1, %y)"},
+      {"torch.logspace(0, %x, %y)", "aten.logspace.Scalar_Tensor(0, %x, %y)"},
+      {"torch.quantile(%x, 0.5, %y)", "aten.quantile.scalar(%x, 0.5, %y)"},
+      {"torch.clamp(%x, %y, 1)", "aten.clamp.default(%x, %y, 1)"},
+      {"torch.clamp(%x, %y, %y)", "aten.clamp.Tensor(%x, %y, %y)"},
+      {".repeat_interleave(%x, 2, %y)", "aten.repeat_interleave.self_int(%x, 2, %y)"},
+      {"torch.tensor_split(%x, 2, %y)", "aten.tensor_split.sections(%x, 2, %y)"},
+      {"torch.add(2, %x)", "aten.add.Tensor(2, %x)"},
   };
   for (const auto& c : cases) {
     std::string expected = c.expected;
