@@ -55,8 +55,10 @@ void AddNumbers(const std::map<std::string, TensorData>& weights, Module* module
 absl::StatusOr<NormalFormOptions> FixedInputs(const std::vector<std::string>& words,
                                               const Module& module) {
   NormalFormOptions options;
+  std::vector<absl::string_view> names;
+  for (const Node* node : module.main()->placeholders()) names.push_back(node->target());
   for (const std::string& word : words) {
-    ASSIGN_OR_RETURN(ExampleInput input, ParseExampleInput(word));
+    ASSIGN_OR_RETURN(ExampleInput input, ParseExampleInput(word, names));
     if (input.name.empty()) continue;
     for (const Node* node : module.main()->placeholders()) {
       if (node->target() == input.name) RETURN_IF_ERROR(FitTo(node->annotation(), &input));

@@ -193,7 +193,7 @@ absl::StatusOr<TensorValues> ReadLeaves(const RunFlags& options, const StitchMan
   for (const auto& input : manifest.inputs) parameters.push_back(input.name);
   size_t next = 0;
   for (const std::string& word : options.inputs.words) {
-    ASSIGN_OR_RETURN(const ExampleInput input, ParseExampleInput(word));
+    ASSIGN_OR_RETURN(const ExampleInput input, ParseExampleInput(word, parameters));
     const auto it =
         input.name.empty()
             ? parameters.begin() + static_cast<ptrdiff_t>(std::min(next++, parameters.size()))

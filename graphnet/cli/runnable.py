@@ -14,8 +14,13 @@ import safetensors.torch
 def arguments(**given):
     """What forward takes, by name: the weights and inputs of the file, or what is given."""
     # Tensors of a mapped file lie at any address, for which kernels may round otherwise: they are copied.
-    values = {name: tensor.clone() for name, tensor in
-              safetensors.torch.load_file(__file__ + ".safetensors").items()}
+    path = __file__ + ".safetensors"
+    values = {name: tensor.clone() for name, tensor in safetensors.torch.load_file(path).items()}
+    with safetensors.safe_open(path, "pt") as file:
+        for key in file.metadata() or {}:
+            if key.startswith("graphnet.dtype."):  # pairs of real and imaginary parts
+                name = key.removeprefix("graphnet.dtype.")
+                values[name] = torch.view_as_complex(values[name])
     values.update(given)
     numbers = (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool)
     taken = {}
@@ -24,7 +29,7 @@ def arguments(**given):
         if isinstance(value, torch.Tensor) and parameter.annotation in numbers:
             value = value.item()
         elif isinstance(value, torch.Tensor) and parameter.annotation is torch.nn.parameter.Parameter:
-            value = torch.nn.Parameter(value, requires_grad=value.is_floating_point())
+            value = torch.nn.Parameter(value, requires_grad=value.is_floating_point() or value.is_complex())
         taken[name] = value
     if values:
         raise TypeError("forward takes no " + ", ".join(values))

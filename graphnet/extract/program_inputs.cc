@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<c10::IValue>> MakeProgramInputs(
   std::map<absl::string_view, ExampleInput> named;
   std::vector<std::pair<absl::string_view, ExampleInput>> unnamed;
   for (const std::string& word : words) {
-    ASSIGN_OR_RETURN(ExampleInput input, ParseExampleInput(word));
+    ASSIGN_OR_RETURN(ExampleInput input, ParseExampleInput(word, parameters));
     if (input.name.empty()) {
       unnamed.emplace_back(word, std::move(input));
       continue;

@@ -24,6 +24,8 @@ DTYPES = {"BOOL": "bool", "F16": "float16", "BF16": "bfloat16", "F32": "float32"
           **{f"I{n}": f"int{n}" for n in (8, 16, 32, 64)}, **{f"U{n}": f"uint{n}" for n in (8, 16, 32, 64)},
           "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu",
           "F8_E4M3FNUZ": "float8_e4m3fnuz", "F8_E5M2FNUZ": "float8_e5m2fnuz"}
+PAIRS = "graphnet.dtype."  # in the metadata, before the name of a tensor of complex32 or complex128
+PARTS = {"complex32": "F16", "complex128": "F64"}
 # Operations that only TorchScript has, on operands a, b, c, …
 SCRIPTED = {"prim::Print": "print({all})", "aten::format": "return a.format({rest})",
             "aten::str": "return str(a)", "aten::len": "return len(a)"}
@@ -36,21 +38,27 @@ class OtherPath(RuntimeError):
 def read_safetensors(path):
     data = torch.from_file(str(path), size=path.stat().st_size, dtype=torch.uint8)
     size, = struct.unpack("<Q", ctypes.string_at(data.data_ptr(), 8))
-    for name, entry in json.loads(ctypes.string_at(data.data_ptr() + 8, size)).items():
-        if name != "__metadata__":
-            begin, end = (8 + size + offset for offset in entry["data_offsets"])
-            dtype = getattr(torch, DTYPES[entry["dtype"]])
-            # The last copy makes a tensor that is not a view: products would not see requires_grad of a view of bytes.
-            yield name, data[begin:end].clone().view(dtype).reshape(entry["shape"]).clone()
+    header = json.loads(ctypes.string_at(data.data_ptr() + 8, size))
+    metadata = header.pop("__metadata__", {})
+    for name, entry in header.items():
+        begin, end = (8 + size + offset for offset in entry["data_offsets"])
+        dtype, shape = DTYPES[entry["dtype"]], entry["shape"]
+        if PAIRS + name in metadata:  # pairs of real and imaginary parts
+            dtype, shape = metadata[PAIRS + name], shape[:-1]
+        # The last copy makes a tensor that is not a view: products would not see requires_grad of a view of bytes.
+        yield name, data[begin:end].clone().view(getattr(torch, dtype)).reshape(shape).clone()
 
 
 def write_safetensors(tensors, path):
-    names, header, data = {name: letter for letter, name in DTYPES.items()}, {}, b""
+    names, header, data = {name: letter for letter, name in DTYPES.items()} | PARTS, {}, b""
     for name, tensor in tensors.items():
         tensor, begin = tensor.detach().resolve_conj().resolve_neg().contiguous(), len(data)
         data += ctypes.string_at(tensor.data_ptr(), tensor.nbytes) if tensor.nbytes else b""
-        header[name] = {"dtype": names[str(tensor.dtype)[6:]], "shape": [*tensor.shape],
-                        "data_offsets": [begin, len(data)]}
+        dtype, shape = str(tensor.dtype)[6:], [*tensor.shape]
+        if dtype in PARTS:
+            header.setdefault("__metadata__", {})[PAIRS + name] = dtype
+            shape.append(2)
+        header[name] = {"dtype": names[dtype], "shape": shape, "data_offsets": [begin, len(data)]}
     text = json.dumps(header).encode()
     pathlib.Path(path).write_bytes(struct.pack("<Q", len(text)) + text + data)
 

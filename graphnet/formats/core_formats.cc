@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/listed_names.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/export_program.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
@@ -47,8 +48,8 @@ Format GraphNetFolder() {
   format.read = [](Source& source, const LoadOptions&) {
     return ReadGraphNetFolder(source.path());
   };
-  format.write_to = [](const Sample& sample, const std::string& path, const SaveOptions&) {
-    return WithFolderAdvice(WriteGraphNetFolder(sample, path));
+  format.write_to = [](const Sample& sample, const std::string& path, const SaveOptions& options) {
+    return WithFolderAdvice(WriteGraphNetFolder(sample, path, options.notes));
   };
   return format;
 }
@@ -138,6 +139,10 @@ Format Pt2() {
           "the guards of the program that was read are left out (", archive.num_dropped_guards(),
           "): PyTorch will not check its inputs by them"));
     }
+    if (!archive.renamed().empty() && options.notes != nullptr) {
+      options.notes->push_back(
+          absl::StrCat("renamed for torch.export: ", ListedNames(archive.renamed())));
+    }
     return archive.WriteTo(sink);
   };
   return format;
@@ -172,8 +177,8 @@ Format TorchScript() {
         options.trust, options.weights);
     return source.path().empty() ? WithoutName(std::move(sample)) : std::move(sample);
   };
-  format.write = [](const Sample& sample, const SaveOptions&, const ByteSink& sink) {
-    return PassTo(sink, ExportTorchScriptProgram(sample));
+  format.write = [](const Sample& sample, const SaveOptions& options, const ByteSink& sink) {
+    return PassTo(sink, ExportTorchScriptProgram(sample, options.notes));
   };
   return format;
 }

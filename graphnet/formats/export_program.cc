@@ -275,10 +275,11 @@ absl::StatusOr<Pt2Archive> ExportPt2Program(const Sample& sample, bool flat_call
   return again;
 }
 
-absl::StatusOr<std::string> ExportTorchScriptProgram(const Sample& sample) {
+absl::StatusOr<std::string> ExportTorchScriptProgram(const Sample& sample,
+                                                     std::vector<std::string>* notes) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Sample> plain, PlainFor(sample));
   ASSIGN_OR_RETURN(const TorchFunctions* torch, OpenTorchFunctions());
-  return torch->ExportTorchScript(plain == nullptr ? sample : *plain);
+  return torch->ExportTorchScript(plain == nullptr ? sample : *plain, notes);
 }
 
 absl::Status CheckTorchScriptProgram(const Sample& sample, MissingCalls* missing) {

@@ -37,7 +37,8 @@ absl::StatusOr<Pt2Archive> ExportPt2Program(const Sample& sample, bool flat_call
 
 // Returns the bytes of a TorchScript archive. Inlines regions that have no effect and expands vmap
 // first.
-absl::StatusOr<std::string> ExportTorchScriptProgram(const Sample& sample);
+absl::StatusOr<std::string> ExportTorchScriptProgram(const Sample& sample,
+                                                     std::vector<std::string>* notes = nullptr);
 // Returns OK if ExportTorchScriptProgram would write the sample, else its error.
 absl::Status CheckTorchScriptProgram(const Sample& sample, MissingCalls* missing);
 

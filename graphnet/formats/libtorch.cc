@@ -21,8 +21,9 @@ class Linked final : public TorchFunctions {
     return graphnet::ImportTorchScript(bytes, name,
                                        {.trust = trust, .method = method, .weights = weights});
   }
-  absl::StatusOr<std::string> ExportTorchScript(const Sample& sample) const override {
-    return ExportTorchScriptToString(sample);
+  absl::StatusOr<std::string> ExportTorchScript(const Sample& sample,
+                                                std::vector<std::string>* notes) const override {
+    return ExportTorchScriptToString(sample, notes);
   }
   absl::Status CheckTorchScript(const Sample& sample, MissingCalls* missing) const override {
     return graphnet::CheckTorchScript(sample, missing);

@@ -4,6 +4,7 @@
 #define GRAPHNET_FORMATS_TORCH_FUNCTIONS_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -22,8 +23,10 @@ class TorchFunctions {
                                                    const std::string& name,
                                                    const std::string& method, bool trust,
                                                    bool weights) const = 0;
-  // Returns the bytes of such an archive (formats/torchscript/exporter.h).
-  virtual absl::StatusOr<std::string> ExportTorchScript(const Sample& sample) const = 0;
+  // Returns the bytes of such an archive (formats/torchscript/exporter.h). Adds to `notes`, unless
+  // it is null.
+  virtual absl::StatusOr<std::string> ExportTorchScript(const Sample& sample,
+                                                        std::vector<std::string>* notes) const = 0;
   // Returns OK if ExportTorchScript would write the sample. Counts in `missing` the calls that it
   // cannot write.
   virtual absl::Status CheckTorchScript(const Sample& sample, MissingCalls* missing) const = 0;

@@ -25,6 +25,21 @@ for way in "$scratch/methods.pt --method decode" "$scratch/methods.pt#decode"; d
 done
 [ "$(run "$scratch/decode.pb" --input 'x=i64[1]:3..3' --input k=5)" = "o0 [15]" ] || fail "decode.pb"
 
+# An input may have the name of a weight, or of a word of --input.
+"$make_archive" "$scratch/names.pt" <<'END'
+def forward(self, int, buffer):
+    return int * 2 + buffer * self.buffer
+END
+"$graphnet" convert "$scratch/names.pt" "$scratch/names.pb" || fail "names.pb"
+"$graphnet" convert "$scratch/names.pb" "$scratch/again.pt" 2>"$scratch/notes" || fail "again.pt"
+contains "$(cat "$scratch/notes")" "note: renamed for TorchScript: input int is int_"
+[ "$(run "$scratch/names.pt" --input 'int=i64[1]:4..4' --input 'buffer=i64[1]:3..3')" = \
+  "$(run "$scratch/names.pt" --input 'i64[1]:4..4' --input 'i64[1]:3..3')" ] || fail "names.pt"
+for file in "$scratch/names.pb" "$scratch/again.pt"; do
+  [ "$(run "$file" --input 'i64[1]:4..4' --input 'i64[1]:3..3')" = \
+    "$(run "$scratch/names.pt" --input 'i64[1]:4..4' --input 'i64[1]:3..3')" ] || fail "$file"
+done
+
 # Literals have the declared type; texts and devices are returned.
 "$make_archive" "$scratch/literals.pt" <<'END'
 def forward(self, x, rate: int, gain: float, flag: bool, name: str, u: Union[int, float], d: Device, ls: List[float]):

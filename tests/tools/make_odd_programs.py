@@ -246,6 +246,20 @@ def known_modules():
             self.whole.add_(1)
             return self.row * x, self.turned + 0
 
+    class Names(nn.Module):
+        """Inputs with the names of weights, of a submodule, of what TorchScript reads as words."""
+
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("int", torch.ones(3, dtype=torch.complex128))
+            self.int_ = nn.Parameter(torch.full((3,), 2.0))
+            self.weight = nn.Parameter(torch.full((3,), 3 + 1j, dtype=torch.complex32))
+            self.y = nn.Linear(3, 3)
+
+        def forward(self, int, y, weight):
+            return int * self.int_, self.y(y), weight + torch.view_as_real(self.weight)[:, 0], torch.view_as_real(self.int)
+
+    yield "names", Names(), [torch.randn(3), torch.randn(3), torch.randn(3)]
     yield "cache", Cache(), [torch.randn(3)]
     yield "tied", Tied(), [torch.randn(2, 4)]
     yield "written", Written(), [torch.randn(4)]

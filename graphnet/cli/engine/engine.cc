@@ -84,8 +84,9 @@ class TorchEngine final : public Engine {
                                            bool weights) const override {
     return torch_.ImportTorchScript(bytes, name, method, trust, weights);
   }
-  absl::StatusOr<std::string> ExportTorchScript(const Sample& sample) const override {
-    return torch_.ExportTorchScript(sample);
+  absl::StatusOr<std::string> ExportTorchScript(const Sample& sample,
+                                                std::vector<std::string>* notes) const override {
+    return torch_.ExportTorchScript(sample, notes);
   }
   absl::Status CheckTorchScript(const Sample& sample, MissingCalls* missing) const override {
     return torch_.CheckTorchScript(sample, missing);

@@ -1,6 +1,7 @@
 """Reads and writes .safetensors files as arrays of NumPy or tensors of PyTorch, without a package.
 
-The format has no name for complex128 and quantised dtypes, so an output of one is an error.
+The format has no name for quantised dtypes, so an output of one is an error. It has none for
+complex32 and complex128 either: pairs of their parts are stored, and the metadata say so.
 """
 import ctypes
 import json
@@ -19,11 +20,14 @@ DTYPES = [
     ("BF16", "bfloat16", "bfloat16", 2), ("I32", "int32", "int32", 4), ("U32", "uint32", "uint32", 4),
     ("F32", "float32", "float32", 4), ("C64", "complex64", "complex64", 8),
     ("F64", "float64", "float64", 8), ("I64", "int64", "int64", 8), ("U64", "uint64", "uint64", 8),
+    ("C32", None, "complex32", 4), ("C128", "complex128", "complex128", 16),
 ]
 WIDTHS = {name: width for name, _, _, width in DTYPES}
 
 
 STRIDES = "graphnet.strides."  # in the metadata, before a tensor's name
+PAIRS = "graphnet.dtype."
+PARTS = {"C32": "F16", "C128": "F64"}
 
 
 class Tensor:
@@ -35,6 +39,8 @@ class Tensor:
     def numpy(self):
         import numpy
         (name,) = [numpy_name for name, numpy_name, _, _ in DTYPES if name == self.dtype]
+        if name is None:
+            raise TypeError(f"NumPy has no dtype {self.dtype}")
         if not hasattr(numpy, name) and name != "bool":
             import ml_dtypes
             dtype = getattr(ml_dtypes, name)
@@ -55,7 +61,8 @@ class Tensor:
     def _strided(self, values):
         import torch
         # Bits, as PyTorch does not assign to places of every dtype; places of equal values may be one.
-        bits = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[WIDTHS[self.dtype]]
+        bits = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64,
+                16: torch.complex128}[WIDTHS[self.dtype]]
         places = torch.zeros(self.shape, dtype=torch.int64)
         for dim, (size, stride) in enumerate(zip(self.shape, self.strides)):
             places += (torch.arange(size) * stride).reshape([-1] + [1] * (len(self.shape) - dim - 1))
@@ -100,6 +107,9 @@ def read(path):
     tensors = {name: Tensor(entry["dtype"], entry["shape"], data[slice(*entry["data_offsets"])])
                for name, entry in header.items()}
     for key, text in metadata.items():
+        if key.startswith(PAIRS):
+            tensor = tensors[key[len(PAIRS):]]
+            tensor.dtype, tensor.shape = _name(text), tensor.shape[:-1]
         if key.startswith(STRIDES):
             tensors[key[len(STRIDES):]].strides = [int(stride) for stride in text.split(",")]
     return tensors
@@ -107,13 +117,18 @@ def read(path):
 
 def write(path, tensors):
     """Writes wider elements first to align each tensor. The file appears whole or not at all."""
-    header, blocks, end = {}, [], 0
+    header, metadata, blocks, end = {}, {}, [], 0
     for name, tensor in sorted(tensors.items(), key=lambda item: -WIDTHS[item[1].dtype]):
         block = memoryview(tensor.data)
         header[name] = {"dtype": tensor.dtype, "shape": tensor.shape,
                         "data_offsets": [end, end + block.nbytes]}
+        if tensor.dtype in PARTS:
+            (metadata[PAIRS + name],) = [torch_name for key, _, torch_name, _ in DTYPES if key == tensor.dtype]
+            header[name].update(dtype=PARTS[tensor.dtype], shape=[*tensor.shape, 2])
         blocks.append(block)
         end += block.nbytes
+    if metadata:
+        header["__metadata__"] = metadata
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     with open(path + ".part", "wb") as file:

@@ -5,10 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/listed_names.h"
 #include "graphnet/base/output_folder.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/folder_form.h"
@@ -46,6 +48,34 @@ absl::Status ReplaceFiles(const GraphNetFileMap& files, const std::string& marke
   return absl::OkStatus();
 }
 
+// Says which inputs have other names in a folder, and which weights are not in it.
+void TellNames(const Module& module, const Module& form, std::vector<std::string>* notes) {
+  std::vector<std::string> renamed;
+  const std::vector<Node*> now = form.main()->placeholders();
+  size_t i = 0;
+  for (const Node* input : module.main()->placeholders()) {
+    if (now[i]->target() != input->target()) {
+      renamed.push_back(
+          absl::StrCat("input ", Printable(input->target()), " is ", Printable(now[i]->target())));
+    }
+    ++i;
+  }
+  if (!renamed.empty())
+    notes->push_back(absl::StrCat("renamed for the folder: ", ListedNames(renamed)));
+  absl::flat_hash_set<absl::string_view> read;
+  for (const Node* node : module.main()->nodes()) {
+    if (node->op() == Op::kGetAttr) read.insert(node->target());
+  }
+  std::vector<std::string> dropped;
+  for (const Attribute& attribute : module.attributes()) {
+    if (!read.contains(attribute.name)) dropped.push_back(Printable(attribute.name));
+  }
+  if (!dropped.empty()) {
+    notes->push_back(
+        absl::StrCat("a folder holds no weights that nothing reads: ", ListedNames(dropped)));
+  }
+}
+
 }  // namespace
 
 bool IsSampleEntry(absl::string_view path, bool is_folder) {
@@ -72,8 +102,10 @@ absl::StatusOr<Sample> FolderFormOfSample(const Sample& sample, bool keep_module
   return out;
 }
 
-absl::StatusOr<GraphNetFileMap> GraphNetFiles(const Sample& sample) {
+absl::StatusOr<GraphNetFileMap> GraphNetFiles(const Sample& sample,
+                                              std::vector<std::string>* notes) {
   ASSIGN_OR_RETURN(const Sample form, FolderFormOfSample(sample));
+  if (notes != nullptr) TellNames(*sample.module, *form.module, notes);
   const Module& module = *form.module;
   ASSIGN_OR_RETURN(const Framework framework, FrameworkOf(form.graph_net_json, kMarker));
   GraphNetFileMap files = form.extra_files;
@@ -87,8 +119,9 @@ absl::StatusOr<GraphNetFileMap> GraphNetFiles(const Sample& sample) {
   return files;
 }
 
-absl::Status WriteGraphNetFolder(const Sample& sample, const std::string& path) {
-  ASSIGN_OR_RETURN(GraphNetFileMap files, GraphNetFiles(sample));
+absl::Status WriteGraphNetFolder(const Sample& sample, const std::string& path,
+                                 std::vector<std::string>* notes) {
+  ASSIGN_OR_RETURN(GraphNetFileMap files, GraphNetFiles(sample, notes));
   return WriteGraphNetFiles(std::move(files), path);
 }
 

@@ -4,6 +4,7 @@
 #define GRAPHNET_FORMATS_GRAPHNET_FOLDER_WRITER_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,8 +18,10 @@ namespace graphnet {
 // the reason, if a folder cannot hold it.
 absl::StatusOr<Sample> FolderFormOfSample(const Sample& sample, bool keep_module_paths = false);
 
-// Returns the names and contents of the sample's files.
-absl::StatusOr<GraphNetFileMap> GraphNetFiles(const Sample& sample);
+// Returns the names and contents of the sample's files. Adds to `notes`, unless it is null, the inputs
+// that have other names there, and the weights that are not there as nothing reads them.
+absl::StatusOr<GraphNetFileMap> GraphNetFiles(const Sample& sample,
+                                              std::vector<std::string>* notes = nullptr);
 
 // Returns whether an entry at this path in the folder of a sample comes from a writer of samples, or
 // from Python, which leaves __pycache__ where model.py was run.
@@ -28,7 +31,8 @@ bool IsSampleEntry(absl::string_view path, bool is_folder);
 // a sample of which every file is written anew. If a sample holds anything else, such as images,
 // weights or folders, only the files of the new sample are replaced, each of them whole, with
 // graph_net.json as the last one, and everything else stays as it is. Any other folder is refused.
-absl::Status WriteGraphNetFolder(const Sample& sample, const std::string& path);
+absl::Status WriteGraphNetFolder(const Sample& sample, const std::string& path,
+                                 std::vector<std::string>* notes = nullptr);
 // Like WriteGraphNetFolder, but writes these files, which must include graph_net.json.
 absl::Status WriteGraphNetFiles(GraphNetFileMap files, const std::string& path);
 

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/utf8.h"
 #include "graphnet/formats/pt2/expressions.h"
 #include "graphnet/formats/pt2/tree_spec.h"
 #include "graphnet/ir/module.h"
@@ -80,6 +81,15 @@ bool IsQuotable(absl::string_view name) {
   });
 }
 
+// Python reads a run of these characters as one name, or not at all, whatever alphabet they are of.
+bool IsArgumentName(absl::string_view text) {
+  std::string plain(text);
+  for (char& c : plain) {
+    if (static_cast<unsigned char>(c) >= 0x80) c = '_';
+  }
+  return IsUtf8(text) && IsPythonName(plain);
+}
+
 class Checker {
  public:
   absl::Status Check(absl::string_view key, Json value) {
@@ -116,7 +126,7 @@ class Checker {
       return text.empty() || IsPythonName(text) ? absl::OkStatus() : Wrong("a name is", text);
     }
     if (key == "forward_arg_names") {
-      return IsPythonName(text) ? absl::OkStatus() : Wrong("an argument is called", text);
+      return IsArgumentName(text) ? absl::OkStatus() : Wrong("an argument is called", text);
     }
     if (key == "parameter_name" || key == "buffer_name" || key == "tensor_constant_name" ||
         key == "custom_obj_name") {
@@ -132,7 +142,7 @@ class Checker {
     if (!spec.ok() || spec->children.size() != 2) return absl::OkStatus();
     for (const TreeSpec::Key& key : spec->children[1].keys) {
       const auto* const name = std::get_if<std::string>(&key);
-      if (name != nullptr && !IsPythonName(*name)) return Wrong("an argument is called", *name);
+      if (name != nullptr && !IsArgumentName(*name)) return Wrong("an argument is called", *name);
     }
     return absl::OkStatus();
   }

@@ -40,6 +40,7 @@ struct pt2::Program {
   std::map<std::string, std::string> extra_files;  // added by the user
   std::vector<std::string> classes;                // Pt2Archive::classes
   size_t num_dropped_guards = 0;                   // Pt2Archive::num_dropped_guards
+  std::vector<std::string> renamed;                // Pt2Archive::renamed
 };
 
 namespace {
@@ -380,6 +381,7 @@ absl::StatusOr<Program> WriteAnew(const Sample& sample, const pt2::Original& ori
   program.inputs = ExamplesOf(exporter.in_spec(), exporter.user_inputs(), sample);
   program.classes = exporter.classes();
   program.num_dropped_guards = exporter.num_dropped_guards();
+  program.renamed = exporter.renamed();
   return program;
 }
 
@@ -504,6 +506,7 @@ absl::string_view Pt2Archive::graph() const { return program_->json; }
 
 const std::vector<std::string>& Pt2Archive::classes() const { return program_->classes; }
 size_t Pt2Archive::num_dropped_guards() const { return program_->num_dropped_guards; }
+const std::vector<std::string>& Pt2Archive::renamed() const { return program_->renamed; }
 
 absl::StatusOr<std::unique_ptr<Module>> Pt2Archive::ReadModule() const {
   pt2::Payloads payloads;

@@ -62,6 +62,8 @@ class Pt2Archive {
   // Returns how many guards of the original program are left out, because its inputs are others now
   // or because PyTorch would evaluate one of the guards as Python.
   size_t num_dropped_guards() const;
+  // Returns "input a b is a_b" for each input that has another name in the program.
+  const std::vector<std::string>& renamed() const;
   // Writes the archive. Weights in a mapped file are brought into memory one at a time.
   absl::Status WriteTo(const ByteSink& sink) const;
   // Returns the bytes of the whole archive.

@@ -348,6 +348,11 @@ absl::Status GraphExporter::AddUserInputs(Scope* scope, JsonWriter* specs) {
       AddConstantInput(input, scope, specs);
     } else if (input.placeholder != nullptr) {
       ASSIGN_OR_RETURN(const ExportValue value, AddPlaceholder(*input.placeholder, nullptr, scope));
+      const absl::string_view target = input.placeholder->target();
+      if (value.name != target) {
+        renamed_.push_back(
+            absl::StrCat("input ", Printable(target), " is ", Printable(value.name)));
+      }
       RETURN_IF_ERROR(WriteArgument(*input.placeholder, value, nullptr, scope, &scope->inputs));
       specs->Member("user_input").StartObject();
       RETURN_IF_ERROR(

@@ -71,6 +71,8 @@ class GraphExporter {
   const std::vector<std::string>& classes() const { return classes_; }
   // Pt2Archive::num_dropped_guards
   size_t num_dropped_guards() const { return num_dropped_guards_; }
+  // "input a b is a_b" for each input that the program gives another name.
+  const std::vector<std::string>& renamed() const { return renamed_; }
 
  private:
   using Kind = ExportValue::Kind;
@@ -225,6 +227,7 @@ class GraphExporter {
   std::string in_spec_, program_;
   std::vector<std::string> classes_;
   size_t num_dropped_guards_ = 0;
+  std::vector<std::string> renamed_;
   int64_t num_unknown_ = 0;                         // symbols for unknown numbers
   absl::flat_hash_set<std::string> unknown_bools_;  // symbols for unknown bools
   // Limits on how far the program may outgrow the module: values of lists and bodies, which are

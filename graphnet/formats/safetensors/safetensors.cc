@@ -53,9 +53,22 @@ constexpr std::array kDTypes = {
 constexpr absl::string_view kMetadata = "__metadata__";
 // The metadata have an entry of this name with the tensor's behind it, "1,3", if a tensor has strides.
 constexpr absl::string_view kStrides = "graphnet.strides.";
+// The metadata have an entry of this name with the tensor's behind it, and one of these dtypes, if a
+// tensor's pairs of real and imaginary parts are its elements.
+constexpr absl::string_view kPairs = "graphnet.dtype.";
+constexpr std::pair<DType, DType> kPairTypes[] = {{DType::kComplex32, DType::kFloat16},
+                                                  {DType::kComplex128, DType::kFloat64}};
 constexpr size_t kSizeBytes = 8;
 constexpr size_t kAlignment = 8;                     // Spaces after the header align the data.
 constexpr uint64_t kLargeFile = uint64_t{64} << 20;  // Larger files are mapped.
+
+// Returns the dtype of the parts of a complex number for which the format has no dtype.
+std::optional<DType> PartOf(DType dtype) {
+  for (const auto& [complex, part] : kPairTypes) {
+    if (complex == dtype) return part;
+  }
+  return std::nullopt;
+}
 
 std::optional<absl::string_view> FormatName(DType dtype) {
   for (const DTypeEntry& entry : kDTypes) {
@@ -110,8 +123,11 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
 
   bool string(std::string& value) override {
     if (place_ == Place::kMetadata) {
-      if (absl::StartsWith(key_, kStrides))
+      if (absl::StartsWith(key_, kStrides)) {
         strides_.emplace_back(key_.substr(kStrides.size()), std::move(value));
+      } else if (absl::StartsWith(key_, kPairs)) {
+        pairs_.emplace_back(key_.substr(kPairs.size()), std::move(value));
+      }
       return true;
     }
     if (place_ != Place::kTensor || key_ != "dtype") return Unexpected("a string");
@@ -184,6 +200,8 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
   std::vector<Entry>& entries() { return entries_; }
   // The names of tensors with their strides as text.
   std::vector<std::pair<std::string, std::string>>& strides() { return strides_; }
+  // The names of tensors whose elements are pairs, with their dtypes.
+  std::vector<std::pair<std::string, std::string>>& pairs() { return pairs_; }
   const std::string& error() const { return error_; }
 
  private:
@@ -204,6 +222,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
   bool has_metadata_ = false;
   std::vector<Entry> entries_;
   std::vector<std::pair<std::string, std::string>> strides_;
+  std::vector<std::pair<std::string, std::string>> pairs_;
   std::string error_;
 };
 
@@ -238,6 +257,18 @@ absl::Status CheckEntries(std::vector<Entry>& entries, uint64_t data_bytes) {
   if (static_cast<uint64_t>(end) == data_bytes) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the tensors take ", end, " bytes, the file has ", data_bytes));
+}
+
+absl::Status SetPairs(absl::string_view text, TensorData* tensor) {
+  for (const auto& [complex, part] : kPairTypes) {
+    if (DTypeName(complex) != text) continue;
+    if (tensor->dtype != part || tensor->shape.empty() || tensor->shape.back() != 2)
+      return absl::InvalidArgumentError("it has no pairs of that dtype's parts");
+    tensor->dtype = complex;
+    tensor->shape.pop_back();
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("no dtype of pairs");
 }
 
 absl::Status SetStrides(absl::string_view text, TensorData* tensor) {
@@ -292,14 +323,19 @@ absl::StatusOr<std::map<std::string, TensorData>> Parse(uint64_t size, ReadRange
     ASSIGN_OR_RETURN(it->second.bytes,
                      read(data + begin, static_cast<uint64_t>(entry.offsets[1]) - begin));
   }
-  for (const auto& [name, text] : handler.strides()) {
-    const auto tensor = tensors.find(name);
-    const absl::Status status = tensor == tensors.end()
-                                    ? absl::InvalidArgumentError("there is no such tensor")
-                                    : SetStrides(text, &tensor->second);
-    if (!status.ok())
-      return fail(absl::StrCat("strides of ", Printable(name), ": ", status.message()));
-  }
+  const auto apply = [&](absl::string_view what, const auto& entries, auto set) -> absl::Status {
+    for (const auto& [name, text] : entries) {
+      const auto tensor = tensors.find(name);
+      const absl::Status status = tensor == tensors.end()
+                                      ? absl::InvalidArgumentError("there is no such tensor")
+                                      : set(text, &tensor->second);
+      if (!status.ok())
+        return fail(absl::StrCat(what, " of ", Printable(name), ": ", status.message()));
+    }
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(apply("dtype", handler.pairs(), SetPairs));
+  RETURN_IF_ERROR(apply("strides", handler.strides(), SetStrides));
   return tensors;
 }
 
@@ -368,7 +404,7 @@ absl::StatusOr<Arrangement> Arrange(const std::map<std::string, TensorData>& ten
     const TensorData& tensor = entry.second;
     if (entry.first == kMetadata) return fail("the format uses this name itself");
     if (entry.first.size() > kMaxNameBytes) return fail("the name is too long");
-    if (!FormatName(tensor.dtype)) {
+    if (!FormatName(PartOf(tensor.dtype).value_or(tensor.dtype))) {
       return fail(absl::StrCat("safetensors has no dtype ", DTypeName(tensor.dtype)));
     }
     const std::optional<uint64_t> bytes = ByteSize(tensor.dtype, tensor.shape);
@@ -385,30 +421,36 @@ absl::StatusOr<Arrangement> Arrange(const std::map<std::string, TensorData>& ten
   });
 
   std::string header = "{";
-  std::string strides;
+  std::string metadata;
+  const auto add = [&metadata](absl::string_view key, const std::string& name,
+                               absl::string_view value) {
+    absl::StrAppend(&metadata, metadata.empty() ? "" : ",",
+                    nlohmann::json(absl::StrCat(key, name)).dump(), ":\"", value, "\"");
+  };
   uint64_t offset = 0;
   for (const auto* entry : order) {
+    const DType dtype = entry->second.dtype;
+    const std::optional<DType> part = PartOf(dtype);
     std::string name;
     try {
       name = nlohmann::json(entry->first).dump();
-      if (!entry->second.strides.empty()) {
-        absl::StrAppend(&strides, strides.empty() ? "" : ",",
-                        nlohmann::json(absl::StrCat(kStrides, entry->first)).dump(), ":\"",
-                        absl::StrJoin(entry->second.strides, ","), "\"");
-      }
+      if (part.has_value()) add(kPairs, entry->first, DTypeName(dtype));
+      if (!entry->second.strides.empty())
+        add(kStrides, entry->first, absl::StrJoin(entry->second.strides, ","));
     } catch (const nlohmann::json::exception&) {
       return absl::InvalidArgumentError(
           absl::StrCat("tensor ", Printable(entry->first), ": its name is not UTF-8"));
     }
     const uint64_t end = offset + entry->second.bytes->size();
+    std::vector<int64_t> shape = entry->second.shape;
+    if (part.has_value()) shape.push_back(2);
     absl::StrAppend(&header, header.size() == 1 ? "" : ",", name, ":{\"dtype\":\"",
-                    *FormatName(entry->second.dtype), "\",\"shape\":[",
-                    absl::StrJoin(entry->second.shape, ","), "],\"data_offsets\":[", offset, ",",
-                    end, "]}");
+                    *FormatName(part.value_or(dtype)), "\",\"shape\":[", absl::StrJoin(shape, ","),
+                    "],\"data_offsets\":[", offset, ",", end, "]}");
     offset = end;
   }
-  if (!strides.empty()) {
-    absl::StrAppend(&header, header.size() == 1 ? "" : ",", "\"", kMetadata, "\":{", strides, "}");
+  if (!metadata.empty()) {
+    absl::StrAppend(&header, header.size() == 1 ? "" : ",", "\"", kMetadata, "\":{", metadata, "}");
   }
   header += '}';
   header.append((kAlignment - header.size() % kAlignment) % kAlignment, ' ');

@@ -7,6 +7,11 @@
 // the metadata of the file, which other programs ignore:
 //
 //   "__metadata__": {"graphnet.strides.layer.weight": "1,2"}
+//
+// The format has no complex32 and complex128. Their elements are pairs of real and imaginary parts,
+// as torch.view_as_real has them, and the metadata say so:
+//
+//   {"w": {"dtype": "F64", "shape": [3, 2], …}, "__metadata__": {"graphnet.dtype.w": "complex128"}}
 #ifndef GRAPHNET_FORMATS_SAFETENSORS_SAFETENSORS_H_
 #define GRAPHNET_FORMATS_SAFETENSORS_SAFETENSORS_H_
 
@@ -28,8 +33,8 @@ inline constexpr size_t kMaxSafetensorsHeaderBytes = 100'000'000;
 
 // Returns the bytes of a file. Equal tensors give equal bytes. Wider elements come first, so that
 // each tensor is aligned to its elements; tensors of equal width are sorted by name.
-// InvalidArgument if the format lacks a tensor's dtype (complex128 and the quantized ones), or if a
-// tensor's bytes do not fit its shape.
+// InvalidArgument if the format lacks a tensor's dtype, such as the quantised ones, or if a tensor's
+// bytes do not fit its shape.
 absl::StatusOr<std::string> SerializeSafetensors(const std::map<std::string, TensorData>& tensors);
 // Like SerializeSafetensors, but passes the bytes to `sink` tensor by tensor, so that only one
 // tensor of a mapped file is in memory at a time. The sink gets nothing if a tensor is refused.
@@ -38,7 +43,7 @@ absl::Status StreamSafetensors(const std::map<std::string, TensorData>& tensors,
 
 // Returns the tensors in `bytes`. InvalidArgument unless the tensors fill the data exactly, in any
 // order, with the sizes that their dtypes and shapes need, all names differ, and all fields are
-// those of the format. Ignores `__metadata__` but for strides. Messages call the input `name`.
+// those of the format. Ignores `__metadata__` but for strides and pairs. Messages call the input `name`.
 absl::StatusOr<std::map<std::string, TensorData>> ParseSafetensors(absl::string_view bytes,
                                                                    absl::string_view name);
 

@@ -1,5 +1,6 @@
 #include "graphnet/formats/torchscript/attributes.h"
 
+#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -125,6 +126,7 @@ void AttributeTable::NameSlots(const c10::intrusive_ptr<c10::ivalue::Object>& se
         } else if (value.isTensor() && value.toTensor().defined() &&
                    value.toTensor().layout() == at::kStrided && value.toTensor().has_storage() &&
                    type->is_parameter(i) == parameters) {
+          slot_names_.insert(name);
           slots_.try_emplace(
               ViewOf(value.toTensor()),
               Slot{std::move(name), parameters ? kParameterAnnotation : "torch.Tensor"});
@@ -134,6 +136,17 @@ void AttributeTable::NameSlots(const c10::intrusive_ptr<c10::ivalue::Object>& se
                   std::make_move_iterator(inner.rend()));
     }
   }
+}
+
+void AttributeTable::ReserveInput(absl::string_view name, bool has_elements) {
+  inputs_[name] = has_elements;
+}
+
+bool AttributeTable::BelongsToInput(absl::string_view name) const {
+  const auto whole = inputs_.find(name);
+  if (whole != inputs_.end()) return true;
+  const auto first = inputs_.find(name.substr(0, name.find('.')));
+  return first != inputs_.end() && first->second;
 }
 
 absl::StatusOr<absl::string_view> AttributeTable::Add(const at::Tensor& tensor,
@@ -169,8 +182,15 @@ absl::StatusOr<absl::string_view> AttributeTable::Add(const at::Tensor& tensor,
     values = InMemory(tensor);
     graphnet::DescribeValues(DataOf(values), &spec, &data);
   }
-  // A name that contains dots may equal the path of another attribute.
   std::string unique(name);
+  if (BelongsToInput(unique)) {
+    const size_t end = std::min(unique.find('.'), unique.size());
+    do {
+      unique.insert(end, "_");
+    } while (BelongsToInput(unique) || slot_names_.contains(unique) ||
+             sample_->module->FindAttribute(unique) != nullptr);
+  }
+  // A name that contains dots may equal the path of another attribute.
   for (int i = 1; sample_->module->FindAttribute(unique) != nullptr; ++i) {
     unique = absl::StrCat(name, "_", i);
   }

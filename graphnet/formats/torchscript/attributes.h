@@ -11,6 +11,7 @@
 #include "ATen/core/ivalue.h"
 #include "ATen/core/jit_type.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/ir/sample.h"
@@ -46,6 +47,10 @@ class AttributeTable {
   // first, then the one that a walk over the modules meets first, as in PyTorch. A tensor is known
   // by its view of its memory.
   void NameSlots(const c10::intrusive_ptr<c10::ivalue::Object>& self);
+  // Keeps the name of an input from attributes, as values have one name each: an attribute of that
+  // name gets an underscore behind it. The elements of a list or dict are called "input.0" and
+  // "input.key", so that a submodule of that name gets one, too.
+  void ReserveInput(absl::string_view name, bool has_elements);
   // Returns the name of the attribute that holds `tensor`: the name it has already, that of its
   // slot, or `name` (with a suffix if taken). Refuses tensors without plain storage
   // (sparse, quantized, undefined …).
@@ -60,6 +65,8 @@ class AttributeTable {
 
  private:
   void FindOverlap(const at::Tensor& tensor, absl::string_view name);
+  // Returns whether the name is that of an input or of an element of one.
+  bool BelongsToInput(absl::string_view name) const;
 
   // The bytes of a storage that an attribute covers.
   struct Range {
@@ -75,6 +82,8 @@ class AttributeTable {
     absl::string_view annotation;
   };
   absl::flat_hash_map<std::string, Slot> slots_;  // by view
+  absl::flat_hash_set<std::string> slot_names_;
+  absl::flat_hash_map<std::string, bool> inputs_;  // whether they have elements
   absl::flat_hash_map<std::string, absl::string_view> by_view_;
   absl::flat_hash_map<const c10::StorageImpl*, std::vector<Range>> ranges_;
   std::string overlap_;

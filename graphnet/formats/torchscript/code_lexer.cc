@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/utf8.h"
 
 namespace graphnet {
 namespace {
@@ -109,10 +110,15 @@ bool CodeLexer::ReadNumber() {
 bool CodeLexer::ReadString() {
   const char quote = text_[at_++];
   for (; at_ < text_.size() && text_[at_] != quote; ++at_) {
-    if (text_[at_] == '\\' && ++at_ == text_.size()) break;
-    if (!absl::ascii_isprint(static_cast<unsigned char>(text_[at_]))) {
+    const bool is_escaped = text_[at_] == '\\';
+    if (is_escaped && ++at_ == text_.size()) break;
+    if (absl::ascii_isprint(static_cast<unsigned char>(text_[at_]))) continue;
+    // PyTorch writes the names of attributes as they are.
+    const size_t length = Utf8Length(text_.substr(at_));
+    if (is_escaped || length < 2) {
       return Fail("a string has a byte that PyTorch would escape");
     }
+    at_ += length - 1;
   }
   if (at_ == text_.size()) return Fail("a string is not closed");
   ++at_;

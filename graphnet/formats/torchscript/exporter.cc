@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/listed_names.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/torchscript/exporter_graph.h"
 #include "graphnet/formats/torchscript/exporter_module.h"
@@ -33,19 +35,25 @@ bool NeedsLowering(const Module& module) {
   return false;
 }
 
-absl::StatusOr<torch::jit::Module> MakeModule(const Sample& sample, MissingCalls* missing) {
+absl::StatusOr<torch::jit::Module> MakeModule(const Sample& sample, MissingCalls* missing,
+                                              std::vector<std::string>* notes) {
   return Guarded([&]() -> absl::StatusOr<torch::jit::Module> {
     torch::jit::Module module("__torch__.GraphModule");
     torchscript::GraphExporter exporter(&sample, module, missing);
     RETURN_IF_ERROR(exporter.Run());
+    if (const std::vector<std::string> renamed = exporter.Renamed();
+        notes != nullptr && !renamed.empty()) {
+      notes->push_back(absl::StrCat("renamed for TorchScript: ", ListedNames(renamed)));
+    }
     return module;
   });
 }
 
 // Implements MakeTorchScriptModule and, if `missing` is given, CheckTorchScript.
-absl::StatusOr<torch::jit::Module> LowerAndMake(const Sample& sample, MissingCalls* missing) {
+absl::StatusOr<torch::jit::Module> LowerAndMake(const Sample& sample, MissingCalls* missing,
+                                                std::vector<std::string>* notes = nullptr) {
   RETURN_IF_ERROR(Verify(*sample.module));
-  if (!NeedsLowering(*sample.module)) return MakeModule(sample, missing);
+  if (!NeedsLowering(*sample.module)) return MakeModule(sample, missing, notes);
   RefusedCalls refused;
   ASSIGN_OR_RETURN(LoweredModule lowered,
                    LowerToAten(*sample.module, missing == nullptr ? nullptr : &refused));
@@ -57,7 +65,7 @@ absl::StatusOr<torch::jit::Module> LowerAndMake(const Sample& sample, MissingCal
   aten.name = sample.name;
   aten.module = std::move(lowered.module);
   aten.weights = sample.weights;
-  return MakeModule(aten, missing);
+  return MakeModule(aten, missing, notes);
 }
 
 }  // namespace
@@ -72,8 +80,10 @@ absl::Status CheckTorchScript(const Sample& sample, MissingCalls* missing) {
   return status;
 }
 
-absl::StatusOr<std::string> ExportTorchScriptToString(const Sample& sample) {
-  ASSIGN_OR_RETURN(const torch::jit::Module module, MakeTorchScriptModule(sample));
+absl::StatusOr<std::string> ExportTorchScriptToString(const Sample& sample,
+                                                      std::vector<std::string>* notes) {
+  ASSIGN_OR_RETURN(const torch::jit::Module module,
+                   LowerAndMake(sample, /*missing=*/nullptr, notes));
   return Guarded([&]() -> absl::StatusOr<std::string> {
     std::string bytes;
     torch::jit::ExportModule(module, [&bytes](const void* data, size_t size) {

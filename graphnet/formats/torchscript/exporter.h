@@ -12,6 +12,7 @@
 #define GRAPHNET_FORMATS_TORCHSCRIPT_EXPORTER_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -23,8 +24,10 @@ namespace graphnet {
 // Writes the main graph as `forward`. The file is written completely or not at all.
 absl::Status ExportTorchScript(const Sample& sample, const std::string& path);
 
-// Like ExportTorchScript, but returns the bytes of the file.
-absl::StatusOr<std::string> ExportTorchScriptToString(const Sample& sample);
+// Like ExportTorchScript, but returns the bytes of the file. Adds to `notes`, unless it is null, the
+// inputs and attributes that have other names there.
+absl::StatusOr<std::string> ExportTorchScriptToString(const Sample& sample,
+                                                      std::vector<std::string>* notes = nullptr);
 
 // Returns OK if ExportTorchScript would write the sample. If not, returns the first call's error
 // and adds all calls that cannot be written to `missing`, unless another such call hides them.

@@ -86,7 +86,8 @@ const AttributeTree::Place& AttributeTree::Add(absl::string_view path, const c10
     const std::string base = Identifier(path);
     int& suffix = next_suffix_[base];
     place = {.name = base, .owner = root_};
-    while (root_.hasattr(place.name)) place.name = absl::StrCat(base, "_", ++suffix);
+    while (root_.hasattr(place.name) || reserved_.contains(place.name))
+      place.name = absl::StrCat(base, "_", ++suffix);
   }
   place.owner.type()->addAttribute(place.name, type, kind == Kind::kParameter,
                                    kind == Kind::kBuffer);

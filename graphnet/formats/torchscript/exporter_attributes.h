@@ -10,6 +10,7 @@
 
 #include "ATen/core/Tensor.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/ir/sample.h"
@@ -34,6 +35,8 @@ class AttributeTree {
 
   explicit AttributeTree(torch::jit::Module root) : root_(std::move(root)) {}
 
+  // Keeps a name of the root from attributes that get another name than their own.
+  void Reserve(absl::string_view name) { reserved_.emplace(name); }
   // Adds an attribute. If the path is taken, or is not made of identifiers and numbers,
   // the attribute goes to the root under a similar name.
   const Place& Add(absl::string_view path, const c10::TypePtr& type, c10::IValue value, Kind kind);
@@ -48,6 +51,7 @@ class AttributeTree {
   absl::flat_hash_map<std::string, torch::jit::Module> modules_;  // by path
   std::map<std::string, Place> places_;
   absl::flat_hash_map<std::string, int> next_suffix_;  // by name in the root
+  absl::flat_hash_set<std::string> reserved_;
 };
 
 }  // namespace graphnet::torchscript

@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
@@ -158,8 +159,10 @@ absl::Status GraphExporter::Error(absl::string_view what) const {
 
 absl::Status GraphExporter::Run() {
   try {
+    ReserveNames();
     RETURN_IF_ERROR(FindState());
     RETURN_IF_ERROR(AddAttributes());
+    NameInputs();
     absl::Status status;
     for (int pass = 0; pass == 0 || (again_ && pass < kMaxPasses); ++pass) {
       again_ = false;
@@ -172,6 +175,48 @@ absl::Status GraphExporter::Run() {
     const absl::Status status = CurrentExceptionStatus();
     return status.code() == absl::StatusCode::kInvalidArgument ? Error(status.message()) : status;
   }
+}
+
+// What can keep its name keeps it: other inputs and attributes get names beside these.
+void GraphExporter::ReserveNames() {
+  for (const Node* node : module_.main()->placeholders()) attributes_.Reserve(node->target());
+  for (const Attribute& attribute : module_.attributes())
+    attributes_.Reserve(attribute.name.substr(0, attribute.name.find('.')));
+}
+
+// An input of which TorchScript garbles the name gets one that no attribute has: our importer would
+// give that attribute another one.
+void GraphExporter::NameInputs() {
+  UniqueNames taken;
+  const std::vector<Node*> inputs = module_.main()->placeholders();
+  for (const Node* input : inputs) {
+    if (Identifier(input->target()) == input->target()) taken.Insert(input->target());
+  }
+  for (const Node* input : inputs) {
+    const std::string name = Identifier(input->target());
+    input_names_[input] =
+        name == input->target() ? name : taken.Reserve(name, [&](absl::string_view candidate) {
+          return !root_.hasattr(std::string(candidate));
+        });
+  }
+}
+
+std::vector<std::string> GraphExporter::Renamed() const {
+  std::vector<std::string> renamed;
+  const auto add = [&](absl::string_view what, absl::string_view name, const std::string& now) {
+    if (name != now)
+      renamed.push_back(absl::StrCat(what, " ", Printable(name), " is ", Printable(now)));
+  };
+  for (const Node* input : module_.main()->placeholders())
+    add("input", input->target(), input_names_.at(input));
+  for (const Attribute& attribute : module_.attributes()) {
+    const AttributeTree::Place* const place = attributes_.Find(attribute.name);
+    if (place == nullptr) continue;
+    std::vector<std::string> path = place->modules;
+    path.push_back(place->name);
+    add("weight", attribute.name, absl::StrJoin(path, "."));
+  }
+  return renamed;
 }
 
 absl::Status GraphExporter::AddAttributes() {
@@ -203,7 +248,6 @@ absl::Status GraphExporter::ExportMain() {
   reads_of_.clear();
   starts_.clear();
   inputs_ = {c10::Argument("self", root_.type())};
-  input_names_ = {};
   depth_ = 0;
   num_calls_ = 0;
   if (missing_ != nullptr) missing_->clear();
@@ -313,7 +357,7 @@ std::optional<c10::IValue> GraphExporter::DefaultOf(const Node& placeholder,
 
 absl::Status GraphExporter::AddInput(const Node& placeholder) {
   ASSIGN_OR_RETURN(const c10::TypePtr type, TypeOfInput(placeholder));
-  const std::string name = input_names_.Reserve(Identifier(placeholder.target()));
+  const std::string& name = input_names_.at(&placeholder);
   jit::Value* const value = graph_->addInput(name)->setType(type);
   bound_[&placeholder] = {.values = {value}};
   // The importer stores the defaults of numbers and texts in the draw spec, and others as values.

@@ -43,6 +43,9 @@ class GraphExporter {
   // Adds the attributes and the method to the module.
   absl::Status Run();
 
+  // Returns "input int is int_" for each input and attribute that Run gave another name.
+  std::vector<std::string> Renamed() const;
+
  private:
   // The result of a node: a value, the values of a tuple, or None if there are no
   // values.
@@ -66,7 +69,9 @@ class GraphExporter {
   using Handler = absl::Status (GraphExporter::*)(const Node&);
 
   // --- exporter_graph.cc: the method and its calls -----------------------------
+  void ReserveNames();
   absl::Status AddAttributes();
+  void NameInputs();
   void EraseUnusedReads();
   absl::Status ExportMain();
   void StandIn(const Node& node, const absl::Status& status);
@@ -169,6 +174,7 @@ class GraphExporter {
   torch::jit::Module root_;
   TypeTable types_;
   AttributeTree attributes_;
+  absl::flat_hash_map<const Node*, std::string> input_names_;
   absl::flat_hash_map<const Node*, c10::TypePtr> carried_types_;  // by the body's placeholder
   absl::flat_hash_map<std::string, c10::TypePtr> states_;         // by path
   std::map<absl::string_view, Operator> operators_;               // pointers to entries are kept
@@ -188,7 +194,6 @@ class GraphExporter {
   absl::flat_hash_map<const torch::jit::Node*, const AttributeTree::Place*> reads_of_;
   absl::flat_hash_set<const AttributeTree::Place*> starts_;  // parts of initial values of state
   std::vector<c10::Argument> inputs_;
-  UniqueNames input_names_;
   absl::Status missed_;                         // the first error in missing_
   absl::flat_hash_set<const Node*> stand_ins_;  // have an uninitialized tensor as result
   const Node* current_ = nullptr;

@@ -71,6 +71,8 @@ absl::Status GraphImporter::Run(const std::string& name, const c10::FunctionSche
     if (input.empty()) input = absl::StrCat("input_", i - (has_self ? 1 : 0));
     Node* node = AddPlaceholder(&main, input, value->type().get());
     values_[value] = node;
+    attributes_.ReserveInput(node->target(),
+                             IsStructure(*node) || TakesSeveralKinds(node->annotation()));
     if (value->type()->kind() == c10::TypeKind::TensorType) {
       node->set_annotation("torch.Tensor");
       Describe(node, value);

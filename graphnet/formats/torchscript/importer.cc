@@ -15,12 +15,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "c10/util/Exception.h"
 #include "caffe2/serialize/read_adapter_interface.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/listed_names.h"
 #include "graphnet/base/mapped_file.h"
 #include "graphnet/base/remark.h"
 #include "graphnet/base/shared_bytes.h"
@@ -118,20 +118,12 @@ class TorchvisionDeclaration {
 
 // Says that a module has no such method, and which ones it has.
 std::string NoMethod(const torch::jit::Module& module, const std::string& method) {
-  constexpr size_t kMost = 8;
   std::vector<std::string> names;
-  size_t more = 0;
-  for (const torch::jit::Method& other : module.get_methods()) {
-    if (names.size() < kMost) {
-      names.push_back(Printable(other.name()));
-    } else {
-      ++more;
-    }
-  }
+  for (const torch::jit::Method& other : module.get_methods())
+    names.push_back(Printable(other.name()));
   const std::string none = absl::StrCat("the module has no method ", Printable(method));
   if (names.empty()) return absl::StrCat(none, ", and no other one");
-  return absl::StrCat(none, "; --method chooses one of ", absl::StrJoin(names, ", "),
-                      more > 0 ? absl::StrCat(" and ", more, " more") : "");
+  return absl::StrCat(none, "; --method chooses one of ", ListedNames(names));
 }
 
 // Returns the lines of kInputsFile, one per input.

@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/listed_names.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
@@ -116,8 +117,21 @@ class Parser {
     return input;
   }
 
-  // Parses an input with a name in front, which is not one of the words above.
-  absl::StatusOr<ExampleInput> ParseNamed() {
+  // Parses an input with a name in front: the longest of `names` that stands there, or else what is
+  // not one of the words above.
+  absl::StatusOr<ExampleInput> ParseNamed(absl::Span<const absl::string_view> names) {
+    std::optional<absl::string_view> known;
+    for (const absl::string_view name : names) {
+      if (absl::StartsWith(text_, name) && text_.size() > name.size() &&
+          text_[name.size()] == '=' && (!known.has_value() || known->size() < name.size()))
+        known = name;
+    }
+    if (known.has_value()) {
+      ASSIGN_OR_RETURN(ExampleInput input,
+                       Parse(absl::string_view(text_).substr(known->size() + 1)));
+      input.name = std::string(*known);
+      return input;
+    }
     static constexpr absl::string_view kWords[] = {"int", "float", "bool", "str"};
     const size_t equal = text_.find('=');
     const absl::string_view before = absl::string_view(text_).substr(0, equal);
@@ -207,26 +221,18 @@ class Describer {
 
   // Returns "; the inputs are x, y and 3 more", without parameters.
   std::string ListOfNames() const {
-    constexpr size_t kMost = 8;
     std::vector<std::string> names;
-    size_t more = 0;
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      if (inputs_[i] == nullptr || IsParameter(*inputs_[i])) continue;
-      if (names.size() < kMost) {
-        names.push_back(Printable(names_[i]));
-      } else {
-        ++more;
-      }
+      if (inputs_[i] != nullptr && !IsParameter(*inputs_[i])) names.push_back(Printable(names_[i]));
     }
     if (names.empty()) return "; there are none";
-    return absl::StrCat("; the inputs are ", absl::StrJoin(names, ", "),
-                        more == 0 ? "" : absl::StrCat(" and ", more, " more"));
+    return absl::StrCat("; the inputs are ", ListedNames(names));
   }
 
   absl::Status Describe(absl::Span<const std::string> texts) {
     std::vector<std::pair<absl::string_view, ExampleInput>> unnamed;
     for (const std::string& text : texts) {
-      ASSIGN_OR_RETURN(ExampleInput input, ParseExampleInput(text));
+      ASSIGN_OR_RETURN(ExampleInput input, ParseExampleInput(text, names_));
       if (input.name.empty()) {
         unnamed.emplace_back(text, std::move(input));
         continue;
@@ -274,8 +280,12 @@ class Describer {
     const absl::Status fits = FitTo(node->annotation(), &input);
     if (!fits.ok()) return ErrorIn(text, fits.message());
     sample_.weights.erase(std::string(node->target()));
-    const auto elements = ElementsOf(sample_.weights, node->target());
-    sample_.weights.erase(elements.begin(), elements.end());
+    if (IsStructure(node->annotation()) || TakesSeveralKinds(node->annotation()) ||
+        (node->meta() != nullptr && node->meta()->is_tuple)) {
+      // Otherwise these are weights of a submodule.
+      const auto elements = ElementsOf(sample_.weights, node->target());
+      sample_.weights.erase(elements.begin(), elements.end());
+    }
     if (TakesSeveralKinds(node->annotation()) && input.kind != Kind::kNone &&
         input.kind != Kind::kTensor) {
       // No draw spec says of which kind a value is.
@@ -600,8 +610,9 @@ absl::Status Fitting::Fit(absl::string_view annotation, ExampleInput* input) {
 
 }  // namespace
 
-absl::StatusOr<ExampleInput> ParseExampleInput(const std::string& text) {
-  return Parser(text).ParseNamed();
+absl::StatusOr<ExampleInput> ParseExampleInput(const std::string& text,
+                                               absl::Span<const absl::string_view> names) {
+  return Parser(text).ParseNamed(names);
 }
 
 absl::Status FitTo(absl::string_view annotation, ExampleInput* input) {

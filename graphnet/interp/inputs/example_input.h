@@ -40,9 +40,11 @@ struct ExampleInput {
 // Parses "f32[1,3,224,224]", "i64[1,16]:0..900", "int=3", "float=0.5", "bool=true", "str=abc" or
 // "None"; also "list(f32[2],f32[3])", "tuple(f32[2],int=3)" and "dict(a=f32[2],b=f32[3])", which
 // nest. "16000", "0.5", "true", "1+2j", "abc", "[1,2]" and "(1,2)" have the type that the program
-// declares, and "{a: 1}" is a dict, too. The name of a parameter may come first: "x=f32[2]".
-// InvalidArgument says what is wrong with the text.
-absl::StatusOr<ExampleInput> ParseExampleInput(const std::string& text);
+// declares, and "{a: 1}" is a dict, too. The name of a parameter may come first: "x=f32[2]". One of
+// `names`, the program's, is a name in any case: "int=f32[2]", "a=b=f32[2]". InvalidArgument says
+// what is wrong with the text.
+absl::StatusOr<ExampleInput> ParseExampleInput(const std::string& text,
+                                               absl::Span<const absl::string_view> names = {});
 
 // Gives literals the type of an annotation, such as "int", "Optional[List[float]]" or
 // "Union[float, int]", also those in lists, tuples and dicts. Of a Union it is the member that the

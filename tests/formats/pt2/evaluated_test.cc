@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "graphnet/formats/pt2/json.h"
 #include "graphnet/formats/pt2/upgrade.h"
 #include "tests/base/status_matchers.h"
@@ -35,6 +36,11 @@ TEST(EvaluatedTest, TextsThatAreMoreThanNamesAreRefused) {
       {R"j({"buffer_name": "b\\"})j", "an attribute is called"},
       {R"j({"tensor_values": {"x.y": {}}})j", "a value is called"},
       {R"j({"range_constraints": {"exit()": {}}})j", "a range is of"},
+      // Python takes letters of all alphabets, and nothing else that is beyond ASCII.
+      {R"j({"forward_arg_names": ["ä=exit()"]})j", "an argument is called"},
+      {R"j({"forward_arg_names": ["日 本"]})j", "an argument is called"},
+      {R"j({"name": "ä"})j", "a name is"},
+      {R"j({"tensor_values": {"ä": {}}})j", "a value is called"},
   };
   for (const auto& [json, what] : kCases) {
     EXPECT_THAT(Checked(json).message(),
@@ -45,6 +51,9 @@ TEST(EvaluatedTest, TextsThatAreMoreThanNamesAreRefused) {
 
 TEST(EvaluatedTest, WhatOnlyInformsAndPlainNamesAreTaken) {
   EXPECT_OK(Checked(R"j({"metadata": {"stack_trace": "exit()", "name": "a b"}})j"));
+  for (const char* const name : {"ä", "日本", "Ünï", "α1", "_é_"}) {
+    EXPECT_OK(Checked(absl::StrCat(R"j({"forward_arg_names": [")j", name, R"j("]})j"))) << name;
+  }
   EXPECT_OK(Checked(
       R"j({"name": "x_1", "forward_arg_names": ["self", "x"], "expr_str": "2*s0 + 1",
            "guards_code": ["L['x'].size()[0] == 1"], "parameter_name": "a.b.0",

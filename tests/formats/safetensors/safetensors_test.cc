@@ -84,8 +84,8 @@ TEST(SafetensorsTest, EveryDTypeThatTheFormatHas) {
       ++refused;
     }
   }
-  EXPECT_EQ(tensors.size(), 19u);
-  EXPECT_EQ(refused, kNumDTypes - 19);
+  EXPECT_EQ(tensors.size(), 21u);
+  EXPECT_EQ(refused, kNumDTypes - 21);
   ExpectRoundTrip(tensors);
 }
 
@@ -416,6 +416,42 @@ TEST(SafetensorsTest, StridesAreInTheMetadata) {
               HasSubstr("strides of v: there is no such tensor"));
   EXPECT_EQ(message("format", "pt"), "");
   EXPECT_EQ(message("strides.w", "a"), "");
+}
+
+// Other programs find the pairs of torch.view_as_real.
+TEST(SafetensorsTest, ComplexNumbersWithoutADTypeArePairs) {
+  for (const auto& [dtype, part] :
+       {std::make_pair(DType::kComplex32, "F16"), std::make_pair(DType::kComplex128, "F64")}) {
+    const size_t width = static_cast<size_t>(DTypeBytes(dtype));
+    Tensors tensors = {{"", Data(dtype, {}, std::string(width, 'a'))},
+                       {"\"é", Data(dtype, {2, 3}, std::string(6 * width, 'b'))},
+                       {"empty", Data(dtype, {0, 2}, "")},
+                       {"x", Data(DType::kFloat64, {2}, std::string(16, 'c'))}};
+    tensors["\"é"].strides = {1, 2};
+    ExpectRoundTrip(tensors);
+    const absl::StatusOr<std::string> bytes = SerializeSafetensors(tensors);
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    EXPECT_THAT(*bytes, HasSubstr(absl::StrCat("{\"dtype\":\"", part, "\",\"shape\":[2,3,2]")));
+    EXPECT_THAT(*bytes, HasSubstr(absl::StrCat("\"graphnet.dtype.empty\":\"", DTypeName(dtype))));
+  }
+  const auto message = [](absl::string_view tensor, absl::string_view metadata) {
+    const std::string header =
+        absl::StrCat("{\"w\":", tensor, ",\"__metadata__\":{", metadata, "}}");
+    std::string bytes(1, static_cast<char>(header.size()));
+    absl::StrAppend(&bytes, std::string(7, '\0'), header, std::string(16, 'x'));
+    return std::string(ParseSafetensors(bytes, "x").status().message());
+  };
+  const std::string pair = R"({"dtype":"F64","shape":[2],"data_offsets":[0,16]})";
+  EXPECT_EQ(message(pair, R"("graphnet.dtype.w":"complex128")"), "");
+  EXPECT_THAT(message(pair, R"("graphnet.dtype.w":"complex32")"),
+              HasSubstr("dtype of w: it has no"));
+  EXPECT_THAT(message(pair, R"("graphnet.dtype.w":"int8")"), HasSubstr("no dtype of pairs"));
+  EXPECT_THAT(message(pair, R"("graphnet.dtype.v":"complex128")"), HasSubstr("no such tensor"));
+  EXPECT_THAT(message(R"({"dtype":"F64","shape":[2,1],"data_offsets":[0,16]})",
+                      R"("graphnet.dtype.w":"complex128")"),
+              HasSubstr("it has no pairs of that dtype's parts"));
+  EXPECT_THAT(message(pair, R"("graphnet.dtype.w":"complex128","graphnet.dtype.w":"complex128")"),
+              HasSubstr("it has no pairs"));
 }
 
 TEST(SafetensorsTest, StreamsNothingIfATensorIsRefused) {

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "graphnet/formats/torchscript/archive_check.h"
@@ -815,6 +816,60 @@ graph @forward(%torch "torch", %a_b "a b", %c "a_b", %self "self", %"x\n" "x\n")
   const auto result = saved.forward({Range({2}), Range({2}), Range({2}), Range({2}), Range({2})});
   EXPECT_TRUE(
       Same(result, Tuple({IValue(values), IValue(Range({2}) * 2), IValue(Range({2}) * 3)})));
+}
+
+// What can keep its name keeps it, and no input has the name of an attribute.
+TEST(ExporterTest, NamesOfInputsAndAttributesDiffer) {
+  const struct {
+    std::string inputs, attributes, expected, note;
+  } kCases[] = {
+      {"%int", "int_", "int__1 int_", "input int is int__1"},
+      {"%a \"x y\"", "x_y", "x_y_1 x_y", "input x y is x_y_1"},
+      {"%x_y", "\"x y\"", "x_y x_y_1", "weight x y is x_y_1"},
+      {"%a \"x y\", %x_y", "x_y_1", "x_y_2 x_y x_y_1", "input x y is x_y_2"},
+      {"%x", "\"a b\" a_b", "x a_b_1 a_b", "weight a b is a_b_1"},
+      {"%x", "class.w", "x class_w", "weight class.w is class_w"},
+      {"%\"é\"", "\"ü\"", "__ ___1", "input é is __, weight ü is ___1"},
+      {"%float, %self", "w", "float_ self_ w", "input float is float_, input self is self_"},
+      {"%x, %y", "a.b", "x y a.b", ""},
+  };
+  for (const auto& [inputs, attributes, expected, note] : kCases) {
+    std::string text;
+    const float value = 1;
+    std::map<std::string, TensorData> weights;
+    const std::vector<std::string> names = absl::StrContains(attributes, "a_b")
+                                               ? std::vector<std::string>{"\"a b\"", "a_b"}
+                                               : std::vector<std::string>{attributes};
+    for (const std::string& name : names) {
+      absl::StrAppend(&text, "attribute ", name, " : f32[1]\n");
+      weights[absl::StrReplaceAll(name, {{"\"", ""}})] = {
+          .dtype = DType::kFloat32,
+          .shape = {1},
+          .bytes = std::make_shared<const std::string>(reinterpret_cast<const char*>(&value), 4)};
+    }
+    absl::StrAppend(&text, "graph @forward(", inputs, ") {\n");
+    std::string returned;
+    for (size_t i = 0; i < names.size(); ++i) {
+      absl::StrAppend(&text, "  %v", i, " = get_attr ", names[i], "\n");
+      absl::StrAppend(&returned, i == 0 ? "" : ", ", "%v", i);
+    }
+    absl::StrAppend(&text, "  return (", returned, ",)\n}\n");
+    Sample sample = Parse(text);
+    sample.weights = weights;
+    std::vector<std::string> notes;
+    const absl::StatusOr<std::string> bytes = ExportTorchScriptToString(sample, &notes);
+    ASSERT_OK(bytes) << text;
+    const absl::StatusOr<Sample> again = ImportTorchScript(*bytes, "m.pt");
+    ASSERT_OK(again) << text;
+    std::vector<std::string> found;
+    for (const Node* input : again->module->main()->placeholders())
+      found.emplace_back(input->target());
+    for (const Attribute& attribute : again->module->attributes())
+      found.emplace_back(attribute.name);
+    EXPECT_EQ(absl::StrJoin(found, " "), expected) << text;
+    EXPECT_EQ(absl::StrJoin(notes, "\n"),
+              note.empty() ? "" : absl::StrCat("renamed for TorchScript: ", note));
+  }
 }
 
 TEST(ExporterTest, Files) {

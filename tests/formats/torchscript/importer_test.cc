@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "graphnet/formats/torchscript/import_graph.h"
 #include "graphnet/ir/sample.h"
@@ -730,6 +731,56 @@ TEST(ImporterTest, AttributesThatOverlapAreNotWrittenTo) {
   EXPECT_THAT(with_views("def forward(self, x):\n    y = self.head\n    y[0:2].mul_(x)\n"
                          "    return y + self.tail\n"),
               Not(IsOk()));
+}
+
+// Values of inputs and attributes are kept under one name each.
+TEST(ImporterTest, AttributesGiveWayToInputsOfTheirNames) {
+  const auto import = [](const std::string& source) {
+    torch::jit::Module inner("Inner");
+    inner.register_buffer("weight", torch::full({1}, 5.f));
+    torch::jit::Module module("M");
+    module.register_buffer("x", torch::full({1}, 2.f));
+    module.register_buffer("x_", torch::full({1}, 3.f));
+    module.register_module("y", inner);
+    module.define(source);
+    return ImportTorchScriptMethod(module, "forward", {.weights = true});
+  };
+  const auto names = [](const absl::StatusOr<Sample>& sample) {
+    EXPECT_OK(sample);
+    std::vector<std::string> names;
+    for (const Node* input : sample->module->main()->placeholders())
+      names.emplace_back(input->target());
+    for (const auto& [name, value] : sample->weights) {
+      names.push_back(
+          absl::StrCat(name, "=", reinterpret_cast<const float*>(value.bytes->data())[0]));
+    }
+    return absl::StrJoin(names, " ");
+  };
+  EXPECT_EQ(names(import("def forward(self, x):\n    return x * self.x\n")), "x x__=2");
+  EXPECT_EQ(names(import("def forward(self, x, x_):\n    return x * self.x + x_ * self.x_\n")),
+            "x x_ x__=2 x___=3");
+  // A tensor has no elements that could be called y.weight.
+  EXPECT_EQ(names(import("def forward(self, y):\n    return y * self.y.weight\n")), "y y.weight=5");
+  for (const char* const type : {"List[Tensor]", "Dict[str, Tensor]", "Tuple[Tensor, int]",
+                                 "Optional[List[Tensor]]", "Any"}) {
+    EXPECT_EQ(names(import(absl::StrCat("def forward(self, y: ", type,
+                                        ", z):\n    return z * self.y.weight, y\n"))),
+              "y z y_.weight=5")
+        << type;
+  }
+}
+
+// PyTorch writes the names of attributes without escapes.
+TEST(ImporterTest, AttributesThatNothingReadsHaveAnyName) {
+  for (const std::string& name : {"é", "日本", "a b", "\U0001F600", "weight é"}) {
+    torch::jit::Module module("M");
+    module.register_buffer(name, torch::ones({1}));
+    module.register_parameter(name + "p", torch::ones({1}), false);
+    module.define("def forward(self, x):\n    return x + 1\n");
+    std::ostringstream archive;
+    module.save(archive);
+    EXPECT_OK(ImportTorchScript(archive.str(), "m.pt")) << name;
+  }
 }
 
 void DeclareNms(torch::Library* library) {

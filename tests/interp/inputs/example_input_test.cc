@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,6 +23,7 @@
 namespace graphnet {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Key;
@@ -190,6 +192,43 @@ TEST(DescribeInputsTest, InOrderAndByName) {
   EXPECT_THAT(Described(kText, {"n=float=1"}), HasSubstr("n is annotated int"));
   EXPECT_THAT(Described(kText, {"None"}), HasSubstr("x is not Optional"));
   EXPECT_THAT(Described(kText, {"list(f32[2])"}), HasSubstr("not as a list"));
+}
+
+// The words before = mean a kind only where no input is called so.
+TEST(DescribeInputsTest, NamesOfInputsComeBeforeWords) {
+  for (const std::string& name : {"int", "float", "bool", "str", "list", "None", "f32", "a=b",
+                                  "x[0]", "list(a", "{", "a b", "é", "int=int"}) {
+    Sample sample;
+    const std::string text =
+        absl::StrCat("graph @f(%x, %y \"", name, "\") {\n  return (%x, %y)\n}\n");
+    EXPECT_THAT(Described(text, {absl::StrCat(name, "=f32[3]"), "x=f32[2]"}, &sample),
+                HasSubstr("f32[3]"))
+        << name;
+    EXPECT_THAT(Described(text, {"f32[4]", absl::StrCat(name, "=f32[3]")}), HasSubstr("f32[4]"))
+        << name;
+  }
+  EXPECT_THAT(Described("graph @f(%int as int, %x as int) {\n  return (%int, %x)\n}\n",
+                        {"x=int=3", "int=int=4"}),
+              HasSubstr("%int as int {data = [4]},\n  %x as int {data = [3]}"));
+  // The longest name counts.
+  EXPECT_THAT(Described("graph @f(%a, %b \"a=f32[1]\") {\n  return (%a, %b)\n}\n",
+                        {"a=f32[1]=f32[2]", "a=f32[3]"}),
+              AllOf(HasSubstr("%a : f32[3]"), HasSubstr(": f32[2]")));
+}
+
+// The weights of a submodule may begin like the elements of a list.
+TEST(DescribeInputsTest, TensorsHaveNoElements) {
+  for (const auto& [type, word, stays] :
+       std::vector<std::tuple<std::string, std::string, bool>>{{"torch.Tensor", "y=f32[2]", true},
+                                                               {"int", "y=3", true},
+                                                               {"List[Tensor]", "y=list()", false},
+                                                               {"Any", "y=3", false}}) {
+    Sample sample;
+    sample.weights["y.weight"] = {};
+    Described(absl::StrCat("graph @f(%y as \"", type, "\") {\n  return (%y,)\n}\n"), {word},
+              &sample);
+    EXPECT_EQ(sample.weights.contains("y.weight"), stays) << type;
+  }
 }
 
 TEST(DescribeInputsTest, KnownMetasMustAgree) {
