@@ -6,6 +6,7 @@
 #     from FILE import GraphModule, arguments; GraphModule()(**arguments(x=my_tensor))
 #
 import inspect
+import json
 import sys
 
 import safetensors.torch
@@ -16,11 +17,12 @@ def arguments(**given):
     # Tensors of a mapped file lie at any address, for which kernels may round otherwise: they are copied.
     path = __file__ + ".safetensors"
     values = {name: tensor.clone() for name, tensor in safetensors.torch.load_file(path).items()}
-    with safetensors.safe_open(path, "pt") as file:
-        for key in file.metadata() or {}:
-            if key.startswith("graphnet.dtype."):  # pairs of real and imaginary parts
-                name = key.removeprefix("graphnet.dtype.")
-                values[name] = torch.view_as_complex(values[name])
+    with open(path, "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    for key in header.get("__metadata__", {}):
+        if key.startswith("graphnet.dtype."):  # pairs of real and imaginary parts
+            name = key.removeprefix("graphnet.dtype.")
+            values[name] = torch.view_as_complex(values[name])
     values.update(given)
     numbers = (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool)
     taken = {}

@@ -20,7 +20,7 @@ DTYPES = [
     ("BF16", "bfloat16", "bfloat16", 2), ("I32", "int32", "int32", 4), ("U32", "uint32", "uint32", 4),
     ("F32", "float32", "float32", 4), ("C64", "complex64", "complex64", 8),
     ("F64", "float64", "float64", 8), ("I64", "int64", "int64", 8), ("U64", "uint64", "uint64", 8),
-    ("C32", None, "complex32", 4), ("C128", "complex128", "complex128", 16),
+    ("C32", "complex32", "complex32", 4), ("C128", "complex128", "complex128", 16),
 ]
 WIDTHS = {name: width for name, _, _, width in DTYPES}
 
@@ -39,8 +39,6 @@ class Tensor:
     def numpy(self):
         import numpy
         (name,) = [numpy_name for name, numpy_name, _, _ in DTYPES if name == self.dtype]
-        if name is None:
-            raise TypeError(f"NumPy has no dtype {self.dtype}")
         if not hasattr(numpy, name) and name != "bool":
             import ml_dtypes
             dtype = getattr(ml_dtypes, name)

@@ -829,7 +829,7 @@ TEST(ExporterTest, NamesOfInputsAndAttributesDiffer) {
       {"%a \"x y\", %x_y", "x_y_1", "x_y_2 x_y x_y_1", "input x y is x_y_2"},
       {"%x", "\"a b\" a_b", "x a_b_1 a_b", "weight a b is a_b_1"},
       {"%x", "class.w", "x class_w", "weight class.w is class_w"},
-      {"%\"é\"", "\"ü\"", "__ ___1", "input é is __, weight ü is ___1"},
+      {"%\"é\"", "\"ü\"", "___1 __", "input é is ___1, weight ü is __"},
       {"%float, %self", "w", "float_ self_ w", "input float is float_, input self is self_"},
       {"%x, %y", "a.b", "x y a.b", ""},
   };

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -223,10 +224,13 @@ TEST(DescribeInputsTest, TensorsHaveNoElements) {
                                                                {"int", "y=3", true},
                                                                {"List[Tensor]", "y=list()", false},
                                                                {"Any", "y=3", false}}) {
+    auto module =
+        ParseModule(absl::StrCat("graph @f(%y as \"", type, "\") {\n  return (%y,)\n}\n"), "test");
+    ASSERT_OK(module);
     Sample sample;
+    sample.module = *std::move(module);
     sample.weights["y.weight"] = {};
-    Described(absl::StrCat("graph @f(%y as \"", type, "\") {\n  return (%y,)\n}\n"), {word},
-              &sample);
+    EXPECT_OK(DescribeInputs({word}, /*seed=*/0, &sample));
     EXPECT_EQ(sample.weights.contains("y.weight"), stays) << type;
   }
 }
