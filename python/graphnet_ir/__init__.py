@@ -37,6 +37,7 @@ _LAZY = {
     "from_exported": "graphnet_ir.exported",
     "score": "graphnet_ir.evaluation",
     "to_exported": "graphnet_ir.exported",
+    "torch_dataset": "graphnet_ir.corpus.torch_data",
 }
 
 
@@ -57,5 +58,5 @@ __all__ = [
     "folder_files", "formats", "from_exported", "from_fx", "hash", "load", "load_bytes",
     "load_pieces", "load_samples", "normal_form", "opt", "page", "parse", "passes", "prepare",
     "register_pass", "rewrite", "run", "save", "score", "set_num_threads", "shapes", "show",
-    "to_bytes", "to_exported", "to_fx", "validate",
+    "to_bytes", "to_exported", "to_fx", "torch_dataset", "validate",
 ]

@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 from graphnet_ir import _core
 from graphnet_ir._core import Error, Module, Sample
 from graphnet_ir._errors import made_error
-from graphnet_ir.corpus import covering, jobs, layout, near, sampling, views
+from graphnet_ir.corpus import cost_models, covering, jobs, layout, near, sampling, views
 from graphnet_ir.corpus.adding import (ROWS_A_CALL, Added, Addition, rows_of_paths,
                                       rows_of_samples)
 from graphnet_ir.corpus.durable import sync
@@ -60,6 +60,7 @@ class Corpus:
             raise ValueError("a tag can only be read")
         self.path = os.fspath(path)
         self.mode = mode
+        self.version = version
         self.manifest = layout.read_manifest(self.path)
         self.weights = Weights(self.path)
         made = {}
@@ -352,6 +353,24 @@ class Corpus:
         graphs that differ in sizes only, that are similar by `at`, that are of one model, or of
         which one was cut from the other."""
         return sampling.split(self, shares, seed, at)
+
+    def node_types(self, graphs: Optional[Iterable[Union[str, bytes]]] = None,
+                   least: int = 1) -> List[str]:
+        """Returns the types of the nodes of graphs, all of them by default, for cost_arrays: the
+        first is 'unknown', the others are operators in the normal form (graphnet_ir.normal_form)
+        that at least `least` graphs have, the most frequent first. A model keeps this list."""
+        found = cost_models.counted_types(self.samples(graphs))
+        ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+        return [cost_models.UNKNOWN, *(name for name, count in ranked if count >= least)]
+
+    def cost_arrays(self, types: Sequence[str],
+                    graphs: Optional[Iterable[Union[str, bytes]]] = None
+                    ) -> Iterator[cost_models.GraphArrays]:
+        """Yields graphs, all of them by default, as arrays for models that learn what graphs cost:
+        edges, types of nodes, sizes, and FLOPs as `graphnet stats --cost` has them. types: those of
+        node_types."""
+        hashes = (_hash_bytes(hash) for hash in (self if graphs is None else graphs))
+        return cost_models.arrays(((hash.hex(), self[hash]) for hash in hashes), types)
 
     def coverage(self, columns: Sequence[str] = covering.COLUMNS) -> List[Dict[str, Any]]:
         """Returns a dict for each value of the columns: column, value and number of graphs."""
