@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from typing import Any, Set
+from typing import Any, Iterator, Set
 from unittest import mock
 
 import lance
@@ -27,7 +27,8 @@ from pyarrow import parquet
 
 import graphnet_ir
 from graphnet_ir import _core
-from graphnet_ir.corpus import Corpus, cards, durable, jobs, layout, near, verifying
+from graphnet_ir.corpus import (Corpus, cards, durable, jobs, layout, near, schedule, tables,
+                                verifying)
 from graphnet_ir.corpus.__main__ import main
 from graphnet_ir.corpus.covering import cover
 
@@ -206,6 +207,40 @@ class AddingTest(CorpusTest):
         with mock.patch.object(durable, "sync_file_system", all.append):
             Corpus(self.path, "a").add([sample(number) for number in range(10, 15)])
         self.assertEqual(len(all), 3)
+
+    def test_a_manifest_comes_after_what_it_names_is_synced(self) -> None:
+        corpus = self.made(3)
+        sync, synced = durable.sync, set[str]()
+        there = {os.path.join(folder, name) for folder, _, names in os.walk(self.path)
+                 for name in names}
+        before, commits = tables.Table._before_commit, 0
+
+        def note(path: str) -> None:
+            sync(path)
+            synced.add(path)
+
+        @contextlib.contextmanager
+        def check(table: tables.Table, version: int) -> Iterator[None]:
+            nonlocal commits
+            with before(table, version):
+                new = {os.path.join(folder, name) for folder, _, names in os.walk(table.path)
+                       for name in names} - there
+                self.assertGreater(len(new), commits == 0)
+                self.assertLessEqual(new | {os.path.dirname(path) for path in new}, synced)
+                commits += 1
+                yield
+
+        # The engine has the lock since the tables were opened.
+        with mock.patch.object(durable, "sync", note), \
+                mock.patch.object(tables.Table, "_before_commit", check):
+            corpus = Corpus(self.path, "a")
+            for table in (corpus.jsons, corpus.graphs, corpus.sources):
+                table.settle()
+            corpus.add([sample(number) for number in range(10, 15)])
+            corpus.map("corpus_jobs:calls")
+            corpus.compact()
+            corpus.remove(source="source1")
+        self.assertGreater(commits, 8)
 
     def test_a_full_disk_is_said_in_one_line_and_loses_nothing(self) -> None:
         samples = self.files(40)
@@ -905,6 +940,14 @@ class JobsTest(CorpusTest):
         self.assertEqual(list(corpus.verify()), [])
 
 
+    def test_tasks_that_lose_each_machine_are_named(self) -> None:
+        corpus = self.made(3)
+        with mock.patch.object(jobs.Job, "run_task", side_effect=schedule.Lost):
+            with self.refuses("task 0 and 0 others lost 5 machines each: try again"):
+                corpus.map("corpus_jobs:calls")
+        self.assertEqual(corpus.map("corpus_jobs:calls").set_aside, [])
+
+
 class RayTest(CorpusTest):
 
     @unittest.skipUnless(importlib.util.find_spec("ray"), "ray is not installed")
@@ -934,16 +977,27 @@ class RayTest(CorpusTest):
             self.assertEqual((code, errors.count("\n")), (2, 1), errors)
             self.assertIn("is not local:N", errors)
 
-    def test_without_ray_one_line_says_what_to_install(self) -> None:
+    def test_ray_that_was_imported_before_would_listen_to_other_machines(self) -> None:
         self.made(1)
-        (self.folder / "ray.py").write_text("raise ImportError('no ray here')")
-        done = subprocess.run([sys.executable, "-m", "graphnet_ir.corpus", "map", str(self.path),
-                               "--function", "corpus_jobs:calls", "--ray", "local:2"],
-                              capture_output=True, text=True, check=False,
-                              env={**os.environ, "PYTHONPATH": os.pathsep.join(
-                                  [str(self.folder), os.environ["PYTHONPATH"]])})
-        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
-        self.assertIn("pip install 'graphnet_ir[ray]'", done.stderr)
+        with mock.patch.dict(sys.modules, ray=mock.Mock()), mock.patch.dict(os.environ):
+            os.environ.pop("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", None)
+            code, _, errors = command("map", self.path, "--function", "corpus_jobs:calls", "--ray",
+                                      "local:1")
+        self.assertEqual(code, 2)
+        self.assertIn("ray was imported already, and would listen to other machines: set", errors)
+
+    def test_without_ray_that_works_one_line_says_so(self) -> None:
+        self.made(1)
+        for text, words in (("raise ImportError('no ray here')", "pip install 'graphnet_ir[ray]'"),
+                            ("", "Ray's nodes do not start")):
+            (self.folder / "ray.py").write_text(text)
+            done = subprocess.run([sys.executable, "-m", "graphnet_ir.corpus", "map",
+                                   str(self.path), "--function", "corpus_jobs:calls", "--ray",
+                                   "local:2"], capture_output=True, text=True, check=False,
+                                  env={**os.environ, "PYTHONPATH": os.pathsep.join(
+                                      [str(self.folder), os.environ["PYTHONPATH"]])})
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+            self.assertIn(words, done.stderr)
 
 
 class KillsTest(CorpusTest):

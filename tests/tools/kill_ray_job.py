@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Kills nodes and the driver of a job on Ray, and compares its results with those of a local pool.
 
-    PY kill_ray_job.py CORPUS [--nodes 4] [--driver-kills 2] [--node-kills 2]
+    PY kill_ray_job.py CORPUS [--nodes 4] [--driver-kills 2] [--worker-kills 2] [--node-kills 2]
 
 PY has graphnet_ir[corpus,ray]. The corpus gets two jobs. The driver is killed with SIGKILL, and with
-it its nodes; the job then goes on. In the last run nodes are killed. The files of both jobs must be
-the same, byte for byte. Meanwhile nothing may listen to other machines, and /dev/shm gets no file.
+it its nodes; the job then goes on. In the last run processes that do tasks are killed, and then
+nodes. The files of both jobs must be the same, byte for byte. Meanwhile nothing may listen to other
+machines, and /dev/shm gets no file.
 """
 
 import argparse
@@ -63,6 +64,12 @@ def heard_elsewhere():
     return [" ".join(line) for line in ours if not own.match(line[1])]
 
 
+def workers():
+    """Returns the processes that do tasks now."""
+    return [number for number in processes(b"ray::run_task") if b"graphnet-ray-" in
+            pathlib.Path(f"/proc/{number}/environ").read_bytes()]
+
+
 def raylets():
     return [number for number in processes(b"/raylet/raylet\0") if b"graphnet-ray-" in
             pathlib.Path(f"/proc/{number}/cmdline").read_bytes()]
@@ -74,6 +81,7 @@ def main():
     parser.add_argument("corpus", type=pathlib.Path)
     parser.add_argument("--nodes", type=int, default=4)
     parser.add_argument("--driver-kills", type=int, default=2)
+    parser.add_argument("--worker-kills", type=int, default=2)
     parser.add_argument("--node-kills", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
@@ -94,7 +102,7 @@ def main():
         def done():
             return len(list((jobs / "ray").glob("part-*")))
 
-        killed_drivers = killed_nodes = 0
+        killed_drivers = killed_workers = killed_nodes = 0
         shared = set(os.listdir("/dev/shm"))
         while True:
             driver = subprocess.Popen([*run, "ray", "--ray", f"local:{args.nodes}"],
@@ -112,6 +120,12 @@ def main():
                         killed_drivers += 1
                         print(f"driver killed after {done()} of {len(parts)} tasks", flush=True)
                         break
+                elif killed_workers < args.worker_kills:
+                    if busy := workers():
+                        os.kill(draw.choice(busy), signal.SIGKILL)
+                        killed_workers += 1
+                        print(f"worker killed after {done()} of {len(parts)} tasks", flush=True)
+                        time.sleep(2)
                 elif killed_nodes < args.node_kills and done() >= at + killed_nodes:
                     # Not the first, which has Ray's own state.
                     others = sorted(raylets())[1:]
@@ -137,8 +151,8 @@ def main():
         corpus = Corpus(args.corpus)
         if lost := corpus.count(where="text_bytes IS NULL"):
             sys.exit(f"{lost} graphs have no column of the job")
-        print(f"{len(parts)} tasks are the same after {killed_drivers} kills of the driver and "
-              f"{killed_nodes} of nodes")
+        print(f"{len(parts)} tasks are the same after {killed_drivers} kills of the driver, "
+              f"{killed_workers} of workers and {killed_nodes} of nodes")
 
 
 if __name__ == "__main__":

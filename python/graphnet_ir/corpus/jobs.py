@@ -16,6 +16,7 @@ import glob
 import io
 import json
 import os
+import queue
 import re
 import select
 import shutil
@@ -24,12 +25,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Optional, Protocol, Tuple, Union
 
 from graphnet_ir._errors import made_error
-from graphnet_ir.corpus import job_worker
+from graphnet_ir.corpus import job_worker, schedule
 from graphnet_ir.corpus.durable import sync, write_file
 from graphnet_ir.corpus.adding import digests
 from graphnet_ir.corpus.engines import pa, parquet, pc
@@ -88,18 +89,22 @@ def described(work: Work) -> Dict[str, Any]:
     return {"function": f"{module}:{name}"}
 
 
-class Pool(Protocol):
-    """Runs tasks of jobs somewhere."""
+class Pool(schedule.Pool, Protocol):
+    """Runs the tasks of one job."""
 
-    def submit(self, job: Job, number: int) -> Future[None]:
-        """Has job.run_task(number) called, again if what ran it is lost."""
+    def take(self, job: Job) -> None:
+        """Says of which job the tasks are: start(number) has job.run_task(number) called."""
 
 
 class LocalPool:
     """Runs tasks on this machine."""
 
+    copies = False
+
     def __init__(self, jobs: int):
-        self._threads = ThreadPoolExecutor(max(1, jobs), "graphnet_ir.corpus.jobs")
+        self._slots = max(1, jobs)
+        self._threads = ThreadPoolExecutor(self._slots, "graphnet_ir.corpus.jobs")
+        self._ended: queue.SimpleQueue[Tuple[int, Optional[BaseException]]] = queue.SimpleQueue()
 
     def __enter__(self) -> LocalPool:
         return self
@@ -107,8 +112,32 @@ class LocalPool:
     def __exit__(self, *_: object) -> None:
         self._threads.shutdown()
 
-    def submit(self, job: Job, number: int) -> Future[None]:
-        return self._threads.submit(job.run_task, number)
+    def take(self, job: Job) -> None:
+        self._job = job
+
+    def slots(self) -> int:
+        return self._slots
+
+    def start(self, number: int) -> None:
+        self._threads.submit(self._job.run_task, number).add_done_callback(
+            lambda future: self._ended.put((number, future.exception())))
+
+    def ended(self, seconds: float) -> List[Tuple[int, Optional[BaseException]]]:
+        return all_of(self._ended, seconds)
+
+    def now(self) -> float:
+        return time.monotonic()
+
+
+def all_of(ended: queue.SimpleQueue[Any], seconds: float) -> List[Any]:
+    """Waits until a queue has something, or some seconds, and returns all of it."""
+    made = []
+    try:
+        made.append(ended.get(timeout=seconds))
+        while True:
+            made.append(ended.get_nowait())
+    except queue.Empty:
+        return made
 
 
 class Job:
@@ -181,10 +210,10 @@ class Job:
 
     def _hashes(self, number: int) -> List[bytes]:
         """Returns the graphs of a task."""
-        sizes = self._sizes()
+        size = 32 * self._told()["task"]
         with open(os.path.join(self.folder, "graphs.bin"), "rb") as file:
-            file.seek(32 * sizes[0] * number)
-            data = file.read(32 * sizes[number])
+            file.seek(size * number)
+            data = file.read(size)
         return [data[place:place + 32] for place in range(0, len(data), 32)]
 
     def _part(self, number: int) -> str:
@@ -192,23 +221,28 @@ class Job:
 
     def _run_tasks(self, pool: Pool, told: Callable[[int, int], None]) -> None:
         sizes = self._sizes()
-        left = [number for number in range(len(sizes)) if not os.path.exists(self._part(number))]
-        done = sum(sizes) - sum(sizes[number] for number in left)
-        told(done, sum(sizes))
-        waiting: Dict[Future[None], int] = {}
+        there = set(os.listdir(self.folder))
+        left = [number for number in range(len(sizes))
+                if os.path.basename(self._part(number)) not in there]
+        whole = sum(sizes)
+        done = whole - sum(sizes[number] for number in left)
+        told(done, whole)
+
+        def tell(number: int) -> None:
+            nonlocal done
+            done += sizes[number]
+            told(done, whole)
+
+        pool.take(self)
         try:
-            for number in left:
-                waiting[pool.submit(self, number)] = number
-            while waiting:
-                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                    future.result()
-                    done += sizes[waiting.pop(future)]
-                    told(done, sum(sizes))
+            given_up = schedule.run(left, pool, tell)
         except BaseException:
             self._stop.set()
-            for future in waiting:
-                future.cancel()
             raise
+        if given_up:
+            raise made_error("failed_precondition", f"task {given_up[0]} and {len(given_up) - 1} "
+                             f"others lost {schedule.MOST_LOSSES} machines each: try again "
+                             "with smaller limits")
 
     def run_task(self, number: int) -> None:
         """Writes the result of a task. It may run twice at a time, on two machines: both write the

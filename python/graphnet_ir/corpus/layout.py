@@ -6,13 +6,13 @@ import contextlib
 import fcntl
 import json
 import os
-import secrets
+import re
 from collections.abc import Iterator
-from typing import Any, Dict
+from typing import Any, Dict, List, Tuple
 
 from graphnet_ir import _core
 from graphnet_ir._errors import made_error
-from graphnet_ir.corpus.durable import write_file
+from graphnet_ir.corpus.durable import sync, write_file
 from graphnet_ir.corpus.schema import FORMAT, NEAR_AT
 
 MANIFEST = "corpus.json"
@@ -72,16 +72,38 @@ def read_manifest(corpus: str) -> Dict[str, Any]:
     return dict(told)
 
 
-def check_links(path: str) -> None:
-    """Raises Error if the file system of a file has no hard links, by which the engine commits."""
-    link = f"{path}.{secrets.token_hex(8)}"
-    try:
-        os.link(path, link)
-    except OSError as error:
-        raise made_error("failed_precondition",
-                         f"{path}: a corpus can only be written on a file system with hard links "
-                         f"({error.strerror})") from error
-    os.unlink(link)
+def cut_off(table: str) -> Tuple[List[str], int]:
+    """Returns the manifests of a table that a power cut left without their content, which are the
+    newest ones, and the version before them.
+
+    The engine gives a manifest its name before its content is synced. What was acknowledged was
+    synced, so that such versions are of commits that nobody knows.
+    """
+    folder = os.path.join(table, "_versions")
+    torn: List[str] = []
+    with contextlib.suppress(OSError):
+        # A name is a number of 20 digits, the smaller the newer.
+        for name in sorted(name for name in os.listdir(folder)
+                           if re.fullmatch(r"\d{20}\.manifest", name)):
+            path = os.path.join(folder, name)
+            with open(path, "rb") as file:
+                file.seek(-min(4, os.path.getsize(path)), os.SEEK_END)
+                if file.read() == b"LANC":
+                    return torn, 2**64 - 1 - int(name[:20])
+            torn.append(path)
+    return [], 0
+
+
+def _remove_cut_off(table: str) -> None:
+    torn, _ = cut_off(table)
+    tags = os.path.join(table, "_refs", "tags")
+    if os.path.isdir(tags):
+        torn += [path for path in (os.path.join(tags, name) for name in os.listdir(tags))
+                 if os.path.getsize(path) == 0]
+    for path in torn:
+        os.unlink(path)
+    for folder in sorted(set(map(os.path.dirname, torn))):
+        sync(folder)
 
 
 @contextlib.contextmanager
@@ -101,8 +123,8 @@ def at_work(corpus: str, *, alone: bool = False) -> Iterator[None]:
 def committing(corpus: str) -> Iterator[None]:
     """Waits until no other process commits. Lance alone would let two processes that look for a key
     at the same time both add it."""
-    path = os.path.join(corpus, "commit.lock")
-    with open(path, "ab") as file:
+    with open(os.path.join(corpus, "commit.lock"), "ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        check_links(path)
+        for table in TABLES:
+            _remove_cut_off(table_path(corpus, table))
         yield

@@ -1,24 +1,26 @@
 """Runs the tasks of a job as tasks of Ray, on the nodes of a cluster.
 
-The same function does a task here and there (Job.run_task). Ray only runs it somewhere, and again if
-the node is lost. What a task makes is a file in the folder of the job, which all nodes see.
+The same function does a task here and there (Job.run_task), and schedule.py says which one runs when.
+Ray only runs it somewhere. What a task makes is a file in the folder of the job, which all nodes see.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import queue
 import select
 import shutil
 import socket
 import sys
 import tempfile
 import time
-from concurrent.futures import Future
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from graphnet_ir._core import Error
 from graphnet_ir._errors import made_error
+from graphnet_ir.corpus.jobs import Job, all_of
+from graphnet_ir.corpus.schedule import Lost
 from graphnet_ir.harvest.processes import Group, Limits
 
 # Ray reads these when it is imported.
@@ -29,7 +31,7 @@ _LOCAL = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 _MOST_NODES = 64
 _START_SECONDS = 300
 _ANSWER_SECONDS = 20
-_TRIES = 20  # of a task whose node is lost each time
+_ASK_SECONDS = 2
 
 
 def _ray(settings: Dict[str, str]) -> Any:
@@ -44,7 +46,6 @@ def _ray(settings: Dict[str, str]) -> Any:
 
 def run_task(path: str, name: str, work: Any, bounds: Any, number: int) -> None:
     """Does a task of a job, on a node."""
-    from graphnet_ir.corpus.jobs import Job
     from graphnet_ir.corpus.store import Corpus
     Job(Corpus(path), name, work, bounds).run_task(number)
 
@@ -81,8 +82,12 @@ class LocalNodes:
 class RayPool:
     """The nodes of a cluster: place is its address, or 'local:N' for N nodes on this machine."""
 
+    copies = True
+
     def __init__(self, place: str):
         self._nodes: Optional[LocalNodes] = None
+        self._ended: queue.SimpleQueue[Tuple[int, Optional[BaseException]]] = queue.SimpleQueue()
+        self._slots, self._asked = 0, float("-inf")
         settings = dict(_SETTINGS)
         count = 0
         if place.startswith("local:"):
@@ -106,7 +111,7 @@ class RayPool:
             self.close()
             raise made_error("failed_precondition",
                              f"there is no Ray cluster at {place}: {str(error)[:300]}") from error
-        self._task = self._ray.remote(num_cpus=1, max_retries=_TRIES)(run_task)
+        self._task = self._ray.remote(num_cpus=1, max_retries=0)(run_task)
 
     def __enter__(self) -> RayPool:
         return self
@@ -119,12 +124,39 @@ class RayPool:
         if self._nodes is not None:
             self._nodes.close()
 
-    def submit(self, job: Any, number: int) -> Future[None]:
-        """Has a task done on a node."""
-        made: Future[None] = Future()
-        self._task.remote(*job.told, number).future().add_done_callback(
-            lambda done: _hand_over(done.exception(), made))
-        return made
+    def take(self, job: Any) -> None:
+        self._job = job.told
+
+    def slots(self) -> int:
+        """Asks Ray now and then, as nodes come and go."""
+        if self.now() - self._asked > _ASK_SECONDS:
+            self._asked = self.now()
+            self._slots = sum(int(node["Resources"].get("CPU", 0)) for node in self._ray.nodes()
+                              if node["Alive"])
+        return self._slots
+
+    def start(self, number: int) -> None:
+        self._task.remote(*self._job, number).future().add_done_callback(
+            lambda done: self._ended.put((number, self._error(done.exception()))))
+
+    def ended(self, seconds: float) -> List[Tuple[int, Optional[BaseException]]]:
+        return all_of(self._ended, seconds)
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def _error(self, error: Optional[BaseException]) -> Optional[BaseException]:
+        """Returns what an exception of Ray means."""
+        errors = self._ray.exceptions
+        if error is None:
+            return None
+        if isinstance(error, (errors.WorkerCrashedError, errors.NodeDiedError,
+                              errors.OutOfMemoryError, errors.ObjectLostError)):
+            return Lost(str(error))
+        if isinstance(cause := getattr(error, "cause", None), Error):
+            return cause
+        lines = str(error).strip().splitlines()
+        return made_error("internal", lines[-1] if lines else type(error).__name__)
 
 
 def _probe(place: str) -> None:
@@ -132,15 +164,3 @@ def _probe(place: str) -> None:
     host, _, port = place.rpartition(":")
     if host and "/" not in host and port.isdecimal():
         socket.create_connection((host, int(port)), timeout=_ANSWER_SECONDS).close()
-
-
-def _hand_over(error: Optional[BaseException], made: Future[None]) -> None:
-    if made.cancelled():
-        return
-    if error is None:
-        made.set_result(None)
-    elif isinstance(cause := getattr(error, "cause", None), Error):
-        made.set_exception(cause)
-    else:
-        lines = str(error).strip().splitlines()
-        made.set_exception(made_error("internal", lines[-1] if lines else type(error).__name__))

@@ -89,7 +89,6 @@ class Corpus:
                              f"cannot make {path}: {error.strerror}") from error
         try:
             layout.write_manifest(aside)
-            layout.check_links(os.path.join(aside, layout.MANIFEST))
             for kind, schema in schemas(FORMAT).items():
                 Table.create(layout.table_path(aside, kind), kind, schema)
             sync(aside)

@@ -11,6 +11,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Set, Tuple, Un
 
 from graphnet_ir import Error
 from graphnet_ir._errors import made_error
+from graphnet_ir.corpus import layout
 from graphnet_ir.corpus.durable import SyncedFolder
 from graphnet_ir.corpus.engines import lance, pa, pc
 from graphnet_ir.corpus.schema import INDEXES, STORAGE
@@ -65,6 +66,13 @@ def _newest_version(path: str) -> int:
     return max(numbers)
 
 
+@contextlib.contextmanager
+def _alone(version: int) -> Iterator[None]:
+    """Is the engine's lock for a folder of which nobody else knows. Without a lock it needs hard
+    links."""
+    yield
+
+
 class Table:
     """One version of a table; `key` is the column that tells rows apart."""
 
@@ -76,8 +84,11 @@ class Table:
         self._kind = kind
         self._key = key
         self._folder = SyncedFolder(path)
+        torn, before = layout.cut_off(path)
         with engine_errors(path):
-            self.dataset = lance.dataset(path, version=version)
+            self.dataset = lance.dataset(
+                path, version=before if torn and version is None else version,
+                commit_lock=self._before_commit)
             if self.dataset.base_paths():
                 # Its manifest could name any file of this machine or of the network.
                 raise made_error("failed_precondition", f"{path} has files outside of its folder")
@@ -91,7 +102,8 @@ class Table:
         """Makes an empty table with its indexes."""
         with engine_errors(path):
             dataset = lance.write_dataset(schema.empty_table(), path, schema=schema, mode="create",
-                                          data_storage_version=STORAGE, enable_stable_row_ids=True)
+                                          data_storage_version=STORAGE, enable_stable_row_ids=True,
+                                          commit_lock=_alone)
             for column, index in INDEXES[kind].items():
                 dataset.create_scalar_index(column, index)
         SyncedFolder(path).settle()
@@ -115,12 +127,23 @@ class Table:
 
     def refresh(self) -> None:
         """Goes on to the newest version."""
+        torn, before = layout.cut_off(self.path)
         with engine_errors(self.path):
-            self.dataset.checkout_latest()
+            if torn:
+                self.dataset = self.dataset.checkout_version(before)
+            else:
+                self.dataset.checkout_latest()
 
     def settle(self) -> None:
         """Makes all that is in the table outlive a power cut."""
         self._folder.settle()
+
+    @contextlib.contextmanager
+    def _before_commit(self, version: int) -> Iterator[None]:
+        """Is around each commit of the engine, which takes it for a lock (that is
+        layout.committing). A manifest must not be on the disk before the files that it names."""
+        self.settle()
+        yield
 
     def insert(self, rows: Any) -> int:
         """Adds the rows whose key the table has not, and returns how many these are. Nobody else
@@ -131,7 +154,8 @@ class Table:
         rows = rows.filter(pc.invert(pc.is_in(keys, pa.array(sorted(known), keys.type))))
         if rows.num_rows:
             with engine_errors(self.path):
-                self.dataset = lance.write_dataset(rows, self.dataset, mode="append")
+                self.dataset = lance.write_dataset(rows, self.dataset, mode="append",
+                                                   commit_lock=self._before_commit)
         return int(rows.num_rows)
 
     def set_columns(self, rows: Any) -> None:

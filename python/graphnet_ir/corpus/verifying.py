@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Optional, Set
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error
+from graphnet_ir.corpus import layout
 from graphnet_ir.corpus.adding import digests, graph_rows, source_id
 from graphnet_ir.corpus.engines import pa, pc
 from graphnet_ir.corpus.schema import GRAPHS
@@ -32,6 +33,10 @@ class Finding:
 
 def findings(corpus: Any) -> Iterator[Finding]:
     """Yields what is wrong in a corpus."""
+    for table in layout.TABLES:
+        for path in layout.cut_off(layout.table_path(corpus.path, table))[0]:
+            yield Finding("unfinished", table, os.path.basename(path),
+                          "a commit was cut off, and the next one removes it")
     hashes: Dict[bytes, bytes] = {}  # with the digests of their blobs
     for batch in batches(corpus.graphs, GRAPHS.names, "graphs"):
         if isinstance(batch, Finding):
