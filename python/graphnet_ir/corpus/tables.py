@@ -112,8 +112,11 @@ class Table:
     def newest(path: str, kind: str, key: str, schema: Any) -> Tuple[Table, Optional[str]]:
         """Opens the newest version that can be opened, for a repair. Returns it and, if it is not
         the newest, why."""
+        torn, before = layout.cut_off(path)
         try:
-            return Table(path, kind, key, schema), None
+            return Table(path, kind, key, schema), (
+                f"version {before} is taken, and what came later is lost: {torn[0]} was cut off"
+                if torn else None)
         except Error as error:
             for version in range(_newest_version(path) - 1, 0, -1):
                 with contextlib.suppress(Error):
