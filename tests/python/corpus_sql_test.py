@@ -96,7 +96,7 @@ class SqlTest(CorpusTest):
 
     def test_time_and_memory_have_limits(self) -> None:
         corpus = self.made(3)
-        with self.refuses("took more than 0.2 s"):
+        with self.refuses("the query took more than 0.2 s"):
             corpus.sql("SELECT count(*) FROM range(1000000000) a, range(100000) b", seconds=0.2)
         with self.refuses("Out of Memory"):
             corpus.sql("SELECT string_agg(repeat('x', 1000000), '') FROM range(1000)",

@@ -29,7 +29,7 @@ class GraphArrays:
 
     hash: str  # of the graph in the corpus
     names: List[str]  # of the nodes in the normal form, with that of the body before it
-    edge_index: Any  # 2 x edges: from an operand, or the output of a body, to the node that takes it
+    edge_index: Any  # 2 x edges: from an operand, or the output of a body, to its user
     node_type: Any  # places in the types that were given
     elements: Any  # of the value, all tensors together; -1: unknown
     value_bytes: Any  # the bytes of these; -1: unknown
