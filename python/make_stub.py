@@ -164,6 +164,7 @@ _corpus_rows_of_paths -> _ArrowArray, paths: Sequence[str | os.PathLike[str]]
 _write_weights -> None, path: str | os.PathLike[str]
 _read_weights -> None, path: str | os.PathLike[str]
 _samples_at -> list[Sample], path: str | os.PathLike[str], places: Sequence[int]
+_set_python_of_corpora -> None
 _query_terms -> list[tuple[str, list[str]]]
 _match_blobs -> list[int | str], blobs: Sequence[bytes]
 _prefix_tokens -> _ArrowArray, features: Any

@@ -9,6 +9,7 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/listed_names.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/corpus/corpus_reader.h"
 #include "graphnet/formats/export_program.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
@@ -247,10 +248,36 @@ Format Mlir() {
   return format;
 }
 
+// --- Corpora -----------------------------------------------------------------------
+
+// A graph of a corpus. Other programs of graphnet write them (docs/corpus.md).
+Format CorpusGraph() {
+  Format format;
+  format.name = "corpus";
+  format.title = "a corpus";
+  format.content = "a graph of a corpus";
+  format.is_folder = true;
+  format.verifies = true;
+  format.keeps_weights = true;
+  format.sniff = [](Source& source) { return source.is_corpus_graph(); };
+  // The part is the graph.
+  format.parts = [](Source&) -> absl::StatusOr<std::vector<std::string>> {
+    return std::vector<std::string>();
+  };
+  format.read = [](Source& source, const LoadOptions& options) -> absl::StatusOr<Sample> {
+    const size_t end = source.part().find('/');
+    ASSIGN_OR_RETURN(const std::string bytes,
+                     ReadCorpusGraph(source.path(), source.part().substr(0, end),
+                                     source.part().substr(end + 1), options.weights));
+    return DeserializeSample(bytes, source.name());
+  };
+  return format;
+}
+
 }  // namespace
 
 std::vector<Format> CoreFormats() {
-  return {GraphNetFolder(), Protobuf(), Pt2(), TorchScript(), Mlir(), Text()};
+  return {GraphNetFolder(), Protobuf(), Pt2(), TorchScript(), Mlir(), Text(), CorpusGraph()};
 }
 
 absl::Status WithFolderAdvice(const absl::Status& status) {

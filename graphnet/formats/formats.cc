@@ -19,6 +19,7 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/core_formats.h"
+#include "graphnet/formats/corpus/corpus_reader.h"
 #include "graphnet/formats/find_values.h"
 #include "graphnet/formats/foreign.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
@@ -119,6 +120,10 @@ absl::StatusOr<const Format*> FormatOf(Source& source) {
   return nullptr;
 }
 
+constexpr char kFolderOfSamples[] =
+    "a folder of samples, not a sample; stats, check, lint, find, hash, run, convert, opt, "
+    "decompose, validate and bench take folders";
+
 // Returns the error for a folder that is not a sample.
 absl::Status DescribeFolder(const std::string& path) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(path));
@@ -128,12 +133,7 @@ absl::Status DescribeFolder(const std::string& path) {
     const absl::StatusOr<const Format*> format = FormatOf(below);
     return format.ok() && *format != nullptr;
   });
-  if (has_samples) {
-    return Foreign(
-        path,
-        "a folder of samples, not a sample; stats, check, lint, find, hash, run, convert, "
-        "opt, decompose, validate and bench take folders");
-  }
+  if (has_samples) return Foreign(path, kFolderOfSamples);
   if (const std::string known = DescribeForeignFolder(names); !known.empty())
     return Foreign(path, known);
   return Foreign(path, "not a sample: the folder has no graph_net.json");
@@ -145,7 +145,9 @@ std::string NoneOfAll() {
   auto [formats, added] = Registry::Get().AllAndAdded();
   absl::c_rotate(formats, formats.begin() + static_cast<ptrdiff_t>(added));
   for (const Format* format : formats) {
-    if (format->read != nullptr) contents.push_back(format->content);
+    // A graph of a corpus is no file.
+    if (format->read != nullptr && (!format->is_folder || format->can_be_written()))
+      contents.push_back(format->content);
   }
   const std::string last = std::move(contents.back());
   contents.pop_back();
@@ -156,6 +158,7 @@ absl::StatusOr<const Format*> RecogniseSource(Source& source) {
   absl::StatusOr<const Format*> format = FormatOf(source);
   if (!format.ok()) return Unusable(format.status());
   if (*format != nullptr) return format;
+  if (source.is_corpus()) return Unusable(Foreign(source.name(), kFolderOfSamples));
   if (source.is_folder()) return Unusable(DescribeFolder(source.path()));
   if (!source.part().empty()) {
     return Unusable(absl::NotFoundError(
@@ -260,7 +263,17 @@ void AddInput(const Format& format, Source& source, std::vector<std::string>* in
   inputs->push_back(source.name());
 }
 
+// Adds the graphs of a corpus, or of one of its tags or views, as if they were files in a folder.
+absl::Status FindInCorpus(const Source& corpus, std::vector<std::string>* inputs) {
+  const auto graphs = ListCorpus(corpus.path(), corpus.part());
+  RETURN_IF_ERROR(Annotate(graphs.status(), Printable(corpus.name(), 1000)));
+  for (const std::string& graph : *graphs) inputs->push_back(JoinPath(corpus.name(), graph));
+  return absl::OkStatus();
+}
+
 absl::Status FindIn(const std::string& folder, int depth, std::vector<std::string>* inputs) {
+  if (const Source source = Source::OfPath(folder, /*is_named=*/false); source.is_corpus())
+    return FindInCorpus(source, inputs);
   if (depth > kMaxNesting) {
     return absl::InvalidArgumentError(
         absl::StrCat(Printable(folder, 1000), ": folders nest too deep"));
@@ -403,7 +416,8 @@ absl::StatusOr<std::vector<std::string>> FindInputs(const std::vector<std::strin
 }
 
 bool IsFolderOfSamples(const std::string& path) {
-  return IsFolder(path) && !IsGraphNetFolder(path);
+  return IsFolder(path) ? !IsGraphNetFolder(path)
+                        : Source::OfPath(path, /*is_named=*/true).is_corpus();
 }
 
 }  // namespace graphnet

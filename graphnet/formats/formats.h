@@ -132,7 +132,8 @@ bool IsUnusable(const absl::Status& status);
 
 // Returns the verified sample in the file or folder at `path`. "m.pt2#encoder" names the program
 // encoder in an archive of torch.export that holds several. "-" is the standard input, which can be
-// read only once. FormatOfError lists the errors.
+// read only once. "c/NAME-HASH" is a graph of the corpus c, and "c#v1/NAME-HASH" one of its tag v1
+// (formats/corpus/corpus_reader.h). FormatOfError lists the errors.
 absl::StatusOr<Sample> Load(const std::string& path, const LoadOptions& options = {});
 // Like Load, but reads bytes in memory, which must outlive the sample's weights. Errors call the
 // input `name`.
@@ -147,12 +148,13 @@ absl::Status Save(const Sample& sample, const std::string& path, const SaveOptio
 
 // Returns every input under `paths`, sorted within each path. A path may be an input itself, or
 // "-". In any other folder, inputs are the sample folders at any depth, links to those, and the
-// files of known formats. An archive with several programs gives one input for each. Names that
-// begin with a dot and other links to folders are skipped.
+// files of known formats. An archive with several programs gives one input for each, and a corpus,
+// its tag "c#v1" and its view "c#view=small" one for each graph. Names that begin with a dot and
+// other links to folders are skipped.
 // If a path cannot be used, that is an error if it is the only one; otherwise it is returned as an
 // input that cannot be loaded. A folder below a path is returned so if it cannot be listed.
 absl::StatusOr<std::vector<std::string>> FindInputs(const std::vector<std::string>& paths);
-// Returns whether `path` is a folder that is not itself a sample.
+// Returns whether `path` is a folder that is not itself a sample, a corpus, or a tag or view of one.
 bool IsFolderOfSamples(const std::string& path);
 
 }  // namespace graphnet

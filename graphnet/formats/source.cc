@@ -16,6 +16,7 @@
 #include "graphnet/base/mapped_file.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/corpus/corpus_reader.h"
 
 namespace graphnet {
 namespace {
@@ -37,6 +38,14 @@ absl::StatusOr<std::string> ReadHead(const std::string& path) {
   return head;
 }
 
+// Returns where the part begins in the path of a part of a corpus, such as "c/GRAPH"; else npos.
+size_t EndOfCorpus(const std::string& path) {
+  size_t at = path.find_last_of("#/");
+  while (at != std::string::npos && at > 0 && !IsCorpusFolder(path.substr(0, at)))
+    at = path.find_last_of("#/", at - 1);
+  return at == 0 ? std::string::npos : at;
+}
+
 }  // namespace
 
 absl::Status TakeStandardInput() {
@@ -55,7 +64,14 @@ Source Source::OfPath(const std::string& path, bool is_named) {
       source.part_ = path.substr(at + 1);
     }
   }
+  if (!FileExists(source.path_)) {
+    if (const size_t at = EndOfCorpus(path); at != std::string::npos) {
+      source.path_ = path.substr(0, at);
+      source.part_ = path.substr(at);
+    }
+  }
   source.is_folder_ = IsFolder(source.path_);
+  source.is_corpus_ = source.is_folder_ && IsCorpusFolder(source.path_);
   return source;
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/shared_bytes.h"
 
@@ -22,7 +23,9 @@ absl::Status TakeStandardInput();
 class Source {
  public:
   // A file or a folder. "m.pt2#encoder" is the part `encoder` of m.pt2, unless a file has that
-  // whole name. `is_named` is true if a user named the path, false if it was found in a folder.
+  // whole name. Of a corpus c, "c/GRAPH" is the part "/GRAPH", "c#v1" the part "#v1", and
+  // "c#v1/GRAPH" the part "#v1/GRAPH". `is_named` is true if a user named the path, false if it was
+  // found in a folder.
   static Source OfPath(const std::string& path, bool is_named);
   // Bytes that errors call `name`. They must outlive the source and everything read from it.
   static Source OfBytes(absl::string_view bytes, const std::string& name);
@@ -35,6 +38,10 @@ class Source {
   const std::string& path() const { return path_; }
   const std::string& part() const { return part_; }
   bool is_folder() const { return is_folder_; }
+  // Returns whether it is a corpus or one of its tags or views, not a graph.
+  bool is_corpus() const { return is_corpus_ && !absl::StrContains(part_, '/'); }
+  // Returns whether it is a graph of a corpus.
+  bool is_corpus_graph() const { return is_corpus_ && absl::StrContains(part_, '/'); }
   bool is_named() const { return is_named_; }
 
   // Returns the first 4 KiB, or all bytes if there are fewer. Empty for a folder. NotFound if the
@@ -57,6 +64,7 @@ class Source {
   std::string path_;
   std::string part_;
   bool is_folder_ = false;
+  bool is_corpus_ = false;
   bool is_named_ = true;
   bool is_stdin_ = false;
   std::optional<std::string> head_;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 import warnings
 from collections import deque
 from collections.abc import Iterator
@@ -14,6 +15,9 @@ from graphnet_ir._core import Error, Sample
 from graphnet_ir._notebook import Bar
 
 Path = Union[str, "os.PathLike[str]"]
+
+if sys.executable:  # It is empty where Python is part of another program.
+    _core._set_python_of_corpora(sys.executable, os.path.dirname(os.path.dirname(_core.__file__)))
 
 
 def load_samples(paths: Union[Path, Sequence[Path]], *, errors: str = "raise",

@@ -259,15 +259,29 @@ class Corpus:
         the name and graph_net.json of the occurrence that it was stored from. Raises KeyError if it
         is not there, Error if it is damaged."""
         wanted = _hash_bytes(hash)
-        found = self.graphs.where(["blob", "digest"], "hash", [wanted]).to_pylist()
-        if not found:
+        found = dict(self._stored([wanted]))
+        if wanted not in found:
             raise KeyError(wanted.hex())
-        sources = [row for row in self.occurrences([wanted]).get(wanted, [])
-                   if row["digest"] == found[0]["digest"]][:1]
-        sample = self._sample(wanted, found[0])
-        if sources:
-            self._dress(sample, sources[0], self._json_texts(sources))
+        sample = found[wanted]
+        if isinstance(sample, Error):
+            raise sample
         return sample
+
+    def _stored(self, hashes: Sequence[bytes]) -> Iterator[Tuple[bytes, Union[Sample, Error]]]:
+        """Yields graphs as the samples that they were stored from, or with what is wrong."""
+        graphs = {row["hash"]: row for row in self.graphs.where(
+            ["hash", "blob", "digest"], "hash", hashes).to_pylist()}
+        sources = {hash: row for hash, rows in self.occurrences(graphs).items()
+                   for row in reversed(rows) if row["digest"] == graphs[hash]["digest"]}
+        texts = self._json_texts(list(sources.values()))
+        for hash, row in graphs.items():
+            try:
+                sample = self._sample(hash, row)
+                if hash in sources:
+                    self._dress(sample, sources[hash], texts)
+                yield hash, sample
+            except Error as error:
+                yield hash, error
 
     def originals(self, hash: Union[str, bytes]) -> List[Sample]:
         """Returns the samples that were added with a hash, each as it was, but for places in source

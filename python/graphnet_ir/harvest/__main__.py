@@ -6,7 +6,7 @@ import argparse
 import os
 import sqlite3
 import sys
-from typing import List, Optional
+from typing import Any, List, Optional
 
 from graphnet_ir import Error
 from graphnet_ir.harvest import report
@@ -38,6 +38,8 @@ def _parser() -> argparse.ArgumentParser:
                              "models(); hub:ID; torchvision:NAMES; timm:NAMES (with * and commas)")
     parser.add_argument("-o", "--out", required=True, metavar="FOLDER",
                         help="folder for samples, journal and report")
+    parser.add_argument("--into", metavar="CORPUS",
+                        help="also add the samples to this corpus, which is made if it is not there")
     parser.add_argument("--jobs", type=int, metavar="N", default=os.cpu_count() or 1,
                         help="number of models at a time (by default the number of processors)")
     parser.add_argument("--max-params", type=_bytes, default=1_000_000_000, metavar="N",
@@ -74,6 +76,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _corpus(path: str) -> Any:
+    """Opens a corpus to add samples, or makes one. Its engines are imported only here."""
+    from graphnet_ir.corpus import Corpus
+    from graphnet_ir.corpus.layout import is_corpus
+    return Corpus(path, "a") if is_corpus(path) else Corpus.create(path)
+
+
 def main(arguments: Optional[List[str]] = None) -> int:
     args = _parser().parse_args(arguments)
     try:
@@ -90,8 +99,10 @@ def main(arguments: Optional[List[str]] = None) -> int:
             same_sizes=args.same_sizes, repair=args.repair,
             prelude=None if args.prelude is None else os.path.abspath(args.prelude),
             seed=args.seed)
+        corpus = None if args.into is None else _corpus(args.into)
         rows = harvest(args.sources, args.out, options, report.Progress())
         path = report.write_page(rows, args.out)
+        added = None if corpus is None else corpus.add(os.path.join(args.out, "samples"))
     except KeyboardInterrupt:
         print("graphnet: interrupted; the same command continues the harvest", file=sys.stderr)
         return 130
@@ -99,6 +110,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
         print(f"graphnet: {error}", file=sys.stderr)
         return 2
     print(writable(f"{report.summary(rows)}; {path}"))
+    if added is not None:
+        print(writable(f"{args.into}: {added}"))
     return 0
 
 

@@ -1,0 +1,133 @@
+"""Gives the graphs of a corpus to graphnet's C++ library, which starts this module as a program:
+
+    python -P -m graphnet_ir.corpus.reading CORPUS
+
+Standard input is a socket. A request is a line:
+
+    list SELECTION              the names of the graphs, a line each
+    graph SELECTION/NAME        a graph as a protobuf sample
+    weights SELECTION/NAME      the same with the values of its weights
+
+A selection is empty, or '#TAG', '#view=VIEW' or both. An answer is a letter (o: as asked, n: not
+found, p: cannot be read here, d: damaged), the number of bytes as 8 bytes in little-endian order,
+and the bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import struct
+import sys
+from typing import Any, Dict, List, Tuple
+
+from graphnet_ir import _core
+from graphnet_ir._core import Error, Sample
+from graphnet_ir._errors import made_error
+
+_DIGITS = 16
+"""How many hexadecimal digits of its hash the name of a graph has."""
+_AHEAD = 64
+"""How many graphs are read at a time. What asks for one mostly asks for the next, too."""
+
+
+class Selection:
+    """The graphs that are selected, in their order, each with a name."""
+
+    def __init__(self, path: str, selection: str):
+        # The engines are imported here, so that one that is missing is an answer.
+        from graphnet_ir.corpus.store import Corpus
+        tag = view = None
+        for part in selection.split("#")[1:]:
+            if part.startswith("view="):
+                view = part[len("view="):]
+            else:
+                tag = part
+        self.corpus = Corpus(path)
+        if tag is not None:
+            if tag not in self.corpus.tags():
+                raise made_error("not_found", f"there is no tag {tag}")
+            self.corpus = Corpus(path, version=tag)
+        self._hashes = [bytes.fromhex(hash) for hash in self.corpus]
+        if view is not None:
+            chosen = set(bytes.fromhex(hash) for hash in self.corpus.view(view))
+            self._hashes = [hash for hash in self._hashes if hash in chosen]
+        self._places: Dict[str, List[int]] = {}
+        for place, hash in enumerate(self._hashes):
+            self._places.setdefault(hash.hex()[:_DIGITS], []).append(place)
+        self._read: Dict[bytes, Any] = {}
+
+    def names(self) -> List[str]:
+        """Returns the names, each with the beginning of a hash."""
+        named: Dict[bytes, Tuple[str, str]] = {}
+        for batch in self.corpus.sources.rows(["hash", "path", "name"]):
+            columns = (batch.column(name).to_pylist() for name in ("hash", "path", "name"))
+            for hash, path, name in zip(*columns):
+                named[hash] = min(named.get(hash, (path, name)), (path, name))
+        return [_name(*named.get(hash, ("", "")), hash) for hash in self._hashes]
+
+    def graph(self, name: str, weights: bool) -> bytes:
+        """Returns the bytes of a graph."""
+        found = re.search(rf"(?:^|-)([0-9a-f]{{{_DIGITS},64}})$", name)
+        places = [place for place in self._places.get(found[1][:_DIGITS], [])
+                  if self._hashes[place].hex().startswith(found[1])] if found else []
+        if len(places) != 1:
+            raise made_error("not_found", "there are several such graphs" if places
+                             else "there is no such graph")
+        hash = self._hashes[places[0]]
+        if weights:
+            return self._bytes(self.corpus[hash], True)
+        if hash not in self._read:
+            ahead = self._hashes[places[0]:places[0] + _AHEAD]
+            self._read = dict(self.corpus._stored(ahead))
+        sample = self._read.pop(hash)
+        if isinstance(sample, Error):
+            raise sample
+        return self._bytes(sample, False)
+
+    @staticmethod
+    def _bytes(sample: Sample, weights: bool) -> bytes:
+        if not weights:
+            for name in list(sample.weights):
+                sample.erase_weight(name)
+        return _core.to_bytes(sample)
+
+
+def _name(path: str, name: str, hash: bytes) -> str:
+    """Returns a name that can be that of a file."""
+    name = name or os.path.splitext(os.path.basename(path))[0]
+    plain = re.sub(r"[^A-Za-z0-9_.+-]+", "_", name)[:80].lstrip(".")
+    digits = hash.hex()[:_DIGITS]
+    return f"{plain}-{digits}" if plain else digits
+
+
+def answer(path: str, selections: Dict[str, Selection], request: str) -> Tuple[bytes, bytes]:
+    """Returns the letter and the bytes of an answer."""
+    what, _, asked = request.partition(" ")
+    selection, _, name = asked.partition("/")
+    try:
+        if what == "list" or selection not in selections:
+            selections[selection] = Selection(path, selection)
+        chosen = selections[selection]
+        if what == "list":
+            return b"o", "\n".join(chosen.names()).encode()
+        return b"o", chosen.graph(name, what == "weights")
+    except Error as error:
+        letter = {"not_found": b"n", "failed_precondition": b"p"}.get(error.kind, b"d")
+        return letter, str(error).encode("utf-8", "replace")
+    except Exception as error:  # The engine has many kinds of errors.
+        return b"d", " ".join(f"{type(error).__name__}: {error}".split()).encode("utf-8", "replace")
+
+
+def main() -> None:
+    """Answers requests until the socket is closed."""
+    selections: Dict[str, Selection] = {}
+    with socket.socket(fileno=sys.stdin.fileno()) as channel:
+        for line in channel.makefile("r", encoding="utf-8", errors="surrogateescape"):
+            letter, data = answer(sys.argv[1], selections, line.rstrip("\n"))
+            channel.sendall(letter + struct.pack("<Q", len(data)) + data)
+
+
+if __name__ == "__main__":
+    main()
