@@ -21,8 +21,8 @@
 #include "graphnet/decompose/config.h"
 #include "graphnet/decompose/decomposer.h"
 #include "graphnet/decompose/folder.h"
-#include "graphnet/formats/export_program.h"
 #include "graphnet/formats/corpus/corpus_reader.h"
+#include "graphnet/formats/export_program.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/identity/diff.h"
@@ -545,8 +545,7 @@ void BindOperations(nb::module_& m) {
       },
       nb::arg("paths"), "Returns the paths of all samples at or below these, sorted within each.");
 
-  m.def("_set_python_of_corpora", SetPythonOfCorpora, nb::arg("python"),
-        nb::arg("package_folder"));
+  m.def("_set_python_of_corpora", SetPythonOfCorpora, nb::arg("python"), nb::arg("package_folder"));
   m.def("_split_pipeline", SplitPipeline, nb::arg("text"));
   m.def("_run_passes", RunPasses, nb::arg("sample"), nb::arg("pipeline"), nb::arg("verify_each"));
   m.def("passes", PassList, "Returns a dict for each pass that a pipeline can name.");

@@ -73,8 +73,7 @@ class Selection:
         places = [place for place in self._places.get(found[1][:_DIGITS], [])
                   if self._hashes[place].hex().startswith(found[1])] if found else []
         if len(places) != 1:
-            raise made_error("not_found", "there are several such graphs" if places
-                             else "there is no such graph")
+            raise made_error("not_found", "there is no such graph")
         hash = self._hashes[places[0]]
         if weights:
             return self._bytes(self.corpus[hash], True)
