@@ -120,6 +120,17 @@ class InputsTest(unittest.TestCase):
             self.assertRegex(told, f"^graphnet: my corpus: a corpus is read by Python, and {python} "
                                    f"{words}.*graphnet_ir\\[corpus\\].*\n$")
 
+    def test_a_process_that_ends_is_said(self) -> None:
+        python = self.folder / "ends"
+        python.write_text(f"#!{sys.executable}\n"
+                          "import os\n"
+                          "os.read(0, 1000)\n"
+                          "os.write(0, b'o' + (5).to_bytes(8, 'little') + b'a-123')\n")
+        python.chmod(0o755)
+        told = self.run_tool("stats", "my corpus", code=2, GRAPHNET_PYTHON=str(python)).stderr
+        self.assertEqual(told, "graphnet: my corpus/a-123: the process that reads the corpus has "
+                               "ended or does not answer\n")
+
     def test_no_code_of_the_current_folder_runs(self) -> None:
         with tempfile.TemporaryDirectory() as place:
             for name in ("graphnet_ir", "lance", "pyarrow", "json"):
