@@ -156,6 +156,11 @@ class RepairTest(CorpusTest):
         self.assertEqual(self.check(), {"jobs", "views"})
         self.assertEqual(sorted(path.name for path in (self.new / "jobs").rglob("*.*")),
                          ["graphs.bin", "job.json"])
+        # A job whose list of graphs is cut begins anew.
+        (self.path / "jobs" / "other" / "job.json").write_text("{}")
+        (self.path / "jobs" / "other" / "graphs.bin").write_bytes(b"no hash")
+        self.check()
+        self.assertIn("graphs.bin is cut", str(Corpus.repair(self.path, self.folder / "third").dropped))
         # The job does its task again.
         Corpus(self.new, "a").map("corpus_jobs:calls", name="calls")
         self.assertTrue((self.new / "jobs" / "calls" / "part-000000.parquet").exists())

@@ -4,10 +4,13 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 from typing import Any, Dict, List, Optional, Tuple
+from unittest import mock
 
-from graphnet_ir.corpus import schedule
+from graphnet_ir import Error
+from graphnet_ir.corpus import Corpus, schedule
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -58,6 +61,13 @@ class ScheduleTest(unittest.TestCase):
         pool, done = Pool(2, lost), []  # type: Pool, List[int]
         pool.copies = False
         self.assertEqual(schedule.run(range(10), pool, done.append), [7])
+        # A job with such tasks says so.
+        with tempfile.TemporaryDirectory() as place, \
+                mock.patch.object(schedule, "run", lambda *_: [7, 9]):
+            corpus = Corpus.create(f"{place}/c")
+            with self.assertRaisesRegex(Error, "task 7 and 1 others lost 5 machines each: try again "
+                                               "with smaller limits"):
+                corpus.map([sys.executable, "-c", "pass"], name="lost")
         self.assertEqual(sorted(done), [0, 1, 2, 3, 4, 5, 6, 8, 9])
         self.assertEqual(pool.begun.count(3), schedule.MOST_LOSSES)
         self.assertEqual(pool.begun.count(7), schedule.MOST_LOSSES)
