@@ -10,7 +10,7 @@ if [ "$1" = harvest ] || [ "$1" = corpus ]; then  # packages of Python do the wo
   python=$above/bin/python3
   [ -x "$python" ] || python=python3
   [ -d "$above/graphnet_ir" ] && export PYTHONPATH="$above${PYTHONPATH:+:$PYTHONPATH}"  # --target
-  exec "$python" -m "graphnet_ir.$room" "$@"
+  exec "$python" -P -m "graphnet_ir.$room" "$@"  # -P: nothing is imported from here
 fi
 # As pip lays it out: an environment or --user, Fedora's, Debian's for root, --target.
 for place in "$above"/lib/python3.@MINOR@/site-packages "$above"/lib64/python3.@MINOR@/site-packages \

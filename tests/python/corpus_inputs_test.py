@@ -133,12 +133,14 @@ class InputsTest(unittest.TestCase):
 
     def test_no_code_of_the_current_folder_runs(self) -> None:
         with tempfile.TemporaryDirectory() as place:
-            for name in ("graphnet_ir", "lance", "pyarrow", "json"):
+            for name in ("graphnet_ir", "lance", "pyarrow", "json", "argparse"):
                 pathlib.Path(place, f"{name}.py").write_text(f"open('{place}/ran', 'w')\n")
-            done = subprocess.run([TOOL, "stats", self.path], cwd=place, capture_output=True,
-                                  text=True, check=False)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertNotIn("ran", os.listdir(place))
+            for arguments in (["stats", self.path], ["corpus", "stats", self.path],
+                              ["harvest", "--help"]):
+                done = subprocess.run([TOOL, *map(str, arguments)], cwd=place, capture_output=True,
+                                      text=True, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertNotIn("ran", os.listdir(place))
 
     def test_one_bad_graph_does_not_end_the_batch(self) -> None:
         with tempfile.TemporaryDirectory() as place:
