@@ -155,16 +155,14 @@ class WeightsTest(CorpusTest):
             _core._samples_at(str(folder / "all.pbs"), [3])
 
     def test_dtypes_that_safetensors_lacks_come_back(self) -> None:
-        weights = {"double": torch.randn(3, 2, dtype=torch.complex128),
-                   "half": torch.randn(4, dtype=torch.complex64).to(torch.complex32)}
+        weights = {"double": torch.randn(3, 2, dtype=torch.complex128)}
         corpus = Corpus.create(self.path)
         self.assertEqual(corpus.add(with_weights(1, weights)).refused, [])
         self.assertEqual(list(corpus.verify()), [])
         self.check(corpus[next(iter(corpus))], weights)
         # The file has pairs of real and imaginary parts.
         there = self.parsed(next(iter(self.stored().values())))
-        self.assertEqual(there, {"double": ([3, 2, 2], bits(weights["double"])),
-                                 "half": ([4, 2], bits(weights["half"]))})
+        self.assertEqual(there, {"double": ([3, 2, 2], bits(weights["double"]))})
         done = corpus.add(with_weights(2, weights), weights=False)
         self.assertEqual((done.added, done.without_weights), (1, 1))
         self.assertEqual(len(self.stored()), 1)
