@@ -995,7 +995,10 @@ TEST(ArchiveCheckTest, RefusesTextThatTwoLexersMayReadDifferently) {
                            "x = \"a",
                            "x = \"a\\",
                            "x = \"\x01\"",
-                           "x = \"\xc3\xa4\"",
+                           "x = \"\xc3\"",
+                           "x = \"\xc3\xc3\xa4\"",
+                           "x = \"\xe4\"",
+                           "x = \"\\\xc3\xa4\"",
                            "\xc3\xa4 = 1",
                            "x = 0x1f",
                            "x = 1__torch__",
@@ -1012,6 +1015,8 @@ TEST(ArchiveCheckTest, RefusesTextThatTwoLexersMayReadDifferently) {
     EXPECT_FALSE(CheckBody(absl::StrCat("    ", line, "\n")).ok()) << line;
   }
   EXPECT_FALSE(CheckBody(std::string("    x = 1\0\n", 11)).ok());
+  // PyTorch writes names of attributes so.
+  EXPECT_OK(CheckBody("    q = \"\xc3\xa4\"\n"));
   EXPECT_OK(CheckBody("    q = \"\"\n    r = '\"'\n    s = \"a\\\"b\\\\\"\n"));
   EXPECT_OK(CheckBody(Repeat("\n", 200)));
   EXPECT_THAT(CheckBody(Repeat("\n", 201)), Refused("blank lines"));

@@ -571,8 +571,8 @@ TEST(ImporterTest, AttributesHaveNameAndKindOfTheirSlots) {
     return module;
   };
   const std::string parameter = "l.weight torch.nn.parameter.Parameter\n";
-  for (const std::string& read : {"self.ws[0]", "self.pair[0]", "self.dict[\"w\"]", "self.alias",
-                                  "self.l.weight", "self.ws[0] + self.alias + self.l.weight"}) {
+  for (const std::string read : {"self.ws[0]", "self.pair[0]", "self.dict[\"w\"]", "self.alias",
+                                 "self.l.weight", "self.ws[0] + self.alias + self.l.weight"}) {
     EXPECT_EQ(AttributesOf(Import(
                   module_with(absl::StrCat("def forward(self, x):\n    return x + ", read, "\n")))),
               parameter + (absl::StrContains(read, "ws") ? "l.mean torch.Tensor\n" : ""))
@@ -772,7 +772,7 @@ TEST(ImporterTest, AttributesGiveWayToInputsOfTheirNames) {
 
 // PyTorch writes the names of attributes without escapes.
 TEST(ImporterTest, AttributesThatNothingReadsHaveAnyName) {
-  for (const std::string& name : {"é", "日本", "a b", "\U0001F600", "weight é"}) {
+  for (const std::string name : {"é", "日本", "a b", "\U0001F600", "weight é"}) {
     torch::jit::Module module("M");
     module.register_buffer(name, torch::ones({1}));
     module.register_parameter(name + "p", torch::ones({1}), false);

@@ -197,8 +197,8 @@ TEST(DescribeInputsTest, InOrderAndByName) {
 
 // The words before = mean a kind only where no input is called so.
 TEST(DescribeInputsTest, NamesOfInputsComeBeforeWords) {
-  for (const std::string& name : {"int", "float", "bool", "str", "list", "None", "f32", "a=b",
-                                  "x[0]", "list(a", "{", "a b", "é", "int=int"}) {
+  for (const std::string name : {"int", "float", "bool", "str", "list", "None", "f32", "a=b",
+                                 "x[0]", "list(a", "{", "a b", "é", "int=int"}) {
     Sample sample;
     const std::string text =
         absl::StrCat("graph @f(%x, %y \"", name, "\") {\n  return (%x, %y)\n}\n");
