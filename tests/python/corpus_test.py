@@ -1027,7 +1027,14 @@ class CommandTest(CorpusTest):
         self.assertEqual(found.returncode, 0, found.stderr)
         graphs = json.loads(found.stdout)["graphs"]
         self.assertEqual(run("find", self.path, "relu", "--count").stdout, f"{len(graphs)}\n")
-        self.assertEqual(run("find", self.path, "avg_pool2d").returncode, 1)
+        done = run("find", self.path, "avg_pool2d")
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (1, "", f"0 of {len(Corpus(self.path))} graphs\n"))
+        self.assertEqual(run("find", self.path, "relu", "--limit", "1").stderr,
+                         "the first 1 graphs that were found\n")
+        done = run("similar", self.path, samples / "part1" / "sample1.pb", "--at", "1")
+        self.assertIn("  1.0000  part1/sample1.pb", done.stdout)
+        self.assertRegex(done.stderr, r"^\d+ of \d+ graphs\n$")
         self.assertEqual(sorted(run("find", self.path, "relu", "-l").stdout.split()),
                          sorted(name for graph in graphs for name in graph["names"]))
         self.assertEqual(run("verify", self.path).returncode, 0)

@@ -92,6 +92,10 @@ def _find(args: argparse.Namespace) -> int:
         print(json.dumps({"graphs": number}) if args.json else number)
     else:
         number = _print_hits(args, found)
+        if number == args.limit:
+            print(f"the first {number} graphs that were found", file=sys.stderr)
+        else:
+            print(f"{number} of {len(corpus)} graphs", file=sys.stderr)
     for note in found.notes:
         _note(note)
     return 0 if number else 1
@@ -115,11 +119,16 @@ def _print_hits(args: argparse.Namespace, found: Any) -> int:
             for name in hit.names:
                 print(_printable(name))
         else:
-            more = f" and {len(hit.names) - 1} more" if len(hit.names) > 1 else ""
-            print(f"{hit.hash}  {hit.matches:4}  {_printable(''.join(hit.names[:1]))}{more}")
+            print(f"{hit.hash}  {hit.matches:4}  {_first(hit.names)}")
     if args.json:
         print(json.dumps({"graphs": records}, indent=2))
     return number
+
+
+def _first(names: List[str]) -> str:
+    """Returns the first name, and how many there are behind it."""
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return _printable("".join(names[:1])) + more
 
 
 def _cell(text: str) -> str:
@@ -168,13 +177,18 @@ def _similar(args: argparse.Namespace) -> int:
     from graphnet_ir import _core
     from graphnet_ir.corpus.store import Corpus
 
-    found = Corpus(args.corpus, version=args.tag).similar(_core.load(args.input), args.at)
+    corpus = Corpus(args.corpus, version=args.tag)
+    found = corpus.similar(_core.load(args.input), args.at)
+    sources = corpus.occurrences([bytes.fromhex(hash) for hash, _ in found])
+    named = [(hash, similarity, [row["path"] for row in sources.get(bytes.fromhex(hash), [])])
+             for hash, similarity in found]
     if args.json:
-        print(json.dumps([{"hash": hash, "similarity": similarity}
-                          for hash, similarity in found], indent=2))
+        print(json.dumps([{"hash": hash, "similarity": similarity, "names": names}
+                          for hash, similarity, names in named], indent=2))
     else:
-        for hash, similarity in found:
-            print(f"{hash}  {similarity:.4f}")
+        for hash, similarity, names in named:
+            print(f"{hash}  {similarity:.4f}  {_first(names)}")
+        print(f"{len(named)} of {len(corpus)} graphs", file=sys.stderr)
     return 0 if found else 1
 
 
