@@ -131,9 +131,9 @@ def facts(document):
 
 def is_spelled(name, other, is_module):
     """Whether `other` is how TorchScript or Python spells the name: other characters become _, and a keyword, a
-    function's name or a name that is taken gets an end."""
+    function's name or a name that is taken gets an end. torch.jit calls _ itself _0."""
     plain = "".join(chr(byte) if chr(byte).isalnum() and byte < 128 else "_" for byte in name.encode())
-    ends = r"_?(_\d+)?"
+    ends = r"_?(_\d+)?" if plain.strip("_") else r"_?(_?\d+)?"
     return name == other or is_module and bool(re.fullmatch("_?" + plain + ends, other.replace(".", "_")))
 
 
