@@ -271,17 +271,16 @@ absl::Status FindInCorpus(const Source& corpus, std::vector<std::string>* inputs
   return absl::OkStatus();
 }
 
-absl::Status FindIn(const std::string& folder, int depth, std::vector<std::string>* inputs) {
-  if (const Source source = Source::OfPath(folder, /*is_named=*/false); source.is_corpus())
-    return FindInCorpus(source, inputs);
+absl::Status FindIn(const Source& folder, int depth, std::vector<std::string>* inputs) {
+  if (folder.is_corpus()) return FindInCorpus(folder, inputs);
   if (depth > kMaxNesting) {
     return absl::InvalidArgumentError(
-        absl::StrCat(Printable(folder, 1000), ": folders nest too deep"));
+        absl::StrCat(Printable(folder.path(), 1000), ": folders nest too deep"));
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder));
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder.path()));
   for (const std::string& name : names) {
     if (absl::StartsWith(name, ".")) continue;
-    Source source = Source::OfPath(JoinPath(folder, name), /*is_named=*/false);
+    Source source = Source::OfPath(JoinPath(folder.path(), name), /*is_named=*/false);
     const absl::StatusOr<const Format*> format = FormatOf(source);
     if (format.ok() && *format != nullptr) {
       AddInput(**format, source, inputs);
@@ -289,7 +288,7 @@ absl::Status FindIn(const std::string& folder, int depth, std::vector<std::strin
       // Links to samples are followed. Other links may lead anywhere, even in a cycle.
       if (std::error_code ignored; std::filesystem::is_symlink(source.path(), ignored)) continue;
       // A folder that cannot be listed becomes an input, so that the rest is still found.
-      if (!FindIn(source.path(), depth + 1, inputs).ok()) inputs->push_back(source.path());
+      if (!FindIn(source, depth + 1, inputs).ok()) inputs->push_back(source.path());
     } else if (source.is_zip() && !source.archive().ok()) {
       inputs->push_back(source.name());  // Loading it reports the error.
     }
@@ -390,7 +389,7 @@ absl::StatusOr<std::vector<std::string>> FindInputs(const std::vector<std::strin
   for (const std::string& path : paths) {
     if (IsFolderOfSamples(path)) {
       const size_t before = inputs.size();
-      absl::Status status = FindIn(path, 0, &inputs);
+      absl::Status status = FindIn(Source::OfPath(path, /*is_named=*/true), 0, &inputs);
       if (status.ok() && inputs.size() == before) {
         status =
             absl::NotFoundError(absl::StrCat(Printable(path, 1000), ": no samples in this folder"));

@@ -51,7 +51,7 @@ class RepairTest(CorpusTest):
         new = Corpus(self.new)
         self.assertEqual(list(new.verify()), [])
         self.assertEqual((done.graphs, done.occurrences), (len(new), len(new.sources)))
-        # What is there is as it was, and what is not there is named or in rows that are named.
+        # Each row that is there is as it was. Each other row is named, or is among rows that are named.
         there = {self.key(row) for row in self.occurrences(self.new).values()}
         named = "\n".join(map(str, done.dropped))
         for id, row in self.rows.items():

@@ -39,7 +39,7 @@ import kill_corpus
 import graphnet_ir
 from graphnet_ir.corpus import Corpus, layout
 
-# As in kill_corpus.py, with all else that is acknowledged.
+# This is the work of kill_corpus.py, with all else that is acknowledged.
 WORKER = kill_corpus.WORKER.replace('corpus = Corpus(path, "a")', '''
 from graphnet_ir.corpus import layout
 corpus = Corpus(path, "a") if layout.is_corpus(path) else Corpus.create(path)

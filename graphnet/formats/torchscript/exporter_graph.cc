@@ -177,7 +177,8 @@ absl::Status GraphExporter::Run() {
   }
 }
 
-// What can keep its name keeps it: other inputs and attributes get names beside these.
+// Each input and attribute whose name can be written keeps it. The others get names that differ
+// from these.
 void GraphExporter::ReserveNames() {
   for (const Node* node : module_.main()->placeholders()) attributes_.Reserve(node->target());
   for (const Attribute& attribute : module_.attributes())

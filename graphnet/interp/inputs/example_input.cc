@@ -522,9 +522,8 @@ absl::StatusOr<bool> Fitting::ChooseMember(std::vector<absl::string_view> member
     budget_ -= num_values;
     if (budget_ < 0)
       return absl::InvalidArgumentError(
-          "the value and the unions of its type are too large: too many of their members would "
-          "have "
-          "to be tried");
+          "the value and the unions of its type are too large: too many of their members "
+          "would have to be tried");
     ExampleInput fitted = *input;
     const absl::Status fits = Fit(member, &fitted);
     if (budget_ < 0) return fits;

@@ -103,7 +103,8 @@ def _arrays_of(hash: str, sample: Sample, costs: Dict[str, Any],
         return np.fromiter((value if value <= _MOST else -1 for value in values), dtype=np.int64)
 
     def cost(key: str) -> Any:
-        # What has no cost does not run; what has only a lower bound of it has no such key.
+        # A node without a cost does not run. A node of whose cost only a lower bound is known has no
+        # such key.
         return column(costs[name].get(key, -1) if name in costs else 0 for name in names)
 
     return GraphArrays(

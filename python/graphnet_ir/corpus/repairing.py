@@ -30,7 +30,7 @@ _ROWS_A_CALL = 256
 
 @dataclass
 class Repaired:
-    """What a repair saved."""
+    """Says what a repair saved."""
 
     graphs: int = 0
     occurrences: int = 0

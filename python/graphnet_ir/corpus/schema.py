@@ -87,7 +87,6 @@ JSONS = pa.schema([
 """A row for each text of graph_net.json."""
 
 
-
 def schemas(version: int) -> Dict[str, Any]:
     """Returns the schemas of the tables of a version of the format."""
     graphs, sources = GRAPHS, SOURCES

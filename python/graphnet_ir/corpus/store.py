@@ -218,8 +218,10 @@ class Corpus:
                     continue
                 sources += [source for source, _ in originals]
                 samples += [sample for _, sample in originals]
+            first = 0
             for rows in rows_of_samples(samples):
-                work.take(rows, [sources.pop(0) for _ in range(rows.table.num_rows)])
+                work.take(rows, sources[first:first + rows.table.num_rows])
+                first += rows.table.num_rows
 
     def _writable(self) -> None:
         if self.mode != "a":

@@ -818,7 +818,7 @@ graph @forward(%torch "torch", %a_b "a b", %c "a_b", %self "self", %"x\n" "x\n")
       Same(result, Tuple({IValue(values), IValue(Range({2}) * 2), IValue(Range({2}) * 3)})));
 }
 
-// What can keep its name keeps it, and no input has the name of an attribute.
+// Each name that can be written is kept, and no input has the name of an attribute.
 TEST(ExporterTest, NamesOfInputsAndAttributesDiffer) {
   const struct {
     std::string inputs, attributes, expected, note;
