@@ -16,6 +16,7 @@ import argparse
 import collections
 import linecache
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
