@@ -61,7 +61,7 @@ def main() -> int:
     torch.set_num_threads(1)
     operands = [torch.randn(4, 4), torch.randn(4, 4), torch.randn(1, 4, 8, 8), torch.randn(4, 4, 3, 3),
                 torch.rand(4), torch.arange(4), torch.randn(1, 2, 4, 8)]
-    ratios, theirs, ours = [], [], []
+    theirs, ours = [], []
     print(f"{'':12} {'aten':>8} {'graphnet':>10} {'torch.fx':>10}   ns a node above aten")
     with torch.inference_mode():
         for name, make in CASES.items():

@@ -745,7 +745,7 @@ class Doors(CaptureCase):
             quietly(f, torch.ones(2))
 
         def raises(x):
-            y = torch.relu(x)
+            y = torch.relu(x)  # noqa: F841
             print("before")
             raise KeyError("mine")
 
@@ -847,7 +847,7 @@ class Folders(CaptureCase):
 
         # The exception of the program is more important.
         def raises(x):
-            y = torch.relu(x)
+            y = torch.relu(x)  # noqa: F841
             print("before")
             raise KeyError("mine")
 

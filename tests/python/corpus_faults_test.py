@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from typing import List
 
 from corpus_test import sample
 from graphnet_ir.corpus import Corpus

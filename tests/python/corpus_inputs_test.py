@@ -1,6 +1,5 @@
 """The commands of the tool take a corpus, a tag or a view of it, or one graph, as they take folders."""
 
-import json
 import os
 import pathlib
 import shutil

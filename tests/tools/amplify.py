@@ -33,7 +33,7 @@ import sys
 import tempfile
 import threading
 import time
-from typing import Dict, List, NamedTuple, Optional
+from typing import List, NamedTuple, Optional
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import amplify_shapes  # noqa: E402
@@ -168,7 +168,7 @@ class Runner:
                 resident = resident_mebibytes(process.pid)
                 late = time.monotonic() - begin > 10 * self.seconds
                 if resident > self.mebibytes or late:
-                    broke = f"hangs" if late else f"takes {resident} MiB"
+                    broke = "hangs" if late else f"takes {resident} MiB"
                     os.killpg(process.pid, signal.SIGKILL)
                     _, status, usage = os.wait4(process.pid, 0)
                     break

@@ -908,7 +908,7 @@ add_torchscript("torchscript-sum", lambda size: (
     ["v0 = torch.add(x, x)"] + [f"v{i} = torch.add(v{i - 1}, v{i - 1})" for i in range(1, size.depth)] +
     [f"return v{size.depth - 1}"]))
 add_torchscript("torchscript-extend", lambda size: (
-    ["l = [x]"] + [f"torch.extend(l, l)"] * size.depth + ["return torch.stack(l)"]))
+    ["l = [x]"] + ["torch.extend(l, l)"] * size.depth + ["return torch.stack(l)"]))
 add_torchscript("torchscript-numbers", lambda size: (
     ["n0 = torch.size(x, 0)"] + [f"n{i} = torch.add(n{i - 1}, n{i - 1})" for i in range(1, size.depth)] +
     [f"return torch.mul(x, n{size.depth - 1})"]))

@@ -504,7 +504,7 @@ def check(out):
     """Runs the conversions of a name in a child of one process that has loaded Paddle; what
     follows one that crashes, in another child."""
     import os
-    import paddle
+    import paddle  # noqa: F401
 
     cases = json.loads((out / "cases.json").read_text())
     for name in cases:

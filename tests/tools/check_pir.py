@@ -22,7 +22,6 @@ import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 import warnings
 
 warnings.filterwarnings("ignore")

@@ -83,7 +83,7 @@ def call_by_call(path, tensors):
         state = {**weights_of(archive, "serialized_constants"), **weights_of(archive, "serialized_state_dict")}
     module = program["graph_module"]
     signature, values, given = module["signature"], {}, list(tensors)
-    outputs, written = [], {}
+    outputs = []
     if "input_specs" in signature:
         for spec in signature["input_specs"]:
             (kind, entry), = spec.items()

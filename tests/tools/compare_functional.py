@@ -95,10 +95,10 @@ class Draw:
     def value(self, name: str, t: torch.Tensor, other: str) -> str:
         d = self.dim(t)
         return self.rng.choice([
-            f"{name} + 1", f"{name} * {other}", f"torch.relu({name})", f"{name}.clone()", f"torch.zeros(3, 4)", f"torch.ones_like({name})",
-            f"torch.arange(12).view(3, 4)", f"torch.full((2, 6), 0.5)", f"{name}.sum({d})", f"torch.cat([{name}, {name}], {d})",
-            f"{name}.double()", f"torch.where({name} > 0, {name}, {other})", f"{name}.exp()", f"torch.rand(3, 4)", f"{name}.sort({d})",
-            f"{name}.sort({d})[0]", f"torch.empty(4, 3).fill_(0.25)", f"{name}.cumsum({d})", f"{name}.to(torch.bfloat16)",
+            f"{name} + 1", f"{name} * {other}", f"torch.relu({name})", f"{name}.clone()", "torch.zeros(3, 4)", f"torch.ones_like({name})",
+            "torch.arange(12).view(3, 4)", "torch.full((2, 6), 0.5)", f"{name}.sum({d})", f"torch.cat([{name}, {name}], {d})",
+            f"{name}.double()", f"torch.where({name} > 0, {name}, {other})", f"{name}.exp()", "torch.rand(3, 4)", f"{name}.sort({d})",
+            f"{name}.sort({d})[0]", "torch.empty(4, 3).fill_(0.25)", f"{name}.cumsum({d})", f"{name}.to(torch.bfloat16)",
         ])
 
     def write(self, name: str, t: torch.Tensor, other: str) -> str:

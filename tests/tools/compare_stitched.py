@@ -27,7 +27,6 @@ from typing import List, Optional, Tuple
 
 import torch
 
-import compare_outputs as common
 import compare_runs as runs
 
 warnings.filterwarnings("ignore")

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from typing import Callable, Dict, Iterator, List, NamedTuple, Tuple
+from typing import Callable, Dict, Iterator, List, NamedTuple
 
 import torch
 

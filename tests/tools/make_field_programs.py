@@ -13,14 +13,12 @@ Needs torch alone. check_field_programs.py takes them through the tool.
 """
 
 import argparse
-import collections
 import dataclasses
 import math
 import pathlib
 import sys
-import typing
 import warnings
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Tuple
 
 import torch
 import torch.nn.functional as F
@@ -31,7 +29,6 @@ from torch._higher_order_ops.while_loop import while_loop
 from torch.ao.quantization.fx import _decomposed  # noqa: F401 (defines quantized_decomposed)
 from torch.export import Dim
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
-from torch.utils import _pytree
 
 import compare_runs as runs
 import make_pt2_programs as common

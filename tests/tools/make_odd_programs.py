@@ -342,7 +342,7 @@ def main() -> int:
     torch.set_num_threads(1)
     rng = random.Random(args.seed)
     torch.manual_seed(args.seed)
-    made, refused, turn = 0, 0, 0
+    made, refused = 0, 0
     known = list(known_modules())
 
     def drawn() -> typing.Iterator[tuple]:

@@ -299,13 +299,13 @@ def serve(which: str, timeout: int, max_memory: int) -> None:
     """
     sys.path.insert(0, str(HERE))
     if which == "torch":
-        import compare_outputs
+        import compare_outputs  # noqa: F401
         import torch
 
         torch.set_num_threads(1)
         run = side_torch
     else:
-        import paddle
+        import paddle  # noqa: F401
 
         run = side_paddle
     for line in sys.stdin:
