@@ -300,10 +300,10 @@ class Capture:
             if len(self.steps) >= MAX_STEPS:
                 return
             step = len(self.steps)
-            taken = tuple(self._tensors.number(value, functools.partial(_origin, graph, i))
-                          for i, value in enumerate(args))
+            number = self._tensors.number
+            taken = tuple([number(value, _origin, graph, i) for i, value in enumerate(args)])
             made = outputs if isinstance(outputs, (list, tuple)) else [outputs]
-            given = tuple(self._tensors.number(value, lambda: {"step": step}) for value in made)
+            given = tuple([number(value, _step, step) for value in made])
             self.steps.append(Step(graph.index, taken, given))
 
     # --- Calls ------------------------------------------------------------------------------------
@@ -448,6 +448,8 @@ class Capture:
 
     def _read_skips(self, reasons: Sequence[str]) -> None:
         """Returns the frames that Dynamo did not trace: 'name (file:line): why'."""
+        if not reasons:
+            return  # Most calls have none.
         # Functions of PyTorch and of Python itself do not belong to the user's program.
         others = tuple(os.path.dirname(os.path.abspath(file)) + os.sep
                        for file in (torch.__file__, __file__))
@@ -592,19 +594,30 @@ class _TensorNumbers:
         self._numbers: Dict[int, Tuple[Any, int]] = {}
         self.rows: List[Dict[str, Any]] = []
 
-    def number(self, value: Any, origin: Callable[[], Dict[str, Any]]) -> Optional[int]:
-        if not isinstance(value, torch.Tensor):
+    def number(self, value: Any, origin: Callable[..., Dict[str, Any]], *of: Any) -> Optional[int]:
+        """Returns the number of a tensor. A new one is said to come from origin(*of)."""
+        if value is None:
             return None
         known = self._numbers.get(id(value))
         if known is not None and known[0]() is value:
             return known[1]
+        if not isinstance(value, torch.Tensor):
+            return None
         number = len(self.rows)
         self._numbers[id(value)] = (weakref.ref(value), number)
         shape = _sizes(value)
-        self.rows.append({"tensor": number, "from": origin(),
+        self.rows.append({"tensor": number, "from": origin(*of),
                           "dtype": str(value.dtype)[len("torch."):],
                           "device": str(value.device), "shape": shape, "example": shape})
         return number
+
+
+def _input(name: str) -> Dict[str, Any]:
+    return {"input": name}
+
+
+def _step(step: int) -> Dict[str, Any]:
+    return {"step": step}
 
 
 def _origin(graph: CapturedGraph, i: int) -> Dict[str, Any]:
@@ -682,7 +695,7 @@ def _named_arguments(function: Callable[..., Any], args: Tuple[Any, ...], kwargs
 
     def tree(value: Any, name: str) -> Any:
         if isinstance(value, torch.Tensor):
-            return {"tensor": numbers.number(value, lambda: {"input": name})}
+            return {"tensor": numbers.number(value, _input, name)}
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
         kind = {"python": f"{type(value).__module__}.{type(value).__qualname__}"}
