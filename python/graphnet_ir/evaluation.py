@@ -12,6 +12,7 @@ import importlib.util
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import warnings
 import weakref
@@ -222,8 +223,11 @@ class _Counter:
 
 
 def _environment() -> Dict[str, str]:
-    """Returns this process's environment, in which the program finds Python's torch."""
+    """Returns this process's environment, in which the program finds Python's torch, and this
+    Python, which reads corpora for it."""
     made = dict(os.environ)
+    if sys.executable:
+        made.setdefault("GRAPHNET_PYTHON", sys.executable)
     torch = importlib.util.find_spec("torch")
     if "LIBTORCH" not in made and torch is not None and torch.submodule_search_locations:
         made["LIBTORCH"] = list(torch.submodule_search_locations)[0]

@@ -82,6 +82,18 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(record["status"], "compile_fail")
         self.assertIn("torch._C._nn.gelu", record["reason"])
 
+    def test_this_python_reads_corpora_for_the_program(self) -> None:
+        # Another one may lack the packages, such as that of the shell that began a notebook.
+        with tempfile.TemporaryDirectory() as folder:
+            corpus = graphnet_ir.Corpus.create(folder + "/c")
+            corpus.add(str(SAMPLES / "resnet.pb"))
+            with mock.patch.dict(os.environ, {"PATH": folder}):
+                records = graphnet_ir.bench(corpus.path, "nope", warmup=0, trials=1).records()
+            self.assertEqual([record["status"] for record in records], ["correct"])
+            with mock.patch.dict(os.environ, {"GRAPHNET_PYTHON": "/bin/false"}):
+                with self.assertRaisesRegex(Error, "GRAPHNET_PYTHON"):
+                    graphnet_ir.bench(corpus.path, "nope", warmup=0, trials=1)
+
     def test_what_is_refused(self) -> None:
         sample = graphnet_ir.parse(TEXT)
         for call in (lambda: graphnet_ir.bench(sample, "nosuch"),

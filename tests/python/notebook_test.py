@@ -1,21 +1,30 @@
-"""The notebook of examples/ runs, and shows pages and tables."""
+"""The notebooks of examples/ run, and show pages and tables."""
 
+import os
 import pathlib
+import tempfile
 import unittest
 from typing import Any, List
+from unittest import mock
+
+import graphnet_ir
 
 import nbformat
 from nbclient import NotebookClient
 
-NOTEBOOK = pathlib.Path(__file__).resolve().parents[2] / "examples/notebook/graphnet.ipynb"
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "examples/notebook"
 
 
-def executed() -> Any:
-    """The notebook with the outputs of its cells; a cell that fails raises."""
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
+def executed(name: str = "graphnet") -> Any:
+    """A notebook with the outputs of its cells; a cell that fails raises."""
+    notebook = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
     NotebookClient(notebook, timeout=300, kernel_name="python3",
-                   resources={"metadata": {"path": str(NOTEBOOK.parent)}}).execute()
+                   resources={"metadata": {"path": str(FOLDER)}}).execute()
     return notebook
+
+
+def code_cells(notebook: Any) -> List[Any]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
 def html_outputs(notebook: Any) -> List[str]:
@@ -26,9 +35,9 @@ def html_outputs(notebook: Any) -> List[str]:
 
 class NotebookTest(unittest.TestCase):
 
-    def test_it_is_stored_without_outputs(self) -> None:
-        for cell in nbformat.read(NOTEBOOK, as_version=4).cells:
-            if cell.cell_type == "code":
+    def test_they_are_stored_without_outputs(self) -> None:
+        for path in FOLDER.glob("*.ipynb"):
+            for cell in code_cells(nbformat.read(path, as_version=4)):
                 self.assertEqual((cell.outputs, cell.execution_count), ([], None))
 
     def test_each_value_is_shown_as_html(self) -> None:
@@ -45,6 +54,28 @@ class NotebookTest(unittest.TestCase):
         self.assertGreaterEqual(shown, 12)
         pages = [html for html in html_outputs(notebook) if html.startswith("<iframe")]
         self.assertEqual(len(pages), 2)  # of the sample and of the scores
+
+    def test_attention_in_ten_cells(self) -> None:
+        with tempfile.TemporaryDirectory() as place:
+            # This "compiler" rounds what is float32 to bfloat16, so it is wrong where float32 was.
+            with mock.patch.dict(os.environ, {
+                    "GRAPHNET_BACKEND": "pass:change-dtype{from=f32;to=bf16}",
+                    "GRAPHNET_MOST": "12", "GRAPHNET_PLACE": place}):
+                notebook = executed("attention")
+            self.assertEqual(len(code_cells(notebook)), 10)
+            corpus = graphnet_ir.Corpus(place + "/corpus", version="judged")
+            self.assertEqual(sorted(corpus.views()), ["attention", "variants", "worst"])
+            judged = corpus.graphs.table(["hash", "outcome"], "outcome IS NOT NULL").to_pylist()
+            self.assertEqual({row["hash"].hex() for row in judged}, set(corpus.view("variants")))
+            worst = corpus.find(view="worst", where="outcome IN ('accuracy', 'type_mismatch')")
+            self.assertGreater(worst.count(), 2)
+            for hit in worst:
+                self.assertIn("float32", {record["dtype"]
+                                          for record in corpus[hit.hash].graph.records()})
+            pictures = [html for html in html_outputs(notebook) if html.startswith("<details>")]
+            self.assertEqual(len(pictures), len(corpus.view("worst")))
+            self.assertEqual(len(graphnet_ir.find_samples([place + "/worst"])),
+                             sum(len(hit.names) for hit in corpus.find(view="worst")))
 
 
 if __name__ == "__main__":
