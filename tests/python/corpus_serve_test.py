@@ -101,6 +101,21 @@ class ServeTest(unittest.TestCase):
             sample = graphnet_ir.load_bytes(answer.read())
         self.assertEqual(graphnet_ir.hash(sample, metas=True), hash)
 
+    def test_titles_stand_over_their_columns(self) -> None:
+        for place, numbers in (("", 2), ("?q=relu", 3)):
+            self.check_titles(self.get(place)[2], numbers)
+
+    def check_titles(self, page: str, numbers: int) -> None:
+        titles, first = (re.findall(f"<{cell}( class=\"n\")?>", row) for cell, row in zip(
+            ("th", "td"), re.findall("<tr>.*?</tr>", page)))
+        self.assertEqual(titles, first)
+        self.assertEqual(len([title for title in titles if title]), numbers)
+
+    def test_a_graph_has_its_name(self) -> None:
+        page = self.get(f"graph/{self.hashes('?source=one')[0]}")[2]
+        self.assertIn("<h1>soft</h1>", page)
+        self.assertIn("<title>soft ", page)
+
     def test_what_strangers_wrote_is_text(self) -> None:
         hash = self.hashes("?target=relu")[0]
         for place in ("", f"graph/{hash}", "?source=" + urllib.parse.quote(_HOSTILE),

@@ -3,37 +3,55 @@
 
     PY check_corpus_pages.py CORPUS OUT [--query CALL]
 
-PY has graphnet_ir[corpus-serve]. Fails if a page has not what it should show, or if it prints an
-error in Chromium's console.
+OUT gets NAME.png, NAME_dark.png and NAME_phone.png of each page. Fails if a page has not what it
+should show, is wider than its window, or if an error is logged.
+
+PY has graphnet_ir[corpus-serve] and selenium; Debian's chromium and chromium-driver are needed, too.
 """
 
 import argparse
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 import threading
 import urllib.parse
 
+from selenium.webdriver.support.ui import WebDriverWait
+
+import browser
 import graphnet_ir
 from graphnet_ir.corpus.serving import serve
 
-CHROMIUM = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
-            "--no-first-run", "--disable-background-networking", "--disable-component-update",
-            "--disable-sync", "--window-size=1300,900", "--virtual-time-budget=15000",
-            "--enable-logging=stderr"]
+# Width, height, and whether the user wants dark pages.
+MODES = {"": (1200, 560, False), "_dark": (1200, 560, True), "_phone": (390, 844, False)}
 
 
-def opened(address, *options):
-    """Returns what Chromium prints of a page."""
-    with tempfile.TemporaryDirectory() as profile:
-        run = subprocess.run([*CHROMIUM, f"--user-data-dir={profile}", *options, address],
-                             capture_output=True, text=True, timeout=300, check=False)
-    errors = [line for line in run.stderr.splitlines() if "CONSOLE" in line]
-    if errors:
-        sys.exit(f"{address}: " + "\n".join(errors))
-    return run.stdout
+class Pages(browser.BrowserChecks):
+
+    def open(self, address, name, text):
+        """Opens a page in each mode, and checks that it has a text. Returns its HTML."""
+        for mode, (width, height, is_dark) in MODES.items():
+            self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+                "width": width, "height": height, "deviceScaleFactor": 1,
+                "mobile": mode == "_phone"})
+            self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
+                {"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}]})
+            self.driver.get(address)
+            WebDriverWait(self.driver, 20).until(
+                lambda driver: re.search(text, self.js("document.body.innerText")), f"{name}: {text}")
+            wide = self.js("document.documentElement.scrollWidth")
+            self.check(f"{name}{mode} fits: {wide} of {width}", wide <= width)
+            back = self.js("getComputedStyle(document.body).backgroundColor")
+            light = sum(map(int, re.findall(r"\d+", back)[:3])) / 3
+            self.check(f"{name}{mode} has the background {back}", (light < 128) == is_dark)
+            self.check_logged(f"{name}{mode}")
+            self.driver.save_screenshot(str(self.out / f"{name}{mode}.png"))
+        return self.driver.page_source
+
+    def check_logged(self, name):
+        errors = [entry["message"] for entry in self.driver.get_log("browser")
+                  if entry["level"] == "SEVERE" and "favicon.ico" not in entry["message"]]
+        self.check(f"{name} logs nothing: {errors}", not errors)
 
 
 def main():
@@ -49,21 +67,23 @@ def main():
     threading.Thread(target=serve, args=(corpus,), daemon=True, kwargs={
         "port": 0, "told": lambda address: (told.append(address), ready.set())}).start()
     assert ready.wait(60)
-    search = f"{told[0]}?q={urllib.parse.quote(args.query)}"
-    found = re.findall(r"/graph/([0-9a-f]{64})", opened(search, "--dump-dom"))
-    first = next(iter(corpus.find(args.query))).hash
-    if found[:1] != [first]:
-        sys.exit(f"{search} shows {found[:1]} first, and the corpus finds {first}")
-    view = f"{told[0]}graph/{first}/view"
-    if not re.search(r"\d+ nodes, \d+ arrow", opened(view, "--dump-dom")):
-        sys.exit(f"the script of {view} did not run")
-    for name, address in (("start", told[0]), ("search", search),
-                          ("graph", f"{told[0]}graph/{first}"), ("view", view)):
-        opened(address, f"--screenshot={args.out / name}.png")
-        if not (args.out / f"{name}.png").exists():
-            sys.exit(f"{address} gives no picture")
-    print(f"4 pages are in {args.out}")
+    found = list(corpus.find(args.query))
+    checks = Pages(None, args.out)
+    try:
+        checks.open(told[0], "start", "Calls")
+        html = checks.open(f"{told[0]}?q={urllib.parse.quote(args.query)}", "search", "matches")
+        shown = re.findall(r"/graph/([0-9a-f]{64})", html)
+        checks.check("search shows what the corpus finds",
+                     shown == [hit.hash for hit in found[:len(shown)]] and shown)
+        graph = f"{told[0]}graph/{found[0].hash}"
+        checks.open(graph, "graph", "Occurrences")
+        checks.open(f"{graph}/view", "view", r"\d+ nodes, \d+ arrow")
+    finally:
+        checks.close()
+    print(f"{checks.failures} failures" if checks.failures else
+          f"all right; {4 * len(MODES)} pictures are in {args.out}")
+    return 1 if checks.failures else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

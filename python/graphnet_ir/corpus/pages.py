@@ -13,22 +13,35 @@ from urllib.parse import urlencode
 from graphnet_ir.corpus.texts import printable
 
 _STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 0; color: #1b1f24; background: #fff }
-header { background: #24425c; color: #fff; padding: .6rem 1.2rem }
+:root { color-scheme: light dark; --text: #1b1f24; --back: #fff; --grey: #57606a; --line: #e4e8ec;
+  --link: #0b5cad; --note: #8a5300; --head: #24425c }
+@media (prefers-color-scheme: dark) { :root { --text: #dde3ea; --back: #14181d; --grey: #98a3af;
+  --line: #2b323a; --link: #79b8ff; --note: #e3a952; --head: #1d3347 } }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 0; color: var(--text);
+  background: var(--back) }
+header { background: var(--head); color: #fff; padding: .6rem 1.2rem; overflow-wrap: anywhere }
 header a { color: #fff; text-decoration: none; font-weight: 600 }
 header span { opacity: .8; margin-left: .8rem }
 main { display: flex; gap: 2rem; padding: 1rem 1.2rem; align-items: flex-start; flex-wrap: wrap }
-nav { flex: 0 0 15rem } section { flex: 1 1 32rem; min-width: 0 }
-h1 { font-size: 1.15rem; overflow-wrap: anywhere } h2 { font-size: .95rem; margin: 1rem 0 .3rem }
+nav { flex: 0 0 17rem } section { flex: 1 1 32rem; min-width: 0 }
+h1 { font-size: 1.15rem; margin: 0; overflow-wrap: anywhere }
+h2 { font-size: .95rem; margin: 1rem 0 .3rem }
 table { border-collapse: collapse; width: 100% } td, th { text-align: left; padding: .2rem .6rem }
-th { font-weight: 600; color: #57606a } tr + tr td { border-top: 1px solid #e4e8ec }
-td.n { text-align: right; font-variant-numeric: tabular-nums } td { overflow-wrap: anywhere }
-code, .hash { font: 13px ui-monospace, monospace } ul { list-style: none; margin: 0; padding: 0 }
-a { color: #0b5cad; text-decoration: none } a:hover { text-decoration: underline }
-nav li span { color: #57606a; float: right } nav li { padding: .08rem 0; overflow-wrap: anywhere }
-form input[name=q] { width: min(40rem, 70%); font: 15px ui-monospace, monospace; padding: .35rem }
-form button { padding: .35rem .9rem } .note { color: #8a5300 } .none { color: #57606a }
-iframe { width: 100%; height: 70vh; border: 1px solid #d0d7de }
+th { font-weight: 600; color: var(--grey) } tr + tr td { border-top: 1px solid var(--line) }
+.n { text-align: right; font-variant-numeric: tabular-nums } td { overflow-wrap: anywhere }
+code, .hash { font: 13px ui-monospace, monospace; overflow-wrap: anywhere }
+ul { list-style: none; margin: 0; padding: 0 }
+a { color: var(--link); text-decoration: none } a:hover { text-decoration: underline }
+nav li { display: flex; gap: .6rem; justify-content: space-between; padding: .08rem 0 }
+nav li span { color: var(--grey) } nav li :first-child { overflow-wrap: anywhere }
+form { display: flex; gap: .4rem; max-width: 46rem; margin-bottom: .8rem }
+form input[name=q] { flex: 1; min-width: 0; font: 15px ui-monospace, monospace; padding: .35rem }
+form button { padding: .35rem .9rem } .note { color: var(--note) } .none { color: var(--grey) }
+iframe { width: 100%; height: 70vh; border: 1px solid var(--line); background: #fff }
+@media (max-width: 50rem) {
+  main { flex-direction: column; align-items: stretch; gap: 1rem; padding: .8rem }
+  nav { order: 1; flex: none } section { flex: none }
+  td, th { padding: .2rem .3rem } th { font-size: 12px } .hash { font-size: 11px } }
 """
 
 
@@ -74,11 +87,17 @@ def _page(title: str, corpus: str, *content: Html) -> str:
 
 
 def _table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
-    made = [_tag("tr", *(_tag("th", name) for name in names))] if names else []
-    for row in rows:
-        made.append(_tag("tr", *(_tag("td", cell, class_="n") if isinstance(cell, (int, float))
-                                 and not isinstance(cell, bool) else _tag("td", cell)
-                                 for cell in row)))
+    given = list(rows)
+
+    def cell(name: str, content: object, like: object) -> Html:
+        if isinstance(like, (int, float)) and not isinstance(like, bool):
+            return _tag(name, content, class_="n")
+        return _tag(name, content)
+
+    made = [_tag("tr", *(cell("td", content, content) for content in row)) for row in given]
+    if names:  # A title stands over its column: to the right if that has numbers.
+        made.insert(0, _tag("tr", *map(cell, ["th"] * len(names), names,
+                                       given[0] if given else names)))
     return _tag("table", *made)
 
 
@@ -90,7 +109,7 @@ def _facet(title: str, key: str, values: Iterable[Tuple[str, int]],
     rows = []
     if chosen is not None:
         rows.append(_tag("li", _tag("b", chosen), " ", link("× remove", "/", rest)))
-    rows += [_tag("li", _tag("span", count), link(value, "/", {**rest, key: value}))
+    rows += [_tag("li", link(value, "/", {**rest, key: value}), _tag("span", count))
              for value, count in values if value != chosen]
     return Html(_tag("h2", title) + _tag("ul", *rows)) if rows else Html("")
 
@@ -109,11 +128,14 @@ def results(corpus: str, search: Search, facets: Mapping[str, List[Tuple[str, in
     if search.candidates is not None and search.error is None:
         parts.append(_tag("p", f"the index names {search.candidates:,} graphs", class_="none"))
     if search.hits:
+        # Without a query nothing is matched.
+        matches = [[hit["matches"]] if search.conditions.get("q") else [] for hit in search.hits]
         parts.append(_table(
-            ["graph", "nodes", "matches", "occurrences", "first of them"],
+            ["graph", "nodes", *(["matches"] if matches[0] else []), "occurrences",
+             "first of them"],
             ([link(_tag("span", hit["hash"][:16], class_="hash"), f"/graph/{hit['hash']}"),
-              hit["nodes"], hit["matches"], len(hit["names"]), (hit["names"] or [""])[0]]
-             for hit in search.hits)))
+              hit["nodes"], *matched, len(hit["names"]), (hit["names"] or [""])[0]]
+             for hit, matched in zip(search.hits, matches))))
     elif search.error is None:
         parts.append(_tag("p", "No graph is found.", class_="none"))
     if search.after is not None:
@@ -121,7 +143,7 @@ def results(corpus: str, search: Search, facets: Mapping[str, List[Tuple[str, in
     nav = _tag("nav", *(_facet(title, key, facets.get(key, []), search.conditions)
                         for title, key in (("Source", "source"), ("Licence", "licence"),
                                            ("Calls", "target"), ("Dtypes", "dtype"),
-                                           ("model", "model"), ("nodes", "nodes"))))
+                                           ("Model", "model"), ("Nodes", "nodes"))))
     return _page(search.conditions.get("q") or "graphnet corpus", corpus,
                  _tag("main", nav, _tag("section", *parts)))
 
@@ -146,7 +168,8 @@ def _hash_link(hash: str) -> Html:
 def graph(corpus: str, told: Graph) -> str:
     """Returns the page of a graph."""
     place = f"/graph/{told.hash}"
-    parts = [_tag("h1", told.hash, class_="hash"),
+    name = told.occurrences[0]["name"] if told.occurrences else ""
+    parts = [_tag("h1", name), _tag("p", told.hash, class_="hash"),
              _tag("p", link("text", f"{place}/text"), "  ·  ", link("protobuf", f"{place}/protobuf"),
                   "  ·  ", link("whole page of the graph", f"{place}/view")),
              _table([], told.facts)]
@@ -168,7 +191,7 @@ def graph(corpus: str, told: Graph) -> str:
         parts += [_tag("h2", "Similar"), _table(["graph", "similarity"], (
             [_hash_link(hash), f"{share:.3f}"] for hash, share in told.similar))]
     view = Html(f'<iframe sandbox="allow-scripts" title="graph" src="{_put(place)}/view"></iframe>')
-    return _page(told.hash[:16], corpus,
+    return _page(f"{name} {told.hash[:16]}".strip(), corpus,
                  _tag("main", _tag("section", *parts), _tag("section", view)))
 
 
