@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import pathlib
@@ -18,6 +20,7 @@ import pyarrow as pa
 import graphnet_ir
 from graphnet_ir import Corpus, Error, Sample
 from graphnet_ir.corpus import job_worker, layout, tables
+from graphnet_ir.corpus.__main__ import main
 from graphnet_ir.corpus.jobs import described
 from graphnet_ir.corpus.serving import Pages
 
@@ -55,6 +58,31 @@ class MessagesTest(unittest.TestCase):
                 with self.assertRaisesRegex((Error, ValueError, TypeError, ImportError,
                                              RuntimeError), re.escape(words)):
                     work()
+
+    def test_numbers_that_a_command_cannot_take(self) -> None:
+        for words, arguments in (
+                ("'x' is not a number of at least 0", ["find", "C", "--nodes", "x"]),
+                ("'-1' is not a number", ["find", "C", "--nodes=-1"]),
+                ("'20..10' has its greatest number first", ["find", "C", "--nodes", "20..10"]),
+                ("'0' is not a number of at least 1", ["find", "C", "relu", "--limit", "0"]),
+                ("'-1' is not a number of at least 1", ["find", "C", "relu", "--limit=-1"]),
+                ("'-3' is not a number of at least 0", ["sample", "C", "-3"]),
+                ("'train' is not PART=SHARE, such as train=8", ["split", "C", "train"]),
+                ("'train=x' is not PART=SHARE", ["split", "C", "train=x"]),
+                ("'0' is not a number of at least 1", ["map", "C", "-j", "0"]),
+                ("'-1' is not a number of seconds above 0", ["map", "C", "--max-seconds=-1"]),
+                ("'nan' is not a number of seconds above 0", ["map", "C", "--max-seconds", "nan"]),
+                ("'1e9' is not a number of at least 1", ["map", "C", "--max-memory", "1e9"]),
+                ("'99999' is not a number of at least 0 and at most 65535",
+                 ["serve", "C", "--port", "99999"]),
+                ("give --source, --licence or --model", ["remove", "C"])):
+            with self.subTest(arguments), contextlib.redirect_stderr(io.StringIO()) as told:
+                try:
+                    code = main([self.path if word == "C" else word for word in arguments])
+                except SystemExit as end:
+                    code = int(end.code or 0)
+                self.assertEqual(code, 2)
+                self.assertIn(words, told.getvalue())
 
     def test_of_the_corpus(self) -> None:
         corpus, reader = self.corpus, Corpus(self.path)

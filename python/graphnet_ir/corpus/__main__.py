@@ -15,19 +15,48 @@ from graphnet_ir._errors import made_error
 from graphnet_ir.corpus.texts import printable
 
 
+def _number(text: str, least: int = 0, greatest: int = 2**63 - 1) -> int:
+    """Returns a number in a range, as the type of an option."""
+    if not (text.isascii() and text.isdecimal() and least <= int(text) <= greatest):
+        most = "" if greatest == 2**63 - 1 else f" and at most {greatest}"
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of at least {least}{most}")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    return _number(text, 1)
+
+
+def _port(text: str) -> int:
+    return _number(text, 0, 65535)
+
+
+def _seconds(text: str) -> float:
+    try:
+        made = float(text)
+    except ValueError:
+        made = 0.0
+    if not 0 < made < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds above 0")
+    return made
+
+
 def _range(text: str) -> Tuple[int, int]:
     """A number or two numbers with .. between them."""
     least, dots, greatest = text.partition("..")
-    made = (int(least), int(greatest) if dots else int(least))
+    made = (_number(least), _number(greatest if dots else least))
     if made[0] > made[1]:
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"'{text}' has its greatest number first")
     return made
 
 
 def _share(text: str) -> Tuple[str, float]:
     """A name, = and a number."""
     name, _, share = text.partition("=")
-    return name, float(share)
+    try:
+        return name, float(share)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not PART=SHARE, such as train=8") from None
 
 
 def _printable(text: str, most: int = 1000) -> str:
@@ -167,6 +196,8 @@ def _export(args: argparse.Namespace) -> int:
 def _remove(args: argparse.Namespace) -> int:
     from graphnet_ir.corpus.store import Corpus
 
+    if args.source is None and args.licence is None and args.model is None:
+        raise made_error("invalid_argument", "give --source, --licence or --model")
     done = Corpus(args.corpus, "a").remove(source=args.source, licence=args.licence,
                                            model=args.model)
     print(f"{done.occurrences} occurrences and {done.graphs} graphs removed")
@@ -369,7 +400,7 @@ def _parser() -> argparse.ArgumentParser:
     find.add_argument("--save", metavar="NAME",
                       help="save the graphs as a view, and print only their number")
     find.add_argument("--scan", action="store_true", help="match each graph, without the index")
-    find.add_argument("--limit", type=int, metavar="N", help="stop after N graphs")
+    find.add_argument("--limit", type=_positive, metavar="N", help="stop after N graphs")
     form = find.add_mutually_exclusive_group()
     form.add_argument("--count", action="store_true", help="print only the number of graphs")
     form.add_argument("-l", "--names", action="store_true", help="print only paths of occurrences")
@@ -421,7 +452,7 @@ def _parser() -> argparse.ArgumentParser:
     stats.add_argument("--json", action="store_true", help="print one JSON document")
 
     sample = command("sample", _sample, "draw graphs at random", reads=True)
-    sample.add_argument("count", type=int, metavar="N", help="number of graphs")
+    sample.add_argument("count", type=_number, metavar="N", help="number of graphs")
     sample.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draw (0)")
     sample.add_argument("--by", choices=["source", "model", "licence"],
                         help="draw the same number for each of these")
@@ -441,13 +472,13 @@ def _parser() -> argparse.ArgumentParser:
                                      "goes on")
     work.add_argument("--view", metavar="NAME", help="only graphs of this view")
     work.add_argument("--into", metavar="CORPUS", help="corpus for graphs that the work makes")
-    work.add_argument("-j", "--jobs", type=int, metavar="N",
+    work.add_argument("-j", "--jobs", type=_positive, metavar="N",
                       help="number of processes (by default the number of processors)")
     work.add_argument("--ray", metavar="ADDRESS",
                       help="work on the nodes of a Ray cluster; local:4 makes four nodes here")
-    work.add_argument("--max-seconds", type=float, default=60, metavar="N",
+    work.add_argument("--max-seconds", type=_seconds, default=60, metavar="N",
                       help="time limit for a graph (60)")
-    work.add_argument("--max-memory", type=int, default=4 << 30, metavar="BYTES",
+    work.add_argument("--max-memory", type=_positive, default=4 << 30, metavar="BYTES",
                       help="memory limit for a process (4294967296)")
 
     tag = command("tag", _tag, "name the newest version, which is then kept")
@@ -458,7 +489,7 @@ def _parser() -> argparse.ArgumentParser:
     command("compact", _compact, "join small files, index all, delete versions older than a week")
 
     serve = command("serve", _serve, "show the corpus in a browser", reads=True)
-    serve.add_argument("--port", type=int, default=8080, metavar="N",
+    serve.add_argument("--port", type=_port, default=8080, metavar="N",
                        help="port (8080); 0 takes a free one")
     serve.add_argument("--host", default="127.0.0.1", metavar="ADDRESS",
                        help="address to listen at (127.0.0.1: only this machine reaches it)")
