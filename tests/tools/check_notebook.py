@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs examples/notebook/graphnet.ipynb and opens all that it shows in headless Chromium.
+"""Runs a notebook of examples/notebook and opens all that it shows in headless Chromium.
 
-    PY tests/tools/check_notebook.py [--out FOLDER]
+    PY tests/tools/check_notebook.py [--notebook graphnet] [--out FOLDER]
 
 Each output is a page of its own: a table has rows, a page inside of it draws, folded ones when they
 are unfolded, nothing is loaded and no error is logged. Writes a screenshot of each to FOLDER.
@@ -78,11 +78,12 @@ def check_output(checks, name, html):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--notebook", default="graphnet", help="its name without .ipynb")
     parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
     out = (options.out or pathlib.Path(tempfile.mkdtemp())).resolve()
     out.mkdir(parents=True, exist_ok=True)
-    outputs = notebook_test.html_outputs(notebook_test.executed())
+    outputs = notebook_test.html_outputs(notebook_test.executed(options.notebook))
     checks = browser.BrowserChecks(None, out, "--window-size=1240,1600")
     rows = frames = 0
     try:
