@@ -132,7 +132,7 @@ Tensor.__dlpack_device__ -> tuple[int, int]
 Sample.__init__ -> None, module: Module
 Sample.module -> Module
 Sample.graph -> Graph
-Sample.provenance -> list[dict[str, Any]]
+Sample.provenance -> list[dict[str, Any]], parts: Sequence[dict[str, Any]]
 Sample.weights -> dict[str, Tensor]
 Sample.set_weight -> None, value: Any
 Sample.copy -> Sample

@@ -132,7 +132,7 @@ void BindSample(nb::module_& m) {
         self.get().SampleForChange().extra_files = std::move(files);
       },
       "Other files of a GraphNet folder, name to content; a copy.");
-  cls.def_prop_ro(
+  cls.def_prop_rw(
       "provenance",
       [](const SampleObject& self) {
         nb::list list;
@@ -146,9 +146,19 @@ void BindSample(nb::module_& m) {
         }
         return list;
       },
+      [](const SampleObject& self, const std::vector<nb::dict>& parts) {
+        std::vector<Provenance> provenance;
+        for (const nb::dict& part : parts) {
+          provenance.push_back({.parent = nb::cast<std::string>(part["parent"]),
+                                .parent_hash = nb::cast<std::string>(part["parent_hash"]),
+                                .start = nb::cast<int64_t>(part["start"]),
+                                .end = nb::cast<int64_t>(part["end"])});
+        }
+        self.get().SampleForChange().provenance = std::move(provenance);
+      },
+      nb::arg("parts"),
       "The parts of other samples that this one was cut from: dicts with parent, parent_hash, "
-      "start "
-      "and end.");
+      "start and end; a copy.");
   cls.def_prop_ro(
       "weights",
       [](const SampleObject& self) {

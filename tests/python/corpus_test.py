@@ -456,6 +456,33 @@ class ReadingTest(CorpusTest):
                 self.folder / "protobuf" / f"s{number}.pb")), graphnet_ir.folder_files(original))
         self.assertEqual(corpus.sources.dataset.count_rows("blob IS NOT NULL"), 4)
 
+    def test_pieces_come_back_with_what_they_were_cut_from(self) -> None:
+        # The second pieces are one graph that was cut from two samples.
+        whole, other = sample(5, "whole"), sample(5, "other")
+        pieces = [piece for one in (whole, other)
+                  for piece in graphnet_ir.decompose(one, size=1, style="dag").pieces]
+        for number, piece in enumerate(pieces):
+            piece.name = f"piece{number}"
+            piece.save(self.folder / f"{number}.pb")
+        twice = graphnet_ir.decompose(pieces[0], size=1, style="dag").pieces[0]
+        twice.save(self.folder / "twice.pb")
+        files = sorted(self.folder.glob("*.pb"))
+        corpus = Corpus.create(self.path)
+        corpus.add(files)
+        self.assertLess(len(corpus), len(files))
+        corpus.export(self.folder / "out", "protobuf")
+        copy = Corpus.create(self.folder / "copy")
+        copy.add(self.path)
+        for path in files:
+            added, back = graphnet_ir.load(path), graphnet_ir.load(self.folder / "out" / path.name)
+            self.assertGreater(len(added.provenance), 0)
+            self.assertEqual(back.provenance, added.provenance, path)
+            self.assertEqual(graphnet_ir.to_bytes(back), (self.folder / "out" / path.name).read_bytes())
+            for one in (corpus, copy):
+                self.assertIn(added.provenance, [
+                    original.provenance
+                    for original in one.originals(graphnet_ir.hash(added, metas=True))])
+
     def test_names_of_strangers_stay_below_the_folder(self) -> None:
         corpus = Corpus.create(self.path)
         names = ["../../up", "/etc/passwd", "a/../../b", "", ".", "..", "new\nline", "x" * 999,
@@ -1007,6 +1034,24 @@ class KillsTest(CorpusTest):
                                "4", "--samples", "150"], capture_output=True, text=True,
                               check=False)
         self.assertRegex(done.stdout, r"\A4 kills in .* 0 lost\n\Z", done.stderr)
+
+
+class ProofTest(CorpusTest):
+
+    def test_answers_and_exports_are_those_of_the_files(self) -> None:
+        samples = self.folder / "samples"
+        for number in range(20):
+            place = samples / f"part{number % 2}"
+            place.mkdir(parents=True, exist_ok=True)
+            sample(number).save(place / f"sample{number}")
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "tests/tools/check_corpus.py"), str(samples),
+             str(self.folder / "out"), "--every", "3,2", "--queries", "20", "--whole", "2",
+             "--scans", "1", "--near", "40", "--jobs", "1"],
+            capture_output=True, text=True, check=False)
+        self.assertRegex(done.stdout, r"\n0 wrong\n\Z", done.stderr)
+        self.assertRegex(done.stdout, r"20 queries \(.*\): (1\d|20) have a match")
+        self.assertIn("20 folders came back", done.stdout)
 
 
 class CommandTest(CorpusTest):

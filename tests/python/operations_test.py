@@ -298,6 +298,23 @@ graph @forward(%x : f32[s0, 3]@cpu) {
         self.assertIn("2 graphs of 6 operators, 1 break, 2 calls of graphs", shown)
         self.assertEqual(shown.count("<iframe"), 2)
 
+    def test_provenance_is_set(self) -> None:
+        sample = graphnet_ir.parse("graph @forward(%x : f32[2]) {\n  return (%x,)\n}\n")
+        part = {"parent": "whole", "parent_hash": "ab", "start": 1, "end": 3}
+        sample.provenance = [part, {**part, "start": 3}]
+        self.assertEqual(graphnet_ir.load_bytes(graphnet_ir.to_bytes(sample)).provenance,
+                         [part, {**part, "start": 3}])
+        self.assertEqual(sample.copy().provenance, sample.provenance)
+        for wrong in ({"parent": "whole"}, {**part, "parent": 3}, {**part, "end": 1 << 70},
+                      {**part, "start": "1"}):
+            with self.assertRaises((ValueError, KeyError, TypeError, RuntimeError)):
+                sample.provenance = [wrong]
+        with self.assertRaises(TypeError):
+            sample.provenance = None  # type: ignore[assignment]
+        self.assertEqual(len(sample.provenance), 2)
+        sample.provenance = []
+        self.assertEqual(sample.provenance, [])
+
     def test_shapes_keep_constraints_and_provenance(self) -> None:
         sample = graphnet_ir.parse("""
 graphnet.sample 1

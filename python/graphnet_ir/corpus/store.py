@@ -321,6 +321,9 @@ class Corpus:
         """Gives a sample what an occurrence has of its own."""
         sample.name = source["name"]
         sample.graph_net_json = texts.get(source["json"], "")
+        sample.provenance = [{"parent": one["name"] or "", "parent_hash": one["hash"] or "",
+                              "start": one["start"] or 0, "end": one["end"] or 0}
+                             for one in source["parents"] if one is not None]
         if source.get("weights") is not None:
             self.weights.give(sample, source["weights"])
 
