@@ -129,6 +129,59 @@ Result MaxPool1d(Lowering& l, const BoundCall& a) { return MaxPool(l, a, "max_po
 Result MaxPool2d(Lowering& l, const BoundCall& a) { return MaxPool(l, a, "max_pool2d"); }
 Result MaxPool3d(Lowering& l, const BoundCall& a) { return MaxPool(l, a, "max_pool3d"); }
 
+// Lowers fractional_max_pool2d and its kin, which draw where the windows lie unless they are told.
+Result FractionalMaxPool(Lowering& l, const BoundCall& a, int64_t num_dims, bool with_indices) {
+  const Argument& input = a["input"];
+  const auto size = [&](int64_t dim) { return l.Aten("size", {input, dim}); };
+  Argument sizes = a["output_size"];
+  if (sizes.is_none()) {
+    const Argument& ratio = a["output_ratio"];
+    if (ratio.is_none()) return l.Error("output_size or output_ratio must be given");
+    if (ratio.is_sequence() && static_cast<int64_t>(ratio.elements().size()) != num_dims)
+      return l.Error(absl::StrCat("output_ratio must have ", num_dims, " numbers"));
+    std::vector<Argument> made;
+    for (int64_t i = 0; i < num_dims; ++i) {
+      ASSIGN_OR_RETURN(const Argument whole, size(i - num_dims));
+      ASSIGN_OR_RETURN(
+          const Argument part,
+          l.Operator("mul", {whole, ratio.is_sequence() ? ratio.elements()[static_cast<size_t>(i)]
+                                                        : ratio}));
+      made.push_back(l.Builtin("builtins.int", {part}, Kind::kInt));
+    }
+    sizes = l.List(made);
+  }
+  Argument samples = a["_random_samples"];
+  if (samples.is_none()) {
+    // An input without a batch is one image. All else that the input has is the batch.
+    ASSIGN_OR_RETURN(Argument batch, l.Aten("numel", {input}));
+    for (int64_t i = -1 - num_dims; i < 0; ++i) {
+      ASSIGN_OR_RETURN(const Argument part, size(i));
+      ASSIGN_OR_RETURN(batch, l.Operator("floordiv", {batch, part}));
+    }
+    ASSIGN_OR_RETURN(const Argument channels, size(-1 - num_dims));
+    ASSIGN_OR_RETURN(const Argument like,
+                     l.Aten("new_empty", {input, l.List({batch, channels, num_dims})}));
+    ASSIGN_OR_RETURN(samples, l.Aten("rand_like", {like}));
+  }
+  ASSIGN_OR_RETURN(const Argument both,
+                   l.Aten(num_dims == 2 ? "fractional_max_pool2d" : "fractional_max_pool3d",
+                          {input, a["kernel_size"], sizes, samples}));
+  if (with_indices || a.is_true("return_indices")) return both;
+  return l.Operator("getitem", {both, 0});
+}
+Result FractionalMaxPool2d(Lowering& l, const BoundCall& a) {
+  return FractionalMaxPool(l, a, 2, false);
+}
+Result FractionalMaxPool3d(Lowering& l, const BoundCall& a) {
+  return FractionalMaxPool(l, a, 3, false);
+}
+Result FractionalMaxPool2dWithIndices(Lowering& l, const BoundCall& a) {
+  return FractionalMaxPool(l, a, 2, true);
+}
+Result FractionalMaxPool3dWithIndices(Lowering& l, const BoundCall& a) {
+  return FractionalMaxPool(l, a, 3, true);
+}
+
 // Returns the sizes that an adaptive pool makes; None means the size of the input.
 Result AdaptiveSizes(Lowering& l, const BoundCall& a) {
   const Argument& given = a["output_size"];
@@ -429,6 +482,65 @@ Result Tensordot(Lowering& l, const BoundCall& a) {
   return l.Aten("tensordot", {a["a"], a["b"], list(dims.elements()[0]), list(dims.elements()[1])});
 }
 
+Result Lu(Lowering& l, const BoundCall& a) {
+  const bool with_info = a.is_true("get_infos");
+  ASSIGN_OR_RETURN(const Argument all,
+                   l.Aten("linalg_lu_factor_ex", {a["A"]},
+                          {{"pivot", a["pivot"]}, {"check_errors", !with_info}}));
+  if (with_info) return all;
+  ASSIGN_OR_RETURN(const Argument factors, l.Operator("getitem", {all, 0}));
+  ASSIGN_OR_RETURN(const Argument pivots, l.Operator("getitem", {all, 1}));
+  return l.Tuple({factors, pivots});
+}
+
+Result UnravelIndex(Lowering& l, const BoundCall& a) {
+  const Argument& shape = a["shape"];
+  if (shape.is_node() && l.TypeOf(shape).kind != Kind::kInt)
+    return l.Error("the number of its sizes must be known");
+  const std::vector<Argument> sizes =
+      shape.is_sequence() ? std::vector<Argument>(shape.elements().begin(), shape.elements().end())
+                          : std::vector<Argument>{shape};
+  ASSIGN_OR_RETURN(const Argument indices, l.Aten("to", {a["indices"], DType::kInt64}));
+  std::vector<Argument> parts(sizes.size());
+  Argument stride = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    ASSIGN_OR_RETURN(const Argument whole, l.Aten("floor_divide", {indices, stride}));
+    ASSIGN_OR_RETURN(parts[i], l.Aten("remainder", {whole, sizes[i]}));
+    if (i > 0) {
+      ASSIGN_OR_RETURN(stride, l.Operator("mul", {stride, sizes[i]}));
+    }
+  }
+  return l.Tuple(parts);
+}
+
+// The sizes to which shapes broadcast. A size that is known to be other than 1 decides; sizes that
+// only a run knows must be one and the same.
+Result BroadcastShapes(Lowering& l, const BoundCall& a) {
+  std::vector<Argument> result;  // the last size first
+  for (const Argument& shape : a.variadic()) {
+    if (shape.is_node() && l.TypeOf(shape).kind != Kind::kInt)
+      return l.Error("the number of sizes of a shape must be known");
+    const absl::Span<const Argument> sizes =
+        shape.is_sequence() ? shape.elements() : absl::MakeConstSpan(&shape, 1);
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const Argument& size = sizes[sizes.size() - 1 - i];
+      if (i == result.size()) result.push_back(1);
+      const bool is_one = size.is_int() && size.integer() == 1;
+      const bool was_one = result[i].is_int() && result[i].integer() == 1;
+      if (is_one || size == result[i]) continue;
+      if (was_one || (size.is_int() && !result[i].is_int())) {
+        result[i] = size;
+      } else if (size.is_int()) {
+        return l.Error("its shapes do not broadcast");
+      } else if (!result[i].is_int()) {
+        return l.Error("it is not known whether sizes of its shapes are equal");
+      }
+    }
+  }
+  absl::c_reverse(result);
+  return l.Tuple(result);
+}
+
 // --- Paddle ----------------------------------------------------------------------
 
 Result Scale(Lowering& l, const BoundCall& a) {
@@ -457,14 +569,17 @@ absl::Span<const AdapterRow> FunctionalAdapters() {
       {"torch.functional.atleast_2d", AtLeast2d},
       {"torch.functional.atleast_3d", AtLeast3d},
       {"torch.functional.block_diag", BlockDiag},
+      {"torch.functional.broadcast_shapes", BroadcastShapes},
       {"torch.functional.broadcast_tensors", BroadcastTensors},
       {"torch.functional.cartesian_prod", CartesianProd},
       {"torch.functional.cdist", Cdist},
       {"torch.functional.einsum", Einsum},
+      {"torch.functional.lu", Lu},
       {"torch.functional.meshgrid", Meshgrid},
       {"torch.functional.norm", Norm},
       {"torch.functional.split", Split},
       {"torch.functional.tensordot", Tensordot},
+      {"torch.functional.unravel_index", UnravelIndex},
       {"torch.nn.functional.adaptive_avg_pool2d", AdaptiveAvgPool2d},
       {"torch.nn.functional.adaptive_avg_pool3d", AdaptiveAvgPool3d},
       {"torch.nn.functional.adaptive_max_pool1d", AdaptiveMaxPool1d},
@@ -479,6 +594,10 @@ absl::Span<const AdapterRow> FunctionalAdapters() {
       {"torch.nn.functional.embedding", Embedding},
       {"torch.nn.functional.embedding_bag", EmbeddingBag},
       {"torch.nn.functional.fold", Fold},
+      {"torch.nn.functional.fractional_max_pool2d", FractionalMaxPool2d},
+      {"torch.nn.functional.fractional_max_pool2d_with_indices", FractionalMaxPool2dWithIndices},
+      {"torch.nn.functional.fractional_max_pool3d", FractionalMaxPool3d},
+      {"torch.nn.functional.fractional_max_pool3d_with_indices", FractionalMaxPool3dWithIndices},
       {"torch.nn.functional.grid_sample", GridSample},
       {"torch.nn.functional.kl_div", KlDiv},
       {"torch.nn.functional.l1_loss", L1Loss},

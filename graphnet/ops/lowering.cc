@@ -1,5 +1,6 @@
 #include "graphnet/ops/lowering.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -16,6 +17,7 @@
 #include "graphnet/ops/adapters.h"
 #include "graphnet/ops/binding_defaults.h"
 #include "graphnet/ops/operator_names.h"
+#include "graphnet/ops/out_overload.h"
 
 namespace graphnet {
 namespace {
@@ -139,6 +141,42 @@ absl::StatusOr<Argument> Lowering::CallAten(const Callable& callee, absl::Span<c
   std::vector<KwArg> by_keyword;
   call.AppendTo(&made, &by_keyword);
   return Emit(call.schema().target, made, by_keyword, ResultType(call.schema(), &arena_));
+}
+
+absl::StatusOr<Argument> Lowering::CallAtenWithOut(const Callable& callee,
+                                                   absl::Span<const Argument> args,
+                                                   absl::Span<const KwArg> kwargs,
+                                                   const Argument& out) {
+  // Python's parser tries only the overloads that have a form with `out`.
+  std::vector<Schema> makers;
+  for (const Schema& schema : callee.overloads) {
+    const OutForm* const form = FindOutForm(schema);
+    if (form != nullptr && form->is_of_python) makers.push_back(schema);
+  }
+  if (makers.empty() || callee.form == CallForm::kMethod)
+    return Error(absl::StrCat(callee.name, " takes no out"));
+  Callable maker = callee;
+  maker.overloads = makers;
+  ASSIGN_OR_RETURN(const BoundCall call, BindTyped(maker, args, kwargs));
+  const OutForm* const form = FindOutForm(call.schema());
+  const absl::Span<const Argument> outs =
+      out.is_sequence() ? out.elements() : absl::MakeConstSpan(&out, 1);
+  if (outs.size() != form->outs.size()) {
+    return Error(absl::StrCat("out must be ", form->outs.size(), " tensors, not ", outs.size()));
+  }
+  std::vector<Argument> made;
+  std::vector<KwArg> by_keyword;
+  call.AppendTo(&made, &by_keyword);
+  if (form->lacks_options) {
+    by_keyword.erase(std::remove_if(by_keyword.begin(), by_keyword.end(),
+                                    [](const KwArg& kwarg) { return IsOption(kwarg.name); }),
+                     by_keyword.end());
+  }
+  for (size_t i = 0; i < outs.size(); ++i) {
+    if (!outs[i].is_node()) return Error("out must be a tensor");
+    by_keyword.push_back({form->outs[i], outs[i]});
+  }
+  return Emit(form->target, made, by_keyword, ResultType(call.schema(), &arena_));
 }
 
 absl::StatusOr<Argument> Lowering::Keep(const BoundCall& call, ValueType type) {
@@ -274,9 +312,19 @@ absl::StatusOr<Argument> Lowering::LowerCall(const Node& node) {
   kwargs.reserve(node.kwargs().size() + 1);
   for (const KwArg& kwarg : node.kwargs()) kwargs.push_back({kwarg.name, Map(kwarg.value)});
   switch (callee.kind) {
-    case Callable::Kind::kOperator:
+    case Callable::Kind::kOperator: {
       if (LacksReduction(callee, args, kwargs)) kwargs.push_back({"reduction", 0});
-      return CallAten(callee, args, kwargs);
+      const auto out = absl::c_find_if(kwargs, [&](const KwArg& kwarg) {
+        return kwarg.name == "out" && !kwarg.value.is_none() && !callee.names_overload &&
+               absl::c_none_of(callee.overloads, [](const Schema& schema) {
+                 return schema.FindArgument("out") != nullptr;
+               });
+      });
+      if (out == kwargs.end()) return CallAten(callee, args, kwargs);
+      const Argument given = out->value;
+      kwargs.erase(out);
+      return CallAtenWithOut(callee, args, kwargs, given);
+    }
     case Callable::Kind::kPythonOperator:
       if (kwargs.empty()) return Operator(*callee.python_operator, args);
       // Only methods that are ATen's own accept keywords, such as x.__and__(other=y).

@@ -107,6 +107,9 @@ class Lowering {
   absl::StatusOr<Argument> CallByName(const BoundCall& call);
   absl::StatusOr<Argument> CallAten(const Callable& callee, absl::Span<const Argument> args,
                                     absl::Span<const KwArg> kwargs);
+  // Calls the overload that writes its results to `out`, a tensor or a sequence of them.
+  absl::StatusOr<Argument> CallAtenWithOut(const Callable& callee, absl::Span<const Argument> args,
+                                           absl::Span<const KwArg> kwargs, const Argument& out);
   Argument Map(const Argument& argument);
   Node* Emit(absl::string_view target, absl::Span<const Argument> args,
              absl::Span<const KwArg> kwargs, ValueType type);

@@ -17,6 +17,12 @@ them. The flags:
   c  only computes on the values that it is given: graphs may run it (may_run below)
   -  none of these
 signatures.txt: functions and methods written in Python, as inspect.signature gives them.
+outs.txt: the overloads that write their results to given tensors, a line each: flags, the operator
+that makes new tensors from the same arguments, the overload and the names of the given tensors. The
+flags:
+  p  Python's function calls it where it is given out
+  o  lacks the options of new tensors: dtype, layout, device and pin_memory
+  -  none of these
 public.txt: the functions that PyTorch's public modules have: a module and names of it a line.
 torchscript.txt: the operators on Python's values that TorchScript adds and graphs may run, and
 those on quantised tensors and the packed parameters of quantised layers.
@@ -203,6 +209,37 @@ def schema_lines():
             yield f"{flags} {schema}"
 
 
+def out_lines():
+    options = {"dtype", "layout", "device", "pin_memory"}
+
+    def parameters(f, without):
+        return [(a.name, str(a.type)) for a in f.func.arguments.flat_non_out if a.name not in without]
+
+    functions = native_functions().native_functions
+    makers = {}
+    for f in functions:
+        if not f.func.is_out_fn() and not f.func.name.name.inplace:
+            makers.setdefault(f.func.name.name.base, []).append(f)
+    lines = []
+    for f in functions:
+        if not f.func.is_out_fn():
+            continue
+        for without in (set(), options):
+            maker = next((m for m in makers.get(f.func.name.name.base, [])
+                          if parameters(m, without) == parameters(f, set())), None)
+            if maker is not None:
+                # What PyTorch makes out of another overload has no binding. Those that are written by
+                # hand, such as nonzero, are not among the others.
+                is_bound = bindings.should_generate_py_binding(f) or (
+                    "generated" not in f.tags and hasattr(torch, f.func.name.name.base) and
+                    not bindings.should_generate_py_binding(maker))
+                flags = ("p" if is_bound else "") + ("o" if without else "")
+                outs = " ".join(a.name for a in f.func.arguments.out)
+                lines.append((f"{maker.func.name} {f.func.name.overload_name} {outs}", flags or "-"))
+                break
+    return [f"{flags} {line}" for line, flags in sorted(lines)]
+
+
 @functools.cache
 def operators():
     return {f.func.name.name.base for f in native_functions().native_functions} | {"unique"}
@@ -284,6 +321,7 @@ def main():
     (folder / "signatures.txt").write_text(note + "\n".join(signature_lines()) + "\n")
     (folder / "torchscript.txt").write_text(note + "\n".join(torchscript_lines()) + "\n")
     (folder / "other_operators.txt").write_text(note + "\n".join(other_lines()) + "\n")
+    (folder / "outs.txt").write_text(note + "\n".join(out_lines()) + "\n")
     (folder / "public.txt").write_text(note + "\n".join(public_lines()) + "\n")
 
 

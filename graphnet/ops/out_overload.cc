@@ -2,82 +2,108 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "graphnet/base/check.h"
 #include "graphnet/ops/schema_table.h"
+#include "graphnet/ops/schema_text.h"
 
 namespace graphnet {
 namespace {
 
-// How an overload with `out` is named after the one that makes new tensors: "add.Scalar_out" after
-// "add.Scalar", "sum.IntList_out" after "sum.dim_IntList". Other names, such as "out" and "values",
-// say nothing.
-enum class Likeness { kSame, kEnd, kAny };
+struct OutForms {
+  std::vector<OutForm> all;
+  absl::flat_hash_map<absl::string_view, const OutForm*> by_maker, by_target;
+};
 
-bool IsNamedAfter(absl::string_view with_out, absl::string_view overload, Likeness likeness) {
-  if (likeness == Likeness::kAny || !absl::ConsumeSuffix(&with_out, "_out")) return true;
-  if (likeness == Likeness::kSame) return with_out == overload;
-  return absl::EndsWith(overload, absl::StrCat("_", with_out));
+const OutForms& Forms() {
+  static const OutForms* const forms = [] {
+    auto* const made = new OutForms;
+    for (const absl::string_view line : absl::StrSplit(OutText(), '\n', absl::SkipEmpty())) {
+      if (line[0] == '#') continue;
+      // "p max.dim dim_max max max_values", "po zeros out out"
+      const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
+      CHECK(words.size() >= 4);
+      const absl::string_view name = words[1].substr(0, words[1].find('.'));
+      OutForm form;
+      form.maker = absl::StrCat("aten.", words[1], name == words[1] ? ".default" : "");
+      form.target = absl::StrCat("aten.", name, ".", words[2]);
+      form.is_of_python = absl::StrContains(words[0], 'p');
+      form.lacks_options = absl::StrContains(words[0], 'o');
+      form.outs.assign(words.begin() + 3, words.end());
+      made->all.push_back(std::move(form));
+    }
+    for (const OutForm& form : made->all) {
+      made->by_maker.emplace(form.maker, &form);
+      made->by_target.emplace(form.target, &form);
+    }
+    return made;
+  }();
+  return *forms;
 }
 
-// Returns the overload with `out` of a call if its other arguments fit `schema`.
-std::optional<Schema> WithOut(const Node& node, const Schema& schema) {
-  // Keywords that the overload lacks name the tensors.
-  std::vector<absl::string_view> outs;
-  bool is_fit = true;
-  for (const KwArg& kwarg : node.kwargs()) {
-    if (schema.FindArgument(kwarg.name) != nullptr) continue;
-    is_fit = is_fit && kwarg.value.is_node();
-    outs.push_back(kwarg.name);
-  }
-  const bool misses_any = absl::c_any_of(schema.arguments, [&](const SchemaArgument& argument) {
-    const auto i = static_cast<size_t>(&argument - schema.arguments.data());
-    if (i < node.args().size()) return argument.keyword_only;
-    return !argument.has_default && node.kwarg(argument.name) == nullptr;
-  });
-  for (size_t i = 0; i < std::min(node.args().size(), schema.arguments.size()); ++i)
-    is_fit = is_fit && (!node.args()[i].is_aggregate() || schema.arguments[i].type.is_list);
-  const bool makes_tensors = absl::c_all_of(schema.returns, [](const SchemaType& type) {
+// Returns whether the operator only makes tensors, each of which a given one can take.
+bool MakesTensors(const Schema& maker) {
+  return !maker.mutates() && absl::c_all_of(maker.returns, [](const SchemaType& type) {
     return type.kind == SchemaType::Kind::kTensor && !type.is_list;
   });
-  if (outs.empty() || outs.size() != schema.returns.size() || !is_fit || !makes_tensors ||
-      misses_any || schema.mutates() || node.args().size() > schema.arguments.size()) {
-    return std::nullopt;
+}
+
+}  // namespace
+
+bool IsOption(absl::string_view argument) {
+  return argument == "dtype" || argument == "layout" || argument == "device" ||
+         argument == "pin_memory";
+}
+
+const OutForm* FindOutForm(const Schema& maker) {
+  const auto found = Forms().by_maker.find(maker.target);
+  const bool is_there = found != Forms().by_maker.end() && MakesTensors(maker) &&
+                        found->second->outs.size() == maker.returns.size();
+  return is_there ? found->second : nullptr;
+}
+
+std::optional<Schema> OutOverload(const Node& node) {
+  const auto found = Forms().by_target.find(absl::StripPrefix(node.target(), "torch.ops."));
+  if (found == Forms().by_target.end()) return std::nullopt;
+  const OutForm& form = *found->second;
+  const Schema* const maker = FindOverload(form.maker);
+  if (maker == nullptr || FindOutForm(*maker) == nullptr) return std::nullopt;
+  Schema made = *maker;
+  made.target = form.target;
+  if (form.lacks_options) {
+    made.arguments.erase(
+        std::remove_if(made.arguments.begin(), made.arguments.end(),
+                       [](const SchemaArgument& argument) { return IsOption(argument.name); }),
+        made.arguments.end());
   }
-  Schema made = schema;
-  made.target = std::string(absl::StripPrefix(node.target(), "torch.ops."));
-  for (const absl::string_view out : outs) {
+  for (const absl::string_view out : form.outs) {
     SchemaArgument argument;
     argument.name = out;
     argument.type.kind = SchemaType::Kind::kTensor;
     argument.keyword_only = true;
     made.arguments.push_back(argument);
   }
-  return made;
-}
-
-}  // namespace
-
-std::optional<Schema> OutOverload(const Node& node) {
-  const absl::string_view target = absl::StripPrefix(node.target(), "torch.ops.");
-  absl::string_view name = target;
-  if (!absl::ConsumePrefix(&name, "aten.")) return std::nullopt;
-  name = name.substr(0, name.find('.'));
-  const absl::string_view with_out = target.substr(target.rfind('.') + 1);
-  for (const Likeness likeness : {Likeness::kSame, Likeness::kEnd, Likeness::kAny}) {
-    for (const Schema& schema : FindSchemas(name)) {
-      if (!IsNamedAfter(with_out, schema.overload, likeness)) continue;
-      if (std::optional<Schema> made = WithOut(node, schema)) return made;
-    }
+  // Each parameter is given once, and each tensor that takes a result is a value.
+  for (size_t i = 0; i < made.arguments.size(); ++i) {
+    const SchemaArgument& parameter = made.arguments[i];
+    const Argument* const by_name = node.kwarg(parameter.name);
+    const bool is_placed = i < node.args().size();
+    const bool is_out = i >= made.arguments.size() - form.outs.size();
+    if (is_placed && (parameter.keyword_only || by_name != nullptr)) return std::nullopt;
+    if (is_out && (by_name == nullptr || !by_name->is_node())) return std::nullopt;
+    if (!is_placed && by_name == nullptr && !parameter.has_default) return std::nullopt;
   }
-  return std::nullopt;
+  const bool is_known = absl::c_all_of(
+      node.kwargs(), [&](const KwArg& kwarg) { return made.FindArgument(kwarg.name) != nullptr; });
+  if (!is_known || node.args().size() > made.arguments.size()) return std::nullopt;
+  return made;
 }
 
 }  // namespace graphnet

@@ -11,6 +11,7 @@ absl::string_view SignatureText();    // signatures.txt
 absl::string_view CallableText();     // callables.txt
 absl::string_view FusedText();        // fused.txt
 absl::string_view WordText();         // words.txt
+absl::string_view OutText();          // outs.txt
 absl::string_view PublicText();       // public.txt
 absl::string_view TorchScriptText();  // torchscript.txt
 

@@ -163,6 +163,37 @@ TEST(LoweringTest, ByRule) {
       {".repeat_interleave(%x, 2, %y)", "aten.repeat_interleave.self_int(%x, 2, %y)"},
       {"torch.tensor_split(%x, 2, %y)", "aten.tensor_split.sections(%x, 2, %y)"},
       {"torch.add(2, %x)", "aten.add.Tensor(2, %x)"},
+      // Calls that write to given tensors.
+      {"torch.add(%x, %y, out = %y)", "aten.add.out(%x, %y, out=%y)"},
+      {"torch.add(%x, 1, out = %y)", "aten.add.out(%x, 1, out=%y)"},
+      {"torch.pow(%x, 2, out = %y)", "aten.pow.Tensor_Scalar_out(%x, 2, out=%y)"},
+      {"torch.clamp(%x, 0, 1, out = %y)", "aten.clamp.out(%x, 0, 1, out=%y)"},
+      {"torch.max(%x, 1, out = (%x, %y))", "aten.max.dim_max(%x, 1, max=%x, max_values=%y)"},
+      {"torch.nonzero(%x, out = %y)", "aten.nonzero.out(%x, out=%y)"},
+      {"torch.max(%x, out = %y)", "aten.max.unary_out(%x, out=%y)"},
+      {"torch.zeros(2, 3, dtype = torch.float32, out = %y)", "aten.zeros.out([2, 3], out=%y)"},
+      {"torch.linalg.norm(%x, out = %y)", "aten.linalg_norm.out(%x, out=%y)"},
+      {"torch.max(%x, 1, out = %y)", "torch.max (node r): out must be 2 tensors, not 1"},
+      {"torch.add(%x, 1, out = 2)", "torch.add (node r): out must be a tensor"},
+      {"torch.relu(%x, out = %y)", "torch.relu (node r): relu takes no out"},
+      {"torch.relu_(%x, out = %y)", "torch.relu_ (node r): relu_ takes no out"},
+      {".add(%x, 1, out = %y)", "add (node r): add takes no out"},
+      {"torch.lu(%x, get_infos = True)",
+       "aten.linalg_lu_factor_ex.default(%x, pivot=True, check_errors=False)"},
+      {"torch.functional.broadcast_shapes((2, 1), (%n, 3), 1, (%n, 1))", ""},
+      {"torch.broadcast_shapes((2, 1), (3, 4))",
+       "torch.broadcast_shapes (node r): its shapes do not broadcast"},
+      {"torch.broadcast_shapes((%n, 1), (%m, 4))",
+       "torch.broadcast_shapes (node r): it is not known whether sizes of its shapes are equal"},
+      {"torch.broadcast_shapes(%x)",
+       "torch.broadcast_shapes (node r): the number of sizes of a shape must be known"},
+      {"torch.unravel_index(%x, %y)",
+       "torch.unravel_index (node r): the number of its sizes must be known"},
+      {"torch.nn.functional.fractional_max_pool2d(%x, 2)",
+       "torch.nn.functional.fractional_max_pool2d (node r): output_size or output_ratio must be "
+       "given"},
+      {"torch.nn.functional.fractional_max_pool3d(%x, 2, output_ratio = (0.5, 0.5))",
+       "torch.nn.functional.fractional_max_pool3d (node r): output_ratio must have 3 numbers"},
   };
   for (const auto& c : cases) {
     std::string expected = c.expected;
@@ -179,7 +210,7 @@ TEST(LoweringTest, ErrorsNameTheNodeAndWhatIsWrong) {
   EXPECT_THAT(Lowered("torch.reluu(%x)"), HasSubstr("near: "));
   EXPECT_THAT(Lowered(".no_such_method(%x)"), HasSubstr("no operator of PyTorch"));
   EXPECT_THAT(Lowered("torch.relu(%x, 3)"), HasSubstr("takes 1 arguments, not 2"));
-  EXPECT_THAT(Lowered("torch.relu(%x, out = %y)"), HasSubstr("takes no out"));
+  EXPECT_THAT(Lowered("torch.numel(%x, out = %y)"), HasSubstr("takes no out"));
   EXPECT_THAT(Lowered("torch.cat(%n)"), HasSubstr("tensors cannot be a int"));
   EXPECT_THAT(Lowered("torch.nn.functional.relu(%x, in_place = True)"),
               HasSubstr("takes no in_place; did you mean inplace?"));

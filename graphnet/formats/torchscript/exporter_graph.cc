@@ -590,8 +590,11 @@ absl::Status GraphExporter::ExportOperator(const Node& node, const Operator& op)
     }
     // Python calls aten.add.Tensor for torch.add(x, 2) and makes a tensor of the
     // number. TorchScript calls aten.add.Scalar, with the same result. Where it has no such
-    // overload, the tensor is made here.
-    if (number_for_tensor && (found == nullptr || turns_tensors)) {
+    // overload, the tensor is made here; and where the result goes to a given tensor, as
+    // aten.add.Scalar_out takes only tensors of the result's dtype.
+    const bool writes_out = absl::c_any_of(
+        asked->arguments(), [](const c10::Argument& argument) { return argument.is_out(); });
+    if (number_for_tensor && (found == nullptr || turns_tensors || writes_out)) {
       for (size_t i = 0; i < operands.size(); ++i) {
         const c10::Argument* const formal = FormalOf(asked, node, i);
         if (formal == nullptr ||

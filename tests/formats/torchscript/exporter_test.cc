@@ -342,6 +342,43 @@ TEST(ExporterTest, NumbersBeforeTensors) {
   }
 }
 
+// TorchScript's own overload for a number and a given tensor wants the result's dtype.
+TEST(ExporterTest, NumbersBesideGivenTensors) {
+  const std::pair<const char*, const char*> kCalls[] = {
+      {"aten.add.out(%x, NUMBER, out = %o)", "add"},
+      {"aten.sub.out(%x, NUMBER, alpha = 2, out = %o)", "sub"},
+      {"aten.mul.out(%x, NUMBER, out = %o)", "mul"},
+      {"aten.div.out(%x, NUMBER, out = %o)", "div"},
+      {"aten.floor_divide.out(%x, NUMBER, out = %o)", "floor_divide"}};
+  const auto expected = [](const std::string& name, const at::Scalar& number, const at::Tensor& x,
+                           at::Tensor o) -> at::Tensor {
+    const at::Tensor n = at::native::wrapped_scalar_tensor(number);
+    if (name == "add") return at::add_out(o, x, n);
+    if (name == "sub") return at::sub_out(o, x, n, 2);
+    if (name == "mul") return at::mul_out(o, x, n);
+    if (name == "div") return at::div_out(o, x, n);
+    return at::floor_divide_out(o, x, n);
+  };
+  const std::pair<const char*, at::Scalar> kNumbers[] = {{"2", 2}, {"0.1", 0.1}};
+  for (const auto& [call, name] : kCalls) {
+    for (const auto& [text, number] : kNumbers) {
+      for (const auto from : {torch::kFloat, torch::kDouble, torch::kLong}) {
+        for (const auto to : {torch::kFloat, torch::kDouble}) {
+          SCOPED_TRACE(
+              absl::StrCat(call, " ", text, " ", c10::toString(from), " to ", c10::toString(to)));
+          const torch::Tensor x = (Range({5}) * 3 + 7).to(from);
+          const torch::Tensor given = torch::zeros({5}, to);
+          EXPECT_TRUE(Same(RunText(absl::StrCat("graph @forward(%x, %o) {\n  %y = ",
+                                                absl::StrReplaceAll(call, {{"NUMBER", text}}),
+                                                "\n  return %y\n}\n"),
+                                   {x, given}),
+                           expected(name, number, x, torch::zeros({5}, to))));
+        }
+      }
+    }
+  }
+}
+
 // A number out of a tensor is a size wherever TorchScript wants an int.
 TEST(ExporterTest, NumbersOfTensorsAsSizes) {
   const auto expected = [](const std::string& call, int64_t n) -> at::Tensor {
