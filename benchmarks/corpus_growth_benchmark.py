@@ -265,7 +265,7 @@ def main():
             "count ms": max(told[-1][f"count {name}"] for name in ("rare", *QUERIES)) * 1e3}
     missed = [f"{name} is {last[name]:.1f}, wanted at most {goal}" for name, goal in GOALS.items()
               if last[name] > goal]
-    print("\n".join(missed) or "all goals are reached")
+    print("\n".join(missed) or f"a rare find, counts and memory reach their goals at {sizes[-1]} rows")
     return 1 if missed else 0
 
 
