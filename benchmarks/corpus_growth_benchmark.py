@@ -6,8 +6,9 @@
 PY has the wheel with its extra `corpus`. CORPUS has real graphs, and OUT is a new folder. The rows
 that are added are those that C++ makes of these graphs. When all are in, they come again as other
 graphs, with another hash and shape hash. Their bytes and words are the same, so each query finds so
-many times as many graphs. All that Corpus.add does behind C++ is done for them. At 10^3, 3·10^3, … rows, a process of its own
-asks the corpus. All times are processor time, with all threads; those of queries are the least of 7.
+many times as many graphs. All that Corpus.add does behind C++ is done for them. At 10^3, 3·10^3, …
+rows, a process of its own asks the corpus. All times are processor time, with all threads; those of
+queries are the least of 7.
 
 The baselines are a Python loop that makes rows of each eighth folder below SAMPLES, and grep and a
 Python loop that look for a call in them. Exits with 1 if a goal is missed at the largest size.
@@ -109,7 +110,7 @@ def write_base(corpus, path):
 def grow(path, base, marks, minutes):
     """Adds rows, in a process of its own, and prints JSON at each mark. Waits for a line then."""
     corpus, draw = Corpus.create(path), random.Random(0)
-    begun, added, spent, turn = time.monotonic(), 0, 0.0, 0
+    begun, added, turn = time.monotonic(), 0, 0
     for mark, before in zip(marks, [0, *marks]):
         made_apart = 0.0
         begin = time.process_time()

@@ -29,7 +29,7 @@ def code_cells(notebook: Any) -> List[Any]:
 
 def html_outputs(notebook: Any) -> List[str]:
     """What cells display as HTML."""
-    return [output.data["text/html"] for cell in notebook.cells if cell.cell_type == "code"
+    return [output.data["text/html"] for cell in code_cells(notebook)
             for output in cell.outputs if "text/html" in output.get("data", {})]
 
 

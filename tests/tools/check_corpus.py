@@ -534,7 +534,7 @@ def check_queries(corpus: Corpus, truth: Truth, files: Dict[str, str],
     report.say(f"{len(queries)} queries ({told}): {with_match} have a match, {without_terms} have "
                f"no term; {found} graphs match of {candidates} candidates")
 
-    # What graphnet itself finds in the files, and the corpus without its index.
+    # Some queries are also asked of graphnet, over the files, and of the corpus without its index.
     texts = list(queries)
     random.Random(args.seed).shuffle(texts)
     in_whole = set(find_files(whole))
