@@ -1,6 +1,5 @@
 #include "graphnet/ops/lowering.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -167,11 +166,8 @@ absl::StatusOr<Argument> Lowering::CallAtenWithOut(const Callable& callee,
   std::vector<Argument> made;
   std::vector<KwArg> by_keyword;
   call.AppendTo(&made, &by_keyword);
-  if (form->lacks_options) {
-    by_keyword.erase(std::remove_if(by_keyword.begin(), by_keyword.end(),
-                                    [](const KwArg& kwarg) { return IsOption(kwarg.name); }),
-                     by_keyword.end());
-  }
+  if (form->lacks_options)
+    std::erase_if(by_keyword, [](const KwArg& kwarg) { return IsOption(kwarg.name); });
   for (size_t i = 0; i < outs.size(); ++i) {
     if (!outs[i].is_node()) return Error("out must be a tensor");
     by_keyword.push_back({form->outs[i], outs[i]});

@@ -1,6 +1,5 @@
 #include "graphnet/ops/out_overload.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -78,10 +77,8 @@ std::optional<Schema> OutOverload(const Node& node) {
   Schema made = *maker;
   made.target = form.target;
   if (form.lacks_options) {
-    made.arguments.erase(
-        std::remove_if(made.arguments.begin(), made.arguments.end(),
-                       [](const SchemaArgument& argument) { return IsOption(argument.name); }),
-        made.arguments.end());
+    std::erase_if(made.arguments,
+                  [](const SchemaArgument& argument) { return IsOption(argument.name); });
   }
   for (const absl::string_view out : form.outs) {
     SchemaArgument argument;
