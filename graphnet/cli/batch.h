@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -33,13 +34,13 @@ struct BatchCount {
   int CheckExitCode() const { return unusable > 0 ? 2 : failed > 0 ? 1 : 0; }
 };
 
-// Calls work(path, &result) for each input on `jobs` threads (0: one per CPU); an exception counts
-// as its error. Then calls account(i, status, result), one call at a time, which returns the line
+// Calls work(input, &result) for each input, such as a path, on `jobs` threads (0: one per CPU); an
+// exception counts as its error. Then calls account(i, status, result), one call at a time, which returns the line
 // to print, or an empty string. The lines are printed in the order of the inputs.
-template <typename Result>
+template <typename Result, typename Input>
 BatchCount RunBatch(
-    const std::vector<std::string>& inputs, int jobs,
-    absl::FunctionRef<absl::Status(const std::string& path, Result* result)> work,
+    const std::vector<Input>& inputs, int jobs,
+    absl::FunctionRef<absl::Status(const std::type_identity_t<Input>& input, Result* result)> work,
     absl::FunctionRef<std::string(size_t i, const absl::Status& status, Result& result)> account) {
   std::vector<Result> results(inputs.size());
   std::vector<std::optional<std::string>> lines(inputs.size());

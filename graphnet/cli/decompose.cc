@@ -1,5 +1,8 @@
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,16 +26,19 @@
 #include "graphnet/decompose/folder.h"
 #include "graphnet/decompose/graph_index.h"
 #include "graphnet/formats/core_formats.h"
+#include "graphnet/formats/corpus/corpus_writer.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/formats/protobuf/sample_proto.h"
 #include "graphnet/ir/graph.h"
 
 namespace graphnet {
 namespace {
 
 struct DecomposeFlags {
-  std::string in;
+  std::vector<std::string> in;
   std::string out;
+  std::string into;
   std::string at;
   std::string ranges;
   std::vector<std::string> values;
@@ -100,11 +106,39 @@ absl::StatusOr<DecomposeConfig> ConfigOf(const DecomposeFlags& options) {
   return config;
 }
 
+// --- The inputs ------------------------------------------------------------------
+
+struct DecomposeInput {
+  std::string root;  // as it was given
+  std::string path;  // of a sample at or below the root
+  std::string name;  // the path below the root without its ending, as the pieces are called
+};
+
+// Returns all samples at or below what was given. What cannot be used is an error if it is all that
+// was given; otherwise it is returned as a sample that cannot be loaded.
+absl::StatusOr<std::vector<DecomposeInput>> InputsOf(const std::vector<std::string>& roots) {
+  std::vector<DecomposeInput> inputs;
+  for (const std::string& root : roots) {
+    absl::StatusOr<std::vector<std::string>> paths = FindInputs({root});
+    if (!paths.ok() && roots.size() == 1) return paths.status();
+    const bool has_several = IsFolderOfSamples(root);
+    for (const std::string& path : paths.ok() ? *paths : std::vector<std::string>{root}) {
+      const std::filesystem::path plain = WithoutEnding(path);
+      const std::string name =
+          (has_several ? plain.lexically_relative(root) : plain.filename()).string();
+      inputs.push_back({root, path, path == "-" ? "stdin" : name});
+    }
+  }
+  return inputs;
+}
+
 // --- The results -----------------------------------------------------------------
 
 struct DecomposeOutcome {
   size_t pieces = 0;
   WriteReport written;
+  // For a corpus: the pieces in protobuf form, each with its name.
+  std::vector<std::pair<std::string, std::string>> samples;
   Json json;
 };
 
@@ -172,9 +206,10 @@ void NotePassingValues(Decomposition* made) {
       "text in each folder; --style dag or --to protobuf makes the pieces much smaller"));
 }
 
-// Returns the form of the pieces of one sample: folders if it is a folder itself or if the layout
-// is that of GraphNet in Python, otherwise files.
+// Returns the form of the pieces of one sample: protobuf for a corpus, folders if it is a folder
+// itself or if the layout is that of GraphNet in Python, otherwise files.
 PieceFormat FormatOf(const std::string& path, const DecomposeFlags& options) {
+  if (!options.into.empty()) return PieceFormat::kProtobuf;
   if (options.format_is_given) return options.folder.format;
   return options.folder.layout == FolderLayout::kPythonGraphNet || IsFolder(path)
              ? PieceFormat::kGraphNetFolder
@@ -203,7 +238,8 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
   const bool as_folders = form.format == PieceFormat::kGraphNetFolder;
   LoadOptions load;
   load.trust = options.trust;
-  load.weights = !as_folders;
+  load.weights = !as_folders && options.into.empty();
+  load.values_if_there = !options.into.empty();
   load.statistics = true;
   ASSIGN_OR_RETURN(Sample sample, Load(path, load));
   // A GraphNet folder has no attributes. Lifted from each piece, they would be inputs that no other
@@ -235,6 +271,13 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
     PrintDecomposition(known, made);
   }
   if (options.dry_run) return outcome;
+  if (!options.into.empty()) {
+    for (size_t i = 0; i < made.pieces.size(); ++i) {
+      ASSIGN_OR_RETURN(std::string bytes, SerializeSampleWithWeights(made.pieces[i]));
+      outcome.samples.emplace_back(made.config.subgraphs[i].name, std::move(bytes));
+    }
+    return outcome;
+  }
   const absl::StatusOr<WriteReport> written = WriteDecomposition(made, folder, form);
   if (!written.ok()) return WithFolderAdvice(written.status());
   outcome.written = *written;
@@ -270,70 +313,125 @@ const char* Reason(const absl::Status& status) {
   }
 }
 
-absl::StatusOr<int> DecomposeAll(const std::vector<std::string>& inputs,
-                                 const DecomposeConfig& config, const DecomposeFlags& options) {
-  if (options.out.empty() && !options.dry_run) {
-    return absl::InvalidArgumentError("a folder of samples needs --out for their pieces");
+// --- All inputs ------------------------------------------------------------------
+
+// Adds the pieces of a sample to a corpus.
+absl::Status AddPieces(const DecomposeInput& input, const DecomposeOutcome& outcome,
+                       CorpusWriter* corpus) {
+  const CorpusOrigin origin = {input.root, input.path == "-" ? "" : input.path};
+  for (const auto& [name, bytes] : outcome.samples)
+    RETURN_IF_ERROR(corpus->Add(origin, JoinPath(input.name, name), bytes));
+  return absl::OkStatus();
+}
+
+// Commits all pieces, says what was added, and returns the exit code.
+absl::StatusOr<int> FinishCorpus(CorpusWriter* corpus, Json* document) {
+  ASSIGN_OR_RETURN(const CorpusAddition done, corpus->Finish());
+  if (document != nullptr) {
+    (*document)["into"] = Json::Parse(done.json);
+  } else {
+    std::printf("%s\n", done.summary.c_str());
   }
+  for (const std::string& note : done.notes) PrintNote(note);
+  return done.is_complete ? 0 : 2;
+}
+
+// `corpus` may be null.
+absl::StatusOr<int> DecomposeAll(const std::vector<DecomposeInput>& inputs,
+                                 const DecomposeConfig& config, const DecomposeFlags& options,
+                                 CorpusWriter* corpus) {
+  const bool to_folders = !options.dry_run && corpus == nullptr;
+  if (to_folders && options.out.empty())
+    return absl::InvalidArgumentError("several samples need --out or --into for their pieces");
   // The pieces go to the same path below DIR.
-  const auto folder_of = [&](const std::string& path) {
-    return DecomposedPath(WithoutEnding(PathBelow(options.out, options.in, path)));
+  const auto folder_of = [&](const DecomposeInput& input) {
+    return to_folders ? DecomposedPath(JoinPath(options.out, input.name)) : "";
   };
-  if (!options.dry_run) {
+  if (to_folders) {
     ReservedPaths reserved;
-    for (const std::string& path : inputs)
-      RETURN_IF_ERROR(ReservePath(folder_of(path), path, &reserved));
+    for (const DecomposeInput& input : inputs)
+      RETURN_IF_ERROR(ReservePath(folder_of(input), input.path, &reserved));
     for (const auto& [folder, path] : reserved) RETURN_IF_ERROR(MakeFoldersOf(folder));
   }
   DecomposeOutcome sum;
   std::map<absl::string_view, size_t> reasons;
   std::vector<Json> samples(inputs.size());
+  absl::Status added;
+  std::atomic<bool> is_lost = false;
   const BatchCount count = RunBatch<DecomposeOutcome>(
       inputs, options.jobs,
-      [&](const std::string& path, DecomposeOutcome* outcome) -> absl::Status {
-        ASSIGN_OR_RETURN(*outcome,
-                         DecomposeOne(path, options.dry_run ? "" : folder_of(path), config, options,
-                                      /*print=*/false));
+      [&](const DecomposeInput& input, DecomposeOutcome* outcome) -> absl::Status {
+        if (is_lost) return absl::CancelledError();
+        ASSIGN_OR_RETURN(*outcome, DecomposeOne(input.path, folder_of(input), config, options,
+                                                /*print=*/false));
         return absl::OkStatus();
       },
       [&](size_t i, const absl::Status& status, DecomposeOutcome& outcome) {
+        if (corpus != nullptr && added.ok()) added = AddPieces(inputs[i], outcome, corpus);
+        is_lost = !added.ok();
+        if (is_lost) return std::string();
         if (options.json) {
-          samples[i] = ResultJson(inputs[i], status, std::move(outcome.json));
+          samples[i] = ResultJson(inputs[i].path, status, std::move(outcome.json));
           return std::string();
         }
         sum.pieces += outcome.pieces;
         sum.written.written += outcome.written.written;
         sum.written.kept += outcome.written.kept;
         if (!status.ok()) ++reasons[Reason(status)];
-        return FailLine(inputs[i], status);
+        return FailLine(inputs[i].path, status);
       });
+  RETURN_IF_ERROR(added);
   if (options.json) {
-    PrintJson(SamplesJson(std::move(samples), count.failed));
-    return count.ExitCode();
+    Json document = SamplesJson(std::move(samples), count.failed);
+    int code = 0;
+    if (corpus != nullptr) {
+      ASSIGN_OR_RETURN(code, FinishCorpus(corpus, &document));
+    }
+    PrintJson(document);
+    return std::max(code, count.ExitCode());
   }
-  PrintTable({{"samples", "decomposed", "failed", "pieces", "written", "kept"},
-              {absl::StrCat(count.done), absl::StrCat(count.done - count.failed),
-               absl::StrCat(count.failed), absl::StrCat(sum.pieces),
-               absl::StrCat(sum.written.written), absl::StrCat(sum.written.kept)}});
+  TableRow head = {"samples", "decomposed", "failed", "pieces"};
+  TableRow row = {absl::StrCat(count.done), absl::StrCat(count.done - count.failed),
+                  absl::StrCat(count.failed), absl::StrCat(sum.pieces)};
+  if (corpus == nullptr) {
+    head.insert(head.end(), {"written", "kept"});
+    row.insert(row.end(), {absl::StrCat(sum.written.written), absl::StrCat(sum.written.kept)});
+  }
+  PrintTable({head, row});
   for (const auto& [reason, times] : reasons)
     std::printf("failed %zu: %s\n", times, std::string(reason).c_str());
-  return count.ExitCode();
+  if (corpus == nullptr) return count.ExitCode();
+  ASSIGN_OR_RETURN(const int code, FinishCorpus(corpus, /*document=*/nullptr));
+  return std::max(code, count.ExitCode());
 }
 
 absl::StatusOr<int> Run(const DecomposeFlags& options) {
   ASSIGN_OR_RETURN(const DecomposeConfig config, ConfigOf(options));
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
-  if (IsFolderOfSamples(options.in)) return DecomposeAll(inputs, config, options);
-  const bool beside = options.out.empty() && !options.dry_run;
-  if (beside && options.in == "-")
-    return absl::InvalidArgumentError("a sample on the standard input needs --out for its pieces");
-  const std::string folder = beside ? DecomposedPath(WithoutEnding(options.in)) : options.out;
-  ASSIGN_OR_RETURN(DecomposeOutcome outcome,
-                   DecomposeOne(inputs[0], folder, config, options, /*print=*/true));
-  if (options.json) {
-    PrintJson(SamplesJson({ResultJson(options.in, absl::OkStatus(), std::move(outcome.json))}, 0));
+  ASSIGN_OR_RETURN(const std::vector<DecomposeInput> inputs, InputsOf(options.in));
+  std::unique_ptr<CorpusWriter> corpus;
+  if (!options.into.empty() && !options.dry_run) {
+    ASSIGN_OR_RETURN(corpus, CorpusWriter::Open(options.into));
   }
-  return 0;
+  if (options.in.size() > 1 || inputs.size() > 1 || IsFolderOfSamples(options.in[0]))
+    return DecomposeAll(inputs, config, options, corpus.get());
+  const DecomposeInput& input = inputs[0];
+  const bool beside = options.out.empty() && !options.dry_run && corpus == nullptr;
+  if (beside && input.path == "-")
+    return absl::InvalidArgumentError("a sample on the standard input needs --out for its pieces");
+  const std::string folder = beside ? DecomposedPath(WithoutEnding(input.root)) : options.out;
+  ASSIGN_OR_RETURN(DecomposeOutcome outcome,
+                   DecomposeOne(input.path, folder, config, options, /*print=*/true));
+  Json document;
+  if (options.json) {
+    document = SamplesJson({ResultJson(input.path, absl::OkStatus(), std::move(outcome.json))}, 0);
+  }
+  int code = 0;
+  if (corpus != nullptr) {
+    RETURN_IF_ERROR(AddPieces(input, outcome, corpus.get()));
+    ASSIGN_OR_RETURN(code, FinishCorpus(corpus.get(), options.json ? &document : nullptr));
+  }
+  if (options.json) PrintJson(document);
+  return code;
 }
 
 }  // namespace
@@ -342,10 +440,18 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
   auto options = std::make_shared<DecomposeFlags>();
   CLI::App* command =
       app.add_subcommand("decompose", "Cut samples into pieces, each of which is a sample");
-  AddSamplesOption(command, &options->in);
-  AddFolderOption(command, &options->out,
-                  "Folder for the pieces (default: IN with _decomposed appended); for a folder of "
-                  "samples, the folder for the pieces of all");
+  AddManySamplesOption(command, &options->in);
+  CLI::Option* out = AddFolderOption(
+      command, &options->out,
+      "Folder for the pieces (default: IN with _decomposed appended); for several samples, the "
+      "folder for the pieces of all");
+  CLI::Option* into = command
+                          ->add_option("--into", options->into,
+                                       "Add the pieces to this corpus, which is made if it is not "
+                                       "there, and write no files")
+                          ->type_name("CORPUS")
+                          ->group(kOutputGroup)
+                          ->excludes(out);
   CLI::Option_group* scheme = command->add_option_group("Scheme", "Where to cut");
   const auto number = [&](const char* flag, DecomposeMode mode, const char* help) {
     return scheme
@@ -408,11 +514,13 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
       AddChoiceOption(command, "--to,--format", &options->folder.format, formats,
                       "graphnet: folders (default for folders and for --layout peer); protobuf: "
                       "files, with their weights (default for everything else)");
+  into->excludes(to);
   const std::map<std::string, FolderLayout> layouts = {{"ours", FolderLayout::kPlain},
                                                        {"peer", FolderLayout::kPythonGraphNet}};
   AddChoiceOption(
       command, "--layout", &options->folder.layout, layouts,
-      "ours (default): DIR/subgraph_0; peer: DIR/_decomposed/NAME_0, as GraphNet in Python does");
+      "ours (default): DIR/subgraph_0; peer: DIR/_decomposed/NAME_0, as GraphNet in Python does")
+      ->excludes(into);
   AddPortOptions(command, &options->ports);
   command->add_flag("--dry-run", options->dry_run, "Print the table of pieces and write nothing");
   AddJobsOption(command, &options->jobs);
@@ -420,7 +528,7 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
   AddDrawWeightsOption(command);
   AddJsonOption(command, &options->json,
                 "samples with path, pieces (start, end, inputs, outputs, bytes_in), num_operators, "
-                "notes, out, written and kept");
+                "notes, out, written and kept; into: what was added to a corpus");
   command->callback([options, run, to] {
     options->format_is_given = !to->empty();
     *run = [options] { return Run(*options); };

@@ -154,11 +154,24 @@ std::string NoneOfAll() {
   return absl::StrCat("neither ", absl::StrJoin(contents, ", "), " nor ", last);
 }
 
+// Adds the graphs of a corpus, or of one of its tags or views, as if they were files in a folder.
+absl::Status FindInCorpus(const Source& corpus, std::vector<std::string>* inputs) {
+  const auto graphs = ListCorpus(corpus.path(), corpus.part());
+  RETURN_IF_ERROR(Annotate(graphs.status(), Printable(corpus.name(), 1000)));
+  for (const std::string& graph : *graphs) inputs->push_back(JoinPath(corpus.name(), graph));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<const Format*> RecogniseSource(Source& source) {
   absl::StatusOr<const Format*> format = FormatOf(source);
   if (!format.ok()) return Unusable(format.status());
   if (*format != nullptr) return format;
-  if (source.is_corpus()) return Unusable(Foreign(source.name(), kFolderOfSamples));
+  if (source.is_corpus()) {
+    // One that cannot be listed stands for its graphs (FindInputs).
+    std::vector<std::string> graphs;
+    RETURN_IF_ERROR(Unusable(FindInCorpus(source, &graphs)));
+    return Unusable(Foreign(source.name(), kFolderOfSamples));
+  }
   if (source.is_folder()) return Unusable(DescribeFolder(source.path()));
   if (!source.part().empty()) {
     return Unusable(absl::NotFoundError(
@@ -261,14 +274,6 @@ void AddInput(const Format& format, Source& source, std::vector<std::string>* in
     }
   }
   inputs->push_back(source.name());
-}
-
-// Adds the graphs of a corpus, or of one of its tags or views, as if they were files in a folder.
-absl::Status FindInCorpus(const Source& corpus, std::vector<std::string>* inputs) {
-  const auto graphs = ListCorpus(corpus.path(), corpus.part());
-  RETURN_IF_ERROR(Annotate(graphs.status(), Printable(corpus.name(), 1000)));
-  for (const std::string& graph : *graphs) inputs->push_back(JoinPath(corpus.name(), graph));
-  return absl::OkStatus();
 }
 
 absl::Status FindIn(const Source& folder, int depth, std::vector<std::string>* inputs) {

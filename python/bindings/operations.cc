@@ -21,7 +21,7 @@
 #include "graphnet/decompose/config.h"
 #include "graphnet/decompose/decomposer.h"
 #include "graphnet/decompose/folder.h"
-#include "graphnet/formats/corpus/corpus_reader.h"
+#include "graphnet/formats/corpus/corpus_process.h"
 #include "graphnet/formats/export_program.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/writer.h"

@@ -159,6 +159,13 @@ code=0
 grep -q '^FAIL many/one: ' out.txt || fail "the broken sample is not named"
 [ -s more_pieces/deep/two_decomposed/subgraph_0/model.py ] || fail "no pieces of the whole one"
 
+code=0
+"$graphnet" decompose resnet.pb many/deep nowhere.pb -o several --every 8 >out.txt || code=$?
+[ "$code" -eq 2 ] || fail "several inputs, of which one is not there: exit code $code, wanted 2"
+grep -q '^FAIL nowhere.pb: ' out.txt || fail "the input that is not there is not named"
+[ -s several/resnet_decomposed/subgraph_0.pb ] || fail "no pieces of a file among several inputs"
+[ -s several/two_decomposed/subgraph_0/model.py ] || fail "no pieces of a folder among several inputs"
+
 cp resnet.pb many/deep/two.pb
 expect_error "would both be written to more_pieces/deep/two_decomposed" decompose many -o more_pieces --every 8
 rm many/deep/two.pb
@@ -226,7 +233,7 @@ expect_error "is not an integer" decompose resnet.pb -o bad --at 3,x
 expect_error "is not START:END" decompose resnet.pb -o bad --ranges 3
 expect_error "a chain has no gaps" decompose resnet.pb -o bad --style chain --ranges 0:2,4:6
 expect_error "the graph has no value nothing" decompose resnet.pb -o bad --by-value :nothing
-expect_error "a folder of samples needs --out" decompose many --pieces 2
+expect_error "several samples need --out" decompose many --pieces 2
 expect_error "no pieces" compose many -o bad
 echo '{"version": 2, "mode": "equal", "colour": 3}' >config.json
 expect_error "config.json: colour: unknown key" decompose resnet.pb -o bad --config config.json

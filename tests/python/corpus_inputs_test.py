@@ -1,5 +1,6 @@
 """The commands of the tool take a corpus, a tag or a view of it, or one graph, as they take folders."""
 
+import itertools
 import os
 import pathlib
 import shutil
@@ -10,7 +11,7 @@ import unittest
 from typing import Dict, List
 
 import graphnet_ir
-from graphnet_ir.corpus import Corpus
+from graphnet_ir.corpus import Corpus, layout
 
 ROOT = pathlib.Path(__file__).parents[2]
 TOOL = os.environ.get("GRAPHNET_TOOL", str(pathlib.Path(sys.prefix, "bin", "graphnet")))
@@ -116,8 +117,45 @@ class InputsTest(unittest.TestCase):
         for python, words in (("/nowhere/python3", "cannot be run"),
                               ("/bin/false", "has no package graphnet_ir of this version")):
             told = self.run_tool("stats", "my corpus", code=2, GRAPHNET_PYTHON=python).stderr
-            self.assertRegex(told, f"^graphnet: my corpus: a corpus is read by Python, and {python} "
+            self.assertRegex(told, f"^graphnet: my corpus: a corpus needs Python, and {python} "
                                    f"{words}.*graphnet_ir\\[corpus\\].*\n$")
+
+    def test_both_languages_agree_on_what_a_corpus_is(self) -> None:
+        tables = [f"{name}.lance" for name in ("graphs", "sources", "jsons")]
+        kinds: List[List[str]] = [[], ["corpus.json"], [f"{tables[0]}/"],
+                                  ["corpus.json/", f"{tables[0]}/"], ["corpus.json", tables[0]],
+                                  tables]
+        kinds += [["corpus.json", *(f"{name}/" for name in chosen)]
+                  for count in range(4) for chosen in itertools.combinations(tables, count)]
+        found = []
+        for names in kinds:
+            with self.subTest(names), tempfile.TemporaryDirectory() as place:
+                for name in names:
+                    if name.endswith("/"):
+                        os.mkdir(os.path.join(place, name))
+                    else:
+                        pathlib.Path(place, name).write_text("{}")
+                found.append(layout.is_corpus(place))
+                with self.assertRaises(graphnet_ir.Error) as refusal:
+                    graphnet_ir.find_samples([place])
+                # This corpus has no version, which only the reader of a corpus says.
+                self.assertEqual("no samples in this folder" not in str(refusal.exception),
+                                 found[-1], str(refusal.exception))
+        self.assertEqual(found, [False] * 7 + [True] * 7)
+
+    def test_a_corpus_that_cannot_be_listed_says_why(self) -> None:
+        with tempfile.TemporaryDirectory() as place:
+            above = pathlib.Path(place, "above")
+            shutil.copytree(self.folder / "files", above)
+            shutil.copytree(self.path, above / "c")
+            shutil.rmtree(above / "c" / "graphs.lance")
+            told = self.run_tool("check", above, code=2)
+            self.assertRegex(told.stdout, r"FAIL [^\n]*above/c: [^\n]*graphs\.lance")
+            self.assertRegex(told.stdout, "4 passed, 1 failed")
+            told = self.run_tool("check", above, code=2, GRAPHNET_PYTHON="/bin/false")
+            self.assertRegex(told.stdout, "FAIL [^\n]*above/c: a corpus needs Python, and /bin/false")
+            told = self.run_tool("show", above / "c", code=2)
+            self.assertRegex(told.stderr, r"above/c: [^\n]*graphs\.lance")
 
     def test_a_process_that_ends_is_said(self) -> None:
         python = self.folder / "ends"
@@ -127,7 +165,7 @@ class InputsTest(unittest.TestCase):
                           "os.write(0, b'o' + (5).to_bytes(8, 'little') + b'a-123')\n")
         python.chmod(0o755)
         told = self.run_tool("stats", "my corpus", code=2, GRAPHNET_PYTHON=str(python)).stderr
-        self.assertEqual(told, "graphnet: my corpus/a-123: the process that reads the corpus has "
+        self.assertEqual(told, "graphnet: my corpus/a-123: the process that works on the corpus has "
                                "ended or does not answer\n")
 
     def test_no_code_of_the_current_folder_runs(self) -> None:

@@ -11,13 +11,9 @@
 
 namespace graphnet {
 
-// Returns whether the folder at `path` is a corpus.
+// Returns whether the folder at `path` is a corpus. It has a file corpus.json and at least one of
+// its three tables, since the others may be lost.
 bool IsCorpusFolder(const std::string& path);
-
-// Says which Python reads corpora, and the folder in which it finds the package graphnet_ir; empty if
-// it finds it by itself. Without this call, that is $GRAPHNET_PYTHON, else the Python beside the
-// package that this program is part of, else python3. Call it before the first corpus is read.
-void SetPythonOfCorpora(const std::string& python, const std::string& package_folder);
 
 // Returns the names of the graphs in the corpus at `path`, such as "resnet18-3ef4095fe98f2cde", in
 // their order. `selection` is empty or begins with "#": "#v1" is a tag, "#view=small" a view, and

@@ -28,8 +28,10 @@ def table_path(corpus: str, table: str) -> str:
 
 
 def is_corpus(path: str) -> bool:
-    """Returns whether a folder is a corpus, of whatever version."""
-    return os.path.isfile(os.path.join(path, MANIFEST))
+    """Returns whether a folder is a corpus, of whatever version. It has a file corpus.json and at
+    least one of its tables, since the others may be lost. IsCorpusFolder in C++ says the same."""
+    return (os.path.isfile(os.path.join(path, MANIFEST))
+            and any(os.path.isdir(table_path(path, table)) for table in TABLES))
 
 
 def write_manifest(corpus: str) -> None:

@@ -8,9 +8,7 @@ Standard input is a socket. A request is a line:
     graph SELECTION/NAME        a graph as a protobuf sample
     weights SELECTION/NAME      the same with the values of its weights
 
-A selection is empty, or '#TAG', '#view=VIEW' or both. An answer is a letter (o: as asked, n: not
-found, p: cannot be read here, d: damaged), the number of bytes as 8 bytes in little-endian order,
-and the bytes.
+A selection is empty, or '#TAG', '#view=VIEW' or both. answering.py says what an answer is.
 """
 
 from __future__ import annotations
@@ -18,13 +16,13 @@ from __future__ import annotations
 import os
 import re
 import socket
-import struct
 import sys
 from typing import Any, Dict, List, Tuple
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error, Sample
 from graphnet_ir._errors import made_error
+from graphnet_ir.corpus.answering import answer, send
 
 _DIGITS = 16
 """How many hexadecimal digits of its hash the name of a graph has."""
@@ -67,18 +65,27 @@ class Selection:
                 named[hash] = min(named.get(hash, (path, name)), (path, name))
         return [_name(*named.get(hash, ("", "")), hash) for hash in self._hashes]
 
-    def graph(self, name: str, weights: bool) -> bytes:
-        """Returns the bytes of a graph."""
+    def place(self, name: str) -> int:
+        """Returns the place of a graph in the order."""
         found = re.search(rf"(?:^|-)([0-9a-f]{{{_DIGITS},64}})$", name)
         places = [place for place in self._places.get(found[1][:_DIGITS], [])
                   if self._hashes[place].hex().startswith(found[1])] if found else []
         if len(places) != 1:
             raise made_error("not_found", "there is no such graph")
-        hash = self._hashes[places[0]]
+        return places[0]
+
+    def hash(self, name: str) -> bytes:
+        """Returns the hash of a graph."""
+        return self._hashes[self.place(name)]
+
+    def graph(self, name: str, weights: bool) -> bytes:
+        """Returns the bytes of a graph."""
+        place = self.place(name)
+        hash = self._hashes[place]
         if weights:
             return self._bytes(self.corpus[hash], True)
         if hash not in self._read:
-            ahead = self._hashes[places[0]:places[0] + _AHEAD]
+            ahead = self._hashes[place:place + _AHEAD]
             self._read = dict(self.corpus._stored(ahead))
         sample = self._read.pop(hash)
         if isinstance(sample, Error):
@@ -101,22 +108,16 @@ def _name(path: str, name: str, hash: bytes) -> str:
     return f"{plain}-{digits}" if plain else digits
 
 
-def answer(path: str, selections: Dict[str, Selection], request: str) -> Tuple[bytes, bytes]:
-    """Returns the letter and the bytes of an answer."""
-    what, _, asked = request.partition(" ")
-    selection, _, name = asked.partition("/")
-    try:
-        if what == "list" or selection not in selections:
-            selections[selection] = Selection(path, selection)
-        chosen = selections[selection]
-        if what == "list":
-            return b"o", "\n".join(chosen.names()).encode()
-        return b"o", chosen.graph(name, what == "weights")
-    except Error as error:
-        letter = {"not_found": b"n", "failed_precondition": b"p"}.get(error.kind, b"d")
-        return letter, str(error).encode("utf-8", "replace")
-    except Exception as error:  # The engine has many kinds of errors.
-        return b"d", " ".join(f"{type(error).__name__}: {error}".split()).encode("utf-8", "replace")
+def asked(path: str, selections: Dict[str, Selection], request: str) -> bytes:
+    """Returns what a request asks for."""
+    what, _, wanted = request.partition(" ")
+    selection, _, name = wanted.partition("/")
+    if what == "list" or selection not in selections:
+        selections[selection] = Selection(path, selection)
+    chosen = selections[selection]
+    if what == "list":
+        return "\n".join(chosen.names()).encode()
+    return chosen.graph(name, what == "weights")
 
 
 def main() -> None:
@@ -124,8 +125,8 @@ def main() -> None:
     selections: Dict[str, Selection] = {}
     with socket.socket(fileno=sys.stdin.fileno()) as channel:
         for line in channel.makefile("r", encoding="utf-8", errors="surrogateescape"):
-            letter, data = answer(sys.argv[1], selections, line.rstrip("\n"))
-            channel.sendall(letter + struct.pack("<Q", len(data)) + data)
+            send(channel, *answer(
+                lambda: asked(sys.argv[1], selections, line.rstrip("\n"))))
 
 
 if __name__ == "__main__":

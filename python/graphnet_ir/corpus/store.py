@@ -431,8 +431,7 @@ class Corpus:
             with layout.committing(self.path):
                 self.graphs.set_columns(columns)
         if into is not None:
-            there = layout.is_corpus(os.fspath(into))
-            (Corpus(into, "a") if there else Corpus.create(into)).add(job.graphs())
+            opened_or_made(into).add(job.graphs())
         self.refresh()
         return job.mapped()
 
@@ -497,6 +496,11 @@ class Corpus:
                 else:
                     self._free_weights()
         self.refresh()
+
+
+def opened_or_made(path: Path) -> Corpus:
+    """Opens a corpus to add graphs, or makes one if nothing is there."""
+    return Corpus(path, "a") if layout.is_corpus(os.fspath(path)) else Corpus.create(path)
 
 
 def _umask() -> int:

@@ -78,9 +78,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _corpus(path: str) -> Any:
     """Opens a corpus to add samples, or makes one. Its engines are imported only here."""
-    from graphnet_ir.corpus import Corpus
-    from graphnet_ir.corpus.layout import is_corpus
-    return Corpus(path, "a") if is_corpus(path) else Corpus.create(path)
+    from graphnet_ir.corpus.store import opened_or_made
+    return opened_or_made(path)
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
