@@ -8,7 +8,7 @@ import csv
 import json
 import sys
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from graphnet_ir._core import Error
 from graphnet_ir._errors import made_error
@@ -76,21 +76,34 @@ def _create(args: argparse.Namespace) -> int:
 
 
 def _add(args: argparse.Namespace) -> int:
-    from graphnet_ir.corpus.adding import Added
     from graphnet_ir.corpus.store import Corpus
 
     corpus = Corpus(args.corpus, "a")
+    return _added(args, corpus, lambda tell: corpus.add(
+        args.inputs, source=args.source, model=args.model, revision=args.revision,
+        licence=args.licence, weights=not args.no_weights, told=tell))
+
+
+def _import(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus.store import opened_or_made
+
+    corpus = opened_or_made(args.corpus)
+    return _added(args, corpus, lambda tell: corpus.import_parquet(
+        args.folder, weights=not args.no_weights, told=tell))
+
+
+def _added(args: argparse.Namespace, corpus: Any, add: Callable[[Any], Any]) -> int:
+    """Adds to a corpus, and says what was added."""
     shown = 0
 
-    def tell(done: Added) -> None:
+    def tell(done: Any) -> None:
         nonlocal shown
         for name, reason in done.refused[shown:]:
             print(f"refused {_printable(name)}: {_printable(reason)}", file=sys.stderr)
         shown = len(done.refused)
         print(str(done), file=sys.stderr)
 
-    done = corpus.add(args.inputs, source=args.source, model=args.model, revision=args.revision,
-                      licence=args.licence, weights=not args.no_weights, told=tell)
+    done = add(tell)
     if done.without_weights:
         why = "" if args.no_weights else ", which a corpus of version 1 does not keep"
         _note(f"the values of weights of {done.without_weights} samples are left out{why}")
@@ -187,7 +200,8 @@ def _export(args: argparse.Namespace) -> int:
     to = next((to for to in ("protobuf", "parquet") if getattr(args, to)), "folders")
     corpus = Corpus(args.corpus, version=args.tag)
     written = corpus.export(args.out, to,
-                            graphs=None if args.view is None else corpus.view(args.view))
+                            graphs=None if args.view is None else corpus.view(args.view),
+                            weights=not args.no_weights, told=_note)
     print(f"{written} {'graphs' if to == 'parquet' else 'samples'} written to "
           f"{_printable(args.out)}")
     return 0
@@ -387,6 +401,12 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("--no-weights", action="store_true", help="leave out the values of weights")
     add.add_argument("--json", action="store_true", help="print one JSON document")
 
+    bring = command("import", _import, "add the graphs of an export as Parquet; a corpus is made if "
+                                       "none is there")
+    bring.add_argument("folder", metavar="FOLDER", help="what export --parquet wrote")
+    bring.add_argument("--no-weights", action="store_true", help="leave out the values of weights")
+    bring.add_argument("--json", action="store_true", help="print one JSON document")
+
     find = command("find", _find, "find graphs by a call that they have", reads=True)
     find.add_argument("query", nargs="?", metavar="CALL",
                       help="pattern of a call, as graphnet find takes it; none: all graphs")
@@ -418,6 +438,8 @@ def _parser() -> argparse.ArgumentParser:
     export = command("export", _export, "write each occurrence as a file", reads=True)
     export.add_argument("-o", "--out", required=True, metavar="FOLDER", help="a new folder")
     export.add_argument("--view", metavar="NAME", help="only graphs of this view")
+    export.add_argument("--no-weights", action="store_true",
+                        help="leave out the values of weights")
     form = export.add_mutually_exclusive_group()
     form.add_argument("--folders", action="store_true", help="GraphNet folders, the default")
     form.add_argument("--protobuf", action="store_true", help="protobuf files")

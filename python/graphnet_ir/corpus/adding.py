@@ -11,9 +11,9 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple, Union, cast
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error, Module, Sample
@@ -184,8 +184,10 @@ class Addition:
         self._samples += 1
         self._refused.append((name, reason))
 
-    def take(self, given: Rows, sources: Optional[List[Dict[str, Any]]] = None) -> None:
-        """Takes rows. sources: rows of another corpus, from which they come."""
+    def take(self, given: Rows, sources: Optional[Sequence[Optional[Dict[str, Any]]]] = None
+             ) -> None:
+        """Takes rows. sources: rows of another corpus, from which they come, or None for a graph
+        without an occurrence."""
         rows = self._keep_weights(given)
         self._samples += rows.num_rows
         refused = rows.column("refused").is_valid()
@@ -233,7 +235,7 @@ class Addition:
         return rows.append_column("weights_id", pa.array(ids, HASH))
 
     def _take_sources(self, rows: Any, root: Optional[str],
-                      sources: Optional[List[Dict[str, Any]]]) -> None:
+                      sources: Optional[Sequence[Optional[Dict[str, Any]]]]) -> None:
         if root not in self._origins:
             self._origins[root] = Origins(self._given, root)
         wanted = ["hash", "name", "json", "path", "place", "parents", "weights", "weights_id",
@@ -241,6 +243,8 @@ class Addition:
         there = rows.select([name for name in wanted if name in rows.column_names])
         blobs = digests(rows.column("blob")).to_pylist()
         for place, (row, digest) in enumerate(zip(there.to_pylist(), blobs)):
+            if sources is not None and sources[place] is None:
+                continue
             text, path = row["json"], row.get("path")
             json_id = None
             if text is not None:
@@ -252,7 +256,7 @@ class Addition:
                     row.get("place") or 0, row["name"], self._origins[root].of(path, text),
                     row["parents"], json_id, digest, row["weights_id"])
             else:
-                before = sources[place]
+                before = cast(Dict[str, Any], sources[place])
                 known = Origin(*(before[name] for name in vars(self._given)))
                 made = source_row(row["hash"], before["path"], before["place"], before["name"],
                                   preferred(self._given, known), before["parents"], json_id,

@@ -124,7 +124,8 @@ configs:
 occurrences. `{FILES}` has a row for each graph. `blob` is the graph in the protobuf
 form of graphnet (`graphnet_ir.load_bytes` reads it), `hash` is what `graphnet hash --metas` prints,
 and `occurrences` says where the graph comes from and under which licence, with a `blob` of its own where
-names of values or draw specs are others. `licences`, `sources` and `models` have the values of
+names of values or draw specs are others, and the hash of its weights if they are there, which are
+`weights/ab/ab….safetensors`. `licences`, `sources` and `models` have the values of
 all occurrences once each. The versions are {told}. `croissant.json` describes the columns for programs.
 
 | licence | occurrences |

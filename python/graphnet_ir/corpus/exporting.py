@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any, Dict, List, Set
+from typing import Any, Callable, Dict, List, Optional, Set
 
 from graphnet_ir import _core
 from graphnet_ir._errors import made_error
 from graphnet_ir.corpus import cards
 from graphnet_ir.corpus.engines import pa, parquet
-from graphnet_ir.corpus.schema import FACTS, GRAPHS
+from graphnet_ir.corpus.schema import FACTS, GRAPHS, SOURCES
+from graphnet_ir.corpus.weights import Weights
 
 FORMS = ("folders", "protobuf", "parquet")
 """What a corpus can be written as."""
@@ -28,11 +30,17 @@ _ENDINGS = (".pb", ".pt", ".pt2", ".txt", ".gn")
 _OF_EACH = {"licences": "licence", "sources": "source", "models": "model"}
 _OF_SOURCES = (*_OF_EACH, "occurrences")
 
-_ORIGIN = ["path", "place", "name", "source", "model", "revision", "licence", "parents"]
+ORIGIN = ["path", "place", "name", "source", "model", "revision", "licence", "parents"]
+"""What an occurrence in a file of Parquet has of its row of sources, and as it is there."""
+
+VERSIONS = b"graphnet"
+"""The key of the versions of hashes and features in the metadata of a file of Parquet."""
 
 
-def export(corpus: Any, out: str, to: str, hashes: Iterable[bytes]) -> int:
-    """Writes graphs of a corpus to a new folder. Returns the number of samples or, for Parquet, of graphs."""
+def export(corpus: Any, out: str, to: str, hashes: Iterable[bytes], weights: bool,
+           told: Optional[Callable[[str], None]]) -> int:
+    """Writes graphs of a corpus to a new folder. Returns the number of samples or, for Parquet, of
+    graphs."""
     if to not in FORMS:
         raise made_error("invalid_argument", f"a corpus is exported to {', '.join(FORMS)}, not to "
                                              f"'{to}'")
@@ -46,8 +54,8 @@ def export(corpus: Any, out: str, to: str, hashes: Iterable[bytes]) -> int:
         place = os.path.join(aside, "out")
         os.mkdir(place)
         groups = _groups(hashes)
-        count = (_parquet(corpus, place, groups) if to == "parquet" else
-                 _files(corpus, place, to, groups))
+        count = (_parquet(corpus, place, groups, weights) if to == "parquet" else
+                 _files(corpus, place, to, groups, weights, told))
         os.rename(place, out)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
@@ -61,16 +69,22 @@ def _groups(hashes: Iterable[bytes]) -> Iterator[List[bytes]]:
         yield group
 
 
-def _files(corpus: Any, out: str, to: str, groups: Iterator[List[bytes]]) -> int:
+def _files(corpus: Any, out: str, to: str, groups: Iterator[List[bytes]], weights: bool,
+           told: Optional[Callable[[str], None]]) -> int:
     """Writes each occurrence at its path, with the name and graph_net.json that it had."""
     ending = ".pb" if to == "protobuf" else ""
     taken: Set[str] = set()
-    count = 0
-    for row, sample in (pair for group in groups for pair in corpus._originals(group)):
+    count = left_out = 0
+    for row, sample in (pair for group in groups
+                        for pair in corpus._originals(group, weights and bool(ending))):
+        left_out += weights and not ending and row.get("weights") is not None
         place = os.path.join(out, _free(_safe(row, ending), ending, taken))
         os.makedirs(os.path.dirname(place), exist_ok=True)
         _core.save(sample, place, format="protobuf" if ending else "graphnet")
         count += 1
+    if left_out and told is not None:
+        told(f"{left_out} occurrences have values of weights, for which a GraphNet folder has no "
+             "place: --protobuf and --parquet keep them")
     return count
 
 
@@ -97,11 +111,13 @@ def _free(path: str, ending: str, taken: Set[str]) -> str:
     return tried
 
 
-def _parquet(corpus: Any, out: str, groups: Iterator[List[bytes]]) -> int:
+def _parquet(corpus: Any, out: str, groups: Iterator[List[bytes]], weights: bool) -> int:
     """Writes a row for each graph, with a list of its occurrences, and a card that describes the
-    data."""
+    data. Weights are files beside them, as in a corpus."""
     os.mkdir(os.path.join(out, "data"))
     schema = _parquet_schema(corpus)
+    beside = Weights(out)
+    kept: Set[bytes] = set()
     licences: Counter[str] = Counter()
     graphs, files, writer, size = 0, 0, None, 0
     for group in groups:
@@ -113,11 +129,18 @@ def _parquet(corpus: Any, out: str, groups: Iterator[List[bytes]]) -> int:
         texts = corpus._json_texts(every)
         own = corpus.sources.where(["id", "blob"], "id", [row["id"] for row in every]).to_pylist()
         blobs = {row["id"]: row["blob"] for row in own}
+        ids = {row["weights"] for row in every if row.get("weights") is not None}
+        for id in sorted(ids - kept) if weights else []:
+            beside.copy(id, corpus.weights)
+            kept.add(id)
         for row in rows:
             there = sources.get(row["hash"], [])
-            row["occurrences"] = [{**{name: source[name] for name in _ORIGIN},
+            row["occurrences"] = [{**{name: source[name] for name in ORIGIN},
                                    "graph_net_json": texts.get(source["json"]),
-                                   "blob": blobs[source["id"]]} for source in there]
+                                   "blob": blobs[source["id"]],
+                                   "weights": source["weights"].hex()
+                                   if source.get("weights") in kept else None}
+                                  for source in there]
             licences.update(source["licence"] or "unknown" for source in there)
             for column, key in _OF_EACH.items():
                 row[column] = sorted({source[key] for source in there if source[key] is not None})
@@ -151,12 +174,17 @@ def _parquet_schema(corpus: Any) -> Any:
     there = corpus.graphs.dataset.schema
     own = [field.with_type(pa.utf8()) if field.name == "shape_hash" else field for field in FACTS]
     found = [there.field(name) for name in there.names if name not in GRAPHS.names]
-    parents = corpus.sources.dataset.schema.field("parents").type
-    occurrence = pa.struct([("path", pa.utf8()), ("place", pa.int32()),
-                            *((name, pa.utf8()) for name in _ORIGIN[2:-1]),
-                            ("parents", parents), ("graph_net_json", pa.utf8()),
-                            ("blob", pa.binary())])
+    versions = {name: corpus.manifest[name] for name in ("hash_version", "feature_version")}
     return pa.schema([pa.field("hash", pa.utf8()), *(field.remove_metadata() for field in own),
                       *(field for field in found if field.name not in _OF_SOURCES),
                       *(pa.field(name, pa.list_(pa.utf8())) for name in _OF_EACH),
-                      pa.field("occurrences", pa.list_(occurrence))])
+                      pa.field("occurrences", pa.list_(occurrence_type()))],
+                     metadata={VERSIONS: json.dumps(versions)})
+
+
+def occurrence_type() -> Any:
+    """Returns the type of an occurrence in a file of Parquet."""
+    return pa.struct([("path", pa.utf8()), ("place", pa.int32()),
+                      *((name, pa.utf8()) for name in ORIGIN[2:-1]),
+                      ("parents", SOURCES.field("parents").type), ("graph_net_json", pa.utf8()),
+                      ("blob", pa.binary()), ("weights", pa.utf8())])

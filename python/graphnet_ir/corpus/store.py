@@ -22,6 +22,7 @@ from graphnet_ir.corpus.adding import (ROWS_A_CALL, Added, Addition, rows_of_pat
 from graphnet_ir.corpus.durable import sync
 from graphnet_ir.corpus.exporting import export
 from graphnet_ir.corpus.finding import Condition, Found
+from graphnet_ir.corpus.importing import Import
 from graphnet_ir.corpus.origins import Origin
 from graphnet_ir.corpus.repairing import Repair, Repaired
 from graphnet_ir.corpus.schema import FORMAT, schemas
@@ -178,6 +179,19 @@ class Corpus:
         self.refresh()
         return done
 
+    def import_parquet(self, folder: Path, *, weights: bool = True,
+                       told: Optional[Callable[[Added], None]] = None) -> Added:
+        """Adds the graphs and the occurrences of a folder that export(to='parquet') wrote. Their
+        rows are made anew, since they may lie. What is damaged is refused with its reason, and
+        the rest is added. weights, told: as for add."""
+        self._writable()
+        with layout.at_work(self.path):
+            work = Addition(self, Origin(), told, weights)
+            Import(os.fspath(folder), work, weights).run()
+            done = work.finish()
+        self.refresh()
+        return done
+
     def remove(self, *, source: Optional[str] = None, licence: Optional[str] = None,
                model: Optional[str] = None) -> Removed:
         """Removes the occurrences with a source, licence and model, and the graphs that then have
@@ -291,7 +305,8 @@ class Corpus:
         wanted = _hash_bytes(hash)
         return [sample for _, sample in self._originals([wanted])]
 
-    def _originals(self, hashes: Sequence[bytes]) -> Iterator[Tuple[Dict[str, Any], Sample]]:
+    def _originals(self, hashes: Sequence[bytes], weights: bool = True
+                   ) -> Iterator[Tuple[Dict[str, Any], Sample]]:
         """Yields each row of sources of these graphs with its sample."""
         graphs = {row["hash"]: row for row in self.graphs.where(
             ["hash", "blob", "digest"], "hash", hashes).to_pylist()}
@@ -304,7 +319,7 @@ class Corpus:
         for hash, rows in sources.items():
             for row in rows:
                 sample = self._sample(hash, blobs.get(row["id"]) or graphs[hash])
-                self._dress(sample, row, texts)
+                self._dress(sample, row, texts, weights)
                 yield row, sample
 
     def _sample(self, hash: bytes, row: Dict[str, Any]) -> Sample:
@@ -317,14 +332,15 @@ class Corpus:
             raise made_error("data_loss", f"graph {hash.hex()} is damaged: its hash differs")
         return sample
 
-    def _dress(self, sample: Sample, source: Dict[str, Any], texts: Dict[bytes, str]) -> None:
+    def _dress(self, sample: Sample, source: Dict[str, Any], texts: Dict[bytes, str],
+               weights: bool = True) -> None:
         """Gives a sample what an occurrence has of its own."""
         sample.name = source["name"]
         sample.graph_net_json = texts.get(source["json"], "")
         sample.provenance = [{"parent": one["name"] or "", "parent_hash": one["hash"] or "",
                               "start": one["start"] or 0, "end": one["end"] or 0}
                              for one in source["parents"] if one is not None]
-        if source.get("weights") is not None:
+        if weights and source.get("weights") is not None:
             self.weights.give(sample, source["weights"])
 
     def occurrences(self, hashes: Iterable[bytes]) -> Dict[bytes, List[Dict[str, Any]]]:
@@ -471,13 +487,15 @@ class Corpus:
         return views.names(self.path)
 
     def export(self, out: Path, to: str = "folders", *,
-               graphs: Optional[Iterable[Union[str, bytes]]] = None) -> int:
+               graphs: Optional[Iterable[Union[str, bytes]]] = None, weights: bool = True,
+               told: Optional[Callable[[str], None]] = None) -> int:
         """Writes a new folder, which appears whole or not at all: to='folders' or 'protobuf', each
         occurrence as a GraphNet folder or a protobuf file; 'parquet', a table of the graphs with
-        their occurrences, and a card. graphs: only these hashes. Returns the number of samples or,
-        for Parquet, of graphs."""
+        their occurrences, and a card. graphs: only these hashes. weights: with their values, for
+        which a GraphNet folder has no place. told: is called with a note on what is left out.
+        Returns the number of samples or, for Parquet, of graphs."""
         hashes = self if graphs is None else graphs
-        return export(self, os.fspath(out), to, map(_hash_bytes, hashes))
+        return export(self, os.fspath(out), to, map(_hash_bytes, hashes), weights, told)
 
     def compact(self) -> None:
         """Joins small files, brings all rows into the indexes, and deletes versions that are older

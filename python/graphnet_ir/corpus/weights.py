@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import uuid
 from collections.abc import Container, Iterator
-from typing import Optional, Tuple
+from typing import Callable, Optional, Tuple
 
 from graphnet_ir import _core
 from graphnet_ir._core import Sample
@@ -33,12 +34,24 @@ class Weights:
     def keep(self, sample: Sample) -> bytes:
         """Stores the weights of a sample, so that they outlive a power cut, and returns their id.
         Raises Error for a dtype that safetensors lacks."""
+        return self._keep(lambda aside: _core._write_weights(sample, aside))
+
+    def copy(self, id: bytes, other: Weights) -> None:
+        """Stores weights that another folder has. Raises Error if they are damaged or gone."""
+        problem = other.problem(id)
+        if problem is None and self._keep(
+                lambda aside: shutil.copyfile(other.path(id), aside)) != id:
+            problem = "their hash differs"
+        if problem is not None:
+            raise made_error("data_loss", f"weights {id.hex()}: {problem}")
+
+    def _keep(self, write: Callable[[str], object]) -> bytes:
         if not os.path.isdir(self._folder):
             os.makedirs(self._folder, exist_ok=True)
             sync(self._corpus)
         aside = os.path.join(self._folder, f"{uuid.uuid4().hex}.new")
         try:
-            _core._write_weights(sample, aside)
+            write(aside)
             id = _digest(aside)
             path = self.path(id)
             if not os.path.isdir(os.path.dirname(path)):
@@ -61,10 +74,10 @@ class Weights:
 
     def problem(self, id: bytes) -> Optional[str]:
         """Returns what is wrong with weights, or None."""
+        if not os.path.isfile(self.path(id)):
+            return "they are not there"
         try:
             return None if _digest(self.path(id)) == id else "their hash differs"
-        except FileNotFoundError:
-            return "they are not there"
         except OSError as error:
             return str(error)
 
