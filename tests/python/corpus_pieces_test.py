@@ -18,6 +18,7 @@ import torch
 
 import graphnet_ir
 from graphnet_ir.corpus import Corpus
+from graphnet_ir.corpus.receiving import Receiver
 
 ROOT = pathlib.Path(__file__).parents[2]
 TOOL = os.environ.get("GRAPHNET_TOOL", str(pathlib.Path(sys.prefix, "bin", "graphnet")))
@@ -138,16 +139,16 @@ class PiecesTest(unittest.TestCase):
         corpus.add(self.folder / "harvest")
         corpus.add(self.folder / "models" / "vit.pb", licence="bsd")
         corpus.save_view("large", [hit.hash for hit in corpus.find(licence="bsd")])
-        for given in ("first", "first#view=large", f"first/{next(iter(corpus))}"):
-            done = self.run_tool("decompose", self.place / given, "--pieces", 2, "--into",
-                                 self.place / "first", "--json")
+        first = self.place / "first"
+        for given in ([first], [f"{first}#view=large", first / next(iter(corpus))]):
+            done = self.run_tool("decompose", *given, "--pieces", 2, "--into", first, "--json")
             told = json.loads(done.stdout)
-            self.assertEqual(told["into"]["refused"], [])
-            self.assertEqual(told["into"]["added"] > 0, given == "first", told)
+            self.assertEqual((told["failed"], told["into"]["refused"]), (0, []))
+            self.assertEqual(told["into"]["added"] > 0, given == [first], told)
         licences = {(row["name"].split("_")[0], row["licence"])
-                    for row in rows(Corpus(self.place / "first")) if "subgraph" in row["path"]}
+                    for row in rows(Corpus(first)) if "subgraph" in row["path"]}
         self.assertEqual(licences, {("small", "mit"), ("vit", "bsd")})
-        self.assertEqual(list(Corpus(self.place / "first").verify()), [])
+        self.assertEqual(list(Corpus(first).verify()), [])
 
     def test_one_sample(self) -> None:
         done = self.run_tool("decompose", "models/vit.pb", "--blocks", "--into", self.path)
@@ -210,6 +211,18 @@ class PiecesTest(unittest.TestCase):
         self.assertTrue(done.stdout.endswith("1 added, 0 known, 1 refused\n"), done.stdout)
         self.assertEqual(done.stderr, "note: refused small/subgraph_1: too deep\n")
 
+    def test_a_piece_whose_origin_is_gone_is_refused_alone(self) -> None:
+        given = Corpus.create(self.place / "given")
+        given.add([self.folder / "harvest", self.folder / "models" / "vit.pb"])
+        data = graphnet_ir.to_bytes(graphnet_ir.load(self.folder / "models" / "vit.pb"))
+        root = str(self.place / "given")
+        told = Receiver(str(self.path)).add(iter([
+            (root, f"{root}/{'0' * 16}", "a/subgraph_0", data),
+            (root, f"{root}/{next(iter(given))}", "b/subgraph_0", data)])).splitlines()
+        self.assertRegex(told[1], "^1 added, 0 known, 1 refused; 1 new occurrences; 1 graphs in ")
+        self.assertEqual(told[2], "refused a/subgraph_0: there is no such graph")
+        self.assertEqual([row["path"] for row in rows(Corpus(self.path))], ["b/subgraph_0"])
+
     def test_a_corpus_of_version_1_keeps_no_weights(self) -> None:
         shutil.copytree(pathlib.Path(__file__).parent / "corpus_v1", self.path)
         done = self.run_tool("decompose", "models/vit.pb", "--pieces", 1, "--into", self.path)
@@ -217,10 +230,11 @@ class PiecesTest(unittest.TestCase):
                                       "a corpus of version 1 does not keep\n")
 
     def test_it_goes_on_after_a_kill(self) -> None:
-        arguments = [TOOL, "decompose", "models", "--single-op", "--into"]
+        arguments = [TOOL, "decompose", "models/vit.pb", "models/bad.pb", "harvest",
+                     "--single-op", "--into"]
         subprocess.run([*arguments, str(self.place / "whole")], cwd=self.folder,
                        capture_output=True, check=False)
-        for wait in (0.2, 1.0, 1.5):
+        for wait in (0.3, 0.9):
             work = subprocess.Popen([*arguments, str(self.path)], cwd=self.folder,
                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from typing import Dict, List, Optional, Tuple
 
+from graphnet_ir._core import Error
 from graphnet_ir.corpus import layout
 from graphnet_ir.corpus.adding import ROWS_A_CALL, Addition, Rows, rows_of_samples
 from graphnet_ir.corpus.engines import pa
@@ -25,6 +26,7 @@ class Receiver:
     """Adds samples to a corpus, which is made if nothing is there."""
 
     def __init__(self, path: str):
+        self._path = path
         self._corpus = opened_or_made(path)
         self._origins: Dict[str, Origins] = {}
         self._of_corpora = OfCorpora()
@@ -39,7 +41,7 @@ class Receiver:
             done = work.finish()
         corpus.refresh()
         lines = [json.dumps({**vars(done), "graphs": len(corpus)}),
-                 f"{done}; {len(corpus)} graphs in {corpus.path}",
+                 f"{done}; {len(corpus)} graphs in {self._path}",
                  *(f"refused {name}: {reason}" for name, reason in done.refused)]
         if done.without_weights:
             lines.append(f"the values of weights of {done.without_weights} samples are left out, "
@@ -47,20 +49,25 @@ class Receiver:
         return "\n".join(map(printable, lines))
 
     def _take(self, work: Addition, group: List[Given]) -> None:
-        made, = rows_of_samples([data for *_, data in group])
-        paths = [printable(below) for _, _, below, _ in group]
-        table = made.table.append_column("path", pa.array(paths, pa.utf8()))
-        rows = table.select(["path", "name", "json", "parents"]).to_pylist()
-        work.take(Rows(table, made.samples), [
-            {**row, "place": 0, **vars(self._origin(root, path, row["json"]))}
-            for (root, path, *_), row in zip(group, rows)])
+        known: List[Tuple[Given, Origin]] = []
+        for sample in group:
+            try:
+                known.append((sample, self._of_corpora.origin(sample[1])))
+            except Error as error:
+                work.refuse(printable(sample[2]), str(error))
+        for made in rows_of_samples([data for (*_, data), _ in known]):
+            paths = [printable(below) for (_, _, below, _), _ in known]
+            table = made.table.append_column("path", pa.array(paths, pa.utf8()))
+            rows = table.select(["path", "name", "json", "parents"]).to_pylist()
+            work.take(Rows(table, made.samples), [
+                {**row, "place": 0, **vars(preferred(origin, self._told(root, path, row["json"])))}
+                for ((root, path, *_), origin), row in zip(known, rows)])
 
-    def _origin(self, root: str, path: str, graph_net_json: Optional[str]) -> Origin:
-        """Returns the origin of a piece: that of the input that it was cut from."""
+    def _told(self, root: str, path: str, graph_net_json: Optional[str]) -> Origin:
+        """Returns what the files of an input say."""
         if root not in self._origins:
             self._origins[root] = Origins(Origin(), root)
-        return preferred(self._of_corpora.origin(path),
-                         self._origins[root].of(path or None, graph_net_json))
+        return self._origins[root].of(path or None, graph_net_json)
 
 
 def _groups(given: Iterator[Given]) -> Iterator[List[Given]]:
@@ -85,7 +92,7 @@ class OfCorpora:
 
     def origin(self, path: str) -> Origin:
         """Returns the origin of the occurrence that gives a graph its name. Nothing is known of
-        other inputs."""
+        other inputs. Raises Error if the graph is gone."""
         if path != self._last[0]:  # The pieces of an input come one after the other.
             self._last = path, self._found(path)
         return self._last[1]
