@@ -166,6 +166,9 @@ _read_weights -> None, path: str | os.PathLike[str]
 _samples_at -> list[Sample], path: str | os.PathLike[str], places: Sequence[int]
 _set_python_of_corpora -> None
 _query_terms -> list[tuple[str, list[str]]]
+_query_doubts -> list[str]
+_call_kinds -> _ArrowArray, blobs: Sequence[bytes]
+_work_classes -> list[str], meanings: Sequence[str]
 _match_blobs -> list[int | str], blobs: Sequence[bytes]
 _prefix_tokens -> _ArrowArray, features: Any
 _near_pairs -> _ArrowArray, features: Any

@@ -15,10 +15,12 @@
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/utf8.h"
+#include "graphnet/corpus/calls.h"
 #include "graphnet/corpus/match.h"
 #include "graphnet/corpus/near.h"
 #include "graphnet/corpus/query_terms.h"
 #include "graphnet/corpus/row.h"
+#include "graphnet/facts/cost/flops.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/protobuf/sample_proto.h"
 #include "graphnet/formats/protobuf/sample_stream.h"
@@ -359,6 +361,10 @@ nb::list Terms(const std::string& text) {
   return terms;
 }
 
+std::vector<std::string> Doubts(const std::string& text, bool names) {
+  return ValueOrRaise(CallQuery::Parse(text)).Doubts(names);
+}
+
 nb::list MatchBlobs(const std::string& text, nb::handle blobs, int threads) {
   auto query = std::make_shared<const CallQuery>(ValueOrRaise(CallQuery::Parse(text)));
   std::vector<std::shared_ptr<const absl::string_view>> all;
@@ -385,6 +391,82 @@ nb::list MatchBlobs(const std::string& text, nb::handle blobs, int threads) {
     }
   }
   return results;
+}
+
+// --- Coverage -----------------------------------------------------------------------------------
+
+absl::StatusOr<std::vector<CallKind>> CallKindsIn(absl::string_view blob, bool users) {
+  ASSIGN_OR_RETURN(const Sample sample, DeserializeSample(blob, "blob"));
+  return CallKindsOf(*sample.module, users);
+}
+
+nb::object CallKindsInBlobs(nb::handle blobs, bool users, int threads) {
+  std::vector<std::shared_ptr<const absl::string_view>> all;
+  for (const nb::handle blob : TupleOf(blobs)) all.push_back(BytesOf(blob));
+  return ToArrow(LongCall(Locks(), [all = std::move(all), users, threads] {
+    std::vector<absl::StatusOr<std::vector<CallKind>>> found(all.size());
+    ParallelFor(
+        all.size(), Jobs(threads),
+        [&](size_t i) {
+          found[i] = CallKindsIn(*all[i], users);
+          return absl::OkStatus();
+        },
+        [&](size_t i, const absl::Status& status) {
+          if (!status.ok()) found[i] = status;
+        });
+    using Column = ArrowColumn;
+    Column kinds("kinds", Column::kList,
+                 {Column("item", Column::kStruct,
+                         {Column("value", Column::kText), Column("dtype", Column::kText),
+                          Column("rank", Column::kInt32), Column("user", Column::kText)})});
+    Column refused("refused", Column::kText);
+    for (absl::StatusOr<std::vector<CallKind>>& graph : found) {
+      if (!graph.ok()) {
+        kinds.AppendNull();
+        refused.Append(AsUtf8(graph.status().message()));
+        continue;
+      }
+      Column& item = kinds.child(0);
+      const auto append_text = [&item](size_t child, bool is_known, absl::string_view text) {
+        if (is_known) {
+          item.child(child).Append(text);
+        } else {
+          item.child(child).AppendNull();
+        }
+      };
+      for (const CallKind& kind : *graph) {
+        item.child(0).Append(kind.target);
+        append_text(1, kind.dtype != DType::kUnknown, DTypeName(kind.dtype));
+        if (kind.rank == CallKind::kUnknownRank) {
+          item.child(2).AppendNull();
+        } else {
+          item.child(2).AppendNumber(kind.rank);
+        }
+        append_text(3, users, kind.user);
+        item.EndEntry();
+      }
+      kinds.EndEntry();
+      refused.AppendNull();
+      graph = std::vector<CallKind>();
+    }
+    Column table("", Column::kStruct, {std::move(kinds), std::move(refused)});
+    for (size_t i = 0; i < found.size(); ++i) table.EndEntry();
+    return table;
+  }));
+}
+
+std::vector<std::string> WorkClasses(const std::vector<std::string>& meanings) {
+  std::vector<std::string> classes;
+  for (const std::string& meaning : meanings)
+    classes.emplace_back(WorkClassName(WorkClassOf(meaning)));
+  return classes;
+}
+
+std::vector<std::string> WorkClassNames() {
+  std::vector<std::string> names;
+  for (int i = 0; i < kNumWorkClasses; ++i)
+    names.emplace_back(WorkClassName(static_cast<WorkClass>(i)));
+  return names;
 }
 
 // --- Near duplicates -----------------------------------------------------------------------------
@@ -480,6 +562,15 @@ void BindCorpus(nb::module_& m) {
         "other places than 0.");
   m.def("_query_terms", Terms, nb::arg("query"),
         "Returns pairs of a column and words: a graph with a match has one word of each pair.");
+  m.def("_query_doubts", Doubts, nb::arg("query"), nb::arg("names"),
+        "Returns reasons to doubt the query, with `names` also that PyTorch has no such name.");
+  m.def("_call_kinds", CallKindsInBlobs, nb::arg("blobs"), nb::arg("users"), nb::arg("threads") = 0,
+        "Returns the kinds of calls in each blob, or what is wrong with it.");
+  m.def("_work_classes", WorkClasses, nb::arg("meanings"),
+        "Returns the class of the work of each operator, which is known by its meaning.");
+  m.def(
+      "_work_class_names", WorkClassNames,
+      "Returns the classes, from the one that says most about a graph to the one that says least.");
   m.def("_match_blobs", MatchBlobs, nb::arg("query"), nb::arg("blobs"), nb::arg("threads") = 0,
         "Returns the number of matches in each blob, or what is wrong with it.");
   m.def("_prefix_tokens", TokensOf, nb::arg("features"), nb::arg("threshold"),

@@ -13,6 +13,14 @@ def calls(sample: graphnet_ir.Sample) -> Dict[str, Any]:
     return {"calls": len(sample.graph.find_nodes(op="call_function")), "first": sample.graph.name}
 
 
+def first_or_nothing(sample: graphnet_ir.Sample) -> Dict[str, Any]:
+    return {"first": sample.graph.name, "nothing": None}
+
+
+def no_calls(sample: graphnet_ir.Sample) -> Dict[str, Any]:
+    return {"calls": None}
+
+
 def without_dropout(sample: graphnet_ir.Sample) -> graphnet_ir.Sample:
     return graphnet_ir.opt(sample, "dce,cse").sample
 

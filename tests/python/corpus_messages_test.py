@@ -94,12 +94,13 @@ class MessagesTest(unittest.TestCase):
             ("a hash is text or bytes, not a int", lambda: corpus[3]),  # type: ignore[index]
             ("a corpus takes paths, samples, modules and bytes of protobuf, not int",
              lambda: corpus.add([3])),
-            ("coverage is of targets, args, edges, dtypes, ranks, not of 'names'",
+            ("coverage is of targets, args, edges, dtypes, ranks, calls, flows, sizes, classes, "
+             "buckets, not of 'names'",
              lambda: corpus.coverage(["names"])),
             ("a corpus is exported to ", lambda: corpus.export(self.folder + "/x", "csv")),
             ("by is 'exact', 'shape' or 'near', not 'size'", lambda: corpus.duplicates("size")),
-            ("by is 'source', 'model' or 'licence', not 'size'",
-             lambda: corpus.sample(1, by="size")),
+            ("by is one of source, model, licence, size, class, bucket, not 'nodes'",
+             lambda: corpus.sample(1, by="nodes")),
             ("each part needs a share above 0", lambda: corpus.split({"train": 0.0})),
             ("a filter cannot compare with ", lambda: tables.quoted([1])),
             (" has no view missing", lambda: corpus.view("missing")),

@@ -11,8 +11,10 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from typing import Dict, List, Tuple
+from unittest import mock
 
 import graphnet_ir
+from graphnet_ir.corpus import covering, pages, serving
 from graphnet_ir.corpus.serving import serve
 
 _HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
@@ -75,6 +77,32 @@ class ServeTest(unittest.TestCase):
         self.assertEqual(len(self.hashes("?target=relu&dtype=float32")), 1)
         self.assertEqual(len(self.hashes("?nodes=100..200")), 0)
         self.assertEqual(len(self.hashes("?after=1")), 1)
+
+    def test_numbers_of_the_coverage_lead_to_their_graphs(self) -> None:
+        status, headers, page = self.get("coverage")
+        self.assertEqual(status, 200)
+        self.assertIn("default-src 'none'", headers["content-security-policy"])
+        cells = re.findall(r'<td class="n"><a href="/(\?kind=[^"]+)">(\d+)</a>', page)
+        self.assertEqual(sorted(urllib.parse.unquote_plus(place[6:]) for place, _ in cells),
+                         ["relu float32 2", "softmax float32 2"])
+        for place, count in cells:
+            self.assertEqual(len(self.hashes(place)), int(count))
+        for place in re.findall(r'href="/(\?target=[^"]+)"', page):
+            self.assertEqual(len(self.hashes(place)), 1)
+        self.assertNotIn('class="note"', page)
+
+    def test_the_coverage_is_counted_a_while_at_a_time(self) -> None:
+        with mock.patch.object(serving, "SECONDS_A_SEARCH", -1), \
+                mock.patch.object(covering, "ROWS_A_CALL", 1):
+            site = serving.Pages(graphnet_ir.Corpus(self.corpus.path))
+            self.assertIn("of the first 1 of 2 graphs; load the page again to count on",
+                          pages.coverage("", site.coverage()))
+            whole = site.coverage()
+        self.assertEqual((whole.counted, whole.damaged), (2, 0))
+        whole.damaged, whole.counted = 1, 1
+        self.assertIn("1 graphs are damaged and left out", pages.coverage("", whole))
+        with mock.patch.object(pages, "MOST_OPERATORS", 1):
+            self.assertIn("the 1 most frequent of 2 operators", pages.coverage("", whole))
 
     def test_links_of_facets_lead_to_searches(self) -> None:
         page = self.get("")[2]

@@ -838,7 +838,8 @@ class SamplingTest(CorpusTest):
             for group in groups:
                 self.assertEqual(len({place[hash] for hash in group.hashes}), 1)
         self.assertEqual(len({place[hit.hash] for hit in corpus.find(model="one model")}), 1)
-        self.assertEqual(len({place[graphnet_ir.hash(one, metas=True)] for one in pieces}), 1)
+        self.assertEqual(len({place[graphnet_ir.hash(one, metas=True)]
+                              for one in (whole, *pieces)}), 1)
 
     def test_coverage_and_the_smallest_subset(self) -> None:
         corpus = self.made(50)

@@ -73,10 +73,16 @@ def main():
         graph = f"{told[0]}graph/{found[0].hash}"
         checks.open(graph, "graph", "Occurrences")
         checks.open(f"{graph}/view", "view", r"\d+ nodes, \d+ arrow")
+        html = checks.open(f"{told[0]}coverage", "coverage", "operator")
+        cells = re.findall(r'<td class="n"><a href="/\?kind=([^"]+)">(\d+)</a>', html)
+        for kind, count in cells[::max(len(cells) // 20, 1)]:
+            text = urllib.parse.unquote_plus(kind)
+            checks.check(f"{count} graphs have {text}", corpus.count(kind=text) == int(count))
+        checks.check("coverage has cells", bool(cells))
     finally:
         checks.close()
     print(f"{checks.failures} failures" if checks.failures else
-          f"all right; {4 * len(MODES)} pictures are in {args.out}")
+          f"all right; {5 * len(MODES)} pictures are in {args.out}")
     return 1 if checks.failures else 0
 
 

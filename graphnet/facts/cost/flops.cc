@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -337,29 +338,33 @@ Work MultiHeadAttention(const Call& call) {
   return Flops(2 * (projections + attention + rows * out.Elements()));
 }
 
-using Formula = Work (*)(const Call& call);
+struct Formula {
+  Work (*work)(const Call& call);
+  WorkClass of;
+};
 
 // Returns the formulas by the exact name of the operator: aten.addmm_ has none.
 const absl::flat_hash_map<absl::string_view, Formula>& Formulas() {
   static const auto* const formulas = [] {
-    const Formula first_two = [](const Call& call) {
+    using enum WorkClass;
+    const auto first_two = [](const Call& call) {
       return Flops(Product(call.shape(0), call.shape(1)));
     };
-    const Formula second_two = [](const Call& call) {
+    const auto second_two = [](const Call& call) {
       return Flops(Product(call.shape(1), call.shape(2)));
     };
-    const Formula matmul = [](const Call& call) { return Matmul(call.shape(0), call.shape(1)); };
-    const Formula convolution = [](const Call& call) {
+    const auto matmul = [](const Call& call) { return Matmul(call.shape(0), call.shape(1)); };
+    const auto convolution = [](const Call& call) {
       return Flops(
           Convolution(call.shape(0), call.shape(1), call.result(), call.is_true("transposed")));
     };
-    const Formula transposed = [](const Call& call) {
+    const auto transposed = [](const Call& call) {
       return Flops(Convolution(call.shape(0), call.shape(1), call.result(), true));
     };
-    const Formula attention = [](const Call& call) {
+    const auto attention = [](const Call& call) {
       return Flops(Attention(call.shape("query"), call.shape("key"), call.shape("value")));
     };
-    const Formula attention_backward = [](const Call& call) {
+    const auto attention_backward = [](const Call& call) {
       const Shape q = call.shape("query");
       const Shape k = call.shape("key");
       // The scores are computed again, and each of the two forward products needs two products.
@@ -367,39 +372,40 @@ const absl::flat_hash_map<absl::string_view, Formula>& Formulas() {
       return Flops(2 * Broadcast(q, k, 2) * q[-2] * k[-2] * columns);
     };
     auto* made = new absl::flat_hash_map<absl::string_view, Formula>{
-        {"mm", first_two},
-        {"bmm", first_two},
-        {"_scaled_mm", first_two},
-        {"addmm", second_two},
-        {"baddbmm", second_two},
-        {"matmul", matmul},
-        {"linalg_matmul", matmul},
-        {"linear", Linear},
-        {"einsum", Einsum},
-        {"tensordot", Tensordot},
-        {"inner", Inner},
-        {"convolution_backward", ConvolutionBackward},
-        {"torch.nn.functional.multi_head_attention_forward", MultiHeadAttention},
+        {"mm", {first_two, kMatmul}},
+        {"bmm", {first_two, kMatmul}},
+        {"_scaled_mm", {first_two, kMatmul}},
+        {"addmm", {second_two, kMatmul}},
+        {"baddbmm", {second_two, kMatmul}},
+        {"matmul", {matmul, kMatmul}},
+        {"linalg_matmul", {matmul, kMatmul}},
+        {"linear", {Linear, kMatmul}},
+        {"einsum", {Einsum, kMatmul}},
+        {"tensordot", {Tensordot, kMatmul}},
+        {"inner", {Inner, kMatmul}},
+        {"convolution_backward", {ConvolutionBackward, kConvolution}},
+        {"torch.nn.functional.multi_head_attention_forward", {MultiHeadAttention, kAttention}},
     };
     for (const char* name : {"conv1d", "conv2d", "conv3d", "convolution", "_convolution",
                              "convolution_overrideable", "cudnn_convolution", "_convolution_mode"})
-      (*made)[name] = convolution;
+      made->insert({name, {convolution, kConvolution}});
     for (const char* name : {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"})
-      (*made)[name] = transposed;
+      made->insert({name, {transposed, kConvolution}});
     for (const char* name :
          {"scaled_dot_product_attention", "_scaled_dot_product_attention_math",
           "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention",
           "_scaled_dot_product_cudnn_attention", "_scaled_dot_product_flash_attention_for_cpu",
           "_scaled_dot_product_fused_attention_overrideable"})
-      (*made)[name] = attention;
+      made->insert({name, {attention, kAttention}});
     for (const char* name : {"_scaled_dot_product_flash_attention_backward",
                              "_scaled_dot_product_efficient_attention_backward",
                              "_scaled_dot_product_cudnn_attention_backward",
                              "_scaled_dot_product_flash_attention_for_cpu_backward"})
-      (*made)[name] = attention_backward;
-    for (const char* name : {"lstm", "gru", "rnn_tanh", "rnn_relu"}) (*made)[name] = Recurrent;
+      made->insert({name, {attention_backward, kAttention}});
+    for (const char* name : {"lstm", "gru", "rnn_tanh", "rnn_relu"})
+      made->insert({name, {Recurrent, kRecurrent}});
     for (const char* name : {"lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"})
-      (*made)[name] = RecurrentCell;
+      made->insert({name, {RecurrentCell, kRecurrent}});
     return made;
   }();
   return *formulas;
@@ -410,6 +416,7 @@ struct Rule {
   enum class Kind : uint8_t { kNone, kMove, kResult, kInput, kProduct };
   Kind kind = Kind::kNone;
   int64_t times = 0;
+  bool normalises = false;
 };
 
 Rule ParseRule(absl::string_view word) {
@@ -421,8 +428,9 @@ Rule ParseRule(absl::string_view word) {
     rule.kind = Rule::Kind::kMove;
   } else if (parts.first == "result") {
     rule.kind = Rule::Kind::kResult;
-  } else if (parts.first == "input") {
+  } else if (parts.first == "input" || parts.first == "norm") {
     rule.kind = Rule::Kind::kInput;
+    rule.normalises = parts.first == "norm";
   } else if (parts.first == "product") {
     rule.kind = Rule::Kind::kProduct;
   } else {
@@ -458,15 +466,18 @@ absl::string_view Interpolation(const Argument& mode) {
   return "upsample_nearest2d";
 }
 
-// Returns the rule of costs.txt for a call; null if there is none.
-const Rule* FindRule(const Call& call) {
-  const absl::string_view name = call.schema.name == "torch.nn.functional.interpolate"
-                                     ? Interpolation(call["mode"])
-                                     : call.schema.name;
+// Returns the rule of costs.txt for an operator; null if there is none.
+const Rule* FindRule(absl::string_view name) {
   for (const absl::string_view spelling : {name, absl::StripSuffix(name, "_")}) {
     if (const auto it = Rules().find(CommonName(spelling)); it != Rules().end()) return &it->second;
   }
   return nullptr;
+}
+
+const Rule* FindRule(const Call& call) {
+  return FindRule(call.schema.name == "torch.nn.functional.interpolate"
+                      ? Interpolation(call["mode"])
+                      : call.schema.name);
 }
 
 bool IsView(const Schema& schema) {
@@ -579,6 +590,38 @@ bool IsProduct(const Node& call) {
   return schema != nullptr && Formulas().contains(schema->name);
 }
 
+absl::string_view WorkClassName(WorkClass work) {
+  static constexpr absl::string_view kNames[kNumWorkClasses] = {
+      "attention", "convolution", "recurrent", "matmul", "normalisation",
+      "reduction", "pointwise",   "movement",  "other"};
+  return kNames[static_cast<size_t>(work)];
+}
+
+WorkClass WorkClassOf(absl::string_view meaning) {
+  const std::string function = absl::StrCat("torch.nn.functional.", meaning);
+  for (const absl::string_view name : {absl::string_view(function), meaning}) {
+    if (const auto it = Formulas().find(name); it != Formulas().end()) return it->second.of;
+  }
+  if (meaning == "getitem" || meaning == "setitem") return WorkClass::kMovement;
+  const Rule* const rule =
+      FindRule(meaning == "interpolate" ? Interpolation(Argument()) : absl::string_view(meaning));
+  if (rule != nullptr) {
+    switch (rule->kind) {
+      case Rule::Kind::kNone:
+      case Rule::Kind::kMove: return WorkClass::kMovement;
+      case Rule::Kind::kResult: return WorkClass::kPointwise;
+      case Rule::Kind::kInput:
+        return rule->normalises ? WorkClass::kNormalisation : WorkClass::kReduction;
+      case Rule::Kind::kProduct: return WorkClass::kMatmul;
+    }
+  }
+  for (const Schema& schema : FindSchemas(meaning)) {
+    if (IsPointwise(schema)) return WorkClass::kPointwise;
+    if (IsView(schema)) return WorkClass::kMovement;
+  }
+  return WorkClass::kOther;
+}
+
 bool IsOfTorchScript(absl::string_view target) {
   absl::ConsumePrefix(&target, "torch.ops.");
   return absl::StartsWith(target, "aten.") || absl::StartsWith(target, "prim.");
@@ -592,7 +635,7 @@ std::vector<absl::string_view> OperatorsWithCosts() {
 }
 
 Cost CostOfCall(const Node& node, FactsOfArgument of, absl::Span<const TensorFacts> results) {
-  constexpr Rule kMoves = {Rule::Kind::kMove, 0};
+  constexpr Rule kMoves = {.kind = Rule::Kind::kMove};
   const Callable callee = CalleeOf(node);
   const Schema* schema = FindOverload(node.target());
   if (schema == nullptr && callee.kind == Callable::Kind::kFunction) schema = &callee.overloads[0];
@@ -617,7 +660,7 @@ Cost CostOfCall(const Node& node, FactsOfArgument of, absl::Span<const TensorFac
   const Rule* rule = FindRule(call);
   Work work;
   if (formula != Formulas().end()) {
-    work = formula->second(call);
+    work = formula->second.work(call);
   } else if (rule != nullptr && rule->kind == Rule::Kind::kNone) {
     return {.calls = 1};
   } else if (IsIdleDropout(call) || (IsView(*schema) && KeepsDType(call))) {

@@ -44,6 +44,28 @@ Cost CostOfCall(const Node& call, FactsOfArgument of, absl::Span<const TensorFac
 // attention and recurrent layers do: whether FlopCounterMode counts it.
 bool IsProduct(const Node& call);
 
+// The kinds of work that operators do, by the tables of costs, from the one that says most about a
+// graph to the one that says least.
+enum class WorkClass : uint8_t {
+  kAttention,
+  kConvolution,
+  kRecurrent,
+  kMatmul,
+  kNormalisation,  // also softmax
+  kReduction,      // work in proportion to what is read
+  kPointwise,      // work in proportion to the result
+  kMovement,       // computes nothing: views, copies, gathers, random numbers
+  kOther,          // in no table
+};
+inline constexpr int kNumWorkClasses = static_cast<int>(WorkClass::kOther) + 1;
+
+// Returns "attention" and so on.
+absl::string_view WorkClassName(WorkClass work);
+
+// Returns the class of an operator of ATen, a function of torch.nn.functional or an operator of
+// Python by the meaning of its calls (CallMeaning::name): "conv2d", "add", "getitem".
+WorkClass WorkClassOf(absl::string_view meaning);
+
 // Returns whether `target`, which is in no table, is one of TorchScript's own operators, such as
 // aten.len.t and prim.NumToTensor.Scalar. Unless a meta says otherwise, they compute on Python's
 // values, not on tensors.

@@ -121,12 +121,12 @@ def _find(args: argparse.Namespace) -> int:
               Corpus(args.corpus, "a"))
     found = corpus.find(
         args.query, where=args.where, nodes=args.nodes, source=args.source, licence=args.licence,
-        model=args.model, view=args.view, scan=args.scan)
+        model=args.model, view=args.view, kind=args.kind, scan=args.scan)
     if args.save is not None:
         hashes = [hash for hash, _ in found.hashes()]
         corpus.save_view(args.save, hashes)
         print(f"{len(hashes)} graphs in view {_printable(args.save)}")
-        for note in found.notes:
+        for note in [*found.notes, *found.doubts(bool(hashes))]:
             _note(note)
         return 0 if hashes else 1
     if args.count:
@@ -138,7 +138,7 @@ def _find(args: argparse.Namespace) -> int:
             print(f"the first {number} graphs that were found", file=sys.stderr)
         else:
             print(f"{number} of {len(corpus)} graphs", file=sys.stderr)
-    for note in found.notes:
+    for note in [*found.notes, *found.doubts(bool(number))]:
         _note(note)
     return 0 if number else 1
 
@@ -255,30 +255,57 @@ def _duplicates(args: argparse.Namespace) -> int:
 
 
 def _stats(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus import covering, layout
     from graphnet_ir.corpus.store import Corpus
 
-    corpus = Corpus(args.corpus, version=args.tag)
     columns = args.of.split(",")
-    cover = corpus.smallest(columns) if args.smallest else None
-    rows = corpus.coverage(columns)
+    left_out: Dict[str, str] = {}
+    graphs: Any = args.corpus
+    if args.tag is not None or layout.is_corpus(args.corpus):
+        graphs = Corpus(args.corpus, version=args.tag)
+    if args.smallest:
+        cover = covering.smallest(graphs, columns, left_out.__setitem__)
+        if args.json:
+            print(json.dumps(vars(cover), indent=2))
+        else:
+            for key in cover.chosen:
+                print(_printable(key))
+            print(f"{len(cover.chosen)} of {cover.graphs} graphs have all {cover.items} values of "
+                  f"{args.of}; at least {cover.at_least} are needed", file=sys.stderr)
+    else:
+        counting = covering.Counting(graphs, columns, left_out.__setitem__)
+        counting.go_on()
+        _print_coverage(args, counting.rows(), counting.graphs,
+                        len(graphs.sources) if isinstance(graphs, Corpus) else None)
+    for name, reason in left_out.items():
+        _note(f"{name} is left out: {reason}")
+    return 2 if left_out else 0
+
+
+def _print_coverage(args: argparse.Namespace, rows: List[Dict[str, Any]], number: int,
+                    occurrences: Optional[int]) -> None:
     if args.json:
-        told: Dict[str, Any] = {"graphs": len(corpus), "occurrences": len(corpus.sources),
-                                "coverage": rows}
-        if cover is not None:
-            told["smallest"] = vars(cover)
-        print(json.dumps(told, indent=2))
-        return 0
-    if cover is not None:
-        for hash in cover.chosen:
-            print(hash)
-        print(f"{len(cover.chosen)} of {len(corpus)} graphs have all {cover.items} values of "
-              f"{args.of}; at least {cover.at_least} are needed", file=sys.stderr)
-        return 0
-    for row in rows:
-        print(f"{row['graphs']:8}  {row['column']:8}  {_printable(str(row['value']))}")
-    print(f"{len(corpus)} graphs, {len(corpus.sources)} occurrences, {len(rows)} values of "
-          f"{args.of}")
-    return 0
+        told = {} if occurrences is None else {"occurrences": occurrences}
+        print(json.dumps({"graphs": number, **told, "coverage": rows}, indent=2))
+    elif args.csv:
+        table = csv.DictWriter(sys.stdout, ["column", "value", "dtype", "rank", "user", "graphs"])
+        table.writeheader()
+        table.writerows({key: _cell(value) if isinstance(value, str) else value
+                         for key, value in row.items()} for row in rows)
+    else:
+        for row in rows:
+            print(f"{row['graphs']:8}  {row['column']:8}  {_printable(_told(row))}")
+        told_occurrences = "" if occurrences is None else f", {occurrences} occurrences"
+        print(f"{number} graphs{told_occurrences}, {len(rows)} values of {args.of}")
+
+
+def _told(row: Dict[str, Any]) -> str:
+    """Returns the value of a row of coverage as a text."""
+    from graphnet_ir.corpus import covering
+
+    if "dtype" not in row:
+        return str(row["value"])
+    return covering.kind(row) + (f" > {row['user']}" if "user" in row else "")
 
 
 def _sample(args: argparse.Namespace) -> int:
@@ -328,6 +355,8 @@ def _map(args: argparse.Namespace) -> int:
             memory=args.max_memory, told=tell)
     for hash, reason in done.set_aside:
         print(f"set aside {hash}: {_printable(reason)}", file=sys.stderr)
+    for name in done.empty:
+        _note(f"column {name} is left out: no graph has a value")
     print(f"{done.graphs} graphs, {len(done.set_aside)} set aside")
     return 1 if done.set_aside else 0
 
@@ -382,10 +411,11 @@ def _parser() -> argparse.ArgumentParser:
         description="Stores many graphs once each, and finds them by an index (docs/corpus.md)")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
-    def command(name: str, run: Any, help: str, *, reads: bool = False) -> argparse.ArgumentParser:
+    def command(name: str, run: Any, help: str, *, reads: bool = False,
+                place: str = "the folder of the corpus") -> argparse.ArgumentParser:
         made = commands.add_parser(name, help=help, description=help, allow_abbrev=False)
         made.set_defaults(run=run)
-        made.add_argument("corpus", metavar="CORPUS", help="the folder of the corpus")
+        made.add_argument("corpus", metavar="CORPUS", help=place)
         if reads:
             made.add_argument("--tag", metavar="NAME", help="read the version with this tag")
         return made
@@ -413,6 +443,9 @@ def _parser() -> argparse.ArgumentParser:
     find.add_argument("--where", metavar="SQL", help="condition on the columns of graphs, such as "
                                                      "'inputs = 1 AND array_has(ranks, 4)'")
     find.add_argument("--nodes", type=_range, metavar="A..B", help="number of nodes")
+    find.add_argument("--kind", metavar="KIND",
+                      help="a call of an operator with a result of a dtype and rank, as stats "
+                           "--coverage prints it: 'relu float32 4'")
     find.add_argument("--source", help="source of an occurrence")
     find.add_argument("--licence", help="licence of an occurrence")
     find.add_argument("--model", help="model of an occurrence")
@@ -466,18 +499,27 @@ def _parser() -> argparse.ArgumentParser:
                             help="least similarity for near (0.9)")
     duplicates.add_argument("--json", action="store_true", help="print one JSON document")
 
-    stats = command("stats", _stats, "count what the graphs have", reads=True)
+    stats = command("stats", _stats, "count what the graphs have", reads=True,
+                    place="the folder of the corpus, or a folder of samples or a sample")
     stats.add_argument("--of", default="targets,dtypes,ranks", metavar="COLUMNS",
-                       help="columns: targets, args, edges, dtypes, ranks (targets,dtypes,ranks)")
+                       help="columns: targets, args, edges, dtypes, ranks; calls (operators by dtype "
+                            "and rank of the result), flows (the same by the operator that takes "
+                            "the result); sizes, classes, buckets (targets,dtypes,ranks)")
+    stats.add_argument("--coverage", dest="of", action="store_const", const="calls",
+                       help="the same as --of calls")
     stats.add_argument("--smallest", action="store_true",
                        help="print few graphs that have all values between them")
-    stats.add_argument("--json", action="store_true", help="print one JSON document")
+    form = stats.add_mutually_exclusive_group()
+    form.add_argument("--csv", action="store_true",
+                      help="print CSV: column, value, dtype, rank, user, graphs")
+    form.add_argument("--json", action="store_true", help="print one JSON document")
 
     sample = command("sample", _sample, "draw graphs at random", reads=True)
     sample.add_argument("count", type=_number, metavar="N", help="number of graphs")
     sample.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draw (0)")
-    sample.add_argument("--by", choices=["source", "model", "licence"],
-                        help="draw the same number for each of these")
+    sample.add_argument("--by", choices=["source", "model", "licence", "size", "class", "bucket"],
+                        help="draw the same number for each of these; size: nodes between powers of "
+                             "two, class: of operators, bucket: size and class")
 
     split = command("split", _split, "divide the graphs so that nothing alike gets apart",
                     reads=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple, Union
 
 from graphnet_ir import _core
-from graphnet_ir.corpus import views
+from graphnet_ir.corpus import covering, views
 from graphnet_ir.corpus.adding import digests
 from graphnet_ir.corpus.engines import pa, pc
 from graphnet_ir.corpus.tables import any_of, quoted
@@ -28,11 +28,20 @@ class Condition:
     licence: Optional[str] = None
     model: Optional[str] = None
     view: Optional[str] = None
+    kind: Optional[str] = None
 
     def terms(self) -> List[Tuple[str, List[str]]]:
         """Returns, for each column, values of which a match must have one. Raises Error if the
         query cannot be parsed."""
-        return [] if self.query is None else list(_core._query_terms(self.query))
+        terms = [] if self.query is None else list(_core._query_terms(self.query))
+        if self.kind is not None:
+            terms.append(("targets", [covering.operator_of(self.kind)]))
+        return terms
+
+    @property
+    def needs_graphs(self) -> bool:
+        """Whether columns do not tell which graphs match."""
+        return self.query is not None or self.kind is not None
 
     def on_graphs(self, terms: List[Tuple[str, List[str]]]) -> Optional[str]:
         """Returns the condition on graphs as a filter."""
@@ -81,6 +90,12 @@ class Found:
         """What the index is asked for; nothing if it cannot help."""
         return [] if self.scan else self._terms
 
+    def doubts(self, found: bool) -> List[str]:
+        """Returns reasons to doubt the query. found: whether graphs were found; otherwise the names
+        are doubted, too."""
+        query = self.condition.query
+        return [] if query is None else list(_core._query_doubts(query, not found))
+
     def candidates(self) -> int:
         """Counts the graphs that the index names: these or fewer match. Conditions on occurrences
         do not count here."""
@@ -90,7 +105,7 @@ class Found:
     def count(self) -> int:
         """Counts the graphs that match."""
         condition = self.condition
-        if condition.query is None and condition.on_sources() is None and condition.view is None:
+        if not condition.needs_graphs and condition.on_sources() is None and condition.view is None:
             self.notes = []
             return self.candidates()
         return sum(1 for _ in self.hashes())
@@ -107,7 +122,7 @@ class Found:
                 return
             few = any_of("hash", sorted(allowed))
             filter = few if filter is None else f"{filter} AND {few}"
-        columns = ["hash"] if condition.query is None else ["hash", "blob", "digest"]
+        columns = ["hash", "blob", "digest"] if condition.needs_graphs else ["hash"]
         for batch in self.corpus.graphs.rows(columns, filter, batch=_ROWS_A_CALL):
             if allowed is not None:
                 batch = batch.filter(pc.is_in(
@@ -127,7 +142,8 @@ class Found:
 
     def _matched(self, batch: Any) -> Iterator[Tuple[bytes, int]]:
         hashes = batch.column("hash").to_pylist()
-        if self.condition.query is None:
+        query, kind = self.condition.query, self.condition.kind
+        if not self.condition.needs_graphs:
             yield from ((hash, 0) for hash in hashes)
             return
         blobs, sound = [], []
@@ -138,11 +154,16 @@ class Found:
                 blobs.append(blob.as_buffer())
             else:
                 self.notes.append(f"graph {hash.hex()} is left out: its digest differs")
-        for hash, matched in zip(sound, _core._match_blobs(self.condition.query, blobs)):
-            if isinstance(matched, str):
-                self.notes.append(f"graph {hash.hex()} is left out: {matched}")
-            elif matched:
-                yield hash, matched
+        matches: Sequence[Union[int, str]] = (
+            [0] * len(blobs) if query is None else _core._match_blobs(query, blobs))
+        kinds: Sequence[Union[bool, str]] = (
+            [True] * len(blobs) if kind is None else covering.have_kind(blobs, kind))
+        for hash, matched, has_kind in zip(sound, matches, kinds):
+            wrong = next((told for told in (matched, has_kind) if isinstance(told, str)), None)
+            if wrong is not None:
+                self.notes.append(f"graph {hash.hex()} is left out: {wrong}")
+            elif has_kind and (matched or query is None):
+                yield hash, int(matched)
 
     def __iter__(self) -> Iterator[Hit]:
         batch: List[Tuple[bytes, int]] = []

@@ -58,6 +58,7 @@ class Mapped:
 
     graphs: int
     set_aside: List[Tuple[str, str]]  # hashes of graphs, each with the reason
+    empty: List[str]  # columns that are left out: no graph has a value, so that they have no type
 
 
 @dataclass(frozen=True)
@@ -333,16 +334,17 @@ class Job:
         for number in range(len(self._sizes())):
             yield from parquet.read_table(self._part(number)).to_pylist()
 
-    def mapped(self) -> Mapped:
+    def mapped(self, empty: List[str]) -> Mapped:
         count, aside = 0, []
         for row in self.results():
             count += 1
             if row["reason"] is not None:
                 aside.append((row["hash"].hex(), row["reason"]))
-        return Mapped(count, aside)
+        return Mapped(count, aside, empty)
 
-    def columns(self) -> Any:
-        """Returns the columns of all graphs that have some, as a table with their hashes."""
+    def columns(self) -> Tuple[Any, List[str]]:
+        """Returns the columns of all graphs that have some, as a table with their hashes, and the
+        names of new columns without a value."""
         rows = [(row["hash"], json.loads(row["columns"])) for row in self.results()
                 if row["columns"] is not None]
         names = sorted({name for _, values in rows for name in values})
@@ -351,9 +353,16 @@ class Job:
                 raise made_error("invalid_argument", f"'{name}' is no name for a new column: it "
                                                      "needs small letters, digits and _")
         made = {"hash": pa.array([hash for hash, _ in rows], HASH)}
+        there, empty = self._corpus.dataset.schema, []
         for name in names:
-            made[name] = _column([values.get(name) for _, values in rows])
-        return pa.table(made)
+            values = [told.get(name) for _, told in rows]
+            if any(value is not None for value in values):
+                made[name] = _column(values)
+            elif name in there.names:
+                made[name] = pa.nulls(len(rows), there.field(name).type)
+            else:
+                empty.append(name)
+        return pa.table(made), empty
 
     def graphs(self) -> Iterator[bytes]:
         """Yields the other graphs that the job made."""

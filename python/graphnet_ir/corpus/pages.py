@@ -6,11 +6,15 @@ Everything that comes out of a corpus is a stranger's: it becomes text in `Html`
 from __future__ import annotations
 
 import html
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 from urllib.parse import urlencode
 
 from graphnet_ir.corpus.texts import printable
+
+MOST_OPERATORS = 1000
+"""The operators of which the page of the coverage shows rows."""
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #1b1f24; --back: #fff; --grey: #57606a; --line: #e4e8ec;
@@ -37,9 +41,12 @@ nav li span { color: var(--grey) } nav li :first-child { overflow-wrap: anywhere
 form { display: flex; gap: .4rem; max-width: 46rem; margin-bottom: .8rem }
 form input[name=q] { flex: 1; min-width: 0; font: 15px ui-monospace, monospace; padding: .35rem }
 form button { padding: .35rem .9rem } .note { color: var(--note) } .none { color: var(--grey) }
+.wide { overflow-x: auto } .wide table { width: auto } .wide td, .wide th { white-space: nowrap }
+.wide td:first-child { position: sticky; left: 0; background: var(--back); max-width: 11rem;
+  overflow: hidden; text-overflow: ellipsis }
 iframe { width: 100%; height: 70vh; border: 1px solid var(--line); background: #fff }
 @media (max-width: 50rem) {
-  main { flex-direction: column; align-items: stretch; gap: 1rem; padding: .8rem }
+  main { flex-direction: column; flex-wrap: nowrap; align-items: stretch; gap: 1rem; padding: .8rem }
   nav { order: 1; flex: none } section { flex: none }
   td, th { padding: .2rem .3rem } th { font-size: 12px } .hash { font-size: 11px } }
 """
@@ -79,7 +86,8 @@ class Search:
 
 
 def _page(title: str, corpus: str, *content: Html) -> str:
-    head = _tag("header", link("graphnet corpus", "/"), _tag("span", corpus))
+    head = _tag("header", link("graphnet corpus", "/"), _tag("span", corpus),
+                _tag("span", link("coverage", "/coverage")))
     return ("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
             "<meta name=\"viewport\" content=\"width=device-width\">"
             f"<title>{_put(title)}</title><style>{_STYLE}</style></head><body>"
@@ -143,9 +151,63 @@ def results(corpus: str, search: Search, facets: Mapping[str, List[Tuple[str, in
     nav = _tag("nav", *(_facet(title, key, facets.get(key, []), search.conditions)
                         for title, key in (("Source", "source"), ("Licence", "licence"),
                                            ("Calls", "target"), ("Dtypes", "dtype"),
-                                           ("Model", "model"), ("Nodes", "nodes"))))
+                                           ("Model", "model"), ("Nodes", "nodes"),
+                                           ("Kind of call", "kind"))))
     return _page(search.conditions.get("q") or "graphnet corpus", corpus,
                  _tag("main", nav, _tag("section", *parts)))
+
+
+@dataclass
+class Coverage:
+    """What the page of the coverage shows."""
+
+    kinds: List[Tuple[Dict[str, Any], str]]  # rows of covering.coverage, and their texts
+    counted: int  # graphs
+    all: int
+    damaged: int
+
+
+def coverage(corpus: str, told: Coverage) -> str:
+    """Returns the page of operators by dtype and rank."""
+    cells = {(row["value"], row["dtype"], row["rank"]): (row["graphs"], kind)
+             for row, kind in told.kinds}
+    sums: Counter[Tuple[Optional[str], Optional[int]]] = Counter()
+    operators: Dict[str, int] = {}
+    for (operator, dtype, rank), (count, _) in cells.items():
+        sums[dtype, rank] += count
+        operators[operator] = max(operators.get(operator, 0), count)
+    frequent: Counter[Optional[str]] = Counter()
+    for (dtype, _), count in sums.items():
+        frequent[dtype] += count
+    dtypes = sorted(frequent, key=lambda dtype: (dtype is None, -frequent[dtype], str(dtype)))
+    columns = [(dtype, rank) for dtype in dtypes for rank in sorted(
+        (rank for other, rank in sums if other == dtype), key=lambda rank: (rank is None, rank))]
+    shown = sorted(operators, key=lambda operator: (-operators[operator], operator))
+
+    def cell(operator: str, dtype: Optional[str], rank: Optional[int]) -> Html:
+        count, kind = cells.get((operator, dtype, rank), (0, ""))
+        return _tag("td", link(count, "/", {"kind": kind}) if count else "", class_="n")
+
+    head = [_tag("tr", _tag("th"), *(
+        _tag("th", dtype or "unknown", colspan=sum(1 for other, _ in columns if other == dtype))
+        for dtype in dtypes)),
+            _tag("tr", _tag("th", "operator"), *(
+                _tag("th", "?" if rank is None else rank, class_="n") for _, rank in columns))]
+    rows = [_tag("tr", _tag("td", link(operator, "/", {"target": operator})),
+                 *(cell(operator, *column) for column in columns))
+            for operator in shown[:MOST_OPERATORS]]
+    notes = [f"of the first {told.counted:,} of {told.all:,} graphs; load the page again to count "
+             "on"] if told.counted + told.damaged < told.all else []
+    if told.damaged:
+        notes.append(f"{told.damaged:,} graphs are damaged and left out")
+    if len(shown) > MOST_OPERATORS:
+        notes.append(f"the {MOST_OPERATORS:,} most frequent of {len(shown):,} operators")
+    return _page("coverage", corpus, _tag("main", _tag(
+        "section", _tag("h1", "Coverage"),
+        _tag("p", "How many graphs call an operator with a result of a dtype and rank. A number "
+                  "leads to these graphs.", class_="none"),
+        *(_tag("p", note, class_="note") for note in notes),
+        _tag("div", _tag("table", *head, *rows), class_="wide") if rows else Html(""))))
 
 
 @dataclass

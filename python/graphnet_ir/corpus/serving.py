@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 from graphnet_ir import _core
 from graphnet_ir._errors import made_error
-from graphnet_ir.corpus import pages
+from graphnet_ir.corpus import covering, pages
 from graphnet_ir.corpus.schema import GRAPHS
 from graphnet_ir.corpus.tables import quoted
 
@@ -52,6 +52,10 @@ class Pages:
         self.title = corpus.path
         self._facets: Optional[Dict[str, List[Tuple[str, int]]]] = None
         self._lock = threading.Lock()
+        self._damaged: List[str] = []
+        self._counting = covering.Counting(corpus, ["calls"],
+                                           lambda name, _: self._damaged.append(name))
+        self._counting_lock = threading.Lock()
 
     def facets(self) -> Dict[str, List[Tuple[str, int]]]:
         """Returns the most frequent values of a few columns, which are counted once."""
@@ -62,6 +66,13 @@ class Pages:
                     made.setdefault(row["column"][:-1], []).append((row["value"], row["graphs"]))
                 self._facets = {key: values[:_FACETS] for key, values in made.items()}
             return self._facets
+
+    def coverage(self) -> pages.Coverage:
+        """Counts the calls of the graphs for some seconds, and goes on with that the next time."""
+        with self._counting_lock:
+            self._counting.go_on(SECONDS_A_SEARCH)
+            return pages.Coverage([(row, covering.kind(row)) for row in self._counting.rows()],
+                                  self._counting.graphs, len(self.corpus), len(self._damaged))
 
     def _values_of_sources(self, column: str) -> List[Tuple[str, int]]:
         counts = self.corpus.sources.table([column]).column(column).value_counts()
@@ -89,7 +100,7 @@ class Pages:
                                       "may be more")
                     break
             made.hits = self._rows(kept)
-            made.notes = found.notes[:10] + made.notes
+            made.notes = found.notes[:10] + made.notes + found.doubts(bool(kept or after))
         except Error as error:
             made.error = str(error)
         return made
@@ -110,7 +121,8 @@ class Pages:
             nodes = (int(least), int(greatest))
         return self.corpus.find(conditions.get("q") or None, where=" AND ".join(where) or None,
                                 nodes=nodes, source=conditions.get("source"),
-                                licence=conditions.get("licence"), model=conditions.get("model"))
+                                licence=conditions.get("licence"), model=conditions.get("model"),
+                                kind=conditions.get("kind"))
 
     def _rows(self, found: List[Tuple[bytes, int]]) -> List[Dict[str, Any]]:
         hashes = [hash for hash, _ in found]
@@ -179,7 +191,7 @@ def application(corpus: Any, hosts: List[str]) -> Any:
             "Cache-Control": "no-store", **(headers or {})})
 
     def results(request: Any) -> Any:
-        told = {key: value for key in ("q", "source", "licence", "model", "nodes", "target", "dtype")
+        told = {key: value for key in ("q", "source", "licence", "model", "nodes", "target", "dtype", "kind")
                 if (value := request.query_params.get(key))}
         after = request.query_params.get("after", "0")
         search = site.search(told, int(after) if after.isdecimal() and len(after) < 10 else 0)
@@ -206,6 +218,8 @@ def application(corpus: Any, hosts: List[str]) -> Any:
 
     routes = [
         routing.Route("/", results, methods=["GET"]),
+        routing.Route("/coverage", lambda request: answer(
+            pages.coverage(site.title, site.coverage())), methods=["GET"]),
         routing.Route("/graph/{hash}", with_graph(
             lambda hash: answer(pages.graph(site.title, site.graph(hash)))), methods=["GET"]),
         routing.Route("/graph/{hash}/view", with_graph(

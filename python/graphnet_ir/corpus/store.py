@@ -245,15 +245,16 @@ class Corpus:
     def find(self, query: Optional[str] = None, *, where: Optional[str] = None,
              nodes: Optional[Tuple[int, int]] = None, source: Optional[str] = None,
              licence: Optional[str] = None, model: Optional[str] = None,
-             view: Optional[str] = None, scan: bool = False) -> Found:
+             view: Optional[str] = None, kind: Optional[str] = None,
+             scan: bool = False) -> Found:
         """Finds graphs with a call that matches a query (docs/datasets.md), in their order.
 
         The index names candidates, and each is then matched itself. where: a condition of SQL on
         the columns of graphs. nodes: the least and the greatest number. source, licence, model: of
-        an occurrence. view: only graphs of this view. scan: matches each graph, whatever the index
-        says.
+        an occurrence. view: only graphs of this view. kind: of a call that the graph has, as 'relu
+        float32 4' (graphnet_ir.coverage). scan: matches each graph, whatever the index says.
         """
-        return Found(self, Condition(query, where, nodes, source, licence, model, view),
+        return Found(self, Condition(query, where, nodes, source, licence, model, view, kind),
                      scan or not self.is_current)
 
     def count(self, query: Optional[str] = None, **conditions: Any) -> int:
@@ -377,8 +378,8 @@ class Corpus:
 
     def sample(self, count: int, *, seed: int = 0, by: Optional[str] = None) -> List[str]:
         """Draws the hashes of graphs at random, the same for the same graphs and seed. by:
-        'source', 'model' or 'licence', of which each value gets the same number, as far as it has
-        them."""
+        'source', 'model', 'licence', or buckets: 'size' (nodes between powers of two), 'class' (of
+        operators) or 'bucket' (both). Each value gets the same number, as far as it has graphs."""
         return sampling.sample(self, count, seed, by)
 
     def split(self, shares: Mapping[str, float], *, seed: int = 0,
@@ -406,12 +407,13 @@ class Corpus:
         hashes = (_hash_bytes(hash) for hash in (self if graphs is None else graphs))
         return cost_models.arrays(((hash.hex(), self[hash]) for hash in hashes), types)
 
-    def coverage(self, columns: Sequence[str] = covering.COLUMNS) -> List[Dict[str, Any]]:
-        """Returns a dict for each value of the columns: column, value and number of graphs."""
-        return covering.counted(self, columns)
+    def coverage(self, columns: Sequence[str] = covering.STORED) -> List[Dict[str, Any]]:
+        """Counts what the graphs have, as graphnet_ir.coverage does."""
+        return covering.coverage(self, columns)
 
-    def smallest(self, columns: Sequence[str] = covering.COLUMNS) -> covering.Cover:
-        """Returns few graphs that have all values of the columns between them."""
+    def smallest(self, columns: Sequence[str] = covering.STORED) -> covering.Cover:
+        """Returns few graphs that have all values of the columns between them, as
+        graphnet_ir.smallest does."""
         return covering.smallest(self, columns)
 
     def map(self, work: jobs.Work, *, name: Optional[str] = None, into: Optional[Path] = None,
@@ -442,14 +444,14 @@ class Corpus:
         else:
             with jobs.LocalPool(processes or len(os.sched_getaffinity(0))) as pool:
                 job.run(chosen, pool, told)
-        columns = job.columns()
+        columns, empty = job.columns()
         if len(columns.column_names) > 1:
             with layout.committing(self.path):
                 self.graphs.set_columns(columns)
         if into is not None:
             opened_or_made(into).add(job.graphs())
         self.refresh()
-        return job.mapped()
+        return job.mapped(empty)
 
     def tag(self, name: str) -> None:
         """Gives the newest version a name, under which it can be opened and is kept."""

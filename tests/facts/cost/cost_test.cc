@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -264,6 +265,24 @@ TEST(CostTest, EachNameOfTheTableIsAnOperator) {
     EXPECT_FALSE(FindSchemas(name).empty() && FindSchemas(absl::StrCat(name, "_")).empty() &&
                  FindFunctions(name).empty())
         << name;
+  }
+}
+
+TEST(WorkClassTest, IsThatOfTheTables) {
+  const std::map<WorkClass, std::vector<std::string>> expected = {
+      {WorkClass::kAttention, {"scaled_dot_product_attention", "multi_head_attention_forward"}},
+      {WorkClass::kConvolution, {"conv2d", "conv_transpose1d", "convolution"}},
+      {WorkClass::kRecurrent, {"lstm", "gru_cell"}},
+      {WorkClass::kMatmul, {"linear", "matmul", "bmm", "einsum", "mv"}},
+      {WorkClass::kNormalisation, {"layer_norm", "batch_norm", "softmax", "rms_norm"}},
+      {WorkClass::kReduction, {"sum", "mean", "max_pool2d", "argmax", "cross_entropy_loss"}},
+      {WorkClass::kPointwise, {"add", "relu", "gelu", "dropout", "mul"}},
+      {WorkClass::kMovement,
+       {"view", "reshape", "transpose", "cat", "getitem", "embedding", "size", "permute", "where"}},
+      {WorkClass::kOther, {"", "own_operator", "linalg_svd"}}};
+  for (const auto& [work, names] : expected) {
+    for (const std::string& name : names)
+      EXPECT_EQ(WorkClassName(WorkClassOf(name)), WorkClassName(work)) << name;
   }
 }
 
