@@ -172,6 +172,8 @@ _work_classes -> list[str], meanings: Sequence[str]
 _match_blobs -> list[int | str], blobs: Sequence[bytes]
 _prefix_tokens -> _ArrowArray, features: Any
 _near_pairs -> _ArrowArray, features: Any
+_recurring -> tuple[list[tuple[int, list[int], int, int, int, list[str], str]], int, int,
+  list[tuple[int, str]]], batches: Any
 _diff -> dict[str, Any]
 _decompose -> tuple[str, list[Sample], list[str]], folder: str | None
 _load_pieces -> tuple[str | None, list[Sample]]

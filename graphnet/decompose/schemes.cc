@@ -55,18 +55,28 @@ std::vector<int64_t> CutsEvery(int64_t size, const Regions& regions, int64_t num
   return AllowedCuts(std::move(cuts), regions, num_operators);
 }
 
+std::vector<std::string> ModulePaths(const GraphIndex& index) {
+  std::vector<std::string> paths;
+  for (int64_t k = 0; k < index.num_operators(); ++k) {
+    std::string path = PathOfOperator(index, index.operator_node(k));
+    if (path.empty() && k > 0) path = paths.back();
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
 absl::StatusOr<std::vector<int64_t>> ModuleCuts(int depth, const GraphIndex& index,
                                                 const Regions& regions) {
+  const std::vector<std::string> paths = ModulePaths(index);
   std::vector<int64_t> cuts;
-  std::string current;
+  absl::string_view current;
   bool any = false;
-  for (int64_t k = 0; k < index.num_operators(); ++k) {
-    const std::string path = PathOfOperator(index, index.operator_node(k));
-    if (path.empty()) continue;
-    const absl::string_view prefix = FirstComponents(path, depth);
-    if (any && prefix != current) cuts.push_back(k);
+  for (size_t k = 0; k < paths.size(); ++k) {
+    if (paths[k].empty()) continue;
+    const absl::string_view prefix = FirstComponents(paths[k], depth);
+    if (any && prefix != current) cuts.push_back(static_cast<int64_t>(k));
     any = true;
-    current = std::string(prefix);
+    current = prefix;
   }
   if (!any) {
     return absl::FailedPreconditionError(
@@ -117,12 +127,11 @@ absl::StatusOr<Range> RangeOfValues(absl::Span<const std::string> inputs,
 
 absl::StatusOr<std::vector<Node*>> NodesOfModule(absl::string_view path, const GraphIndex& index) {
   std::vector<Node*> nodes;
+  const std::vector<std::string> path_of = ModulePaths(index);
   absl::btree_set<std::string> paths;
-  std::string current;
   for (int64_t k = 0; k < index.num_operators(); ++k) {
     Node* const node = index.node(index.operator_node(k));
-    if (std::string own = PathOfOperator(index, index.operator_node(k)); !own.empty())
-      current = std::move(own);
+    const absl::string_view current = path_of[static_cast<size_t>(k)];
     // Adds the path and those of all enclosing modules.
     absl::string_view module = current;
     while (!module.empty() && paths.emplace(module).second)

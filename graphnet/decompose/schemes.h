@@ -20,11 +20,14 @@ namespace graphnet {
 // Cuts after every `size` operators. size >= 1.
 std::vector<int64_t> CutsEvery(int64_t size, const Regions& regions, int64_t num_operators);
 
-// Cuts where the first `depth` components of the module path change. The path of an operator is
-// its own (Node::module_path), or else that of a parameter it takes, by the parameter's name:
-// "layer1.0.conv1.weight", or "L_self_modules_layer1_modules_0_modules_conv1_parameters_weight_" as
-// torch.export and GraphNet write it; or else that of the operator before it. FailedPrecondition
-// if no operator has a path.
+// Returns the module path of each operator: its own (Node::module_path), or else that of a parameter
+// it takes, by the parameter's name: "layer1.0.conv1.weight", or
+// "L_self_modules_layer1_modules_0_modules_conv1_parameters_weight_" as torch.export and GraphNet
+// write it; or else that of the operator before it, which is empty if no operator before has one.
+std::vector<std::string> ModulePaths(const GraphIndex& index);
+
+// Cuts where the first `depth` components of the module path change. FailedPrecondition if no
+// operator has a path.
 absl::StatusOr<std::vector<int64_t>> ModuleCuts(int depth, const GraphIndex& index,
                                                 const Regions& regions);
 
@@ -36,8 +39,8 @@ absl::StatusOr<Range> RangeOfValues(absl::Span<const std::string> inputs,
                                     absl::Span<const std::string> outputs, const GraphIndex& index,
                                     const Regions& regions);
 
-// Returns the operators of the module `path` and of the modules below it, in order, with paths as
-// in ModuleCuts. Other operators may stand between them (GatherNodes). NotFound, with similar
+// Returns the operators of the module `path` and of the modules below it, in order (ModulePaths).
+// Other operators may stand between them (GatherNodes). NotFound, with similar
 // paths, if there are none.
 absl::StatusOr<std::vector<Node*>> NodesOfModule(absl::string_view path, const GraphIndex& index);
 

@@ -19,6 +19,7 @@
 #include "graphnet/corpus/match.h"
 #include "graphnet/corpus/near.h"
 #include "graphnet/corpus/query_terms.h"
+#include "graphnet/corpus/recurring.h"
 #include "graphnet/corpus/row.h"
 #include "graphnet/facts/cost/flops.h"
 #include "graphnet/formats/formats.h"
@@ -202,27 +203,37 @@ std::shared_ptr<const absl::string_view> BytesOf(nb::handle object) {
 
 using Item = std::variant<ModuleObject*, std::shared_ptr<const absl::string_view>>;
 
-nb::object RowsOf(nb::handle items, int threads) {
+// Samples, modules and bytes, with the locks of the modules.
+struct Items {
   std::vector<Item> all;
+  std::vector<ReadLock> locks;
+};
+
+Items ItemsOf(nb::handle items) {
+  Items made;
   std::vector<ModuleObject*> modules;
   const nb::tuple objects = TupleOf(items);
   for (const nb::handle object : objects) {
     if (nb::isinstance<SampleObject>(object)) {
       modules.push_back(&nb::cast<const SampleObject&>(object).get());
-      all.emplace_back(modules.back());
+      made.all.emplace_back(modules.back());
     } else if (nb::isinstance<ModuleObject>(object)) {
       modules.push_back(&nb::cast<ModuleObject&>(object));
-      all.emplace_back(modules.back());
+      made.all.emplace_back(modules.back());
     } else if (PyObject_CheckBuffer(object.ptr()) != 0) {
-      all.emplace_back(BytesOf(object));
+      made.all.emplace_back(BytesOf(object));
     } else {
       Raise(PyExc_TypeError, absl::StrCat("an item must be a Sample, a Module or bytes, not a ",
                                           Py_TYPE(object.ptr())->tp_name));
     }
   }
   for (ModuleObject* module : modules) module->LetChangesPass();
-  std::vector<ReadLock> locks;
-  for (ModuleObject* module : modules) locks.emplace_back(*module);
+  for (ModuleObject* module : modules) made.locks.emplace_back(*module);
+  return made;
+}
+
+nb::object RowsOf(nb::handle items, int threads) {
+  auto [all, locks] = ItemsOf(items);
   return ToArrow(LongCall(std::move(locks), [all = std::move(all), threads] {
     std::vector<Entry> entries(all.size());
     ParallelFor(
@@ -542,6 +553,70 @@ nb::object PairsOf(nb::handle lists, double threshold) {
   return ToArrow(std::move(pairs));
 }
 
+// --- Ranges that recur ---------------------------------------------------------------------------
+
+// Prepares the items of a batch.
+std::vector<absl::StatusOr<PreparedRanges>> Prepared(const std::vector<Item>& all,
+                                                     const RecurringOptions& options) {
+  std::vector<absl::StatusOr<PreparedRanges>> made;
+  for (size_t i = 0; i < all.size(); ++i) made.emplace_back(absl::UnknownError(""));
+  ParallelFor(
+      all.size(), options.jobs,
+      [&](size_t i) -> absl::Status {
+        if (ModuleObject* const* const module = std::get_if<ModuleObject*>(&all[i])) {
+          made[i] = PrepareRanges((*module)->module(), options);
+        } else {
+          ASSIGN_OR_RETURN(const Sample sample, DeserializeSample(*std::get<1>(all[i]), "<bytes>"));
+          made[i] = PrepareRanges(*sample.module, options);
+        }
+        return absl::OkStatus();
+      },
+      [&](size_t i, const absl::Status& status) {
+        if (!status.ok()) made[i] = status;
+      });
+  return made;
+}
+
+nb::tuple RecurringIn(nb::handle batches, bool modules, int64_t least, int64_t most, int64_t limit,
+                      int64_t memory, int threads) {
+  const RecurringOptions options = {
+      .modules = modules,
+      .least_calls = least,
+      .most_calls = most,
+      .limit = static_cast<size_t>(std::max<int64_t>(limit, 0)),
+      .max_bytes = static_cast<uint64_t>(std::max<int64_t>(memory, 0)),
+      .jobs = Jobs(threads)};
+  const auto search = std::make_shared<RecurringRanges>(options);
+  std::vector<size_t> places;  // of the graphs that are searched, among all items
+  nb::list refused;
+  size_t place = 0;
+  for (const nb::handle batch : nb::iter(batches)) {
+    auto [all, locks] = ItemsOf(batch);
+    auto prepared = LongCall(std::move(locks),
+                             [all = std::move(all), options] { return Prepared(all, options); });
+    for (absl::StatusOr<PreparedRanges>& one : prepared) {
+      if (one.ok()) {
+        RaiseIfError(search->Add(*std::move(one)));
+        places.push_back(place);
+      } else {
+        refused.append(nb::make_tuple(place, AsUtf8(one.status().message())));
+      }
+      ++place;
+    }
+  }
+  const Recurring found = ValueOrRaise(LongCall(Locks(), [search] { return search->Find(); }));
+  nb::list ranges;
+  for (const RecurringRange& range : found.ranges) {
+    nb::list graphs;
+    for (const uint32_t graph : range.graphs) graphs.append(places[graph]);
+    nb::list nodes;
+    for (const std::string& node : range.nodes) nodes.append(AsUtf8(node));
+    ranges.append(nb::make_tuple(range.occurrences, graphs, places[range.graph], range.range.start,
+                                 range.range.end, nodes, AsUtf8(range.module)));
+  }
+  return nb::make_tuple(ranges, found.found, found.cut_short, refused);
+}
+
 }  // namespace
 
 void BindCorpus(nb::module_& m) {
@@ -577,6 +652,11 @@ void BindCorpus(nb::module_& m) {
         "Returns the features that each graph shares with every graph that is as near.");
   m.def("_near_pairs", PairsOf, nb::arg("features"), nb::arg("threshold"),
         "Returns all pairs of graphs whose features have at least this Jaccard index.");
+  m.def("_recurring", RecurringIn, nb::arg("batches"), nb::arg("modules"), nb::arg("least"),
+        nb::arg("most"), nb::arg("limit"), nb::arg("memory"), nb::arg("threads") = 0,
+        "Returns the ranges that recur in batches of Samples, Modules and bytes, each with its "
+        "occurrences, graphs, first graph, start, end, nodes and module; how many recur; from how "
+        "many places ranges were cut short; and the items that were refused, with their reasons.");
 }
 
 }  // namespace graphnet

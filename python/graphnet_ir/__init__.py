@@ -21,6 +21,7 @@ from graphnet_ir.identity import GraphDiff, diff
 from graphnet_ir.loading import load_samples
 from graphnet_ir.pieces import (Decomposition, Validation, compose, decompose, load_pieces,
                                 validate)
+from graphnet_ir.ranges import Recurrence, Recurring, recurring
 from graphnet_ir.rewriting import OptResult, opt, register_pass, rewrite
 from graphnet_ir.running import prepare, run, set_num_threads, shapes
 
@@ -55,10 +56,11 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "Argument", "Benchmark", "Capture", "Corpus", "DType", "Decomposition", "Device", "Error",
     "Graph", "GraphDiff", "Layout", "MemoryFormat", "Module", "Node", "NodeList", "OptResult",
-    "Place", "Sample", "Scores", "SymExpr", "Tensor", "TensorMeta", "Validation", "__version__",
-    "bench", "captured", "compose", "coverage", "decompose", "diff", "extract", "find_matches", "find_samples",
-    "folder_files", "formats", "from_exported", "from_fx", "hash", "load", "load_bytes",
-    "load_pieces", "load_samples", "normal_form", "opt", "page", "parse", "passes", "prepare",
-    "register_pass", "rewrite", "run", "save", "score", "set_num_threads", "shapes", "show", "smallest",
-    "to_bytes", "to_exported", "to_fx", "torch_dataset", "validate",
+    "Place", "Recurrence", "Recurring", "Sample", "Scores", "SymExpr", "Tensor", "TensorMeta",
+    "Validation", "__version__", "bench", "captured", "compose", "coverage", "decompose", "diff",
+    "extract", "find_matches", "find_samples", "folder_files", "formats", "from_exported",
+    "from_fx", "hash", "load", "load_bytes", "load_pieces", "load_samples", "normal_form", "opt",
+    "page", "parse", "passes", "prepare", "recurring", "register_pass", "rewrite", "run", "save",
+    "score", "set_num_threads", "shapes", "show", "smallest", "to_bytes", "to_exported", "to_fx",
+    "torch_dataset", "validate",
 ]

@@ -75,6 +75,10 @@ class MessagesTest(unittest.TestCase):
                 ("'1e9' is not a number of at least 1", ["map", "C", "--max-memory", "1e9"]),
                 ("'99999' is not a number of at least 0 and at most 65535",
                  ["serve", "C", "--port", "99999"]),
+                ("--calls and --limit need --by range or --by module",
+                 ["duplicates", "C", "--limit", "3"]),
+                ("a range has at least 1 call and at most 4096",
+                 ["duplicates", "C", "--by", "range", "--calls", "0..3"]),
                 ("give --source, --licence or --model", ["remove", "C"])):
             with self.subTest(arguments), contextlib.redirect_stderr(io.StringIO()) as told:
                 try:

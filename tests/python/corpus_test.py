@@ -664,6 +664,11 @@ class DamageTest(CorpusTest):
         for hash in damaged:
             with self.refuses("digest"):
                 reader[hash]
+        code, out, errors = command("duplicates", self.path, "--by", "range", "--calls", "1..4")
+        self.assertEqual(code, 0)
+        self.assertEqual(set(errors.splitlines()), {
+            f"note: {hash.hex()} is left out: its digest differs" for hash in damaged})
+        self.assertNotIn("0 of 0", out)
 
     def test_bytes_of_files_that_flip_are_found(self) -> None:
         corpus = self.made(40)
@@ -805,6 +810,94 @@ class NearTest(CorpusTest):
         shape, = corpus.duplicates("shape")
         self.assertEqual(shape.hashes, sorted(graphnet_ir.hash(one, metas=True)
                                               for one in (small, large)))
+
+
+class RecurringTest(CorpusTest):
+
+    def recurring(self) -> Corpus:
+        corpus = Corpus.create(self.path)
+        corpus.add([sample(number) for number in range(30)])
+        corpus.add([sample(number, "again") for number in range(0, 30, 5)], model="other")
+        return corpus
+
+    def test_ranges_name_graphs_and_models(self) -> None:
+        corpus = self.recurring()
+        hashes = list(corpus)
+        plain = graphnet_ir.recurring(corpus.samples(), calls=(1, 8))
+        found = corpus.recurring(calls=(1, 8))
+        self.assertTrue(found.ranges)
+        self.assertEqual(found.found, plain.found)
+        sources = corpus.occurrences(map(bytes.fromhex, hashes))
+        for one, other in zip(found.ranges, plain.ranges):
+            self.assertEqual(one.graphs, [hashes[place] for place in other.graphs])
+            self.assertEqual((one.graph, one.start, one.end, one.nodes, one.occurrences),
+                             (hashes[other.graph], other.start, other.end, other.nodes,
+                              other.occurrences))
+            self.assertEqual(one.models, sorted({
+                source["model"] for hash in one.graphs for source in sources[bytes.fromhex(hash)]}))
+
+    def test_the_command_lists_what_subgraph_cuts_out(self) -> None:
+        corpus = self.recurring()
+        code, out, errors = command("duplicates", self.path, "--by", "range", "--calls", "1..6",
+                                    "--limit", 5, "--json")
+        self.assertEqual((code, errors), (0, ""))
+        told = json.loads(out)
+        self.assertEqual(len(told["ranges"]), 5)
+        self.assertGreater(told["found"], 5)
+        file, out = self.folder / "whole.pb", self.folder / "piece.pb"
+
+        def cut(path: object, start: int, end: int) -> str:
+            subprocess.run([TOOL, "subgraph", path, "--ports", "none", "--range", f"{start}:{end}",
+                            "-o", out], check=True, capture_output=True)
+            return graphnet_ir.hash(graphnet_ir.load(out), metas=True)
+
+        for one in told["ranges"]:
+            first = cut(f"{self.path}/{one['graph']}", one["start"], one["end"])
+            # The last graph that has the range has it somewhere.
+            last = corpus[one["graphs"][-1]]
+            last.save(file)
+            operators = sum(node.op.startswith("call_") for node in last.graph.nodes)
+            calls = one["end"] - one["start"]
+            self.assertIn(first, [cut(file, start, start + calls)
+                                  for start in range(operators - calls + 1)])
+        code, out, errors = command("duplicates", self.path, "--by", "range", "--calls", "1..6",
+                                    "--limit", 5)
+        self.assertEqual((code, errors), (0, ""))
+        lines = out.splitlines()
+        first = told["ranges"][0]
+        self.assertRegex(lines[0], f"^ *{first['occurrences']} times .* {first['graph']} "
+                                   f"{first['start']}:{first['end']}  {first['nodes'][0]}")
+        self.assertEqual(lines[-1], f"5 of {told['found']} ranges that occur more than once in "
+                                    f"{len(corpus)} graphs")
+
+    def test_modules(self) -> None:
+        corpus = Corpus.create(self.path)
+        layers = graphnet_ir.parse("""graph @forward(%v : f32[4], %w : f32[4], %x : f32[4]) {
+          %a = torch.mul(%x, %v) : f32[4]
+          %b = torch.relu(%a) : f32[4]
+          %c = torch.mul(%b, %w) : f32[4]
+          %d = torch.relu(%c) : f32[4]
+          return (%d,)
+        }""")
+        for layer, node in enumerate(layers.graph.placeholders[:2]):
+            node.target = f"h.{layer}.weight"
+        corpus.add([layers], model="m")
+        code, out, _ = command("duplicates", self.path, "--by", "module")
+        self.assertEqual(code, 0)
+        self.assertRegex(out, "^ +2 times +2 calls +1 graphs +1 models  [0-9a-f]{64} 0:2  "
+                              "h.0: a b\n1 of 1 ranges")
+
+    def test_ranges_that_are_too_large_are_said(self) -> None:
+        corpus = Corpus.create(self.path)
+        inputs = [f"%x{i}" for i in range(9000)]
+        calls = "".join(f"  %c{i} = torch.cat([{', '.join(inputs)}])\n" for i in range(2))
+        corpus.add([graphnet_ir.parse(f"graph @forward({', '.join(inputs)}) {{\n{calls}"
+                                      "  return (%c0, %c1)\n}\n"), sample(1)])
+        code, out, errors = command("duplicates", self.path, "--by", "range")
+        self.assertEqual((code, out),
+                         (0, "0 of 0 ranges that occur more than once in 2 graphs\n"))
+        self.assertEqual(errors, "note: places from which longer ranges have too many values to be "
+                                 "compared: 1\n")
 
 
 class SamplingTest(CorpusTest):

@@ -15,6 +15,10 @@ from graphnet_ir._errors import made_error
 from graphnet_ir.corpus.texts import printable
 
 
+_RANGES = 100
+"""How many ranges are listed unless an option says otherwise."""
+
+
 def _number(text: str, least: int = 0, greatest: int = 2**63 - 1) -> int:
     """Returns a number in a range, as the type of an option."""
     if not (text.isascii() and text.isdecimal() and least <= int(text) <= greatest):
@@ -241,6 +245,10 @@ def _duplicates(args: argparse.Namespace) -> int:
     from graphnet_ir.corpus.store import Corpus
 
     corpus = Corpus(args.corpus, version=args.tag)
+    if args.by in ("range", "module"):
+        return _recurring(args, corpus)
+    if args.calls is not None or args.limit is not None:
+        raise made_error("invalid_argument", "--calls and --limit need --by range or --by module")
     groups = corpus.duplicates(args.by, args.at)
     if args.json:
         print(json.dumps([vars(group) for group in groups], indent=2))
@@ -251,6 +259,27 @@ def _duplicates(args: argparse.Namespace) -> int:
               f"{alike}")
     print(f"{len(groups)} groups with {sum(len(group.hashes) for group in groups)} of "
           f"{len(corpus)} graphs")
+    return 0
+
+
+def _recurring(args: argparse.Namespace, corpus: Any) -> int:
+    found = corpus.recurring(args.by, calls=args.calls,
+                             limit=_RANGES if args.limit is None else args.limit)
+    if args.json:
+        print(json.dumps({**vars(found), "ranges": [vars(one) for one in found.ranges]}, indent=2))
+        return 0
+    for one in found.ranges:
+        module = f"{one.module}: " if one.module else ""
+        print(f"{one.occurrences:6} times  {one.calls:4} calls  {len(one.graphs):5} graphs  "
+              f"{len(one.models):4} models  {one.graph} {one.start}:{one.end}  "
+              f"{_printable(module + ' '.join(one.nodes), 100)}")
+    print(f"{len(found.ranges)} of {found.found} ranges that occur more than once in "
+          f"{len(corpus)} graphs")
+    for hash, reason in found.refused:
+        _note(f"{hash} is left out: {reason}")
+    if found.cut_short:
+        _note("places from which longer ranges have too many values to be compared: "
+              f"{found.cut_short}")
     return 0
 
 
@@ -490,11 +519,17 @@ def _parser() -> argparse.ArgumentParser:
                          help="least similarity (0.9), which is 1 for graphs of the same features")
     similar.add_argument("--json", action="store_true", help="print one JSON document")
 
-    duplicates = command("duplicates", _duplicates, "list groups of graphs that are alike",
-                         reads=True)
-    duplicates.add_argument("--by", choices=["exact", "shape", "near"], default="exact",
+    duplicates = command("duplicates", _duplicates, "list groups of graphs that are alike, or "
+                         "ranges of calls that recur in graphs", reads=True)
+    duplicates.add_argument("--by", choices=["exact", "shape", "near", "range", "module"],
+                            default="exact",
                             help="exact (default): graphs that occur more than once; shape: that "
-                                 "differ in sizes only; near: that are similar")
+                                 "differ in sizes only; near: that are similar; range: ranges of "
+                                 "calls that occur more than once; module: those that are a module")
+    duplicates.add_argument("--calls", type=_range, metavar="A..B",
+                            help="for range (2..64) and module: number of calls")
+    duplicates.add_argument("--limit", type=_positive, metavar="N",
+                            help=f"for range and module: list N at the most ({_RANGES})")
     duplicates.add_argument("--at", type=float, default=0.9, metavar="X",
                             help="least similarity for near (0.9)")
     duplicates.add_argument("--json", action="store_true", help="print one JSON document")

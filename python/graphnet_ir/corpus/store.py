@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 from graphnet_ir import _core
 from graphnet_ir._core import Error, Module, Sample
 from graphnet_ir._errors import made_error
-from graphnet_ir.corpus import cost_models, covering, jobs, layout, near, sampling, views
+from graphnet_ir.corpus import cost_models, covering, jobs, layout, near, ranges, sampling, views
 from graphnet_ir.corpus.adding import (ROWS_A_CALL, Added, Addition, rows_of_paths,
                                       rows_of_samples)
 from graphnet_ir.corpus.durable import sync
@@ -29,6 +29,7 @@ from graphnet_ir.corpus.schema import FORMAT, schemas
 from graphnet_ir.corpus.tables import Table
 from graphnet_ir.corpus.verifying import Finding, findings
 from graphnet_ir.corpus.weights import Weights
+from graphnet_ir.ranges import Recurring
 
 Path = Union[str, "os.PathLike[str]"]
 _KEYS = {"graphs": "hash", "sources": "id", "jsons": "id"}
@@ -375,6 +376,13 @@ class Corpus:
         'near', graphs that are connected by similarities of at least `at`.
         """
         return near.duplicates(self, by, at)
+
+    def recurring(self, by: str = "range", *, calls: Optional[Tuple[int, int]] = None,
+                  limit: int = 100, memory: int = 1 << 30) -> Recurring:
+        """Finds ranges of calls that occur more than once in the graphs, each of which counts once,
+        as graphnet_ir.recurring does. Graphs are named by their hashes, and each range has the
+        models of the occurrences of its graphs. Damaged graphs are left out."""
+        return ranges.recurring_in(self, by, calls, limit, memory)
 
     def sample(self, count: int, *, seed: int = 0, by: Optional[str] = None) -> List[str]:
         """Draws the hashes of graphs at random, the same for the same graphs and seed. by:
