@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import heapq
+import itertools
 import math
 import os
 import time
@@ -102,7 +103,7 @@ class Counting:
 def smallest(graphs: Any, columns: Sequence[str] = STORED, left_out: LeftOut = warned) -> Cover:
     """Returns few graphs that have all values of the columns between them, and a number of graphs
     of which fewer cannot have them. Takes the same as coverage. The graphs of a corpus are told
-    apart by their hashes, those of folders by their paths."""
+    apart by their hashes, those of folders by their paths, and Samples by their numbers from 0."""
     _check(columns)
     numbers: Dict[Tuple[str, Any], int] = {}
     sets: Dict[str, Set[int]] = {}
@@ -182,21 +183,23 @@ def _batches(graphs: Any, columns: Sequence[str], left_out: LeftOut) -> Iterator
     if isinstance(graphs, Corpus):
         yield from _batches_of_corpus(graphs, needed, columns, left_out)
         return
-    if isinstance(graphs, (str, os.PathLike)):
-        graphs = [graphs]
-    items = list(graphs)
-    are_paths = all(isinstance(item, (str, os.PathLike)) for item in items)
-    for rows in (rows_of_paths if are_paths else rows_of_samples)(items):
-        keys = ([row["path"] + (f":{row['place']}" if row["place"] else "")
-                 for row in rows.table.select(["path", "place"]).to_pylist()] if are_paths else
-                [name or "<sample>" for name in rows.table.column("name").to_pylist()])
-        refused = rows.table.column("refused").to_pylist()
-        for key, reason in zip(keys, refused):
-            if reason is not None:
-                left_out(key, reason)
-        table = rows.table.select(sorted(needed)).append_column("key", pa.array(keys, pa.utf8()))
-        yield from _with_kinds(table.filter(pa.array([reason is None for reason in refused])),
-                               columns, left_out)
+    numbers = itertools.count()
+    for are_paths, items in itertools.groupby([graphs] if _is_path(graphs) else graphs, _is_path):
+        for rows in (rows_of_paths if are_paths else rows_of_samples)(items):
+            keys = [row["path"] + (f":{row['place']}" if row["place"] else "")
+                    for row in rows.table.select(["path", "place"]).to_pylist()
+                    ] if are_paths else [str(next(numbers)) for _ in range(rows.table.num_rows)]
+            refused = rows.table.column("refused").to_pylist()
+            for key, reason in zip(keys, refused):
+                if reason is not None:
+                    left_out(key, reason.removeprefix(f"{key}: "))
+            table = rows.table.select(sorted(needed)).append_column("key", pa.array(keys, pa.utf8()))
+            yield from _with_kinds(table.filter(pa.array([reason is None for reason in refused])),
+                                   columns, left_out)
+
+
+def _is_path(item: Any) -> bool:
+    return isinstance(item, (str, os.PathLike))
 
 
 def _batches_of_corpus(corpus: Any, needed: Set[str], columns: Sequence[str],
