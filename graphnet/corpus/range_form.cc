@@ -287,7 +287,7 @@ class FormMaker {
   static std::vector<uint32_t> ModulesIn(absl::string_view path) {
     std::vector<uint32_t> ends;
     for (size_t end = 0; end != path.npos && ends.size() < kMaxModuleDepth;) {
-      end = path.find('.', end == 0 ? 0 : end + 1);
+      end = path.find('.', ends.empty() ? 0 : end + 1);
       ends.push_back(static_cast<uint32_t>(std::min(end, path.size())));
     }
     if (path.empty()) ends.clear();

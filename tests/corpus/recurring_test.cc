@@ -407,7 +407,7 @@ TEST(RecurringRangesTest, CutsShortWhatTakesTooManyValues) {
 }
 
 // Two layers and a head, and operators of no module.
-Sample Layers(absl::string_view head) {
+Sample Layers(absl::string_view head, absl::string_view layers = "layers") {
   Sample sample;
   sample.module = std::make_unique<Module>();
   Graph* graph = sample.module->AddGraph("forward");
@@ -417,7 +417,8 @@ Sample Layers(absl::string_view head) {
     x->set_module_path(module);
   };
   call("torch.sin", "");
-  for (const absl::string_view layer : {"layers.0", "layers.1"}) {
+  for (const int number : {0, 1}) {
+    const std::string layer = absl::StrCat(layers, ".", number);
     call("torch.tanh", absl::StrCat(layer, ".norm"));
     call("torch.abs", absl::StrCat(layer, ".norm"));
     call("torch.relu", absl::StrCat(layer, ".act"));
@@ -445,6 +446,13 @@ TEST(RecurringRangesTest, FindsLayers) {
   EXPECT_THAT(RowsOf(*found), ElementsAre(Row(0, 1, 7, 2, {0, 1}), Row(0, 1, 4, 4, {0, 1}),
                                           Row(0, 1, 3, 6, {0, 1})));
   EXPECT_EQ(found->ranges[0].module, "layers");
+  // A path may begin with a point.
+  samples.clear();
+  samples.push_back(Layers("head", ".layers"));
+  found = Find(samples, options);
+  ASSERT_OK(found);
+  EXPECT_THAT(RowsOf(*found), ElementsAre(Row(0, 1, 4, 2, {0}), Row(0, 1, 3, 3, {0})));
+  EXPECT_EQ(found->ranges[0].module, ".layers.0");
 }
 
 }  // namespace
