@@ -15,6 +15,7 @@
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/protobuf/sample_proto.h"
 #include "graphnet/formats/pt2/importer.h"
+#include "graphnet/formats/pt2/original.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/formats/torch_functions.h"
 #include "graphnet/ir/text/parser.h"
@@ -99,6 +100,12 @@ absl::StatusOr<Sample> WithoutName(absl::StatusOr<Sample> sample) {
   return sample;
 }
 
+void NoteDroppedGuards(size_t count, std::vector<std::string>* notes) {
+  if (count == 0 || notes == nullptr) return;
+  notes->push_back(absl::StrCat("the guards of the program that was read are left out (", count,
+                                "): nothing will check its inputs by them"));
+}
+
 Format Pt2() {
   Format format;
   format.name = "pt2";
@@ -135,11 +142,7 @@ Format Pt2() {
                                             Printable(absl::StrJoin(archive.classes(), ", "), 1000),
                                             ", which PyTorch alone does not know"));
     }
-    if (archive.num_dropped_guards() > 0 && options.notes != nullptr) {
-      options.notes->push_back(absl::StrCat(
-          "the guards of the program that was read are left out (", archive.num_dropped_guards(),
-          "): PyTorch will not check its inputs by them"));
-    }
+    NoteDroppedGuards(archive.num_dropped_guards(), options.notes);
     if (!archive.renamed().empty() && options.notes != nullptr) {
       options.notes->push_back(
           absl::StrCat("renamed for torch.export: ", ListedNames(archive.renamed())));
@@ -179,6 +182,7 @@ Format TorchScript() {
     return source.path().empty() ? WithoutName(std::move(sample)) : std::move(sample);
   };
   format.write = [](const Sample& sample, const SaveOptions& options, const ByteSink& sink) {
+    NoteDroppedGuards(pt2::NumGuards(sample), options.notes);
     return PassTo(sink, ExportTorchScriptProgram(sample, options.notes));
   };
   return format;
@@ -228,12 +232,14 @@ Format Mlir() {
   format.endings = {".mlir"};
   format.keeps_weights = true;
   format.write = [](const Sample& sample, const SaveOptions& options, const ByteSink& sink) {
+    NoteDroppedGuards(pt2::NumGuards(sample), options.notes);
     const absl::StatusOr<MlirProgram> program = ExportMlirProgram(sample, nullptr, options.notes);
     return program.ok() ? sink(program->text) : program.status();
   };
   // The weights are arguments of the program, so they go into a file beside it.
   format.write_to = [](const Sample& sample, const std::string& path,
                        const SaveOptions& options) -> absl::Status {
+    NoteDroppedGuards(pt2::NumGuards(sample), options.notes);
     ASSIGN_OR_RETURN(const MlirProgram program, ExportMlirProgram(sample, nullptr, options.notes));
     std::map<std::string, TensorData> weights;
     for (const std::string& attribute : program.attributes) {

@@ -308,8 +308,9 @@ absl::StatusOr<MlirProgram> ExportMlirAs(const Sample& sample, MissingCalls* mis
                    ExportPt2Program(sample, /*flat_calls=*/false, missing, nullptr, notes));
   absl::StatusOr<std::unique_ptr<Module>> program = archive.ReadModule();
   if (!program.ok()) return Annotate(program.status(), Printable(sample.name));
-  ASSIGN_OR_RETURN(const Pipeline functionalize,
-                   ParsePipeline("expand-functions,functionalize{outputs=true},dce"));
+  ASSIGN_OR_RETURN(
+      const Pipeline functionalize,
+      ParsePipeline("expand-functions{recurrent=true},functionalize{outputs=true},dce"));
   ASSIGN_OR_RETURN(const std::vector<StepResult> steps, RunPipeline(functionalize, program->get()));
   ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, PartiallyEvaluate(**program));
   EliminateDeadCode(module.get());

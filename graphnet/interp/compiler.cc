@@ -234,6 +234,12 @@ class Compiler {
           i < node.args().size() ? &node.args()[i] : node.kwarg(parameters[i].name());
       if (given != nullptr) {
         if (i >= node.args().size()) ++taken;
+        if (given->kind() == Argument::Kind::kLayout && TakesSparseLayouts(*schema)) {
+          Source source;
+          source.constant = *ConstantOf(*given);
+          instruction->args.push_back(std::move(source));
+          continue;
+        }
         RETURN_IF_ERROR(AddArgument(instruction, *given, wanted));
       } else if (parameters[i].default_value().has_value()) {
         Source source;

@@ -166,11 +166,21 @@ absl::StatusOr<Argument> Lowering::CallAtenWithOut(const Callable& callee,
   std::vector<Argument> made;
   std::vector<KwArg> by_keyword;
   call.AppendTo(&made, &by_keyword);
-  if (form->lacks_options)
-    std::erase_if(by_keyword, [](const KwArg& kwarg) { return IsOption(kwarg.name); });
   for (size_t i = 0; i < outs.size(); ++i) {
     if (!outs[i].is_node()) return Error("out must be a tensor");
     by_keyword.push_back({form->outs[i], outs[i]});
+  }
+  if (form->lacks_options) {
+    // PyTorch compares the dtype with that of the tensor, and then leaves it out.
+    const TensorMeta* const meta = outs[0].node()->tensor_meta();
+    for (const KwArg& kwarg : by_keyword) {
+      if (kwarg.name == "dtype" && kwarg.value.kind() == Argument::Kind::kDType &&
+          meta != nullptr && meta->dtype != DType::kUnknown && meta->dtype != kwarg.value.dtype()) {
+        return Error(absl::StrCat("its dtype is ", DTypeName(kwarg.value.dtype()),
+                                  ", but that of out is ", DTypeName(meta->dtype)));
+      }
+    }
+    std::erase_if(by_keyword, [](const KwArg& kwarg) { return IsOption(kwarg.name); });
   }
   return Emit(form->target, made, by_keyword, ResultType(call.schema(), &arena_));
 }

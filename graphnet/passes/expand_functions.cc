@@ -3,14 +3,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <initializer_list>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -20,78 +18,18 @@
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema.h"
 #include "graphnet/ops/schema_table.h"
+#include "graphnet/passes/expansion.h"
 #include "graphnet/passes/pass.h"
 
 namespace graphnet {
 namespace {
 
+using expansion::kMaxSize;
+using expansion::Results;
+using expansion::Steps;
+using expansion::Unknown;
+
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int64_t kMaxSize = int64_t{1} << 30;  // Its multiples fit an int64, too.
-
-// Names the fact that is missing to expand a call, which then stays.
-absl::Status Unknown(absl::string_view what) { return absl::UnavailableError(what); }
-
-// A call that is being expanded: its arguments, and the calls that take its place.
-class Steps {
- public:
-  using FactsOf = absl::FunctionRef<TensorFacts(const Node*)>;
-  Steps(Node* call, const Schema& schema, FactsOf facts)
-      : call_(call), schema_(schema), facts_(facts) {}
-
-  // Returns the argument, or its default; None if there is no such parameter.
-  Argument operator[](absl::string_view parameter) const {
-    const Argument* const given = schema_.Given(*call_, parameter);
-    if (given != nullptr) return *given;
-    const SchemaArgument* const argument = schema_.FindArgument(parameter);
-    return argument != nullptr ? argument->default_value : Argument();
-  }
-  bool Has(absl::string_view parameter) const { return !(*this)[parameter].is_none(); }
-  bool IsTrue(absl::string_view parameter) const {
-    const Argument value = (*this)[parameter];
-    return value.is_bool() ? value.boolean() : value.is_int() && value.integer() != 0;
-  }
-  TensorFacts Facts(const Argument& a) const {
-    return a.is_node() ? facts_(a.node()) : TensorFacts();
-  }
-
-  Argument Aten(absl::string_view overload, std::initializer_list<Argument> args,
-                std::initializer_list<KwArg> kwargs = {}) {
-    return Call(absl::StrCat("aten.", overload), args, kwargs);
-  }
-  // Returns a size, as a number if it is known.
-  Argument Size(const Argument& tensor, int64_t dim) {
-    const TensorFacts facts = Facts(tensor);
-    const auto at = static_cast<size_t>(dim);
-    if (facts.sizes.has_value() && at < facts.sizes->size() && (*facts.sizes)[at] >= 0)
-      return (*facts.sizes)[at];
-    return Aten("sym_size.int", {tensor, dim});
-  }
-  Argument Times(const Argument& size, int64_t factor) {
-    if (size.is_int() && size.integer() <= kMaxSize) return size.integer() * factor;
-    return Call("operator.mul", {size, factor}, {});
-  }
-  Argument List(std::vector<Argument> elements) {
-    lists_.push_back(std::move(elements));
-    return Argument::List(lists_.back());
-  }
-
- private:
-  Argument Call(absl::string_view target, std::initializer_list<Argument> args,
-                std::initializer_list<KwArg> kwargs) {
-    Node* const node = call_->graph()->CallFunction(target, args, kwargs, call_->name());
-    node->set_location(call_->location());
-    node->set_module_path(call_->module_path());
-    return node;
-  }
-
-  Node* const call_;
-  const Schema& schema_;
-  const FactsOf facts_;
-  std::deque<std::vector<Argument>> lists_;
-};
-
-// One value, or the elements of a tuple.
-using Results = std::vector<Argument>;
 
 // --- torch.nn.functional.multi_head_attention_forward --------------------------------
 
@@ -400,8 +338,13 @@ absl::StatusOr<Results> NativeAttention(Steps& s) {
 
 using Function = absl::StatusOr<Results> (*)(Steps&);
 
-// `fused`: also expand operators that PyTorch has fused.
-Function FunctionOf(const Callable& callee, bool fused) {
+// Operators to expand that most consumers have.
+struct Choices {
+  bool fused = false;      // those that PyTorch has fused
+  bool recurrent = false;  // recurrent layers
+};
+
+Function FunctionOf(const Callable& callee, const Choices& choices) {
   if (callee.is_function("torch.nn.functional.multi_head_attention_forward")) return Attention;
   if (callee.is_function("torch.nn.functional.interpolate") ||
       callee.is_function("torch.nn.functional.upsample")) {
@@ -409,8 +352,20 @@ Function FunctionOf(const Callable& callee, bool fused) {
   }
   if (callee.kind != Callable::Kind::kOperator) return nullptr;
   if (callee.name == "_weight_norm") return WeightNorm;
-  if (fused && callee.name == "_native_multi_head_attention") return NativeAttention;
+  if (choices.fused && callee.name == "_native_multi_head_attention") return NativeAttention;
+  if (!choices.recurrent) return nullptr;
+  if (callee.name == "lstm") return expansion::Lstm;
+  if (callee.name == "gru") return expansion::Gru;
+  if (callee.name == "rnn_tanh") return expansion::RnnTanh;
+  if (callee.name == "rnn_relu") return expansion::RnnRelu;
   return nullptr;
+}
+
+// Returns the overload of tensors. That of packed sequences lacks one of its lists at its place.
+const Schema& SchemaOf(const Callable& callee) {
+  const auto of_tensors = absl::c_find_if(
+      callee.overloads, [](const Schema& schema) { return schema.FindArgument("batch_first"); });
+  return of_tensors == callee.overloads.end() ? callee.overloads[0] : *of_tensors;
 }
 
 // Replaces a call by its results, with the name and metas that were known.
@@ -428,14 +383,16 @@ void Replace(Node* call, const Results& results, bool is_tuple) {
   for (Node* user : call->users()) {
     const bool takes_one = user->is_call_function("operator.getitem") && user->args().size() == 2 &&
                            user->args()[0].is_node() && user->args()[1].is_int();
-    const int64_t i = takes_one ? user->args()[1].integer() : 0;
-    if (!takes_one || i < -2 || i > 1 || !results[static_cast<size_t>((i + 2) % 2)].is_node()) {
+    const auto count = static_cast<int64_t>(results.size());
+    int64_t i = takes_one ? user->args()[1].integer() : 0;
+    if (i < 0) i += count;
+    if (!takes_one || i < 0 || i >= count || !results[static_cast<size_t>(i)].is_node()) {
       user->MapArguments([&](const Argument& a) {
         return a.is_node() && a.node() == call ? Argument::Tuple(results) : a;
       });
       continue;
     }
-    Node* const made = results[static_cast<size_t>((i + 2) % 2)].node();
+    Node* const made = results[static_cast<size_t>(i)].node();
     if (user->meta() != nullptr) made->set_meta(user->meta());
     const std::string label(user->name());
     user->ReplaceAllUsesWith(made);
@@ -449,12 +406,14 @@ void Replace(Node* call, const Results& results, bool is_tuple) {
 
 absl::StatusOr<bool> ExpandFunctions(Module* module, PassRun& run) {
   ASSIGN_OR_RETURN(const bool keeps_interpolate, run.flag("keep_interpolate"));
-  ASSIGN_OR_RETURN(const bool fused, run.flag("fused"));
+  Choices choices;
+  ASSIGN_OR_RETURN(choices.fused, run.flag("fused"));
+  ASSIGN_OR_RETURN(choices.recurrent, run.flag("recurrent"));
   std::vector<Node*> calls;
   for (const Graph* graph : module->graphs()) {
     for (Node* node : graph->nodes()) {
       if (!node->is_call()) continue;
-      const Function function = FunctionOf(CalleeOf(*node), fused);
+      const Function function = FunctionOf(CalleeOf(*node), choices);
       if (function != nullptr && !(keeps_interpolate && function == Interpolate))
         calls.push_back(node);
     }
@@ -477,11 +436,10 @@ absl::StatusOr<bool> ExpandFunctions(Module* module, PassRun& run) {
     }
     const Callable callee = CalleeOf(*call);
     const InsertionGuard guard(call->graph(), call);
-    Steps steps(call, callee.overloads[0], facts_of);
-    const absl::StatusOr<Results> results = FunctionOf(callee, fused)(steps);
+    Steps steps(call, SchemaOf(callee), facts_of);
+    const absl::StatusOr<Results> results = FunctionOf(callee, choices)(steps);
     if (!results.ok()) {
-      run.Note(absl::StrCat("stays: %", call->name(), ": ", results.status().message(),
-                            " is not known"));
+      run.Note(absl::StrCat("stays: %", call->name(), ": ", results.status().message()));
       continue;
     }
     Replace(call, *results, results->size() > 1);
@@ -493,7 +451,7 @@ absl::StatusOr<bool> ExpandFunctions(Module* module, PassRun& run) {
 namespace {
 
 const RegisteredPass kExpandFunctionsPass("expand-functions", "expand_functions.h", ExpandFunctions,
-                                          {"fused", "keep_interpolate"});
+                                          {"fused", "keep_interpolate", "recurrent"});
 
 }  // namespace
 

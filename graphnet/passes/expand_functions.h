@@ -20,6 +20,8 @@ namespace graphnet {
 //
 // Options:
 // - keep_interpolate: true: interpolate and upsample stay, for a consumer that has them
+// - recurrent: true: also lstm, gru, rnn_tanh and rnn_relu of tensors whose length is known, each
+//   step by itself; the results differ by rounding
 // - fused: true: also _native_multi_head_attention of one tensor, which PyTorch has fused for
 //   inference; the results differ by rounding
 //

@@ -136,7 +136,11 @@ for program in calls.pt2 renamed.gn; do
   "$graphnet" opt $program -p canonical-names -o anew.pt2 >/dev/null 2>notes.txt
   [ "$(guards anew.pt2)" = 0 ] || fail "$program: guards are kept"
   contains "$(cat notes.txt)" \
-    "note: the guards of the program that was read are left out (2): PyTorch will not check its inputs by them"
+    "note: the guards of the program that was read are left out (2): nothing will check its inputs by them"
+done
+for form in pt mlir; do
+  "$graphnet" convert "$derived.pt2" without.$form 2>notes.txt || fail "without.$form: $(cat notes.txt)"
+  contains "$(cat notes.txt)" "note: the guards of the program that was read are left out (2): nothing will"
 done
 
 # Every form and back.

@@ -12,6 +12,8 @@ def decode(self, x, k: int):
     return x * k
 END
 refused "the module has no method forward; --method chooses one of encode, decode" run "$scratch/methods.pt"
+contains "$("$graphnet" hash "$scratch/methods.pt#encode" 2>&1)" \
+  "methods.pt#encode: parameters that encode does not read are left out: weight"
 refused "no method nope; --method chooses one of encode, decode" show "$scratch/methods.pt" --method nope
 for way in "$scratch/methods.pt --method decode" "$scratch/methods.pt#decode"; do
   contains "$("$graphnet" show $way)" "graph @decode"

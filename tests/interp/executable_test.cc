@@ -422,6 +422,26 @@ TEST(ExecutableTest, ChecksIndicesOfSparseTensors) {
       {"sparse_bsc_tensor.ccol_row_value(%c, %p, %v", blocks, by_rows.t()},
       {"_sparse_bsc_tensor_unsafe.default(%c, %p, %v, [3, 3]", blocks, by_rows.t()},
   };
+  // As torch.export writes them.
+  for (const char* layout : {"sparse_coo", "sparse_csr"}) {
+    const auto made = run(absl::StrCat("sparse_csr_tensor.crow_col_value_size(%c, %p, %v, [3, 3], "
+                                       "layout = torch.",
+                                       layout),
+                          outer, inner, values);
+    EXPECT_EQ(made.ok(), absl::string_view(layout) == "sparse_csr") << made.status();
+  }
+  const auto by_pairs = RunText(
+      "graph @forward(%p, %v) {\n"
+      "  %s = aten.sparse_coo_tensor.indices_size(%p, %v, [3, 3], dtype = torch.float32, layout = "
+      "torch.sparse_coo, device = device(\"cpu\"), pin_memory = False)\n"
+      "  %d = aten.to_dense.default(%s)\n  return (%d,)\n}\n",
+      {ints({0, 2, 2, 2, 0, 1}).view({2, 3}), values});
+  ASSERT_OK(by_pairs);
+  EXPECT_TRUE(at::equal((*by_pairs)[0].toTensor(), by_rows));
+  EXPECT_FALSE(RunText("graph @forward(%v) {\n  %s = aten.zeros.default([3], layout = "
+                       "torch.sparse_coo)\n  return (%v,)\n}\n",
+                       {values})
+                   .ok());
   for (const auto& test : cases) {
     SCOPED_TRACE(test.call);
     // A later write to the indices does not reach the tensor.

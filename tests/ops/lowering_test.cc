@@ -204,6 +204,24 @@ TEST(LoweringTest, ByRule) {
   }
 }
 
+TEST(LoweringTest, OutHasTheDtypeThatIsGiven) {
+  for (const absl::string_view dtype : {"f32", "f64"}) {
+    const auto module =
+        ParseModule(absl::StrCat("graph @forward(%y : ", dtype,
+                                 "[2]) {\n  %r = torch.zeros(2, dtype = torch.float32, out = %y)\n"
+                                 "  return (%r,)\n}\n"),
+                    "test");
+    ASSERT_TRUE(module.ok()) << module.status();
+    const absl::Status status = LowerToAten(**module).status();
+    if (dtype == "f32") {
+      EXPECT_TRUE(status.ok()) << status;
+    } else {
+      EXPECT_THAT(std::string(status.message()),
+                  HasSubstr("its dtype is float32, but that of out is float64"));
+    }
+  }
+}
+
 TEST(LoweringTest, ErrorsNameTheNodeAndWhatIsWrong) {
   EXPECT_THAT(Lowered("torch.reluu(%x)"),
               HasSubstr("torch.reluu (node r): no operator of PyTorch"));

@@ -14,10 +14,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "graphnet/interp/executable.h"
 #include "graphnet/ir/text/parser.h"
 #include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/passes/pipeline.h"
 #include "tests/base/status_matchers.h"
 
 namespace graphnet {
@@ -311,6 +313,144 @@ TEST(ExpandFunctionsTest, WhatIsNotKnownStays) {
   EXPECT_EQ(note("%x : f32[5, 2, 8]", "", int64_t{1} << 62),
             "stays: %y: the number of its heads is not known");
   EXPECT_THAT(note("%x : f32[5, 2, 8]", ", attn_musk = %x"), HasSubstr("attn_mask"));
+}
+
+// A recurrent layer with random weights.
+struct Layer {
+  std::string name;
+  int gates;
+  int layers = 1;
+  bool bidirectional = false;
+  bool batch_first = false;
+  bool biases = true;
+  int projected = 0;  // size of the projection; 0 for none
+  const char* more = "0.0, False";
+
+  // Adds the inputs of the graph with the layer as its only call to `inputs`, and returns the graph.
+  std::string Graph(std::vector<c10::IValue>* inputs) const {
+    constexpr int kLength = 5, kBatch = 2, kFeatures = 3, kSize = 4;
+    const int directions = bidirectional ? 2 : 1;
+    const int out = projected > 0 ? projected : kSize;
+    std::vector<std::string> names, placeholders;
+    const auto add = [&](const std::string& input, const std::vector<int64_t>& sizes) {
+      inputs->emplace_back(at::randn(sizes) * 0.5);
+      placeholders.push_back(absl::StrCat("%", input, " : f32[", absl::StrJoin(sizes, ", "), "]"));
+      return "%" + input;
+    };
+    std::vector<int64_t> sizes = {kLength, kBatch, kFeatures};
+    if (batch_first) std::swap(sizes[0], sizes[1]);
+    const std::string x = add("x", sizes);
+    std::string hx = add("h", {layers * directions, kBatch, out});
+    if (gates == 4) {
+      hx = absl::StrCat("(", hx, ", ", add("c", {layers * directions, kBatch, kSize}), ")");
+    }
+    for (int i = 0; i < layers * directions; ++i) {
+      const int features = i < directions ? kFeatures : out * directions;
+      names.push_back(add(absl::StrCat("i", i), {gates * kSize, features}));
+      names.push_back(add(absl::StrCat("s", i), {gates * kSize, out}));
+      if (biases) names.push_back(add(absl::StrCat("a", i), {gates * kSize}));
+      if (biases) names.push_back(add(absl::StrCat("b", i), {gates * kSize}));
+      if (projected > 0) names.push_back(add(absl::StrCat("p", i), {projected, kSize}));
+    }
+    const auto truth = [](bool is) { return is ? "True" : "False"; };
+    return absl::StrCat("graph @forward(", absl::StrJoin(placeholders, ", "), ") {\n  %y = ", name,
+                        "(", x, ", ", hx, ", [", absl::StrJoin(names, ", "), "], ", truth(biases),
+                        ", ", layers, ", ", more, ", ", truth(bidirectional), ", ",
+                        truth(batch_first), ")\n  %r0 = operator.getitem(%y, 0)\n",
+                        "  %r1 = operator.getitem(%y, -", gates == 4 ? 2 : 1, ")\n",
+                        gates == 4 ? "  %r2 = operator.getitem(%y, 2)\n" : "", "  return (%r0, %r1",
+                        gates == 4 ? ", %r2" : "", ")\n}\n");
+  }
+};
+
+std::string ExpandedRecurrent(Module* module) {
+  const auto pipeline = ParsePipeline("expand-functions{recurrent=true}");
+  EXPECT_OK(pipeline);
+  PipelineOptions verify;
+  verify.verify_each = true;
+  const auto steps = RunPipeline(*pipeline, module, verify);
+  EXPECT_OK(steps);
+  if (!steps.ok()) return "";
+  return (*steps)[0].notes.empty() ? "" : (*steps)[0].notes[0].what;
+}
+
+TEST(ExpandFunctionsTest, RecurrentLayersAreTheSameButForRounding) {
+  at::manual_seed(1);
+  std::vector<Layer> layers;
+  for (const auto& [name, gates] :
+       std::vector<std::pair<std::string, int>>{{"torch.lstm", 4},
+                                                {"aten.lstm.input", 4},
+                                                {"torch.gru", 3},
+                                                {"aten.gru.input", 3},
+                                                {"torch.rnn_tanh", 1},
+                                                {"aten.rnn_relu.input", 1}}) {
+    for (int i = 0; i < 16; ++i) {
+      layers.push_back({.name = name,
+                        .gates = gates,
+                        .layers = (i & 1) != 0 ? 2 : 1,
+                        .bidirectional = (i & 2) != 0,
+                        .batch_first = (i & 4) != 0,
+                        .biases = (i & 8) != 0});
+      if (gates != 4) continue;
+      layers.push_back(layers.back());
+      layers.back().projected = 2;
+    }
+  }
+  for (const Layer& layer : layers) {
+    std::vector<c10::IValue> inputs;
+    const auto module = ParseModule(layer.Graph(&inputs), "layer");
+    ASSERT_OK(module);
+    SCOPED_TRACE(PrintModule(**module));
+    const auto run = [&]() -> std::vector<c10::IValue> {
+      auto executable = Compile(**module);
+      EXPECT_OK(executable);
+      if (!executable.ok()) return {};
+      auto outputs = (*executable)->Run(inputs);
+      EXPECT_OK(outputs);
+      return outputs.ok() ? *outputs : std::vector<c10::IValue>();
+    };
+    const std::vector<c10::IValue> before = run();
+    ASSERT_EQ(ExpandedRecurrent(module->get()), "");
+    const std::string made = PrintModule(**module);
+    ASSERT_FALSE(absl::StrContains(made, layer.name)) << made;
+    const std::vector<c10::IValue> after = run();
+    ASSERT_EQ(before.size(), layer.gates == 4 ? 3u : 2u);
+    ASSERT_EQ(after.size(), before.size());
+    for (size_t i = 0; i < before.size(); ++i) {
+      const at::Tensor x = before[i].toTensor(), y = after[i].toTensor();
+      ASSERT_EQ(x.sizes(), y.sizes()) << i;
+      ASSERT_TRUE(at::allclose(x, y, 1e-5, 1e-6)) << i;
+    }
+  }
+}
+
+TEST(ExpandFunctionsTest, RecurrentLayersThatStay) {
+  std::vector<c10::IValue> inputs;
+  const Layer dropping = {.name = "torch.gru", .gates = 3, .layers = 2, .more = "0.5, True"};
+  const std::string plain = Layer{.name = "torch.lstm", .gates = 4}.Graph(&inputs);
+  const std::pair<std::string, std::string> cases[] = {
+      {dropping.Graph(&inputs), "stays: %y: it drops values between its layers"},
+      {absl::StrReplaceAll(plain, {{"%x : f32[5,", "%x : f32[2000,"}}),
+       "stays: %y: it takes more than 1024 steps"},
+      {absl::StrReplaceAll(plain, {{"%x : f32[5, 2, 3]", "%x"}}),
+       "stays: %y: the rank of its input is not known"},
+      {absl::StrReplaceAll(plain,
+                           {{"graph", "symbol s = 5\ngraph"}, {"%x : f32[5,", "%x : f32[s,"}}),
+       "stays: %y: the length of its input is not known"},
+      {absl::StrReplaceAll(plain, {{"%s0 : f32[16, 4]", "%s0"}}),
+       "stays: %y: the size of its state is not known"},
+      {absl::StrReplaceAll(plain, {{"(%h, %c)", "(%h,)"}}),
+       "stays: %y: its first state is not known"},
+      {absl::StrReplaceAll(plain, {{"[%i0, %s0, ", "[%i0, "}}),
+       "stays: %y: its list of weights is not known"},
+      {absl::StrReplaceAll(plain, {{"True, 1, 0.0", "True, 0, 0.0"}}),
+       "stays: %y: the number of its layers is not known"},
+  };
+  for (const auto& [text, note] : cases) {
+    const auto module = ParseModule(text, "layer");
+    ASSERT_OK(module) << text;
+    EXPECT_EQ(ExpandedRecurrent(module->get()), note) << text;
+  }
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ REFUSED = [
     (r"dynamic_int8", r".*", r"cannot represent aten::append: the object .* as a value"),
     # What torch-mlir's dialect lacks, which has neither sizes that depend on data nor graphs in calls.
     (r".*", r"convert mlir",
-     r"the torch dialect has no operator|calls with bodies cannot be written as MLIR|a mask as an index"
+     r"the torch dialect has no operator|calls with bodies other than branches|a mask as an index"
      r"|its rank or dtype is unknown, or MLIR does not have the dtype"),
     (r"quantised", r"convert mlir", r"it is not an overload of ATen"),
     # Operators that PyTorch defines in Python; TorchScript knows those of C++.

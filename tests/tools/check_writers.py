@@ -69,7 +69,7 @@ REFUSED = [
     ("pt2|mlir", r"torch\.export does not support this call|torch\.export stores no tensors of dtype"
                  r"|torch\.export has no dtype"),
     ("mlir", r"its rank or dtype is unknown, or MLIR does not have the dtype|it writes to memory|the torch dialect has no"
-             r"|calls with bodies cannot be written|a mask as an index"),
+             r"|calls with bodies other than branches|a mask as an index"),
     ("pt2|mlir", r"cannot draw float8"),
     # Text without weights beside it.
     ("pt2|pt|mlir", r"the value of .* is not known"),

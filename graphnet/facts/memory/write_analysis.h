@@ -136,7 +136,9 @@ class WriteAnalysis {
   // Blocks the write unless its other operands can as well be read before it as during it.
   void CheckOperands(const Write& write, const Node& call, const Argument* written,
                      bool same_is_fine);
-  // Like CheckOperands, for a copy that replaced an argument `out`.
+  // Returns whether a copy that replaced an argument `out` writes a tensor of the same sizes and dtype.
+  bool FitsOut(const Node& copy) const;
+  // Like CheckOperands, for such a copy.
   void CheckOut(const Write& copy);
   bool AreDisjointViews(int a, int b) const;
 

@@ -55,17 +55,33 @@ void WriteAnalysis::CheckOperands(const Write& write, const Node& call, const Ar
   });
 }
 
+bool WriteAnalysis::FitsOut(const Node& copy) const {
+  const TensorFacts to = facts_.Of(copy.args()[0].node());
+  const TensorFacts from =
+      copy.args()[1].is_node() ? facts_.Of(copy.args()[1].node()) : TensorFacts();
+  return to.is_static() && from.sizes == to.sizes && to.dtype != DType::kUnknown &&
+         to.dtype == from.dtype;
+}
+
 void WriteAnalysis::CheckOut(const Write& copy) {
   const int memory = views_[static_cast<size_t>(copy.view)].memory;
-  const Node* const made = copy.node->args()[1].is_node() ? copy.node->args()[1].node() : nullptr;
-  const Schema* const schema = made == nullptr ? nullptr : FindOverload(made->target());
-  const TensorFacts to = facts_.Of(copy.node->args()[0].node());
-  const TensorFacts from = made == nullptr ? TensorFacts() : facts_.Of(made);
-  if (schema == nullptr || !to.is_static() || from.sizes != to.sizes ||
-      to.dtype == DType::kUnknown || to.dtype != from.dtype) {
+  const Node* call = copy.node->args()[1].is_node() ? copy.node->args()[1].node() : nullptr;
+  bool fits = FitsOut(*copy.node);
+  if (call != nullptr && call->is_call_function("operator.getitem") && call->args()[0].is_node()) {
+    // The call has several results. It stays as a whole, or none of its tensors is given to it.
+    call = call->args()[0].node();
+    for (const Node* item : call->users()) {
+      for (const Node* user : item->users()) {
+        const bool is_copy = shared_.out_copies.contains(shared_.lowered->origins[user]);
+        fits = fits && (!is_copy || FitsOut(*user));
+      }
+    }
+  }
+  const Schema* const schema = call == nullptr ? nullptr : FindOverload(call->target());
+  if (schema == nullptr || !fits) {
     return Block(memory, "out may have other sizes or another dtype than the result", *copy.node);
   }
-  made->ForEachOperand([&](const Node* operand) {
+  call->ForEachOperand([&](const Node* operand) {
     const int view = CurrentView(operand);
     if (view < 0 || views_[static_cast<size_t>(view)].memory != memory) return;
     if (view == copy.view ? IsPointwise(*schema) : AreDisjointViews(view, copy.view)) return;

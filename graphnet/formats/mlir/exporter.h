@@ -15,9 +15,10 @@
 // Some calls are rewritten because compilers refuse or miscompile them: attention with a mask
 // becomes matrix products and a softmax, a masked index_put of one number becomes a where.
 //
-// Calls that are not ATen's, calls that write to memory (run the pass functionalize), calls with
-// bodies, results whose shape depends on values (a mask as an index) and operators that the
-// dialect does not have (operators.txt) are refused. Needs no LibTorch.
+// A branch on a value becomes torch.prim.If. Calls that are not ATen's, calls that write to memory
+// (run the pass functionalize), calls with other bodies, results whose shape depends on values (a
+// mask as an index) and operators that the dialect does not have (operators.txt) are refused. Needs
+// no LibTorch.
 #ifndef GRAPHNET_FORMATS_MLIR_EXPORTER_H_
 #define GRAPHNET_FORMATS_MLIR_EXPORTER_H_
 

@@ -390,10 +390,12 @@ absl::Status Writer::WriteCall(const Node& node) {
   if (node.is_call_function("operator.getitem")) return WriteGetItem(node);
   const Callable callee = CalleeOf(node);
   if (callee.kind == Callable::Kind::kPythonOperator) return WriteArithmetic(node, callee);
+  if (node.is_call_function("torch.ops.higher_order.cond") || node.is_call_function("torch.cond"))
+    return WriteCond(node);
   const Schema* const named = callee.named_operator();
   if (named == nullptr) {
     return Error(node.HasBody()
-                     ? "calls with bodies cannot be written as MLIR"
+                     ? "calls with bodies other than branches cannot be written as MLIR"
                      : "it is not an overload of ATen; run the pass torch-to-aten first");
   }
   const Schema& schema = OverloadFor(node, *named);

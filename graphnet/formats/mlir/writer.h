@@ -123,6 +123,13 @@ class Writer {
     return Error("the shape or dtype of its result is unknown; run graphnet shapes first");
   }
   absl::Status WriteGetItem(const Node& node);
+
+  // --- Branches (branches.cc) ---------------------------------------------------
+  // Writes torch.cond as torch.prim.If. Its results must be tensors whose types are known.
+  absl::Status WriteCond(const Node& node);
+  // Writes the calls of a branch, and casts its results to `types`.
+  absl::Status WriteBranch(const Graph& body, absl::Span<const Argument> operands,
+                           const std::vector<std::string>& types, std::vector<Value>* results);
   // Writes arithmetic on sizes with TorchScript's operators.
   absl::Status WriteArithmetic(const Node& node, const Callable& callee);
   absl::Status WriteSize(const Node& node, const Schema& schema);

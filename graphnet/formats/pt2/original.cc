@@ -143,4 +143,11 @@ std::string Original::SymbolText(absl::string_view name) const {
   return ParseSympy(text, &scratch).ok() ? text : "";
 }
 
+size_t NumGuards(const Sample& sample) {
+  const Original original = Original::Of(sample);
+  size_t count = 0;
+  for ([[maybe_unused]] const Json guard : original.guards().elements()) ++count;
+  return count;
+}
+
 }  // namespace graphnet::pt2

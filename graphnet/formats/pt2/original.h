@@ -3,6 +3,7 @@
 #ifndef GRAPHNET_FORMATS_PT2_ORIGINAL_H_
 #define GRAPHNET_FORMATS_PT2_ORIGINAL_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,6 +64,9 @@ class Original {
   std::vector<std::string> modules_;
   Json call_, ranges_, guards_, named_tuples_;
 };
+
+// Returns how many guards the program has from which a sample was read.
+size_t NumGuards(const Sample& sample);
 
 }  // namespace graphnet::pt2
 

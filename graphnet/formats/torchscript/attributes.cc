@@ -9,6 +9,7 @@
 
 #include "ATen/EmptyTensor.h"
 #include "ATen/core/class_type.h"
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -136,6 +137,16 @@ void AttributeTable::NameSlots(const c10::intrusive_ptr<c10::ivalue::Object>& se
                   std::make_move_iterator(inner.rend()));
     }
   }
+}
+
+std::vector<std::string> AttributeTable::UnreadParameters() const {
+  std::vector<std::string> names;
+  for (const auto& [view, slot] : slots_) {
+    if (slot.annotation == kParameterAnnotation && !by_view_.contains(view))
+      names.push_back(slot.name);
+  }
+  absl::c_sort(names);
+  return names;
 }
 
 void AttributeTable::ReserveInput(absl::string_view name, bool has_elements) {

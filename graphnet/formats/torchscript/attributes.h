@@ -59,6 +59,9 @@ class AttributeTable {
   // Adds a constant under the next free `_tensor_constant<i>`.
   absl::StatusOr<absl::string_view> AddConstant(const at::Tensor& tensor);
 
+  // Returns the names of the slots of parameters that no attribute has, sorted.
+  std::vector<std::string> UnreadParameters() const;
+
   // Names two attributes that overlap in memory but are not the same view ("a and b"); empty
   // if there are none. A write to one of them would not show in the other.
   const std::string& overlap() const { return overlap_; }

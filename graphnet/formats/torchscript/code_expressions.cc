@@ -238,7 +238,13 @@ absl::Status ExpressionCheck::Name(Tokens tokens, size_t i, Frame* frame) {
   const Token& name = tokens[i];
   if (IsKeyword(name.text)) return Unexpected(name);
   if (name.text == "__torch__") Mention(Path(tokens, i));
-  frame->StartOperand(name.text);
+  const bool is_hidden =
+      (name.text == "torch" || name.text == "annotate") && names_.contains(name.text);
+  // What is called through such a variable is no function of PyTorch.
+  if (is_hidden && i + 1 < tokens.size() && (tokens[i + 1].Is(".") || tokens[i + 1].Is("("))) {
+    return Error(name, absl::StrCat("a variable hides '", name.text, "'"));
+  }
+  frame->StartOperand(is_hidden ? absl::string_view() : name.text);
   const auto variable = variables_.find(name.text);
   if (variable != variables_.end()) frame->size = variable->second;
   return absl::OkStatus();

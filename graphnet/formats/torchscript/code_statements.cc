@@ -22,10 +22,11 @@ constexpr size_t kMaxUnionTokens = 2048;
 // Loops of one function: 1,000 take 3 s, and 3,000 take more than 30 s.
 constexpr int kMaxLoops = 200;
 
-// Names that variables must not have. The writer renames such variables.
-constexpr absl::string_view kReservedNames[] = {
-    "CONSTANTS", "False", "None", "NoneType", "True", "__torch__", "annotate", "fork",
-    "getattr",   "inf",   "infj", "nan",      "nanj", "ops",       "torch"};
+// Names that variables must not have. The writer renames such variables, but not those that are
+// called "torch" or "annotate", which ExpressionCheck::Name handles.
+constexpr absl::string_view kReservedNames[] = {"CONSTANTS", "False", "None",    "NoneType", "True",
+                                                "__torch__", "fork",  "getattr", "inf",      "infj",
+                                                "nan",       "nanj",  "ops"};
 
 // Maps "code/__torch__/a/b.py" to "__torch__.a.b".
 std::string ModuleName(absl::string_view entry) {

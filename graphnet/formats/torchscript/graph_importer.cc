@@ -109,6 +109,8 @@ absl::Status GraphImporter::Run(const std::string& name, const c10::FunctionSche
   current_ = graph.return_node();
   ASSIGN_OR_RETURN(const std::vector<Argument> outputs, Operands(graph.outputs()));
   main.graph->Output(outputs.size() == 1 ? outputs[0] : Argument::Tuple(outputs));
+  if (options_.unread_parameters != nullptr)
+    *options_.unread_parameters = attributes_.UnreadParameters();
   if (attributes_.overlap().empty()) return absl::OkStatus();
   const jit::Node* written = program_.FindWrittenAttribute();
   if (written == nullptr) return absl::OkStatus();

@@ -24,6 +24,8 @@ struct ImportGraphOptions {
   bool share_weights = false;
   // Keeps only the taken branch if a constant decides it, as in `if self.training:`.
   bool fold_branches = true;
+  // Receives the names of the parameters that the program does not read, sorted; may be null.
+  std::vector<std::string>* unread_parameters = nullptr;
 };
 
 // Loads the module in an archive. Checks the archive first (archive_check.h), unless `trust` is

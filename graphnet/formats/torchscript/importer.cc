@@ -264,13 +264,21 @@ absl::StatusOr<Sample> ImportTorchScript(const SharedBytes& bytes, const std::st
                                          const TorchScriptImportOptions& options) {
   ASSIGN_OR_RETURN(const Loading loading, CheckArchive(*bytes, name, options.trust));
   std::string inputs;
+  std::vector<std::string> unread;
   const Quiet quiet;
   absl::StatusOr<Sample> sample = Guarded([&]() -> absl::StatusOr<Sample> {
     const TorchvisionDeclaration declaration;
-    return ImportTorchScriptMethod(Load(bytes, loading, &inputs), options.method,
-                                   {.weights = options.weights, .share_weights = true});
+    return ImportTorchScriptMethod(
+        Load(bytes, loading, &inputs), options.method,
+        {.weights = options.weights, .share_weights = true, .unread_parameters = &unread});
   });
   if (!sample.ok()) return Annotate(sample.status(), name);
+  if (!unread.empty()) {
+    for (std::string& parameter : unread) parameter = Printable(parameter, 100);
+    Remark(Printable(name, 1000),
+           absl::StrCat("parameters that ", Printable(options.method),
+                        " does not read are left out: ", ListedNames(unread)));
+  }
   sample->name = Stem(name);
   if (options.method != "forward") absl::StrAppend(&sample->name, "_", options.method);
   if (options.method == "forward") {

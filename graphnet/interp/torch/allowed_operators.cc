@@ -632,6 +632,10 @@ bool IsAllowed(const c10::FunctionSchema& schema) {
 
 bool NeedsGuard(const c10::FunctionSchema& schema) { return static_cast<bool>(FindGuard(schema)); }
 
+bool TakesSparseLayouts(const c10::FunctionSchema& schema) {
+  return FindGuard(schema).kernel == GuardSparse;
+}
+
 torch::jit::Operation WithGuard(const c10::FunctionSchema& schema,
                                 torch::jit::Operation operation) {
   const Guards guards = FindGuard(schema);

@@ -19,6 +19,9 @@ void TrustFiles();
 // Returns true if an operator does not check operands that it should: they make it read
 // memory out of bounds, divide by zero, or use unbounded memory or time.
 bool NeedsGuard(const c10::FunctionSchema& schema);
+// Returns true if an operator makes a sparse tensor of a layout that it is given, and the guard
+// checks the indices. Other layouts than the strided one have no such check elsewhere.
+bool TakesSparseLayouts(const c10::FunctionSchema& schema);
 // Returns `operation`, preceded by a check that throws c10::Error if the operator needs one.
 torch::jit::Operation WithGuard(const c10::FunctionSchema& schema, torch::jit::Operation operation);
 

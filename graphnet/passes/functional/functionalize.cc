@@ -537,7 +537,10 @@ class Functionalizer {
     const WriteAnalysis analysis(lowered, is_main, !returns_inputs_, &shared_);
     for (const WriteAnalysis::Reason& reason : analysis.Blocked()) {
       const Node* call = shared_.lowered->origins[reason.call];
-      if (shared_.out_copies.contains(call)) call = call->args()[1].node();
+      if (shared_.out_copies.contains(call)) {
+        call = call->args()[1].node();
+        if (call->is_call_function("operator.getitem")) call = call->args()[0].node();
+      }
       const absl::string_view name = call->name();
       run_.Note(is_main ? absl::StrCat("stays as it is: what %", name, " is given: ", reason.what)
                         : absl::StrCat("stays as it is: @", graph->name(), ": %", name, ": ",
@@ -575,7 +578,7 @@ absl::StatusOr<bool> Functionalize(Module* module, PassRun& run) {
   LoweredFacts shared = {
       .lowered = &lowered, .refused = &refused, .facts = &facts, .arena = &arena};
   for (const OutCall& of : out_calls) {
-    shared.out_copies.insert(of.copy);
+    shared.out_copies.insert(of.copies.begin(), of.copies.end());
     shared.out_calls.insert(of.call);
   }
   return Functionalizer(module, shared, returns_inputs, &run).Run();

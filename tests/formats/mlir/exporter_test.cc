@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "graphnet/ir/text/parser.h"
 #include "gtest/gtest.h"
@@ -387,6 +388,64 @@ graph @forward(%"1 \"x" : f32[3]) {
   ASSERT_OK(program) << program.status();
   EXPECT_THAT(program->text, HasSubstr("torch.constant.str \"tanh\""));
   EXPECT_THAT(program->text, HasSubstr("torch.constant.float 0x7FF0000000000000"));
+}
+
+// torch-mlir-opt accepts this text.
+TEST(MlirExporter, BranchesOnValues) {
+  const std::string graphs = R"(
+graph @forward(%x : f32[3], %p : bool[]) {
+  %c = torch.ops.higher_order.cond(%p, @yes, @no, (%x,)) : (f32[3], f32[])
+  %a = operator.getitem(%c, 0) : f32[3]
+  %b = operator.getitem(%c, 1) : f32[]
+  return (%a, %b)
+}
+graph @yes(%y : f32[3]) {
+  %m = aten.mul.Scalar(%y, 2) : f32[3]
+  %s = aten.sum.default(%m) : f32[]
+  return (%m, %s)
+}
+graph @no(%z : f32[3]) {
+  %t = aten.sum.default(%z) : f32[]
+  return (%z, %t)
+}
+)";
+  const auto program = Export(graphs);
+  ASSERT_OK(program);
+  EXPECT_THAT(program->text, HasSubstr(R"mlir(
+    %condition = "torch.aten.Bool.Tensor"(%p) : (!torch.vtensor<[],i1>) -> !torch.bool loc("c")
+    %c:2 = "torch.prim.If"(%condition) ({
+    %m = "torch.aten.mul.Scalar"(%x, %int) : (!torch.vtensor<[3],f32>, !torch.int) -> !torch.vtensor<[3],f32> loc("m")
+    %s = "torch.aten.sum"(%m, %none) : (!torch.vtensor<[3],f32>, !torch.none) -> !torch.vtensor<[],f32> loc("s")
+    "torch.prim.If.yield"(%m, %s) : (!torch.vtensor<[3],f32>, !torch.vtensor<[],f32>) -> ()
+    }, {
+    %t = "torch.aten.sum"(%x, %none) : (!torch.vtensor<[3],f32>, !torch.none) -> !torch.vtensor<[],f32> loc("t")
+    "torch.prim.If.yield"(%x, %t) : (!torch.vtensor<[3],f32>, !torch.vtensor<[],f32>) -> ()
+    }) : (!torch.bool) -> (!torch.vtensor<[3],f32>, !torch.vtensor<[],f32>) loc("c")
+    return %c#0, %c#1)mlir"));
+  const auto error = [&](absl::string_view from, absl::string_view to) {
+    return ErrorOf(absl::StrReplaceAll(graphs, {{from, to}}));
+  };
+  // Where a branch knows less of the sizes, its result is cast.
+  const auto cast =
+      Export(absl::StrReplaceAll(graphs, {{"(f32[3], f32[])", "(f32[s], f32[])"},
+                                          {"\ngraph @forward", "\nsymbol s = 3\ngraph @forward"}}));
+  ASSERT_OK(cast);
+  EXPECT_THAT(cast->text,
+              HasSubstr("\"torch.tensor_static_info_cast\"(%m) : (!torch.vtensor<[3],f32>) -> "
+                        "!torch.vtensor<[?],f32>"));
+  EXPECT_THAT(error("%p : bool[]", "%p as float"), HasSubstr("its condition is no bool"));
+  EXPECT_THAT(error("return (%z, %t)", "return (%z,)"),
+              HasSubstr("its branches return different numbers of values"));
+  EXPECT_THAT(error("return (%z, %t)", "return (%z, 1)"),
+              HasSubstr("its branches return different types"));
+  EXPECT_THAT(error("%t = aten.sum.default(%z)", "%w = get_attr w\n  %t = aten.sum.default(%w)"),
+              HasSubstr("it reads an attribute within a branch"));
+  EXPECT_THAT(error("(%x,))", "(%x, %x))"), HasSubstr("@yes does not take its operands"));
+  EXPECT_THAT(error("(%p, @yes, @no, (%x,))", "(%p, @yes)"), HasSubstr("it has no branches"));
+  EXPECT_THAT(error(" : (f32[3], f32[])", ""), HasSubstr("is unknown"));
+  EXPECT_THAT(error("torch.ops.higher_order.cond(%p, @yes, @no, (%x,))",
+                    "torch.ops.higher_order.while_loop(@yes, @no, (%x,), ())"),
+              HasSubstr("calls with bodies other than branches"));
 }
 
 }  // namespace

@@ -801,9 +801,25 @@ TEST(ArchiveCheckTest, RefusesWhatTheCompilerFoldsForAnyTime) {
   EXPECT_OK(CheckBody("    q = (self).center(x)\n    r = self.center\n"));
   // The function is called under another name or as a value.
   for (const char* line : {"g = torch.add", "g = str", "g = getattr", "g = [torch.add]",
-                           "torch = x", "a, getattr = x, x", "return torch.add"}) {
+                           "a, getattr = x, x", "return torch.add"}) {
     EXPECT_FALSE(CheckBody(absl::StrCat("    ", line, "\n")).ok()) << line;
   }
+  // PyTorch calls a variable like the submodule that it holds.
+  EXPECT_OK(CheckCode(absl::StrCat(Code("    q = x\n"),
+                                   "  def other(self: __torch__.m.M,\n"
+                                   "    x: Tensor) -> Tensor:\n"
+                                   "    q = torch.relu(x)\n"
+                                   "    torch = self.torch\n"
+                                   "    return (torch).forward(q, )\n")));
+  EXPECT_OK(
+      CheckBody("    y = annotate(int, 1)\n    annotate = self.annotate\n"
+                "    z = (annotate).forward(y, )\n"));
+  EXPECT_THAT(CheckBody("    torch = self.torch\n    y = torch.add(x, x)\n"),
+              Refused("a variable hides 'torch'"));
+  EXPECT_THAT(CheckBody("    torch = self.torch\n    y = torch(x)\n"),
+              Refused("a variable hides 'torch'"));
+  EXPECT_THAT(CheckBody("    annotate = x\n    y = annotate(str, \"a\")\n"),
+              Refused("a variable hides 'annotate'"));
 }
 
 TEST(ArchiveCheckTest, RefusesStringsThatDouble) {

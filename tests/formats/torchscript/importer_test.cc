@@ -653,6 +653,29 @@ def other(self):
                        "other"));
 }
 
+// LibTorch writes `torch = self.torch`, after which no function of PyTorch can be called.
+TEST(ImporterTest, SubmodulesWithNamesOfPyTorch) {
+  torch::jit::Module inner("Inner");
+  inner.define("def forward(self, x):\n    return torch.relu(x)\n");
+  torch::jit::Module module("M");
+  module.register_module("torch", inner);
+  module.register_module("annotate", inner);
+  module.define(R"(
+def forward(self, x):
+    y = torch.neg(x)
+    return self.torch.forward(y), self.annotate.forward(y)
+)");
+  std::ostringstream out;
+  module.save(out);
+  EXPECT_EQ(Text(ImportTorchScript(out.str(), "m.pt")), R"(graph @forward(%x as torch.Tensor) {
+  %y = aten.neg.default(%x)
+  %relu = aten.relu.default(%y) in torch
+  %relu_1 = aten.relu.default(%y) in annotate
+  return (%relu, %relu_1)
+}
+)");
+}
+
 TEST(ImporterTest, DamagedFiles) {
   torch::jit::Module module("M");
   module.define("def forward(self, x):\n    return x\n");

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "graphnet/ir/text/parser.h"
@@ -374,6 +375,42 @@ TEST(FunctionalizeTest, ArgumentOut) {
       "  %c = torch.add(%x, 1, alpha = 2, out = %a)\n"
       "  return (%a,)\n",
       "out may have other sizes");
+}
+
+TEST(FunctionalizeTest, SeveralTensorsForResults) {
+  for (const absl::string_view call :
+       {"torch.max(%x, 1, out = (%a, %n))", "torch.max(%x, 1, out = [%a, %n])",
+        "aten.max.dim_max(%x, 1, max = %a, max_values = %n)",
+        "aten.max.dim_max(%x, 1, max_values = %n, max = %a)"}) {
+    SCOPED_TRACE(call);
+    const std::string made =
+        absl::StartsWith(call, "torch") ? "torch.max(%x, 1)" : "aten.max.dim(%x, 1)";
+    ExpectBody(absl::StrCat("  %a = torch.zeros(2)\n"
+                            "  %n = torch.zeros(2, dtype = torch.int64)\n"
+                            "  %c = ",
+                            call,
+                            "\n"
+                            "  %v = operator.getitem(%c, 0)\n"
+                            "  %d = operator.mul(%v, %n)\n"
+                            "  return (%a, %n, %d)\n"),
+               absl::StrCat("  %a = torch.zeros(2)\n"
+                            "  %n = torch.zeros(2, dtype = torch.int64)\n"
+                            "  %c = ",
+                            made,
+                            "\n"
+                            "  %c_1 = operator.getitem(%c, 0)\n"
+                            "  %c_2 = operator.getitem(%c, 1)\n"
+                            "  %c_3 = aten.copy.default(%a, %c_1)\n"
+                            "  %c_4 = aten.copy.default(%n, %c_2)\n"
+                            "  %d = operator.mul(%c_3, %c_4)\n"
+                            "  return (%c_3, %c_4, %d)\n"));
+    // The sizes of %a are others, so the call stays.
+    ExpectLeft(absl::StrCat("  %a = torch.empty(0)\n"
+                            "  %n = torch.zeros(2, dtype = torch.int64)\n"
+                            "  %c = ",
+                            call, "\n  return (%a, %n)\n"),
+               "what %c is given: out may have other sizes");
+  }
 }
 
 // What a call with `out` reads may change, while its own write stays.
