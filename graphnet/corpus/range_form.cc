@@ -13,7 +13,9 @@
 #include "graphnet/decompose/mutation.h"
 #include "graphnet/decompose/regions.h"
 #include "graphnet/decompose/schemes.h"
+#include "graphnet/facts/cost/flops.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/passes/call_meaning.h"
 
 namespace graphnet::corpus_internal {
 namespace {
@@ -29,7 +31,7 @@ class FormMaker {
  public:
   explicit FormMaker(const Module& module) : module_(module), index_(*module.main()) {}
 
-  absl::StatusOr<RangeForm> Make(bool modules) {
+  absl::StatusOr<RangeForm> Make(bool modules, bool fusible) {
     form_.num_placeholders = static_cast<uint32_t>(index_.num_placeholders());
     form_.first_operator = static_cast<uint32_t>(index_.operator_node(0));
     form_.output = static_cast<uint32_t>(index_.output());
@@ -54,6 +56,7 @@ class FormMaker {
     for (int64_t k = 0; k <= index_.num_operators(); ++k)
       form_.can_cut.push_back(regions.OpenAt(k) == nullptr);
     if (modules) AddModules();
+    if (fusible) AddStops();
     return std::move(form_);
   }
 
@@ -283,6 +286,18 @@ class FormMaker {
     }
   }
 
+  void AddStops() {
+    form_.computing = {0};
+    for (int64_t k = 0; k < index_.num_operators(); ++k) {
+      const Node& node = *index_.node(index_.operator_node(k));
+      const WorkClass work = WorkClassOf(MeaningOf(node.op(), node.target()).name);
+      const bool is_fused = work == WorkClass::kPointwise || work == WorkClass::kReduction ||
+                            work == WorkClass::kNormalisation;
+      form_.stops.push_back(!is_fused && work != WorkClass::kMovement);
+      form_.computing.push_back(form_.computing.back() + (is_fused ? 1 : 0));
+    }
+  }
+
   // Returns where each module in a path ends: "a.b.c" has the modules of sizes 1, 3 and 5.
   static std::vector<uint32_t> ModulesIn(absl::string_view path) {
     std::vector<uint32_t> ends;
@@ -364,17 +379,17 @@ std::vector<std::string> RangeForm::NamesOf(uint32_t start, uint32_t count) cons
 uint64_t RangeForm::bytes() const {
   uint64_t sum = sizeof *this + BytesOf(nodes) + BytesOf(ports) + BytesOf(bodies) +
                  BytesOf(behind) + BytesOf(last_use) + BytesOf(memory_ids) + BytesOf(memory) +
-                 can_cut.size() / 8 + BytesOf(modules) + BytesOf(paths) + names.capacity() +
-                 BytesOf(name_ends) + BytesOf(operands_begin) + BytesOf(all_operands) +
-                 BytesOf(labels_begin) + BytesOf(all_labels);
+                 (can_cut.size() + stops.size()) / 8 + BytesOf(computing) + BytesOf(modules) +
+                 BytesOf(paths) + names.capacity() + BytesOf(name_ends) + BytesOf(operands_begin) +
+                 BytesOf(all_operands) + BytesOf(labels_begin) + BytesOf(all_labels);
   for (const Memory& one : memory) sum += BytesOf(one.members);
   for (const std::string& path : paths) sum += path.size();
   return sum;
 }
 
-absl::StatusOr<RangeForm> MakeRangeForm(const Module& module, bool modules) {
+absl::StatusOr<RangeForm> MakeRangeForm(const Module& module, bool modules, bool fusible) {
   RETURN_IF_ERROR(Verify(module));
-  return FormMaker(module).Make(modules);
+  return FormMaker(module).Make(modules, fusible);
 }
 
 void Tokens::Number(RangeForm* form) {

@@ -56,6 +56,11 @@ struct RangeForm {
                  labels_begin[word.labels + 1] - labels_begin[word.labels]);
   }
   int32_t memory_of(uint32_t node) const { return memory.empty() ? kNoMemory : memory_ids[node]; }
+  bool stops_at(uint32_t k) const { return !stops.empty() && stops[k]; }
+  // Returns whether at least two operators of a range compute.
+  bool computes(uint32_t start, uint32_t end) const {
+    return computing.empty() || computing[end] - computing[start] >= 2;
+  }
   // Returns the names of operators.
   std::vector<std::string> NamesOf(uint32_t start, uint32_t count) const;
   uint64_t bytes() const;
@@ -73,7 +78,10 @@ struct RangeForm {
   std::vector<uint32_t> last_use;   // the last node that takes a node; 0 if there is none
   std::vector<int32_t> memory_ids;  // by node
   std::vector<Memory> memory;
-  std::vector<bool> can_cut;         // whether a range may begin or end before an operator
+  std::vector<bool> can_cut;  // whether a range may begin or end before an operator
+  std::vector<bool> stops;    // the operators that no range has; empty if there are none
+  std::vector<uint32_t>
+      computing;  // how many operators before an operator compute; empty if all do
   std::vector<ModuleRange> modules;  // larger ones before those in them; no two are equal
   std::vector<std::string> paths;
   std::string names;  // of all operators, one behind the other
@@ -87,10 +95,11 @@ struct RangeForm {
   std::vector<std::string> descriptions;
 };
 
-// Makes the form of the main graph of a module. With `modules`, it has the ranges of modules, too.
-// FailedPrecondition if the module does not verify; ResourceExhausted if its words would be far
-// larger than the graph.
-absl::StatusOr<RangeForm> MakeRangeForm(const Module& module, bool modules);
+// Makes the form of the main graph of a module. With `modules`, it has the ranges of modules, too;
+// with `fusible`, operators that compilers do not fuse stop ranges. FailedPrecondition if the module
+// does not verify; ResourceExhausted if its words would be far larger than the graph.
+absl::StatusOr<RangeForm> MakeRangeForm(const Module& module, bool modules = false,
+                                        bool fusible = false);
 
 // Numbers what nodes are, in one way for many graphs.
 class Tokens {

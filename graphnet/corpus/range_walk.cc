@@ -97,7 +97,7 @@ void RangeWalk::Start(const RangeForm& form, uint32_t start) {
 bool RangeWalk::Extend() {
   const RangeForm& form = *form_;
   const uint32_t i = form.first_operator + end_;
-  if (i >= form.output || is_too_large_) return false;
+  if (i >= form.output || is_too_large_ || form.stops_at(end_)) return false;
   work_ += kMaxWorkPerOperator;
   const uint32_t begin = form.first_operator + start_;
   AddNode(i);

@@ -59,12 +59,12 @@ class RangeWalk {
 
   // Goes to the empty range before an operator. The form must live until the next Start.
   void Start(const RangeForm& form, uint32_t start);
-  // Takes the next operator. Returns false if there is none, or if the range would take, read or
+  // Takes the next operator. Returns false if there is none, if no range has it, or if the range would take, read or
   // return more values than kMaxWorkPerOperator for each operator, or kLeastWork.
   bool Extend();
   // The range is [start, end).
   uint32_t end() const { return end_; }
-  bool has_next() const { return end_ < form_->num_operators(); }
+  bool has_next() const { return end_ < form_->num_operators() && !form_->stops_at(end_); }
   // Returns whether Extend ended at a limit.
   bool is_too_large() const { return is_too_large_; }
   // Returns the fingerprint of the piece, or nothing beyond a limit. A cut must be allowed at both

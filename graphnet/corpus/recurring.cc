@@ -161,7 +161,7 @@ class PlacesSearch {
       first_.push_back(first);
       first += forms_[g].num_operators() + 1;
       for (uint32_t k = 0; k + least_ <= forms_[g].num_operators(); ++k) {
-        if (forms_[g].can_cut[k]) places_.push_back({g, k});
+        if (forms_[g].can_cut[k] && !forms_[g].stops_at(k)) places_.push_back({g, k});
       }
     }
     ends_.assign(first, kNone);
@@ -271,7 +271,8 @@ class PlacesSearch {
       *smaller = by;
     };
     uint32_t made = kNone;
-    if (count.is_first && kinds_[kind] == place && count.occurrences > 1 && calls <= most_) {
+    if (count.is_first && kinds_[kind] == place && count.occurrences > 1 && calls <= most_ &&
+        forms_[at.graph].computes(at.start, at.start + calls)) {
       made = static_cast<uint32_t>(candidates_.size());
       candidates_.push_back({place, calls, count.occurrences});
     }
@@ -339,7 +340,7 @@ PreparedRanges::~PreparedRanges() = default;
 absl::StatusOr<PreparedRanges> PrepareRanges(const Module& module,
                                              const RecurringOptions& options) {
   PreparedRanges made;
-  ASSIGN_OR_RETURN(RangeForm form, MakeRangeForm(module, options.modules));
+  ASSIGN_OR_RETURN(RangeForm form, MakeRangeForm(module, options.modules, options.fusible));
   made.form_ = std::make_unique<RangeForm>(std::move(form));
   return made;
 }

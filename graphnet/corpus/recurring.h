@@ -37,6 +37,10 @@ struct RecurringOptions {
   // True: ranges whose operators are all in one module, and are all of it in a row (ModulePaths in
   // decompose/schemes.h). False: ranges of any place.
   bool modules = false;
+  // Of the ranges of any place only those that compilers may fuse: all operators are pointwise,
+  // reductions, normalisations, or move values (WorkClass in facts/cost/flops.h), and at least two of
+  // them compute.
+  bool fusible = false;
   // The least and the greatest number of operators. For ranges of any place, at most
   // kMaxRecurringCalls.
   int64_t least_calls = 2;

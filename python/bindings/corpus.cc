@@ -577,10 +577,11 @@ std::vector<absl::StatusOr<PreparedRanges>> Prepared(const std::vector<Item>& al
   return made;
 }
 
-nb::tuple RecurringIn(nb::handle batches, bool modules, int64_t least, int64_t most, int64_t limit,
-                      int64_t memory, int threads) {
+nb::tuple RecurringIn(nb::handle batches, const std::string& by, int64_t least, int64_t most,
+                      int64_t limit, int64_t memory, int threads) {
   const RecurringOptions options = {
-      .modules = modules,
+      .modules = by == "module",
+      .fusible = by == "fusible",
       .least_calls = least,
       .most_calls = most,
       .limit = static_cast<size_t>(std::max<int64_t>(limit, 0)),
@@ -652,7 +653,7 @@ void BindCorpus(nb::module_& m) {
         "Returns the features that each graph shares with every graph that is as near.");
   m.def("_near_pairs", PairsOf, nb::arg("features"), nb::arg("threshold"),
         "Returns all pairs of graphs whose features have at least this Jaccard index.");
-  m.def("_recurring", RecurringIn, nb::arg("batches"), nb::arg("modules"), nb::arg("least"),
+  m.def("_recurring", RecurringIn, nb::arg("batches"), nb::arg("by"), nb::arg("least"),
         nb::arg("most"), nb::arg("limit"), nb::arg("memory"), nb::arg("threads") = 0,
         "Returns the ranges that recur in batches of Samples, Modules and bytes, each with its "
         "occurrences, graphs, first graph, start, end, nodes and module; how many recur; from how "

@@ -13,6 +13,7 @@ from graphnet_ir._errors import made_error
 
 _GRAPHS_A_CALL = 256
 _MOST_CALLS = 2**62  # for modules, which have any number
+RECURRING_BY = ("range", "fusible", "module")
 
 
 @dataclass(frozen=True)
@@ -54,17 +55,20 @@ def recurring(samples: Iterable[Union[Sample, Module, bytes]], by: str = "range"
             print(one.occurrences, one.calls, len(one.graphs), one.nodes)
 
     Two ranges are the same if the pieces that are cut out there have one hash with metas. by:
-    'range', ranges of any place; 'module', ranges that are all calls of a module in a row. A range
-    that lies in a larger one which occurs as often is left out. calls: the least and the greatest
+    'range', ranges of any place; 'fusible', those of them that compilers may fuse, of pointwise
+    calls, reductions, normalisations, views and copies alone, at least two of which compute;
+    'module', ranges that are all calls of a module in a row. A range that lies in a larger one which
+    occurs as often is left out. calls: the least and the greatest
     number of calls, (2, 64) for ranges and any from 2 on for modules; of a longer stretch that
     recurs, the first 64 stand for it. limit: the number of ranges. memory: the bytes that the
     search may take.
     """
-    if by not in ("range", "module"):
-        raise made_error("invalid_argument", f"ranges recur by 'range' or 'module', not '{by}'")
-    least, most = calls or (2, 64 if by == "range" else _MOST_CALLS)
+    if by not in RECURRING_BY:
+        raise made_error("invalid_argument",
+                         f"ranges recur by {', '.join(RECURRING_BY)}, not '{by}'")
+    least, most = calls or (2, _MOST_CALLS if by == "module" else 64)
     ranges, found, cut_short, refused = _core._recurring(
-        _batches(samples), by == "module", least, most, limit, memory)
+        _batches(samples), by, least, most, limit, memory)
     return Recurring([Recurrence(*one) for one in ranges], found, cut_short, refused)
 
 

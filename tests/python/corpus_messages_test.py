@@ -75,7 +75,7 @@ class MessagesTest(unittest.TestCase):
                 ("'1e9' is not a number of at least 1", ["map", "C", "--max-memory", "1e9"]),
                 ("'99999' is not a number of at least 0 and at most 65535",
                  ["serve", "C", "--port", "99999"]),
-                ("--calls and --limit need --by range or --by module",
+                ("--calls and --limit need --by range, --by fusible or --by module",
                  ["duplicates", "C", "--limit", "3"]),
                 ("a range has at least 1 call and at most 4096",
                  ["duplicates", "C", "--by", "range", "--calls", "0..3"]),

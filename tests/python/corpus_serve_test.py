@@ -78,6 +78,24 @@ class ServeTest(unittest.TestCase):
         self.assertEqual(len(self.hashes("?nodes=100..200")), 0)
         self.assertEqual(len(self.hashes("?after=1")), 1)
 
+    def test_a_piece_leads_to_the_graph_that_it_was_cut_from(self) -> None:
+        whole = graphnet_ir.parse("graph @forward(%x : f32[2]) {\n  %y = torch.relu(%x) : f32[2]\n"
+                                  "  %z = torch.exp(%y) : f32[2]\n  return (%z,)\n}\n")
+        whole.name = "soft"
+        with tempfile.TemporaryDirectory() as folder:
+            corpus = graphnet_ir.Corpus.create(folder + "/c")
+            # Another graph has the same name.
+            corpus.add([_sample("soft", "torch.softmax(%x, 1)"), whole])
+            pieces = graphnet_ir.decompose(whole, single_op=True).pieces
+            self.assertEqual(len(pieces), 2)
+            corpus.add(pieces)
+            for piece in pieces:
+                told = serving.Pages(corpus).graph(graphnet_ir.hash(piece, metas=True))
+                self.assertEqual([(parent[0], parent[4]) for parent in told.parents],
+                                 [("soft", graphnet_ir.hash(whole, metas=True))])
+                self.assertIn(f'/graph/{graphnet_ir.hash(whole, metas=True)}',
+                              pages.graph("c", told))
+
     def test_numbers_of_the_coverage_lead_to_their_graphs(self) -> None:
         status, headers, page = self.get("coverage")
         self.assertEqual(status, 200)

@@ -141,7 +141,7 @@ class Caller:
             lambda: self.table(_core._prefix_tokens(self.features(), self.random.random())),
             lambda: graphnet_ir.recurring([pick(Sample), pick(Module), b"no"],
                                           self.random.choice(["range", "module"])),
-            lambda: _core._recurring([[argument()], argument()], False, 1, 9, 9, 1 << 20),
+            lambda: _core._recurring([[argument()], argument()], argument(), 1, 9, 9, 1 << 20),
             lambda: graphnet_ir.to_bytes(pick(Sample)), lambda: gc.collect(),
             lambda: copy.copy(self.random.choice(self.pool)),
             lambda: copy.deepcopy(self.random.choice(self.pool)),

@@ -15,7 +15,8 @@ def made(number: int) -> graphnet_ir.Sample:
         a, b = draw.choice(values[-3:]), draw.choice(values[-4:])
         call = draw.choice([
             f"torch.relu(%{a})", f"torch.relu(%{a})", f"torch.add(%{a}, %{b})",
-            f"torch.relu_(%{a})", f".view(%{a}, 4, 4)", f"torch.sum(%{a}, dim = 0)"])
+            f"torch.relu_(%{a})", f".view(%{a}, 4, 4)", f"torch.sum(%{a}, dim = 0)",
+            f"torch.matmul(%{a}, %{b})"])
         lines.append(f"  %v{index} = {call}\n")
         values.append(f"v{index}")
     return graphnet_ir.parse(f"graph @forward(%x : f32[4, 4], %y : f32[4, 4]) {{\n{''.join(lines)}"
@@ -32,16 +33,27 @@ def cut(sample: graphnet_ir.Sample, start: int, end: int) -> graphnet_ir.Sample:
 class RecurringTest(unittest.TestCase):
 
     def test_ranges_are_those_of_equal_pieces(self) -> None:
-        samples = [made(number) for number in range(12)]
+        self.check("range")
+
+    def test_fusible_ranges_are_those_of_equal_pieces_without_products(self) -> None:
+        self.check("fusible")
+
+    def check(self, by: str) -> None:
+        samples = [made(number) for number in range(40)]
         places: Dict[str, List[Tuple[int, int, int]]] = {}
+        wanted: Dict[str, bool] = {}
         for number, sample in enumerate(samples):
-            operators = [node for node in sample.graph.nodes if node.op.startswith("call_")]
-            for start in range(len(operators)):
-                for end in range(start + 1, len(operators) + 1):
+            targets = [node.target for node in sample.graph.nodes if node.op.startswith("call_")]
+            for start in range(len(targets)):
+                for end in range(start + 1, len(targets) + 1):
+                    if by == "fusible" and "torch.matmul" in targets[start:end]:
+                        break
                     hash = graphnet_ir.hash(cut(sample, start, end), metas=True)
                     places.setdefault(hash, []).append((number, start, end))
-        found = graphnet_ir.recurring(samples, calls=(1, 20), limit=10_000)
-        self.assertGreater(len(found.ranges), 20)
+                    computing = [target for target in targets[start:end] if target != "view"]
+                    wanted[hash] = by == "range" or len(computing) >= 2
+        found = graphnet_ir.recurring(samples, by, calls=(1, 20), limit=10_000)
+        self.assertGreater(len(found.ranges), 10)
         self.assertEqual((found.found, found.cut_short, found.refused),
                          (len(found.ranges), 0, []))
         listed = set()
@@ -61,7 +73,7 @@ class RecurringTest(unittest.TestCase):
             number, start, end = there[0]
             larger = any(counts.get((number, *place)) == len(there)
                          for place in ((start - 1, end), (start, end + 1)))
-            self.assertEqual(hash in listed, len(there) > 1 and not larger, there)
+            self.assertEqual(hash in listed, len(there) > 1 and not larger and wanted[hash], there)
         keys = [(-one.occurrences * one.calls, -one.calls) for one in found.ranges]
         self.assertEqual(keys, sorted(keys))
 
@@ -93,7 +105,7 @@ class RecurringTest(unittest.TestCase):
                          (2, 2, 4, "layers.1", ["c", "d"]))
 
     def test_refuses_what_makes_no_sense(self) -> None:
-        with self.assertRaisesRegex(graphnet_ir.Error, "ranges recur by 'range' or 'module', not 'size'"):
+        with self.assertRaisesRegex(graphnet_ir.Error, "ranges recur by range, fusible, module, not 'size'"):
             graphnet_ir.recurring([], "size")
         with self.assertRaisesRegex(graphnet_ir.Error, "at least 1 call and at most 4096"):
             graphnet_ir.recurring([], calls=(5, 4))

@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from graphnet_ir._core import Error
 from graphnet_ir._errors import made_error
 from graphnet_ir.corpus.texts import printable
+from graphnet_ir.ranges import RECURRING_BY
 
 
 _RANGES = 100
@@ -245,10 +246,11 @@ def _duplicates(args: argparse.Namespace) -> int:
     from graphnet_ir.corpus.store import Corpus
 
     corpus = Corpus(args.corpus, version=args.tag)
-    if args.by in ("range", "module"):
+    if args.by in RECURRING_BY:
         return _recurring(args, corpus)
     if args.calls is not None or args.limit is not None:
-        raise made_error("invalid_argument", "--calls and --limit need --by range or --by module")
+        raise made_error("invalid_argument",
+                         "--calls and --limit need --by range, --by fusible or --by module")
     groups = corpus.duplicates(args.by, args.at)
     if args.json:
         print(json.dumps([vars(group) for group in groups], indent=2))
@@ -521,15 +523,16 @@ def _parser() -> argparse.ArgumentParser:
 
     duplicates = command("duplicates", _duplicates, "list groups of graphs that are alike, or "
                          "ranges of calls that recur in graphs", reads=True)
-    duplicates.add_argument("--by", choices=["exact", "shape", "near", "range", "module"],
+    duplicates.add_argument("--by", choices=["exact", "shape", "near", *RECURRING_BY],
                             default="exact",
                             help="exact (default): graphs that occur more than once; shape: that "
                                  "differ in sizes only; near: that are similar; range: ranges of "
-                                 "calls that occur more than once; module: those that are a module")
+                                 "calls that occur more than once; fusible: those that compilers "
+                                 "may fuse; module: those that are a module")
     duplicates.add_argument("--calls", type=_range, metavar="A..B",
-                            help="for range (2..64) and module: number of calls")
+                            help="for range and fusible (2..64), and module: number of calls")
     duplicates.add_argument("--limit", type=_positive, metavar="N",
-                            help=f"for range and module: list N at the most ({_RANGES})")
+                            help=f"for range, fusible and module: list N at the most ({_RANGES})")
     duplicates.add_argument("--at", type=float, default=0.9, metavar="X",
                             help="least similarity for near (0.9)")
     duplicates.add_argument("--json", action="store_true", help="print one JSON document")

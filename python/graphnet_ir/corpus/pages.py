@@ -217,7 +217,8 @@ class Graph:
     hash: str
     facts: List[Tuple[str, object]]
     occurrences: List[Dict[str, Any]]
-    parents: List[Tuple[str, str, int, int, bool]]  # name, hash, range, whether it is here
+    # The name, the hash without metas, the range, and the hash if the graph is here.
+    parents: List[Tuple[str, str, int, int, Optional[str]]]
     same_but_sizes: List[str]
     similar: List[Tuple[str, float]]
     columns: List[Tuple[str, object]]  # what jobs added
@@ -244,7 +245,7 @@ def graph(corpus: str, told: Graph) -> str:
                       for row in told.occurrences))]
     if told.parents:
         parts += [_tag("h2", "Cut from"), _table(["graph", "name", "operators"], (
-            [_hash_link(hash) if here else _tag("span", hash[:16], class_="hash"), name,
+            [_hash_link(here) if here else _tag("span", hash[:16], class_="hash"), name,
              f"{begin} to {end}"] for name, hash, begin, end, here in told.parents))]
     if told.same_but_sizes:
         parts += [_tag("h2", "The same with other sizes"),

@@ -6,11 +6,11 @@ only read, and none names a file. By default only programs of this machine reach
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import socket
 import threading
 import time
-from collections.abc import Iterable
 from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 from graphnet_ir import _core
@@ -25,6 +25,7 @@ HITS_A_PAGE = 50
 SECONDS_A_SEARCH = 10.0  # then the hits until now are shown
 _FACETS = 25  # values of a facet
 _MOST_SIMILAR = 20
+_MOST_NAMESAKES = 100  # graphs that may be what a piece was cut from
 _LONGEST = 2000  # letters of a condition
 
 # A page of ours loads nothing but the frame with a graph, and sends its form to us alone.
@@ -132,6 +133,19 @@ class Pages:
         return [{"hash": hash.hex(), "nodes": nodes.get(hash, 0), "matches": matches,
                  "names": [row["path"] for row in names.get(hash, [])]} for hash, matches in found]
 
+    def _graphs_of(self, parents: List[Tuple[str, str, int, int]]) -> Dict[Tuple[str, str], str]:
+        """Returns the hashes of the graphs of parents. A piece knows the name of its parent, and the
+        hash that it has without metas."""
+        found: Dict[Tuple[str, str], str] = {}
+        for name, told in {parent[:2] for parent in parents}:
+            rows = self.corpus.sources.table(["hash"], f"name = {quoted(name)}")
+            for key in sorted(set(rows.column("hash").to_pylist()))[:_MOST_NAMESAKES]:
+                with contextlib.suppress(Error):
+                    if _core.hash(self.corpus[key]) == told:
+                        found[name, told] = key.hex()
+                        break
+        return found
+
     def graph(self, hash: str) -> pages.Graph:
         """Returns what there is about a graph. Raises KeyError if it is not there."""
         sample = self.corpus[hash]
@@ -144,27 +158,17 @@ class Pages:
         occurrences = self.corpus.occurrences([key]).get(key, [])
         parents = sorted({(parent["name"], parent["hash"], parent["start"], parent["end"])
                           for told in occurrences for parent in told["parents"] or []})
-        here = self.corpus.graphs.known(_hashes(parent[1] for parent in parents))
+        here = self._graphs_of(parents)
         similar = [pair for pair in self.corpus.similar(sample, self.corpus.manifest["near_at"])
                    if pair[0] != hash and pair[0] not in same]
         return pages.Graph(
             hash, [(name, ", ".join(map(str, row[name])) if isinstance(row[name], list)
                     else str(row[name])) for name in facts[:-1]],
             occurrences,
-            [(*parent, _bytes(parent[1]) in here) for parent in parents],
+            [(name, told, begin, end, here.get((name, told)))
+             for name, told, begin, end in parents],
             same[:_MOST_SIMILAR], similar[:_MOST_SIMILAR],
             [(name, str(row[name])) for name in added if row[name] is not None])
-
-
-def _bytes(hash: str) -> bytes:
-    try:
-        return bytes.fromhex(hash)
-    except ValueError:
-        return b""
-
-
-def _hashes(texts: Iterable[str]) -> List[bytes]:
-    return [hash for hash in map(_bytes, texts) if len(hash) == 32]
 
 
 def _the_tools_page(sample: Any) -> str:
