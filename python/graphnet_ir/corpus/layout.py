@@ -74,6 +74,20 @@ def read_manifest(corpus: str) -> Dict[str, Any]:
     return dict(told)
 
 
+def manifests(table: str) -> List[Tuple[int, str]]:
+    """Returns the versions of a table and the paths of their manifests, the newest first."""
+    folder = os.path.join(table, "_versions")
+    found: List[Tuple[int, str]] = []
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            if match := re.fullmatch(r"(\d+)\.manifest", name):
+                # A number of 20 digits is the smaller, the newer the version is.
+                number = int(match[1])
+                version = 2**64 - 1 - number if len(match[1]) == 20 else number
+                found.append((version, os.path.join(folder, name)))
+    return sorted(found, reverse=True)
+
+
 def cut_off(table: str) -> Tuple[List[str], int]:
     """Returns the manifests of a table that a power cut left without their content, which are the
     newest ones, and the version before them.
@@ -81,17 +95,13 @@ def cut_off(table: str) -> Tuple[List[str], int]:
     The engine gives a manifest its name before its content is synced. What was acknowledged was
     synced, so that such versions are of commits that nobody knows.
     """
-    folder = os.path.join(table, "_versions")
     torn: List[str] = []
     with contextlib.suppress(OSError):
-        # A name is a number of 20 digits, the smaller the newer.
-        for name in sorted(name for name in os.listdir(folder)
-                           if re.fullmatch(r"\d{20}\.manifest", name)):
-            path = os.path.join(folder, name)
+        for version, path in manifests(table):
             with open(path, "rb") as file:
                 file.seek(-min(4, os.path.getsize(path)), os.SEEK_END)
                 if file.read() == b"LANC":
-                    return torn, 2**64 - 1 - int(name[:20])
+                    return torn, version
             torn.append(path)
     return [], 0
 

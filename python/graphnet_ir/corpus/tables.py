@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import glob
-import os
 import re
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Set, Tuple, Union
 
@@ -54,16 +52,6 @@ def engine_errors(path: str) -> Iterator[None]:
         text = re.sub(r", (/|rust/|src/|<)\S+\.rs:\d+(:\d+)?", "", " ".join(str(error).split()))
         raise made_error("invalid_argument" if "Invalid user input" in text else "data_loss",
                          f"{path}: {text[:500] or kind}") from error
-
-
-def _newest_version(path: str) -> int:
-    """Returns the number of the newest version of a table, which perhaps cannot be opened."""
-    numbers = [0]
-    for name in glob.glob(os.path.join(glob.escape(path), "_versions", "*.manifest")):
-        number = os.path.basename(name)[:-len(".manifest")]
-        if number.isdigit():
-            numbers.append(2**64 - 1 - int(number) if len(number) == 20 else int(number))
-    return max(numbers)
 
 
 @contextlib.contextmanager
@@ -118,7 +106,7 @@ class Table:
                 f"version {before} is taken, and what came later is lost: {torn[0]} was cut off"
                 if torn else None)
         except Error as error:
-            for version in range(_newest_version(path) - 1, 0, -1):
+            for version, _ in layout.manifests(path)[1:]:
                 with contextlib.suppress(Error):
                     return (Table(path, kind, key, schema, version),
                             f"version {version} is taken, and what came later is lost: {error}")
