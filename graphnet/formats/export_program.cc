@@ -13,6 +13,7 @@
 #include "graphnet/base/arena.h"
 #include "graphnet/base/status.h"
 #include "graphnet/facts/memory/memory_use.h"
+#include "graphnet/formats/pt2/importer.h"
 #include "graphnet/formats/torch_functions.h"
 #include "graphnet/interp/inputs/elements.h"
 #include "graphnet/interp/inputs/example_input.h"
