@@ -27,8 +27,8 @@ struct CallKind {
 
 // Returns the kinds of the calls of functions and methods in all graphs of a module, which must
 // verify, sorted. Where metas are missing, dtypes and ranks follow from the operands if they can be
-// inferred without running the graph (facts_table.h). With `users`, a kind is told apart by the meaning of a call that takes its value, too, and calls whose
-// values no call takes are not there. ResourceExhausted if they would take more than 4 MiB.
+// inferred without running the graph (facts_table.h). With `users`, a kind is told apart by the
+// meaning of a call that takes its value, too, and calls whose values no call takes are not there. ResourceExhausted if they would take more than 4 MiB.
 // O(nodes + operands).
 absl::StatusOr<std::vector<CallKind>> CallKindsOf(const Module& module, bool users);
 

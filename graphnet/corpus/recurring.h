@@ -37,7 +37,7 @@ struct RecurringOptions {
   // True: ranges whose operators are all in one module, and are all of it in a row (ModulePaths in
   // decompose/schemes.h). False: ranges of any place.
   bool modules = false;
-  // Of the ranges of any place only those that compilers may fuse: all operators are pointwise,
+  // Ranges of any place count only if compilers may fuse them: all operators are pointwise,
   // reductions, normalisations, or move values (WorkClass in facts/cost/flops.h), and at least two of
   // them compute.
   bool fusible = false;

@@ -422,7 +422,7 @@ TEST(ExecutableTest, ChecksIndicesOfSparseTensors) {
       {"sparse_bsc_tensor.ccol_row_value(%c, %p, %v", blocks, by_rows.t()},
       {"_sparse_bsc_tensor_unsafe.default(%c, %p, %v, [3, 3]", blocks, by_rows.t()},
   };
-  // As torch.export writes them.
+  // torch.export writes the layout.
   for (const char* layout : {"sparse_coo", "sparse_csr"}) {
     const auto made = run(absl::StrCat("sparse_csr_tensor.crow_col_value_size(%c, %p, %v, [3, 3], "
                                        "layout = torch.",

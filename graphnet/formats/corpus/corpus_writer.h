@@ -25,7 +25,7 @@ struct CorpusOrigin {
   std::string path;  // empty for the standard input
 };
 
-// What an addition did, as `graphnet corpus add` says it.
+// Tells what an addition did, as `graphnet corpus add` does.
 struct CorpusAddition {
   std::string json;                // its numbers, as an object
   std::string summary;             // the same as a line of text

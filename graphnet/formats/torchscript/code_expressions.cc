@@ -240,7 +240,7 @@ absl::Status ExpressionCheck::Name(Tokens tokens, size_t i, Frame* frame) {
   if (name.text == "__torch__") Mention(Path(tokens, i));
   const bool is_hidden =
       (name.text == "torch" || name.text == "annotate") && names_.contains(name.text);
-  // What is called through such a variable is no function of PyTorch.
+  // LibTorch takes the variable, so a call through it reaches no function of PyTorch.
   if (is_hidden && i + 1 < tokens.size() && (tokens[i + 1].Is(".") || tokens[i + 1].Is("("))) {
     return Error(name, absl::StrCat("a variable hides '", name.text, "'"));
   }

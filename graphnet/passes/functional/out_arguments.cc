@@ -13,6 +13,10 @@
 namespace graphnet {
 namespace {
 
+// Calls with more tensors for their results stay as they are, since the check of each copy looks at
+// all others of its call.
+constexpr size_t kMaxOuts = 64;
+
 bool IsAten(absl::string_view target) {
   return absl::StartsWith(absl::StripPrefix(target, "torch.ops."), "aten.");
 }
@@ -91,7 +95,7 @@ std::vector<OutCall> SplitOutCalls(Module* module) {
       if (!node->is_call()) continue;
       OutCall made = {.call = node, .target = std::string(node->target())};
       const std::vector<Node*> outs = FindOuts(*node, &made);
-      if (outs.empty()) continue;
+      if (outs.empty() || outs.size() > kMaxOuts) continue;
       std::optional<std::vector<std::vector<Node*>>> users;
       if (outs.size() > 1) {
         users = UsersOfResults(*node, outs.size());

@@ -425,7 +425,7 @@ graph @no(%z : f32[3]) {
   const auto error = [&](absl::string_view from, absl::string_view to) {
     return ErrorOf(absl::StrReplaceAll(graphs, {{from, to}}));
   };
-  // Where a branch knows less of the sizes, its result is cast.
+  // The result of a branch is cast if the types differ in what is known of the sizes.
   const auto cast =
       Export(absl::StrReplaceAll(graphs, {{"(f32[3], f32[])", "(f32[s], f32[])"},
                                           {"\ngraph @forward", "\nsymbol s = 3\ngraph @forward"}}));

@@ -413,6 +413,20 @@ TEST(FunctionalizeTest, SeveralTensorsForResults) {
   }
 }
 
+TEST(FunctionalizeTest, ManyTensorsForResultsStay) {
+  for (const int count : {64, 65}) {
+    std::string body, outs;
+    for (int i = 0; i < count; ++i) {
+      absl::StrAppend(&body, "  %o", i, " = torch.zeros(4)\n");
+      absl::StrAppend(&outs, i == 0 ? "" : ", ", "%o", i);
+    }
+    const Result result = Functionalized(
+        absl::StrCat("graph @forward(%x : f32[", count, ", 4]) {\n", body,
+                     "  %c = torch.unbind(%x, 0, out = [", outs, "])\n  return (%o0,)\n}\n"));
+    EXPECT_EQ(result.changed, count == 64) << result.text << result.notes;
+  }
+}
+
 // What a call with `out` reads may change, while its own write stays.
 TEST(FunctionalizeTest, ArgumentOutOfACallThatReadsWhatWasWritten) {
   for (const absl::string_view call :
