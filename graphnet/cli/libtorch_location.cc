@@ -109,7 +109,7 @@ PlaceOfCode FindPlaceOfCode() {
 }
 
 absl::StatusOr<std::string> FindLibTorch() {
-  if (const std::string folder = Environment("LIBTORCH"); !folder.empty()) {
+  if (std::string folder = Environment("LIBTORCH"); !folder.empty()) {
     const std::string named = absl::StrCat("LIBTORCH=", Printable(folder, 1000));
     if (!HasLibTorch(folder))
       return absl::FailedPreconditionError(absl::StrCat(named, " has no lib/libtorch_cpu.so"));
@@ -134,7 +134,7 @@ absl::StatusOr<std::string> FindLibTorch() {
   for (const std::string& folder : folders) {
     if (fits(folder)) return folder;
   }
-  if (const std::string folder = OfPython3(); fits(folder)) return folder;
+  if (std::string folder = OfPython3(); fits(folder)) return folder;
   return absl::FailedPreconditionError(
       absl::StrCat("needs LibTorch ", kLibTorchVersion, ": pip install 'torch==", kLibTorchVersion,
                    ".*', or set LIBTORCH to its folder",

@@ -61,7 +61,7 @@ std::string BytesText(int64_t bytes) {
 std::string CsvLine(const TableRow& row) {
   std::string line;
   for (const std::string& text : row) {
-    if (&text != row.data()) line += ",";
+    if (&text != row.data()) line += ',';
     const std::string cell = IsFormula(text) ? absl::StrCat("'", text) : text;
     if (cell.find_first_of(",\"\r\n") == std::string::npos) {
       line += cell;

@@ -61,7 +61,7 @@ class Planner {
 
  private:
   absl::StatusOr<std::vector<Range>> AtPositions() {
-    ASSIGN_OR_RETURN(const std::vector<Range> ranges, RangesBetween(config_.split_positions, n_));
+    ASSIGN_OR_RETURN(std::vector<Range> ranges, RangesBetween(config_.split_positions, n_));
     if (config_.group_head_and_tail) return ranges;
     if (ranges.size() < 3) {
       return absl::InvalidArgumentError("one cut leaves no piece if head and tail are left out");

@@ -124,7 +124,7 @@ class LogWriter {
     for (const OutputComparison& output : result_.outputs) {
       absl::StrAppend(&out_, " ", value(output));
     }
-    out_ += "\n";
+    out_ += '\n';
   }
 
   void WriteComparisons() {

@@ -147,7 +147,7 @@ class Reducer {
     if (!is_interesting)
       return absl::FailedPreconditionError(
           "the sample does not have the property that is to be kept");
-    const absl::Status done = RunAll();
+    absl::Status done = RunAll();
     if (!done.ok() && !is_late_) return done;
     reduction_.is_minimal = done.ok();
     reduction_.after = SizeOfSample(best_);

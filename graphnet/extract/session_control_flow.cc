@@ -128,7 +128,7 @@ absl::StatusOr<bool> Session::RunWhileLoop(const StepPlan& step, Frame* frame) {
   }
   is_replaying_ = true;
   const absl::Cleanup record = [this] { is_replaying_ = false; };
-  const absl::Status status = RunTurns(step, frame);
+  absl::Status status = RunTurns(step, frame);
   if (!status.ok()) {
     recorder_.AbandonBodies();
     return status;

@@ -218,7 +218,7 @@ absl::StatusOr<Pt2Archive> ExportPt2As(const Sample& sample, bool flat_calls, Mi
     ASSIGN_OR_RETURN(const bool expanded, ExpandIn(described.module.get()));
     return expanded ? torch->InferShapes(&described) : absl::OkStatus();
   };
-  const absl::Status inferred = infer();
+  absl::Status inferred = infer();
   const bool may_be_evaluated = MayBeEvaluated(*described.module);
   if (!inferred.ok() && !may_be_evaluated) return inferred;
   // Nothing describes the results of a branch that is not used.

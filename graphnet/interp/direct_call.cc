@@ -237,7 +237,7 @@ std::string Codes(const c10::FunctionSchema& schema) {
       suffix = "[]" + suffix;
       type = type->expectRef<c10::ListType>().getElementType();
     }
-    if (argument.alias_info() != nullptr && argument.alias_info()->isWrite()) suffix += "!";
+    if (argument.alias_info() != nullptr && argument.alias_info()->isWrite()) suffix += '!';
     const absl::string_view code = Code(*type);
     if (code.empty()) return "";
     absl::StrAppend(&codes, code.substr(0, 1), suffix, " ");

@@ -89,7 +89,7 @@ absl::StatusOr<ShapeReport> InferShapesFrom(Module* module,
     return asked.observer ? asked.observer(node, value) : absl::OkStatus();
   };
   run.recover = RecoverBy(*module, said);
-  const absl::Status ran = RunForShapes(*module, values, run);
+  absl::Status ran = RunForShapes(*module, values, run);
   const bool is_symbolic = !module->symbols().empty();
   // After FailedPrecondition, only values that depend on missing data lack their metas.
   if (!ran.ok() && !absl::IsFailedPrecondition(ran)) {

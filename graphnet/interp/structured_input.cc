@@ -211,7 +211,7 @@ class Maker {
           absl::StrCat("input ", Printable(name),
                        ": the type of the elements of an empty structure is unknown"));
     }
-    const c10::TypePtr type = c10::unshapedType(elements[0].type());
+    c10::TypePtr type = c10::unshapedType(elements[0].type());
     for (const c10::IValue& element : elements) {
       if (*c10::unshapedType(element.type()) != *type) {
         return absl::InvalidArgumentError(

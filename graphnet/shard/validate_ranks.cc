@@ -119,7 +119,7 @@ void Compare(const TensorData& expected, const TensorData& actual, bool is_exact
 // Returns elements as PyTorch writes numbers, with as few digits as identify them.
 absl::StatusOr<std::vector<std::string>> ElementsAsText(const TensorData& data) {
   std::vector<std::string> elements;
-  const absl::Status status = Guarded([&]() -> absl::Status {
+  absl::Status status = Guarded([&]() -> absl::Status {
     ASSIGN_OR_RETURN(const at::Tensor tensor, ToTensor(data, c10::Device(c10::kCPU)));
     const at::Tensor flat = tensor.contiguous().view({-1});
     for (int64_t i = 0; i < flat.numel(); ++i) {

@@ -78,7 +78,7 @@ absl::string_view LeafName(absl::string_view target) {
 
 void AppendValue(const ValueMeta& meta, std::string* out) {
   if (meta.is_tuple) {
-    *out += "(";
+    *out += '(';
     for (size_t i = 0; i < meta.elements.size() && i < kMaxElements; ++i) {
       if (i > 0) *out += ", ";
       const ValueMeta* element = meta.elements[i];

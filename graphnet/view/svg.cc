@@ -96,7 +96,7 @@ class SvgWriter {
       absl::StrAppend(&out_, "<rect class=\"k", i, "\" x=\"", Number(x),
                       "\" y=\"12\" width=\"11\" height=\"11\" rx=\"2\"/>");
       Text("", x + 16, 21, styles[i]->meaning);
-      out_ += "\n";
+      out_ += '\n';
       x += SwatchWidth(*styles[i]);
     }
   }
@@ -114,7 +114,7 @@ class SvgWriter {
                     "\" x=\"", Number(frame.x), "\" y=\"", Number(frame.y), "\" width=\"",
                     Number(frame.width), "\" height=\"", Number(frame.height), "\" rx=\"6\"/>\n");
     Text("h", frame.x + 8, frame.y + 13, picture_.frames[f].label);
-    out_ += "\n";
+    out_ += '\n';
   }
 
   void WriteLinks(size_t f) {

@@ -212,7 +212,7 @@ absl::StatusOr<Recurring> Find(const std::vector<Sample>& samples,
   for (const Sample& sample : samples) {
     auto prepared = PrepareRanges(*sample.module, options);
     if (!prepared.ok()) return prepared.status();
-    if (const absl::Status added = search.Add(*std::move(prepared)); !added.ok()) return added;
+    if (absl::Status added = search.Add(*std::move(prepared)); !added.ok()) return added;
   }
   return search.Find();
 }

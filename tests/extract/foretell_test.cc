@@ -32,7 +32,7 @@ using Places = std::set<std::tuple<std::string, int64_t, int64_t>>;  // reason, 
 
 absl::StatusOr<torch::jit::Module> Load(const std::string& source) {
   const std::string path = testing::TempDir() + "/program.pt";
-  const absl::Status saved = SaveProgram(source, path);
+  absl::Status saved = SaveProgram(source, path);
   if (!saved.ok()) return saved;
   return LoadTorchScriptModule(path, /*trust=*/true);
 }

@@ -46,7 +46,7 @@ std::string Text(const IValue& value) {
     const Tensor& t = value.toTensor();
     std::string out = std::string(c10::toString(t.scalar_type())) + "(";
     for (const int64_t size : t.sizes()) out += std::to_string(size) + ",";
-    out += ")";
+    out += ')';
     for (int64_t i = 0; i < t.numel(); ++i) {
       out += " " + std::to_string(t.flatten()[i].item().toDouble());
     }

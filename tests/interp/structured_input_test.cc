@@ -20,7 +20,7 @@ absl::StatusOr<IValue> ThereAndBack(const std::string& annotation, const IValue&
   const auto type = ParseAnnotation(annotation);
   if (!type.ok()) return type.status();
   std::map<std::string, TensorData> values;
-  const absl::Status added = AddValues(value, *type, "x", &values);
+  absl::Status added = AddValues(value, *type, "x", &values);
   if (!added.ok()) return added;
   return MakeStructure(*type, "x", values, [](const std::string&, const TensorData& data) {
     return ToTensor(data, c10::Device(c10::kCPU));

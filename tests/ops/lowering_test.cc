@@ -46,7 +46,7 @@ std::string Lowered(absl::string_view call) {
       absl::StrAppend(&out, first ? "" : ", ", k.name, "=", PrintArgument(k.value));
       first = false;
     }
-    out += ")";
+    out += ')';
   }
   return out;
 }

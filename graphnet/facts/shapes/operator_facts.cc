@@ -48,7 +48,7 @@ absl::Status Add(absl::string_view facts, absl::string_view name, absl::string_v
     return absl::InvalidArgumentError(
         absl::StrCat("no overload of ", like, " has the same parameters, by name and type"));
   }
-  if (absl::EndsWith(name, "_") && !absl::EndsWith(like, "_")) like += "_";
+  if (absl::EndsWith(name, "_") && !absl::EndsWith(like, "_")) like += '_';
   return AddKnownOperator(schema, like);
 }
 

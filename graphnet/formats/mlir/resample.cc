@@ -33,7 +33,7 @@ std::vector<Tap> TapsOf(const Resampling& r) {
     const auto at = static_cast<float>(i);
     if (is_nearest) {
       const float where = r.mode == "nearest" ? at * scale : (at + 0.5F) * scale;
-      add(0, static_cast<int64_t>(std::floor(where)), 1);
+      add(0, static_cast<int64_t>(std::floor(where)), 1.0F);
       continue;
     }
     float where = r.align_corners ? scale * at : scale * (at + 0.5F) - 0.5F;

@@ -45,7 +45,7 @@ absl::StatusOr<MlirProgram> Writer::Run() {
   for (const Node* node : graph->nodes()) {
     if (!node->is_call()) continue;
     node_ = node;
-    const absl::Status status = WriteCall(*node);
+    absl::Status status = WriteCall(*node);
     if (status.ok()) continue;
     if (missing_ == nullptr) return status;
     if (first.ok()) first = status;

@@ -332,7 +332,7 @@ absl::StatusOr<ExportValue> GraphExporter::MakeTensor(const Node& node, const Ex
   inputs.EndArray();
   const ValueMeta* const meta =
       scratch_.InternValueMeta({.dtype = DType::kInt64, .has_device = true, .has_shape = true});
-  ASSIGN_OR_RETURN(const ExportValue made, AddTensor(name, meta->tensor, node, scope));
+  ASSIGN_OR_RETURN(ExportValue made, AddTensor(name, meta->tensor, node, scope));
   outputs.StartArray();
   RETURN_IF_ERROR(WriteArgument(node, made, nullptr, scope, &outputs));
   outputs.EndArray();

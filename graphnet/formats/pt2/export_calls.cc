@@ -531,7 +531,7 @@ absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportSizes(
     RETURN_IF_ERROR(WriteInput(node, "self", kPositional, tensor, nullptr, scope, &inputs));
     RETURN_IF_ERROR(WriteInput(node, "dim", kPositional, dim, nullptr, scope, &inputs));
     inputs.EndArray();
-    const ExportValue made = AddNumber(Kind::kInt, name, kTarget, size, scope);
+    ExportValue made = AddNumber(Kind::kInt, name, kTarget, size, scope);
     outputs.StartArray();
     RETURN_IF_ERROR(WriteArgument(node, made, nullptr, scope, &outputs));
     outputs.EndArray();
@@ -600,8 +600,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportNumbers(const Node& node,
   }
   inputs.EndArray();
   const absl::string_view name = NameOf(node, scope);
-  const ExportValue value =
-      AddNumber(kind, name, function, kind == Kind::kFloat ? nullptr : size, scope);
+  ExportValue value = AddNumber(kind, name, function, kind == Kind::kFloat ? nullptr : size, scope);
   outputs.StartArray();
   RETURN_IF_ERROR(WriteArgument(node, value, nullptr, scope, &outputs));
   outputs.EndArray();
@@ -722,7 +721,7 @@ absl::StatusOr<ExportValue> GraphExporter::AsNumbers(const Node& node, const Exp
   inputs.StartArray();
   RETURN_IF_ERROR(WriteInput(node, "self", kPositional, value, nullptr, scope, &inputs));
   inputs.EndArray();
-  const ExportValue number = AddNumber(kind, name, kItem, nullptr, scope);
+  ExportValue number = AddNumber(kind, name, kItem, nullptr, scope);
   outputs.StartArray();
   RETURN_IF_ERROR(WriteArgument(node, number, nullptr, scope, &outputs));
   outputs.EndArray();
@@ -990,7 +989,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportHigherOrder(const Node& node,
     is_single = false;
     const size_t size = meta != nullptr && meta->is_tuple ? meta->elements.size() : taken;
     std::vector<SchemaType> types(size, any);
-    if (branch_types.size() == size) types = branch_types;
+    if (branch_types.size() == size) types = std::move(branch_types);
     ASSIGN_OR_RETURN(result, AddElements(node, &node, meta, types, name, scope, &outputs));
     const auto is_none = [](const ExportValue& value) { return value.is_none(); };
     if (is_control_flow && absl::c_all_of(*result.elements, is_none)) {
@@ -1042,7 +1041,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportScriptOperator(const Node& node
     inputs.StartArray();
     RETURN_IF_ERROR(WriteInput(node, "self", kPositional, args[0], nullptr, scope, &inputs));
     inputs.EndArray();
-    const ExportValue value = AddNumber(kind, name, "torch.ops.aten.item.default", nullptr, scope);
+    ExportValue value = AddNumber(kind, name, "torch.ops.aten.item.default", nullptr, scope);
     outputs.StartArray();
     RETURN_IF_ERROR(WriteArgument(node, value, nullptr, scope, &outputs));
     outputs.EndArray();
@@ -1058,7 +1057,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportScriptOperator(const Node& node
     inputs.EndArray();
     const ValueMeta* const meta =
         scratch_.InternValueMeta({.dtype = DType::kInt64, .has_device = true, .has_shape = true});
-    ASSIGN_OR_RETURN(const ExportValue value, AddTensor(name, meta->tensor, node, scope));
+    ASSIGN_OR_RETURN(ExportValue value, AddTensor(name, meta->tensor, node, scope));
     outputs.StartArray();
     RETURN_IF_ERROR(WriteArgument(node, value, nullptr, scope, &outputs));
     outputs.EndArray();

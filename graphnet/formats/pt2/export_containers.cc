@@ -95,7 +95,7 @@ Result Erase(Args args, bool yields) {
   if (!at) return std::nullopt;
   if (*at < 0 || *at >= size) return Raises("the index is out of range for the list");
   const auto place = args[0].elements->begin() + *at;
-  const ExportValue taken = *place;
+  const ExportValue taken = std::move(*place);
   args[0].elements->erase(place);
   return yields ? taken : ExportValue();
 }
@@ -206,7 +206,7 @@ absl::Status Set(const ExportValue& dict, const ExportValue& key, const ExportVa
 
 // Makes a dict of alternating keys and values.
 Result MakeDict(absl::Span<const ExportValue> entries) {
-  const ExportValue dict = ExportValue::Sequence(Kind::kDict, {});
+  ExportValue dict = ExportValue::Sequence(Kind::kDict, {});
   for (size_t i = 0; i + 1 < entries.size(); i += 2) {
     bool known = false;
     RETURN_IF_ERROR(Set(dict, entries[i], entries[i + 1], &known));

@@ -55,7 +55,7 @@ absl::StatusOr<ExportValue> GraphExporter::MakeCall(
     RETURN_IF_ERROR(WriteInput(node, keyword, 2, value, nullptr, scope, &inputs));
   }
   inputs.EndArray();
-  ASSIGN_OR_RETURN(const ExportValue value, AddTensor(name, meta, node, scope));
+  ASSIGN_OR_RETURN(ExportValue value, AddTensor(name, meta, node, scope));
   outputs.StartArray();
   RETURN_IF_ERROR(WriteArgument(node, value, nullptr, scope, &outputs));
   outputs.EndArray();
@@ -316,7 +316,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportListed(const Node& node, const 
                     NameOf(node, scope), kept(sizes), scope);
   }
   const bool is_flat = sizes.size() == 1;
-  ASSIGN_OR_RETURN(const ExportValue flat,
+  ASSIGN_OR_RETURN(ExportValue flat,
                    MakeCall(node, "torch.ops.aten.stack.default",
                             {ExportValue::Sequence(Kind::kList, std::move(elements))}, {},
                             is_flat ? NameOf(node, scope) : name("flat"), kept({count}), scope));

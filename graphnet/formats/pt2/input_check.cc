@@ -231,7 +231,7 @@ class InputCheck {
                                             *at[0] == 0 ? "" : absl::StrCat(" plus ", *at[0])));
         }
         const std::optional<int64_t> value = python::FloorDivide(*rise, *slope);
-        if (value) symbols_.AddSymbol(symbol, *value);
+        if (value) symbols_.AddSymbol(symbol, value);
         bound_by_.emplace(symbol, asked);
         continue;
       }

@@ -166,7 +166,7 @@ GraphExporter::LoopForm GraphExporter::FormOf(const Node& loop) const {
   if (const auto i = PlaceholderNumber(proceed, test_inputs);
       i && *i < carried.size() && test_calls == 0 && body_inputs[*i]->num_uses() == 0 &&
       !is_result_used(*i)) {
-    form.condition = *i;
+    form.condition = i;
   } else if (test_calls == 1 && !carried.empty() && IsInt(carried[0], 0) &&
              IsCallOn(proceed, "operator.lt", test_inputs[0]) && !next.empty() &&
              IsCallOn(next[0], "operator.add", body_inputs[0]) &&

@@ -525,7 +525,7 @@ absl::StatusOr<bool> Fitting::ChooseMember(std::vector<absl::string_view> member
           "the value and the unions of its type are too large: too many of their members "
           "would have to be tried");
     ExampleInput fitted = *input;
-    const absl::Status fits = Fit(member, &fitted);
+    absl::Status fits = Fit(member, &fitted);
     if (budget_ < 0) return fits;
     if (!fits.ok() || !IsOf(member, fitted)) continue;
     const bool as_written = HaveSameKinds(*input, fitted);

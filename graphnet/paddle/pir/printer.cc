@@ -171,7 +171,7 @@ class PirPrinter {
       live_[&node] = result_live_.at({of, index});
       std::string type;
       AppendType(ResultMeta(*of, index), &type);
-      types_[&node] = type;
+      types_[&node] = std::move(type);
       return absl::OkStatus();
     }
     Operation op;

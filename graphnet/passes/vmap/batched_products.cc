@@ -42,7 +42,7 @@ BatchedCalls::Result BatchedCalls::Linear(const Call& call, const Value& input) 
   if (weight.rank() != 2 || input.rank() < 1) return RankUnknown(*call.node);
   Value transposed = weight;
   transposed.arg = Emit("aten.transpose.int", {weight.arg, -2, -1});
-  ASSIGN_OR_RETURN(const Value product, Matmul(input, transposed, facts_.Of(call.node)));
+  ASSIGN_OR_RETURN(Value product, Matmul(input, transposed, facts_.Of(call.node)));
   if (!bias.arg.is_node()) return product;
   if (bias.rank() < 0 || product.rank() < 0) return RankUnknown(*call.node);
   return Binary("aten.add.Tensor", product, bias, facts_.Of(call.node));

@@ -743,7 +743,7 @@ absl::StatusOr<bool> RevertVmap(Module* module) {
   RoundTrips round_trips(calls);
   for (Graph* graph : module->graphs()) round_trips.Replace(graph);
   AllAnalyses all(*module, calls);
-  if (const absl::Status status = all.Visit(module->main(), 0); !status.ok()) {
+  if (absl::Status status = all.Visit(module->main(), 0); !status.ok()) {
     round_trips.Undo();
     return status;
   }
