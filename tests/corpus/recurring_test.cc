@@ -346,7 +346,7 @@ TEST(RecurringRangesTest, RefusesWhatHasNoRoom) {
                          HasSubstr("graphs take more than 1000 bytes; give more memory or "
                                    "fewer graphs")));
   }
-  // What has room for the graphs may have none for the search.
+  // Memory that is enough for the graphs may be too little for the search.
   size_t refused = 0;
   for (uint64_t bytes = 10000; bytes < 100000; bytes += 1000) {
     const auto found = Find(samples, {.max_bytes = bytes});

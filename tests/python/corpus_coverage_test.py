@@ -342,7 +342,7 @@ class SplitTest(CorpusTest):
         for some in sets.values():
             self.assertEqual(len({place[hash] for hash in some}), 1)
         self.assertEqual((made.groups, made.largest), (len(sets), max(map(len, sets.values()))))
-        # What is promised of the sizes.
+        # Each part exceeds its share by less than the size of the largest group.
         for part, share in shares.items():
             wanted = len(place) * share / sum(shares.values())
             self.assertLess(len(made.parts[part]) - wanted, made.largest)
