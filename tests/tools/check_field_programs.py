@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-import compare_runs as runs
+import in_pytorch
 
 SCHEMES = ["--pieces 3", "--single-op", "--blocks", "--by-module 2"]
 FORMS = ["protobuf", "graphnet"]
@@ -111,7 +111,7 @@ class Program:
             expected = inputs.with_name(inputs.name.replace(".in.", ".out."))
             out = self.scratch / "out.safetensors"
             succeed(self.tool("run", model, "--inputs", inputs, "-o", out, "--threads", 1, *self.trust), f"{what}, run")
-            differs = runs.compare(runs.read_safetensors(expected), runs.read_safetensors(out))
+            differs = in_pytorch.compare(in_pytorch.read_safetensors(expected), in_pytorch.read_safetensors(out))
             if differs:
                 raise Fault(f"{what}: {inputs.name}: {differs[:400]}")
 
@@ -148,8 +148,8 @@ class Program:
         if self.path.suffix != ".pt":
             return []
         words = []
-        for name, value in sorted(runs.read_safetensors(self.calls[0]).items()):
-            kind = runs.DTYPES[value.dtype].lower()
+        for name, value in sorted(in_pytorch.read_safetensors(self.calls[0]).items()):
+            kind = in_pytorch.DTYPES[value.dtype].lower()
             words += ["--input", f"{name}={kind}[{','.join(map(str, value.shape))}]"]
         return words
 

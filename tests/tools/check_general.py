@@ -19,20 +19,12 @@ from typing import Any, Dict, List
 
 import torch
 
-import compare_outputs as common
+import in_pytorch
 
 
 def run(sample: pathlib.Path, inputs: Dict[str, torch.Tensor]) -> List[torch.Tensor]:
-    scope: Dict[str, Any] = {"__name__": "sample"}
-    exec(compile(common.on_cpu((sample / "model.py").read_text()), str(sample), "exec"), scope)
-    model = scope["GraphModule"]()
-    annotations = model.forward.__annotations__
-    arguments = {name: value.item() if annotations.get(name) is torch.SymInt else value.clone()
-                 for name, value in inputs.items()}
-    torch.manual_seed(0)
-    with torch.no_grad():
-        returned = model(**arguments)
-    return [value for _, value in common.flatten(returned, "") if isinstance(value, torch.Tensor)]
+    returned = in_pytorch.call(in_pytorch.load(sample), {name: value.clone() for name, value in inputs.items()}, 0)
+    return [value for _, value in in_pytorch.flatten(returned, "") if isinstance(value, torch.Tensor)]
 
 
 def symbolic_shapes(sample: pathlib.Path) -> Dict[str, List[str]]:
@@ -47,9 +39,9 @@ def is_weight(name: str) -> bool:
 
 
 def check(original: pathlib.Path, general: pathlib.Path) -> str:
-    metas = common.read_metas(original)
+    metas = in_pytorch.read_metas(original)
     shapes = symbolic_shapes(general)
-    first = {name: common.draw(meta, 0) for name, meta in metas.items()}
+    first = {name: in_pytorch.draw(meta, 0) for name, meta in metas.items()}
     symbol = next((shapes[name][0] for name in first
                    if not is_weight(name) and name in shapes and shapes[name]
                    and not shapes[name][0].isdigit()), None)
@@ -61,11 +53,11 @@ def check(original: pathlib.Path, general: pathlib.Path) -> str:
         if len(dims) > 1:
             return f"fails: {name} has the symbol twice"
         if dims:
-            second[name] = common.draw(meta, 1)
+            second[name] = in_pytorch.draw(meta, 1)
             joined[name] = torch.cat([first[name], second[name]], dims[0])
     expected = [run(original, first), run(original, second)]
     for old, new in zip(expected[0], run(general, first)):
-        if what := common.difference(old, new):
+        if what := in_pytorch.difference(old, new):
             return f"differs with the old size: {what}"
     both = run(general, joined)
     same = 0
@@ -95,7 +87,7 @@ def main() -> int:
         try:
             line = check(original, general)
         except Exception as error:  # Whatever a model raises is a result.
-            line = f"fails: {common.one_line(error)}"
+            line = f"fails: {in_pytorch.one_line(error)}"
         print(line, original, flush=True)
         bad += line != "ok"
     return 1 if bad else 0

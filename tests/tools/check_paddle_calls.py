@@ -411,7 +411,7 @@ def more():
 
 def make(out, only):
     """Writes a graph a call, with inputs and outputs."""
-    import compare_outputs
+    import in_pytorch
     import torch
 
     cases, drawn = {}, []
@@ -439,7 +439,7 @@ def make(out, only):
                 if any(v.layout != torch.strided for v in outputs) or not outputs:
                     continue
                 texts.add(text)
-                if any(compare_outputs.difference(a, b) for a, b in zip(outputs, again)):
+                if any(in_pytorch.difference(a, b) for a, b in zip(outputs, again)):
                     drawn.append(f"{name.replace('.', '-')}-{len(cases[name])}")
                 case = f"{name.replace('.', '-')}-{len(cases[name])}"
                 (out / "calls").mkdir(parents=True, exist_ok=True)

@@ -42,8 +42,7 @@ import warnings
 
 import torch
 
-import compare_outputs as outputs
-import compare_runs as runs
+import in_pytorch
 
 warnings.filterwarnings("ignore")
 
@@ -181,7 +180,7 @@ def compare_facts(before, after, form, kept=()):
 
 def bits(tensor):
     """The elements of a tensor, row by row."""
-    content = outputs.as_bytes(tensor.detach())
+    content = in_pytorch.as_bytes(tensor.detach())
     return ctypes.string_at(content.data_ptr(), content.numel()) if content.numel() else b""
 
 
@@ -218,7 +217,7 @@ def described(tensors):
             if all(key.isdigit() for key in value):
                 return f"list({','.join(text(value[key]) for key in sorted(value, key=int))})"
             return f"dict({','.join(f'{key}={text(one)}' for key, one in value.items())})"
-        kind = SHORT_NAMES.get(value.dtype) or runs.DTYPES[value.dtype].lower()
+        kind = SHORT_NAMES.get(value.dtype) or in_pytorch.DTYPES[value.dtype].lower()
         return f"{kind}[{','.join(map(str, value.shape))}]"
 
     tree = {}
@@ -249,19 +248,19 @@ class Program:
         self.call = call if self.is_pytorch and call.is_file() else None
         self.expected, self.shapes = None, []
         if self.call is not None:
-            self.expected = runs.read_safetensors(call.with_name(call.name.replace(".in.", ".out.")))
+            self.expected = in_pytorch.read_safetensors(call.with_name(call.name.replace(".in.", ".out.")))
         self.runs = True
         if path.is_dir():
-            metas = outputs.read_metas(path)
-            self.runs = outputs.declared_bytes(metas) <= max_bytes
+            metas = in_pytorch.read_metas(path)
+            self.runs = in_pytorch.declared_bytes(metas) <= max_bytes
             if self.runs:
                 self.call = scratch / "drawn.safetensors"
-                runs.write_safetensors({name: outputs.draw(meta, 0) for name, meta in metas.items()}, self.call)
+                in_pytorch.write_safetensors({name: in_pytorch.draw(meta, 0) for name, meta in metas.items()}, self.call)
         listed = path.with_name(path.name.removesuffix(".pt") + ".json")
         if self.is_pytorch and self.call is None and listed.is_file():
             self.call = scratch / "drawn.safetensors"
             names = [name for name, _ in self.show(path)["inputs"]]
-            runs.write_safetensors(dict(zip(names, map(drawn, json.loads(listed.read_text())["inputs"]))), self.call)
+            in_pytorch.write_safetensors(dict(zip(names, map(drawn, json.loads(listed.read_text())["inputs"]))), self.call)
         self.inputs = ["--seed", "3"] if self.call is None else ["--inputs", self.call]
 
     def show(self, path):
@@ -270,14 +269,14 @@ class Program:
     def run(self, path, out):
         inputs = self.inputs
         if self.call is not None:
-            given, named = runs.read_safetensors(self.call), self.show(path)["inputs"]
+            given, named = in_pytorch.read_safetensors(self.call), self.show(path)["inputs"]
             renamed = dict(zip((name for name, _ in self.facts["inputs"]), (name for name, _ in named)))
             changed = {".".join([renamed.get(name.split(".")[0], name.split(".")[0]), *name.split(".")[1:]]): value
                        for name, value in given.items()}
-            runs.write_safetensors(changed, self.scratch / "in.safetensors")
+            in_pytorch.write_safetensors(changed, self.scratch / "in.safetensors")
             inputs = ["--inputs", self.scratch / "in.safetensors"]
         succeed(self.tool("run", path, "--threads", "1", *inputs, "-o", out), "run")
-        return runs.read_safetensors(out)
+        return in_pytorch.read_safetensors(out)
 
     def hash_of(self, path):
         return succeed(self.tool("hash", path), "hash").split()[0]
@@ -286,7 +285,7 @@ class Program:
         """Reads and runs the program itself."""
         self.facts = self.show(self.path)
         if self.call is not None and self.path.suffix == ".pt":
-            self.shapes = described(runs.read_safetensors(self.call))
+            self.shapes = described(in_pytorch.read_safetensors(self.call))
         succeed(self.tool("check", self.path), "check")
         self.outputs = self.weights = None
         self.hash = self.hash_of(self.path)
@@ -296,7 +295,7 @@ class Program:
         except Refusal:
             if self.call is not None:
                 raise
-        if self.expected is not None and (differs := runs.compare(self.expected, self.outputs)):
+        if self.expected is not None and (differs := in_pytorch.compare(self.expected, self.outputs)):
             raise Fault(f"PyTorch computes something else: {differs}")
         # A storage that several attributes share is one attribute of the program, by its own name.
         if self.is_pytorch and not any("_storage_" in name for name in self.facts["weights"]):
@@ -323,13 +322,13 @@ class Program:
             raise Fault("has another hash")
         # A folder has other weights, and its inputs have no structure.
         lacks = form == "folder" and not self.path.is_dir() and (self.facts["weights"] or self.call and any(
-            "." in name for name in runs.read_safetensors(self.call)))
+            "." in name for name in in_pytorch.read_safetensors(self.call)))
         if self.outputs is not None and not lacks and (self.call or form not in PYTORCH):
             try:
                 got = self.run(target, self.scratch / "b.safetensors")
             except Refusal as refusal:
                 raise Fault(f"does not run: {refusal}") from refusal
-            if differs := runs.compare(self.outputs, got):
+            if differs := in_pytorch.compare(self.outputs, got):
                 raise Fault(f"has other outputs: {differs}")
         if self.weights is not None and form == "pb":  # by way of a form that PyTorch reads
             back = self.scratch / "back.pt"
@@ -400,7 +399,7 @@ def main():
         paths = [path for given in args.programs for path in programs_in(given)]
         if args.skip_larger:
             paths = [path for path in paths
-                     if not path.is_dir() or outputs.declared_bytes(outputs.read_metas(path)) <= args.max_bytes]
+                     if not path.is_dir() or in_pytorch.declared_bytes(in_pytorch.read_metas(path)) <= args.max_bytes]
         if args.sample:
             paths = random.Random(0).sample(paths, min(args.sample, len(paths)))
         equal, wrong, refused = 0, 0, collections.Counter()

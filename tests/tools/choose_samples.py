@@ -17,7 +17,7 @@ import random
 import subprocess
 import sys
 
-import compare_outputs as common
+import in_pytorch
 
 
 def main() -> int:
@@ -38,7 +38,7 @@ def main() -> int:
     for row in json.loads(done.stdout)["samples"]:
         path = pathlib.Path(row["path"])
         targets = set(row["counts"])
-        size = common.declared_bytes(common.read_metas(path))
+        size = in_pytorch.declared_bytes(in_pytorch.read_metas(path))
         samples[path] = (size, sum(row["counts"].values()), targets)
 
     chosen, covered = [], set()

@@ -30,7 +30,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import flop_counter
 
-import compare_runs as runs
+import in_pytorch
 
 warnings.filterwarnings("ignore")
 
@@ -113,13 +113,11 @@ def count_program(path, args):
 
 def count_sample(path, seed):
     """The FLOPs of a whole GraphNet sample."""
-    metas = runs.common.read_metas(path)
-    scope = {"__name__": "sample"}
-    exec(compile((path / "model.py").read_text(), "model.py", "exec"), scope)
-    code = scope["GraphModule"].forward.__code__
-    inputs = {name: runs.common.draw(metas[name], seed) for name in code.co_varnames[1 : code.co_argcount]}
+    metas = in_pytorch.read_metas(path)
+    model = in_pytorch.load(path)
+    inputs = {name: in_pytorch.draw(metas[name], seed) for name in in_pytorch.parameters(model)}
     with counting() as counter:
-        runs.run_in_python(path, inputs, seed)
+        in_pytorch.call(model, inputs, seed)
     return counter.get_total_flops()
 
 

@@ -20,7 +20,7 @@ import zipfile
 
 import torch
 
-import compare_runs as runs
+import in_pytorch
 
 warnings.filterwarnings("ignore")
 
@@ -93,14 +93,14 @@ def write(template: pathlib.Path, path: pathlib.Path, version: int, bodies: list
 
 
 def run(graphnet: str, path: pathlib.Path, inputs, folder: pathlib.Path) -> str:
-    runs.write_safetensors({n: v.clone() for n, v in zip("xy", inputs)}, folder / "inputs.safetensors")
+    in_pytorch.write_safetensors({n: v.clone() for n, v in zip("xy", inputs)}, folder / "inputs.safetensors")
     with torch.no_grad():
         results = torch.jit.load(str(path))(*(v.clone() for v in inputs))
     done = subprocess.run([graphnet, "run", path, "--inputs", folder / "inputs.safetensors",
                            "--outputs", folder / "o.safetensors", "--threads", "1"], capture_output=True, text=True)
     if done.returncode != 0:
         return f"does not run: {done.stderr.strip()[:300]}"
-    return runs.compare({f"o{i}": v for i, v in enumerate(results)}, runs.read_safetensors(folder / "o.safetensors"))
+    return in_pytorch.compare({f"o{i}": v for i, v in enumerate(results)}, in_pytorch.read_safetensors(folder / "o.safetensors"))
 
 
 def is_taken(path: pathlib.Path, inputs) -> bool:

@@ -18,8 +18,7 @@ from typing import Dict, List, Optional, Tuple
 
 import torch
 
-import compare_outputs as common
-import compare_runs as runs
+import in_pytorch
 
 warnings.filterwarnings("ignore")
 
@@ -185,25 +184,20 @@ def call(module, inputs):
     return module(**given)
 
 
-def leaves(value) -> dict:
-    found = [v for _, v in common.flatten(value, "") if not isinstance(v, tuple) and v is not None]
-    return {f"o{i}": (v if isinstance(v, torch.Tensor) else torch.tensor(v)).detach() for i, v in enumerate(found)}
-
-
 def check(graphnet, module, inputs, refused, options, folder) -> str:
     archive, out = folder / "m.pt", folder / "extracted"
     torch.jit.script(module).save(str(archive))
     # As torch.jit runs it without its optimisations, which round otherwise.
     with torch.jit.optimized_execution(False):
-        expected = leaves(call(torch.jit.load(str(archive)), inputs))
+        expected = in_pytorch.outputs(call(torch.jit.load(str(archive)), inputs))
     values, found = folder / "i.safetensors", folder / "o.safetensors"
-    runs.write_safetensors(as_tensors(inputs), values)
+    in_pytorch.write_safetensors(as_tensors(inputs), values)
 
     def run(*command) -> str:
         done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
         if done.returncode != 0:
             return f"{command[1]}: {done.stderr.strip()[-300:] or done.stdout.strip()[-300:]}"
-        what = runs.compare(expected, runs.read_safetensors(found)) if found in command else ""
+        what = in_pytorch.compare(expected, in_pytorch.read_safetensors(found)) if found in command else ""
         return what and f"{command[1]}: {what}"
 
     given = ["--inputs", values]
@@ -216,7 +210,7 @@ def check(graphnet, module, inputs, refused, options, folder) -> str:
         if what := run(*step):
             return what
     if refused:
-        runs.write_safetensors(as_tensors(refused), values)
+        in_pytorch.write_safetensors(as_tensors(refused), values)
         if not run(graphnet, "run", out, *given, *options):
             return "the extracted program takes other numbers or texts than those of its capture"
     return ""
@@ -237,7 +231,7 @@ def main() -> int:
             try:
                 what = check(args.graphnet, module, inputs, refused, options, folder)
             except Exception as error:  # Whatever a model raises is a result.
-                what = common.one_line(error)
+                what = in_pytorch.one_line(error)
             passed += not what
             failed += bool(what)
             if what:

@@ -27,7 +27,7 @@ from typing import List, Optional, Tuple
 
 import torch
 
-import compare_runs as runs
+import in_pytorch
 
 warnings.filterwarnings("ignore")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -292,7 +292,7 @@ def check(args, archive, words, options, to, scratch):
     names = [row["name"] for row in program.manifest["inputs"]]
     for file, numbers in (("given", True), ("x", False)):
         tensors = {n: t for name, value in zip(names, inputs) for n, t in named_tensors(value, name, numbers)}
-        runs.write_safetensors(tensors, scratch / f"{file}.safetensors")
+        in_pytorch.write_safetensors(tensors, scratch / f"{file}.safetensors")
     given = ["--inputs", scratch / "given.safetensors"]
     for name, value, word in zip(names, inputs, words):
         if not [*named_tensors(value, name, True)]:
@@ -307,7 +307,7 @@ def check(args, archive, words, options, to, scratch):
         found, found_text = run(script, program, inputs)
     except Exception as error:  # pylint: disable=broad-except
         return f"run_stitched.py: {type(error).__name__}: {error}"
-    if difference := runs.compare(expected, found):
+    if difference := in_pytorch.compare(expected, found):
         return f"run_stitched.py: {difference}"
     if text != found_text:
         return f"run_stitched.py printed {found_text!r} instead of {text!r}"
@@ -315,8 +315,8 @@ def check(args, archive, words, options, to, scratch):
                            "--threads", "1", "--outputs", scratch / "y.safetensors"], capture_output=True, text=True)
     if done.returncode:
         return f"graphnet run: {done.stderr.strip()}"
-    results = runs.read_safetensors(scratch / "y.safetensors")
-    if difference := runs.compare({name: expected[name] for name in results}, results):
+    results = in_pytorch.read_safetensors(scratch / "y.safetensors")
+    if difference := in_pytorch.compare({name: expected[name] for name in results}, results):
         return f"graphnet run: {difference}"
     return ""
 

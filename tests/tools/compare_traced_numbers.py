@@ -25,8 +25,7 @@ from typing import Callable, Dict, Iterator, List, NamedTuple
 
 import torch
 
-import compare_outputs as common
-import compare_runs as runs
+import in_pytorch
 
 BINARY = ["+", "-", "*", "/", "//", "%", "**", "==", "!=", "<", "<=", ">", ">=", "&", "|", "^", "<<", ">>"]
 FUNCTIONS = ["add", "sub", "mul", "div", "rsub", "subtract", "multiply", "divide", "true_divide", "floor_divide",
@@ -122,8 +121,8 @@ class Probe:
     def __init__(self, graphnet: str, scratch: pathlib.Path) -> None:
         self.graphnet, self.scratch = graphnet, scratch
         self.inputs, self.others = make_inputs(0), make_inputs(1)
-        runs.write_safetensors(self.inputs, scratch / "inputs.safetensors")
-        runs.write_safetensors(self.others, scratch / "others.safetensors")
+        in_pytorch.write_safetensors(self.inputs, scratch / "inputs.safetensors")
+        in_pytorch.write_safetensors(self.others, scratch / "others.safetensors")
         inner = Inner()
         self.modules = {"inner": inner, "outer": Outer(inner)}
         self.scope = {"torch": torch, **CONSTANTS, **self.inputs, **self.modules}
@@ -185,7 +184,7 @@ class Probe:
     def load(self, path: pathlib.Path, inputs: Dict[str, torch.Tensor]) -> List[torch.Tensor]:
         """What torch::jit makes of an archive."""
         returned = torch.jit.load(str(path))(*(value.clone() for value in inputs.values()))
-        return [leaf for _, leaf in common.flatten(returned, "") if isinstance(leaf, torch.Tensor)]
+        return [leaf for _, leaf in in_pytorch.flatten(returned, "") if isinstance(leaf, torch.Tensor)]
 
     def accepted(self, make: Make, programs: List[Program]) -> List[Program]:
         """Those that torch::jit compiles and runs."""
@@ -214,7 +213,7 @@ class Probe:
         path = self.scratch / "outputs.safetensors"
         self.run_graphnet("run", what, "--inputs", self.scratch / "others.safetensors", "--outputs", path,
                           "--threads", 1)
-        found = runs.read_safetensors(path)
+        found = in_pytorch.read_safetensors(path)
         return [found[f"o{i}"] for i in range(len(found))]
 
     def extracted(self, archive: pathlib.Path) -> List[torch.Tensor]:
@@ -245,10 +244,10 @@ class Probe:
             except Exception as error:  # Whatever graphnet refuses is a result.
                 line += f", {how} FAILED"
                 self.totals["different"] += len(programs)
-                different.append(f"{how}: {common.one_line(error)}")
+                different.append(f"{how}: {in_pytorch.one_line(error)}")
                 continue
             unequal = [f"{how}: {program}: {what}" for program, a, b in zip(programs, expected, found)
-                       if (what := common.difference(a, b))]
+                       if (what := in_pytorch.difference(a, b))]
             line += f", {how} {len(programs) - len(unequal)} equal"
             self.totals["equal"] += len(programs) - len(unequal)
             self.totals["different"] += len(unequal)

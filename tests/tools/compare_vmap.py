@@ -32,8 +32,7 @@ from typing import Dict, List, Optional, Tuple
 
 import torch
 
-import compare_outputs as common
-import compare_runs
+import in_pytorch
 
 INPUTS = {"x0": (2, 3, 4), "x1": (3, 4), "x2": (4, 2, 3), "x3": (3,), "x4": (2, 2, 3, 4), "x5": (4, 4)}
 PROGRAMS_A_SAMPLE = 25
@@ -349,12 +348,12 @@ def by_graphnet(graphnet: str, folder: pathlib.Path, scratch: pathlib.Path) -> D
     outputs.unlink(missing_ok=True)
     subprocess.run([graphnet, "run", str(folder), "--inputs", str(scratch / "inputs.safetensors"),
                     "--outputs", str(outputs), "--threads", "1"], check=True, capture_output=True, text=True)
-    return compare_runs.read_safetensors(outputs)
+    return in_pytorch.read_safetensors(outputs)
 
 
 def differs(expected: torch.Tensor, actual: torch.Tensor, rounding: bool) -> str:
     """What is wrong with the value, if anything; `rounding` may be forgiven."""
-    what = common.difference(expected, actual)
+    what = in_pytorch.difference(expected, actual)
     if not what or not rounding or actual.shape != expected.shape or actual.dtype != expected.dtype:
         return what
     return "" if expected.is_floating_point() and off_by(expected, actual) is not None else what
@@ -436,7 +435,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         scratch = pathlib.Path(folder)
         root = args.keep or scratch
-        compare_runs.write_safetensors(inputs, scratch / "inputs.safetensors")
+        in_pytorch.write_safetensors(inputs, scratch / "inputs.safetensors")
         for i in range(0, args.programs, PROGRAMS_A_SAMPLE):
             sample = root / f"vmap_{i}"
             if not (sample / "graph_net.json").exists():
@@ -474,7 +473,7 @@ def main() -> int:
                 names = re.findall(r"\w+", text[text.rindex("return"):])[1:]
                 for j, value in enumerate(expected):
                     got = actual[f"o{j}"]
-                    what = common.difference(value, got)
+                    what = in_pytorch.difference(value, got)
                     if not what:
                         equal[form] = equal.get(form, 0) + 1
                         continue

@@ -28,7 +28,7 @@ warnings.filterwarnings("ignore")
 
 import torch
 
-import compare_runs as runs
+import in_pytorch
 import run_pt2
 from make_pt2_programs import *  # noqa: F401,F403  the classes that their inputs and outputs are of
 
@@ -112,7 +112,7 @@ def judge(path, inputs, expected):
     """What PyTorch makes of a program: the reason for which it refuses it, or \"\"."""
     try:
         values = run_pt2.call(torch.export.load(str(path)), {name: value.clone() for name, value in inputs.items()})
-        runs.write_safetensors({f"o{i}": value.detach() for i, value in enumerate(values)}, expected)
+        in_pytorch.write_safetensors({f"o{i}": value.detach() for i, value in enumerate(values)}, expected)
         return ""
     except Exception as error:  # noqa: BLE001  Whatever it raises is a refusal.
         return f"{type(error).__name__}: {error}".strip().splitlines()[-1][:150]
@@ -146,7 +146,7 @@ def main() -> int:
         broken, expected, outputs = folder / "d.pt2", folder / "e.safetensors", folder / "o.safetensors"
         for source, path, what in rng.sample(tasks, min(args.limit, len(tasks))):
             given = source.with_suffix(".0.in.safetensors")
-            inputs = runs.read_safetensors(given)
+            inputs = in_pytorch.read_safetensors(given)
             if judge(source, inputs, expected):
                 counts["PyTorch does not take it whole"] += 1  # its operators are not there
                 continue
@@ -162,7 +162,7 @@ def main() -> int:
             elif done.returncode:
                 verdict = "PyTorch passes over it"
             else:
-                verdict = "WRONG: other bits" if runs.compare(runs.read_safetensors(expected), runs.read_safetensors(outputs)) else "both take it"
+                verdict = "WRONG: other bits" if in_pytorch.compare(in_pytorch.read_safetensors(expected), in_pytorch.read_safetensors(outputs)) else "both take it"
             counts[verdict] += 1
             bad += verdict.startswith("WRONG")
             if verdict.startswith("WRONG") or verdict == "PyTorch passes over it":

@@ -7,7 +7,7 @@ The modules are written here, after those of transformers, peft, torch_geometric
 torchvision, timm and others: dynamic sizes, caches, LoRA, attention over graphs, RNNs over packed
 sequences, audio, detectors, quantised programs, vmap in vmap, control flow, regions, dataclasses,
 dtypes. For each program there are NAME.pt2 or NAME.pt (scripted or traced), and for each call of it
-NAME.<i>.in.safetensors and NAME.<i>.out.safetensors, as compare_pt2.py reads them: the inputs by
+NAME.<i>.in.safetensors and NAME.<i>.out.safetensors, as compare_programs.py reads them: the inputs by
 name and o0, o1, …, which the file computes in PyTorch under no_grad after manual_seed(0).
 Needs torch alone. check_field_programs.py takes them through the tool.
 """
@@ -30,7 +30,7 @@ from torch.ao.quantization.fx import _decomposed  # noqa: F401 (defines quantize
 from torch.export import Dim
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-import compare_runs as runs
+import in_pytorch
 import make_pt2_programs as common
 
 warnings.filterwarnings("ignore")
@@ -756,8 +756,8 @@ def write(name, made, folder):
         loaded = torch.jit.load(str(path))
         torch.manual_seed(0)
         returned = loaded(*common.copied(args))
-        runs.write_safetensors(dict(zip(names, args)), folder / f"{name}.{i}.in.safetensors")
-        runs.write_safetensors(values(returned), folder / f"{name}.{i}.out.safetensors")
+        in_pytorch.write_safetensors(dict(zip(names, args)), folder / f"{name}.{i}.in.safetensors")
+        in_pytorch.write_safetensors(values(returned), folder / f"{name}.{i}.out.safetensors")
 
 
 def values(returned):

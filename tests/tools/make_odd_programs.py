@@ -29,7 +29,7 @@ import torch
 from torch import nn
 
 import check_languages as languages
-import compare_runs as runs
+import in_pytorch
 import make_field_programs as field
 import make_pt2_programs as common
 
@@ -131,7 +131,7 @@ class Maker:
         rng = self.rng
         kinds = {
             "x": lambda: ("torch.Tensor", tensor(rng, rng.choice(PLAIN), rng.choice(SHAPES[:6]), "plain")),
-            "odd": lambda: ("torch.Tensor", tensor(rng, rng.choice([d for d in DTYPES if d in runs.DTYPES]), rng.choice(SHAPES), "plain")),
+            "odd": lambda: ("torch.Tensor", tensor(rng, rng.choice([d for d in DTYPES if d in in_pytorch.DTYPES]), rng.choice(SHAPES), "plain")),
             "image": lambda: ("torch.Tensor", tensor(rng, torch.float32, (2, 3, 2, 2), "plain")),
         }
         names = rng.sample(["x", "input", "self_", "o0", "ä", "class_", "weight", "_1", "y", "output", "print", "int", "N", "forward"],
@@ -311,8 +311,8 @@ def write(form, path, module, args, folder):
         loaded = torch.jit.load(str(path))
         names = [argument.name for argument in loaded.forward.schema.arguments][1:]
         given = {key: value for n, a in zip(names, args) for key, value in leaves(n, a).items()}
-        runs.write_safetensors(given, folder / f"{name}.0.in.safetensors")
-        runs.write_safetensors(field.values(loaded(*common.copied(args))), folder / f"{name}.0.out.safetensors")
+        in_pytorch.write_safetensors(given, folder / f"{name}.0.in.safetensors")
+        in_pytorch.write_safetensors(field.values(loaded(*common.copied(args))), folder / f"{name}.0.out.safetensors")
 
 
 def text_program(rng, turn):

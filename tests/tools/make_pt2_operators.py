@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Exports each operator of PyTorch's own test database, for compare_pt2.py.
+"""Exports each operator of PyTorch's own test database, for compare_programs.py.
 
     make_pt2_operators.py FOLDER [NAME…] [--samples N] [--core]
 

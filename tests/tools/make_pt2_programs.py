@@ -7,7 +7,7 @@ For each program there are NAME.pt2, and for each call of it NAME.<i>.in.safeten
 inputs by the names of the graph's user inputs, and NAME.<i>.out.safetensors, o0, o1, …: what
 torch.export.load(NAME.pt2).module() returns under no_grad after manual_seed(0), without None. Where there are buffers,
 NAME.0.again.safetensors is what the same module returns when it is called again.
-NAME.<i>.refused.safetensors are inputs that it refuses. compare_pt2.py runs all of them.
+NAME.<i>.refused.safetensors are inputs that it refuses. compare_programs.py runs all of them.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
 from torch.export import Dim
 
-import compare_runs as runs
+import in_pytorch
 
 warnings.filterwarnings("ignore")
 
@@ -731,17 +731,17 @@ def write_calls(name, made, path, folder):
     loaded = torch.export.load(str(path))
     for i, (args, kwargs) in enumerate(made.calls):
         module = torch.export.load(str(path)).module()
-        runs.write_safetensors(spread(loaded, args, kwargs), folder / f"{name}.{i}.in.safetensors")
+        in_pytorch.write_safetensors(spread(loaded, args, kwargs), folder / f"{name}.{i}.in.safetensors")
         torch.manual_seed(0)
-        runs.write_safetensors(values(module(*copied(args), **copied(kwargs))), folder / f"{name}.{i}.out.safetensors")
+        in_pytorch.write_safetensors(values(module(*copied(args), **copied(kwargs))), folder / f"{name}.{i}.out.safetensors")
         if i == 0 and loaded.graph_signature.buffers:
             again = values(module(*copied(args), **copied(kwargs)))
-            runs.write_safetensors(again, folder / f"{name}.0.again.safetensors")
+            in_pytorch.write_safetensors(again, folder / f"{name}.0.again.safetensors")
     for i, args in enumerate(made.refused):
         try:
             module(*args)
         except Exception:  # noqa: BLE001 (as it should)
-            runs.write_safetensors(spread(loaded, args, {}), folder / f"{name}.{i}.refused.safetensors")
+            in_pytorch.write_safetensors(spread(loaded, args, {}), folder / f"{name}.{i}.refused.safetensors")
         else:
             raise AssertionError(f"{name}: call {i} is not refused")
 

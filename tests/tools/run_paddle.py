@@ -59,22 +59,22 @@ NEAR = 3
 def side_torch(sample: pathlib.Path, out: pathlib.Path, seed: int, exact: bool) -> dict:
     """Writes inputs as they were before the run and outputs after it; `exact`: the latter only, of
     a run in float64."""
-    import compare_outputs as common
+    import in_pytorch
     import torch
 
     path = sample / "model.py"
     scope = {"__name__": "sample"}
-    text = common.on_cpu(path.read_text())
+    text = in_pytorch.on_cpu(path.read_text())
     if exact:
         text = re.sub(r"torch\.(float32|float16|bfloat16|half|float)\b", "torch.float64", text)
         text = re.sub(r"\.(float|half|bfloat16)\(\)", ".double()", text)
     exec(compile(text, str(path), "exec"), scope)
     model = scope["GraphModule"]()
-    metas = common.read_metas(sample)
+    metas = in_pytorch.read_metas(sample)
     code = model.forward.__code__
     inputs = {}
     for name in code.co_varnames[1:code.co_argcount]:
-        value = common.draw(metas[name], seed)
+        value = in_pytorch.draw(metas[name], seed)
         # As GraphNet has it, a symbolic size is a number.
         is_number = "SymInt" in str(model.forward.__annotations__.get(name))
         if exact and value.is_floating_point():
@@ -95,7 +95,7 @@ def side_torch(sample: pathlib.Path, out: pathlib.Path, seed: int, exact: bool) 
     # What differs from seed to seed cannot be compared with what Paddle draws.
     may_draw = re.search(r"rand|dropout|bernoulli|multinomial|normal_|gumbel", text) is not None
     same = not may_draw or all(
-        common.difference(as_tensor(a), as_tensor(b)) == "" for a, b in zip(first, run(seed + 1)))
+        in_pytorch.difference(as_tensor(a), as_tensor(b)) == "" for a, b in zip(first, run(seed + 1)))
     save({f"o{i}": v for i, v in enumerate(first)}, out / "outputs.safetensors")
     return {"random": not same}
 
@@ -299,7 +299,7 @@ def serve(which: str, timeout: int, max_memory: int) -> None:
     """
     sys.path.insert(0, str(HERE))
     if which == "torch":
-        import compare_outputs  # noqa: F401
+        import in_pytorch  # noqa: F401
         import torch
 
         torch.set_num_threads(1)

@@ -10,7 +10,7 @@ IN is a .pt2, and the JSON of the program has to be equal, field by field.
 
 It takes the place of `graphnet run` in those that compare runs with PyTorch's:
 
-    compare_pt2.py FOLDER --run 'python tests/tools/run_pt2.py {model} {inputs} {outputs}'
+    compare_programs.py FOLDER --run 'python tests/tools/run_pt2.py {model} {inputs} {outputs}'
     compare_runs.py FOLDER --run 'python tests/tools/run_pt2.py --passes change-device{{{{to=cpu}}}} {sample} {inputs} {outputs}'
 """
 
@@ -28,7 +28,7 @@ warnings.filterwarnings("ignore")
 
 import torch
 
-import compare_runs as runs
+import in_pytorch
 from make_pt2_programs import *  # noqa: F401,F403  the classes that their inputs and outputs are of
 
 SHORT = {
@@ -97,7 +97,7 @@ def main():
     args = parser.parse_args()
     logging.disable(logging.WARNING)
     torch.set_num_threads(1)
-    inputs = runs.read_safetensors(args.inputs)
+    inputs = in_pytorch.read_safetensors(args.inputs)
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/written.pt2"
         write(args, inputs, path)
@@ -108,7 +108,7 @@ def main():
         outputs = call(program, inputs, args.seed, args.repeat)
     except Exception as error:  # Whatever it raises is a refusal.
         fail(f"{type(error).__name__}: {error}", 2)
-    runs.write_safetensors({f"o{i}": value.detach() for i, value in enumerate(outputs)}, args.outputs)
+    in_pytorch.write_safetensors({f"o{i}": value.detach() for i, value in enumerate(outputs)}, args.outputs)
 
 
 if __name__ == "__main__":

@@ -1,42 +1,48 @@
 #!/usr/bin/env python3
-"""Runs graphs before and after the pass functionalize in PyTorch, and compares the bits.
+"""Runs graphs before and after passes in PyTorch, and compares the bits.
 
-    compare_functional.py programs --count 300 --seed 0
-    compare_functional.py corpus --sample 200 FOLDER...
+    compare_passes.py programs --count 300 --seed 0
+    compare_passes.py functional --sample 200 FOLDER...
+    compare_passes.py fused --sample 40 FOLDER...
+    compare_passes.py count-fused FOLDER...
 
 `programs` draws small random programs of views and writes: chains of views, writes through them,
 reads of the base and of other views afterwards, operands that promote, inputs that are written to,
 random numbers. PyTorch runs each eagerly, statement by statement; one that raises is not taken.
-`graphnet opt` makes each functional, as it is written and after torch-to-aten, with the last
+`functionalize` makes each functional, as it is written and after torch-to-aten, with the last
 values of inputs copied back and returned. What PyTorch runs then must yield the same bits, inputs
 included, and must write to nothing but inputs at the end; only where the pass notes that it leaves
 something may there be other writes.
 
-`corpus` takes samples of GraphNet, which must return the same bits and leave the same in their
-inputs; it tells how many of them had a write.
+`functional` takes samples of GraphNet, which `functionalize` must not change: they return the same
+bits and leave the same in their inputs. It tells how many of them had a write.
+
+`fused` takes samples in which `fuse` finds an operator, so that each operator has its turn. PyTorch
+runs a sample as it is, and what `fuse` and `expand-fused` make of it, with the same bits; `graphnet
+run` runs it with the fused calls and must yield what it yields without them. `count-fused` tells how
+many samples have calls that make up each fused operator, and how many calls `fuse` makes of them:
+all operators together, where the larger ones take what the smaller would, and each one alone.
 
 This runs the Python text of the samples: use it on samples that you trust.
 """
 
 import argparse
+import collections
 import json
-import multiprocessing
 import pathlib
 import random
 import re
-import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import warnings
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
 import torch
 
-import compare_outputs as common
+import in_pytorch
 
-FORK = multiprocessing.get_context("fork")
 INPUTS = {
     "x": ([3, 4], "float32"),
     "y": ([2, 3, 4], "float32"),
@@ -219,15 +225,8 @@ def writes_of(folder: pathlib.Path) -> List[str]:
     return [line for line in lines if WRITES.search(line)]
 
 
-def load(folder: pathlib.Path) -> Any:
-    scope: Dict[str, Any] = {"__name__": "sample"}
-    path = folder / "model.py"
-    exec(compile(common.on_cpu(path.read_text()), str(path), "exec"), scope)
-    return scope["GraphModule"]()
-
-
 def run_program(folder: pathlib.Path) -> Tuple[List[Any], Dict[str, torch.Tensor]]:
-    model, inputs = load(folder), draw_inputs()
+    model, inputs = in_pytorch.load(folder), draw_inputs()
     torch.manual_seed(0)
     with torch.no_grad():
         returned = model(**inputs)
@@ -235,7 +234,7 @@ def run_program(folder: pathlib.Path) -> Tuple[List[Any], Dict[str, torch.Tensor
 
 
 def leaves(value: Any) -> List[Any]:
-    return [leaf for _, leaf in common.flatten(value, "") if not isinstance(leaf, tuple)]
+    return [leaf for _, leaf in in_pytorch.flatten(value, "") if not isinstance(leaf, tuple)]
 
 
 def check_program(original: pathlib.Path, made: pathlib.Path, returns_inputs: bool, left: bool) -> str:
@@ -243,21 +242,21 @@ def check_program(original: pathlib.Path, made: pathlib.Path, returns_inputs: bo
     try:
         actual, inputs_after = run_program(made)
     except Exception as error:  # Whatever it raises is the result.
-        return common.one_line(error)
+        return in_pytorch.one_line(error)
     # Inputs that the pass returns come last, those that it left are written to.
     further = actual[len(expected):]
     for label, x, y in [(f"output {i}", x, y) for i, (x, y) in enumerate(zip(expected, actual))]:
         for a, b in zip(leaves(x), leaves(y)):
-            if what := common.difference(a, b):
+            if what := in_pytorch.difference(a, b):
                 return f"{label}: {what}"
     for name, value in inputs.items():
         if returns_inputs and value._version > 0 and inputs_after[name]._version == 0:
             # A change of shape of a view counts as a write to its base.
-            if further and not common.difference(value, further[0]):
+            if further and not in_pytorch.difference(value, further[0]):
                 further.pop(0)
-            elif what := common.difference(value, inputs_after[name]):
+            elif what := in_pytorch.difference(value, inputs_after[name]):
                 return f"input {name}: {what}, and it is not returned"
-        elif what := common.difference(value, inputs_after[name]):
+        elif what := in_pytorch.difference(value, inputs_after[name]):
             return f"input {name}: {what}"
     writes = writes_of(made)
     if writes and not left:
@@ -303,56 +302,66 @@ def programs(args: argparse.Namespace) -> int:
     return 1 if counts["different"] else 0
 
 
-# ------------------------------------------------------------------- corpus
+# ------------------------------------------------------------------ samples
 
 
 def values_of(folder: pathlib.Path, seed: int) -> List[Tuple[str, Any]]:
     """What is returned, and what inputs are afterwards."""
-    model, metas = load(folder), common.read_metas(folder)
-    code = model.forward.__code__
-    inputs = {name: common.draw(metas[name], seed) for name in code.co_varnames[1 : code.co_argcount]}
-    annotations = model.forward.__annotations__
-    inputs = {n: v.item() if annotations.get(n) is torch.SymInt else v for n, v in inputs.items()}
+    model, metas = in_pytorch.load(folder), in_pytorch.read_metas(folder)
+    inputs = {name: in_pytorch.draw(metas[name], seed) for name in in_pytorch.parameters(model)}
+    given = in_pytorch.arguments(model, inputs)
     torch.manual_seed(seed)
     with torch.no_grad():
-        returned = model(**inputs)
-    return list(common.flatten(returned, "output")) + [(f"input {metas[n].original_name}", v) for n, v in inputs.items()]
+        returned = model(**given)
+    return list(in_pytorch.flatten(returned, "output")) + [(f"input {metas[n].original_name}", v) for n, v in given.items()]
 
 
-def child(sample: pathlib.Path, made: pathlib.Path, args: argparse.Namespace, pipe: Any) -> None:
-    torch.set_num_threads(1)
-    resource.setrlimit(resource.RLIMIT_AS, (args.max_memory, args.max_memory))
-    resource.setrlimit(resource.RLIMIT_CPU, (2 * args.timeout, resource.RLIM_INFINITY))
+def differ(sample: pathlib.Path, made: pathlib.Path, seed: int) -> str:
     try:
-        expected = values_of(sample, args.seed)
+        expected = values_of(sample, seed)
     except Exception as error:  # Whatever the model raises is a result.
-        return pipe.send(f"skipped: {common.one_line(error)}")
+        return f"skipped: {in_pytorch.one_line(error)}"
     try:
-        actual = values_of(made, args.seed)
+        actual = values_of(made, seed)
     except Exception as error:
-        return pipe.send(f"only the functional one fails: {common.one_line(error)}")
+        return f"only what the passes made fails: {in_pytorch.one_line(error)}"
     if [label for label, _ in expected] != [label for label, _ in actual]:
-        return pipe.send("the results have different parts")
+        return "the results have different parts"
     for (label, x), (_, y) in zip(expected, actual):
-        if what := common.difference(x, y):
-            return pipe.send(f"{label}: {what}")
-    pipe.send("")
+        if what := in_pytorch.difference(x, y):
+            return f"{label}: {what}"
+    return ""
 
 
-def corpus(args: argparse.Namespace) -> int:
-    samples = common.find_samples(args.folders)
+def compare(sample: pathlib.Path, made: pathlib.Path, args: argparse.Namespace) -> str:
+    """What differs, or "skipped: " and why the sample does not run here."""
+    what, why = in_pytorch.in_process(differ, sample, made, args.seed, seconds=2 * args.timeout, memory=args.max_memory)
+    return f"skipped: {why}" if why else what
+
+
+def drawn(args: argparse.Namespace) -> Iterator[pathlib.Path]:
+    """Samples in random order, without those that are too large."""
+    samples = in_pytorch.find_samples(args.folders)
     random.Random(args.seed).shuffle(samples)
+    for sample in samples:
+        if in_pytorch.declared_bytes(in_pytorch.read_metas(sample)) <= args.max_bytes:
+            yield sample
+
+
+def opt(args: argparse.Namespace, sample: pathlib.Path, passes: str, out: pathlib.Path) -> subprocess.CompletedProcess:
+    return subprocess.run([args.graphnet, "opt", str(sample), "--passes", passes, "--verify-each", "--json", "-o", str(out)],
+                          capture_output=True, text=True)
+
+
+def functional(args: argparse.Namespace) -> int:
     counts = dict.fromkeys(["equal", "different", "skipped"], 0)
     rewritten = left = 0
-    for sample in samples:
-        if counts["equal"] + counts["different"] == (args.sample or len(samples)):
+    for sample in drawn(args):
+        if counts["equal"] + counts["different"] == args.sample:
             break
-        if common.declared_bytes(common.read_metas(sample)) > args.max_bytes:
-            continue
         with tempfile.TemporaryDirectory() as scratch:
             made = pathlib.Path(scratch) / "made"
-            done = subprocess.run([args.graphnet, "opt", str(sample), "--passes", "functionalize", "--verify-each", "--json",
-                                   "-o", str(made)], capture_output=True, text=True)
+            done = opt(args, sample, "functionalize", made)
             if done.returncode != 0:
                 counts["different"] += 1
                 print(f"different  {sample}: {done.stderr.strip()[:500]}", flush=True)
@@ -360,16 +369,7 @@ def corpus(args: argparse.Namespace) -> int:
             step = json.loads(done.stdout)["samples"][0]["passes"][-1]
             if args.only_rewritten and not step["changed"]:
                 continue
-            receiver, sender = FORK.Pipe(duplex=False)
-            process = FORK.Process(target=child, args=(sample, made, args, sender))
-            process.start()
-            sender.close()
-            try:
-                what = receiver.recv() if receiver.poll(4 * args.timeout) else "skipped: too slow"
-            except EOFError:
-                what = "skipped: the process died"
-            process.kill()
-            process.join()
+            what = compare(sample, made, args)
         if what.startswith("skipped"):
             counts["skipped"] += 1
             continue
@@ -383,6 +383,105 @@ def corpus(args: argparse.Namespace) -> int:
     return 1 if counts["different"] else 0
 
 
+# ---------------------------------------------------------- fused operators
+
+
+def fused_calls(graphnet: str, paths: List[pathlib.Path], passes: str) -> Dict[str, Dict[str, int]]:
+    """By sample, how many calls of which operators are made."""
+    done = subprocess.run([graphnet, "opt", *map(str, paths), "--passes", passes, "--json"], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{done.stderr.strip()[:1000]}")
+    found = {}
+    for sample in json.loads(done.stdout)["samples"]:
+        notes = [note for step in sample["passes"] for note in step["notes"]]
+        found[sample["path"]] = {note["what"].removeprefix("calls of fused."): note["count"]
+                                 for note in notes if note["what"].startswith("calls of fused.")}
+    return found
+
+
+def findable(graphnet: str) -> List[str]:
+    """The operators that `fuse` finds: those of several calls."""
+    table = pathlib.Path(__file__).parents[2] / "graphnet" / "ops" / "fused.txt"
+    names = re.findall(r"^operator fused\.(\w+)", table.read_text(), re.M)
+    with tempfile.NamedTemporaryFile("w", suffix=".gn") as graph:
+        graph.write("graph @forward(%x) {\n  return (%x,)\n}\n")
+        graph.flush()
+        asked = [subprocess.run([graphnet, "opt", graph.name, "-p", f"fuse{{operators={name}}}"], capture_output=True) for name in names]
+    return [name for name, done in zip(names, asked) if done.returncode == 0]
+
+
+def count_fused(args: argparse.Namespace) -> int:
+    total = sum(len(in_pytorch.find_samples([folder])) for folder in args.folders)
+    names: List[str] = args.operators or findable(args.graphnet)
+    together: collections.Counter = collections.Counter()
+    calls: collections.Counter = collections.Counter()
+    alone: collections.Counter = collections.Counter()
+    calls_alone: collections.Counter = collections.Counter()
+    any_found = 0
+    for folder in args.folders:
+        for per in fused_calls(args.graphnet, [folder], "fuse").values():
+            any_found += bool(per)
+            together.update(per.keys())
+            calls.update(per)
+        for name in names:
+            for per in fused_calls(args.graphnet, [folder], f"fuse{{operators={name}}}").values():
+                alone.update(per.keys())
+                calls_alone.update(per)
+    print(f"{any_found} of {total} samples have some\n")
+    print("| operator | samples | calls | alone: samples | calls |\n|---|---:|---:|---:|---:|")
+    for name in sorted(names, key=lambda n: (-calls[n], n)):
+        print(f"| {name} | {together[name]} | {calls[name]} | {alone[name]} | {calls_alone[name]} |")
+    return 0
+
+
+def interpreted(args: argparse.Namespace, sample: pathlib.Path, scratch: pathlib.Path) -> str:
+    """What differs between runs of the interpreter; empty if nothing."""
+    outputs = []
+    for name, path in (("plain", sample), ("fused", scratch / "fused.pb")):
+        out = scratch / f"{name}.safetensors"
+        done = subprocess.run([args.graphnet, "run", str(path), "--seed", str(args.seed), "-o", str(out)],
+                              capture_output=True, text=True, timeout=20 * args.timeout)
+        if done.returncode != 0:
+            return ("skipped: " if name == "plain" else "") + f"{name} does not run: {done.stderr.strip()[:300]}"
+        outputs.append(out.read_bytes())
+    return "" if outputs[0] == outputs[1] else "graphnet run yields other bits"
+
+
+def fused(args: argparse.Namespace) -> int:
+    counts: collections.Counter = collections.Counter()
+    of_operator: collections.Counter = collections.Counter()
+    for sample in drawn(args):
+        if counts["equal"] + counts["different"] == args.sample:
+            break
+        with tempfile.TemporaryDirectory() as name:
+            scratch = pathlib.Path(name)
+            done = opt(args, sample, "fuse", scratch / "fused.pb")
+            if done.returncode != 0:
+                counts["different"] += 1
+                print(f"different  {sample}: {done.stderr.strip()[:500]}", flush=True)
+                continue
+            notes = json.loads(done.stdout)["samples"][0]["passes"][0]["notes"]
+            found = [note["what"].removeprefix("calls of fused.") for note in notes]
+            # One whose operators all had their turn more often than others may wait.
+            if not found or min(of_operator[f] for f in found) > args.sample // 4:
+                continue
+            opt(args, sample, "fuse,expand-fused", scratch / "made").check_returncode()
+            what = compare(sample, scratch / "made", args)
+            if not what:
+                what = interpreted(args, sample, scratch)
+        if what.startswith("skipped"):
+            counts["skipped"] += 1
+            print(f"{sample}: {what}", flush=True)
+            continue
+        counts["different" if what else "equal"] += 1
+        of_operator.update(found)
+        print(f"{'different' if what else 'equal'}  {sample}: {', '.join(found)} {what}", flush=True)
+    for operator, n in of_operator.most_common():
+        print(f"{n:4} samples with {operator}")
+    print(f"{counts['equal']} passed, {counts['different']} failed, {counts['skipped']} did not run here")
+    return 1 if counts["different"] else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet")
@@ -391,15 +490,21 @@ def main() -> int:
     one.add_argument("--count", type=int, default=300)
     one.add_argument("--seed", type=int, default=0)
     one.set_defaults(run=programs)
-    one = commands.add_parser("corpus")
+    for name, run, sample, size in (("functional", functional, None, 300 << 20), ("fused", fused, 40, 100 << 20)):
+        one = commands.add_parser(name)
+        one.add_argument("folders", nargs="+", type=pathlib.Path, metavar="FOLDER")
+        one.add_argument("--sample", type=int, default=sample, metavar="N")
+        one.add_argument("--seed", type=int, default=0)
+        one.add_argument("--max-bytes", type=int, default=size)
+        one.add_argument("--max-memory", type=int, default=6 << 30)
+        one.add_argument("--timeout", type=int, default=60, help="seconds of the processor for each run")
+        one.set_defaults(run=run)
+        if run is functional:
+            one.add_argument("--only-rewritten", action="store_true", help="samples without a write are not run")
+    one = commands.add_parser("count-fused")
     one.add_argument("folders", nargs="+", type=pathlib.Path, metavar="FOLDER")
-    one.add_argument("--sample", type=int, metavar="N")
-    one.add_argument("--seed", type=int, default=0)
-    one.add_argument("--only-rewritten", action="store_true", help="samples without a write are not run")
-    one.add_argument("--max-bytes", type=int, default=300 << 20)
-    one.add_argument("--max-memory", type=int, default=6 << 30)
-    one.add_argument("--timeout", type=int, default=60, help="seconds of the processor for each run")
-    one.set_defaults(run=corpus)
+    one.add_argument("--operators", nargs="+", help="only these, each alone")
+    one.set_defaults(run=count_fused)
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Runs programs of torch.export by graphnet and compares with what PyTorch made of them.
+"""Runs programs of PyTorch by graphnet and compares with what PyTorch makes of them.
 
-    compare_pt2.py FOLDER [NAME…]      programs that make_pt2_programs.py wrote
-    compare_pt2.py --zoo FOLDER        models that export_zoo.py wrote: NAME.pt2 alone
+    compare_programs.py FOLDER [NAME…]      programs of torch.export that make_pt2_programs.py wrote
+    compare_programs.py --zoo FOLDER        models that export_zoo.py wrote: NAME.pt2, and NAME.pt beside
+                                            NAME.json with the shapes of its inputs
 
 Of the first, outputs are there already; the second are run here, on inputs drawn as their
-metas say, by torch.export.load(NAME.pt2).module(). Dtypes, shapes and bits must agree, calls
-that PyTorch refuses must be refused. The exit status is 0 if all do.
+metas say, by torch.export.load(NAME.pt2).module() and torch.jit.load(NAME.pt). Dtypes, shapes and
+bits must agree, calls that PyTorch refuses must be refused. The exit status is 0 if all do.
 """
 
 import argparse
+import functools
+import json
 import pathlib
 import shlex
 import subprocess
@@ -17,7 +20,9 @@ import sys
 import tempfile
 import warnings
 
-import compare_runs as runs
+import torch
+
+import in_pytorch
 
 warnings.filterwarnings("ignore")
 
@@ -32,7 +37,7 @@ def compare_call(command, model, inputs, expected, scratch, more=""):
     done = run(command + more, model=model, inputs=inputs, outputs=outputs)
     if done.returncode != 0:
         return f"does not run: {done.stderr.strip()[:400]}"
-    return runs.compare(runs.read_safetensors(expected), runs.read_safetensors(outputs))
+    return in_pytorch.compare(in_pytorch.read_safetensors(expected), in_pytorch.read_safetensors(outputs))
 
 
 def compare_program(path, args, scratch):
@@ -54,26 +59,51 @@ def compare_program(path, args, scratch):
     return ""
 
 
-def compare_model(path, args, scratch):
-    import torch
-
+def exported(path, seed):
+    """A program of torch.export and inputs by name, drawn like its examples."""
     program = torch.export.load(str(path))
-    generator = torch.Generator().manual_seed(args.seed)
+    generator = torch.Generator().manual_seed(seed)
     (examples, kwargs) = program.example_inputs
-    drawn, named = [], {}
+    drawn = []
     names = [spec.arg.name for spec in program.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
-    for name, example in zip(names, examples, strict=True):
+    for example in examples:
         if example.is_floating_point():
             drawn.append(torch.randn(example.shape, generator=generator).to(example.dtype))
         else:
             drawn.append(torch.randint(int(example.min()), int(example.max()) + 1, example.shape, generator=generator).to(example.dtype))
-        named[name] = drawn[-1].clone()
-    inputs, expected = scratch / "in.safetensors", scratch / "expected.safetensors"
-    runs.write_safetensors(named, inputs)
-    with torch.no_grad():
-        returned = torch.utils._pytree.tree_leaves(program.module()(*drawn, **kwargs))
-    runs.write_safetensors({f"o{i}": v.detach() for i, v in enumerate(v for v in returned if v is not None)}, expected)
-    return compare_call(args.run, path, inputs, expected, scratch)
+    return functools.partial(program.module(), **kwargs), dict(zip(names, drawn, strict=True))
+
+
+def scripted(path, seed):
+    """An archive of TorchScript and inputs by name, drawn as NAME.json says."""
+    specs = json.loads(path.with_suffix(".json").read_text())
+    module = torch.jit.load(str(path))
+    generator = torch.Generator().manual_seed(seed)
+    drawn = []
+    for spec in specs["inputs"] if isinstance(specs, dict) else specs:
+        dtype = getattr(torch, spec["dtype"].removeprefix("torch."))
+        if spec["low"] is not None:
+            drawn.append(torch.randint(spec["low"], spec["high"], spec["shape"], dtype=dtype, generator=generator))
+        else:
+            drawn.append(torch.randn(spec["shape"], generator=generator).to(dtype))
+    names = [argument.name for argument in module.forward.schema.arguments[1:]]
+    return module, dict(zip(names, drawn))
+
+
+def compare_model(path, args, scratch):
+    """What differs from PyTorch's run of a model."""
+    try:
+        module, drawn = (exported if path.suffix == ".pt2" else scripted)(path, args.seed)
+        inputs, expected = scratch / "in.safetensors", scratch / "expected.safetensors"
+        # Copies, as inputs may be views of one another.
+        in_pytorch.write_safetensors({name: value.clone() for name, value in drawn.items()}, inputs)
+        torch.manual_seed(args.seed)
+        with torch.no_grad():
+            returned = module(*drawn.values())
+    except Exception as error:  # Whatever a model raises is a result.
+        return in_pytorch.one_line(error)
+    in_pytorch.write_safetensors(in_pytorch.outputs(returned), expected)
+    return compare_call(args.run, path, inputs, expected, scratch, f" --seed {args.seed}")
 
 
 def main() -> int:
@@ -85,13 +115,11 @@ def main() -> int:
                         help="the command that runs a program (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    if args.zoo:
-        import torch
-
-        torch.set_num_threads(1)
+    torch.set_num_threads(1)
     equal = different = 0
-    for path in sorted(args.folder.glob("*.pt2")):
-        if args.names and path.name.removesuffix(".pt2") not in args.names:
+    paths = sorted(args.folder.rglob("*.pt")) + sorted(args.folder.rglob("*.pt2")) if args.zoo else sorted(args.folder.glob("*.pt2"))
+    for path in paths:
+        if args.names and path.stem not in args.names:
             continue
         with tempfile.TemporaryDirectory() as folder:
             compare = compare_model if args.zoo else compare_program
