@@ -2,6 +2,7 @@
 
 # The rows of the table in docs/library.md; //tests/headers compares.
 PUBLIC_HEADERS = [
+    "//graphnet/base:report.h",
     "//graphnet/base:status.h",
     "//graphnet/base:version.h",
     "//graphnet/decompose:compose.h",

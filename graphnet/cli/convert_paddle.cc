@@ -100,7 +100,7 @@ Json Rate(size_t converted, size_t left) {
 }
 
 // The results of all samples.
-class Report {
+class PaddleReport {
  public:
   void Add(const std::string& path, const absl::Status& status, const PaddleCoverage& coverage) {
     const size_t left = NumLeft(coverage);
@@ -218,7 +218,7 @@ absl::Status RunOne(PaddleRunner& runner, const std::string& path) {
 // Runs the samples one after the other, because each may need all memory. Returns how many failed.
 size_t RunAll(PaddleRunner& runner, const std::vector<std::string>& inputs, const std::string& root,
               const std::vector<size_t>& written, const std::map<std::string, Output>& outputs,
-              bool quiet, Report* report, std::vector<Json>* samples) {
+              bool quiet, PaddleReport* report, std::vector<Json>* samples) {
   Progress progress(written.size());
   size_t failed = 0;
   size_t done = 0;
@@ -240,7 +240,7 @@ absl::StatusOr<int> ConvertSingle(const PaddleFlags& flags, const Output& out,
                                   PaddleRunner* runner) {
   Converted converted;
   const absl::Status status = ConvertOne(flags.in, out, flags.trust, &converted);
-  Report report;
+  PaddleReport report;
   report.Add(flags.in, status, converted.coverage);
   absl::Status run;
   if (status.ok() && runner != nullptr) {
@@ -281,7 +281,7 @@ absl::StatusOr<int> ConvertToPaddle(const PaddleFlags& flags, const Output& out)
     ASSIGN_OR_RETURN(inputs, ReadList(flags.list, flags.in));
   }
   ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, flags.in, out));
-  Report report;
+  PaddleReport report;
   Losses lost;
   std::vector<Json> samples(inputs.size());
   std::vector<size_t> written;

@@ -10,7 +10,6 @@
 #include "absl/strings/string_view.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/messages.h"
-#include "graphnet/cli/table.h"
 
 namespace graphnet {
 namespace {
@@ -42,23 +41,29 @@ std::string NameOf(CallKey key, const Module& module, const Node& node) {
 // Calls whose work is unknown are not counted, so that the rest is less than the whole.
 bool IsLowerBound(const Cost& cost) { return cost.unknown > 0; }
 
-TableRow TextOf(const CostRow& row) {
-  const absl::string_view bound = IsLowerBound(row.cost) ? "≥ " : "";
-  return {Printable(row.name, kMaxBytesOfName),
-          absl::StrCat(bound, Decimal(row.cost.flops, "FLOP")),
-          absl::StrCat(bound, Decimal(row.cost.other)),
-          absl::StrCat(bound, BytesText(row.cost.bytes)),
-          row.alive_bytes > 0 ? BytesText(row.alive_bytes) : "-",
-          absl::StrCat(row.cost.calls)};
+// The columns of a cost, and those of alive bytes. A lower bound has another key.
+const std::vector<Column>& CostColumns() {
+  static const auto* const columns = new std::vector<Column>{
+      {"flops", "FLOPs"},       {"flops_at_least"},       {"other", "other"},
+      {"other_at_least"},       {"bytes_moved", "moved"}, {"bytes_moved_at_least"},
+      {"alive_bytes", "alive"}, {"num_calls", "calls"},   {"num_unknown_calls"}};
+  return *columns;
 }
 
-void SetCost(const Cost& cost, Json* json) {
-  const absl::string_view bound = IsLowerBound(cost) ? "_at_least" : "";
-  (*json)[absl::StrCat("flops", bound)] = cost.flops;
-  (*json)[absl::StrCat("other", bound)] = cost.other;
-  (*json)[absl::StrCat("bytes_moved", bound)] = cost.bytes;
-  (*json)["num_calls"] = cost.calls;
-  (*json)["num_unknown_calls"] = cost.unknown;
+std::vector<Cell> CellsOf(const Cost& cost, int64_t alive_bytes) {
+  std::vector<Cell> cells;
+  for (const auto& [value, text] :
+       {std::pair{cost.flops, Decimal(cost.flops, "FLOP")},
+        std::pair{cost.other, Decimal(cost.other)}, std::pair{cost.bytes, BytesText(cost.bytes)}}) {
+    if (IsLowerBound(cost)) {
+      cells.insert(cells.end(), {Cell().As(absl::StrCat("≥ ", text)), value});
+    } else {
+      cells.insert(cells.end(), {Cell(value).As(text), Cell()});
+    }
+  }
+  cells.push_back(alive_bytes > 0 ? Cell::Bytes(alive_bytes) : Cell());
+  cells.insert(cells.end(), {cost.calls, cost.unknown});
+  return cells;
 }
 
 }  // namespace
@@ -104,11 +109,23 @@ CostTable CostsBy(CallKey key, const Module& module, const ModuleCost& cost) {
   return table;
 }
 
-void PrintCosts(const CostTable& table) {
-  std::vector<TableRow> rows = {{KeyName(table.key), "FLOPs", "other", "moved", "alive", "calls"}};
-  for (const CostRow& row : table.rows) rows.push_back(TextOf(row));
-  rows.push_back(TextOf({"total", table.total, table.peak_bytes}));
-  PrintTable(rows);
+Report CostReport(const CostTable& table) {
+  Report report;
+  const std::vector<Cell> total = CellsOf(table.total, /*alive_bytes=*/0);
+  for (size_t c = 0; c < total.size(); ++c) report.Add(CostColumns()[c].key, total[c]);
+  report.Add("open_loops", table.open_loops);
+  report.Add("peak_bytes", Cell::Bytes(table.peak_bytes));
+  if (table.key == CallKey::kNone) return report;
+  Table costs = {{"name", KeyName(table.key)}};
+  for (const Column& column : CostColumns()) costs.AddColumn(column);
+  const auto row = [](const std::string& name, std::vector<Cell> cells) {
+    cells.insert(cells.begin(), Cell(name).As(Printable(name, kMaxBytesOfName)));
+    return cells;
+  };
+  for (const CostRow& of : table.rows) costs.Add(row(of.name, CellsOf(of.cost, of.alive_bytes)));
+  costs.AddTotal(row("total", CellsOf(table.total, table.peak_bytes)));
+  report.Add("costs", std::move(costs));
+  return report;
 }
 
 void PrintCostNotes(const ModuleCost& cost) {
@@ -136,22 +153,6 @@ void PrintCostNotes(const ModuleCost& cost) {
 std::string CostLine(const Cost& cost) {
   return absl::StrCat(IsLowerBound(cost) ? "at least " : "", Decimal(cost.flops, "FLOP"), ", ",
                       Decimal(cost.other), " other operations, ", BytesText(cost.bytes), " moved");
-}
-
-void SetCosts(const CostTable& table, Json* json) {
-  SetCost(table.total, json);
-  (*json)["open_loops"] = table.open_loops;
-  (*json)["peak_bytes"] = table.peak_bytes;
-  if (table.key == CallKey::kNone) return;
-  std::vector<Json> rows;
-  for (const CostRow& of : table.rows) {
-    Json row;
-    row["name"] = of.name;
-    SetCost(of.cost, &row);
-    if (of.alive_bytes > 0) row["alive_bytes"] = of.alive_bytes;
-    rows.push_back(std::move(row));
-  }
-  (*json)["costs"] = Json::List(rows);
 }
 
 }  // namespace graphnet

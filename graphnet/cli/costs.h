@@ -1,4 +1,4 @@
-// Prints the cost of a module (facts/cost/cost.h) for `shapes` and `stats`.
+// Reports the cost of a module (facts/cost/cost.h) for `shapes` and `stats`.
 #ifndef GRAPHNET_CLI_COSTS_H_
 #define GRAPHNET_CLI_COSTS_H_
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "graphnet/cli/json.h"
+#include "graphnet/base/report.h"
 #include "graphnet/facts/cost/cost.h"
 #include "graphnet/ir/module.h"
 
@@ -38,16 +38,14 @@ struct CostTable {
 // no rows.
 CostTable CostsBy(CallKey key, const Module& module, const ModuleCost& cost);
 
-// Prints one row per name, and the total.
-void PrintCosts(const CostTable& table);
+// Returns a table with one row per name, and the total, which JSON has as "costs". JSON also has
+// "flops", "other", "bytes_moved", "num_calls", "num_unknown_calls", "open_loops" and "peak_bytes".
+// Without a key there is no table.
+Report CostReport(const CostTable& table);
 // Prints on stderr, one line each, what the numbers leave out.
 void PrintCostNotes(const ModuleCost& cost);
 // Returns "3.64 GFLOP, 12.3 M other operations, 97.5 MiB moved".
 std::string CostLine(const Cost& cost);
-// Sets "flops", "other", "bytes_moved", "num_calls", "num_unknown_calls", "open_loops" and
-// "peak_bytes" as integers. If the table has a key, also sets "costs", a list with one entry per
-// name.
-void SetCosts(const CostTable& table, Json* json);
 
 }  // namespace graphnet
 

@@ -14,8 +14,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/report.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/identity.h"
@@ -23,7 +23,6 @@
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/picture.h"
-#include "graphnet/cli/terminal.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/interp/inputs/compare_weights.h"
 #include "graphnet/ir/text/printer.h"
@@ -60,13 +59,18 @@ absl::StatusOr<Sample> LoadSide(const std::string& path, const DiffFlags& option
                                 .weights = options.weights});
 }
 
-absl::string_view NameOf(Difference::Kind kind) {
+// How a difference is called, and how its line begins.
+struct KindText {
+  absl::string_view name, sign;
+  Tone tone = Tone::kPlain;
+};
+KindText TextOf(Difference::Kind kind) {
   switch (kind) {
-    case Difference::Kind::kRemoved: return "removed";
-    case Difference::Kind::kAdded: return "added";
-    case Difference::Kind::kChanged: return "changed";
+    case Difference::Kind::kRemoved: return {"removed", "- ", Tone::kBad};
+    case Difference::Kind::kAdded: return {"added", "+ ", Tone::kGood};
+    case Difference::Kind::kChanged: return {"changed", "~ "};
   }
-  return "";
+  return {};
 }
 
 Json NodeJson(const Node& node) {
@@ -85,23 +89,29 @@ Json NodeJson(const Node& node) {
   return made;
 }
 
-void AddGraphs(const GraphDiff& diff, Json* to) {
-  Json& document = *to;
-  document["same"] = diff.pairs.size() - diff.Count(Difference::Kind::kChanged);
-  for (const auto kind :
-       {Difference::Kind::kRemoved, Difference::Kind::kAdded, Difference::Kind::kChanged}) {
-    document[NameOf(kind)] = diff.Count(kind);
-  }
-  Json differences = Json::List();
+Report GraphsReport(const GraphDiff& diff) {
+  Report report;
+  const size_t removed = diff.Count(Difference::Kind::kRemoved);
+  const size_t added = diff.Count(Difference::Kind::kAdded);
+  const size_t changed = diff.Count(Difference::Kind::kChanged);
+  const size_t same = diff.pairs.size() - changed;
+  report.Add("same", same);
+  report.Add("removed", removed);
+  report.Add("added", added);
+  report.Add("changed", changed);
+  Table differences = {{"kind"}, {"a"}, {"b"}, {"what"}};
   for (const Difference& difference : diff.differences) {
-    Json made;
-    made["kind"] = NameOf(difference.kind);
-    if (difference.a != nullptr) made["a"] = NodeJson(*difference.a);
-    if (difference.b != nullptr) made["b"] = NodeJson(*difference.b);
-    made["what"] = Json::List(difference.what);
-    differences.push_back(std::move(made));
+    const auto [name, sign, tone] = TextOf(difference.kind);
+    const auto side = [](const Node* node) { return node == nullptr ? Cell() : NodeJson(*node); };
+    differences.Add({name, side(difference.a), side(difference.b), Json::List(difference.what)});
+    report.Say(absl::StrCat(sign, DescribeDifference(difference)), tone);
+    for (const std::string& what : difference.what) report.Say(absl::StrCat("    ", what));
   }
-  document["differences"] = std::move(differences);
+  report.Add("differences", std::move(differences));
+  report.Say(diff.empty() ? absl::StrCat("equal: ", same, " nodes")
+                          : absl::StrCat(removed, " removed, ", added, " added, ", changed,
+                                         " changed, ", same, " the same"));
+  return report;
 }
 
 Difference::Kind KindOf(const WeightDifference& weight) {
@@ -110,43 +120,34 @@ Difference::Kind KindOf(const WeightDifference& weight) {
                                : Difference::Kind::kChanged;
 }
 
-Json WeightsJson(const WeightDifferences& weights) {
-  Json document;
-  document["compared"] = weights.compared;
-  Json differences = Json::List();
-  for (const WeightDifference& weight : weights.differences) {
-    Json made;
-    made["kind"] = NameOf(KindOf(weight));
-    made["name"] = weight.name;
-    for (const auto& [side, data] : {std::pair{"a", weight.a}, std::pair{"b", weight.b}}) {
-      if (data == nullptr) continue;
-      made[side]["dtype"] = DTypeName(data->dtype);
-      made[side]["shape"] = Json::List(data->shape);
-    }
-    if (weight.largest.has_value()) made["max_difference"] = *weight.largest;
-    differences.push_back(std::move(made));
-  }
-  document["differences"] = std::move(differences);
-  return document;
-}
-
-void PrintWeights(const WeightDifferences& weights) {
+Report WeightsReport(const WeightDifferences& weights) {
+  Report report;
+  report.Add("compared", weights.compared);
   std::map<Difference::Kind, size_t> counts;
   double largest = 0;
+  Table differences = {{"kind"}, {"name"}, {"a"}, {"b"}, {"max_difference"}};
   for (const WeightDifference& weight : weights.differences) {
     const Difference::Kind kind = KindOf(weight);
     ++counts[kind];
+    const auto side = [](const TensorData* data) {
+      if (data == nullptr) return Cell();
+      Json json;
+      json["dtype"] = DTypeName(data->dtype);
+      json["shape"] = Json::List(data->shape);
+      return Cell(std::move(json));
+    };
+    const KindText kind_text = TextOf(kind);
+    differences.Add({kind_text.name, weight.name, side(weight.a), side(weight.b),
+                     weight.largest.has_value() ? Cell(*weight.largest) : Cell()});
     const TensorData& a = weight.a != nullptr ? *weight.a : *weight.b;
     const TensorData& b = weight.b != nullptr ? *weight.b : *weight.a;
-    const std::string text =
-        absl::StrCat(Printable(weight.name), "  ", DescribeDifference(a, b, weight.largest));
-    const std::string line = kind == Difference::Kind::kRemoved ? Red(absl::StrCat("- ", text))
-                             : kind == Difference::Kind::kAdded ? Green(absl::StrCat("+ ", text))
-                                                                : absl::StrCat("~ ", text);
-    std::printf("%s\n", line.c_str());
+    report.Say(absl::StrCat(kind_text.sign, Printable(weight.name), "  ",
+                            DescribeDifference(a, b, weight.largest)),
+               kind_text.tone);
     if (!weight.largest.has_value()) continue;
     largest = std::isnan(*weight.largest) ? *weight.largest : std::max(largest, *weight.largest);
   }
+  report.Add("differences", std::move(differences));
   const size_t different = counts[Difference::Kind::kChanged];
   std::string summary =
       weights.differences.empty()
@@ -157,7 +158,8 @@ void PrintWeights(const WeightDifferences& weights) {
     absl::StrAppend(&summary, ", ", removed, " only in A");
   if (const size_t added = counts[Difference::Kind::kAdded]; added > 0)
     absl::StrAppend(&summary, ", ", added, " only in B");
-  std::printf("%s\n", summary.c_str());
+  report.Say(summary);
+  return report;
 }
 
 absl::StatusOr<std::string> Draw(const Module& b, const GraphDiff& diff, PictureForm form,
@@ -175,25 +177,6 @@ absl::StatusOr<std::string> Draw(const Module& b, const GraphDiff& diff, Picture
     }
   }
   return DrawPicture(*both.module, form, drawing);
-}
-
-void PrintText(const GraphDiff& diff) {
-  const std::string text = PrintDiff(diff);
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (line.empty()) continue;
-    const std::string shown = line[0] == '-'   ? Red(line)
-                              : line[0] == '+' ? Green(line)
-                                               : std::string(line);
-    std::printf("%s\n", shown.c_str());
-  }
-  if (diff.empty()) {
-    std::printf("equal: %zu nodes\n", diff.pairs.size());
-    return;
-  }
-  const size_t changed = diff.Count(Difference::Kind::kChanged);
-  std::printf("%zu removed, %zu added, %zu changed, %zu the same\n",
-              diff.Count(Difference::Kind::kRemoved), diff.Count(Difference::Kind::kAdded), changed,
-              diff.pairs.size() - changed);
 }
 
 absl::StatusOr<int> Diff(const DiffFlags& options) {
@@ -214,19 +197,16 @@ absl::StatusOr<int> Diff(const DiffFlags& options) {
   }
   const bool equal = (!diff.has_value() || diff->empty()) &&
                      (!weights.has_value() || weights->differences.empty());
-  if (options.json || options.format == DiffFormat::kJson) {
-    Json document;
-    document["equal"] = equal;
-    if (diff.has_value()) AddGraphs(*diff, &document);
-    if (weights.has_value()) document["weights"] = WeightsJson(*weights);
-    PrintJson(document);
-  } else if (options.format == DiffFormat::kDot) {
+  if (options.format == DiffFormat::kDot && !options.json) {
     ASSIGN_OR_RETURN(const std::string drawn, Draw(*b.module, *diff, PictureForm::kDot, options));
     std::fputs(drawn.c_str(), stdout);
-  } else {
-    if (diff.has_value()) PrintText(*diff);
-    if (weights.has_value()) PrintWeights(*weights);
+    return equal ? 0 : 1;
   }
+  Report report;
+  report.Add("equal", equal);
+  if (diff.has_value()) report.Append(GraphsReport(*diff));
+  if (weights.has_value()) report.Add("weights", WeightsReport(*weights));
+  PrintReport(report, options.json || options.format == DiffFormat::kJson);
   return equal ? 0 : 1;
 }
 

@@ -15,7 +15,6 @@
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
-#include "graphnet/cli/table.h"
 #include "graphnet/facts/cost/cost.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/interp/inputs/draw.h"
@@ -76,17 +75,17 @@ absl::StatusOr<int> ShowShapes(const ShapesFlags& options) {
   // The run knows exactly which values share memory.
   cost.alive_bytes = std::move(report.alive_bytes);
   cost.peak_bytes = report.peak_bytes;
-  const CostTable table = CostsBy(options.cost, *sample.module, cost);
+  const Report costs = CostReport(CostsBy(options.cost, *sample.module, cost));
   if (options.json) {
     Json document = OutlineJson(sample);
-    SetCosts(table, &document);
+    document.Merge(costs.ToJson());
     PrintJson(document);
     return 0;
   }
   if (options.cost == CallKey::kNone) {
     std::fputs(PrintSample(sample).c_str(), stdout);
   } else {
-    PrintCosts(table);
+    PrintReport(costs, /*json=*/false);
   }
   PrintCostNotes(cost);
   PrintSummary(absl::StrCat(report.nodes, " values, at most ", BytesText(report.peak_bytes),

@@ -208,8 +208,8 @@ bool AllShapesAreKnown(const Graph& graph) {
   });
 }
 
-absl::StatusOr<int> Report(const ShardFlags& options, const spmd::ShardPlan& plan,
-                           const std::string& note, const std::vector<RankOutput>& checked) {
+absl::StatusOr<int> TellPlan(const ShardFlags& options, const spmd::ShardPlan& plan,
+                             const std::string& note, const std::vector<RankOutput>& checked) {
   const bool is_right = absl::c_none_of(
       checked, [](const RankOutput& o) { return o.state == RankOutput::State::kDifferent; });
   if (options.json) {
@@ -302,7 +302,7 @@ absl::StatusOr<int> Shard(const ShardFlags& options) {
     engine->SetNumThreads(options.threads);
     ASSIGN_OR_RETURN(checked, engine->ValidateRanks(original, shards, options.seed));
   }
-  return Report(options, plan, note, checked);
+  return TellPlan(options, plan, note, checked);
 }
 
 }  // namespace

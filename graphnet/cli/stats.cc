@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <initializer_list>
-#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -14,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
+#include "graphnet/base/report.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
@@ -21,7 +21,6 @@
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
-#include "graphnet/cli/table.h"
 #include "graphnet/facts/cost/cost.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/ir/canonical_hash.h"
@@ -44,58 +43,6 @@ struct StatsFlags {
   bool trust = false;
 };
 
-// Returns "1,234,567".
-std::string Grouped(int64_t value) {
-  std::string digits = absl::StrCat(value);
-  for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3) {
-    digits.insert(static_cast<size_t>(i), ",");
-  }
-  return digits;
-}
-std::string Grouped(size_t value) { return Grouped(static_cast<int64_t>(value)); }
-
-void PrintStatistics(const std::string& title, const ModuleStatistics& s, bool all) {
-  std::printf("%s\n", title.c_str());
-  const std::string rows[][3] = {
-      {"inputs", Grouped(s.placeholders),
-       s.symbols > 0 ? absl::StrCat("symbols: ", Grouped(s.symbols)) : ""},
-      {"parameters", Grouped(s.parameters),
-       absl::StrCat(Grouped(s.parameter_elements), " elements, ", BytesText(s.parameter_bytes))},
-      {"outputs", Grouped(s.outputs), ""},
-      {"nodes", Grouped(s.nodes),
-       absl::StrFormat("%s in memory, %.0f bytes a node", BytesText(static_cast<int64_t>(s.bytes)),
-                       s.bytes_per_node())},
-  };
-  size_t width = 0;
-  for (const auto& row : rows) width = std::max(width, row[1].size());
-  for (const auto& [name, count, note] : rows) {
-    const std::string line = absl::StrFormat("  %-10s  %*s  %s", name, width, count, note);
-    std::printf("%s\n", line.substr(0, line.find_last_not_of(' ') + 1).c_str());
-  }
-
-  // The most frequent targets come first, then they are sorted by name.
-  std::vector<std::pair<size_t, std::string>> targets;
-  for (const auto& [key, count] : s.counts)
-    targets.push_back({std::numeric_limits<size_t>::max() - count, key});
-  std::sort(targets.begin(), targets.end());
-  const size_t shown = all ? targets.size() : std::min(targets.size(), kTopTargets);
-  for (size_t i = 0; i < shown; ++i) {
-    const auto& [key, count] = *s.counts.find(targets[i].second);
-    if (i == 0) {
-      width = Grouped(count).size();
-      std::printf("\n");
-    }
-    const size_t blank = key.find(' ');
-    const std::string target = blank == std::string::npos ? "" : key.substr(blank + 1);
-    const std::string line =
-        absl::StrFormat("  %*s  %5.1f %%  %-13s  %s", width, Grouped(count),
-                        100.0 * static_cast<double>(count) / static_cast<double>(s.nodes),
-                        key.substr(0, blank), Printable(target, kMaxTargetBytes));
-    std::printf("%s\n", line.substr(0, line.find_last_not_of(' ') + 1).c_str());
-  }
-  if (shown < targets.size()) std::printf("  … %zu more\n", targets.size() - shown);
-}
-
 struct Counted {
   ModuleStatistics statistics;
   std::string hash;
@@ -103,19 +50,60 @@ struct Counted {
   std::map<std::string, Cost> costs;  // by op and target, as the statistics count them
 };
 
-void PrintCost(const CostTable& cost) {
-  std::printf("\n");
-  if (cost.key != CallKey::kNone) PrintCosts(cost);
-  std::printf("  %s, %s alive at once\n", CostLine(cost.total).c_str(),
-              BytesText(cost.peak_bytes).c_str());
-  if (cost.total.unknown > 0) {
-    std::printf("  not counted: %s calls of %s; graphnet shapes finds more shapes\n",
-                Grouped(cost.total.unknown).c_str(), Grouped(cost.total.calls).c_str());
+// Returns "1,234,567".
+std::string Grouped(size_t value) { return Cell(value).text(); }
+
+Report StatisticsReport(const ModuleStatistics& s, bool all) {
+  Report report;
+  report.Add("num_inputs", "inputs", s.placeholders,
+             s.symbols > 0 ? absl::StrCat("symbols: ", Grouped(s.symbols)) : "");
+  report.Add(
+      "parameters", "parameters", s.parameters,
+      absl::StrCat(Grouped(s.parameter_elements), " elements, ", BytesText(s.parameter_bytes)));
+  report.Add("num_outputs", "outputs", s.outputs);
+  report.Add("num_nodes", "nodes", s.nodes,
+             absl::StrFormat("%s in memory, %.0f bytes a node",
+                             BytesText(static_cast<int64_t>(s.bytes)), s.bytes_per_node()));
+  report.Add("bytes", s.bytes);
+  report.Add("bytes_per_node", s.bytes_per_node());
+  report.Add("parameter_elements", s.parameter_elements);
+  report.Add("parameter_bytes", s.parameter_bytes);
+  report.Add("symbols", s.symbols);
+
+  // The most frequent targets come first, then they are sorted by name.
+  std::vector<std::pair<std::string, size_t>> counts(s.counts.begin(), s.counts.end());
+  std::stable_sort(counts.begin(), counts.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  Table targets = {{"name"}, {"count", "count"}, {"", "share"}, {"", "op"}, {"", "target"}};
+  targets.set_form({.by_name = true, .has_head = false, .shown = all ? SIZE_MAX : kTopTargets});
+  for (const auto& [key, count] : counts) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(key, absl::MaxSplits(' ', 1));
+    const double percent = 100.0 * static_cast<double>(count) / static_cast<double>(s.nodes);
+    targets.Add({key, count, Cell(percent).As(absl::StrFormat("%5.1f %%", percent)), parts.first,
+                 parts.second});
   }
+  if (!counts.empty()) report.Say("");
+  report.Add("counts", std::move(targets));
+  return report;
 }
 
-// Prints op, target, count, and number of samples, the most frequent target first, then by name.
-void PrintCsv(absl::Span<const Counted> results, bool with_cost) {
+Report CountedReport(const Counted& counted, const StatsFlags& options) {
+  Report report = StatisticsReport(counted.statistics, options.all);
+  if (!options.cost) return report;
+  const CostTable& cost = counted.cost;
+  report.Say("");
+  report.Append(CostReport(cost));
+  report.Say(
+      absl::StrCat("  ", CostLine(cost.total), ", ", BytesText(cost.peak_bytes), " alive at once"));
+  if (cost.total.unknown > 0) {
+    report.Say(absl::StrCat("  not counted: ", Cell(cost.total.unknown).text(), " calls of ",
+                            Cell(cost.total.calls).text(), "; graphnet shapes finds more shapes"));
+  }
+  return report;
+}
+
+// Returns the targets of all samples, the most frequent first, then by name.
+Table TargetsOfAll(absl::Span<const Counted> results, bool with_cost) {
   struct Total {
     size_t count = 0;
     size_t samples = 0;
@@ -132,48 +120,27 @@ void PrintCsv(absl::Span<const Counted> results, bool with_cost) {
   std::vector<std::pair<std::string, Total>> rows(totals.begin(), totals.end());
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return a.second.count > b.second.count; });
-  TableRow head = {"op", "target", "count", "samples"};
+  Table table = {{"op"}, {"target"}, {"count"}, {"samples"}};
   if (with_cost) {
-    head.insert(head.end(), {"flops", "other", "bytes_moved", "unknown_calls", "flops_at_least",
-                             "other_at_least", "bytes_moved_at_least"});
+    for (const char* key : {"flops", "other", "bytes_moved", "unknown_calls", "flops_at_least",
+                            "other_at_least", "bytes_moved_at_least"})
+      table.AddColumn({key});
   }
-  std::fputs(CsvLine(head).c_str(), stdout);
   for (const auto& [key, total] : rows) {
     const std::pair<std::string, std::string> parts = absl::StrSplit(key, absl::MaxSplits(' ', 1));
-    TableRow row = {parts.first, parts.second, absl::StrCat(total.count),
-                    absl::StrCat(total.samples)};
+    std::vector<Cell> row = {parts.first, parts.second, total.count, total.samples};
     if (with_cost) {
       // A sum without the calls that are not known is no cost, only a bound of it.
       const std::initializer_list<int64_t> costs = {total.cost.flops, total.cost.other,
                                                     total.cost.bytes};
       for (const int64_t value : costs)
-        row.push_back(total.cost.unknown > 0 ? "" : absl::StrCat(value));
-      row.push_back(absl::StrCat(total.cost.unknown));
-      for (const int64_t value : costs) row.push_back(absl::StrCat(value));
+        row.push_back(total.cost.unknown > 0 ? Cell() : Cell(value));
+      row.emplace_back(total.cost.unknown);
+      row.insert(row.end(), costs.begin(), costs.end());
     }
-    std::fputs(CsvLine(row).c_str(), stdout);
+    table.Add(std::move(row));
   }
-}
-
-Json CountedJson(const std::string& path, const absl::Status& status, const Counted& counted,
-                 bool with_cost) {
-  Json sample = SampleJson(path, status);
-  if (!status.ok()) return sample;
-  const ModuleStatistics& s = counted.statistics;
-  sample["hash"] = counted.hash;
-  sample["num_inputs"] = s.placeholders;
-  sample["num_outputs"] = s.outputs;
-  sample["num_nodes"] = s.nodes;
-  Json& counts = sample["counts"] = Json::Object();
-  for (const auto& [target, count] : s.counts) counts[target] = count;
-  sample["bytes"] = s.bytes;
-  sample["bytes_per_node"] = s.bytes_per_node();
-  sample["parameters"] = s.parameters;
-  sample["parameter_elements"] = s.parameter_elements;
-  sample["parameter_bytes"] = s.parameter_bytes;
-  sample["symbols"] = s.symbols;
-  if (with_cost) SetCosts(counted.cost, &sample);
-  return sample;
+  return table;
 }
 
 absl::StatusOr<int> Stats(const StatsFlags& options) {
@@ -200,33 +167,37 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
         return std::string();  // Results are printed in the order of the inputs.
       });
   std::vector<Json> samples;
-  ModuleStatistics total;
-  CostTable total_cost;  // sum over all calls, and the largest peak
+  Counted total;
   size_t done = 0;
   std::set<std::string> hashes;
   for (size_t i = 0; i < inputs.size(); ++i) {
+    const Counted& result = results[i];
+    Report sample = SampleReport(inputs[i], statuses[i]);
+    if (statuses[i].ok()) {
+      sample.Add("hash", result.hash);
+      sample.Say(absl::StrCat(done++ > 0 ? "\n" : "", Printable(inputs[i], 1000)));
+      sample.Append(CountedReport(result, options));
+      total.statistics += result.statistics;
+      total.cost.total += result.cost.total;
+      total.cost.peak_bytes = std::max(total.cost.peak_bytes, result.cost.peak_bytes);
+      hashes.insert(result.hash);
+    }
     if (options.json) {
-      samples.push_back(CountedJson(inputs[i], statuses[i], results[i], options.cost));
+      samples.push_back(sample.ToJson());
     } else if (!statuses[i].ok()) {
       PrintError(statuses[i].message());
     } else if (!options.csv) {
-      if (done++ > 0) std::printf("\n");
-      PrintStatistics(Printable(inputs[i], 1000), results[i].statistics, options.all);
-      if (options.cost) PrintCost(results[i].cost);
-      total_cost.total += results[i].cost.total;
-      total_cost.peak_bytes = std::max(total_cost.peak_bytes, results[i].cost.peak_bytes);
-      total += results[i].statistics;
-      hashes.insert(results[i].hash);
+      PrintReport(sample, /*json=*/false);
     }
   }
   if (options.json) PrintJson(SamplesJson(std::move(samples), count.failed));
-  if (options.csv) PrintCsv(results, options.cost);
-  if (done > 1) {
-    std::printf("\n");
-    PrintStatistics(
-        absl::StrCat("total of ", Grouped(done), " inputs, ", Grouped(hashes.size()), " distinct"),
-        total, options.all);
-    if (options.cost) PrintCost(total_cost);
+  if (options.csv) std::fputs(TargetsOfAll(results, options.cost).ToCsv().c_str(), stdout);
+  if (done > 1 && !options.json && !options.csv) {
+    Report sum;
+    sum.Say(absl::StrCat("\ntotal of ", Grouped(done), " inputs, ", Grouped(hashes.size()),
+                         " distinct"));
+    sum.Append(CountedReport(total, options));
+    PrintReport(sum, /*json=*/false);
   }
   return count.ExitCode();
 }

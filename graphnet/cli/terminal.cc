@@ -11,9 +11,7 @@ namespace graphnet {
 namespace {
 
 std::string Coloured(const char* colour, absl::string_view text, FILE* out) {
-  const char* no_color = std::getenv("NO_COLOR");  // no-color.org: any text that is not empty
-  const bool plain = (no_color != nullptr && *no_color != '\0') || !IsTerminal(out);
-  return plain ? std::string(text) : absl::StrCat("\x1b[", colour, "m", text, "\x1b[0m");
+  return HasColours(out) ? absl::StrCat("\x1b[", colour, "m", text, "\x1b[0m") : std::string(text);
 }
 
 }  // namespace
@@ -22,6 +20,11 @@ bool IsTerminal(FILE* out) {
   const char* term = std::getenv("TERM");
   return term != nullptr && *term != '\0' && absl::string_view(term) != "dumb" &&
          isatty(fileno(out)) == 1;
+}
+
+bool HasColours(FILE* out) {
+  const char* no_color = std::getenv("NO_COLOR");  // no-color.org: any text that is not empty
+  return (no_color == nullptr || *no_color == '\0') && IsTerminal(out);
 }
 
 size_t TerminalWidth(FILE* out) {

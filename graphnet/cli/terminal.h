@@ -14,8 +14,10 @@ namespace graphnet {
 bool IsTerminal(FILE* out);
 // Returns the number of columns; 80 if it is unknown.
 size_t TerminalWidth(FILE* out);
+// Returns whether text may be coloured: `out` is a terminal, and NO_COLOR is not set.
+bool HasColours(FILE* out);
 
-// Return the text in a colour if `out` is a terminal and NO_COLOR is not set.
+// Return the text in a colour if `out` has colours.
 std::string Red(absl::string_view text, FILE* out = stdout);
 std::string Green(absl::string_view text, FILE* out = stdout);
 

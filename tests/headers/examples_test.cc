@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ATen/core/Tensor.h"
+#include "graphnet/base/report.h"
 #include "graphnet/base/status.h"
 #include "graphnet/graphnet.h"
 #include "graphnet/graphnet_torch.h"

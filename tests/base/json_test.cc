@@ -1,9 +1,10 @@
+#include "graphnet/base/json.h"
+
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graphnet/cli/json.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
@@ -12,7 +13,7 @@ namespace {
 
 using Parsed = nlohmann::ordered_json;
 
-TEST(JsonDocumentTest, KeepsMembersInOrderAndNamesUnique) {
+TEST(JsonTest, KeepsMembersInOrderAndNamesUnique) {
   Json json;
   json["z"] = 1;
   json["a"] = "x";
@@ -21,7 +22,7 @@ TEST(JsonDocumentTest, KeepsMembersInOrderAndNamesUnique) {
 }
 
 // More than 32 members are found by a hash table.
-TEST(JsonDocumentTest, FindsOneOfManyMembers) {
+TEST(JsonTest, FindsOneOfManyMembers) {
   Json json;
   for (int i = 0; i < 100; ++i) json[absl::StrCat("m", i)] = i;
   for (int i = 0; i < 100; ++i) json[absl::StrCat("m", i)] = 2 * i;
@@ -31,7 +32,7 @@ TEST(JsonDocumentTest, FindsOneOfManyMembers) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(parsed[absl::StrCat("m", i)], 2 * i);
 }
 
-TEST(JsonDocumentTest, AnyTextAndAnyNumberGiveJson) {
+TEST(JsonTest, AnyTextAndAnyNumberGiveJson) {
   Json json;
   json["text"] = std::string("a\xff\"\n\0b", 6);
   json["nan"] = std::nan("");
@@ -44,12 +45,12 @@ TEST(JsonDocumentTest, AnyTextAndAnyNumberGiveJson) {
   EXPECT_EQ(parsed["least"].get<int64_t>(), INT64_MIN);
 }
 
-TEST(JsonDocumentTest, WritesWhatItParsed) {
+TEST(JsonTest, WritesWhatItParsed) {
   const std::string text = R"({"list":[1,-2.5,null,true,[],{}],"text":"ü"})";
   EXPECT_EQ(Json::Parse(text).Dump(-1), text);
 }
 
-TEST(JsonDocumentTest, MergeTakesTheMembersOfAnother) {
+TEST(JsonTest, MergeTakesTheMembersOfAnother) {
   Json json;
   json["a"] = 1;
   Json more;
