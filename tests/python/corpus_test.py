@@ -144,6 +144,23 @@ class AddingTest(CorpusTest):
         corpus.refresh()
         self.assertEqual((corpus.sources.dataset.to_table(), len(corpus)), before)
 
+    def test_known_graphs_are_found_by_the_index_and_without_it(self) -> None:
+        first, then = ([sample(number) for number in some] for some in (range(30), range(20, 45)))
+        hashes = {graphnet_ir.hash(one, metas=True) for one in first}
+        added = {graphnet_ir.hash(one, metas=True) for one in then} - hashes
+        made = []
+        for rows in (0, 1 << 40):
+            with mock.patch.object(tables, "_ROWS_A_KEY", rows):
+                corpus = Corpus.create(self.folder / f"corpus{rows}")
+                corpus.add(first)
+                done = corpus.add(then)
+            self.assertEqual((done.added, done.known, done.occurrences),
+                             (len(added), 25 - len(added), 15))
+            self.assertEqual(set(corpus), hashes | added)
+            self.assertEqual(list(corpus.verify()), [])
+            made.append([table.dataset.to_table() for table in (corpus.graphs, corpus.sources)])
+        self.assertEqual(*made)
+
     def test_what_cannot_be_read_is_refused_with_its_reason(self) -> None:
         samples = self.files(9)
         (samples / "bad.pb").write_bytes((samples / "part1" / "sample1.pb").read_bytes()[:-20])

@@ -10,10 +10,11 @@ import functools
 import hashlib
 import itertools
 import json
+import operator
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple, Union, cast
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union, cast
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error, Module, Sample
@@ -25,12 +26,13 @@ from graphnet_ir.corpus.schema import DIGEST, FACTS, HASH, JSONS, NEAR_AT, SOURC
 ROWS_A_CALL = 256
 """How many samples C++ reads at a time."""
 
-# A commit comes after so many new graphs, or so many bytes of them.
+# A commit comes after so many graphs, or so many bytes of them.
 ROWS_A_COMMIT = 10_000
 BYTES_A_COMMIT = 256 << 20
 
 # The columns of an occurrence that tell it from others.
-_TELLING = [name for name in SOURCES.names if name not in ("id", "licence", "blob", "weights")]
+_TELLING = operator.itemgetter(*(name for name in SOURCES.names
+                                 if name not in ("id", "licence", "blob", "weights")))
 
 
 @dataclass
@@ -121,11 +123,12 @@ def near_tokens(features: Any, at: float, schema: Any) -> Any:
     return pa.ListArray.from_arrays(tokens.offsets, folded.cast(pa.uint32()))
 
 
-def graph_rows(rows: Any, schema: Any) -> Any:
-    """Makes rows of graphs.lance from those of C++, none of them refused."""
+def graph_rows(rows: Any, digest: Any, schema: Any) -> Any:
+    """Makes rows of graphs.lance from those of C++, none of them refused, and the digests of their
+    blobs."""
     near = near_tokens(rows.column("features").combine_chunks(), NEAR_AT, schema)
     made = {name: rows.column(name) for name in ["hash", *(fact.name for fact in FACTS)]}
-    made["digest"] = digests(rows.column("blob"))
+    made["digest"] = digest
     made["features"] = pc.list_value_length(rows.column("features"))
     made["near"] = near
     return pa.table([made[name] for name in schema.names], schema=schema)
@@ -148,8 +151,7 @@ def source_row(hash: bytes, path: str, place: int, name: str, origin: Origin,
 
 def source_id(row: Dict[str, Any]) -> bytes:
     """Returns the id of a row of sources.lance."""
-    telling = [value.hex() if isinstance(value, bytes) else value
-               for value in (row[column] for column in _TELLING)]
+    telling = [value.hex() if isinstance(value, bytes) else value for value in _TELLING(row)]
     if row.get("weights") is not None:
         telling.append(row["weights"].hex())
     return hashlib.sha256(json.dumps(telling, ensure_ascii=True).encode()).digest()
@@ -170,11 +172,11 @@ class Addition:
 
     def _empty(self) -> None:
         self._graphs: List[Any] = []
-        self._hashes: Set[bytes] = set()
+        self._digests: Dict[bytes, bytes] = {}  # of the graphs, by hash
         self._bytes = 0
         self._jsons: Dict[bytes, str] = {}
         self._sources: Dict[bytes, Dict[str, Any]] = {}
-        self._blobs: Dict[bytes, bytes] = {}  # of sources
+        self._blobs: Dict[bytes, Any] = {}  # of sources
         self._samples = 0
         self._refused: List[Tuple[str, str]] = []
         self._without_weights = 0
@@ -191,29 +193,33 @@ class Addition:
         rows = self._keep_weights(given)
         self._samples += rows.num_rows
         refused = rows.column("refused").is_valid()
-        for row in rows.filter(refused).to_pylist():
-            self._refused.append((row.get("path") or row.get("name") or "<sample>",
-                                  row["refused"]))
-        if sources is not None:
-            sources = [source for source, is_refused in zip(sources, refused.to_pylist())
-                       if not is_refused]
-        rows = rows.filter(pc.invert(refused))
-        self._take_sources(rows, given.root, sources)
-        hashes = rows.column("hash").to_pylist()
-        known = self._corpus.graphs.known({hash for hash in hashes if hash not in self._hashes})
-        known |= self._hashes
-        new = []
-        for index, hash in enumerate(hashes):
-            if hash not in known:
-                known.add(hash)
-                new.append(index)
-        if new:
-            made = graph_rows(rows.take(new), self._corpus.graphs.schema)
-            self._graphs.append(made)
-            self._hashes.update(made.column("hash").to_pylist())
-        if (len(self._hashes) >= ROWS_A_COMMIT or self._bytes >= BYTES_A_COMMIT
+        if pc.any(refused).as_py():
+            for row in rows.filter(refused).to_pylist():
+                self._refused.append((row.get("path") or row.get("name") or "<sample>",
+                                      row["refused"]))
+            if sources is not None:
+                sources = [source for source, is_refused in zip(sources, refused.to_pylist())
+                           if not is_refused]
+            rows = rows.filter(pc.invert(refused))
+        digest = digests(rows.column("blob"))
+        self._take_sources(rows, digest.to_pylist(), given.root, sources)
+        self._take_graphs(rows, digest)
+        if (len(self._digests) >= ROWS_A_COMMIT or self._bytes >= BYTES_A_COMMIT
                 or len(self._sources) >= 4 * ROWS_A_COMMIT):
             self._commit()
+
+    def _take_graphs(self, rows: Any, digest: Any) -> None:
+        """Takes the graphs that have not come since the last commit."""
+        new = []
+        for place, (hash, one) in enumerate(zip(rows.column("hash").to_pylist(),
+                                                digest.to_pylist())):
+            if hash not in self._digests:
+                self._digests[hash] = one
+                new.append(place)
+        if new:
+            if len(new) < rows.num_rows:
+                rows, digest = rows.take(new), digest.take(pa.array(new))
+            self._graphs.append(graph_rows(rows, digest, self._corpus.graphs.schema))
 
     def _keep_weights(self, made: Rows) -> Any:
         """Stores the weights of rows, and returns the rows with a column `weights_id`."""
@@ -234,15 +240,14 @@ class Addition:
                                pa.array(reasons, pa.utf8()))
         return rows.append_column("weights_id", pa.array(ids, HASH))
 
-    def _take_sources(self, rows: Any, root: Optional[str],
+    def _take_sources(self, rows: Any, blob_digests: List[bytes], root: Optional[str],
                       sources: Optional[Sequence[Optional[Dict[str, Any]]]]) -> None:
         if root not in self._origins:
             self._origins[root] = Origins(self._given, root)
-        wanted = ["hash", "name", "json", "path", "place", "parents", "weights", "weights_id",
-                  "blob"]
+        wanted = ["hash", "name", "json", "path", "place", "parents", "weights", "weights_id"]
         there = rows.select([name for name in wanted if name in rows.column_names])
-        blobs = digests(rows.column("blob")).to_pylist()
-        for place, (row, digest) in enumerate(zip(there.to_pylist(), blobs)):
+        for place, (row, digest, blob) in enumerate(zip(there.to_pylist(), blob_digests,
+                                                        rows.column("blob"))):
             if sources is not None and sources[place] is None:
                 continue
             text, path = row["json"], row.get("path")
@@ -262,8 +267,8 @@ class Addition:
                                   preferred(self._given, known), before["parents"], json_id,
                                   digest, row["weights_id"])
             self._sources[made["id"]] = made
-            self._blobs[made["id"]] = row["blob"]
-            self._bytes += len(row["blob"])
+            self._blobs[made["id"]] = blob
+            self._bytes += blob.as_buffer().size
             self._without_weights += bool(row["weights"]) and row["weights_id"] is None
 
     def _commit(self) -> None:
@@ -272,12 +277,14 @@ class Addition:
             corpus.jsons.insert(pa.Table.from_pylist(
                 [{"id": id, "text": text} for id, text in self._jsons.items()], schema=JSONS))
             corpus.jsons.settle()
-            added = corpus.graphs.insert(
+            added, known = corpus.graphs.insert(
                 pa.concat_tables(self._graphs) if self._graphs else
-                corpus.graphs.schema.empty_table())
+                corpus.graphs.schema.empty_table(), ["digest"])
             corpus.graphs.settle()
+            self._digests.update(zip(known.column("hash").to_pylist(),
+                                     known.column("digest").to_pylist()))
             self._keep_differing_blobs()
-            occurrences = corpus.sources.insert(
+            occurrences, _ = corpus.sources.insert(
                 pa.Table.from_pylist(list(self._sources.values()), schema=corpus.sources.schema))
             corpus.sources.settle()
         done.added += added
@@ -291,12 +298,9 @@ class Addition:
 
     def _keep_differing_blobs(self) -> None:
         """Gives sources their own blob where that of their graph is another."""
-        rows = self._corpus.graphs.where(["hash", "digest"], "hash",
-                                         {row["hash"] for row in self._sources.values()})
-        there = dict(zip(rows.column("hash").to_pylist(), rows.column("digest").to_pylist()))
         for id, row in self._sources.items():
-            if row["digest"] != there[row["hash"]]:
-                row["blob"] = self._blobs[id]
+            if row["digest"] != self._digests[row["hash"]]:
+                row["blob"] = self._blobs[id].as_py()
 
     def finish(self) -> Added:
         self._commit()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Dict, Optional
 
 _MAX_BYTES = 64 << 20
@@ -35,8 +35,8 @@ def _text(told: Dict[str, Any], key: str) -> Optional[str]:
 
 def preferred(given: Origin, found: Origin) -> Origin:
     """Returns what is given, and what was found where nothing is given."""
-    return replace(found, **{name: value for name, value in vars(given).items()
-                             if value is not None})
+    return Origin(*(value if value is not None else getattr(found, name)
+                    for name, value in vars(given).items()))
 
 
 class Origins:
@@ -48,7 +48,7 @@ class Origins:
         self._harvested: Dict[str, Origin] = {}
 
     def of(self, path: Optional[str], graph_net_json: Optional[str]) -> Origin:
-        told = _object(graph_net_json or "")
+        told = _object(graph_net_json) if graph_net_json else {}
         harvested = self._folder(os.path.abspath(path)) if path else Origin()
         found = Origin(harvested.source or _text(told, "source"),
                        harvested.model or _text(told, "model_name"),

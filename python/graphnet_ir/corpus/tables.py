@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import re
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Set, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 from graphnet_ir import Error
 from graphnet_ir._errors import made_error
@@ -16,6 +16,13 @@ from graphnet_ir.corpus.schema import INDEXES, STORAGE
 
 # A filter with more keys takes longer than a few filters.
 _KEYS_A_FILTER = 1000
+# To look for a key by the index takes as long as to look at so many rows.
+_ROWS_A_KEY = 300
+_ROWS_A_LOOK = 65_536
+# The engine compares a key with all keys of a page, which would have 4,096.
+_SMALL_PAGES = lance.indices.IndexConfig("btree", {"zone_size": 512})
+# Compaction holds several batches of rows at a time.
+_ROWS_A_COMPACTED_BATCH = 1024
 # Rows behind the indexes are scanned, which these many do not feel.
 _ROWS_BEHIND = 4096
 
@@ -93,7 +100,7 @@ class Table:
                                           data_storage_version=STORAGE, enable_stable_row_ids=True,
                                           commit_lock=_alone)
             for column, index in INDEXES[kind].items():
-                dataset.create_scalar_index(column, index)
+                dataset.create_scalar_index(column, _SMALL_PAGES if index == "BTREE" else index)
         SyncedFolder(path).settle()
 
     @staticmethod
@@ -136,18 +143,35 @@ class Table:
         self.settle()
         yield
 
-    def insert(self, rows: Any) -> int:
-        """Adds the rows whose key the table has not, and returns how many these are. Nobody else
-        may commit meanwhile (layout.committing)."""
+    def insert(self, rows: Any, columns: Sequence[str] = ()) -> Tuple[int, Any]:
+        """Adds the rows whose key the table has not. Returns how many these are, and of the others
+        the key and some columns as the table has them. Nobody else may commit meanwhile
+        (layout.committing)."""
         self.refresh()
         keys = rows.column(self._key)
-        known = self.known(keys.to_pylist())
-        rows = rows.filter(pc.invert(pc.is_in(keys, pa.array(sorted(known), keys.type))))
+        known = self._with_keys([self._key, *columns], keys)
+        if known.num_rows:
+            rows = rows.filter(pc.invert(pc.is_in(keys, known.column(self._key).combine_chunks())))
         if rows.num_rows:
             with engine_errors(self.path):
                 self.dataset = lance.write_dataset(rows, self.dataset, mode="append",
                                                    commit_lock=self._before_commit)
-        return int(rows.num_rows)
+        return int(rows.num_rows), known
+
+    def _with_keys(self, columns: List[str], keys: Any) -> Any:
+        """Returns the rows that have one of the keys. For many keys it looks at all rows, which
+        then takes less time than to ask the index."""
+        if len(keys) * _ROWS_A_KEY < len(self):
+            return self.where(columns, self._key, keys.to_pylist())
+        wanted, found = keys.combine_chunks(), [self._none(columns)]
+        for batch in self.rows(columns, batch=_ROWS_A_LOOK):
+            batch = batch.filter(pc.is_in(batch.column(self._key), wanted))
+            if batch.num_rows:
+                found.append(pa.Table.from_batches([batch]))
+        return pa.concat_tables(found)
+
+    def _none(self, columns: List[str]) -> Any:
+        return pa.schema([self.dataset.schema.field(name) for name in columns]).empty_table()
 
     def set_columns(self, rows: Any) -> None:
         """Gives rows values of columns that are not those of the table itself, by key. Columns that
@@ -192,8 +216,7 @@ class Table:
         values = list(values)
         found = [self.table(columns, any_of(column, values[begin:begin + _KEYS_A_FILTER]))
                  for begin in range(0, len(values), _KEYS_A_FILTER)]
-        empty = pa.schema([self.dataset.schema.field(name) for name in columns]).empty_table()
-        return pa.concat_tables(found) if found else empty
+        return pa.concat_tables(found) if found else self._none(columns)
 
     def known(self, keys: Iterable[bytes]) -> Set[bytes]:
         """Returns the keys that the table has."""
@@ -249,7 +272,7 @@ class Table:
         without a tag. Files of others that are not a week old stay."""
         with engine_errors(self.path):
             self.dataset.checkout_latest()
-            self.dataset.optimize.compact_files()
+            self.dataset.optimize.compact_files(batch_size=_ROWS_A_COMPACTED_BATCH)
         self.index(all=True)
         with engine_errors(self.path):
             self.dataset.cleanup_old_versions(older_than=datetime.timedelta(days=7),
