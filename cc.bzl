@@ -1,17 +1,18 @@
-"""cc_library and cc_test as everywhere here: what most sources include is read once.
+"""cc_library and cc_test, which precompile the headers of other projects.
 
-A third of what GCC does for a source here, and half for one that sees LibTorch, is reading the
-same headers of others. So they are precompiled (//third_party/precompiled), for the flags of libraries and
-for those of tests, and come first in every source: LibTorch's too in those of targets that name
-@libtorch//:torch among their deps.
+Parsing these headers is a third of each compilation, and half of one that sees LibTorch. So they are
+precompiled (//third_party/precompiled), once with the flags of libraries and once with those of tests,
+and are included before everything else in each source. Targets that name @libtorch//:torch among their
+deps get LibTorch's headers, too.
 """
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
-# Tests are compiled twice as fast without; the library that they test stays optimised.
+# Tests compile twice as fast without optimisation. The library that they test stays optimised.
 _UNOPTIMISED = ["-O0", "-U_FORTIFY_SOURCE"]
 
-# GCC forgets of what is precompiled that it is a system's, where these see what is not there.
+# GCC no longer knows that precompiled code comes from system headers, so these warnings are false
+# alarms.
 _MISLED = ["-Wno-array-bounds", "-Wno-restrict", "-Wno-stringop-overflow"]
 
 def _precompiled_header_impl(ctx):
@@ -21,7 +22,7 @@ def _precompiled_header_impl(ctx):
     header = ctx.actions.declare_file(ctx.label.name + ".h")
     made = [header]
 
-    # Clang has other files, and compiles fuzz targets only: nothing comes first there.
+    # Clang cannot read GCC's precompiled files, and compiles only fuzz targets. It gets an empty header.
     is_gcc = "clang" not in toolchain.compiler_executable
     ctx.actions.write(header, "".join(["#include %s\n" % name for name in ctx.attr.headers if is_gcc]))
     if is_gcc:

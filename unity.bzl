@@ -2,8 +2,8 @@
 
 Reading headers that are not precompiled (//:cc.bzl), ours and CLI11's, and instantiating
 templates takes longer than compiling what is behind them. Where sources share them, both happen
-once a unit. What two sources of a unit name without linkage must differ; .ci/tidy units
-everything alike.
+once a unit. Names that a source keeps to itself (static, or in anonymous namespaces) must be unique
+within its unit.
 """
 
 load("//:cc.bzl", "cc_library")

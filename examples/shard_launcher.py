@@ -10,11 +10,11 @@ its folder; the calls in it that are not PyTorch's, torch.ops.spmd.*, are the se
 Outputs are put together as plan.json says. --expect compares them with those of the sample, as
 `graphnet run SAMPLE --outputs FILE` writes them, and exits with 1 if one differs.
 
---inputs has whole inputs by the names that the sample has for them; of others the values in DIR
-count. --micro-batches N says that those of the file which are N times as long in their first
-dimension as the sample's are N batches: the programs run for each, one after the other, so that the
-ranks of one mesh work on a batch while those of another have the one before, and outputs are
-joined along their first dimension.
+--inputs FILE holds whole inputs under the sample's names; inputs that are not in FILE keep the values
+stored in DIR. With --micro-batches N, inputs in FILE that are N times as long in their first dimension
+as the sample's are N batches. The programs run for one batch after the other, so that the ranks of one
+mesh work on a batch while those of the next mesh work on the batch before. Outputs are joined along
+their first dimension.
 """
 
 import argparse
@@ -128,7 +128,7 @@ def keep_first(x, reduce, group):
 
 
 def send(x, rank):
-    """Goes on at once; the process waits for all in the end."""
+    """Does not block: the process waits for all sends at its end."""
     # It sends bytes, because gloo does not know all dtypes.
     raw = x.contiguous().reshape(-1).view(torch.uint8) if x.numel() else None
     if raw is not None:

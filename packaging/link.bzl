@@ -40,7 +40,7 @@ def _flags(linker_inputs):
             if flag == "-ltorch":
                 # Nothing refers to it, but it brings operators for other devices along.
                 flags += ["-Wl,--no-as-needed", flag, "-Wl,--as-needed"]
-            elif not flag.startswith("-Wl,-rpath,"):  # LibTorch lies elsewhere for who unpacks it
+            elif not flag.startswith("-Wl,-rpath,"):  # users have LibTorch at another path
                 flags.append(flag)
     return flags
 
@@ -164,7 +164,7 @@ dist_libraries = rule(
 )
 
 def _all_inside(ctx):
-    """What a program or library links that has all inside which does not lie below.
+    """Link inputs of a self-contained target: everything that `below` does not already contain.
 
     Static, but for what every system has: it runs where the packages that it was built with
     are not installed, or in other versions.

@@ -1,10 +1,10 @@
-"""What the Python wheel (//python:wheel) is made of beside what all builds need.
+"""Packages that only the Python wheel (//python:wheel) needs.
 
 Unlike the repositories of system.bzl, these are downloaded: when a target below //python first
 needs them, and never for anything else.
 """
 
-# The tools that bind, and that check the result.
+# nanobind makes the bindings, and auditwheel checks the wheel.
 _PYTHON_PACKAGES = ["auditwheel==6.8.2", "nanobind==3.1.0"]
 
 def _run(rctx, what, arguments, timeout = 600):

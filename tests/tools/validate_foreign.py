@@ -51,7 +51,7 @@ class Set:
                 shutil.move(f"{aside}/{self.stem}_{i}", self.folder)
 
     def edit(self, change: Callable[[ast.FunctionDef, bool, int], bool]) -> bool:
-        """Changes the forward of a piece, of the first in random order of which it can be."""
+        """Changes `forward` of the first piece, in random order, that allows it."""
         order = list(range(len(self.pieces)))
         self.rng.shuffle(order)
         for i in order:
@@ -284,7 +284,7 @@ def rename_input(made: Set) -> bool:
     def edit(forward: ast.FunctionDef, last: bool, i: int) -> bool:
         if made.style == "chain" and i > 0:
             return False  # taken by position
-        # What the piece before returns and nobody asks for by name may have any.
+        # Outputs of the previous piece that no piece uses by name may have any name.
         names = [a.arg for a in forward.args.args[1:] if a.arg.startswith("L_")]
         if not names:
             return False

@@ -394,7 +394,7 @@ class Runner:
     def _publish(self, row: Row) -> None:
         work = self.work(row)
         if row.facts["licence"] is None and not self.options.allow_unknown_licence:
-            row.message = "nobody says under which licence it is"
+            row.message = "its licence is not known"
             self.journal.publish(row, "withheld", {})
             self._clean(row, "captured")
             return
