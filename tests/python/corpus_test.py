@@ -27,8 +27,8 @@ from pyarrow import parquet
 
 import graphnet_ir
 from graphnet_ir import _core
-from graphnet_ir.corpus import (Corpus, cards, durable, jobs, layout, near, schedule, tables,
-                                verifying)
+from graphnet_ir.corpus import (Corpus, cards, durable, finding, jobs, layout, near, schedule,
+                                tables, verifying)
 from graphnet_ir.corpus.__main__ import main
 from graphnet_ir.corpus.covering import cover
 
@@ -331,6 +331,22 @@ class FindingTest(CorpusTest):
             self.assertLessEqual(found.count(), found.candidates())
             helped += bool(found.terms) and found.candidates() < len(corpus)
         self.assertGreater(helped, len(QUERIES) / 2)
+
+    def test_only_graphs_that_are_asked_for_are_read(self) -> None:
+        corpus = self.made(80)
+        with mock.patch.object(_core, "_match_blobs", wraps=_core._match_blobs) as match:
+
+            def read() -> int:
+                count = sum(len(call.args[1]) for call in match.call_args_list)
+                match.reset_mock()
+                return count
+
+            next(iter(corpus.find("relu", scan=True)))
+            self.assertLess(read(), len(corpus) / 2)
+            with mock.patch.object(finding, "_HASHES_A_FILTER", 0):
+                hits = list(corpus.find("relu", source="source1", scan=True))
+            self.assertEqual(read(), corpus.count(source="source1"))
+            self.assertTrue(0 < len(hits) < len(corpus))
 
     def test_conditions(self) -> None:
         corpus = self.made(60)

@@ -10,9 +10,12 @@ from graphnet_ir import _core
 from graphnet_ir.corpus import covering, views
 from graphnet_ir.corpus.adding import digests
 from graphnet_ir.corpus.engines import pa, pc
-from graphnet_ir.corpus.tables import any_of, quoted
+from graphnet_ir.corpus.tables import ROW_ID, any_of, quoted
 
-_ROWS_A_CALL = 512
+_CANDIDATES_A_BATCH = 8192
+# A few graphs are read first, so that the first answers come soon.
+_FIRST_GRAPHS_A_CALL = 32
+_GRAPHS_A_CALL = 512
 # A filter of so many hashes is quicker than looking at all rows.
 _HASHES_A_FILTER = 1000
 
@@ -112,6 +115,12 @@ class Found:
 
     def hashes(self) -> Iterator[Tuple[bytes, int]]:
         """Yields the hash of each graph and the number of its matches."""
+        for group in self._groups():
+            yield from group
+
+    def _groups(self) -> Iterator[List[Tuple[bytes, int]]]:
+        """Yields what hashes() yields, as far as it is known at a time. Graphs are not read before
+        they are asked for, nor those that conditions on occurrences exclude."""
         self.notes = []
         condition, allowed = self.condition, self._allowed()
         filter = condition.on_graphs(self.terms)
@@ -122,12 +131,20 @@ class Found:
                 return
             few = any_of("hash", sorted(allowed))
             filter = few if filter is None else f"{filter} AND {few}"
-        columns = ["hash", "blob", "digest"] if condition.needs_graphs else ["hash"]
-        for batch in self.corpus.graphs.rows(columns, filter, batch=_ROWS_A_CALL):
+        graphs, size = self.corpus.graphs, _FIRST_GRAPHS_A_CALL
+        for batch in graphs.rows(["hash"], filter, batch=_CANDIDATES_A_BATCH, ids=True):
             if allowed is not None:
                 batch = batch.filter(pc.is_in(
                     batch.column("hash"), pa.array(list(allowed), batch.schema.field("hash").type)))
-            yield from self._matched(batch)
+            begin = 0
+            while begin < batch.num_rows:
+                group = batch.slice(begin, size)
+                begin, size = begin + size, _GRAPHS_A_CALL
+                if condition.needs_graphs:
+                    yield list(self._matched(graphs.with_ids(
+                        ["hash", "blob", "digest"], group.column(ROW_ID).to_pylist())))
+                else:
+                    yield [(hash, 0) for hash in group.column("hash").to_pylist()]
 
     def _allowed(self) -> Optional[Set[bytes]]:
         """Returns the graphs of the view with an occurrence that satisfies the condition, or None
@@ -140,15 +157,12 @@ class Found:
             allowed = viewed if allowed is None else allowed & viewed
         return allowed
 
-    def _matched(self, batch: Any) -> Iterator[Tuple[bytes, int]]:
-        hashes = batch.column("hash").to_pylist()
+    def _matched(self, rows: Any) -> Iterator[Tuple[bytes, int]]:
         query, kind = self.condition.query, self.condition.kind
-        if not self.condition.needs_graphs:
-            yield from ((hash, 0) for hash in hashes)
-            return
         blobs, sound = [], []
-        is_sound = pc.equal(batch.column("digest"), digests(batch.column("blob")))
-        for hash, blob, sound_one in zip(hashes, batch.column("blob"), is_sound.to_pylist()):
+        is_sound = pc.equal(rows.column("digest"), digests(rows.column("blob")))
+        for hash, blob, sound_one in zip(rows.column("hash").to_pylist(), rows.column("blob"),
+                                         is_sound.to_pylist()):
             if sound_one:
                 sound.append(hash)
                 blobs.append(blob.as_buffer())
@@ -166,18 +180,16 @@ class Found:
                 yield hash, int(matched)
 
     def __iter__(self) -> Iterator[Hit]:
-        batch: List[Tuple[bytes, int]] = []
-        for found in self.hashes():
-            batch.append(found)
-            if len(batch) == _ROWS_A_CALL:
-                yield from self._hits(batch)
-                batch = []
-        yield from self._hits(batch)
+        for group in self._groups():
+            yield from self._hits(group)
 
     def _hits(self, batch: List[Tuple[bytes, int]]) -> Iterator[Hit]:
-        sources = self.corpus.occurrences([hash for hash, _ in batch])
+        sources = self.corpus.sources.where(["hash", "path"], "hash", [hash for hash, _ in batch])
+        paths: Dict[bytes, List[str]] = {}
+        for hash, path in zip(*(column.to_pylist() for column in sources.columns)):
+            paths.setdefault(hash, []).append(path)
         for hash, matches in batch:
-            yield Hit(hash.hex(), matches, [row["path"] for row in sources.get(hash, [])])
+            yield Hit(hash.hex(), matches, sorted(paths.get(hash, [])))
 
     def records(self) -> List[Dict[str, Any]]:
         """Returns a dict for each hit."""

@@ -14,6 +14,9 @@ from graphnet_ir.corpus.durable import SyncedFolder
 from graphnet_ir.corpus.engines import lance, pa, pc
 from graphnet_ir.corpus.schema import INDEXES, STORAGE
 
+ROW_ID = "_rowid"
+"""The column in which the engine numbers rows."""
+
 # A filter with more keys takes longer than a few filters.
 _KEYS_A_FILTER = 1000
 # To look for a key by the index takes as long as to look at so many rows.
@@ -200,16 +203,22 @@ class Table:
         return deleted
 
     def rows(self, columns: List[str], filter: Optional[str] = None, *, indexed: bool = True,
-             batch: int = 1024) -> Iterator[Any]:
-        """Yields the rows that satisfy a filter, as batches in their order."""
+             batch: int = 1024, ids: bool = False) -> Iterator[Any]:
+        """Yields the rows that satisfy a filter, as batches in their order, and with `ids` with the
+        column ROW_ID."""
         with engine_errors(self.path):
             yield from self.dataset.scanner(columns=columns, filter=filter, batch_size=batch,
-                                            use_scalar_index=indexed).to_batches()
+                                            use_scalar_index=indexed,
+                                            with_row_id=ids).to_batches()
 
     def table(self, columns: List[str], filter: Optional[str] = None) -> Any:
         """Returns the rows that satisfy a filter."""
         with engine_errors(self.path):
             return self.dataset.to_table(columns=columns, filter=filter)
+
+    def with_ids(self, columns: List[str], ids: List[int]) -> Any:
+        """Returns the rows with some values of ROW_ID."""
+        return self.table(columns, any_of(ROW_ID, ids))
 
     def where(self, columns: List[str], column: str, values: Iterable[object]) -> Any:
         """Returns the rows in which a column has one of the values."""
