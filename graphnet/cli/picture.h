@@ -12,30 +12,26 @@
 
 namespace graphnet {
 
-enum class PictureForm { kDot, kSvg, kPng, kHtml, kModelExplorer };
-// The layout engine for SVG. kAuto is Graphviz if it is installed and the picture is small enough,
-// otherwise graphnet's own.
-enum class Layouter { kAuto, kGraphviz, kOwn };
+enum class PictureForm { kDot, kSvg, kHtml, kModelExplorer };
 
 struct DrawingOptions {
   PictureOptions part;
   int depth = -1;  // modules nested deeper are one box, or folded in a page; -1: none
-  Layouter layouter = Layouter::kAuto;
 
-  bool is_given() const { return part.is_part() || depth >= 0 || layouter != Layouter::kAuto; }
+  bool is_given() const { return part.is_part() || depth >= 0; }
 };
 
 // Adds --picture, a file with the ending of a picture. `what` is the help.
 void AddPictureOption(CLI::App* command, std::string* path, const std::string& what);
 
-// Adds --range, --module, --around, --depth and --layout.
+// Adds --range, --module, --around and --depth.
 void AddDrawingOptions(CLI::App* command, DrawingOptions* options);
 
 // Returns the form that the ending of a file's name stands for; nullopt if it is not a picture's.
 std::optional<PictureForm> PictureFormOf(const std::string& path);
 
-// Returns the content of the file. NotFound if the form needs Graphviz, which is not installed, or
-// if the graph does not have the part that the options name.
+// Returns the content of the file. NotFound if the graph does not have the part that the
+// options name.
 absl::StatusOr<std::string> DrawPicture(const Module& module, PictureForm form,
                                         const DrawingOptions& options);
 

@@ -1,4 +1,3 @@
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -46,7 +45,6 @@ enum class Form {
   kLoops,
   kDot,
   kSvg,
-  kPng,
   kHtml,
   kModelExplorer
 };
@@ -140,7 +138,6 @@ std::optional<PictureForm> PictureOf(const ShowFlags& options) {
     case Form::kAuto: return PictureFormOf(options.out);
     case Form::kDot: return PictureForm::kDot;
     case Form::kSvg: return PictureForm::kSvg;
-    case Form::kPng: return PictureForm::kPng;
     case Form::kHtml: return PictureForm::kHtml;
     case Form::kModelExplorer: return PictureForm::kModelExplorer;
     default: return std::nullopt;
@@ -215,10 +212,10 @@ absl::Status CheckEnding(const ShowFlags& options) {
     return absl::OkStatus();
   const std::string ending = EndingOfFile(options.out);
   if (ending.empty() || ending == ".txt" || ending == ".gn") return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      Printable(options.out, 1000),
-      ": show writes .svg, .png, .html, .dot, .json, .py and text in .txt or .gn, not ", ending,
-      "; with --to, it can have any name"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(Printable(options.out, 1000),
+                   ": show writes .svg, .html, .dot, .json, .py and text in .txt or .gn, not ",
+                   ending, "; with --to, it can have any name"));
 }
 
 absl::StatusOr<int> Show(ShowFlags options) {
@@ -237,17 +234,14 @@ absl::StatusOr<int> Show(ShowFlags options) {
   if (is_text) for_pictures.part.range = for_pictures.part.module = "";
   if (for_pictures.is_given() && !picture.has_value()) {
     return absl::InvalidArgumentError(
-        "--around, --depth and --layout are for pictures (--format "
-        "svg|png|html|dot|model-explorer, or -o FILE.svg), --range and --module for pictures and "
+        "--around and --depth are for pictures (--format "
+        "svg|html|dot|model-explorer, or -o FILE.svg), --range and --module for pictures and "
         "text; to cut a sample, use graphnet subgraph");
   }
   if ((options.fused && options.form != Form::kPir) ||
       ((options.bound || options.group.has_value()) && options.form != Form::kLoops)) {
     return absl::InvalidArgumentError(
         "--fused is for --format pir, --bound and --group for --format loops");
-  }
-  if (picture == PictureForm::kPng && options.out == "-" && isatty(STDOUT_FILENO) != 0) {
-    return absl::InvalidArgumentError("png cannot go to a terminal; write it with -o FILE.png");
   }
   LoadOptions load;
   load.trust = options.trust;
@@ -299,16 +293,14 @@ void RegisterShow(CLI::App& app, CommandRunner* run) {
   CLI::App* command = app.add_subcommand("show", "Print or draw a sample");
   AddSampleOption(command, &options->in);
   const std::map<std::string, Form> forms = {
-      {"text", Form::kText},     {"tabular", Form::kTabular},
-      {"python", Form::kPython}, {"pir", Form::kPir},
-      {"loops", Form::kLoops},   {"dot", Form::kDot},
-      {"svg", Form::kSvg},       {"png", Form::kPng},
-      {"html", Form::kHtml},     {"model-explorer", Form::kModelExplorer}};
+      {"text", Form::kText}, {"tabular", Form::kTabular}, {"python", Form::kPython},
+      {"pir", Form::kPir},   {"loops", Form::kLoops},     {"dot", Form::kDot},
+      {"svg", Form::kSvg},   {"html", Form::kHtml},       {"model-explorer", Form::kModelExplorer}};
   CLI::Option* to =
       AddChoiceOption(command, "--to,--format", &options->form, forms,
                       "text: readable, with long constants shortened; tabular: one row per node; "
                       "python: the model.py of a GraphNet folder; pir: Paddle's intermediate "
-                      "representation; loops: loop nests; dot: for Graphviz; svg, png: a picture; "
+                      "representation; loops: loop nests; dot: for Graphviz; svg: a picture; "
                       "html: a page with search and folding; model-explorer: JSON for Google's "
                       "Model Explorer. Default: by the ending of -o, otherwise text");
   command->add_option("-o,--out", options->out, "File to write; - is the standard output")

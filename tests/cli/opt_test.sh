@@ -288,7 +288,7 @@ mkdir embedded
 "$graphnet" run - <embedded/whole.pb 2>err.txt >/dev/null && [ ! -s err.txt ] || fail "embedded: $(cat err.txt)"
 expect 2 "--embed-weights: a protobuf can hold them" convert "$samples/resnet.pb" bare.gn --embed-weights
 expect 2 "--strip-weights: a file of .pt2 holds its weights" convert "$samples/resnet.pb" bare.pt2 --strip-weights
-expect 2 "show writes .svg, .png, .html, .dot, .json, .py and text in .txt or .gn, not .pdf" show named.gn -o named.pdf
+expect 2 "show writes .svg, .html, .dot, .json, .py and text in .txt or .gn, not .pdf" show named.gn -o named.pdf
 [ ! -e named.pdf ] || fail "a pdf was written"
 
 # --- Time by node and module. A run before it warms up and leaves no effects.

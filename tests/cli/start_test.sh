@@ -38,7 +38,7 @@ for sample in "$samples/resnet.pb" "$pt2"; do
   works decompose "$sample" --pieces 2 -o pieces --ports none
   works validate "$sample" pieces
   works compose pieces -o whole.pb
-  works show "$sample" -o sample.svg --layout own
+  works show "$sample" -o sample.svg
 done
 works convert "$programs/in_dict.pt2" sample.mlir
 grep -q '^  func.func @main(' sample.mlir || fail "a program as MLIR"

@@ -66,7 +66,7 @@ CALLS = {
     "shapes": ["shapes {in}", "shapes {in} --check", "shapes {in} --cost-by target"],
     "shard": ["shard {in} --mesh 2 -o {out}"],
     "score": ["score {in}"],
-    "show": ["show {in}", "show {in} --json", "show {in} --depth 1 --to svg --layout own"],
+    "show": ["show {in}", "show {in} --json", "show {in} --depth 1 --to svg"],
     "stats": ["stats {in}", "stats {in} --json", "stats {in} --cost-by target"],
     "subgraph": ["subgraph {in} -o {out}.pb --range 0:2"],
     "validate": ["validate {in} {pieces}", "validate {in} {pieces} --run"],
@@ -108,7 +108,7 @@ def commands_of(graphnet: str, rules: pathlib.Path) -> List[Command]:
     commands = []
 
     def add(line: str) -> None:
-        label = re.sub(r" (-o )?\{\w+\}(\.pb)?", "", line).replace(" --layout own", "")
+        label = re.sub(r" (-o )?\{\w+\}(\.pb)?", "", line)
         commands.append(Command(label, line.split()))
 
     for name in lines_of_help(said("--help")):
@@ -120,10 +120,8 @@ def commands_of(graphnet: str, rules: pathlib.Path) -> List[Command]:
             add(line)
         formats = re.search(r"--to(?:,--\w+)? ([a-z0-9-]+(?:\|[a-z0-9-]+)+)", about)
         if formats and name in ("convert", "show"):
-            layout = {"svg": " --layout own", "png": " --layout own"}
             for to in formats.group(1).split("|"):
-                add(f"{name} {{in}} -o {{out}} --to {to}" +
-                    (layout.get(to, "") if name == "show" else ""))
+                add(f"{name} {{in}} -o {{out}} --to {to}")
     for one in json.loads(said("passes", "--json"))["passes"]:
         name = one["pass"]
         options = PASS_OPTIONS.get(name, "").replace("{rules}", str(rules))

@@ -239,7 +239,7 @@ def check_batch(check: Checker, names: List[str], use_dot: bool, torch: object) 
                 elements[(element.tag, tuple(sorted(element.attrib)))] += 1
         return set(elements)
 
-    check.compare("SVG", count, svg, lambda w: ["show", f"{w}.gn", "--to", "svg", "--layout", "own", "-o", f"{w}.svg"])
+    check.compare("SVG", count, svg, lambda w: ["show", f"{w}.gn", "--to", "svg", "-o", f"{w}.svg"])
 
     def page(which: str) -> object:
         read = Page(check.read(f"{which}.html"))

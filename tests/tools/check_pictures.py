@@ -217,7 +217,7 @@ class Checks(browser.BrowserChecks):
         self.check_quiet("differences")
 
     def svg(self, sample, name, *options):
-        path, wrote = self.show(sample, name + ".svg", "--layout", "own", *options)
+        path, wrote = self.show(sample, name + ".svg", *options)
         self.driver.get(path.as_uri())
         kind = self.js("document.documentElement.nodeName")
         self.check(f"{name}: Chromium reads the SVG", kind == "svg" and not self.js("document.querySelector('parsererror') !== null"))
