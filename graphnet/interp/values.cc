@@ -256,7 +256,7 @@ IValue MakeSequence(std::vector<IValue> elements, bool tuple) {
         return e.isObject() && elements[0].isObject() &&
                e.toObjectRef().type() == elements[0].toObjectRef().type();
       })) {
-    c10::impl::GenericList list(elements[0].toObjectRef().type());
+    c10::impl::GenericList list(c10::TypePtr(elements[0].toObjectRef().type()));
     for (IValue& e : elements) list.push_back(std::move(e));
     return list;
   }

@@ -517,7 +517,8 @@ def main() -> int:
                     if to not in LOADERS:
                         continue
                     try:
-                        what = describe(record(LOADERS[to](path), kind), values)
+                        with torch.jit.optimized_execution(False):
+                            what = describe(record(LOADERS[to](path), kind), values)
                     except Exception as error:  # Whatever it raises is a result.
                         what = f"{type(error).__name__}: " + str(error).strip().split("\n")[0][:200]
                     if what:

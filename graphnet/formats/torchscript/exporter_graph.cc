@@ -515,6 +515,9 @@ absl::StatusOr<std::vector<jit::Value*>> GraphExporter::Operands(
         const c10::TypePtr known = c10::tryEvalTypeVariables(wanted, variables);
         // A bare type variable accepts anything, even None.
         if (known != nullptr || wanted->kind() == c10::TypeKind::VarType) wanted = known;
+        if (OperandOf(node, i).is_list() && schema->name() == "aten::tensor") {
+          wanted = TypeOfData(OperandOf(node, i));
+        }
       }
       ASSIGN_OR_RETURN(values[i], ValueOf(OperandOf(node, i), wanted));
       // Behind a test for None that raises, the program holds None where it never arrives.
@@ -673,7 +676,7 @@ absl::Status GraphExporter::ExportTensor(const Node& node) {
     const Argument* argument = node.kwarg(name);
     return argument == nullptr ? Argument() : *argument;
   };
-  ASSIGN_OR_RETURN(jit::Value* const data, ValueOf(node.args()[0]));
+  ASSIGN_OR_RETURN(jit::Value* const data, ValueOf(node.args()[0], TypeOfData(node.args()[0])));
   ASSIGN_OR_RETURN(jit::Value* const dtype, ValueOf(keyword("dtype")));
   ASSIGN_OR_RETURN(jit::Value* const device, ValueOf(keyword("device")));
   Bind(node, graph_->insert(aten::tensor, {data}, {{"dtype", dtype}, {"device", device}}));

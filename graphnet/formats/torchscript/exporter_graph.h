@@ -138,6 +138,9 @@ class GraphExporter {
   absl::StatusOr<Bound> BoundOf(const Argument& argument);
   // Returns the type of an argument; null if the argument leaves it open.
   c10::TypePtr TypeOf(const Argument& argument) const;
+  // Returns the type of what torch.tensor takes, whose numbers are never None. TypeOf says Optional of
+  // a number that the program gives only on paths that have not returned.
+  c10::TypePtr TypeOfData(const Argument& argument) const;
   // Returns the type that the node's annotation names; `otherwise` if it has none.
   absl::StatusOr<c10::TypePtr> AnnotatedType(const Node& node, c10::TypePtr otherwise) const;
   void Bind(const Node& node, torch::jit::Value* value);

@@ -214,6 +214,19 @@ absl::StatusOr<jit::Value*> GraphExporter::DictOf(absl::Span<const Argument> ent
       graph_->createDict(type->getKeyType(), type->getValueType(), keys, values));
 }
 
+c10::TypePtr GraphExporter::TypeOfData(const Argument& argument) const {
+  if (!argument.is_list()) {
+    const c10::TypePtr type = TypeOf(argument);
+    return type == nullptr ? nullptr : WithoutOptional(type);
+  }
+  c10::TypePtr common;
+  for (const Argument& element : argument.elements()) {
+    const c10::TypePtr unified = Unify(common, TypeOfData(element));
+    if (unified != nullptr) common = unified;
+  }
+  return common == nullptr ? nullptr : c10::ListType::create(common);
+}
+
 absl::StatusOr<jit::Value*> GraphExporter::ValueOf(const Argument& argument,
                                                    const c10::TypePtr& wanted) {
   const c10::TypePtr bare = wanted == nullptr ? nullptr : WithoutOptional(wanted);

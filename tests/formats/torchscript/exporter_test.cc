@@ -285,6 +285,34 @@ def forward(self, x, n: int):
   }
 }
 
+// Behind a return on another path, a number is known to be there.
+TEST(ExporterTest, NumbersBehindAnEarlyReturn) {
+  for (const char* source : {R"(
+def forward(self, x, n: int):
+    if bool(x.sum() > 0):
+        n = n + 1
+    else:
+        if bool(x.sum() > -1):
+            return x
+        n = n * 2
+        x = x * n
+    return torch.tensor([n, 2, n + 1])
+)",
+                             R"(
+def forward(self, x, n: int):
+    f = 0.5
+    for i in range(n):
+        if bool(x.sum() > 8):
+            return x
+        f = f + i
+        x = x + f
+    return torch.tensor([[f, 2.0], [1.0, f]])
+)"}) {
+    CheckSameResults(Compile(source),
+                     {{Range({2}), 1}, {Range({2}).neg(), 2}, {Range({2}).mul(0), 0}});
+  }
+}
+
 // Only its type tells what an empty list could hold.
 TEST(ExporterTest, EmptyListsWithinResults) {
   const torch::jit::Module module = Compile(R"(
