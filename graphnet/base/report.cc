@@ -44,16 +44,12 @@ const Cell& At(const std::vector<Cell>& row, size_t column) {
   return column < row.size() ? row[column] : *kAbsent;
 }
 
-// Returns whether all cells of a column that are not absent are texts, and there is one.
-bool IsColumnOfTexts(const std::vector<std::vector<Cell>>& rows, size_t column) {
-  bool has_text = false;
-  for (const std::vector<Cell>& row : rows) {
+// Returns whether a column has texts, be it beside numbers.
+bool HasTexts(const std::vector<std::vector<Cell>>& rows, size_t column) {
+  return absl::c_any_of(rows, [&](const std::vector<Cell>& row) {
     const Cell::Kind kind = At(row, column).kind();
-    const bool is_text = kind == Cell::Kind::kText || kind == Cell::Kind::kPlace;
-    if (!is_text && kind != Cell::Kind::kAbsent) return false;
-    has_text |= is_text;
-  }
-  return has_text;
+    return kind == Cell::Kind::kText || kind == Cell::Kind::kPlace || kind == Cell::Kind::kFlag;
+  });
 }
 
 // Returns the indices of the columns that have this text: a key or a title.
@@ -111,7 +107,7 @@ void Cell::AddTo(absl::string_view key, Json* object) const {
 
 std::string Table::ToText(size_t width) const {
   const std::vector<size_t> shown = ColumnsWith(&Column::title, columns_);
-  if (shown.empty()) return "";
+  if (shown.empty() || rows_.size() + totals_.size() == 0) return "";
   std::vector<std::vector<std::string>> lines;
   std::vector<size_t> widths(shown.size());
   const auto add = [&](const std::vector<Cell>& row) {
@@ -131,7 +127,7 @@ std::string Table::ToText(size_t width) const {
   for (const std::vector<Cell>& total : totals_) add(total);
 
   std::vector<bool> is_text;
-  for (const size_t c : shown) is_text.push_back(IsColumnOfTexts(rows_, c));
+  for (const size_t c : shown) is_text.push_back(HasTexts(rows_, c));
   const std::string indent = form_.has_head ? "" : "  ";
   size_t begin = indent.size();  // of the last column
   for (size_t i = 0; i + 1 < shown.size(); ++i) begin += widths[i] + 2;
@@ -165,7 +161,8 @@ Json Table::ToJson() const {
     if (form_.by_name) {
       const std::string* const name = At(row, keyed[0]).value().text();
       CHECK(name != nullptr);
-      all[*name] = keyed.size() == 2 ? At(row, keyed[1]).value() : std::move(object);
+      if (keyed.size() == 2) object = At(row, keyed[1]).value();
+      all[*name] = std::move(object);
     } else {
       all.push_back(std::move(object));
     }

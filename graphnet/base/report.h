@@ -96,8 +96,8 @@ class Table {
   // Adds a row that stands below all others, in the text alone.
   void AddTotal(std::vector<Cell> row) { totals_.push_back(std::move(row)); }
 
-  // Columns of texts are aligned to the left, others to the right. If `width` is not 0, texts in the
-  // last column are wrapped to it.
+  // Columns with texts are aligned to the left, others to the right. If `width` is not 0, texts in the
+  // last column are wrapped to it. Without rows there is no text.
   std::string ToText(size_t width = 0) const;
   Json ToJson() const;
   std::string ToCsv() const;

@@ -18,7 +18,6 @@
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/progress.h"
-#include "graphnet/cli/table.h"
 #include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/backend_process.h"
 #include "graphnet/evaluate/backend_table.h"
@@ -96,8 +95,6 @@ absl::StatusOr<int> InstallAll(const BackendsFlags& options) {
 
 absl::StatusOr<int> List(const BackendsFlags& options) {
   const WorkerHost host = HostOfTool();
-  std::vector<TableRow> rows = {{"backend", "version", "reads", "tier", "what it is"}};
-  Json list = Json::List();
   const absl::Span<const Backend> backends = Backends();
   std::vector<absl::StatusOr<WorkerGreeting>> greetings(backends.size(),
                                                         absl::UnavailableError(""));
@@ -112,6 +109,15 @@ absl::StatusOr<int> List(const BackendsFlags& options) {
         },
         [](size_t, const absl::Status&) {});
   }
+  Table list = {{"name", "backend"},
+                {"version", "version"},
+                {"reads", "reads"},
+                {"tier", "tier"},
+                {"description", "what it is"},
+                {"found"},
+                {"devices"},
+                {"error"},
+                {"install"}};
   for (size_t i = 0; i < backends.size(); ++i) {
     const Backend& backend = backends[i];
     const absl::StatusOr<WorkerGreeting>& greeting = greetings[i];
@@ -119,37 +125,18 @@ absl::StatusOr<int> List(const BackendsFlags& options) {
     // A backend that is installed but does not work has to be fixed, not installed.
     const std::string why_not =
         greeting.ok() || is_users ? "" : std::string(greeting.status().message());
-    if (options.json) {
-      Json json;
-      json["name"] = backend.name;
-      json["description"] = backend.description;
-      json["reads"] = FormName(backend.reads);
-      json["tier"] = TierName(backend.tier);
-      json["found"] = greeting.ok();
-      if (greeting.ok()) {
-        json["version"] = greeting->version;
-        json["devices"] = Json::List(greeting->devices);
-      } else if (!is_users) {
-        json["error"] = why_not;
-        json["install"] = InstallLine(backend);
-      }
-      list.push_back(std::move(json));
-      continue;
-    }
-    rows.push_back({std::string(backend.name),
-                    greeting.ok() ? greeting->version
-                    : is_users    ? ""
-                                  : "not found",
-                    std::string(FormName(backend.reads)), std::string(TierName(backend.tier)),
-                    absl::StrCat(backend.description, why_not.empty() ? "" : "; ", why_not)});
+    list.Add({backend.name,
+              greeting.ok() ? Cell(greeting->version) : Cell().As(is_users ? "" : "not found"),
+              FormName(backend.reads), TierName(backend.tier),
+              Cell(backend.description)
+                  .As(absl::StrCat(backend.description, why_not.empty() ? "" : "; ", why_not)),
+              greeting.ok(), greeting.ok() ? Cell(Json::List(greeting->devices)) : Cell(),
+              why_not.empty() ? Cell() : Cell(why_not),
+              why_not.empty() ? Cell() : Cell(InstallLine(backend))});
   }
-  if (options.json) {
-    Json document;
-    document["backends"] = std::move(list);
-    PrintJson(document);
-  } else {
-    PrintTable(rows, /*last_is_text=*/true);
-  }
+  Report report;
+  report.Add("backends", std::move(list));
+  PrintReport(report, options.json);
   return 0;
 }
 

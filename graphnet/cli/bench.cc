@@ -21,7 +21,6 @@
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
-#include "graphnet/cli/table.h"
 #include "graphnet/cli/terminal.h"
 #include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/failure_kind.h"
@@ -59,53 +58,39 @@ struct Totals {
   }
 };
 
-void PrintResults(const std::vector<BackendResults>& all) {
-  std::vector<Totals> totals(all.begin(), all.end());
+Report ResultsReport(const std::vector<BackendResults>& all) {
+  const std::vector<Totals> totals(all.begin(), all.end());
   std::map<Outcome, size_t> seen;
-  for (const Totals& one : totals) {
-    for (const auto& [outcome, count] : one.outcomes) seen[outcome] += count;
-  }
+  for (const Totals& one : totals) seen.insert(one.outcomes.begin(), one.outcomes.end());
   seen.erase(Outcome::kCorrect);
-  TableRow head = {"backend", "samples", "correct"};
-  for (const auto& [outcome, count] : seen) head.emplace_back(OutcomeName(outcome));
-  head.insert(head.end(), {"unsteady", "median speedup"});
-  std::vector<TableRow> rows = {head};
+  Table table = {
+      {"backend", "backend"}, {"log"}, {"samples", "samples"}, {"outcomes"}, {"", "correct"}};
+  for (const auto& [outcome, count] : seen)
+    table.AddColumn({"", std::string(OutcomeName(outcome))});
+  table.AddColumn({"unsteady", "unsteady"});
+  table.AddColumn({"median_speedup", "median speedup"});
+  std::string logs;
   for (size_t i = 0; i < all.size(); ++i) {
+    Json outcomes = Json::Object();
+    for (const auto& [outcome, count] : totals[i].outcomes) outcomes[OutcomeName(outcome)] = count;
     const auto count = [&](Outcome outcome) {
       const auto it = totals[i].outcomes.find(outcome);
-      return absl::StrCat(it == totals[i].outcomes.end() ? 0 : it->second);
+      return it == totals[i].outcomes.end() ? 0 : it->second;
     };
-    TableRow row = {all[i].backend, absl::StrCat(all[i].samples.size()), count(Outcome::kCorrect)};
-    for (const auto& [outcome, unused] : seen) row.push_back(count(outcome));
-    row.push_back(absl::StrCat(totals[i].unsteady));
-    row.push_back(totals[i].speedups.empty() ? "-"
-                                             : absl::StrFormat("%.3f", totals[i].MedianSpeedup()));
-    rows.push_back(std::move(row));
+    std::vector<Cell> row = {all[i].backend, all[i].log, all[i].samples.size(), std::move(outcomes),
+                             count(Outcome::kCorrect)};
+    for (const auto& [outcome, unused] : seen) row.emplace_back(count(outcome));
+    row.emplace_back(totals[i].unsteady);
+    const double speedup = totals[i].MedianSpeedup();
+    row.push_back(totals[i].speedups.empty() ? Cell(Json()).As("-")
+                                             : Cell(speedup).As(absl::StrFormat("%.3f", speedup)));
+    table.Add(std::move(row));
+    absl::StrAppend(&logs, " ", ShellWord(all[i].log));
   }
-  PrintTable(rows);
-  std::string logs;
-  for (const BackendResults& one : all) absl::StrAppend(&logs, " ", ShellWord(one.log));
-  std::printf("graphnet score%s\n", logs.c_str());
-}
-
-Json ResultsJson(const std::vector<BackendResults>& all) {
-  Json list = Json::List();
-  for (const BackendResults& one : all) {
-    const Totals totals(one);
-    Json json;
-    json["backend"] = one.backend;
-    json["log"] = one.log;
-    json["samples"] = one.samples.size();
-    json["outcomes"] = Json::Object();
-    for (const auto& [outcome, count] : totals.outcomes)
-      json["outcomes"][OutcomeName(outcome)] = count;
-    json["unsteady"] = totals.unsteady;
-    json["median_speedup"] = totals.speedups.empty() ? Json() : Json(totals.MedianSpeedup());
-    list.push_back(std::move(json));
-  }
-  Json document;
-  document["backends"] = std::move(list);
-  return document;
+  Report report;
+  report.Add("backends", std::move(table));
+  report.Say(absl::StrCat("graphnet score", logs));
+  return report;
 }
 
 // Returns "bench", or the first of "bench-2" and so on that does not exist.
@@ -181,14 +166,14 @@ absl::StatusOr<int> RunAndTell(BenchFlags options) {
   ASSIGN_OR_RETURN(const BenchResults made, RunWithProgress(run, options.json));
   const std::vector<BackendResults>& results = made.backends;
   if (options.json) {
-    Json document = ResultsJson(results);
+    Json document = ResultsReport(results).ToJson();
     for (const absl::Status& status : made.unusable)
       document["unusable"].push_back(ErrorJson(status));
     PrintJson(document);
   } else {
     for (const absl::Status& status : made.unusable)
       std::printf("%s %s\n", Red("FAIL").c_str(), std::string(status.message()).c_str());
-    PrintResults(results);
+    PrintReport(ResultsReport(results), /*json=*/false);
   }
   const bool all_loaded = absl::c_all_of(results, [](const BackendResults& one) {
     return absl::c_all_of(one.samples, [](const auto& entry) { return entry.second.is_loaded; });

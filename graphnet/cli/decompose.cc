@@ -21,7 +21,6 @@
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/ports.h"
 #include "graphnet/cli/save.h"
-#include "graphnet/cli/table.h"
 #include "graphnet/decompose/decomposer.h"
 #include "graphnet/decompose/folder.h"
 #include "graphnet/decompose/graph_index.h"
@@ -142,56 +141,45 @@ struct DecomposeOutcome {
   Json json;
 };
 
-// Returns what PrintDecomposition prints.
-Json DecompositionJson(const Module& module, const Decomposition& made) {
-  Json json;
-  Json& pieces = json["pieces"] = Json::List();
-  const std::vector<Traffic> traffic = PieceTraffic(module, made.pieces);
-  for (size_t i = 0; i < made.pieces.size(); ++i) {
-    const SubgraphConfig& piece = made.config.subgraphs[i];
-    Json row;
-    row["name"] = piece.name;
-    row["start"] = piece.range.start;
-    row["end"] = piece.range.end;
-    row["inputs"] = Json::List(piece.inputs);
-    row["outputs"] = Json::List(piece.outputs);
-    row["bytes_in"] = traffic[i].bytes;
-    row["unknown_in"] = traffic[i].unknown;
-    pieces.push_back(std::move(row));
-  }
-  json["num_operators"] = made.config.num_ops;
-  json["notes"] = Json::List(made.notes);
-  return json;
-}
-
 // `module` is the sample's, with all known metas.
-void PrintDecomposition(const Module& module, const Decomposition& made) {
-  std::vector<TableRow> rows = {{"piece", "operators", "count", "inputs", "outputs", "bytes in"}};
+Report DecompositionReport(const Module& module, const Decomposition& made) {
+  Table pieces = {{"name", "piece"},
+                  {"", "operators"},
+                  {"start"},
+                  {"end"},
+                  {"", "count"},
+                  {"inputs", "inputs"},
+                  {"outputs", "outputs"},
+                  {"bytes_in", "bytes in"},
+                  {"unknown_in"}};
   const std::vector<Traffic> traffic = PieceTraffic(module, made.pieces);
   Traffic sum;
   int64_t operators = 0;
   for (size_t i = 0; i < made.pieces.size(); ++i) {
     const SubgraphConfig& piece = made.config.subgraphs[i];
+    const auto [start, end] = piece.range;
     const Graph& graph = *made.pieces[i].module->main();
-    const auto bytes = [](const Traffic& t) {
-      return t.unknown == 0 ? absl::StrCat(t.bytes)
-                            : absl::StrCat(t.bytes, " + ", t.unknown, " unknown");
-    };
-    rows.push_back({piece.name, absl::StrCat("[", piece.range.start, ", ", piece.range.end, ")"),
-                    absl::StrCat(piece.range.end - piece.range.start),
-                    absl::StrCat(graph.placeholders().size()),
-                    absl::StrCat(graph.output()->operands().size()), bytes(traffic[i])});
+    Cell bytes = traffic[i].bytes;
+    if (traffic[i].unknown > 0) {
+      std::string text = absl::StrCat(bytes.text(), " + ", traffic[i].unknown, " unknown");
+      bytes = std::move(bytes).As(std::move(text));
+    }
+    pieces.Add({piece.name, absl::StrCat("[", start, ", ", end, ")"), start, end, end - start,
+                Cell(Json::List(piece.inputs)).As(absl::StrCat(graph.placeholders().size())),
+                Cell(Json::List(piece.outputs)).As(absl::StrCat(graph.output()->operands().size())),
+                std::move(bytes), traffic[i].unknown});
     sum = sum + traffic[i];
-    operators += piece.range.end - piece.range.start;
+    operators += end - start;
   }
-  PrintTable(rows);
-  for (const std::string& note : made.notes) PrintNote(note, stdout);
+  Report report;
+  report.Add("pieces", std::move(pieces));
+  report.Add("num_operators", made.config.num_ops);
+  report.AddNotes(made.notes);
   const std::string unknown =
       sum.unknown == 0 ? "" : absl::StrCat(" and ", sum.unknown, " values of unknown size");
-  std::printf("%zu pieces, %lld of %lld operators, %lld bytes%s between pieces\n",
-              made.pieces.size(), static_cast<long long>(operators),
-              static_cast<long long>(made.config.num_ops), static_cast<long long>(sum.bytes),
-              unknown.c_str());
+  report.Say(absl::StrCat(made.pieces.size(), " pieces, ", operators, " of ", made.config.num_ops,
+                          " operators, ", sum.bytes, " bytes", unknown, " between pieces"));
+  return report;
 }
 
 // Adds a note about a chain in GraphNet folders. There, each value that a piece takes is about 800
@@ -266,9 +254,9 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
   outcome.pieces = made.pieces.size();
   const Module& known = ports.values.module != nullptr ? *ports.values.module : *sample.module;
   if (options.json) {
-    outcome.json = DecompositionJson(known, made);
+    outcome.json = DecompositionReport(known, made).ToJson();
   } else if (print) {
-    PrintDecomposition(known, made);
+    PrintReport(DecompositionReport(known, made), /*json=*/false);
   }
   if (options.dry_run) return outcome;
   if (!options.into.empty()) {
@@ -390,14 +378,15 @@ absl::StatusOr<int> DecomposeAll(const std::vector<DecomposeInput>& inputs,
     PrintJson(document);
     return std::max(code, count.ExitCode());
   }
-  TableRow head = {"samples", "decomposed", "failed", "pieces"};
-  TableRow row = {absl::StrCat(count.done), absl::StrCat(count.done - count.failed),
-                  absl::StrCat(count.failed), absl::StrCat(sum.pieces)};
+  Table table = {{"", "samples"}, {"", "decomposed"}, {"", "failed"}, {"", "pieces"}};
+  std::vector<Cell> row = {count.done, count.done - count.failed, count.failed, sum.pieces};
   if (corpus == nullptr) {
-    head.insert(head.end(), {"written", "kept"});
-    row.insert(row.end(), {absl::StrCat(sum.written.written), absl::StrCat(sum.written.kept)});
+    table.AddColumn({"", "written"});
+    table.AddColumn({"", "kept"});
+    row.insert(row.end(), {sum.written.written, sum.written.kept});
   }
-  PrintTable({head, row});
+  table.Add(std::move(row));
+  std::fputs(table.ToText().c_str(), stdout);
   for (const auto& [reason, times] : reasons)
     std::printf("failed %zu: %s\n", times, std::string(reason).c_str());
   if (corpus == nullptr) return count.ExitCode();

@@ -23,7 +23,6 @@
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
-#include "graphnet/cli/table.h"
 #include "graphnet/cli/terminal.h"
 #include "graphnet/decompose/compose.h"
 #include "graphnet/decompose/range_decomposer.h"
@@ -108,28 +107,28 @@ uint64_t FileBytes(const std::string& path) {
 }
 
 // Makes a row with the numbers of inputs and outputs of the first graph.
-TableRow MakeRow(std::string name, int64_t operators, const Sample& sample,
-                 const std::string& folder, const std::string& file) {
+std::vector<Cell> MakeRow(Cell name, int64_t operators, const Sample& sample,
+                          const std::string& folder, const std::string& file) {
   const std::string path = JoinPath(folder, file);
   size_t outputs = 0;
   sample.module->main()->output()->ForEachOperand([&](Node*) { ++outputs; });
   return {std::move(name),
-          absl::StrCat(operators),
-          absl::StrCat(sample.module->main()->placeholders().size()),
-          absl::StrCat(outputs),
-          absl::StrCat(FileBytes(path) + FileBytes(WeightsPath(path))),
+          operators,
+          sample.module->main()->placeholders().size(),
+          outputs,
+          FileBytes(path) + FileBytes(WeightsPath(path)),
           file};
 }
 
-std::vector<TableRow> Rows(const Sample& original, const std::vector<Sample>& pieces,
-                           const ValidationReport& report, const std::string& folder) {
-  std::vector<TableRow> rows = {{"piece", "operators", "inputs", "outputs", "bytes", "file"}};
-  rows.push_back(MakeRow("original", report.original_operators, original, folder, kOriginal));
-  for (size_t i = 0; i < pieces.size() && i < report.piece_operators.size(); ++i) {
-    rows.push_back(
-        MakeRow(absl::StrCat(i), report.piece_operators[i], pieces[i], folder, PieceFile(i)));
-  }
-  return rows;
+Table FilesTable(const Sample& original, const std::vector<Sample>& pieces,
+                 const ValidationReport& report, const std::string& folder) {
+  Table table = {{"piece", "piece"},       {"num_operators", "operators"},
+                 {"num_inputs", "inputs"}, {"num_outputs", "outputs"},
+                 {"bytes", "bytes"},       {"file", "file"}};
+  table.Add(MakeRow("original", report.original_operators, original, folder, kOriginal));
+  for (size_t i = 0; i < pieces.size() && i < report.piece_operators.size(); ++i)
+    table.Add(MakeRow(i, report.piece_operators[i], pieces[i], folder, PieceFile(i)));
+  return table;
 }
 
 // Explains why there are fewer pieces than requested.
@@ -164,12 +163,6 @@ absl::StatusOr<int> Failed(const absl::Status& status, absl::string_view step, b
     std::printf("%s: %s\n", Red("FAILED").c_str(), std::string(error.message()).c_str());
   }
   return 1;
-}
-
-// Returns a cell that holds a number as a number.
-Json CellJson(const std::string& cell) {
-  int64_t number = 0;
-  return absl::SimpleAtoi(cell, &number) ? Json(number) : Json(cell);
 }
 
 absl::StatusOr<int> Roundtrip(const RoundtripFlags& options) {
@@ -221,36 +214,18 @@ absl::StatusOr<int> Roundtrip(const RoundtripFlags& options) {
   watch.Step("validate");
 
   progress.End();
-  const std::vector<TableRow> rows = Rows(*original_back, pieces, report, options.out);
-  const std::vector<std::string> notes =
-      Notes(options.pieces, pieces.size(), report.original_operators);
-  if (options.json && equal.ok() && report.ok()) {
-    Json document;
-    document["equal"] = true;
-    document["num_nodes"] = (*composed)->num_nodes();
-    document["notes"] = Json::List(notes);
-    document["ms"] = watch.AsJson();
-    Json& files = document["files"] = Json::List();
-    for (size_t i = 1; i < rows.size(); ++i) {
-      Json row;
-      for (size_t c = 0; c < rows[0].size(); ++c) {
-        const std::string& head = rows[0][c];
-        const bool is_count = head == "operators" || head == "inputs" || head == "outputs";
-        row[absl::StrCat(is_count ? "num_" : "", head)] = CellJson(rows[i][c]);
-      }
-      files.push_back(std::move(row));
-    }
-    PrintJson(document);
-    return 0;
-  }
-  if (!options.json) {
-    PrintTable(rows, /*last_is_text=*/true);
-    for (const std::string& note : notes) PrintNote(note, stdout);
-    std::printf("%s\n", watch.Text().c_str());
-    for (const Finding& finding : report.findings) std::printf("%s\n", finding.Text().c_str());
-  }
+  Report made;
+  made.Add("equal", true);
+  made.Add("num_nodes", original.module->num_nodes());
+  made.Add("files", FilesTable(*original_back, pieces, report, options.out));
+  made.AddNotes(Notes(options.pieces, pieces.size(), report.original_operators));
+  made.Add("ms", watch.AsJson());
+  made.Say(watch.Text());
+  for (const Finding& finding : report.findings) made.Say(finding.Text());
+  if (!options.json || (equal.ok() && report.ok())) PrintReport(made, options.json);
   if (!equal.ok()) return failed(equal, "compose");
   if (!report.ok()) return failed(report.status(), "validate");
+  if (options.json) return 0;
   std::printf("%s: %zu %s composed to the original graph, all %zu nodes; operators: %s\n",
               Green("OK").c_str(), pieces.size(), pieces.size() == 1 ? "piece" : "pieces",
               (*composed)->num_nodes(), report.Counts().c_str());

@@ -159,9 +159,10 @@ absl::StatusOr<int> RunAndReport(const RunFlags& options, ReadyProgram& program,
   const bool to_stdout = options.outputs == "-";
   RETURN_IF_ERROR(WriteOutputs(named, options.outputs));
   const TimeStatistics ran = StatisticsOf(times);
+  const Report outputs = OutputsReport(named);
   if (options.json) {
     Json& document = ready.json;
-    document["outputs"] = OutputsJson(named);
+    document.Merge(outputs.ToJson());
     document["ms"] = Json::List(times);
     document["median_ms"] = ran.median;
     if (profiles) document["profile"] = profile.AsJson();
@@ -171,7 +172,7 @@ absl::StatusOr<int> RunAndReport(const RunFlags& options, ReadyProgram& program,
     return 0;
   }
   FILE* out = to_stdout ? stderr : stdout;
-  PrintOutputs(named, out);
+  PrintReport(outputs, /*json=*/false, out);
   std::fprintf(out, "%s, ran in %.2f ms", ready.text.c_str(), ran.median);
   if (times.size() > 1) {
     std::fprintf(out, " (median of %zu, from %.2f to %.2f)", times.size(), ran.min, ran.max);
@@ -313,7 +314,7 @@ absl::StatusOr<int> RunAll(const RunFlags& options, const DrawOptions& draw, con
       [&](size_t i, const absl::Status& status, const TensorValues& named) {
         if (!options.json) return FailLine(inputs[i], status);
         Json sample = SampleJson(inputs[i], status);
-        if (status.ok()) sample["outputs"] = OutputsJson(named);
+        if (status.ok()) sample.Merge(OutputsReport(named).ToJson());
         samples.push_back(std::move(sample));
         return std::string();
       });

@@ -16,7 +16,6 @@
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/run_outputs.h"
-#include "graphnet/cli/table.h"
 #include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/bench_workers.h"
 #include "graphnet/evaluate/compare_outputs.h"
@@ -119,37 +118,49 @@ std::string CheckText(const Comparison& comparison) {
                          comparison.largest);
 }
 
-void PrintCalls(const std::vector<Called>& calls, bool has_cache, bool check, FILE* out) {
-  TableRow head = {"call", "was", "guards failed", "compiled"};
-  if (has_cache) head.emplace_back("from cache");
-  head.insert(head.end(), {"compile ms", "run ms"});
-  if (check) head.emplace_back("beside LibTorch");
-  std::vector<TableRow> rows = {head};
+Table CallsTable(const std::vector<Called>& calls, bool has_cache, bool check) {
+  Table table = {{"", "call"},
+                 {"hit", "was"},
+                 {"guard_failures", "guards failed"},
+                 {"compiled", "compiled"},
+                 {"from_cache", has_cache ? "from cache" : ""},
+                 {"compile_ms", "compile ms"},
+                 {"run_ms", "run ms"},
+                 {"right", check ? "beside LibTorch" : ""},
+                 {"largest_difference"},
+                 {"reason"}};
   for (size_t i = 0; i < calls.size(); ++i) {
     const CachedProgram::CallReport& report = calls[i].report;
-    TableRow row = {absl::StrCat(i + 1), report.is_hit ? "a hit" : "captured",
-                    absl::StrCat(report.guard_failures),
-                    absl::StrCat(report.compilations - calls[i].cached)};
-    if (has_cache) row.push_back(absl::StrCat(calls[i].cached));
-    row.push_back(absl::StrFormat("%.2f", report.compile_ms));
-    row.push_back(absl::StrFormat("%.2f", report.run_ms));
-    if (check) row.push_back(CheckText(calls[i].comparison));
-    rows.push_back(std::move(row));
+    std::vector<Cell> row = {i + 1,
+                             Cell(report.is_hit).As(report.is_hit ? "a hit" : "captured"),
+                             report.guard_failures,
+                             report.compilations - calls[i].cached,
+                             calls[i].cached,
+                             Cell::Ms(report.compile_ms),
+                             Cell::Ms(report.run_ms)};
+    if (const Comparison& found = calls[i].comparison; check) {
+      row.insert(row.end(), {Cell(found.is_right).As(CheckText(found)), found.largest});
+      if (!found.reason.empty()) row.emplace_back(found.reason);
+    }
+    table.Add(std::move(row));
   }
-  PrintTable(rows, /*last_is_text=*/check, out);
+  return table;
 }
 
-void PrintCaptures(const std::vector<CachedProgram::Capture>& captures, const std::string& backend,
-                   FILE* out) {
-  for (size_t i = 0; i < captures.size(); ++i) {
-    const CachedProgram::Capture& capture = captures[i];
-    std::fprintf(out, "capture %zu: %zu subgraphs, %zu operations between them\n", i + 1,
-                 capture.subgraphs, capture.operations);
-    for (const auto& [subgraph, why] : capture.interpreted) {
-      std::fprintf(out, "  the interpreter runs %s, not %s: %s\n", subgraph.c_str(),
-                   backend.c_str(), why.c_str());
-    }
+Report CaptureReport(size_t number, const CachedProgram::Capture& capture,
+                     const std::string& backend) {
+  Report report;
+  report.Say(absl::StrCat("capture ", number, ": ", capture.subgraphs, " subgraphs, ",
+                          capture.operations, " operations between them"));
+  report.Add("subgraphs", capture.subgraphs);
+  report.Add("operations", capture.operations);
+  Table interpreted = {{"subgraph"}, {"why"}};
+  for (const auto& [subgraph, why] : capture.interpreted) {
+    interpreted.Add({subgraph, why});
+    report.Say(absl::StrCat("  the interpreter runs ", subgraph, ", not ", backend, ": ", why));
   }
+  report.Add("interpreted", std::move(interpreted));
+  return report;
 }
 
 // Returns why a run says nothing about its backend: it computed no part of the program. Empty if it
@@ -165,45 +176,6 @@ std::string NothingCompiled(const std::string& backend,
   }
   if (interpreted < subgraphs) return "";
   return absl::StrCat(backend, " compiled nothing: the interpreter ran the whole program");
-}
-
-Json CallsJson(const std::vector<Called>& calls, bool check) {
-  Json list = Json::List();
-  for (const Called& called : calls) {
-    const CachedProgram::CallReport& report = called.report;
-    Json json;
-    json["hit"] = report.is_hit;
-    json["guard_failures"] = report.guard_failures;
-    json["compiled"] = report.compilations - called.cached;
-    json["from_cache"] = called.cached;
-    json["compile_ms"] = report.compile_ms;
-    json["run_ms"] = report.run_ms;
-    if (check) {
-      json["right"] = called.comparison.is_right;
-      json["largest_difference"] = called.comparison.largest;
-      if (!called.comparison.reason.empty()) json["reason"] = called.comparison.reason;
-    }
-    list.push_back(std::move(json));
-  }
-  return list;
-}
-
-Json CapturesJson(const std::vector<CachedProgram::Capture>& captures) {
-  Json list = Json::List();
-  for (const CachedProgram::Capture& capture : captures) {
-    Json json;
-    json["subgraphs"] = capture.subgraphs;
-    json["operations"] = capture.operations;
-    Json& interpreted = json["interpreted"] = Json::List();
-    for (const auto& [subgraph, why] : capture.interpreted) {
-      Json part;
-      part["subgraph"] = subgraph;
-      part["why"] = why;
-      interpreted.push_back(std::move(part));
-    }
-    list.push_back(std::move(json));
-  }
-  return list;
 }
 
 }  // namespace
@@ -255,18 +227,19 @@ absl::StatusOr<int> RunCached(const CachedRunFlags& options, const Engine& engin
   progress.End();
   RETURN_IF_ERROR(WriteOutputs(outputs, options.outputs));
   const std::string nothing = NothingCompiled(backend.backend.name, program->captures());
+  Report sample = SampleReport(options.in, absl::OkStatus());
+  sample.Add("backend", backend.backend.name);
+  sample.Add("calls", CallsTable(calls, !options.cache.empty(), options.check));
+  std::vector<Report> captures;
+  for (const CachedProgram::Capture& capture : program->captures())
+    captures.push_back(CaptureReport(captures.size() + 1, capture, backend.backend.name));
+  sample.Add("captures", std::move(captures));
+  sample.Append(OutputsReport(outputs));
+  if (!nothing.empty()) sample.Add("nothing_compiled", nothing);
   if (options.json) {
-    Json sample = SampleJson(options.in, absl::OkStatus());
-    sample["outputs"] = OutputsJson(outputs);
-    sample["backend"] = backend.backend.name;
-    sample["calls"] = CallsJson(calls, options.check);
-    sample["captures"] = CapturesJson(program->captures());
-    if (!nothing.empty()) sample["nothing_compiled"] = nothing;
-    PrintJson(SamplesJson({std::move(sample)}, /*failed=*/0));
+    PrintJson(SamplesJson({sample.ToJson()}, /*failed=*/0));
   } else {
-    PrintCalls(calls, !options.cache.empty(), options.check, out);
-    PrintCaptures(program->captures(), backend.backend.name, out);
-    PrintOutputs(outputs, out);
+    PrintReport(sample, /*json=*/false, out);
   }
   if (!nothing.empty()) PrintError(nothing);
   return all_right && nothing.empty() ? 0 : 1;

@@ -31,24 +31,17 @@ absl::Status WriteOutputs(const TensorValues& outputs, const std::string& path) 
   return absl::OkStatus();
 }
 
-void PrintOutputs(const TensorValues& outputs, FILE* out) {
+Report OutputsReport(const TensorValues& outputs) {
+  Report report;
+  Table table = {{"name"}, {"dtype"}, {"shape"}};
   for (const std::string& name : NamesInOrder(outputs)) {
     const TensorData& data = outputs.at(name);
-    std::fprintf(out, "%s  %s[%s]\n", name.c_str(), std::string(DTypeShortName(data.dtype)).c_str(),
-                 absl::StrJoin(data.shape, ", ").c_str());
+    table.Add({name, DTypeShortName(data.dtype), Json::List(data.shape)});
+    report.Say(absl::StrCat(name, "  ", DTypeShortName(data.dtype), "[",
+                            absl::StrJoin(data.shape, ", "), "]"));
   }
-}
-
-Json OutputsJson(const TensorValues& outputs) {
-  Json list = Json::List();
-  for (const std::string& name : NamesInOrder(outputs)) {
-    Json output;
-    output["name"] = name;
-    output["dtype"] = DTypeShortName(outputs.at(name).dtype);
-    output["shape"] = Json::List(outputs.at(name).shape);
-    list.push_back(std::move(output));
-  }
-  return list;
+  report.Add("outputs", std::move(table));
+  return report;
 }
 
 }  // namespace graphnet

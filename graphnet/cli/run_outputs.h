@@ -1,14 +1,13 @@
-// Writes and prints the outputs of a run.
+// Writes and reports the outputs of a run.
 #ifndef GRAPHNET_CLI_RUN_OUTPUTS_H_
 #define GRAPHNET_CLI_RUN_OUTPUTS_H_
 
-#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "graphnet/base/report.h"
 #include "graphnet/cli/engine.h"
-#include "graphnet/cli/json.h"
 
 namespace graphnet {
 
@@ -16,10 +15,8 @@ namespace graphnet {
 std::vector<std::string> NamesInOrder(const TensorValues& outputs);
 // Writes o0, o1, … as safetensors to a file; "-" is the standard output, "" writes nothing.
 absl::Status WriteOutputs(const TensorValues& outputs, const std::string& path);
-// Prints one line per output: "o0  f32[8, 4]".
-void PrintOutputs(const TensorValues& outputs, FILE* out);
-// Returns a list with the name, dtype and shape of each output.
-Json OutputsJson(const TensorValues& outputs);
+// Returns "outputs", with the name, dtype and shape of each, which is a line "o0  f32[8, 4]".
+Report OutputsReport(const TensorValues& outputs);
 
 }  // namespace graphnet
 

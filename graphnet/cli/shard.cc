@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
@@ -19,10 +20,7 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
-#include "graphnet/cli/table.h"
-#include "graphnet/cli/terminal.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/shard/mesh.h"
@@ -120,50 +118,43 @@ std::map<std::string, Collective> CollectivesOf(const spmd::ShardPlan& plan) {
   return collective;
 }
 
-Json PlanOverview(const spmd::ShardPlan& plan) {
-  Json json;
-  if (plan.meshes.size() == 1) {
-    json["mesh"] = spmd::MeshName(plan.meshes[0].mesh);
-  } else {
-    Json& meshes = json["meshes"] = Json::Object();
-    for (const auto& [name, mesh] : plan.meshes) meshes[name] = spmd::MeshName(mesh);
-  }
-  json["ranks"] = plan.num_ranks();
-  json["num_inputs"] = plan.inputs.size();
-  json["divided_inputs"] = absl::c_count_if(plan.inputs, IsDivided);
-  json["num_outputs"] = plan.outputs.size();
-  json["divided_outputs"] = absl::c_count_if(plan.outputs, IsDivided);
-  Json& communication = json["communication"] = Json::Object();
-  for (const auto& [call, collective] : CollectivesOf(plan)) {
-    communication[call]["times"] = collective.times;
-    communication[call]["bytes"] = collective.bytes;
-  }
-  Json& replicated = json["replicated"] = Json::Object();
-  for (const auto& [target, times] : plan.replicated) replicated[target] = times;
-  return json;
-}
-
-void PrintPlan(const spmd::ShardPlan& plan) {
+Report PlanReport(const spmd::ShardPlan& plan) {
+  Report report;
   std::string meshes = absl::StrCat("mesh ", spmd::MeshName(plan.meshes[0].mesh));
-  if (plan.meshes.size() > 1) {
+  if (plan.meshes.size() == 1) {
+    report.Add("mesh", spmd::MeshName(plan.meshes[0].mesh));
+  } else {
+    Json names = Json::Object();
+    for (const auto& [name, mesh] : plan.meshes) names[name] = spmd::MeshName(mesh);
+    report.Add("meshes", std::move(names));
     meshes = absl::StrCat("meshes ",
                           absl::StrJoin(plan.meshes, ", ", [](std::string* out, const auto& m) {
                             absl::StrAppend(out, Printable(m.name), "=", spmd::MeshName(m.mesh));
                           }));
   }
-  std::printf("%s: %zu ranks, %d of %zu inputs divided, %d of %zu outputs\n", meshes.c_str(),
-              plan.num_ranks(), static_cast<int>(absl::c_count_if(plan.inputs, IsDivided)),
-              plan.inputs.size(), static_cast<int>(absl::c_count_if(plan.outputs, IsDivided)),
-              plan.outputs.size());
-  const std::map<std::string, Collective> collective = CollectivesOf(plan);
-  if (!collective.empty()) {
-    std::vector<TableRow> rows = {{"communication", "times", "bytes"}};
-    for (const auto& [call, row] : collective)
-      rows.push_back({call, absl::StrCat(row.times), absl::StrCat(row.bytes)});
-    PrintTable(rows);
+  const int64_t inputs = absl::c_count_if(plan.inputs, IsDivided);
+  const int64_t outputs = absl::c_count_if(plan.outputs, IsDivided);
+  report.Add("ranks", plan.num_ranks());
+  report.Add("num_inputs", plan.inputs.size());
+  report.Add("divided_inputs", inputs);
+  report.Add("num_outputs", plan.outputs.size());
+  report.Add("divided_outputs", outputs);
+  report.Say(absl::StrCat(meshes, ": ", plan.num_ranks(), " ranks, ", inputs, " of ",
+                          plan.inputs.size(), " inputs divided, ", outputs, " of ",
+                          plan.outputs.size(), " outputs"));
+  Table communication = {{"call", "communication"}, {"times", "times"}, {"bytes", "bytes"}};
+  communication.set_form({.by_name = true});
+  for (const auto& [call, row] : CollectivesOf(plan))
+    communication.Add({call, row.times, row.bytes});
+  report.Add("communication", std::move(communication));
+  Table replicated = {{"target"}, {"times"}};
+  replicated.set_form({.by_name = true});
+  for (const auto& [target, times] : plan.replicated) {
+    replicated.Add({target, times});
+    report.Say(absl::StrCat("whole on each rank: ", Printable(target), ", ", times, " times"));
   }
-  for (const auto& [target, times] : plan.replicated)
-    std::printf("whole on each rank: %s, %zu times\n", Printable(target).c_str(), times);
+  report.Add("replicated", std::move(replicated));
+  return report;
 }
 
 const char* StateName(RankOutput::State state) {
@@ -175,23 +166,32 @@ const char* StateName(RankOutput::State state) {
   return "";
 }
 
-void PrintOutput(const RankOutput& output) {
+Report OutputReport(const RankOutput& output) {
   const bool same = output.state != RankOutput::State::kDifferent;
-  const std::string state = same ? StateName(output.state) : "DIFFERENT";
-  std::printf("%-4s %s%s%s%s\n", Printable(output.name).c_str(),
-              (same ? Green(state) : Red(state)).c_str(), output.how.empty() ? "" : ", ",
-              Printable(output.how, 1000).c_str(),
-              output.blind.empty()
-                  ? ""
-                  : absl::StrCat(", but blind: ", output.blind, " would have passed").c_str());
-  if (output.elements.empty()) return;
+  Report report;
+  report.Add("name", output.name);
+  report.Add("state", StateName(output.state));
+  report.Add("max_difference", output.max_difference);
+  if (!output.how.empty()) report.Add("how", output.how);
+  if (!output.blind.empty()) report.Add("blind", output.blind);
+  report.Say(
+      absl::StrFormat(
+          "%-4s %s%s%s%s", Printable(output.name), same ? StateName(output.state) : "DIFFERENT",
+          output.how.empty() ? "" : ", ", Printable(output.how, 1000),
+          output.blind.empty() ? ""
+                               : absl::StrCat(", but blind: ", output.blind, " would have passed")),
+      same ? Tone::kGood : Tone::kBad);
+  if (output.elements.empty()) return report;
+  report.Add("shape", Json::List(output.shape));
+  report.Add("elements", Json::List(output.elements));
   // Print one line per row of the last dimension.
   const size_t width =
       output.shape.empty() ? 1 : static_cast<size_t>(std::max<int64_t>(output.shape.back(), 1));
   for (size_t i = 0; i < output.elements.size(); i += width) {
     const auto row = absl::MakeConstSpan(output.elements).subspan(i, width);
-    std::printf("     %s\n", absl::StrJoin(row, " ").c_str());
+    report.Say(absl::StrCat("     ", absl::StrJoin(row, " ")));
   }
+  return report;
 }
 
 // Infers the shapes, which decide what can be divided. Values without a shape stay whole. Returns
@@ -212,36 +212,20 @@ absl::StatusOr<int> TellPlan(const ShardFlags& options, const spmd::ShardPlan& p
                              const std::string& note, const std::vector<RankOutput>& checked) {
   const bool is_right = absl::c_none_of(
       checked, [](const RankOutput& o) { return o.state == RankOutput::State::kDifferent; });
-  if (options.json) {
-    Json document = PlanOverview(plan);
-    document["notes"] = Json::List();
-    if (!note.empty()) document["notes"].push_back(note);
-    if (!options.out.empty()) document["out"] = options.out;
-    if (!checked.empty()) {
-      document["right"] = is_right;
-      Json& rows = document["checked"] = Json::List();
-      for (const RankOutput& output : checked) {
-        Json row;
-        row["name"] = output.name;
-        row["state"] = StateName(output.state);
-        row["max_difference"] = output.max_difference;
-        if (!output.how.empty()) row["how"] = output.how;
-        if (!output.blind.empty()) row["blind"] = output.blind;
-        if (!output.elements.empty()) {
-          row["shape"] = Json::List(output.shape);
-          row["elements"] = Json::List(output.elements);
-        }
-        rows.push_back(std::move(row));
-      }
-    }
-    PrintJson(document);
-    return is_right ? 0 : 1;
+  Report report = PlanReport(plan);
+  report.AddNotes(note.empty() ? std::vector<std::string>() : std::vector{note});
+  if (!checked.empty()) {
+    std::vector<Report> outputs;
+    for (const RankOutput& output : checked) outputs.push_back(OutputReport(output));
+    report.Add("right", is_right);
+    report.Add("checked", std::move(outputs));
   }
-  PrintPlan(plan);
-  if (!note.empty()) PrintNote(note, stdout);
-  for (const RankOutput& output : checked) PrintOutput(output);
-  if (!options.out.empty())
-    std::printf("%s: %zu ranks written\n", Printable(options.out, 1000).c_str(), plan.num_ranks());
+  if (!options.out.empty()) {
+    report.Add("out", options.out);
+    report.Say(
+        absl::StrCat(Printable(options.out, 1000), ": ", plan.num_ranks(), " ranks written"));
+  }
+  PrintReport(report, options.json);
   return is_right ? 0 : 1;
 }
 

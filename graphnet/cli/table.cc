@@ -3,9 +3,16 @@
 #include <cstddef>
 #include <cstdio>
 
+#include "absl/strings/str_join.h"
+
 namespace graphnet {
 
 void PrintTable(const std::vector<TableRow>& rows, bool last_is_text, FILE* out) {
+  if (rows.size() == 1) {
+    // There is nothing to align, and the row need not be a head.
+    std::fprintf(out, "%s\n", absl::StrJoin(rows[0], "  ").c_str());
+    return;
+  }
   Table table = {};
   for (const std::string& title : rows[0]) table.AddColumn({"", title});
   for (size_t r = 1; r < rows.size(); ++r) {

@@ -24,7 +24,7 @@ TEST(ReportTest, OneReportIsTextAndJsonAndCsv) {
   report.AddNotes({"one is large"});
   EXPECT_EQ(report.ToText(),
             "  nodes  1,234,567  in memory\n"
-            "  name           x\n"
+            "  name   x\n"
             "piece       size  remark\n"
             "encoder  2.0 KiB  large\n"
             "head           -  -\n"
@@ -93,16 +93,23 @@ TEST(CellTest, PlacesAreMembersOfTheirRow) {
 }
 
 TEST(TableTest, NumbersAreAlignedToTheRightAndTextsToTheLeft) {
-  Table table = {{"", "n"}, {"", "what"}, {"", "ms"}};
-  table.Add({1000, "äx", Cell::Ms(10)});
-  table.Add({1, "a", Cell()});
+  Table table = {{"", "n"}, {"", "what"}, {"", "right"}, {"", "ms"}};
+  table.Add({1000, "äx", true, Cell::Ms(10)});
+  table.Add({1, "a", false, Cell()});
   table.AddTotal({Cell(1001), "all of them"});
   EXPECT_EQ(table.ToText(),
-            "    n  what            ms\n"
-            "1,000  äx           10.00\n"
-            "    1  a                -\n"
-            "1,001  all of them      -\n");
+            "    n  what         right     ms\n"
+            "1,000  äx           yes    10.00\n"
+            "    1  a            no         -\n"
+            "1,001  all of them  -          -\n");
   EXPECT_EQ(table.ToJson().Dump(-1), "[{},{}]");
+}
+
+TEST(TableTest, WithoutRowsThereIsNoText) {
+  Table table = {{"name", "name"}, {"count", "count"}};
+  EXPECT_EQ(table.ToText(), "");
+  EXPECT_EQ(table.ToJson().Dump(-1), "[]");
+  EXPECT_EQ(table.ToCsv(), "name,count\n");
 }
 
 TEST(TableTest, RowsCanBeMembersByName) {

@@ -126,6 +126,20 @@ done
 contains "$out" "o2   bit-equal"
 contains "$out" "o7   bit-equal"
 
+# --- A call without a rule runs whole on each rank.
+cat >inverse.gn <<'END'
+graphnet.module 1
+
+graph @forward(
+  %x : f32[4, 4]@cpu {}
+) {
+  %inverse = aten.linalg_inv.default(%x)
+  return (%inverse,)
+}
+end
+END
+contains "$("$graphnet" shard inverse.gn --mesh 2 --shard x:0,-1)" "whole on each rank: aten.linalg_inv.default, 1 times"
+
 # --- The same through JSON, and from the standard input.
 "$graphnet" shard - --mesh 2x2 "${both[@]}" --check --json <mlp.gn >out.json
 python3 - <<'END' || fail "$(cat out.json)"
@@ -234,7 +248,7 @@ refused "--input" unknown.gn --mesh 4 --shard x:0,-1
 stages=(--mesh m0=2 --mesh m1=2 --stage '..y:m0' --stage 'y..:m1')
 out=$("$graphnet" shard mlp.gn "${stages[@]}" --shard w1:0,-1 --shard b1:0 --shard w2:-1,0 --values --check -o pipe)
 contains "$out" "meshes m0=2, m1=2{2, 3}: 4 ranks, 3 of 6 inputs divided, 0 of 2 outputs"
-contains "$out" "send               1   1024"
+contains "$out" "send               1  1,024"
 is_right "$out" o0
 contains "$out" "o1   bit-equal"
 contains "$(cat pipe/rank_1/model.py)" "spmd.send.default(a, 3)"
