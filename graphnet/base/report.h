@@ -33,19 +33,27 @@ namespace graphnet {
 // One value. The conversions from numbers and texts are implicit, so that rows are easy to write.
 class Cell {
  public:
+  // What the value is, which decides how it is aligned.
   enum class Kind : uint8_t { kAbsent, kFlag, kCount, kBytes, kMs, kRatio, kText, kPlace, kJson };
 
   Cell() = default;  // shown as "-", and not in JSON
+  // A flag, shown as "yes" or "no".
   template <std::same_as<bool> T>
   Cell(T flag) : Cell(Kind::kFlag, flag, flag ? "yes" : "no") {}  // NOLINT: implicit
+  // A count, as Count makes it.
   template <std::integral T>
     requires(!std::same_as<T, bool>)
-  Cell(T count) : Cell(Count(static_cast<int64_t>(count))) {}       // NOLINT: implicit
-  Cell(double ratio);                                               // NOLINT: implicit
-  Cell(absl::string_view text);                                     // NOLINT: implicit
-  Cell(const char* text) : Cell(absl::string_view(text)) {}         // NOLINT: implicit
+  Cell(T count) : Cell(Count(static_cast<int64_t>(count))) {}  // NOLINT: implicit
+  // A ratio.
+  Cell(double ratio);  // NOLINT: implicit
+  // A text, of which one clean line is shown.
+  Cell(absl::string_view text);  // NOLINT: implicit
+  // The same.
+  Cell(const char* text) : Cell(absl::string_view(text)) {}  // NOLINT: implicit
+  // The same.
   Cell(const std::string& text) : Cell(absl::string_view(text)) {}  // NOLINT: implicit
-  Cell(Json value);  // NOLINT: implicit; its text is empty
+  // A value that is in JSON alone: its text is empty.
+  Cell(Json value);  // NOLINT: implicit
 
   static Cell Count(int64_t count);  // "1,234,567"
   static Cell Bytes(int64_t bytes);  // "97.5 MiB"
@@ -56,9 +64,12 @@ class Cell {
   // Returns the cell with another text.
   Cell As(std::string text) &&;
 
+  // Returns what the value is.
   Kind kind() const { return kind_; }
+  // Returns the value as JSON has it.
   const Json& value() const { return value_; }
-  const std::string& text() const { return text_; }  // one clean line
+  // Returns the value as the text has it, which is one clean line.
+  const std::string& text() const { return text_; }
   // Adds the value to an object, unless it is absent.
   void AddTo(absl::string_view key, Json* object) const;
 
@@ -71,11 +82,13 @@ class Cell {
   std::string text_ = "-";
 };
 
+// A column of a table.
 struct Column {
-  std::string key;
-  std::string title = "";
+  std::string key;         // in JSON and CSV
+  std::string title = "";  // in the text
 };
 
+// How a table is shown.
 struct TableForm {
   // JSON is an object instead of a list. The first column with a key has the names of the members.
   // Their values are those of the other column with a key, or objects if there are several.
@@ -84,11 +97,16 @@ struct TableForm {
   size_t shown = SIZE_MAX;  // rows that the text shows; it counts the others
 };
 
+// Rows of cells below named columns.
 class Table {
  public:
+  // Makes a table without rows.
   Table(std::initializer_list<Column> columns) : columns_(columns) {}
+  // Adds a column behind the others, before rows are added.
   void AddColumn(Column column) { columns_.push_back(std::move(column)); }
+  // Sets how the table is shown.
   void set_form(const TableForm& form) { form_ = form; }
+  // Returns whether a column has a key, so that the table is in JSON.
   bool has_keys() const;
 
   // Adds a row. Cells that it lacks at its end are absent.
@@ -99,7 +117,9 @@ class Table {
   // Columns with texts are aligned to the left, others to the right. If `width` is not 0, texts in the
   // last column are wrapped to it. Without rows there is no text.
   std::string ToText(size_t width = 0) const;
+  // Returns a list of objects, or what TableForm::by_name says.
   Json ToJson() const;
+  // Returns a line of keys and a line for each row.
   std::string ToCsv() const;
 
  private:
@@ -112,15 +132,19 @@ class Table {
 // What a line says, which colours it.
 enum class Tone : uint8_t { kPlain, kGood, kBad };
 
+// Fields, tables, lines and notes in the order in which they are shown.
 class Report {
  public:
-  // Adds a field. Fields that follow each other are aligned. `remark` is text behind the value.
+  // Adds a field without a title, which is in JSON alone.
   void Add(absl::string_view key, Cell value) { Add(key, "", std::move(value)); }
+  // Adds a field. Fields that follow each other are aligned. `remark` is text behind the value.
   void Add(absl::string_view key, absl::string_view title, Cell value,
            absl::string_view remark = "");
+  // Adds a table.
   void Add(absl::string_view key, Table table);
-  // Adds another report: an object, or a list of objects.
+  // Adds another report, which is an object in JSON.
   void Add(absl::string_view key, Report part);
+  // Adds reports, which are a list of objects in JSON.
   void Add(absl::string_view key, std::vector<Report> parts);
   // Adds lines, in the text alone.
   void Say(absl::string_view lines, Tone tone = Tone::kPlain);
@@ -129,7 +153,10 @@ class Report {
   // Adds all that another report has, as if it had been added to this one.
   void Append(Report other);
 
+  // Returns lines of text. If `width` is not 0, tables are wrapped to it. `coloured` adds the codes of
+  // a terminal to lines that are good or bad.
   std::string ToText(size_t width = 0, bool coloured = false) const;
+  // Returns an object with all that has a key.
   const Json& ToJson() const { return json_; }
   // Returns the first table that has keys.
   std::string ToCsv() const;
