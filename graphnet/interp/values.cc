@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ATen/ScalarOps.h"
+#include "ATen/core/class_type.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "c10/util/Exception.h"
@@ -256,7 +257,7 @@ IValue MakeSequence(std::vector<IValue> elements, bool tuple) {
         return e.isObject() && elements[0].isObject() &&
                e.toObjectRef().type() == elements[0].toObjectRef().type();
       })) {
-    c10::impl::GenericList list(c10::TypePtr(elements[0].toObjectRef().type()));
+    c10::impl::GenericList list(elements[0].toObjectRef().type());
     for (IValue& e : elements) list.push_back(std::move(e));
     return list;
   }
