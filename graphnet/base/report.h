@@ -1,4 +1,5 @@
-// What a command has found, as a value: it is built once, and shown as text, as JSON and as CSV.
+// A Report is a value that holds what a command has found. It is built once, and can be shown as
+// text, as JSON and as CSV.
 //
 //   Table pieces = {{"name", "piece"}, {"start"}, {"bytes", "size"}};
 //   pieces.Add({"encoder", 0, Cell::Bytes(2048)});
@@ -33,7 +34,7 @@ namespace graphnet {
 // One value. The conversions from numbers and texts are implicit, so that rows are easy to write.
 class Cell {
  public:
-  // What the value is, which decides how it is aligned.
+  // Kinds of values. The kind decides how a value is aligned.
   enum class Kind : uint8_t { kAbsent, kFlag, kCount, kBytes, kMs, kRatio, kText, kPlace, kJson };
 
   Cell() = default;  // shown as "-", and not in JSON
@@ -129,7 +130,7 @@ class Table {
   std::vector<std::vector<Cell>> totals_;
 };
 
-// What a line says, which colours it.
+// Whether a line says something good or bad. A terminal shows the first in green, the other in red.
 enum class Tone : uint8_t { kPlain, kGood, kBad };
 
 // Fields, tables, lines and notes in the order in which they are shown.

@@ -165,15 +165,16 @@ absl::StatusOr<int> RunAndTell(BenchFlags options) {
   }
   ASSIGN_OR_RETURN(const BenchResults made, RunWithProgress(run, options.json));
   const std::vector<BackendResults>& results = made.backends;
+  const Report report = ResultsReport(results);
   if (options.json) {
-    Json document = ResultsReport(results).ToJson();
+    Json document = report.ToJson();
     for (const absl::Status& status : made.unusable)
       document["unusable"].push_back(ErrorJson(status));
     PrintJson(document);
   } else {
     for (const absl::Status& status : made.unusable)
       std::printf("%s %s\n", Red("FAIL").c_str(), std::string(status.message()).c_str());
-    PrintReport(ResultsReport(results), /*json=*/false);
+    PrintReport(report, /*json=*/false);
   }
   const bool all_loaded = absl::c_all_of(results, [](const BackendResults& one) {
     return absl::c_all_of(one.samples, [](const auto& entry) { return entry.second.is_loaded; });

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graphnet/base/report.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
-#include "graphnet/cli/table.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/ir/text/printer.h"

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graphnet/base/report.h"
 #include "graphnet/cli/messages.h"
-#include "graphnet/cli/table.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/ir/node.h"

@@ -30,8 +30,8 @@ void AddDrawingOptions(CLI::App* command, DrawingOptions* options);
 // Returns the form that the ending of a file's name stands for; nullopt if it is not a picture's.
 std::optional<PictureForm> PictureFormOf(const std::string& path);
 
-// Returns the content of the file. NotFound if the graph does not have the part that the
-// options name.
+// Returns the content of the file. NotFound if the graph does not have the part that the options
+// name.
 absl::StatusOr<std::string> DrawPicture(const Module& module, PictureForm form,
                                         const DrawingOptions& options);
 

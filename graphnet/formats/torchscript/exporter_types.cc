@@ -49,6 +49,12 @@ c10::TypePtr WithoutOptional(const c10::TypePtr& type) {
   return optional == nullptr ? type : optional->getElementType();
 }
 
+c10::TypePtr WithNumbers(const c10::TypePtr& type) {
+  const auto* const list = type->castRaw<c10::ListType>();
+  return list == nullptr ? WithoutOptional(type)
+                         : c10::ListType::create(WithNumbers(list->getElementType()));
+}
+
 c10::ClassTypePtr TypeTable::AddClass(const std::string& name) {
   c10::ClassTypePtr& type = classes_[name];
   if (type != nullptr) return type;

@@ -24,6 +24,10 @@ bool IsGarbled(const c10::IValue& constant);
 // Returns the element type of an Optional; `type` itself if it is not one.
 c10::TypePtr WithoutOptional(const c10::TypePtr& type);
 
+// Returns the type with elements that are never None, also within lists of lists: List[int] for
+// List[Optional[int]].
+c10::TypePtr WithNumbers(const c10::TypePtr& type);
+
 // Holds the classes that the program instantiates, and parses annotations that name them.
 class TypeTable {
  public:

@@ -215,16 +215,8 @@ absl::StatusOr<jit::Value*> GraphExporter::DictOf(absl::Span<const Argument> ent
 }
 
 c10::TypePtr GraphExporter::TypeOfData(const Argument& argument) const {
-  if (!argument.is_list()) {
-    const c10::TypePtr type = TypeOf(argument);
-    return type == nullptr ? nullptr : WithoutOptional(type);
-  }
-  c10::TypePtr common;
-  for (const Argument& element : argument.elements()) {
-    const c10::TypePtr unified = Unify(common, TypeOfData(element));
-    if (unified != nullptr) common = unified;
-  }
-  return common == nullptr ? nullptr : c10::ListType::create(common);
+  const c10::TypePtr type = TypeOf(argument);
+  return type == nullptr ? nullptr : WithNumbers(type);
 }
 
 absl::StatusOr<jit::Value*> GraphExporter::ValueOf(const Argument& argument,

@@ -141,8 +141,8 @@ class Found:
                 group = batch.slice(begin, size)
                 begin, size = begin + size, _GRAPHS_A_CALL
                 if condition.needs_graphs:
-                    yield list(self._matched(graphs.with_ids(
-                        ["hash", "blob", "digest"], group.column(ROW_ID).to_pylist())))
+                    yield list(self._matched(graphs.where(
+                        ["hash", "blob", "digest"], ROW_ID, group.column(ROW_ID).to_pylist())))
                 else:
                     yield [(hash, 0) for hash in group.column("hash").to_pylist()]
 

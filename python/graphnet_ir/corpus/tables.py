@@ -15,7 +15,7 @@ from graphnet_ir.corpus.engines import lance, pa, pc
 from graphnet_ir.corpus.schema import INDEXES, STORAGE
 
 ROW_ID = "_rowid"
-"""The column in which the engine numbers rows."""
+"""The column in which the engine numbers rows. `where` takes it, too."""
 
 # A filter with more keys takes longer than a few filters.
 _KEYS_A_FILTER = 1000
@@ -215,10 +215,6 @@ class Table:
         """Returns the rows that satisfy a filter."""
         with engine_errors(self.path):
             return self.dataset.to_table(columns=columns, filter=filter)
-
-    def with_ids(self, columns: List[str], ids: List[int]) -> Any:
-        """Returns the rows with some values of ROW_ID."""
-        return self.table(columns, any_of(ROW_ID, ids))
 
     def where(self, columns: List[str], column: str, values: Iterable[object]) -> Any:
         """Returns the rows in which a column has one of the values."""
