@@ -3,7 +3,7 @@
 
     benchmarks/bench_benchmark.py GRAPHNET LIST [--limit 50]
 
-LIST names small samples, one path a line (tests/tools/choose_samples.py). The overhead is the time
+LIST names small samples, one path a line. The overhead is the time
 of the whole process less that of a process for one sample, and less the timed runs of the samples.
 Best of three; exits with 1 if it is above the limit, in milliseconds a sample.
 """

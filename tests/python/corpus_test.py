@@ -766,7 +766,7 @@ class DamageTest(CorpusTest):
 class OldCorporaTest(CorpusTest):
 
     def test_corpora_of_all_versions(self) -> None:
-        """tests/tools/make_corpus_fixture.py made each once; they are never made again."""
+        """Each was made by the first graphnet of its version, and is never made again."""
         for version in (1, 2):
             shutil.rmtree(self.path, ignore_errors=True)
             shutil.copytree(HERE / f"corpus_v{version}", self.path)
