@@ -7,6 +7,7 @@ PY is a Python that has the wheel and griffelib. Public names are those in __all
 and graphnet_ir.harvest, and the classes that these take and return. A missing docstring is an
 error. --check: only compares the page with the one that would be written.
 """
+
 import argparse
 import ast
 import difflib
@@ -44,7 +45,9 @@ class Page:
             module = self.lazy.get(name, "graphnet_ir").partition(".")[2]
             found[name] = resolved((self.package[module] if module else self.package)[name])
         harvest = self.package["harvest"]
-        found.update((f"harvest.{name}", resolved(harvest[name])) for name in sorted(harvest.exports))
+        found.update(
+            (f"harvest.{name}", resolved(harvest[name])) for name in sorted(harvest.exports)
+        )
         waiting = list(found.values())
         while waiting:
             for path in types_of(waiting.pop()):
@@ -57,8 +60,11 @@ class Page:
     def add(self, name, thing):
         self.lines.append(f"### {prose(name)}\n")
         if thing.is_attribute:
-            self.code(f"{name}: {thing.annotation or 'str'}" if name == "__version__" else
-                      f"{name} = {thing.value}")
+            self.code(
+                f"{name}: {thing.annotation or 'str'}"
+                if name == "__version__"
+                else f"{name} = {thing.value}"
+            )
             self.text(name, thing)
         elif thing.is_function:
             self.code(thing.signature())
@@ -75,8 +81,10 @@ class Page:
             if member.is_alias or (hidden(member.name) and member.name not in SPECIAL):
                 continue
             (fields if member.is_attribute else functions).append(member)
-        rows = [f"| `{field.name}` | {typed(field)} | {prose(self.said_of(name, field))} |"
-                for field in fields]
+        rows = [
+            f"| `{field.name}` | {typed(field)} | {prose(self.said_of(name, field))} |"
+            for field in fields
+        ]
         if rows:
             self.lines += ["| | type | |", "|---|---|---|", *rows, ""]
         for function in functions:
@@ -138,11 +146,20 @@ def wrapped(signature):
     for i, c in enumerate(signature):
         depth += (c in "([") - (c in ")]")
         if (c == "," and depth == 1) or (c in "()" and depth == (c == "(")):
-            parts.append(signature[begin:i + 1].strip())
+            parts.append(signature[begin : i + 1].strip())
             begin = i + 1
     name, *parameters, last = parts
-    return "\n    ".join([name, *(parameter.removesuffix(")") for parameter in parameters),
-                          last.removesuffix(")") + ","]) + "\n)" + signature[begin:]
+    return (
+        "\n    ".join(
+            [
+                name,
+                *(parameter.removesuffix(")") for parameter in parameters),
+                last.removesuffix(")") + ",",
+            ]
+        )
+        + "\n)"
+        + signature[begin:]
+    )
 
 
 def prose(text):
@@ -159,8 +176,16 @@ def paragraphs(docstring):
         if block.startswith("    "):
             made.append(f"```python\n{textwrap.dedent(block)}\n```")
         else:
-            made.append("\n".join(textwrap.wrap(prose(" ".join(block.split())), WIDTH,
-                                                break_long_words=False, break_on_hyphens=False)))
+            made.append(
+                "\n".join(
+                    textwrap.wrap(
+                        prose(" ".join(block.split())),
+                        WIDTH,
+                        break_long_words=False,
+                        break_on_hyphens=False,
+                    )
+                )
+            )
     return re.sub(r"\n```\n\n```python\n", "\n\n", "\n\n".join(made))
 
 
@@ -170,8 +195,13 @@ def typed(field):
 
 
 def made_page():
-    package = griffe.load("graphnet_ir", allow_inspection=False, try_relative_path=False,
-                          resolve_aliases=True, search_paths=[sysconfig.get_path("platlib")])
+    package = griffe.load(
+        "graphnet_ir",
+        allow_inspection=False,
+        try_relative_path=False,
+        resolve_aliases=True,
+        search_paths=[sysconfig.get_path("platlib")],
+    )
     page = Page(package)
     found = page.public()
     kinds = {
@@ -190,8 +220,9 @@ def made_page():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("page", type=pathlib.Path)
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
@@ -199,8 +230,15 @@ def main():
     if not args.check:
         args.page.write_text(text, encoding="utf-8")
         return 0
-    changes = list(difflib.unified_diff(args.page.read_text(encoding="utf-8").splitlines(),
-                                        text.splitlines(), "stored", "made", lineterm=""))
+    changes = list(
+        difflib.unified_diff(
+            args.page.read_text(encoding="utf-8").splitlines(),
+            text.splitlines(),
+            "stored",
+            "made",
+            lineterm="",
+        )
+    )
     print("\n".join(changes) or f"{args.page} is as it is made")
     return 1 if changes else 0
 

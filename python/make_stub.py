@@ -3,6 +3,7 @@
 nanobind's stubgen writes it from the extension. stubgen does not know the types of Python objects,
 so TYPES states them. A row without a match and a result without a row are errors of the build.
 """
+
 import json
 import re
 import subprocess
@@ -14,6 +15,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple, Union
+
+from graphnet_ir._verbs import Verbs
 
 Argument = Any
 _DType = Union[DType, str, Any]
@@ -216,23 +219,31 @@ def typed(text, docs):
                 body = f'\n        """{docs[name]}"""\n' if name in docs else " ..."
                 line = f"    @property\n    def {match[1]}(self) -> {given}:{body}"
                 if is_set:
-                    line += (f"\n\n    @{match[1]}.setter\n    def {match[1]}(self, value: "
-                             f"{taken or given}) -> None: ...")
+                    line += (
+                        f"\n\n    @{match[1]}.setter\n    def {match[1]}(self, value: "
+                        f"{taken or given}) -> None: ..."
+                    )
                 break
             is_setter = bool(lines) and lines[-1].strip().endswith(".setter")
             for parameter, kind in parameters.items():
-                line = re.sub(rf"\b{parameter}(: [\w.| \[\], ]*?)?(?=,|\)| = )",
-                              f"{parameter}: {kind}", line, count=1)
+                line = re.sub(
+                    rf"\b{parameter}(: [\w.| \[\], ]*?)?(?=,|\)| = )",
+                    f"{parameter}: {kind}",
+                    line,
+                    count=1,
+                )
             if not is_setter:
-                line = re.sub(r"(?: -> .*?)?:( \.\.\.)?$",
-                              lambda m: f" -> {result}:{m[1] or ''}", line)
+                line = re.sub(
+                    r"(?: -> .*?)?:( \.\.\.)?$", lambda m: f" -> {result}:{m[1] or ''}", line
+                )
             break
         lines.append(line)
     if unused:
         raise SystemExit(f"make_stub: nothing is called {', '.join(sorted(unused))}")
     for line in lines:
         if "__eq__" not in line and re.search(
-                r"-> (object|list|dict|tuple):|getset_descriptor\b|: object\b", line):
+            r"-> (object|list|dict|tuple):|getset_descriptor\b|: object\b", line
+        ):
             raise SystemExit(f"make_stub: TYPES does not say what this is: {line.strip()}")
     return "\n".join(lines) + "\n"
 
@@ -245,7 +256,9 @@ def make_stub(folder):
         done = subprocess.run(
             [sys.executable, *arguments],
             env={"PYTHONPATH": f"{folder}:" + ":".join(filter(None, sys.path))},
-            capture_output=True, text=True)
+            capture_output=True,
+            text=True,
+        )
         if done.returncode != 0:
             raise SystemExit(f"make_stub: {done.stderr}")
         return done.stdout
@@ -255,7 +268,7 @@ def make_stub(folder):
     header = re.sub("@(Error|Place)@", lambda match: docs[match[1]], HEADER)
     body = re.sub(r"(?m)^(from|import) .*\n", "", out.read_text())
     body = re.sub(r"(?m)^class (Error|Place)\b.*\n(?:(?:    .*)?\n)*", "", body)
-    body = body.replace("collections.abc.", "")
+    body = body.replace("collections.abc.", "").replace("class Sample:", "class Sample(Verbs):")
     return header + typed(body, docs)
 
 

@@ -2,6 +2,7 @@
 
 The same files give the same bytes. auditwheel must confirm the platform of the tag.
 """
+
 import argparse
 import base64
 import hashlib
@@ -14,6 +15,7 @@ import zipfile
 from auditwheel.architecture import Architecture
 from auditwheel.libc import Libc
 from auditwheel.wheel_abi import analyze_wheel_abi
+
 from make_stub import make_stub
 
 NAME = "graphnet_ir"
@@ -68,8 +70,9 @@ def entry_points(entries):
     for entry in entries:
         group, _, line = entry.partition(":")
         groups.setdefault(group, []).append(line.replace("=", " = "))
-    return "\n".join("\n".join([f"[{group}]", *sorted(lines), ""])
-                     for group, lines in sorted(groups.items()))
+    return "\n".join(
+        "\n".join([f"[{group}]", *sorted(lines), ""]) for group, lines in sorted(groups.items())
+    )
 
 
 def record(content):
@@ -91,11 +94,19 @@ def write(path, content):
 
 
 def check(wheel, platform):
-    found = analyze_wheel_abi(Libc.GLIBC, Architecture.x86_64, wheel, LIBTORCH,
-                              disable_isa_ext_check=False, allow_graft=False)
+    found = analyze_wheel_abi(
+        Libc.GLIBC,
+        Architecture.x86_64,
+        wheel,
+        LIBTORCH,
+        disable_isa_ext_check=False,
+        allow_graft=False,
+    )
     if found.overall_policy.name != platform:
-        raise SystemExit(f"pack_wheel: auditwheel finds {found.overall_policy.name}, not "
-                         f"{platform}; versions that are wanted: {found.versioned_symbols}")
+        raise SystemExit(
+            f"pack_wheel: auditwheel finds {found.overall_policy.name}, not "
+            f"{platform}; versions that are wanted: {found.versioned_symbols}"
+        )
 
 
 def stub(content):
@@ -117,8 +128,9 @@ def main():
     parser.add_argument("--readme", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--file", action="append", default=[], help="SOURCE=PATH IN THE WHEEL")
-    parser.add_argument("--notice", action="append", default=[],
-                        help="a Debian package that is inside")
+    parser.add_argument(
+        "--notice", action="append", default=[], help="a Debian package that is inside"
+    )
     parser.add_argument("--entry-point", action="append", default=[])
     args = parser.parse_args()
 
@@ -139,13 +151,19 @@ def main():
     content[f"{NAME}/_core.pyi"] = stub(content), False
     for package in args.notice:
         content[f"{info}/licenses/{package}"] = (DOC / package / "copyright").read_bytes(), False
-    licences = [path.rpartition("/")[2] for path in sorted(content)
-                if path.startswith(f"{info}/licenses/")]
+    licences = [
+        path.rpartition("/")[2] for path in sorted(content) if path.startswith(f"{info}/licenses/")
+    ]
     texts = {
         "METADATA": METADATA.format(
-            name=NAME, version=version, minor=minor, next=minor + 1, readme=args.readme.read_text(),
+            name=NAME,
+            version=version,
+            minor=minor,
+            next=minor + 1,
+            readme=args.readme.read_text(),
             torch=number(header, "kLibTorchVersion"),
-            licences="\n".join(f"License-File: {name}" for name in licences)),
+            licences="\n".join(f"License-File: {name}" for name in licences),
+        ),
         "WHEEL": WHEEL.format(tag=tag),
     }
     if args.entry_point:

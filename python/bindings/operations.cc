@@ -560,7 +560,7 @@ void BindOperations(nb::module_& m) {
         "Finds the matches of a pattern (docs/optimising.md). Returns the nodes of each "
         "match; the first is the one that the pattern returns.");
 
-  m.def("hash", Hash, nb::arg("sample"), nb::kw_only(), nb::arg("metas") = false,
+  m.def("canonical_hash", Hash, nb::arg("sample"), nb::kw_only(), nb::arg("metas") = false,
         nb::arg("weights") = false,
         "Returns the canonical hash of what a sample computes, 64 hexadecimal digits. "
         "metas: dtypes, shapes and devices count, too. weights: real values count, too.");

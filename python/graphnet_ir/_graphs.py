@@ -3,16 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping, Sequence
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any
 
 from graphnet_ir import _core
-from graphnet_ir._core import (DType, Device, Graph, Layout, MemoryFormat, Module, Node, Sample,
-                               SymExpr, Tensor, TensorMeta)
+from graphnet_ir._core import (
+    Device,
+    DType,
+    Graph,
+    Layout,
+    MemoryFormat,
+    Module,
+    Node,
+    Sample,
+    SymExpr,
+    Tensor,
+    TensorMeta,
+)
 from graphnet_ir._notebook import page_in_notebook
 
-Argument = Optional[Union[Node, bool, int, float, complex, str, DType, Device, Layout,
-                          MemoryFormat, SymExpr, Graph, slice, List[Any],
-                          Tuple[Any, ...], Dict[Any, Any]]]
+Argument = (
+    Node
+    | bool
+    | int
+    | float
+    | complex
+    | str
+    | DType
+    | Device
+    | Layout
+    | MemoryFormat
+    | SymExpr
+    | Graph
+    | slice
+    | list[Any]
+    | tuple[Any, ...]
+    | dict[Any, Any]
+    | None
+)
 """A value that may be an argument of a node."""
 
 
@@ -89,7 +116,7 @@ def copy_of_graph(graph: Graph) -> Graph:
     return _graph_of(copy_of_module(graph.owning_module), graph.name)
 
 
-def reduced_module(module: Module) -> Tuple[Any, ...]:
+def reduced_module(module: Module) -> tuple[Any, ...]:
     sample = Sample(module)
     return _module_of, (_core.to_bytes(sample), sample.name)
 
@@ -100,7 +127,7 @@ def _module_of(content: bytes, name: str) -> Module:
     return sample.module
 
 
-def reduced_graph(graph: Graph) -> Tuple[Any, ...]:
+def reduced_graph(graph: Graph) -> tuple[Any, ...]:
     return _graph_of, (graph.owning_module, graph.name)
 
 
@@ -111,7 +138,7 @@ def _graph_of(module: Module, name: str) -> Graph:
     return found
 
 
-def reduced_node(node: Node) -> Tuple[Any, ...]:
+def reduced_node(node: Node) -> tuple[Any, ...]:
     return _node_of, (node.graph, node.name)
 
 
@@ -122,28 +149,35 @@ def _node_of(graph: Graph, name: str) -> Node:
     return found
 
 
-def reduced_expression(parts: Tuple[Module, SymExpr]) -> Tuple[Any, ...]:
+def reduced_expression(parts: tuple[Module, SymExpr]) -> tuple[Any, ...]:
     module, expression = parts
-    return _expression_of, (module, expression.kind, expression.value, expression.name,
-                            expression.operands)
+    return _expression_of, (
+        module,
+        expression.kind,
+        expression.value,
+        expression.name,
+        expression.operands,
+    )
 
 
-def _expression_of(module: Module, kind: str, value: Optional[int], name: str,
-                   operands: Tuple[SymExpr, ...]) -> SymExpr:
+def _expression_of(
+    module: Module, kind: str, value: int | None, name: str, operands: tuple[SymExpr, ...]
+) -> SymExpr:
     return _core._make_sym(module, kind, value, name, operands)
 
 
-def reduced_tensor(tensor: Tensor) -> Tuple[Any, ...]:
+def reduced_tensor(tensor: Tensor) -> tuple[Any, ...]:
     return _tensor_of, (_core._bytes_of(tensor), tensor.dtype, tensor.shape, tensor.strides)
 
 
-def _tensor_of(content: bytes, dtype: DType, shape: Sequence[int],
-               strides: Optional[Sequence[int]]) -> Tensor:
+def _tensor_of(
+    content: bytes, dtype: DType, shape: Sequence[int], strides: Sequence[int] | None
+) -> Tensor:
     made = Tensor.from_bytes(content, dtype, shape)
     return made if strides is None else made.with_strides(strides)
 
 
-def array_of(asked: Tuple[Tensor, Any, Optional[bool]]) -> Any:
+def array_of(asked: tuple[Tensor, Any, bool | None]) -> Any:
     import numpy
 
     tensor, dtype, copy = asked
@@ -161,34 +195,53 @@ def array_of(asked: Tuple[Tensor, Any, Optional[bool]]) -> Any:
 
 def tabular(graph: Graph) -> str:
     rows = [("opcode", "name", "target", "args", "kwargs")]
-    rows += [(node.op, node.name, node.target, str(node.args), str(node.kwargs))
-             for node in graph.nodes]
+    rows += [
+        (node.op, node.name, node.target, str(node.args), str(node.kwargs)) for node in graph.nodes
+    ]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    rows.insert(1, ("-" * widths[0], "-" * widths[1], "-" * widths[2], "-" * widths[3],
-                    "-" * widths[4]))
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
-                     for row in rows)
+    rows.insert(
+        1, ("-" * widths[0], "-" * widths[1], "-" * widths[2], "-" * widths[3], "-" * widths[4])
+    )
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows
+    )
 
 
-def records(graph: Graph) -> List[Dict[str, Any]]:
-    return [{"name": node.name, "op": node.op, "target": node.target, "args": str(node.args),
-             "kwargs": str(node.kwargs), "num_users": len(node.users),
-             **_described(node.tensor_meta), "module_path": node.module_path or None,
-             "file": node.location[0] if node.location else None,
-             "line": node.location[1] if node.location else None} for node in graph.nodes]
+def records(graph: Graph) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": node.name,
+            "op": node.op,
+            "target": node.target,
+            "args": str(node.args),
+            "kwargs": str(node.kwargs),
+            "num_users": len(node.users),
+            **_described(node.tensor_meta),
+            "module_path": node.module_path or None,
+            "file": node.location[0] if node.location else None,
+            "line": node.location[1] if node.location else None,
+        }
+        for node in graph.nodes
+    ]
 
 
-def _described(meta: Any) -> Dict[str, Any]:
+def _described(meta: Any) -> dict[str, Any]:
     """Returns plain values of a meta, or lists of them for a meta with several parts."""
     if meta is None:
         return {"dtype": None, "shape": None, "device": None}
     if not isinstance(meta, TensorMeta):
         parts = [_described(part) for part in meta]
         return {key: [part[key] for part in parts] for key in ("dtype", "shape", "device")}
-    shape = None if meta.shape is None else [size if isinstance(size, int) else str(size)
-                                             for size in meta.shape]
-    return {"dtype": meta.dtype.name, "shape": shape,
-            "device": None if meta.device is None else str(meta.device)}
+    shape = (
+        None
+        if meta.shape is None
+        else [size if isinstance(size, int) else str(size) for size in meta.shape]
+    )
+    return {
+        "dtype": meta.dtype.name,
+        "shape": shape,
+        "device": None if meta.device is None else str(meta.device),
+    }
 
 
 def graph_html(graph: Graph) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, NoReturn, Tuple
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 _REFUSAL = "the lists and dicts of a node are copies; assign to node.args or node.kwargs"
 
@@ -21,7 +22,7 @@ class ImmutableList(list):  # type: ignore[type-arg]
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(tuple(self))
 
-    def __reduce__(self) -> Tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return ImmutableList, (list(self),)
 
 
@@ -32,7 +33,7 @@ class ImmutableDict(dict):  # type: ignore[type-arg]
     __delitem__ = __ior__ = __setitem__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse
 
-    def __reduce__(self) -> Tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return ImmutableDict, (dict(self),)
 
 
@@ -49,6 +50,9 @@ def map_nodes(value: Any, function: Callable[[Any], Any]) -> Any:
     if isinstance(value, dict):
         return {key: map_nodes(element, function) for key, element in value.items()}
     if isinstance(value, slice):
-        return slice(map_nodes(value.start, function), map_nodes(value.stop, function),
-                     map_nodes(value.step, function))
+        return slice(
+            map_nodes(value.start, function),
+            map_nodes(value.stop, function),
+            map_nodes(value.step, function),
+        )
     return value

@@ -6,20 +6,27 @@ import html
 import importlib
 import sys
 import warnings
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, Callable, Dict, Optional, Sequence, Type, Union
+from typing import Any
 
 MAX_ROWS = 1000  # of a table that is shown
 
 
 def page_in_notebook(page: str, height: int = 500) -> str:
     """A page of HTML inside of another one, which its scripts and styles do not affect."""
-    return (f'<iframe srcdoc="{html.escape(page, quote=True)}" width="100%" height="{height}" '
-            'style="border:1px solid #ccc" sandbox="allow-scripts"></iframe>')
+    return (
+        f'<iframe srcdoc="{html.escape(page, quote=True)}" width="100%" height="{height}" '
+        'style="border:1px solid #ccc" sandbox="allow-scripts"></iframe>'
+    )
 
 
-def table(records: Sequence[Dict[str, Any]], columns: Optional[Sequence[str]] = None, *,
-          colour: Optional[Callable[[Dict[str, Any]], str]] = None) -> str:
+def table(
+    records: Sequence[dict[str, Any]],
+    columns: Sequence[str] | None = None,
+    *,
+    colour: Callable[[dict[str, Any]], str] | None = None,
+) -> str:
     """Returns an HTML table with one row for each record.
 
     columns: the keys to show, in order; by default all keys of the first record. colour: a row's.
@@ -29,9 +36,13 @@ def table(records: Sequence[Dict[str, Any]], columns: Optional[Sequence[str]] = 
     lines = ["<table><tr>" + "".join(f"<th>{html.escape(name)}</th>" for name in columns) + "</tr>"]
     for record in records[:MAX_ROWS]:
         style = f' style="color:{colour(record)}"' if colour else ""
-        lines.append(f"<tr{style}>" + "".join(
-            f'<td style="text-align:left">{_cell(record.get(name))}</td>' for name in columns) +
-            "</tr>")
+        lines.append(
+            f"<tr{style}>"
+            + "".join(
+                f'<td style="text-align:left">{_cell(record.get(name))}</td>' for name in columns
+            )
+            + "</tr>"
+        )
     lines.append("</table>")
     if len(records) > MAX_ROWS:
         lines.append(f"<p>These are the first {MAX_ROWS} of {len(records)} rows.</p>")
@@ -67,8 +78,7 @@ class Bar:
     progress: whether there is a bar; by default there is one in a notebook, if tqdm is installed.
     """
 
-    def __init__(self, what: str, total: Union[int, Callable[[], int]],
-                 progress: Optional[bool]):
+    def __init__(self, what: str, total: int | Callable[[], int], progress: bool | None):
         self._bar: Any = None
         if progress is False or (progress is None and not in_notebook()):
             return
@@ -78,8 +88,7 @@ class Bar:
                 tqdm = importlib.import_module("tqdm.auto").tqdm
         except ImportError:
             if progress:
-                warnings.warn("a bar needs tqdm: pip install 'graphnet_ir[notebook]'",
-                              stacklevel=3)
+                warnings.warn("a bar needs tqdm: pip install 'graphnet_ir[notebook]'", stacklevel=3)
             return
         self._bar = tqdm(desc=what, total=total() if callable(total) else total)
 
@@ -96,7 +105,11 @@ class Bar:
     def __enter__(self) -> Bar:
         return self
 
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 traceback: Optional[TracebackType]) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         if self._bar is not None:
             self._bar.close()

@@ -14,7 +14,7 @@ import enum
 import json
 import keyword
 import sys
-from typing import Any, Dict, List
+from typing import Any
 
 from torch.utils import _pytree as pytree
 
@@ -31,8 +31,7 @@ def dumps(spec: Any) -> str:
 
 
 def loads(text: str) -> Any:
-    """Returns the TreeSpec of a text. Raises ValueError for a text that does not follow the form.
-    """
+    """Returns the TreeSpec of a text. Raises ValueError for a text that does not follow the form."""
     try:
         version, tree = json.loads(text)
         if version != _VERSION:
@@ -42,14 +41,19 @@ def loads(text: str) -> Any:
         raise ValueError(f"not the packing of arguments: {error!r}") from error
 
 
-def _plain(spec: Any) -> Dict[str, Any]:
+def _plain(spec: Any) -> dict[str, Any]:
     if spec.is_leaf():
         return {"type": None, "context": None, "children_spec": []}
-    made: Dict[str, Any]
+    made: dict[str, Any]
     if spec.type is collections.namedtuple:
         kind = spec.context
-        made = {"type": _NAMED, "context": {"name": f"{kind.__module__}.{kind.__qualname__}",
-                                            "fields": list(kind._fields)}}
+        made = {
+            "type": _NAMED,
+            "context": {
+                "name": f"{kind.__module__}.{kind.__qualname__}",
+                "fields": list(kind._fields),
+            },
+        }
     else:
         # torch writes a node without children, which are written here.
         alone = pytree.TreeSpec(spec.type, spec.context, [])
@@ -58,7 +62,7 @@ def _plain(spec: Any) -> Dict[str, Any]:
     return made
 
 
-def _spec(tree: Dict[str, Any]) -> Any:
+def _spec(tree: dict[str, Any]) -> Any:
     name, context = tree["type"], tree["context"]
     children = [_spec(child) for child in tree["children_spec"]]
     if name is None:
@@ -70,8 +74,9 @@ def _spec(tree: Dict[str, Any]) -> Any:
     if name == "builtins.dict":
         return pytree.TreeSpec(dict, _keys(_parsed(context), len(children)), children)
     if name == "collections.OrderedDict":
-        return pytree.TreeSpec(collections.OrderedDict, _keys(_parsed(context), len(children)),
-                               children)
+        return pytree.TreeSpec(
+            collections.OrderedDict, _keys(_parsed(context), len(children)), children
+        )
     if name == "collections.defaultdict":
         return _default_dict(context, children)
     if name == "collections.deque":
@@ -89,7 +94,7 @@ def _spec(tree: Dict[str, Any]) -> Any:
     return _instead_of_class(context, children)
 
 
-def _instead_of_class(context: Any, children: List[Any]) -> Any:
+def _instead_of_class(context: Any, children: list[Any]) -> Any:
     """Returns a dict if the context of a class names the leaves, and else a tuple."""
     try:
         keys = _parsed(context)
@@ -110,7 +115,7 @@ def _parsed(context: Any) -> Any:
     return json.loads(context, object_hook=_enum)
 
 
-def _enum(fields: Dict[str, Any]) -> Any:
+def _enum(fields: dict[str, Any]) -> Any:
     """Returns a member of an enum if its module is imported already, else its name."""
     if "__enum__" not in fields:
         raise ValueError("a context holds an object")
@@ -126,25 +131,27 @@ def _enum(fields: Dict[str, Any]) -> Any:
     return f"{path}.{fields['name']}"
 
 
-def _keys(keys: Any, count: int) -> List[Any]:
+def _keys(keys: Any, count: int) -> list[Any]:
     if not isinstance(keys, list) or len(keys) != count or len(set(keys)) != count:
         raise ValueError("a dict has other keys than values")
     return keys
 
 
-def _default_dict(context: Any, children: List[Any]) -> Any:
+def _default_dict(context: Any, children: list[Any]) -> Any:
     keys = _keys(json.loads(json.dumps(context["dict_context"]), object_hook=_enum), len(children))
     factory = context["default_factory_name"]
     if context["default_factory_module"] == "builtins" and factory in _FACTORIES:
-        return pytree.TreeSpec(collections.defaultdict, [getattr(builtins, factory), keys],
-                               children)
+        return pytree.TreeSpec(
+            collections.defaultdict, [getattr(builtins, factory), keys], children
+        )
     return pytree.TreeSpec(dict, keys, children)
 
 
 def _named(context: Any, count: int) -> Any:
     """Returns the class of a named tuple: the registered one of that name, or a new one."""
-    name, fields = (context, None) if isinstance(context, str) else (context["name"],
-                                                                    context["fields"])
+    name, fields = (
+        (context, None) if isinstance(context, str) else (context["name"], context["fields"])
+    )
     known = pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE.get(name)
     if known is not None and pytree.is_namedtuple_class(known) and len(known._fields) == count:
         return known

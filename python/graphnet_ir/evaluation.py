@@ -1,8 +1,8 @@
 """Judges compilers: benchmarks and scores of the program graphnet as records (docs/evaluation.md).
 
-    judged = graphnet_ir.bench("samples", ["nope", "jit"], trials=5)
-    pandas.DataFrame(judged.records())
-    judged.score().records()
+judged = graphnet_ir.bench("samples", ["nope", "jit"], trials=5)
+pandas.DataFrame(judged.records())
+judged.score().records()
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import sys
 import tempfile
 import warnings
 import weakref
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Union
+from typing import Any, Union
 
 from graphnet_ir import _core
 from graphnet_ir._core import Sample
@@ -27,8 +28,16 @@ from graphnet_ir._notebook import Bar, page_in_notebook, table
 Path = Union[str, "os.PathLike[str]"]
 
 # The columns of a shown table; records() has more.
-_SHOWN = ("backend", "path", "status", "reason", "right_from_t", "speedup", "fluctuates",
-          "prepare_ms")
+_SHOWN = (
+    "backend",
+    "path",
+    "status",
+    "reason",
+    "right_from_t",
+    "speedup",
+    "fluctuates",
+    "prepare_ms",
+)
 
 
 @dataclass(frozen=True)
@@ -40,15 +49,15 @@ class Benchmark:
     """
 
     folder: str
-    backends: List[Dict[str, Any]]
-    _names: Dict[str, str] = field(repr=False)  # names of samples that were objects, by their files
+    backends: list[dict[str, Any]]
+    _names: dict[str, str] = field(repr=False)  # names of samples that were objects, by their files
 
     @property
-    def logs(self) -> List[str]:
+    def logs(self) -> list[str]:
         """The logs, one of each compiler, which score() reads."""
         return [row["log"] for row in self.backends]
 
-    def records(self) -> List[Dict[str, Any]]:
+    def records(self) -> list[dict[str, Any]]:
         """Returns a dict for each compiler and sample, with backend, path, status, speedup and the
         rest of NAME.jsonl."""
         made = []
@@ -63,9 +72,16 @@ class Benchmark:
         return score(self, **options)
 
     def _repr_html_(self) -> str:
-        rows = [{**row, "log": os.path.basename(row["log"]), "outcomes": ", ".join(
-            f"{count} {outcome}" for outcome, count in row["outcomes"].items())}
-            for row in self.backends]
+        rows = [
+            {
+                **row,
+                "log": os.path.basename(row["log"]),
+                "outcomes": ", ".join(
+                    f"{count} {outcome}" for outcome, count in row["outcomes"].items()
+                ),
+            }
+            for row in self.backends
+        ]
         return table(rows) + table(self.records(), _SHOWN)
 
 
@@ -77,10 +93,10 @@ class Scores:
     all, which needs nothing besides it.
     """
 
-    curves: List[Dict[str, Any]]
+    curves: list[dict[str, Any]]
     page: str = field(repr=False)
 
-    def records(self) -> List[Dict[str, Any]]:
+    def records(self) -> list[dict[str, Any]]:
         """Returns a dict for each log and tolerance: curve, t, S, ES, their intervals of 95 % and
         the macro parameters."""
         made = []
@@ -88,22 +104,47 @@ class Scores:
             for t, s in curve["S"].items():
                 s_low, s_high = curve["intervals"]["S"][t]
                 es_low, es_high = curve["intervals"]["ES"][t]
-                macro = {name: value for name, value in curve["macro"][t].items()
-                         if name not in ("S", "ES")}
-                made.append({"curve": curve["curve"], "t": int(t), "S": s, "S_low": s_low,
-                             "S_high": s_high, "ES": curve["ES"][t], "ES_low": es_low,
-                             "ES_high": es_high, **macro})
+                macro = {
+                    name: value
+                    for name, value in curve["macro"][t].items()
+                    if name not in ("S", "ES")
+                }
+                made.append(
+                    {
+                        "curve": curve["curve"],
+                        "t": int(t),
+                        "S": s,
+                        "S_low": s_low,
+                        "S_high": s_high,
+                        "ES": curve["ES"][t],
+                        "ES_low": es_low,
+                        "ES_high": es_high,
+                        **macro,
+                    }
+                )
         return made
 
     def _repr_html_(self) -> str:
         return page_in_notebook(self.page, 800)
 
 
-def bench(samples: Union[Sample, Path, Sequence[Union[Sample, Path]]],
-          backends: Union[str, Sequence[str]], *, out: Optional[Path] = None, resume: bool = False,
-          device: str = "cpu", warmup: int = 3, trials: int = 5, fresh_inputs: bool = False,
-          oracle: bool = False, seed: int = 0, timeout: float = 600, memory: int = 0, jobs: int = 1,
-          progress: Optional[bool] = None) -> Benchmark:
+def bench(
+    samples: Sample | Path | Sequence[Sample | Path],
+    backends: str | Sequence[str],
+    *,
+    out: Path | None = None,
+    resume: bool = False,
+    device: str = "cpu",
+    warmup: int = 3,
+    trials: int = 5,
+    fresh_inputs: bool = False,
+    oracle: bool = False,
+    seed: int = 0,
+    timeout: float = 600,
+    memory: int = 0,
+    jobs: int = 1,
+    progress: bool | None = None,
+) -> Benchmark:
     """Runs samples as they are and by compilers, compares the outputs and measures both.
 
     samples: samples, their files, or folders of them. backends: names that `graphnet backends`
@@ -124,20 +165,34 @@ def bench(samples: Union[Sample, Path, Sequence[Union[Sample, Path]]],
     if resume and any(isinstance(sample, Sample) for sample in many):
         raise ValueError("resume takes files and folders only: samples in memory may have changed")
     names = [backends] if isinstance(backends, str) else list(backends)
-    with (contextlib.ExitStack() as kept,
-          tempfile.TemporaryDirectory(prefix="graphnet-samples-") as scratch):
+    with (
+        contextlib.ExitStack() as kept,
+        tempfile.TemporaryDirectory(prefix="graphnet-samples-") as scratch,
+    ):
         if out is None:
             place = kept.enter_context(tempfile.TemporaryDirectory(prefix="graphnet-bench-"))
             folder = os.path.join(place, "bench")
         else:
             folder = os.fspath(out)
         files, titles = _stored(many, scratch)
-        arguments = ["bench", "--json", "--progress=none", f"--backend={','.join(names)}",
-                     f"--resume={folder}" if resume else f"--out={folder}", f"--device={device}",
-                     f"--warmup={warmup}", f"--trials={trials}", f"--seed={seed}",
-                     f"--timeout={timeout}", f"--memory={memory}", f"--jobs={jobs}",
-                     *(["--fresh-inputs"] if fresh_inputs else []),
-                     *(["--oracle"] if oracle else []), "--", *files]
+        arguments = [
+            "bench",
+            "--json",
+            "--progress=none",
+            f"--backend={','.join(names)}",
+            f"--resume={folder}" if resume else f"--out={folder}",
+            f"--device={device}",
+            f"--warmup={warmup}",
+            f"--trials={trials}",
+            f"--seed={seed}",
+            f"--timeout={timeout}",
+            f"--memory={memory}",
+            f"--jobs={jobs}",
+            *(["--fresh-inputs"] if fresh_inputs else []),
+            *(["--oracle"] if oracle else []),
+            "--",
+            *files,
+        ]
         compilers = len(",".join(names).split(","))
         with Bar("bench", lambda: compilers * len(_core.find_samples(files)), progress) as bar:
             document = _run_tool(arguments, _Counter(folder, bar).look)
@@ -146,8 +201,13 @@ def bench(samples: Union[Sample, Path, Sequence[Union[Sample, Path]]],
         return made
 
 
-def score(logs: Union[Benchmark, Path, Sequence[Path]], *, p: float = 0.0, b: float = 0.1,
-          interpretation: str = "default") -> Scores:
+def score(
+    logs: Benchmark | Path | Sequence[Path],
+    *,
+    p: float = 0.0,
+    b: float = 0.1,
+    interpretation: str = "default",
+) -> Scores:
     """Scores compilers by their logs: a Benchmark, files, or folders of them.
 
     p: the extra penalty for slowdowns. b: the score of a failure. interpretation: the failures that
@@ -162,9 +222,19 @@ def score(logs: Union[Benchmark, Path, Sequence[Path]], *, p: float = 0.0, b: fl
         raise ValueError("no logs to score were given")
     with tempfile.TemporaryDirectory(prefix="graphnet-score-") as scratch:
         path = os.path.join(scratch, "page.html")
-        document = _run_tool(["score", "--json", "--progress=none", f"--p={p}", f"--b={b}",
-                              f"--interpretation={interpretation}", f"--html={path}", "--",
-                              *map(_plain, files)])
+        document = _run_tool(
+            [
+                "score",
+                "--json",
+                "--progress=none",
+                f"--p={p}",
+                f"--b={b}",
+                f"--interpretation={interpretation}",
+                f"--html={path}",
+                "--",
+                *map(_plain, files),
+            ]
+        )
         curves = [row for row in document["curves"] if "error" not in row]
         for row in document["curves"]:
             if "error" in row:
@@ -181,8 +251,7 @@ def _plain(path: Path) -> str:
     return os.path.join(os.curdir, text) if text.startswith("-") else text
 
 
-def _stored(samples: Sequence[Union[Sample, Path]],
-            folder: str) -> tuple[List[str], Dict[str, str]]:
+def _stored(samples: Sequence[Sample | Path], folder: str) -> tuple[list[str], dict[str, str]]:
     """Returns the files of samples, and the names of those that were written into a folder."""
     files, titles = [], {}
     for i, sample in enumerate(samples):
@@ -196,7 +265,7 @@ def _stored(samples: Sequence[Union[Sample, Path]],
     return files, titles
 
 
-def _lines(path: str) -> Iterator[Dict[str, Any]]:
+def _lines(path: str) -> Iterator[dict[str, Any]]:
     with open(path, encoding="utf-8") as file:
         for line in file:
             yield json.loads(line)
@@ -207,7 +276,7 @@ class _Counter:
 
     def __init__(self, folder: str, bar: Bar):
         self._folder, self._bar = folder, bar
-        self._read: Dict[str, int] = {}
+        self._read: dict[str, int] = {}
 
     def look(self) -> None:
         """Advances the bar by the number of new lines."""
@@ -222,7 +291,7 @@ class _Counter:
                 self._bar.advance(added.count(b"\n"))
 
 
-def _environment() -> Dict[str, str]:
+def _environment() -> dict[str, str]:
     """Returns this process's environment, in which the program finds Python's torch, and this
     Python, which reads corpora for it."""
     made = dict(os.environ)
@@ -241,8 +310,13 @@ def _run_tool(arguments: Sequence[str], look: Callable[[], None] = lambda: None)
     """
     program = os.path.join(os.path.dirname(__file__), "bin", "graphnet")
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as told:
-        with subprocess.Popen([program, *arguments], stdin=subprocess.DEVNULL, stdout=printed,
-                              stderr=told, env=_environment()) as process:
+        with subprocess.Popen(
+            [program, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=printed,
+            stderr=told,
+            env=_environment(),
+        ) as process:
             try:
                 wait = 0.01
                 while True:
@@ -262,9 +336,15 @@ def _run_tool(arguments: Sequence[str], look: Callable[[], None] = lambda: None)
         try:
             document = json.loads(printed.read())
         except ValueError:
-            document = {"error": {"message": errors.splitlines()[-1] if errors else
-                                  f"graphnet ended with code {process.returncode}"}}
+            document = {
+                "error": {
+                    "message": errors.splitlines()[-1]
+                    if errors
+                    else f"graphnet ended with code {process.returncode}"
+                }
+            }
     if "error" in document:
-        raise made_error("invalid_argument",
-                         document["error"]["message"].removeprefix("graphnet: "))
+        raise made_error(
+            "invalid_argument", document["error"]["message"].removeprefix("graphnet: ")
+        )
     return document

@@ -20,8 +20,9 @@ def from_exported(program: torch.export.ExportedProgram, *, name: str = "exporte
     Error if a sample cannot hold the program.
     """
     if not isinstance(program, torch.export.ExportedProgram):
-        raise TypeError("the program must be a torch.export.ExportedProgram, not "
-                        f"{type(program).__name__}")
+        raise TypeError(
+            f"the program must be a torch.export.ExportedProgram, not {type(program).__name__}"
+        )
     file = io.BytesIO()
     torch.export.save(program, file)
     sample = _core.load_bytes(file.getvalue(), f"{name}.pt2")

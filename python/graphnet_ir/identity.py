@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 from graphnet_ir import _core
 from graphnet_ir._core import Node, Sample
@@ -16,9 +16,9 @@ class Difference:
     """A node that one side lacks, or that differs between the sides."""
 
     kind: str  # 'removed', 'added' or 'changed'
-    a: Optional[Node]
-    b: Optional[Node]
-    what: List[str]  # changes, such as 'argument 3 (padding): [1, 1] became [0, 0]'
+    a: Node | None
+    b: Node | None
+    what: list[str]  # changes, such as 'argument 3 (padding): [1, 1] became [0, 0]'
     text: str
 
 
@@ -26,8 +26,8 @@ class Difference:
 class GraphDiff:
     """The differences of two graphs, with nodes matched by structure and not by name."""
 
-    differences: List[Difference]
-    pairs: List[Tuple[Node, Node]] = field(repr=False)
+    differences: list[Difference]
+    pairs: list[tuple[Node, Node]] = field(repr=False)
     text: str = field(repr=False)
 
     def __bool__(self) -> bool:
@@ -36,17 +36,26 @@ class GraphDiff:
     def __str__(self) -> str:
         return self.text
 
-    def records(self) -> List[Dict[str, Any]]:
+    def records(self) -> list[dict[str, Any]]:
         """Returns a dict for each difference: kind, its nodes' names in a and b, text and what."""
-        return [{"kind": d.kind, "a": d.a and d.a.name, "b": d.b and d.b.name, "text": d.text,
-                 "what": d.what} for d in self.differences]
+        return [
+            {
+                "kind": d.kind,
+                "a": d.a and d.a.name,
+                "b": d.b and d.b.name,
+                "text": d.text,
+                "what": d.what,
+            }
+            for d in self.differences
+        ]
 
     def _repr_html_(self) -> str:
         if not self:
             return "<p>The graphs are the same.</p>"
         colours = {"removed": "#b31d28", "added": "#22863a", "changed": "#b08800"}
-        return table(self.records(), ("kind", "text", "what"),
-                     colour=lambda record: colours[record["kind"]])
+        return table(
+            self.records(), ("kind", "text", "what"), colour=lambda record: colours[record["kind"]]
+        )
 
 
 def diff(a: Sample, b: Sample, *, metas: bool = False) -> GraphDiff:
@@ -55,5 +64,6 @@ def diff(a: Sample, b: Sample, *, metas: bool = False) -> GraphDiff:
     require_sample(a, "a")
     require_sample(b, "b")
     made = _core._diff(a, b, metas)
-    return GraphDiff([Difference(**row) for row in made["differences"]], made["pairs"],
-                     made["text"])
+    return GraphDiff(
+        [Difference(**row) for row in made["differences"]], made["pairs"], made["text"]
+    )

@@ -7,8 +7,8 @@ import os
 import sys
 import warnings
 from collections import deque
-from collections.abc import Iterator
-from typing import Optional, Sequence, Union
+from collections.abc import Iterator, Sequence
+from typing import Union
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error, Sample
@@ -20,8 +20,9 @@ if sys.executable:  # It is empty where Python is part of another program.
     _core._set_python_of_corpora(sys.executable, os.path.dirname(os.path.dirname(_core.__file__)))
 
 
-def load_samples(paths: Union[Path, Sequence[Path]], *, errors: str = "raise",
-                 progress: Optional[bool] = None) -> Iterator[Sample]:
+def load_samples(
+    paths: Path | Sequence[Path], *, errors: str = "raise", progress: bool | None = None
+) -> Iterator[Sample]:
     """Loads all samples below files and folders, in their order.
 
     While the caller works on one sample, threads load the next ones, with one thread for each
@@ -36,12 +37,14 @@ def load_samples(paths: Union[Path, Sequence[Path]], *, errors: str = "raise",
     if errors not in ("raise", "warn"):
         raise ValueError("errors must be 'raise' or 'warn'")
     many = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    return _loaded(_core.find_samples([os.fspath(path) for path in many]), errors == "raise",
-                   progress)
+    return _loaded(
+        _core.find_samples([os.fspath(path) for path in many]), errors == "raise", progress
+    )
 
 
-def _loaded(files: Sequence[str], raises: bool, progress: Optional[bool]) -> Iterator[Sample]:
+def _loaded(files: Sequence[str], raises: bool, progress: bool | None) -> Iterator[Sample]:
     from concurrent.futures import ThreadPoolExecutor  # Importing it takes long.
+
     window = min(os.cpu_count() or 1, len(os.sched_getaffinity(0)))
     pool = ThreadPoolExecutor(window, "graphnet_ir.load_samples")
     with Bar("load", len(files), progress) as bar:

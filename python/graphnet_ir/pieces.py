@@ -5,8 +5,9 @@ from __future__ import annotations
 import collections.abc
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any
 
 from graphnet_ir import _core
 from graphnet_ir._core import Sample
@@ -19,9 +20,9 @@ from graphnet_ir.running import has_torch
 class Decomposition:
     """Pieces of a sample, and the configuration that describes and replays how it was cut."""
 
-    pieces: List[Sample]
-    config: Optional[Dict[str, Any]]
-    notes: List[str]
+    pieces: list[Sample]
+    config: dict[str, Any] | None
+    notes: list[str]
 
     @property
     def is_chain(self) -> bool:
@@ -34,7 +35,7 @@ class Decomposition:
     def __getitem__(self, i: int) -> Sample:
         return self.pieces[i]
 
-    def records(self) -> List[Dict[str, Any]]:
+    def records(self) -> list[dict[str, Any]]:
         """Returns a dict for each piece: name, operators, inputs, outputs, and its range of
         operators of the whole, if the configuration has it."""
         ranges = (self.config or {}).get("subgraphs") or [{}] * len(self.pieces)
@@ -42,38 +43,55 @@ class Decomposition:
         for piece, known in zip(self.pieces, ranges):
             nodes = list(piece.graph.nodes)
             result = piece.graph.output_node().args[0]
-            made.append({
-                "name": piece.name, "start": known.get("start"), "end": known.get("end"),
-                "operators": sum(node.op.startswith("call_") for node in nodes),
-                "inputs": len(piece.graph.placeholders),
-                "outputs": len(result) if isinstance(result, (list, tuple)) else 1})
+            made.append(
+                {
+                    "name": piece.name,
+                    "start": known.get("start"),
+                    "end": known.get("end"),
+                    "operators": sum(node.op.startswith("call_") for node in nodes),
+                    "inputs": len(piece.graph.placeholders),
+                    "outputs": len(result) if isinstance(result, (list, tuple)) else 1,
+                }
+            )
         return made
 
     def _repr_html_(self) -> str:
         return table(self.records())
 
 
-class Validation(Dict[str, Any]):
+class Validation(dict[str, Any]):
     """The report of validate: 'valid', 'findings' and what was counted."""
 
-    def records(self) -> List[Dict[str, Any]]:
+    def records(self) -> list[dict[str, Any]]:
         """Returns a dict for each finding: class, check, piece, where and message."""
         return [dict(finding) for finding in self["findings"]]
 
     def _repr_html_(self) -> str:
-        counted = (f'{self["original_operators"]} = '
-                   f'{" + ".join(map(str, self["piece_operators"]))} operators')
-        head = f'<p>{"valid" if self["valid"] else "not valid"}: {counted}</p>'
+        counted = (
+            f"{self['original_operators']} = "
+            f"{' + '.join(map(str, self['piece_operators']))} operators"
+        )
+        head = f"<p>{'valid' if self['valid'] else 'not valid'}: {counted}</p>"
         findings = table(self.records(), ("class", "check", "piece", "where", "message"))
         return head + (findings if self["findings"] else "")
 
 
-def decompose(sample: Sample, config: Optional[Dict[str, Any]] = None, *,
-              pieces: Optional[int] = None, positions: Optional[Sequence[int]] = None,
-              size: Optional[int] = None, depth: Optional[int] = None, single_op: bool = False,
-              blocks: bool = False, balanced: bool = False, style: str = "chain",
-              folder: Optional[Union[str, os.PathLike[str]]] = None, to: str = "protobuf",
-              layout: str = "plain") -> Decomposition:
+def decompose(
+    sample: Sample,
+    config: dict[str, Any] | None = None,
+    *,
+    pieces: int | None = None,
+    positions: Sequence[int] | None = None,
+    size: int | None = None,
+    depth: int | None = None,
+    single_op: bool = False,
+    blocks: bool = False,
+    balanced: bool = False,
+    style: str = "chain",
+    folder: str | os.PathLike[str] | None = None,
+    to: str = "protobuf",
+    layout: str = "plain",
+) -> Decomposition:
     """Cuts the main graph into ranges of operators, each a sample of its own.
 
     One of these says where: pieces (the number of pieces of equal size; with balanced=True those
@@ -87,7 +105,7 @@ def decompose(sample: Sample, config: Optional[Dict[str, Any]] = None, *,
     folders, in the layout 'plain' or that of Python GraphNet, 'python'.
     """
     require_sample(sample)
-    asked: List[Dict[str, Any]] = []
+    asked: list[dict[str, Any]] = []
     if config is not None:
         asked.append(dict(config))
     if pieces is not None:
@@ -103,8 +121,10 @@ def decompose(sample: Sample, config: Optional[Dict[str, Any]] = None, *,
     if blocks:
         asked.append({"mode": "blocks"})
     if len(asked) != 1:
-        raise ValueError("say where to cut in one way: config, pieces, positions, size, depth, "
-                         "single_op or blocks")
+        raise ValueError(
+            "say where to cut in one way: config, pieces, positions, size, depth, "
+            "single_op or blocks"
+        )
     if style not in ("chain", "dag"):
         raise ValueError("style must be 'chain' or 'dag'")
     if to not in ("protobuf", "graphnet") or layout not in ("plain", "python"):
@@ -113,36 +133,39 @@ def decompose(sample: Sample, config: Optional[Dict[str, Any]] = None, *,
     made.setdefault("version", 2)
     if config is None:
         made["chain_style"] = style == "chain"
-    text, parts, notes = _core._decompose(sample, json.dumps(made),
-                                          None if folder is None else os.fspath(folder),
-                                          to == "graphnet", layout == "python",
-                                          folder is not None and has_torch())
+    text, parts, notes = _core._decompose(
+        sample,
+        json.dumps(made),
+        None if folder is None else os.fspath(folder),
+        to == "graphnet",
+        layout == "python",
+        folder is not None and has_torch(),
+    )
     return Decomposition(parts, json.loads(text), notes)
 
 
-def load_pieces(folder: Union[str, os.PathLike[str]], *, weights: bool = True) -> Decomposition:
+def load_pieces(folder: str | os.PathLike[str], *, weights: bool = True) -> Decomposition:
     """Loads the pieces in a folder, as decompose, the tool or Python GraphNet wrote them."""
     text, parts = _core._load_pieces(os.fspath(folder), weights)
     return Decomposition(parts, None if text is None else json.loads(text), [])
 
 
-def _samples_of(pieces: Union[Decomposition, Sequence[Sample]],
-                style: str) -> Tuple[bool, List[Sample]]:
+def _samples_of(pieces: Decomposition | Sequence[Sample], style: str) -> tuple[bool, list[Sample]]:
     """Returns whether pieces form a chain, and the pieces."""
     chain = style == "chain"
     if isinstance(pieces, Decomposition):
         chain, pieces = pieces.is_chain, pieces.pieces
     elif not isinstance(pieces, collections.abc.Sequence):
-        raise TypeError("the pieces must be a sequence of samples, not a "
-                        f"{type(pieces).__name__}")
+        raise TypeError(f"the pieces must be a sequence of samples, not a {type(pieces).__name__}")
     samples = list(pieces)
     for piece in samples:
         require_sample(piece, "a piece")
     return chain, samples
 
 
-def compose(pieces: Union[Decomposition, Sequence[Sample]], *, style: str = "chain",
-            like: Optional[Sample] = None) -> Sample:
+def compose(
+    pieces: Decomposition | Sequence[Sample], *, style: str = "chain", like: Sample | None = None
+) -> Sample:
     """Joins pieces into one sample. like: a sample that gives the order of inputs, symbols and
     attributes."""
     chain, samples = _samples_of(pieces, style)
@@ -151,9 +174,13 @@ def compose(pieces: Union[Decomposition, Sequence[Sample]], *, style: str = "cha
     return _core._compose(samples, chain, like)
 
 
-def validate(original: Sample,
-             pieces: Union[str, os.PathLike[str], Decomposition, Sequence[Sample]], *,
-             style: str = "chain", config: str = "") -> Validation:
+def validate(
+    original: Sample,
+    pieces: str | os.PathLike[str] | Decomposition | Sequence[Sample],
+    *,
+    style: str = "chain",
+    config: str = "",
+) -> Validation:
     """Checks, without running anything, that pieces are the whole (docs/validate.md).
 
     pieces: samples, a Decomposition, or a folder of them, for which the configuration is checked,
@@ -161,7 +188,6 @@ def validate(original: Sample,
     """
     require_sample(original, "the original")
     if isinstance(pieces, (str, os.PathLike)):
-        return Validation(
-            json.loads(_core._validate_stored(original, os.fspath(pieces), config)))
+        return Validation(json.loads(_core._validate_stored(original, os.fspath(pieces), config)))
     chain, samples = _samples_of(pieces, style)
     return Validation(json.loads(_core._validate_pieces(original, samples, chain)))

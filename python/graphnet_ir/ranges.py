@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, List, Optional, Tuple, Union
+from typing import Any
 
 from graphnet_ir import _core
 from graphnet_ir._core import Module, Sample
@@ -21,13 +21,13 @@ class Recurrence:
     """A range of calls that occurs more than once."""
 
     occurrences: int  # how often it occurs; occurrences may overlap
-    graphs: List[Any]  # the graphs that have it: places among the samples; hashes in a corpus
+    graphs: list[Any]  # the graphs that have it: places among the samples; hashes in a corpus
     graph: Any  # the first of them
     start: int  # the first operator of the first place there, as `graphnet subgraph --range` counts
     end: int  # the operator behind the last
-    nodes: List[str]  # the names of the operators there
+    nodes: list[str]  # the names of the operators there
     module: str  # the module there, if modules are looked for
-    models: List[str] = field(default_factory=list)  # the models that have it, in a corpus
+    models: list[str] = field(default_factory=list)  # the models that have it, in a corpus
 
     @property
     def calls(self) -> int:
@@ -39,15 +39,20 @@ class Recurrence:
 class Recurring:
     """Ranges that occur more than once."""
 
-    ranges: List[Recurrence]  # those with the most calls in all occurrences come first
+    ranges: list[Recurrence]  # those with the most calls in all occurrences come first
     found: int  # how many there are, those beyond the limit among them
     cut_short: int  # places from which longer ranges have too many values to be compared
-    refused: List[Tuple[Any, str]]  # graphs that were left out, with the reason
+    refused: list[tuple[Any, str]]  # graphs that were left out, with the reason
 
 
-def recurring(samples: Iterable[Union[Sample, Module, bytes]], by: str = "range", *,
-              calls: Optional[Tuple[int, int]] = None, limit: int = 100,
-              memory: int = 1 << 30) -> Recurring:
+def recurring(
+    samples: Iterable[Sample | Module | bytes],
+    by: str = "range",
+    *,
+    calls: tuple[int, int] | None = None,
+    limit: int = 100,
+    memory: int = 1 << 30,
+) -> Recurring:
     """Finds ranges of calls that occur more than once in samples, modules or bytes of protobuf.
 
         found = graphnet_ir.recurring(graphnet_ir.load_samples("samples"))
@@ -64,15 +69,17 @@ def recurring(samples: Iterable[Union[Sample, Module, bytes]], by: str = "range"
     search may take.
     """
     if by not in RECURRING_BY:
-        raise made_error("invalid_argument",
-                         f"ranges recur by {', '.join(RECURRING_BY)}, not '{by}'")
+        raise made_error(
+            "invalid_argument", f"ranges recur by {', '.join(RECURRING_BY)}, not '{by}'"
+        )
     least, most = calls or (2, _MOST_CALLS if by == "module" else 64)
     ranges, found, cut_short, refused = _core._recurring(
-        _batches(samples), by, least, most, limit, memory)
+        _batches(samples), by, least, most, limit, memory
+    )
     return Recurring([Recurrence(*one) for one in ranges], found, cut_short, refused)
 
 
-def _batches(samples: Iterable[Any]) -> Iterator[List[Any]]:
+def _batches(samples: Iterable[Any]) -> Iterator[list[Any]]:
     rest = iter(samples)
     while batch := list(itertools.islice(rest, _GRAPHS_A_CALL)):
         yield batch

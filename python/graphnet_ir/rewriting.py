@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
+from typing import Any
 
 from graphnet_ir import _core
 from graphnet_ir._core import Graph, Sample
@@ -15,7 +15,7 @@ from graphnet_ir._notebook import table
 # A function that changes a graph and returns whether it did; None counts as True.
 PassFunction = Callable[[Graph], Any]
 
-_registered: Dict[str, PassFunction] = {}
+_registered: dict[str, PassFunction] = {}
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,14 @@ class OptResult:
     nodes_after and notes."""
 
     sample: Sample
-    steps: List[Dict[str, Any]]
+    steps: list[dict[str, Any]]
 
     @property
     def changed(self) -> bool:
         """Returns whether any pass changed the sample."""
         return any(step["changed"] for step in self.steps)
 
-    def records(self) -> List[Dict[str, Any]]:
+    def records(self) -> list[dict[str, Any]]:
         """Returns the steps, a dict for each pass that ran."""
         return [dict(step) for step in self.steps]
 
@@ -42,13 +42,13 @@ class OptResult:
 def register_pass(name: str) -> Callable[[PassFunction], PassFunction]:
     """Registers a function under a name for the pipelines of this process.
 
-        @graphnet_ir.register_pass("no-dropout")
-        def no_dropout(graph):
-            for node in graph.find_nodes(op="call_function", target="torch.dropout"):
-                node.replace_all_uses_with(node.args[0])
-                graph.erase_node(node)
+    @graphnet_ir.register_pass("no-dropout")
+    def no_dropout(graph):
+        for node in graph.find_nodes(op="call_function", target="torch.dropout"):
+            node.replace_all_uses_with(node.args[0])
+            graph.erase_node(node)
 
-        graphnet_ir.opt(sample, "no-dropout,dce")
+    graphnet_ir.opt(sample, "no-dropout,dce")
     """
     if not name or not all(c.isalnum() or c in "-_" for c in name):
         raise ValueError("the name of a pass may only have letters, digits, '-' and '_'")
@@ -62,13 +62,14 @@ def register_pass(name: str) -> Callable[[PassFunction], PassFunction]:
     return register
 
 
-def _steps(pipeline: Union[str, PassFunction, Sequence[Union[str, PassFunction]]]
-           ) -> List[Tuple[str, Union[str, PassFunction]]]:
+def _steps(
+    pipeline: str | PassFunction | Sequence[str | PassFunction],
+) -> list[tuple[str, str | PassFunction]]:
     """Returns the steps of a pipeline: a name for reports, and the text or function to run."""
     if isinstance(pipeline, str):
-        steps: List[Tuple[str, Union[str, PassFunction]]] = []
+        steps: list[tuple[str, str | PassFunction]] = []
         # A registered name has no braces, so commas separate it from the others.
-        chunk: List[str] = []
+        chunk: list[str] = []
         for word in _split(pipeline):
             if word in _registered:
                 if chunk:
@@ -83,12 +84,14 @@ def _steps(pipeline: Union[str, PassFunction, Sequence[Union[str, PassFunction]]
     if callable(pipeline):
         return [(getattr(pipeline, "__name__", repr(pipeline)), pipeline)]
     if not isinstance(pipeline, Iterable):
-        raise TypeError("a pipeline is a text, a function, or a sequence of both, not "
-                        f"{type(pipeline).__name__}")
+        raise TypeError(
+            "a pipeline is a text, a function, or a sequence of both, not "
+            f"{type(pipeline).__name__}"
+        )
     return [step for part in pipeline for step in _steps(part)]
 
 
-def _split(text: str) -> List[str]:
+def _split(text: str) -> list[str]:
     """Splits the text at commas outside of braces."""
     parts, depth, begin = [], 0, 0
     for i, c in enumerate(text):
@@ -99,8 +102,12 @@ def _split(text: str) -> List[str]:
     return parts + [text[begin:].strip()]
 
 
-def opt(sample: Sample, pipeline: Union[str, PassFunction, Sequence[Union[str, PassFunction]]], *,
-        verify_each: bool = True) -> OptResult:
+def opt(
+    sample: Sample,
+    pipeline: str | PassFunction | Sequence[str | PassFunction],
+    *,
+    verify_each: bool = True,
+) -> OptResult:
     """Runs passes one after the other on a copy of a sample, which does not change itself.
 
     pipeline: text such as 'stabilize{allow=linear},dce' (graphnet_ir.passes() lists the names), a
@@ -110,7 +117,7 @@ def opt(sample: Sample, pipeline: Union[str, PassFunction, Sequence[Union[str, P
     require_sample(sample)
     steps = _steps(pipeline)
     made = sample.copy()
-    results: List[Dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     for name, step in steps:
         if isinstance(step, str):
             results += _core._run_passes(made, step, verify_each)
@@ -121,19 +128,25 @@ def opt(sample: Sample, pipeline: Union[str, PassFunction, Sequence[Union[str, P
             changed |= step(graph) is not False
         if verify_each:
             made.graph.lint()
-        results.append({"pass": name, "changed": changed, "seconds": time.perf_counter() - begin,
-                        "nodes_before": before,
-                        "nodes_after": sum(len(graph) for graph in made.module.graphs),
-                        "notes": []})
+        results.append(
+            {
+                "pass": name,
+                "changed": changed,
+                "seconds": time.perf_counter() - begin,
+                "nodes_before": before,
+                "nodes_after": sum(len(graph) for graph in made.module.graphs),
+                "notes": [],
+            }
+        )
     return OptResult(made, results)
 
 
-def rewrite(sample: Sample, rules: str, *, name: str = "<rules>") -> Tuple[Sample, Dict[str, int]]:
+def rewrite(sample: Sample, rules: str, *, name: str = "<rules>") -> tuple[Sample, dict[str, int]]:
     """Applies rewrite rules (docs/optimising.md) to a copy of a sample until none matches. Returns
     it, and how often each rule was applied."""
     require_sample(sample)
     made = sample.copy()
-    counts: Dict[str, int] = {}
+    counts: dict[str, int] = {}
     for rule, count in _core._apply_rules(made, rules, name):
         counts[rule] = counts.get(rule, 0) + count
     return made, counts

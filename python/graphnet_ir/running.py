@@ -6,7 +6,7 @@ import collections
 import itertools
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, Deque, Dict, List, Optional, Tuple
+from typing import Any
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error, Sample, Tensor
@@ -24,11 +24,13 @@ def _need_torch() -> Any:
     except ImportError as error:
         raise made_error(
             "failed_precondition",
-            f"needs torch {TORCH_VERSION}: pip install 'torch=={TORCH_VERSION}.*'") from error
+            f"needs torch {TORCH_VERSION}: pip install 'torch=={TORCH_VERSION}.*'",
+        ) from error
     version = torch.__version__
     if not version.startswith(TORCH_VERSION + "."):
-        raise made_error("failed_precondition",
-                         f"needs torch {TORCH_VERSION}, and {version} is imported")
+        raise made_error(
+            "failed_precondition", f"needs torch {TORCH_VERSION}, and {version} is imported"
+        )
     return torch
 
 
@@ -55,7 +57,8 @@ def as_tensor(value: Any) -> Tensor:
         strides = value.stride()
         if value.numel() and value.layout == torch.strided:
             last = value.storage_offset() + sum(
-                (size - 1) * stride for size, stride in zip(value.shape, strides))
+                (size - 1) * stride for size, stride in zip(value.shape, strides)
+            )
             if value.untyped_storage().nbytes() < (last + 1) * value.element_size():
                 raise ValueError("the memory of the tensor was released")
         value = value.contiguous().resolve_conj().resolve_neg()
@@ -92,7 +95,7 @@ def _leaves(structure: Any) -> Iterator[str]:
             yield from _leaves(part)
 
 
-def _pair(value: Any, structure: Any, place: str, given: Dict[str, Any]) -> None:
+def _pair(value: Any, structure: Any, place: str, given: dict[str, Any]) -> None:
     """Adds to `given` the values that an argument has for the inputs in its structure."""
     if isinstance(structure, str):
         if structure:  # Constants have no name. They are part of the program.
@@ -113,14 +116,17 @@ def _pair(value: Any, structure: Any, place: str, given: Dict[str, Any]) -> None
             _pair(value[i], part, f"{place}[{i}]", given)
 
 
-def _without_weights(sample: Sample) -> List[str]:
+def _without_weights(sample: Sample) -> list[str]:
     """Returns the inputs that are neither parameters nor known."""
     weights = sample.weights
-    return [node.target for node in sample.graph.placeholders
-            if node.target not in weights and not node.type.endswith("Parameter")]
+    return [
+        node.target
+        for node in sample.graph.placeholders
+        if node.target not in weights and not node.type.endswith("Parameter")
+    ]
 
 
-def _given(sample: Sample, tensors: Tuple[Any, ...], named: Dict[str, Any]) -> Dict[str, Any]:
+def _given(sample: Sample, tensors: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
     """Returns the values for a run, by the names of inputs and attributes."""
     require_sample(sample)
     if sample.graph is None:
@@ -128,7 +134,7 @@ def _given(sample: Sample, tensors: Tuple[Any, ...], named: Dict[str, Any]) -> D
     if not isinstance(named, Mapping):
         raise TypeError(f"values must be a dict, not {type(named).__name__}")
     inputs = [node.target for node in sample.graph.placeholders]
-    given: Dict[str, Any] = {}
+    given: dict[str, Any] = {}
     arguments = _core._arguments(sample) if tensors else None
     leaves = list(_leaves(arguments))
     if not set(leaves) <= {"", *inputs}:
@@ -143,8 +149,10 @@ def _given(sample: Sample, tensors: Tuple[Any, ...], named: Dict[str, Any]) -> D
         if len(tensors) != len(inputs):
             inputs = [name for name in leaves if name] if leaves else _without_weights(sample)
         if len(tensors) != len(inputs):
-            raise TypeError(f"the sample takes {len(inputs)} inputs ({', '.join(inputs)}), "
-                            f"{len(tensors)} were given")
+            raise TypeError(
+                f"the sample takes {len(inputs)} inputs ({', '.join(inputs)}), "
+                f"{len(tensors)} were given"
+            )
         given = dict(zip(inputs, tensors))
     given = {name: value for name, value in given.items() if value is not None}
     known = {node.target for node in sample.graph.placeholders} | set(sample.module.attributes)
@@ -155,10 +163,10 @@ def _given(sample: Sample, tensors: Tuple[Any, ...], named: Dict[str, Any]) -> D
     return given
 
 
-def _tensors(given: Dict[str, Any]) -> Dict[str, Tensor]:
+def _tensors(given: dict[str, Any]) -> dict[str, Tensor]:
     """Returns the values as tensors. Lists, tuples and dicts become their elements, with the order
     of a dict's keys."""
-    tensors: Dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     left = list(given.items())
     while left:
         name, value = left.pop()
@@ -188,35 +196,56 @@ class ReadyProgram:
     def __init__(self, program: _core.ReadyProgram):
         self._program = program
         self._numbers = itertools.count()  # Unlike a sum, it is right from several threads.
-        self._runs: Deque[Dict[str, Any]] = collections.deque(maxlen=MAX_RUNS)
+        self._runs: collections.deque[dict[str, Any]] = collections.deque(maxlen=MAX_RUNS)
 
-    def run(self) -> Tuple[Any, ...]:
+    def run(self) -> tuple[Any, ...]:
         """Runs the sample and returns the outputs, tensors of torch."""
         begin = time.perf_counter()
         made = self._program.run()
         seconds = time.perf_counter() - begin
         outputs = tuple(to_torch(made[f"o{i}"]) for i in range(len(made)))
-        self._runs.append({"run": next(self._numbers), "seconds": seconds, "outputs": [
-            {"dtype": str(output.dtype).removeprefix("torch."), "shape": list(output.shape)}
-            for output in outputs]})
+        self._runs.append(
+            {
+                "run": next(self._numbers),
+                "seconds": seconds,
+                "outputs": [
+                    {"dtype": str(output.dtype).removeprefix("torch."), "shape": list(output.shape)}
+                    for output in outputs
+                ],
+            }
+        )
         return outputs
 
-    def records(self) -> List[Dict[str, Any]]:
+    def records(self) -> list[dict[str, Any]]:
         """Returns a dict for each of the last 1000 runs: its number, seconds, and outputs."""
         return [dict(row) for row in list(self._runs)]
 
     def _repr_html_(self) -> str:
-        return table([{"run": row["run"], "seconds": row["seconds"], "outputs": [
-            f"{output['dtype']} {output['shape']}" for output in row["outputs"]]}
-            for row in list(self._runs)])
+        return table(
+            [
+                {
+                    "run": row["run"],
+                    "seconds": row["seconds"],
+                    "outputs": [
+                        f"{output['dtype']} {output['shape']}" for output in row["outputs"]
+                    ],
+                }
+                for row in list(self._runs)
+            ]
+        )
 
-    def state(self) -> Dict[str, Any]:
+    def state(self) -> dict[str, Any]:
         """Returns parameters and buffers by name, as runs have left them."""
         return {name: to_torch(value) for name, value in self._program.state().items()}
 
 
-def prepare(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None,
-            seed: Optional[int] = 0, device: str = "cpu") -> ReadyProgram:
+def prepare(
+    sample: Sample,
+    *tensors: Any,
+    values: dict[str, Any] | None = None,
+    seed: int | None = 0,
+    device: str = "cpu",
+) -> ReadyProgram:
     """Makes a sample ready to run. tensors: its inputs in order, either all or those that are not
     parameters, or, for a program of torch.export, the arguments of its forward by position, or the
     leaves of all arguments; values: inputs and attributes by name. Other values are taken from the sample's
@@ -229,13 +258,18 @@ def prepare(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = No
     return ReadyProgram(_core._prepare(sample, _tensors(given), seed, device, asks))
 
 
-def run(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None,
-        seed: Optional[int] = 0, device: str = "cpu") -> Tuple[Any, ...]:
+def run(
+    sample: Sample,
+    *tensors: Any,
+    values: dict[str, Any] | None = None,
+    seed: int | None = 0,
+    device: str = "cpu",
+) -> tuple[Any, ...]:
     """Runs a sample once (prepare) and returns its outputs, a tuple of tensors of torch."""
     return prepare(sample, *tensors, values=values, seed=seed, device=device).run()
 
 
-def shapes(sample: Sample, *tensors: Any, values: Optional[Dict[str, Any]] = None) -> Sample:
+def shapes(sample: Sample, *tensors: Any, values: dict[str, Any] | None = None) -> Sample:
     """Returns a copy of a sample with the shape and dtype of each value, found by running it on
     tensors without data. The data of small tensors that are given is used."""
     _need_torch()

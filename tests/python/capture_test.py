@@ -22,9 +22,10 @@ import torch
 from torch import nn
 
 import graphnet_ir
-from graphnet_ir import capture as capture_module
-from graphnet_ir import capture_folder, capture_variants
-from graphnet_ir.capture import captured, extract
+from graphnet_ir import captured, extract
+from graphnet_ir.live import backend as backend_module
+from graphnet_ir.live import folder as folder_module
+from graphnet_ir.live import variants
 
 
 def three_breaks(x):
@@ -117,8 +118,8 @@ class Graphs(CaptureCase):
                          [f"subgraph_{i}" for i in range(len(capture))])
         for graph, row in zip(capture, rows["subgraphs"]):
             read = graphnet_ir.load(os.path.join(folder, row["sample"]))
-            self.assertEqual(graphnet_ir.hash(read), row["hash"])
-            self.assertEqual(graphnet_ir.hash(read), graphnet_ir.hash(graph.sample))
+            self.assertEqual(graphnet_ir.canonical_hash(read), row["hash"])
+            self.assertEqual(graphnet_ir.canonical_hash(read), graphnet_ir.canonical_hash(graph.sample))
             self.assertTrue(os.path.exists(os.path.join(folder, row["sample"],
                                                         "graph_net.json")))
         self.assertEqual(rows["inputs"], [{"name": "x", "value": {"tensor": 0}, "after": None}])
@@ -148,7 +149,7 @@ class Graphs(CaptureCase):
         folder = os.path.join(self.workspace, "net")
         self.assertEqual(f.capture.folder, folder)
         sample = graphnet_ir.load(folder)
-        self.assertEqual(graphnet_ir.hash(sample), manifest(folder)["subgraphs"][0]["hash"])
+        self.assertEqual(graphnet_ir.canonical_hash(sample), manifest(folder)["subgraphs"][0]["hash"])
         info = json.loads(sample.graph_net_json)
         self.assertEqual((info["framework"], info["model_name"], info["dynamic"]),
                          ("torch", "net", False))
@@ -261,7 +262,7 @@ class Variants(CaptureCase):
         number = next(node.target for node in general.graph.placeholders
                       if node.type == "torch.SymInt")
         with self.assertRaisesRegex(ValueError, f"{number} is not the size of any input"):
-            capture_variants._specialised(general, {})
+            variants._specialised(general, {})
         self.assert_proved(made.capture, calls=2)
 
     def test_dynamic_from_the_beginning(self):
@@ -356,7 +357,7 @@ class Training(CaptureCase):
             torch._dynamo.graph_break()
             return (z + torch.randn(8)).sum()
 
-        made = graphnet_ir.extract(f, name="random", verify=True)
+        made = graphnet_ir.capture(f, name="random", verify=True)
         x = torch.randn(8, requires_grad=True)
         made(x).backward()
         made(x)
@@ -658,20 +659,20 @@ class Proof(CaptureCase):
 
 class Doors(CaptureCase):
     def test_backend(self):
-        f = torch.compile(lambda x: torch.relu(x) + 1, backend=capture_module.backend,
+        f = torch.compile(lambda x: torch.relu(x) + 1, backend=backend_module.backend,
                           options={"name": "door", "workspace": self.workspace})
         f(torch.ones(3))
         capture = captured("door")
         self.assertEqual(len(capture), 1)
         folder = capture.save()
-        self.assertEqual(graphnet_ir.hash(graphnet_ir.load(folder)),
-                         graphnet_ir.hash(capture[0].sample))
+        self.assertEqual(graphnet_ir.canonical_hash(graphnet_ir.load(folder)),
+                         graphnet_ir.canonical_hash(capture[0].sample))
 
     def test_backend_refuses(self):
-        f = torch.compile(lambda x: x + 1, backend=capture_module.backend,
+        f = torch.compile(lambda x: x + 1, backend=backend_module.backend,
                           options={"name": "refused", "verify": True})
         with self.assertRaisesRegex(Exception, "backend='graphnet' sees no whole call to verify: "
-                                               "use graphnet_ir.extract"):
+                                               "use graphnet_ir.capture"):
             f(torch.ones(3))
         with self.assertRaisesRegex(KeyError, "nothing was compiled under the name refused"):
             captured("refused")
@@ -858,9 +859,9 @@ class Folders(CaptureCase):
         self.assertEqual(os.listdir(folder), ["thesis.txt"])
 
         # At the end of a program an exception would reach nobody.
-        with mock.patch.object(capture_module, "_captures", {("f", self.workspace): g.capture}):
+        with mock.patch.object(backend_module, "_captures", {("f", self.workspace): g.capture}):
             with self.assertWarnsRegex(UserWarning, "f was not saved: .*not replaced, as it holds"):
-                capture_module._save_all()
+                backend_module._save_all()
 
     def test_a_link_to_a_capture_is_not_replaced(self):
         f = extract(lambda x: x + 1, name="f", workspace=self.workspace)
@@ -935,7 +936,7 @@ class Folders(CaptureCase):
         quietly(f, torch.ones(2))
         before = manifest(f.capture.folder)
         for part in ("_save", "_put_in_place", "manifest_text"):
-            with mock.patch.object(capture_folder, part, side_effect=KeyboardInterrupt):
+            with mock.patch.object(folder_module, part, side_effect=KeyboardInterrupt):
                 with self.assertRaises(KeyboardInterrupt):
                     f.capture.save()
             self.assertEqual(os.listdir(self.workspace), ["f"])
@@ -964,7 +965,7 @@ class Folders(CaptureCase):
     def test_killed_and_competing_processes(self):
         program = textwrap.dedent("""
             import sys, torch
-            from graphnet_ir.capture import extract
+            from graphnet_ir import extract
             def f(x):
                 y = torch.relu(x)
                 print("break", flush=True)
@@ -995,20 +996,20 @@ class Folders(CaptureCase):
         folder = os.path.join(self.workspace, "f")
         for row in manifest(folder)["subgraphs"]:
             sample = graphnet_ir.load(os.path.join(folder, row["sample"]))
-            self.assertEqual(graphnet_ir.hash(sample), row["hash"])
+            self.assertEqual(graphnet_ir.canonical_hash(sample), row["hash"])
 
     def test_a_forked_child_leaves_the_folder_to_its_parent(self):
         program = textwrap.dedent("""
             import os, sys, torch
-            from graphnet_ir import capture
+            from graphnet_ir.live import backend
             def f(x):
                 y = torch.relu(x)
                 if os.fork() == 0:
-                    capture._save_all()
+                    backend._save_all()
                     os._exit(0)
                 os.wait()
                 return y + 1
-            torch.compile(f, backend=capture.backend,
+            torch.compile(f, backend=backend.backend,
                           options={"name": "f", "workspace": sys.argv[1]})(torch.ones(2))
         """)
         done = subprocess.run([sys.executable, "-c", program, self.workspace],
@@ -1020,7 +1021,7 @@ class Folders(CaptureCase):
 class GuardsTest(unittest.TestCase):
 
     def test_no_address_is_kept(self) -> None:
-        from graphnet_ir.guards import RawGuard, read_guard
+        from graphnet_ir.live.guards import RawGuard, read_guard
 
         name = "G['_139657337907744_c0'].Tensor"
         read = read_guard(RawGuard("ID_MATCH", name, [f"___check_obj_id({name}), type=Tensor"],

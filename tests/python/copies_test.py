@@ -72,8 +72,8 @@ class CopiesTest(unittest.TestCase):
             again = way(sample)
             self.assertEqual(graphnet_ir.show(again, complete=True),
                              graphnet_ir.show(sample, complete=True))
-            self.assertEqual(graphnet_ir.hash(again, metas=True, weights=True),
-                             graphnet_ir.hash(sample, metas=True, weights=True))
+            self.assertEqual(graphnet_ir.canonical_hash(again, metas=True, weights=True),
+                             graphnet_ir.canonical_hash(sample, metas=True, weights=True))
             self.assertEqual((again.name, again.extra_files), (sample.name, sample.extra_files))
             again.graph.find_node("mm").target = "torch.add"
             self.assertEqual(sample.graph.find_node("mm").target, "torch.mm")
@@ -137,8 +137,8 @@ class CopiesTest(unittest.TestCase):
         sample = made()
         pieces = graphnet_ir.decompose(sample, pieces=2)
         again = pickle.loads(pickle.dumps(pieces))
-        self.assertEqual(graphnet_ir.hash(graphnet_ir.compose(again, like=sample)),
-                         graphnet_ir.hash(sample))
+        self.assertEqual(graphnet_ir.canonical_hash(graphnet_ir.compose(again, like=sample)),
+                         graphnet_ir.canonical_hash(sample))
         self.assertEqual(again.config, pieces.config)
         with self.assertRaises(graphnet_ir.Error) as caught:
             graphnet_ir.parse("graph @f(%x) {\n  return %y\n}", "f.gn")
@@ -177,8 +177,8 @@ class CopiesTest(unittest.TestCase):
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             self.assertEqual(pool.map(nodes_of, samples), [nodes_of(s) for s in samples])
         loader = torch.utils.data.DataLoader(Samples(samples), batch_size=None, num_workers=1)
-        self.assertEqual([graphnet_ir.hash(sample) for sample in loader],
-                         [graphnet_ir.hash(sample) for sample in samples])
+        self.assertEqual([graphnet_ir.canonical_hash(sample) for sample in loader],
+                         [graphnet_ir.canonical_hash(sample) for sample in samples])
 
     def test_nothing_stays_when_it_is_no_longer_used(self) -> None:
         def keeps(sample: Sample) -> List[Any]:

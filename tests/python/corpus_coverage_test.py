@@ -66,7 +66,7 @@ class CoverageTest(CorpusTest):
         samples, calls, flows = {}, {}, {}
         for _ in range(count):
             one, own_calls, own_flows = typed(draw)
-            hash = graphnet_ir.hash(one, metas=True)
+            hash = graphnet_ir.canonical_hash(one, metas=True)
             samples[hash], calls[hash], flows[hash] = one, own_calls, own_flows
         (self.folder / "typed").mkdir()
         for hash, one in samples.items():
@@ -291,7 +291,7 @@ class SplitTest(CorpusTest):
             if rows and draw.random() < 0.2:
                 name, of = draw.choice(rows)[:2]
                 whole = graphnet_ir.parse(of)
-                parent = (name, draw.choice(["", graphnet_ir.hash(whole), graphnet_ir.hash(
+                parent = (name, draw.choice(["", graphnet_ir.canonical_hash(whole), graphnet_ir.canonical_hash(
                     whole, metas=True), "0" * 64]))
             rows.append((f"s{number}", own, draw.choice("ab"),
                          draw.choice([None, None, None, "m", "n"]), parent))
@@ -303,8 +303,8 @@ class SplitTest(CorpusTest):
                 one.provenance = [{"parent": parent[0], "parent_hash": parent[1], "start": 0,
                                    "end": 1}]
             corpus.add([one], source=source, model=model)
-            hashes.append(graphnet_ir.hash(one, metas=True))
-            without_metas.append(graphnet_ir.hash(one))
+            hashes.append(graphnet_ir.canonical_hash(one, metas=True))
+            without_metas.append(graphnet_ir.canonical_hash(one))
         features = [set(row["features"]) for row in pa.array(_core._corpus_rows(
             [graphnet_ir.parse(own) for _, own, *_ in rows])).to_pylist()]
         at = draw.choice([0.5, 0.8, 0.9, 1.0])

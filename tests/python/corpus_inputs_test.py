@@ -71,7 +71,7 @@ class InputsTest(unittest.TestCase):
         for spelled in (one, f"my corpus/{hash}", f"my corpus/{hash[:16]}",
                         str(self.path / one.split("/")[1])):
             self.assertEqual(set(self.hashes(spelled).values()), {hash})
-        self.assertEqual(graphnet_ir.hash(graphnet_ir.load(self.path / hash), metas=True), hash)
+        self.assertEqual(graphnet_ir.canonical_hash(graphnet_ir.load(self.path / hash), metas=True), hash)
 
     def test_commands_give_what_they_give_for_the_files(self) -> None:
         for command in (["stats", "--json"], ["check"], ["find", "relu"], ["lint", "--json"]):
@@ -95,7 +95,7 @@ class InputsTest(unittest.TestCase):
     def test_python_reads_them(self) -> None:
         paths: List[str] = graphnet_ir.find_samples([self.path])
         self.assertEqual(len(paths), 4)
-        loaded = {graphnet_ir.hash(sample, metas=True)
+        loaded = {graphnet_ir.canonical_hash(sample, metas=True)
                   for sample in graphnet_ir.load_samples([f"{self.path}#view=sums"])}
         self.assertEqual(loaded, set(Corpus(self.path).view("sums")))
 

@@ -109,7 +109,7 @@ class DatasetTest(CorpusTest):
         hashes = list(corpus)
         data = graphnet_ir.torch_dataset(corpus)
         self.assertEqual((len(data), data.hashes), (len(hashes), hashes))
-        self.assertEqual([graphnet_ir.hash(one, metas=True) for one in data], hashes)
+        self.assertEqual([graphnet_ir.canonical_hash(one, metas=True) for one in data], hashes)
         drawn = graphnet_ir.torch_dataset(self.path, seed=3)
         self.assertEqual(drawn.hashes, corpus.sample(len(corpus), seed=3))
         self.assertNotEqual(drawn.hashes, hashes)
@@ -117,7 +117,7 @@ class DatasetTest(CorpusTest):
                          drawn.hashes)
         self.assertEqual(graphnet_ir.torch_dataset(corpus, graphs=hashes[4:2:-1]).hashes,
                          hashes[4:2:-1])
-        self.assertEqual(graphnet_ir.hash(data[-1], metas=True), hashes[-1])
+        self.assertEqual(graphnet_ir.canonical_hash(data[-1], metas=True), hashes[-1])
         with self.assertRaises(IndexError):
             data[len(data)]
 

@@ -115,7 +115,7 @@ class PiecesTest(unittest.TestCase):
             name = os.path.dirname(row["path"])
             parent = graphnet_ir.load(self.folder / parents[name])
             of, = row["parents"]
-            self.assertEqual((of["name"], of["hash"]), (parent.name, graphnet_ir.hash(parent)))
+            self.assertEqual((of["name"], of["hash"]), (parent.name, graphnet_ir.canonical_hash(parent)))
             self.assertEqual(calls(originals[row["path"]]), calls(parent)[of["start"]:of["end"]])
             covered[name] += of["end"] - of["start"]
         self.assertEqual(covered, {name: len(calls(graphnet_ir.load(self.folder / path)))

@@ -36,7 +36,7 @@ class RowsTest(unittest.TestCase):
         sample = sample_of()
         sample.graph_net_json = '{"framework": "torch"}'
         row, = rows_of([sample]).to_pylist()
-        self.assertEqual(row["hash"].hex(), graphnet_ir.hash(sample, metas=True))
+        self.assertEqual(row["hash"].hex(), graphnet_ir.canonical_hash(sample, metas=True))
         self.assertEqual(row["name"], "net")
         self.assertEqual(row["json"], '{"framework": "torch"}')
         self.assertEqual((row["nodes"], row["inputs"], row["outputs"], row["parameters"]),
@@ -49,7 +49,7 @@ class RowsTest(unittest.TestCase):
         self.assertEqual(row["features"], sorted(set(row["features"])))
         self.assertIsNone(row["refused"])
         again = graphnet_ir.load_bytes(row["blob"])
-        self.assertEqual(graphnet_ir.hash(again, metas=True), row["hash"].hex())
+        self.assertEqual(graphnet_ir.canonical_hash(again, metas=True), row["hash"].hex())
         self.assertEqual(again.name, "")
 
     def test_samples_modules_and_bytes_give_one_row_each(self):

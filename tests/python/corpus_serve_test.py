@@ -90,10 +90,10 @@ class ServeTest(unittest.TestCase):
             self.assertEqual(len(pieces), 2)
             corpus.add(pieces)
             for piece in pieces:
-                told = serving.Pages(corpus).graph(graphnet_ir.hash(piece, metas=True))
+                told = serving.Pages(corpus).graph(graphnet_ir.canonical_hash(piece, metas=True))
                 self.assertEqual([(parent[0], parent[4]) for parent in told.parents],
-                                 [("soft", graphnet_ir.hash(whole, metas=True))])
-                self.assertIn(f'/graph/{graphnet_ir.hash(whole, metas=True)}',
+                                 [("soft", graphnet_ir.canonical_hash(whole, metas=True))])
+                self.assertIn(f'/graph/{graphnet_ir.canonical_hash(whole, metas=True)}',
                               pages.graph("c", told))
 
     def test_numbers_of_the_coverage_lead_to_their_graphs(self) -> None:
@@ -145,7 +145,7 @@ class ServeTest(unittest.TestCase):
         request = urllib.request.urlopen(f"{self.address}graph/{hash}/protobuf", timeout=60)
         with request as answer:
             sample = graphnet_ir.load_bytes(answer.read())
-        self.assertEqual(graphnet_ir.hash(sample, metas=True), hash)
+        self.assertEqual(graphnet_ir.canonical_hash(sample, metas=True), hash)
 
     def test_titles_stand_over_their_columns(self) -> None:
         for place, numbers in (("", 2), ("?q=relu", 3)):

@@ -119,7 +119,7 @@ class AddingTest(CorpusTest):
 
     def test_each_graph_is_there_once_and_each_occurrence(self) -> None:
         samples = self.files(40)
-        hashes = {str(path.relative_to(samples)): graphnet_ir.hash(
+        hashes = {str(path.relative_to(samples)): graphnet_ir.canonical_hash(
             graphnet_ir.load(path), metas=True)
             for path in map(pathlib.Path, graphnet_ir.find_samples([samples]))}
         corpus = Corpus.create(self.path)
@@ -146,8 +146,8 @@ class AddingTest(CorpusTest):
 
     def test_known_graphs_are_found_by_the_index_and_without_it(self) -> None:
         first, then = ([sample(number) for number in some] for some in (range(30), range(20, 45)))
-        hashes = {graphnet_ir.hash(one, metas=True) for one in first}
-        added = {graphnet_ir.hash(one, metas=True) for one in then} - hashes
+        hashes = {graphnet_ir.canonical_hash(one, metas=True) for one in first}
+        added = {graphnet_ir.canonical_hash(one, metas=True) for one in then} - hashes
         made = []
         for rows in (0, 1 << 40):
             with mock.patch.object(tables, "_ROWS_A_KEY", rows):
@@ -290,7 +290,7 @@ class AddingTest(CorpusTest):
             _, errors = worker.communicate()
             self.assertEqual(worker.returncode, 0, errors)
         corpus = Corpus(self.path)
-        self.assertEqual(len(corpus), len({graphnet_ir.hash(sample(n), metas=True)
+        self.assertEqual(len(corpus), len({graphnet_ir.canonical_hash(sample(n), metas=True)
                                            for n in range(30)}))
         self.assertEqual(len(corpus.sources), 30)
         self.assertEqual(list(corpus.verify()), [])
@@ -351,7 +351,7 @@ class FindingTest(CorpusTest):
     def test_conditions(self) -> None:
         corpus = self.made(60)
         loaded = {number: sample(number) for number in range(60)}
-        hashes = {number: graphnet_ir.hash(made, metas=True) for number, made in loaded.items()}
+        hashes = {number: graphnet_ir.canonical_hash(made, metas=True) for number, made in loaded.items()}
 
         def found(**conditions: Any) -> Set[str]:
             hits = {hit.hash for hit in corpus.find(**conditions)}
@@ -388,7 +388,7 @@ class FindingTest(CorpusTest):
                          len(hits))
         self.assertEqual(command("export", self.path, "--view", "relus", "-o",
                                  self.folder / "out")[0], 0)
-        self.assertEqual({graphnet_ir.hash(one, metas=True)
+        self.assertEqual({graphnet_ir.canonical_hash(one, metas=True)
                           for one in graphnet_ir.load_samples(self.folder / "out")}, hits)
         for name in ("../x", "", "nothing"):
             self.assertEqual(command("find", self.path, "--view", name)[0], 2)
@@ -431,11 +431,11 @@ class ReadingTest(CorpusTest):
         corpus = self.made(20)
         for number in range(20):
             original = sample(number)
-            hash = graphnet_ir.hash(original, metas=True)
+            hash = graphnet_ir.canonical_hash(original, metas=True)
             self.assertIn(hash, corpus)
             back = corpus[hash]
             self.assertEqual(list(graphnet_ir.diff(original, back, metas=True).differences), [])
-            self.assertEqual(graphnet_ir.hash(back, metas=True), hash)
+            self.assertEqual(graphnet_ir.canonical_hash(back, metas=True), hash)
         with self.assertRaises(KeyError):
             corpus[64 * "0"]
         self.assertNotIn(64 * "0", corpus)
@@ -514,7 +514,7 @@ class ReadingTest(CorpusTest):
             for one in (corpus, copy):
                 self.assertIn(added.provenance, [
                     original.provenance
-                    for original in one.originals(graphnet_ir.hash(added, metas=True))])
+                    for original in one.originals(graphnet_ir.canonical_hash(added, metas=True))])
 
     def test_names_of_strangers_stay_below_the_folder(self) -> None:
         corpus = Corpus.create(self.path)
@@ -553,7 +553,7 @@ class ReadingTest(CorpusTest):
         self.assertEqual({row["hash"] for row in rows}, {hit.hash for hit in corpus.find()})
         for row in rows:
             back = graphnet_ir.load_bytes(row["blob"])
-            self.assertEqual(graphnet_ir.hash(back, metas=True), row["hash"])
+            self.assertEqual(graphnet_ir.canonical_hash(back, metas=True), row["hash"])
             self.assertEqual(row["calls"], len(back.graph.find_nodes(op="call_function")))
             self.assertEqual({(one["name"], one["licence"], one["graph_net_json"])
                               for one in row["occurrences"]},
@@ -839,9 +839,9 @@ class NearTest(CorpusTest):
         corpus.add([sample(3, "a"), sample(3, "b"), sample(4), small, large])
         exact, = corpus.duplicates()
         self.assertEqual((exact.hashes, exact.occurrences),
-                         ([graphnet_ir.hash(sample(3), metas=True)], 2))
+                         ([graphnet_ir.canonical_hash(sample(3), metas=True)], 2))
         shape, = corpus.duplicates("shape")
-        self.assertEqual(shape.hashes, sorted(graphnet_ir.hash(one, metas=True)
+        self.assertEqual(shape.hashes, sorted(graphnet_ir.canonical_hash(one, metas=True)
                                               for one in (small, large)))
 
 
@@ -882,7 +882,7 @@ class RecurringTest(CorpusTest):
         def cut(path: object, start: int, end: int) -> str:
             subprocess.run([TOOL, "subgraph", path, "--ports", "none", "--range", f"{start}:{end}",
                             "-o", out], check=True, capture_output=True)
-            return graphnet_ir.hash(graphnet_ir.load(out), metas=True)
+            return graphnet_ir.canonical_hash(graphnet_ir.load(out), metas=True)
 
         for one in told["ranges"]:
             first = cut(f"{self.path}/{one['graph']}", one["start"], one["end"])
@@ -964,7 +964,7 @@ class SamplingTest(CorpusTest):
             for group in groups:
                 self.assertEqual(len({place[hash] for hash in group.hashes}), 1)
         self.assertEqual(len({place[hit.hash] for hit in corpus.find(model="one model")}), 1)
-        self.assertEqual(len({place[graphnet_ir.hash(one, metas=True)]
+        self.assertEqual(len({place[graphnet_ir.canonical_hash(one, metas=True)]
                               for one in (whole, *pieces)}), 1)
 
     def test_coverage_and_the_smallest_subset(self) -> None:
@@ -1024,7 +1024,7 @@ class JobsTest(CorpusTest):
         corpus.map("corpus_jobs:without_dropout", into=self.folder / "smaller")
         smaller = Corpus(self.folder / "smaller")
         self.assertEqual({hit.hash for hit in smaller.find()}, {
-            graphnet_ir.hash(graphnet_ir.opt(one, "dce,cse").sample, metas=True)
+            graphnet_ir.canonical_hash(graphnet_ir.opt(one, "dce,cse").sample, metas=True)
             for one in corpus.samples()})
 
     def test_large_results(self) -> None:

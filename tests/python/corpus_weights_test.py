@@ -194,7 +194,7 @@ class WeightsTest(CorpusTest):
                          {paths[0].stem: False, paths[1].stem: False, paths[2].stem: True})
         for sample in samples[:3]:
             with self.refuses("weights .*: (their hash|they are)"):
-                corpus[graphnet_ir.hash(sample, metas=True)]
+                corpus[graphnet_ir.canonical_hash(sample, metas=True)]
         corpus.add(samples)
         self.assertEqual(list(corpus.verify()), [])
 
@@ -234,7 +234,7 @@ class WeightsTest(CorpusTest):
         other.add(self.path)
         self.assertEqual({row["id"] for row in other.sources.dataset.to_table().to_pylist()},
                          {row["id"] for row in corpus.sources.dataset.to_table().to_pylist()})
-        self.check(other[graphnet_ir.hash(with_weights(1, {}), metas=True)], weights)
+        self.check(other[graphnet_ir.canonical_hash(with_weights(1, {}), metas=True)], weights)
         self.assertEqual(sorted(path.name for path in (self.folder / "other").rglob("*.saf*")),
                          sorted(path.name for path in self.path.rglob("*.saf*")))
 

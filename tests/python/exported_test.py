@@ -48,8 +48,8 @@ class ExportedTest(unittest.TestCase):
             file = graphnet_ir.load(str(path))
             self.assertEqual(graphnet_ir.show(file, complete=True),
                              graphnet_ir.show(sample, complete=True))
-            self.assertEqual(graphnet_ir.hash(file, metas=True, weights=True),
-                             graphnet_ir.hash(sample, metas=True, weights=True))
+            self.assertEqual(graphnet_ir.canonical_hash(file, metas=True, weights=True),
+                             graphnet_ir.canonical_hash(sample, metas=True, weights=True))
 
     def test_comes_back(self) -> None:
         program = graphnet_ir.to_exported(graphnet_ir.from_exported(self.program))

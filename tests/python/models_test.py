@@ -53,7 +53,7 @@ class ModelsTest(unittest.TestCase):
     def test_resnet18(self) -> None:
         from torchvision.models import resnet18
 
-        model = graphnet_ir.extract(resnet18().eval(), name="resnet18", workspace=self.out,
+        model = graphnet_ir.capture(resnet18().eval(), name="resnet18", workspace=self.out,
                                     verify=True)
         model(torch.randn(1, 3, 64, 64))
         self.judge(model.capture, graphs=1)
@@ -62,7 +62,7 @@ class ModelsTest(unittest.TestCase):
         import timm
 
         model = timm.create_model("test_vit").eval()
-        model = graphnet_ir.extract(model, name="vit", workspace=self.out, verify=True)
+        model = graphnet_ir.capture(model, name="vit", workspace=self.out, verify=True)
         model(torch.randn(1, 3, 160, 160))
         self.judge(model.capture, graphs=1)
 
@@ -70,7 +70,7 @@ class ModelsTest(unittest.TestCase):
         from transformers import BertConfig, BertModel
 
         model = BertModel(BertConfig(**TINY)).eval()
-        model = graphnet_ir.extract(model, name="bert", workspace=self.out, verify=True)
+        model = graphnet_ir.capture(model, name="bert", workspace=self.out, verify=True)
         model(input_ids=torch.randint(3, 900, (2, 16)))
         self.judge(model.capture, graphs=1)
 
@@ -78,7 +78,7 @@ class ModelsTest(unittest.TestCase):
         from transformers import LlamaConfig, LlamaModel
 
         model = LlamaModel(LlamaConfig(**TINY)).eval()
-        model = graphnet_ir.extract(model, name="llama", workspace=self.out, verify=True)
+        model = graphnet_ir.capture(model, name="llama", workspace=self.out, verify=True)
         model(input_ids=torch.randint(3, 900, (2, 16)))
         self.judge(model.capture, graphs=1)
 
@@ -86,14 +86,14 @@ class ModelsTest(unittest.TestCase):
         from transformers import T5Config, T5Model
 
         config = T5Config(d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4, vocab_size=1000)
-        model = graphnet_ir.extract(T5Model(config).eval(), name="t5", workspace=self.out,
+        model = graphnet_ir.capture(T5Model(config).eval(), name="t5", workspace=self.out,
                                     verify=True)
         ids = torch.randint(3, 900, (2, 16))
         model(input_ids=ids, decoder_input_ids=ids)
         self.judge(model.capture, graphs=1)
 
     def test_three_breaks(self) -> None:
-        @graphnet_ir.extract(workspace=self.out, verify=True)
+        @graphnet_ir.capture(workspace=self.out, verify=True)
         def breaks(x: torch.Tensor) -> torch.Tensor:
             x = torch.relu(x + 1)
             print("one")
@@ -124,7 +124,7 @@ class ModelsTest(unittest.TestCase):
         model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
         optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
 
-        @graphnet_ir.extract(name="step", workspace=self.out, backward=True, verify=True)
+        @graphnet_ir.capture(name="step", workspace=self.out, backward=True, verify=True)
         def step(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
             loss = torch.nn.functional.cross_entropy(model(x), y)
             loss.backward()

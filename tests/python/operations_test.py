@@ -1,5 +1,6 @@
 """Files, passes, pieces, identity and tensors: what Python gets is what the tool and numpy say."""
 
+import builtins
 import json
 import os
 import signal
@@ -55,10 +56,10 @@ class FilesTest(unittest.TestCase):
             sample.save(self.path(name))
             again = graphnet_ir.load(self.path(name))
             self.assertEqual(len(again.graph), 8 if name == "net.pt2" else 8, name)
-        self.assertEqual(graphnet_ir.hash(graphnet_ir.load(self.path("net.pb"))),
-                         graphnet_ir.hash(sample))
-        self.assertEqual(graphnet_ir.hash(graphnet_ir.load_bytes(graphnet_ir.to_bytes(sample))),
-                         graphnet_ir.hash(sample))
+        self.assertEqual(graphnet_ir.canonical_hash(graphnet_ir.load(self.path("net.pb"))),
+                         graphnet_ir.canonical_hash(sample))
+        self.assertEqual(graphnet_ir.canonical_hash(graphnet_ir.load_bytes(graphnet_ir.to_bytes(sample))),
+                         graphnet_ir.canonical_hash(sample))
         with open(self.path("net/model.py"), "rb") as file:
             self.assertEqual(file.read(), graphnet_ir.folder_files(sample)["model.py"])
         self.assertEqual(len(graphnet_ir.find_samples([self.folder.name])), 4)
@@ -99,6 +100,22 @@ class RewritingTest(unittest.TestCase):
         self.assertEqual([node.name for node in made.sample.graph.nodes],
                          ["x", "w", "mm", "relu", "add", "output"])
         self.assertEqual(len(sample.graph), 8)
+
+    def test_verbs_are_methods_too(self) -> None:
+        sample = graphnet_ir.parse(TEXT)
+        pieces = sample.opt("cse,dce").decompose(pieces=2)
+        self.assertTrue(graphnet_ir.validate(sample.opt("cse,dce"), pieces)["valid"])
+        self.assertEqual(sample.opt("dce").canonical_hash(),
+                         graphnet_ir.canonical_hash(graphnet_ir.opt(sample, "dce").sample))
+        self.assertEqual(sample.show(complete=True), graphnet_ir.show(sample, complete=True))
+        self.assertEqual(sample.page("net"), graphnet_ir.page(sample, "net"))
+        self.assertFalse(sample.diff(sample.copy()))
+
+    def test_earlier_names_stay(self) -> None:
+        self.assertIs(graphnet_ir.hash, graphnet_ir.canonical_hash)
+        self.assertIs(graphnet_ir.extract, graphnet_ir.capture)
+        # `from graphnet_ir import *` hides no function of Python.
+        self.assertFalse(set(graphnet_ir.__all__) & set(dir(builtins)))
 
     def test_functions_of_python_are_passes(self) -> None:
         seen: List[str] = []
@@ -175,7 +192,7 @@ class PiecesTest(unittest.TestCase):
             self.assertEqual(len(made), 2)
             self.assertTrue(graphnet_ir.validate(sample, made)["valid"])
             again = graphnet_ir.compose(made, like=sample)
-            self.assertEqual(graphnet_ir.hash(again), graphnet_ir.hash(sample))
+            self.assertEqual(graphnet_ir.canonical_hash(again), graphnet_ir.canonical_hash(sample))
             self.assertEqual(made[0].provenance[0]["end"], made[1].provenance[0]["start"])
         made[1].graph.find_node("add").target = "operator.sub"
         report = graphnet_ir.validate(sample, made)
@@ -286,7 +303,7 @@ graph @forward(%x : f32[s0, 3]@cpu) {
                 y = y * 2
             return y - 1
 
-        net = graphnet_ir.extract(function, name="net")
+        net = graphnet_ir.capture(function, name="net")
         net(torch.ones(3, 2))
         rows = net.capture.records()
         json.dumps(rows)
@@ -365,7 +382,7 @@ class TextTest(unittest.TestCase):
         self.assertIn("… (", str(sample))
         self.assertGreater(len(graphnet_ir.show(sample, complete=True)), 500000)
         small = graphnet_ir.parse(TEXT)
-        self.assertEqual(graphnet_ir.hash(graphnet_ir.parse(str(small))), graphnet_ir.hash(small))
+        self.assertEqual(graphnet_ir.canonical_hash(graphnet_ir.parse(str(small))), graphnet_ir.canonical_hash(small))
 
 
 class TensorTest(unittest.TestCase):
@@ -563,8 +580,8 @@ graph @f(%i : {dtype}[7], %w : f32[4, 3]) {{
                 subprocess.run([tool, "decompose", path, "--pieces", "2", "--to", to, "-o", theirs],
                                check=True, capture_output=True)
                 pieces = [graphnet_ir.load_pieces(place) for place in (ours, theirs)]
-                self.assertEqual([graphnet_ir.hash(piece, metas=True) for piece in pieces[0].pieces],
-                                 [graphnet_ir.hash(piece, metas=True) for piece in pieces[1].pieces])
+                self.assertEqual([graphnet_ir.canonical_hash(piece, metas=True) for piece in pieces[0].pieces],
+                                 [graphnet_ir.canonical_hash(piece, metas=True) for piece in pieces[1].pieces])
                 self.assertTrue(graphnet_ir.validate(sample, ours)["valid"])
 
     def test_torch_of_another_version(self) -> None:
@@ -590,10 +607,10 @@ class ThreadsTest(unittest.TestCase):
 
     def test_four_threads_at_once(self) -> None:
         samples = [chain(20000) for _ in range(4)]
-        expected = graphnet_ir.hash(samples[0])
+        expected = graphnet_ir.canonical_hash(samples[0])
         results: List[str] = []
         ticks = 0
-        threads = [threading.Thread(target=lambda s=s: results.append(graphnet_ir.hash(s)))
+        threads = [threading.Thread(target=lambda s=s: results.append(graphnet_ir.canonical_hash(s)))
                    for s in samples]
         for thread in threads:
             thread.start()
@@ -612,7 +629,7 @@ for _ in range(400000):
     value = graph.call_function("torch.add", (value, x))
 graph.output(value)
 sample = graphnet_ir.Sample(module)
-graphnet_ir.hash(sample)
+graphnet_ir.canonical_hash(sample)
 print("ready", flush=True)
 try:
     while True:

@@ -124,7 +124,7 @@ class Caller:
             lambda: pick(SymExpr) * pick(SymExpr) + 1, lambda: pick(SymExpr).operands,
             lambda: TensorMeta("float32", argument()), lambda: pick(Sample).module,
             lambda: Sample(pick(Module)), lambda: pick(Sample).copy(),
-            lambda: pick(Sample).graph, lambda: graphnet_ir.hash(pick(Sample)),
+            lambda: pick(Sample).graph, lambda: graphnet_ir.canonical_hash(pick(Sample)),
             lambda: graphnet_ir.opt(pick(Sample), "dce,cse").sample,
             lambda: graphnet_ir.diff(pick(Sample), pick(Sample)).differences,
             lambda: graphnet_ir.decompose(pick(Sample), pieces=2).pieces,

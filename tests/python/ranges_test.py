@@ -48,7 +48,7 @@ class RecurringTest(unittest.TestCase):
                 for end in range(start + 1, len(targets) + 1):
                     if by == "fusible" and "torch.matmul" in targets[start:end]:
                         break
-                    hash = graphnet_ir.hash(cut(sample, start, end), metas=True)
+                    hash = graphnet_ir.canonical_hash(cut(sample, start, end), metas=True)
                     places.setdefault(hash, []).append((number, start, end))
                     computing = [target for target in targets[start:end] if target != "view"]
                     wanted[hash] = by == "range" or len(computing) >= 2
@@ -59,7 +59,7 @@ class RecurringTest(unittest.TestCase):
         listed = set()
         for one in found.ranges:
             sample = samples[one.graph]
-            hash = graphnet_ir.hash(cut(sample, one.start, one.end), metas=True)
+            hash = graphnet_ir.canonical_hash(cut(sample, one.start, one.end), metas=True)
             listed.add(hash)
             there = places[hash]
             self.assertEqual(one.occurrences, len(there))

@@ -170,7 +170,7 @@ class RefusalsTest(unittest.TestCase):
         wrong: List[Callable[[], Any]] = [
             lambda: graphnet_ir.parse(5), lambda: graphnet_ir.parse("x", 3),
             lambda: graphnet_ir.load(5), lambda: graphnet_ir.load_bytes("x"),
-            lambda: graphnet_ir.hash(None), lambda: graphnet_ir.hash(sample, metas="x"),
+            lambda: graphnet_ir.canonical_hash(None), lambda: graphnet_ir.canonical_hash(sample, metas="x"),
             lambda: graphnet_ir.show(self.graph), lambda: graphnet_ir.page(3),
             lambda: graphnet_ir.normal_form(3), lambda: graphnet_ir.folder_files(None),
             lambda: graphnet_ir.find_matches(sample, 3), lambda: graphnet_ir.rewrite(sample, 3),

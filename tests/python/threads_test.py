@@ -68,7 +68,7 @@ class ThreadsTest(unittest.TestCase):
 
         def read(i: int) -> None:
             while not done.is_set():
-                graphnet_ir.hash(sample)
+                graphnet_ir.canonical_hash(sample)
                 hashes[i] += 1
 
         changes: List[Callable[[int], Any]] = [
@@ -107,7 +107,7 @@ class ThreadsTest(unittest.TestCase):
         def read() -> None:
             try:
                 for _ in range(20):
-                    graphnet_ir.hash(sample)
+                    graphnet_ir.canonical_hash(sample)
             finally:
                 done.set()
 
@@ -124,7 +124,7 @@ class ThreadsTest(unittest.TestCase):
                 pieces = graphnet_ir.decompose(sample, pieces=4)
                 self.assertEqual(len(pieces), 4)
                 for piece in pieces:
-                    graphnet_ir.hash(piece)
+                    graphnet_ir.canonical_hash(piece)
 
         def intern() -> None:
             for i in range(300):
@@ -175,7 +175,7 @@ class ThreadsTest(unittest.TestCase):
 
     def test_a_handler_of_signals_cannot_change_what_its_own_thread_reads(self) -> None:
         sample = chain(200000)
-        graphnet_ir.hash(sample)  # It verifies.
+        graphnet_ir.canonical_hash(sample)  # It verifies.
         said: List[str] = []
 
         def change(*_: Any) -> None:

@@ -85,7 +85,7 @@ for instance in made:
             lambda: graphnet_ir.TensorMeta(instance), lambda: graphnet_ir.TensorMeta("f32", instance),
             lambda: graphnet_ir.TensorMeta("f32", (instance,)),
             lambda: graphnet_ir.Sample(instance), lambda: sample.set_weight("w", instance),
-            lambda: graphnet_ir.Tensor(instance), lambda: graphnet_ir.hash(instance),
+            lambda: graphnet_ir.Tensor(instance), lambda: graphnet_ir.canonical_hash(instance),
             lambda: graphnet_ir.opt(instance, "dce"), lambda: graphnet_ir.diff(sample, instance),
             lambda: graphnet_ir.compose([instance]), lambda: graphnet_ir.save(instance, "/tmp/x.pb"),
             lambda: graphnet_ir.show(instance), lambda: graphnet_ir.to_bytes(instance),

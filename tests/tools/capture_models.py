@@ -145,12 +145,12 @@ def prepare() -> None:
     import torch._dynamo.eval_frame  # noqa: F401
 
     import graphnet_ir
-    import graphnet_ir.capture
+    import graphnet_ir.live.capture
 
-    graphnet_ir.capture.clock = time.process_time
+    graphnet_ir.live.capture.clock = time.process_time
     torch.set_num_threads(1)
     with torch.no_grad():
-        graphnet_ir.extract(torch.nn.Linear(2, 2))(torch.ones(1, 2))
+        graphnet_ir.capture(torch.nn.Linear(2, 2))(torch.ones(1, 2))
 
 
 def capture(source: str, name: str, out: str, max_modules: int) -> Row:
@@ -158,7 +158,7 @@ def capture(source: str, name: str, out: str, max_modules: int) -> Row:
     import torch
 
     import graphnet_ir
-    import graphnet_ir.capture
+    import graphnet_ir.live.verifying
 
     torch.manual_seed(0)
     row: Row = {"source": source, "name": name}
@@ -174,11 +174,11 @@ def capture(source: str, name: str, out: str, max_modules: int) -> Row:
     except Exception as error:
         return {**row, "state": "no model", "why": f"{type(error).__name__}: {error}"[:150]}
     prepare()
-    extracted = graphnet_ir.extract(model, name=name.replace("/", "_"), verify=True)
+    extracted = graphnet_ir.capture(model, name=name.replace("/", "_"), verify=True)
     # Dynamo takes what the compiled call does, but what the interpreter does in it.
     compiled = extracted._compiled = Clock(extracted._compiled)
-    replay = Clock(graphnet_ir.capture._Replay.run)
-    graphnet_ir.capture._Replay.run = lambda *args: replay(*args)  # type: ignore[method-assign]
+    replay = Clock(graphnet_ir.live.verifying.Replay.run)
+    graphnet_ir.live.verifying.Replay.run = lambda *args: replay(*args)  # type: ignore[method-assign]
     with torch.no_grad():
         try:
             extracted(*args, **kwargs)
@@ -247,7 +247,7 @@ def is_model(row: Row) -> bool:
 
 def run_source(args: argparse.Namespace) -> List[Row]:
     importlib.import_module(args.source)  # so that no process does it again
-    importlib.import_module("graphnet_ir.capture")
+    importlib.import_module("graphnet_ir.live.capture")
     rows = [row for row in read_rows([args.rows]) if row["source"] == args.source]
     known = {row["name"] for row in rows}
     names = args.names.split(",") if args.names else candidates(args.source)
@@ -326,7 +326,7 @@ def cost(name: str, repeat: int, out: str) -> Row:
             plain(*args, **kwargs)
             dynamo.append(plain.seconds - eager.seconds)
             torch._dynamo.reset()
-            extracted = graphnet_ir.extract(model, name=model_name)
+            extracted = graphnet_ir.capture(model, name=model_name)
             extracted(*args, **kwargs)
             own.append(extracted.capture.seconds)
             write = Clock(extracted.capture.save)

@@ -418,7 +418,7 @@ def prepare(samples: pathlib.Path, out: pathlib.Path,
     if (out / "harvest").exists():
         made.append(out / "harvest/samples")
     if not (out / "capture").exists():
-        net = graphnet_ir.extract(name="net", workspace=out / "capture")(Net().eval())
+        net = graphnet_ir.capture(name="net", workspace=out / "capture")(Net().eval())
         net(torch.randn(2, 5, 16))
     made.append(out / "capture")
     return made
@@ -472,7 +472,7 @@ def match_file(item: Tuple[str, str]) -> Tuple[str, str, Dict[str, int], Set[int
         for query in _asked.get(call.name, ()):
             if query.test(call, facts):
                 matches[query.text] += 1
-    return (path, graphnet_ir.hash(sample, metas=True), dict(matches), features_of(facts),
+    return (path, graphnet_ir.canonical_hash(sample, metas=True), dict(matches), features_of(facts),
             {call.name for call in facts.calls.values()})
 
 

@@ -57,7 +57,7 @@ def main() -> None:
         if row["licences"] != licences or len(row["occurrences"]) != len(rows):
             fail(f"graph {row['hash']} has other occurrences")
         sample = graphnet_ir.load_bytes(row["blob"])
-        if graphnet_ir.hash(sample, metas=True) != row["hash"]:
+        if graphnet_ir.canonical_hash(sample, metas=True) != row["hash"]:
             fail(f"graph {row['hash']} has another graph's bytes")
         read[row["hash"]] = row
 

@@ -28,7 +28,7 @@ import graphnet_ir
 
 
 def work(sample):
-    return {"hash_without_metas": graphnet_ir.hash(sample), "text_bytes": len(str(sample))}
+    return {"hash_without_metas": graphnet_ir.canonical_hash(sample), "text_bytes": len(str(sample))}
 '''
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import socket
 import struct
-from typing import Callable, Tuple
+from collections.abc import Callable
 
 from graphnet_ir._core import Error
 
 
-def answer(work: Callable[[], bytes]) -> Tuple[bytes, bytes]:
+def answer(work: Callable[[], bytes]) -> tuple[bytes, bytes]:
     """Returns the letter and the bytes of an answer that a function makes."""
     try:
         return b"o", work()

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections import Counter
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from graphnet_ir.corpus.engines import pa
 from graphnet_ir.corpus.texts import printable
@@ -20,10 +20,14 @@ _TITLE = "Computation graphs"
 _OWN_TERMS = (
     "citeAs column conformsTo data dataType equivalentProperty examples extract field fileProperty "
     "fileObject fileSet format includes isLiveDataset jsonPath key md5 parentField path recordSet "
-    "references regex repeated replace samplingRate separator source subField transform").split()
-_CONTEXT: Dict[str, Any] = {
-    "@language": "en", "@vocab": "https://schema.org/", "sc": "https://schema.org/",
-    "cr": "http://mlcommons.org/croissant/", "rai": "http://mlcommons.org/croissant/RAI/",
+    "references regex repeated replace samplingRate separator source subField transform"
+).split()
+_CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
     "dct": "http://purl.org/dc/terms/",
     **{term: f"cr:{term}" for term in _OWN_TERMS},
     "conformsTo": "dct:conformsTo",
@@ -57,25 +61,53 @@ def croissant(out: str, schema: Any, licences: Counter[str]) -> str:
     files = []
     for name in sorted(os.listdir(os.path.join(out, "data"))):
         path = os.path.join(out, "data", name)
-        files.append({"@type": "cr:FileObject", "@id": f"data/{name}", "name": name,
-                      "contentUrl": f"data/{name}", "contentSize": f"{os.path.getsize(path)} B",
-                      "encodingFormat": "application/x-parquet", "sha256": _sha256(path)})
+        files.append(
+            {
+                "@type": "cr:FileObject",
+                "@id": f"data/{name}",
+                "name": name,
+                "contentUrl": f"data/{name}",
+                "contentSize": f"{os.path.getsize(path)} B",
+                "encodingFormat": "application/x-parquet",
+                "sha256": _sha256(path),
+            }
+        )
     fields = [made for field in schema if (made := _field(field)) is not None]
-    return json.dumps({
-        "@context": _CONTEXT,
-        "@type": "sc:Dataset",
-        "name": _TITLE,
-        "description": "Computation graphs of PyTorch programs, each once, with the places and "
-                       "licences of their occurrences. README.md describes all columns.",
-        "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "license": sorted(map(printable, licences)),
-        "distribution": [*files, {
-            "@type": "cr:FileSet", "@id": "files", "name": "files", "includes": FILES,
-            "encodingFormat": "application/x-parquet"}],
-        "recordSet": [{"@type": "cr:RecordSet", "@id": "graphs", "name": "graphs",
-                       "description": "A row for each graph", "key": {"@id": "graphs/hash"},
-                       "field": fields}],
-    }, indent=2) + "\n"
+    return (
+        json.dumps(
+            {
+                "@context": _CONTEXT,
+                "@type": "sc:Dataset",
+                "name": _TITLE,
+                "description": "Computation graphs of PyTorch programs, each once, with the places and "
+                "licences of their occurrences. README.md describes all columns.",
+                "conformsTo": "http://mlcommons.org/croissant/1.0",
+                "license": sorted(map(printable, licences)),
+                "distribution": [
+                    *files,
+                    {
+                        "@type": "cr:FileSet",
+                        "@id": "files",
+                        "name": "files",
+                        "includes": FILES,
+                        "encodingFormat": "application/x-parquet",
+                    },
+                ],
+                "recordSet": [
+                    {
+                        "@type": "cr:RecordSet",
+                        "@id": "graphs",
+                        "name": "graphs",
+                        "description": "A row for each graph",
+                        "key": {"@id": "graphs/hash"},
+                        "field": fields,
+                    }
+                ],
+            },
+            indent=2,
+        )
+        + "\n"
+    )
 
 
 def _sha256(path: str) -> str:
@@ -86,26 +118,37 @@ def _sha256(path: str) -> str:
     return digest.hexdigest()
 
 
-def _field(field: Any) -> Optional[Dict[str, Any]]:
+def _field(field: Any) -> dict[str, Any] | None:
     repeated = bool(pa.types.is_list(field.type))
     value = field.type.value_type if repeated else field.type
-    kinds = ((pa.types.is_boolean, "sc:Boolean"), (pa.types.is_integer, "sc:Integer"),
-             (pa.types.is_floating, "sc:Float"), (pa.types.is_string, "sc:Text"))
+    kinds = (
+        (pa.types.is_boolean, "sc:Boolean"),
+        (pa.types.is_integer, "sc:Integer"),
+        (pa.types.is_floating, "sc:Float"),
+        (pa.types.is_string, "sc:Text"),
+    )
     kind = next((name for fits, name in kinds if fits(value)), None)
     if kind is None:
         return None
-    return {"@type": "cr:Field", "@id": f"graphs/{field.name}", "name": field.name,
-            "description": _MEANINGS.get(field.name, "what a job found"), "dataType": kind,
-            **({"repeated": True} if repeated else {}),
-            "source": {"fileSet": {"@id": "files"}, "extract": {"column": field.name}}}
+    return {
+        "@type": "cr:Field",
+        "@id": f"graphs/{field.name}",
+        "name": field.name,
+        "description": _MEANINGS.get(field.name, "what a job found"),
+        "dataType": kind,
+        **({"repeated": True} if repeated else {}),
+        "source": {"fileSet": {"@id": "files"}, "extract": {"column": field.name}},
+    }
 
 
-def card(manifest: Dict[str, Any], graphs: int, licences: Counter[str]) -> str:
+def card(manifest: dict[str, Any], graphs: int, licences: Counter[str]) -> str:
     """Returns the text of README.md."""
-    told = json.dumps({key: manifest[key] for key in
-                       ("version", "hash_version", "feature_version")})
-    lines = "".join(f"| `{_cell(licence)}` | {count:,} |\n"
-                    for licence, count in sorted(licences.items()))
+    told = json.dumps(
+        {key: manifest[key] for key in ("version", "hash_version", "feature_version")}
+    )
+    lines = "".join(
+        f"| `{_cell(licence)}` | {count:,} |\n" for licence, count in sorted(licences.items())
+    )
     return f"""\
 ---
 pretty_name: {_TITLE}
@@ -137,17 +180,19 @@ def _cell(text: str) -> str:
     return printable(text).replace("|", "/").replace("`", "'")[:200]
 
 
-def _identifiers(licences: Counter[str]) -> List[str]:
+def _identifiers(licences: Counter[str]) -> list[str]:
     """Returns the licences as hubs write them; one that is no identifier is "other"."""
-    made = {name.lower() if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+-]*", name) else "other"
-            for name in licences}
+    made = {
+        name.lower() if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+-]*", name) else "other"
+        for name in licences
+    }
     return sorted(made)
 
 
 def _size(graphs: int) -> str:
     """Returns the category of a number of rows, in the words of the Hub."""
     bounds = ["1K", "10K", "100K", "1M", "10M", "100M", "1B"]
-    place = next((place for place, power in enumerate(range(3, 10)) if graphs < 10 ** power), None)
+    place = next((place for place, power in enumerate(range(3, 10)) if graphs < 10**power), None)
     if place is None:
         return '"n>1B"'
     return '"n<1K"' if place == 0 else f'"{bounds[place - 1]}<n<{bounds[place]}"'

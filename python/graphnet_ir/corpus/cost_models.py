@@ -9,7 +9,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error, Graph, Node, Sample, TensorMeta
@@ -28,7 +28,7 @@ class GraphArrays:
     """A graph as arrays of numpy, with an element for each node of all its bodies."""
 
     hash: str  # of the graph in the corpus
-    names: List[str]  # of the nodes in the normal form, with that of the body before it
+    names: list[str]  # of the nodes in the normal form, with that of the body before it
     edge_index: Any  # 2 x edges: from an operand, or the output of a body, to its user
     node_type: Any  # places in the types that were given
     elements: Any  # of the value, all tensors together; -1: unknown
@@ -37,10 +37,13 @@ class GraphArrays:
     other: Any  # operations that are no FLOPs
     bytes_moved: Any  # read and written
 
-    def arrays(self) -> Dict[str, Any]:
+    def arrays(self) -> dict[str, Any]:
         """Returns the arrays by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)
-                if field.name not in ("hash", "names")}
+        return {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name not in ("hash", "names")
+        }
 
 
 def counted_types(samples: Iterable[Sample]) -> Counter[str]:
@@ -55,8 +58,9 @@ def counted_types(samples: Iterable[Sample]) -> Counter[str]:
 def arrays(samples: Iterable[tuple[str, Sample]], types: Sequence[str]) -> Iterator[GraphArrays]:
     """Yields the arrays of samples, each behind its hash."""
     if not types or types[0] != UNKNOWN or len(set(types)) != len(types):
-        raise made_error("invalid_argument", f"the types of nodes begin with '{UNKNOWN}', and each "
-                                             "is there once")
+        raise made_error(
+            "invalid_argument", f"the types of nodes begin with '{UNKNOWN}', and each is there once"
+        )
     place = {name: index for index, name in enumerate(types)}
     left = iter(samples)
     while group := list(itertools.islice(left, _GRAPHS_A_RUN)):
@@ -74,29 +78,33 @@ def _form(sample: Sample) -> Sample:
         return sample
 
 
-def _costs(samples: Sequence[Sample]) -> List[Dict[str, Any]]:
+def _costs(samples: Sequence[Sample]) -> list[dict[str, Any]]:
     """Returns what graphnet stats knows of each node of each sample, by name."""
     with tempfile.TemporaryDirectory() as folder:
         names = [os.path.join(folder, f"{index:06}.pb") for index in range(len(samples))]
         for name, sample in zip(names, samples):
             _core.save(sample, name, format="protobuf")
         told = _run_tool(["stats", "--json", "--cost-by", "node", *names])
-    found = {row["path"]: {cost["name"]: cost for cost in row["costs"]}
-             for row in told["samples"]}
+    found = {row["path"]: {cost["name"]: cost for cost in row["costs"]} for row in told["samples"]}
     return [found[name] for name in names]
 
 
-def _arrays_of(hash: str, sample: Sample, costs: Dict[str, Any],
-               types: Dict[str, int]) -> GraphArrays:
+def _arrays_of(
+    hash: str, sample: Sample, costs: dict[str, Any], types: dict[str, int]
+) -> GraphArrays:
     import numpy as np  # Importing it takes long.
 
     graphs = sample.module.graphs
     nodes = [(graph, node) for graph in graphs for node in graph.nodes]
-    names = [node.name if graph == sample.graph else f"{graph.name}:{node.name}"
-             for graph, node in nodes]
+    names = [
+        node.name if graph == sample.graph else f"{graph.name}:{node.name}" for graph, node in nodes
+    ]
     index = {node: place for place, (_, node) in enumerate(nodes)}
-    edges = [(index[operand], place) for place, (_, node) in enumerate(nodes)
-             for operand in (*node.all_input_nodes, *_outputs_of_bodies(node))]
+    edges = [
+        (index[operand], place)
+        for place, (_, node) in enumerate(nodes)
+        for operand in (*node.all_input_nodes, *_outputs_of_bodies(node))
+    ]
     sizes = [_size(node) for _, node in nodes]
 
     def column(values: Iterable[int]) -> Any:
@@ -108,9 +116,16 @@ def _arrays_of(hash: str, sample: Sample, costs: Dict[str, Any],
         return column(costs[name].get(key, -1) if name in costs else 0 for name in names)
 
     return GraphArrays(
-        hash, names, np.array(edges, dtype=np.int64).reshape(-1, 2).T.copy(),
-        column(types.get(_type(node), 0) for _, node in nodes), column(size for size, _ in sizes),
-        column(size for _, size in sizes), cost("flops"), cost("other"), cost("bytes_moved"))
+        hash,
+        names,
+        np.array(edges, dtype=np.int64).reshape(-1, 2).T.copy(),
+        column(types.get(_type(node), 0) for _, node in nodes),
+        column(size for size, _ in sizes),
+        column(size for _, size in sizes),
+        cost("flops"),
+        cost("other"),
+        cost("bytes_moved"),
+    )
 
 
 def _type(node: Node) -> str:
@@ -118,7 +133,7 @@ def _type(node: Node) -> str:
 
 
 def _outputs_of_bodies(node: Node) -> Iterator[Node]:
-    waiting: List[Any] = [*node.args, *node.kwargs.values()]
+    waiting: list[Any] = [*node.args, *node.kwargs.values()]
     while waiting:
         value = waiting.pop()
         if isinstance(value, Graph):
@@ -137,7 +152,7 @@ def _size(node: Node) -> tuple[int, int]:
     while waiting:
         meta = waiting.pop()
         if isinstance(meta, TensorMeta):
-            shape: Optional[Sequence[Any]] = meta.shape
+            shape: Sequence[Any] | None = meta.shape
             if shape is None or not all(isinstance(dim, int) for dim in shape):
                 return -1, -1
             count = math.prod(shape)

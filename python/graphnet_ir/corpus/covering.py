@@ -13,9 +13,9 @@ import os
 import time
 import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Sequence, Set, Tuple, TypeVar, Union
+from typing import Any, TypeVar
 
 from graphnet_ir import _core
 from graphnet_ir._errors import made_error
@@ -45,7 +45,7 @@ LeftOut = Callable[[str, str], None]
 class Cover:
     """A small set of graphs that has all that the graphs have."""
 
-    chosen: List[Any]  # keys of graphs, those that add most first
+    chosen: list[Any]  # keys of graphs, those that add most first
     graphs: int  # how many there are
     items: int  # how many things they cover
     at_least: int  # no set of fewer graphs covers them
@@ -56,8 +56,9 @@ def warned(name: str, reason: str) -> None:
     warnings.warn(f"{name} is left out: {reason}", stacklevel=2)
 
 
-def coverage(graphs: Any, columns: Sequence[str] = STORED,
-             left_out: LeftOut = warned) -> List[Dict[str, Any]]:
+def coverage(
+    graphs: Any, columns: Sequence[str] = STORED, left_out: LeftOut = warned
+) -> list[dict[str, Any]]:
     """Counts what graphs have: those of a Corpus, of paths of samples and folders, or Samples.
 
     Returns a dict for each value of the columns: column, value, and graphs, the number of graphs
@@ -79,7 +80,7 @@ class Counting:
         _check(columns)
         self.graphs = 0  # how many were counted until now
         self._columns = columns
-        self._counts: Counter[Tuple[str, Any]] = Counter()
+        self._counts: Counter[tuple[str, Any]] = Counter()
         self._left = _batches(graphs, columns, left_out)
 
     def go_on(self, seconds: float = math.inf) -> None:
@@ -92,12 +93,18 @@ class Counting:
             if time.monotonic() - begin > seconds:
                 return
 
-    def rows(self) -> List[Dict[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
         """Returns what coverage returns, of the graphs that were counted."""
-        return [_row(column, value, count) for (column, value), count in sorted(
-            self._counts.items(),
-            key=lambda item: (self._columns.index(item[0][0]),
-                              *_place(item[0][0], item[0][1], item[1])))]
+        return [
+            _row(column, value, count)
+            for (column, value), count in sorted(
+                self._counts.items(),
+                key=lambda item: (
+                    self._columns.index(item[0][0]),
+                    *_place(item[0][0], item[0][1], item[1]),
+                ),
+            )
+        ]
 
 
 def smallest(graphs: Any, columns: Sequence[str] = STORED, left_out: LeftOut = warned) -> Cover:
@@ -105,8 +112,8 @@ def smallest(graphs: Any, columns: Sequence[str] = STORED, left_out: LeftOut = w
     of which fewer cannot have them. Takes the same as coverage. The graphs of a corpus are told
     apart by their hashes, those of folders by their paths, and Samples by their numbers from 0."""
     _check(columns)
-    numbers: Dict[Tuple[str, Any], int] = {}
-    sets: Dict[str, Set[int]] = {}
+    numbers: dict[tuple[str, Any], int] = {}
+    sets: dict[str, set[int]] = {}
     for batch in _batches(graphs, columns, left_out):
         keys = batch.column("key").to_pylist()
         for key in keys:
@@ -117,7 +124,7 @@ def smallest(graphs: Any, columns: Sequence[str] = STORED, left_out: LeftOut = w
     return cover(sets)
 
 
-def cover(sets: Mapping[Key, Set[Any]]) -> Cover:
+def cover(sets: Mapping[Key, set[Any]]) -> Cover:
     """Chooses few of the sets that together have all that the sets have.
 
     The greedy choice takes the set that adds most, and the first key of equal ones. It takes at
@@ -126,9 +133,9 @@ def cover(sets: Mapping[Key, Set[Any]]) -> Cover:
     prices of a set, divided by 1 + 1/2 + … + 1/n, exceed 1 for none (dual fitting).
     """
     keys = sorted(sets, key=str)
-    left: Set[Any] = set().union(*sets.values()) if sets else set()
+    left: set[Any] = set().union(*sets.values()) if sets else set()
     items, chosen = len(left), []
-    price: Dict[Any, float] = {}
+    price: dict[Any, float] = {}
     heap = [(-len(sets[key]), place) for place, key in enumerate(keys)]
     heapq.heapify(heap)
     while left:
@@ -150,26 +157,30 @@ def cover(sets: Mapping[Key, Set[Any]]) -> Cover:
 
 def kind(row: Mapping[str, Any]) -> str:
     """Returns the kind of a row of calls as a text: 'relu float32 4', with ? for the unknown."""
-    return " ".join(str("?" if part is None else part)
-                    for part in (row["value"], row["dtype"], row["rank"]))
+    return " ".join(
+        str("?" if part is None else part) for part in (row["value"], row["dtype"], row["rank"])
+    )
 
 
 def operator_of(kind: str) -> str:
     """Returns the operator of a kind."""
     parts = kind.rsplit(" ", 2)
     if len(parts) != 3:
-        raise made_error("invalid_argument", f"a kind of call is an operator, a dtype and a rank, "
-                                             f"such as 'relu float32 4', not '{kind}'")
+        raise made_error(
+            "invalid_argument",
+            f"a kind of call is an operator, a dtype and a rank, "
+            f"such as 'relu float32 4', not '{kind}'",
+        )
     return parts[0]
 
 
-def have_kind(blobs: Sequence[Any], wanted: str) -> List[Union[bool, str]]:
+def have_kind(blobs: Sequence[Any], wanted: str) -> list[bool | str]:
     """Returns whether each graph has a call of a kind, or what is wrong with the graph."""
     rows = pa.array(_core._call_kinds(blobs, False)).to_pylist()
     return [row["refused"] or any(kind(one) == wanted for one in row["kinds"]) for row in rows]
 
 
-def buckets(corpus: Any, column: str) -> Iterator[Tuple[bytes, Any]]:
+def buckets(corpus: Any, column: str) -> Iterator[tuple[bytes, Any]]:
     """Yields the hash of each graph of a corpus with its value of one of BUCKETS."""
     for batch in corpus.graphs.rows(["hash", "nodes", "targets"]):
         yield from zip(batch.column("hash").to_pylist(), _values(batch, column)[1])
@@ -177,33 +188,52 @@ def buckets(corpus: Any, column: str) -> Iterator[Tuple[bytes, Any]]:
 
 def _batches(graphs: Any, columns: Sequence[str], left_out: LeftOut) -> Iterator[Any]:
     """Yields tables of graphs, with a column `key` and what the columns are made from."""
-    needed = {name for column in columns for name in (
-        [column] if column in STORED else ["nodes", "targets"] if column in BUCKETS else ["blob"])}
+    needed = {
+        name
+        for column in columns
+        for name in (
+            [column]
+            if column in STORED
+            else ["nodes", "targets"]
+            if column in BUCKETS
+            else ["blob"]
+        )
+    }
     from graphnet_ir.corpus.store import Corpus  # It imports this file.
+
     if isinstance(graphs, Corpus):
         yield from _batches_of_corpus(graphs, needed, columns, left_out)
         return
     numbers = itertools.count()
     for are_paths, items in itertools.groupby([graphs] if _is_path(graphs) else graphs, _is_path):
         for rows in (rows_of_paths if are_paths else rows_of_samples)(items):
-            keys = [row["path"] + (f":{row['place']}" if row["place"] else "")
+            keys = (
+                [
+                    row["path"] + (f":{row['place']}" if row["place"] else "")
                     for row in rows.table.select(["path", "place"]).to_pylist()
-                    ] if are_paths else [str(next(numbers)) for _ in range(rows.table.num_rows)]
+                ]
+                if are_paths
+                else [str(next(numbers)) for _ in range(rows.table.num_rows)]
+            )
             refused = rows.table.column("refused").to_pylist()
             for key, reason in zip(keys, refused):
                 if reason is not None:
                     left_out(key, reason.removeprefix(f"{key}: "))
-            table = rows.table.select(sorted(needed)).append_column("key", pa.array(keys, pa.utf8()))
-            yield from _with_kinds(table.filter(pa.array([reason is None for reason in refused])),
-                                   columns, left_out)
+            table = rows.table.select(sorted(needed)).append_column(
+                "key", pa.array(keys, pa.utf8())
+            )
+            yield from _with_kinds(
+                table.filter(pa.array([reason is None for reason in refused])), columns, left_out
+            )
 
 
 def _is_path(item: Any) -> bool:
     return isinstance(item, (str, os.PathLike))
 
 
-def _batches_of_corpus(corpus: Any, needed: Set[str], columns: Sequence[str],
-                       left_out: LeftOut) -> Iterator[Any]:
+def _batches_of_corpus(
+    corpus: Any, needed: set[str], columns: Sequence[str], left_out: LeftOut
+) -> Iterator[Any]:
     reads = ["hash", *sorted(needed), *(["digest"] if "blob" in needed else [])]
     for batch in corpus.graphs.rows(reads, batch=ROWS_A_CALL if "blob" in needed else 1024):
         table = pa.Table.from_batches([batch])
@@ -223,23 +253,33 @@ def _with_kinds(table: Any, columns: Sequence[str], left_out: LeftOut) -> Iterat
     for column in KINDS:
         if column not in columns:
             continue
-        made = pa.Table.from_struct_array(pa.array(_core._call_kinds(
-            [blob.as_buffer() for blob in table.column("blob")], column == "flows")))
+        made = pa.Table.from_struct_array(
+            pa.array(
+                _core._call_kinds(
+                    [blob.as_buffer() for blob in table.column("blob")], column == "flows"
+                )
+            )
+        )
         sound = made.column("refused").is_null()
         refused = pc.invert(sound)
-        for key, reason in zip(table.filter(refused).column("key").to_pylist(),
-                               made.filter(refused).column("refused").to_pylist()):
+        for key, reason in zip(
+            table.filter(refused).column("key").to_pylist(),
+            made.filter(refused).column("refused").to_pylist(),
+        ):
             left_out(key, reason)
         table = table.append_column(column, made.column("kinds")).filter(sound)
     yield table
 
 
-def _values(batch: Any, column: str) -> Tuple[Sequence[int], List[Any]]:
+def _values(batch: Any, column: str) -> tuple[Sequence[int], list[Any]]:
     """Returns what the graphs of a batch have in a column: the place of a graph, and the value."""
     if column in BUCKETS:
         return range(batch.num_rows), [
-            _bucket(column, nodes, targets) for nodes, targets in zip(
-                batch.column("nodes").to_pylist(), batch.column("targets").to_pylist())]
+            _bucket(column, nodes, targets)
+            for nodes, targets in zip(
+                batch.column("nodes").to_pylist(), batch.column("targets").to_pylist()
+            )
+        ]
     lists = batch.column(column)
     if isinstance(lists, pa.ChunkedArray):
         lists = lists.combine_chunks()
@@ -250,7 +290,7 @@ def _values(batch: Any, column: str) -> Tuple[Sequence[int], List[Any]]:
     return places, list(zip(*(values.field(part).to_pylist() for part in parts)))
 
 
-def _bucket(column: str, nodes: int, targets: List[str]) -> str:
+def _bucket(column: str, nodes: int, targets: list[str]) -> str:
     least = 1 << max(nodes.bit_length() - 1, 0)
     size = f"{least}..{2 * least - 1}"
     if column == "sizes":
@@ -265,23 +305,27 @@ def _work_class(target: str) -> int:
 
 
 @functools.lru_cache(1)
-def _work_class_names() -> List[str]:
+def _work_class_names() -> list[str]:
     return list(_core._work_class_names())
 
 
-def _place(column: str, value: Any, count: int) -> Tuple[Any, ...]:
+def _place(column: str, value: Any, count: int) -> tuple[Any, ...]:
     """Returns what sorts the values of a column: the frequent ones first, sizes by themselves."""
     return (int(value.partition("..")[0]) if column == "sizes" else -count, str(value))
 
 
-def _row(column: str, value: Any, count: int) -> Dict[str, Any]:
-    told = dict(zip(("value", "dtype", "rank", "user"), value)) if column in KINDS else {
-        "value": value}
+def _row(column: str, value: Any, count: int) -> dict[str, Any]:
+    told = (
+        dict(zip(("value", "dtype", "rank", "user"), value))
+        if column in KINDS
+        else {"value": value}
+    )
     return {"column": column, **told, "graphs": count}
 
 
 def _check(columns: Sequence[str]) -> None:
     for column in columns:
         if column not in COLUMNS:
-            raise made_error("invalid_argument",
-                             f"coverage is of {', '.join(COLUMNS)}, not of '{column}'")
+            raise made_error(
+                "invalid_argument", f"coverage is of {', '.join(COLUMNS)}, not of '{column}'"
+            )

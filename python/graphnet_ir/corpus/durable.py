@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import os
 import secrets
-from typing import Optional, Set
 
 
 def write_file(path: str, data: bytes) -> None:
@@ -55,7 +54,7 @@ class SyncedFolder:
 
     def __init__(self, path: str):
         self._path = path
-        self._synced: Optional[Set[str]] = None  # files and folders
+        self._synced: set[str] | None = None  # files and folders
 
     def settle(self) -> None:
         seen, changed = set(), []

@@ -17,8 +17,7 @@ def _engine(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise made_error("failed_precondition",
-                         f"a corpus needs {_WANTED} ({error})") from error
+        raise made_error("failed_precondition", f"a corpus needs {_WANTED} ({error})") from error
 
 
 pa: Any = _engine("pyarrow")
@@ -27,5 +26,6 @@ parquet: Any = _engine("pyarrow.parquet")
 lance: Any = _engine("lance")
 
 if not str(lance.__version__).startswith("14."):
-    raise made_error("failed_precondition",
-                     f"a corpus needs {_WANTED}; pylance {lance.__version__} is installed")
+    raise made_error(
+        "failed_precondition", f"a corpus needs {_WANTED}; pylance {lance.__version__} is installed"
+    )

@@ -9,7 +9,7 @@ import itertools
 import json
 import os
 from collections.abc import Iterator
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error, Sample
@@ -22,7 +22,7 @@ from graphnet_ir.corpus.weights import Weights
 _MAX_GROUP_BYTES = 2 << 30
 """How many bytes a group of rows may say that it has. All of it is in memory at once."""
 
-Source = Optional[Dict[str, Any]]
+Source = dict[str, Any] | None
 """A row of sources, as Addition.take wants it. None: the graph has no such occurrence."""
 
 
@@ -39,8 +39,10 @@ class Import:
         names = sorted(os.listdir(data)) if os.path.isdir(data) else []
         names = [name for name in names if name.endswith(".parquet")]
         if not names:
-            raise made_error("not_found", f"{self._folder} is no export of a corpus: it has no files "
-                                          "data/*.parquet")
+            raise made_error(
+                "not_found",
+                f"{self._folder} is no export of a corpus: it has no files data/*.parquet",
+            )
         for name in names:
             self._import_file(os.path.join(data, name))
 
@@ -59,21 +61,24 @@ class Import:
                 try:
                     size = file.metadata.row_group(group).total_byte_size
                     if size > _MAX_GROUP_BYTES:
-                        raise made_error("resource_exhausted", f"{size} bytes are over the limit "
-                                                               f"of {_MAX_GROUP_BYTES}")
+                        raise made_error(
+                            "resource_exhausted",
+                            f"{size} bytes are over the limit of {_MAX_GROUP_BYTES}",
+                        )
                     rows = _known_columns(file.read_row_group(group, list(_COLUMNS)))
                 except _UNREADABLE as error:
                     self._work.refuse(f"{path}, group {group}", _one_line(error))
                     continue
                 for place in range(rows.num_rows):
-                    self._import_row(f"{path}, group {group}, row {place}",
-                                     rows.slice(place, 1), made_here)
+                    self._import_row(
+                        f"{path}, group {group}, row {place}", rows.slice(place, 1), made_here
+                    )
 
     def _import_row(self, name: str, row: Any, made_here: bool) -> None:
         try:
-            told, = row.to_pylist()  # Fails for text that is not UTF-8.
+            (told,) = row.to_pylist()  # Fails for text that is not UTF-8.
             graph = _core.load_bytes(told["blob"] or b"", f"graph {told['hash']}")
-            hash = _core.hash(graph, metas=True)
+            hash = _core.canonical_hash(graph, metas=True)
             if made_here and hash != told["hash"]:
                 raise made_error("data_loss", f"its graph has the hash {hash}")
         except (Error, ValueError) as error:
@@ -81,11 +86,12 @@ class Import:
             return
         pairs = self._occurrences(name, told, graph, hash)
         while group := list(itertools.islice(pairs, ROWS_A_CALL)):
-            rows, = rows_of_samples([sample for _, sample in group])
+            (rows,) = rows_of_samples([sample for _, sample in group])
             self._work.take(rows, [source for source, _ in group])
 
-    def _occurrences(self, name: str, told: Dict[str, Any], graph: Sample, hash: str
-                     ) -> Iterator[Tuple[Source, Sample]]:
+    def _occurrences(
+        self, name: str, told: dict[str, Any], graph: Sample, hash: str
+    ) -> Iterator[tuple[Source, Sample]]:
         """Yields the occurrences of a graph. Before them comes one that has its very bytes, which
         the corpus keeps, or the graph itself."""
         there = [one for one in told["occurrences"] or [] if one is not None]
@@ -103,9 +109,9 @@ class Import:
             is_first = False
             yield pair
 
-    def _occurrence(self, told: Dict[str, Any], blob: bytes, hash: str) -> Tuple[Source, Sample]:
+    def _occurrence(self, told: dict[str, Any], blob: bytes, hash: str) -> tuple[Source, Sample]:
         sample = _core.load_bytes(blob if told["blob"] is None else told["blob"], "an occurrence")
-        if _core.hash(sample, metas=True) != hash:
+        if _core.canonical_hash(sample, metas=True) != hash:
             raise made_error("data_loss", "it is an occurrence of another graph")
         source = {name: told[name] for name in _ORIGIN}
         source["path"], source["name"] = told["path"] or "", told["name"] or ""
@@ -123,13 +129,16 @@ class Import:
 
 _UNREADABLE = (Error, OSError, ValueError, pa.ArrowException)
 _ORIGIN = exporting.ORIGIN
-_COLUMNS = {"hash": pa.utf8(), "blob": pa.binary(),
-            "occurrences": pa.list_(exporting.occurrence_type())}
+_COLUMNS = {
+    "hash": pa.utf8(),
+    "blob": pa.binary(),
+    "occurrences": pa.list_(exporting.occurrence_type()),
+}
 
 
 def _known_columns(rows: Any) -> Any:
     """Returns the columns that are read, each of its type."""
-    made: List[Any] = []
+    made: list[Any] = []
     for name, type in _COLUMNS.items():
         if name not in rows.column_names:
             raise made_error("invalid_argument", f"it has no column {name}")
@@ -137,7 +146,7 @@ def _known_columns(rows: Any) -> Any:
     return pa.table(made, names=list(_COLUMNS))
 
 
-def _hash_version(schema: Any) -> Optional[int]:
+def _hash_version(schema: Any) -> int | None:
     """Returns the version of the hashes, if it is known."""
     try:
         told = json.loads(schema.metadata[exporting.VERSIONS])["hash_version"]

@@ -14,7 +14,8 @@ import json
 import os
 import subprocess
 import sys
-from typing import Any, Callable, Dict, List
+from collections.abc import Callable
+from typing import Any
 
 import graphnet_ir
 
@@ -24,14 +25,14 @@ _MAX_OUTPUT = 4000
 _MAX_COLUMNS = 1_000_000  # as JSON
 
 
-def write_graphs(folder: str, blobs: List[bytes]) -> None:
+def write_graphs(folder: str, blobs: list[bytes]) -> None:
     with open(os.path.join(folder, GRAPHS), "wb") as file:
         for blob in blobs:
             file.write(len(blob).to_bytes(8, "little"))
             file.write(blob)
 
 
-def _read_graphs(folder: str) -> List[bytes]:
+def _read_graphs(folder: str) -> list[bytes]:
     with open(os.path.join(folder, GRAPHS), "rb") as file:
         blobs = []
         while size := file.read(8):
@@ -39,7 +40,7 @@ def _read_graphs(folder: str) -> List[bytes]:
     return blobs
 
 
-def work_of(told: Dict[str, Any], folder: str) -> Callable[[bytes], Any]:
+def work_of(told: dict[str, Any], folder: str) -> Callable[[bytes], Any]:
     """Returns the function of a job, from the bytes of a graph to its result."""
     if "command" in told:
         return lambda blob: _run(told["command"], blob, folder)
@@ -59,7 +60,7 @@ def work_of(told: Dict[str, Any], folder: str) -> Callable[[bytes], Any]:
     return lambda blob: function(graphnet_ir.load_bytes(blob))
 
 
-def _run(command: List[str], blob: bytes, folder: str) -> Any:
+def _run(command: list[str], blob: bytes, folder: str) -> Any:
     """Runs a command on a graph. {} stands for the file of the graph, and {out} for a file in which
     the command may leave another graph."""
     graph, out = os.path.join(folder, "graph.pb"), os.path.join(folder, "out.pb")
@@ -70,8 +71,7 @@ def _run(command: List[str], blob: bytes, folder: str) -> Any:
     filled = [part.replace("{out}", out).replace("{}", graph) for part in command]
     if filled == command:
         filled.append(graph)
-    done = subprocess.run(filled, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, check=False)
+    done = subprocess.run(filled, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode < 0:
         raise RuntimeError(f"the command ended with signal {-done.returncode}")
     if os.path.exists(out):
@@ -88,7 +88,7 @@ def _run(command: List[str], blob: bytes, folder: str) -> Any:
     return {"exit_code": done.returncode, "output": said[:_MAX_OUTPUT]}
 
 
-def told_of(result: Any, place: str) -> Dict[str, Any]:
+def told_of(result: Any, place: str) -> dict[str, Any]:
     """Returns what is told of a result: columns, or that another graph is in the file at `place`."""
     if isinstance(result, (graphnet_ir.Sample, graphnet_ir.Module)):
         sample = result if isinstance(result, graphnet_ir.Sample) else graphnet_ir.Sample(result)
@@ -98,12 +98,15 @@ def told_of(result: Any, place: str) -> Dict[str, Any]:
     if result is None:
         return {"columns": {}}
     if not isinstance(result, dict) or not all(isinstance(name, str) for name in result):
-        raise TypeError("a job's function returns a dict of columns, a Sample or None, not "
-                        f"{type(result).__name__}")
+        raise TypeError(
+            "a job's function returns a dict of columns, a Sample or None, not "
+            f"{type(result).__name__}"
+        )
     for name, value in result.items():
         if not isinstance(value, (str, int, float, bool, type(None))):
-            raise TypeError(f"column {name} has a {type(value).__name__}, which is no text, number "
-                            "or None")
+            raise TypeError(
+                f"column {name} has a {type(value).__name__}, which is no text, number or None"
+            )
     if len(json.dumps(result)) > _MAX_COLUMNS:
         raise ValueError(f"the columns take more than {_MAX_COLUMNS} bytes")
     return {"columns": result}
@@ -115,7 +118,7 @@ def main() -> None:
     def tell(**told: Any) -> None:
         data = (json.dumps(told) + "\n").encode()
         while data:
-            data = data[os.write(descriptor, data):]
+            data = data[os.write(descriptor, data) :]
 
     with open(os.path.join(folder, WORK), encoding="utf-8") as file:
         told = json.load(file)

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 from graphnet_ir import _core
 from graphnet_ir._errors import made_error
@@ -30,18 +30,24 @@ def table_path(corpus: str, table: str) -> str:
 def is_corpus(path: str) -> bool:
     """Returns whether a folder is a corpus, of whatever version. It has a file corpus.json and at
     least one of its tables, since the others may be lost. IsCorpusFolder in C++ says the same."""
-    return (os.path.isfile(os.path.join(path, MANIFEST))
-            and any(os.path.isdir(table_path(path, table)) for table in TABLES))
+    return os.path.isfile(os.path.join(path, MANIFEST)) and any(
+        os.path.isdir(table_path(path, table)) for table in TABLES
+    )
 
 
 def write_manifest(corpus: str) -> None:
-    told = {"format": "graphnet corpus", "version": FORMAT, "hash_version": _core.HASH_VERSION,
-            "feature_version": _core.FEATURE_VERSION, "near_at": NEAR_AT,
-            "created_by": f"graphnet {_core.__version__}"}
+    told = {
+        "format": "graphnet corpus",
+        "version": FORMAT,
+        "hash_version": _core.HASH_VERSION,
+        "feature_version": _core.FEATURE_VERSION,
+        "near_at": NEAR_AT,
+        "created_by": f"graphnet {_core.__version__}",
+    }
     write_file(os.path.join(corpus, MANIFEST), (json.dumps(told, indent=2) + "\n").encode())
 
 
-def read_manifest(corpus: str) -> Dict[str, Any]:
+def read_manifest(corpus: str) -> dict[str, Any]:
     """Reads corpus.json. Raises Error for a folder that is no corpus or has a newer version."""
     path = os.path.join(corpus, MANIFEST)
     try:
@@ -68,16 +74,18 @@ def read_manifest(corpus: str) -> Dict[str, Any]:
         why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise made_error("data_loss", f"{path} cannot be read: {why}") from error
     if version > FORMAT:
-        raise made_error("failed_precondition",
-                         f"{corpus} is a corpus of version {version}, and this graphnet reads "
-                         f"version {FORMAT} and earlier ones: use a newer graphnet")
+        raise made_error(
+            "failed_precondition",
+            f"{corpus} is a corpus of version {version}, and this graphnet reads "
+            f"version {FORMAT} and earlier ones: use a newer graphnet",
+        )
     return dict(told)
 
 
-def manifests(table: str) -> List[Tuple[int, str]]:
+def manifests(table: str) -> list[tuple[int, str]]:
     """Returns the versions of a table and the paths of their manifests, the newest first."""
     folder = os.path.join(table, "_versions")
-    found: List[Tuple[int, str]] = []
+    found: list[tuple[int, str]] = []
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
             if match := re.fullmatch(r"(\d+)\.manifest", name):
@@ -88,14 +96,14 @@ def manifests(table: str) -> List[Tuple[int, str]]:
     return sorted(found, reverse=True)
 
 
-def cut_off(table: str) -> Tuple[List[str], int]:
+def cut_off(table: str) -> tuple[list[str], int]:
     """Returns the manifests of a table that a power cut left without their content, which are the
     newest ones, and the version before them.
 
     The engine gives a manifest its name before its content is synced. What was acknowledged was
     synced, so that such versions are of commits that nobody knows.
     """
-    torn: List[str] = []
+    torn: list[str] = []
     with contextlib.suppress(OSError):
         for version, path in manifests(table):
             with open(path, "rb") as file:
@@ -110,8 +118,11 @@ def _remove_cut_off(table: str) -> None:
     torn, _ = cut_off(table)
     tags = os.path.join(table, "_refs", "tags")
     if os.path.isdir(tags):
-        torn += [path for path in (os.path.join(tags, name) for name in os.listdir(tags))
-                 if os.path.getsize(path) == 0]
+        torn += [
+            path
+            for path in (os.path.join(tags, name) for name in os.listdir(tags))
+            if os.path.getsize(path) == 0
+        ]
     for path in torn:
         os.unlink(path)
     for folder in sorted(set(map(os.path.dirname, torn))):
@@ -125,9 +136,12 @@ def at_work(corpus: str, *, alone: bool = False) -> Iterator[None]:
         try:
             fcntl.flock(file, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise made_error("failed_precondition",
-                             f"{corpus} is at work: another process changes it" if alone else
-                             f"{corpus} is at work: another process removes graphs") from error
+            raise made_error(
+                "failed_precondition",
+                f"{corpus} is at work: another process changes it"
+                if alone
+                else f"{corpus} is at work: another process removes graphs",
+            ) from error
         yield
 
 

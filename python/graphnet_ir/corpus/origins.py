@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import Any, Dict, Optional
+from typing import Any
 
 _MAX_BYTES = 64 << 20
 
@@ -14,13 +14,13 @@ _MAX_BYTES = 64 << 20
 class Origin:
     """What is known about the model of a sample; None if it is not known."""
 
-    source: Optional[str] = None
-    model: Optional[str] = None
-    revision: Optional[str] = None
-    licence: Optional[str] = None
+    source: str | None = None
+    model: str | None = None
+    revision: str | None = None
+    licence: str | None = None
 
 
-def _object(text: Any) -> Dict[str, Any]:
+def _object(text: Any) -> dict[str, Any]:
     try:
         read = json.loads(text)
     except (ValueError, RecursionError):
@@ -28,31 +28,38 @@ def _object(text: Any) -> Dict[str, Any]:
     return read if isinstance(read, dict) else {}
 
 
-def _text(told: Dict[str, Any], key: str) -> Optional[str]:
+def _text(told: dict[str, Any], key: str) -> str | None:
     value = told.get(key)
     return value if isinstance(value, str) and value else None
 
 
 def preferred(given: Origin, found: Origin) -> Origin:
     """Returns what is given, and what was found where nothing is given."""
-    return Origin(*(value if value is not None else getattr(found, name)
-                    for name, value in vars(given).items()))
+    return Origin(
+        *(
+            value if value is not None else getattr(found, name)
+            for name, value in vars(given).items()
+        )
+    )
 
 
 class Origins:
     """The origins of the samples below a folder. What `given` has is preferred."""
 
-    def __init__(self, given: Origin, root: Optional[str] = None):
+    def __init__(self, given: Origin, root: str | None = None):
         self._given = given
         self._root = root and os.path.abspath(root)
-        self._harvested: Dict[str, Origin] = {}
+        self._harvested: dict[str, Origin] = {}
 
-    def of(self, path: Optional[str], graph_net_json: Optional[str]) -> Origin:
+    def of(self, path: str | None, graph_net_json: str | None) -> Origin:
         told = _object(graph_net_json) if graph_net_json else {}
         harvested = self._folder(os.path.abspath(path)) if path else Origin()
-        found = Origin(harvested.source or _text(told, "source"),
-                       harvested.model or _text(told, "model_name"),
-                       harvested.revision, harvested.licence)
+        found = Origin(
+            harvested.source or _text(told, "source"),
+            harvested.model or _text(told, "model_name"),
+            harvested.revision,
+            harvested.licence,
+        )
         return preferred(self._given, found)
 
     def _folder(self, folder: str) -> Origin:
@@ -66,7 +73,7 @@ class Origins:
         return self._harvested[folder]
 
     @staticmethod
-    def _read(path: str) -> Optional[Origin]:
+    def _read(path: str) -> Origin | None:
         try:
             with open(path, "rb") as file:
                 told = _object(file.read(_MAX_BYTES))
@@ -74,5 +81,9 @@ class Origins:
             return None
         if told.get("format") != "graphnet harvest":
             return None
-        return Origin(_text(told, "library"), _text(told, "model"), _text(told, "revision"),
-                      _text(told, "licence"))
+        return Origin(
+            _text(told, "library"),
+            _text(told, "model"),
+            _text(told, "revision"),
+            _text(told, "licence"),
+        )

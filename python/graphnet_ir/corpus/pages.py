@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import html
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any
 from urllib.parse import urlencode
 
 from graphnet_ir.corpus.texts import printable
@@ -67,7 +68,7 @@ def _tag(name: str, *content: object, **attributes: object) -> Html:
     return Html(f"<{name}{told}>{''.join(map(_put, content))}</{name}>")
 
 
-def link(text: object, place: str, conditions: Optional[Mapping[str, object]] = None) -> Html:
+def link(text: object, place: str, conditions: Mapping[str, object] | None = None) -> Html:
     """Returns a link to a page of this server."""
     query = f"?{urlencode(conditions, errors='replace')}" if conditions else ""
     return _tag("a", text, href=place + query)
@@ -77,21 +78,27 @@ def link(text: object, place: str, conditions: Optional[Mapping[str, object]] = 
 class Search:
     """What a page of results shows."""
 
-    conditions: Dict[str, str]
-    hits: List[Dict[str, Any]] = field(default_factory=list)
-    notes: List[str] = field(default_factory=list)
-    error: Optional[str] = None
-    after: Optional[int] = None  # how many hits come before the next page; None: this is the last
-    candidates: Optional[int] = None
+    conditions: dict[str, str]
+    hits: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    error: str | None = None
+    after: int | None = None  # how many hits come before the next page; None: this is the last
+    candidates: int | None = None
 
 
 def _page(title: str, corpus: str, *content: Html) -> str:
-    head = _tag("header", link("graphnet corpus", "/"), _tag("span", corpus),
-                _tag("span", link("coverage", "/coverage")))
-    return ("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-            "<meta name=\"viewport\" content=\"width=device-width\">"
-            f"<title>{_put(title)}</title><style>{_STYLE}</style></head><body>"
-            f"{head}{''.join(content)}</body></html>\n")
+    head = _tag(
+        "header",
+        link("graphnet corpus", "/"),
+        _tag("span", corpus),
+        _tag("span", link("coverage", "/coverage")),
+    )
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{_put(title)}</title><style>{_STYLE}</style></head><body>"
+        f"{head}{''.join(content)}</body></html>\n"
+    )
 
 
 def _table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
@@ -104,31 +111,47 @@ def _table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
 
     made = [_tag("tr", *(cell("td", content, content) for content in row)) for row in given]
     if names:  # A title stands over its column: to the right if that has numbers.
-        made.insert(0, _tag("tr", *map(cell, ["th"] * len(names), names,
-                                       given[0] if given else names)))
+        made.insert(
+            0, _tag("tr", *map(cell, ["th"] * len(names), names, given[0] if given else names))
+        )
     return _tag("table", *made)
 
 
-def _facet(title: str, key: str, values: Iterable[Tuple[str, int]],
-           conditions: Mapping[str, str]) -> Html:
+def _facet(
+    title: str, key: str, values: Iterable[tuple[str, int]], conditions: Mapping[str, str]
+) -> Html:
     """Returns links that add a condition, or take it away if it is set."""
     chosen = conditions.get(key)
     rest = {name: value for name, value in conditions.items() if name != key}
     rows = []
     if chosen is not None:
         rows.append(_tag("li", _tag("b", chosen), " ", link("× remove", "/", rest)))
-    rows += [_tag("li", link(value, "/", {**rest, key: value}), _tag("span", count))
-             for value, count in values if value != chosen]
+    rows += [
+        _tag("li", link(value, "/", {**rest, key: value}), _tag("span", count))
+        for value, count in values
+        if value != chosen
+    ]
     return Html(_tag("h2", title) + _tag("ul", *rows)) if rows else Html("")
 
 
-def results(corpus: str, search: Search, facets: Mapping[str, List[Tuple[str, int]]]) -> str:
+def results(corpus: str, search: Search, facets: Mapping[str, list[tuple[str, int]]]) -> str:
     """Returns the page of a search."""
-    hidden = [Html(f'<input type="hidden" name="{_put(key)}" value="{_put(value)}">')
-              for key, value in search.conditions.items() if key != "q"]
-    form = _tag("form", Html('<input name="q" autofocus placeholder="softmax(matmul(?, ?))" value="'
-                             f'{_put(search.conditions.get("q", ""))}"> '),
-                *hidden, _tag("button", "Find"), method="get", action="/")
+    hidden = [
+        Html(f'<input type="hidden" name="{_put(key)}" value="{_put(value)}">')
+        for key, value in search.conditions.items()
+        if key != "q"
+    ]
+    form = _tag(
+        "form",
+        Html(
+            '<input name="q" autofocus placeholder="softmax(matmul(?, ?))" value="'
+            f'{_put(search.conditions.get("q", ""))}"> '
+        ),
+        *hidden,
+        _tag("button", "Find"),
+        method="get",
+        action="/",
+    )
     parts = [form]
     if search.error is not None:
         parts.append(_tag("p", search.error, class_="note"))
@@ -138,30 +161,60 @@ def results(corpus: str, search: Search, facets: Mapping[str, List[Tuple[str, in
     if search.hits:
         # Without a query nothing is matched.
         matches = [[hit["matches"]] if search.conditions.get("q") else [] for hit in search.hits]
-        parts.append(_table(
-            ["graph", "nodes", *(["matches"] if matches[0] else []), "occurrences",
-             "first of them"],
-            ([link(_tag("span", hit["hash"][:16], class_="hash"), f"/graph/{hit['hash']}"),
-              hit["nodes"], *matched, len(hit["names"]), (hit["names"] or [""])[0]]
-             for hit, matched in zip(search.hits, matches))))
+        parts.append(
+            _table(
+                [
+                    "graph",
+                    "nodes",
+                    *(["matches"] if matches[0] else []),
+                    "occurrences",
+                    "first of them",
+                ],
+                (
+                    [
+                        link(
+                            _tag("span", hit["hash"][:16], class_="hash"), f"/graph/{hit['hash']}"
+                        ),
+                        hit["nodes"],
+                        *matched,
+                        len(hit["names"]),
+                        (hit["names"] or [""])[0],
+                    ]
+                    for hit, matched in zip(search.hits, matches)
+                ),
+            )
+        )
     elif search.error is None:
         parts.append(_tag("p", "No graph is found.", class_="none"))
     if search.after is not None:
         parts.append(_tag("p", link("more", "/", {**search.conditions, "after": search.after})))
-    nav = _tag("nav", *(_facet(title, key, facets.get(key, []), search.conditions)
-                        for title, key in (("Source", "source"), ("Licence", "licence"),
-                                           ("Calls", "target"), ("Dtypes", "dtype"),
-                                           ("Model", "model"), ("Nodes", "nodes"),
-                                           ("Kind of call", "kind"))))
-    return _page(search.conditions.get("q") or "graphnet corpus", corpus,
-                 _tag("main", nav, _tag("section", *parts)))
+    nav = _tag(
+        "nav",
+        *(
+            _facet(title, key, facets.get(key, []), search.conditions)
+            for title, key in (
+                ("Source", "source"),
+                ("Licence", "licence"),
+                ("Calls", "target"),
+                ("Dtypes", "dtype"),
+                ("Model", "model"),
+                ("Nodes", "nodes"),
+                ("Kind of call", "kind"),
+            )
+        ),
+    )
+    return _page(
+        search.conditions.get("q") or "graphnet corpus",
+        corpus,
+        _tag("main", nav, _tag("section", *parts)),
+    )
 
 
 @dataclass
 class Coverage:
     """What the page of the coverage shows."""
 
-    kinds: List[Tuple[Dict[str, Any], str]]  # rows of covering.coverage, and their texts
+    kinds: list[tuple[dict[str, Any], str]]  # rows of covering.coverage, and their texts
     counted: int  # graphs
     all: int
     damaged: int
@@ -169,45 +222,86 @@ class Coverage:
 
 def coverage(corpus: str, told: Coverage) -> str:
     """Returns the page of operators by dtype and rank."""
-    cells = {(row["value"], row["dtype"], row["rank"]): (row["graphs"], kind)
-             for row, kind in told.kinds}
-    sums: Counter[Tuple[Optional[str], Optional[int]]] = Counter()
-    operators: Dict[str, int] = {}
+    cells = {
+        (row["value"], row["dtype"], row["rank"]): (row["graphs"], kind) for row, kind in told.kinds
+    }
+    sums: Counter[tuple[str | None, int | None]] = Counter()
+    operators: dict[str, int] = {}
     for (operator, dtype, rank), (count, _) in cells.items():
         sums[dtype, rank] += count
         operators[operator] = max(operators.get(operator, 0), count)
-    frequent: Counter[Optional[str]] = Counter()
+    frequent: Counter[str | None] = Counter()
     for (dtype, _), count in sums.items():
         frequent[dtype] += count
     dtypes = sorted(frequent, key=lambda dtype: (dtype is None, -frequent[dtype], str(dtype)))
-    columns = [(dtype, rank) for dtype in dtypes for rank in sorted(
-        (rank for other, rank in sums if other == dtype), key=lambda rank: (rank is None, rank))]
+    columns = [
+        (dtype, rank)
+        for dtype in dtypes
+        for rank in sorted(
+            (rank for other, rank in sums if other == dtype), key=lambda rank: (rank is None, rank)
+        )
+    ]
     shown = sorted(operators, key=lambda operator: (-operators[operator], operator))
 
-    def cell(operator: str, dtype: Optional[str], rank: Optional[int]) -> Html:
+    def cell(operator: str, dtype: str | None, rank: int | None) -> Html:
         count, kind = cells.get((operator, dtype, rank), (0, ""))
         return _tag("td", link(count, "/", {"kind": kind}) if count else "", class_="n")
 
-    head = [_tag("tr", _tag("th"), *(
-        _tag("th", dtype or "unknown", colspan=sum(1 for other, _ in columns if other == dtype))
-        for dtype in dtypes)),
-            _tag("tr", _tag("th", "operator"), *(
-                _tag("th", "?" if rank is None else rank, class_="n") for _, rank in columns))]
-    rows = [_tag("tr", _tag("td", link(operator, "/", {"target": operator})),
-                 *(cell(operator, *column) for column in columns))
-            for operator in shown[:MOST_OPERATORS]]
-    notes = [f"of the first {told.counted:,} of {told.all:,} graphs; load the page again to count "
-             "on"] if told.counted + told.damaged < told.all else []
+    head = [
+        _tag(
+            "tr",
+            _tag("th"),
+            *(
+                _tag(
+                    "th",
+                    dtype or "unknown",
+                    colspan=sum(1 for other, _ in columns if other == dtype),
+                )
+                for dtype in dtypes
+            ),
+        ),
+        _tag(
+            "tr",
+            _tag("th", "operator"),
+            *(_tag("th", "?" if rank is None else rank, class_="n") for _, rank in columns),
+        ),
+    ]
+    rows = [
+        _tag(
+            "tr",
+            _tag("td", link(operator, "/", {"target": operator})),
+            *(cell(operator, *column) for column in columns),
+        )
+        for operator in shown[:MOST_OPERATORS]
+    ]
+    notes = (
+        [f"of the first {told.counted:,} of {told.all:,} graphs; load the page again to count on"]
+        if told.counted + told.damaged < told.all
+        else []
+    )
     if told.damaged:
         notes.append(f"{told.damaged:,} graphs are damaged and left out")
     if len(shown) > MOST_OPERATORS:
         notes.append(f"the {MOST_OPERATORS:,} most frequent of {len(shown):,} operators")
-    return _page("coverage", corpus, _tag("main", _tag(
-        "section", _tag("h1", "Coverage"),
-        _tag("p", "How many graphs call an operator with a result of a dtype and rank. A number "
-                  "leads to these graphs.", class_="none"),
-        *(_tag("p", note, class_="note") for note in notes),
-        _tag("div", _tag("table", *head, *rows), class_="wide") if rows else Html(""))))
+    return _page(
+        "coverage",
+        corpus,
+        _tag(
+            "main",
+            _tag(
+                "section",
+                _tag("h1", "Coverage"),
+                _tag(
+                    "p",
+                    "How many graphs call an operator with a result of a dtype and rank. A number "
+                    "leads to these graphs.",
+                    class_="none",
+                ),
+                *(_tag("p", note, class_="note") for note in notes),
+                _tag("div", _tag("table", *head, *rows), class_="wide") if rows else Html(""),
+            ),
+        ),
+    )
 
 
 @dataclass
@@ -215,13 +309,13 @@ class Graph:
     """What the page of a graph shows."""
 
     hash: str
-    facts: List[Tuple[str, object]]
-    occurrences: List[Dict[str, Any]]
+    facts: list[tuple[str, object]]
+    occurrences: list[dict[str, Any]]
     # The name, the hash without metas, the range, and the hash if the graph is here.
-    parents: List[Tuple[str, str, int, int, Optional[str]]]
-    same_but_sizes: List[str]
-    similar: List[Tuple[str, float]]
-    columns: List[Tuple[str, object]]  # what jobs added
+    parents: list[tuple[str, str, int, int, str | None]]
+    same_but_sizes: list[str]
+    similar: list[tuple[str, float]]
+    columns: list[tuple[str, object]]  # what jobs added
 
 
 def _hash_link(hash: str) -> Html:
@@ -232,30 +326,71 @@ def graph(corpus: str, told: Graph) -> str:
     """Returns the page of a graph."""
     place = f"/graph/{told.hash}"
     name = told.occurrences[0]["name"] if told.occurrences else ""
-    parts = [_tag("h1", name), _tag("p", told.hash, class_="hash"),
-             _tag("p", link("text", f"{place}/text"), "  ·  ", link("protobuf", f"{place}/protobuf"),
-                  "  ·  ", link("whole page of the graph", f"{place}/view")),
-             _table([], told.facts)]
+    parts = [
+        _tag("h1", name),
+        _tag("p", told.hash, class_="hash"),
+        _tag(
+            "p",
+            link("text", f"{place}/text"),
+            "  ·  ",
+            link("protobuf", f"{place}/protobuf"),
+            "  ·  ",
+            link("whole page of the graph", f"{place}/view"),
+        ),
+        _table([], told.facts),
+    ]
     if told.columns:
         parts += [_tag("h2", "Results of jobs"), _table([], told.columns)]
-    parts += [_tag("h2", f"Occurrences: {len(told.occurrences)}"),
-              _table(["path", "source", "model", "licence"],
-                     ([row["path"], *(link(row[key], "/", {key: row[key]}) if row[key] else ""
-                                      for key in ("source", "model", "licence"))]
-                      for row in told.occurrences))]
+    parts += [
+        _tag("h2", f"Occurrences: {len(told.occurrences)}"),
+        _table(
+            ["path", "source", "model", "licence"],
+            (
+                [
+                    row["path"],
+                    *(
+                        link(row[key], "/", {key: row[key]}) if row[key] else ""
+                        for key in ("source", "model", "licence")
+                    ),
+                ]
+                for row in told.occurrences
+            ),
+        ),
+    ]
     if told.parents:
-        parts += [_tag("h2", "Cut from"), _table(["graph", "name", "operators"], (
-            [_hash_link(here) if here else _tag("span", hash[:16], class_="hash"), name,
-             f"{begin} to {end}"] for name, hash, begin, end, here in told.parents))]
+        parts += [
+            _tag("h2", "Cut from"),
+            _table(
+                ["graph", "name", "operators"],
+                (
+                    [
+                        _hash_link(here) if here else _tag("span", hash[:16], class_="hash"),
+                        name,
+                        f"{begin} to {end}",
+                    ]
+                    for name, hash, begin, end, here in told.parents
+                ),
+            ),
+        ]
     if told.same_but_sizes:
-        parts += [_tag("h2", "The same with other sizes"),
-                  _tag("ul", *(_tag("li", _hash_link(hash)) for hash in told.same_but_sizes))]
+        parts += [
+            _tag("h2", "The same with other sizes"),
+            _tag("ul", *(_tag("li", _hash_link(hash)) for hash in told.same_but_sizes)),
+        ]
     if told.similar:
-        parts += [_tag("h2", "Similar"), _table(["graph", "similarity"], (
-            [_hash_link(hash), f"{share:.3f}"] for hash, share in told.similar))]
+        parts += [
+            _tag("h2", "Similar"),
+            _table(
+                ["graph", "similarity"],
+                ([_hash_link(hash), f"{share:.3f}"] for hash, share in told.similar),
+            ),
+        ]
     view = Html(f'<iframe sandbox="allow-scripts" title="graph" src="{_put(place)}/view"></iframe>')
-    return _page(f"{name} {told.hash[:16]}".strip(), corpus,
-                 _tag("main", _tag("section", *parts), _tag("section", view)))
+    return _page(
+        f"{name} {told.hash[:16]}".strip(),
+        corpus,
+        _tag("main", _tag("section", *parts), _tag("section", view)),
+    )
 
 
 def failure(corpus: str, what: str) -> str:

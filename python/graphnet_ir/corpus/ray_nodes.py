@@ -14,18 +14,21 @@ import json
 import os
 import signal
 import sys
-from typing import Any, Dict
+from typing import Any
 
 _OBJECTS = 80 << 20  # bytes; a job hands over nothing
 
 
 def main() -> None:
     count, folder, told = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    from ray.cluster_utils import (  # type: ignore[import-not-found,import-untyped,unused-ignore]
-        Cluster)
+    from ray.cluster_utils import Cluster  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
-    node: Dict[str, Any] = {"node_ip_address": "127.0.0.1", "num_cpus": 1, "plasma_directory": folder,
-                            "object_store_memory": _OBJECTS}
+    node: dict[str, Any] = {
+        "node_ip_address": "127.0.0.1",
+        "num_cpus": 1,
+        "plasma_directory": folder,
+        "object_store_memory": _OBJECTS,
+    }
     cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
     for _ in range(count - 1):
         cluster.add_node(wait=False, **node)

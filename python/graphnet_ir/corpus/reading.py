@@ -17,7 +17,7 @@ import os
 import re
 import socket
 import sys
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error, Sample
@@ -36,10 +36,11 @@ class Selection:
     def __init__(self, path: str, selection: str):
         # The engines are imported here, so that one that is missing is an answer.
         from graphnet_ir.corpus.store import Corpus
+
         tag = view = None
         for part in selection.split("#")[1:]:
             if part.startswith("view="):
-                view = part[len("view="):]
+                view = part[len("view=") :]
             else:
                 tag = part
         self.corpus = Corpus(path)
@@ -51,14 +52,14 @@ class Selection:
         if view is not None:
             chosen = set(bytes.fromhex(hash) for hash in self.corpus.view(view))
             self._hashes = [hash for hash in self._hashes if hash in chosen]
-        self._places: Dict[str, List[int]] = {}
+        self._places: dict[str, list[int]] = {}
         for place, hash in enumerate(self._hashes):
             self._places.setdefault(hash.hex()[:_DIGITS], []).append(place)
-        self._read: Dict[bytes, Any] = {}
+        self._read: dict[bytes, Any] = {}
 
-    def names(self) -> List[str]:
+    def names(self) -> list[str]:
         """Returns the names, each with the beginning of a hash."""
-        named: Dict[bytes, Tuple[str, str]] = {}
+        named: dict[bytes, tuple[str, str]] = {}
         for batch in self.corpus.sources.rows(["hash", "path", "name"]):
             columns = (batch.column(name).to_pylist() for name in ("hash", "path", "name"))
             for hash, path, name in zip(*columns):
@@ -68,8 +69,15 @@ class Selection:
     def place(self, name: str) -> int:
         """Returns the place of a graph in the order."""
         found = re.search(rf"(?:^|-)([0-9a-f]{{{_DIGITS},64}})$", name)
-        places = [place for place in self._places.get(found[1][:_DIGITS], [])
-                  if self._hashes[place].hex().startswith(found[1])] if found else []
+        places = (
+            [
+                place
+                for place in self._places.get(found[1][:_DIGITS], [])
+                if self._hashes[place].hex().startswith(found[1])
+            ]
+            if found
+            else []
+        )
         if len(places) != 1:
             raise made_error("not_found", "there is no such graph")
         return places[0]
@@ -85,7 +93,7 @@ class Selection:
         if weights:
             return self._bytes(self.corpus[hash], True)
         if hash not in self._read:
-            ahead = self._hashes[place:place + _AHEAD]
+            ahead = self._hashes[place : place + _AHEAD]
             self._read = dict(self.corpus._stored(ahead))
         sample = self._read.pop(hash)
         if isinstance(sample, Error):
@@ -108,7 +116,7 @@ def _name(path: str, name: str, hash: bytes) -> str:
     return f"{plain}-{digits}" if plain else digits
 
 
-def asked(path: str, selections: Dict[str, Selection], request: str) -> bytes:
+def asked(path: str, selections: dict[str, Selection], request: str) -> bytes:
     """Returns what a request asks for."""
     what, _, wanted = request.partition(" ")
     selection, _, name = wanted.partition("/")
@@ -122,11 +130,10 @@ def asked(path: str, selections: Dict[str, Selection], request: str) -> bytes:
 
 def main() -> None:
     """Answers requests until the socket is closed."""
-    selections: Dict[str, Selection] = {}
+    selections: dict[str, Selection] = {}
     with socket.socket(fileno=sys.stdin.fileno()) as channel:
         for line in channel.makefile("r", encoding="utf-8", errors="surrogateescape"):
-            send(channel, *answer(
-                lambda: asked(sys.argv[1], selections, line.rstrip("\n"))))
+            send(channel, *answer(lambda: asked(sys.argv[1], selections, line.rstrip("\n"))))
 
 
 if __name__ == "__main__":

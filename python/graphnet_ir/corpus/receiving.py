@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 from collections.abc import Iterator
-from typing import Dict, List, Optional, Tuple
 
 from graphnet_ir._core import Error
 from graphnet_ir.corpus import layout
@@ -28,7 +27,7 @@ class Receiver:
     def __init__(self, path: str):
         self._path = path
         self._corpus = opened_or_made(path)
-        self._origins: Dict[str, Origins] = {}
+        self._origins: dict[str, Origins] = {}
         self._of_corpora = OfCorpora()
 
     def add(self, given: Iterator[Given]) -> str:
@@ -40,16 +39,20 @@ class Receiver:
                 self._take(work, group)
             done = work.finish()
         corpus.refresh()
-        lines = [json.dumps({**vars(done), "graphs": len(corpus)}),
-                 f"{done}; {len(corpus)} graphs in {self._path}",
-                 *(f"refused {name}: {reason}" for name, reason in done.refused)]
+        lines = [
+            json.dumps({**vars(done), "graphs": len(corpus)}),
+            f"{done}; {len(corpus)} graphs in {self._path}",
+            *(f"refused {name}: {reason}" for name, reason in done.refused),
+        ]
         if done.without_weights:
-            lines.append(f"the values of weights of {done.without_weights} samples are left out, "
-                         "which a corpus of version 1 does not keep")
+            lines.append(
+                f"the values of weights of {done.without_weights} samples are left out, "
+                "which a corpus of version 1 does not keep"
+            )
         return "\n".join(map(printable, lines))
 
-    def _take(self, work: Addition, group: List[Given]) -> None:
-        known: List[Tuple[Given, Origin]] = []
+    def _take(self, work: Addition, group: list[Given]) -> None:
+        known: list[tuple[Given, Origin]] = []
         for sample in group:
             try:
                 known.append((sample, self._of_corpora.origin(sample[1])))
@@ -59,18 +62,26 @@ class Receiver:
             paths = [printable(below) for (_, _, below, _), _ in known]
             table = made.table.append_column("path", pa.array(paths, pa.utf8()))
             rows = table.select(["path", "name", "json", "parents"]).to_pylist()
-            work.take(Rows(table, made.samples), [
-                {**row, "place": 0, **vars(preferred(origin, self._told(root, path, row["json"])))}
-                for ((root, path, *_), origin), row in zip(known, rows)])
+            work.take(
+                Rows(table, made.samples),
+                [
+                    {
+                        **row,
+                        "place": 0,
+                        **vars(preferred(origin, self._told(root, path, row["json"]))),
+                    }
+                    for ((root, path, *_), origin), row in zip(known, rows)
+                ],
+            )
 
-    def _told(self, root: str, path: str, graph_net_json: Optional[str]) -> Origin:
+    def _told(self, root: str, path: str, graph_net_json: str | None) -> Origin:
         """Returns what the files of an input say."""
         if root not in self._origins:
             self._origins[root] = Origins(Origin(), root)
         return self._origins[root].of(path or None, graph_net_json)
 
 
-def _groups(given: Iterator[Given]) -> Iterator[List[Given]]:
+def _groups(given: Iterator[Given]) -> Iterator[list[Given]]:
     """Yields samples, some at a time."""
     while group := list(itertools.islice(given, 1)):
         size = len(group[0][3])
@@ -87,8 +98,8 @@ class OfCorpora:
     """The origins of graphs that are read from corpora (docs/corpus.md says how they are called)."""
 
     def __init__(self) -> None:
-        self._selections: Dict[Tuple[str, str], Selection] = {}
-        self._last: Tuple[str, Origin] = ("", Origin())
+        self._selections: dict[tuple[str, str], Selection] = {}
+        self._last: tuple[str, Origin] = ("", Origin())
 
     def origin(self, path: str) -> Origin:
         """Returns the origin of the occurrence that gives a graph its name. Nothing is known of

@@ -11,8 +11,9 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error
@@ -34,24 +35,27 @@ class Repaired:
 
     graphs: int = 0
     occurrences: int = 0
-    dropped: List[Finding] = field(default_factory=list)  # what is lost, and why
+    dropped: list[Finding] = field(default_factory=list)  # what is lost, and why
 
     def __str__(self) -> str:
-        return (f"{self.graphs} graphs and {self.occurrences} occurrences saved, "
-                f"{len(self.dropped)} losses")
+        return (
+            f"{self.graphs} graphs and {self.occurrences} occurrences saved, "
+            f"{len(self.dropped)} losses"
+        )
 
 
 class Repair:
     """Fills a new corpus. `opened` opens a table of the damaged one, and says why it is not the
     newest version, or raises Error."""
 
-    def __init__(self, path: str, new: Any, opened: Callable[[str], Tuple[Table, Optional[str]]],
-                 weights: Any):
+    def __init__(
+        self, path: str, new: Any, opened: Callable[[str], tuple[Table, str | None]], weights: Any
+    ):
         self._path = path
         self._new = new
         self._weights = weights
         self.done = Repaired()
-        self._tables: Dict[str, Optional[Table]] = {}
+        self._tables: dict[str, Table | None] = {}
         for kind in layout.TABLES:
             try:
                 self._tables[kind], why = opened(kind)
@@ -80,7 +84,7 @@ class Repair:
         self._new.refresh()
         self.done.graphs, self.done.occurrences = len(self._new), len(self._new.sources)
 
-    def _rows(self, kind: str, columns: List[str]) -> Iterator[Any]:
+    def _rows(self, kind: str, columns: list[str]) -> Iterator[Any]:
         """Yields what can be read of a table."""
         table = self._tables[kind]
         if table is None:
@@ -92,7 +96,7 @@ class Repair:
                 yield batch
 
     def _read_jsons(self) -> None:
-        self._texts: Dict[bytes, str] = {}
+        self._texts: dict[bytes, str] = {}
         for batch in self._rows("jsons", ["id", "text"]):
             for row in batch.to_pylist():
                 if hashlib.sha256(row["text"].encode()).digest() == row["id"]:
@@ -100,18 +104,22 @@ class Repair:
 
     def _read_sources(self) -> None:
         """Reads occurrences by graph, and graphs of their own where they have some."""
-        self._sources: Dict[bytes, List[Dict[str, Any]]] = {}
+        self._sources: dict[bytes, list[dict[str, Any]]] = {}
         table = self._tables["sources"]
         for batch in self._rows("sources", [] if table is None else table.columns):
             rows = batch.to_pylist()
             for row in rows:
                 if source_id(row) != row["id"]:
-                    self._lose("damaged", "sources", row["id"].hex(),
-                               f"its fields have another hash ({row['path']})")
+                    self._lose(
+                        "damaged",
+                        "sources",
+                        row["id"].hex(),
+                        f"its fields have another hash ({row['path']})",
+                    )
                     continue
                 self._sources.setdefault(row["hash"], []).append(row)
 
-    def _samples(self) -> Iterator[Tuple[List[Any], List[Dict[str, Any]]]]:
+    def _samples(self) -> Iterator[tuple[list[Any], list[dict[str, Any]]]]:
         """Yields samples with their rows of sources."""
         for batch in self._rows("graphs", ["hash", "blob", "digest"]):
             rows = batch.to_pylist()
@@ -119,7 +127,8 @@ class Repair:
             for row, again in zip(rows, made):
                 digest = hashlib.sha256(row["blob"]).digest()[:16]
                 is_sound = again["refused"] is None and (
-                    again["hash"] == row["hash"] or digest == row["digest"])
+                    again["hash"] == row["hash"] or digest == row["digest"]
+                )
                 if is_sound:
                     yield self._occurrences(again["hash"], row["blob"], digest)
         # Graphs that are lost may be in an occurrence that has its own form.
@@ -130,24 +139,41 @@ class Repair:
                     yield self._occurrences(hash, row["blob"], row["digest"])
                     break
             else:
-                self._lose("missing", "graphs", hash.hex(),
-                           f"its bytes are lost, and {len(rows)} occurrences with it, such as "
-                           f"{rows[0]['path']}")
+                self._lose(
+                    "missing",
+                    "graphs",
+                    hash.hex(),
+                    f"its bytes are lost, and {len(rows)} occurrences with it, such as "
+                    f"{rows[0]['path']}",
+                )
 
     @staticmethod
     def _is_graph(blob: bytes, hash: bytes) -> bool:
-        made, = pa.array(_core._corpus_rows([blob])).to_pylist()
+        (made,) = pa.array(_core._corpus_rows([blob])).to_pylist()
         return made["refused"] is None and bool(made["hash"] == hash)
 
-    def _occurrences(self, hash: bytes, blob: bytes,
-                     digest: bytes) -> Tuple[List[Any], List[Dict[str, Any]]]:
+    def _occurrences(
+        self, hash: bytes, blob: bytes, digest: bytes
+    ) -> tuple[list[Any], list[dict[str, Any]]]:
         """Returns the samples of a graph that was found, each with its row."""
         rows = self._sources.pop(hash, [])
         if not rows:
             self._lose("missing", "sources", hash.hex(), "where this graph comes from is lost")
-            rows = [{"path": hash.hex(), "place": 0, "name": hash.hex(), "source": None,
-                     "model": None, "revision": None, "licence": None, "parents": [], "json": None,
-                     "digest": digest, "blob": None}]
+            rows = [
+                {
+                    "path": hash.hex(),
+                    "place": 0,
+                    "name": hash.hex(),
+                    "source": None,
+                    "model": None,
+                    "revision": None,
+                    "licence": None,
+                    "parents": [],
+                    "json": None,
+                    "digest": digest,
+                    "blob": None,
+                }
+            ]
         samples = []
         for row in rows:
             own = blob
@@ -155,22 +181,34 @@ class Repair:
                 if row["blob"] is not None and self._is_graph(row["blob"], hash):
                     own = row["blob"]
                 else:
-                    self._lose("missing", "sources", row["id"].hex(),
-                               f"its own names of values are lost ({row['path']})")
+                    self._lose(
+                        "missing",
+                        "sources",
+                        row["id"].hex(),
+                        f"its own names of values are lost ({row['path']})",
+                    )
             sample = _core.load_bytes(own, f"graph {hash.hex()}")
             sample.name = row["name"]
             if row["json"] is not None:
                 if row["json"] in self._texts:
                     sample.graph_net_json = self._texts[row["json"]]
                 else:
-                    self._lose("missing", "jsons", row["json"].hex(),
-                               f"the graph_net.json of {row['path']} is lost")
+                    self._lose(
+                        "missing",
+                        "jsons",
+                        row["json"].hex(),
+                        f"the graph_net.json of {row['path']} is lost",
+                    )
             if row.get("weights") is not None:
                 try:
                     self._weights.give(sample, row["weights"])
                 except Error as error:
-                    self._lose("damaged", "weights", row["weights"].hex(),
-                               f"the weights of {row['path']} are lost: {error}")
+                    self._lose(
+                        "damaged",
+                        "weights",
+                        row["weights"].hex(),
+                        f"the weights of {row['path']} are lost: {error}",
+                    )
             samples.append(sample)
         return samples, list(rows)
 
@@ -185,8 +223,11 @@ class Repair:
         before = len(self.done.dropped)
         found = list(self._rows("graphs", ["hash", *names]))
         # Rows that cannot be read were named already.
-        lost = [finding for finding in self.done.dropped[before:]
-                if finding not in self.done.dropped[:before]]
+        lost = [
+            finding
+            for finding in self.done.dropped[before:]
+            if finding not in self.done.dropped[:before]
+        ]
         self.done.dropped[before:] = lost
         if found:
             self._new.graphs.set_columns(pa.concat_tables(found))
@@ -212,15 +253,18 @@ class Repair:
                     with engine_errors(part):
                         parquet.read_table(part, page_checksum_verification=True)
                 except Error as error:
-                    self._lose("damaged", "jobs", f"{name}/{os.path.basename(part)}",
-                               f"this task is done again: {error}")
+                    self._lose(
+                        "damaged",
+                        "jobs",
+                        f"{name}/{os.path.basename(part)}",
+                        f"this task is done again: {error}",
+                    )
                 else:
                     shutil.copyfile(part, os.path.join(out, os.path.basename(part)))
 
     def _copy_views(self) -> None:
-        for path in sorted(glob.glob(os.path.join(glob.escape(self._path), "views",
-                                                  "*.parquet"))):
-            name = os.path.basename(path)[:-len(".parquet")]
+        for path in sorted(glob.glob(os.path.join(glob.escape(self._path), "views", "*.parquet"))):
+            name = os.path.basename(path)[: -len(".parquet")]
             try:
                 views.save(self._new.path, name, views.load(self._path, name))
             except Error as error:

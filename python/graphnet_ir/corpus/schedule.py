@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import collections
 import heapq
-from collections.abc import Sequence
-from typing import Callable, Deque, Dict, List, Optional, Protocol, Tuple
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 MOST_LOSSES = 5
 """A task that loses so many machines may be the reason. It runs no more."""
@@ -39,7 +39,7 @@ class Pool(Protocol):
     def start(self, number: int) -> None:
         """Begins to run a task, which may be running already."""
 
-    def ended(self, seconds: float) -> List[Tuple[int, Optional[BaseException]]]:
+    def ended(self, seconds: float) -> list[tuple[int, BaseException | None]]:
         """Waits until tasks end, or some seconds. Returns them with what they raised: Lost, or what
         ends the job."""
 
@@ -51,9 +51,9 @@ class _Running:
     """Tasks that run, in the order in which they began."""
 
     def __init__(self) -> None:
-        self.copies: Dict[int, int] = {}
-        self.begun: Dict[int, float] = {}  # when the first copy began
-        self._order: List[Tuple[float, int]] = []
+        self.copies: dict[int, int] = {}
+        self.begun: dict[int, float] = {}  # when the first copy began
+        self._order: list[tuple[float, int]] = []
 
     def begin(self, number: int, time: float) -> None:
         if number not in self.begun:
@@ -66,7 +66,7 @@ class _Running:
         if not self.copies[number]:
             del self.copies[number]
 
-    def slowest(self, before: float) -> Optional[int]:
+    def slowest(self, before: float) -> int | None:
         """Takes the task with one copy that began first, if it began before some time."""
         while self._order and self._order[0][0] < before:
             time, number = heapq.heappop(self._order)
@@ -75,15 +75,15 @@ class _Running:
         return None
 
 
-def run(tasks: Sequence[int], pool: Pool, done: Callable[[int], None]) -> List[int]:
+def run(tasks: Sequence[int], pool: Pool, done: Callable[[int], None]) -> list[int]:
     """Runs tasks, and calls done for each. Raises what a task raised. Returns the tasks that lost
     MOST_LOSSES machines, when all others are done. Copies may still be running then."""
-    waiting: Deque[int] = collections.deque(tasks)
+    waiting: collections.deque[int] = collections.deque(tasks)
     left = set(tasks)
     running = _Running()
-    losses: Dict[int, int] = collections.Counter()
-    given_up: List[int] = []
-    times: Deque[float] = collections.deque(maxlen=_RECENT)
+    losses: dict[int, int] = collections.Counter()
+    given_up: list[int] = []
+    times: collections.deque[float] = collections.deque(maxlen=_RECENT)
     count = 0  # of tasks and copies that run
     while left:
         slots = max(1, pool.slots())

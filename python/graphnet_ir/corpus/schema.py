@@ -5,7 +5,7 @@ Corpora of this version are read ever after: a change of a column's meaning need
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any
 
 from graphnet_ir.corpus.engines import pa
 
@@ -26,8 +26,12 @@ DIGEST = pa.binary(16)
 # Lance compresses such texts and bytes together with their neighbours, which are often pieces of the
 # same model, in chunks of so many bytes. Larger chunks are smaller on disk, and make a graph that is
 # read alone slower (docs/corpus.md has figures).
-_ZSTD = {"lance-encoding:compression": "zstd", "lance-encoding:structural-encoding": "miniblock",
-         "lance-encoding:minichunk-size": str(256 << 10), "lance-encoding:compression-level": "9"}
+_ZSTD = {
+    "lance-encoding:compression": "zstd",
+    "lance-encoding:structural-encoding": "miniblock",
+    "lance-encoding:minichunk-size": str(256 << 10),
+    "lance-encoding:compression-level": "9",
+}
 
 
 def _field(name: str, type: Any, null: bool = False, **metadata: Any) -> Any:
@@ -50,44 +54,61 @@ FACTS = [
     _field("ranks", pa.list_(pa.int32())),
 ]
 
-GRAPHS = pa.schema([
-    _field("hash", HASH),  # graphnet hash --metas
-    *FACTS,
-    _field("digest", DIGEST),  # the first bytes of the SHA-256 of blob
-    _field("features", pa.int32()),  # how many there are
-    _field("near", pa.list_(pa.uint32())),  # the first of them, for NEAR_AT, in 32 bits each
-])
+GRAPHS = pa.schema(
+    [
+        _field("hash", HASH),  # graphnet hash --metas
+        *FACTS,
+        _field("digest", DIGEST),  # the first bytes of the SHA-256 of blob
+        _field("features", pa.int32()),  # how many there are
+        _field("near", pa.list_(pa.uint32())),  # the first of them, for NEAR_AT, in 32 bits each
+    ]
+)
 """A row for each graph."""
 
-SOURCES = pa.schema([
-    _field("id", HASH),  # of all but the licence, the blob and weights that are not there
-    _field("hash", HASH),  # of the graph
-    _field("path", pa.utf8()),  # below the folder that was added
-    _field("place", pa.int32()),  # in a file with several samples
-    _field("name", pa.utf8()),
-    _field("source", pa.utf8(), null=True),
-    _field("model", pa.utf8(), null=True),
-    _field("revision", pa.utf8(), null=True),
-    _field("licence", pa.utf8(), null=True),
-    _field("parents", pa.list_(pa.struct([
-        ("name", pa.utf8()), ("hash", pa.utf8()), ("start", pa.int64()), ("end", pa.int64())]))),
-    # The samples that it was cut from, each with its operators there, from start up to end.
-    _field("json", HASH, null=True),  # of graph_net.json
-    # Samples with one hash may differ in names of values, draw specs and other files.
-    _field("digest", DIGEST),  # of the blob of this very sample
-    _field("blob", pa.binary(), null=True, metadata=_ZSTD),  # this, if the graph has another
-    _field("weights", HASH, null=True),  # SHA-256 of the file of weights
-])
+SOURCES = pa.schema(
+    [
+        _field("id", HASH),  # of all but the licence, the blob and weights that are not there
+        _field("hash", HASH),  # of the graph
+        _field("path", pa.utf8()),  # below the folder that was added
+        _field("place", pa.int32()),  # in a file with several samples
+        _field("name", pa.utf8()),
+        _field("source", pa.utf8(), null=True),
+        _field("model", pa.utf8(), null=True),
+        _field("revision", pa.utf8(), null=True),
+        _field("licence", pa.utf8(), null=True),
+        _field(
+            "parents",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("name", pa.utf8()),
+                        ("hash", pa.utf8()),
+                        ("start", pa.int64()),
+                        ("end", pa.int64()),
+                    ]
+                )
+            ),
+        ),
+        # The samples that it was cut from, each with its operators there, from start up to end.
+        _field("json", HASH, null=True),  # of graph_net.json
+        # Samples with one hash may differ in names of values, draw specs and other files.
+        _field("digest", DIGEST),  # of the blob of this very sample
+        _field("blob", pa.binary(), null=True, metadata=_ZSTD),  # this, if the graph has another
+        _field("weights", HASH, null=True),  # SHA-256 of the file of weights
+    ]
+)
 """A row for each occurrence of a graph."""
 
-JSONS = pa.schema([
-    _field("id", HASH),  # SHA-256 of the text
-    _field("text", pa.utf8(), metadata=_ZSTD),
-])
+JSONS = pa.schema(
+    [
+        _field("id", HASH),  # SHA-256 of the text
+        _field("text", pa.utf8(), metadata=_ZSTD),
+    ]
+)
 """A row for each text of graph_net.json."""
 
 
-def schemas(version: int) -> Dict[str, Any]:
+def schemas(version: int) -> dict[str, Any]:
     """Returns the schemas of the tables of a version of the format."""
     graphs, sources = GRAPHS, SOURCES
     if version == 1:
@@ -97,9 +118,16 @@ def schemas(version: int) -> Dict[str, Any]:
 
 
 INDEXES = {
-    "graphs": {"hash": "BTREE", "shape_hash": "BTREE", "nodes": "BTREE", "targets": "LABEL_LIST",
-               "args": "LABEL_LIST", "edges": "LABEL_LIST", "dtypes": "LABEL_LIST",
-               "ranks": "LABEL_LIST"},
+    "graphs": {
+        "hash": "BTREE",
+        "shape_hash": "BTREE",
+        "nodes": "BTREE",
+        "targets": "LABEL_LIST",
+        "args": "LABEL_LIST",
+        "edges": "LABEL_LIST",
+        "dtypes": "LABEL_LIST",
+        "ranks": "LABEL_LIST",
+    },
     "sources": {"id": "BTREE", "hash": "BTREE", "source": "BITMAP", "licence": "BITMAP"},
     "jsons": {"id": "BTREE"},
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any, List, Optional
+from typing import Any
 
 from graphnet_ir._errors import made_error
 from graphnet_ir.corpus.engines import pa
@@ -37,16 +37,18 @@ class _Scanned(_datasets.Dataset):  # type: ignore[misc]
     def __init__(self, table: Table):
         self._table = table
         fields = [field.remove_metadata() for field in table.dataset.schema]
-        self._schema = pa.schema([field.with_type(pa.binary()) if
-                                  pa.types.is_fixed_size_binary(field.type) else field
-                                  for field in fields])
+        self._schema = pa.schema(
+            [
+                field.with_type(pa.binary()) if pa.types.is_fixed_size_binary(field.type) else field
+                for field in fields
+            ]
+        )
 
     @property
     def schema(self) -> Any:
         return self._schema
 
-    def scanner(self, columns: Optional[List[str]] = None, filter: Any = None,
-                **options: Any) -> Any:
+    def scanner(self, columns: list[str] | None = None, filter: Any = None, **options: Any) -> Any:
         """What DuckDB calls for each scan."""
         shown = self._schema.names if columns is None else columns
         read = [*shown, *(name for name in self._filtered(filter) if name not in shown)]
@@ -56,12 +58,13 @@ class _Scanned(_datasets.Dataset):  # type: ignore[misc]
             for batch in self._table.rows(read):
                 yield batch.cast(schema)
 
-        return _datasets.Scanner.from_batches(batches(), schema=schema, columns=shown,
-                                              filter=filter, **options)
+        return _datasets.Scanner.from_batches(
+            batches(), schema=schema, columns=shown, filter=filter, **options
+        )
 
-    def _filtered(self, filter: Any) -> List[str]:
+    def _filtered(self, filter: Any) -> list[str]:
         """Returns the columns that a filter needs: those without which it does not apply."""
-        found: List[str] = []
+        found: list[str] = []
         if filter is None:
             return found
         empty = self._schema.empty_table()
@@ -77,13 +80,15 @@ def _duckdb() -> Any:
     try:
         return importlib.import_module("duckdb")
     except ImportError as error:
-        raise made_error("failed_precondition",
-                         f"this needs duckdb: pip install 'graphnet_ir[corpus-sql]' ({error})"
-                         ) from error
+        raise made_error(
+            "failed_precondition",
+            f"this needs duckdb: pip install 'graphnet_ir[corpus-sql]' ({error})",
+        ) from error
 
 
-def answer(corpus: Any, query: str, values: Optional[Sequence[Any]], seconds: float,
-           memory: int) -> Any:
+def answer(
+    corpus: Any, query: str, values: Sequence[Any] | None, seconds: float, memory: int
+) -> Any:
     """Returns the result of a query as a pyarrow.Table."""
     duckdb = _duckdb()
     with duckdb.connect(":memory:", config={**_SETTINGS, "memory_limit": f"{memory}B"}) as engine:
@@ -105,7 +110,9 @@ def answer(corpus: Any, query: str, values: Optional[Sequence[Any]], seconds: fl
             return engine.sql(statements[0], params=values).to_arrow_table()
         except duckdb.Error as error:
             text = " ".join(str(error).split())
-            raise made_error("invalid_argument", f"the query took more than {seconds:g} s" if
-                             late.is_set() else text[:500]) from error
+            raise made_error(
+                "invalid_argument",
+                f"the query took more than {seconds:g} s" if late.is_set() else text[:500],
+            ) from error
         finally:
             timer.cancel()

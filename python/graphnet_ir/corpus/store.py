@@ -9,16 +9,15 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Union
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error, Module, Sample
 from graphnet_ir._errors import made_error
 from graphnet_ir.corpus import cost_models, covering, jobs, layout, near, ranges, sampling, views
-from graphnet_ir.corpus.adding import (ROWS_A_CALL, Added, Addition, rows_of_paths,
-                                      rows_of_samples)
+from graphnet_ir.corpus.adding import ROWS_A_CALL, Added, Addition, rows_of_paths, rows_of_samples
 from graphnet_ir.corpus.durable import sync
 from graphnet_ir.corpus.exporting import export
 from graphnet_ir.corpus.finding import Condition, Found
@@ -55,7 +54,7 @@ class Corpus:
     with which graphs can be added. version: the name of a tag.
     """
 
-    def __init__(self, path: Path, mode: str = "r", *, version: Optional[str] = None):
+    def __init__(self, path: Path, mode: str = "r", *, version: str | None = None):
         if mode not in ("r", "a"):
             raise ValueError("mode must be 'r' or 'a'")
         if mode == "a" and version is not None:
@@ -68,15 +67,18 @@ class Corpus:
         made = {}
         columns = schemas(self.manifest["version"])
         for kind in reversed(layout.TABLES):
-            made[kind] = Table(layout.table_path(self.path, kind), kind, _KEYS[kind],
-                               columns[kind], version)
+            made[kind] = Table(
+                layout.table_path(self.path, kind), kind, _KEYS[kind], columns[kind], version
+            )
         self.graphs: Table = made["graphs"]
         self.sources: Table = made["sources"]
         self.jsons: Table = made["jsons"]
         if mode == "a" and not self.is_current:
-            raise made_error("failed_precondition",
-                             f"{self.path} has hashes or features of another version of graphnet, "
-                             "so that graphs can only be read from it")
+            raise made_error(
+                "failed_precondition",
+                f"{self.path} has hashes or features of another version of graphnet, "
+                "so that graphs can only be read from it",
+            )
 
     @staticmethod
     def create(path: Path) -> Corpus:
@@ -87,8 +89,9 @@ class Corpus:
             os.makedirs(above, exist_ok=True)
             aside = tempfile.mkdtemp(prefix=f".{os.path.basename(path)}.", dir=above)
         except OSError as error:
-            raise made_error("failed_precondition",
-                             f"cannot make {path}: {error.strerror}") from error
+            raise made_error(
+                "failed_precondition", f"cannot make {path}: {error.strerror}"
+            ) from error
         try:
             layout.write_manifest(aside)
             for kind, schema in schemas(FORMAT).items():
@@ -111,7 +114,7 @@ class Corpus:
         path = os.fspath(path)
         columns = schemas(layout.read_manifest(path)["version"])
 
-        def opened(kind: str) -> Tuple[Table, Optional[str]]:
+        def opened(kind: str) -> tuple[Table, str | None]:
             return Table.newest(layout.table_path(path, kind), kind, _KEYS[kind], columns[kind])
 
         new = Corpus.create(out)
@@ -137,8 +140,10 @@ class Corpus:
     @property
     def is_current(self) -> bool:
         """Whether its hashes and features are those that this graphnet makes."""
-        return bool(self.manifest["hash_version"] == _core.HASH_VERSION
-                    and self.manifest["feature_version"] == _core.FEATURE_VERSION)
+        return bool(
+            self.manifest["hash_version"] == _core.HASH_VERSION
+            and self.manifest["feature_version"] == _core.FEATURE_VERSION
+        )
 
     @property
     def dataset(self) -> Any:
@@ -150,10 +155,17 @@ class Corpus:
         for table in (self.sources, self.graphs, self.jsons):
             table.refresh()
 
-    def add(self, items: Union[Path, Sample, Module, bytes, Iterable[Any]], *,
-            source: Optional[str] = None, model: Optional[str] = None,
-            revision: Optional[str] = None, licence: Optional[str] = None, weights: bool = True,
-            told: Optional[Callable[[Added], None]] = None) -> Added:
+    def add(
+        self,
+        items: Path | Sample | Module | bytes | Iterable[Any],
+        *,
+        source: str | None = None,
+        model: str | None = None,
+        revision: str | None = None,
+        licence: str | None = None,
+        weights: bool = True,
+        told: Callable[[Added], None] | None = None,
+    ) -> Added:
         """Adds samples: files and folders of any format, other corpora, samples, modules and bytes
         of protobuf.
 
@@ -180,8 +192,9 @@ class Corpus:
         self.refresh()
         return done
 
-    def import_parquet(self, folder: Path, *, weights: bool = True,
-                       told: Optional[Callable[[Added], None]] = None) -> Added:
+    def import_parquet(
+        self, folder: Path, *, weights: bool = True, told: Callable[[Added], None] | None = None
+    ) -> Added:
         """Adds the graphs and the occurrences of a folder that export(to='parquet') wrote. Their
         rows are made anew, since they may lie. What is damaged is refused with its reason, and
         the rest is added. weights, told: as for add."""
@@ -193,8 +206,9 @@ class Corpus:
         self.refresh()
         return done
 
-    def remove(self, *, source: Optional[str] = None, licence: Optional[str] = None,
-               model: Optional[str] = None) -> Removed:
+    def remove(
+        self, *, source: str | None = None, licence: str | None = None, model: str | None = None
+    ) -> Removed:
         """Removes the occurrences with a source, licence and model, and the graphs that then have
         none. Graphs that an addition left without a source when it was
         killed go, too. Tagged versions keep all of it."""
@@ -235,19 +249,29 @@ class Corpus:
                 samples += [sample for _, sample in originals]
             first = 0
             for rows in rows_of_samples(samples):
-                work.take(rows, sources[first:first + rows.table.num_rows])
+                work.take(rows, sources[first : first + rows.table.num_rows])
                 first += rows.table.num_rows
 
     def _writable(self) -> None:
         if self.mode != "a":
-            raise made_error("failed_precondition",
-                             f"{self.path} is open for reading only: open it with mode 'a'")
+            raise made_error(
+                "failed_precondition",
+                f"{self.path} is open for reading only: open it with mode 'a'",
+            )
 
-    def find(self, query: Optional[str] = None, *, where: Optional[str] = None,
-             nodes: Optional[Tuple[int, int]] = None, source: Optional[str] = None,
-             licence: Optional[str] = None, model: Optional[str] = None,
-             view: Optional[str] = None, kind: Optional[str] = None,
-             scan: bool = False) -> Found:
+    def find(
+        self,
+        query: str | None = None,
+        *,
+        where: str | None = None,
+        nodes: tuple[int, int] | None = None,
+        source: str | None = None,
+        licence: str | None = None,
+        model: str | None = None,
+        view: str | None = None,
+        kind: str | None = None,
+        scan: bool = False,
+    ) -> Found:
         """Finds graphs with a call that matches a query (docs/datasets.md), in their order.
 
         The index names candidates, and each is then matched itself. where: a condition of SQL on
@@ -255,24 +279,34 @@ class Corpus:
         an occurrence. view: only graphs of this view. kind: of a call that the graph has, as 'relu
         float32 4' (graphnet_ir.coverage). scan: matches each graph, whatever the index says.
         """
-        return Found(self, Condition(query, where, nodes, source, licence, model, view, kind),
-                     scan or not self.is_current)
+        return Found(
+            self,
+            Condition(query, where, nodes, source, licence, model, view, kind),
+            scan or not self.is_current,
+        )
 
-    def count(self, query: Optional[str] = None, **conditions: Any) -> int:
+    def count(self, query: str | None = None, **conditions: Any) -> int:
         """Counts the graphs that find would find."""
         return self.find(query, **conditions).count()
 
-    def sql(self, query: str, values: Optional[Sequence[Any]] = None, *, seconds: float = 60,
-            memory: int = 4 << 30) -> Any:
+    def sql(
+        self,
+        query: str,
+        values: Sequence[Any] | None = None,
+        *,
+        seconds: float = 60,
+        memory: int = 4 << 30,
+    ) -> Any:
         """Answers one SELECT of SQL about the tables `graphs` and `sources`, by DuckDB, which reads
         nothing else. Returns a pyarrow.Table. values: for each ? of the query."""
         from graphnet_ir.corpus.sql import answer
+
         return answer(self, query, values, seconds, memory)
 
-    def __contains__(self, hash: Union[str, bytes]) -> bool:
+    def __contains__(self, hash: str | bytes) -> bool:
         return bool(self.graphs.known([_hash_bytes(hash)]))
 
-    def __getitem__(self, hash: Union[str, bytes]) -> Sample:
+    def __getitem__(self, hash: str | bytes) -> Sample:
         """Returns the graph with a hash (as `graphnet hash --metas` prints), as a new sample with
         the name and graph_net.json of the occurrence that it was stored from. Raises KeyError if it
         is not there, Error if it is damaged."""
@@ -285,12 +319,18 @@ class Corpus:
             raise sample
         return sample
 
-    def _stored(self, hashes: Sequence[bytes]) -> Iterator[Tuple[bytes, Union[Sample, Error]]]:
+    def _stored(self, hashes: Sequence[bytes]) -> Iterator[tuple[bytes, Sample | Error]]:
         """Yields graphs as the samples that they were stored from, or with what is wrong."""
-        graphs = {row["hash"]: row for row in self.graphs.where(
-            ["hash", "blob", "digest"], "hash", hashes).to_pylist()}
-        sources = {hash: row for hash, rows in self.occurrences(graphs).items()
-                   for row in reversed(rows) if row["digest"] == graphs[hash]["digest"]}
+        graphs = {
+            row["hash"]: row
+            for row in self.graphs.where(["hash", "blob", "digest"], "hash", hashes).to_pylist()
+        }
+        sources = {
+            hash: row
+            for hash, rows in self.occurrences(graphs).items()
+            for row in reversed(rows)
+            if row["digest"] == graphs[hash]["digest"]
+        }
         texts = self._json_texts(list(sources.values()))
         for hash, row in graphs.items():
             try:
@@ -301,75 +341,92 @@ class Corpus:
             except Error as error:
                 yield hash, error
 
-    def originals(self, hash: Union[str, bytes]) -> List[Sample]:
+    def originals(self, hash: str | bytes) -> list[Sample]:
         """Returns the samples that were added with a hash, each as it was, but for places in source
         files."""
         wanted = _hash_bytes(hash)
         return [sample for _, sample in self._originals([wanted])]
 
-    def _originals(self, hashes: Sequence[bytes], weights: bool = True
-                   ) -> Iterator[Tuple[Dict[str, Any], Sample]]:
+    def _originals(
+        self, hashes: Sequence[bytes], weights: bool = True
+    ) -> Iterator[tuple[dict[str, Any], Sample]]:
         """Yields each row of sources of these graphs with its sample."""
-        graphs = {row["hash"]: row for row in self.graphs.where(
-            ["hash", "blob", "digest"], "hash", hashes).to_pylist()}
+        graphs = {
+            row["hash"]: row
+            for row in self.graphs.where(["hash", "blob", "digest"], "hash", hashes).to_pylist()
+        }
         sources = self.occurrences(hashes)
         texts = self._json_texts([row for rows in sources.values() for row in rows])
-        own = [row["id"] for rows in sources.values() for row in rows
-               if row["digest"] != graphs[row["hash"]]["digest"]]
-        blobs = {row["id"]: row for row in self.sources.where(
-            ["id", "blob", "digest"], "id", own).to_pylist()}
+        own = [
+            row["id"]
+            for rows in sources.values()
+            for row in rows
+            if row["digest"] != graphs[row["hash"]]["digest"]
+        ]
+        blobs = {
+            row["id"]: row
+            for row in self.sources.where(["id", "blob", "digest"], "id", own).to_pylist()
+        }
         for hash, rows in sources.items():
             for row in rows:
                 sample = self._sample(hash, blobs.get(row["id"]) or graphs[hash])
                 self._dress(sample, row, texts, weights)
                 yield row, sample
 
-    def _sample(self, hash: bytes, row: Dict[str, Any]) -> Sample:
+    def _sample(self, hash: bytes, row: dict[str, Any]) -> Sample:
         """Loads the blob of a row, if it is sound."""
         blob = row["blob"]
         if blob is None or hashlib.sha256(blob).digest()[:16] != row["digest"]:
             raise made_error("data_loss", f"graph {hash.hex()} is damaged: its digest differs")
         sample = _core.load_bytes(blob, f"graph {hash.hex()}")
-        if self.is_current and _core.hash(sample, metas=True) != hash.hex():
+        if self.is_current and _core.canonical_hash(sample, metas=True) != hash.hex():
             raise made_error("data_loss", f"graph {hash.hex()} is damaged: its hash differs")
         return sample
 
-    def _dress(self, sample: Sample, source: Dict[str, Any], texts: Dict[bytes, str],
-               weights: bool = True) -> None:
+    def _dress(
+        self, sample: Sample, source: dict[str, Any], texts: dict[bytes, str], weights: bool = True
+    ) -> None:
         """Gives a sample what an occurrence has of its own."""
         sample.name = source["name"]
         sample.graph_net_json = texts.get(source["json"], "")
-        sample.provenance = [{"parent": one["name"] or "", "parent_hash": one["hash"] or "",
-                              "start": one["start"] or 0, "end": one["end"] or 0}
-                             for one in source["parents"] if one is not None]
+        sample.provenance = [
+            {
+                "parent": one["name"] or "",
+                "parent_hash": one["hash"] or "",
+                "start": one["start"] or 0,
+                "end": one["end"] or 0,
+            }
+            for one in source["parents"]
+            if one is not None
+        ]
         if weights and source.get("weights") is not None:
             self.weights.give(sample, source["weights"])
 
-    def occurrences(self, hashes: Iterable[bytes]) -> Dict[bytes, List[Dict[str, Any]]]:
+    def occurrences(self, hashes: Iterable[bytes]) -> dict[bytes, list[dict[str, Any]]]:
         """Returns the rows of sources for each graph, sorted by path, without their blobs."""
         columns = [name for name in self.sources.columns if name != "blob"]
         found = self.sources.where(columns, "hash", hashes).to_pylist()
-        made: Dict[bytes, List[Dict[str, Any]]] = {}
+        made: dict[bytes, list[dict[str, Any]]] = {}
         for row in sorted(found, key=lambda row: (row["path"], row["place"], row["id"])):
             made.setdefault(row["hash"], []).append(row)
         return made
 
-    def _json_texts(self, sources: Sequence[Dict[str, Any]]) -> Dict[bytes, str]:
+    def _json_texts(self, sources: Sequence[dict[str, Any]]) -> dict[bytes, str]:
         ids = {row["json"] for row in sources if row["json"] is not None}
         found = self.jsons.where(["id", "text"], "id", ids)
         return dict(zip(found.column("id").to_pylist(), found.column("text").to_pylist()))
 
-    def samples(self, hashes: Optional[Iterable[Union[str, bytes]]] = None) -> Iterator[Sample]:
+    def samples(self, hashes: Iterable[str | bytes] | None = None) -> Iterator[Sample]:
         """Loads graphs, all of them by default, in their order."""
         for hash in self if hashes is None else hashes:
             yield self[hash]
 
-    def similar(self, sample: Sample, at: float = 0.9) -> List[Tuple[str, float]]:
+    def similar(self, sample: Sample, at: float = 0.9) -> list[tuple[str, float]]:
         """Returns the hashes of the graphs whose similarity to a sample is at least `at`, each with
         its similarity, the nearest first. Below 0.9 each graph is looked at."""
         return near.similar(self, sample, at)
 
-    def duplicates(self, by: str = "exact", at: float = 0.9) -> List[near.Group]:
+    def duplicates(self, by: str = "exact", at: float = 0.9) -> list[near.Group]:
         """Returns groups of graphs that are alike, those with the most occurrences first.
 
         by: 'exact', graphs that occur more than once; 'shape', graphs that differ in sizes only;
@@ -377,28 +434,34 @@ class Corpus:
         """
         return near.duplicates(self, by, at)
 
-    def recurring(self, by: str = "range", *, calls: Optional[Tuple[int, int]] = None,
-                  limit: int = 100, memory: int = 1 << 30) -> Recurring:
+    def recurring(
+        self,
+        by: str = "range",
+        *,
+        calls: tuple[int, int] | None = None,
+        limit: int = 100,
+        memory: int = 1 << 30,
+    ) -> Recurring:
         """Finds ranges of calls that occur more than once in the graphs, each of which counts once,
         as graphnet_ir.recurring does. Graphs are named by their hashes, and each range has the
         models of the occurrences of its graphs. Damaged graphs are left out."""
         return ranges.recurring_in(self, by, calls, limit, memory)
 
-    def sample(self, count: int, *, seed: int = 0, by: Optional[str] = None) -> List[str]:
+    def sample(self, count: int, *, seed: int = 0, by: str | None = None) -> list[str]:
         """Draws the hashes of graphs at random, the same for the same graphs and seed. by:
         'source', 'model', 'licence', or buckets: 'size' (nodes between powers of two), 'class' (of
         operators) or 'bucket' (both). Each value gets the same number, as far as it has graphs."""
         return sampling.sample(self, count, seed, by)
 
-    def split(self, shares: Mapping[str, float], *, seed: int = 0,
-              at: float = 0.9) -> sampling.Split:
+    def split(
+        self, shares: Mapping[str, float], *, seed: int = 0, at: float = 0.9
+    ) -> sampling.Split:
         """Divides the graphs into parts, such as {'train': 8, 'test': 2}, so that no two parts have
         graphs that differ in sizes only, that are similar by `at`, that are of one model, or of
         which one was cut from the other."""
         return sampling.split(self, shares, seed, at)
 
-    def node_types(self, graphs: Optional[Iterable[Union[str, bytes]]] = None,
-                   least: int = 1) -> List[str]:
+    def node_types(self, graphs: Iterable[str | bytes] | None = None, least: int = 1) -> list[str]:
         """Returns the types of the nodes of graphs, all of them by default, for cost_arrays: the
         first is 'unknown', the others are operators in the normal form (graphnet_ir.normal_form)
         that at least `least` graphs have, the most frequent first. A model keeps this list."""
@@ -406,16 +469,16 @@ class Corpus:
         ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
         return [cost_models.UNKNOWN, *(name for name, count in ranked if count >= least)]
 
-    def cost_arrays(self, types: Sequence[str],
-                    graphs: Optional[Iterable[Union[str, bytes]]] = None
-                    ) -> Iterator[cost_models.GraphArrays]:
+    def cost_arrays(
+        self, types: Sequence[str], graphs: Iterable[str | bytes] | None = None
+    ) -> Iterator[cost_models.GraphArrays]:
         """Yields graphs, all of them by default, as arrays for models that learn what graphs cost:
         edges, types of nodes, sizes, and FLOPs as `graphnet stats --cost` has them. types: those of
         node_types."""
         hashes = (_hash_bytes(hash) for hash in (self if graphs is None else graphs))
         return cost_models.arrays(((hash.hex(), self[hash]) for hash in hashes), types)
 
-    def coverage(self, columns: Sequence[str] = covering.STORED) -> List[Dict[str, Any]]:
+    def coverage(self, columns: Sequence[str] = covering.STORED) -> list[dict[str, Any]]:
         """Counts what the graphs have, as graphnet_ir.coverage does."""
         return covering.coverage(self, columns)
 
@@ -424,10 +487,19 @@ class Corpus:
         graphnet_ir.smallest does."""
         return covering.smallest(self, columns)
 
-    def map(self, work: jobs.Work, *, name: Optional[str] = None, into: Optional[Path] = None,
-            processes: Optional[int] = None, ray: Optional[str] = None, seconds: float = 60,
-            memory: int = 4 << 30, graphs: Optional[Iterable[Union[str, bytes]]] = None,
-            told: Optional[Callable[[int, int], None]] = None) -> jobs.Mapped:
+    def map(
+        self,
+        work: jobs.Work,
+        *,
+        name: str | None = None,
+        into: Path | None = None,
+        processes: int | None = None,
+        ray: str | None = None,
+        seconds: float = 60,
+        memory: int = 4 << 30,
+        graphs: Iterable[str | bytes] | None = None,
+        told: Callable[[int, int], None] | None = None,
+    ) -> jobs.Mapped:
         """Applies a function or a command to each graph, each in a process with limits.
 
         work: a function of a module or file, which gets a Sample; 'MODULE:FUNCTION' or
@@ -441,12 +513,16 @@ class Corpus:
         self._writable()
         told_work = jobs.described(work)
         if name is None:
-            name = re.sub(r"[^A-Za-z0-9_.-]", "_", os.path.basename(
-                told_work.get("function") or told_work["command"][0])).strip("_.-")[:99]
+            name = re.sub(
+                r"[^A-Za-z0-9_.-]",
+                "_",
+                os.path.basename(told_work.get("function") or told_work["command"][0]),
+            ).strip("_.-")[:99]
         job = jobs.Job(self, name, told_work, jobs.Bounds(seconds, memory))
         chosen = None if graphs is None else map(_hash_bytes, graphs)
         if ray is not None:
             from graphnet_ir.corpus.ray_pool import RayPool
+
             with RayPool(ray) as nodes:
                 job.run(chosen, nodes, told)
         else:
@@ -469,11 +545,11 @@ class Corpus:
             for table in (self.jsons, self.graphs, self.sources):
                 table.tag(name)
 
-    def tags(self) -> Dict[str, int]:
+    def tags(self) -> dict[str, int]:
         """Returns the tags, each with the number of its version of sources."""
         return {name: int(told["version"]) for name, told in sorted(self.sources.tags().items())}
 
-    def log(self) -> List[Dict[str, Any]]:
+    def log(self) -> list[dict[str, Any]]:
         """Returns the versions of sources that are kept, each with its time and tags."""
         return self.sources.log()
 
@@ -482,23 +558,29 @@ class Corpus:
         wrong."""
         return findings(self)
 
-    def save_view(self, name: str, hashes: Iterable[Union[str, bytes]]) -> None:
+    def save_view(self, name: str, hashes: Iterable[str | bytes]) -> None:
         """Gives some graphs a name, under which find, map and export take them. A view with this
         name is replaced."""
         self._writable()
         views.save(self.path, name, map(_hash_bytes, hashes))
 
-    def view(self, name: str) -> List[str]:
+    def view(self, name: str) -> list[str]:
         """Returns the hashes of a view."""
         return [hash.hex() for hash in views.load(self.path, name)]
 
-    def views(self) -> List[str]:
+    def views(self) -> list[str]:
         """Returns the names of the views."""
         return views.names(self.path)
 
-    def export(self, out: Path, to: str = "folders", *,
-               graphs: Optional[Iterable[Union[str, bytes]]] = None, weights: bool = True,
-               told: Optional[Callable[[str], None]] = None) -> int:
+    def export(
+        self,
+        out: Path,
+        to: str = "folders",
+        *,
+        graphs: Iterable[str | bytes] | None = None,
+        weights: bool = True,
+        told: Callable[[str], None] | None = None,
+    ) -> int:
         """Writes a new folder, which appears whole or not at all: to='folders' or 'protobuf', each
         occurrence as a GraphNet folder or a protobuf file; 'parquet', a table of the graphs with
         their occurrences, and a card. graphs: only these hashes. weights: with their values, for
@@ -537,7 +619,7 @@ def _umask() -> int:
     return mask
 
 
-def _hash_bytes(hash: Union[str, bytes]) -> bytes:
+def _hash_bytes(hash: str | bytes) -> bytes:
     try:
         made = bytes.fromhex(hash) if isinstance(hash, str) else hash
     except ValueError:
@@ -545,8 +627,9 @@ def _hash_bytes(hash: Union[str, bytes]) -> bytes:
     if not isinstance(made, bytes):
         raise TypeError(f"a hash is text or bytes, not a {type(hash).__name__}")
     if len(made) != 32:
-        raise made_error("invalid_argument",
-                         f"{hash!r} is not a hash, which has 64 hexadecimal digits")
+        raise made_error(
+            "invalid_argument", f"{hash!r} is not a hash, which has 64 hexadecimal digits"
+        )
     return made
 
 

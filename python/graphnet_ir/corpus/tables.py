@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import datetime
 import re
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from graphnet_ir import Error
 from graphnet_ir._errors import made_error
@@ -60,8 +61,10 @@ def engine_errors(path: str) -> Iterator[None]:
             raise
         # The engine's messages end with places in its own sources.
         text = re.sub(r", (/|rust/|src/|<)\S+\.rs:\d+(:\d+)?", "", " ".join(str(error).split()))
-        raise made_error("invalid_argument" if "Invalid user input" in text else "data_loss",
-                         f"{path}: {text[:500] or kind}") from error
+        raise made_error(
+            "invalid_argument" if "Invalid user input" in text else "data_loss",
+            f"{path}: {text[:500] or kind}",
+        ) from error
 
 
 @contextlib.contextmanager
@@ -74,19 +77,22 @@ def _alone(version: int) -> Iterator[None]:
 class Table:
     """One version of a table; `key` is the column that tells rows apart."""
 
-    def __init__(self, path: str, kind: str, key: str, schema: Any,
-                 version: Union[int, str, None] = None):
+    def __init__(
+        self, path: str, kind: str, key: str, schema: Any, version: int | str | None = None
+    ):
         self.path = path
         self.schema = schema
-        self.columns: List[str] = schema.names
+        self.columns: list[str] = schema.names
         self._kind = kind
         self._key = key
         self._folder = SyncedFolder(path)
         torn, before = layout.cut_off(path)
         with engine_errors(path):
             self.dataset = lance.dataset(
-                path, version=before if torn and version is None else version,
-                commit_lock=self._before_commit)
+                path,
+                version=before if torn and version is None else version,
+                commit_lock=self._before_commit,
+            )
             if self.dataset.base_paths():
                 # Its manifest could name any file of this machine or of the network.
                 raise made_error("failed_precondition", f"{path} has files outside of its folder")
@@ -99,27 +105,37 @@ class Table:
     def create(path: str, kind: str, schema: Any) -> None:
         """Makes an empty table with its indexes."""
         with engine_errors(path):
-            dataset = lance.write_dataset(schema.empty_table(), path, schema=schema, mode="create",
-                                          data_storage_version=STORAGE, enable_stable_row_ids=True,
-                                          commit_lock=_alone)
+            dataset = lance.write_dataset(
+                schema.empty_table(),
+                path,
+                schema=schema,
+                mode="create",
+                data_storage_version=STORAGE,
+                enable_stable_row_ids=True,
+                commit_lock=_alone,
+            )
             for column, index in INDEXES[kind].items():
                 dataset.create_scalar_index(column, _SMALL_PAGES if index == "BTREE" else index)
         SyncedFolder(path).settle()
 
     @staticmethod
-    def newest(path: str, kind: str, key: str, schema: Any) -> Tuple[Table, Optional[str]]:
+    def newest(path: str, kind: str, key: str, schema: Any) -> tuple[Table, str | None]:
         """Opens the newest version that can be opened, for a repair. Returns it and, if it is not
         the newest, why."""
         torn, before = layout.cut_off(path)
         try:
             return Table(path, kind, key, schema), (
                 f"version {before} is taken, and what came later is lost: {torn[0]} was cut off"
-                if torn else None)
+                if torn
+                else None
+            )
         except Error as error:
             for version, _ in layout.manifests(path)[1:]:
                 with contextlib.suppress(Error):
-                    return (Table(path, kind, key, schema, version),
-                            f"version {version} is taken, and what came later is lost: {error}")
+                    return (
+                        Table(path, kind, key, schema, version),
+                        f"version {version} is taken, and what came later is lost: {error}",
+                    )
             raise error
 
     def __len__(self) -> int:
@@ -146,7 +162,7 @@ class Table:
         self.settle()
         yield
 
-    def insert(self, rows: Any, columns: Sequence[str] = ()) -> Tuple[int, Any]:
+    def insert(self, rows: Any, columns: Sequence[str] = ()) -> tuple[int, Any]:
         """Adds the rows whose key the table has not. Returns how many these are, and of the others
         the key and some columns as the table has them. Nobody else may commit meanwhile
         (layout.committing)."""
@@ -157,11 +173,12 @@ class Table:
             rows = rows.filter(pc.invert(pc.is_in(keys, known.column(self._key).combine_chunks())))
         if rows.num_rows:
             with engine_errors(self.path):
-                self.dataset = lance.write_dataset(rows, self.dataset, mode="append",
-                                                   commit_lock=self._before_commit)
+                self.dataset = lance.write_dataset(
+                    rows, self.dataset, mode="append", commit_lock=self._before_commit
+                )
         return int(rows.num_rows), known
 
-    def _with_keys(self, columns: List[str], keys: Any) -> Any:
+    def _with_keys(self, columns: list[str], keys: Any) -> Any:
         """Returns the rows that have one of the keys. For many keys it looks at all rows, which
         then takes less time than to ask the index."""
         if len(keys) * _ROWS_A_KEY < len(self):
@@ -173,7 +190,7 @@ class Table:
                 found.append(pa.Table.from_batches([batch]))
         return pa.concat_tables(found)
 
-    def _none(self, columns: List[str]) -> Any:
+    def _none(self, columns: list[str]) -> Any:
         return pa.schema([self.dataset.schema.field(name) for name in columns]).empty_table()
 
     def set_columns(self, rows: Any) -> None:
@@ -185,8 +202,10 @@ class Table:
             new = [name for name in rows.column_names if name not in there]
             for field in map(rows.schema.field, rows.column_names):
                 if field.name in there and self.dataset.schema.field(field.name).type != field.type:
-                    raise made_error("failed_precondition", f"column {field.name} is there already "
-                                                            "and has another type")
+                    raise made_error(
+                        "failed_precondition",
+                        f"column {field.name} is there already and has another type",
+                    )
             if new:
                 self.dataset.add_columns([rows.schema.field(name) for name in new])
             if rows.num_rows and len(rows.column_names) > 1:
@@ -198,73 +217,94 @@ class Table:
         values, deleted = list(values), 0
         with engine_errors(self.path):
             for begin in range(0, len(values), _KEYS_A_FILTER):
-                told = self.dataset.delete(any_of(column, values[begin:begin + _KEYS_A_FILTER]))
+                told = self.dataset.delete(any_of(column, values[begin : begin + _KEYS_A_FILTER]))
                 deleted += int(told["num_deleted_rows"])
         return deleted
 
-    def rows(self, columns: List[str], filter: Optional[str] = None, *, indexed: bool = True,
-             batch: int = 1024, ids: bool = False) -> Iterator[Any]:
+    def rows(
+        self,
+        columns: list[str],
+        filter: str | None = None,
+        *,
+        indexed: bool = True,
+        batch: int = 1024,
+        ids: bool = False,
+    ) -> Iterator[Any]:
         """Yields the rows that satisfy a filter, as batches in their order, and with `ids` with the
         column ROW_ID."""
         with engine_errors(self.path):
-            yield from self.dataset.scanner(columns=columns, filter=filter, batch_size=batch,
-                                            use_scalar_index=indexed,
-                                            with_row_id=ids).to_batches()
+            yield from self.dataset.scanner(
+                columns=columns,
+                filter=filter,
+                batch_size=batch,
+                use_scalar_index=indexed,
+                with_row_id=ids,
+            ).to_batches()
 
-    def table(self, columns: List[str], filter: Optional[str] = None) -> Any:
+    def table(self, columns: list[str], filter: str | None = None) -> Any:
         """Returns the rows that satisfy a filter."""
         with engine_errors(self.path):
             return self.dataset.to_table(columns=columns, filter=filter)
 
-    def where(self, columns: List[str], column: str, values: Iterable[object]) -> Any:
+    def where(self, columns: list[str], column: str, values: Iterable[object]) -> Any:
         """Returns the rows in which a column has one of the values."""
         values = list(values)
-        found = [self.table(columns, any_of(column, values[begin:begin + _KEYS_A_FILTER]))
-                 for begin in range(0, len(values), _KEYS_A_FILTER)]
+        found = [
+            self.table(columns, any_of(column, values[begin : begin + _KEYS_A_FILTER]))
+            for begin in range(0, len(values), _KEYS_A_FILTER)
+        ]
         return pa.concat_tables(found) if found else self._none(columns)
 
-    def known(self, keys: Iterable[bytes]) -> Set[bytes]:
+    def known(self, keys: Iterable[bytes]) -> set[bytes]:
         """Returns the keys that the table has."""
         found = self.where([self._key], self._key, keys)
         return set(found.column(self._key).to_pylist())
 
-    def kept(self, column: str) -> Set[Any]:
+    def kept(self, column: str) -> set[Any]:
         """Returns the values of a column in all versions that are kept."""
-        found: Set[Any] = set()
+        found: set[Any] = set()
         with engine_errors(self.path):
             for version in self.dataset.versions():
                 there = lance.dataset(self.path, version=version["version"])
                 if column in there.schema.names:
-                    found.update(there.to_table(columns=[column],
-                                                filter=f"{column} IS NOT NULL")
-                                 .column(column).to_pylist())
+                    found.update(
+                        there.to_table(columns=[column], filter=f"{column} IS NOT NULL")
+                        .column(column)
+                        .to_pylist()
+                    )
         return found
 
     def index(self, *, all: bool = False) -> None:
         """Brings rows that came after the indexes into them, if these are many, or with `all`."""
         with engine_errors(self.path):
             self.dataset.checkout_latest()
-            if all or any(self._behind(f"{column}_idx") >= _ROWS_BEHIND
-                          for column in INDEXES[self._kind]):
+            if all or any(
+                self._behind(f"{column}_idx") >= _ROWS_BEHIND for column in INDEXES[self._kind]
+            ):
                 self.dataset.optimize.optimize_indices()
 
     def _behind(self, index: str) -> int:
         return int(self.dataset.stats.index_stats(index).get("num_unindexed_rows", 0))
 
-    def tags(self) -> Dict[str, Any]:
+    def tags(self) -> dict[str, Any]:
         """Returns what Lance knows of each tag."""
         with engine_errors(self.path):
             return dict(self.dataset.tags.list())
 
-    def log(self) -> List[Dict[str, Any]]:
+    def log(self) -> list[dict[str, Any]]:
         """Returns a dict for each version that is kept: version, time and tags."""
-        names: Dict[int, List[str]] = {}
+        names: dict[int, list[str]] = {}
         for name, told in self.tags().items():
             names.setdefault(told["version"], []).append(name)
         with engine_errors(self.path):
-            return [{"version": row["version"], "time": row["timestamp"],
-                     "tags": sorted(names.get(row["version"], []))}
-                    for row in self.dataset.versions()]
+            return [
+                {
+                    "version": row["version"],
+                    "time": row["timestamp"],
+                    "tags": sorted(names.get(row["version"], [])),
+                }
+                for row in self.dataset.versions()
+            ]
 
     def tag(self, name: str) -> None:
         """Names the version that is open. Raises Error if a version has the name already."""
@@ -280,5 +320,6 @@ class Table:
             self.dataset.optimize.compact_files(batch_size=_ROWS_A_COMPACTED_BATCH)
         self.index(all=True)
         with engine_errors(self.path):
-            self.dataset.cleanup_old_versions(older_than=datetime.timedelta(days=7),
-                                              error_if_tagged_old_versions=False)
+            self.dataset.cleanup_old_versions(
+                older_than=datetime.timedelta(days=7), error_if_tagged_old_versions=False
+            )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Any, Callable, Dict, List, Optional, Tuple, Union
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from torch.utils.data import Dataset
 
@@ -19,13 +19,18 @@ class CorpusDataset(Dataset[Any]):
     It can be pickled: each process opens the corpus when it first reads.
     """
 
-    def __init__(self, path: str, version: Optional[str], hashes: List[bytes],
-                 transform: Optional[Callable[[Sample], Any]]):
+    def __init__(
+        self,
+        path: str,
+        version: str | None,
+        hashes: list[bytes],
+        transform: Callable[[Sample], Any] | None,
+    ):
         self._path = path
         self._version = version
         self._hashes = b"".join(hashes)
         self._transform = transform
-        self._opened: Optional[Tuple[int, Corpus]] = None  # with the process that opened it
+        self._opened: tuple[int, Corpus] | None = None  # with the process that opened it
 
     def __len__(self) -> int:
         return len(self._hashes) // 32
@@ -34,22 +39,25 @@ class CorpusDataset(Dataset[Any]):
         place = range(len(self))[index]
         if self._opened is None or self._opened[0] != os.getpid():
             self._opened = os.getpid(), Corpus(self._path, version=self._version)
-        sample = self._opened[1][self._hashes[32 * place:32 * place + 32]]
+        sample = self._opened[1][self._hashes[32 * place : 32 * place + 32]]
         return sample if self._transform is None else self._transform(sample)
 
     @property
-    def hashes(self) -> List[str]:
+    def hashes(self) -> list[str]:
         """The hash of each graph, in the order of the data set."""
-        return [self._hashes[begin:begin + 32].hex() for begin in range(0, len(self._hashes), 32)]
+        return [self._hashes[begin : begin + 32].hex() for begin in range(0, len(self._hashes), 32)]
 
-    def __getstate__(self) -> Dict[str, Any]:
+    def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_opened": None}
 
 
-def torch_dataset(corpus: Union[Corpus, str, "os.PathLike[str]"], *,
-                  graphs: Optional[Iterable[Union[str, bytes]]] = None,
-                  seed: Optional[int] = None,
-                  transform: Optional[Callable[[Sample], Any]] = None) -> CorpusDataset:
+def torch_dataset(
+    corpus: Corpus | str | os.PathLike[str],
+    *,
+    graphs: Iterable[str | bytes] | None = None,
+    seed: int | None = None,
+    transform: Callable[[Sample], Any] | None = None,
+) -> CorpusDataset:
     """Returns the graphs of a corpus as a map-style data set of torch.
 
     graphs: only these hashes, in their order. seed: puts them into a random order that depends on

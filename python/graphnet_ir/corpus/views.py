@@ -6,7 +6,6 @@ import io
 import os
 import re
 from collections.abc import Iterable
-from typing import List
 
 from graphnet_ir._errors import made_error
 from graphnet_ir.corpus.durable import sync, write_file
@@ -23,13 +22,14 @@ def save(corpus: str, name: str, hashes: Iterable[bytes]) -> None:
     path = _path(corpus, name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     data = io.BytesIO()
-    parquet.write_table(pa.table([pa.array(list(dict.fromkeys(hashes)), HASH)], schema=_SCHEMA),
-                        data)
+    parquet.write_table(
+        pa.table([pa.array(list(dict.fromkeys(hashes)), HASH)], schema=_SCHEMA), data
+    )
     write_file(path, data.getvalue())
     sync(corpus)
 
 
-def load(corpus: str, name: str) -> List[bytes]:
+def load(corpus: str, name: str) -> list[bytes]:
     """Returns the hashes of a view, in their order."""
     path = _path(corpus, name)
     if not os.path.isfile(path):
@@ -43,13 +43,13 @@ def load(corpus: str, name: str) -> List[bytes]:
     return list(table.column("hash").to_pylist())
 
 
-def names(corpus: str) -> List[str]:
+def names(corpus: str) -> list[str]:
     """Returns the names of all views."""
     try:
         there = os.listdir(os.path.join(corpus, _FOLDER))
     except FileNotFoundError:
         return []
-    return sorted(name[:-len(_ENDING)] for name in there if name.endswith(_ENDING))
+    return sorted(name[: -len(_ENDING)] for name in there if name.endswith(_ENDING))
 
 
 def _path(corpus: str, name: str) -> str:

@@ -10,8 +10,7 @@ import hashlib
 import os
 import shutil
 import uuid
-from collections.abc import Container, Iterator
-from typing import Callable, Optional, Tuple
+from collections.abc import Callable, Container, Iterator
 
 from graphnet_ir import _core
 from graphnet_ir._core import Sample
@@ -39,8 +38,10 @@ class Weights:
     def copy(self, id: bytes, other: Weights) -> None:
         """Stores weights that another folder has. Raises Error if they are damaged or gone."""
         problem = other.problem(id)
-        if problem is None and self._keep(
-                lambda aside: shutil.copyfile(other.path(id), aside)) != id:
+        if (
+            problem is None
+            and self._keep(lambda aside: shutil.copyfile(other.path(id), aside)) != id
+        ):
             problem = "their hash differs"
         if problem is not None:
             raise made_error("data_loss", f"weights {id.hex()}: {problem}")
@@ -72,7 +73,7 @@ class Weights:
             raise made_error("data_loss", f"weights {id.hex()}: {problem}")
         _core._read_weights(sample, self.path(id))
 
-    def problem(self, id: bytes) -> Optional[str]:
+    def problem(self, id: bytes) -> str | None:
         """Returns what is wrong with weights, or None."""
         if not os.path.isfile(self.path(id)):
             return "they are not there"
@@ -81,13 +82,13 @@ class Weights:
         except OSError as error:
             return str(error)
 
-    def files(self) -> Iterator[Tuple[Optional[bytes], str]]:
+    def files(self) -> Iterator[tuple[bytes | None, str]]:
         """Yields all files, each with its id, or None if it has no name of weights."""
         for folder, _, names in os.walk(self._folder):
             for name in sorted(names):
                 path = os.path.join(folder, name)
                 try:
-                    id = bytes.fromhex(name[:-len(_ENDING)])
+                    id = bytes.fromhex(name[: -len(_ENDING)])
                 except ValueError:
                     id = b""
                 yield (id if len(id) == 32 and self.path(id) == path else None), path

@@ -17,18 +17,18 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
-from typing import Any, BinaryIO, List, Tuple
+from typing import Any, BinaryIO
 
 from graphnet_ir.corpus import answering
 
-Given = Tuple[str, str, str, bytes]
+Given = tuple[str, str, str, bytes]
 """The four texts of a sample."""
 
 
 def samples(file: BinaryIO) -> Iterator[Given]:
     """Yields samples. One without its end, since the other process was killed, does not count."""
     while True:
-        texts: List[bytes] = []
+        texts: list[bytes] = []
         for _ in range(4):
             head = file.read(8)
             size = int.from_bytes(head, "little")
@@ -41,20 +41,26 @@ def samples(file: BinaryIO) -> Iterator[Given]:
 
 def main() -> None:
     """Answers twice, or once if the corpus cannot be opened."""
-    opened: List[Any] = []
+    opened: list[Any] = []
 
     def open_corpus() -> bytes:
         # The engines are imported here, so that one that is missing is an answer.
         from graphnet_ir.corpus.receiving import Receiver
+
         opened.append(Receiver(sys.argv[1]))
         return b""
 
-    with (socket.socket(fileno=sys.stdin.fileno()) as channel, channel.makefile("rb") as file,
-          contextlib.suppress(BrokenPipeError)):  # Nobody may be left to hear it.
+    with (
+        socket.socket(fileno=sys.stdin.fileno()) as channel,
+        channel.makefile("rb") as file,
+        contextlib.suppress(BrokenPipeError),
+    ):  # Nobody may be left to hear it.
         answering.send(channel, *answering.answer(open_corpus))
         for receiver in opened:
-            answering.send(channel, *answering.answer(
-                lambda: receiver.add(samples(file)).encode("utf-8", "replace")))
+            answering.send(
+                channel,
+                *answering.answer(lambda: receiver.add(samples(file)).encode("utf-8", "replace")),
+            )
 
 
 if __name__ == "__main__":

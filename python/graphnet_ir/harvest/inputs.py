@@ -8,13 +8,35 @@ from __future__ import annotations
 
 import inspect
 import math
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from collections.abc import Callable, Iterator
+from typing import Any
 
 # Composite configurations keep those of their parts under these names.
-PARTS = ("text_config", "vision_config", "audio_config", "decoder", "encoder", "backbone_config",
-         "text_encoder", "audio_encoder", "llm_config", "thinker_config")
-FAMILIES = ("text", "mixture of experts", "seq2seq", "vision", "video", "audio", "multimodal",
-            "time series", "diffusion", "decisions", "other")
+PARTS = (
+    "text_config",
+    "vision_config",
+    "audio_config",
+    "decoder",
+    "encoder",
+    "backbone_config",
+    "text_encoder",
+    "audio_encoder",
+    "llm_config",
+    "thinker_config",
+)
+FAMILIES = (
+    "text",
+    "mixture of experts",
+    "seq2seq",
+    "vision",
+    "video",
+    "audio",
+    "multimodal",
+    "time series",
+    "diffusion",
+    "decisions",
+    "other",
+)
 
 
 class Configuration:
@@ -47,15 +69,17 @@ def _entry(place: Any, name: str) -> Any:
     return place.get(name) if isinstance(place, dict) else getattr(place, name, None)
 
 
-def parameters_of(forward: Callable[..., Any]) -> Dict[str, bool]:
+def parameters_of(forward: Callable[..., Any]) -> dict[str, bool]:
     """Returns the names of a forward's parameters, and whether a call must give them."""
-    return {name: parameter.default is inspect.Parameter.empty
-            for name, parameter in inspect.signature(forward).parameters.items()
-            if name != "self" and parameter.kind not in (parameter.VAR_POSITIONAL,
-                                                         parameter.VAR_KEYWORD)}
+    return {
+        name: parameter.default is inspect.Parameter.empty
+        for name, parameter in inspect.signature(forward).parameters.items()
+        if name != "self"
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    }
 
 
-def family_of(library: str, config: Any, main: str, parameters: Dict[str, bool]) -> str:
+def family_of(library: str, config: Any, main: str, parameters: dict[str, bool]) -> str:
     """One of FAMILIES. main: the name of the model's main input."""
     known = Configuration(config)
     images = {"pixel_values", "pixel_values_videos"} & set(parameters)
@@ -72,8 +96,12 @@ def family_of(library: str, config: Any, main: str, parameters: Dict[str, bool])
         return "audio"
     if images:
         return "video" if "pixel_values_videos" in images or known.get("num_frames") else "vision"
-    if known.number("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts",
-                    default=0) > 1:
+    if (
+        known.number(
+            "num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts", default=0
+        )
+        > 1
+    ):
         return "mixture of experts"
     if "decoder_input_ids" in parameters:
         return "seq2seq"
@@ -94,14 +122,22 @@ class Rules:
 
     # Text
 
-    def _tokens(self, length: int, *, vocabulary: Optional[int] = None) -> str:
+    def _tokens(self, length: int, *, vocabulary: int | None = None) -> str:
         if vocabulary is None:
             vocabulary = self.known.number("vocab_size", default=1000)
         low = min(3, max(0, vocabulary - 1))
         # Tokens of images and sounds in a text would stand for data that is missing.
-        special = [value for name in ("image_token_id", "image_token_index", "video_token_id",
-                                      "audio_token_id", "audio_token_index")
-                   if isinstance(value := self.known.get(name), int) and value > low]
+        special = [
+            value
+            for name in (
+                "image_token_id",
+                "image_token_index",
+                "video_token_id",
+                "audio_token_id",
+                "audio_token_index",
+            )
+            if isinstance(value := self.known.get(name), int) and value > low
+        ]
         high = max(low + 1, min([vocabulary, *special]))
         return f"torch.randint({low}, {high}, (1, {length}))"
 
@@ -125,8 +161,9 @@ class Rules:
     # Images
 
     def _image(self) -> tuple[int, int, int]:
-        channels = self.known.number("num_channels", "in_channels", "in_chans",
-                                     "num_input_channels", default=3)
+        channels = self.known.number(
+            "num_channels", "in_channels", "in_chans", "num_input_channels", default=3
+        )
         size = self.known.get("image_size", "input_size", "img_size", "sample_size", default=224)
         if isinstance(size, dict):
             size = [size.get(key) for key in ("height", "width")]
@@ -135,7 +172,7 @@ class Rules:
             return (channels, sizes[0], sizes[-1]) if sizes else (channels, 224, 224)
         return (channels, size, size) if isinstance(size, int) else (channels, 224, 224)
 
-    def pixel_values(self) -> Optional[str]:
+    def pixel_values(self) -> str | None:
         channels, height, width = self._image()
         frames = self.known.number("num_frames")
         if frames and not self.known.get("vocab_size"):
@@ -198,26 +235,31 @@ class Rules:
     def _time_features(self) -> int:
         return self.known.number("num_time_features", default=0)
 
-    def past_observed_mask(self) -> Optional[str]:
-        return None if self.known.get("num_input_channels") else \
-            f"torch.ones_like({self.past_values()})".replace("randn", "zeros")
+    def past_observed_mask(self) -> str | None:
+        return (
+            None
+            if self.known.get("num_input_channels")
+            else f"torch.ones_like({self.past_values()})".replace("randn", "zeros")
+        )
 
-    def future_values(self) -> Optional[str]:
+    def future_values(self) -> str | None:
         if self.known.get("num_input_channels"):
             return None
         size = self.known.number("input_size", default=1)
-        return f"torch.randn(1, {self.known.number('prediction_length', default=8)}" \
-               f"{'' if size == 1 else f', {size}'})"
+        return (
+            f"torch.randn(1, {self.known.number('prediction_length', default=8)}"
+            f"{'' if size == 1 else f', {size}'})"
+        )
 
     def future_time_features(self) -> str:
         length = self.known.number("prediction_length", default=8)
         return f"torch.randn(1, {length}, {self._time_features()})"
 
-    def static_categorical_features(self) -> Optional[str]:
+    def static_categorical_features(self) -> str | None:
         count = self.known.number("num_static_categorical_features", default=0)
         return f"torch.zeros(1, {count}, dtype=torch.int64)" if count else None
 
-    def static_real_features(self) -> Optional[str]:
+    def static_real_features(self) -> str | None:
         count = self.known.number("num_static_real_features", default=0)
         return f"torch.randn(1, {count})" if count else None
 
@@ -240,37 +282,40 @@ class Rules:
 
     def _latent(self) -> str:
         size = self.known.get("sample_size", default=32)
-        sizes = [value for value in size if isinstance(value, int)] if isinstance(
-            size, (list, tuple)) else [size if isinstance(size, int) else 32] * 2
+        sizes = (
+            [value for value in size if isinstance(value, int)]
+            if isinstance(size, (list, tuple))
+            else [size if isinstance(size, int) else 32] * 2
+        )
         channels = self.known.number("in_channels", default=4)
         return f"torch.randn(1, {channels}, {', '.join(map(str, sizes))})"
 
     def sample(self) -> str:
         return self._latent()
 
-    def hidden_states(self) -> Optional[str]:
+    def hidden_states(self) -> str | None:
         return self._latent() if self.library == "diffusers" else None
 
     def timestep(self) -> str:
         return "torch.tensor([10])"
 
-    def encoder_hidden_states(self) -> Optional[str]:
+    def encoder_hidden_states(self) -> str | None:
         size = self.known.number("cross_attention_dim", "joint_attention_dim", "caption_channels")
         return f"torch.randn(1, 8, {size})" if size and self.library == "diffusers" else None
 
-    def pooled_projections(self) -> Optional[str]:
+    def pooled_projections(self) -> str | None:
         size = self.known.number("pooled_projection_dim")
         return f"torch.randn(1, {size})" if size else None
 
-    def class_labels(self) -> Optional[str]:
+    def class_labels(self) -> str | None:
         classes = self.known.number("num_embeds_ada_norm", "num_class_embeds")
         return f"torch.randint(0, {classes}, (1,))" if classes else None
 
 
-def made_by(rules: Rules, name: str) -> Optional[str]:
+def made_by(rules: Rules, name: str) -> str | None:
     """Returns the expression for an argument; None if no rule makes it."""
     rule = None if name.startswith("_") else vars(Rules).get(name)
-    made: Optional[str] = None if rule is None else rule(rules)
+    made: str | None = None if rule is None else rule(rules)
     return made
 
 
@@ -284,49 +329,81 @@ GIVEN = {
     "vision": ("pixel_values",),
     "video": ("pixel_values", "pixel_values_videos"),
     "audio": ("input_values", "input_features", "decoder_input_ids", "decoder_input_values"),
-    "multimodal": ("input_ids", "attention_mask", "bbox", "pixel_values", "input_features",
-                   "input_values"),
-    "time series": ("past_values", "past_time_features", "past_observed_mask",
-                    "static_categorical_features", "static_real_features", "future_values",
-                    "future_time_features"),
-    "diffusion": ("sample", "hidden_states", "timestep", "encoder_hidden_states",
-                  "pooled_projections", "class_labels"),
+    "multimodal": (
+        "input_ids",
+        "attention_mask",
+        "bbox",
+        "pixel_values",
+        "input_features",
+        "input_values",
+    ),
+    "time series": (
+        "past_values",
+        "past_time_features",
+        "past_observed_mask",
+        "static_categorical_features",
+        "static_real_features",
+        "future_values",
+        "future_time_features",
+    ),
+    "diffusion": (
+        "sample",
+        "hidden_states",
+        "timestep",
+        "encoder_hidden_states",
+        "pooled_projections",
+        "class_labels",
+    ),
     "decisions": ("states", "actions", "rewards", "returns_to_go", "timesteps"),
     "other": (),
 }
 
 
-def input_sets(family: str, config: Any, library: str,
-               parameters: Dict[str, bool]) -> Iterator[Dict[str, str]]:
+def input_sets(
+    family: str, config: Any, library: str, parameters: dict[str, bool]
+) -> Iterator[dict[str, str]]:
     """Returns sets of arguments to try, the largest first, without repeats."""
-    seen: List[Dict[str, str]] = []
+    seen: list[dict[str, str]] = []
     for length in _lengths(config):
         rules = Rules(config, library, length)
         needed = [name for name, must in parameters.items() if must]
         given = [name for name in GIVEN[family] if name in parameters]
-        full = {name: made for name in dict.fromkeys(given + needed)
-                if (made := made_by(rules, name)) is not None}
+        full = {
+            name: made
+            for name in dict.fromkeys(given + needed)
+            if (made := made_by(rules, name)) is not None
+        }
         tries = [full, {name: made for name, made in full.items() if name != "attention_mask"}]
         if family == "multimodal":
             # The text alone, then each other input alone.
-            tries.append({name: made for name, made in full.items()
-                          if name in ("input_ids", "attention_mask", "bbox")})
-            tries += [{name: full[name]} for name in full
-                      if name not in ("input_ids", "attention_mask", "bbox")]
+            tries.append(
+                {
+                    name: made
+                    for name, made in full.items()
+                    if name in ("input_ids", "attention_mask", "bbox")
+                }
+            )
+            tries += [
+                {name: full[name]}
+                for name in full
+                if name not in ("input_ids", "attention_mask", "bbox")
+            ]
         if family == "time series":
-            tries.append({name: made for name, made in full.items()
-                          if not name.startswith("future")})
+            tries.append(
+                {name: made for name, made in full.items() if not name.startswith("future")}
+            )
             tries.append({"past_values": full.get("past_values", "")})
         if family in ("audio", "vision", "video"):
-            tries.append({name: made for name, made in full.items()
-                          if not name.startswith("decoder")})
+            tries.append(
+                {name: made for name, made in full.items() if not name.startswith("decoder")}
+            )
         for tried in tries:
             if tried and all(tried.values()) and tried not in seen:
                 seen.append(tried)
                 yield tried
 
 
-def _lengths(config: Any) -> List[int]:
+def _lengths(config: Any) -> list[int]:
     """Returns lengths of text to try: a short one, then multiples of blocks of attention."""
     known = Configuration(config)
     lengths = [16, 64, 128]
@@ -339,7 +416,7 @@ def _lengths(config: Any) -> List[int]:
     return lengths
 
 
-def image_inputs(config: Any, count: int) -> Optional[Dict[str, str]]:
+def image_inputs(config: Any, count: int) -> dict[str, str] | None:
     """Returns a text with an image of `count` tokens, if the configuration names its token."""
     known = Configuration(config)
     token = known.get("image_token_id", "image_token_index")
@@ -350,5 +427,8 @@ def image_inputs(config: Any, count: int) -> Optional[Dict[str, str]]:
     if pixels is None:
         return None
     text = f"torch.cat([torch.full((1, {count}), {token}), {rules.input_ids()}], dim=1)"
-    return {"input_ids": text, "pixel_values": pixels,
-            "attention_mask": f"torch.ones(1, {count + 8}, dtype=torch.int64)"}
+    return {
+        "input_ids": text,
+        "pixel_values": pixels,
+        "attention_mask": f"torch.ones(1, {count + 8}, dtype=torch.int64)",
+    }

@@ -10,13 +10,21 @@ import json
 import sqlite3
 import time
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from graphnet_ir._errors import made_error
 from graphnet_ir.harvest.failures import writable
 
-STAGES = ("listed", "fetched", "analysed", "captured", "verified", "hashed", "deduplicated",
-          "published")
+STAGES = (
+    "listed",
+    "fetched",
+    "analysed",
+    "captured",
+    "verified",
+    "hashed",
+    "deduplicated",
+    "published",
+)
 """The stages of a model, in order."""
 ENDS = ("published", "duplicate", "withheld", "failed")
 """The stages at which a model may end."""
@@ -31,10 +39,10 @@ class Row:
     place: str  # the name of its folders
     source: str
     stage: str  # one of STAGES or ENDS
-    facts: Dict[str, Any]  # results of its stages
-    failed_at: Optional[str]  # the stage that it did not reach
-    failure: Optional[str]  # a class of failures.CLASSES
-    message: Optional[str]
+    facts: dict[str, Any]  # results of its stages
+    failed_at: str | None  # the stage that it did not reach
+    failure: str | None  # a class of failures.CLASSES
+    message: str | None
     seconds: float  # of work, over all attempts
     repairs: int
 
@@ -74,20 +82,47 @@ class Journal:
         self._db.execute(
             "INSERT INTO models(number, id, place, source, stage, facts) SELECT "
             "COALESCE(MAX(number) + 1, 0), ?, ?, ?, 'listed', '{}' FROM models",
-            (id, place, source))
+            (id, place, source),
+        )
 
-    def rows(self) -> List[Row]:
+    def rows(self) -> list[Row]:
         """Returns all models in their order."""
         found = self._db.execute(
             "SELECT number, id, place, source, stage, facts, failed_at, failure, message, seconds, "
-            "repairs FROM models ORDER BY number")
-        return [Row(number, id, place, source, stage, _writable(json.loads(facts)), failed_at,
-                    failure, message, seconds, repairs)
-                for (number, id, place, source, stage, facts, failed_at, failure, message, seconds,
-                     repairs) in found]
+            "repairs FROM models ORDER BY number"
+        )
+        return [
+            Row(
+                number,
+                id,
+                place,
+                source,
+                stage,
+                _writable(json.loads(facts)),
+                failed_at,
+                failure,
+                message,
+                seconds,
+                repairs,
+            )
+            for (
+                number,
+                id,
+                place,
+                source,
+                stage,
+                facts,
+                failed_at,
+                failure,
+                message,
+                seconds,
+                repairs,
+            ) in found
+        ]
 
-    def reach(self, row: Row, stage: str, facts: Optional[Dict[str, Any]] = None,
-              seconds: float = 0) -> None:
+    def reach(
+        self, row: Row, stage: str, facts: dict[str, Any] | None = None, seconds: float = 0
+    ) -> None:
         """Records that row has reached `stage`, and adds facts to it."""
         row.stage = stage
         row.facts.update(_writable(facts or {}))
@@ -114,23 +149,35 @@ class Journal:
         self._db.execute(
             "UPDATE models SET stage = ?, facts = ?, failed_at = ?, failure = ?, message = ?, "
             "seconds = ?, repairs = ?, ended_at = ? WHERE number = ?",
-            (row.stage, json.dumps(row.facts), row.failed_at, row.failure, row.message,
-             row.seconds, row.repairs, time.time() if row.ended else None, row.number))
+            (
+                row.stage,
+                json.dumps(row.facts),
+                row.failed_at,
+                row.failure,
+                row.message,
+                row.seconds,
+                row.repairs,
+                time.time() if row.ended else None,
+                row.number,
+            ),
+        )
 
     # Published graphs, each by the first model that has it, under two hashes: of its structure,
     # and with the sizes.
 
-    def owner(self, hash: str) -> Optional[str]:
+    def owner(self, hash: str) -> str | None:
         """Returns the place of the published graph with one of its hashes."""
         found = self._db.execute("SELECT place FROM graphs WHERE hash = ?", (hash,)).fetchone()
         return None if found is None else str(found[0])
 
-    def publish(self, row: Row, stage: str, graphs: Dict[str, str]) -> None:
+    def publish(self, row: Row, stage: str, graphs: dict[str, str]) -> None:
         """Records that row ends, and adds its new graphs (places by hash)."""
         self._db.execute("BEGIN")
         try:
-            self._db.executemany("INSERT OR IGNORE INTO graphs VALUES(?, ?, ?)",
-                                 [(hash, row.number, place) for hash, place in graphs.items()])
+            self._db.executemany(
+                "INSERT OR IGNORE INTO graphs VALUES(?, ?, ?)",
+                [(hash, row.number, place) for hash, place in graphs.items()],
+            )
             row.stage = stage
             self._write(row)
         except BaseException:
@@ -142,8 +189,10 @@ class Journal:
 def _writable(value: Any) -> Any:
     """Returns facts in which all texts can be written to a file. Raises what json raises for facts
     that it cannot hold."""
-    return json.loads(json.dumps(value), object_pairs_hook=lambda pairs: {
-        writable(key): _text_of(item) for key, item in pairs})
+    return json.loads(
+        json.dumps(value),
+        object_pairs_hook=lambda pairs: {writable(key): _text_of(item) for key, item in pairs},
+    )
 
 
 def _text_of(value: Any) -> Any:

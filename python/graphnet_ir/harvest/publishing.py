@@ -9,18 +9,19 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from typing import Any, Callable, Dict, List, Optional
+from collections.abc import Callable
+from typing import Any
 
 import graphnet_ir
 from graphnet_ir import _core
-from graphnet_ir.capture_folder import MANIFEST, is_own_entry, manifest_text
 from graphnet_ir.harvest.failures import Failure
 from graphnet_ir.harvest.journal import Journal, Row
+from graphnet_ir.live.folder import MANIFEST, is_own_entry, manifest_text
 
 SAMPLES = "samples"
 
 
-def hashes_of(captured: str) -> Dict[str, Any]:
+def hashes_of(captured: str) -> dict[str, Any]:
     """Reads the files of a captured folder back. "hashes" of the result has the canonical hash of
     each graph by its place in the folder, "sized_hashes" the hash in which sizes count, too."""
     with open(os.path.join(captured, MANIFEST), encoding="utf-8") as file:
@@ -30,17 +31,17 @@ def hashes_of(captured: str) -> Dict[str, Any]:
     for place in places:
         try:
             sample = graphnet_ir.load(os.path.join(captured, place))
-            found[place] = graphnet_ir.hash(sample)
-            sized[place] = graphnet_ir.hash(sample, metas=True)
+            found[place] = graphnet_ir.canonical_hash(sample)
+            sized[place] = graphnet_ir.canonical_hash(sample, metas=True)
         except graphnet_ir.Error as error:
             raise Failure("capture", f"{place} cannot be read back: {error}") from error
     return {"hashes": found, "sized_hashes": sized}
 
 
-def same_as(row: Row, journal: Journal, same_sizes: bool) -> Dict[str, str]:
+def same_as(row: Row, journal: Journal, same_sizes: bool) -> dict[str, str]:
     """Returns the graphs of row, by place, that earlier models or places have already.
     same_sizes: graphs that differ in sizes, dtypes or devices count as the same, too."""
-    here: Dict[str, str] = {}
+    here: dict[str, str] = {}
     found = {}
     for place, hash in row.facts["hashes" if same_sizes else "sized_hashes"].items():
         owner = journal.owner(hash) or here.get(hash)
@@ -55,8 +56,7 @@ def sample_place(row: Row, place: str) -> str:
     return row.place if place == "." else f"{row.place}/{place}"
 
 
-def publish(row: Row, folder: str, captured: str, script: str,
-            repeated: Dict[str, str]) -> None:
+def publish(row: Row, folder: str, captured: str, script: str, repeated: dict[str, str]) -> None:
     """Writes folder/samples/PLACE, whole or not at all. It replaces what an earlier attempt left,
     but no file of anybody else. repeated: as same_as found them."""
     target = os.path.join(folder, SAMPLES, row.place)
@@ -84,7 +84,8 @@ def publish(row: Row, folder: str, captured: str, script: str,
 
 def _is_own_entry(path: str, is_folder: bool) -> bool:
     return is_own_entry(path, is_folder) or (
-        not is_folder and path in ("capture.py", "provenance.json"))
+        not is_folder and path in ("capture.py", "provenance.json")
+    )
 
 
 def _rewrite(path: str, change: Callable[[str], str]) -> None:
@@ -94,7 +95,7 @@ def _rewrite(path: str, change: Callable[[str], str]) -> None:
         file.write(change(text))
 
 
-def _without(text: str, repeated: Dict[str, str]) -> str:
+def _without(text: str, repeated: dict[str, str]) -> str:
     """Returns the manifest, in which graphs that are published elsewhere have no sample."""
     manifest = json.loads(text)
     for row in manifest["subgraphs"]:
@@ -109,22 +110,38 @@ def _named(text: str, row: Row) -> str:
     return json.dumps(entry, indent=4)
 
 
-def provenance(row: Row, repeated: Dict[str, str]) -> Dict[str, Any]:
+def provenance(row: Row, repeated: dict[str, str]) -> dict[str, Any]:
     facts = row.facts
     return {
-        "format": "graphnet harvest", "version": 1, "model": row.id,
-        "revision": facts["revision"], "licence": facts["licence"], "library": facts["library"],
-        "architecture": facts["architecture"], "family": facts["family"],
-        "parameters": facts["parameters"], "halvings": facts["halvings"],
-        "inputs": facts.get("inputs", {}), "seed": facts["seed"], "weights": "random",
-        "versions": facts["versions"], "equal_to_eager": facts["equal"], "notes": facts["notes"],
+        "format": "graphnet harvest",
+        "version": 1,
+        "model": row.id,
+        "revision": facts["revision"],
+        "licence": facts["licence"],
+        "library": facts["library"],
+        "architecture": facts["architecture"],
+        "family": facts["family"],
+        "parameters": facts["parameters"],
+        "halvings": facts["halvings"],
+        "inputs": facts.get("inputs", {}),
+        "seed": facts["seed"],
+        "weights": "random",
+        "versions": facts["versions"],
+        "equal_to_eager": facts["equal"],
+        "notes": facts["notes"],
         "repaired": row.repairs > 0,
-        "graphs": [{"hash": hash, "sample": None if place in repeated else place,
-                    "same_as": repeated.get(place)} for place, hash in facts["hashes"].items()],
+        "graphs": [
+            {
+                "hash": hash,
+                "sample": None if place in repeated else place,
+                "same_as": repeated.get(place),
+            }
+            for place, hash in facts["hashes"].items()
+        ],
     }
 
 
-def write_index(rows: List[Row], folder: str) -> Optional[str]:
+def write_index(rows: list[Row], folder: str) -> str | None:
     """Writes folder/index.jsonl: a line for each published graph, in the order of the models."""
     lines = []
     for row in rows:
@@ -132,10 +149,18 @@ def write_index(rows: List[Row], folder: str) -> Optional[str]:
             continue
         for place, hash in row.facts["hashes"].items():
             if place not in row.facts["same_as"]:
-                lines.append(json.dumps({
-                    "sample": f"{SAMPLES}/{sample_place(row, place)}", "hash": hash,
-                    "model": row.id, "family": row.facts["family"],
-                    "licence": row.facts["licence"]}, ensure_ascii=False))
+                lines.append(
+                    json.dumps(
+                        {
+                            "sample": f"{SAMPLES}/{sample_place(row, place)}",
+                            "hash": hash,
+                            "model": row.id,
+                            "family": row.facts["family"],
+                            "licence": row.facts["licence"],
+                        },
+                        ensure_ascii=False,
+                    )
+                )
     path = os.path.join(folder, "index.jsonl")
     text = "".join(line + "\n" for line in lines)
     try:

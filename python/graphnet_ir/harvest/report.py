@@ -7,7 +7,7 @@ import html
 import os
 import sys
 import time
-from typing import Any, Dict, List, TextIO
+from typing import Any, TextIO
 
 from graphnet_ir.harvest.failures import CLASSES
 from graphnet_ir.harvest.journal import ENDS, STAGES, Row
@@ -20,7 +20,7 @@ def new_graphs(row: Row) -> int:
     return len(row.facts["hashes"]) - len(row.facts["same_as"])
 
 
-def summary(rows: List[Row]) -> str:
+def summary(rows: list[Row]) -> str:
     """Returns one line of counts."""
     ends = collections.Counter(row.stage for row in rows)
     parts = [f"{len(rows)} models"] + [f"{ends[end]} {end}" for end in ENDS if ends[end]]
@@ -65,16 +65,17 @@ class Progress:
             self._next = time.monotonic() + 0.5
             self._draw(lines, runner)
 
-    def _draw(self, lines: List[str], runner: Any) -> None:
+    def _draw(self, lines: list[str], runner: Any) -> None:
         counts = collections.Counter(row.stage for row in runner.rows)
-        table = ["  ".join(f"{stage} {counts[stage]}" for stage in (*STAGES, *ENDS[1:])
-                           if counts[stage])]
+        table = [
+            "  ".join(f"{stage} {counts[stage]}" for stage in (*STAGES, *ENDS[1:]) if counts[stage])
+        ]
         for number, group in sorted(runner.running.items()):
             row = runner.rows[number]
             table.append(f"  {row.id}: behind {row.stage}, {group.seconds:.0f} s")
         width = os.get_terminal_size(self._stream.fileno()).columns
         up = f"\x1b[{self._drawn}F\x1b[J" if self._drawn else ""
-        self._stream.write(up + "".join(line[:width - 1] + "\n" for line in lines + table))
+        self._stream.write(up + "".join(line[: width - 1] + "\n" for line in lines + table))
         self._stream.flush()
         self._drawn = len(table)
 
@@ -96,33 +97,84 @@ td.number { text-align: right; font-variant-numeric: tabular-nums; }
 """
 
 
-def page(rows: List[Row]) -> str:
+def page(rows: list[Row]) -> str:
     """Returns a self-contained HTML page: how models ended, failures by class, and each model."""
-    families: Dict[str, List[Row]] = {}
+    families: dict[str, list[Row]] = {}
     for row in rows:
         families.setdefault(row.facts.get("family", "not known"), []).append(row)
-    failures = collections.Counter((row.failure or "", row.failed_at or "") for row in rows
-                                   if row.stage == "failed")
+    failures = collections.Counter(
+        (row.failure or "", row.failed_at or "") for row in rows if row.stage == "failed"
+    )
     most = max([new_graphs(row) for row in rows], default=0) or 1
     parts = [
-        "<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">',
-        "<title>graphnet harvest</title>", f"<style>{_STYLE}</style></head><body>",
-        "<h1>graphnet harvest</h1>", f"<p>{html.escape(summary(rows))}.</p>",
-        "<h2>Families</h2>", _table(("family", "models", "published", "new graphs"), [
-            (name, len(found), sum(row.stage == "published" for row in found),
-             sum(map(new_graphs, found))) for name, found in sorted(families.items())]),
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        "<title>graphnet harvest</title>",
+        f"<style>{_STYLE}</style></head><body>",
+        "<h1>graphnet harvest</h1>",
+        f"<p>{html.escape(summary(rows))}.</p>",
+        "<h2>Families</h2>",
+        _table(
+            ("family", "models", "published", "new graphs"),
+            [
+                (
+                    name,
+                    len(found),
+                    sum(row.stage == "published" for row in found),
+                    sum(map(new_graphs, found)),
+                )
+                for name, found in sorted(families.items())
+            ],
+        ),
     ]
     if failures:
-        parts += ["<h2>Failures</h2>", _table(("class", "before stage", "models", "meaning"), [
-            (kind, stage, count, CLASSES.get(kind, "")) for (kind, stage), count
-            in failures.most_common()])]
-    parts += ["<h2>Models</h2>", '<div class="scroll">', _table(
-        ("model", "end", "family", "licence", "parameters", "graphs", "new", "", "seconds", "why"),
-        [(row.id, _Marked(row.stage), row.facts.get("family", ""), row.facts.get("licence") or "",
-          row.facts.get("parameters") or "", len(row.facts.get("hashes", {})), new_graphs(row),
-          _Bar(new_graphs(row) / most), round(row.seconds),
-          f"{row.failure}, before {row.failed_at}: {row.message}" if row.stage == "failed"
-          else row.message or "") for row in rows]), "</div>", "</body></html>"]
+        parts += [
+            "<h2>Failures</h2>",
+            _table(
+                ("class", "before stage", "models", "meaning"),
+                [
+                    (kind, stage, count, CLASSES.get(kind, ""))
+                    for (kind, stage), count in failures.most_common()
+                ],
+            ),
+        ]
+    parts += [
+        "<h2>Models</h2>",
+        '<div class="scroll">',
+        _table(
+            (
+                "model",
+                "end",
+                "family",
+                "licence",
+                "parameters",
+                "graphs",
+                "new",
+                "",
+                "seconds",
+                "why",
+            ),
+            [
+                (
+                    row.id,
+                    _Marked(row.stage),
+                    row.facts.get("family", ""),
+                    row.facts.get("licence") or "",
+                    row.facts.get("parameters") or "",
+                    len(row.facts.get("hashes", {})),
+                    new_graphs(row),
+                    _Bar(new_graphs(row) / most),
+                    round(row.seconds),
+                    f"{row.failure}, before {row.failed_at}: {row.message}"
+                    if row.stage == "failed"
+                    else row.message or "",
+                )
+                for row in rows
+            ],
+        ),
+        "</div>",
+        "</body></html>",
+    ]
     return "\n".join(parts) + "\n"
 
 
@@ -134,7 +186,7 @@ class _Bar(float):
     """Returns a cell with a bar, from 0 to 1."""
 
 
-def _table(head: tuple[str, ...], rows: List[tuple[Any, ...]]) -> str:
+def _table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
     lines = ["<table><tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in head) + "</tr>"]
     for row in rows:
         lines.append("<tr>" + "".join(map(_cell, row)) + "</tr>")
@@ -151,7 +203,7 @@ def _cell(value: Any) -> str:
     return f"<td>{html.escape(str(value))}</td>"
 
 
-def write_page(rows: List[Row], folder: str) -> str:
+def write_page(rows: list[Row], folder: str) -> str:
     """Writes folder/report.html, whole or not at all, and returns its path."""
     path = os.path.join(folder, "report.html")
     with open(path + ".new", "w", encoding="utf-8") as file:

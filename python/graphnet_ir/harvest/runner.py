@@ -25,16 +25,17 @@ import sqlite3
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Union
+from typing import Any
 
 import graphnet_ir
 from graphnet_ir._errors import made_error
 from graphnet_ir.harvest import publishing
 from graphnet_ir.harvest.failures import CLASSES, REPAIRABLE, Failure, described, writable
 from graphnet_ir.harvest.journal import Journal, Row
-from graphnet_ir.harvest.processes import END_SECONDS, Group, Limits
 from graphnet_ir.harvest.sources import Access, Model, Source, open_source
+from graphnet_ir.limited.processes import END_SECONDS, Group, Limits
 
 REPAIR_SECONDS = 360
 MAX_REPAIRS = 2
@@ -42,9 +43,14 @@ MAX_PLACE = 200  # bytes of the name of a folder
 # A model at one of these stages only waits for earlier models.
 _READY = ("hashed", "deduplicated")
 # What the process of a model tells: the stages in their order, with the types of their facts.
-_TOLD: Dict[str, Dict[str, type]] = {
-    "analysed": {"parameters": int, "halvings": int, "family": str, "inputs": dict,
-                 "architecture": str},
+_TOLD: dict[str, dict[str, type]] = {
+    "analysed": {
+        "parameters": int,
+        "halvings": int,
+        "family": str,
+        "inputs": dict,
+        "architecture": str,
+    },
     "captured": {"graphs": int, "operators": int},
     "verified": {"equal": bool, "notes": list},
 }
@@ -62,11 +68,11 @@ class Options:
     trust: Sequence[str] = ()  # patterns of ids whose code may run
     pickles: bool = False  # models may read pickled files of their repository
     network: bool = False  # sources and models may use the network
-    token: Optional[str] = None  # the token for the hub
+    token: str | None = None  # the token for the hub
     allow_unknown_licence: bool = False  # also publish graphs of models without a licence
     same_sizes: bool = False  # graphs that differ in sizes, dtypes or devices are duplicates
-    repair: Optional[str] = None  # a command that gets a failure and may change the script
-    prelude: Optional[str] = None  # a Python file that runs first in the process of each model
+    repair: str | None = None  # a command that gets a failure and may change the script
+    prelude: str | None = None  # a Python file that runs first in the process of each model
     seed: int = 0  # seed of random numbers
 
 
@@ -74,11 +80,11 @@ class _Thread:
     """Work for one model in a thread: its download, or the hashes of its graphs. A thread cannot be
     ended, but is no longer waited for when its time is over."""
 
-    def __init__(self, work: Callable[[], Dict[str, Any]], limits: Limits):
+    def __init__(self, work: Callable[[], dict[str, Any]], limits: Limits):
         self.limits = limits
         self.begin = time.monotonic()
-        self.facts: Dict[str, Any] = {}
-        self.error: Optional[BaseException] = None
+        self.facts: dict[str, Any] = {}
+        self.error: BaseException | None = None
         self._work = work
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -116,32 +122,38 @@ class Runner:
     """One run of a harvest. `rows` are its models, `running` what runs for them (processes or
     threads), by their numbers."""
 
-    def __init__(self, sources: Sequence[str], output: str, options: Options,
-                 progress: Optional[Callable[["Runner"], None]] = None):
+    def __init__(
+        self,
+        sources: Sequence[str],
+        output: str,
+        options: Options,
+        progress: Callable[[Runner], None] | None = None,
+    ):
         self.folder = os.path.abspath(output)
         self.options = options
         self.progress = progress or (lambda runner: None)
-        self.running: Dict[int, Union[Group, _Thread]] = {}
-        self._repairs: Dict[int, _Repair] = {}
-        self.rows: List[Row] = []
+        self.running: dict[int, Group | _Thread] = {}
+        self._repairs: dict[int, _Repair] = {}
+        self.rows: list[Row] = []
         os.makedirs(os.path.join(self.folder, "work"), exist_ok=True)
         os.makedirs(os.path.join(self.folder, publishing.SAMPLES), exist_ok=True)
-        self._locks: List[int] = []
+        self._locks: list[int] = []
         if not self._take_lock("lock", 0):
             raise made_error("failed_precondition", f"another harvest writes {output}")
         try:
             # Keepers of an earlier harvest hold this until they have ended their processes.
             if not self._take_lock("lock.keepers", 2 * END_SECONDS):
-                raise made_error("failed_precondition",
-                                 f"processes of an earlier harvest still run in {output}")
+                raise made_error(
+                    "failed_precondition", f"processes of an earlier harvest still run in {output}"
+                )
             self.journal = Journal(os.path.join(self.folder, "journal.sqlite"))
         except BaseException:
             self._release()
             raise
         self._selector = selectors.DefaultSelector()
         access = Access(options.network, os.path.join(self.folder, "hub"), options.token)
-        self._sources: Dict[str, Source] = {}
-        self._models: Dict[str, Model] = {}  # by the ids of the rows
+        self._sources: dict[str, Source] = {}
+        self._models: dict[str, Model] = {}  # by the ids of the rows
         self.rows = self.journal.rows()
         ids = {row.id: _real(row.source) for row in self.rows}
         places = {row.place for row in self.rows}
@@ -154,7 +166,7 @@ class Runner:
         self.rows = self.journal.rows()
         self._reopen()
 
-    def _list(self, model: Model, source: str, ids: Dict[str, str], places: Set[str]) -> None:
+    def _list(self, model: Model, source: str, ids: dict[str, str], places: set[str]) -> None:
         """Adds a model to the journal unless it is there. A model of another source with the same
         id gets a number behind its id; so does a place that another model has."""
         key = _real(source)
@@ -230,8 +242,13 @@ class Runner:
         except Exception as error:
             self._stop(row)
             if not row.ended:
-                self._fail(row, error if isinstance(error, Failure) else
-                           Failure("unexpected", described(error)), 0)
+                self._fail(
+                    row,
+                    error
+                    if isinstance(error, Failure)
+                    else Failure("unexpected", described(error)),
+                    0,
+                )
 
     def _stop(self, row: Row) -> int:
         """Ends what runs for a model, and returns how many processes were left behind."""
@@ -245,10 +262,16 @@ class Runner:
         if group.events in {key.fileobj for key in self._selector.get_map().values()}:
             self._selector.unregister(group.events)
 
-    def _next(self) -> Optional[Row]:
+    def _next(self) -> Row | None:
         """Returns the first model that has work left and is not running."""
-        return next((row for row in self.rows if not row.ended and row.stage not in _READY
-                     and row.number not in self.running), None)
+        return next(
+            (
+                row
+                for row in self.rows
+                if not row.ended and row.stage not in _READY and row.number not in self.running
+            ),
+            None,
+        )
 
     def _start(self, row: Row) -> None:
         """Continues row from its stage in the journal; it may end at once."""
@@ -259,8 +282,9 @@ class Runner:
             if model is None or source is None:
                 raise Failure("not_found", f"{row.source} is not among the sources any more")
             os.makedirs(work, exist_ok=True)
-            self.running[row.number] = _Thread(functools.partial(source.fetch, model),
-                                               self.options.limits)
+            self.running[row.number] = _Thread(
+                functools.partial(source.fetch, model), self.options.limits
+            )
             return
         if row.stage == "verified":
             self._start_hashes(row)
@@ -273,32 +297,54 @@ class Runner:
         if row.stage == "captured":  # Verification takes place in the same process.
             self.journal.reopen(row, "analysed")
         job = {
-            "id": row.id, "place": row.place, "stage": row.stage, "facts": row.facts,
+            "id": row.id,
+            "place": row.place,
+            "stage": row.stage,
+            "facts": row.facts,
             "seed": self.options.seed,
             "trusted": any(fnmatch.fnmatchcase(row.id, pattern) for pattern in self.options.trust),
-            "max_parameters": self.options.max_parameters, "shrink": self.options.shrink,
-            "max_memory": self.options.limits.memory, "max_file": self.options.limits.files,
-            "network": self.options.network, "pickles": self.options.pickles,
+            "max_parameters": self.options.max_parameters,
+            "shrink": self.options.shrink,
+            "max_memory": self.options.limits.memory,
+            "max_file": self.options.limits.files,
+            "network": self.options.network,
+            "pickles": self.options.pickles,
             "prelude": self.options.prelude,
         }
         with open(os.path.join(work, "job.json"), "w", encoding="utf-8") as file:
             json.dump(job, file)
-        self._run(row, Group(
-            [sys.executable, "-m", "graphnet_ir.harvest.worker", work], work,
-            self._environment(row), self.options.limits, cwd=os.path.join(work, "tmp"),
-            keeps=tuple(self._locks[1:])))
+        self._run(
+            row,
+            Group(
+                [sys.executable, "-m", "graphnet_ir.harvest.worker", work],
+                work,
+                self._environment(row),
+                self.options.limits,
+                cwd=os.path.join(work, "tmp"),
+                keeps=tuple(self._locks[1:]),
+            ),
+        )
 
     def _run(self, row: Row, group: Group) -> None:
         self.running[row.number] = group
         self._selector.register(group.events, selectors.EVENT_READ)
 
-    def _environment(self, row: Row) -> Dict[str, str]:
+    def _environment(self, row: Row) -> dict[str, str]:
         tmp = os.path.join(self.work(row), "tmp")
-        made = {name: value for name, value in os.environ.items()
-                if not name.startswith(("HF_", "TRANSFORMERS_", "TORCH_LOGS", "GRAPH_NET_"))}
-        made.update(OMP_NUM_THREADS="1", TMPDIR=tmp, HOME=os.path.join(tmp, "home"),
-                    XDG_CACHE_HOME=os.path.join(tmp, "home"), PYTHONHASHSEED="0",
-                    HF_MODULES_CACHE=os.path.join(tmp, "modules"), PYTHONUNBUFFERED="1")
+        made = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("HF_", "TRANSFORMERS_", "TORCH_LOGS", "GRAPH_NET_"))
+        }
+        made.update(
+            OMP_NUM_THREADS="1",
+            TMPDIR=tmp,
+            HOME=os.path.join(tmp, "home"),
+            XDG_CACHE_HOME=os.path.join(tmp, "home"),
+            PYTHONHASHSEED="0",
+            HF_MODULES_CACHE=os.path.join(tmp, "modules"),
+            PYTHONUNBUFFERED="1",
+        )
         if not self.options.network:
             made.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1")
         made.update(row.facts.get("environment", {}))
@@ -325,19 +371,26 @@ class Runner:
         if isinstance(thread.error, Failure):
             raise thread.error
         if thread.error is not None:
-            raise Failure("unexpected" if row.stage == "listed" else "capture",
-                          described(thread.error))
+            raise Failure(
+                "unexpected" if row.stage == "listed" else "capture", described(thread.error)
+            )
         if row.stage == "verified":
             self.journal.reach(row, "hashed", thread.facts)
             return
-        self.journal.reach(row, "fetched", {
-            **thread.facts, "seed": self.options.seed,
-            "versions": _versions(thread.facts["library"])})
+        self.journal.reach(
+            row,
+            "fetched",
+            {
+                **thread.facts,
+                "seed": self.options.seed,
+                "versions": _versions(thread.facts["library"]),
+            },
+        )
 
     def _step_model(self, row: Row, group: Group) -> None:
         """Reads the progress of a process, and ends it if it exceeds a limit or is done."""
         is_running = group.is_running  # before the last lines are read
-        failure: Optional[Failure] = None
+        failure: Failure | None = None
         lines, is_open = group.drain()
         for line in lines:
             failure = failure or self._told(row, line)
@@ -360,7 +413,7 @@ class Runner:
         elif not self._start_repair(row, failure, group.seconds):
             self._fail(row, failure, group.seconds)
 
-    def _told(self, row: Row, line: bytes) -> Optional[Failure]:
+    def _told(self, row: Row, line: bytes) -> Failure | None:
         """Records what the process of a model tells. Its text may be anything."""
         try:
             what = json.loads(line)
@@ -368,8 +421,11 @@ class Runner:
                 kind = what["failure"]
                 return Failure(kind if kind in CLASSES else "crashed", str(what["message"]))
             stage, facts = what["stage"], what.get("facts") or {}
-            if (_BEFORE[stage] == row.stage and facts.keys() <= _TOLD[stage].keys()
-                    and all(type(value) is _TOLD[stage][key] for key, value in facts.items())):
+            if (
+                _BEFORE[stage] == row.stage
+                and facts.keys() <= _TOLD[stage].keys()
+                and all(type(value) is _TOLD[stage][key] for key, value in facts.items())
+            ):
                 self.journal.reach(row, stage, facts)
                 return None
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
@@ -379,7 +435,8 @@ class Runner:
     def _start_hashes(self, row: Row) -> None:
         captured = os.path.join(self.work(row), "captured", row.place)
         self.running[row.number] = _Thread(
-            functools.partial(publishing.hashes_of, captured), self.options.limits)
+            functools.partial(publishing.hashes_of, captured), self.options.limits
+        )
 
     # --- Stages that run here ---------------------------------------------------------------------
 
@@ -400,11 +457,20 @@ class Runner:
             return
         repeated = publishing.same_as(row, self.journal, self.options.same_sizes)
         self.journal.reach(row, "deduplicated", {"same_as": repeated})
-        new = {hash: publishing.sample_place(row, place) for kind in ("hashes", "sized_hashes")
-               for place, hash in row.facts[kind].items() if place not in repeated}
+        new = {
+            hash: publishing.sample_place(row, place)
+            for kind in ("hashes", "sized_hashes")
+            for place, hash in row.facts[kind].items()
+            if place not in repeated
+        }
         if new:
-            publishing.publish(row, self.folder, os.path.join(work, "captured", row.place),
-                               os.path.join(work, "capture.py"), repeated)
+            publishing.publish(
+                row,
+                self.folder,
+                os.path.join(work, "captured", row.place),
+                os.path.join(work, "capture.py"),
+                repeated,
+            )
         self.journal.publish(row, "published" if new else "duplicate", new)
         self._clean(row)
 
@@ -421,20 +487,39 @@ class Runner:
     def _start_repair(self, row: Row, failure: Failure, seconds: float) -> bool:
         """Returns whether the repair command was started for a model that failed."""
         script = os.path.join(self.work(row), "capture.py")
-        if (self.options.repair is None or row.repairs >= MAX_REPAIRS
-                or failure.kind not in REPAIRABLE or not os.path.exists(script)):
+        if (
+            self.options.repair is None
+            or row.repairs >= MAX_REPAIRS
+            or failure.kind not in REPAIRABLE
+            or not os.path.exists(script)
+        ):
             return False
         with open(script, "rb") as file:
             before = file.read()
         self.journal.count_repair(row)
-        told = json.dumps({"model": row.id, "stage": row.stage, "class": failure.kind,
-                           "message": failure.message, "attempt": row.repairs, "script": script,
-                           "log": os.path.join(self.work(row), "log.txt")})
+        told = json.dumps(
+            {
+                "model": row.id,
+                "stage": row.stage,
+                "class": failure.kind,
+                "message": failure.message,
+                "attempt": row.repairs,
+                "script": script,
+                "log": os.path.join(self.work(row), "log.txt"),
+            }
+        )
         limits = dataclasses.replace(self.options.limits, seconds=REPAIR_SECONDS)
         try:
-            group = Group(shlex.split(self.options.repair), self.work(row), dict(os.environ),
-                          limits, given=told, log="repair.txt", keeps=tuple(self._locks[1:]),
-                          tells=False)
+            group = Group(
+                shlex.split(self.options.repair),
+                self.work(row),
+                dict(os.environ),
+                limits,
+                given=told,
+                log="repair.txt",
+                keeps=tuple(self._locks[1:]),
+                tells=False,
+            )
         except (OSError, ValueError):
             return False
         self._run(row, group)
@@ -475,7 +560,7 @@ def _place(id: str) -> str:
     made = "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in made)
     made = re.sub(r"^\.+", "_", made) or "_"
     if len(made.encode()) > MAX_PLACE:
-        made = made[:MAX_PLACE // 8] + "-" + hashlib.sha256(id.encode()).hexdigest()[:16]
+        made = made[: MAX_PLACE // 8] + "-" + hashlib.sha256(id.encode()).hexdigest()[:16]
     return made
 
 
@@ -496,7 +581,7 @@ def _remove(path: str) -> None:
         pass
 
 
-def _versions(library: str) -> Dict[str, str]:
+def _versions(library: str) -> dict[str, str]:
     found = {"python": platform.python_version(), "graphnet": graphnet_ir.__version__}
     for name in ("torch", library):
         try:
@@ -506,8 +591,12 @@ def _versions(library: str) -> Dict[str, str]:
     return found
 
 
-def harvest(sources: Sequence[str], output: str, options: Optional[Options] = None,
-            progress: Optional[Callable[[Runner], None]] = None) -> List[Row]:
+def harvest(
+    sources: Sequence[str],
+    output: str,
+    options: Options | None = None,
+    progress: Callable[[Runner], None] | None = None,
+) -> list[Row]:
     """Harvests all models of the sources into a folder, and returns a row for each model.
 
     Calling it again continues an interrupted harvest. sources: as in docs/harvest.md. progress: a

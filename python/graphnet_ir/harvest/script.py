@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pprint
 import re
-from typing import Any, Dict
+from typing import Any
 
 _HEAD = '''"""Captures {id} at revision {revision} with random weights.
 
@@ -21,12 +21,12 @@ import graphnet_ir
 
 '''
 
-_INPUTS = '''
+_INPUTS = """
 
 def inputs():
     torch.manual_seed({seed})
     return {{{inputs}}}
-'''
+"""
 
 _CAPTURE = '''
 
@@ -43,7 +43,7 @@ if __name__ == "__main__":
 '''
 
 _BUILD = {
-    "transformers": '''import transformers
+    "transformers": """import transformers
 
 CONFIG = {config}
 
@@ -52,7 +52,7 @@ def build():
     torch.manual_seed({seed})
     config = transformers.CONFIG_MAPPING[{type!r}].from_dict(CONFIG)
     return transformers.{architecture}(config).eval()
-''',
+""",
     "remote": '''from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
 CONFIG = {config}
@@ -68,7 +68,7 @@ def build():
     config = repository_class({config_class!r}).from_dict(CONFIG)
     return repository_class({model_class!r})(config).eval()
 ''',
-    "diffusers": '''import diffusers
+    "diffusers": """import diffusers
 
 CONFIG = {config}
 
@@ -76,24 +76,24 @@ CONFIG = {config}
 def build():
     torch.manual_seed({seed})
     return diffusers.{architecture}.from_config(CONFIG).eval()
-''',
-    "timm": '''import timm
+""",
+    "timm": """import timm
 
 
 def build():
     torch.manual_seed({seed})
     return timm.create_model({architecture!r}, pretrained=False, **{arguments}).eval()
-''',
-    "torchvision": '''import torchvision
+""",
+    "torchvision": """import torchvision
 
 
 def build():
     torch.manual_seed({seed})
     return torchvision.models.get_model({architecture!r}, weights=None).eval()
-''',
+""",
 }
 
-_PYTHON = '''
+_PYTHON = """
 
 # --- Added by `graphnet harvest` ------------------------------------------------------------------
 import sys
@@ -113,10 +113,10 @@ def build():
 def inputs():
     torch.manual_seed({seed})
     return _MODEL.inputs()
-'''
+"""
 
 
-def script_of(how: Dict[str, Any], inputs: Dict[str, str]) -> str:
+def script_of(how: dict[str, Any], inputs: dict[str, str]) -> str:
     """Returns the script. how: `form`, a key of _BUILD or python, and the names in its text.
     inputs: an expression for each argument."""
     capture = _CAPTURE.format(place=how["place"])
@@ -127,11 +127,20 @@ def script_of(how: Dict[str, Any], inputs: Dict[str, str]) -> str:
     texts["config"] = pprint.pformat(how.get("config"), width=96, sort_dicts=False)
     body = _BUILD[how["form"]].format(**texts)
     imports, _, build = body.partition("\n")
-    head = _HEAD.format(id=texts["id"], revision=texts["revision"], imports=imports,
-                        needs="transformers" if how["form"] == "remote" else how["form"])
+    head = _HEAD.format(
+        id=texts["id"],
+        revision=texts["revision"],
+        imports=imports,
+        needs="transformers" if how["form"] == "remote" else how["form"],
+    )
     arguments = "".join(f"\n        {name!r}: {value}," for name, value in inputs.items())
-    return head + build.strip("\n") + "\n" + _INPUTS.format(
-        seed=how["seed"], inputs=arguments + "\n    ") + capture
+    return (
+        head
+        + build.strip("\n")
+        + "\n"
+        + _INPUTS.format(seed=how["seed"], inputs=arguments + "\n    ")
+        + capture
+    )
 
 
 def _plain(text: str) -> str:

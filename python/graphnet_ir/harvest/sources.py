@@ -22,8 +22,9 @@ import json
 import os
 import re
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterator, List, Optional, Protocol, Tuple
+from typing import Any, Protocol
 
 from graphnet_ir._core import Error
 from graphnet_ir._errors import made_error
@@ -41,7 +42,7 @@ class Model:
 
     id: str  # the name that people use
     source: str
-    part: Optional[str] = None  # the folder of one model in a pipeline of diffusers
+    part: str | None = None  # the folder of one model in a pipeline of diffusers
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Access:
 
     network: bool  # True if the network may be used
     downloads: str  # the folder for downloads
-    token: Optional[str] = None  # the token for the hub
+    token: str | None = None  # the token for the hub
 
 
 class Source(Protocol):
@@ -59,7 +60,7 @@ class Source(Protocol):
     def list(self) -> Iterator[Model]:
         """Yields the models, always in the same order."""
 
-    def fetch(self, model: Model) -> Dict[str, Any]:
+    def fetch(self, model: Model) -> dict[str, Any]:
         """Returns the facts that build the model (docs/harvest.md), or raises Failure."""
 
 
@@ -71,8 +72,11 @@ def open_source(text: str, access: Access) -> Source:
     if text.endswith(".py") and os.path.isfile(text):
         return PythonFile(text)
     name, colon, what = text.partition(":")
-    known: Dict[str, Callable[[str, Access], Source]] = {
-        "hub": Hub, "torchvision": Torchvision, "timm": Timm}
+    known: dict[str, Callable[[str, Access], Source]] = {
+        "hub": Hub,
+        "torchvision": Torchvision,
+        "timm": Timm,
+    }
     if colon and name in known:
         return known[name](what, access)
     if colon:
@@ -80,8 +84,11 @@ def open_source(text: str, access: Access) -> Source:
             if point.name == name:
                 made: Source = point.load()(what, access)
                 return made
-    raise made_error("not_found", f"{text} is not a source: a folder in the layout of the hub's "
-                                  "cache, a Python file, hub:ID, torchvision:NAME or timm:NAME")
+    raise made_error(
+        "not_found",
+        f"{text} is not a source: a folder in the layout of the hub's "
+        "cache, a Python file, hub:ID, torchvision:NAME or timm:NAME",
+    )
 
 
 # --- The hub and its cache ------------------------------------------------------------------------
@@ -97,7 +104,7 @@ class HubFolder:
 
     def __init__(self, folder: str):
         self.folder = os.path.abspath(folder)
-        self._homes: Dict[str, str] = {}  # folders of repositories, by their ids
+        self._homes: dict[str, str] = {}  # folders of repositories, by their ids
         try:
             names = sorted(os.listdir(self.folder))
         except OSError as error:
@@ -105,7 +112,7 @@ class HubFolder:
         for name in names:
             # What is no name of the hub's has a row, too.
             if name.startswith("models--"):
-                id = writable(name[len("models--"):].replace("--", "/", 1)) or name
+                id = writable(name[len("models--") :].replace("--", "/", 1)) or name
                 while id in self._homes:
                     id += "'"
                 self._homes[id] = name
@@ -124,14 +131,18 @@ class HubFolder:
         except Failure:
             index = {}
         # Schedulers and tokenizers have files of other names.
-        parts = [name for name in sorted(index) if re.fullmatch(r"\w+", name)
-                 and os.path.isfile(os.path.join(home, snapshot, name, "config.json"))]
+        parts = [
+            name
+            for name in sorted(index)
+            if re.fullmatch(r"\w+", name)
+            and os.path.isfile(os.path.join(home, snapshot, name, "config.json"))
+        ]
         if not parts:
             yield Model(id, self.folder)
         for name in parts:
             yield Model(f"{id}/{name}", self.folder, name)
 
-    def _snapshot(self, id: str) -> Tuple[str, str]:
+    def _snapshot(self, id: str) -> tuple[str, str]:
         """Returns the folder of a repository, and the path of its snapshot in it."""
         home = os.path.join(self.folder, self._homes[id])
         try:
@@ -143,12 +154,13 @@ class HubFolder:
             except OSError:
                 revision = ""
         snapshot = os.path.join("snapshots", revision)
-        if (not re.fullmatch(r"\w[\w.-]*", revision)
-                or not os.path.isdir(os.path.join(home, snapshot))):
+        if not re.fullmatch(r"\w[\w.-]*", revision) or not os.path.isdir(
+            os.path.join(home, snapshot)
+        ):
             raise Failure("not_found", f"{id} has no snapshot in {os.path.basename(self.folder)}")
         return home, snapshot
 
-    def fetch(self, model: Model) -> Dict[str, Any]:
+    def fetch(self, model: Model) -> dict[str, Any]:
         id = model.id if model.part is None else model.id.rpartition("/")[0]
         if id not in self._homes:
             raise Failure("not_found", f"{os.path.basename(self.folder)} has no model {id}")
@@ -158,10 +170,16 @@ class HubFolder:
         if config is None:
             raise _why_no_configuration(os.path.join(home, snapshot), card)
         return {
-            "library": ("diffusers" if "_diffusers_version" in config else
-                        "timm" if "pretrained_cfg" in config and "architecture" in config else
-                        "transformers"),
-            "config": config, "revision": os.path.basename(snapshot), "repository": id,
+            "library": (
+                "diffusers"
+                if "_diffusers_version" in config
+                else "timm"
+                if "pretrained_cfg" in config and "architecture" in config
+                else "transformers"
+            ),
+            "config": config,
+            "revision": os.path.basename(snapshot),
+            "repository": id,
             "licence": _licence(card),
             "environment": {"HF_HUB_CACHE": self.folder},
         }
@@ -178,7 +196,7 @@ class Hub:
     def list(self) -> Iterator[Model]:
         yield Model(self.id, "hub")
 
-    def fetch(self, model: Model) -> Dict[str, Any]:
+    def fetch(self, model: Model) -> dict[str, Any]:
         if not self.access.network:
             raise Failure("network", "the hub is asked only with --network")
         try:
@@ -189,8 +207,11 @@ class Hub:
         for attempt in range(3):
             try:
                 huggingface_hub.snapshot_download(
-                    self.id, cache_dir=self.access.downloads, token=self.access.token,
-                    allow_patterns=["*.json", "*.md", "*.py"])
+                    self.id,
+                    cache_dir=self.access.downloads,
+                    token=self.access.token,
+                    allow_patterns=["*.json", "*.md", "*.py"],
+                )
                 break
             except errors.GatedRepoError as error:
                 raise Failure("gated", str(error)) from None
@@ -203,7 +224,7 @@ class Hub:
         return HubFolder(self.access.downloads).fetch(model)
 
 
-def _read_json(home: str, *path: str) -> Optional[Dict[str, Any]]:
+def _read_json(home: str, *path: str) -> dict[str, Any] | None:
     """Returns the object in a file of a repository; None if there is no file."""
     content = _read(home, *path)
     if content is None:
@@ -218,7 +239,7 @@ def _read_json(home: str, *path: str) -> Optional[Dict[str, Any]]:
     return value
 
 
-def _read(home: str, *path: str) -> Optional[bytes]:
+def _read(home: str, *path: str) -> bytes | None:
     """Returns a file of the repository in the folder `home`; links must not lead out of it."""
     whole = os.path.join(home, *path)
     name = path[-1]
@@ -237,7 +258,7 @@ def _read(home: str, *path: str) -> Optional[bytes]:
     return content
 
 
-def _read_card(home: str, snapshot: str) -> Dict[str, Any]:
+def _read_card(home: str, snapshot: str) -> dict[str, Any]:
     """Returns the data at the head of README.md, which is YAML between lines of ---. A card that
     cannot be read says nothing."""
     try:
@@ -261,45 +282,50 @@ def _read_card(home: str, snapshot: str) -> Dict[str, Any]:
     return card if isinstance(card, dict) else {}
 
 
-def _size_of_yaml(node: Any, known: Dict[int, int]) -> int:
+def _size_of_yaml(node: Any, known: dict[int, int]) -> int:
     """Returns the number of nodes below a node, in which those that aliases share count each
     time. Raises RecursionError for a node that holds itself."""
     if id(node) not in known:
         below = node.value if isinstance(node.value, list) else []
-        known[id(node)] = 1 + sum(_size_of_yaml(part, known) for item in below
-                                  for part in (item if isinstance(item, tuple) else (item,)))
+        known[id(node)] = 1 + sum(
+            _size_of_yaml(part, known)
+            for item in below
+            for part in (item if isinstance(item, tuple) else (item,))
+        )
     return known[id(node)]
 
 
-def _licence(card: Dict[str, Any]) -> Optional[str]:
+def _licence(card: dict[str, Any]) -> str | None:
     """Returns the licence that the card names; None if it names none."""
     said = card.get("license")
     names = said if isinstance(said, list) else [said]
     texts = [name.strip() for name in names if isinstance(name, str) and name.strip()]
     other = card.get("license_name")
-    named = [other if name == "other" and isinstance(other, str) and other.strip() else name
-             for name in texts if name.lower() not in ("unknown", "none")]
+    named = [
+        other if name == "other" and isinstance(other, str) and other.strip() else name
+        for name in texts
+        if name.lower() not in ("unknown", "none")
+    ]
     return " ".join(", ".join(named).split())[:MAX_LICENCE] or None
 
 
-def _why_no_configuration(snapshot: str, card: Dict[str, Any]) -> Failure:
+def _why_no_configuration(snapshot: str, card: dict[str, Any]) -> Failure:
     if any(str(key) == "gated" or str(key).startswith("extra_gated") for key in card):
         return Failure("gated", "the model's card asks for an agreement, and only the card is here")
     try:
-        names: List[str] = sorted(os.listdir(snapshot))
+        names: list[str] = sorted(os.listdir(snapshot))
     except OSError:
         names = []
     pickles = [name for name in names if name.endswith(PICKLES)]
     if pickles:
-        return Failure("pickled_weights", f"no config.json, only {pickles[0]}, which is a "
-                                          "pickle")
+        return Failure("pickled_weights", f"no config.json, only {pickles[0]}, which is a pickle")
     return Failure("no_configuration", "no config.json")
 
 
 # --- Libraries of models --------------------------------------------------------------------------
 
 
-def _named(library: str, what: str, names: List[str]) -> Iterator[Model]:
+def _named(library: str, what: str, names: list[str]) -> Iterator[Model]:
     """Returns the names of the library that match a pattern of `what`, a list with commas."""
     for pattern in what.split(","):
         found = fnmatch.filter(names, pattern)
@@ -313,8 +339,9 @@ def _library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except Exception as error:
-        raise made_error("failed_precondition",
-                         f"{name} cannot be imported: {first_line(str(error))}") from None
+        raise made_error(
+            "failed_precondition", f"{name} cannot be imported: {first_line(str(error))}"
+        ) from None
 
 
 class Torchvision:
@@ -327,10 +354,14 @@ class Torchvision:
         torchvision = _library("torchvision")
         yield from _named("torchvision", self.what, torchvision.models.list_models())
 
-    def fetch(self, model: Model) -> Dict[str, Any]:
-        return {"library": "torchvision", "config": {"name": model.id.partition(":")[2]},
-                "revision": importlib.metadata.version("torchvision"), "licence": "bsd-3-clause",
-                "environment": {}}
+    def fetch(self, model: Model) -> dict[str, Any]:
+        return {
+            "library": "torchvision",
+            "config": {"name": model.id.partition(":")[2]},
+            "revision": importlib.metadata.version("torchvision"),
+            "licence": "bsd-3-clause",
+            "environment": {},
+        }
 
 
 class Timm:
@@ -342,10 +373,14 @@ class Timm:
     def list(self) -> Iterator[Model]:
         yield from _named("timm", self.what, _library("timm").list_models())
 
-    def fetch(self, model: Model) -> Dict[str, Any]:
-        return {"library": "timm", "config": {"architecture": model.id.partition(":")[2]},
-                "revision": importlib.metadata.version("timm"), "licence": "apache-2.0",
-                "environment": {}}
+    def fetch(self, model: Model) -> dict[str, Any]:
+        return {
+            "library": "timm",
+            "config": {"architecture": model.id.partition(":")[2]},
+            "revision": importlib.metadata.version("timm"),
+            "licence": "apache-2.0",
+            "environment": {},
+        }
 
 
 class PythonFile:
@@ -355,7 +390,7 @@ class PythonFile:
         self.path = os.path.abspath(path)
         with open(path, encoding="utf-8") as file:
             self.text = file.read()
-        self._licences: Dict[str, Optional[str]] = {}
+        self._licences: dict[str, str | None] = {}
 
     def list(self) -> Iterator[Model]:
         self._licences.clear()
@@ -364,10 +399,11 @@ class PythonFile:
             id = f"{os.path.splitext(os.path.basename(self.path))[0]}:{name}"
             self._licences.setdefault(name, licence)
             # The name says which of the models it is, so there can be only one.
-            yield Model(f"{id} (number {number + 1})" if again else id, self.path,
-                        _AGAIN if again else None)
+            yield Model(
+                f"{id} (number {number + 1})" if again else id, self.path, _AGAIN if again else None
+            )
 
-    def fetch(self, model: Model) -> Dict[str, Any]:
+    def fetch(self, model: Model) -> dict[str, Any]:
         name = model.id.partition(":")[2]
         if model.part == _AGAIN:
             raise Failure("not_found", "the file yields an earlier model with this name")
@@ -375,15 +411,19 @@ class PythonFile:
             self._licences = dict(_names_in(self.path))
         if name not in self._licences:
             raise Failure("not_found", f"{os.path.basename(self.path)} yields no model {name}")
-        return {"library": "python", "config": {"name": name, "text": self.text},
-                "revision": hashlib.sha256(self.text.encode()).hexdigest()[:16],
-                "licence": self._licences[name], "environment": {}}
+        return {
+            "library": "python",
+            "config": {"name": name, "text": self.text},
+            "revision": hashlib.sha256(self.text.encode()).hexdigest()[:16],
+            "licence": self._licences[name],
+            "environment": {},
+        }
 
 
 _AGAIN = "again"
 
 
-def _names_in(path: str) -> List[Tuple[str, Optional[str]]]:
+def _names_in(path: str) -> list[tuple[str, str | None]]:
     """Returns names and licences of the models that a file yields. The user's file is run."""
     import runpy
 

@@ -13,7 +13,8 @@ import json
 import os
 import resource
 import sys
-from typing import Any, Dict, Iterator, List, Optional
+from collections.abc import Iterator
+from typing import Any
 
 from graphnet_ir.harvest.failures import Failure, described, first_line
 
@@ -29,10 +30,12 @@ class Refused(PermissionError):
         self.kind = kind
 
 
-def _limit(job: Dict[str, Any]) -> None:
+def _limit(job: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    for what, most in ((resource.RLIMIT_FSIZE, job["max_file"]),
-                       (resource.RLIMIT_AS, job["max_memory"] + ADDRESS_ROOM)):
+    for what, most in (
+        (resource.RLIMIT_FSIZE, job["max_file"]),
+        (resource.RLIMIT_AS, job["max_memory"] + ADDRESS_ROOM),
+    ):
         resource.setrlimit(what, (most, most))
     if sys.platform == "linux":
         import ctypes
@@ -41,7 +44,7 @@ def _limit(job: Dict[str, Any]) -> None:
         ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
 
 
-def _refuse(job: Dict[str, Any]) -> None:
+def _refuse(job: dict[str, Any]) -> None:
     """Stops things that a configuration may not ask for. It does not confine trusted code."""
 
     def hook(event: str, args: Any) -> None:
@@ -51,16 +54,19 @@ def _refuse(job: Dict[str, Any]) -> None:
                 raise Refused("network", f"the model asked for the network ({target})")
         if event == "open" and not job["pickles"] and isinstance(args[0], str):
             if args[0].endswith((".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")) and any(
-                    part.startswith("models--") for part in args[0].split(os.sep)):
-                raise Refused("pickled_weights", f"{os.path.basename(args[0])} is a pickle, which "
-                                                 "is not executed")
+                part.startswith("models--") for part in args[0].split(os.sep)
+            ):
+                raise Refused(
+                    "pickled_weights",
+                    f"{os.path.basename(args[0])} is a pickle, which is not executed",
+                )
 
     sys.addaudithook(hook)
 
 
 def failure_of(error: BaseException, otherwise: str) -> Failure:
     """Returns the class of an exception, by its type and by those of its causes."""
-    seen: Optional[BaseException] = error
+    seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, Failure):
             return seen
@@ -83,7 +89,7 @@ class Worker:
         self.events = events
         self.process = os.getpid()
         with open(os.path.join(folder, "job.json"), encoding="utf-8") as file:
-            self.job: Dict[str, Any] = json.load(file)
+            self.job: dict[str, Any] = json.load(file)
         self.script = os.path.join(folder, "capture.py")
 
     def tell(self, **what: Any) -> None:
@@ -139,8 +145,10 @@ class Worker:
             self.write_script(plan.how, chosen)
         if facts["parameters"] is None:
             facts["parameters"] = count_parameters(model)
-        self.tell(stage="analysed", facts={**facts, "family": family, "inputs": chosen,
-                                           "architecture": plan.architecture})
+        self.tell(
+            stage="analysed",
+            facts={**facts, "family": family, "inputs": chosen, "architecture": plan.architecture},
+        )
 
     def look_at_repaired(self) -> None:
         """Analyses a script that a repair changed before its model was analysed."""
@@ -150,13 +158,23 @@ class Worker:
         script = self.load()
         model = self.build(script)
         self.try_call(model, script.inputs)
-        self.tell(stage="analysed", facts={
-            "parameters": count_parameters(model), "halvings": 0, "inputs": {},
-            "architecture": type(model).__name__, "family": inputs.family_of(
-                self.job["facts"]["library"], getattr(model, "config", {}),
-                getattr(model, "main_input_name", ""), inputs.parameters_of(model.forward))})
+        self.tell(
+            stage="analysed",
+            facts={
+                "parameters": count_parameters(model),
+                "halvings": 0,
+                "inputs": {},
+                "architecture": type(model).__name__,
+                "family": inputs.family_of(
+                    self.job["facts"]["library"],
+                    getattr(model, "config", {}),
+                    getattr(model, "main_input_name", ""),
+                    inputs.parameters_of(model.forward),
+                ),
+            },
+        )
 
-    def choose(self, plan: Any, model: Any) -> tuple[str, Dict[str, str]]:
+    def choose(self, plan: Any, model: Any) -> tuple[str, dict[str, str]]:
         """Returns the family, and the first set of inputs with which the model runs."""
         from graphnet_ir.harvest import inputs
 
@@ -168,8 +186,9 @@ class Worker:
             return "vision", self.first_that_runs(plan, model, [{name: made or ""}])
         # The model's own configuration also has the defaults that the file leaves out.
         plan.config = getattr(model, "config", None) or plan.config
-        family = inputs.family_of(library, plan.config, getattr(model, "main_input_name", ""),
-                                  parameters)
+        family = inputs.family_of(
+            library, plan.config, getattr(model, "main_input_name", ""), parameters
+        )
         sets = list(inputs.input_sets(family, plan.config, library, parameters))
         if family == "multimodal":
             sets = self.with_image(plan, model) + sets
@@ -177,7 +196,7 @@ class Worker:
             raise Failure("inputs", "no rule makes the arguments " + ", ".join(parameters))
         return family, self.first_that_runs(plan, model, sets)
 
-    def with_image(self, plan: Any, model: Any) -> List[Dict[str, str]]:
+    def with_image(self, plan: Any, model: Any) -> list[dict[str, str]]:
         """Returns a text with as many image tokens as the model makes from an image."""
         from graphnet_ir.harvest import inputs
 
@@ -199,14 +218,16 @@ class Worker:
         found = inputs.image_inputs(plan.config, count)
         return [] if found is None else [found]
 
-    def first_that_runs(self, plan: Any, model: Any, sets: List[Dict[str, str]]) -> Dict[str, str]:
+    def first_that_runs(self, plan: Any, model: Any, sets: list[dict[str, str]]) -> dict[str, str]:
         import torch
 
-        first: Optional[Failure] = None
+        first: Failure | None = None
         for tried in sets:
             try:
-                self.try_call(model, lambda: {name: eval(text, {"torch": torch})
-                                              for name, text in tried.items()})
+                self.try_call(
+                    model,
+                    lambda: {name: eval(text, {"torch": torch}) for name, text in tried.items()},
+                )
                 return tried
             except Failure as failure:
                 if failure.kind != "inputs":
@@ -226,7 +247,7 @@ class Worker:
 
     # --- The script -------------------------------------------------------------------------------
 
-    def write_script(self, how: Dict[str, Any], chosen: Dict[str, str]) -> None:
+    def write_script(self, how: dict[str, Any], chosen: dict[str, str]) -> None:
         from graphnet_ir.harvest.script import script_of
 
         with open(self.script + ".new", "w", encoding="utf-8") as file:
@@ -256,12 +277,21 @@ class Worker:
                 raise Failure("not_verified", str(error)) from error
         if not captured.kept():
             raise Failure("capture", "the model computes nothing that a graph could hold")
-        self.tell(stage="captured", facts={"graphs": len(captured.kept()),
-                                           "operators": sum(graph.num_ops for graph in captured)})
+        self.tell(
+            stage="captured",
+            facts={
+                "graphs": len(captured.kept()),
+                "operators": sum(graph.num_ops for graph in captured),
+            },
+        )
         runs = captured.verified
-        self.tell(stage="verified", facts={
-            "equal": all(run.equal for run in runs),
-            "notes": sorted({note for run in runs for note in run.notes})})
+        self.tell(
+            stage="verified",
+            facts={
+                "equal": all(run.equal for run in runs),
+                "notes": sorted({note for run in runs for note in run.notes}),
+            },
+        )
 
 
 def _load(name: str, path: str) -> Any:

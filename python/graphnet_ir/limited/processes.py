@@ -9,9 +9,9 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
-from graphnet_ir.harvest import keeper
+from graphnet_ir.limited import keeper
 
 MAX_EVENT = 4_000_000  # bytes of a line of a worker's progress
 END_SECONDS = 30  # in which a keeper ends its processes
@@ -33,8 +33,11 @@ def _held(process: int) -> int:
     """Returns the bytes that a process holds; memory that n processes share counts as an nth."""
     try:
         with open(f"/proc/{process}/smaps_rollup", encoding="ascii") as file:
-            return sum(int(line.split()[1]) * 1024 for line in file
-                       if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
+            return sum(
+                int(line.split()[1]) * 1024
+                for line in file
+                if line.startswith(("Pss_Anon:", "Pss_Shmem:"))
+            )
     except (OSError, ValueError):
         pass
     try:  # A process can forbid the above, but not this.
@@ -60,20 +63,30 @@ def size_of(folder: str) -> int:
 class Group:
     """A command in its own session, with all processes that it starts, below a keeper."""
 
-    def __init__(self, command: List[str], folder: str, environment: Dict[str, str],
-                 limits: Limits, *, cwd: Optional[str] = None, given: str = "",
-                 log: str = "log.txt", keeps: Tuple[int, ...] = (), tells: bool = True):
+    def __init__(
+        self,
+        command: list[str],
+        folder: str,
+        environment: dict[str, str],
+        limits: Limits,
+        *,
+        cwd: str | None = None,
+        given: str = "",
+        log: str = "log.txt",
+        keeps: tuple[int, ...] = (),
+        tells: bool = True,
+    ):
         """given: its standard input. log: the file of the folder for what it prints. keeps:
         descriptors that the keeper holds open. tells: its last argument is a descriptor, to which
         it writes lines of progress."""
         self.folder, self.limits = folder, limits
         self.begin = time.monotonic()
         self.printed = 0
-        self.code: Optional[int] = None  # the exit code of the command, when it has ended
+        self.code: int | None = None  # the exit code of the command, when it has ended
         self._left = 0
         self._looked = 0.0
         self._told = b""
-        self._seen: Dict[int, int] = {}  # processes and when they started
+        self._seen: dict[int, int] = {}  # processes and when they started
         life, self._life = os.pipe()
         reported, report = os.pipe()
         events, told = os.pipe()
@@ -83,11 +96,25 @@ class Group:
                 stdin.write(given.encode())
                 stdin.seek(0)
                 self.keeper = subprocess.Popen(
-                    [sys.executable, "-I", "-S", keeper.__file__, str(life), str(report),
-                     str(told), *command, *([str(told)] if tells else [])],
-                    stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                    pass_fds=(life, report, told, *keeps), start_new_session=True, cwd=cwd,
-                    env=environment)
+                    [
+                        sys.executable,
+                        "-I",
+                        "-S",
+                        keeper.__file__,
+                        str(life),
+                        str(report),
+                        str(told),
+                        *command,
+                        *([str(told)] if tells else []),
+                    ],
+                    stdin=stdin,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    pass_fds=(life, report, told, *keeps),
+                    start_new_session=True,
+                    cwd=cwd,
+                    env=environment,
+                )
         except BaseException:
             for end in (events, reported, self._life):
                 os.close(end)
@@ -107,7 +134,7 @@ class Group:
         """Whether the command or a process that it started may still run."""
         return self.keeper.poll() is None
 
-    def drain(self) -> Tuple[List[bytes], bool]:
+    def drain(self) -> tuple[list[bytes], bool]:
         """Returns the lines of progress since the last call, and whether more can come."""
         is_open = True
         for pipe, take in ((self.output, self._print), (self.events, self._tell)):
@@ -127,29 +154,35 @@ class Group:
 
     def _print(self, chunk: bytes) -> None:
         if self.printed < LOG_HEAD:
-            self.log.write(chunk[:LOG_HEAD - self.printed])
+            self.log.write(chunk[: LOG_HEAD - self.printed])
         self.printed += len(chunk)
 
     def _tell(self, chunk: bytes) -> None:
         if len(self._told) < MAX_EVENT:
             self._told += chunk
 
-    def _members(self) -> List[int]:
+    def _members(self) -> list[int]:
         """Returns its living processes without the keeper, also those that a model took from it."""
         processes = keeper.table()
-        roots = {number for number, start in self._seen.items()
-                 if number in processes and processes[number].start == start}
+        roots = {
+            number
+            for number, start in self._seen.items()
+            if number in processes and processes[number].start == start
+        }
         if self.keeper.returncode is None:  # Otherwise its number may be another's.
             roots.add(self.keeper.pid)
         found = keeper.family(processes, roots) - {self.keeper.pid}
-        sessions = {processes[number].session for number in found
-                    if number in processes} - {0, os.getsid(0), self.keeper.pid}
+        sessions = {processes[number].session for number in found if number in processes} - {
+            0,
+            os.getsid(0),
+            self.keeper.pid,
+        }
         found |= {number for number, process in processes.items() if process.session in sessions}
         living = [number for number in found if number in processes and processes[number].lives]
         self._seen.update((number, processes[number].start) for number in living)
         return living
 
-    def over(self) -> Optional[Tuple[str, str]]:
+    def over(self) -> tuple[str, str] | None:
         """Returns the class and message of a limit that it exceeds, if any."""
         limits = self.limits
         if self.seconds > limits.seconds:

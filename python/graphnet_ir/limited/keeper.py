@@ -20,7 +20,8 @@ import signal
 import subprocess
 import sys
 import time
-from typing import Dict, Iterable, NamedTuple, Set
+from collections.abc import Iterable
+from typing import NamedTuple
 
 _PR_SET_CHILD_SUBREAPER = 36
 _GRACE = 0.5  # seconds in which helpers of an ended command may end by themselves
@@ -36,7 +37,7 @@ class Process(NamedTuple):
     lives: bool
 
 
-def table() -> Dict[int, Process]:
+def table() -> dict[int, Process]:
     """Returns all processes by their numbers."""
     found = {}
     for name in os.listdir("/proc"):
@@ -45,19 +46,20 @@ def table() -> Dict[int, Process]:
         try:
             with open(f"/proc/{name}/stat", "rb") as file:
                 parts = file.read().rpartition(b")")[2].split()
-            found[int(name)] = Process(int(parts[1]), int(parts[3]), int(parts[19]),
-                                       parts[0] not in (b"Z", b"X"))
+            found[int(name)] = Process(
+                int(parts[1]), int(parts[3]), int(parts[19]), parts[0] not in (b"Z", b"X")
+            )
         except (OSError, IndexError, ValueError):  # It has ended meanwhile.
             continue
     return found
 
 
-def family(processes: Dict[int, Process], roots: Iterable[int]) -> Set[int]:
+def family(processes: dict[int, Process], roots: Iterable[int]) -> set[int]:
     """Returns the roots and all that descend from them."""
-    children: Dict[int, list[int]] = {}
+    children: dict[int, list[int]] = {}
     for number, process in processes.items():
         children.setdefault(process.parent, []).append(number)
-    found: Set[int] = set()
+    found: set[int] = set()
     pending = list(roots)
     while pending:
         number = pending.pop()
@@ -74,13 +76,16 @@ def end(process: int) -> None:
         pass
 
 
-def _living() -> Set[int]:
+def _living() -> set[int]:
     processes = table()
-    return {number for number in family(processes, [os.getpid()]) - {os.getpid()}
-            if processes[number].lives}
+    return {
+        number
+        for number in family(processes, [os.getpid()]) - {os.getpid()}
+        if processes[number].lives
+    }
 
 
-def _reap(codes: Dict[int, int]) -> None:
+def _reap(codes: dict[int, int]) -> None:
     """Collects the exit codes of children that ended."""
     while True:
         try:
@@ -95,7 +100,7 @@ def _reap(codes: Dict[int, int]) -> None:
 def main() -> None:
     life, report, passed = map(int, sys.argv[1:4])
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    codes: Dict[int, int] = {}
+    codes: dict[int, int] = {}
     try:
         command = subprocess.Popen(sys.argv[4:], pass_fds=(passed,), start_new_session=True).pid
     except OSError as error:

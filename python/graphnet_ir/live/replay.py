@@ -1,29 +1,29 @@
-"""Proves that captured graphs are complete: compares runs, and graphs with graphnet's interpreter.
-"""
+"""Proves that captured graphs are complete: compares runs, and graphs with graphnet's interpreter."""
 
 from __future__ import annotations
 
 import collections
 import functools
 import re
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
-from graphnet_ir import fx
 from graphnet_ir._core import Error, Node, Sample, TensorMeta
-from graphnet_ir.capture_state import attributes_of, copy_of, is_users, same_bits
+from graphnet_ir.fx import from_fx
+from graphnet_ir.live.state import attributes_of, copy_of, is_users, same_bits
 from graphnet_ir.running import prepare
 
 MAX_PARTS = 200_000  # of a result
 _NUMBERS = (bool, int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
-def leaves(result: Any) -> List[Any]:
+def leaves(result: Any) -> list[Any]:
     """Returns the parts of a result, each container once. Tensors are copied, so that later writes
     do not reach them."""
-    flat: List[Any] = []
-    seen: Dict[int, Any] = {}
+    flat: list[Any] = []
+    seen: dict[int, Any] = {}
     pending = [result]
     while pending and len(flat) < MAX_PARTS:
         part = pending.pop()
@@ -45,11 +45,11 @@ class Unknown:
         self.why = why
 
 
-def _parts(value: Any) -> Optional[List[Any]]:
+def _parts(value: Any) -> list[Any] | None:
     """Returns what a container or an object of the user holds; None for all else."""
     if isinstance(value, torch.Tensor):
         return None
-    found: List[Any] = []
+    found: list[Any] = []
     if isinstance(value, dict):
         found += dict.values(value)
     elif isinstance(value, (list, tuple, collections.deque)):
@@ -59,8 +59,9 @@ def _parts(value: Any) -> Optional[List[Any]]:
     return found if isinstance(value, (dict, list, tuple, collections.deque)) else None
 
 
-def differences(name: str, a: Sequence[Any], b: Sequence[Any],
-                sides: Tuple[str, str] = ("eager", "the replay")) -> Tuple[List[str], List[str]]:
+def differences(
+    name: str, a: Sequence[Any], b: Sequence[Any], sides: tuple[str, str] = ("eager", "the replay")
+) -> tuple[list[str], list[str]]:
     """Describes how the leaves of two results differ, and which of them cannot be compared."""
     if len(a) != len(b):
         return [f"{name}: {sides[0]} has {len(a)} parts and {sides[1]} {len(b)}"], []
@@ -78,7 +79,7 @@ def differences(name: str, a: Sequence[Any], b: Sequence[Any],
     return found, unknown
 
 
-def _difference(a: Any, b: Any) -> Optional[str]:
+def _difference(a: Any, b: Any) -> str | None:
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
         if same_bits(a, b):
             return None
@@ -90,11 +91,15 @@ def _difference(a: Any, b: Any) -> Optional[str]:
         return text
     if type(a) is not type(b):
         return f"{type(a).__name__} and {type(b).__name__}"
-    if isinstance(a, (bool, int, str, bytes, float, complex)) and a != b and not (
-            a != a and b != b):
+    if (
+        isinstance(a, (bool, int, str, bytes, float, complex))
+        and a != b
+        and not (a != a and b != b)
+    ):
         return f"{a!r} and {b!r}"
     if hasattr(a, "__array_interface__") and (
-            a.dtype != b.dtype or a.shape != b.shape or a.tobytes() != b.tobytes()):
+        a.dtype != b.dtype or a.shape != b.shape or a.tobytes() != b.tobytes()
+    ):
         return f"arrays of {a.shape} {a.dtype} and {b.shape} {b.dtype}"
     return None
 
@@ -113,17 +118,19 @@ class GraphRunner:
         graph = self._sample.graph
         output = graph.output_node()
         result = output.args[0]
-        self._result: List[Any] = list(result) if isinstance(result, (list, tuple)) else [result]
+        self._result: list[Any] = list(result) if isinstance(result, (list, tuple)) else [result]
         made = list(dict.fromkeys(item for item in self._result if isinstance(item, Node)))
         self._places = {node: i for i, node in enumerate(made)}
         inputs = list(graph.placeholders)
         self._num_made = len(made)
-        self._attributes: Dict[str, Any] = {name: functools.reduce(getattr, name.split("."), gm)
-                                            for name in self._sample.module.attributes}
+        self._attributes: dict[str, Any] = {
+            name: functools.reduce(getattr, name.split("."), gm)
+            for name in self._sample.module.attributes
+        }
         self._kept = [i for i, node in enumerate(inputs) if node.type != "torch.SymInt"]
         output.args = (tuple(made + [inputs[i] for i in self._kept]),)
 
-    def run(self, args: Sequence[Any]) -> Tuple[Any, List[str], List[str]]:
+    def run(self, args: Sequence[Any]) -> tuple[Any, list[str], list[str]]:
         """Returns the results of the graph's own code, differences from the interpreter, and what
         cannot be compared. Raises Refused, before anything ran, if the interpreter cannot run."""
         random = torch.get_rng_state()
@@ -138,21 +145,29 @@ class GraphRunner:
             torch.set_rng_state(random)
         outputs = self.function(*args)
         made = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-        expected = [_as_number(values[self._places[item]], made[i])
-                    if isinstance(item, Node) and i < len(made) else item
-                    for i, item in enumerate(self._result)]
-        whole = values[len(values) - len(shared):]
+        expected = [
+            _as_number(values[self._places[item]], made[i])
+            if isinstance(item, Node) and i < len(made)
+            else item
+            for i, item in enumerate(self._result)
+        ]
+        whole = values[len(values) - len(shared) :]
         of_shared = {_storage(tensor) for tensor in shared}
-        inputs = [i for i in self._kept if not (
-            _has_storage(args[i]) and _storage(args[i]) in of_shared)]
+        inputs = [
+            i for i in self._kept if not (_has_storage(args[i]) and _storage(args[i]) in of_shared)
+        ]
         places = {i: self._num_made + k for k, i in enumerate(self._kept)}
         names = [name for name in self._attributes if name in state]
         found, unknown = differences("result", made, expected, _SIDES)
         for name, own, others in (
-                ("input", [args[i] for i in inputs], [values[places[i]] for i in inputs]),
-                ("memory of inputs", shared, whole),
-                ("attribute", [self._attributes[name] for name in names],
-                 [state[name] for name in names])):
+            ("input", [args[i] for i in inputs], [values[places[i]] for i in inputs]),
+            ("memory of inputs", shared, whole),
+            (
+                "attribute",
+                [self._attributes[name] for name in names],
+                [state[name] for name in names],
+            ),
+        ):
             more, less = differences(name, own, others, _SIDES)
             found += more
             unknown += less
@@ -160,7 +175,7 @@ class GraphRunner:
             found.append("random numbers: the interpreter has drawn others")
         return outputs, found, unknown
 
-    def _interpret(self, args: Sequence[Any]) -> Tuple[List[Any], Dict[str, Any], List[Any]]:
+    def _interpret(self, args: Sequence[Any]) -> tuple[list[Any], dict[str, Any], list[Any]]:
         """Returns results and inputs after a run on copies, attributes after it, and the memory
         that inputs share, whose values are behind the inputs."""
         threads = torch.get_num_threads()
@@ -173,14 +188,14 @@ class GraphRunner:
             if threads != torch.get_num_threads():
                 torch.set_num_threads(threads)
 
-    def _sharing(self, args: Sequence[Any]) -> Tuple[Sample, List[torch.Tensor]]:
+    def _sharing(self, args: Sequence[Any]) -> tuple[Sample, list[torch.Tensor]]:
         """The sample for these arguments, and what it takes after them: the whole memory of those
         that share it, of which they are views."""
-        groups: Dict[Any, List[int]] = {}
+        groups: dict[Any, list[int]] = {}
         for i, value in enumerate(args):
             if _has_storage(value) and value.numel() > 0:
                 groups.setdefault((_storage(value), value.dtype), []).append(i)
-        shared: List[torch.Tensor] = []
+        shared: list[torch.Tensor] = []
         sample = self._sample
         for members in (group for group in groups.values() if len(group) > 1):
             if sample is self._sample:
@@ -197,9 +212,15 @@ class GraphRunner:
             last = place
             for i in members:
                 with graph.inserting_after(last):
-                    view = graph.call_function("torch.as_strided", (
-                        place, list(args[i].shape), list(args[i].stride()),
-                        args[i].storage_offset()))
+                    view = graph.call_function(
+                        "torch.as_strided",
+                        (
+                            place,
+                            list(args[i].shape),
+                            list(args[i].stride()),
+                            args[i].storage_offset(),
+                        ),
+                    )
                 inputs[i].replace_all_uses_with(view)
                 last = view
             output = graph.output_node()
@@ -207,7 +228,7 @@ class GraphRunner:
             shared.append(whole)
         return sample, shared
 
-    def _run_sample(self, sample: Sample, given: List[Any]) -> Tuple[List[Any], Any]:
+    def _run_sample(self, sample: Sample, given: list[Any]) -> tuple[list[Any], Any]:
         """What the interpreter returns, and the program that ran. It works on copies, and draws
         random numbers where PyTorch would go on."""
         random = torch.get_rng_state()
@@ -222,8 +243,11 @@ class GraphRunner:
             return value.detach() if isinstance(value, torch.Tensor) else value
 
         program = prepare(
-            sample, *map(plain, given), seed=None,
-            values={name: plain(value) for name, value in self._attributes.items()})
+            sample,
+            *map(plain, given),
+            seed=None,
+            values={name: plain(value) for name, value in self._attributes.items()},
+        )
         return list(program.run()), program
 
 
@@ -235,8 +259,9 @@ def _as_number(value: Any, like: Any) -> Any:
 
 
 def _has_storage(value: Any) -> bool:
-    return (isinstance(value, torch.Tensor) and value.layout == torch.strided
-            and not value.is_quantized)
+    return (
+        isinstance(value, torch.Tensor) and value.layout == torch.strided and not value.is_quantized
+    )
 
 
 def _storage(tensor: torch.Tensor) -> int:
@@ -251,17 +276,17 @@ class PieceRunner:
     calls between them are compared with the interpreter."""
 
     def __init__(self, sample: Sample, gm: torch.fx.GraphModule, function: Callable[..., Any]):
-        self.notes: List[str] = []
+        self.notes: list[str] = []
         self.runs = 0
         self._gm, self._function = gm, function
-        self._whole: Optional[GraphRunner] = None
-        self._apart: Set[str] = set()  # names of nodes that run in their own code
+        self._whole: GraphRunner | None = None
+        self._apart: set[str] = set()  # names of nodes that run in their own code
         try:
             self._whole = GraphRunner(sample, gm, function)
         except Exception as error:  # of any kind: the user's program must run in any case
             self.notes.append(f"{type(error).__name__}: {error}")
 
-    def run(self, args: Sequence[Any]) -> Tuple[Any, List[str], List[str]]:
+    def run(self, args: Sequence[Any]) -> tuple[Any, list[str], list[str]]:
         """Returns the results of the graph's own code, differences, and what cannot be compared.
         `runs` counts what the interpreter ran."""
         if self._whole is None:
@@ -281,19 +306,24 @@ class PieceRunner:
         if why not in self.notes:
             self.notes.append(why)
         names = re.findall(r"\(node ([^()]+)\)", why) or re.findall(r"\bnode (\S+):", why)
-        found = [name for name in names if name not in self._apart
-                 and any(node.name == name for node in self._gm.graph.nodes)]
+        found = [
+            name
+            for name in names
+            if name not in self._apart and any(node.name == name for node in self._gm.graph.nodes)
+        ]
         self._apart.update(found[-1:])
         return bool(found)
 
-    def _run_pieces(self, args: Sequence[Any]) -> Tuple[Any, List[str], List[str]]:
-        found: List[str] = []
-        unknown: List[str] = []
-        values: Dict[torch.fx.Node, Any] = dict(zip(
-            self._gm.graph.find_nodes(op="placeholder"), args))
+    def _run_pieces(self, args: Sequence[Any]) -> tuple[Any, list[str], list[str]]:
+        found: list[str] = []
+        unknown: list[str] = []
+        values: dict[torch.fx.Node, Any] = dict(
+            zip(self._gm.graph.find_nodes(op="placeholder"), args)
+        )
         output = self._gm.graph.output_node()
-        pending = [node for node in self._gm.graph.nodes if node not in values and
-                   node is not output]
+        pending = [
+            node for node in self._gm.graph.nodes if node not in values and node is not output
+        ]
         interpreter = torch.fx.Interpreter(self._gm, garbage_collect_values=False)
         interpreter.env = values
         while pending:
@@ -303,45 +333,63 @@ class PieceRunner:
                     more, less = self._run_piece(piece, values)
                     found += more
                     unknown += less
-                    pending = pending[len(piece):]
+                    pending = pending[len(piece) :]
                     continue
                 except Refused as error:
                     if self._set_apart(str(error)):
                         continue  # A smaller piece is tried.
-            for node in pending[:max(1, len(piece))]:
+            for node in pending[: max(1, len(piece))]:
                 values[node] = interpreter.run_node(node)
-            pending = pending[max(1, len(piece)):]
+            pending = pending[max(1, len(piece)) :]
         return torch.fx.node.map_arg(output.args[0], values.__getitem__), found, unknown
 
-    def _next_piece(self, pending: List[torch.fx.Node]) -> List[torch.fx.Node]:
+    def _next_piece(self, pending: list[torch.fx.Node]) -> list[torch.fx.Node]:
         """Returns the first calls that may run in the interpreter, as far as only tensors and sizes
         go into them and come out of them."""
-        piece: List[torch.fx.Node] = []
+        piece: list[torch.fx.Node] = []
         for node in pending:
             if node.name in self._apart or _is_uninitialised(node):
                 break
             piece.append(node)
         while piece:
             inside = set(piece)
-            cut = next((i for i, node in enumerate(piece) if any(
-                read not in inside and not _crosses(read) for read in node.all_input_nodes)
-                or (node.op != "get_attr" and not _crosses(node)
-                    and any(user not in inside for user in node.users))), len(piece))
+            cut = next(
+                (
+                    i
+                    for i, node in enumerate(piece)
+                    if any(
+                        read not in inside and not _crosses(read) for read in node.all_input_nodes
+                    )
+                    or (
+                        node.op != "get_attr"
+                        and not _crosses(node)
+                        and any(user not in inside for user in node.users)
+                    )
+                ),
+                len(piece),
+            )
             if cut == len(piece):
                 break
             piece = piece[:cut]
         return piece if any(node.op != "get_attr" for node in piece) else []
 
-    def _run_piece(self, piece: List[torch.fx.Node],
-                   values: Dict[torch.fx.Node, Any]) -> Tuple[List[str], List[str]]:
+    def _run_piece(
+        self, piece: list[torch.fx.Node], values: dict[torch.fx.Node, Any]
+    ) -> tuple[list[str], list[str]]:
         """Runs some calls, and adds what they make to values."""
         inside = set(piece)
-        reads = list(dict.fromkeys(read for node in piece for read in node.all_input_nodes
-                                   if read not in inside))
-        made = [node for node in piece if node.op != "get_attr"
-                and any(user not in inside for user in node.users)]
+        reads = list(
+            dict.fromkeys(
+                read for node in piece for read in node.all_input_nodes if read not in inside
+            )
+        )
+        made = [
+            node
+            for node in piece
+            if node.op != "get_attr" and any(user not in inside for user in node.users)
+        ]
         graph = torch.fx.Graph()
-        copies: Dict[torch.fx.Node, torch.fx.Node] = {}
+        copies: dict[torch.fx.Node, torch.fx.Node] = {}
         for read in reads:
             kind = torch.SymInt if isinstance(_fake(read), torch.SymInt) else torch.Tensor
             copies[read] = graph.placeholder(read.name, type_expr=kind)
@@ -352,7 +400,7 @@ class PieceRunner:
         part = torch.fx.GraphModule(self._gm, graph)
         given = [values[read] for read in reads]
         try:
-            sample = fx.from_fx(part, given)
+            sample = from_fx(part, given)
             outputs, found, unknown = GraphRunner(sample, part, part.forward).run(given)
         except Error as error:
             raise Refused(str(error)) from error

@@ -18,19 +18,45 @@ import sys
 import sysconfig
 import types
 import weakref
-from collections.abc import Iterator
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 
 MAX_OBJECTS = 200_000
 # Values that nothing can change.
-_FIXED = (type(None), bool, int, float, complex, str, bytes, range, slice, torch.dtype,
-          torch.device, torch.layout, torch.memory_format, type(...), types.ModuleType,
-          types.CodeType, types.BuiltinFunctionType, types.MethodDescriptorType,
-          types.WrapperDescriptorType, types.MethodWrapperType, types.GetSetDescriptorType,
-          types.MemberDescriptorType, property, staticmethod, classmethod, types.FrameType,
-          torch.finfo, torch.iinfo, torch._ops.OpOverload, torch._ops.OpOverloadPacket)
+_FIXED = (
+    type(None),
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    range,
+    slice,
+    torch.dtype,
+    torch.device,
+    torch.layout,
+    torch.memory_format,
+    type(...),
+    types.ModuleType,
+    types.CodeType,
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.MethodWrapperType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+    property,
+    staticmethod,
+    classmethod,
+    types.FrameType,
+    torch.finfo,
+    torch.iinfo,
+    torch._ops.OpOverload,
+    torch._ops.OpOverloadPacket,
+)
 _MISSING = object()
 
 
@@ -40,14 +66,14 @@ class State:
     is the part of it that would be used up by a call, so that there must not be a second one."""
 
     def __init__(self, *roots: Any):
-        self.unkept: List[str] = []
-        self.used_up: List[str] = []
-        self._tensors: List[_Tensor] = []
-        self._arrays: List[Tuple[Any, Any]] = []
-        self._storages: Dict[int, Tuple[Any, torch.Tensor]] = {}
-        self._undo: List[Callable[[], object]] = []
-        self._opaque: List[Tuple[Any, Optional[bytes]]] = []
-        self._seen: Dict[int, Any] = {}
+        self.unkept: list[str] = []
+        self.used_up: list[str] = []
+        self._tensors: list[_Tensor] = []
+        self._arrays: list[tuple[Any, Any]] = []
+        self._storages: dict[int, tuple[Any, torch.Tensor]] = {}
+        self._undo: list[Callable[[], object]] = []
+        self._opaque: list[tuple[Any, bytes | None]] = []
+        self._seen: dict[int, Any] = {}
         self._process = _process_state()
         pending = list(roots)
         while pending:
@@ -62,13 +88,13 @@ class State:
 
     # --- What is kept -----------------------------------------------------------------------------
 
-    def _keep(self, value: Any) -> List[Any]:
+    def _keep(self, value: Any) -> list[Any]:
         """Keeps one object, and returns what it leads to."""
         if isinstance(value, torch.Tensor):
             return self._keep_tensor(value)
         if isinstance(value, type):
             return self._keep_class(value)
-        found: List[Any] = []
+        found: list[Any] = []
         known = True
         if isinstance(value, dict):
             found += self._keep_items(value)
@@ -135,15 +161,18 @@ class State:
         name = getattr(value, "__qualname__", None) or f"{kind.__module__}.{kind.__qualname__}"
         self.used_up.append(f"the iterator {name} cannot be put back")
 
-    def _keep_items(self, value: Dict[Any, Any]) -> List[Any]:
-        items: Any = collections.OrderedDict.items if isinstance(
-            value, collections.OrderedDict) else dict.items
+    def _keep_items(self, value: dict[Any, Any]) -> list[Any]:
+        items: Any = (
+            collections.OrderedDict.items
+            if isinstance(value, collections.OrderedDict)
+            else dict.items
+        )
         self._undo.append(functools.partial(_put_items, value, dict(items(value))))
         factory = getattr(value, "default_factory", None)
         return [*value.keys(), *dict.values(value), factory]
 
-    def _keep_attributes(self, value: Any) -> List[Any]:
-        found: List[Any] = []
+    def _keep_attributes(self, value: Any) -> list[Any]:
+        found: list[Any] = []
         own = getattr(value, "__dict__", None)
         if isinstance(own, dict):
             found += self._keep_items(own)
@@ -155,23 +184,29 @@ class State:
         found.append(type(value))
         return found
 
-    def _keep_class(self, value: type) -> List[Any]:
+    def _keep_class(self, value: type) -> list[Any]:
         """Keeps attributes of classes of the user."""
         if not _is_users_module(value.__module__) or value.__module__.startswith("torch"):
             return []
-        found: List[Any] = []
+        found: list[Any] = []
         for cls in value.__mro__:
             if not _is_users_module(cls.__module__) or cls.__module__.startswith("torch"):
                 continue
-            kept = {name: item for name, item in vars(cls).items()
-                    if not (name.startswith("__") and name.endswith("__"))}
+            kept = {
+                name: item
+                for name, item in vars(cls).items()
+                if not (name.startswith("__") and name.endswith("__"))
+            }
             self._undo.append(functools.partial(_put_class, cls, kept))
             is_own = _is_own(cls.__module__)
-            found += [item for item in vars(cls).values()
-                      if is_own or not isinstance(item, types.FunctionType)]
+            found += [
+                item
+                for item in vars(cls).values()
+                if is_own or not isinstance(item, types.FunctionType)
+            ]
         return found
 
-    def _keep_cell(self, cell: types.CellType) -> List[Any]:
+    def _keep_cell(self, cell: types.CellType) -> list[Any]:
         try:
             kept = cell.cell_contents
         except ValueError:  # an empty cell
@@ -179,17 +214,20 @@ class State:
         self._undo.append(functools.partial(_put_cell, cell, kept))
         return [] if kept is _MISSING else [kept]
 
-    def _keep_function(self, function: types.FunctionType) -> List[Any]:
+    def _keep_function(self, function: types.FunctionType) -> list[Any]:
         """Returns what a function can change: its attributes, defaults, closure, and globals that
         it names."""
-        found: List[Any] = [*(function.__defaults__ or ()), function.__kwdefaults__,
-                            *(function.__closure__ or ())]
+        found: list[Any] = [
+            *(function.__defaults__ or ()),
+            function.__kwdefaults__,
+            *(function.__closure__ or ()),
+        ]
         if function.__dict__:
             found += self._keep_items(function.__dict__)
         if not _is_own(function.__module__):
             return found
         codes = [function.__code__]
-        names: Dict[str, None] = {}
+        names: dict[str, None] = {}
         while codes:
             code = codes.pop()
             codes += [const for const in code.co_consts if isinstance(const, types.CodeType)]
@@ -199,13 +237,14 @@ class State:
         self._undo.append(functools.partial(_put_globals, known, kept))
         for value in kept.values():
             if not isinstance(value, types.FunctionType) or (
-                    value.__module__ == function.__module__):
+                value.__module__ == function.__module__
+            ):
                 if value is not _MISSING:
                     found.append(value)
         return found
 
-    def _keep_tensor(self, value: torch.Tensor) -> List[Any]:
-        found: List[Any] = [value.grad] if value.is_leaf and value.grad is not None else []
+    def _keep_tensor(self, value: torch.Tensor) -> list[Any]:
+        found: list[Any] = [value.grad] if value.is_leaf and value.grad is not None else []
         if hasattr(value, "__tensor_flatten__"):
             names = value.__tensor_flatten__()[0]
             return found + [getattr(value, name) for name in names]
@@ -236,8 +275,9 @@ class State:
         for value, before in self._opaque:
             if before is not None and _fingerprint(value) != before:
                 kind = type(value)
-                self.unkept.append(f"{kind.__module__}.{kind.__qualname__} changed and cannot be "
-                                   "put back")
+                self.unkept.append(
+                    f"{kind.__module__}.{kind.__qualname__} changed and cannot be put back"
+                )
         for put in self._process:
             self._try(put, "the state of PyTorch")
 
@@ -247,10 +287,10 @@ class State:
         except Exception as error:  # of any kind: objects may forbid what they like
             self.unkept.append(f"{what} cannot be put back: {type(error).__name__}: {error}")
 
-    def values(self) -> List[Any]:
+    def values(self) -> list[Any]:
         """Copies all tensors, their gradients and arrays, in an order that is the same after
         restore."""
-        made: List[Any] = []
+        made: list[Any] = []
         for kept in self._tensors:
             made.append(copy_of(kept.tensor))
             if kept.tensor.is_leaf and kept.tensor.grad is not None:
@@ -286,9 +326,13 @@ class _Tensor:
 
 
 def _same_place(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return (a.dtype == b.dtype and a.shape == b.shape and a.stride() == b.stride()
-            and a.storage_offset() == b.storage_offset()
-            and a.untyped_storage()._cdata == b.untyped_storage()._cdata)
+    return (
+        a.dtype == b.dtype
+        and a.shape == b.shape
+        and a.stride() == b.stride()
+        and a.storage_offset() == b.storage_offset()
+        and a.untyped_storage()._cdata == b.untyped_storage()._cdata
+    )
 
 
 def _put_storage(storage: Any, kept: torch.Tensor) -> None:
@@ -305,16 +349,17 @@ def _put_array(array: Any, kept: Any) -> None:
         array[...] = kept
 
 
-def _put_items(value: Dict[Any, Any], kept: Dict[Any, Any]) -> None:
+def _put_items(value: dict[Any, Any], kept: dict[Any, Any]) -> None:
     kind: Any = collections.OrderedDict if isinstance(value, collections.OrderedDict) else dict
     if len(value) != len(kept) or any(
-            a is not c or b is not d for (a, b), (c, d) in zip(kind.items(value), kept.items())):
+        a is not c or b is not d for (a, b), (c, d) in zip(kind.items(value), kept.items())
+    ):
         kind.clear(value)
         for key, item in kept.items():
             kind.__setitem__(value, key, item)
 
 
-def _put_sequence(value: Any, kept: List[Any]) -> None:
+def _put_sequence(value: Any, kept: list[Any]) -> None:
     if len(value) != len(kept) or any(a is not b for a, b in zip(value, kept)):
         value.clear()
         value.extend(kept)
@@ -335,7 +380,7 @@ def _put_attribute(value: Any, name: str, kept: Any) -> None:
         object.__setattr__(value, name, kept)
 
 
-def _put_class(cls: type, kept: Dict[str, Any]) -> None:
+def _put_class(cls: type, kept: dict[str, Any]) -> None:
     for name, item in kept.items():
         if vars(cls).get(name, _MISSING) is not item:
             setattr(cls, name, item)
@@ -348,7 +393,7 @@ def _put_cell(cell: types.CellType, kept: Any) -> None:
         cell.cell_contents = kept
 
 
-def _put_globals(known: Dict[str, Any], kept: Dict[str, Any]) -> None:
+def _put_globals(known: dict[str, Any], kept: dict[str, Any]) -> None:
     for name, item in kept.items():
         if item is _MISSING:
             known.pop(name, None)
@@ -356,7 +401,7 @@ def _put_globals(known: Dict[str, Any], kept: Dict[str, Any]) -> None:
             known[name] = item
 
 
-def _fingerprint(value: Any) -> Optional[bytes]:
+def _fingerprint(value: Any) -> bytes | None:
     """Returns what tells whether an object of an unknown type changed; None if nothing does."""
     try:
         return pickle.dumps(value)
@@ -364,26 +409,31 @@ def _fingerprint(value: Any) -> Optional[bytes]:
         return None
 
 
-def _process_state() -> List[Callable[[], None]]:
+def _process_state() -> list[Callable[[], None]]:
     """Returns functions that put back what belongs to the whole process: random numbers, modes and
     defaults of PyTorch."""
-    found: List[Callable[[], None]] = [
+    found: list[Callable[[], None]] = [
         functools.partial(torch.set_rng_state, torch.get_rng_state()),
         functools.partial(random.setstate, random.getstate()),
         functools.partial(torch.set_default_dtype, torch.get_default_dtype()),
         functools.partial(torch._C._set_grad_enabled, torch.is_grad_enabled()),
-        functools.partial(torch._C._set_deterministic_algorithms,
-                          torch.are_deterministic_algorithms_enabled(),
-                          warn_only=torch.is_deterministic_algorithms_warn_only_enabled()),
+        functools.partial(
+            torch._C._set_deterministic_algorithms,
+            torch.are_deterministic_algorithms_enabled(),
+            warn_only=torch.is_deterministic_algorithms_warn_only_enabled(),
+        ),
     ]
     if torch.cuda.is_available() and torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-        found.append(functools.partial(torch.cuda.set_rng_state_all,
-                                       torch.cuda.get_rng_state_all()))
+        found.append(
+            functools.partial(torch.cuda.set_rng_state_all, torch.cuda.get_rng_state_all())
+        )
     for device in ("cpu", "cuda"):
-        found += [functools.partial(torch.set_autocast_enabled, device,
-                                    torch.is_autocast_enabled(device)),
-                  functools.partial(torch.set_autocast_dtype, device,
-                                    torch.get_autocast_dtype(device))]
+        found += [
+            functools.partial(
+                torch.set_autocast_enabled, device, torch.is_autocast_enabled(device)
+            ),
+            functools.partial(torch.set_autocast_dtype, device, torch.get_autocast_dtype(device)),
+        ]
     numpy = sys.modules.get("numpy")
     if numpy is not None and hasattr(numpy, "random"):
         found.append(functools.partial(numpy.random.set_state, numpy.random.get_state()))
@@ -393,52 +443,70 @@ def _process_state() -> List[Callable[[], None]]:
 # --- Objects --------------------------------------------------------------------------------------
 
 
-def _is_users_module(module: Optional[str]) -> bool:
+def _is_users_module(module: str | None) -> bool:
     """Returns whether objects of a module's classes belong to the program. PyTorch's schedulers,
     scalers and optimisers do; what is below a private name does not."""
     parts = (module or "").split(".")
     if parts[0] == "torch":
         return not any(part.startswith("_") for part in parts) and parts[1:2] != ["fx"]
-    return parts[0] not in ("builtins", "threading", "logging", "graphnet_ir", "_thread",
-                            "importlib", "_frozen_importlib", "typing", "abc", "re", "enum")
+    return parts[0] not in (
+        "builtins",
+        "threading",
+        "logging",
+        "graphnet_ir",
+        "_thread",
+        "importlib",
+        "_frozen_importlib",
+        "typing",
+        "abc",
+        "re",
+        "enum",
+    )
 
 
 @functools.lru_cache(maxsize=10_000)
-def _is_own(module: Optional[str]) -> bool:
+def _is_own(module: str | None) -> bool:
     """Returns whether a module is the program's own, and not of an installed package."""
     file = getattr(sys.modules.get(module or ""), "__file__", None) or ""
     paths = sysconfig.get_paths()
-    return not any(file.startswith(paths[name] + os.sep)
-                   for name in ("stdlib", "platstdlib", "purelib", "platlib")) and (
-        (module or "").partition(".")[0] not in ("torch", "graphnet_ir", "builtins"))
+    return not any(
+        file.startswith(paths[name] + os.sep)
+        for name in ("stdlib", "platstdlib", "purelib", "platlib")
+    ) and ((module or "").partition(".")[0] not in ("torch", "graphnet_ir", "builtins"))
 
 
 def is_users(value: Any) -> bool:
     """Returns whether a value is an object with attributes that belong to the program."""
-    return (not isinstance(value, (type, types.ModuleType, types.FunctionType, torch.Tensor))
-            and (hasattr(value, "__dict__") or _has_slots(type(value)))
-            and _is_users_module(type(value).__module__))
+    return (
+        not isinstance(value, (type, types.ModuleType, types.FunctionType, torch.Tensor))
+        and (hasattr(value, "__dict__") or _has_slots(type(value)))
+        and _is_users_module(type(value).__module__)
+    )
 
 
 @functools.lru_cache(maxsize=10_000)
-def _slots(cls: Any) -> Tuple[str, ...]:
-    return tuple(name for base in cls.__mro__ if "__slots__" in vars(base)
-                 for name, item in vars(base).items()
-                 if isinstance(item, types.MemberDescriptorType))
+def _slots(cls: Any) -> tuple[str, ...]:
+    return tuple(
+        name
+        for base in cls.__mro__
+        if "__slots__" in vars(base)
+        for name, item in vars(base).items()
+        if isinstance(item, types.MemberDescriptorType)
+    )
 
 
 def _has_slots(cls: Any) -> bool:
     return bool(_slots(cls))
 
 
-def slots_of(value: Any) -> List[Tuple[str, Any]]:
+def slots_of(value: Any) -> list[tuple[str, Any]]:
     """Returns names and values of the attributes in __slots__ that have a value."""
     kind: Any = type(value)
     pairs = [(name, getattr(value, name, _MISSING)) for name in _slots(kind)]
     return [(name, kept) for name, kept in pairs if kept is not _MISSING]
 
 
-def attributes_of(value: Any) -> List[Tuple[str, Any]]:
+def attributes_of(value: Any) -> list[tuple[str, Any]]:
     """Returns names and values of all attributes of an object."""
     return list(getattr(value, "__dict__", {}).items()) + slots_of(value)
 
@@ -462,8 +530,11 @@ def same_bits(a: Any, b: Any) -> bool:
         return False
     if hasattr(a, "__tensor_flatten__"):
         names = a.__tensor_flatten__()[0]
-        return (type(a) is type(b) and names == b.__tensor_flatten__()[0]
-                and all(same_bits(getattr(a, name), getattr(b, name)) for name in names))
+        return (
+            type(a) is type(b)
+            and names == b.__tensor_flatten__()[0]
+            and all(same_bits(getattr(a, name), getattr(b, name)) for name in names)
+        )
     if a.is_nested:
         ours, others = a.unbind(), b.unbind()
         return len(ours) == len(others) and all(map(same_bits, ours, others))
@@ -471,8 +542,11 @@ def same_bits(a: Any, b: Any) -> bool:
         return False
     a, b = a.detach(), b.detach()
     if a.is_quantized:
-        return (str(a.qscheme()) == str(b.qscheme()) and same_bits(a.int_repr(), b.int_repr())
-                and _same_scale(a, b))
+        return (
+            str(a.qscheme()) == str(b.qscheme())
+            and same_bits(a.int_repr(), b.int_repr())
+            and _same_scale(a, b)
+        )
     if a.layout == torch.strided:
         if a.device.type == "meta" or a.numel() == 0:
             return True
@@ -493,11 +567,12 @@ def _bytes(x: torch.Tensor) -> torch.Tensor:
 def _same_scale(a: torch.Tensor, b: torch.Tensor) -> bool:
     if a.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
         return a.q_scale() == b.q_scale() and a.q_zero_point() == b.q_zero_point()
-    return (same_bits(a.q_per_channel_scales(), b.q_per_channel_scales())
-            and same_bits(a.q_per_channel_zero_points(), b.q_per_channel_zero_points()))
+    return same_bits(a.q_per_channel_scales(), b.q_per_channel_scales()) and same_bits(
+        a.q_per_channel_zero_points(), b.q_per_channel_zero_points()
+    )
 
 
-def _parts_of_sparse(x: torch.Tensor) -> List[torch.Tensor]:
+def _parts_of_sparse(x: torch.Tensor) -> list[torch.Tensor]:
     if x.layout == torch.sparse_coo:
         x = x.coalesce()
         return [x.indices(), x.values()]

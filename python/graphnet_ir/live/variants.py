@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error, Sample, parse, show
 from graphnet_ir._lists import map_nodes
+from graphnet_ir.live.captured import CapturedGraph
 from graphnet_ir.rewriting import opt
 
-if TYPE_CHECKING:
-    from graphnet_ir.capture import CapturedGraph
 
-
-def merge_variants(graphs: Sequence["CapturedGraph"]) -> None:
+def merge_variants(graphs: Sequence[CapturedGraph]) -> None:
     """Sets merged_into of each graph that is a case of another one of its frame, and apart of
     those that are not."""
-    frames: Dict[str, List["CapturedGraph"]] = {}
+    frames: dict[str, list[CapturedGraph]] = {}
     for graph in graphs:
         if graph.kind == "graph" and graph.sample is not None:
             frames.setdefault(graph.frame, []).append(graph)
@@ -32,7 +31,7 @@ def merge_variants(graphs: Sequence["CapturedGraph"]) -> None:
                 graph.apart = graph.recompiled or "the graphs differ"
 
 
-def _merge(earlier: "CapturedGraph", graph: "CapturedGraph") -> bool:
+def _merge(earlier: CapturedGraph, graph: CapturedGraph) -> bool:
     if _is_case(earlier, graph):
         earlier.merged_into = graph.index
         return True
@@ -48,11 +47,13 @@ def _merge(earlier: "CapturedGraph", graph: "CapturedGraph") -> bool:
     return False
 
 
-def _is_case(graph: "CapturedGraph", general: "CapturedGraph") -> bool:
+def _is_case(graph: CapturedGraph, general: CapturedGraph) -> bool:
     """Returns whether a graph is another one with numbers in the place of its symbols."""
     if not general.symbols and general.sample is not None and graph.sample is not None:
-        return bool(_core.hash(graph.sample, metas=True)
-                    == _core.hash(general.sample, metas=True))
+        return bool(
+            _core.canonical_hash(graph.sample, metas=True)
+            == _core.canonical_hash(general.sample, metas=True)
+        )
     numbers = _numbers(graph, general)
     if numbers is None or general.sample is None or graph.sample is None:
         return False
@@ -62,10 +63,10 @@ def _is_case(graph: "CapturedGraph", general: "CapturedGraph") -> bool:
         return False
 
 
-def _numbers(graph: "CapturedGraph", general: "CapturedGraph") -> Optional[Dict[str, int]]:
+def _numbers(graph: CapturedGraph, general: CapturedGraph) -> dict[str, int] | None:
     """Returns the values that the symbols of a graph have in another one."""
     shapes = {given.name: given.shape for given in graph.inputs if given.device}
-    numbers: Dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for given in general.inputs:
         if not given.device:
             continue
@@ -83,7 +84,7 @@ def _numbers(graph: "CapturedGraph", general: "CapturedGraph") -> Optional[Dict[
     return numbers
 
 
-def _specialised(sample: Sample, numbers: Dict[str, int]) -> Sample:
+def _specialised(sample: Sample, numbers: dict[str, int]) -> Sample:
     """Returns a sample with numbers for its symbols, and without inputs for them."""
     made = sample.copy()
     for name in list(made.weights):
@@ -92,8 +93,9 @@ def _specialised(sample: Sample, numbers: Dict[str, int]) -> Sample:
         node.draw_spec = None
     text = re.sub(r"^relation .*\n", "", show(made, complete=True), flags=re.MULTILINE)
     for name, number in numbers.items():
-        text = re.sub(rf"^symbol {name} = -?\d+", f"symbol {name} = {number}", text,
-                      flags=re.MULTILINE)
+        text = re.sub(
+            rf"^symbol {name} = -?\d+", f"symbol {name} = {number}", text, flags=re.MULTILINE
+        )
     made = parse(text)
     graph = made.graph
     for node in list(graph.placeholders):
@@ -101,6 +103,7 @@ def _specialised(sample: Sample, numbers: Dict[str, int]) -> Sample:
             if node.target not in numbers and list(node.users):
                 raise ValueError(f"{node.target} is not the size of any input")
             for user in list(node.users):
+
                 def put(operand: Any, size: Any = node) -> Any:
                     return numbers[size.target] if operand is size else operand
 
@@ -111,14 +114,14 @@ def _specialised(sample: Sample, numbers: Dict[str, int]) -> Sample:
 
 
 def _plain(sample: Sample) -> str:
-    return str(_core.hash(opt(sample, "fold-constants,dce").sample))
+    return str(_core.canonical_hash(opt(sample, "fold-constants,dce").sample))
 
 
-def _generalised(a: "CapturedGraph", b: "CapturedGraph") -> Optional[Sample]:
+def _generalised(a: CapturedGraph, b: CapturedGraph) -> Sample | None:
     """Returns one graph for both, if they differ in one size of their inputs and generalize-dims
     confirms that they are one."""
     shapes = {given.name: given.shape for given in b.inputs if given.device}
-    dims: Dict[int, List[str]] = {}
+    dims: dict[int, list[str]] = {}
     for given in a.inputs:
         if given.device:
             other = shapes.get(given.name)
@@ -129,10 +132,10 @@ def _generalised(a: "CapturedGraph", b: "CapturedGraph") -> Optional[Sample]:
                     dims.setdefault(dim, []).append(given.name)
     if len(dims) != 1 or a.sample is None or b.sample is None:
         return None
-    (dim, names), = dims.items()
+    ((dim, names),) = dims.items()
     pipeline = f"generalize-dims{{dim={dim},inputs={'+'.join(names)}}}"
     try:
         first, second = opt(a.sample, pipeline).sample, opt(b.sample, pipeline).sample
     except Error:
         return None
-    return first if _core.hash(first) == _core.hash(second) else None
+    return first if _core.canonical_hash(first) == _core.canonical_hash(second) else None

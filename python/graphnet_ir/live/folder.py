@@ -9,30 +9,31 @@ import math
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any
 
 from graphnet_ir import _core
 from graphnet_ir._core import Error
 from graphnet_ir._errors import made_error
-from graphnet_ir.guards import as_dict
-
-if TYPE_CHECKING:
-    from graphnet_ir.capture import Capture, CapturedGraph
+from graphnet_ir.live.captured import CaptureData, CapturedGraph
+from graphnet_ir.live.guards import as_dict
 
 MANIFEST = "stitch.json"
 FORMAT = "graphnet live capture"
 _ASIDE = ".partial"
 # A capture writes its manifest, and samples as folders or as protobuf files with their weights.
 # Python leaves folders of compiled files where a model.py was run.
-_SAMPLE = (r"(model|weight_meta|input_meta|input_tensor_constraints)\.py|graph_net\.json|"
-           r"graph_hash\.txt|torch_fx\.json|__pycache__/(model|weight_meta|input_meta|"
-           r"input_tensor_constraints)\.[^/]*pyc")
+_SAMPLE = (
+    r"(model|weight_meta|input_meta|input_tensor_constraints)\.py|graph_net\.json|"
+    r"graph_hash\.txt|torch_fx\.json|__pycache__/(model|weight_meta|input_meta|"
+    r"input_tensor_constraints)\.[^/]*pyc"
+)
 _OWN_FILES = re.compile(rf"stitch\.json|subgraph_\d+\.(pb|safetensors)|(subgraph_\d+/)?({_SAMPLE})")
 _OWN_FOLDERS = re.compile(r"subgraph_\d+|(subgraph_\d+/)?__pycache__")
 
 
-def write_capture(capture: "Capture", workspace: str) -> str:
+def write_capture(capture: CaptureData, workspace: str) -> str:
     """Writes WORKSPACE/NAME and returns its path. A reader sees the old folder or the new one."""
     path = os.path.join(workspace, capture.name)
     try:
@@ -91,8 +92,10 @@ def _put_in_place(aside: str, path: str) -> None:
     # If the system can do that, both names change at once; aside is removed afterwards.
     exchange, here = 2, -100
     libc = ctypes.CDLL(None, use_errno=True)
-    if hasattr(libc, "renameat2") and libc.renameat2(here, os.fsencode(aside), here,
-                                                     os.fsencode(path), exchange) == 0:
+    if (
+        hasattr(libc, "renameat2")
+        and libc.renameat2(here, os.fsencode(aside), here, os.fsencode(path), exchange) == 0
+    ):
         return
     old = f"{aside}-old"
     os.rename(path, old)
@@ -100,9 +103,9 @@ def _put_in_place(aside: str, path: str) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _write_files(capture: "Capture", folder: str) -> None:
+def _write_files(capture: CaptureData, folder: str) -> None:
     kept = capture.kept()
-    places: Dict[int, str] = {}
+    places: dict[int, str] = {}
     # The only graph is the folder itself, and its graph_net.json is written last.
     alone = len(kept) == 1 and capture.to == "graphnet"
     for i, graph in enumerate(kept):
@@ -119,18 +122,26 @@ def _write_files(capture: "Capture", folder: str) -> None:
             file.write(text)
 
 
-def _save(capture: "Capture", graph: "CapturedGraph", path: str,
-          files: Optional[Dict[str, str]] = None) -> None:
+def _save(
+    capture: CaptureData, graph: CapturedGraph, path: str, files: dict[str, str] | None = None
+) -> None:
     assert graph.sample is not None
     sample = graph.sample.copy()
-    sample.graph_net_json = json.dumps({
-        "framework": "torch", "num_devices_required": 1, "num_nodes_required": 1,
-        "dynamic": bool(graph.symbols), "model_name": capture.name}, indent=4)
+    sample.graph_net_json = json.dumps(
+        {
+            "framework": "torch",
+            "num_devices_required": 1,
+            "num_nodes_required": 1,
+            "dynamic": bool(graph.symbols),
+            "model_name": capture.name,
+        },
+        indent=4,
+    )
     if files:
         sample.extra_files = {**sample.extra_files, **files}
     try:
         if capture.to == "graphnet":
-            sample.graph_hash = _core.hash(sample)
+            sample.graph_hash = _core.canonical_hash(sample)
             for name, content in _core.folder_files(sample).items():
                 target = os.path.join(path, name)
                 os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -145,11 +156,11 @@ def _save(capture: "Capture", graph: "CapturedGraph", path: str,
 # --- The manifest ---------------------------------------------------------------------------------
 
 
-def manifest(capture: "Capture", places: Dict[int, str]) -> Dict[str, Any]:
+def manifest(capture: CaptureData, places: dict[int, str]) -> dict[str, Any]:
     """Returns the content of stitch.json (docs/capture.md). places: those of written graphs."""
     kept = [graph.index for graph in capture.kept()]
     numbers = {index: i for i, index in enumerate(kept)}
-    hashes: Dict[str, int] = {}
+    hashes: dict[str, int] = {}
     rows = []
     for graph in capture.graphs:
         row = _subgraph(graph, places)
@@ -157,62 +168,109 @@ def manifest(capture: "Capture", places: Dict[int, str]) -> Dict[str, Any]:
             row["duplicate_of"] = hashes.get(row["hash"])
             hashes.setdefault(row["hash"], graph.index)
         rows.append(row)
-    attributes: Dict[str, Dict[str, Any]] = {}
+    attributes: dict[str, dict[str, Any]] = {}
     for graph in capture.graphs:
         for given in graph.inputs:
             if given.attribute is not None:
-                attributes.setdefault(given.attribute, {
-                    "name": given.attribute, "file": None, "dtype": given.dtype,
-                    "shape": given.example or given.shape, "strides": given.strides,
-                    "requires_grad": given.requires_grad})
+                attributes.setdefault(
+                    given.attribute,
+                    {
+                        "name": given.attribute,
+                        "file": None,
+                        "dtype": given.dtype,
+                        "shape": given.example or given.shape,
+                        "strides": given.strides,
+                        "requires_grad": given.requires_grad,
+                    },
+                )
     return {
-        "format": FORMAT, "version": 1, "name": capture.name, "archive": None,
-        "symbols": [], "relations": [],
-        "inputs": [{"name": name, "value": value, "after": None}
-                   for name, value in capture.arguments],
-        "states": [], "tensors": capture.tensors,
-        "attributes": [attributes[name] for name in sorted(attributes)], "objects": [],
+        "format": FORMAT,
+        "version": 1,
+        "name": capture.name,
+        "archive": None,
+        "symbols": [],
+        "relations": [],
+        "inputs": [
+            {"name": name, "value": value, "after": None} for name, value in capture.arguments
+        ],
+        "states": [],
+        "tensors": capture.tensors,
+        "attributes": [attributes[name] for name in sorted(attributes)],
+        "objects": [],
         "subgraphs": rows,
-        "steps": [{"subgraph": step.graph, "inputs": _tensors(step.inputs),
-                   "outputs": _tensors(step.outputs)} for step in capture.steps],
+        "steps": [
+            {
+                "subgraph": step.graph,
+                "inputs": _tensors(step.inputs),
+                "outputs": _tensors(step.outputs),
+            }
+            for step in capture.steps
+        ],
         "result": None,
         "skipped": [as_dict(skip) for skip in capture.skipped],
-        "verified": [{"equal": call.equal, "equal_to_dynamo": call.equal_to_dynamo,
-                      "parts": call.num_parts, "runs": call.runs,
-                      "notes": call.notes, "differences": call.differences,
-                      "unproven": call.unproven}
-                     for call in capture.verified],
+        "verified": [
+            {
+                "equal": call.equal,
+                "equal_to_dynamo": call.equal_to_dynamo,
+                "parts": call.num_parts,
+                "runs": call.runs,
+                "notes": call.notes,
+                "differences": call.differences,
+                "unproven": call.unproven,
+            }
+            for call in capture.verified
+        ],
         "raised": capture.raised,
     }
 
 
-def _tensors(numbers: Any) -> List[Any]:
+def _tensors(numbers: Any) -> list[Any]:
     return [None if number is None else {"tensor": number} for number in numbers]
 
 
-def _subgraph(graph: "CapturedGraph", places: Dict[int, str]) -> Dict[str, Any]:
+def _subgraph(graph: CapturedGraph, places: dict[int, str]) -> dict[str, Any]:
     place = places.get(graph.index)
     return {
-        "name": f"graph_{graph.index}" if place is None else
-                "subgraph_0" if place == "." else place.removesuffix(".pb"),
-        "hash": None if graph.sample is None else _core.hash(graph.sample),
-        "duplicate_of": None, "calls": graph.num_ops, "sample": place, "python": None,
-        "why_not": graph.why_not, "kind": graph.kind, "of": graph.of,
-        "compile_id": graph.compile_id, "function": graph.function, "runs": graph.calls,
-        "inputs": [{"name": given.name, "source": given.source or None,
-                    "attribute": given.attribute, "dtype": given.dtype,
-                    "device": given.device or None, "shape": given.shape,
-                    "example": given.example} for given in graph.inputs],
-        "symbols": [{"name": name, "example": example}
-                    for name, example in graph.symbols.items()],
+        "name": f"graph_{graph.index}"
+        if place is None
+        else "subgraph_0"
+        if place == "."
+        else place.removesuffix(".pb"),
+        "hash": None if graph.sample is None else _core.canonical_hash(graph.sample),
+        "duplicate_of": None,
+        "calls": graph.num_ops,
+        "sample": place,
+        "python": None,
+        "why_not": graph.why_not,
+        "kind": graph.kind,
+        "of": graph.of,
+        "compile_id": graph.compile_id,
+        "function": graph.function,
+        "runs": graph.calls,
+        "inputs": [
+            {
+                "name": given.name,
+                "source": given.source or None,
+                "attribute": given.attribute,
+                "dtype": given.dtype,
+                "device": given.device or None,
+                "shape": given.shape,
+                "example": given.example,
+            }
+            for given in graph.inputs
+        ],
+        "symbols": [{"name": name, "example": example} for name, example in graph.symbols.items()],
         "relations": [{"text": text, "file": None, "line": None} for text in graph.relations],
-        "modes": graph.modes, "ended": as_dict(graph.ended), "recompiled": graph.recompiled,
-        "merged_into": graph.merged_into, "apart": graph.apart,
+        "modes": graph.modes,
+        "ended": as_dict(graph.ended),
+        "recompiled": graph.recompiled,
+        "merged_into": graph.merged_into,
+        "apart": graph.apart,
         "guards": [as_dict(guard) for guard in graph.guards],
     }
 
 
-def manifest_text(manifest: Dict[str, Any]) -> str:
+def manifest_text(manifest: dict[str, Any]) -> str:
     """Returns JSON in which each row of a list is a line."""
     parts = []
     for key, value in manifest.items():
@@ -224,7 +282,7 @@ def manifest_text(manifest: Dict[str, Any]) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def _json(value: Any, separators: Tuple[str, str]) -> str:
+def _json(value: Any, separators: tuple[str, str]) -> str:
     """Returns JSON that every reader takes and every file can hold."""
     text = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, separators=separators)
     # Halves of letters are no text, but JSON has escapes for them.
@@ -243,64 +301,3 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int)):
         return value
     return str(value)
-
-
-# --- explain --------------------------------------------------------------------------------------
-
-
-def explain_capture(capture: "Capture") -> str:
-    """Returns the table of graphs, then each break with its line, then the skipped functions."""
-    rows = [("graph", "id", "kind", "function", "ops", "inputs", "calls", "ended by")]
-    for graph in capture.graphs:
-        ended = graph.ended.reason if graph.ended.is_break else "end"
-        if graph.ended.is_break and graph.ended.line is not None:
-            ended += f"  {graph.ended.line}"
-        if graph.merged_into is not None:
-            ended = f"a case of graph {graph.merged_into}"
-        elif graph.why_not is not None:
-            ended = f"not kept: {graph.why_not}"
-        rows.append((str(graph.index), graph.compile_id, graph.kind, graph.function,
-                     str(graph.num_ops), str(len(graph.inputs)), str(graph.calls), ended))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    right = (0, 4, 5, 6)
-    lines = ["  ".join(cell.rjust(width) if i in right and row is not rows[0] else
-                       cell.ljust(width) for i, (cell, width) in enumerate(zip(row, widths)))
-             .rstrip() for row in rows]
-    main = [graph for graph in capture.graphs if graph.kind == "graph"]
-    first = [graph for graph in main if graph.compile_id.endswith("/0")] or main
-    seen = set()
-    for i, graph in enumerate(first):
-        if not graph.ended.is_break:
-            continue
-        lines += ["", graph.ended.reason]
-        if graph.ended.line is not None:
-            lines += [f"  at {graph.ended.line}", f"  > {graph.ended.line.source}"]
-        if graph.ended.explanation:
-            lines.append(f"  why: {graph.ended.explanation}")
-        for hint in graph.ended.hints:
-            if hint not in seen:
-                lines.append(f"  hint: {hint}")
-        seen.update(graph.ended.hints)
-        if i + 1 < len(first):
-            after = first[i + 1].num_ops
-            lines.append(f"  without it: one graph of {graph.num_ops + after} operators instead "
-                         f"of {graph.num_ops} and {after}")
-    for graph in main:
-        if graph.recompiled is not None:
-            lines += ["", f"graph {graph.index} is there because {graph.recompiled}"]
-            if graph.apart is not None:
-                lines.append(f"  kept apart: {graph.apart}")
-    if capture.skipped:
-        lines += ["", "without Dynamo ran:"]
-        lines += [f"  {skip.function} ({skip.file}:{skip.line}): {skip.reason}"
-                  for skip in capture.skipped]
-    breaks = sum(graph.ended.is_break for graph in main)
-    operators = sum(graph.num_ops for graph in capture.graphs)
-    calls = sum(graph.calls for graph in main)
-    lines += ["", f"{_count(len(capture.graphs), 'graph')} of {_count(operators, 'operator')}, "
-                  f"{_count(breaks, 'break')}, {_count(calls, 'call')} of graphs"]
-    return "\n".join(lines)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
