@@ -126,7 +126,7 @@ def types_of(thing):
     if thing.is_class:
         given += [m for m in thing.members.values() if not m.is_alias and not hidden(m.name)]
     for one in given:
-        kinds = [getattr(one, "annotation", None)]
+        kinds = [getattr(one, "annotation", None), *getattr(one, "bases", ())]
         if one.is_function:
             kinds += [one.returns, *(parameter.annotation for parameter in one.parameters)]
         for kind in kinds:

@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple, Union
 
-from graphnet_ir._verbs import Verbs
+from graphnet_ir.verbs import Verbs
 
 Argument = Any
 _DType = Union[DType, str, Any]
@@ -266,7 +266,8 @@ def make_stub(folder):
     run("-m", "nanobind.stubgen", "-q", "-P", "-m", "graphnet_ir._core", "-o", out)
     docs = json.loads(run("-c", TELL_DOCS))
     header = re.sub("@(Error|Place)@", lambda match: docs[match[1]], HEADER)
-    body = re.sub(r"(?m)^(from|import) .*\n", "", out.read_text())
+    # The methods of Verbs, which come from elsewhere, are imports to stubgen.
+    body = re.sub(r"(?m)^(from|import) (.*\((?:\n +.*)*\n\)|.*)\n", "", out.read_text())
     body = re.sub(r"(?m)^class (Error|Place)\b.*\n(?:(?:    .*)?\n)*", "", body)
     body = body.replace("collections.abc.", "").replace("class Sample:", "class Sample(Verbs):")
     return header + typed(body, docs)

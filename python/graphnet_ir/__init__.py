@@ -44,13 +44,13 @@ from graphnet_ir._core import (
     to_bytes,
 )
 from graphnet_ir._graphs import Argument
-from graphnet_ir._verbs import add_to_samples
 from graphnet_ir.identity import GraphDiff, diff
 from graphnet_ir.loading import load_samples
 from graphnet_ir.pieces import Decomposition, Validation, compose, decompose, load_pieces, validate
 from graphnet_ir.ranges import Recurrence, Recurring, recurring
 from graphnet_ir.rewriting import OptResult, opt, register_pass, rewrite
 from graphnet_ir.running import prepare, run, set_num_threads, shapes
+from graphnet_ir.verbs import add_to_samples
 
 add_to_samples()
 hash = canonical_hash  # its earlier name, which is not in __all__: it would hide Python's hash

@@ -384,7 +384,7 @@ class Proof(CaptureCase):
     def test_a_lost_graph_is_an_error(self):
         f = extract(lambda x: x + 1, name="f", verify=True)
         error = graphnet_ir.Error("cannot be held")
-        with mock.patch("graphnet_ir.fx.from_fx", side_effect=error), warnings.catch_warnings():
+        with mock.patch("graphnet_ir.live.capture.from_fx", side_effect=error), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with self.assertRaisesRegex(
                     graphnet_ir.Error, "graph 0 of f ran and is not kept: Error: cannot be held"):
@@ -393,7 +393,7 @@ class Proof(CaptureCase):
     def test_a_lost_graph_does_not_stop_the_program_without_verify(self):
         f = extract(lambda x: x + 1, name="f", workspace=self.workspace)
         error = graphnet_ir.Error("cannot be held")
-        with mock.patch("graphnet_ir.fx.from_fx", side_effect=error):
+        with mock.patch("graphnet_ir.live.capture.from_fx", side_effect=error):
             with self.assertWarnsRegex(
                     UserWarning, "graph 0 of f is not kept: Error: cannot be held"):
                 self.assertTrue(torch.equal(f(torch.ones(2)), torch.full((2,), 2.0)))
@@ -408,7 +408,7 @@ class Proof(CaptureCase):
             return sample
 
         f = extract(lambda x: x + 1, name="f", verify=True)
-        with mock.patch("graphnet_ir.fx.from_fx", wrong):
+        with mock.patch("graphnet_ir.live.capture.from_fx", wrong):
             with self.assertRaisesRegex(graphnet_ir.Error, "differs from eager: result 0"):
                 f(torch.ones(2))
         self.assertFalse(f.capture.verified[0].equal)
@@ -625,7 +625,7 @@ class Proof(CaptureCase):
             return sample
 
         f = extract(lambda x: x.data + 1, name="f", verify=True)
-        with mock.patch("graphnet_ir.fx.from_fx", wrong):
+        with mock.patch("graphnet_ir.live.capture.from_fx", wrong):
             with self.assertRaisesRegex(graphnet_ir.Error, "differs from eager: result 0"):
                 f(torch.ones(2))
 
@@ -695,7 +695,7 @@ class Doors(CaptureCase):
             self.assertTrue(torch.equal(model(x), model.forward(x)))
         self.assertEqual(len(Small.capture), 1)
         self.assertTrue(os.path.exists(os.path.join(self.workspace, "small", "graph_net.json")))
-        with self.assertRaisesRegex(TypeError, "extract takes a function, a module or a class of "
+        with self.assertRaisesRegex(TypeError, "capture takes a function, a module or a class of "
                                                "modules, not int"):
             extract(5, name="f")
         with self.assertRaisesRegex(ValueError, "the name of a capture must be a valid name of a "

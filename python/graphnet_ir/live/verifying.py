@@ -13,6 +13,7 @@ from graphnet_ir.live.captured import CaptureData, CapturedGraph, Verified
 from graphnet_ir.live.replay import PieceRunner, differences, leaves
 from graphnet_ir.live.state import State
 
+_disable: Any = torch._dynamo.disable
 # A call that is verified puts back what it reaches, so that only one at a time can do it.
 _VERIFYING = threading.RLock()
 # Seconds after which a call gives up to wait: it may itself be waited for by the other one.
@@ -84,7 +85,7 @@ class Verification:
         raised: Exception | None = None
         try:
             # Run without Dynamo, even where the function calls compiled code.
-            expected = leaves(torch._dynamo.disable(function)(*args, **kwargs))
+            expected = leaves(_disable(function)(*args, **kwargs))
         except Exception as error:
             raised = error
         after = state.values()

@@ -14,6 +14,9 @@ import torch
 
 from graphnet_ir.live.capture import Capture
 
+_disable: Any = torch._dynamo.disable
+_reconstructor: Any = copyreg._reconstructor  # type: ignore[attr-defined]
+
 
 class Captured:
     """The result of capture for what is no module of Python: calls go through its capture; all else
@@ -36,7 +39,7 @@ class Captured:
         )
 
         # Inside of another compiled program, Dynamo does not trace this.
-        self._call = torch._dynamo.disable(capture.call, recursive=False)
+        self._call = _disable(capture.call, recursive=False)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(self.__wrapped__, self._compiled, args, kwargs)
@@ -189,13 +192,8 @@ def _capturing_class(cls: Any, capture: Capture, dynamic: bool | None, fullgraph
             plain = _plain(self)
             kind = type(self) if _named(type(self)) is type(self) else cls
             # As pickle does it; its usual function refuses an object of another class.
-            return (
-                copyreg._reconstructor,
-                (kind, object, None),
-                (  # type: ignore[attr-defined]
-                    plain.__getstate__() if hasattr(plain, "__getstate__") else plain.__dict__
-                ),
-            )
+            state = plain.__getstate__() if hasattr(plain, "__getstate__") else plain.__dict__
+            return _reconstructor, (kind, object, None), state
 
     def _plain(module: Any) -> Any:
         """Returns the module of the original class with the same attributes."""

@@ -16,11 +16,11 @@ from graphnet_ir.running import prepare, run, shapes
 class Verbs:
     """The methods that graphnet_ir adds to Sample: its functions that take a sample first."""
 
-    decompose = decompose
-    diff = diff
-    prepare = prepare
-    run = run
-    shapes = shapes
+    decompose = decompose  # graphnet_ir.decompose of the sample
+    diff = diff  # graphnet_ir.diff of the sample
+    prepare = prepare  # graphnet_ir.prepare of the sample
+    run = run  # graphnet_ir.run of the sample
+    shapes = shapes  # graphnet_ir.shapes of the sample
 
     def opt(
         self,
