@@ -32,7 +32,7 @@ _CAPTURE = '''
 
 def capture(model, workspace):
     """Captures a call, and proves the capture by a replay."""
-    extracted = graphnet_ir.extract(model, name={place!r}, workspace=workspace, verify=True)
+    extracted = graphnet_ir.capture(model, name={place!r}, workspace=workspace, verify=True)
     with torch.no_grad():
         extracted(**inputs())
     return extracted.capture
