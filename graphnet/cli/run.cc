@@ -52,7 +52,6 @@ struct RunFlags {
   int64_t max_memory_mib = 0;
   CallKey profile = CallKey::kNone;
   std::string backend;
-  bool in_process = false;
   std::string cache;
   int64_t cache_mib = 10240;
   std::string cache_url;
@@ -331,11 +330,10 @@ absl::StatusOr<int> RunGraphs(const RunFlags& options) {
   engine->SetNumThreads(options.threads);
   if (options.trusts_files) engine->TrustFiles();
   if (!options.backend.empty()) {
-    return RunCached(
-        {options.in, options.inputs, options.outputs, options.backend, options.in_process,
-         options.cache, options.cache_mib, options.cache_url, options.cache_digest, options.seed,
-         options.repeat, options.check, options.trust, options.json},
-        *engine);
+    return RunCached({options.in, options.inputs, options.outputs, options.backend, options.cache,
+                      options.cache_mib, options.cache_url, options.cache_digest, options.seed,
+                      options.repeat, options.check, options.trust, options.json},
+                     *engine);
   }
   DrawOptions draw;
   draw.seed = options.seed;
@@ -408,11 +406,6 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
                           "compiler runs (graphnet backends lists the compilers)");
   for (const char* other : {"--state", "--device", "--compat", "--max-memory", "--profile-by"})
     backend->excludes(other);
-  command
-      ->add_flag("--in-process", options->in_process,
-                 "With --backend openvino: load it into this process, which then ends if OpenVINO "
-                 "crashes. nope and jit always run in this process")
-      ->needs(backend);
   CLI::Option* cache =
       command
           ->add_option("--cache", options->cache,

@@ -68,10 +68,9 @@ absl::StatusOr<Opened> Open(const CachedRunFlags& options) {
     ASSIGN_OR_RETURN(opened.cache, CompileCache::Open(std::move(cache)));
   }
   ASSIGN_OR_RETURN(opened.compiler,
-                   SampleCompiler::Start(
-                       backend, HostOfTool(),
-                       {.time = kWorkerTime, .memory = AvailableMemoryBytes()}, opened.cache.get(),
-                       options.in_process ? CompilerPlace::kProcess : CompilerPlace::kWorker));
+                   SampleCompiler::Start(backend, HostOfTool(),
+                                         {.time = kWorkerTime, .memory = AvailableMemoryBytes()},
+                                         opened.cache.get()));
   opened.backend.compile = [compiler = opened.compiler, seed = options.seed](
                                const Sample& sample) -> absl::StatusOr<SubgraphFunction> {
     ASSIGN_OR_RETURN(std::shared_ptr<CompiledSample> compiled, compiler->Compile(sample));

@@ -17,7 +17,6 @@ struct CachedRunFlags {
   InputOptions inputs;
   std::string outputs;  // of the last call: a file or "-"; empty: not written
   std::string backend;
-  bool in_process = false;
   std::string cache;  // folder of compiled subgraphs; empty: none
   int64_t cache_mib = 0;
   std::string cache_url;     // remote cache to look in before compiling; empty: none

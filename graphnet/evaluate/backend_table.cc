@@ -55,14 +55,10 @@ absl::Span<const Backend> Backends() {
        .reads = ProgramForm::kExport,
        .files = {kHeader, {"openvino_worker.cc", OpenVinoWorkerCc}},
        .packages = {"openvino==2026.4.1"},
-       .compile = "g++ -O2 -std=c++17 -shared -fPIC -I. -I\"$SITE/openvino/include\" "
-                  "openvino_worker.cc \"$SITE\"/openvino/libs/libopenvino.so.2641 "
+       .compile = "g++ -O2 -std=c++17 -I. -I\"$SITE/openvino/include\" openvino_worker.cc "
+                  "\"$SITE\"/openvino/libs/libopenvino.so.2641 "
                   "\"$SITE\"/openvino/libs/libopenvino_pytorch_frontend.so.2641 "
-                  "-Wl,-rpath,\"$SITE/openvino/libs\" -o \"$OUT.so\" && "
-                  "echo 'extern \"C\" int graphnet_worker_serve(); "
-                  "int main() { return graphnet_worker_serve(); }' >main.cc && "
-                  "g++ main.cc \"$OUT.so\" -Wl,-rpath,'$ORIGIN' -o \"$OUT\"",
-       .is_library = true},
+                  "-Wl,-rpath,\"$SITE/openvino/libs\" -o \"$OUT\""},
       {.name = "iree",
        .description = "IREE, from text of the torch dialect",
        .kind = BackendKind::kPython,

@@ -53,8 +53,6 @@ struct Backend {
   // The shell command that makes NAME_worker of kProgram. It runs in the folder of `files`, with
   // the environment's packages in $SITE and the path of the program to write in $OUT.
   absl::string_view compile = "";
-  // True if `compile` also makes $OUT.so, a library that can be loaded (worker_library.h).
-  bool is_library = false;
   // Another name of the backend, or empty.
   absl::string_view alias = "";
   Tier tier = Tier::kSupported;

@@ -203,10 +203,6 @@ absl::StatusOr<Outputs> ReadOutputs(const std::string& path) {
   return InOrder(ReadSafetensorsFile(path));
 }
 
-absl::StatusOr<Outputs> ParseOutputs(absl::string_view bytes, absl::string_view name) {
-  return InOrder(ParseSafetensors(bytes, name));
-}
-
 std::vector<std::string> DTypesOf(const Outputs& outputs) {
   std::vector<std::string> dtypes;
   for (const TensorData& output : outputs) dtypes.emplace_back(DTypeName(output.dtype));

@@ -18,8 +18,6 @@ using Outputs = std::vector<TensorData>;
 // Reads the outputs from a .safetensors file that calls them "0", "1", …; DataLoss if it is not
 // one.
 absl::StatusOr<Outputs> ReadOutputs(const std::string& path);
-// Like ReadOutputs, for the content of such a file. Messages call it `name`.
-absl::StatusOr<Outputs> ParseOutputs(absl::string_view bytes, absl::string_view name);
 
 // Returns the dtype of each output, such as "float32".
 std::vector<std::string> DTypesOf(const Outputs& outputs);

@@ -1,6 +1,5 @@
 #include "graphnet/evaluate/compiled_sample.h"
 
-#include <atomic>
 #include <filesystem>
 #include <limits>
 #include <system_error>
@@ -53,23 +52,11 @@ SampleCompiler::SampleCompiler(std::unique_ptr<ScratchFolder> folder, const Back
 absl::StatusOr<std::shared_ptr<SampleCompiler>> SampleCompiler::Start(const Backend* backend,
                                                                       const WorkerHost& host,
                                                                       const WorkerLimits& limits,
-                                                                      CompileCache* cache,
-                                                                      CompilerPlace place) {
+                                                                      CompileCache* cache) {
   ASSIGN_OR_RETURN(auto folder, ScratchFolder::Make());
   std::shared_ptr<SampleCompiler> made(
       new SampleCompiler(std::move(folder), backend, host, limits, cache));
-  if (place == CompilerPlace::kProcess) {
-    if (!backend->is_library) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(backend->name, " runs only in a process of its own"));
-    }
-    const std::string path = WorkerLibraryFile(*backend);
-    if (!FileExists(path))
-      return absl::FailedPreconditionError(absl::StrCat("not installed: ", InstallLine(*backend)));
-    ASSIGN_OR_RETURN(made->library_, WorkerLibrary::Load(path));
-    ASSIGN_OR_RETURN(made->worker_in_library_, Worker::Over(made->library_, limits.time));
-  }
-  ASSIGN_OR_RETURN(const Worker* worker, made->worker());
+  ASSIGN_OR_RETURN(const Worker* worker, made->process_.worker());
   if (!worker->greeting().has_slots) {
     return absl::FailedPreconditionError(
         absl::StrCat("the worker of ", backend->name,
@@ -88,15 +75,8 @@ absl::StatusOr<std::shared_ptr<SampleCompiler>> SampleCompiler::Start(const Back
   return made;
 }
 
-absl::StatusOr<Worker*> SampleCompiler::worker() {
-  if (library_ != nullptr) return worker_in_library_.get();
-  return process_.worker();
-}
-
 absl::StatusOr<std::unique_ptr<CompiledSample>> SampleCompiler::Compile(const Sample& sample) {
-  // A library holds the programs of all its users, so slots are unique in this process.
-  static std::atomic<int> last_slot = 0;
-  const int slot = ++last_slot;
+  const int slot = ++last_slot_;
   const std::string folder = JoinPath(folder_->path(), absl::StrCat("program_", slot));
   std::error_code error;
   std::filesystem::create_directory(folder, error);
@@ -128,7 +108,7 @@ absl::StatusOr<CompileKey> SampleCompiler::KeyOf(const Sample& sample,
 }
 
 absl::Status SampleCompiler::Prepare(const Sample& sample, PrepareRequest request) {
-  ASSIGN_OR_RETURN(Worker * worker, this->worker());
+  ASSIGN_OR_RETURN(Worker * worker, process_.worker());
   if (cache_ == nullptr) return worker->Prepare(request);
   ASSIGN_OR_RETURN(const CompileKey key, KeyOf(sample, request));
   ASSIGN_OR_RETURN(const bool is_cached, cache_->LoadOrMake(
@@ -148,18 +128,14 @@ absl::Status SampleCompiler::Prepare(const Sample& sample, PrepareRequest reques
 }
 
 CompiledSample::~CompiledSample() {
-  if (!compiler_->is_running()) return;
-  if (const auto worker = compiler_->worker(); worker.ok()) (*worker)->Close(slot_).IgnoreError();
+  BackendProcess& process = compiler_->process_;
+  if (!process.is_running()) return;
+  if (const auto worker = process.worker(); worker.ok()) (*worker)->Close(slot_).IgnoreError();
 }
 
 absl::StatusOr<Outputs> CompiledSample::Run(const std::map<std::string, TensorData>& inputs,
                                             uint64_t seed) {
   BackendProcess& process = compiler_->process_;
-  if (compiler_->library_ != nullptr) {
-    ASSIGN_OR_RETURN(const std::string given, SerializeSafetensors(inputs));
-    ASSIGN_OR_RETURN(const std::string yielded, compiler_->library_->Run(slot_, given));
-    return ParseOutputs(yielded, "what the library yields");
-  }
   if (!process.is_running()) return absl::UnavailableError("its worker has ended");
   ASSIGN_OR_RETURN(Worker * worker, process.worker());
   const std::string given = JoinPath(compiler_->folder_->path(), "given.safetensors");

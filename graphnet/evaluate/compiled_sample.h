@@ -19,28 +19,21 @@
 #include "graphnet/evaluate/compile_cache.h"
 #include "graphnet/evaluate/scratch_folder.h"
 #include "graphnet/evaluate/worker.h"
-#include "graphnet/evaluate/worker_library.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
 
 class CompiledSample;
 
-// The process in which the compiler runs.
-enum class CompilerPlace {
-  kWorker,   // in a process of its own
-  kProcess,  // in this process, for backends that are libraries (worker_library.h)
-};
-
 // A worker of a backend, which holds many programs. Neither it nor its programs are thread-safe.
 class SampleCompiler : public std::enable_shared_from_this<SampleCompiler> {
  public:
   // Starts the worker. `cache` keeps compiled programs; it may be null and must outlive this.
-  // InvalidArgument if `place` is kProcess and the backend is not a library; FailedPrecondition if
-  // the backend is not installed or its worker holds only one program.
-  static absl::StatusOr<std::shared_ptr<SampleCompiler>> Start(
-      const Backend* backend, const WorkerHost& host, const WorkerLimits& limits,
-      CompileCache* cache = nullptr, CompilerPlace place = CompilerPlace::kWorker);
+  // FailedPrecondition if the backend is not installed or its worker holds only one program.
+  static absl::StatusOr<std::shared_ptr<SampleCompiler>> Start(const Backend* backend,
+                                                               const WorkerHost& host,
+                                                               const WorkerLimits& limits,
+                                                               CompileCache* cache = nullptr);
 
   // Compiles the graph for inputs of the sizes that it states, with Sample::weights as the values
   // of its attributes. The error says why the backend cannot compile it.
@@ -56,14 +49,10 @@ class SampleCompiler : public std::enable_shared_from_this<SampleCompiler> {
   // Returns everything that the compiled program depends on.
   absl::StatusOr<CompileKey> KeyOf(const Sample& sample, const PrepareRequest& request) const;
   absl::Status Prepare(const Sample& sample, PrepareRequest request);
-  // Returns a live worker.
-  absl::StatusOr<Worker*> worker();
-  bool is_running() const { return library_ != nullptr || process_.is_running(); }
 
   std::unique_ptr<ScratchFolder> folder_;
-  BackendProcess process_;  // ends before its folder is deleted; not started if there is a library
-  std::shared_ptr<WorkerLibrary> library_;  // null if process_ is used
-  std::unique_ptr<Worker> worker_in_library_;
+  BackendProcess process_;  // ends before its folder is deleted
+  int last_slot_ = 0;
   CompileCache* cache_;
   CompileKey key_;  // the part that all programs have in common, if there is a cache
   int64_t num_cached_ = 0;

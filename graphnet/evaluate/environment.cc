@@ -78,10 +78,6 @@ std::string WorkerProgramFile(const Backend& backend) {
   return JoinPath(EnvironmentFolder(backend), absl::StrCat("bin/", backend.name, "_worker"));
 }
 
-std::string WorkerLibraryFile(const Backend& backend) {
-  return absl::StrCat(WorkerProgramFile(backend), ".so");
-}
-
 std::string PythonOfTorch(const std::string& torch) {
   // The path is PREFIX/lib/python3.11/site-packages/torch, or dist-packages.
   const std::filesystem::path site = std::filesystem::path(torch).parent_path();

@@ -25,9 +25,6 @@ std::string EnvironmentFolder(const Backend& backend);
 // Returns the path of a kProgram worker's program, which exists once the backend is installed.
 std::string WorkerProgramFile(const Backend& backend);
 
-// Returns the path of the library as which such a worker can be loaded if Backend::is_library.
-std::string WorkerLibraryFile(const Backend& backend);
-
 // Returns the Python to whose packages LibTorch's folder belongs; empty if there is none.
 std::string PythonOfTorch(const std::string& torch);
 

@@ -37,7 +37,7 @@ std::string TextOf(const JsonValue& answer, const char* name) {
   return Printable(absl::StripAsciiWhitespace(it->get_ref<const std::string&>()), 1000);
 }
 
-absl::Status Nonsense(WorkerChannel& process, const std::string& line) {
+absl::Status Nonsense(WorkerProcess& process, const std::string& line) {
   process.Kill();
   return absl::DataLossError(absl::StrCat("garbage: answered '", Printable(line, 100), "'"));
 }
@@ -49,7 +49,7 @@ void Forget(const std::string& outputs) {
 }
 
 // Sends a request. Returns the answer if it is a valid one that reports success.
-absl::StatusOr<JsonValue> Ask(WorkerChannel& process, const JsonValue& request,
+absl::StatusOr<JsonValue> Ask(WorkerProcess& process, const JsonValue& request,
                               absl::Duration limit) {
   const std::string text =
       request.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/true, JsonValue::error_handler_t::replace);
@@ -70,12 +70,7 @@ absl::StatusOr<JsonValue> Ask(WorkerChannel& process, const JsonValue& request,
 absl::StatusOr<std::unique_ptr<Worker>> Worker::Start(const ProcessOptions& options,
                                                       absl::Duration limit) {
   ASSIGN_OR_RETURN(std::unique_ptr<WorkerProcess> process, WorkerProcess::Start(options));
-  return Over(std::move(process), limit);
-}
-
-absl::StatusOr<std::unique_ptr<Worker>> Worker::Over(std::shared_ptr<WorkerChannel> channel,
-                                                     absl::Duration limit) {
-  std::unique_ptr<Worker> worker(new Worker(std::move(channel), limit));
+  std::unique_ptr<Worker> worker(new Worker(std::move(process), limit));
   RETURN_IF_ERROR(worker->Greet());
   return worker;
 }

@@ -64,10 +64,6 @@ class Worker {
   static absl::StatusOr<std::unique_ptr<Worker>> Start(const ProcessOptions& options,
                                                        absl::Duration limit);
 
-  // Like Start, for a worker that is running already.
-  static absl::StatusOr<std::unique_ptr<Worker>> Over(std::shared_ptr<WorkerChannel> channel,
-                                                      absl::Duration limit);
-
   const WorkerGreeting& greeting() const { return greeting_; }
   bool is_alive() const { return process_->is_alive(); }
 
@@ -86,11 +82,11 @@ class Worker {
   absl::Status Close(int slot = 0);
 
  private:
-  Worker(std::shared_ptr<WorkerChannel> process, absl::Duration limit)
+  Worker(std::unique_ptr<WorkerProcess> process, absl::Duration limit)
       : process_(std::move(process)), limit_(limit) {}
   absl::Status Greet();
 
-  std::shared_ptr<WorkerChannel> process_;
+  std::unique_ptr<WorkerProcess> process_;
   absl::Duration limit_;
   WorkerGreeting greeting_;
 };

@@ -33,34 +33,25 @@ struct ProcessOptions {
   int64_t max_file_bytes = 0;  // of each file, and of the whole folder; 0: no limit
 };
 
-// A channel on which each line is answered with a line.
-class WorkerChannel {
- public:
-  virtual ~WorkerChannel() = default;
-  // Sends a line and returns the answer, without its line end.
-  virtual absl::StatusOr<std::string> Ask(absl::string_view line, absl::Duration limit) = 0;
-  virtual bool is_alive() const = 0;
-  virtual void Kill() = 0;
-};
-
 // A running program. Not thread-safe. Killed with all that it started when this is destroyed.
-class WorkerProcess : public WorkerChannel {
+class WorkerProcess {
  public:
   // Starts the program. If it cannot be executed, the first Ask says so.
   static absl::StatusOr<std::unique_ptr<WorkerProcess>> Start(const ProcessOptions& options);
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
-  ~WorkerProcess() override { Kill(); }
+  ~WorkerProcess() { Kill(); }
 
   // Sends a line and waits for the answer, without its line end. After an error, the process and
   // all that it started have been killed; the one-line message says how it ended and quotes what it
   // printed last. DeadlineExceeded if it did not answer within `limit`, ResourceExhausted if it
   // exceeded a limit, Aborted if it died, DataLoss if it sent an answer that was not asked for.
-  absl::StatusOr<std::string> Ask(absl::string_view line, absl::Duration limit) override;
-  bool is_alive() const override { return pid_ > 0; }
+  absl::StatusOr<std::string> Ask(absl::string_view line, absl::Duration limit);
+  // Returns whether the process has not ended, as far as is known.
+  bool is_alive() const { return pid_ > 0; }
   // Ends the process and all that it started, for callers that get an invalid answer. Does nothing
   // if it has ended.
-  void Kill() final;
+  void Kill();
 
  private:
   WorkerProcess() = default;

@@ -1,7 +1,5 @@
 #include "graphnet/evaluate/compiled_sample.h"
 
-#include <dlfcn.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -9,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "graphnet/evaluate/worker_library.h"
+#include "graphnet/evaluate/worker_process.h"
 #include "graphnet/ir/text/parser.h"
 #include "gtest/gtest.h"
 
@@ -135,26 +133,10 @@ TEST_F(CompiledSampleTest, RefusesWorkersThatHoldOneProgram) {
   EXPECT_THAT(compiler.status().message(), HasSubstr("is of an older version"));
 }
 
-// Puts a file where the installation of a backend puts its library.
-std::string Installed(const std::string& file) {
-  // The path must be new: a library that was loaded is found again by its path.
-  std::string root =
-      absl::StrCat(testing::TempDir(), "/",
-                   testing::UnitTest::GetInstance()->current_test_info()->name(), file.size());
-  const std::string bin = absl::StrCat(root, "/scaling/bin");
-  std::filesystem::remove_all(root);
-  std::filesystem::create_directories(bin);
-  if (!file.empty()) std::filesystem::copy_file(file, absl::StrCat(bin, "/scaling_worker.so"));
-  return root;
-}
-
-TEST_F(CompiledSampleTest, ALibraryRunsInThisProcess) {
-  setenv("GRAPHNET_BACKENDS", Installed("tests/evaluate/scaling_library.so").c_str(), 1);
-  Backend backend = backend_;
-  backend.kind = BackendKind::kProgram;
-  backend.is_library = true;
-  const auto started =
-      SampleCompiler::Start(&backend, WorkerHost(), {}, nullptr, CompilerPlace::kProcess);
+TEST_F(CompiledSampleTest, AWorkerInCppHoldsManyPrograms) {
+  WorkerHost host;
+  host.exec = std::filesystem::absolute("tests/evaluate/scaling_worker").string();
+  const auto started = SampleCompiler::Start(&backend_, host, {.time = absl::Seconds(60)});
   ASSERT_TRUE(started.ok()) << started.status();
   auto twice = *(*started)->Compile(Scaled(2));
   auto thrice = *(*started)->Compile(Scaled(3));
@@ -174,27 +156,6 @@ TEST_F(CompiledSampleTest, ALibraryRunsInThisProcess) {
   EXPECT_THAT(Run(*thrice, {1, 1, 1}), ElementsAre(3, 3, 3));
 }
 
-TEST_F(CompiledSampleTest, RefusesFilesThatAreNotWorkerLibraries) {
-  Backend backend = backend_;
-  backend.kind = BackendKind::kProgram;
-  const auto error = [&] {
-    const auto started =
-        SampleCompiler::Start(&backend, WorkerHost(), {}, nullptr, CompilerPlace::kProcess);
-    return std::string(started.status().message());
-  };
-  EXPECT_EQ(error(), "scaling runs only in a process of its own");
-  backend.is_library = true;
-  setenv("GRAPHNET_BACKENDS", Installed("").c_str(), 1);
-  EXPECT_THAT(error(), HasSubstr("not installed: graphnet backends --install scaling"));
-  setenv("GRAPHNET_BACKENDS", Installed("tests/evaluate/scaling_worker.py").c_str(), 1);
-  EXPECT_THAT(error(), HasSubstr("cannot load"));
-  // Any other library, such as that of mathematics.
-  Dl_info info{};
-  ASSERT_NE(dladdr(dlsym(RTLD_DEFAULT, "cos"), &info), 0);
-  setenv("GRAPHNET_BACKENDS", Installed(info.dli_fname).c_str(), 1);
-  EXPECT_THAT(error(), HasSubstr("scaling_worker.so is not the library of a worker"));
-}
-
 // Writes a file of one tensor.
 std::string FileOf(const std::string& dtype, size_t size, const std::string& bytes,
                    const std::string& name = "x") {
@@ -210,14 +171,16 @@ std::string FileOf(const std::string& dtype, size_t size, const std::string& byt
 }
 
 TEST(WorkersInCpp, RefuseRequests) {
-  const auto library = WorkerLibrary::Load("tests/evaluate/scaling_library.so");
-  ASSERT_TRUE(library.ok()) << library.status();
+  const auto worker = WorkerProcess::Start(
+      {.command = {std::filesystem::absolute("tests/evaluate/scaling_worker").string()},
+       .folder = testing::TempDir()});
+  ASSERT_TRUE(worker.ok()) << worker.status();
   const auto answer = [&](const std::string& verb, const std::string& inputs) {
-    return *(*library)->Ask(
+    return *(*worker)->Ask(
         absl::StrCat(R"({"verb": ")", verb, R"(", "slot": 77, "order": ["x"], "inputs": ")", inputs,
                      R"(", "weights": ")", FileOf("F32", 1, "abcd", "w"), R"(", "outputs": ")",
                      inputs, R"(.out"})"),
-        absl::InfiniteDuration());
+        absl::Seconds(60));
   };
   EXPECT_THAT(answer("sing", ""), HasSubstr("there is no verb sing"));
   const std::string none = absl::StrCat(testing::TempDir(), "/none");

@@ -717,4 +717,4 @@ class OpenVinoWorker : public worker::Worker {
 
 }  // namespace
 
-GRAPHNET_WORKER_LIBRARY(OpenVinoWorker)
+int main() { return worker::Serve<OpenVinoWorker>(); }

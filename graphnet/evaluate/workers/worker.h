@@ -70,11 +70,11 @@ inline size_t BytesOf(const std::string& dtype, const std::vector<int64_t>& shap
   return bytes;
 }
 
-// Reads tensors from a stream, which errors call `name`.
-inline std::map<std::string, Tensor> ReadTensors(std::istream& file, const std::string& name) {
+inline std::map<std::string, Tensor> ReadTensors(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
   uint64_t length = 0;
   file.read(reinterpret_cast<char*>(&length), sizeof(length));
-  if (!file || length > (uint64_t{1} << 30)) throw Failure("inputs", "cannot read " + name);
+  if (!file || length > (uint64_t{1} << 30)) throw Failure("inputs", "cannot read " + path);
   std::string text(length, ' ');
   file.read(text.data(), static_cast<std::streamsize>(length));
   const Json header = Json::parse(text);
@@ -88,19 +88,16 @@ inline std::map<std::string, Tensor> ReadTensors(std::istream& file, const std::
     file.seekg(
         static_cast<std::streamoff>(8 + length + entry.at("data_offsets").at(0).get<uint64_t>()));
     file.read(tensor.data(), static_cast<std::streamsize>(tensor.bytes));
-    if (!file) throw Failure("inputs", name + " ends early");
+    if (!file) throw Failure("inputs", path + " ends early");
     tensors[key] = std::move(tensor);
   }
   return tensors;
 }
 
-inline std::map<std::string, Tensor> ReadTensors(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return ReadTensors(file, path);
-}
-
-// Writes tensors under the names "0", "1", ….
-inline void WriteTensors(const std::vector<Tensor>& tensors, std::ostream& file) {
+// Writes tensors under the names "0", "1", … to a file, which appears whole or not at all.
+inline void WriteTensors(const std::vector<Tensor>& tensors, const std::string& path) {
+  const std::string part = path + ".part";
+  std::ofstream file(part, std::ios::binary);
   Json header = Json::object();
   size_t end = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -116,13 +113,6 @@ inline void WriteTensors(const std::vector<Tensor>& tensors, std::ostream& file)
   file << text;
   for (const Tensor& tensor : tensors)
     file.write(tensor.data(), static_cast<std::streamsize>(tensor.bytes));
-}
-
-// Writes tensors to a file, which appears whole or not at all.
-inline void WriteTensors(const std::vector<Tensor>& tensors, const std::string& path) {
-  const std::string part = path + ".part";
-  std::ofstream file(part, std::ios::binary);
-  WriteTensors(tensors, file);
   file.close();
   if (!file || std::rename(part.c_str(), path.c_str()) != 0)
     throw Failure("run", "cannot write " + path);
@@ -204,9 +194,7 @@ class Server {
     return {{"ok", false}, {"stage", stage}, {"error", OneLine(what)}};
   }
   std::vector<Tensor> Read(const Json& request) const {
-    return InOrder(ReadTensors(request.at("inputs").get<std::string>()));
-  }
-  std::vector<Tensor> InOrder(const std::map<std::string, Tensor>& read) const {
+    const std::map<std::string, Tensor> read = ReadTensors(request.at("inputs"));
     std::vector<Tensor> inputs;
     for (const std::string& name : order_) {
       const auto it = read.find(name);
@@ -221,16 +209,6 @@ class Server {
     worker_.Close();
     worker_.Prepare(request, Read(request));
     return {{"ok", true}};
-  }
-
-  // Runs one call on the tensors in a stream.
-  std::vector<Tensor> RunOn(std::istream& tensors) {
-    worker_.SetInputs(InOrder(ReadTensors(tensors, "the inputs")));
-    worker_.Run();
-    return worker_.Outputs();
-  }
-  std::string MessageOf(const std::exception& error) const {
-    return OneLine(worker_.Message(error.what()));
   }
 
  private:
@@ -272,12 +250,10 @@ class Server {
 template <typename W>
 class Slots {
  public:
-  Server& At(int slot) { return slots_[slot].server; }
   std::string Answer(const std::string& line) {
     const Json request = Json::parse(line);
-    return At(request.value("slot", 0))
-        .Answer(request)
-        .dump(-1, ' ', true, Json::error_handler_t::replace);
+    return slots_[request.value("slot", 0)].server.Answer(request).dump(
+        -1, ' ', true, Json::error_handler_t::replace);
   }
 
  private:
@@ -305,44 +281,5 @@ int Serve() {
 }
 
 }  // namespace worker
-
-// The functions of a worker that is a library, which a program may load (worker_library.h):
-//  - serve is the worker's main function;
-//  - answer returns the answer to a request, which is valid until the next call;
-//  - run calls the program in a slot on tensors in the form of a .safetensors file, passes the
-//    outputs in the same form to `append`, and returns 0; on failure it passes the error's text and
-//    returns 1.
-#define GRAPHNET_WORKER_LIBRARY(W)                                                         \
-  static worker::Slots<W>& GraphnetSlots() {                                               \
-    static auto* const slots = new worker::Slots<W>;                                       \
-    return *slots;                                                                         \
-  }                                                                                        \
-  extern "C" int graphnet_worker_serve() { return worker::Serve<W>(); }                    \
-  extern "C" const char* graphnet_worker_answer(const char* line) {                        \
-    static auto* const answer = new std::string;                                           \
-    try {                                                                                  \
-      *answer = GraphnetSlots().Answer(line);                                              \
-    } catch (const std::exception&) {                                                      \
-      answer->clear();                                                                     \
-    }                                                                                      \
-    return answer->c_str();                                                                \
-  }                                                                                        \
-  extern "C" int graphnet_worker_run(int slot, const char* bytes, size_t size, void* into, \
-                                     void (*append)(void*, const char*, size_t)) {         \
-    worker::Server& server = GraphnetSlots().At(slot);                                     \
-    std::string text;                                                                      \
-    int code = 0;                                                                          \
-    try {                                                                                  \
-      std::istringstream given(std::string(bytes, size));                                  \
-      std::ostringstream yielded;                                                          \
-      worker::WriteTensors(server.RunOn(given), yielded);                                  \
-      text = yielded.str();                                                                \
-    } catch (const std::exception& error) {                                                \
-      text = server.MessageOf(error);                                                      \
-      code = 1;                                                                            \
-    }                                                                                      \
-    append(into, text.data(), text.size());                                                \
-    return code;                                                                           \
-  }
 
 #endif  // GRAPHNET_EVALUATE_WORKERS_WORKER_H_

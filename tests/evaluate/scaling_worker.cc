@@ -1,4 +1,4 @@
-// The compiler of scaling_worker.py as a library that a program loads. It fails without a word on
+// The compiler of scaling_worker.py as a worker in C++. It fails without a word on
 // bools, and writes to inputs of bytes.
 #include <fstream>
 #include <string>
@@ -45,4 +45,4 @@ class ScalingWorker : public worker::Worker {
 
 }  // namespace
 
-GRAPHNET_WORKER_LIBRARY(ScalingWorker)
+int main() { return worker::Serve<ScalingWorker>(); }
