@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Samples of PyTorch become samples of Paddle, with a report and a list. Samples of Paddle are
-# checked, shown and decomposed. Bad input prints one line. tests/tools/run_paddle.py runs them.
+# checked, shown and decomposed. Bad input prints one line. tests/tools/check_paddle.py runs them.
 set -euo pipefail
 graphnet=$PWD/$1
 cd "$TEST_TMPDIR"

@@ -23,7 +23,7 @@ refused() {
 
 # same [--close] A B: two safetensors files have the same tensors. --close allows floats to differ
 # by rounding. The stored results need it, because another processor may compute other last bits;
-# tests/tools/compare_programs.py compares bits with the installed PyTorch.
+# tests/tools/compare.py programs compares bits with the installed PyTorch.
 same() {
   python3 - "$@" <<'END' || fail "${*: -2:1} and ${*: -1} differ"
 import array, json, struct, sys

@@ -1,6 +1,6 @@
 // Tests that each row of the table of rules has a section in the page of paddle-map, and that each
 // name has a call in paddle_examples.txt. Paddle has run these with the results of PyTorch
-// (tests/tools/check_paddle_calls.py).
+// (tests/tools/check_paddle.py).
 #include <gtest/gtest.h>
 
 #include <cstddef>

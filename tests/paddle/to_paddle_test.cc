@@ -1,5 +1,5 @@
 // Tests that the table of rules uses names that PyTorch has, and that the pass follows the table.
-// tests/tools/check_paddle_rules.py checks the other half against Paddle.
+// tests/tools/check_paddle.py checks the other half against Paddle.
 #include "graphnet/paddle/to_paddle.h"
 
 #include <gtest/gtest.h>

@@ -1,18 +1,16 @@
 """Which task of a job runs when, with machines and a clock that are made up."""
 
-import json
-import pathlib
-import subprocess
+import heapq
+import math
+import random
 import sys
 import tempfile
 import unittest
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 from unittest import mock
 
 from graphnet_ir import Error
 from graphnet_ir.corpus import Corpus, schedule
-
-ROOT = pathlib.Path(__file__).parents[2]
 
 
 class Pool:
@@ -77,29 +75,77 @@ class ScheduleTest(unittest.TestCase):
             schedule.run(range(10), Pool(2, {4: [ValueError("no such luck")]}), lambda number: None)
 
 
-class SimulationTest(unittest.TestCase):
+class Machines:
+    """Forty machines of two processors, some of them slow and some lost at a moment, which is known a
+    second later. A task takes two seconds. The clock goes on from event to event."""
 
-    def job(self, *arguments: str) -> Dict[str, Any]:
-        done = subprocess.run(
-            [sys.executable, str(ROOT / "tests/tools/simulate_jobs.py"), "--graphs", "1e6",
-             "--machines", "40", "--json", *arguments], capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        made: Dict[str, Any] = json.loads(done.stdout)["job"]
-        self.assertEqual((made["tasks"], made["twice"], made["missing"]), (2000, 0, 0))
+    def __init__(self, slow: float, lost: float, copies: bool = True):
+        draw = random.Random(0)
+        self.copies, self.begun, self.lost, self.clock = copies, 0, 0, 0.0
+        self.events: List[Tuple[float, int, str, int, int]] = []  # time, order, what, machine, task
+        self.slowness = [100.0 if draw.random() < slow else 1.0 for _ in range(40)]
+        self.ends = [draw.uniform(0, 50) if draw.random() < lost else math.inf for _ in range(40)]
+        self.free = [machine for machine in range(40) for _ in range(2)]
+        draw.shuffle(self.free)
+        self.places = len(self.free)
+        for machine, end in enumerate(self.ends):
+            if end < math.inf:
+                self.at(end + 1, "lost", machine)
+
+    def at(self, time: float, what: str, machine: int, number: int = -1) -> None:
+        heapq.heappush(self.events, (time, len(self.events) + self.begun, what, machine, number))
+
+    def now(self) -> float:
+        return self.clock
+
+    def slots(self) -> int:
+        return self.places
+
+    def start(self, number: int) -> None:
+        machine = self.free.pop()
+        self.begun += 1
+        end = self.clock + 2 * self.slowness[machine]
+        if end >= self.ends[machine]:
+            self.at(max(self.clock, self.ends[machine] + 1), "gone", machine, number)
+        else:
+            self.at(end, "done", machine, number)
+
+    def ended(self, seconds: float) -> List[Tuple[int, Optional[BaseException]]]:
+        until = self.clock + seconds
+        made: List[Tuple[int, Optional[BaseException]]] = []
+        while self.events and self.events[0][0] <= until and not made:
+            self.clock, _, what, machine, number = heapq.heappop(self.events)
+            if what == "lost":
+                self.places -= 2
+                self.free = [one for one in self.free if one != machine]
+            elif what == "gone":
+                self.lost += 1
+                made.append((number, schedule.Lost()))
+            else:
+                self.free.append(machine)
+                made.append((number, None))
+        self.clock = self.clock if made else until
         return made
 
-    def test_lost_machines_and_drivers_lose_no_task(self) -> None:
-        made = self.job("--lost", "0.4", "--notice", "1", "--driver-kills", "2", "--restart", "1")
-        self.assertGreater(made["lost"], 5)
-        self.assertGreater(made["begun"], 2000 + made["lost"])
-        self.assertEqual(made["given_up"], 0)
+
+class SimulationTest(unittest.TestCase):
+
+    def test_lost_machines_lose_no_task(self) -> None:
+        pool, done = Machines(slow=0, lost=0.4), []  # type: Machines, List[int]
+        self.assertEqual(schedule.run(range(2000), pool, done.append), [])
+        self.assertEqual(sorted(done), list(range(2000)))
+        self.assertGreater(pool.lost, 5)
+        self.assertGreater(pool.begun, 2000 + pool.lost - 1)
 
     def test_copies_of_slow_tasks_end_a_job_earlier(self) -> None:
-        slow = ("--slow", "0.1", "--slowness", "100", "--poison", "0", "--lost", "0")
-        with_copies, without = self.job(*slow), self.job(*slow, "--no-copies")
-        self.assertEqual(without["begun"], 2000)
-        self.assertLess(2 * with_copies["seconds"], without["seconds"])
-        self.assertLess(with_copies["begun"], 2200)
+        with_copies, without = Machines(slow=0.1, lost=0), Machines(slow=0.1, lost=0, copies=False)
+        for pool in (with_copies, without):
+            done: List[int] = []
+            schedule.run(range(2000), pool, done.append)
+            self.assertEqual(sorted(done), list(range(2000)))
+        self.assertEqual(without.begun, 2000)
+        self.assertLess(2 * with_copies.clock, without.clock)
+        self.assertLess(with_copies.begun, 2200)
 
 
 if __name__ == "__main__":

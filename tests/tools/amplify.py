@@ -36,6 +36,7 @@ import time
 from typing import List, NamedTuple, Optional
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import amplify_files  # noqa: E402, F401  adds its shapes
 import amplify_shapes  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

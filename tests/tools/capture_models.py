@@ -3,18 +3,13 @@
 
 usage: capture_models.py --source torchvision|timm|transformers [--count N] [--names A,B]
                          [--modules N] [--rows FILE] [--out FOLDER] [--graphnet TOOL] …
-       capture_models.py --cost SOURCE/NAME,… [--repeat N]
-       capture_models.py --table FILE…
 
 Needs torch, the source's package and graphnet_ir. Models are chosen evenly among the small ones
 that the source lists; one that is large after all, or that cannot be built or run with a plain
 call, makes room for the next one. Each model runs in a process of its own. Its row says: graphs;
 operators; breaks by reason; processor seconds of Dynamo in the first call; what capturing added to
 these in percent; whether the replay by graphnet's interpreter yields eager's bits, or why not. Rows
-are added to FILE as JSON, and who is there already is not run again; --table makes Markdown of such
-files.
-
---cost measures what capturing adds more exactly: medians of N captures in one process.
+are added to FILE as JSON, and who is there already is not run again.
 """
 
 from __future__ import annotations
@@ -273,85 +268,19 @@ def run_source(args: argparse.Namespace) -> List[Row]:
     return rows
 
 
-def print_table(rows: List[Row]) -> None:
+def print_sums(rows: List[Row]) -> None:
     models = [row for row in rows if is_model(row)]
-    print("| model | graphs | operators | breaks | Dynamo | added | replay |")
-    print("|---|---:|---:|---|---:|---:|---|")
-    for row in models:
-        breaks = ", ".join(f"{count} × {reason}" for reason, count
-                           in row.get("breaks", {}).items())
-        cost = (f"{row['dynamo']:.1f} s | {100 * row['own'] / row['dynamo']:.1f} %"
-                if row.get("dynamo") else "|")
-        print(f"| {row['source']} {row['name']} | {row.get('graphs', '')} | {row.get('ops', '')} "
-              f"| {breaks} | {cost} | {row['state']} |".replace("\n", " "))
-    print()
     for row in models:
         if row["state"] != "equal":
-            print(f"- {row['name']}: {row.get('why', '')}".replace("\n", " "))
+            print(f"{row['name']}: {row['state']}: {row.get('why', '')}".replace("\n", " "))
     states = collections.Counter(row["state"] for row in models)
     costs = [100 * row["own"] / row["dynamo"] for row in models if row.get("dynamo")]
-    print(f"\n{len(models)} models, {sum(row.get('graphs', 0) for row in models)} graphs of "
+    if costs:
+        print(f"capturing added {statistics.median(costs):.1f} % to Dynamo's time in the median, at most "
+              f"{max(costs):.1f} %")
+    print(f"{len(models)} models, {sum(row.get('graphs', 0) for row in models)} graphs of "
           f"{sum(row.get('ops', 0) for row in models)} operators: "
           + ", ".join(f"{count} {state}" for state, count in sorted(states.items())))
-    if costs:
-        print(f"capturing added {statistics.median(costs):.1f} % in the median, at most "
-              f"{max(costs):.1f} %.")
-
-
-# --- Cost --------------------------------------------------------------------------------------
-
-
-def cost(name: str, repeat: int, out: str) -> Row:
-    """Processor seconds of a first call: of Dynamo alone, and what capturing and writing add."""
-    import torch
-
-    import graphnet_ir
-
-    source, _, model_name = name.partition("/")
-    torch.manual_seed(0)
-    model, args, kwargs = build(source, model_name)
-    model.eval()
-    prepare()
-    eager = Clock(model)
-    dynamo: List[float] = []
-    own: List[float] = []
-    written: List[float] = []
-    with torch.no_grad():
-        eager(*args, **kwargs)
-        for _ in range(repeat + 1):  # the first time is not counted
-            eager.seconds = 0.0
-            eager(*args, **kwargs)
-            torch._dynamo.reset()
-            plain = Clock(torch.compile(model, backend=lambda gm, _: gm.forward))
-            plain(*args, **kwargs)
-            dynamo.append(plain.seconds - eager.seconds)
-            torch._dynamo.reset()
-            extracted = graphnet_ir.capture(model, name=model_name)
-            extracted(*args, **kwargs)
-            own.append(extracted.capture.seconds)
-            write = Clock(extracted.capture.save)
-            write(out)
-            written.append(write.seconds)
-    medians = [statistics.median(seconds[1:]) for seconds in (dynamo, own, written)]
-    return {"name": model_name, "state": "measured", "medians": medians,
-            "parameters": sum(parameter.numel() for parameter in model.parameters())}
-
-
-def print_costs(args: argparse.Namespace) -> int:
-    print("| model | parameters | Dynamo | capturing adds | writing the folder adds |")
-    print("|---|---:|---:|---:|---:|")
-    costs = []
-    for name in args.cost.split(","):
-        row = in_own_process(lambda: cost(name, args.repeat, args.out), args.seconds,
-                             args.gigabytes)
-        if row["state"] != "measured":
-            print(f"{name}: {row['why']}")
-            continue
-        dynamo, own, written = row["medians"]
-        costs.append(own / dynamo)
-        print(f"| {row['name']} | {row['parameters'] / 1e6:.1f} million | {1000 * dynamo:.0f} ms | "
-              f"{100 * own / dynamo:.1f} % | {100 * written / dynamo:.1f} % |", flush=True)
-    return 0 if costs and max(costs) < 0.05 else 1
 
 
 def main() -> int:
@@ -366,13 +295,7 @@ def main() -> int:
     parser.add_argument("--out", default="")
     parser.add_argument("--graphnet", default="")
     parser.add_argument("--prelude", default="", help="a file that is run first")
-    parser.add_argument("--cost", default="")
-    parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--table", nargs="*", default=[])
     args = parser.parse_args()
-    if args.table:
-        print_table(list(read_rows(args.table)))
-        return 0
     warnings.filterwarnings("ignore")
     if args.prelude:
         spec = importlib.util.spec_from_file_location("capture_prelude", args.prelude)
@@ -382,10 +305,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         args.out = args.out or folder
         args.rows = args.rows or os.path.join(folder, "rows.jsonl")
-        if args.cost:
-            return print_costs(args)
         rows = run_source(args)
-        print_table(rows)
+        print_sums(rows)
     return 0 if {row["state"] for row in rows} <= {"equal", "no model", "limit"} else 1
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Puts samples, their pieces, a harvest and a capture into one corpus, and checks its answers.
+"""Puts samples, their pieces and a harvest into one corpus, and checks its answers.
 
 usage: check_corpus.py SAMPLES OUT [--every N,…] [--harvest SOURCE …] [--prelude FILE.py]
                        [--queries N] [--most N] [--whole N] [--scans N] [--near N]
                        [--no-exports] [--seed N] [--jobs N]
 
 SAMPLES is a folder of GraphNet samples, and OUT a folder, in which what is there already is used
-again: pieces/N, pieces of N operators as `graphnet decompose` makes them; harvest; capture; corpus.
+again: pieces/N, pieces of N operators as `graphnet decompose` makes them; harvest; corpus.
 The Python that runs it has the wheel with its extra `corpus`, and torch. Three things are checked:
 
 - Random queries about calls of the graphs. They are answered from the files, one after the other,
@@ -18,8 +18,7 @@ The Python that runs it has the wheel with its extra `corpus`, and torch. Three 
   are similar to some of them are compared with all others, too.
 - What is exported is what was added. Folders have the files that `graphnet convert` makes of the
   folders that were added, with the same bytes. Said is also how many of them have the bytes of the
-  files that were added, or their syntax tree, whatever the order in which names are released
-  together, the imports, and `data = None`; `graphnet convert` writes the rest in its own way. Pieces
+  files that were added; `graphnet convert` writes the rest in its own way. Pieces
   have the bytes of the files that were added, when these are written again without the places in
   source files, which a corpus does not keep.
 """
@@ -27,7 +26,6 @@ The Python that runs it has the wheel with its extra `corpus`, and torch. Three 
 from __future__ import annotations
 
 import argparse
-import ast
 import collections
 import contextlib
 import functools
@@ -379,21 +377,6 @@ def features_of(facts: Facts) -> Set[int]:
 
 # --- The corpus -----------------------------------------------------------------------------------
 
-class Net(torch.nn.Module):
-    """Has two blocks of attention, and a branch that breaks the graph."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
-        self.second = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = self.first(x)
-        if x.sum() > 0:
-            x = x + 1
-        return self.second(x)
-
-
 def run(*words: object) -> str:
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
     if done.returncode not in (0, 1):
@@ -417,10 +400,6 @@ def prepare(samples: pathlib.Path, out: pathlib.Path,
             out / "harvest", *(["--prelude", args.prelude] if args.prelude else []))
     if (out / "harvest").exists():
         made.append(out / "harvest/samples")
-    if not (out / "capture").exists():
-        net = graphnet_ir.capture(name="net", workspace=out / "capture")(Net().eval())
-        net(torch.randn(2, 5, 16))
-    made.append(out / "capture")
     return made
 
 
@@ -610,26 +589,6 @@ def check_near(corpus: Corpus, truth: Truth, args: argparse.Namespace, report: R
                f"{len(asked)} of them have {similar} similar ones among {len(hashes)}")
 
 
-def sets_none(node: ast.AST) -> List[str]:
-    """Returns the names that a statement sets to None."""
-    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and (
-            node.value.value is None):
-        return [target.id for target in node.targets if isinstance(target, ast.Name)]
-    return []
-
-
-def tree_of(path: pathlib.Path) -> str:
-    """Returns the syntax tree of a file, without what graphnet writes in its own way."""
-    tree = ast.parse(path.read_text())
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
-            node.body = [one for one in node.body if not isinstance(
-                one, (ast.Import, ast.ImportFrom)) and not (sets_none(one) == ["data"])]
-        elif isinstance(node, ast.Assign) and len(sets_none(node)) > 1:
-            node.targets.sort(key=lambda target: getattr(target, "id", ""))
-    return ast.dump(tree)
-
-
 def bytes_without_places(path: str) -> bytes:
     sample = graphnet_ir.load(path)
     for graph in sample.module.graphs:
@@ -648,7 +607,7 @@ def check_exports(corpus: Corpus, samples: pathlib.Path, folders: Sequence[pathl
     wanted = [row["hash"].hex() for row in corpus.sources.dataset.to_table(
         columns=["hash", "path"]).to_pylist() if row["path"] in paths]
     corpus.export(out / "exported", graphs=sorted(set(wanted)))
-    same = trees = others = 0
+    same = others = 0
     for path in sorted(paths):
         names = sorted(one.name for one in (samples / path).iterdir())
         if not (out / "exported" / path).is_dir() or names != sorted(
@@ -661,12 +620,10 @@ def check_exports(corpus: Corpus, samples: pathlib.Path, folders: Sequence[pathl
                 report.fault(f"{back} has other bytes than graphnet convert writes")
             if added.read_bytes() == back.read_bytes():
                 same += 1
-            elif added.suffix == ".py" and tree_of(added) == tree_of(back):
-                trees += 1
             else:
                 others += 1
-    report.say(f"{len(paths)} folders came back: {same} files have the same bytes, {trees} files "
-               f"of Python the same syntax tree, and {others} are as graphnet convert writes them")
+    report.say(f"{len(paths)} folders came back: {same} files have the same bytes, and {others} are as "
+               "graphnet convert writes them")
     shutil.rmtree(out / "exported")
     shutil.rmtree(out / "converted")
 

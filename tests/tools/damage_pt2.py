@@ -29,7 +29,6 @@ warnings.filterwarnings("ignore")
 import torch
 
 import in_pytorch
-import run_pt2
 from make_pt2_programs import *  # noqa: F401,F403  the classes that their inputs and outputs are of
 
 # What says where a call came from is for people, and is not damaged.
@@ -111,8 +110,8 @@ def write(path, source, program):
 def judge(path, inputs, expected):
     """What PyTorch makes of a program: the reason for which it refuses it, or \"\"."""
     try:
-        values = run_pt2.call(torch.export.load(str(path)), {name: value.clone() for name, value in inputs.items()})
-        in_pytorch.write_safetensors({f"o{i}": value.detach() for i, value in enumerate(values)}, expected)
+        values = in_pytorch.call_exported(torch.export.load(str(path)), {name: value.clone() for name, value in inputs.items()})
+        in_pytorch.write_safetensors(values, expected)
         return ""
     except Exception as error:  # noqa: BLE001  Whatever it raises is a refusal.
         return f"{type(error).__name__}: {error}".strip().splitlines()[-1][:150]
@@ -133,7 +132,7 @@ def main() -> int:
     for source in sorted(args.folder.glob("*.pt2")):
         if args.names and source.name.removesuffix(".pt2") not in args.names:
             continue
-        program = run_pt2.program_of(source)
+        program = in_pytorch.program_json(source)
         for path in places(program["graph_module"], ("graph_module",)):
             value = program
             for key in path:
@@ -150,7 +149,7 @@ def main() -> int:
             if judge(source, inputs, expected):
                 counts["PyTorch does not take it whole"] += 1  # its operators are not there
                 continue
-            write(broken, source, damaged(run_pt2.program_of(source), path, what))
+            write(broken, source, damaged(in_pytorch.program_json(source), path, what))
             reason = judge(broken, inputs, expected)
             done = subprocess.run([args.graphnet, "run", broken, "--inputs", given, "--outputs", outputs, "--threads", "1"],
                                   capture_output=True, text=True)

@@ -16,6 +16,7 @@ import signal
 import struct
 import sys
 import traceback
+import zipfile
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
 
 import torch
@@ -126,6 +127,31 @@ def draw(meta: Meta, seed: int) -> torch.Tensor:
     return value.to(meta.dtype)
 
 
+def write_sample(folder: pathlib.Path, inputs: Dict[str, Tuple[List[int], str]], body: List[str], returned: str,
+                 **bounds: Any) -> None:
+    """Writes a GraphNet sample: of each input the sizes and dtype, the lines of forward, what it returns, and
+    what the records of floating-point numbers (mean, std) and of integers (min_val, max_val) say."""
+    folder.mkdir(parents=True, exist_ok=True)
+    parameters = ", ".join(f"{name}: torch.Tensor" for name in inputs)
+    lines = "".join(f"        {line}\n" for line in [*body, f"return {returned}"])
+    (folder / "model.py").write_text(
+        f"import torch\n\n\nclass GraphModule(torch.nn.Module):\n    def forward(self, {parameters}):\n{lines}")
+    records = []
+    for name, (shape, dtype) in inputs.items():
+        fields = {"name": name, "shape": list(shape), "dtype": f"torch.{dtype}", "device": "cpu", "data": None}
+        drawn = ("min_val", "max_val") if dtype == "int64" and "min_val" in bounds else ("mean", "std")
+        fields.update({key: bounds.get(key) if dtype != "bool" else None for key in drawn})
+        records.append(f"class Program_weight_tensor_meta_{name}:\n"
+                       + "".join(f"    {key} = {json.dumps(value) if isinstance(value, str) else repr(value)}\n"
+                                 for key, value in fields.items()))
+    (folder / "weight_meta.py").write_text("\n\n".join(records))
+    for name in ("input_meta.py", "input_tensor_constraints.py"):
+        (folder / name).write_text("")
+    (folder / "graph_hash.txt").write_text("0" * 64)
+    (folder / "graph_net.json").write_text(json.dumps(
+        {"framework": "torch", "num_devices_required": 1, "num_nodes_required": 1, "dynamic": False, "model_name": folder.name}))
+
+
 # ------------------------------------------------------------------ running
 
 
@@ -160,6 +186,34 @@ def call(model: Any, inputs: Dict[str, torch.Tensor], seed: int) -> Any:
     torch.manual_seed(seed)
     with torch.no_grad():
         return model(**given)
+
+
+def program_json(path: pathlib.Path) -> Any:
+    """The JSON of a program of torch.export."""
+    with zipfile.ZipFile(path) as archive:
+        (name,) = [name for name in archive.namelist() if "/models/" in name]
+        return json.loads(archive.read(name))
+
+
+def call_exported(program: Any, inputs: Dict[str, torch.Tensor], seed: int = 0, repeat: int = 1) -> Dict[str, torch.Tensor]:
+    """What a program of torch.export returns for inputs by their names, by the names of `graphnet run`."""
+    # Its own inputs, and constants that a caller can only repeat.
+    given = []
+    for spec in program.graph_signature.input_specs:
+        if spec.kind.name != "USER_INPUT":
+            continue
+        constant = isinstance(spec.arg, torch.export.graph_signature.ConstantArgument)
+        value = spec.arg.value if constant else inputs[spec.arg.name]
+        given.append(value.item() if isinstance(spec.arg, torch.export.graph_signature.SymIntArgument) else value)
+    called, named = torch.utils._pytree.tree_unflatten(given, program.module_call_graph[0].signature.in_spec)
+    module = program.module()
+    for _ in range(repeat):
+        torch.manual_seed(seed)
+        with torch.no_grad():
+            returned = module(*called, **named)
+    found = [value for value in torch.utils._pytree.tree_leaves(returned) if value is not None]
+    return {f"o{i}": (torch.tensor(value, dtype=torch.float64) if isinstance(value, float) else torch.as_tensor(value)).detach()
+            for i, value in enumerate(found)}
 
 
 def in_process(function: Callable[..., Any], *given: Any, seconds: int, memory: int) -> Tuple[Any, str]:
@@ -200,6 +254,98 @@ def one_line(error: BaseException) -> str:
         if frame.filename.endswith("model.py"):
             return f"{type(error).__name__}: {text[:200]} (line {frame.lineno})"
     return f"{type(error).__name__}: {text[:200]}"
+
+
+# ------------------------------------------------------------- programs of torch.export
+
+
+class Program(NamedTuple):
+    module: torch.nn.Module
+    calls: list  # of (args, kwargs); the first is the example
+    options: dict = {}  # of torch.export.export
+    refused: list = []  # calls that fail
+    decomposed: str = ""  # "functional": writes are gone; "core": only core ATen is left
+
+
+class Call(torch.nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+def spread(ep: Any, args: Any, kwargs: Any) -> Dict[str, torch.Tensor]:
+    """The user's inputs by name."""
+    leaves = torch.utils._pytree.tree_leaves((args, kwargs))
+    named = {}
+    for spec, value in zip([s for s in ep.graph_signature.input_specs if s.kind.name == "USER_INPUT"], leaves):
+        if isinstance(value, torch.Tensor):
+            named[spec.arg.name] = value.detach().clone()
+        elif type(spec.arg).__name__ == "SymIntArgument":
+            named[spec.arg.name] = torch.tensor(value)
+    return named
+
+
+def values(returned: Any) -> Dict[str, torch.Tensor]:
+    """What is returned, by the names of `graphnet run`."""
+    leaves = [v for v in torch.utils._pytree.tree_leaves(returned) if v is not None]
+    return {f"o{i}": v.detach().clone() if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=torch.float64 if isinstance(v, float) else None)
+            for i, v in enumerate(leaves)}
+
+
+def copied(value: Any) -> Any:
+    return torch.utils._pytree.tree_map(lambda v: v.detach().clone() if isinstance(v, torch.Tensor) else v, value)
+
+
+def write_program(name: str, made: Program, folder: pathlib.Path) -> None:
+    """Writes NAME.pt2, and its calls."""
+    path = folder / f"{name}.pt2"
+    args, kwargs = made.calls[0]
+    ep = torch.export.export(made.module, copied(args), copied(kwargs), **made.options)
+    if made.decomposed:
+        ep = ep.run_decompositions({} if made.decomposed == "functional" else None)
+    torch.export.save(ep, str(path))
+    make_portable(path)
+    with torch.no_grad():
+        write_calls(name, made, path, folder)
+
+
+def make_portable(path: pathlib.Path) -> None:
+    """Stack traces name files of this machine: the same program gives the same bytes anywhere."""
+    with zipfile.ZipFile(path) as archive:
+        records = [(info.filename, archive.read(info)) for info in archive.infolist()]
+    folders = (pathlib.Path(torch.__file__).parents[1], pathlib.Path(__file__).resolve().parent)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in records:
+            if name.endswith("/models/model.json"):
+                for folder in folders:
+                    content = content.replace(f"{folder}/".encode(), b"")
+            if not name.endswith("serialization_id"):
+                archive.writestr(zipfile.ZipInfo(name), content)
+
+
+def write_calls(name: str, made: Program, path: pathlib.Path, folder: pathlib.Path) -> None:
+    """Writes the inputs and outputs of each call, as make_pt2_programs.py says."""
+    loaded = torch.export.load(str(path))
+    for i, (args, kwargs) in enumerate(made.calls):
+        module = torch.export.load(str(path)).module()
+        write_safetensors(spread(loaded, args, kwargs), folder / f"{name}.{i}.in.safetensors")
+        torch.manual_seed(0)
+        write_safetensors(values(module(*copied(args), **copied(kwargs))), folder / f"{name}.{i}.out.safetensors")
+        if i == 0 and loaded.graph_signature.buffers:
+            again = values(module(*copied(args), **copied(kwargs)))
+            write_safetensors(again, folder / f"{name}.0.again.safetensors")
+    for i, args in enumerate(made.refused):
+        try:
+            module(*args)
+        except Exception:  # noqa: BLE001 (as it should)
+            write_safetensors(spread(loaded, args, {}), folder / f"{name}.{i}.refused.safetensors")
+        else:
+            raise AssertionError(f"{name}: call {i} is not refused")
 
 
 # ---------------------------------------------------------------- comparing

@@ -5,9 +5,8 @@
 
 The modules are written here, after those of transformers, peft, torch_geometric, torchaudio,
 torchvision, timm and others: dynamic sizes, caches, LoRA, attention over graphs, RNNs over packed
-sequences, audio, detectors, quantised programs, vmap in vmap, control flow, regions, dataclasses,
-dtypes. For each program there are NAME.pt2 or NAME.pt (scripted or traced), and for each call of it
-NAME.<i>.in.safetensors and NAME.<i>.out.safetensors, as compare_programs.py reads them: the inputs by
+sequences, audio, detectors, diffusion. For each program there are NAME.pt2 or NAME.pt (scripted or traced), and for each call of it
+NAME.<i>.in.safetensors and NAME.<i>.out.safetensors, as compare.py programs reads them: the inputs by
 name and o0, o1, …, which the file computes in PyTorch under no_grad after manual_seed(0).
 Needs torch alone. check_field_programs.py takes them through the tool.
 """
@@ -23,15 +22,10 @@ from typing import Dict, List, Tuple
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch._higher_order_ops.associative_scan import associative_scan
-from torch._higher_order_ops.scan import scan
-from torch._higher_order_ops.while_loop import while_loop
-from torch.ao.quantization.fx import _decomposed  # noqa: F401 (defines quantized_decomposed)
 from torch.export import Dim
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-import in_pytorch
-import make_pt2_programs as common
+import in_pytorch as common
 
 warnings.filterwarnings("ignore")
 
@@ -47,7 +41,16 @@ class Program:
 
 
 PROGRAMS = {}
-real, whole = common.real, common.whole
+
+
+def real(*shape):
+    return torch.randn(*shape)
+
+
+def whole(high, *shape):
+    return torch.randint(0, high, shape)
+
+
 AUTO = Dim.AUTO
 
 
@@ -453,15 +456,6 @@ class ListsAndDicts(nn.Module):
         return named
 
 
-class Modes(nn.Module):
-    def forward(self, x: torch.Tensor, mode: str = "sum", scale: float = 2.0) -> torch.Tensor:
-        if mode == "sum":
-            return x.sum(0) * scale
-        elif mode == "mean":
-            return x.mean(0) * scale
-        return x
-
-
 class NonMaximum(nn.Module):
     """Greedy suppression of boxes that overlap better ones."""
 
@@ -480,50 +474,16 @@ class NonMaximum(nn.Module):
         return torch.tensor(kept)
 
 
-class NoGrad(nn.Module):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        with torch.no_grad():
-            y = x * 2
-        return y + x
-
-
-class QuantisedRecurrent(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.rnn, self.out = nn.LSTM(8, 6), nn.Linear(6, 3)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.out(self.rnn(x)[0])
-
-
 def recurrent():
     add("script", "packed_lstm", Packed(), whole(20, 3, 6), torch.tensor([6, 2, 4]), more=[(whole(20, 3, 6), torch.tensor([1, 5, 3]))])
     add("export", "gru", nn.GRU(6, 5, num_layers=2), real(4, 2, 6))
     add("script", "scanned", Scanned(), real(2, 5, 3), more=[(real(1, 7, 3),)])
     add("script", "lists_and_dicts", ListsAndDicts(), real(2, 3), more=[(real(4, 1),)])
-    add("script", "modes", Modes(), real(3, 4))
     boxes = torch.rand(8, 2)
     add("script", "suppression", NonMaximum(), torch.cat([boxes, boxes + 0.3 + torch.rand(8, 2)], 1), torch.rand(8))
-    add("script", "no_grad_scripted", NoGrad(), real(3, 4))
-    quantised = torch.ao.quantization.quantize_dynamic(QuantisedRecurrent().eval(), {nn.LSTM, nn.Linear}, dtype=torch.qint8)
-    add("script", "dynamic_int8", quantised, real(5, 2, 8))
 
 
 # --- Vision -------------------------------------------------------------------------
-
-
-class Residual(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.c1, self.b1 = nn.Conv2d(4, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4)
-        self.c2, self.b2 = nn.Conv2d(4, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4)
-        self.head = nn.Linear(4, 3)
-
-    def forward(self, x):
-        y = F.relu_(self.b1(self.c1(x)))
-        y = F.relu(self.b2(self.c2(y)) + x, inplace=True)
-        y = F.adaptive_avg_pool2d(y, 1)
-        return self.head(y.view(x.shape[0], -1))
 
 
 class Window(nn.Module):
@@ -568,23 +528,6 @@ class UNet(nn.Module):
         return self.up(torch.cat([a, F.interpolate(b, scale_factor=2.0, mode="nearest")], 1))
 
 
-class Squeeze(nn.Module):
-    """Depthwise convolution, squeeze and excitation, as in EfficientNet."""
-
-    def __init__(self):
-        super().__init__()
-        self.depth = nn.Conv2d(4, 4, 3, padding=1, groups=4)
-        self.reduce, self.expand = nn.Conv2d(4, 2, 1), nn.Conv2d(2, 4, 1)
-        self.norms = nn.ModuleList([nn.InstanceNorm2d(4, affine=True), nn.BatchNorm2d(4, track_running_stats=False)])
-
-    def forward(self, x):
-        y = F.silu(self.depth(x))
-        y = y * self.expand(F.silu(self.reduce(y.mean((2, 3), keepdim=True)))).sigmoid()
-        for norm in self.norms:
-            y = norm(y)
-        return F.hardswish(y)
-
-
 class Clip(nn.Module):
     def __init__(self):
         super().__init__()
@@ -609,125 +552,11 @@ class Radiance(nn.Module):
         return (weight[..., None] * colour).sum(1), torch.gather(depth, 1, place.clamp(max=depth.shape[1] - 1))
 
 
-class Transposed(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.lin = nn.Linear(8, 24)
-
-    def forward(self, x):
-        return self.lin(x.transpose(0, 1))
-
-
 def vision():
-    add("export", "residual", Residual(), real(2, 4, 6, 6), more=[(real(3, 4, 6, 6),)], dynamic=({0: AUTO},))
-    add("trace", "residual_traced", Residual(), real(2, 4, 6, 6), more=[(real(3, 4, 6, 6),)])
     add("export", "window", Window(), real(2, 8, 8, 8))
     add("export", "diffusion", UNet(), real(2, 3, 8, 8), torch.tensor([3, 500]))
-    add("export", "squeeze_decomposed", Squeeze(), real(2, 4, 6, 6), decomposed=True)
     add("export", "clip", Clip(), real(3, 3, 2, 2), whole(20, 3, 4))
     add("export", "radiance", Radiance(), real(4, 6), torch.rand(4, 6, 3), torch.rand(4, 6).sort()[0])
-    add("trace", "transposed", Transposed(), real(2, 5, 8))
-
-
-# --- Quantised, regions, control flow, dtypes ------------------------------------------
-
-
-class Quantised(nn.Module):
-    """What pt2e's quantisation makes of a convolution and a linear layer."""
-
-    def __init__(self):
-        super().__init__()
-        self.conv, self.lin = nn.Conv2d(3, 4, 3), nn.Linear(4, 2)
-        for name in ("conv", "lin"):
-            weight = getattr(self, name).weight.detach()
-            scale = weight.flatten(1).abs().amax(1) / 127
-            shape = [-1] + [1] * (weight.dim() - 1)
-            self.register_buffer(name + "_int8", (weight / scale.view(shape)).round().clamp(-127, 127).to(torch.int8))
-            self.register_buffer(name + "_scale", scale)
-            self.register_buffer(name + "_zero", torch.zeros(len(scale), dtype=torch.int64))
-
-    def weight(self, name):
-        return torch.ops.quantized_decomposed.dequantize_per_channel(
-            getattr(self, name + "_int8"), getattr(self, name + "_scale"), getattr(self, name + "_zero"), 0, -127, 127, torch.int8)
-
-    def observed(self, x):
-        q = torch.ops.quantized_decomposed.quantize_per_tensor(x, 0.05, 3, -128, 127, torch.int8)
-        return torch.ops.quantized_decomposed.dequantize_per_tensor(q, 0.05, 3, -128, 127, torch.int8)
-
-    def forward(self, x):
-        x = self.observed(F.relu(F.conv2d(self.observed(x), self.weight("conv"), self.conv.bias)))
-        return self.observed(F.linear(x.mean((2, 3)), self.weight("lin"), self.lin.bias))
-
-
-class Autocast(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.a, self.b = nn.Linear(6, 8), nn.Linear(8, 4)
-
-    def forward(self, x):
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            y = F.gelu(self.a(x))
-            with torch.autocast("cpu", enabled=False):
-                y = F.layer_norm(y.float(), (8,))
-            return self.b(y).float().softmax(-1)
-
-
-def closed_over(x, flag):
-    rows = x.shape[0]
-
-    def large(x):
-        return x * rows + x.new_ones(rows, 1)
-
-    return torch.cond(flag.sum() > 0, large, lambda x: x - rows, (x,))
-
-
-def repeated(x):
-    return while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, torch.tanh(x) + x.mean(0)), (torch.tensor(0), x))[1]
-
-
-def scanned(x):
-    return scan(lambda carry, step: (carry * 0.9 + step, carry.sin()), torch.zeros(4), x)
-
-
-def dtypes(*values):
-    return tuple(v.clone() if "float8" in str(v.dtype) else ~v if v.dtype == torch.bool else v + 1 if v.dtype not in (torch.uint16, torch.uint32, torch.uint64) else v.to(torch.int64) + 1
-                 for v in values)
-
-
-@dataclasses.dataclass
-class Batch:
-    image: torch.Tensor
-    label: torch.Tensor
-
-
-torch.export.register_dataclass(Batch, serialized_type_name="field.Batch")
-
-
-def regions():
-    add("export", "quantised", Quantised(), real(2, 3, 6, 6))
-    add("export", "autocast", Autocast(), real(3, 6))
-    add("export", "vmap_in_vmap", lambda x, y: torch.vmap(lambda a: torch.vmap(lambda b, c: (b * c).sum() + a.mean(), in_dims=(1, None))(a, y))(x), real(3, 4, 5), real(4))
-    add("export", "vmap_after_vmap", lambda x: torch.vmap(lambda a: a * 2)(torch.vmap(lambda a: a + 1)(x)), real(3, 4))
-    add("export", "cond_sizes", closed_over, real(3, 4), torch.tensor([1.0]), more=[(real(5, 4), torch.tensor([-1.0]))], dynamic=(({0: AUTO}, None),))
-    add("export", "while_sizes", repeated, real(3, 4), more=[(real(6, 4),)], dynamic=(({0: AUTO},),))
-    add("export", "scan", scanned, real(5, 4))
-    add("export", "associative_scan", lambda x: associative_scan(lambda a, b: a * 0.5 + b, x, 0, combine_mode="generic"), real(5, 4))
-    add("export", "dtypes", dtypes, *(whole(5, 3).to(d) for d in (
-        torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool,
-        torch.complex64, torch.uint16, torch.uint32, torch.uint64, torch.float8_e4m3fn, torch.float8_e5m2)))
-    add("export", "dataclass", lambda batch: {"loss": F.cross_entropy(batch.image.flatten(1), batch.label)}, Batch(real(3, 2, 4), whole(8, 3)))
-    add("export", "batch_norm_train", TrainedNorm(), real(4, 3, 5, 5))
-    add("export", "random", lambda x: F.dropout(x, 0.5, training=True) + torch.rand_like(x), real(3, 4))
-    add("export", "static_rotary", Rotary(8), real(2, 5, 8), torch.arange(5)[None].expand(2, -1))
-
-
-class TrainedNorm(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.norm = nn.BatchNorm2d(3)
-
-    def forward(self, x):
-        return F.batch_norm(x, self.norm.running_mean, self.norm.running_var, self.norm.weight, self.norm.bias, True, 0.1)
 
 
 # --- Writing --------------------------------------------------------------------------
@@ -756,8 +585,8 @@ def write(name, made, folder):
         loaded = torch.jit.load(str(path))
         torch.manual_seed(0)
         returned = loaded(*common.copied(args))
-        in_pytorch.write_safetensors(dict(zip(names, args)), folder / f"{name}.{i}.in.safetensors")
-        in_pytorch.write_safetensors(values(returned), folder / f"{name}.{i}.out.safetensors")
+        common.write_safetensors(dict(zip(names, args)), folder / f"{name}.{i}.in.safetensors")
+        common.write_safetensors(values(returned), folder / f"{name}.{i}.out.safetensors")
 
 
 def values(returned):
@@ -775,7 +604,7 @@ def main() -> int:
     options.folder.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    for family in (language_models, graphs, sound, recurrent, vision, regions):
+    for family in (language_models, graphs, sound, recurrent, vision):
         family()
     failed = 0
     for name, made in PROGRAMS.items():

@@ -31,7 +31,6 @@ from torch import nn
 import check_languages as languages
 import in_pytorch
 import make_field_programs as field
-import make_pt2_programs as common
 
 warnings.filterwarnings("ignore")
 
@@ -300,19 +299,19 @@ def write(form, path, module, args, folder):
     name = path.name.rsplit(".", 1)[0]
     with torch.no_grad():
         if form == "export":
-            torch.export.save(torch.export.export(module.eval(), tuple(common.copied(args))), str(path))
-            common.write_calls(name, common.Program(module, [(tuple(args), {})]), path, folder)
+            torch.export.save(torch.export.export(module.eval(), tuple(in_pytorch.copied(args))), str(path))
+            in_pytorch.write_calls(name, in_pytorch.Program(module, [(tuple(args), {})]), path, folder)
             return
         if form == "script":
             made = torch.jit.script(module.eval())
         else:
-            made = torch.jit.trace(module.eval(), tuple(common.copied(args)), check_trace=False, strict=False)
+            made = torch.jit.trace(module.eval(), tuple(in_pytorch.copied(args)), check_trace=False, strict=False)
         made.save(str(path))
         loaded = torch.jit.load(str(path))
         names = [argument.name for argument in loaded.forward.schema.arguments][1:]
         given = {key: value for n, a in zip(names, args) for key, value in leaves(n, a).items()}
         in_pytorch.write_safetensors(given, folder / f"{name}.0.in.safetensors")
-        in_pytorch.write_safetensors(field.values(loaded(*common.copied(args))), folder / f"{name}.0.out.safetensors")
+        in_pytorch.write_safetensors(field.values(loaded(*in_pytorch.copied(args))), folder / f"{name}.0.out.safetensors")
 
 
 def text_program(rng, turn):

@@ -7,7 +7,7 @@ For each program there are NAME.pt2, and for each call of it NAME.<i>.in.safeten
 inputs by the names of the graph's user inputs, and NAME.<i>.out.safetensors, o0, o1, …: what
 torch.export.load(NAME.pt2).module() returns under no_grad after manual_seed(0), without None. Where there are buffers,
 NAME.0.again.safetensors is what the same module returns when it is called again.
-NAME.<i>.refused.safetensors are inputs that it refuses. compare_programs.py runs all of them.
+NAME.<i>.refused.safetensors are inputs that it refuses. compare.py programs runs all of them.
 """
 
 import argparse
@@ -17,7 +17,6 @@ import pathlib
 import sys
 import typing
 import warnings
-import zipfile
 
 import torch
 import torch.nn.functional as F
@@ -28,28 +27,9 @@ from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
 from torch.export import Dim
 
-import in_pytorch
+from in_pytorch import Call, Program, write_program
 
 warnings.filterwarnings("ignore")
-
-
-class Program(typing.NamedTuple):
-    module: nn.Module
-    calls: list  # of (args, kwargs); the first is the example
-    options: dict = {}  # of torch.export.export
-    refused: list = []  # calls that fail
-    decomposed: str = ""  # "functional": writes are gone; "core": only core ATen is left
-
-
-class Call(nn.Module):
-    """A function as a module."""
-
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args):
-        return self.function(*args)
 
 
 PROGRAMS = {}
@@ -679,73 +659,6 @@ def tensors():
     program("tensor_high_rank", lambda x: x.sum((1, 3, 5)), real(*[2] * 8))
 
 
-def spread(ep, args, kwargs):
-    """The user's inputs by name."""
-    leaves = torch.utils._pytree.tree_leaves((args, kwargs))
-    named = {}
-    for spec, value in zip([s for s in ep.graph_signature.input_specs if s.kind.name == "USER_INPUT"], leaves):
-        if isinstance(value, torch.Tensor):
-            named[spec.arg.name] = value.detach().clone()
-        elif type(spec.arg).__name__ == "SymIntArgument":
-            named[spec.arg.name] = torch.tensor(value)
-    return named
-
-
-def values(returned):
-    leaves = [v for v in torch.utils._pytree.tree_leaves(returned) if v is not None]
-    return {f"o{i}": v.detach().clone() if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=torch.float64 if isinstance(v, float) else None)
-            for i, v in enumerate(leaves)}
-
-
-def copied(value):
-    return torch.utils._pytree.tree_map(lambda v: v.detach().clone() if isinstance(v, torch.Tensor) else v, value)
-
-
-def write(name, made, folder):
-    path = folder / f"{name}.pt2"
-    args, kwargs = made.calls[0]
-    ep = torch.export.export(made.module, copied(args), copied(kwargs), **made.options)
-    if made.decomposed:
-        ep = ep.run_decompositions({} if made.decomposed == "functional" else None)
-    torch.export.save(ep, str(path))
-    make_portable(path)
-    with torch.no_grad():
-        write_calls(name, made, path, folder)
-
-
-def make_portable(path):
-    """Stack traces name files of this machine: the same program gives the same bytes anywhere."""
-    with zipfile.ZipFile(path) as archive:
-        records = [(info.filename, archive.read(info)) for info in archive.infolist()]
-    folders = (pathlib.Path(torch.__file__).parents[1], pathlib.Path(__file__).resolve().parent)
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in records:
-            if name.endswith("/models/model.json"):
-                for folder in folders:
-                    content = content.replace(f"{folder}/".encode(), b"")
-            if not name.endswith("serialization_id"):
-                archive.writestr(zipfile.ZipInfo(name), content)
-
-
-def write_calls(name, made, path, folder):
-    loaded = torch.export.load(str(path))
-    for i, (args, kwargs) in enumerate(made.calls):
-        module = torch.export.load(str(path)).module()
-        in_pytorch.write_safetensors(spread(loaded, args, kwargs), folder / f"{name}.{i}.in.safetensors")
-        torch.manual_seed(0)
-        in_pytorch.write_safetensors(values(module(*copied(args), **copied(kwargs))), folder / f"{name}.{i}.out.safetensors")
-        if i == 0 and loaded.graph_signature.buffers:
-            again = values(module(*copied(args), **copied(kwargs)))
-            in_pytorch.write_safetensors(again, folder / f"{name}.0.again.safetensors")
-    for i, args in enumerate(made.refused):
-        try:
-            module(*args)
-        except Exception:  # noqa: BLE001 (as it should)
-            in_pytorch.write_safetensors(spread(loaded, args, {}), folder / f"{name}.{i}.refused.safetensors")
-        else:
-            raise AssertionError(f"{name}: call {i} is not refused")
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
@@ -761,7 +674,7 @@ def main() -> int:
         if options.names and name not in options.names:
             continue
         try:
-            write(name, made, options.folder)
+            write_program(name, made, options.folder)
         except Exception as error:  # Of torch.export itself.
             failed += 1
             print(f"not made  {name}: {type(error).__name__}: {str(error).strip().splitlines()[0][:200]}", flush=True)

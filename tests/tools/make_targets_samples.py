@@ -5,12 +5,14 @@
 
 The statements below are ordinary PyTorch; hardly one of these targets is in the corpus
 that graphnet is measured on. OUT/targets gets all of them, with --each OUT/NNN_TARGET one
-each. compare_runs.py then shows that graphnet runs them by rule.
+each. compare.py samples then shows that graphnet runs them by rule.
 """
 
 import argparse
-import json
+import ast
 import pathlib
+
+import in_pytorch
 
 INPUTS = {
     "x": ([2, 6, 8], "float32"),
@@ -357,8 +359,6 @@ class Emitter:
         return name
 
     def lower(self, node):
-        import ast
-
         if isinstance(node, ast.Call):
             args = [self.lower(a) for a in node.args]
             args += [f"{k.arg}={self.lower(k.value)}" for k in node.keywords]
@@ -389,48 +389,19 @@ class Emitter:
         return ast.unparse(node)
 
     def index(self, node):
-        import ast
-
         if isinstance(node, ast.Slice):
             parts = [ast.unparse(p) if p is not None else "None" for p in (node.lower, node.upper, node.step)]
             return f"slice({', '.join(parts)})"
         return "Ellipsis" if ast.unparse(node) == "..." else self.lower(node)
 
     def ref(self, node):
-        import ast
-
         return ast.parse(self.lower(node), mode="eval").body
 
 
 def write_sample(folder, lines):
-    import ast
-
     emitter = Emitter()
     results = [emitter.lower(ast.parse(line, mode="eval").body) for line in lines]
-    folder.mkdir(parents=True, exist_ok=True)
-    arguments = ", ".join(f"{name}: torch.Tensor" for name in INPUTS)
-    body = "".join(f"        {line}\n" for line in emitter.lines)
-    returned = ", ".join(results) + ("," if len(results) == 1 else "")
-    (folder / "model.py").write_text(
-        f"import torch\n\nclass GraphModule(torch.nn.Module):\n    def forward(self, {arguments}):\n"
-        f"{body}        return ({returned})\n")
-    metas = []
-    for name, (shape, dtype) in INPUTS.items():
-        fields = [f'name = "{name}"', f"shape = {shape}", f'dtype = "torch.{dtype}"', 'device = "cpu"']
-        if dtype == "int64":
-            fields += ["min_val = 0", "max_val = 5", "data = None"]
-        elif dtype == "float32":
-            fields += ["mean = 0.1", "std = 2.0", "data = None"]
-        else:
-            fields += ["mean = None", "std = None", "data = None"]
-        metas.append(f"class Program_weight_tensor_meta_{name}:\n" + "".join(f"    {f}\n" for f in fields))
-    (folder / "weight_meta.py").write_text("\n".join(metas))
-    (folder / "input_meta.py").write_text("")
-    (folder / "input_tensor_constraints.py").write_text("")
-    (folder / "graph_hash.txt").write_text("0" * 64)
-    (folder / "graph_net.json").write_text(json.dumps(
-        {"framework": "torch", "num_devices_required": 1, "num_nodes_required": 1, "dynamic": False,
-         "model_name": folder.name}, indent=4))
+    in_pytorch.write_sample(folder, INPUTS, emitter.lines, f"({', '.join(results)},)", mean=0.1, std=2.0, min_val=0, max_val=5)
 
 
 def main():

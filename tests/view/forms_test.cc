@@ -1,5 +1,5 @@
 // Draws modules whose every name is an attack as SVG, page and Model Explorer's JSON: each result
-// must stay one well-formed document. tests/tools/check_pictures.py opens them in a browser.
+// must stay one well-formed document. tests/tools/check_pages.py opens them in a browser.
 #include <memory>
 #include <string>
 #include <vector>

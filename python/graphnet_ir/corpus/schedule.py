@@ -1,5 +1,5 @@
-"""Which task of a job runs when: on one machine, on the nodes of a cluster, and in the simulation of
-a thousand machines (tests/tools/simulate_jobs.py).
+"""Which task of a job runs when: on one machine, on the nodes of a cluster, and on machines that a
+test makes up.
 
 A task writes one file, whole, and the same bytes each time. So one whose machine was lost runs again,
 and one that takes long may run twice at a time.

@@ -1,15 +1,4 @@
-#!/usr/bin/env python3
-"""Compares the FLOPs that graphnet counts with PyTorch's own counter, call by call.
-
-    compare_flops.py PATH…      NAME.pt2 of torch.export, folders of such, GraphNet samples
-    compare_flops.py --made     programs of one call each, which are made here: edges of the formulas
-
-A program of torch.export runs node by node under FlopCounterMode and sdpa_kernel(MATH), on its
-example inputs or on inputs drawn as its metas say: each call must count what `graphnet shapes
---cost-by node` says, bodies of control flow in total. Of a GraphNet sample the totals must be equal.
-Recurrent layers run without oneDNN, whose kernel PyTorch's counter does not know. Prints a line a
-program, with what differs by target. The exit status is 0 if nothing does.
-"""
+"""The suite of compare.py on FLOPs."""
 
 import argparse
 import collections
@@ -20,19 +9,15 @@ import json
 import logging
 import pathlib
 import re
-import subprocess
-import sys
-import tempfile
-import warnings
 import zipfile
+from typing import Dict, Iterator, List, Tuple
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import flop_counter
 
 import in_pytorch
-
-warnings.filterwarnings("ignore")
+from compare import Run, Suite
 
 def attention_of_cpu(query, key, value, *args, out_shape=None, **kwargs):
     return flop_counter.sdpa_flop_count(query, key, value)
@@ -87,73 +72,6 @@ def example_inputs(program, seed):
         drawn.append(torch.randn(shape, generator=generator).to(value.dtype) if value.is_floating_point()
                      else torch.ones(shape, dtype=value.dtype))
     return tuple(drawn), {}
-
-
-def import_classes(path, packages):
-    """The modules of the classes that a program takes or returns: without them it is not read."""
-    with zipfile.ZipFile(path) as archive:
-        texts = [archive.read(name).decode() for name in archive.namelist() if name.endswith(".json")]
-    for package in packages:
-        importlib.import_module(package)
-        for module in set(re.findall(rf"\b({package}[\w.]*)\.[A-Z]\w*", "".join(texts))):
-            importlib.import_module(module)
-
-
-def count_program(path, args):
-    """FLOPs by node, the target of each."""
-    import_classes(path, args.imports)
-    program = torch.export.load(str(path))
-    module = program.module()
-    flat = torch.utils._pytree.tree_leaves(example_inputs(program, args.seed))
-    with counting() as counter:
-        interpreter = CountingInterpreter(module, counter)
-        interpreter.run(*flat)
-    return interpreter.flops, interpreter.targets
-
-
-def count_sample(path, seed):
-    """The FLOPs of a whole GraphNet sample."""
-    metas = in_pytorch.read_metas(path)
-    model = in_pytorch.load(path)
-    inputs = {name: in_pytorch.draw(metas[name], seed) for name in in_pytorch.parameters(model)}
-    with counting() as counter:
-        in_pytorch.call(model, inputs, seed)
-    return counter.get_total_flops()
-
-
-def graphnet_counts(command, path):
-    words = [*command.split(), "shapes", str(path), "--cost-by", "node", "--json"]
-    done = subprocess.run(words, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(done.stderr.strip()[:300])
-    return json.loads(done.stdout)
-
-
-def differences(theirs, targets, document):
-    """A line a target of which calls count differently."""
-    ours = {row["name"]: row["flops"] for row in document["costs"]}
-    lines = collections.defaultdict(list)
-    for name, flops in theirs.items():
-        # A call with bodies counts nothing itself: they are in the total.
-        if targets[name] != "cond" and ours.get(name, 0) != flops:
-            lines[targets[name]].append(f"{name} counts {flops}, graphnet says {ours.get(name, 0)}")
-    return [f"{target}: {len(calls)} calls, {calls[0]}" for target, calls in lines.items()]
-
-
-def compare(path, args):
-    """PyTorch's total, what differs, and how many calls graphnet knows nothing of."""
-    wrong = []
-    if path.is_dir():
-        total = count_sample(path, args.seed)
-        document = graphnet_counts(args.graphnet, path)
-    else:
-        theirs, targets = count_program(path, args)
-        total = sum(theirs.values())
-        document = graphnet_counts(args.graphnet, path)
-        wrong = differences(theirs, targets, document)
-    if total != document["flops"]:
-        wrong.append(f"total {total}, graphnet says {document['flops']}")
-    return total, wrong, document["num_unknown_calls"]
 
 
 def made_programs():
@@ -246,43 +164,73 @@ def write_made_programs(folder):
         yield path
 
 
-def find(paths):
-    for path in paths:
-        if path.is_file() or (path / "model.py").exists():
-            yield path
-        else:
-            yield from sorted([*path.rglob("*.pt2"), *(model.parent for model in path.rglob("model.py"))])
+class Flops(Suite):
+    """Compares the FLOPs that graphnet counts with PyTorch's own counter, call by call.
 
+A PATH is NAME.pt2 of torch.export, a folder of such, or a GraphNet sample; --made takes programs of one call
+each, which are made here: edges of the formulas. A program of torch.export runs node by node under
+FlopCounterMode and sdpa_kernel(MATH), on its example inputs or on inputs drawn as its metas say: each call
+must count what `graphnet shapes --cost-by node` says, bodies of control flow in total. Of a GraphNet sample
+the totals must be equal. Recurrent layers run without oneDNN, whose kernel PyTorch's counter does not know.
+"""
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("paths", nargs="*", type=pathlib.Path, metavar="PATH")
-    parser.add_argument("--made", action="store_true", help="compare the programs of one call, too")
-    parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet")
-    parser.add_argument("--import", dest="imports", action="append", default=[], metavar="PACKAGE",
-                        help="a package whose classes programs take or return: transformers")
-    parser.add_argument("--stride", type=int, default=1, help="take every Nth program")
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
-    logging.disable(logging.WARNING)
-    torch.set_num_threads(1)
-    counts = collections.Counter()
-    scratch = tempfile.TemporaryDirectory()
-    made = write_made_programs(pathlib.Path(scratch.name)) if args.made else []
-    for path in itertools.chain(made, list(find(args.paths))[:: args.stride]):
-        try:
-            total, wrong, unknown = compare(path, args)
-        except Exception as error:  # Whatever a program raises is a result.
-            counts["not run"] += 1
-            print(f"not run    {path}: {type(error).__name__}: {str(error).splitlines()[0][:200]}", flush=True)
-            continue
-        word = "different" if wrong else "equal"
-        counts[word] += 1
-        more = f", {unknown} calls unknown" if unknown else ""
-        print(f"{word:9}  {path}: {total} FLOPs{more}", *wrong[:8], sep="\n    ", flush=True)
-    print(f"{counts['equal']} equal, {counts['different']} different, {counts['not run']} not run")
-    return counts["different"] > 0 or counts["equal"] == 0
+    def arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("paths", nargs="*", type=pathlib.Path, metavar="PATH")
+        parser.add_argument("--made", action="store_true")
+        parser.add_argument("--import", dest="imports", action="append", default=[], metavar="PACKAGE",
+                            help="a package whose classes programs take or return: transformers")
+        parser.add_argument("--stride", type=int, default=1, help="take every Nth program")
 
+    def run(self, run: Run) -> None:
+        logging.disable(logging.WARNING)
+        torch.set_num_threads(1)
+        made = write_made_programs(run.scratch) if run.args.made else []
+        for path in itertools.chain(made, list(self.find(run.args.paths))[:: run.args.stride]):
+            try:
+                run.tell(path, "; ".join(self.check(run, path)[:8]))
+            except Exception as error:  # Whatever a program raises is a result.
+                run.tell(path, f"skipped: {in_pytorch.one_line(error)}")
 
-if __name__ == "__main__":
-    sys.exit(main())
+    @staticmethod
+    def find(paths: List[pathlib.Path]) -> Iterator[pathlib.Path]:
+        for path in paths:
+            if path.is_file() or (path / "model.py").exists():
+                yield path
+            else:
+                yield from sorted([*path.rglob("*.pt2"), *(model.parent for model in path.rglob("model.py"))])
+
+    def check(self, run: Run, path: pathlib.Path) -> List[str]:
+        """What differs: the total, and a line a target of which calls count differently."""
+        theirs, total = self.sample(run, path) if path.is_dir() else self.program(run, path)
+        document = json.loads(run.graphnet("shapes", path, "--cost-by", "node", "--json"))
+        ours = {row["name"]: row["flops"] for row in document["costs"]}
+        wrong = [] if total == document["flops"] else [f"total {total}, graphnet says {document['flops']}"]
+        lines = collections.defaultdict(list)
+        for name, (target, flops) in theirs.items():
+            # A call with bodies counts nothing itself: they are in the total.
+            if target != "cond" and ours.get(name, 0) != flops:
+                lines[target].append(f"{name} counts {flops}, graphnet says {ours.get(name, 0)}")
+        return [*wrong, *(f"{target}: {len(calls)} calls, {calls[0]}" for target, calls in lines.items())]
+
+    @staticmethod
+    def program(run: Run, path: pathlib.Path) -> Tuple[Dict[str, Tuple[str, int]], int]:
+        """The target and FLOPs of each node, and the total. Without the modules of classes it is not read."""
+        with zipfile.ZipFile(path) as archive:
+            text = "".join(archive.read(name).decode() for name in archive.namelist() if name.endswith(".json"))
+        for package in run.args.imports:
+            for module in {package, *re.findall(rf"\b({package}[\w.]*)\.[A-Z]\w*", text)}:
+                importlib.import_module(module)
+        program = torch.export.load(str(path))
+        flat = torch.utils._pytree.tree_leaves(example_inputs(program, run.args.seed))
+        with counting() as counter:
+            interpreter = CountingInterpreter(program.module(), counter)
+            interpreter.run(*flat)
+        return {name: (interpreter.targets[name], flops) for name, flops in interpreter.flops.items()}, sum(interpreter.flops.values())
+
+    @staticmethod
+    def sample(run: Run, path: pathlib.Path) -> Tuple[Dict[str, Tuple[str, int]], int]:
+        metas, model = in_pytorch.read_metas(path), in_pytorch.load(path)
+        inputs = {name: in_pytorch.draw(metas[name], run.args.seed) for name in in_pytorch.parameters(model)}
+        with counting() as counter:
+            in_pytorch.call(model, inputs, run.args.seed)
+        return {}, counter.get_total_flops()

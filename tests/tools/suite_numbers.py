@@ -1,31 +1,14 @@
-#!/usr/bin/env python3
-"""Runs traced and scripted arithmetic with numbers by torch::jit and by graphnet.
+"""The suite of compare.py on arithmetic of tensors and numbers in TorchScript."""
 
-    compare_traced_numbers.py [--keep FOLDER]
-
-A program is an expression of a tensor and a number: an operator, the number's place in
-it and its type, the tensor's dtype and rank, traced or scripted; further ones hold
-tensors as constants, or read tensors through conjugate views. What PyTorch or torch::jit
-refuses is left out. Programs with one type of number make one archive, whose outputs
-torch::jit computes from the archive, without gradients. graphnet runs the archive,
-extracts it (with --check) and runs what was extracted, and exports it, which torch::jit
-runs again: each must yield the same dtypes and bits. The exit status is 0 if all do.
-"""
-
-import argparse
-import collections
 import linecache
 import pathlib
 import re
-import subprocess
-import sys
-import tempfile
-import warnings
 from typing import Callable, Dict, Iterator, List, NamedTuple
 
 import torch
 
 import in_pytorch
+from compare import Failed, Run, Suite
 
 BINARY = ["+", "-", "*", "/", "//", "%", "**", "==", "!=", "<", "<=", ">", ">=", "&", "|", "^", "<<", ">>"]
 FUNCTIONS = ["add", "sub", "mul", "div", "rsub", "subtract", "multiply", "divide", "true_divide", "floor_divide",
@@ -118,16 +101,16 @@ class Outer(torch.nn.Module):
 
 
 class Probe:
-    def __init__(self, graphnet: str, scratch: pathlib.Path) -> None:
-        self.graphnet, self.scratch = graphnet, scratch
+    """The programs of one run, and the archives that hold them."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.refused = run, 0
         self.inputs, self.others = make_inputs(0), make_inputs(1)
-        in_pytorch.write_safetensors(self.inputs, scratch / "inputs.safetensors")
-        in_pytorch.write_safetensors(self.others, scratch / "others.safetensors")
+        in_pytorch.write_safetensors(self.inputs, run.scratch / "inputs.safetensors")
         inner = Inner()
         self.modules = {"inner": inner, "outer": Outer(inner)}
         self.scope = {"torch": torch, **CONSTANTS, **self.inputs, **self.modules}
         self.parameters = ", ".join(self.inputs)
-        self.totals: Dict[str, int] = collections.Counter()
 
     # ------------------------------------------------------------- programs
 
@@ -203,62 +186,36 @@ class Probe:
 
     # ------------------------------------------------------------ comparing
 
-    def run_graphnet(self, *args: object) -> None:
-        done = subprocess.run([self.graphnet, *map(str, args)], capture_output=True, text=True)
-        if done.returncode != 0:
-            lines = (done.stdout + done.stderr).strip().splitlines()
-            raise RuntimeError(f"exit status {done.returncode}: {lines[-1][:400] if lines else ''}")
-
     def outputs(self, what: pathlib.Path) -> List[torch.Tensor]:
-        path = self.scratch / "outputs.safetensors"
-        self.run_graphnet("run", what, "--inputs", self.scratch / "others.safetensors", "--outputs", path,
-                          "--threads", 1)
-        found = in_pytorch.read_safetensors(path)
+        found = self.run.outputs(what, self.others)
         return [found[f"o{i}"] for i in range(len(found))]
 
     def extracted(self, archive: pathlib.Path) -> List[torch.Tensor]:
         # With other inputs than it runs with then: what depends on them is no constant.
         folder = archive.with_suffix("")
-        self.run_graphnet("extract", archive, "-o", folder, "--inputs", self.scratch / "inputs.safetensors",
-                          "--check", "--threads", 1)
+        self.run.graphnet("extract", archive, "-o", folder, "--inputs", self.run.scratch / "inputs.safetensors", "--check", "--threads", 1)
         return self.outputs(folder)
 
     def exported(self, archive: pathlib.Path) -> List[torch.Tensor]:
         path = archive.with_suffix(".exported.pt")
-        self.run_graphnet("convert", "--to", "torchscript", archive, path)
+        self.run.graphnet("convert", "--to", "torchscript", archive, path)
         return self.load(path, self.others)
 
     def compare(self, name: str, make: Make, groups: List[List[Program]]) -> None:
         programs = [program for group in groups for program in self.accepted(make, group)]
-        self.totals["refused by torch::jit"] += sum(map(len, groups)) - len(programs)
-        archive = self.scratch / f"{name}.pt"
+        self.refused += sum(map(len, groups)) - len(programs)
+        archive = self.run.scratch / f"{name}.pt"
         make(programs).save(str(archive))
         expected = self.load(archive, self.others)
-        assert len(expected) == len(programs)
-        line = f"{name:22} {len(programs):5} programs"
-        different = []
         for how, get in (("run", self.outputs), ("extract", self.extracted), ("export", self.exported)):
             try:
                 found = get(archive)
-                assert len(found) == len(programs), f"{len(found)} results"
+                assert len(found) == len(programs) == len(expected), f"{len(found)} results"
             except Exception as error:  # Whatever graphnet refuses is a result.
-                line += f", {how} FAILED"
-                self.totals["different"] += len(programs)
-                different.append(f"{how}: {in_pytorch.one_line(error)}")
+                self.run.tell(f"{name}, {how}", str(error) if isinstance(error, Failed) else in_pytorch.one_line(error), len(programs))
                 continue
-            unequal = [f"{how}: {program}: {what}" for program, a, b in zip(programs, expected, found)
-                       if (what := in_pytorch.difference(a, b))]
-            line += f", {how} {len(programs) - len(unequal)} equal"
-            self.totals["equal"] += len(programs) - len(unequal)
-            self.totals["different"] += len(unequal)
-            different += unequal
-        self.totals["programs"] += len(programs)
-        print(line)
-        for what in different[:20]:
-            print(f"  {what}")
-        if len(different) > 20:
-            print(f"  and {len(different) - 20} more")
-        sys.stdout.flush()
+            for program, a, b in zip(programs, expected, found):
+                self.run.tell(f"{name}, {how}: {program}", in_pytorch.difference(a, b))
 
 
 def grouped(programs: List[Program]) -> List[List[Program]]:
@@ -269,30 +226,28 @@ def grouped(programs: List[Program]) -> List[List[Program]]:
     return list(groups.values())
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet")
-    parser.add_argument("--keep", type=pathlib.Path, help="where archives stay (default: nowhere)")
-    args = parser.parse_args()
-    warnings.filterwarnings("ignore")
-    torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder, torch.no_grad():
-        if args.keep is not None:
-            args.keep.mkdir(parents=True, exist_ok=True)
-        probe = Probe(args.graphnet, args.keep or pathlib.Path(folder))
-        for kind, number in NUMBERS.items():
-            programs = grouped(probe.programs(OF_NUMBERS, number))
-            probe.compare(f"traced_{kind}", probe.traced, programs)
-            probe.compare(f"scripted_{kind}", probe.scripted, programs)
-        constants = [group for name in CONSTANTS for group in grouped(probe.programs(OF_CONSTANTS, name))]
-        probe.compare("traced_constants", probe.traced, constants)
-        probe.compare("traced_views", probe.traced, grouped(probe.views()))
-        probe.compare("scripted_views", probe.scripted, grouped(probe.views()))
-    totals = probe.totals
-    print(f"{totals['programs']} programs, {totals['refused by torch::jit']} refused by torch::jit; "
-          f"{totals['equal']} results equal, {totals['different']} different")
-    return 1 if totals["different"] or totals["programs"] < 600 else 0
+class Numbers(Suite):
+    """Runs traced and scripted arithmetic with numbers by torch::jit and by graphnet.
 
+A program is an expression of a tensor and a number: an operator, the number's place in it and its type, the
+tensor's dtype and rank, traced or scripted; further ones hold tensors as constants, or read tensors through
+conjugate views. What PyTorch or torch::jit refuses is left out. Programs with one type of number make one
+archive. graphnet runs it, extracts it (with --check) and runs what was extracted, and exports it, which
+torch::jit runs again: each must yield the same dtypes and bits.
+"""
 
-if __name__ == "__main__":
-    sys.exit(main())
+    def run(self, run: Run) -> str:
+        torch.set_num_threads(1)
+        with torch.no_grad():
+            probe = Probe(run)
+            for kind, number in NUMBERS.items():
+                programs = grouped(probe.programs(OF_NUMBERS, number))
+                probe.compare(f"traced_{kind}", probe.traced, programs)
+                probe.compare(f"scripted_{kind}", probe.scripted, programs)
+            constants = [group for name in CONSTANTS for group in grouped(probe.programs(OF_CONSTANTS, name))]
+            probe.compare("traced_constants", probe.traced, constants)
+            probe.compare("traced_views", probe.traced, grouped(probe.views()))
+            probe.compare("scripted_views", probe.scripted, grouped(probe.views()))
+        if run.counts["equal"] < 1800:
+            run.tell("all", "fewer than 600 programs were made")
+        return f"{probe.refused} programs are refused by torch::jit"

@@ -1,25 +1,17 @@
-#!/usr/bin/env python3
-"""Runs what `graphnet show --format loops` prints, line by line, and compares it with PyTorch.
+"""Suites of compare.py on text that graphnet prints: loops, and the public forms of private calls."""
 
-    check_loops.py [--graphnet bazel-bin/graphnet/cli/graphnet]
-
-Needs torch and numpy. Each program of the table is exported by torch.export, dumped in both forms,
-serial and bound, and its text is translated to Python: functions are functions, loops are loops,
-blocks nothing, symbols the sizes of the inputs. An access outside of what read_buffers and
-write_buffers say is an error.
-"""
-
-import argparse
 import functools
 import pathlib
 import re
-import subprocess
-import sys
-import tempfile
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+
+import in_pytorch
+from compare import Failed, Run, Suite
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 ROWS = torch.export.Dim("rows", max=1000)
 COLUMNS = torch.export.Dim("columns", max=1000)
@@ -192,42 +184,80 @@ class Program(torch.nn.Module):
         return self.function(*args)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet")
-    args = parser.parse_args()
-    failed, groups = 0, 0
-    with tempfile.TemporaryDirectory() as scratch:
+class Loops(Suite):
+    """Runs what `graphnet show --format loops` prints, line by line, and compares it with PyTorch, within 1e-5.
+
+Each program of the table is exported by torch.export, dumped in both forms, serial and bound, and its text is
+translated to Python: functions are functions, loops are loops, blocks nothing, symbols the sizes of the
+inputs. An access outside of what read_buffers and write_buffers say is an error.
+"""
+
+    def run(self, run: Run) -> str:
+        groups, path = 0, run.scratch / "program.pt2"
         for name, (function, specs, *symbols) in PROGRAMS.items():
             inputs = [value_of(spec, i) for i, spec in enumerate(specs)]
-            wanted = function(*inputs)
-            wanted = [wanted] if isinstance(wanted, torch.Tensor) else list(wanted)
-            path = pathlib.Path(scratch) / "program.pt2"
+            wanted = in_pytorch.leaves(function(*inputs))
             dynamic = {"dynamic_shapes": (tuple(symbols[0]),)} if symbols else {}
             torch.export.save(torch.export.export(Program(function), tuple(inputs), **dynamic), path)
             for form in ([], ["--bound"]):
-                shown = subprocess.run([args.graphnet, "show", path, "--format", "loops", *form],
-                                       capture_output=True, text=True, check=True).stdout
-                calls = set(re.findall(r"^call (?!group_)([\w.]+)", shown, re.M)) - set(CALLS)
-                space = {"np": np, "FUNCTIONS": FUNCTIONS}
+                shown = what = ""
                 try:
+                    shown = run.graphnet("show", path, "--format", "loops", *form)
+                    calls = set(re.findall(r"^call (?!group_)([\w.]+)", shown, re.M)) - set(CALLS)
                     assert not calls, f"there are calls of {calls}"
                     assert bool(form) == ("thread_bind" in shown)
                     assert bool(symbols) == bool(re.search(r" for \(\w+, 0l*, .*[a-z]\d", shown)), "no symbols"
+                    space = {"np": np, "FUNCTIONS": FUNCTIONS}
                     exec(translate(shown), space)
                     with np.errstate(all="ignore"):
                         got = space["program"](CALLS, *[x.numpy() for x in inputs])
-                    assert len(got) == len(wanted), f"{len(got)} results, not {len(wanted)}"
-                    for g, w in zip(got, wanted):
+                    for g, w in zip(got, wanted, strict=True):
                         assert g.dtype == w.numpy().dtype and g.shape == tuple(w.shape), (g.dtype, g.shape)
                         np.testing.assert_allclose(g, w.numpy(), rtol=1e-5, atol=1e-5)
                     groups += len(re.findall(r"^function ", shown, re.M))
-                except Exception as error:  # pylint: disable=broad-except
-                    failed += 1
-                    print(f"{name}, {'bound' if form else 'serial'}: {error}\n{shown}")
-    print(f"{2 * len(PROGRAMS) - failed} of {2 * len(PROGRAMS)} dumps compute what PyTorch does; {groups} groups")
-    return failed > 0
+                except Exception as error:  # Whatever the text does is a result.
+                    what = f"{error}\n{shown}"
+                run.tell(f"{name}, {'bound' if form else 'serial'}", what)
+        return f"{groups} groups"
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+# --- Private and public forms -----------------------------------------------------------------------
+
+
+class Stable(Suite):
+    """Runs every form of tests/passes/unstable_forms.txt in Python, as it is and as `stabilize` rewrites it.
+
+Python's own parser takes the public form, which the interpreter's tests do not show.
+"""
+
+    def run(self, run: Run) -> None:
+        torch.manual_seed(1)
+        inputs = {
+            "x": torch.randn(2, 6), "w": torch.randn(4, 6), "b": torch.randn(4), "v": torch.randn(6),
+            "q": torch.randn(2, 3, 4, 8), "k": torch.randn(2, 3, 4, 8), "t": torch.randn(2, 3, 4, 8),
+            "m": torch.randn(4, 4), "mask": torch.ones(4, 4, dtype=torch.bool).tril(),
+            "c": torch.randn(4, 4, dtype=torch.complex64), "i": torch.tensor([0, 2, 1, 2, 0]),
+            "image": torch.randn(1, 2, 8, 8), "p": torch.rand(4)}
+
+        def to_text(call: str) -> str:
+            for python, text in (("float('inf')", "inf"), ("float('-inf')", "-inf"), ("'", '"')):
+                call = call.replace(python, text)
+            return re.sub(rf'(?<![\w."%])({"|".join(inputs)})(?!\w|=|")', r"%\1", call).replace("=", " = ")
+
+        def to_python(line: str) -> str:
+            line = re.sub(r"(?<![\w\"])-inf", "float('-inf')", line.strip().split(" = ", 1)[1])
+            return re.sub(r"(?<![\w\"'-])inf", "float('inf')", line).replace("%", "")
+
+        forms = (ROOT / "tests/passes/unstable_forms.txt").read_text().splitlines()
+        calls = [line.strip() for line in forms if line.strip() and not line.startswith("#")]
+        body = "".join(f"  %y{i} = {to_text(call)}\n" for i, call in enumerate(calls))
+        before, after = run.scratch / "before.gn", run.scratch / "after.gn"
+        before.write_text(f"graphnet.module 1\ngraph @forward({', '.join('%' + name for name in inputs)}) {{\n{body}"
+                          f"  return ({''.join(f'%y{i}, ' for i in range(len(calls)))})\n}}\nend\n")
+        run.graphnet("opt", before, "--passes=stabilize", "-o", after)
+        lines = [line for line in after.read_text().splitlines() if re.match(r"\s*%y\d+ = ", line)]
+        if len(lines) != len(calls):
+            raise Failed(f"{len(calls)} calls became {len(lines)}")
+        for call, public in zip(calls, map(to_python, lines)):
+            what = in_pytorch.difference(eval(call, {"torch": torch, **inputs}), eval(public, {"torch": torch, **inputs}))
+            run.tell(call, "a private call is left: " + public if "torch._" in public else what)

@@ -1,38 +1,17 @@
-#!/usr/bin/env python3
-"""Random programs with torch.vmap, in PyTorch and by graphnet, in four forms.
-
-    compare_vmap.py --programs 500 --seed 0 --keep FOLDER
-
-A program nests vmap up to four levels deep, one beside and behind another, with random in_dims
-and out_dims, several operands and results a level, values captured from outer levels, results
-that later levels take and results that are not batched, operators of all families, and in some
-programs random numbers. PyTorch runs it
-with its own torch.vmap; those that it refuses are drawn again. graphnet runs the same
-text as it is read, then with flat nesting (flatten-vmap), with that reverted (revert-
-vmap) and expanded (expand-vmap). The first three must agree bit for bit; what is
-expanded must, too, or differ by rounding only, which is reported.
-
-With --exported N, N programs of that kind are written by torch.export, too, which spells the
-levels out one by one. graphnet runs each as it is, in the older spelling of the same calls,
-reverted, and after these three passes in every order. The exit status is 0 if all agree.
-"""
+"""The suite of compare.py on random programs with torch.vmap."""
 
 import argparse
 import itertools
-import json
 import pathlib
 import random
 import re
 import shutil
-import subprocess
-import sys
-import tempfile
-import warnings
 from typing import Dict, List, Optional, Tuple
 
 import torch
 
 import in_pytorch
+from compare import Failed, Run, Suite
 
 INPUTS = {"x0": (2, 3, 4), "x1": (3, 4), "x2": (4, 2, 3), "x3": (3,), "x4": (2, 2, 3, 4), "x5": (4, 4)}
 PROGRAMS_A_SAMPLE = 25
@@ -312,19 +291,6 @@ def depths_of(text: str) -> List[int]:
     return depths
 
 
-def write_folder(folder: pathlib.Path, programs: List[Tuple[List[str], List[str], int]]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "model.py").write_text(model_text(programs))
-    metas = [f"class Program_weight_tensor_meta_{name}:\n    name = \"{name}\"\n    shape = {list(shape)}\n"
-             f"    dtype = \"torch.float32\"\n    device = \"cpu\"\n    mean = 0.1\n    std = 1.0\n    data = None\n"
-             for name, shape in INPUTS.items()]
-    (folder / "weight_meta.py").write_text("\n".join(metas))
-    for name in ("input_meta.py", "input_tensor_constraints.py"):
-        (folder / name).write_text("")
-    (folder / "graph_hash.txt").write_text("0" * 64)
-    (folder / "graph_net.json").write_text(json.dumps({"framework": "torch", "model_name": folder.name}))
-
-
 def run_text(text: str, inputs: Dict[str, torch.Tensor]) -> List[torch.Tensor]:
     scope: Dict[str, object] = {}
     exec(compile(text, "model.py", "exec"), scope)
@@ -343,22 +309,6 @@ def make_program(generator: Generator, inputs: Dict[str, torch.Tensor]):
             continue
 
 
-def by_graphnet(graphnet: str, folder: pathlib.Path, scratch: pathlib.Path) -> Dict[str, torch.Tensor]:
-    outputs = scratch / "outputs.safetensors"
-    outputs.unlink(missing_ok=True)
-    subprocess.run([graphnet, "run", str(folder), "--inputs", str(scratch / "inputs.safetensors"),
-                    "--outputs", str(outputs), "--threads", "1"], check=True, capture_output=True, text=True)
-    return in_pytorch.read_safetensors(outputs)
-
-
-def differs(expected: torch.Tensor, actual: torch.Tensor, rounding: bool) -> str:
-    """What is wrong with the value, if anything; `rounding` may be forgiven."""
-    what = in_pytorch.difference(expected, actual)
-    if not what or not rounding or actual.shape != expected.shape or actual.dtype != expected.dtype:
-        return what
-    return "" if expected.is_floating_point() and off_by(expected, actual) is not None else what
-
-
 def off_by(expected: torch.Tensor, actual: torch.Tensor) -> Optional[float]:
     """By how much of the largest element it differs; None if that is more than rounding."""
     scale = expected.double().abs().nan_to_num(0, 0, 0).max().clamp(min=1).item()
@@ -367,135 +317,105 @@ def off_by(expected: torch.Tensor, actual: torch.Tensor) -> Optional[float]:
     return off if off <= epsilon and expected.isnan().equal(actual.isnan()) else None
 
 
-PASSES = ("revert-vmap", "expand-vmap", "flatten-vmap")
+class Vmap(Suite):
+    """Runs random programs with torch.vmap in PyTorch and by graphnet, in four forms.
 
+A program nests vmap up to four levels deep, one beside and behind another, with random in_dims and out_dims,
+several operands and results a level, values captured from outer levels, results that later levels take and
+results that are not batched, operators of all families, and in some programs random numbers. PyTorch runs it
+with its own torch.vmap; those that it refuses are drawn again. graphnet runs the same text as it is read,
+then with flat nesting (flatten-vmap), with that reverted (revert-vmap) and expanded (expand-vmap). The first
+three must agree bit for bit; what is expanded may differ by rounding.
 
-def compare_exported(graphnet: str, count: int, seed: int, inputs: Dict[str, torch.Tensor],
-                     scratch: pathlib.Path) -> int:
-    """The number of programs of torch.export that differ from PyTorch in some form."""
-    pipelines = ["", "revert-vmap"] + [",".join(order) for order in itertools.permutations(PASSES)]
-    failures, made, nests, runs = 0, 0, 0, 0
-    older = scratch / "older.gn"
-    while made < count:
-        generator = Generator(seed * 1000003 + 500009 + made + 1000 * failures)
-        seed += 1
-        text = model_text([make_program(generator, inputs)])
-        scope: Dict[str, object] = {}
-        exec(compile(text, "model.py", "exec"), scope)
-        example = tuple(t.clone() for t in inputs.values())
-        program = scratch / "program.pt2"
-        try:
-            exported = torch.export.export(scope["GraphModule"](), example)
-            torch.manual_seed(0)
-            expected = [t.detach() for t in exported.module()(*example)]
-            torch.export.save(exported, program)
-        except Exception:  # It cannot be exported, or does not run then.
-            continue
-        made += 1
-        subprocess.run([graphnet, "convert", str(program), "-o", str(older)], check=True, capture_output=True)
-        flat = older.read_text()
-        nests += flat.count("_vmap_increment_nesting(")
-        older.write_text(re.sub(r"_functorch\.predispatch\.(?=_)", "_C._functorch.", flat))
-        for form, pipeline in [("exported", p) for p in pipelines] + [("older", p) for p in pipelines[:3]]:
-            path = scratch / "rewritten.pb"
-            try:
-                subprocess.run([graphnet, "opt", str(program if form == "exported" else older), f"--passes={pipeline or 'dce'}", "-o", str(path),
-                                "--verify-each"], check=True, capture_output=True, text=True)
-                actual = by_graphnet(graphnet, path, scratch)
-            except subprocess.CalledProcessError as error:
-                what = f"exit {error.returncode}: {(error.stderr or error.stdout).strip()[-300:]}"
-            else:
-                runs += 1
-                rounding = "expand-vmap" in pipeline
-                what = "; ".join(w for w in (differs(value, actual[f"o{i}"], rounding)
-                                             for i, value in enumerate(expected)) if w)
-            if what:
-                failures += 1
-                print(f"FAILED {form} program {made} {pipeline or 'as it is'}: {what}\n{text}", flush=True)
-    print(f"{made} exported programs with {nests} levels, {runs} runs, {failures} failures")
-    return failures
+With --exported N, N programs of that kind are written by torch.export, too, which spells the levels out one
+by one. graphnet runs each as it is, in the older spelling of the same calls, reverted, and after these three
+passes in every order.
+"""
 
+    FORMS = {"nested": "", "flat": "flatten-vmap", "reverted": "flatten-vmap,revert-vmap", "expanded": "expand-vmap"}
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet")
-    parser.add_argument("--programs", type=int, default=500)
-    parser.add_argument("--exported", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--keep", type=pathlib.Path,
-                        help="where to leave the samples; those that are there are taken as they are")
-    args = parser.parse_args()
-    warnings.filterwarnings("ignore")
-    torch.set_num_threads(1)
-    torch.manual_seed(args.seed)
-    inputs = {name: torch.randn(shape) for name, shape in INPUTS.items()}
-    depths: Dict[int, int] = {}
-    failures, equal, outputs, largest, left = 0, {}, 0, 0.0, 0
-    notes: Dict[str, int] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = pathlib.Path(folder)
-        root = args.keep or scratch
-        in_pytorch.write_safetensors(inputs, scratch / "inputs.safetensors")
-        for i in range(0, args.programs, PROGRAMS_A_SAMPLE):
+    def arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--programs", type=int, default=500)
+        parser.add_argument("--exported", type=int, default=0)
+        parser.add_argument("--keep", type=pathlib.Path,
+                            help="where to leave the samples; those that are there are taken as they are")
+
+    def run(self, run: Run) -> str:
+        torch.set_num_threads(1)
+        torch.manual_seed(run.args.seed)
+        self.inputs = {name: torch.randn(shape) for name, shape in INPUTS.items()}
+        self.largest, left, root = 0.0, 0, run.args.keep or run.scratch
+        depths: Dict[int, int] = {}
+        for i in range(0, run.args.programs, PROGRAMS_A_SAMPLE):
             sample = root / f"vmap_{i}"
             if not (sample / "graph_net.json").exists():
-                generator = Generator(args.seed * 1000003 + i)
-                count = min(PROGRAMS_A_SAMPLE, args.programs - i)
-                write_folder(sample, [make_program(generator, inputs) for _ in range(count)])
+                generator = Generator(run.args.seed * 1000003 + i)
+                self.write(sample, [make_program(generator, self.inputs) for _ in range(min(PROGRAMS_A_SAMPLE, run.args.programs - i))])
             text = (sample / "model.py").read_text()
             for depth in depths_of(text):
                 depths[depth] = depths.get(depth, 0) + 1
-            expected = run_text(text, inputs)
-            outputs += len(expected)
-            passes = {"nested": "", "flat": "flatten-vmap", "reverted": "flatten-vmap,revert-vmap", "expanded": "expand-vmap"}
-            for form, pipeline in passes.items():
-                path = sample
-                try:
-                    if pipeline:
-                        path = root / f"vmap_{i}_{form}"
-                        shutil.rmtree(path, ignore_errors=True)
-                        done = subprocess.run([args.graphnet, "opt", str(sample), f"--passes={pipeline}", "-o",
-                                               str(path), "--verify-each"], check=True, capture_output=True, text=True)
-                        if form == "expanded":
-                            left += (path / "model.py").read_text().count("torch.vmap(")
-                            for line in (done.stdout + done.stderr).splitlines():
-                                if any(word in line for word in ("rule", "not known", "under vmap", "structure")):
-                                    notes[line.strip()] = notes.get(line.strip(), 0) + 1
-                    actual = by_graphnet(args.graphnet, path, scratch)
-                except subprocess.CalledProcessError as error:
-                    failures += 1
-                    print(f"FAILED {sample.name} {form}: {(error.stderr or error.stdout).strip()[-300:]}")
-                    continue
-                if len(actual) != len(expected):
-                    failures += 1
-                    print(f"FAILED {sample.name} {form}: {len(actual)} outputs, not {len(expected)}")
-                    continue
-                names = re.findall(r"\w+", text[text.rindex("return"):])[1:]
-                for j, value in enumerate(expected):
-                    got = actual[f"o{j}"]
-                    what = in_pytorch.difference(value, got)
-                    if not what:
-                        equal[form] = equal.get(form, 0) + 1
-                        continue
-                    same_type = got.shape == value.shape and got.dtype == value.dtype
-                    if form == "expanded" and same_type and value.is_floating_point():
-                        off = off_by(value, got)
-                        if off is not None:
-                            largest = max(largest, off)
-                            continue
-                    failures += 1
-                    print(f"FAILED {sample.name} {form} {names[j]}: {what}")
-            print(f"{sample.name}: {len(expected)} outputs, {failures} failures so far", flush=True)
-        failures += compare_exported(args.graphnet, args.exported, args.seed, inputs, scratch)
-    print(f"{sum(depths.values())} nests (by depth: {dict(sorted(depths.items()))}), {outputs} outputs")
-    for form, count in equal.items():
-        print(f"  {form}: {count} outputs bit-equal")
-    print(f"  expanded: the others within {largest:.2g} of the largest element; {left} calls of vmap left")
-    for note, count in sorted(notes.items(), key=lambda n: -n[1]):
-        print(f"    {count} samples: {note}")
-    print(f"{failures} failures")
-    return 1 if failures else 0
+            expected = run_text(text, self.inputs)
+            for form, passes in self.FORMS.items():
+                path = root / f"vmap_{i}_{form}" if passes else sample
+                self.form(run, f"{sample.name} {form}", sample, passes, path, expected)
+                if form == "expanded" and path.exists():
+                    left += (path / "model.py").read_text().count("torch.vmap(")
+        said = f"{sum(depths.values())} nests (by depth: {dict(sorted(depths.items()))}); {left} calls of vmap left when expanded"
+        levels = self.exported(run)
+        return f"{said}; {levels} levels in exported programs; rounding is within {self.largest:.2g} of the largest element"
 
+    @staticmethod
+    def write(folder: pathlib.Path, programs: List[Tuple[List[str], List[str], int]]) -> None:
+        shapes = {name: (list(shape), "float32") for name, shape in INPUTS.items()}
+        names = ", ".join(name for _, names, _ in programs for name in names)
+        in_pytorch.write_sample(folder, shapes, [line for lines, _, _ in programs for line in lines], f"({names},)", mean=0.1, std=1.0)
 
-if __name__ == "__main__":
-    sys.exit(main())
+    def form(self, run: Run, name: str, source: pathlib.Path, passes: str, path: pathlib.Path, expected: List[torch.Tensor]) -> None:
+        """Tells what each value is after the passes, which may round if one expands."""
+        try:
+            if passes:
+                shutil.rmtree(path, ignore_errors=True)
+                run.graphnet("opt", source, f"--passes={passes}", "-o", path, "--verify-each")
+            found = run.outputs(path, self.inputs)
+        except Failed as error:
+            run.tell(name, str(error))
+            return
+        if len(found) != len(expected):
+            run.tell(name, f"{len(found)} outputs, not {len(expected)}")
+            return
+        for j, value in enumerate(expected):
+            actual = found[f"o{j}"]
+            what = in_pytorch.difference(value, actual)
+            if what and "expand-vmap" in passes and (value.shape, value.dtype) == (actual.shape, actual.dtype) and value.is_floating_point():
+                off = off_by(value, actual)
+                self.largest = max(self.largest, off or 0.0)
+                what = what if off is None else ""
+            run.tell(f"{name} o{j}", what)
+
+    def exported(self, run: Run) -> int:
+        """Does the same for programs of torch.export, and returns how many levels they have."""
+        orders = [",".join(order) for order in itertools.permutations(("revert-vmap", "expand-vmap", "flatten-vmap"))]
+        program, older, rewritten = run.scratch / "program.pt2", run.scratch / "older.gn", run.scratch / "rewritten.pb"
+        made = levels = 0
+        seed = run.args.seed * 1000003 + 500009
+        while made < run.args.exported:
+            seed += 1
+            text = model_text([make_program(Generator(seed), self.inputs)])
+            scope: Dict[str, object] = {}
+            exec(compile(text, "model.py", "exec"), scope)
+            example = tuple(t.clone() for t in self.inputs.values())
+            try:
+                export = torch.export.export(scope["GraphModule"](), example)
+                torch.manual_seed(0)
+                expected = [t.detach() for t in export.module()(*example)]
+                torch.export.save(export, program)
+            except Exception:  # It cannot be exported, or does not run then.
+                continue
+            made += 1
+            run.graphnet("convert", program, "-o", older)
+            flat = older.read_text()
+            levels += flat.count("_vmap_increment_nesting(")
+            older.write_text(re.sub(r"_functorch\.predispatch\.(?=_)", "_C._functorch.", flat))
+            for source, passes in [(program, p) for p in ["dce", "revert-vmap", *orders]] + [(older, p) for p in ["dce", "revert-vmap", orders[0]]]:
+                self.form(run, f"exported {made} as {source.name} {passes}", source, passes, rewritten, expected)
+        return levels

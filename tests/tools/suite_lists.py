@@ -1,36 +1,18 @@
-#!/usr/bin/env python3
-"""Converts random scripted programs to .pt2 and to other formats, and compares them with PyTorch.
-
-    compare_scripted_lists.py [--count N] [--seed N] [--least PERCENT] [--to FORMAT,…] [--keep FOLDER]
-
-There are three kinds of programs in turn. The first is a list of statements on tensors, ints,
-lists, dicts and texts, whose sizes and turns depend on no data; PERCENT of these have to become a
-.pt2. The second is the same with an int and a text as inputs, whose values are given, and with a
-buffer that the program assigns. The third nests loops, branches and early returns, which may depend on data, around views, writes
-through views, aliases, tensors within lists, dicts and tuples, buffers, and methods that write to
-what they are given. Each program is converted to each format, pt2 unless --to says otherwise.
-PyTorch runs a .pt2 (torch.export.load) and a .pt (torch.jit.load); graphnet runs a folder, and
-what is written as MLIR is only counted. Each runs twice on one input, so that buffers keep their
-writes, and once on another. Outputs, and inputs after the call, must have torch.jit's bits, or the
-program must have been refused. The exit status is 1 if one differs, or if fewer than PERCENT of the
-first kind became a .pt2.
-"""
+"""The suite of compare.py on random programs in TorchScript."""
 
 import argparse
 import collections
 import importlib.util
-import multiprocessing
 import pathlib
 import random
 import re
 import subprocess
-import sys
-import tempfile
-import warnings
+from typing import Any, Dict, List
 
 import torch
 
-warnings.filterwarnings("ignore")
+import in_pytorch
+from compare import Run, Suite
 
 HEAD = """import torch
 from typing import Dict, List, Tuple
@@ -390,11 +372,6 @@ def scripted(text: str, path: pathlib.Path):
     return torch.jit.script(module.P())
 
 
-def bits(values) -> list:
-    return [(v.dtype, v.shape, v.detach().contiguous().view(-1).view(torch.uint8).tolist())
-            for v in values if isinstance(v, torch.Tensor)]
-
-
 INPUTS = {"flat": ["f32[2,3]", "f32[2,3]"], "counted": ["f32[2,3]", "f32[2,3]", "n=3", "t=cd"],
           "nested": ["f32[4,3]", "f32[4,3]"]}
 
@@ -409,130 +386,113 @@ def inputs(kind: str) -> list:
     return [(x.clone(), y.clone()) + more, (x.clone(), y.clone()) + more, (-y, x - 1.5) + more]
 
 
-def record(module, kind: str) -> list:
-    found = []
-    for given in inputs(kind):
-        found.append(bits(list(module(*given)) + list(given)))
-    return found
-
-
-def record_in_time(module, kind: str) -> list:
-    """Records in a process of its own, as loops that are made at random may never end."""
-    context = multiprocessing.get_context("fork")
-    receiver, sender = context.Pipe(duplex=False)
-
-    def run():
-        # TorchScript's optimisations may lose writes from the second run on.
-        with torch.jit.optimized_execution(False):
-            try:
-                sender.send(record(module, kind))
-            except Exception as error:  # It raises: it is no program.
-                sender.send(str(error))
-
-    process = context.Process(target=run, daemon=True)
-    process.start()
-    found = receiver.recv() if receiver.poll(SECONDS) else "it does not end"
-    process.kill()
-    process.join()
-    if isinstance(found, str):
-        raise RuntimeError(found)
-    return found
-
-
-def describe(found: list, expected: list) -> str:
-    for run, (these, those) in enumerate(zip(found, expected)):
-        if len(these) != len(those):
-            return f"run {run}: {len(these)} values for {len(those)}"
-        which = [i for i, (a, b) in enumerate(zip(these, those)) if a != b]
-        if which:
-            return f"run {run}: other bits in values {which} of {len(those)} (the last two are the inputs)"
-    return ""
-
-
 SECONDS = 5  # for the three runs of one program
 ENDINGS = {"pt2": ".pt2", "torchscript": ".pt", "mlir": ".mlir"}
 LOADERS = {"pt2": lambda path: torch.export.load(path).module(), "torchscript": lambda path: torch.jit.load(str(path))}
 
 
-def convert(graphnet: str, source: pathlib.Path, out: pathlib.Path, to: str, kind: str) -> dict:
-    """Converts a folder, and returns why each program that was refused was, by its name."""
-    given = [word for text in INPUTS[kind] for word in ("--input", text)]
-    done = subprocess.run([graphnet, "convert", source, out, "--to", to, "--jobs", "1", *given],
-                          capture_output=True, text=True, timeout=1800)
-    if done.returncode < 0:
-        raise SystemExit(f"{source}: graphnet ended by signal {-done.returncode}\n{done.stderr[-500:]}")
-    refused = {}
-    for line in (done.stdout + done.stderr).splitlines():
-        if match := re.search(r"FAIL \S*?(program_\w+)\.pt: (.*)", line):
-            refused.setdefault(match.group(1), re.sub(r"^.*\(node \S+\): ", "", match.group(2)))
-    return refused
+def record(module: Any, kind: str) -> List[Dict[str, torch.Tensor]]:
+    """What each of three runs returns, and what its inputs hold then."""
+    found = []
+    # TorchScript's optimisations may lose writes from the second run on.
+    with torch.jit.optimized_execution(False):
+        for given in inputs(kind):
+            values = [value for value in [*module(*given), *given] if isinstance(value, torch.Tensor)]
+            found.append({f"o{i}": value.detach().clone() for i, value in enumerate(values)})
+    return found
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--graphnet", default="bazel-bin/graphnet/cli/graphnet")
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--least", type=float, default=0, help="percent of the programs of the first kind")
-    parser.add_argument("--to", default="pt2", help="formats, of " + ", ".join(ENDINGS))
-    parser.add_argument("--kind", choices=list(INPUTS), help="programs of one kind only")
-    parser.add_argument("--keep", type=pathlib.Path, help="a folder for the programs")
-    args = parser.parse_args()
-    torch.set_num_threads(1)
-    rng = random.Random(args.seed)
-    formats = args.to.split(",")
-    expected = {kind: {} for kind in INPUTS}
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = args.keep or pathlib.Path(scratch)
+def recorded(module: Any, kind: str, path: pathlib.Path) -> None:
+    torch.save(record(module, kind), path)
+
+
+class Lists(Suite):
+    """Converts random scripted programs to .pt2 and to other formats, and compares them with PyTorch.
+
+There are three kinds of programs in turn. The first is a list of statements on tensors, ints, lists, dicts and
+texts, whose sizes and turns depend on no data; --least percent of these have to become a .pt2. The second is
+the same with an int and a text as inputs, whose values are given, and with a buffer that the program assigns.
+The third nests loops, branches and early returns, which may depend on data, around views, writes through
+views, aliases, tensors within lists, dicts and tuples, buffers, and methods that write to what they are given.
+PyTorch runs a .pt2 and a .pt that graphnet wrote; MLIR is only counted. Each runs twice on one input, so that
+buffers keep their writes, and once on another. Outputs, and inputs after the call, must have torch.jit's bits,
+or the program must have been refused.
+"""
+
+    def arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--count", type=int, default=100)
+        parser.add_argument("--least", type=float, default=0, help="percent of the programs of the first kind")
+        parser.add_argument("--to", default="pt2", help="formats, of " + ", ".join(ENDINGS))
+        parser.add_argument("--kind", choices=list(INPUTS), help="programs of one kind only")
+        parser.add_argument("--keep", type=pathlib.Path, help="a folder for the programs")
+
+    def run(self, run: Run) -> str:
+        torch.set_num_threads(1)
+        said = []
+        for (kind, source), expected in self.make(run).items():
+            for to in run.args.to.split(","):
+                refused, written = self.convert(run, source, to, kind), 0
+                for name, values in expected.items():
+                    path = source.with_name(f"{source.name}_{to}") / f"{name}{ENDINGS[to]}"
+                    written += path.exists()
+                    what = self.judge(path, to, kind, values, name in refused)
+                    run.tell(f"{name} as {to}", what and f"{what}\n{(source / f'{name}.py').read_text()}")
+                for why, times in collections.Counter(re.sub(r"%\S+|\d+", "", why)[-110:] for why in refused.values()).most_common():
+                    said.append(f"{times:5} refused: {why}")
+                said.append(f"{kind} to {to}: {written} of {len(expected)} programs were written")
+                if kind == "flat" and 100 * written < run.args.least * len(expected):
+                    run.tell(f"{kind} to {to}", f"fewer than {run.args.least} % were written")
+        return "\n".join(said)
+
+    def make(self, run: Run) -> Dict[tuple, Dict[str, List[Dict[str, torch.Tensor]]]]:
+        """What torch.jit makes of each program, by kind and folder."""
+        rng, folder = random.Random(run.args.seed), run.args.keep or run.scratch
+        expected: Dict[tuple, Dict[str, List[Dict[str, torch.Tensor]]]] = {}
         count = 0
-        while count < args.count:
-            kind = args.kind or ("flat", "nested", "counted", "nested")[count % 4]
-            name = f"program_{args.seed}_{count}"
-            source = folder / f"{kind}_{count // 100}"
+        while count < run.args.count:
+            kind = run.args.kind or ("flat", "nested", "counted", "nested")[count % 4]
+            name, source = f"program_{run.args.seed}_{count}", folder / kind
             source.mkdir(parents=True, exist_ok=True)
             text = Nested(rng).text() if kind == "nested" else flat(rng, kind == "counted")
             try:
                 module = scripted(text, source / f"{name}.py")
                 module.save(str(source / f"{name}.pt"))
-                expected[kind][name] = (source, record_in_time(module, kind))
+                # In a process of its own, as loops that are made at random may never end.
+                _, failed = in_pytorch.in_process(recorded, module, kind, run.scratch / "values", seconds=SECONDS, memory=16 << 30)
+                if failed:
+                    raise RuntimeError(failed)
+                expected.setdefault((kind, source), {})[name] = torch.load(run.scratch / "values")
             except Exception:  # What TorchScript refuses is no program.
                 (source / f"{name}.pt").unlink(missing_ok=True)
                 continue
             count += 1
-        failed = 0
-        for to in formats:
-            for kind, programs in expected.items():
-                refused, wrong, written = {}, 0, 0
-                for source in sorted({source for source, _ in programs.values()}):
-                    out = folder / f"{source.name}_{to}"
-                    refused.update(convert(args.graphnet, source, out, to, kind))
-                for name, (source, values) in programs.items():
-                    path = folder / f"{source.name}_{to}" / f"{name}{ENDINGS[to]}"
-                    if not path.exists():
-                        if name not in refused:
-                            print(f"{name}: neither written nor refused as {to}")
-                            wrong += 1
-                        continue
-                    written += 1
-                    if to not in LOADERS:
-                        continue
-                    try:
-                        with torch.jit.optimized_execution(False):
-                            what = describe(record(LOADERS[to](path), kind), values)
-                    except Exception as error:  # Whatever it raises is a result.
-                        what = f"{type(error).__name__}: " + str(error).strip().split("\n")[0][:200]
-                    if what:
-                        wrong += 1
-                        print(f"{name}: as {to}: {what}\n{(source / f'{name}.py').read_text()}", flush=True)
-                for why, times in collections.Counter(re.sub(r"%\S+|\d+", "", why)[-110:] for why in refused.values()).most_common():
-                    print(f"{times:5} refused: {why}")
-                failed += wrong
-                if programs:
-                    share = 100 * written / len(programs)
-                    print(f"{kind} to {to}: {written} of {len(programs)} programs were written, {wrong} of those are wrong", flush=True)
-                    failed += kind == "flat" and share < args.least
-    return 1 if failed else 0
+        return expected
 
+    def convert(self, run: Run, source: pathlib.Path, to: str, kind: str) -> Dict[str, str]:
+        """Converts a folder, and returns why each program that was refused was, by its name."""
+        given = [word for text in INPUTS[kind] for word in ("--input", text)]
+        out = source.with_name(f"{source.name}_{to}")
+        done = subprocess.run([run.args.graphnet, "convert", source, out, "--to", to, "--jobs", "1", *given],
+                              capture_output=True, text=True, timeout=1800)
+        if done.returncode < 0:
+            run.tell(source, f"graphnet ended by signal {-done.returncode}: {done.stderr[-500:]}")
+        refused: Dict[str, str] = {}
+        for line in (done.stdout + done.stderr).splitlines():
+            if match := re.search(r"FAIL \S*?(program_\w+)\.pt: (.*)", line):
+                refused.setdefault(match.group(1), re.sub(r"^.*\(node \S+\): ", "", match.group(2)))
+        return refused
 
-if __name__ == "__main__":
-    sys.exit(main())
+    @staticmethod
+    def judge(path: pathlib.Path, to: str, kind: str, values: List[Dict[str, torch.Tensor]], is_refused: bool) -> str:
+        if not path.exists():
+            return "" if is_refused else "neither written nor refused"
+        if to not in LOADERS:
+            return ""
+        try:
+            found = record(LOADERS[to](path), kind)
+        except Exception as error:  # Whatever it raises is a result.
+            return in_pytorch.one_line(error)
+        for number, (these, those) in enumerate(zip(found, values)):
+            if what := in_pytorch.compare(those, these):
+                return f"run {number}: {what} (the last two are the inputs)"
+        return ""
