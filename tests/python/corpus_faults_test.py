@@ -92,7 +92,7 @@ class FaultsTest(unittest.TestCase):
         self.assertIn(words, done.stderr)
 
     def test_power_that_fails_loses_nothing(self) -> None:
-        done = subprocess.run([sys.executable, str(ROOT / "tests/tools/cut_corpus.py"), "--cuts",
+        done = subprocess.run([sys.executable, str(ROOT / "tests/tools/break_corpus.py"), "--cuts",
                                "3", "--samples", "60"], capture_output=True, text=True,
                               check=False)
         if done.returncode == 77:

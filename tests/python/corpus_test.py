@@ -1157,7 +1157,7 @@ class RayTest(CorpusTest):
 class KillsTest(CorpusTest):
 
     def test_kills_lose_nothing(self) -> None:
-        done = subprocess.run([sys.executable, str(ROOT / "tests/tools/kill_corpus.py"), "--kills",
+        done = subprocess.run([sys.executable, str(ROOT / "tests/tools/break_corpus.py"), "--kills",
                                "4", "--samples", "150"], capture_output=True, text=True,
                               check=False)
         self.assertRegex(done.stdout, r"\A4 kills in .* 0 lost\n\Z", done.stderr)
