@@ -1,5 +1,4 @@
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,8 +15,8 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/messages.h"
 #include "graphnet/cli/progress.h"
+#include "graphnet/cli/terminal.h"
 #include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/backend_process.h"
 #include "graphnet/evaluate/backend_table.h"
@@ -34,7 +33,6 @@ constexpr absl::Duration kTimeToSayHello = absl::Seconds(120);
 struct BackendsFlags {
   std::vector<std::string> install;
   std::string index_cache;  // folder of a cache; empty: none
-  bool json = false;
 };
 
 // Starts a worker and returns how it describes itself.
@@ -46,54 +44,40 @@ absl::StatusOr<WorkerGreeting> SayHello(const Backend& backend, const WorkerHost
   return worker->greeting();
 }
 
-absl::StatusOr<int> InstallAll(const BackendsFlags& options) {
+absl::StatusOr<CommandResult> InstallAll(const BackendsFlags& options) {
   const WorkerHost host = HostOfTool();
   std::vector<const Backend*> backends;
   for (const std::string& name : options.install) {
     ASSIGN_OR_RETURN(backends.emplace_back(), BackendOfName(name));
   }
   int code = 0;
-  Json list = Json::List();
+  std::string aside;
+  Table list = {{"name"}, {"installed"}, {"seconds"}, {"version"}, {"error"}};
+  Report report;
   for (const Backend* backend : backends) {
     const auto begin = std::chrono::steady_clock::now();
-    absl::StatusOr<WorkerGreeting> greeting;
-    {
-      const Progress progress(absl::StrCat("installing ", backend->name));
-      const absl::Status installed = Install(*backend, host);
-      greeting =
-          installed.ok() ? SayHello(*backend, host) : absl::StatusOr<WorkerGreeting>(installed);
-    }
+    Progress progress(absl::StrCat("installing ", backend->name));
+    const absl::Status installed = Install(*backend, host);
+    const absl::StatusOr<WorkerGreeting> greeting =
+        installed.ok() ? SayHello(*backend, host) : absl::StatusOr<WorkerGreeting>(installed);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (!greeting.ok()) code = 1;
-    if (options.json) {
-      Json json;
-      json["name"] = backend->name;
-      json["installed"] = greeting.ok();
-      json["seconds"] = seconds;
-      if (greeting.ok()) {
-        json["version"] = greeting->version;
-      } else {
-        json["error"] = greeting.status().message();
-      }
-      list.push_back(std::move(json));
-    } else if (greeting.ok()) {
-      std::printf("%s %s, in %.0f s\n", std::string(backend->name).c_str(),
-                  greeting->version.c_str(), seconds);
-      std::fflush(stdout);  // The next one may take long.
+    progress.End();
+    list.Add({backend->name, greeting.ok(), seconds,
+              greeting.ok() ? Cell(greeting->version) : Cell(),
+              greeting.ok() ? Cell() : Cell(greeting.status().message())});
+    if (greeting.ok()) {
+      report.Say(absl::StrFormat("%s %s, in %.0f s", backend->name, greeting->version, seconds));
     } else {
-      PrintError(greeting.status().message());
+      code = 1;
+      absl::StrAppend(&aside, Red("graphnet:", stderr), " ", greeting.status().message(), "\n");
     }
   }
-  if (options.json) {
-    Json document;
-    document["backends"] = std::move(list);
-    PrintJson(document);
-  }
-  return code;
+  report.Add("backends", std::move(list));
+  return CommandResult(std::move(report), code, std::move(aside));
 }
 
-absl::StatusOr<int> List(const BackendsFlags& options) {
+absl::StatusOr<CommandResult> List() {
   const WorkerHost host = HostOfTool();
   const absl::Span<const Backend> backends = Backends();
   std::vector<absl::StatusOr<WorkerGreeting>> greetings(backends.size(),
@@ -136,20 +120,15 @@ absl::StatusOr<int> List(const BackendsFlags& options) {
   }
   Report report;
   report.Add("backends", std::move(list));
-  PrintReport(report, options.json);
-  return 0;
+  return report;
 }
 
-absl::StatusOr<int> IndexCache(const BackendsFlags& options) {
+absl::StatusOr<CommandResult> IndexCache(const BackendsFlags& options) {
   ASSIGN_OR_RETURN(const std::string digest, WriteCacheIndex(options.index_cache));
-  if (options.json) {
-    Json document;
-    document["sha256"] = digest;
-    PrintJson(document);
-  } else {
-    std::printf("%s\n", digest.c_str());
-  }
-  return 0;
+  Report report;
+  report.Add("sha256", digest);
+  report.Say(digest);
+  return report;
 }
 
 }  // namespace
@@ -170,12 +149,12 @@ void RegisterBackends(CLI::App& app, CommandRunner* run) {
                    "print the SHA-256 that run --trust-cache takes")
       ->type_name("DIR")
       ->excludes("--install");
-  AddJsonOption(command, &options->json,
+  AddJsonOption(command,
                 "backends with name, reads, tier, found, version or install; sha256 of the index");
   command->callback([options, run] {
-    *run = [options] {
+    *run = [options]() -> absl::StatusOr<CommandResult> {
       if (!options->index_cache.empty()) return IndexCache(*options);
-      return options->install.empty() ? List(*options) : InstallAll(*options);
+      return options->install.empty() ? List() : InstallAll(*options);
     };
   });
 }

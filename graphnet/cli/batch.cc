@@ -1,18 +1,28 @@
 #include "graphnet/cli/batch.h"
 
-#include <cstdio>
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/match.h"
 #include "graphnet/base/file.h"
 
 namespace graphnet {
 
-void PrintCount(const BatchCount& count) {
+std::string CountLine(const BatchCount& count) {
   const std::string passed = absl::StrCat(count.done - count.failed, " passed");
   const std::string failed = absl::StrCat(count.failed, " failed");
-  std::printf("%s, %s\n", count.failed == 0 ? Green(passed).c_str() : passed.c_str(),
-              count.failed == 0 ? failed.c_str() : Red(failed).c_str());
+  return absl::StrCat(count.failed == 0 ? Green(passed) : passed, ", ",
+                      count.failed == 0 ? failed : Red(failed));
+}
+
+std::string FailLine(const std::string& path, const absl::Status& status, absl::string_view verdict,
+                     FILE* out) {
+  if (status.ok()) return "";
+  const std::string shown = Printable(path, 1000);
+  const bool has_path =
+      IsUnusable(status) || absl::StartsWith(status.message(), absl::StrCat(shown, ":"));
+  return absl::StrCat(Red(verdict, out), " ", has_path ? "" : absl::StrCat(shown, ": "),
+                      status.message());
 }
 
 std::string PathBelow(const std::string& out, const std::string& root, const std::string& path) {

@@ -4,6 +4,7 @@
 #define GRAPHNET_CLI_BATCH_H_
 
 #include <cstddef>
+#include <cstdio>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,10 +14,13 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "graphnet/base/parallel.h"
+#include "graphnet/base/report.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/command.h"
+#include "graphnet/cli/json.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/terminal.h"
 #include "graphnet/formats/formats.h"
@@ -35,8 +39,8 @@ struct BatchCount {
 };
 
 // Calls work(input, &result) for each input, such as a path, on `jobs` threads (0: one per CPU); an
-// exception counts as its error. Then calls account(i, status, result), one call at a time, which returns the line
-// to print, or an empty string. The lines are printed in the order of the inputs.
+// exception counts as its error. Then calls account(i, status, result), one call at a time, which
+// returns the line to print, or an empty string. The lines are printed in the order of the inputs.
 template <typename Result, typename Input>
 BatchCount RunBatch(
     const std::vector<Input>& inputs, int jobs,
@@ -66,17 +70,55 @@ BatchCount RunBatch(
   return count;
 }
 
-// Prints "3 passed, 1 failed".
-void PrintCount(const BatchCount& count);
+// Returns "3 passed, 1 failed".
+std::string CountLine(const BatchCount& count);
+// Returns "FAIL <path>: <message>", with the path only once; empty if the status is OK. The verdict
+// is red if `out` has colours.
+std::string FailLine(const std::string& path, const absl::Status& status,
+                     absl::string_view verdict = "FAIL", FILE* out = stdout);
 
-// Returns "FAIL <path>: <message>", with the path only once; empty if the status is OK.
-inline std::string FailLine(const std::string& path, const absl::Status& status,
-                            absl::string_view verdict = "FAIL") {
-  if (status.ok()) return "";
-  const std::string shown = Printable(path, 1000);
-  if (IsUnusable(status) || absl::StartsWith(status.message(), absl::StrCat(shown, ":")))
-    return absl::StrCat(Red(verdict), " ", status.message());
-  return absl::StrCat(Red(verdict), " ", shown, ": ", status.message());
+// What is known of a batch when it ends.
+struct BatchReport {
+  Report report;  // has "samples", "passed" and "failed" for JSON, and no text
+  BatchCount count;
+  std::string aside;  // lines for the standard error
+
+  // Return the result of a command that converts, and of one that checks.
+  CommandResult Converted() && { return {std::move(report), count.ExitCode(), std::move(aside)}; }
+  CommandResult Checked() && {
+    return {std::move(report), count.CheckExitCode(), std::move(aside)};
+  }
+};
+
+// Like RunBatch. `add` adds to the report of a sample, which has its path and error, what is known of
+// it. Unless JSON is wanted, the text of each is printed as soon as it is done. If the output is a
+// list for other programs, what has failed is told on the standard error.
+template <typename Result>
+BatchReport ReportBatch(
+    const std::vector<std::string>& inputs, int jobs,
+    absl::FunctionRef<absl::Status(const std::string& path, Result* result)> work,
+    absl::FunctionRef<void(size_t i, const absl::Status& status, Result& result, Report* sample)>
+        add,
+    bool is_list = false) {
+  BatchReport made;
+  std::vector<Report> samples(WantsJson() ? inputs.size() : 0);
+  made.count = RunBatch<Result>(
+      inputs, jobs, work, [&](size_t i, const absl::Status& status, Result& result) {
+        Report sample = SampleReport(inputs[i], status);
+        add(i, status, result, &sample);
+        if (WantsJson()) {
+          samples[i] = std::move(sample);
+          return std::string();
+        }
+        if (is_list && !status.ok()) {
+          absl::StrAppend(&made.aside, FailLine(inputs[i], status, "graphnet:", stderr), "\n");
+          return std::string();
+        }
+        return absl::StrCat(FailLine(inputs[i], status),
+                            absl::StripSuffix(sample.ToText(0, HasColours(stdout)), "\n"));
+      });
+  made.report = SamplesReport(std::move(samples), made.count.failed);
+  return made;
 }
 
 // Returns the path below `out` that corresponds to `path` below `root`.

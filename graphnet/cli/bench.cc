@@ -1,7 +1,6 @@
 #include "graphnet/evaluate/bench.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,7 +33,6 @@ struct BenchFlags {
   std::string out;
   std::string resume;
   bool strict = false;
-  bool json = false;
 };
 
 // The sums over a backend's samples.
@@ -118,10 +116,10 @@ std::string FailureLines(const std::string& path, const Backend& backend,
                       DescribeFinding(*outcome.oracle, backend.name), "\n");
 }
 
-absl::StatusOr<BenchResults> RunWithProgress(BenchRun run, bool quiet) {
+absl::StatusOr<BenchResults> RunWithProgress(BenchRun run) {
   std::unique_ptr<Progress> progress;
   const auto print = [&](const std::string& lines) {
-    if (quiet || lines.empty()) return;
+    if (WantsJson() || lines.empty()) return;
     progress->Print(lines);
     std::fflush(stdout);  // The next one may take long.
   };
@@ -137,7 +135,7 @@ absl::StatusOr<BenchResults> RunWithProgress(BenchRun run, bool quiet) {
   return RunBench(run);
 }
 
-absl::StatusOr<int> RunAndTell(BenchFlags options) {
+absl::StatusOr<CommandResult> RunAndTell(BenchFlags options) {
   BenchRun& run = options.run;
   if (!options.resume.empty() && !options.out.empty()) {
     return absl::InvalidArgumentError(
@@ -163,19 +161,16 @@ absl::StatusOr<int> RunAndTell(BenchFlags options) {
     RETURN_IF_ERROR(FindInputs(run.settings.in).status());
     RETURN_IF_ERROR(BeginBench(run.folder, run.settings));
   }
-  ASSIGN_OR_RETURN(const BenchResults made, RunWithProgress(run, options.json));
+  ASSIGN_OR_RETURN(const BenchResults made, RunWithProgress(run));
   const std::vector<BackendResults>& results = made.backends;
-  const Report report = ResultsReport(results);
-  if (options.json) {
-    Json document = report.ToJson();
-    for (const absl::Status& status : made.unusable)
-      document["unusable"].push_back(ErrorJson(status));
-    PrintJson(document);
-  } else {
-    for (const absl::Status& status : made.unusable)
-      std::printf("%s %s\n", Red("FAIL").c_str(), std::string(status.message()).c_str());
-    PrintReport(report, /*json=*/false);
+  Report report;
+  Json unusable = Json::List();
+  for (const absl::Status& status : made.unusable) {
+    unusable.push_back(ErrorJson(status));
+    report.Say(absl::StrCat(Red("FAIL"), " ", status.message()));
   }
+  report.Append(ResultsReport(results));
+  if (!made.unusable.empty()) report.Add("unusable", std::move(unusable));
   const bool all_loaded = absl::c_all_of(results, [](const BackendResults& one) {
     return absl::c_all_of(one.samples, [](const auto& entry) { return entry.second.is_loaded; });
   });
@@ -183,8 +178,8 @@ absl::StatusOr<int> RunAndTell(BenchFlags options) {
     return absl::c_all_of(
         one.samples, [](const auto& entry) { return entry.second.outcome == Outcome::kCorrect; });
   });
-  if (!made.unusable.empty()) return 2;
-  return all_loaded && (all_right || !options.strict) ? 0 : 1;
+  const bool is_fine = all_loaded && (all_right || !options.strict);
+  return CommandResult(std::move(report), !made.unusable.empty() ? 2 : is_fine ? 0 : 1);
 }
 
 }  // namespace
@@ -247,7 +242,7 @@ void RegisterBench(CLI::App& app, CommandRunner* run) {
   AddProgressOption(command);
   AddTrustOption(command, &options->run.trust);
   AddDrawWeightsOption(command);
-  AddJsonOption(command, &options->json, "backends with log, samples, outcomes and median_speedup");
+  AddJsonOption(command, "backends with log, samples, outcomes and median_speedup");
   command->callback([options, run] { *run = [options] { return RunAndTell(*options); }; });
 }
 

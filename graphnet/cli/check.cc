@@ -1,6 +1,5 @@
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -40,7 +39,6 @@ namespace {
 struct CheckFlags {
   std::vector<std::string> in;
   int jobs = 0;
-  bool json = false;
   bool calls = false;
   bool trust = false;
   std::vector<std::string> targets;
@@ -174,20 +172,10 @@ absl::Status CheckForms(const std::string& path, const CheckFlags& options, Chec
   return Annotate(CheckFolder(sample, path, &outcome->folder_na), "GraphNet folder");
 }
 
-Json OutcomeJson(const std::string& path, const absl::Status& status, const CheckOutcome& outcome) {
-  Json sample = SampleJson(path, status);
-  sample["passed"] = status.ok();
-  sample["num_nodes"] = outcome.nodes;
-  sample["seconds"] = outcome.seconds;
-  if (!outcome.folder_na.empty()) sample["no_folder"] = outcome.folder_na;
-  return sample;
-}
-
-absl::StatusOr<int> Check(const CheckFlags& options) {
+absl::StatusOr<CommandResult> Check(const CheckFlags& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
   std::map<std::string, size_t> not_applicable;
-  std::vector<Json> samples(inputs.size());
-  const BatchCount count = RunBatch<CheckOutcome>(
+  BatchReport made = ReportBatch<CheckOutcome>(
       inputs, options.jobs,
       [&](const std::string& path, CheckOutcome* outcome) {
         const auto begin = std::chrono::steady_clock::now();
@@ -196,23 +184,20 @@ absl::StatusOr<int> Check(const CheckFlags& options) {
         outcome->seconds = std::chrono::duration<double>(end - begin).count();
         return status;
       },
-      [&](size_t i, const absl::Status& status, const CheckOutcome& outcome) {
+      [&](size_t, const absl::Status& status, const CheckOutcome& outcome, Report* sample) {
+        sample->Add("passed", status.ok());
+        sample->Add("num_nodes", outcome.nodes);
+        sample->Add("seconds", outcome.seconds);
+        if (outcome.folder_na.empty()) return;
+        sample->Add("no_folder", outcome.folder_na);
         // Reasons are counted without the node that they begin with.
         const size_t colon = outcome.folder_na.rfind(": ");
-        const size_t begin = colon == std::string::npos ? 0 : colon + 2;
-        if (!outcome.folder_na.empty()) ++not_applicable[outcome.folder_na.substr(begin)];
-        samples[i] = OutcomeJson(inputs[i], status, outcome);
-        return options.json ? "" : FailLine(inputs[i], status);
+        ++not_applicable[outcome.folder_na.substr(colon == std::string::npos ? 0 : colon + 2)];
       });
-  if (options.json) {
-    PrintJson(SamplesJson(std::move(samples), count.failed));
-    return count.CheckExitCode();
-  }
-  for (const auto& [reason, times] : not_applicable) {
-    std::printf("folder form n/a for %zu: %s\n", times, reason.c_str());
-  }
-  PrintCount(count);
-  return count.CheckExitCode();
+  for (const auto& [reason, times] : not_applicable)
+    made.report.Say(absl::StrCat("folder form n/a for ", times, ": ", reason));
+  made.report.Say(CountLine(made.count));
+  return std::move(made).Checked();
 }
 
 }  // namespace
@@ -235,18 +220,17 @@ void RegisterCheck(CLI::App& app, CommandRunner* run) {
       ->type_name("TARGET")
       ->delimiter(',')
       ->excludes("--calls");
-  AddJsonOption(command, &options->json,
+  AddJsonOption(command,
                 "samples with path, passed, num_nodes, seconds, and no_folder, the reason why a "
                 "folder cannot hold it; with --for path and targets, which by name have works and "
                 "missing: target, count and reason");
   AddTrustOption(command, &options->trust);
   command->callback([options, run] {
-    *run = [options] {
+    *run = [options]() -> absl::StatusOr<CommandResult> {
       if (options->targets.empty()) return Check(*options);
       return CheckFor({.in = options->in,
                        .targets = options->targets,
                        .jobs = options->jobs,
-                       .json = options->json,
                        .trust = options->trust});
     };
   });

@@ -1,8 +1,6 @@
 #include "graphnet/cli/check_for.h"
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <utility>
@@ -14,8 +12,6 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/inputs.h"
-#include "graphnet/cli/json.h"
-#include "graphnet/cli/table.h"
 #include "graphnet/evaluate/backend_table.h"
 #include "graphnet/evaluate/onnx_operators.h"
 #include "graphnet/formats/export_program.h"
@@ -99,32 +95,17 @@ absl::Status CheckTarget(absl::string_view target, const Sample& sample, Missing
 // The missing calls of one sample, in the order of the targets.
 using AllMissing = std::vector<MissingCalls>;
 
-Json MissingJson(const MissingCalls& missing) {
-  Json json = Json::Object();
-  json["works"] = missing.empty();
-  Json& list = json["missing"] = Json::List();
-  for (const auto& [call, count] : missing) {
-    Json row;
-    row["target"] = call.first.empty() ? Json() : Json(call.first);
-    row["count"] = count;
-    row["reason"] = call.second;
-    list.push_back(std::move(row));
-  }
-  return json;
-}
-
-// Prints the missing calls of all samples, the most frequent first.
-void PrintMissing(absl::string_view target, const MissingCalls& missing) {
-  if (missing.empty()) return;
+// Returns a table whose title is `title`. The rows are sorted by call, or the most frequent is first.
+Table MissingTable(const MissingCalls& missing, const std::string& title, bool by_count) {
   std::vector<std::pair<MissingCalls::key_type, size_t>> rows(missing.begin(), missing.end());
-  absl::c_stable_sort(rows, [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::printf("\n%s lacks\n", std::string(target).c_str());
-  std::vector<TableRow> table;
+  if (by_count)
+    absl::c_stable_sort(rows, [](const auto& a, const auto& b) { return a.second > b.second; });
+  Table table = {{"target", title}, {"count", "calls"}, {"reason", "reason"}};
   for (const auto& [call, count] : rows) {
-    table.push_back({call.first.empty() ? "(no call)" : Printable(call.first), absl::StrCat(count),
-                     Printable(call.second, 1000)});
+    table.Add(
+        {call.first.empty() ? Cell(Json()).As("(no call)") : Cell(call.first), count, call.second});
   }
-  PrintTable(table, /*last_is_text=*/true);
+  return table;
 }
 
 }  // namespace
@@ -153,14 +134,15 @@ MissingCalls MissingFor(absl::string_view target, const Sample& sample) {
   return missing;
 }
 
-absl::StatusOr<int> CheckFor(const CheckForFlags& flags) {
+absl::StatusOr<CommandResult> CheckFor(const CheckForFlags& flags) {
   for (const std::string& target : flags.targets) RETURN_IF_ERROR(CheckTargetName(target));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(flags.in));
-  std::vector<Json> samples(inputs.size());
-  std::vector<TableRow> table(inputs.size());
+  Table table = {{"", "sample"}};
+  for (const std::string& target : flags.targets) table.AddColumn({"", target});
+  std::vector<std::vector<Cell>> rows(inputs.size());
   AllMissing all(flags.targets.size());
   bool is_any_missing = false;
-  const BatchCount count = RunBatch<AllMissing>(
+  BatchReport made = ReportBatch<AllMissing>(
       inputs, flags.jobs,
       [&](const std::string& path, AllMissing* missing) {
         absl::StatusOr<Sample> sample = Load(path, {.trust = flags.trust, .weights = true});
@@ -169,30 +151,33 @@ absl::StatusOr<int> CheckFor(const CheckForFlags& flags) {
           missing->push_back(MissingFor(target, *sample));
         return absl::OkStatus();
       },
-      [&](size_t i, const absl::Status& status, const AllMissing& missing) {
-        samples[i] = SampleJson(inputs[i], status);
-        if (!status.ok()) return flags.json ? "" : FailLine(inputs[i], status);
-        table[i] = {Printable(inputs[i], 1000)};
-        Json& targets = samples[i]["targets"] = Json::Object();
+      [&](size_t i, const absl::Status& status, const AllMissing& missing, Report* sample) {
+        if (!status.ok()) return;
+        rows[i] = {inputs[i]};
+        Report targets;
         for (size_t t = 0; t < missing.size(); ++t) {
-          targets[flags.targets[t]] = MissingJson(missing[t]);
-          table[i].push_back(missing[t].empty() ? "ok" : absl::StrCat(missing[t].size()));
+          Report target;
+          target.Add("works", missing[t].empty());
+          target.Add("missing", MissingTable(missing[t], "", /*by_count=*/false).ToJson());
+          targets.Add(flags.targets[t], std::move(target));
+          rows[i].push_back(missing[t].empty() ? Cell("ok") : Cell(missing[t].size()));
           for (const auto& [call, calls] : missing[t]) all[t][call] += calls;
           is_any_missing |= !missing[t].empty();
         }
-        return std::string();
+        sample->Add("targets", std::move(targets));
       });
-  const int exit_code = count.failed > 0 ? count.ExitCode() : static_cast<int>(is_any_missing);
-  if (flags.json) {
-    PrintJson(SamplesJson(std::move(samples), count.failed));
-    return exit_code;
+  for (std::vector<Cell>& row : rows) {
+    if (!row.empty()) table.Add(std::move(row));
   }
-  table.erase(std::remove(table.begin(), table.end(), TableRow()), table.end());
-  table.insert(table.begin(), {"sample"});
-  for (const std::string& target : flags.targets) table[0].push_back(target);
-  PrintTable(table);
-  for (size_t t = 0; t < all.size(); ++t) PrintMissing(flags.targets[t], all[t]);
-  return exit_code;
+  made.report.Add("", std::move(table));
+  for (size_t t = 0; t < all.size(); ++t) {
+    if (all[t].empty()) continue;
+    made.report.Say("");
+    made.report.Add(
+        "", MissingTable(all[t], absl::StrCat(flags.targets[t], " lacks"), /*by_count=*/true));
+  }
+  if (made.count.failed == 0 && is_any_missing) return CommandResult(std::move(made.report), 1);
+  return std::move(made).Converted();
 }
 
 }  // namespace graphnet

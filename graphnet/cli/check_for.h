@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/cli/command.h"
 #include "graphnet/ir/missing_calls.h"
 #include "graphnet/ir/sample.h"
 
@@ -27,12 +28,11 @@ struct CheckForFlags {
   std::vector<std::string> in;
   std::vector<std::string> targets;
   int jobs = 0;
-  bool json = false;
   bool trust = false;
 };
-// Prints the missing calls of many samples. Returns the exit code: 1 if a call is missing, 2 if a
-// sample cannot be read.
-absl::StatusOr<int> CheckFor(const CheckForFlags& flags);
+// Returns the missing calls of many samples. The exit code is 1 if a call is missing, 2 if a sample
+// cannot be read.
+absl::StatusOr<CommandResult> CheckFor(const CheckForFlags& flags);
 
 }  // namespace graphnet
 

@@ -1,7 +1,6 @@
 #include "graphnet/decompose/compose.h"
 
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -22,7 +21,6 @@ namespace {
 struct ComposeFlags {
   std::string in;
   Output out;
-  bool json = false;
 };
 
 // Checks that the ranges cover the whole graph.
@@ -38,7 +36,7 @@ absl::Status CheckWhole(const DecomposeConfig& config) {
                    config.num_ops));
 }
 
-absl::StatusOr<int> Compose(const ComposeFlags& options) {
+absl::StatusOr<CommandResult> Compose(const ComposeFlags& options) {
   ASSIGN_OR_RETURN(StoredDecomposition stored,
                    ReadDecomposition(options.in, options.out.keeps_weights()));
   const bool done = stored.config.has_value() && stored.config->is_done();
@@ -55,18 +53,13 @@ absl::StatusOr<int> Compose(const ComposeFlags& options) {
   for (Sample& piece : stored.pieces) sample.weights.merge(piece.weights);
   RETURN_IF_ERROR(Annotate(Verify(*sample.module), options.in));
   RETURN_IF_ERROR(SaveSample(sample, options.out));
-  const auto operators = static_cast<long long>(NumOperators(*sample.module->main()));
-  if (options.json) {
-    Json document;
-    document["out"] = options.out.path;
-    document["pieces"] = stored.pieces.size();
-    document["num_operators"] = operators;
-    PrintJson(document);
-    return 0;
-  }
-  std::fprintf(options.out.report(), "%zu pieces, %lld operators\n", stored.pieces.size(),
-               operators);
-  return 0;
+  Report report;
+  report.Add("out", options.out.path);
+  report.Add("pieces", stored.pieces.size());
+  report.Add("num_operators", NumOperators(*sample.module->main()));
+  report.Say(absl::StrCat(stored.pieces.size(), " pieces, ", NumOperators(*sample.module->main()),
+                          " operators"));
+  return report;
 }
 
 }  // namespace
@@ -76,7 +69,7 @@ void RegisterCompose(CLI::App& app, CommandRunner* run) {
   CLI::App* command = app.add_subcommand("compose", "Join the pieces that decompose made");
   command->add_option("DIR", options->in, "Folder of the pieces")->required();
   AddOutputOptions(command, &options->out)->required();
-  AddJsonOption(command, &options->json, "out, pieces and num_operators");
+  AddJsonOption(command, "out, pieces and num_operators");
   command->callback([options, run] { *run = [options] { return Compose(*options); }; });
 }
 

@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -34,7 +33,6 @@ struct ConvertFlags {
   bool trust = false;
   bool lift = false;
   bool strip = false;
-  bool json = false;
   int jobs = 0;
 };
 
@@ -69,15 +67,13 @@ absl::Status ConvertOne(const std::string& path, const Output& out, const Conver
   return SaveSample(sample, out, losses);
 }
 
-Json ResultJson(const std::string& path, const absl::Status& status, const Output& out,
-                const Losses& losses) {
-  Json sample = SampleJson(path, status);
-  if (status.ok()) sample["out"] = out.path;
-  if (losses.any()) sample["lost"] = losses.AsJson();
-  return sample;
+// Adds where a sample was written, and what was lost.
+void Tell(const Output& out, const Losses& losses, Report* sample) {
+  sample->Add("out", out.path);
+  losses.AddTo(sample);
 }
 
-absl::StatusOr<int> Convert(const ConvertFlags& options) {
+absl::StatusOr<CommandResult> Convert(const ConvertFlags& options) {
   // If the output is a file, IN must be one sample; loading it tells what the folder is instead.
   RETURN_IF_ERROR(CheckOutput(options.out));
   const bool to_file = options.out.to.empty() && !options.out.format().is_folder;
@@ -86,7 +82,6 @@ absl::StatusOr<int> Convert(const ConvertFlags& options) {
                             .list = options.list,
                             .report = options.report,
                             .trust = options.trust,
-                            .json = options.json,
                             .jobs = options.jobs,
                             .paddle_python = options.paddle_python,
                             .timeout_s = options.timeout_s},
@@ -99,35 +94,28 @@ absl::StatusOr<int> Convert(const ConvertFlags& options) {
   if (!IsFolderOfSamples(options.in) || to_file) {
     Losses losses;
     RETURN_IF_ERROR(ConvertOne(options.in, options.out, options, &losses));
-    if (options.json)
-      PrintJson(SamplesJson({ResultJson(options.in, absl::OkStatus(), options.out, losses)}, 0));
-    TellLosses(losses, options.out);
-    return 0;
+    std::vector<Report> samples = {SampleReport(options.in, absl::OkStatus())};
+    Tell(options.out, losses, &samples[0]);
+    return CommandResult(SamplesReport(std::move(samples), /*failed=*/0), 0,
+                         LossNote(losses, options.out));
   }
   if (options.out.to.empty())
     return absl::InvalidArgumentError("a folder of samples needs --to, the format of all outputs");
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
   ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.in, options.out));
-  std::vector<Json> samples(inputs.size());
   Losses lost;
-  const BatchCount count = RunBatch<Losses>(
+  BatchReport made = ReportBatch<Losses>(
       inputs, options.jobs,
       [&](const std::string& path, Losses* losses) {
         return ConvertOne(path, outputs.at(path), options, losses);
       },
-      [&](size_t i, const absl::Status& status, const Losses& losses) {
+      [&](size_t i, const absl::Status& status, const Losses& losses, Report* sample) {
         lost.Add(losses);
-        samples[i] = ResultJson(inputs[i], status, outputs.at(inputs[i]), losses);
-        return options.json ? "" : FailLine(inputs[i], status);
+        if (status.ok()) Tell(outputs.at(inputs[i]), losses, sample);
       });
-  if (options.json) {
-    PrintJson(SamplesJson(std::move(samples), count.failed));
-  } else {
-    PrintCount(count);
-  }
-  std::fflush(stdout);
-  TellLosses(lost, options.out);
-  return count.ExitCode();
+  made.report.Say(CountLine(made.count));
+  made.aside = LossNote(lost, options.out);
+  return std::move(made).Converted();
 }
 
 }  // namespace
@@ -170,8 +158,7 @@ void RegisterConvert(CLI::App& app, CommandRunner* run) {
                  "Write the values of parameters and buffers into the protobuf, not beside it; up "
                  "to 2 GiB")
       ->excludes(strip);
-  AddJsonOption(command, &options->json,
-                "samples with path, out and lost, counts of what the format cannot hold");
+  AddJsonOption(command, "samples with path, out and lost, counts of what the format cannot hold");
   command->callback([options, run] { *run = [options] { return Convert(*options); }; });
 }
 

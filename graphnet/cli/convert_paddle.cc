@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -218,26 +217,36 @@ absl::Status RunOne(PaddleRunner& runner, const std::string& path) {
 // Runs the samples one after the other, because each may need all memory. Returns how many failed.
 size_t RunAll(PaddleRunner& runner, const std::vector<std::string>& inputs, const std::string& root,
               const std::vector<size_t>& written, const std::map<std::string, Output>& outputs,
-              bool quiet, PaddleReport* report, std::vector<Json>* samples) {
+              PaddleReport* report, std::vector<Report>* samples) {
   Progress progress(written.size());
   size_t failed = 0;
   size_t done = 0;
   for (const size_t i : written) {
     const absl::Status status = RunOne(runner, outputs.at(inputs[i]).path);
     report->AddRun(NameOf(inputs[i], root), status);
-    (*samples)[i]["run_status"] = status.ok() ? "success" : "failed";
+    (*samples)[i].Add("run_status", status.ok() ? "success" : "failed");
     if (!status.ok()) {
       ++failed;
-      (*samples)[i]["run_error"] = ErrorJson(status);
-      if (!quiet) progress.Print(FailLine(inputs[i], status) + "\n");
+      (*samples)[i].Add("run_error", ErrorJson(status));
+      if (!WantsJson()) progress.Print(FailLine(inputs[i], status) + "\n");
     }
     progress.Step(++done, failed);
   }
   return failed;
 }
 
-absl::StatusOr<int> ConvertSingle(const PaddleFlags& flags, const Output& out,
-                                  PaddleRunner* runner) {
+// Returns what is known of a sample.
+Report Told(const std::string& path, const absl::Status& status, const Output& out,
+            const Losses& lost) {
+  Report sample = SampleReport(path, status);
+  if (!status.ok()) return sample;
+  sample.Add("out", out.path);
+  lost.AddTo(&sample);
+  return sample;
+}
+
+absl::StatusOr<CommandResult> ConvertSingle(const PaddleFlags& flags, const Output& out,
+                                            PaddleRunner* runner) {
   Converted converted;
   const absl::Status status = ConvertOne(flags.in, out, flags.trust, &converted);
   PaddleReport report;
@@ -250,19 +259,13 @@ absl::StatusOr<int> ConvertSingle(const PaddleFlags& flags, const Output& out,
   if (!flags.report.empty()) RETURN_IF_ERROR(report.Write(flags.report));
   RETURN_IF_ERROR(status);
   RETURN_IF_ERROR(run);
-  if (flags.json) {
-    Json sample = SampleJson(flags.in, status);
-    sample["out"] = out.path;
-    if (converted.lost.any()) sample["lost"] = converted.lost.AsJson();
-    PrintJson(SamplesJson({std::move(sample)}, 0));
-  }
-  TellLosses(converted.lost, out);
-  return 0;
+  return CommandResult(SamplesReport({Told(flags.in, status, out, converted.lost)}, /*failed=*/0),
+                       0, LossNote(converted.lost, out));
 }
 
 }  // namespace
 
-absl::StatusOr<int> ConvertToPaddle(const PaddleFlags& flags, const Output& out) {
+absl::StatusOr<CommandResult> ConvertToPaddle(const PaddleFlags& flags, const Output& out) {
   std::unique_ptr<PaddleRunner> runner;
   if (!flags.paddle_python.empty()) {
     ASSIGN_OR_RETURN(runner,
@@ -283,7 +286,7 @@ absl::StatusOr<int> ConvertToPaddle(const PaddleFlags& flags, const Output& out)
   ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, flags.in, out));
   PaddleReport report;
   Losses lost;
-  std::vector<Json> samples(inputs.size());
+  std::vector<Report> samples(inputs.size());
   std::vector<size_t> written;
   const BatchCount count = RunBatch<Converted>(
       inputs, flags.jobs,
@@ -293,31 +296,24 @@ absl::StatusOr<int> ConvertToPaddle(const PaddleFlags& flags, const Output& out)
       [&](size_t i, const absl::Status& status, const Converted& converted) {
         report.Add(NameOf(inputs[i], flags.in), status, converted.coverage);
         if (status.ok()) written.push_back(i);
-        samples[i] = SampleJson(inputs[i], status);
-        if (status.ok()) samples[i]["out"] = outputs.at(inputs[i]).path;
-        if (status.ok() && converted.lost.any()) samples[i]["lost"] = converted.lost.AsJson();
+        samples[i] = Told(inputs[i], status, outputs.at(inputs[i]), converted.lost);
         if (status.ok()) lost.Add(converted.lost);
-        return flags.json ? "" : FailLine(inputs[i], status);
+        return WantsJson() ? "" : FailLine(inputs[i], status);
       });
   size_t failed_runs = 0;
   if (runner != nullptr) {
-    failed_runs =
-        RunAll(*runner, inputs, flags.in, written, outputs, flags.json, &report, &samples);
+    failed_runs = RunAll(*runner, inputs, flags.in, written, outputs, &report, &samples);
   }
   RETURN_IF_ERROR(report.WriteLists(out.path));
   if (!flags.report.empty()) RETURN_IF_ERROR(report.Write(flags.report));
-  if (flags.json) {
-    PrintJson(SamplesJson(std::move(samples), count.failed + failed_runs));
-  } else {
-    PrintCount(count);
-    if (runner != nullptr) {
-      std::printf("%zu of %zu that were written ran in Paddle %s\n", report.num_run(),
-                  written.size(), runner->version().c_str());
-    }
+  Report made = SamplesReport(std::move(samples), count.failed + failed_runs);
+  made.Say(CountLine(count));
+  if (runner != nullptr) {
+    made.Say(absl::StrCat(report.num_run(), " of ", written.size(),
+                          " that were written ran in Paddle ", runner->version()));
   }
-  std::fflush(stdout);
-  TellLosses(lost, out);
-  return failed_runs > 0 ? 2 : count.ExitCode();
+  return CommandResult(std::move(made), failed_runs > 0 ? 2 : count.ExitCode(),
+                       LossNote(lost, out));
 }
 
 }  // namespace graphnet

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "graphnet/cli/command.h"
 #include "graphnet/cli/save.h"
 
 namespace graphnet {
@@ -14,7 +15,6 @@ struct PaddleFlags {
   std::string list;    // file with the paths below `in` to convert; empty: all
   std::string report;  // file to write; empty: none
   bool trust = false;
-  bool json = false;
   int jobs = 0;
   // Python environment with Paddle that runs the written samples; empty: they are not run.
   std::string paddle_python;
@@ -24,8 +24,8 @@ struct PaddleFlags {
 // Writes each converted sample to the same path below `out`, or to `out` itself if `in` is one
 // sample. A sample with calls that Paddle lacks fails and is not written. For a folder of samples,
 // torch_to_paddle_samples_list_full.txt in `out` lists the written ones, and
-// torch_to_paddle_samples_list.txt those that Paddle ran. Returns the exit code: 2 if any failed.
-absl::StatusOr<int> ConvertToPaddle(const PaddleFlags& flags, const Output& out);
+// torch_to_paddle_samples_list.txt those that Paddle ran. The exit code is 2 if any failed.
+absl::StatusOr<CommandResult> ConvertToPaddle(const PaddleFlags& flags, const Output& out);
 
 }  // namespace graphnet
 

@@ -1,7 +1,6 @@
 #include "graphnet/cli/costs.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <tuple>
 
@@ -9,7 +8,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/messages.h"
 
 namespace graphnet {
 namespace {
@@ -128,7 +126,8 @@ Report CostReport(const CostTable& table) {
   return report;
 }
 
-void PrintCostNotes(const ModuleCost& cost) {
+std::string CostNotes(const ModuleCost& cost) {
+  std::string notes;
   if (cost.total.unknown > 0) {
     std::map<std::string, int64_t> targets;
     for (const auto& [node, of] : cost.calls) {
@@ -141,13 +140,14 @@ void PrintCostNotes(const ModuleCost& cost) {
       absl::StrAppend(&named, named.empty() ? "" : ", ", Printable(target, kMaxBytesOfName));
     }
     if (count > kMaxNamed) absl::StrAppend(&named, ", …");
-    PrintNote(absl::StrCat("the work of ", cost.total.unknown,
-                           " calls is unknown and not counted: ", named));
+    absl::StrAppend(&notes, "note: the work of ", cost.total.unknown,
+                    " calls is unknown and not counted: ", named, "\n");
   }
   if (cost.open_loops > 0) {
-    PrintNote(absl::StrCat(cost.open_loops,
-                           " loops run an unknown number of times: their bodies count once"));
+    absl::StrAppend(&notes, "note: ", cost.open_loops,
+                    " loops run an unknown number of times: their bodies count once\n");
   }
+  return notes;
 }
 
 std::string CostLine(const Cost& cost) {

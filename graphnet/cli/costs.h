@@ -42,8 +42,8 @@ CostTable CostsBy(CallKey key, const Module& module, const ModuleCost& cost);
 // "flops", "other", "bytes_moved", "num_calls", "num_unknown_calls", "open_loops" and "peak_bytes".
 // Without a key there is no table.
 Report CostReport(const CostTable& table);
-// Prints on stderr, one line each, what the numbers leave out.
-void PrintCostNotes(const ModuleCost& cost);
+// Returns a line for each thing that the numbers leave out.
+std::string CostNotes(const ModuleCost& cost);
 // Returns "3.64 GFLOP, 12.3 M other operations, 97.5 MiB moved".
 std::string CostLine(const Cost& cost);
 

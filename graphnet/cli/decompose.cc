@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -50,7 +49,6 @@ struct DecomposeFlags {
   bool minimal_inputs = false;
   bool dry_run = false;
   bool trust = false;
-  bool json = false;
   int jobs = 0;
 };
 
@@ -138,7 +136,7 @@ struct DecomposeOutcome {
   WriteReport written;
   // For a corpus: the pieces in protobuf form, each with its name.
   std::vector<std::pair<std::string, std::string>> samples;
-  Json json;
+  Report report;
 };
 
 // `module` is the sample's, with all known metas.
@@ -221,7 +219,7 @@ void AddMetas(const Graph& program, const Sample& form, ObservedValues* values) 
 
 absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std::string& folder,
                                               const DecomposeConfig& config,
-                                              const DecomposeFlags& options, bool print) {
+                                              const DecomposeFlags& options, bool tells) {
   const DecompositionFolderOptions form = {FormatOf(path, options), options.folder.layout};
   const bool as_folders = form.format == PieceFormat::kGraphNetFolder;
   LoadOptions load;
@@ -253,11 +251,7 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
   DecomposeOutcome outcome;
   outcome.pieces = made.pieces.size();
   const Module& known = ports.values.module != nullptr ? *ports.values.module : *sample.module;
-  if (options.json) {
-    outcome.json = DecompositionReport(known, made).ToJson();
-  } else if (print) {
-    PrintReport(DecompositionReport(known, made), /*json=*/false);
-  }
+  if (tells) outcome.report = DecompositionReport(known, made);
   if (options.dry_run) return outcome;
   if (!options.into.empty()) {
     for (size_t i = 0; i < made.pieces.size(); ++i) {
@@ -269,21 +263,14 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
   const absl::StatusOr<WriteReport> written = WriteDecomposition(made, folder, form);
   if (!written.ok()) return WithFolderAdvice(written.status());
   outcome.written = *written;
-  if (options.json) {
-    outcome.json["out"] = folder;
-    outcome.json["written"] = outcome.written.written;
-    outcome.json["kept"] = outcome.written.kept;
-  } else if (print) {
-    std::printf("%s: %zu written, %zu kept\n", Printable(folder, 1000).c_str(),
-                outcome.written.written, outcome.written.kept);
-  }
+  if (!tells) return outcome;
+  const auto [written_pieces, kept] = outcome.written;
+  outcome.report.Add("out", folder);
+  outcome.report.Add("written", written_pieces);
+  outcome.report.Add("kept", kept);
+  outcome.report.Say(
+      absl::StrCat(Printable(folder, 1000), ": ", written_pieces, " written, ", kept, " kept"));
   return outcome;
-}
-
-Json ResultJson(const std::string& path, const absl::Status& status, Json outcome) {
-  Json sample = SampleJson(path, status);
-  if (status.ok()) sample.Merge(std::move(outcome));
-  return sample;
 }
 
 // Returns the reason under which an error of one of many samples is counted.
@@ -312,22 +299,21 @@ absl::Status AddPieces(const DecomposeInput& input, const DecomposeOutcome& outc
   return absl::OkStatus();
 }
 
-// Commits all pieces, says what was added, and returns the exit code.
-absl::StatusOr<int> FinishCorpus(CorpusWriter* corpus, Json* document) {
+// Commits all pieces and adds what was added to the report. `corpus` may be null.
+absl::StatusOr<CommandResult> Finish(Report report, int code, CorpusWriter* corpus) {
+  if (corpus == nullptr) return CommandResult(std::move(report), code);
   ASSIGN_OR_RETURN(const CorpusAddition done, corpus->Finish());
-  if (document != nullptr) {
-    (*document)["into"] = Json::Parse(done.json);
-  } else {
-    std::printf("%s\n", done.summary.c_str());
-  }
-  for (const std::string& note : done.notes) PrintNote(note);
-  return done.is_complete ? 0 : 2;
+  report.Add("into", Json::Parse(done.json));
+  report.Say(done.summary);
+  std::string notes;
+  for (const std::string& note : done.notes) notes += NoteLine(note);
+  return CommandResult(std::move(report), done.is_complete ? code : 2, std::move(notes));
 }
 
 // `corpus` may be null.
-absl::StatusOr<int> DecomposeAll(const std::vector<DecomposeInput>& inputs,
-                                 const DecomposeConfig& config, const DecomposeFlags& options,
-                                 CorpusWriter* corpus) {
+absl::StatusOr<CommandResult> DecomposeAll(const std::vector<DecomposeInput>& inputs,
+                                           const DecomposeConfig& config,
+                                           const DecomposeFlags& options, CorpusWriter* corpus) {
   const bool to_folders = !options.dry_run && corpus == nullptr;
   if (to_folders && options.out.empty())
     return absl::InvalidArgumentError("several samples need --out or --into for their pieces");
@@ -343,7 +329,7 @@ absl::StatusOr<int> DecomposeAll(const std::vector<DecomposeInput>& inputs,
   }
   DecomposeOutcome sum;
   std::map<absl::string_view, size_t> reasons;
-  std::vector<Json> samples(inputs.size());
+  std::vector<Report> samples(WantsJson() ? inputs.size() : 0);
   absl::Status added;
   std::atomic<bool> is_lost = false;
   const BatchCount count = RunBatch<DecomposeOutcome>(
@@ -351,33 +337,23 @@ absl::StatusOr<int> DecomposeAll(const std::vector<DecomposeInput>& inputs,
       [&](const DecomposeInput& input, DecomposeOutcome* outcome) -> absl::Status {
         if (is_lost) return absl::CancelledError();
         ASSIGN_OR_RETURN(*outcome, DecomposeOne(input.path, folder_of(input), config, options,
-                                                /*print=*/false));
+                                                /*tells=*/WantsJson()));
         return absl::OkStatus();
       },
       [&](size_t i, const absl::Status& status, DecomposeOutcome& outcome) {
         if (corpus != nullptr && added.ok()) added = AddPieces(inputs[i], outcome, corpus);
         is_lost = !added.ok();
         if (is_lost) return std::string();
-        if (options.json) {
-          samples[i] = ResultJson(inputs[i].path, status, std::move(outcome.json));
-          return std::string();
-        }
         sum.pieces += outcome.pieces;
         sum.written.written += outcome.written.written;
         sum.written.kept += outcome.written.kept;
         if (!status.ok()) ++reasons[Reason(status)];
-        return FailLine(inputs[i].path, status);
+        if (!WantsJson()) return FailLine(inputs[i].path, status);
+        samples[i] = SampleReport(inputs[i].path, status);
+        if (status.ok()) samples[i].Append(std::move(outcome.report));
+        return std::string();
       });
   RETURN_IF_ERROR(added);
-  if (options.json) {
-    Json document = SamplesJson(std::move(samples), count.failed);
-    int code = 0;
-    if (corpus != nullptr) {
-      ASSIGN_OR_RETURN(code, FinishCorpus(corpus, &document));
-    }
-    PrintJson(document);
-    return std::max(code, count.ExitCode());
-  }
   Table table = {{"", "samples"}, {"", "decomposed"}, {"", "failed"}, {"", "pieces"}};
   std::vector<Cell> row = {count.done, count.done - count.failed, count.failed, sum.pieces};
   if (corpus == nullptr) {
@@ -386,15 +362,14 @@ absl::StatusOr<int> DecomposeAll(const std::vector<DecomposeInput>& inputs,
     row.insert(row.end(), {sum.written.written, sum.written.kept});
   }
   table.Add(std::move(row));
-  std::fputs(table.ToText().c_str(), stdout);
+  Report report = SamplesReport(std::move(samples), count.failed);
+  report.Add("", std::move(table));
   for (const auto& [reason, times] : reasons)
-    std::printf("failed %zu: %s\n", times, std::string(reason).c_str());
-  if (corpus == nullptr) return count.ExitCode();
-  ASSIGN_OR_RETURN(const int code, FinishCorpus(corpus, /*document=*/nullptr));
-  return std::max(code, count.ExitCode());
+    report.Say(absl::StrCat("failed ", times, ": ", reason));
+  return Finish(std::move(report), count.ExitCode(), corpus);
 }
 
-absl::StatusOr<int> Run(const DecomposeFlags& options) {
+absl::StatusOr<CommandResult> Run(const DecomposeFlags& options) {
   ASSIGN_OR_RETURN(const DecomposeConfig config, ConfigOf(options));
   ASSIGN_OR_RETURN(const std::vector<DecomposeInput> inputs, InputsOf(options.in));
   std::unique_ptr<CorpusWriter> corpus;
@@ -409,18 +384,11 @@ absl::StatusOr<int> Run(const DecomposeFlags& options) {
     return absl::InvalidArgumentError("a sample on the standard input needs --out for its pieces");
   const std::string folder = beside ? DecomposedPath(WithoutEnding(input.root)) : options.out;
   ASSIGN_OR_RETURN(DecomposeOutcome outcome,
-                   DecomposeOne(input.path, folder, config, options, /*print=*/true));
-  Json document;
-  if (options.json) {
-    document = SamplesJson({ResultJson(input.path, absl::OkStatus(), std::move(outcome.json))}, 0);
-  }
-  int code = 0;
-  if (corpus != nullptr) {
-    RETURN_IF_ERROR(AddPieces(input, outcome, corpus.get()));
-    ASSIGN_OR_RETURN(code, FinishCorpus(corpus.get(), options.json ? &document : nullptr));
-  }
-  if (options.json) PrintJson(document);
-  return code;
+                   DecomposeOne(input.path, folder, config, options, /*tells=*/true));
+  std::vector<Report> samples = {SampleReport(input.path, absl::OkStatus())};
+  samples[0].Append(std::move(outcome.report));
+  if (corpus != nullptr) RETURN_IF_ERROR(AddPieces(input, outcome, corpus.get()));
+  return Finish(SamplesReport(std::move(samples), /*failed=*/0), 0, corpus.get());
 }
 
 }  // namespace
@@ -515,7 +483,7 @@ void RegisterDecompose(CLI::App& app, CommandRunner* run) {
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddDrawWeightsOption(command);
-  AddJsonOption(command, &options->json,
+  AddJsonOption(command,
                 "samples with path, pieces (start, end, inputs, outputs, bytes_in), num_operators, "
                 "notes, out, written and kept; into: what was added to a corpus");
   command->callback([options, run, to] {

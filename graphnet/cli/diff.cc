@@ -40,7 +40,6 @@ struct DiffFlags {
   bool metas = false;
   bool weights = false;
   DiffFormat format = DiffFormat::kText;
-  bool json = false;
   std::string picture;  // empty: none
   DrawingOptions drawing;
   bool trust = false;
@@ -179,7 +178,7 @@ absl::StatusOr<std::string> Draw(const Module& b, const GraphDiff& diff, Picture
   return DrawPicture(*both.module, form, drawing);
 }
 
-absl::StatusOr<int> Diff(const DiffFlags& options) {
+absl::StatusOr<CommandResult> Diff(const DiffFlags& options) {
   ASSIGN_OR_RETURN(const Sample a, LoadSide(options.a, options));
   ASSIGN_OR_RETURN(const Sample b, LoadSide(options.b, options));
   std::optional<GraphDiff> diff;
@@ -197,7 +196,7 @@ absl::StatusOr<int> Diff(const DiffFlags& options) {
   }
   const bool equal = (!diff.has_value() || diff->empty()) &&
                      (!weights.has_value() || weights->differences.empty());
-  if (options.format == DiffFormat::kDot && !options.json) {
+  if (options.format == DiffFormat::kDot && !WantsJson()) {
     ASSIGN_OR_RETURN(const std::string drawn, Draw(*b.module, *diff, PictureForm::kDot, options));
     std::fputs(drawn.c_str(), stdout);
     return equal ? 0 : 1;
@@ -206,8 +205,8 @@ absl::StatusOr<int> Diff(const DiffFlags& options) {
   report.Add("equal", equal);
   if (diff.has_value()) report.Append(GraphsReport(*diff));
   if (weights.has_value()) report.Add("weights", WeightsReport(*weights));
-  PrintReport(report, options.json || options.format == DiffFormat::kJson);
-  return equal ? 0 : 1;
+  if (options.format == DiffFormat::kJson) WantJson();
+  return CommandResult(std::move(report), equal ? 0 : 1);
 }
 
 }  // namespace
@@ -236,7 +235,7 @@ void RegisterDiff(CLI::App& app, CommandRunner* run) {
   AddTrustOption(command, &options->trust);
   AddDrawWeightsOption(command);
   AddJsonOption(
-      command, &options->json,
+      command,
       "equal, the numbers of nodes that are same, removed, added and changed, and differences with "
       "kind, a, b and what; with --weights also weights with compared and differences");
   command->callback([options, run] { *run = [options] { return Diff(*options); }; });

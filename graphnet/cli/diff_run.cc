@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/tolerance.h"
@@ -23,8 +23,6 @@
 #include "graphnet/cli/paired_values.h"
 #include "graphnet/cli/picture.h"
 #include "graphnet/cli/progress.h"
-#include "graphnet/cli/table.h"
-#include "graphnet/cli/terminal.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/identity/pair_nodes.h"
 #include "graphnet/interp/inputs/draw.h"
@@ -45,7 +43,6 @@ struct DiffRunFlags {
   bool table = false;
   int threads = 0;
   bool trust = false;
-  bool json = false;
 };
 
 // Counts of differences in the weights or inputs that both graphs have.
@@ -81,79 +78,72 @@ absl::StatusOr<ComparedValues> CompareValues(const PairedValues::Names& names,
   return made;
 }
 
-std::string TextOf(const ComparedValues& values, absl::string_view what) {
+Report ReportOf(const ComparedValues& values, absl::string_view what) {
+  size_t dtypes = 0;
+  for (const auto& [pair, times] : values.dtypes) dtypes += times;
+  Report report;
+  report.Add("compared", values.common);
+  report.Add("different", values.different);
+  report.Add("max_difference", values.largest);
+  report.Add("different_dtype", dtypes);
+  report.Add("different_shape", values.reshaped);
+  if (values.different == 0) return report;
   std::string text = absl::StrFormat("%d of %d %s differ", values.different, values.common, what);
   if (values.different > values.reshaped)
     absl::StrAppendFormat(&text, ", by at most %.3g", values.largest);
-  for (const auto& [dtypes, times] : values.dtypes) {
+  for (const auto& [pair, times] : values.dtypes) {
     absl::StrAppend(&text, ", ", times == values.different ? "" : absl::StrCat(times, " "),
-                    dtypes.first, " in A and ", dtypes.second, " in B");
+                    pair.first, " in A and ", pair.second, " in B");
   }
   if (values.reshaped > 0) absl::StrAppend(&text, ", ", values.reshaped, " in shape");
-  return text;
+  report.Say(text);
+  return report;
 }
 
-Json JsonOf(const ComparedValues& values) {
-  Json json;
-  json["compared"] = values.common;
-  json["different"] = values.different;
-  json["max_difference"] = values.largest;
-  json["different_dtype"] = [&] {
-    size_t sum = 0;
-    for (const auto& [dtypes, times] : values.dtypes) sum += times;
-    return sum;
-  }();
-  json["different_shape"] = values.reshaped;
-  return json;
-}
-
-// The comparison of two outputs, as text and as JSON.
-struct Compared {
-  std::string text;
-  Json json;
-};
-
-Compared Describe(size_t i, const OutputDifference& output) {
-  Compared made;
-  made.json["name"] = absl::StrCat("o", i);
-  made.json["equal"] = output.equal;
-  if (output.close) made.json["close"] = true;
-  if (!output.blind.empty()) made.json["blind"] = output.blind;
+// Reports on the i-th output.
+Report ReportOf(size_t i, const OutputDifference& output) {
+  Report made;
+  made.Add("name", absl::StrCat("o", i));
+  made.Add("equal", output.equal);
+  if (output.close) made.Add("close", true);
+  if (!output.blind.empty()) made.Add("blind", output.blind);
+  const bool is_right = output.equal || output.close;
   const auto said = [&](const std::string& text) {
-    made.text =
+    made.Say(
         absl::StrFormat("o%-3d %s%s%s", i,
-                        output.equal   ? Green(text)
-                        : output.close ? Green("close")
-                                       : Red("DIFFERENT"),
-                        output.equal ? "" : text,
-                        output.blind.empty() || !(output.equal || output.close)
+                        output.equal   ? ""
+                        : output.close ? "close"
+                                       : "DIFFERENT",
+                        text,
+                        output.blind.empty() || !is_right
                             ? ""
-                            : absl::StrCat(", but blind: ", output.blind, " would have passed"));
+                            : absl::StrCat(", but blind: ", output.blind, " would have passed")),
+        is_right ? Tone::kGood : Tone::kBad);
     return made;
   };
   if (output.equal) return said(output.are_tensors ? "bit-equal" : "equal");
   if (!output.are_tensors) {
-    made.json["difference"] = "not tensors";
+    made.Add("difference", "not tensors");
     return said(", not tensors");
   }
   std::string text;
   if (output.same_dtype && output.same_shape) {
-    made.json["difference"] = "values";
+    made.Add("difference", "values");
   } else {
     const char* const what = output.same_shape   ? "dtype"
                              : output.same_dtype ? "shape"
                                                  : "shape and dtype";
-    made.json["difference"] = what;
-    made.json["forms"] = Json::List(std::vector<std::string>{output.form_a, output.form_b});
+    made.Add("difference", what);
+    made.Add("forms", Json::List(std::vector<std::string>{output.form_a, output.form_b}));
     text = absl::StrCat(" in ", what, ", ", output.form_a, " and ", output.form_b);
     if (!output.same_shape) return said(text);
   }
   const TensorDifference& difference = output.difference;
-  made.json["max_difference"] = difference.largest;
-  made.json["mean_difference"] = difference.mean;
-  made.json["different_elements"] = difference.elements;
-  made.json["elements"] = output.elements;
-  made.json["relative_difference"] = difference.relative();
+  made.Add("max_difference", difference.largest);
+  made.Add("mean_difference", difference.mean);
+  made.Add("different_elements", difference.elements);
+  made.Add("elements", output.elements);
+  made.Add("relative_difference", difference.relative());
   if (difference.elements == 0)
     return said(absl::StrCat(text, ": in no number", output.same_dtype ? ", in bits alone" : ""));
   return said(absl::StrFormat("%s: at most %.3g, on average %.3g, in %d of %d elements", text,
@@ -191,44 +181,46 @@ std::string DescribeValue(const ComparedValue& value) {
   return text;
 }
 
-Json JsonOf(const ComparedValue& value) {
-  Json json;
-  json["name"] = value.b->name();
-  json["target"] = value.b->target();
-  json["name_in_a"] = value.a->name();
-  json["paired_by"] = kPairedByInJson[static_cast<size_t>(value.by)];
-  json["equal"] = value.equal;
-  if (!value.b->module_path().empty()) json["module"] = value.b->module_path();
-  if (const SourceLocation location = value.b->location(); location.line > 0) {
-    json["file"] = location.file;
-    json["line"] = location.line;
-  }
-  if (value.difference.has_value()) {
-    json["max_difference"] = value.difference->largest;
-    json["mean_difference"] = value.difference->mean;
-    json["relative_difference"] = value.difference->relative();
-  }
-  return json;
+const std::vector<Column>& ValueColumns() {
+  static const auto* const columns = new std::vector<Column>{{"name", "value"},
+                                                             {"target"},
+                                                             {"name_in_a", "in A"},
+                                                             {"paired_by"},
+                                                             {"equal"},
+                                                             {"module"},
+                                                             {"place"},
+                                                             {"max_difference", "at most"},
+                                                             {"mean_difference", "on average"},
+                                                             {"relative_difference", "relative"},
+                                                             {"", "paired by"},
+                                                             {"", "computed by"}};
+  return *columns;
 }
 
-void PrintValues(const std::vector<ComparedValue>& values) {
-  std::vector<TableRow> rows = {
-      {"value", "in A", "at most", "on average", "relative", "paired by", "computed by"}};
-  for (const ComparedValue& value : values) {
-    TableRow row = {Printable(value.b->name()), Printable(value.a->name())};
-    if (value.difference.has_value()) {
-      row.push_back(absl::StrFormat("%.3g", value.difference->largest));
-      row.push_back(absl::StrFormat("%.3g", value.difference->mean));
-      row.push_back(absl::StrFormat("%.3g", value.difference->relative()));
-    } else {
-      row.insert(row.end(),
-                 {value.equal ? "0" : "?", value.equal ? "0" : "?", value.equal ? "0" : "?"});
-    }
-    row.emplace_back(kPairedBy[static_cast<size_t>(value.by)]);
-    row.push_back(absl::StrCat(Printable(value.b->target()), PlaceOf(*value.b)));
-    rows.push_back(std::move(row));
+std::vector<Cell> CellsOf(const ComparedValue& value) {
+  const size_t by = static_cast<size_t>(value.by);
+  const Node& node = *value.b;
+  const SourceLocation location = node.location();
+  std::vector<Cell> cells = {
+      node.name(),
+      node.target(),
+      value.a->name(),
+      kPairedByInJson[by],
+      value.equal,
+      node.module_path().empty() ? Cell() : Cell(node.module_path()),
+      location.line > 0
+          ? Cell::Place({std::string(location.file), static_cast<size_t>(location.line), 0})
+          : Cell()};
+  if (value.difference.has_value()) {
+    for (const double size :
+         {value.difference->largest, value.difference->mean, value.difference->relative()})
+      cells.push_back(Cell(size).As(absl::StrFormat("%.3g", size)));
+  } else {
+    cells.insert(cells.end(), 3, Cell().As(value.equal ? "0" : "?"));
   }
-  PrintTable(rows, /*last_is_text=*/true);
+  cells.insert(cells.end(),
+               {kPairedBy[by], Cell("").As(absl::StrCat(Printable(node.target()), PlaceOf(node)))});
+  return cells;
 }
 
 // Returns "52 values compared, 0 of them different; paired by what computes them: 50, by name: 2".
@@ -246,7 +238,7 @@ std::string TextOf(const RunComparison& compared) {
   return text;
 }
 
-absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
+absl::StatusOr<CommandResult> DiffRunGraphs(const DiffRunFlags& options) {
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   engine->SetNumThreads(options.threads);
   ASSIGN_OR_RETURN(Sample a, Load(options.a, {.trust = options.trust, .weights = true}));
@@ -271,13 +263,6 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
   progress.End();
   const bool same = compared.same();
   const ComparedValue* const first = compared.first_difference();
-  std::vector<Json> outputs;
-  std::string lines;
-  for (size_t i = 0; i < compared.outputs.size(); ++i) {
-    Compared output = Describe(i, compared.outputs[i]);
-    absl::StrAppend(&lines, output.text, "\n");
-    outputs.push_back(std::move(output.json));
-  }
   if (!options.picture.empty()) {
     DrawingOptions drawing = options.drawing;
     drawing.part.title = absl::StrCat(BaseName(options.b), " against ", BaseName(options.a));
@@ -317,41 +302,42 @@ absl::StatusOr<int> DiffRunGraphs(const DiffRunFlags& options) {
                                  ": its operands have no effect on the outputs for these values, "
                                  "so the comparison does not cover them. Try --inputs random"));
   }
-  if (options.json) {
-    Json document;
-    document["equal"] = same;
-    document["weights"] = JsonOf(weights);
-    document["inputs"] = JsonOf(inputs);
-    document["notes"] = Json::List(notes);
-    document["values"] = compared.values.size();
-    Json& paired = document["paired_by"] = Json::Object();
-    for (size_t i = 0; i < kNumPairedBy; ++i) paired[kPairedByInJson[i]] = compared.paired[i];
-    document["unpaired_values"] = compared.unpaired;
-    document["different_values"] = compared.different;
-    if (first != nullptr) {
-      document["first_difference"] = DescribeValue(*first);
-      document["first_different_value"] = JsonOf(*first);
-    }
-    if (options.table) {
-      Json& rows = document["compared_values"] = Json::List();
-      for (const ComparedValue& value : compared.values) rows.push_back(JsonOf(value));
-    }
-    document["outputs"] = Json(std::move(outputs));
-    document["num_outputs"] =
-        Json::List(std::vector<size_t>{compared.outputs_a, compared.outputs_b});
-    PrintJson(document);
-    return same ? 0 : 1;
+  Report report;
+  report.Add("equal", same);
+  report.Add("weights", ReportOf(weights, "weights"));
+  report.Add("inputs", ReportOf(inputs, "inputs"));
+  report.Add("notes", Json::List(notes));
+  report.Add("values", compared.values.size());
+  Report paired;
+  for (size_t i = 0; i < kNumPairedBy; ++i) paired.Add(kPairedByInJson[i], compared.paired[i]);
+  report.Add("paired_by", std::move(paired));
+  report.Add("unpaired_values", compared.unpaired);
+  report.Add("different_values", compared.different);
+  if (first != nullptr) {
+    report.Add("first_difference", DescribeValue(*first));
+    Report value;
+    const std::vector<Cell> cells = CellsOf(*first);
+    for (size_t c = 0; c < cells.size(); ++c) value.Add(ValueColumns()[c].key, cells[c]);
+    report.Add("first_different_value", std::move(value));
   }
-  if (weights.different > 0) std::printf("%s\n", TextOf(weights, "weights").c_str());
-  if (inputs.different > 0) std::printf("%s\n", TextOf(inputs, "inputs").c_str());
-  if (options.table) PrintValues(compared.values);
-  std::printf("%s\n", TextOf(compared).c_str());
-  if (first != nullptr) std::printf("first difference: %s\n", DescribeValue(*first).c_str());
+  if (options.table) {
+    Table values_table = {};
+    for (const Column& column : ValueColumns()) values_table.AddColumn(column);
+    for (const ComparedValue& value : compared.values) values_table.Add(CellsOf(value));
+    report.Add("compared_values", std::move(values_table));
+  }
+  report.Say(TextOf(compared));
+  if (first != nullptr) report.Say(absl::StrCat("first difference: ", DescribeValue(*first)));
   if (compared.outputs_a != compared.outputs_b)
-    std::printf("%zu outputs and %zu\n", compared.outputs_a, compared.outputs_b);
-  std::fputs(lines.c_str(), stdout);
-  for (const std::string& note : notes) PrintNote(note, stdout);
-  return same ? 0 : 1;
+    report.Say(absl::StrCat(compared.outputs_a, " outputs and ", compared.outputs_b));
+  std::vector<Report> outputs;
+  for (size_t i = 0; i < compared.outputs.size(); ++i)
+    outputs.push_back(ReportOf(i, compared.outputs[i]));
+  report.Add("outputs", std::move(outputs));
+  report.Add("num_outputs",
+             Json::List(std::vector<size_t>{compared.outputs_a, compared.outputs_b}));
+  for (const std::string& note : notes) report.Say(absl::StripSuffix(NoteLine(note), "\n"));
+  return CommandResult(std::move(report), same ? 0 : 1);
 }
 
 }  // namespace
@@ -389,7 +375,7 @@ void RegisterDiffRun(CLI::App& app, CommandRunner* run) {
   AddThreadsOption(command, &options->threads);
   AddTrustOption(command, &options->trust);
   AddDrawWeightsOption(command);
-  AddJsonOption(command, &options->json,
+  AddJsonOption(command,
                 "equal, weights and inputs (compared, different, max_difference, different_dtype, "
                 "different_shape), values, paired_by, unpaired_values, different_values, "
                 "first_difference, first_different_value, with --table compared_values, and "

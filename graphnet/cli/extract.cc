@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
@@ -17,11 +18,8 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
-#include "graphnet/cli/table.h"
-#include "graphnet/cli/terminal.h"
 #include "graphnet/extract/break_reason.h"
 #include "graphnet/extract/folder.h"
 #include "graphnet/extract/foretold_break.h"
@@ -43,7 +41,6 @@ struct ExtractFlags {
   bool foretell = false;
   bool check = false;
   bool trust = false;
-  bool json = false;
 };
 
 // Parses "0:1=batch": dimension 1 of the first input.
@@ -61,108 +58,42 @@ absl::StatusOr<CaptureOptions::DynamicSize> ParseDynamic(const std::string& text
   return size;
 }
 
-void PrintSymbols(const StitchManifest& manifest) {
-  for (const auto& symbol : manifest.symbols) {
-    std::printf("dynamic %s: %lld in the example\n", Printable(symbol.name).c_str(),
-                static_cast<long long>(symbol.example));
-  }
-  for (const auto& relation : manifest.relations) {
-    std::string place;
-    if (relation.line > 0)
-      place = absl::StrCat("  ", Printable(relation.file, 100), ":", relation.line);
-    std::printf("  requires %s%s%s\n", Printable(relation.text).c_str(),
-                absl::StrContains(relation.text, " == ") ? " (specialised)" : "", place.c_str());
-  }
+std::string TextOf(const SourcePlace& place, bool with_column) {
+  if (place.line == 0) return "";
+  return absl::StrCat(Printable(place.file, 300), ":", place.line,
+                      with_column ? absl::StrCat(":", place.column) : "");
 }
 
-std::string PlaceOf(const StitchStep& step) {
-  return step.line == 0 ? "" : absl::StrCat(Printable(step.file, 100), ":", step.line);
+SourcePlace PlaceOf(const StitchStep& step) {
+  return {step.file, step.line, step.column, step.source};
 }
 
-void PrintSubgraphs(const StitchManifest& manifest) {
-  std::vector<TableRow> rows = {{"subgraph", "calls", "inputs", "outputs", "ended by"}};
-  for (size_t i = 0; i < manifest.steps.size(); ++i) {
-    const StitchStep& step = manifest.steps[i];
-    if (step.subgraph < 0) continue;
-    const StitchManifest::Subgraph& subgraph =
-        manifest.subgraphs[static_cast<size_t>(step.subgraph)];
-    std::string end(TextOf(BreakReason::kNone).name);
-    if (i + 1 < manifest.steps.size()) {
-      const StitchStep& next = manifest.steps[i + 1];
-      end = absl::StrCat(TextOf(next.reason).name, " (", next.op, ") ", PlaceOf(next));
-    }
-    if (subgraph.duplicate_of >= 0)
-      absl::StrAppend(&end, ", the same as subgraph_", subgraph.duplicate_of);
-    rows.push_back({subgraph.name, absl::StrCat(subgraph.num_calls),
-                    absl::StrCat(step.inputs.size()), absl::StrCat(step.outputs.size()), end});
-  }
-  PrintTable(rows, /*last_is_text=*/true);
-}
-
-void PrintReason(BreakReason reason) {
-  const BreakReasonText& text = TextOf(reason);
-  std::printf("  why: %s\n  hint: %s\n", std::string(text.explanation).c_str(),
-              std::string(text.hint).c_str());
-}
-
-void Explain(const StitchManifest& manifest) {
-  int64_t before = 0;
-  for (size_t i = 0; i < manifest.steps.size(); ++i) {
-    const StitchStep& step = manifest.steps[i];
-    if (step.subgraph >= 0) {
-      before = manifest.subgraphs[static_cast<size_t>(step.subgraph)].num_calls;
-      continue;
-    }
-    if (step.reason == BreakReason::kNone) continue;  // an operation on numbers
-    const BreakReasonText& text = TextOf(step.reason);
-    std::string operands;
-    for (const ValueTree& operand : step.operands) {
-      absl::StrAppend(&operands, operands.empty() ? "" : ", ", PrintValueTree(operand));
-    }
-    std::printf("\n%s: %s(%s)\n", std::string(text.name).c_str(), Printable(step.op).c_str(),
-                Printable(operands, 300).c_str());
-    if (step.line > 0)
-      std::printf("  at %s:%lld:%lld\n", Printable(step.file, 300).c_str(),
-                  static_cast<long long>(step.line), static_cast<long long>(step.column));
-    if (!step.source.empty()) std::printf("  > %s\n", Printable(step.source).c_str());
-    PrintReason(step.reason);
-    int64_t after = 0;
-    for (size_t k = i + 1; k < manifest.steps.size() && after == 0; ++k) {
-      if (manifest.steps[k].subgraph >= 0) {
-        after = manifest.subgraphs[static_cast<size_t>(manifest.steps[k].subgraph)].num_calls;
-      }
-    }
-    if (before > 0 && after > 0) {
-      std::printf("  without it: one subgraph of %lld calls instead of %lld and %lld\n",
-                  static_cast<long long>(before + after), static_cast<long long>(before),
-                  static_cast<long long>(after));
-    }
-  }
-}
-
-void AddPlace(const SourcePlace& place, Json* json) {
+// Adds the known parts of a place, for JSON alone.
+void AddPlace(const SourcePlace& place, Report* report) {
   if (place.line > 0) {
-    (*json)["file"] = place.file;
-    (*json)["line"] = place.line;
-    (*json)["column"] = place.column;
+    report->Add("file", place.file);
+    report->Add("line", place.line);
+    report->Add("column", place.column);
   }
-  if (!place.source.empty()) (*json)["source"] = place.source;
+  if (!place.source.empty()) report->Add("source", place.source);
 }
 
-Json BreakJson(BreakReason reason, const std::string& op, const SourcePlace& place) {
-  Json json;
-  if (reason != BreakReason::kNone) json["reason"] = TextOf(reason).name;
-  json["op"] = op;
-  if (reason != BreakReason::kNone) {
-    json["why"] = TextOf(reason).explanation;
-    json["hint"] = TextOf(reason).hint;
-  }
-  AddPlace(place, &json);
-  return json;
-}
-
-Json StepJson(const StitchStep& step) {
-  return BreakJson(step.reason, step.op, {step.file, step.line, step.column, step.source});
+// Reports on what ended a graph, or worked on numbers. `what` is the rest of the first line.
+Report BreakReport(BreakReason reason, const std::string& op, absl::string_view what,
+                   const SourcePlace& place) {
+  const BreakReasonText& text = TextOf(reason);
+  const bool is_break = reason != BreakReason::kNone;
+  Report report;
+  if (is_break) report.Add("reason", text.name);
+  report.Add("op", op);
+  if (is_break) report.Add("why", text.explanation);
+  if (is_break) report.Add("hint", text.hint);
+  AddPlace(place, &report);
+  report.Say(absl::StrCat(text.name, ": ", Printable(op), what));
+  if (place.line > 0) report.Say(absl::StrCat("  at ", TextOf(place, /*with_column=*/true)));
+  if (!place.source.empty()) report.Say(absl::StrCat("  > ", Printable(place.source)));
+  report.Say(absl::StrCat("  why: ", text.explanation, "\n  hint: ", text.hint));
+  return report;
 }
 
 // Returns a text such as "the `if` holds, on data".
@@ -179,111 +110,137 @@ std::string TextOf(const BreakCondition& condition) {
   return "its operands depend on data";
 }
 
-std::string TextOf(const SourcePlace& place) {
-  return place.line == 0
-             ? "an unknown line"
-             : absl::StrCat(Printable(place.file, 300), ":", place.line, ":", place.column);
-}
-
-void PrintForetold(const ForetoldBreaks& foretold) {
+Report ReportOf(const ForetoldBreaks& foretold) {
   size_t always = 0;
+  std::vector<Report> breaks;
   for (const ForetoldBreak& told : foretold.breaks) {
-    always += told.conditions.empty() ? 1 : 0;
-    std::printf("%s: %s, %s\n", std::string(TextOf(told.reason).name).c_str(),
-                Printable(told.op).c_str(),
-                told.conditions.empty() ? "always" : "where a branch is taken");
-    std::printf("  at %s\n", TextOf(told.place).c_str());
-    if (!told.place.source.empty()) std::printf("  > %s\n", told.place.source.c_str());
+    const bool is_always = told.conditions.empty();
+    always += is_always ? 1 : 0;
+    Report made = BreakReport(told.reason, told.op,
+                              is_always ? ", always" : ", where a branch is taken", told.place);
+    made.Add("always", is_always);
+    std::vector<Report> where;
     for (const BreakCondition& condition : told.conditions) {
-      std::printf("  where: %s, at %s\n", TextOf(condition).c_str(),
-                  TextOf(condition.place).c_str());
-    }
-    PrintReason(told.reason);
-    std::printf("\n");
-  }
-  std::printf("%zu breaks always, %zu where a branch is taken; nothing was run\n", always,
-              foretold.breaks.size() - always);
-  if (foretold.always_raises) std::printf("no run gets to the end: an error ends each\n");
-}
-
-Json ForetoldJson(const ForetoldBreaks& foretold) {
-  Json document;
-  Json& breaks = document["breaks"] = Json::List();
-  for (const ForetoldBreak& told : foretold.breaks) {
-    Json json = BreakJson(told.reason, told.op, told.place);
-    json["always"] = told.conditions.empty();
-    Json& where = json["where"] = Json::List();
-    for (const BreakCondition& condition : told.conditions) {
-      Json row;
-      row["what"] = TextOf(condition);
-      row["on_data"] = condition.on_data;
+      Report& row = where.emplace_back();
+      row.Add("what", TextOf(condition));
+      row.Add("on_data", condition.on_data);
       AddPlace(condition.place, &row);
-      where.push_back(std::move(row));
+      const std::string place = TextOf(condition.place, /*with_column=*/true);
+      row.Say(absl::StrCat("  where: ", TextOf(condition), ", at ",
+                           place.empty() ? "an unknown line" : place));
     }
-    breaks.push_back(std::move(json));
+    made.Add("where", std::move(where));
+    made.Say("");
+    breaks.push_back(std::move(made));
   }
-  document["always_raises"] = foretold.always_raises;
-  return document;
+  Report report;
+  report.Add("breaks", std::move(breaks));
+  report.Add("always_raises", foretold.always_raises);
+  report.Say(absl::StrCat(always, " breaks always, ", foretold.breaks.size() - always,
+                          " where a branch is taken; nothing was run"));
+  if (foretold.always_raises) report.Say("no run gets to the end: an error ends each");
+  return report;
 }
 
-// Returns the steps in order: subgraphs and the operations between them.
-Json ExtractedJson(const StitchManifest& manifest, const std::string& out) {
-  Json document;
-  document["out"] = out;
-  Json& steps = document["steps"] = Json::List();
-  for (const StitchStep& step : manifest.steps) {
+// Returns the calls of the subgraph that a step runs; 0 for an operation.
+int64_t CallsOf(const StitchManifest& manifest, const StitchStep& step) {
+  return step.subgraph < 0 ? 0 : manifest.subgraphs[static_cast<size_t>(step.subgraph)].num_calls;
+}
+
+// Reports on the i-th step, which is an operation.
+Report OperationReport(const StitchManifest& manifest, size_t i) {
+  const StitchStep& step = manifest.steps[i];
+  const auto text_of = [](std::string* out, const ValueTree& operand) {
+    out->append(PrintValueTree(operand));
+  };
+  const std::string operands = absl::StrJoin(step.operands, ", ", text_of);
+  Report report = BreakReport(step.reason, step.op,
+                              absl::StrCat("(", Printable(operands, 300), ")"), PlaceOf(step));
+  int64_t before = 0;
+  int64_t after = 0;
+  for (size_t k = i; k > 0 && before == 0; --k) before = CallsOf(manifest, manifest.steps[k - 1]);
+  for (size_t k = i + 1; k < manifest.steps.size() && after == 0; ++k)
+    after = CallsOf(manifest, manifest.steps[k]);
+  if (before > 0 && after > 0) {
+    report.Say(absl::StrCat("  without it: one subgraph of ", before + after, " calls instead of ",
+                            before, " and ", after));
+  }
+  return report;
+}
+
+// Reports on the steps in order: subgraphs and the operations between them.
+Report ReportOf(const StitchManifest& manifest, const std::string& out, bool explains) {
+  size_t operations = 0;
+  size_t on_numbers = 0;
+  size_t duplicates = 0;
+  int64_t calls = 0;
+  Json steps = Json::List();
+  Table subgraphs = {
+      {"", "subgraph"}, {"", "calls"}, {"", "inputs"}, {"", "outputs"}, {"", "ended by"}};
+  Report explained;
+  for (size_t i = 0; i < manifest.steps.size(); ++i) {
+    const StitchStep& step = manifest.steps[i];
     if (step.subgraph < 0) {
-      steps.push_back(StepJson(step));
+      const bool is_break = step.reason != BreakReason::kNone;
+      ++(is_break ? operations : on_numbers);
+      Report made = OperationReport(manifest, i);
+      steps.push_back(made.ToJson());
+      if (!is_break) continue;
+      explained.Say("");
+      explained.Add("", std::move(made));
       continue;
     }
     const StitchManifest::Subgraph& subgraph =
         manifest.subgraphs[static_cast<size_t>(step.subgraph)];
+    std::string end(TextOf(BreakReason::kNone).name);
+    if (i + 1 < manifest.steps.size()) {
+      const StitchStep& next = manifest.steps[i + 1];
+      end = absl::StrCat(TextOf(next.reason).name, " (", next.op, ") ",
+                         TextOf(PlaceOf(next), /*with_column=*/false));
+    }
     Json json;
     json["subgraph"] = subgraph.name;
     json["num_calls"] = subgraph.num_calls;
     json["num_inputs"] = step.inputs.size();
     json["num_outputs"] = step.outputs.size();
     json["hash"] = subgraph.hash;
-    if (subgraph.duplicate_of >= 0)
+    if (subgraph.duplicate_of >= 0) {
       json["duplicate_of"] = absl::StrCat("subgraph_", subgraph.duplicate_of);
-    steps.push_back(std::move(json));
-  }
-  Json& symbols = document["symbols"] = Json::List();
-  for (const auto& symbol : manifest.symbols) {
-    Json json;
-    json["name"] = symbol.name;
-    json["example"] = symbol.example;
-    symbols.push_back(std::move(json));
-  }
-  Json& relations = document["relations"] = Json::List();
-  for (const auto& relation : manifest.relations) {
-    Json json;
-    json["requires"] = relation.text;
-    if (relation.line > 0) {
-      json["file"] = relation.file;
-      json["line"] = relation.line;
+      absl::StrAppend(&end, ", the same as subgraph_", subgraph.duplicate_of);
     }
-    relations.push_back(std::move(json));
-  }
-  return document;
-}
-
-void PrintTotals(const StitchManifest& manifest) {
-  size_t operations = 0;
-  size_t on_numbers = 0;
-  size_t duplicates = 0;
-  int64_t calls = 0;
-  for (const StitchStep& step : manifest.steps) {
-    if (step.subgraph < 0) ++(step.reason == BreakReason::kNone ? on_numbers : operations);
+    steps.push_back(std::move(json));
+    subgraphs.Add({subgraph.name, subgraph.num_calls, step.inputs.size(), step.outputs.size(),
+                   Cell("").As(end)});
   }
   for (const auto& subgraph : manifest.subgraphs) {
     duplicates += subgraph.duplicate_of >= 0 ? 1 : 0;
     calls += subgraph.num_calls;
   }
-  std::printf(
-      "%zu subgraphs of %lld calls, %zu of them duplicates; %zu operations between them%s\n",
-      manifest.subgraphs.size(), static_cast<long long>(calls), duplicates, operations,
-      on_numbers > 0 ? absl::StrCat(", ", on_numbers, " on numbers").c_str() : "");
+  Report report;
+  report.Add("out", out);
+  report.Add("steps", std::move(steps));
+  report.Add("", std::move(subgraphs));
+  Table symbols = {{"name"}, {"example"}};
+  for (const auto& symbol : manifest.symbols) {
+    symbols.Add({symbol.name, symbol.example});
+    report.Say(
+        absl::StrCat("dynamic ", Printable(symbol.name), ": ", symbol.example, " in the example"));
+  }
+  report.Add("symbols", std::move(symbols));
+  Table relations = {{"requires"}, {"file"}, {"line"}};
+  for (const auto& [text, file, line] : manifest.relations) {
+    relations.Add({text, line > 0 ? Cell(file) : Cell(), line > 0 ? Cell(line) : Cell()});
+    report.Say(absl::StrCat("  requires ", Printable(text),
+                            absl::StrContains(text, " == ") ? " (specialised)" : "",
+                            line > 0 ? absl::StrCat("  ", Printable(file, 100), ":", line) : ""));
+  }
+  report.Add("relations", std::move(relations));
+  if (explains) report.Append(std::move(explained));
+  report.Say(absl::StrCat(manifest.subgraphs.size(), " subgraphs of ", calls, " calls, ",
+                          duplicates, " of them duplicates; ", operations,
+                          " operations between them",
+                          on_numbers > 0 ? absl::StrCat(", ", on_numbers, " on numbers") : ""));
+  return report;
 }
 
 std::string Stem(const std::string& path) {
@@ -292,7 +249,7 @@ std::string Stem(const std::string& path) {
   return name;
 }
 
-absl::StatusOr<int> ExtractProgram(const ExtractFlags& options) {
+absl::StatusOr<CommandResult> ExtractProgram(const ExtractFlags& options) {
   if (options.out.empty() && !options.foretell)
     return absl::InvalidArgumentError("--out is required, except with --foretell");
   ASSIGN_OR_RETURN(const Format* format, Recognise(options.in));
@@ -310,12 +267,7 @@ absl::StatusOr<int> ExtractProgram(const ExtractFlags& options) {
   if (options.foretell) {
     const absl::StatusOr<ForetoldBreaks> foretold = opened->Foretell(options.capture);
     if (!foretold.ok()) return Annotate(foretold.status(), Printable(options.in, 1000));
-    if (options.json) {
-      PrintJson(ForetoldJson(*foretold));
-    } else {
-      PrintForetold(*foretold);
-    }
-    return 0;
+    return ReportOf(*foretold);
   }
   ASSIGN_OR_RETURN(const TensorValues given,
                    ReadValues(options.inputs.file, opened->names_of_inputs()));
@@ -326,7 +278,7 @@ absl::StatusOr<int> ExtractProgram(const ExtractFlags& options) {
   }
   Progress progress("capturing");
   capture_options.print = [&](const std::string& text) {
-    if (options.json) {
+    if (WantsJson()) {
       std::fputs(text.c_str(), stderr);
     } else {
       progress.Print(text);
@@ -348,36 +300,29 @@ absl::StatusOr<int> ExtractProgram(const ExtractFlags& options) {
   manifest.archive = BaseName(options.in);
   RETURN_IF_ERROR(
       WriteExtracted(captured->program, options.out, options.format, captured->status.ok()));
-  Json document;
-  if (options.json) {
-    document = ExtractedJson(manifest, options.out);
+  CommandResult made(ReportOf(manifest, options.out, options.explain));
+  if (!captured->status.ok()) {
+    made.error = Annotate(captured->status, Printable(options.in, 1000));
+    return made;
+  }
+  if (!options.check) return made;
+  const Progress checking("checking");
+  ASSIGN_OR_RETURN(const auto compared, opened->CompareWithLibTorch(options.out));
+  const auto& [difference, blind] = compared;
+  made.report->Add("same_bits", difference.empty());
+  if (!difference.empty()) {
+    made.report->Add("difference", difference);
+    made.report->Say(absl::StrCat("the stitched program yields SOMETHING ELSE: ", difference),
+                     Tone::kBad);
+    made.code = 1;
   } else {
-    PrintSubgraphs(manifest);
-    PrintSymbols(manifest);
-    if (options.explain) Explain(manifest);
-    PrintTotals(manifest);
+    made.report->Say("the stitched program yields the same bits as LibTorch");
   }
-  if (!captured->status.ok()) return Annotate(captured->status, Printable(options.in, 1000));
-  TorchScriptProgram::Compared compared;
-  if (options.check) {
-    const Progress checking("checking");
-    ASSIGN_OR_RETURN(compared, opened->CompareWithLibTorch(options.out));
-  }
-  const std::string& difference = compared.difference;
-  if (options.json) {
-    if (options.check) document["same_bits"] = difference.empty();
-    if (!difference.empty()) document["difference"] = difference;
-    if (!compared.blind.empty()) document["blind"] = compared.blind;
-    PrintJson(document);
-  } else if (!difference.empty()) {
-    std::printf("the stitched program yields %s: %s\n", Red("SOMETHING ELSE").c_str(),
-                difference.c_str());
-  } else if (options.check) {
-    std::printf("the stitched program yields the same bits as LibTorch\n");
-    if (!compared.blind.empty())
-      PrintNote(absl::StrCat("the comparison is blind: ", compared.blind), stdout);
-  }
-  return difference.empty() ? 0 : 1;
+  if (blind.empty()) return made;
+  made.report->Add("blind", blind);
+  if (difference.empty())
+    made.report->Say(absl::StrCat("note: the comparison is blind: ", Printable(blind, 4000)));
+  return made;
 }
 
 }  // namespace
@@ -426,7 +371,7 @@ void RegisterExtract(CLI::App& app, CommandRunner* run) {
                  "Run the written program, and the archive in LibTorch; exit with 1 if they differ")
       ->excludes("--foretell");
   AddTrustOption(command, &options->trust);
-  AddJsonOption(command, &options->json,
+  AddJsonOption(command,
                 "out, steps (subgraphs; breaks with place, reason, why and hint; operations on "
                 "numbers, without a reason), symbols, relations and same_bits; with --foretell "
                 "breaks and always_raises");

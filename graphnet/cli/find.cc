@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "graphnet/base/report.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
@@ -27,115 +28,79 @@ struct FindFlags {
   std::vector<std::string> in;
   int jobs = 0;
   bool names = false;
-  bool json = false;
   bool csv = false;
   bool trust = false;
 };
 
-struct FoundCall {
-  std::string name;
-  std::string target;
+// A sample's calls that match, in JSON, CSV and text.
+struct Found {
+  Json calls = Json::List();
+  size_t count = 0;
+  std::string csv;
   std::string text;  // as in graphnet show
-  Json arguments;
-  SourceLocation location;
 };
 
-absl::StatusOr<std::vector<FoundCall>> FindCallsIn(const std::string& path, const CallQuery& query,
-                                                   bool trust, bool with_arguments) {
+absl::StatusOr<Found> FindCallsIn(const std::string& path, const CallQuery& query, bool trust) {
   ASSIGN_OR_RETURN(const Sample sample, Load(path, {.trust = trust}));
   ASSIGN_OR_RETURN(const std::vector<Node*> nodes, query.Find(sample.module.get()));
-  std::vector<FoundCall> found;
+  Found found;
+  found.count = nodes.size();
   for (const Node* node : nodes) {
-    FoundCall& call = found.emplace_back();
-    call.name = std::string(node->name());
-    call.target = std::string(node->target());
-    call.text = PrintNode(*node);
-    if (with_arguments) SetArguments(*node, &call.arguments);
-    call.location = node->location();
+    const std::string text = PrintNode(*node);
+    Json call;
+    call["node"] = node->name();
+    call["target"] = node->target();
+    call["text"] = text;
+    SetArguments(*node, &call);
+    const SourceLocation location = node->location();
+    const bool has_place = location.line > 0;
+    if (has_place) {
+      call["line"] = location.line;
+      call["column"] = location.column;
+    }
+    found.calls.push_back(std::move(call));
+    found.csv += CsvLine({path, std::string(node->name()), std::string(node->target()), text,
+                          has_place ? absl::StrCat(location.line) : "",
+                          has_place ? absl::StrCat(location.column) : ""});
+    absl::StrAppend(&found.text, Printable(path, 1000), ": ", Printable(text, kMaxCallBytes), "\n");
   }
   return found;
 }
 
-Json FoundJson(const std::string& path, const absl::Status& status,
-               const std::vector<FoundCall>& found) {
-  Json sample = SampleJson(path, status);
-  if (!status.ok()) return sample;
-  Json& calls = sample["calls"] = Json::List();
-  for (const FoundCall& call : found) {
-    Json entry;
-    entry["node"] = call.name;
-    entry["target"] = call.target;
-    entry["text"] = call.text;
-    entry.Merge(call.arguments);
-    if (call.location.line > 0) {
-      entry["line"] = call.location.line;
-      entry["column"] = call.location.column;
-    }
-    calls.push_back(std::move(entry));
-  }
-  return sample;
-}
-
-// Returns lines of CSV without the last newline.
-std::string CsvLines(const std::string& path, const std::vector<FoundCall>& found) {
-  std::string lines;
-  for (const FoundCall& call : found) {
-    const bool has_place = call.location.line > 0;
-    lines += CsvLine({path, call.name, call.target, call.text,
-                      has_place ? absl::StrCat(call.location.line) : "",
-                      has_place ? absl::StrCat(call.location.column) : ""});
-  }
-  if (!lines.empty()) lines.pop_back();
-  return lines;
-}
-
-absl::StatusOr<int> Find(const FindFlags& options) {
+absl::StatusOr<CommandResult> Find(const FindFlags& options) {
   ASSIGN_OR_RETURN(const CallQuery query, CallQuery::Parse(options.query));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
   if (options.csv)
     std::fputs(CsvLine({"sample", "node", "target", "call", "line", "column"}).c_str(), stdout);
   size_t calls = 0, samples = 0;
-  std::vector<Json> documents(inputs.size());
-  const BatchCount count = RunBatch<std::vector<FoundCall>>(
+  BatchReport made = ReportBatch<Found>(
       inputs, options.jobs,
-      [&](const std::string& path, std::vector<FoundCall>* found) -> absl::Status {
-        ASSIGN_OR_RETURN(*found, FindCallsIn(path, query, options.trust, options.json));
+      [&](const std::string& path, Found* found) -> absl::Status {
+        ASSIGN_OR_RETURN(*found, FindCallsIn(path, query, options.trust));
         return absl::OkStatus();
       },
-      [&](size_t i, const absl::Status& status, const std::vector<FoundCall>& found) {
-        calls += found.size();
-        samples += found.empty() ? 0 : 1;
-        if (options.json) {
-          documents[i] = FoundJson(inputs[i], status, found);
-          return std::string();
-        }
-        if (!status.ok()) {
-          // Standard output is a list that other programs read.
-          std::fprintf(stderr, "%s\n", FailLine(inputs[i], status).c_str());
-          return std::string();
-        }
-        const std::string path = Printable(inputs[i], 1000);
-        if (options.names) return found.empty() ? "" : path;
-        if (options.csv) return CsvLines(inputs[i], found);
-        std::string lines;
-        for (const FoundCall& call : found) {
-          absl::StrAppend(&lines, lines.empty() ? "" : "\n", path, ": ",
-                          Printable(call.text, kMaxCallBytes));
-        }
-        return lines;
-      });
-  if (options.json) {
-    Json document = SamplesJson(std::move(documents), count.failed);
-    document["num_calls"] = calls;
-    PrintJson(document);
-  } else {
-    PrintSummary(
-        absl::StrCat(calls, " calls in ", samples, " of ", count.done - count.failed, " samples"));
+      [&](size_t i, const absl::Status& status, Found& found, Report* sample) {
+        if (!status.ok()) return;
+        calls += found.count;
+        samples += found.count == 0 ? 0 : 1;
+        sample->Add("calls", std::move(found.calls));
+        if (found.count == 0) return;
+        const std::string lines = options.names ? absl::StrCat(Printable(inputs[i], 1000), "\n")
+                                  : options.csv ? found.csv
+                                                : found.text;
+        sample->Say(absl::StripSuffix(lines, "\n"));
+      },
+      /*is_list=*/true);
+  made.report.Add("num_calls", calls);
+  if (!WantsJson()) {
+    absl::StrAppend(&made.aside, calls, " calls in ", samples, " of ",
+                    made.count.done - made.count.failed, " samples\n");
   }
-  for (const std::string& doubt : query.Doubts(/*names=*/calls == 0)) PrintNote(doubt);
+  for (const std::string& doubt : query.Doubts(/*names=*/calls == 0)) made.aside += NoteLine(doubt);
   // These are the exit codes of grep.
-  if (const int code = count.ExitCode(); code != 0) return code;
-  return calls == 0 ? 1 : 0;
+  if (made.count.failed == 0 && calls == 0)
+    return CommandResult(std::move(made.report), 1, made.aside);
+  return std::move(made).Converted();
 }
 
 }  // namespace
@@ -158,7 +123,7 @@ void RegisterFind(CLI::App& app, CommandRunner* run) {
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   CLI::Option* json =
-      AddJsonOption(command, &options->json,
+      AddJsonOption(command,
                     "samples with path and calls, each with node, target, text, args, kwargs and "
                     "place");
   command->add_flag("--csv", options->csv, "Print CSV: sample, node, target, call, line, column")

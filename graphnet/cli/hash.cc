@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,7 +10,6 @@
 #include "graphnet/cli/identity.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/formats/formats.h"
@@ -29,7 +27,6 @@ struct HashFlags {
   bool weights = false;
   int jobs = 0;
   bool trust = false;
-  bool json = false;
 };
 
 struct Hashed {
@@ -51,7 +48,7 @@ absl::StatusOr<Hashed> HashOne(const std::string& path, const HashFlags& options
   return Hashed{CanonicalHash(*sample.module, hash), sample.module->num_nodes()};
 }
 
-absl::StatusOr<int> Hash(const HashFlags& options) {
+absl::StatusOr<CommandResult> Hash(const HashFlags& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
   if (options.weights && options.normal_form) {
     // The values in a normal form have other names.
@@ -62,39 +59,27 @@ absl::StatusOr<int> Hash(const HashFlags& options) {
     if (inputs.size() != 1) return absl::InvalidArgumentError("--out is for one sample");
     RETURN_IF_ERROR(CheckOutput(options.out));
   }
-  std::vector<absl::Status> statuses(inputs.size());
-  std::vector<Hashed> results(inputs.size());
-  const BatchCount count = RunBatch<Hashed>(
+  std::string beside;  // what the standard output has no room for
+  BatchReport made = ReportBatch<Hashed>(
       inputs, options.jobs,
       [&](const std::string& path, Hashed* result) -> absl::Status {
         ASSIGN_OR_RETURN(*result, HashOne(path, options));
         return absl::OkStatus();
       },
-      [&](size_t i, const absl::Status& status, Hashed& result) {
-        statuses[i] = status;
-        results[i] = std::move(result);
-        return std::string();  // Lines are printed in the order of the inputs.
-      });
-  std::vector<Json> samples;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (options.json) {
-      Json sample = SampleJson(inputs[i], statuses[i]);
-      if (statuses[i].ok()) {
-        sample["hash"] = results[i].hash;
-        sample["num_nodes"] = results[i].nodes;
-      }
-      samples.push_back(std::move(sample));
-    } else if (!statuses[i].ok()) {
-      const std::string path =
-          IsUnusable(statuses[i]) ? "" : absl::StrCat(Printable(inputs[i], 1000), ": ");
-      PrintError(absl::StrCat(path, statuses[i].message()));
-    } else {
-      std::fprintf(options.out.report(), "%s  %s\n", results[i].hash.c_str(),
-                   Printable(inputs[i], 1000).c_str());
-    }
-  }
-  if (options.json) PrintJson(SamplesJson(std::move(samples), count.failed));
-  return count.ExitCode();
+      [&](size_t i, const absl::Status& status, const Hashed& result, Report* sample) {
+        if (!status.ok()) return;
+        sample->Add("hash", result.hash);
+        sample->Add("num_nodes", result.nodes);
+        std::string line = absl::StrCat(result.hash, "  ", Printable(inputs[i], 1000));
+        if (options.out.path == "-") {
+          beside = std::move(line);
+        } else {
+          sample->Say(line);
+        }
+      },
+      /*is_list=*/true);
+  if (!beside.empty()) made.report.Say(beside);
+  return std::move(made).Converted();
 }
 
 }  // namespace
@@ -114,7 +99,7 @@ void RegisterHash(CLI::App& app, CommandRunner* run) {
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddDrawWeightsOption(command);
-  AddJsonOption(command, &options->json, "samples with path, hash and num_nodes");
+  AddJsonOption(command, "samples with path, hash and num_nodes");
   command->callback([options, run] { *run = [options] { return Hash(*options); }; });
 }
 

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/options.h"
-#include "graphnet/cli/terminal.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/statistics.h"
@@ -14,6 +13,8 @@
 namespace graphnet {
 
 namespace {
+
+bool wants_json = false;
 
 Json Value(const Node& node) {
   Json value;
@@ -41,23 +42,15 @@ Json NodeJson(const Node& node) {
 
 }  // namespace
 
-CLI::Option* AddJsonOption(CLI::App* command, bool* json, absl::string_view members) {
+CLI::Option* AddJsonOption(CLI::App* command, absl::string_view members) {
   return command
-      ->add_flag("--json", *json, absl::StrCat("Print one JSON document instead: ", members))
+      ->add_flag_callback("--json", WantJson,
+                          absl::StrCat("Print one JSON document instead: ", members))
       ->group(kOutputGroup);
 }
 
-void PrintJson(const Json& document, FILE* out) {
-  const std::string text = document.Dump();
-  std::fwrite(text.data(), 1, text.size(), out);
-  std::fputc('\n', out);
-}
-
-void PrintReport(const Report& report, bool json, FILE* out) {
-  if (json) return PrintJson(report.ToJson(), out);
-  const std::string text = report.ToText(IsTerminal(out) ? TerminalWidth(out) : 0, HasColours(out));
-  std::fwrite(text.data(), 1, text.size(), out);
-}
+bool WantsJson() { return wants_json; }
+void WantJson() { wants_json = true; }
 
 Json ErrorJson(const absl::Status& status) {
   Json error;
@@ -71,10 +64,6 @@ Json ErrorJson(const absl::Status& status) {
   return error;
 }
 
-Json SampleJson(const std::string& path, const absl::Status& status) {
-  return SampleReport(path, status).ToJson();
-}
-
 Report SampleReport(const std::string& path, const absl::Status& status) {
   Report sample;
   sample.Add("path", path);
@@ -82,12 +71,12 @@ Report SampleReport(const std::string& path, const absl::Status& status) {
   return sample;
 }
 
-Json SamplesJson(std::vector<Json> samples, size_t failed) {
-  Json document;
+Report SamplesReport(std::vector<Report> samples, size_t failed) {
+  Report document;
   const size_t passed = samples.size() - failed;
-  document["samples"] = Json(std::move(samples));
-  document["passed"] = passed;
-  document["failed"] = failed;
+  document.Add("samples", std::move(samples));
+  document.Add("passed", passed);
+  document.Add("failed", failed);
   return document;
 }
 
@@ -133,39 +122,36 @@ Json OutputsJson(const Graph& graph) {
   return outputs;
 }
 
-Json OutlineJson(const Sample& sample) {
+Report OutlineReport(const Sample& sample) {
   const Module& module = *sample.module;
-  Json outline;
-  outline["name"] = sample.name;
-  outline["hash"] = CanonicalHash(module);
-  outline["inputs"] = InputsJson(*module.main());
-  outline["outputs"] = OutputsJson(*module.main());
-  outline["attributes"] = Json::List();
+  Report outline;
+  outline.Add("name", sample.name);
+  outline.Add("hash", CanonicalHash(module));
+  outline.Add("inputs", InputsJson(*module.main()));
+  outline.Add("outputs", OutputsJson(*module.main()));
+  Json attributes = Json::List();
   for (const Attribute& attribute : module.attributes()) {
     Json made;
     made["name"] = attribute.name;
     SetMeta(attribute.meta, &made);
     if (!attribute.annotation.empty()) made["annotation"] = attribute.annotation;
-    outline["attributes"].push_back(std::move(made));
+    attributes.push_back(std::move(made));
   }
-  outline["symbols"] = Json::List();
-  for (const Symbol& symbol : module.symbols()) {
-    Json made;
-    made["name"] = symbol.name;
-    if (symbol.example.has_value()) made["example"] = *symbol.example;
-    outline["symbols"].push_back(std::move(made));
-  }
-  outline["counts"] = Json::Object();
-  for (const auto& [target, count] : ComputeStatistics(module).counts)
-    outline["counts"][target] = count;
-  outline["graphs"] = Json::List();
+  outline.Add("attributes", std::move(attributes));
+  Table symbols = {{"name"}, {"example"}};
+  for (const Symbol& symbol : module.symbols())
+    symbols.Add({symbol.name, symbol.example.has_value() ? Cell(*symbol.example) : Cell()});
+  outline.Add("symbols", std::move(symbols));
+  Report counts;
+  for (const auto& [target, count] : ComputeStatistics(module).counts) counts.Add(target, count);
+  outline.Add("counts", std::move(counts));
+  Table graphs = {{"name"}, {"nodes"}};
   for (const Graph* graph : module.graphs()) {
-    Json made;
-    made["name"] = graph->name();
-    made["nodes"] = Json::List();
-    for (const Node* node : graph->nodes()) made["nodes"].push_back(NodeJson(*node));
-    outline["graphs"].push_back(std::move(made));
+    Json nodes = Json::List();
+    for (const Node* node : graph->nodes()) nodes.push_back(NodeJson(*node));
+    graphs.Add({graph->name(), std::move(nodes)});
   }
+  outline.Add("graphs", std::move(graphs));
   return outline;
 }
 

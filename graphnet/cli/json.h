@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -20,19 +19,19 @@ namespace graphnet {
 
 // Adds --json, which makes a command print one document and nothing else. `members` describes the
 // members of the document for the help.
-CLI::Option* AddJsonOption(CLI::App* command, bool* json, absl::string_view members);
-void PrintJson(const Json& document, FILE* out = stdout);
-// Prints the report as JSON, or as text that fits the terminal.
-void PrintReport(const Report& report, bool json, FILE* out = stdout);
+CLI::Option* AddJsonOption(CLI::App* command, absl::string_view members);
+// Returns whether the output is one document, so that no text needs to be made.
+bool WantsJson();
+// Makes it one document, as --json does.
+void WantJson();
 
 // Returns {"message", "format", "file", "line", "column"}: the format if the error belongs to one,
 // and the place as far as it is known.
 Json ErrorJson(const absl::Status& status);
-// Returns {"path": …}, with "error" if the status is not OK.
-Json SampleJson(const std::string& path, const absl::Status& status);
+// Returns {"path": …}, with "error" if the status is not OK, for JSON alone.
 Report SampleReport(const std::string& path, const absl::Status& status);
-// Returns {"samples": […], "passed": …, "failed": …}.
-Json SamplesJson(std::vector<Json> samples, size_t failed);
+// Returns {"samples": […], "passed": …, "failed": …}, and the text of the samples.
+Report SamplesReport(std::vector<Report> samples, size_t failed);
 
 // Adds the known ones of "dtype": "f32", "shape": [1, "S0"], "device": "cpu"; for a tuple
 // "elements".
@@ -43,9 +42,9 @@ void SetArguments(const Node& node, Json* value);
 // Return the inputs or outputs of a graph as [{"name": …, "dtype": …}, …].
 Json InputsJson(const Graph& graph);
 Json OutputsJson(const Graph& graph);
-// Returns a whole sample: inputs, outputs, attributes, symbols, counts, and graphs with their
-// nodes.
-Json OutlineJson(const Sample& sample);
+// Returns a whole sample for JSON alone: inputs, outputs, attributes, symbols, counts, and graphs with
+// their nodes.
+Report OutlineReport(const Sample& sample);
 
 }  // namespace graphnet
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
@@ -41,7 +40,6 @@ struct LintFlags {
   int jobs = 0;
   bool fix = false;
   bool trust = false;
-  bool json = false;
 
   bool repairs() const { return fix || !out.path.empty(); }
 };
@@ -215,56 +213,40 @@ absl::StatusOr<FindingsByRule> LintOne(const std::string& path, const Output& ou
   return all;
 }
 
-bool IsFixed(const Findings& findings) {
-  return absl::c_all_of(findings, [](const LintFinding& finding) { return finding.is_fixed; });
-}
-
-Json FindingsJson(const std::string& path, const absl::Status& status, const FindingsByRule& all,
-                  const LintFlags& options) {
-  Json sample = SampleJson(path, status);
-  if (!status.ok()) return sample;
-  Json& findings = sample["findings"] = Json::List();
-  for (const auto& [rule, of_rule] : all) {
-    for (const LintFinding& found : of_rule) {
-      // A finding has the form of an error, with its place.
-      Json finding = ErrorJson(absl::FailedPreconditionError(found.what));
-      finding["rule"] = rule;
-      if (options.repairs()) finding["fixed"] = found.is_fixed;
-      findings.push_back(std::move(finding));
-    }
-  }
-  return sample;
-}
-
-// Counts the findings of each rule and the samples that have them.
+// The findings of each rule and the samples that have them.
 class Totals {
  public:
-  // Returns the lines to print for a sample.
-  std::string Add(const std::string& path, const FindingsByRule& all) {
-    std::string lines;
+  explicit Totals(const LintFlags& options) : options_(options) {}
+
+  // Adds the findings of a sample, also to its report.
+  void Add(const std::string& path, const FindingsByRule& all, Report* sample) {
+    Table findings = {{"message"}, {"place"}, {"rule"}, {"fixed"}};
     bool is_left = false;
-    for (const auto& [rule, findings] : all) {
+    for (const auto& [rule, of_rule] : all) {
       Total& total = totals_[rule];
       ++total.samples;
-      for (const LintFinding& finding : findings) {
+      for (const LintFinding& found : of_rule) {
         ++total.findings;
-        total.fixed += finding.is_fixed ? 1 : 0;
-        absl::StrAppend(&lines, lines.empty() ? "" : "\n", Printable(path, 1000), ": ", rule, ": ",
-                        finding.is_fixed ? "fixed: " : "", Printable(finding.what, 2000));
+        total.fixed += found.is_fixed ? 1 : 0;
+        is_left |= !found.is_fixed;
+        findings.Add(
+            {found.what,
+             Cell::Place(PlaceOf(absl::FailedPreconditionError(found.what)).value_or(ErrorPlace())),
+             rule, options_.repairs() ? Cell(found.is_fixed) : Cell()});
+        sample->Say(absl::StrCat(Printable(path, 1000), ": ", rule, ": ",
+                                 found.is_fixed ? "fixed: " : "", Printable(found.what, 2000)));
       }
-      is_left |= !IsFixed(findings);
     }
+    sample->Add("findings", std::move(findings));
     samples_left_ += is_left ? 1 : 0;
-    return lines;
   }
-  void Print(const LintFlags& options, size_t samples) const {
-    for (const std::string& rule : options.rules) {
-      const auto it = totals_.find(rule);
-      const Total total = it == totals_.end() ? Total() : it->second;
-      std::fprintf(options.out.report(), "%s: %zu findings in %zu of %zu samples", rule.c_str(),
-                   total.findings, total.samples, samples);
-      if (options.repairs()) std::fprintf(options.out.report(), ", %zu fixed", total.fixed);
-      std::fputs("\n", options.out.report());
+  // Adds a line for each rule to a report.
+  void AddTo(size_t samples, Report* report) {
+    for (const std::string& rule : options_.rules) {
+      const Total& total = totals_[rule];
+      report->Say(absl::StrCat(
+          rule, ": ", total.findings, " findings in ", total.samples, " of ", samples, " samples",
+          options_.repairs() ? absl::StrCat(", ", total.fixed, " fixed") : ""));
     }
   }
   size_t samples_left() const { return samples_left_; }  // with findings that are not fixed
@@ -275,6 +257,7 @@ class Totals {
     size_t findings = 0;
     size_t fixed = 0;
   };
+  const LintFlags& options_;
   size_t samples_left_ = 0;
   std::map<std::string, Total> totals_;
 };
@@ -297,41 +280,37 @@ absl::Status RefuseFlags(const LintFlags& options) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<int> Lint(LintFlags options) {
+absl::StatusOr<CommandResult> Lint(LintFlags options) {
   // In this order, bounds are set before the run that shows whether they suffice.
   absl::c_sort(options.rules);
   options.rules.erase(std::unique(options.rules.begin(), options.rules.end()), options.rules.end());
   RETURN_IF_ERROR(RefuseFlags(options));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
-  Totals totals;
-  BatchCount count;
-  std::vector<Json> samples(inputs.size());
-  const auto account = [&](size_t i, const absl::Status& status, const FindingsByRule& all) {
-    samples[i] = FindingsJson(inputs[i], status, all, options);
-    const std::string lines =
-        status.ok() ? totals.Add(inputs[i], all) : FailLine(inputs[i], status);
-    return options.json ? "" : lines;
-  };
+  Totals totals(options);
+  BatchReport made;
   if (!IsFolderOfSamples(options.in)) {
     ASSIGN_OR_RETURN(const FindingsByRule all, LintOne(options.in, options.out, options));
-    const std::string lines = account(0, absl::OkStatus(), all);
-    if (!lines.empty()) std::fprintf(options.out.report(), "%s\n", lines.c_str());
+    std::vector<Report> samples = {SampleReport(options.in, absl::OkStatus())};
+    totals.Add(options.in, all, &samples[0]);
+    made.report = SamplesReport(std::move(samples), totals.samples_left());
   } else {
     ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.in, options.out));
-    count = RunBatch<FindingsByRule>(
+    made = ReportBatch<FindingsByRule>(
         inputs, options.jobs,
         [&](const std::string& path, FindingsByRule* all) -> absl::Status {
           ASSIGN_OR_RETURN(*all, LintOne(path, outputs.at(path), options));
           return absl::OkStatus();
         },
-        account);
+        [&](size_t i, const absl::Status& status, const FindingsByRule& all, Report* sample) {
+          if (status.ok()) totals.Add(inputs[i], all, sample);
+        });
+    const size_t failed = made.count.failed + totals.samples_left();
+    made.report.Add("passed", inputs.size() - failed);
+    made.report.Add("failed", failed);
   }
-  if (options.json) {
-    PrintJson(SamplesJson(std::move(samples), count.failed + totals.samples_left()));
-  } else {
-    totals.Print(options, inputs.size());
-  }
-  return count.failed == 0 && totals.samples_left() > 0 ? 1 : count.ExitCode();
+  totals.AddTo(inputs.size(), &made.report);
+  if (made.count.failed > 0 || totals.samples_left() == 0) return std::move(made).Converted();
+  return CommandResult(std::move(made.report), 1);
 }
 
 }  // namespace
@@ -362,7 +341,7 @@ void RegisterLint(CLI::App& app, CommandRunner* run) {
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddDrawWeightsOption(command);
-  AddJsonOption(command, &options->json,
+  AddJsonOption(command,
                 "samples with path and findings, each with rule, message, place and, with --out or "
                 "--fix, fixed");
   command->callback([options, run] { *run = [options] { return Lint(*options); }; });

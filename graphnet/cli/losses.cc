@@ -1,6 +1,6 @@
 #include "graphnet/cli/losses.h"
 
-#include <cstdio>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -54,15 +54,19 @@ std::string Losses::Text() const {
   return absl::StrJoin(parts, ", ");
 }
 
-Json Losses::AsJson() const {
-  Json json = Json::Object();
-  if (weights > 0) json["weights"] = weights;
-  if (weights > 0) json["weight_bytes"] = weight_bytes;
-  if (metas > 0) json["metas"] = metas;
-  if (module_paths > 0) json["module_paths"] = module_paths;
-  if (annotations > 0) json["annotations"] = annotations;
-  if (draw_specs > 0) json["draw_specs"] = draw_specs;
-  return json;
+void Losses::AddTo(Report* sample) const {
+  if (!any()) return;
+  Report lost;
+  const auto add = [&](const char* key, uint64_t count) {
+    if (count > 0) lost.Add(key, count);
+  };
+  add("weights", weights);
+  if (weights > 0) lost.Add("weight_bytes", weight_bytes);
+  add("metas", metas);
+  add("module_paths", module_paths);
+  add("annotations", annotations);
+  add("draw_specs", draw_specs);
+  sample->Add("lost", std::move(lost));
 }
 
 Losses LossesOf(const Sample& sample, const Output& output) {
@@ -97,10 +101,10 @@ Losses LossesOf(const Sample& sample, const Output& output) {
   return losses;
 }
 
-void TellLosses(const Losses& losses, const Output& output) {
-  if (!losses.any()) return;
+std::string LossNote(const Losses& losses, const Output& output) {
+  if (!losses.any()) return "";
   const bool is_proto = output.is("protobuf");
-  PrintNote(absl::StrCat(
+  return NoteLine(absl::StrCat(
       "lost", losses.samples > 1 ? absl::StrCat(" in ", losses.samples, " samples") : "", ": ",
       losses.Text(), "; ", is_proto ? "a file keeps them" : "--to protobuf keeps them"));
 }

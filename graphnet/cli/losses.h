@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "graphnet/cli/json.h"
+#include "graphnet/base/report.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/ir/sample.h"
 
@@ -25,15 +25,15 @@ struct Losses {
   bool any() const { return samples > 0; }
   // Returns "2 weights (1.5 MiB), 30 shapes of values, 4 module paths"; empty if nothing is lost.
   std::string Text() const;
-  Json AsJson() const;
+  // Adds "lost" to a report, for JSON alone, if anything is lost.
+  void AddTo(Report* sample) const;
 };
 
 // Returns what is lost when the sample is written to `output`.
 Losses LossesOf(const Sample& sample, const Output& output);
 
-// Prints on the standard error what was lost, and that protobuf keeps it. Prints nothing if nothing
-// was lost.
-void TellLosses(const Losses& losses, const Output& output);
+// Returns a note that says what was lost, and that protobuf keeps it; empty if nothing was lost.
+std::string LossNote(const Losses& losses, const Output& output);
 
 }  // namespace graphnet
 

@@ -121,11 +121,19 @@ int Finish(int code) {
   return kBadInput;
 }
 
-int Fail(const absl::Status& status, bool json) {
-  if (json) {
-    graphnet::Json document;
-    document["error"] = graphnet::ErrorJson(status);
-    graphnet::PrintJson(document);
+// Prints the report as JSON, or as text that fits the terminal.
+void Print(const graphnet::Report& report, FILE* out) {
+  const size_t width = graphnet::IsTerminal(out) ? graphnet::TerminalWidth(out) : 0;
+  const std::string text = graphnet::WantsJson() ? report.ToJson().Dump() + "\n"
+                                                 : report.ToText(width, graphnet::HasColours(out));
+  std::fwrite(text.data(), 1, text.size(), out);
+}
+
+int Fail(const absl::Status& status) {
+  if (graphnet::WantsJson()) {
+    graphnet::Report report;
+    report.Add("error", graphnet::ErrorJson(status));
+    Print(report, stdout);
   }
   graphnet::PrintError(status.message());
   std::fputs(graphnet::ErrorExcerpt(status).c_str(), stderr);
@@ -161,7 +169,7 @@ int Main(int argc, char** argv) {
     if (chdir(folder) != 0) std::perror("graphnet: cannot go to BUILD_WORKING_DIRECTORY");
   }
   if (const absl::Status status = graphnet::RegisterToolFormats(); !status.ok())
-    return Fail(status, /*json=*/false);
+    return Fail(status);
   CLI::App app("Import, inspect, check, cut and convert computation graphs of PyTorch programs.",
                "graphnet");
   app.require_subcommand(1);
@@ -201,13 +209,19 @@ int Main(int argc, char** argv) {
     return code == 0 ? 0 : kBadInput;
   }
   const CLI::App* command = app.get_subcommands().front();
-  const bool json = Given(*command, "--json");
-  if (json && Given(*command, "--out") && command->get_option("--out")->as<std::string>() == "-") {
-    return Fail(absl::InvalidArgumentError("the standard output takes either --json or --out -"),
-                json);
+  const bool is_taken =
+      Given(*command, "--out") && command->get_option("--out")->as<std::string>() == "-";
+  if (graphnet::WantsJson() && is_taken) {
+    return Fail(absl::InvalidArgumentError("the standard output takes either --json or --out -"));
   }
-  const absl::StatusOr<int> code = run();
-  return code.ok() ? *code : Fail(code.status(), json);
+  const absl::StatusOr<graphnet::CommandResult> result = run();
+  if (!result.ok()) return Fail(result.status());
+  const absl::Status& error = result->error;
+  if (result->report.has_value() && (error.ok() || !graphnet::WantsJson()))
+    Print(*result->report, is_taken ? stderr : stdout);
+  std::fflush(stdout);
+  std::fputs(result->aside.c_str(), stderr);
+  return error.ok() ? result->code : Fail(error);
 }
 
 }  // namespace

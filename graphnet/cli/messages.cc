@@ -14,29 +14,25 @@ namespace {
 
 constexpr size_t kMaxBytes = 4000;
 
-void PrintLine(const std::string& line, FILE* out) {
-  if (out != stdout) std::fflush(stdout);
-  std::fputs(line.c_str(), out);
+void PrintLine(const std::string& line) {
+  std::fflush(stdout);
+  std::fputs(line.c_str(), stderr);
 }
 
 }  // namespace
 
 void PrintError(absl::string_view message) {
-  PrintLine(absl::StrCat(Red("graphnet:", stderr), " ", message, "\n"), stderr);
+  PrintLine(absl::StrCat(Red("graphnet:", stderr), " ", message, "\n"));
 }
 
 void PrintWarning(absl::string_view text) {
-  PrintLine(absl::StrCat("warning: ", Printable(text, kMaxBytes), "\n"), stderr);
+  PrintLine(absl::StrCat("warning: ", Printable(text, kMaxBytes), "\n"));
 }
 
-void PrintNote(absl::string_view text, FILE* out) { PrintLine(NoteLine(text), out); }
+void PrintNote(absl::string_view text) { PrintLine(NoteLine(text)); }
 
 std::string NoteLine(absl::string_view text) {
   return absl::StrCat("note: ", Printable(text, kMaxBytes), "\n");
-}
-
-void PrintSummary(absl::string_view text) {
-  PrintLine(absl::StrCat(Printable(text, kMaxBytes), "\n"), stderr);
 }
 
 }  // namespace graphnet

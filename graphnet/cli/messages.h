@@ -17,12 +17,10 @@ namespace graphnet {
 void PrintError(absl::string_view message);
 // Prints "warning: text" on the standard error.
 void PrintWarning(absl::string_view text);
-// Prints "note: text".
-void PrintNote(absl::string_view text, FILE* out = stderr);
+// Prints "note: text" on the standard error.
+void PrintNote(absl::string_view text);
 // Returns the line that PrintNote prints, for output that must be whole before it is printed.
 std::string NoteLine(absl::string_view text);
-// Prints what sums up the output, on the standard error: the output is for another program.
-void PrintSummary(absl::string_view text);
 
 }  // namespace graphnet
 

@@ -17,10 +17,8 @@
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/losses.h"
-#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
-#include "graphnet/cli/table.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/pt2/exporter.h"
 #include "graphnet/interp/inputs/example_input.h"
@@ -40,7 +38,6 @@ struct OptFlags {
   bool verify_each = false;
   bool timing = false;
   bool dump_changes = false;
-  bool json = false;
   int64_t limit = -1;
   int jobs = 0;
   bool trust = false;
@@ -78,27 +75,32 @@ struct Sum {
   }
 };
 
-void PrintSum(const Pipeline& pipeline, const Sum& sum, size_t samples, const OptFlags& options) {
-  std::vector<TableRow> rows = {{"pass", "changed", "of", "nodes"}};
-  if (options.timing) rows[0].push_back("ms");
+// Adds the sums to a report. Returns the warnings.
+std::string AddSum(const Pipeline& pipeline, const Sum& sum, size_t samples, bool timing,
+                   Report* report) {
+  Table table = {{"", "pass"}, {"", "changed"}, {"", "of"}, {"", "nodes"}};
+  if (timing) table.AddColumn({"", "ms"});
   for (size_t i = 0; i < pipeline.size(); ++i) {
-    rows.push_back({PrintPipeline({pipeline[i]}), absl::StrCat(sum.changed[i]),
-                    absl::StrCat(samples), absl::StrFormat("%+d", sum.nodes[i])});
-    if (options.timing) rows.back().push_back(absl::StrFormat("%.3f", sum.seconds[i] * 1e3));
+    table.Add({PrintPipeline({pipeline[i]}), sum.changed[i], samples,
+               Cell(sum.nodes[i]).As(absl::StrFormat("%+d", sum.nodes[i])),
+               Cell(sum.seconds[i]).As(absl::StrFormat("%.3f", sum.seconds[i] * 1e3))});
   }
-  PrintTable(rows, /*last_is_text=*/false, options.out.report());
+  report->Add("", std::move(table));
+  std::string warnings;
   for (size_t i = 0; i < pipeline.size(); ++i) {
     for (const auto& [what, note] : sum.notes[i]) {
       const bool says_count = note.is_counted || note.count > 1;
-      std::fprintf(
-          options.out.report(), "%s: %s%s\n", std::string(pipeline[i].pass->name()).c_str(),
-          says_count ? absl::StrCat(note.count, " ").c_str() : "", Printable(what, 1000).c_str());
+      report->Say(absl::StrCat(pipeline[i].pass->name(), ": ",
+                               says_count ? absl::StrCat(note.count, " ") : "",
+                               Printable(what, 1000)));
     }
     for (const auto& [what, count] : sum.warnings[i]) {
-      PrintWarning(absl::StrCat(pipeline[i].pass->name(), ": ",
-                                count == 1 ? "" : absl::StrCat("in ", count, " samples: "), what));
+      absl::StrAppend(&warnings, "warning: ", pipeline[i].pass->name(), ": ",
+                      count == 1 ? "" : absl::StrCat("in ", count, " samples: "),
+                      Printable(what, 4000), "\n");
     }
   }
+  return warnings;
 }
 
 struct OptOutcome {
@@ -165,54 +167,34 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
   return outcome;
 }
 
-bool Changed(const std::vector<StepResult>& results) {
-  return absl::c_any_of(results, [](const StepResult& step) { return step.changed; });
-}
-
-Json ResultJson(const std::string& path, const absl::Status& status, const Output& out,
-                const Pipeline& pipeline, const OptOutcome& outcome) {
-  const std::vector<StepResult>& results = outcome.steps;
-  Json sample = SampleJson(path, status);
-  if (!status.ok()) return sample;
-  if (!out.path.empty()) sample["out"] = out.path;
-  if (outcome.lost.any()) sample["lost"] = outcome.lost.AsJson();
-  sample["changed"] = Changed(results);
-  Json& passes = sample["passes"] = Json::List();
-  for (size_t i = 0; i < results.size(); ++i) {
-    const StepResult& result = results[i];
-    Json pass;
-    pass["pass"] = PrintPipeline({pipeline[i]});
-    pass["changed"] = result.changed;
-    pass["nodes_before"] = result.nodes_before;
-    pass["nodes_after"] = result.nodes_after;
-    pass["seconds"] = result.seconds;
-    pass["notes"] = Json::List();
-    for (const PassNote& note : result.notes) {
-      Json made;
-      made["kind"] = note.is_warning ? "warning" : "note";
-      made["what"] = note.what;
-      made["count"] = note.count;
-      pass["notes"].push_back(std::move(made));
-    }
-    passes.push_back(std::move(pass));
+// Adds for JSON what the passes have done with a sample. Returns "cse -3, dce -12", or an empty text if
+// nothing has changed.
+std::string Tell(const Output& out, const Pipeline& pipeline, const OptOutcome& outcome,
+                 Report* sample) {
+  if (!out.path.empty()) sample->Add("out", out.path);
+  outcome.lost.AddTo(sample);
+  std::string changes;
+  std::vector<Report> passes;
+  for (size_t i = 0; i < outcome.steps.size(); ++i) {
+    const StepResult& result = outcome.steps[i];
+    Report& pass = passes.emplace_back();
+    pass.Add("pass", PrintPipeline({pipeline[i]}));
+    pass.Add("changed", result.changed);
+    pass.Add("nodes_before", result.nodes_before);
+    pass.Add("nodes_after", result.nodes_after);
+    pass.Add("seconds", result.seconds);
+    Table notes = {{"kind"}, {"what"}, {"count"}};
+    for (const PassNote& note : result.notes)
+      notes.Add({note.is_warning ? "warning" : "note", note.what, note.count});
+    pass.Add("notes", std::move(notes));
+    if (!result.changed) continue;
+    absl::StrAppendFormat(
+        &changes, "%s%s %+d", changes.empty() ? "" : ", ", pipeline[i].pass->name(),
+        static_cast<int64_t>(result.nodes_after) - static_cast<int64_t>(result.nodes_before));
   }
-  return sample;
-}
-
-// Returns "changed samples/a.pb: cse -3, dce -12"; empty if nothing has changed.
-std::string ChangeLine(const std::string& path, const Pipeline& pipeline,
-                       const std::vector<StepResult>& results) {
-  if (!Changed(results)) return "";
-  std::string line = absl::StrCat("changed ", Printable(path, 1000), ":");
-  absl::string_view before = " ";
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].changed) continue;
-    absl::StrAppendFormat(&line, "%s%s %+d", before, pipeline[i].pass->name(),
-                          static_cast<int64_t>(results[i].nodes_after) -
-                              static_cast<int64_t>(results[i].nodes_before));
-    before = ", ";
-  }
-  return line;
+  sample->Add("changed", !changes.empty());
+  sample->Add("passes", std::move(passes));
+  return changes;
 }
 
 // Returns whether a pass that checks has failed.
@@ -220,104 +202,79 @@ bool IsFailedCheck(const absl::Status& status) {
   return absl::IsFailedPrecondition(status) && !IsUnusable(status);
 }
 
-absl::StatusOr<int> OptAll(const std::vector<std::string>& inputs, const Pipeline& pipeline,
-                           const OptFlags& options) {
+absl::StatusOr<CommandResult> OptAll(const std::vector<std::string>& inputs,
+                                     const Pipeline& pipeline, const OptFlags& options) {
   if (options.dump_changes) {
     return absl::InvalidArgumentError("--dump-changes is for one sample, not for a folder of them");
   }
   ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.in, options.out));
   Sum sum(pipeline.size());
   Losses lost;
-  std::vector<Json> samples(inputs.size());
   bool only_checks_failed = true;
-  const BatchCount count = RunBatch<OptOutcome>(
+  BatchReport made = ReportBatch<OptOutcome>(
       inputs, options.jobs,
       [&](const std::string& path, OptOutcome* outcome) -> absl::Status {
         ASSIGN_OR_RETURN(*outcome, OptOne(path, outputs.at(path), pipeline, options));
         return absl::OkStatus();
       },
-      [&](size_t i, const absl::Status& status, const OptOutcome& outcome) {
+      [&](size_t i, const absl::Status& status, const OptOutcome& outcome, Report* sample) {
         sum.Add(outcome.steps);
         lost.Add(outcome.lost);
         only_checks_failed &= status.ok() || IsFailedCheck(status);
-        if (options.json) {
-          samples[i] = ResultJson(inputs[i], status, outputs.at(inputs[i]), pipeline, outcome);
-          return std::string();
-        }
-        return status.ok() ? ChangeLine(inputs[i], pipeline, outcome.steps)
-                           : FailLine(inputs[i], status);
+        if (!status.ok()) return;
+        const std::string changes = Tell(outputs.at(inputs[i]), pipeline, outcome, sample);
+        if (changes.empty()) return;
+        sample->Say(absl::StrCat("changed ", Printable(inputs[i], 1000), ": ", changes));
       });
-  if (options.json) {
-    PrintJson(SamplesJson(std::move(samples), count.failed));
-  } else {
-    PrintSum(pipeline, sum, count.done - count.failed, options);
-    PrintCount(count);
-  }
-  std::fflush(stdout);
-  TellLosses(lost, options.out);
-  return only_checks_failed && count.failed > 0 ? 1 : count.ExitCode();
+  const auto& [done, failed, unusable] = made.count;
+  if (!WantsJson()) made.aside = AddSum(pipeline, sum, done - failed, options.timing, &made.report);
+  made.report.Say(CountLine(made.count));
+  made.aside += LossNote(lost, options.out);
+  if (!only_checks_failed || failed == 0) return std::move(made).Converted();
+  return CommandResult(std::move(made.report), 1, std::move(made.aside));
 }
 
-absl::StatusOr<int> Opt(const OptFlags& options) {
+absl::StatusOr<CommandResult> Opt(const OptFlags& options) {
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline(options.passes));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
   if (IsFolderOfSamples(options.in)) return OptAll(inputs, pipeline, options);
-  const absl::StatusOr<OptOutcome> result = OptOne(options.in, options.out, pipeline, options);
-  const bool failed = IsFailedCheck(result.status());
-  if (!failed) RETURN_IF_ERROR(result.status());
-  const OptOutcome outcome = failed ? OptOutcome() : *result;
-  if (options.json) {
-    PrintJson(SamplesJson({ResultJson(options.in, result.status(), options.out, pipeline, outcome)},
-                          failed ? 1 : 0));
-  } else if (failed) {
-    std::fprintf(options.out.report(), "%s\n", FailLine(options.in, result.status()).c_str());
-  } else {
-    Sum sum(pipeline.size());
-    sum.Add(outcome.steps);
-    PrintSum(pipeline, sum, 1, options);
+  const absl::StatusOr<OptOutcome> outcome = OptOne(options.in, options.out, pipeline, options);
+  std::vector<Report> samples = {SampleReport(options.in, outcome.status())};
+  if (IsFailedCheck(outcome.status())) {
+    samples[0].Say(FailLine(options.in, outcome.status()));
+    return CommandResult(SamplesReport(std::move(samples), /*failed=*/1), 1);
   }
-  TellLosses(outcome.lost, options.out);
-  return failed ? 1 : 0;
+  RETURN_IF_ERROR(outcome.status());
+  Tell(options.out, pipeline, *outcome, &samples[0]);
+  Report report = SamplesReport(std::move(samples), /*failed=*/0);
+  Sum sum(pipeline.size());
+  sum.Add(outcome->steps);
+  std::string aside = AddSum(pipeline, sum, 1, options.timing, &report);
+  if (WantsJson()) aside.clear();
+  return CommandResult(std::move(report), 0, aside + LossNote(outcome->lost, options.out));
 }
 
-absl::StatusOr<int> ListPasses(bool json) {
-  std::vector<TableRow> rows;
-  Json passes = Json::List();
+Report PassesReport() {
+  Table passes = {{"pass", "pass"}, {"tier", "tier"}, {"summary", "what it does"}, {"options"}};
   for (const Pass& pass : AllPasses()) {
     const absl::StatusOr<PassDocumentation> documentation = DocumentationOf(pass);
-    Json made;
-    made["pass"] = pass.name();
-    if (documentation.ok()) {
-      rows.push_back({std::string(pass.name()), std::string(TierName(documentation->tier)),
-                      documentation->summary});
-      made["tier"] = TierName(documentation->tier);
-      made["summary"] = documentation->summary;
-    } else {
-      // A plug-in may register a pass without a word about it.
-      rows.push_back({std::string(pass.name()), "-", "not documented"});
-      made["tier"] = Json();
-      made["summary"] = Json();
-    }
-    made["options"] = Json::List(pass.options());
-    passes.push_back(std::move(made));
+    const bool is_told = documentation.ok();  // A plug-in may register a pass without a word.
+    passes.Add({pass.name(), is_told ? Cell(TierName(documentation->tier)) : Cell(Json()).As("-"),
+                is_told ? Cell(documentation->summary) : Cell(Json()).As("not documented"),
+                Json::List(pass.options())});
   }
-  if (!json) {
-    PrintTable(rows, /*last_is_text=*/true);
-    return 0;
-  }
-  Json document;
-  document["passes"] = std::move(passes);
-  PrintJson(document);
-  return 0;
+  Report report;
+  report.Add("passes", std::move(passes));
+  return report;
 }
 
-absl::StatusOr<int> Passes(const std::string& name, bool markdown, bool json) {
+absl::StatusOr<CommandResult> Passes(const std::string& name, bool markdown) {
   if (markdown) {
     const std::string page = PassesPage();
     std::fwrite(page.data(), 1, page.size(), stdout);
     return 0;
   }
-  if (name.empty()) return ListPasses(json);
+  if (name.empty()) return PassesReport();
   const Pass* pass = FindPass(name);
   if (pass == nullptr) {
     return absl::NotFoundError(
@@ -352,7 +309,7 @@ void RegisterOpt(CLI::App& app, CommandRunner* run) {
   AddTrustOption(command, &options->trust);
   AddDrawWeightsOption(command);
   AddInputOptions(command, &options->inputs);
-  AddJsonOption(command, &options->json,
+  AddJsonOption(command,
                 "samples with path, out, changed, and for each pass changed, nodes_before, "
                 "nodes_after, seconds, notes")
       ->excludes(changes);
@@ -362,16 +319,13 @@ void RegisterOpt(CLI::App& app, CommandRunner* run) {
 void RegisterPasses(CLI::App& app, CommandRunner* run) {
   auto name = std::make_shared<std::string>();
   auto markdown = std::make_shared<bool>(false);
-  auto json = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("passes", "List the passes, or explain one");
   CLI::Option* pass = command->add_option("NAME", *name, "Pass to explain")->type_name("PASS");
   CLI::Option* page =
       command->add_flag("--markdown", *markdown, "Print docs/passes.md")->excludes(pass);
-  AddJsonOption(command, json.get(), "passes with pass, tier, summary and options")
-      ->excludes(pass, page);
-  command->callback([name, markdown, json, run] {
-    *run = [name, markdown, json] { return Passes(*name, *markdown, *json); };
-  });
+  AddJsonOption(command, "passes with pass, tier, summary and options")->excludes(pass, page);
+  command->callback(
+      [name, markdown, run] { *run = [name, markdown] { return Passes(*name, *markdown); }; });
 }
 
 }  // namespace graphnet

@@ -1,11 +1,12 @@
-// `graphnet paddle-map`: prints the calls of Paddle that replace calls of PyTorch.
-#include <cstdio>
+// `graphnet paddle-map`: finds the calls of Paddle that replace calls of PyTorch.
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
@@ -16,40 +17,29 @@
 namespace graphnet {
 namespace {
 
-Json RuleJson(const PaddleRule& rule) {
-  Json json;
-  json["name"] = rule.name;
-  json["class"] = rule.mapping_class;
-  if (rule.kind == PaddleRule::Kind::kCall) json["paddle"] = PaddleCallText(rule.call);
-  if (!rule.reason.empty()) json["reason"] = rule.reason;
-  return json;
-}
-
-absl::StatusOr<int> PrintMapping(const std::string& api, bool json) {
+absl::StatusOr<CommandResult> Mapping(const std::string& api) {
   ASSIGN_OR_RETURN(const auto found, FindPaddleRules(api));
-  if (json) {
-    std::vector<Json> rules;
-    for (const FoundPaddleRules& of_name : found) {
-      for (const PaddleRule& rule : of_name.rules) rules.push_back(RuleJson(rule));
-    }
-    Json document;
-    document["rules"] = Json::List(rules);
-    PrintJson(document);
-  } else if (api.empty()) {
-    std::fputs(PaddleMappingPage().c_str(), stdout);
-  } else {
-    for (size_t i = 0; i < found.size(); ++i) {
-      std::printf("%s%s", i == 0 ? "" : "\n", PaddleMappingSection(found[i]).c_str());
+  Table rules = {{"name"}, {"class"}, {"paddle"}, {"reason"}};
+  std::string text = api.empty() ? PaddleMappingPage() : "";
+  for (const FoundPaddleRules& of_name : found) {
+    if (!api.empty())
+      absl::StrAppend(&text, text.empty() ? "" : "\n", PaddleMappingSection(of_name));
+    for (const PaddleRule& rule : of_name.rules) {
+      rules.Add({rule.name, rule.mapping_class,
+                 rule.kind == PaddleRule::Kind::kCall ? Cell(PaddleCallText(rule.call)) : Cell(),
+                 rule.reason.empty() ? Cell() : Cell(rule.reason)});
     }
   }
-  return 0;
+  Report report;
+  report.Add("rules", std::move(rules));
+  report.Say(absl::StripSuffix(text, "\n"));
+  return report;
 }
 
 }  // namespace
 
 void RegisterPaddleMap(CLI::App& app, CommandRunner* run) {
   auto api = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
   CLI::App* command =
       app.add_subcommand("paddle-map", "Print the calls of Paddle that replace calls of PyTorch");
   command
@@ -57,8 +47,8 @@ void RegisterPaddleMap(CLI::App& app, CommandRunner* run) {
                    "Call of PyTorch, such as torch.addmm or torch.Tensor.addmm, or the end of its "
                    "name, such as gelu; without it, all are printed as a Markdown page")
       ->type_name("API");
-  AddJsonOption(command, json.get(), "rules with name, class, paddle (the call) and reason");
-  command->callback([api, json, run] { *run = [api, json] { return PrintMapping(*api, *json); }; });
+  AddJsonOption(command, "rules with name, class, paddle (the call) and reason");
+  command->callback([api, run] { *run = [api] { return Mapping(*api); }; });
 }
 
 }  // namespace graphnet

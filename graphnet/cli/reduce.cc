@@ -1,6 +1,5 @@
 #include "graphnet/evaluate/reduce.h"
 
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -11,6 +10,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "graphnet/base/file.h"
@@ -20,7 +20,6 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/save.h"
@@ -40,7 +39,6 @@ struct ReduceFlags {
   std::string command;
   InputOptions inputs;
   double max_time_s = 3600;
-  bool json = false;
 };
 
 // Returns NAME_reduced.gn for "somewhere/NAME.pt" or the folder "somewhere/NAME".
@@ -63,46 +61,37 @@ absl::StatusOr<std::unique_ptr<Question>> MakeQuestion(const ReduceFlags& option
   return MakeBackendQuestion(options.run, folder);
 }
 
-Json SizeJson(const SampleSize& size) {
-  Json json;
-  json["num_operators"] = size.operators;
-  json["num_inputs"] = size.inputs;
-  json["elements"] = size.elements;
-  return json;
+Report ReportOf(const SampleSize& size) {
+  Report report;
+  report.Add("num_operators", size.operators);
+  report.Add("num_inputs", size.inputs);
+  report.Add("elements", size.elements);
+  return report;
 }
 
-void Tell(const ReduceFlags& options, const Reduction& reduction, const std::string& kept,
-          const std::string& note, double seconds) {
-  if (options.json) {
-    Json document;
-    document["out"] = options.out.path;
-    document["kept"] = kept;
-    document["before"] = SizeJson(reduction.before);
-    document["after"] = SizeJson(reduction.after);
-    document["tries"] = reduction.tries;
-    document["seconds"] = seconds;
-    document["minimal"] = reduction.is_minimal;
-    document["notes"] = Json::List();
-    if (!note.empty()) document["notes"].push_back(note);
-    PrintJson(document);
-    return;
-  }
-  FILE* const out = options.out.report();
-  const SampleSize& a = reduction.before;
-  const SampleSize& b = reduction.after;
-  std::fprintf(out,
-               "operators %lld -> %lld, inputs %lld -> %lld, elements %lld -> %lld; %d tries in "
-               "%.1f s\nkept: %s\n",
-               static_cast<long long>(a.operators), static_cast<long long>(b.operators),
-               static_cast<long long>(a.inputs), static_cast<long long>(b.inputs),
-               static_cast<long long>(a.elements), static_cast<long long>(b.elements),
-               reduction.tries, seconds, kept.c_str());
-  if (!reduction.is_minimal) PrintNote("the time was up before the sample was minimal", out);
-  if (!note.empty()) PrintNote(note, out);
-  if (options.out.path != "-") std::fprintf(out, "%s\n", Printable(options.out.path, 1000).c_str());
+Report ReportOf(const Reduction& reduction, const std::string& out, const std::string& kept,
+                const std::string& note, double seconds) {
+  const auto& [operators, inputs, elements] = reduction.before;
+  const SampleSize& after = reduction.after;
+  Report report;
+  report.Add("out", out);
+  report.Add("kept", kept);
+  report.Add("before", ReportOf(reduction.before));
+  report.Add("after", ReportOf(after));
+  report.Add("tries", reduction.tries);
+  report.Add("seconds", seconds);
+  report.Add("minimal", reduction.is_minimal);
+  report.Say(absl::StrFormat(
+      "operators %d -> %d, inputs %d -> %d, elements %d -> %d; %d tries in %.1f s\nkept: %s",
+      operators, after.operators, inputs, after.inputs, elements, after.elements, reduction.tries,
+      seconds, kept));
+  if (!reduction.is_minimal) report.Say("note: the time was up before the sample was minimal");
+  report.AddNotes(note.empty() ? std::vector<std::string>() : std::vector<std::string>{note});
+  if (out != "-") report.Say(Printable(out, 1000));
+  return report;
 }
 
-absl::StatusOr<int> ReduceSample(ReduceFlags options) {
+absl::StatusOr<CommandResult> ReduceSample(ReduceFlags options) {
   if (options.out.path.empty()) options.out.path = DefaultOut(options.in);
   RETURN_IF_ERROR(CheckOutput(options.out));
   const absl::Time begin = absl::Now();
@@ -149,8 +138,8 @@ absl::StatusOr<int> ReduceSample(ReduceFlags options) {
   reduction.before = before;
   progress.End();
   RETURN_IF_ERROR(SaveSample(reduction.sample, options.out));
-  Tell(options, reduction, question->Kept(), note, absl::ToDoubleSeconds(absl::Now() - begin));
-  return 0;
+  return ReportOf(reduction, options.out.path, question->Kept(), note,
+                  absl::ToDoubleSeconds(absl::Now() - begin));
 }
 
 }  // namespace
@@ -197,8 +186,7 @@ void RegisterReduce(CLI::App& app, CommandRunner* run) {
   AddMemoryOption(command, &options->run);
   AddTrustOption(command, &options->run.trust);
   AddDrawWeightsOption(command);
-  AddJsonOption(command, &options->json,
-                "out, kept, before, after, tries, seconds, minimal and notes");
+  AddJsonOption(command, "out, kept, before, after, tries, seconds, minimal and notes");
   command->callback([options, run] { *run = [options] { return ReduceSample(*options); }; });
 }
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -43,7 +42,6 @@ struct RoundtripFlags {
   std::string out;
   int pieces = 4;
   bool trust = false;
-  bool json = false;
 };
 
 std::string PieceFile(size_t i) { return absl::StrCat("subgraph_", i, ".pb"); }
@@ -151,26 +149,22 @@ absl::Status CheckPieces(const std::vector<Sample>& pieces) {
   return absl::OkStatus();
 }
 
-// Prints the failed step and its error.
-absl::StatusOr<int> Failed(const absl::Status& status, absl::string_view step, bool json) {
+// Reports on the failed step and its error.
+Report FailedReport(const absl::Status& status, absl::string_view step) {
   const absl::Status error = Annotate(status, step);
-  if (json) {
-    Json document;
-    document["equal"] = false;
-    document["error"] = ErrorJson(error);
-    PrintJson(document);
-  } else {
-    std::printf("%s: %s\n", Red("FAILED").c_str(), std::string(error.message()).c_str());
-  }
-  return 1;
+  Report report;
+  report.Add("equal", false);
+  report.Add("error", ErrorJson(error));
+  report.Say(absl::StrCat(Red("FAILED"), ": ", error.message()));
+  return report;
 }
 
-absl::StatusOr<int> Roundtrip(const RoundtripFlags& options) {
+absl::StatusOr<CommandResult> Roundtrip(const RoundtripFlags& options) {
   RETURN_IF_ERROR(CheckReplaceable(options.out, IsOurs));
   Progress progress("importing");
   const auto failed = [&](const absl::Status& status, absl::string_view step) {
     progress.End();
-    return Failed(status, step, options.json);
+    return CommandResult(FailedReport(status, step), 1);
   };
   Stopwatch watch;
   LoadOptions load;
@@ -222,14 +216,17 @@ absl::StatusOr<int> Roundtrip(const RoundtripFlags& options) {
   made.Add("ms", watch.AsJson());
   made.Say(watch.Text());
   for (const Finding& finding : report.findings) made.Say(finding.Text());
-  if (!options.json || (equal.ok() && report.ok())) PrintReport(made, options.json);
-  if (!equal.ok()) return failed(equal, "compose");
-  if (!report.ok()) return failed(report.status(), "validate");
-  if (options.json) return 0;
-  std::printf("%s: %zu %s composed to the original graph, all %zu nodes; operators: %s\n",
-              Green("OK").c_str(), pieces.size(), pieces.size() == 1 ? "piece" : "pieces",
-              (*composed)->num_nodes(), report.Counts().c_str());
-  return 0;
+  if (!equal.ok() || !report.ok()) {
+    Report failure;
+    failure.Add("", std::move(made));
+    failure.Append(equal.ok() ? FailedReport(report.status(), "validate")
+                              : FailedReport(equal, "compose"));
+    return CommandResult(std::move(failure), 1);
+  }
+  made.Say(absl::StrCat(Green("OK"), ": ", pieces.size(), pieces.size() == 1 ? " piece" : " pieces",
+                        " composed to the original graph, all ", (*composed)->num_nodes(),
+                        " nodes; operators: ", report.Counts()));
+  return made;
 }
 
 }  // namespace
@@ -249,8 +246,7 @@ void RegisterRoundtrip(CLI::App& app, CommandRunner* run) {
       ->capture_default_str();
   AddTrustOption(command, &options->trust);
   AddDrawWeightsOption(command);
-  AddJsonOption(command, &options->json,
-                "equal, num_nodes, notes, ms of each step, and files; or error");
+  AddJsonOption(command, "equal, num_nodes, notes, ms of each step, and files; or error");
   command->callback([options, run] { *run = [options] { return Roundtrip(*options); }; });
 }
 

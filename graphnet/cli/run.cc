@@ -59,7 +59,6 @@ struct RunFlags {
   bool check = false;
   bool trust = false;
   bool trusts_files = false;
-  bool json = false;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -80,36 +79,26 @@ class Profile {
     ++calls;
     last_ = now;
   }
-  using Row = std::pair<std::string, std::pair<Clock::duration, size_t>>;
-  // Returns the rows, the most expensive first.
-  std::vector<Row> rows() const {
-    std::vector<Row> rows(entries_.begin(), entries_.end());
+  // Returns the entries, the most expensive first.
+  Table AsTable() const {
+    std::vector<std::pair<std::string, std::pair<Clock::duration, size_t>>> rows(entries_.begin(),
+                                                                                 entries_.end());
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
-    return rows;
-  }
-  void Print(FILE* out) const {
     Clock::duration total{};
-    for (const auto& [target, entry] : entries_) total += entry.first;
-    std::fprintf(out, "%10s %6s %8s %10s  %s\n", "ms", "%", "calls", "us/call",
-                 KeyName(by_).c_str());
-    for (const auto& [target, entry] : rows()) {
+    for (const auto& [name, entry] : rows) total += entry.first;
+    const std::string key = KeyName(by_);
+    Table table = {{key},           {"ms", "ms"}, {"", "%"}, {"num_calls", "calls"},
+                   {"", "us/call"}, {"", key}};
+    for (const auto& [name, entry] : rows) {
       const double ms = Milliseconds(entry.first);
-      std::fprintf(out, "%10.3f %6.1f %8zu %10.2f  %s\n", ms,
-                   100 * ms / std::max(Milliseconds(total), 1e-9), entry.second,
-                   1e3 * ms / static_cast<double>(entry.second), target.c_str());
+      const double percent = 100 * ms / std::max(Milliseconds(total), 1e-9);
+      const double us = 1e3 * ms / static_cast<double>(entry.second);
+      table.Add({name, Cell(ms).As(absl::StrFormat("%.3f", ms)),
+                 Cell(percent).As(absl::StrFormat("%.1f", percent)), entry.second,
+                 Cell(us).As(absl::StrFormat("%.2f", us)), name});
     }
-  }
-  Json AsJson() const {
-    Json list = Json::List();
-    for (const auto& [target, entry] : rows()) {
-      Json row;
-      row[KeyName(by_)] = target;
-      row["ms"] = Milliseconds(entry.first);
-      row["num_calls"] = entry.second;
-      list.push_back(std::move(row));
-    }
-    return list;
+    return table;
   }
 
  private:
@@ -127,13 +116,13 @@ class Profile {
 // Describes the program that was made ready, and how long that took.
 struct Ready {
   std::string text;
-  Json json;
+  Report report;
   std::string place;  // prefix of errors in runs; may be empty
 };
 
-// Runs the program, and prints and writes what the options say.
-absl::StatusOr<int> RunAndReport(const RunFlags& options, ReadyProgram& program, Ready ready,
-                                 Progress& progress) {
+// Runs the program, and writes what the options say.
+absl::StatusOr<CommandResult> RunAndReport(const RunFlags& options, ReadyProgram& program,
+                                           Ready ready, Progress& progress) {
   Profile profile(options.profile);
   std::function<absl::Status(const Node&)> observer;
   const bool profiles = options.profile != CallKey::kNone;
@@ -155,30 +144,20 @@ absl::StatusOr<int> RunAndReport(const RunFlags& options, ReadyProgram& program,
   }
   progress.End();
   ASSIGN_OR_RETURN(const TensorValues named, program.Outputs());
-  const bool to_stdout = options.outputs == "-";
   RETURN_IF_ERROR(WriteOutputs(named, options.outputs));
   const TimeStatistics ran = StatisticsOf(times);
-  const Report outputs = OutputsReport(named);
-  if (options.json) {
-    Json& document = ready.json;
-    document.Merge(outputs.ToJson());
-    document["ms"] = Json::List(times);
-    document["median_ms"] = ran.median;
-    if (profiles) document["profile"] = profile.AsJson();
-    Json sample = SampleJson(options.in, absl::OkStatus());
-    sample.Merge(std::move(document));
-    PrintJson(SamplesJson({std::move(sample)}, /*failed=*/0));
-    return 0;
-  }
-  FILE* out = to_stdout ? stderr : stdout;
-  PrintReport(outputs, /*json=*/false, out);
-  std::fprintf(out, "%s, ran in %.2f ms", ready.text.c_str(), ran.median);
-  if (times.size() > 1) {
-    std::fprintf(out, " (median of %zu, from %.2f to %.2f)", times.size(), ran.min, ran.max);
-  }
-  std::fprintf(out, "\n");
-  if (profiles) profile.Print(out);
-  return 0;
+  Report sample = SampleReport(options.in, absl::OkStatus());
+  sample.Append(std::move(ready.report));
+  sample.Append(OutputsReport(named));
+  sample.Add("ms", Json::List(times));
+  sample.Add("median_ms", ran.median);
+  sample.Say(absl::StrFormat(
+      "%s, ran in %.2f ms%s", ready.text, ran.median,
+      times.size() == 1
+          ? ""
+          : absl::StrFormat(" (median of %d, from %.2f to %.2f)", times.size(), ran.min, ran.max)));
+  if (profiles) sample.Add("profile", profile.AsTable());
+  return SamplesReport({std::move(sample)}, /*failed=*/0);
 }
 
 // Returns the values that the options have for the leaves of an extracted program's inputs, by
@@ -209,8 +188,8 @@ absl::StatusOr<TensorValues> ReadLeaves(const RunFlags& options, const StitchMan
 }
 
 // Runs an extracted program, which keeps its state between runs.
-absl::StatusOr<int> RunStitched(const RunFlags& options, const DrawOptions& draw,
-                                const Engine& engine) {
+absl::StatusOr<CommandResult> RunStitched(const RunFlags& options, const DrawOptions& draw,
+                                          const Engine& engine) {
   if (options.device != "cpu") {
     return absl::UnimplementedError(
         "--device: an extracted program runs where it was captured, on the CPU");
@@ -230,7 +209,7 @@ absl::StatusOr<int> RunStitched(const RunFlags& options, const DrawOptions& draw
   const size_t subgraphs = extracted.subgraphs.size();
   const size_t operations = extracted.manifest.steps.size() - subgraphs;
   const auto print = [&](const std::string& text) {
-    if (options.json || options.outputs == "-") {
+    if (WantsJson() || options.outputs == "-") {
       std::fputs(text.c_str(), stderr);
     } else {
       progress.Print(text);
@@ -244,9 +223,9 @@ absl::StatusOr<int> RunStitched(const RunFlags& options, const DrawOptions& draw
                               subgraphs, operations, ms),
               {},
               Printable(options.in, 1000)};
-  ready.json["subgraphs"] = subgraphs;
-  ready.json["operations"] = operations;
-  ready.json["ready_ms"] = ms;
+  ready.report.Add("subgraphs", subgraphs);
+  ready.report.Add("operations", operations);
+  ready.report.Add("ready_ms", ms);
   return RunAndReport(options, *program, std::move(ready), progress);
 }
 
@@ -294,15 +273,15 @@ absl::StatusOr<ReadySample> Prepare(const std::string& path, const RunFlags& opt
 }
 
 // Runs all samples of a folder one after the other, because they share the random generator.
-absl::StatusOr<int> RunAll(const RunFlags& options, const DrawOptions& draw, const Engine& engine) {
+absl::StatusOr<CommandResult> RunAll(const RunFlags& options, const DrawOptions& draw,
+                                     const Engine& engine) {
   if (options.repeat > 1 || options.profile != CallKey::kNone || !options.outputs.empty() ||
       !options.state.empty()) {
     return absl::InvalidArgumentError(
         "--repeat, --profile, --out and --state are for one sample, not for a folder of them");
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
-  std::vector<Json> samples;
-  const BatchCount count = RunBatch<TensorValues>(
+  BatchReport made = ReportBatch<TensorValues>(
       inputs, /*jobs=*/1,
       [&](const std::string& path, TensorValues* named) -> absl::Status {
         ASSIGN_OR_RETURN(const ReadySample ready, Prepare(path, options, draw, engine));
@@ -310,29 +289,22 @@ absl::StatusOr<int> RunAll(const RunFlags& options, const DrawOptions& draw, con
         ASSIGN_OR_RETURN(*named, ready.program->Outputs());
         return absl::OkStatus();
       },
-      [&](size_t i, const absl::Status& status, const TensorValues& named) {
-        if (!options.json) return FailLine(inputs[i], status);
-        Json sample = SampleJson(inputs[i], status);
-        if (status.ok()) sample.Merge(OutputsReport(named).ToJson());
-        samples.push_back(std::move(sample));
-        return std::string();
+      [&](size_t, const absl::Status& status, const TensorValues& named, Report* sample) {
+        if (status.ok() && WantsJson()) sample->Append(OutputsReport(named));
       });
-  if (options.json) {
-    PrintJson(SamplesJson(std::move(samples), count.failed));
-  } else {
-    std::printf("%zu ran, %zu failed\n", count.done - count.failed, count.failed);
-  }
-  return count.ExitCode();
+  made.report.Say(
+      absl::StrCat(made.count.done - made.count.failed, " ran, ", made.count.failed, " failed"));
+  return std::move(made).Converted();
 }
 
-absl::StatusOr<int> RunGraphs(const RunFlags& options) {
+absl::StatusOr<CommandResult> RunGraphs(const RunFlags& options) {
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   engine->SetNumThreads(options.threads);
   if (options.trusts_files) engine->TrustFiles();
   if (!options.backend.empty()) {
     return RunCached({options.in, options.inputs, options.outputs, options.backend, options.cache,
                       options.cache_mib, options.cache_url, options.cache_digest, options.seed,
-                      options.repeat, options.check, options.trust, options.json},
+                      options.repeat, options.check, options.trust},
                      *engine);
   }
   DrawOptions draw;
@@ -345,20 +317,20 @@ absl::StatusOr<int> RunGraphs(const RunFlags& options) {
   ASSIGN_OR_RETURN(const ReadySample made, Prepare(options.in, options, draw, *engine));
   const size_t instructions = made.program->num_instructions();
   Ready ready{absl::StrFormat("%d instructions, ready in %.1f ms", instructions, made.ms), {}, ""};
-  ready.json["instructions"] = instructions;
-  ready.json["ready_ms"] = made.ms;
-  ready.json["drawn_weights"] = made.drawn;
+  ready.report.Add("instructions", instructions);
+  ready.report.Add("ready_ms", made.ms);
+  ready.report.Add("drawn_weights", made.drawn);
   if (made.drawn > 0) {
     progress.Note(
         absl::StrCat("note: ", made.drawn, " weights are drawn, as their values are not there"));
   }
-  ASSIGN_OR_RETURN(const int code,
+  ASSIGN_OR_RETURN(CommandResult result,
                    RunAndReport(options, *made.program, std::move(ready), progress));
   if (!options.state.empty()) {
     ASSIGN_OR_RETURN(const TensorValues state, made.program->State());
     RETURN_IF_ERROR(WriteSafetensorsFile(state, options.state));
   }
-  return code;
+  return result;
 }
 
 }  // namespace
@@ -441,7 +413,7 @@ void RegisterRun(CLI::App& app, CommandRunner* run) {
   AddDrawWeightsOption(command);
   command->add_flag("--trust-files", options->trusts_files,
                     "Let graphs read the files that they name (fused.read_file)");
-  AddJsonOption(command, &options->json,
+  AddJsonOption(command,
                 "samples with path and outputs, and for a single sample ms of each run, median_ms, "
                 "ready_ms, drawn_weights and profile; with --backend calls and captures");
   command->callback([options, run] { *run = [options] { return RunGraphs(*options); }; });

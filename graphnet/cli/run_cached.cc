@@ -179,7 +179,7 @@ std::string NothingCompiled(const std::string& backend,
 
 }  // namespace
 
-absl::StatusOr<int> RunCached(const CachedRunFlags& options, const Engine& engine) {
+absl::StatusOr<CommandResult> RunCached(const CachedRunFlags& options, const Engine& engine) {
   ASSIGN_OR_RETURN(const Format* format, Recognise(options.in));
   if (format->name != "torchscript") {
     return absl::InvalidArgumentError(
@@ -194,8 +194,7 @@ absl::StatusOr<int> RunCached(const CachedRunFlags& options, const Engine& engin
                    ReadValues(options.inputs.file, opened->names_of_inputs()));
   RETURN_IF_ERROR(opened->SetInputs(given, options.inputs.words, options.seed));
   Progress progress("capturing");
-  const bool speaks = !options.json && options.outputs != "-";
-  FILE* const out = speaks ? stdout : stderr;
+  const bool speaks = !WantsJson() && options.outputs != "-";
   CaptureOptions how;
   how.print = [&](const std::string& text) {
     if (speaks) {
@@ -235,13 +234,10 @@ absl::StatusOr<int> RunCached(const CachedRunFlags& options, const Engine& engin
   sample.Add("captures", std::move(captures));
   sample.Append(OutputsReport(outputs));
   if (!nothing.empty()) sample.Add("nothing_compiled", nothing);
-  if (options.json) {
-    PrintJson(SamplesJson({sample.ToJson()}, /*failed=*/0));
-  } else {
-    PrintReport(sample, /*json=*/false, out);
-  }
-  if (!nothing.empty()) PrintError(nothing);
-  return all_right && nothing.empty() ? 0 : 1;
+  if (nothing.empty())
+    return CommandResult(SamplesReport({std::move(sample)}, 0), all_right ? 0 : 1);
+  return CommandResult(SamplesReport({std::move(sample)}, 0), 1,
+                       absl::StrCat(Red("graphnet:", stderr), " ", nothing, "\n"));
 }
 
 }  // namespace graphnet

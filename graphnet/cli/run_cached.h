@@ -25,11 +25,10 @@ struct CachedRunFlags {
   int calls = 1;
   bool check = false;
   bool trust = false;
-  bool json = false;
 };
 
-// Prints the result of each call. Returns the exit code: 1 if a check found a wrong call.
-absl::StatusOr<int> RunCached(const CachedRunFlags& options, const Engine& engine);
+// Returns the result of each call. The exit code is 1 if a check found a wrong call.
+absl::StatusOr<CommandResult> RunCached(const CachedRunFlags& options, const Engine& engine);
 
 }  // namespace graphnet
 

@@ -155,7 +155,7 @@ absl::Status SaveSample(const Sample& sample, const Output& output, Losses* loss
   if (losses != nullptr) {
     *losses = lost;
   } else {
-    TellLosses(lost, output);
+    std::fputs(LossNote(lost, output).c_str(), stderr);
   }
   return absl::OkStatus();
 }

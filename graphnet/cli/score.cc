@@ -18,7 +18,7 @@
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
-#include "graphnet/cli/table.h"
+#include "graphnet/cli/terminal.h"
 #include "graphnet/evaluate/curve.h"
 #include "graphnet/evaluate/log.h"
 #include "graphnet/evaluate/plot.h"
@@ -37,7 +37,6 @@ struct ScoreFlags {
   std::string svg;
   std::string html;
   int jobs = 0;
-  bool json = false;
 };
 
 std::string Figure(double value) { return absl::StrFormat("%.4f", value); }
@@ -53,134 +52,151 @@ std::string ShareText(const PenaltyClass& error, double share) {
       error.threshold == kNeverForgiven ? "never" : absl::StrCat("t >= ", error.threshold));
 }
 
-void PrintCurve(const Curve& curve, const ScoreOptions& options) {
-  const Scores& scores = curve.scores;
-  const std::vector<LoggedSample>& samples = curve.log.samples;
-  std::printf("%s: %zu %s; p = %g, b = %g, interpretation %s\n", Printable(curve.log.name).c_str(),
-              samples.size(), samples.size() == 1 ? "sample" : "samples", options.p, options.b,
-              std::string(InterpretationName(options.interpretation)).c_str());
-  if (curve.blind > 0) {
-    std::printf("%zu of %zu samples are blind: a wrong answer would have passed at t = %d%s\n",
-                curve.blind, samples.size(), kCustomaryToleranceLevel,
-                curve.sighted.has_value() ? "; the columns \"sighted\" leave them out" : "");
-  }
-  std::vector<TableRow> rows = {{"t", "S(t)", "95 %", "ES(t)", "95 %", "correct", "slower", "alpha",
-                                 "beta", "lambda", "eta", "gamma"}};
-  if (curve.sighted.has_value()) rows[0].insert(rows[0].end(), {"S sighted", "ES sighted"});
-  for (const LevelScores& level : scores.levels) {
-    const MacroParameters& m = level.macro;
-    rows.push_back({absl::StrFormat("%3d", level.t), Figure(level.s), Bracketed(level.s_interval),
-                    Figure(level.es), Bracketed(level.es_interval), absl::StrCat(m.correct),
-                    absl::StrCat(m.slow), Figure(m.alpha), Figure(m.beta), Figure(m.lambda),
-                    Figure(m.eta), Figure(level.gamma)});
-    if (!curve.sighted.has_value()) continue;
-    const LevelScores& sighted = curve.sighted->levels[rows.size() - 2];
-    rows.back().insert(rows.back().end(), {Figure(sighted.s), Figure(sighted.es)});
-  }
-  PrintTable(rows);
-  std::vector<std::string> shares;
-  for (size_t c = 0; c < scores.error_shares.size(); ++c) {
-    shares.push_back(ShareText(PenaltyClasses(options.interpretation)[c], scores.error_shares[c]));
-  }
-  std::printf("pi, of the %zu that fail at t = 1, and when they are forgiven: %s\n", scores.failed,
-              absl::StrJoin(shares, ", ").c_str());
-  std::printf("micro and macro agree at every t: at most %.1g apart\n", LargestDifference(scores));
-  std::printf("aggregated score %s %s\n", Figure(scores.aggregated).c_str(),
-              Bracketed(scores.aggregated_interval).c_str());
-  if (curve.sighted.has_value()) {
-    std::printf("aggregated score without blind samples %s %s\n",
-                Figure(curve.sighted->aggregated).c_str(),
-                Bracketed(curve.sighted->aggregated_interval).c_str());
-  }
-  if (!curve.failures.empty()) std::printf("failures at t = 1:\n");
-  for (const FailureClass& failure : curve.failures) {
-    std::printf("  %zu %s\n", failure.samples, std::string(OutcomeName(failure.outcome)).c_str());
-    for (size_t i = 0; i < failure.reasons.size() && i < kShownReasons; ++i) {
-      const auto& [reason, times] = failure.reasons[i];
-      std::printf("    %zu x %s\n", times, Printable(reason, kShownBytes).c_str());
-    }
-  }
-  if (curve.movers.empty()) return;
-  std::printf("what moves the aggregated score most:\n");
-  for (size_t i = 0; i < curve.movers.size() && i < kShownMovers; ++i) {
-    const LoggedSample& sample = samples[curve.movers[i].sample];
-    const Outcome outcome = sample.At(1);
-    std::printf(
-        "  %+.5f  %s, %s\n", curve.movers[i].change, Printable(sample.path, kShownBytes).c_str(),
-        outcome == Outcome::kCorrect ? absl::StrFormat("speedup %.4g", sample.speedup).c_str()
-                                     : std::string(OutcomeName(outcome)).c_str());
-  }
-}
+Cell FigureCell(double value) { return Cell(value).As(Figure(value)); }
 
 Json IntervalJson(const Interval& interval) {
   return Json::List(std::vector<double>{interval.low, interval.high});
 }
 
-Json CurveJson(const Curve& curve, const ScoreOptions& options) {
-  const Scores& scores = curve.scores;
-  Json json;
-  json["curve"] = curve.log.name;
-  json["file"] = curve.log.file;
-  json["p"] = options.p;
-  json["b"] = options.b;
-  json["interpretation"] = InterpretationName(options.interpretation);
-  json["samples"] = curve.log.samples.size();
-  for (const char* name : {"S", "ES", "macro", "intervals"}) json[name] = Json::Object();
-  for (const LevelScores& level : scores.levels) {
-    const std::string t = absl::StrCat(level.t);
-    json["S"][t] = level.s;
-    json["ES"][t] = level.es;
-    Json& macro = json["macro"][t];
-    macro["correct"] = level.macro.correct;
-    macro["slow"] = level.macro.slow;
-    macro["alpha"] = level.macro.alpha;
-    macro["beta"] = level.macro.beta;
-    macro["lambda"] = level.macro.lambda;
-    macro["eta"] = level.macro.eta;
-    macro["gamma"] = level.gamma;
-    macro["S"] = level.macro_s;
-    macro["ES"] = level.macro_es;
-    json["intervals"]["S"][t] = IntervalJson(level.s_interval);
-    json["intervals"]["ES"][t] = IntervalJson(level.es_interval);
+// Adds the scores at each t, and the text of all as a table.
+void AddLevels(const Curve& curve, Report* report) {
+  const bool has_sighted = curve.sighted.has_value();
+  Table shown = {{"", "t"},    {"", "S(t)"},    {"", "95 %"},   {"", "ES(t)"},
+                 {"", "95 %"}, {"", "correct"}, {"", "slower"}, {"", "alpha"},
+                 {"", "beta"}, {"", "lambda"},  {"", "eta"},    {"", "gamma"}};
+  if (has_sighted) {
+    shown.AddColumn({"", "S sighted"});
+    shown.AddColumn({"", "ES sighted"});
   }
-  json["intervals"]["aggregated_score"] = IntervalJson(scores.aggregated_interval);
-  json["pi"] = Json::Object();
-  json["thresholds"] = Json::Object();
+  Report s, es, macros, s_intervals, es_intervals;
+  for (const LevelScores& level : curve.scores.levels) {
+    const std::string t = absl::StrCat(level.t);
+    const MacroParameters& m = level.macro;
+    s.Add(t, level.s);
+    es.Add(t, level.es);
+    Report macro;
+    macro.Add("correct", m.correct);
+    macro.Add("slow", m.slow);
+    std::vector<Cell> row = {level.t,
+                             FigureCell(level.s),
+                             Cell(0).As(Bracketed(level.s_interval)),
+                             FigureCell(level.es),
+                             Cell(0).As(Bracketed(level.es_interval)),
+                             m.correct,
+                             m.slow};
+    for (const auto& [name, value] :
+         {std::pair{"alpha", m.alpha}, std::pair{"beta", m.beta}, std::pair{"lambda", m.lambda},
+          std::pair{"eta", m.eta}, std::pair{"gamma", level.gamma}}) {
+      macro.Add(name, value);
+      row.push_back(FigureCell(value));
+    }
+    macro.Add("S", level.macro_s);
+    macro.Add("ES", level.macro_es);
+    macros.Add(t, std::move(macro));
+    s_intervals.Add(t, IntervalJson(level.s_interval));
+    es_intervals.Add(t, IntervalJson(level.es_interval));
+    if (has_sighted) {
+      const LevelScores& sighted =
+          curve.sighted->levels[static_cast<size_t>(&level - curve.scores.levels.data())];
+      row.insert(row.end(), {FigureCell(sighted.s), FigureCell(sighted.es)});
+    }
+    shown.Add(std::move(row));
+  }
+  report->Add("S", std::move(s));
+  report->Add("ES", std::move(es));
+  report->Add("macro", std::move(macros));
+  Report intervals;
+  intervals.Add("S", std::move(s_intervals));
+  intervals.Add("ES", std::move(es_intervals));
+  intervals.Add("aggregated_score", IntervalJson(curve.scores.aggregated_interval));
+  report->Add("intervals", std::move(intervals));
+  report->Add("", std::move(shown));
+}
+
+Report SightedReport(const Scores& scores) {
+  Report s, es, report;
+  for (const LevelScores& level : scores.levels) {
+    s.Add(absl::StrCat(level.t), level.s);
+    es.Add(absl::StrCat(level.t), level.es);
+  }
+  report.Add("S", std::move(s));
+  report.Add("ES", std::move(es));
+  report.Add("aggregated_score", scores.aggregated);
+  report.Say(absl::StrCat("aggregated score without blind samples ", Figure(scores.aggregated), " ",
+                          Bracketed(scores.aggregated_interval)));
+  return report;
+}
+
+Report ReportOf(const Curve& curve, const ScoreOptions& options) {
+  const Scores& scores = curve.scores;
+  const std::vector<LoggedSample>& samples = curve.log.samples;
+  Report report;
+  report.Add("curve", curve.log.name);
+  report.Add("file", curve.log.file);
+  report.Add("p", options.p);
+  report.Add("b", options.b);
+  report.Add("interpretation", InterpretationName(options.interpretation));
+  report.Add("samples", samples.size());
+  report.Say(absl::StrFormat("%s: %d %s; p = %g, b = %g, interpretation %s",
+                             Printable(curve.log.name), samples.size(),
+                             samples.size() == 1 ? "sample" : "samples", options.p, options.b,
+                             InterpretationName(options.interpretation)));
+  if (curve.blind > 0) {
+    report.Say(absl::StrCat(
+        curve.blind, " of ", samples.size(), " samples are blind: a wrong answer would have passed",
+        " at t = ", kCustomaryToleranceLevel,
+        curve.sighted.has_value() ? "; the columns \"sighted\" leave them out" : ""));
+  }
+  AddLevels(curve, &report);
+  Report pi, thresholds;
+  std::vector<std::string> shares;
   for (size_t c = 0; c < scores.error_shares.size(); ++c) {
     const PenaltyClass& error = PenaltyClasses(options.interpretation)[c];
-    json["pi"][error.name] = scores.error_shares[c];
-    json["thresholds"][error.name] =
-        error.threshold == kNeverForgiven ? Json() : Json(error.threshold);
+    pi.Add(error.name, scores.error_shares[c]);
+    thresholds.Add(error.name,
+                   error.threshold == kNeverForgiven ? Cell(Json()) : Cell(error.threshold));
+    shares.push_back(ShareText(error, scores.error_shares[c]));
   }
-  json["aggregated_score"] = scores.aggregated;
-  json["blind"] = curve.blind;
-  if (curve.sighted.has_value()) {
-    Json& sighted = json["sighted"];
-    sighted["S"] = Json::Object();
-    sighted["ES"] = Json::Object();
-    for (const LevelScores& level : curve.sighted->levels) {
-      sighted["S"][absl::StrCat(level.t)] = level.s;
-      sighted["ES"][absl::StrCat(level.t)] = level.es;
-    }
-    sighted["aggregated_score"] = curve.sighted->aggregated;
-  }
-  json["failures"] = Json::Object();
+  report.Add("pi", std::move(pi));
+  report.Add("thresholds", std::move(thresholds));
+  report.Add("aggregated_score", scores.aggregated);
+  report.Add("blind", curve.blind);
+  report.Say(absl::StrCat(
+      "pi, of the ", scores.failed,
+      " that fail at t = 1, and when they are forgiven: ", absl::StrJoin(shares, ", ")));
+  report.Say(absl::StrFormat("micro and macro agree at every t: at most %.1g apart",
+                             LargestDifference(scores)));
+  report.Say(absl::StrCat("aggregated score ", Figure(scores.aggregated), " ",
+                          Bracketed(scores.aggregated_interval)));
+  if (curve.sighted.has_value()) report.Add("sighted", SightedReport(*curve.sighted));
+  Report failures;
+  if (!curve.failures.empty()) failures.Say("failures at t = 1:");
   for (const FailureClass& failure : curve.failures) {
-    json["failures"][OutcomeName(failure.outcome)] = failure.samples;
+    failures.Add(OutcomeName(failure.outcome), failure.samples);
+    failures.Say(absl::StrCat("  ", failure.samples, " ", OutcomeName(failure.outcome)));
+    for (size_t i = 0; i < failure.reasons.size() && i < kShownReasons; ++i) {
+      const auto& [reason, times] = failure.reasons[i];
+      failures.Say(absl::StrCat("    ", times, " x ", Printable(reason, kShownBytes)));
+    }
   }
-  json["moves_most"] = Json::List();
-  for (const Influence& mover : curve.movers) {
-    const LoggedSample& sample = curve.log.samples[mover.sample];
-    Json made;
-    made["path"] = sample.path;
-    made["line"] = sample.line;
-    made["outcome"] = OutcomeName(sample.Shown(1));
-    if (sample.speedup > 0) made["speedup"] = sample.speedup;
-    made["change"] = mover.change;
-    json["moves_most"].push_back(std::move(made));
+  report.Add("failures", std::move(failures));
+  Table movers = {{"path"}, {"line"}, {"outcome"}, {"speedup"}, {"change"}};
+  if (!curve.movers.empty()) report.Say("what moves the aggregated score most:");
+  for (size_t i = 0; i < curve.movers.size(); ++i) {
+    const auto& [index, change] = curve.movers[i];
+    const LoggedSample& sample = samples[index];
+    movers.Add({sample.path, sample.line, OutcomeName(sample.Shown(1)),
+                sample.speedup > 0 ? Cell(sample.speedup) : Cell(), change});
+    if (i >= kShownMovers) continue;
+    const Outcome outcome = sample.At(1);
+    report.Say(absl::StrFormat("  %+.5f  %s, %s", change, Printable(sample.path, kShownBytes),
+                               outcome == Outcome::kCorrect
+                                   ? absl::StrFormat("speedup %.4g", sample.speedup)
+                                   : std::string(OutcomeName(outcome))));
   }
-  json["notes"] = Json::List(curve.log.notes);
-  return json;
+  report.Add("moves_most", std::move(movers));
+  report.Add("notes", Json::List(curve.log.notes));
+  return report;
 }
 
 absl::StatusOr<Curve> ScoreLog(const std::string& file, const ScoreFlags& options) {
@@ -188,14 +204,15 @@ absl::StatusOr<Curve> ScoreLog(const std::string& file, const ScoreFlags& option
   return MakeCurve(std::move(log), options.score);
 }
 
-absl::StatusOr<int> ScoreLogs(const ScoreFlags& options) {
+absl::StatusOr<CommandResult> ScoreLogs(const ScoreFlags& options) {
   std::vector<std::string> files;
   int code = 0;
-  std::vector<Json> lines;  // of curves, and of logs without one
+  std::vector<Report> reports;  // of curves, and of logs without one
   size_t failed = 0;
+  std::string aside;
   const auto tell = [&](const std::string& path, const absl::Status& status) {
-    PrintError(status.message());
-    if (options.json) lines.push_back(SampleJson(path, status));
+    absl::StrAppend(&aside, Red("graphnet:", stderr), " ", status.message(), "\n");
+    reports.push_back(SampleReport(path, status));
     ++failed;
   };
   for (const std::string& path : options.logs) {
@@ -220,28 +237,21 @@ absl::StatusOr<int> ScoreLogs(const ScoreFlags& options) {
       tell(file, curve.status());
       continue;
     }
-    for (const std::string& note : curve->log.notes) PrintNote(note);
-    if (options.json) {
-      lines.push_back(CurveJson(*curve, options.score));
-    } else {
-      if (&file != &files.front()) std::printf("\n");
-      PrintCurve(*curve, options.score);
-    }
+    for (const std::string& note : curve->log.notes) aside += NoteLine(note);
+    Report& report = reports.emplace_back();
+    if (reports.size() > failed + 1) report.Say("");
+    report.Append(ReportOf(*curve, options.score));
     if (keeps) curves.push_back(*std::move(curve));
   }
-  if (options.json) {
-    Json document;
-    document["passed"] = lines.size() - failed;
-    document["failed"] = failed;
-    document["curves"] = Json(std::move(lines));
-    PrintJson(document);
-  }
-  if (curves.empty()) return code;
-  if (!options.svg.empty()) RETURN_IF_ERROR(WriteFileAtomic(options.svg, WritePlots(curves)));
-  if (!options.html.empty()) {
+  if (!options.svg.empty() && !curves.empty())
+    RETURN_IF_ERROR(WriteFileAtomic(options.svg, WritePlots(curves)));
+  if (!options.html.empty() && !curves.empty())
     RETURN_IF_ERROR(WriteFileAtomic(options.html, WriteReportPage(curves, options.score)));
-  }
-  return code;
+  Report report;
+  report.Add("passed", reports.size() - failed);
+  report.Add("failed", failed);
+  report.Add("curves", std::move(reports));
+  return CommandResult(std::move(report), code, std::move(aside));
 }
 
 }  // namespace
@@ -286,7 +296,7 @@ void RegisterScore(CLI::App& app, CommandRunner* run) {
                    "Write a page with plots, tables and all samples, which needs no other file")
       ->type_name("FILE");
   AddJobsOption(command, &options->jobs);
-  AddJsonOption(command, &options->json,
+  AddJsonOption(command,
                 "curves with curve, p, b, interpretation, samples, S and ES by t, macro, pi, "
                 "aggregated_score and more");
   command->callback([options, run] { *run = [options] { return ScoreLogs(*options); }; });

@@ -1,10 +1,11 @@
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
@@ -12,7 +13,6 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/facts/cost/cost.h"
@@ -31,31 +31,27 @@ struct ShapesFlags {
   CallKey cost = CallKey::kNone;
   bool check = false;
   bool trust = false;
-  bool json = false;
 };
 
-absl::StatusOr<int> Check(const Engine& engine, const Sample& sample, TensorValues values,
-                          bool json) {
+absl::StatusOr<CommandResult> Check(const Engine& engine, const Sample& sample,
+                                    TensorValues values) {
   ShapeCheck check;
   {
     const Progress progress("running");
     ASSIGN_OR_RETURN(check, engine.CheckShapes(*sample.module, std::move(values)));
   }
-  if (json) {
-    Json document;
-    document["passed"] = check.passed;
-    document["failed"] = check.failed.size();
-    document["wrong"] = Json::List(check.failed);
-    PrintJson(document);
-  } else {
-    for (const std::string& name : check.failed)
-      std::printf("%s: the run has another shape or dtype\n", Printable(name).c_str());
-    PrintCount({.done = check.passed + check.failed.size(), .failed = check.failed.size()});
-  }
-  return check.failed.empty() ? 0 : 1;
+  Report report;
+  report.Add("passed", check.passed);
+  report.Add("failed", check.failed.size());
+  report.Add("wrong", Json::List(check.failed));
+  for (const std::string& name : check.failed)
+    report.Say(absl::StrCat(Printable(name), ": the run has another shape or dtype"));
+  report.Say(
+      CountLine({.done = check.passed + check.failed.size(), .failed = check.failed.size()}));
+  return CommandResult(std::move(report), check.failed.empty() ? 0 : 1);
 }
 
-absl::StatusOr<int> ShowShapes(const ShapesFlags& options) {
+absl::StatusOr<CommandResult> ShowShapes(const ShapesFlags& options) {
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   ASSIGN_OR_RETURN(Sample sample, Load(options.in, {.trust = options.trust, .weights = true}));
   DrawOptions draw;
@@ -67,7 +63,7 @@ absl::StatusOr<int> ShowShapes(const ShapesFlags& options) {
     const Progress progress("inferring shapes");
     ASSIGN_OR_RETURN(report, engine->InferShapesOf(sample.module.get(), values));
   }
-  if (options.check) return Check(*engine, sample, std::move(values), options.json);
+  if (options.check) return Check(*engine, sample, std::move(values));
   // Print only the graph: the extra files of a program are long.
   sample.weights.clear();
   sample.extra_files.clear();
@@ -75,22 +71,15 @@ absl::StatusOr<int> ShowShapes(const ShapesFlags& options) {
   // The run knows exactly which values share memory.
   cost.alive_bytes = std::move(report.alive_bytes);
   cost.peak_bytes = report.peak_bytes;
-  const Report costs = CostReport(CostsBy(options.cost, *sample.module, cost));
-  if (options.json) {
-    Json document = OutlineJson(sample);
-    document.Merge(costs.ToJson());
-    PrintJson(document);
-    return 0;
-  }
-  if (options.cost == CallKey::kNone) {
-    std::fputs(PrintSample(sample).c_str(), stdout);
-  } else {
-    PrintReport(costs, /*json=*/false);
-  }
-  PrintCostNotes(cost);
-  PrintSummary(absl::StrCat(report.nodes, " values, at most ", BytesText(report.peak_bytes),
-                            " alive at once; ", CostLine(cost.total)));
-  return 0;
+  Report made = OutlineReport(sample);
+  if (options.cost == CallKey::kNone && !WantsJson())
+    made.Say(absl::StripSuffix(PrintSample(sample), "\n"));
+  made.Append(CostReport(CostsBy(options.cost, *sample.module, cost)));
+  if (WantsJson()) return made;
+  std::string aside = CostNotes(cost);
+  absl::StrAppend(&aside, report.nodes, " values, at most ", BytesText(report.peak_bytes),
+                  " alive at once; ", CostLine(cost.total), "\n");
+  return CommandResult(std::move(made), 0, std::move(aside));
 }
 
 }  // namespace
@@ -114,7 +103,7 @@ void RegisterShapes(CLI::App& app, CommandRunner* run) {
       ->excludes(check);
   AddTrustOption(command, &options->trust);
   AddDrawWeightsOption(command);
-  AddJsonOption(command, &options->json,
+  AddJsonOption(command,
                 "the members that show prints, and peak_bytes, flops, other, bytes_moved, "
                 "num_calls, num_unknown_calls, open_loops; with --cost-by also costs, one entry "
                 "per name; with --check passed, failed and the names that are wrong");

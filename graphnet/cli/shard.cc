@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
@@ -51,7 +50,6 @@ struct ShardFlags {
   bool values = false;
   bool check = false;
   bool trust = false;
-  bool json = false;
 };
 
 using Values = std::map<std::string, TensorData>;
@@ -208,8 +206,8 @@ bool AllShapesAreKnown(const Graph& graph) {
   });
 }
 
-absl::StatusOr<int> TellPlan(const ShardFlags& options, const spmd::ShardPlan& plan,
-                             const std::string& note, const std::vector<RankOutput>& checked) {
+CommandResult TellPlan(const ShardFlags& options, const spmd::ShardPlan& plan,
+                       const std::string& note, const std::vector<RankOutput>& checked) {
   const bool is_right = absl::c_none_of(
       checked, [](const RankOutput& o) { return o.state == RankOutput::State::kDifferent; });
   Report report = PlanReport(plan);
@@ -225,11 +223,10 @@ absl::StatusOr<int> TellPlan(const ShardFlags& options, const spmd::ShardPlan& p
     report.Say(
         absl::StrCat(Printable(options.out, 1000), ": ", plan.num_ranks(), " ranks written"));
   }
-  PrintReport(report, options.json);
-  return is_right ? 0 : 1;
+  return CommandResult(std::move(report), is_right ? 0 : 1);
 }
 
-absl::StatusOr<int> Shard(const ShardFlags& options) {
+absl::StatusOr<CommandResult> Shard(const ShardFlags& options) {
   const int given = static_cast<int>(!options.meshes.empty()) +
                     static_cast<int>(!options.plan.empty()) +
                     static_cast<int>(!options.stored.empty());
@@ -348,7 +345,7 @@ void RegisterShard(CLI::App& app, CommandRunner* run) {
   AddTrustOption(command, &options->trust);
   AddDrawWeightsOption(command);
   AddJsonOption(
-      command, &options->json,
+      command,
       "mesh (meshes, if there are several), ranks, num_inputs, divided_inputs, num_outputs, "
       "divided_outputs, communication, replicated, notes, out; with --check: right, checked");
   command->callback([options, run] { *run = [options] { return Shard(*options); }; });

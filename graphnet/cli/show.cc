@@ -60,7 +60,6 @@ struct ShowFlags {
   std::optional<size_t> group;
   bool runnable = false;
   bool trust = false;
-  bool json = false;
 };
 
 // A picture of more nodes is long.
@@ -218,7 +217,7 @@ absl::Status CheckEnding(const ShowFlags& options) {
                    ending, "; with --to, it can have any name"));
 }
 
-absl::StatusOr<int> Show(ShowFlags options) {
+absl::StatusOr<CommandResult> Show(ShowFlags options) {
   if (options.form == Form::kAuto && EndingOfFile(options.out) == ".py")
     options.form = Form::kPython;
   RETURN_IF_ERROR(CheckEnding(options));
@@ -227,7 +226,7 @@ absl::StatusOr<int> Show(ShowFlags options) {
         "--runnable needs a Python file, because weights lie beside it: -o FILE.py");
   }
   const std::optional<PictureForm> picture = PictureOf(options);
-  const bool is_text = !picture.has_value() && !options.json &&
+  const bool is_text = !picture.has_value() && !WantsJson() &&
                        (options.form == Form::kAuto || options.form == Form::kText ||
                         options.form == Form::kTabular);
   DrawingOptions for_pictures = options.drawing;
@@ -253,10 +252,7 @@ absl::StatusOr<int> Show(ShowFlags options) {
     RETURN_IF_ERROR(Annotate(WriteRunnablePython(std::move(sample), options.out), options.in));
     return 0;
   }
-  if (options.json) {
-    PrintJson(OutlineJson(sample));
-    return 0;
-  }
+  if (WantsJson()) return OutlineReport(sample);
   if (options.form == Form::kPir || options.form == Form::kLoops) {
     // Turning writes into values needs types, and the new values need types again.
     FindTypes(&sample);
@@ -319,7 +315,7 @@ void RegisterShow(CLI::App& app, CommandRunner* run) {
                     "Bind loops to the blocks and threads of a GPU (loops)");
   command->add_option("--group", options->group,
                       "Print only this group of operators, counted from 0 (loops)");
-  AddJsonOption(command, &options->json,
+  AddJsonOption(command,
                 "name, hash, inputs, outputs, attributes, symbols, counts of targets, and graphs "
                 "with their nodes")
       ->excludes(to);

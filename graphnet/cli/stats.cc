@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -12,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "graphnet/base/report.h"
 #include "graphnet/base/status.h"
@@ -19,7 +19,6 @@
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/costs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/facts/cost/cost.h"
 #include "graphnet/formats/formats.h"
@@ -35,7 +34,6 @@ constexpr size_t kMaxTargetBytes = 200;
 struct StatsFlags {
   std::vector<std::string> in;
   int jobs = 0;
-  bool json = false;
   bool csv = false;
   bool all = false;
   bool cost = false;
@@ -143,16 +141,18 @@ Table TargetsOfAll(absl::Span<const Counted> results, bool with_cost) {
   return table;
 }
 
-absl::StatusOr<int> Stats(const StatsFlags& options) {
+absl::StatusOr<CommandResult> Stats(const StatsFlags& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
-  std::vector<absl::Status> statuses(inputs.size());
   std::vector<Counted> results(inputs.size());
-  const BatchCount count = RunBatch<Counted>(
+  size_t done = 0;
+  Counted total;
+  std::set<std::string> hashes;
+  BatchReport made = ReportBatch<Counted>(
       inputs, options.jobs,
       [&](const std::string& path, Counted* result) -> absl::Status {
         ASSIGN_OR_RETURN(const Sample sample, Load(path, {.trust = options.trust}));
         result->statistics = ComputeStatistics(*sample.module);
-        if (options.json || inputs.size() > 1) result->hash = CanonicalHash(*sample.module);
+        if (WantsJson() || inputs.size() > 1) result->hash = CanonicalHash(*sample.module);
         if (options.cost) {
           const ModuleCost cost = CostOf(*sample.module);
           result->cost = CostsBy(options.cost_by, *sample.module, cost);
@@ -161,45 +161,30 @@ absl::StatusOr<int> Stats(const StatsFlags& options) {
         }
         return absl::OkStatus();
       },
-      [&](size_t i, const absl::Status& status, Counted& result) {
-        statuses[i] = status;
-        results[i] = std::move(result);
-        return std::string();  // Results are printed in the order of the inputs.
-      });
-  std::vector<Json> samples;
-  Counted total;
-  size_t done = 0;
-  std::set<std::string> hashes;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const Counted& result = results[i];
-    Report sample = SampleReport(inputs[i], statuses[i]);
-    if (statuses[i].ok()) {
-      sample.Add("hash", result.hash);
-      sample.Say(absl::StrCat(done++ > 0 ? "\n" : "", Printable(inputs[i], 1000)));
-      sample.Append(CountedReport(result, options));
-      total.statistics += result.statistics;
-      total.cost.total += result.cost.total;
-      total.cost.peak_bytes = std::max(total.cost.peak_bytes, result.cost.peak_bytes);
-      hashes.insert(result.hash);
-    }
-    if (options.json) {
-      samples.push_back(sample.ToJson());
-    } else if (!statuses[i].ok()) {
-      PrintError(statuses[i].message());
-    } else if (!options.csv) {
-      PrintReport(sample, /*json=*/false);
-    }
+      [&](size_t i, const absl::Status& status, Counted& result, Report* sample) {
+        if (!status.ok()) return;
+        total.statistics += result.statistics;
+        total.cost.total += result.cost.total;
+        total.cost.peak_bytes = std::max(total.cost.peak_bytes, result.cost.peak_bytes);
+        hashes.insert(result.hash);
+        if (!options.csv) {
+          sample->Add("hash", result.hash);
+          sample->Say(absl::StrCat(i > 0 ? "\n" : "", Printable(inputs[i], 1000)));
+          sample->Append(CountedReport(result, options));
+        }
+        ++done;
+        if (options.csv) results[i] = std::move(result);
+      },
+      /*is_list=*/true);
+  if (options.csv) {
+    made.report = Report();
+    made.report.Say(absl::StripSuffix(TargetsOfAll(results, options.cost).ToCsv(), "\n"));
+  } else if (done > 1 && !WantsJson()) {
+    made.report.Say(absl::StrCat("\ntotal of ", Grouped(done), " inputs, ", Grouped(hashes.size()),
+                                 " distinct"));
+    made.report.Append(CountedReport(total, options));
   }
-  if (options.json) PrintJson(SamplesJson(std::move(samples), count.failed));
-  if (options.csv) std::fputs(TargetsOfAll(results, options.cost).ToCsv().c_str(), stdout);
-  if (done > 1 && !options.json && !options.csv) {
-    Report sum;
-    sum.Say(absl::StrCat("\ntotal of ", Grouped(done), " inputs, ", Grouped(hashes.size()),
-                         " distinct"));
-    sum.Append(CountedReport(total, options));
-    PrintReport(sum, /*json=*/false);
-  }
-  return count.ExitCode();
+  return std::move(made).Converted();
 }
 
 }  // namespace
@@ -210,7 +195,7 @@ void RegisterStats(CLI::App& app, CommandRunner* run) {
       "stats", "Count nodes by op and target, and count inputs, outputs and parameters");
   AddManySamplesOption(command, &options->in);
   CLI::Option* json = AddJsonOption(
-      command, &options->json,
+      command,
       "samples with path, hash, num_inputs, num_outputs, num_nodes, counts of targets, bytes and "
       "parameters; with --cost also flops, other, bytes_moved (called flops_at_least and so on "
       "where calls are not known), num_calls, num_unknown_calls, open_loops and peak_bytes; with "

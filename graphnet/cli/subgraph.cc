@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,7 +6,6 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/part.h"
 #include "graphnet/cli/ports.h"
@@ -25,10 +23,9 @@ struct SubgraphFlags {
   PartFlags part;
   PortOptions ports;
   bool trust = false;
-  bool json = false;
 };
 
-absl::StatusOr<int> Subgraph(const SubgraphFlags& options) {
+absl::StatusOr<CommandResult> Subgraph(const SubgraphFlags& options) {
   ASSIGN_OR_RETURN(Sample sample, Load(options.in, {.trust = options.trust,
                                                     .weights = options.out.keeps_weights(),
                                                     .values_if_there = !options.out.keeps_weights(),
@@ -43,26 +40,21 @@ absl::StatusOr<int> Subgraph(const SubgraphFlags& options) {
       CutRanges(sample, {range}, {.style = Style::kDag, .all_inputs = false, .keep_unused = false},
                 &ports.values));
   RETURN_IF_ERROR(SaveSample(pieces[0], options.out));
-  if (options.json) {
-    Json document;
-    document["out"] = options.out.path;
-    document["start"] = range.start;
-    document["end"] = range.end;
-    document["num_operators"] = NumOperators(*sample.module->main());
-    document["inputs"] = InputsJson(*pieces[0].module->main());
-    document["outputs"] = OutputsJson(*pieces[0].module->main());
-    document["notes"] = Json::List();
-    if (!ports.why_not.empty()) document["notes"].push_back(ports.why_not);
-    PrintJson(document);
-    return 0;
-  }
+  const int64_t operators = NumOperators(*sample.module->main());
+  Report report;
+  report.Add("out", options.out.path);
+  report.Add("start", range.start);
+  report.Add("end", range.end);
+  report.Add("num_operators", operators);
+  report.Add("inputs", InputsJson(*pieces[0].module->main()));
+  report.Add("outputs", OutputsJson(*pieces[0].module->main()));
   const std::string which = part.is_gathered ? absl::StrCat(range.end - range.start)
                                              : absl::StrCat("[", range.start, ", ", range.end, ")");
-  std::fprintf(options.out.report(), "operators %s of %lld, %zu inputs\n", which.c_str(),
-               static_cast<long long>(NumOperators(*sample.module->main())),
-               pieces[0].module->main()->placeholders().size());
-  if (!ports.why_not.empty()) PrintNote(ports.why_not, options.out.report());
-  return 0;
+  report.Say(absl::StrCat("operators ", which, " of ", operators, ", ",
+                          pieces[0].module->main()->placeholders().size(), " inputs"));
+  report.AddNotes(ports.why_not.empty() ? std::vector<std::string>()
+                                        : std::vector<std::string>{ports.why_not});
+  return report;
 }
 
 }  // namespace
@@ -87,8 +79,7 @@ void RegisterSubgraph(CLI::App& app, CommandRunner* run) {
   AddPortOptions(command, &options->ports);
   AddTrustOption(command, &options->trust);
   AddDrawWeightsOption(command);
-  AddJsonOption(command, &options->json,
-                "out, start, end, num_operators of the whole, inputs, outputs and notes");
+  AddJsonOption(command, "out, start, end, num_operators of the whole, inputs, outputs and notes");
   command->callback([options, run] { *run = [options] { return Subgraph(*options); }; });
 }
 

@@ -1,5 +1,4 @@
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,11 +14,8 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
-#include "graphnet/cli/table.h"
-#include "graphnet/cli/terminal.h"
 #include "graphnet/decompose/folder.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/validate/folder.h"
@@ -34,7 +30,6 @@ struct ValidateFlags {
   std::string plot;
   InputOptions inputs;
   bool run = false;
-  bool json = false;
   bool trust = false;
   uint64_t seed = 0;
   int jobs = 0;
@@ -69,43 +64,6 @@ absl::StatusOr<ValidationReport> ValidateOne(const std::string& path, const std:
   return std::move(validation.report);
 }
 
-Json ResultJson(const std::string& path, const absl::Status& status,
-                const ValidationReport& report) {
-  // Invalid pieces are a finding, not an error of this command.
-  const bool validated = status.ok() || !report.ok();
-  Json sample = SampleJson(path, validated ? absl::OkStatus() : status);
-  if (validated) sample.Merge(Json::Parse(ReportJson(report)));
-  return sample;
-}
-
-void PrintReport(const ValidationReport& report) {
-  std::printf("%s\n", report.Counts().c_str());
-  for (const std::string& note : report.notes) PrintNote(note, stdout);
-  if (!report.readings.empty()) {
-    std::vector<TableRow> rows = {{"read as equal", "original", "pieces", "times"}};
-    for (const Reading& reading : report.readings)
-      rows.push_back({reading.what, Printable(reading.original, 1000),
-                      Printable(reading.pieces, 1000), absl::StrCat(reading.times)});
-    PrintTable(rows);
-  }
-  for (const Finding& finding : report.findings) std::printf("%s\n", finding.Text().c_str());
-  if (report.numeric.has_value()) {
-    const NumericReport& numeric = *report.numeric;
-    std::printf("%zu of %zu outputs bit-equal\n", numeric.bit_equal, numeric.outputs);
-    if (numeric.IsFlat()) {
-      std::printf("ES(t) = 1 for t = %d … %d\n", numeric.line.front().t, numeric.line.back().t);
-    } else {
-      std::vector<TableRow> rows = {{"t"}, {"ES(t)"}};
-      for (const ToleranceScore& point : numeric.line) {
-        rows[0].push_back(absl::StrCat(point.t));
-        rows[1].push_back(absl::StrCat(point.score));
-      }
-      PrintTable(rows);
-    }
-  }
-  std::printf("%s\n", (report.ok() ? Green("valid") : Red("INVALID")).c_str());
-}
-
 // Returns the folder of the pieces of one of many samples: its path below DECOMPOSED, in the layout
 // of `graphnet decompose` or of GraphNet in Python; by default beside the sample.
 std::string DecomposedOf(const std::string& path, const ValidateFlags& options) {
@@ -115,8 +73,8 @@ std::string DecomposedOf(const std::string& path, const ValidateFlags& options) 
   return FileExists(decomposed) ? decomposed : folder;
 }
 
-absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs,
-                                const ValidateFlags& options) {
+absl::StatusOr<CommandResult> ValidateAll(const std::vector<std::string>& inputs,
+                                          const ValidateFlags& options) {
   if (!options.plot.empty() || !options.config.empty() || !options.inputs.file.empty() ||
       !options.inputs.words.empty()) {
     return absl::InvalidArgumentError(
@@ -127,7 +85,7 @@ absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs,
   int64_t pieces = 0;
   int64_t operators = 0;
   std::map<absl::string_view, size_t> classes;
-  std::vector<Json> samples(inputs.size());
+  std::vector<Report> samples(WantsJson() ? inputs.size() : 0);
   const BatchCount count = RunBatch<ValidationReport>(
       inputs, options.jobs,
       [&](const std::string& path, ValidationReport* report) -> absl::Status {
@@ -135,40 +93,31 @@ absl::StatusOr<int> ValidateAll(const std::vector<std::string>& inputs,
         return report->status();
       },
       [&](size_t i, const absl::Status& status, const ValidationReport& report) {
-        samples[i] = ResultJson(inputs[i], status, report);
-        if (options.json) {
-          invalid += report.ok() ? 0 : 1;
-          unknown += report.ok() && !status.ok() ? 1 : 0;
-          return std::string();
+        // Invalid pieces are a finding, not an error of this command.
+        const bool is_known = status.ok() || !report.ok();
+        if (WantsJson()) {
+          samples[i] = SampleReport(inputs[i], is_known ? absl::OkStatus() : status);
+          if (is_known) samples[i].Append(ReportOf(report));
         }
-        if (!report.ok()) {
-          ++invalid;
-          ++classes[ErrorClassName(report.findings[0].error)];
-          return FailLine(inputs[i], status, "INVALID");
+        invalid += report.ok() ? 0 : 1;
+        unknown += is_known ? 0 : 1;
+        if (!report.ok()) ++classes[ErrorClassName(report.findings[0].error)];
+        if (status.ok()) {
+          pieces += static_cast<int64_t>(report.piece_operators.size());
+          operators += report.original_operators;
         }
-        if (!status.ok()) {
-          ++unknown;
-          return FailLine(inputs[i], status, "ERROR");
-        }
-        pieces += static_cast<int64_t>(report.piece_operators.size());
-        operators += report.original_operators;
-        return std::string();
+        return WantsJson() ? "" : FailLine(inputs[i], status, is_known ? "INVALID" : "ERROR");
       });
-  const int code = unknown > 0 ? 2 : invalid > 0 ? 1 : 0;
-  if (options.json) {
-    PrintJson(SamplesJson(std::move(samples), count.failed));
-    return code;
-  }
-  PrintTable(
-      {{"samples", "valid", "invalid", "not validated", "pieces", "operators"},
-       {absl::StrCat(count.done), absl::StrCat(count.done - count.failed), absl::StrCat(invalid),
-        absl::StrCat(unknown), absl::StrCat(pieces), absl::StrCat(operators)}});
-  for (const auto& [name, times] : classes)
-    std::printf("invalid %zu: %s\n", times, std::string(name).c_str());
-  return code;
+  Report made = SamplesReport(std::move(samples), count.failed);
+  Table table = {{"", "samples"},       {"", "valid"},  {"", "invalid"},
+                 {"", "not validated"}, {"", "pieces"}, {"", "operators"}};
+  table.Add({count.done, count.done - count.failed, invalid, unknown, pieces, operators});
+  made.Add("", std::move(table));
+  for (const auto& [name, times] : classes) made.Say(absl::StrCat("invalid ", times, ": ", name));
+  return CommandResult(std::move(made), unknown > 0 ? 2 : invalid > 0 ? 1 : 0);
 }
 
-absl::StatusOr<int> Run(const ValidateFlags& options) {
+absl::StatusOr<CommandResult> Run(const ValidateFlags& options) {
   ASSIGN_OR_RETURN(std::vector<std::string> inputs, FindInputs({options.original}));
   if (IsFolderOfSamples(options.original)) {
     // Pieces that lie beside their samples are not samples to validate.
@@ -188,13 +137,10 @@ absl::StatusOr<int> Run(const ValidateFlags& options) {
         absl::StrCat(BaseName(options.original), ": composed pieces against the original");
     RETURN_IF_ERROR(WriteFileAtomic(options.plot, ScoreLineSvg(title, *report.numeric)));
   }
-  if (options.json) {
-    PrintJson(
-        SamplesJson({ResultJson(options.original, absl::OkStatus(), report)}, report.ok() ? 0 : 1));
-  } else {
-    PrintReport(report);
-  }
-  return report.ok() ? 0 : 1;
+  std::vector<Report> samples = {SampleReport(options.original, absl::OkStatus())};
+  samples[0].Append(ReportOf(report));
+  const int code = report.ok() ? 0 : 1;
+  return CommandResult(SamplesReport(std::move(samples), code), code);
 }
 
 }  // namespace
@@ -215,7 +161,7 @@ void RegisterValidate(CLI::App& app, CommandRunner* run) {
   CLI::Option* run_option = command->add_flag(
       "--run", options->run, "Run the pieces and the original and compare the results bit by bit");
   AddJsonOption(
-      command, &options->json,
+      command,
       "samples with path, valid, findings (class, piece, where, message), notes, read_as_equal "
       "(what, original, pieces, times) and numeric");
   command->add_option("--plot", options->plot, "With --run: draw ES(t) into this file (SVG)")

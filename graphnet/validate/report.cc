@@ -1,7 +1,6 @@
 #include "graphnet/validate/report.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,7 +8,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "graphnet/base/status.h"
-#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
@@ -86,47 +84,53 @@ void ValidationReport::ReadAsEqual(absl::string_view what, absl::string_view ori
 
 std::string ValueName(absl::string_view name) { return absl::StrCat("%", Printable(name)); }
 
-std::string ReportJson(const ValidationReport& report) {
-  nlohmann::ordered_json json;
-  json["valid"] = report.ok();
-  json["original_operators"] = report.original_operators;
-  json["piece_operators"] = report.piece_operators;
-  json["findings"] = nlohmann::ordered_json::array();
+Report ReportOf(const ValidationReport& report) {
+  Report made;
+  made.Add("valid", report.ok());
+  made.Add("original_operators", report.original_operators);
+  made.Add("piece_operators", Json::List(report.piece_operators));
+  made.Say(report.Counts());
+  Table findings = {{"class"}, {"check"}, {"piece"}, {"where"}, {"message"}};
   for (const Finding& finding : report.findings) {
-    nlohmann::ordered_json item;
-    item["class"] = std::string(ErrorClassName(finding.error).substr(0, 2));
-    item["check"] = std::string(ErrorClassName(finding.error).substr(3));
-    item["piece"] =
-        finding.piece < 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(finding.piece);
-    item["where"] = Printable(finding.where);
-    item["message"] = finding.message;
-    json["findings"].push_back(std::move(item));
+    const absl::string_view name = ErrorClassName(finding.error);
+    findings.Add({name.substr(0, 2), name.substr(3),
+                  finding.piece < 0 ? Cell(Json()) : Cell(finding.piece), Printable(finding.where),
+                  finding.message});
   }
-  json["notes"] = report.notes;
-  json["read_as_equal"] = nlohmann::ordered_json::array();
+  made.Add("findings", std::move(findings));
+  made.AddNotes(report.notes);
+  Table readings = {{"what", "read as equal"},
+                    {"original", "original"},
+                    {"pieces", "pieces"},
+                    {"times", "times"}};
   for (const Reading& reading : report.readings) {
-    json["read_as_equal"].push_back({{"what", reading.what},
-                                     {"original", Printable(reading.original)},
-                                     {"pieces", Printable(reading.pieces)},
-                                     {"times", reading.times}});
+    readings.Add(
+        {reading.what, Cell(Printable(reading.original)).As(Printable(reading.original, 1000)),
+         Cell(Printable(reading.pieces)).As(Printable(reading.pieces, 1000)), reading.times});
   }
+  made.Add("read_as_equal", std::move(readings));
+  for (const Finding& finding : report.findings) made.Say(finding.Text());
   if (report.numeric.has_value()) {
-    nlohmann::ordered_json numeric;
-    numeric["outputs"] = report.numeric->outputs;
-    numeric["bit_equal"] = report.numeric->bit_equal;
-    // JSON has no infinity.
-    const double difference = report.numeric->max_difference;
-    numeric["max_difference"] =
-        std::isfinite(difference) ? nlohmann::ordered_json(difference) : nlohmann::ordered_json();
-    numeric["blind"] = nlohmann::ordered_json::array();
-    for (const auto& [output, answer] : report.numeric->blind)
-      numeric["blind"].push_back({{"output", output}, {"answer", answer}});
-    for (const ToleranceScore& point : report.numeric->line) {
-      numeric["es"].push_back({{"t", point.t}, {"es", point.score}});
+    const auto& [outputs, bit_equal, max_difference, line, blind] = *report.numeric;
+    Report numeric;
+    numeric.Add("outputs", outputs);
+    numeric.Add("bit_equal", bit_equal);
+    numeric.Add("max_difference", max_difference);
+    numeric.Say(absl::StrCat(bit_equal, " of ", outputs, " outputs bit-equal"));
+    Table answers = {{"output"}, {"answer"}};
+    for (const auto& [output, answer] : blind) answers.Add({output, answer});
+    numeric.Add("blind", std::move(answers));
+    const bool is_flat = report.numeric->IsFlat();
+    Table scores = {{"t", is_flat ? "" : "t"}, {"es", is_flat ? "" : "ES(t)"}};
+    for (const ToleranceScore& point : line) scores.Add({point.t, point.score});
+    numeric.Add(line.empty() ? "" : "es", std::move(scores));
+    if (is_flat) {
+      numeric.Say(absl::StrCat("ES(t) = 1 for t = ", line.front().t, " … ", line.back().t));
     }
-    json["numeric"] = std::move(numeric);
+    made.Add("numeric", std::move(numeric));
   }
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  made.Say(report.ok() ? "valid" : "INVALID", report.ok() ? Tone::kGood : Tone::kBad);
+  return made;
 }
 
 std::string ScoreLineSvg(absl::string_view title, const NumericReport& report) {

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/base/report.h"
 
 namespace graphnet {
 
@@ -102,9 +103,9 @@ struct ValidationReport {
 // Returns a value's name as messages write it: "%relu_1".
 std::string ValueName(absl::string_view name);
 
-// Returns the report as JSON: {"valid": …, "original_operators": …, "findings": [{"class": "E3",
+// Returns what can be shown. JSON is {"valid": …, "original_operators": …, "findings": [{"class": "E3",
 // …}], …}.
-std::string ReportJson(const ValidationReport& report);
+Report ReportOf(const ValidationReport& report);
 
 // Draws the line ES(t), which must not be empty, as SVG of 480 x 240 pixels with `title` above it.
 std::string ScoreLineSvg(absl::string_view title, const NumericReport& report);

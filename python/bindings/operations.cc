@@ -472,7 +472,7 @@ std::string ValidatePieces(const SampleObject& original, const Samples& objects,
   return LongCall(std::move(locks), [&whole, borrowed, chain] {
     StructureOptions options;
     options.cut.style = chain ? Style::kChain : Style::kDag;
-    return ReportJson(ValidateStructure(whole.sample(), borrowed->get(), options));
+    return ReportOf(ValidateStructure(whole.sample(), borrowed->get(), options)).ToJson().Dump();
   });
 }
 
@@ -484,7 +484,7 @@ std::string ValidateStored(const SampleObject& original, const std::string& fold
         ASSIGN_OR_RETURN(const FolderValidation validation,
                          ValidateFolder(WholeCopyOf(whole.sample()), folder,
                                         {.config_file = config, .weights = true}));
-        return ReportJson(validation.report);
+        return ReportOf(validation.report).ToJson().Dump();
       }));
 }
 

@@ -89,7 +89,8 @@ diff out.txt again.txt >/dev/null || grep -q ' 1 *0 *1 ' again.txt || fail "an o
 
 # --- score: with and without blind samples, in text, JSON and on the page.
 "$graphnet" score kindsout/nope.log --html page.html >out.txt
-contains "$(cat out.txt)" '4 of 5 samples are blind'
+contains "$(cat out.txt)" '4 of 5 samples are blind: a wrong answer would have passed at t = '
+contains "$(cat out.txt)" '; the columns "sighted" leave them out'
 contains "$(cat out.txt)" 'ES sighted'
 contains "$(cat out.txt)" 'aggregated score without blind samples'
 contains "$(cat page.html)" '"blind":4'

@@ -110,6 +110,14 @@ for format in protobuf graphnet; do
   [ "$code" = 2 ] || fail "exit code $code: $out"
   contains "$out" "sizes: expected batch >= 2, found batch = 1"
 done
+"$make_archive" "$scratch/four.pt" <<'END'
+def forward(self, x):
+    if x.size(0) == 4:
+        return x * 2
+    return x
+END
+out=$("$graphnet" extract "$scratch/four.pt" -o "$scratch/four" --input 'f32[4,3]' --dynamic 0:0=batch)
+contains "$out" "  requires batch == 4 (specialised)  <string>:2"
 refused "expected input, dimension and name" "$scratch/rows.pt" -o "$scratch/e" --input 'f32[4,3]' --dynamic 0:0
 refused "there is no dimension 2" "$scratch/rows.pt" -o "$scratch/e" --input 'f32[4,3]' --dynamic 0:2=n
 refused "needs examples of one size" "$scratch/rows.pt" -o "$scratch/e" --input 'f32[1,3]' --dynamic 0:0=n
@@ -209,6 +217,12 @@ breaks = json.load(sys.stdin)["breaks"]
 print([(b["reason"], b["always"], b["line"], len(b["where"])) for b in breaks])' <<<"$out")" \
   "[('print', True, 3, 0), ('attribute-assigned', False, 5, 1), ('number-from-tensor', True, 6, 0)]"
 contains "$("$graphnet" extract "$scratch/none.pt" --foretell)" "0 breaks always"
+"$make_archive" "$scratch/raises.pt" <<'END'
+def forward(self, x):
+    assert False, "no"
+    return x
+END
+contains "$("$graphnet" extract "$scratch/raises.pt" --foretell)" "no run gets to the end: an error ends each"
 "$make_archive" "$scratch/method.pt" <<'END'
 def other(self, x):
     return x

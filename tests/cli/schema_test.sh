@@ -76,7 +76,7 @@ done
 "$graphnet" convert net.gn net.mlir "${schema[@]}"
 contains "$(cat net.mlir)" '"torch.operator"(%a, %float) {name = "torch.mylib.observe"}'
 contains "$("$graphnet" check net.gn --for onnx "${schema[@]}" || true)" \
-  "torch.ops.mylib.observe.default  1  the exporter takes ATen's overloads only"
+  "torch.ops.mylib.observe.default      1  the exporter takes ATen's overloads only"
 "$graphnet" opt net.gn -p 'change-dtype{to=f64}' -o double.pb "${schema[@]}" >/dev/null
 contains "$("$graphnet" run double.pb "${schema[@]}")" "f64[2, 4]"
 contains "$("$graphnet" bench net.gn --backend jit -o bench --warmup 0 --trials 1 "${schema[@]}")" "jit"

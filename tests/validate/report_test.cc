@@ -19,7 +19,7 @@ ValidationReport WithFault() {
 }
 
 TEST(ReportTest, Json) {
-  const std::string json = ReportJson(WithFault());
+  const std::string json = ReportOf(WithFault()).ToJson().Dump();
   EXPECT_THAT(json, HasSubstr("\"valid\": false"));
   EXPECT_THAT(json, HasSubstr("\"class\": \"E6\""));
   EXPECT_THAT(json, HasSubstr("\"piece\": 1"));
