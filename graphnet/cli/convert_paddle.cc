@@ -24,7 +24,6 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/json.h"
-#include "graphnet/cli/losses.h"
 #include "graphnet/cli/paddle_runner.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/save.h"

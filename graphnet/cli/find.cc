@@ -15,6 +15,7 @@
 #include "graphnet/cli/options.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/ir/text/json.h"
 #include "graphnet/ir/text/printer.h"
 #include "graphnet/passes/call_query.h"
 

@@ -33,19 +33,6 @@ Report SampleReport(const std::string& path, const absl::Status& status);
 // Returns {"samples": […], "passed": …, "failed": …}, and the text of the samples.
 Report SamplesReport(std::vector<Report> samples, size_t failed);
 
-// Adds the known ones of "dtype": "f32", "shape": [1, "S0"], "device": "cpu"; for a tuple
-// "elements".
-void SetMeta(const TensorMeta* meta, Json* value);
-void SetMeta(const ValueMeta* meta, Json* value);
-// Adds "args": ["%x", "2"] and "kwargs": {"dim": "-1"}, written as in the text form.
-void SetArguments(const Node& node, Json* value);
-// Return the inputs or outputs of a graph as [{"name": …, "dtype": …}, …].
-Json InputsJson(const Graph& graph);
-Json OutputsJson(const Graph& graph);
-// Returns a whole sample for JSON alone: inputs, outputs, attributes, symbols, counts, and graphs with
-// their nodes.
-Report OutlineReport(const Sample& sample);
-
 }  // namespace graphnet
 
 #endif  // GRAPHNET_CLI_JSON_H_

@@ -15,7 +15,6 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
-#include "graphnet/cli/losses.h"
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/picture.h"
@@ -142,6 +141,20 @@ absl::Status CheckOutput(const Output& output) {
       Printable(path, 1000), ": graphnet writes ", absl::StrJoin(endings, ", "),
       " and folders, not ", ending,
       is_picture ? "; graphnet show IN -o FILE draws it" : "; with --to, it can have any name"));
+}
+
+Losses LossesOf(const Sample& sample, const Output& output) {
+  Lacks lacks = output.format().lacks;
+  lacks.weights |= output.is("protobuf") && !output.keeps_weights();
+  return LossesOf(sample, lacks);
+}
+
+std::string LossNote(const Losses& losses, const Output& output) {
+  if (!losses.any()) return "";
+  const bool is_proto = output.is("protobuf");
+  return NoteLine(absl::StrCat(
+      "lost", losses.samples > 1 ? absl::StrCat(" in ", losses.samples, " samples") : "", ": ",
+      losses.Text(), "; ", is_proto ? "a file keeps them" : "--to protobuf keeps them"));
 }
 
 absl::Status SaveSample(const Sample& sample, const Output& output, Losses* losses) {

@@ -12,11 +12,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/formats/formats.h"
+#include "graphnet/formats/losses.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
-
-struct Losses;  // losses.h
 
 // Returns the help of an option that names the output: all endings with their formats.
 std::string TargetHelp();
@@ -53,6 +52,11 @@ CLI::Option* AddOutputOptions(CLI::App* command, Output* output, const std::stri
 // Returns the ending of a file's name, ".json" for "a/b.json"; empty if there is none. Names of
 // folders such as "resnext50.a1_in1k" and "opt-1.5b" do not have an ending.
 std::string EndingOfFile(absl::string_view path);
+
+// Returns what is lost when the sample is written to `output`.
+Losses LossesOf(const Sample& sample, const Output& output);
+// Returns a note that says what was lost, and that protobuf keeps it; empty if nothing was lost.
+std::string LossNote(const Losses& losses, const Output& output);
 
 // Refuses outputs that cannot be written, before the work begins: a folder to the standard output,
 // bytes to a terminal, an unknown ending.

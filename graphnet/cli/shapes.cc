@@ -9,16 +9,17 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
-#include "graphnet/cli/costs.h"
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/facts/cost/cost.h"
+#include "graphnet/facts/cost/cost_report.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/run_report.h"
+#include "graphnet/ir/text/json.h"
 #include "graphnet/ir/text/printer.h"
 
 namespace graphnet {

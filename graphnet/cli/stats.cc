@@ -17,13 +17,14 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
-#include "graphnet/cli/costs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/facts/cost/cost.h"
+#include "graphnet/facts/cost/cost_report.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/statistics.h"
+#include "graphnet/ir/statistics_report.h"
 
 namespace graphnet {
 namespace {
@@ -51,42 +52,8 @@ struct Counted {
 // Returns "1,234,567".
 std::string Grouped(size_t value) { return Cell(value).text(); }
 
-Report StatisticsReport(const ModuleStatistics& s, bool all) {
-  Report report;
-  report.Add("num_inputs", "inputs", s.placeholders,
-             s.symbols > 0 ? absl::StrCat("symbols: ", Grouped(s.symbols)) : "");
-  report.Add(
-      "parameters", "parameters", s.parameters,
-      absl::StrCat(Grouped(s.parameter_elements), " elements, ", BytesText(s.parameter_bytes)));
-  report.Add("num_outputs", "outputs", s.outputs);
-  report.Add("num_nodes", "nodes", s.nodes,
-             absl::StrFormat("%s in memory, %.0f bytes a node",
-                             BytesText(static_cast<int64_t>(s.bytes)), s.bytes_per_node()));
-  report.Add("bytes", s.bytes);
-  report.Add("bytes_per_node", s.bytes_per_node());
-  report.Add("parameter_elements", s.parameter_elements);
-  report.Add("parameter_bytes", s.parameter_bytes);
-  report.Add("symbols", s.symbols);
-
-  // The most frequent targets come first, then they are sorted by name.
-  std::vector<std::pair<std::string, size_t>> counts(s.counts.begin(), s.counts.end());
-  std::stable_sort(counts.begin(), counts.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
-  Table targets = {{"name"}, {"count", "count"}, {"", "share"}, {"", "op"}, {"", "target"}};
-  targets.set_form({.by_name = true, .has_head = false, .shown = all ? SIZE_MAX : kTopTargets});
-  for (const auto& [key, count] : counts) {
-    const std::pair<std::string, std::string> parts = absl::StrSplit(key, absl::MaxSplits(' ', 1));
-    const double percent = 100.0 * static_cast<double>(count) / static_cast<double>(s.nodes);
-    targets.Add({key, count, Cell(percent).As(absl::StrFormat("%5.1f %%", percent)), parts.first,
-                 parts.second});
-  }
-  if (!counts.empty()) report.Say("");
-  report.Add("counts", std::move(targets));
-  return report;
-}
-
 Report CountedReport(const Counted& counted, const StatsFlags& options) {
-  Report report = StatisticsReport(counted.statistics, options.all);
+  Report report = ReportOf(counted.statistics, options.all ? SIZE_MAX : kTopTargets);
   if (!options.cost) return report;
   const CostTable& cost = counted.cost;
   report.Say("");

@@ -7,12 +7,13 @@
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/options.h"
-#include "graphnet/cli/part.h"
 #include "graphnet/cli/ports.h"
 #include "graphnet/cli/save.h"
+#include "graphnet/decompose/part.h"
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/decompose/regions.h"
 #include "graphnet/formats/formats.h"
+#include "graphnet/ir/text/json.h"
 
 namespace graphnet {
 namespace {

@@ -1,13 +1,13 @@
 // Counts the parts of a sample that an output format cannot hold.
-#ifndef GRAPHNET_CLI_LOSSES_H_
-#define GRAPHNET_CLI_LOSSES_H_
+#ifndef GRAPHNET_FORMATS_LOSSES_H_
+#define GRAPHNET_FORMATS_LOSSES_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "graphnet/base/report.h"
-#include "graphnet/cli/save.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
@@ -29,12 +29,9 @@ struct Losses {
   void AddTo(Report* sample) const;
 };
 
-// Returns what is lost when the sample is written to `output`.
-Losses LossesOf(const Sample& sample, const Output& output);
-
-// Returns a note that says what was lost, and that protobuf keeps it; empty if nothing was lost.
-std::string LossNote(const Losses& losses, const Output& output);
+// Returns what a format that lacks these things loses of a sample.
+Losses LossesOf(const Sample& sample, const Lacks& lacks);
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_LOSSES_H_
+#endif  // GRAPHNET_FORMATS_LOSSES_H_

@@ -1,6 +1,6 @@
 // Makes the values on which two samples run to be compared.
-#ifndef GRAPHNET_CLI_PAIRED_VALUES_H_
-#define GRAPHNET_CLI_PAIRED_VALUES_H_
+#ifndef GRAPHNET_EVALUATE_PAIRED_VALUES_H_
+#define GRAPHNET_EVALUATE_PAIRED_VALUES_H_
 
 #include <cstddef>
 #include <map>
@@ -10,7 +10,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
-#include "graphnet/cli/inputs.h"
+#include "graphnet/evaluate/input_values.h"
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/ir/sample.h"
 
@@ -54,4 +54,4 @@ absl::StatusOr<PairedValues> PairValues(const InputOptions& options, WeightsOf w
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_PAIRED_VALUES_H_
+#endif  // GRAPHNET_EVALUATE_PAIRED_VALUES_H_

@@ -1,6 +1,6 @@
-// The part of a graph that options name.
-#ifndef GRAPHNET_CLI_PART_H_
-#define GRAPHNET_CLI_PART_H_
+// The part of a graph that options name, such as those of `graphnet subgraph`.
+#ifndef GRAPHNET_DECOMPOSE_PART_H_
+#define GRAPHNET_DECOMPOSE_PART_H_
 
 #include <string>
 
@@ -30,4 +30,4 @@ absl::StatusOr<Part> FindPart(const PartFlags& flags, Graph* graph);
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_PART_H_
+#endif  // GRAPHNET_DECOMPOSE_PART_H_

@@ -1,6 +1,6 @@
-// Reports the cost of a module (facts/cost/cost.h) for `shapes` and `stats`.
-#ifndef GRAPHNET_CLI_COSTS_H_
-#define GRAPHNET_CLI_COSTS_H_
+// Reports on the cost of a module (cost.h).
+#ifndef GRAPHNET_FACTS_COST_COST_REPORT_H_
+#define GRAPHNET_FACTS_COST_COST_REPORT_H_
 
 #include <cstdint>
 #include <map>
@@ -49,4 +49,4 @@ std::string CostLine(const Cost& cost);
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_COSTS_H_
+#endif  // GRAPHNET_FACTS_COST_COST_REPORT_H_

@@ -1,4 +1,4 @@
-#include "graphnet/cli/part.h"
+#include "graphnet/decompose/part.h"
 
 #include <cstdint>
 #include <utility>

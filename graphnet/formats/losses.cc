@@ -1,4 +1,4 @@
-#include "graphnet/cli/losses.h"
+#include "graphnet/formats/losses.h"
 
 #include <utility>
 #include <vector>
@@ -6,19 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graphnet/base/report.h"
-#include "graphnet/cli/messages.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/ir/node.h"
 
 namespace graphnet {
 namespace {
-
-Lacks LacksOf(const Output& output) {
-  Lacks lacks = output.format().lacks;
-  lacks.weights |= output.is("protobuf") && !output.keeps_weights();
-  return lacks;
-}
 
 bool SaysSomething(const DrawSpec* spec) {
   return spec != nullptr && (spec->has_mean || spec->has_std || !spec->data.is_none() ||
@@ -69,8 +62,7 @@ void Losses::AddTo(Report* sample) const {
   sample->Add("lost", std::move(lost));
 }
 
-Losses LossesOf(const Sample& sample, const Output& output) {
-  const Lacks lacks = LacksOf(output);
+Losses LossesOf(const Sample& sample, const Lacks& lacks) {
   Losses losses;
   if (lacks.weights) {
     losses.weights = sample.weights.size();
@@ -99,14 +91,6 @@ Losses LossesOf(const Sample& sample, const Output& output) {
   }
   losses.samples = losses.Text().empty() ? 0 : 1;
   return losses;
-}
-
-std::string LossNote(const Losses& losses, const Output& output) {
-  if (!losses.any()) return "";
-  const bool is_proto = output.is("protobuf");
-  return NoteLine(absl::StrCat(
-      "lost", losses.samples > 1 ? absl::StrCat(" in ", losses.samples, " samples") : "", ": ",
-      losses.Text(), "; ", is_proto ? "a file keeps them" : "--to protobuf keeps them"));
 }
 
 }  // namespace graphnet

@@ -1,4 +1,4 @@
-#include "graphnet/cli/paired_values.h"
+#include "graphnet/evaluate/paired_values.h"
 
 #include <utility>
 

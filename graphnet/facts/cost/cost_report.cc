@@ -1,4 +1,4 @@
-#include "graphnet/cli/costs.h"
+#include "graphnet/facts/cost/cost_report.h"
 
 #include <algorithm>
 #include <map>
