@@ -14,14 +14,13 @@ The exit status is 0 if there is no fault.
 import argparse
 import collections
 import concurrent.futures
-import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
 import in_pytorch
+from check_writers import Fault, Refusal, Tool, described, succeed
 
 SCHEMES = ["--pieces 3", "--single-op", "--blocks", "--by-module 2"]
 FORMS = ["protobuf", "graphnet"]
@@ -59,39 +58,6 @@ REFUSED = [
 KNOWN = [(r"mel_scripted", r"decompose --pieces.*", r"expected an int, not GenericList")]
 
 
-class Tool:
-    def __init__(self, graphnet, timeout):
-        self.graphnet, self.timeout = graphnet, timeout
-
-    def __call__(self, *words):
-        """Exit status, what it printed, and its message."""
-        try:
-            done = subprocess.run([self.graphnet, *map(str, words)], capture_output=True, text=True, timeout=self.timeout,
-                                  env={**os.environ, "OMP_NUM_THREADS": "1"})
-        except subprocess.TimeoutExpired:
-            return 124, "", f"no end within {self.timeout} s"
-        return done.returncode, done.stdout, done.stderr.strip()
-
-
-class Fault(Exception):
-    """What must not be."""
-
-
-class Refusal(Exception):
-    """What the tool says it cannot do, in one line."""
-
-
-def succeed(result, what):
-    status, out, message = result
-    if status == 0:
-        return out
-    errors = [line for line in message.splitlines() if not re.match(r"(note|warning):", line)]
-    errors += [line for line in out.splitlines() if line.startswith("FAIL ")]
-    if status < 0 or status >= 124 or len(errors) != 1:
-        raise Fault(f"{what}: exit {status}: {message[-600:] or out[-600:]}")
-    raise Refusal(f"{what}: {errors[0]}")
-
-
 class Program:
     """One file, with its calls; the ways return nothing or raise."""
 
@@ -122,35 +88,26 @@ class Program:
     def decompose(self, scheme, form):
         out = self.scratch / "pieces"
         succeed(self.tool("decompose", self.path, *scheme.split(), "--to", form, "-o", out), f"decompose {scheme}")
-        status, printed, message = self.tool("validate", self.path, out, "--run", "--inputs", self.calls[0], "--threads", 1)
-        if "INVALID" in printed + message:
-            raise Fault(f"decompose {scheme} --to {form}: {(printed + message)[-600:]}")
-        succeed((status, printed, message), f"validate {scheme} --to {form}")
+        done = self.tool("validate", self.path, out, "--run", "--inputs", self.calls[0], "--threads", 1)
+        if "INVALID" in done.stdout + done.stderr:
+            raise Fault(f"decompose {scheme} --to {form}: {(done.stdout + done.stderr)[-600:]}")
+        succeed(done, f"validate {scheme} --to {form}")
 
     def opt(self, name):
         out = self.scratch / "changed.pb"
         succeed(self.tool("opt", self.path, "-p", name + OPTIONS.get(name, ""), "-o", out, "--verify-each"), f"opt {name}")
         if name in OTHER_VALUES:
             return
-        status, printed, message = self.tool("diff-run", self.path, out, "--inputs", self.calls[0], "--threads", 1)
-        if status == 1:
-            raise Fault(f"opt {name}: {(printed + message)[-600:]}")
-        succeed((status, printed, message), f"diff-run after {name}")
-
-    def described(self):
-        """--input for each tensor of the first call: an archive of TorchScript knows no shapes."""
-        if self.path.suffix != ".pt":
-            return []
-        words = []
-        for name, value in sorted(in_pytorch.read_safetensors(self.calls[0]).items()):
-            kind = in_pytorch.DTYPES[value.dtype].lower()
-            words += ["--input", f"{name}={kind}[{','.join(map(str, value.shape))}]"]
-        return words
+        done = self.tool("diff-run", self.path, out, "--inputs", self.calls[0], "--threads", 1)
+        if done.returncode == 1:
+            raise Fault(f"opt {name}: {(done.stdout + done.stderr)[-600:]}")
+        succeed(done, f"diff-run after {name}")
 
     def convert(self, form):
         first = self.scratch / ("there" if form == "folder" else f"there.{form}")
-        described = self.described() if form in STATIC else []
-        succeed(self.tool("convert", self.path, first, *described), f"convert to {form}")
+        # An archive of TorchScript knows no shapes.
+        shapes = described(in_pytorch.read_safetensors(self.calls[0])) if form in STATIC and self.path.suffix == ".pt" else []
+        succeed(self.tool("convert", self.path, first, *shapes), f"convert to {form}")
         if form in ONE_WAY:
             return
         if form in NO_WEIGHTS:
@@ -158,7 +115,7 @@ class Program:
             return
         back = self.scratch / "back.pb"
         succeed(self.tool("convert", first, back), f"convert from {form}")
-        calls = self.calls[:1] if described else self.calls
+        calls = self.calls[:1] if shapes else self.calls
         self.compare(first, f"as {form}", calls)
         self.compare(back, f"by way of {form}", calls)
 
@@ -187,7 +144,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
     tool = Tool(args.graphnet, args.timeout)
-    listed = tool("passes")[1]
+    listed = tool("passes").stdout
     passes = [name for name in re.findall(r"^([a-z][a-z0-9-]*)\b", listed, re.M) if name not in NEED_OPTIONS]
     paths = sorted(p for p in args.folder.iterdir() if p.suffix in (".pt", ".pt2") and (not args.names or p.stem in args.names))
     if not paths or len(passes) < 10:
