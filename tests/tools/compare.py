@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs programs by graphnet and by PyTorch, and compares the bits.
+"""Runs programs by graphnet and by PyTorch or Python, and compares the bits.
 
     compare.py SUITE [options of the suite]      compare.py SUITE --help explains a suite
 
@@ -41,6 +41,9 @@ SUITES = {
     "vmap": ("suite_vmap", "Vmap", "random programs with nested torch.vmap"),
     "flops": ("suite_flops", "Flops", "FLOPs, as PyTorch's counter has them"),
     "loops": ("suite_loops", "Loops", "the loops that graphnet prints, run as Python"),
+    "counts": ("suite_files", "NodeCounts", "nodes, as CPython's own parser counts them; needs no PyTorch"),
+    "cuts": ("suite_files", "Cuts", "the same programs cut in several forms; needs no PyTorch"),
+    "scores": ("suite_files", "Scores", "`graphnet score` and the formulas; needs no PyTorch"),
     "stable": ("suite_loops", "Stable", "the private and public forms of the calls that `stabilize` rewrites"),
 }
 

@@ -1,0 +1,458 @@
+"""Suites of compare.py that need no PyTorch: counts of nodes, cuts, and scores."""
+
+import argparse
+import ast
+import collections
+import json
+import math
+import multiprocessing
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+from typing import Dict, Iterator, List, NamedTuple, Optional, Set
+
+import make_score_log
+from compare import Failed, Run, Suite
+
+OPERATORS = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv",
+    ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.MatMult: "matmul", ast.Pow: "pow",
+    ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor",
+    ast.LShift: "lshift", ast.RShift: "rshift",
+    ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge",
+    ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert",
+}
+LITERAL_CALLS = {"slice", "device", "complex"}
+# A query, and the last parts of all targets that it finds, without the _ of calls in place.
+FAMILIES = {
+    "add": {"add", "iadd"},
+    "div": {"div", "truediv", "itruediv", "divide", "true_divide"},
+    "truediv": {"div", "truediv", "itruediv", "divide", "true_divide"},
+    "sub": {"sub", "isub", "subtract", "rsub"},
+    "getitem": {"getitem"},
+    "view": {"view"},
+    "relu": {"relu"},
+    "bitwise_and": {"and", "iand", "bitwise_and"},
+    "cat": {"cat", "concat", "concatenate"},
+}
+
+
+class Counts(NamedTuple):
+    placeholders: int
+    outputs: int
+    counts: Dict[str, int]
+
+
+def find_samples(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+    if (folder / "graph_net.json").is_file():
+        yield folder
+        return
+    for child in sorted(folder.iterdir()):
+        if child.is_dir() and not child.name.startswith("."):
+            yield from find_samples(child)
+
+
+class Counter(ast.NodeVisitor):
+    """Counts the nodes of one function; whatever it does not know is an error."""
+
+    def __init__(self) -> None:
+        self.counts: Dict[str, int] = collections.Counter()
+        self.values: Set[str] = set()  # names that stand for values
+        self.outputs = 0
+
+    def count_function(self, function: ast.FunctionDef, is_main: bool) -> None:
+        self.values |= {arg.arg for arg in function.args.args}
+        # A name is a value in the whole function; that of a nested function is none.
+        for statement in function.body:
+            for target in getattr(statement, "targets", ()):
+                if isinstance(target, ast.Name):
+                    self.values.add(target.id)
+        for statement in function.body:
+            if is_main and isinstance(statement, ast.Return):
+                returned = statement.value
+                self.outputs = len(returned.elts) if isinstance(returned, (ast.Tuple, ast.List)) else 1
+            self.visit(statement)
+
+    def call(self, target: str) -> None:
+        self.counts[f"call_function {target}"] += 1
+
+    def generic_visit(self, node: ast.AST) -> None:
+        raise ValueError(f"line {getattr(node, 'lineno', '?')}: a {type(node).__name__} is not expected")
+
+    def visit_all(self, nodes: List[ast.expr]) -> None:
+        for node in nodes:
+            self.visit(node)
+
+    # --- Statements
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self.count_function(node, is_main=False)  # the body of a higher-order operator
+
+    def visit_Return(self, node: ast.Return) -> None:
+        if node.value is not None:
+            self.visit(node.value)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        self.visit(node.value)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.visit(node.value)
+        for target in node.targets:
+            if isinstance(target, ast.Subscript):
+                self.visit(target.value)
+                self.visit(target.slice)
+                self.call("operator.setitem")
+            elif not isinstance(target, ast.Name):
+                self.generic_visit(target)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        self.visit(node.value)
+        if isinstance(node.target, ast.Subscript):  # a[i] += b reads and writes a[i]
+            self.visit(node.target.value)
+            self.visit(node.target.slice)
+            self.call("operator.getitem")
+            self.call("operator.setitem")
+        elif not isinstance(node.target, ast.Name):
+            self.generic_visit(node.target)
+        # There is no in-place form of these names with an underscore at the end.
+        self.call("operator.i" + OPERATORS[type(node.op)].rstrip("_"))
+
+    # --- Expressions
+
+    def visit_Name(self, node: ast.Name) -> None:
+        pass
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        pass
+
+    def visit_Tuple(self, node: ast.Tuple) -> None:
+        self.visit_all(node.elts)
+
+    def visit_List(self, node: ast.List) -> None:
+        self.visit_all(node.elts)
+
+    def visit_Dict(self, node: ast.Dict) -> None:
+        self.visit_all(node.values)
+
+    def visit_Slice(self, node: ast.Slice) -> None:
+        self.visit_all([part for part in (node.lower, node.upper, node.step) if part is not None])
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        self.visit(node.left)
+        self.visit(node.right)
+        if not (self.is_number(node.left) and self.is_number(node.right)):
+            self.call(f"operator.{OPERATORS[type(node.op)]}")
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        self.visit_all([node.left, *node.comparators])
+        for op in node.ops:
+            self.call(f"operator.{OPERATORS[type(op)]}")
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
+        self.visit(node.operand)
+        if not self.is_number(node.operand):
+            self.call(f"operator.{OPERATORS[type(node.op)]}")
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        self.visit(node.value)
+        self.visit(node.slice)
+        self.call("operator.getitem")
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        if self.dotted_path(node) is None:  # else a constant such as torch.float32
+            self.visit(node.value)
+            self.call("builtins.getattr")
+
+    def visit_Call(self, node: ast.Call) -> None:
+        self.visit_all(node.args)
+        self.visit_all([keyword.value for keyword in node.keywords])
+        path = self.dotted_path(node.func)
+        if path is None:
+            if not isinstance(node.func, ast.Attribute):
+                self.generic_visit(node.func)
+            self.visit(node.func.value)
+            self.counts[f"call_method {node.func.attr}"] += 1
+        elif not self.is_literal_call(path, node):
+            self.call(path if "." in path else f"builtins.{path}")
+
+    @staticmethod
+    def is_literal_call(path: str, node: ast.Call) -> bool:
+        is_float = path == "float" and len(node.args) == 1 and isinstance(node.args[0], ast.Constant)
+        return path in LITERAL_CALLS or is_float
+
+    def is_number(self, node: ast.expr) -> bool:
+        """Whether it is a number as written: 1, -1, inf, 1 + 2j."""
+        if isinstance(node, ast.UnaryOp):
+            return self.is_number(node.operand)
+        if isinstance(node, ast.BinOp):
+            return self.is_number(node.left) and self.is_number(node.right)
+        if isinstance(node, ast.Call):
+            path = self.dotted_path(node.func)
+            return path is not None and self.is_literal_call(path, node)
+        is_constant_name = isinstance(node, ast.Name) and node.id not in self.values
+        return is_constant_name or isinstance(node, ast.Constant)
+
+    def dotted_path(self, node: ast.expr) -> Optional[str]:
+        """"torch.nn.functional.relu"; None if it starts from a value."""
+        parts: List[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id in self.values:
+            return None
+        return ".".join([node.id, *reversed(parts)])
+
+
+def count(sample: pathlib.Path) -> Counts:
+    tree = ast.parse((sample / "model.py").read_bytes())
+    forwards = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "forward"]
+    if len(forwards) != 1:
+        raise ValueError(f"{len(forwards)} functions are called forward")
+    counter = Counter()
+    counter.count_function(forwards[0], is_main=True)
+    return Counts(len(forwards[0].args.args) - 1, counter.outputs, dict(counter.counts))
+
+
+def count_or_error(sample: pathlib.Path):
+    try:
+        return count(sample)
+    except (ValueError, SyntaxError, KeyError, OSError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def last_part(target: str) -> str:
+    parts = target.split(" ", 1)[1].split(".")
+    is_overload = parts[:2] == ["torch", "ops"] and len(parts) == 5
+    return parts[-2 if is_overload else -1].strip("_")
+
+
+class NodeCounts(Suite):
+    """Counts the nodes of GraphNet samples with CPython's own parser, and compares with `graphnet stats --json`.
+
+Compared are, for every sample under the folders, the nodes by op and target, their sum, the arguments of
+forward and the values that it returns. `graphnet find` must find as many calls of each family of names, for a
+query with fewer arguments, too. What is a node:
+
+    f(x), torch.f(x)        call_function builtins.f, call_function torch.f
+    x.f(y)                  call_method f
+    x + y, -x, ~x, x == y   call_function operator.add, .neg, .invert, .eq
+    x += y                  call_function operator.iadd
+    x[i], x[i] = y          call_function operator.getitem, operator.setitem
+    x.shape                 call_function builtins.getattr
+
+What is none: aliases (a = b), releases (a = None), literals, signed numbers and slice(...), device(...),
+complex(...), float("inf") and Ellipsis included.
+"""
+
+    def arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("folders", nargs="+", type=pathlib.Path, metavar="FOLDER")
+
+    def run(self, run: Run) -> str:
+        samples = [sample for folder in run.args.folders for sample in find_samples(folder)]
+        with multiprocessing.get_context("fork").Pool(len(os.sched_getaffinity(0))) as pool:
+            expected = pool.map(count_or_error, samples, chunksize=4)
+        said = json.loads(run.graphnet("stats", "--json", *run.args.folders))["samples"]
+        by_path = {os.path.realpath(line["path"]): line for line in said if "error" not in line}
+        nodes: Dict[str, int] = collections.Counter()
+        for sample, counted in zip(samples, expected):
+            line = by_path.pop(os.path.realpath(sample), None)
+            if isinstance(counted, str) or line is None:
+                run.tell(sample, f"not counted: {counted}" if line is not None else "graphnet says nothing of it")
+                continue
+            nodes.update(counted.counts)
+            run.tell(sample, "; ".join(self.differences(counted, line)[:5]))
+        for path in by_path:
+            run.tell(path, "not found by this program")
+        for name, parts in FAMILIES.items():
+            number = sum(count for target, count in nodes.items() if last_part(target) in parts)
+            for query in (name, f"{name}(?)"):
+                done = subprocess.run([run.args.graphnet, "find", query, "-l", *run.args.folders], stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.PIPE, text=True)
+                found = re.search(r"^(\d+) calls in ", done.stderr, re.M)
+                is_equal = found and int(found[1]) == number
+                run.tell(f"find {query}", "" if is_equal else f"{number} by ast, {found and found[1]} by graphnet")
+        return f"{len(samples)} samples, {sum(nodes.values())} nodes, {len(nodes)} targets"
+
+    @staticmethod
+    def differences(expected: Counts, line: Dict) -> List[str]:
+        pairs = [("num_inputs", expected.placeholders, line["num_inputs"]), ("num_outputs", expected.outputs, line["num_outputs"]),
+                 ("num_nodes", sum(expected.counts.values()), line["num_nodes"])]
+        pairs += [(target, expected.counts.get(target, 0), line["counts"].get(target, 0))
+                  for target in sorted(expected.counts.keys() | line["counts"].keys())]
+        return [f"{what}: {ours} by ast, {theirs} by graphnet" for what, ours, theirs in pairs if ours != theirs]
+
+
+# --- Cuts ---------------------------------------------------------------------------------------------
+
+
+class Cuts(Suite):
+    """Cuts the same programs as .pt2, as the protobuf sample and as the GraphNet folder made of it, and compares
+the pieces.
+
+Each is cut by each scheme; the pieces are written as folders and as protobuf, and validated. All have to have
+pieces of the same normal forms.
+"""
+
+    # By module: a folder keeps no module paths, and the names of its parameters say only some.
+    SCHEMES = {"--pieces 4": ("pt2", "pb", "folder"), "--single-op": ("pt2", "pb", "folder"), "--every 7": ("pt2", "pb", "folder"),
+               "--blocks": ("pt2", "pb", "folder"), "--balanced 3": ("pt2", "pb", "folder"), "--by-module 2": ("pt2", "pb")}
+
+    def arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--quick", action="store_true", help="two schemes only")
+        parser.add_argument("programs", nargs="+", type=pathlib.Path)
+
+    def run(self, run: Run) -> None:
+        for program in run.args.programs:
+            forms = {"pt2": program, "pb": run.scratch / "form.pb", "folder": run.scratch / "form"}
+            try:
+                for form in ("pb", "folder"):
+                    shutil.rmtree(forms[form], ignore_errors=True)
+                    run.graphnet("convert", program, forms[form])
+                schemes = list(self.SCHEMES.items())[: 2 if run.args.quick else None]
+                run.tell(program.name, "; ".join(what for scheme, whose in schemes for what in self.check(run, forms, scheme, whose)))
+            except Failed as error:
+                run.tell(program.name, str(error))
+
+    @staticmethod
+    def check(run: Run, forms: Dict[str, pathlib.Path], scheme: str, whose: List[str]) -> Iterator[str]:
+        hashes, out = {}, run.scratch / "pieces"
+        for form, pieces in ((form, pieces) for form in whose for pieces in ("graphnet", "protobuf")):
+            shutil.rmtree(out, ignore_errors=True)
+            try:
+                run.graphnet("decompose", forms[form], *scheme.split(), "--to", pieces, "-o", out)
+            except Failed as error:
+                if "no operator has a module path" in str(error):
+                    return
+                raise
+            lines = [line.split() for line in run.graphnet("hash", "--normal-form", out).splitlines()]
+            hashes[form, pieces] = {pathlib.Path(path).stem: found for found, path in lines}
+            run.graphnet("validate", forms[form], out)
+        expected = hashes["pt2", "graphnet"]
+        for which, found in hashes.items():
+            if found != expected:
+                where = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
+                yield f"{scheme}: {' as '.join(which)}: {len(found)} pieces, of .pt2 {len(expected)}; those that differ: {' '.join(where[:5])}"
+
+
+# --- Scores -------------------------------------------------------------------------------------------
+
+
+EXPONENTS = {"float16": (1, 3 / 5), "complex32": (1, 3 / 5), "bfloat16": (1, 1.796 / 5), "float32": (1, 5.886 / 5),
+             "complex64": (1, 5.886 / 5), "float64": (7 / 5, 7 / 5), "complex128": (7 / 5, 7 / 5)}
+# When a failure is forgiven, and which class it counts as.
+THRESHOLDS = {
+    "default": {"accuracy": (1, "accuracy"), "compile_fail": (3, "compile"), None: (3, "runtime")},
+    "mismatch_extended": {"accuracy": (1, "accuracy"), "type_mismatch": (2, "mismatch"), "shape_mismatch": (2, "mismatch"),
+                          "runtime_fail": (3, "runtime"), "compile_fail": (4, "compile"), "eager_fail": (math.inf, "eager")},
+    "report": {"accuracy": (1, "accuracy"), "compile_fail": (3, "compile"), None: (2, "runtime")},
+}
+WEIGHTS = {**{t: 0.001 for t in (-10, -9, -8)}, -7: 0.13, -6: 0.40, **{t: 0.48 for t in range(-5, 5)}}
+
+
+def status_of(lines):
+    has = lambda *words: any(all(word in line for word in words) for line in lines)
+    if not has("[Datatype][eager]"):
+        return "eager_fail"
+    if not has("[Datatype][compiled]"):
+        return "compile_fail"
+    if not has("[Shape]", "match:True") and not has("all_close"):
+        return "shape_mismatch"
+    if not has("[DataType]", "match:True"):
+        return "type_mismatch"
+    if has("Error:") or has("Exception:"):
+        return "runtime_fail"
+    return "correct"
+
+
+def read_log(path):
+    """Of each sample its status, its speedup and whether it is right at each t."""
+    blocks = []
+    with open(path) as file:
+        for line in file:
+            if "[Processing]" in line:
+                blocks.append([])
+            if blocks:
+                blocks[-1].append(line)
+    samples = []
+    for lines in blocks:
+        text = "".join(lines)
+        values = {key: value.split() for key, value in re.findall(r"\[Correctness\]\[(.+)\]: (.+)", text)}
+        dtypes = (re.findall(r"\[Datatype\]\[eager\]: (.+)", text) or [""])[-1].split()
+        speedup = (re.findall(r"\[Speedup\]\[e2e\]: (.+)", text) or [None])[-1]
+        status = status_of(lines)
+        right = {}
+        for t in range(-10, 6):
+            right[t] = status == "correct"
+            for i, dtype in enumerate(dtypes):
+                key = "equal"
+                if dtype in EXPONENTS:
+                    a, r = EXPONENTS[dtype]
+                    key = f"all_close_atol_{10 ** (a * t):.2E}_rtol_{10 ** (r * t):.2E}"
+                right[t] = right[t] and values[key][i] == "1"
+        samples.append((status, float(speedup) if speedup else None, right))
+    return samples
+
+
+def geometric_mean(values):
+    return math.exp(math.fsum(math.log(value) for value in values) / len(values)) if values else 1
+
+
+def direct(samples, p, b, interpretation):
+    """Everything that is compared, as `graphnet score --json` names it."""
+    rectified = lambda s: s if s >= 1 else s ** (p + 1)
+    thresholds = THRESHOLDS[interpretation]
+    error = lambda status: thresholds.get("accuracy" if status == "correct" else status) or thresholds[None]
+    last = 5 if interpretation == "mismatch_extended" else 4
+    made = {"S": {}, "ES": {}, "macro": {}}
+    for t in range(-10, last + 1):
+        at = [s for _, s, right in samples if right[t]]
+        slow = [s for s in at if s < 1]
+        made["S"][t] = geometric_mean([rectified(s) if right[t] else b for _, s, right in samples])
+        if t <= 0:
+            made["ES"][t] = made["S"][t]
+        else:
+            made["ES"][t] = geometric_mean([rectified(s) if right[1] else b if t < error(status)[0] else 1
+                                            for status, s, right in samples])
+        failed = [error(status) for status, _, right in samples if not right[1]]
+        penalty = sum(threshold > t for threshold, _ in failed) / len(failed) if failed else 0
+        made["macro"][t] = {
+            "alpha": geometric_mean(at), "beta": geometric_mean(slow), "lambda": len(at) / len(samples),
+            "eta": len(slow) / len(at) if at else 0, "gamma": b if t <= 0 else b ** penalty}
+    made["pi"] = {name: sum(c == name for _, c in failed) / len(failed) for name in {c for _, c in thresholds.values()}}
+    made["aggregated_score"] = sum(w * math.log10(made["ES"][t]) for t, w in WEIGHTS.items()) / sum(WEIGHTS.values())
+    made["samples"] = len(samples)
+    return made
+
+
+class Scores(Suite):
+    """Compares `graphnet score` with the formulas, computed directly, on logs or one of made-up samples.
+
+For each of the three interpretations with several p and b: S(t) and ES(t) at every t from the samples, all
+macro parameters, the aggregated score. What a log says is read here by regular expressions, a sample at a
+time, with nothing in common with graphnet.
+"""
+
+    def arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("logs", nargs="*")
+        parser.add_argument("--samples", type=int, default=10000, help="that are made up")
+
+    def run(self, run: Run) -> None:
+        made = run.scratch / "made.log"
+        if not run.args.logs:
+            make_score_log.write_log(run.args.samples, made)
+        for log in run.args.logs or [made]:
+            samples = read_log(log)
+            for interpretation in THRESHOLDS:
+                for p, b in ((0, 0.1), (0.1, 0.1), (1.5, 0.01)):
+                    said = json.loads(run.graphnet("score", log, "--json", "--p", p, "--b", b, "--interpretation", interpretation))
+                    found = list(self.differences(direct(samples, p, b, interpretation), said["curves"][0]))
+                    run.tell(f"{os.path.basename(log)}, p = {p}, b = {b}, {interpretation}", ";".join(found[:10]))
+
+    def differences(self, expected: object, actual: object, where: str = "") -> Iterator[str]:
+        if isinstance(expected, dict):
+            for key, value in expected.items():
+                yield from self.differences(value, actual[str(key)], f"{where} {key}")
+        elif not math.isclose(expected, actual, rel_tol=1e-9, abs_tol=1e-12):
+            yield f"{where}: {actual}, directly {expected}"
