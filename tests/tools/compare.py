@@ -44,6 +44,8 @@ SUITES = {
     "counts": ("suite_files", "NodeCounts", "nodes, as CPython's own parser counts them; needs no PyTorch"),
     "cuts": ("suite_files", "Cuts", "the same programs cut in several forms; needs no PyTorch"),
     "scores": ("suite_files", "Scores", "`graphnet score` and the formulas; needs no PyTorch"),
+    "forecasts": ("suite_files", "Forecasts", "`check --for`, and what comes of converting and running"),
+    "mlir": ("suite_files", "Mlir", "MLIR, as torch-mlir-opt verifies it"),
     "stable": ("suite_loops", "Stable", "the private and public forms of the calls that `stabilize` rewrites"),
 }
 

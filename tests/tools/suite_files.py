@@ -1,4 +1,4 @@
-"""Suites of compare.py that need no PyTorch: counts of nodes, cuts, and scores."""
+"""Suites of compare.py that need no PyTorch: counts of nodes, cuts, scores, forecasts, and MLIR."""
 
 import argparse
 import ast
@@ -8,6 +8,7 @@ import math
 import multiprocessing
 import os
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -456,3 +457,110 @@ time, with nothing in common with graphnet.
                 yield from self.differences(value, actual[str(key)], f"{where} {key}")
         elif not math.isclose(expected, actual, rel_tol=1e-9, abs_tol=1e-12):
             yield f"{where}: {actual}, directly {expected}"
+
+
+# --- Forecasts ----------------------------------------------------------------------------------------
+
+
+class Forecasts(Suite):
+    """Compares what `graphnet check --for` says of samples with what comes of converting and running them.
+
+A format works if `graphnet convert --to` writes the sample, a backend if `graphnet bench` compiles and runs it:
+numbers that differ are no fault of the forecast. A "works" may never be false, and a "missing" for at most 2
+of 100 samples.
+"""
+
+    BACKENDS = {"onnxruntime", "torch", "inductor", "openvino", "iree", "xla", "tvm", "tensorrt", "nope", "jit", "bladedisc"}
+
+    def arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("folder", type=pathlib.Path, help="of samples")
+        parser.add_argument("--for", dest="targets", default="onnx,onnxruntime,mlir,pt2,torchscript,paddle")
+
+    def run(self, run: Run) -> str:
+        # It ends with 1 if something is missing.
+        done = subprocess.run([run.args.graphnet, "check", run.args.folder, "--for", run.args.targets, "--json"],
+                              stdout=subprocess.PIPE, text=True)
+        said = {row["path"]: row["targets"] for row in json.loads(done.stdout)["samples"]}
+        told = []
+        for target in run.args.targets.split(","):
+            missing = []
+            for path, forecast in sorted(said.items()):
+                why = (self.bench if target in self.BACKENDS else self.convert)(run, path, target)
+                if why is None:
+                    run.tell(f"{path} for {target}", "skipped: it does not run without a compiler")
+                    continue
+                is_wrong = forecast[target]["works"] and why
+                run.tell(f"{path} for {target}", f"works, but {why[:300]}" if is_wrong else "")
+                if not forecast[target]["works"] and not why:
+                    missing.append(f"{path}: {forecast[target]['missing'][0]}")
+            if len(missing) * 200 > 4 * max(len(said), 200):
+                run.tell(target, "too many are said to be missing, but work: " + "; ".join(missing))
+            told.append(f"{target}: {len(missing)} false missing of {len(said)}")
+        return "\n".join(told)
+
+    @staticmethod
+    def convert(run: Run, path: str, target: str) -> Optional[str]:
+        """Why it is not written; empty if it is."""
+        try:
+            run.graphnet("convert", path, run.scratch / "out", "--to", target)
+            return ""
+        except Failed as error:
+            return str(error)
+        finally:
+            subprocess.run(["rm", "-rf", run.scratch / "out"], check=True)
+
+    @staticmethod
+    def bench(run: Run, path: str, target: str) -> Optional[str]:
+        """Why it does not run; empty if it does, None if that cannot be judged."""
+        shutil.rmtree(run.scratch / "bench", ignore_errors=True)
+        subprocess.run([run.args.graphnet, "bench", path, "--backend", target, "--warmup", "0", "--trials", "1", "-o",
+                        run.scratch / "bench"], capture_output=True)
+        result = json.loads((run.scratch / "bench" / f"{target}.jsonl").read_text().splitlines()[0])
+        if result["status"] == "eager_fail":
+            return None
+        return result.get("reason") or result["status"] if result["status"] in ("compile_fail", "runtime_fail") else ""
+
+
+# --- MLIR ---------------------------------------------------------------------------------------------
+
+
+class Mlir(Suite):
+    """Writes samples as MLIR and has torch-mlir-opt (package torch-mlir) verify the text.
+
+What graphnet refuses is skipped; what the tool does not take is an error. With --stablehlo it is also turned
+into StableHLO, and what that pipeline leaves is counted by its first line.
+"""
+
+    STABLEHLO = "builtin.module(torch-function-to-torch-backend-pipeline,torch-backend-to-stablehlo-backend-pipeline)"
+
+    def arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("paths", nargs="+", type=pathlib.Path, metavar="PATH", help="a sample or a folder of samples")
+        parser.add_argument("--opt", default="torch-mlir-opt")
+        parser.add_argument("--stablehlo", action="store_true")
+        parser.add_argument("--sample", type=int, default=0, metavar="N")
+
+    def run(self, run: Run) -> str:
+        samples = [sample for path in run.args.paths for sample in (find_samples(path) if path.is_dir() else [path])]
+        if 0 < run.args.sample < len(samples):
+            samples = random.Random(run.args.seed).sample(samples, run.args.sample)
+        left: Dict[str, int] = collections.Counter()
+        text = run.scratch / "a.mlir"
+        for sample in samples:
+            try:
+                run.graphnet("convert", sample, text, timeout=300)
+            except Failed as error:
+                run.tell(sample, f"skipped: {error}")
+                continue
+            run.tell(sample, self.opt(run, text))
+            if run.args.stablehlo and (what := self.opt(run, text, f"--pass-pipeline={self.STABLEHLO}")):
+                left[re.sub(r"^.*?error: |\d+", "", what.splitlines()[0])[:120]] += 1
+        return "\n".join(f"{count:5} left by StableHLO's pipeline: {what}" for what, count in left.items())
+
+    @staticmethod
+    def opt(run: Run, text: pathlib.Path, *words: str) -> str:
+        """What torch-mlir-opt says if it fails."""
+        try:
+            done = subprocess.run([run.args.opt, *words, text, "-o", "/dev/null"], capture_output=True, text=True, timeout=300)
+        except subprocess.TimeoutExpired:
+            return "takes over 300 s"
+        return done.stderr.strip()[:500] or f"exit status {done.returncode}" if done.returncode else ""
