@@ -25,7 +25,7 @@
 #include "graphnet/passes/canonical_calls.h"
 #include "graphnet/passes/dead_code.h"
 #include "graphnet/passes/inline_regions.h"
-#include "graphnet/passes/partial_evaluation.h"
+#include "graphnet/passes/partial_evaluation/partial_evaluation.h"
 #include "graphnet/passes/pipeline.h"
 
 namespace graphnet {
@@ -107,7 +107,7 @@ bool MayBeEvaluated(const Module& module) {
 // as far as the shapes of its inputs decide them. Adds to `notes` what it does not keep.
 absl::StatusOr<std::unique_ptr<Sample>> EvaluatedFor(const Sample& sample,
                                                      std::vector<std::string>* notes) {
-  ASSIGN_OR_RETURN(ProgramOfCall program, EvaluateCall(*sample.module));
+  ASSIGN_OR_RETURN(ProgramOfCall program, EvaluateCall(*sample.module, /*with_state=*/true));
   if (!program.lost.empty()) {
     notes->push_back(
         absl::StrCat("the program assigns ", Printable(absl::StrJoin(program.lost, ", "), 1000),

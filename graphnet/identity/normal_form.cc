@@ -14,7 +14,7 @@
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/canonical_calls.h"
 #include "graphnet/passes/dead_code.h"
-#include "graphnet/passes/partial_evaluation.h"
+#include "graphnet/passes/partial_evaluation/partial_evaluation.h"
 #include "graphnet/passes/pipeline.h"
 
 namespace graphnet {

@@ -50,7 +50,7 @@ Result OfSequence(absl::string_view op, absl::Span<const Argument> args) {
 
 }  // namespace
 
-Result EvaluateScalar(absl::string_view target, absl::Span<const Argument> args) {
+Result EvaluateScalar(absl::string_view target, absl::Span<const Argument> args, bool exact) {
   const std::string op = Canonical(target);
   if (!args.empty() && (args[0].is_list() || args[0].is_tuple())) return OfSequence(op, args);
   const python::Function* function = python::FindFunction(op);
@@ -66,8 +66,7 @@ Result EvaluateScalar(absl::string_view target, absl::Span<const Argument> args)
   }
   const absl::StatusOr<python::Number> value = function->call(numbers);
   if (!value.ok()) return std::nullopt;
-  // Do not fold floats whose value depends on the C library.
-  if (std::holds_alternative<double>(*value) && !function->is_exact) return std::nullopt;
+  if (exact && std::holds_alternative<double>(*value) && !function->is_exact) return std::nullopt;
   return std::visit([](auto v) { return Argument(v); }, *value);
 }
 

@@ -13,8 +13,10 @@ namespace graphnet {
 // Returns the value of "operator.add", "builtins.max", "math.floor", "torch.sym_max", … on
 // constants, as CPython computes it; also operator.getitem, builtins.len and builtins.sum of a
 // tuple or list. nullopt if the function is unknown, Python raises an error (division by zero),
-// or the result does not fit an int64. A result may point into `args`.
-std::optional<Argument> EvaluateScalar(absl::string_view target, absl::Span<const Argument> args);
+// or the result does not fit an int64; with `exact`, also if the result depends on the C library. A
+// result may point into `args`.
+std::optional<Argument> EvaluateScalar(absl::string_view target, absl::Span<const Argument> args,
+                                       bool exact = true);
 
 }  // namespace graphnet
 

@@ -22,7 +22,7 @@
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/ir/node_error.h"
-#include "graphnet/passes/partial_evaluation.h"
+#include "graphnet/passes/partial_evaluation/partial_evaluation.h"
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/shard/name_pattern.h"
 #include "graphnet/shard/rank_programs.h"

@@ -25,7 +25,7 @@
 namespace graphnet::spmd {
 
 // Rewrites a sample into a form that can be divided: attributes become inputs, values that follow
-// from sizes become numbers (passes/partial_evaluation.h), writes to memory become values, and
+// from sizes become numbers (passes/partial_evaluation/partial_evaluation.h), writes to memory become values, and
 // levels of vmap become calls. FailedPrecondition names a call that still writes to memory.
 absl::Status PrepareToShard(Sample* sample);
 

@@ -148,10 +148,11 @@ TEST(NormalFormTest, LoopsThatCannotBeFollowedStay) {
 TEST(NormalFormTest, ListsThatOtherCallsChangeStayLists) {
   for (const std::string make : {"aten.add.t(%k, [%x])", "aten.slice.t(%k, 0, 2, 1)",
                                  "aten.list.t(%k)", "aten.copy.t(%k)"}) {
-    for (const std::string change : {"aten.pop.t(%l, 0)", "aten.reverse.t(%l)"}) {
+    for (const std::string change : {"aten.pop.t(%l, %n)", "aten.insert.t(%l, %n, %x)"}) {
       const std::string text = Printed(*NormalFormOf(Program(
-          "  %r = aten.relu.default(%x)\n  %k = prim.ListConstruct(%x, %r)\n  %l = " + make +
-          "\n  %c = " + change + "\n  %e = aten.__getitem__.t(%l, 0)\n  return (%e,)\n")));
+          "  %r = aten.relu.default(%x)\n  %n = aten.Int.Tensor(%r)\n"
+          "  %k = prim.ListConstruct(%x, %r)\n  %l = " +
+          make + "\n  %c = " + change + "\n  %e = aten.__getitem__.t(%l, 0)\n  return (%e,)\n")));
       EXPECT_NE(text.find("aten.__getitem__.t"), std::string::npos) << make << change << text;
     }
   }

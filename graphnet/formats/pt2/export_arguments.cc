@@ -321,26 +321,6 @@ absl::StatusOr<ExportValue> GraphExporter::MakeSize(const Node& node, const SymE
   return made;
 }
 
-// Makes a value of the program for a known tensor.
-absl::StatusOr<ExportValue> GraphExporter::MakeTensor(const Node& node, const ExportValue& scalar,
-                                                      Scope* scope) {
-  const absl::string_view name = arena_.Copy(absl::string_view(Unique("scalar_tensor", scope)));
-  JsonWriter inputs, outputs;
-  inputs.StartArray();
-  RETURN_IF_ERROR(WriteInput(node, "s", 1, ExportValue(scalar.literal), nullptr, scope, &inputs));
-  RETURN_IF_ERROR(WriteInput(node, "dtype", 2, Argument(DType::kInt64), nullptr, scope, &inputs));
-  inputs.EndArray();
-  const ValueMeta* const meta =
-      scratch_.InternValueMeta({.dtype = DType::kInt64, .has_device = true, .has_shape = true});
-  ASSIGN_OR_RETURN(ExportValue made, AddTensor(name, meta->tensor, node, scope));
-  outputs.StartArray();
-  RETURN_IF_ERROR(WriteArgument(node, made, nullptr, scope, &outputs));
-  outputs.EndArray();
-  WriteNode(nullptr, "torch.ops.aten.scalar_tensor.default", inputs.text(), outputs.text(), name,
-            std::nullopt, scope);
-  return made;
-}
-
 absl::StatusOr<ExportValue> GraphExporter::Resolve(const Node& node, const Argument& argument,
                                                    Scope* scope) {
   switch (argument.kind()) {
@@ -391,8 +371,7 @@ absl::Status GraphExporter::WriteArgument(const Node& node, const ExportValue& v
         return NodeError(node, absl::StrCat("expected a tensor, got a ",
                                             value.kind == Kind::kList ? "list" : "tuple"));
       }
-      return WriteList(node, value, type, scope, json);
-    case Kind::kScalar: return NodeError(node, "expected a tensor, got a number");
+      return WriteList(node, value, type, json);
     default: break;
   }
   json->StartObject();
@@ -479,7 +458,7 @@ absl::Status GraphExporter::WriteArgument(const Node& node, const ExportValue& v
 }
 
 absl::Status GraphExporter::WriteList(const Node& node, const ExportValue& value,
-                                      const SchemaType* type, Scope* scope, JsonWriter* json) {
+                                      const SchemaType* type, JsonWriter* json) {
   const SchemaKind wanted = type == nullptr ? SchemaKind::kAny : type->kind;
   // A list may be an argument of many calls, and hold others that are shared.
   uint64_t size = value.elements->size();
@@ -491,15 +470,7 @@ absl::Status GraphExporter::WriteList(const Node& node, const ExportValue& value
                      "the program is too large, because its lists are written wherever they are "
                      "used");
   }
-  ExportValue::Elements elements = *value.elements;
-  for (ExportValue& element : elements) {
-    if (element.kind != Kind::kScalar) continue;
-    if (wanted == SchemaKind::kInt) {
-      element = ExportValue(element.literal);
-    } else {
-      ASSIGN_OR_RETURN(element, MakeTensor(node, element, scope));
-    }
-  }
+  const ExportValue::Elements& elements = *value.elements;
   const auto all = [&](auto&& is) { return absl::c_all_of(elements, is); };
   const auto write = [&](absl::string_view kind, auto&& write_element) {
     json->StartObject();

@@ -1,6 +1,5 @@
-// Writes calls; see graph_exporter.h.
+// Writes calls but those with bodies; see graph_exporter.h.
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,7 +11,6 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/facts/memory/memory_use.h"
-#include "graphnet/facts/shapes/infer_meta.h"
 #include "graphnet/formats/pt2/graph_exporter.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ops/callable.h"
@@ -25,27 +23,8 @@ namespace {
 using Kind = ExportValue::Kind;
 using SchemaKind = SchemaType::Kind;
 
-// ArgumentKind.
-constexpr int64_t kPositional = 1;
-constexpr int64_t kKeyword = 2;
-
-constexpr absl::string_view kHigherOrder = "torch.ops.higher_order.";
-// Most results of a call whose number of results is unknown.
-constexpr int64_t kMaxUnknownResults = 4096;
 // Sizes of more terms are not written; each becomes a new symbol.
 constexpr uint64_t kMaxSizeTerms = 1024;
-// Each written node counts as this many values.
-constexpr uint64_t kNodeCost = 16;
-
-// Returns the full target of a higher-order call, such as torch.cond; empty for other targets.
-std::string HigherOrderTarget(absl::string_view target) {
-  if (absl::StartsWith(target, kHigherOrder)) return std::string(target);
-  if (target == "torch.cond" || target == "torch.while_loop") {
-    return absl::StrCat(kHigherOrder, absl::StripPrefix(target, "torch."));
-  }
-  return "";
-}
-
 bool IsSymbolic(absl::string_view target) {
   return absl::StartsWith(target, "operator.") || absl::StartsWith(target, "_operator.") ||
          absl::StartsWith(target, "math.") || absl::StartsWith(target, "torch.sym_") ||
@@ -150,25 +129,6 @@ std::vector<const Node*> ElementUsers(const Node& sequence, size_t size) {
   return takers;
 }
 
-// Counts the elements that are taken from a call whose results are unknown.
-absl::StatusOr<size_t> ElementsTaken(const Node& sequence) {
-  int64_t count = 0;
-  for (const Node* user : sequence.users()) {
-    if (!user->is_call_function("operator.getitem") || user->args().size() != 2 ||
-        !user->args()[1].is_int()) {
-      continue;
-    }
-    const int64_t i = user->args()[1].integer();
-    if (i >= kMaxUnknownResults) {
-      return NodeError(*user, absl::StrCat("it takes element ", i, " of ", sequence.name(),
-                                           ", whose results are not known; `graphnet shapes` "
-                                           "says why"));
-    }
-    count = std::max(count, i + 1);
-  }
-  return static_cast<size_t>(count);
-}
-
 // True if the value of a call may be computed from the sizes of a tensor.
 bool ReadsSizes(const Node& node) {
   absl::string_view name = node.target();
@@ -185,161 +145,16 @@ bool ReadsSizes(const Node& node) {
   return false;
 }
 
-// Returns whether a branch can be written with this operand in it.
-bool IsKnownValue(const ExportValue& value) {
-  return value.kind == Kind::kScalar || (value.is_literal() && !value.literal.is_graph());
+// Returns an element of a tuple or list; null if there is none.
+const ExportValue* ElementOf(const ExportValue& whole, const Argument& index) {
+  if (!whole.is_sequence() || !index.is_int()) return nullptr;
+  const auto size = static_cast<int64_t>(whole.elements->size());
+  const int64_t i = index.integer();
+  if (i < -size || i >= size) return nullptr;
+  return &(*whole.elements)[static_cast<size_t>(i < 0 ? i + size : i)];
 }
-
-bool IsKnown(const TensorMeta* meta) { return meta != nullptr && meta->dtype != DType::kUnknown; }
 
 }  // namespace
-
-// --- Graphs ------------------------------------------------------------------
-
-absl::StatusOr<ExportValue> GraphExporter::ExportBody(const Graph& graph, Scope* scope) {
-  for (const Node* node : graph.nodes()) {
-    switch (node->op()) {
-      case Op::kPlaceholder: break;
-      case Op::kGetAttr: {
-        const auto it = attribute_values_.find(node->target());
-        if (it == attribute_values_.end()) {
-          return NodeError(*node, "the value of the attribute is not known");
-        }
-        if (scope->depth > 0) {
-          return NodeError(*node,
-                           "a body of a higher-order call reads an attribute; torch.export passes "
-                           "it as an operand");
-        }
-        values_[node] = it->second;
-        break;
-      }
-      case Op::kOutput: return Resolve(*node, node->args()[0], scope);
-      default: {
-        absl::StatusOr<ExportValue> value = ExportCall(*node, scope);
-        if (!value.ok() && missing_ != nullptr) value = StandIn(*node, value.status(), scope);
-        ASSIGN_OR_RETURN(values_[node], std::move(value));
-      }
-    }
-  }
-  return absl::InternalError("a graph without an output");
-}
-
-ExportValue GraphExporter::StandIn(const Node& node, const absl::Status& status, Scope* scope) {
-  if (first_missing_.ok()) first_missing_ = status;
-  const bool takes_lost =
-      absl::c_any_of(node.operands(), [&](const Node* operand) { return lost_.contains(operand); });
-  const Callable::Kind kind = CalleeOf(node).kind;
-  const bool is_known = kind != Callable::Kind::kNone && kind != Callable::Kind::kForeign;
-  // A failure within a body is counted there, not again as a failure of the call.
-  if ((!takes_lost || !is_known) && (!node.HasBody() || missing_->empty()))
-    AddMissing(status, missing_);
-  absl::StatusOr<ExportValue> value =
-      AddTensor(NameOf(node, scope), node.tensor_meta(), node, scope);
-  if (value.ok()) return *value;
-  lost_.insert(&node);
-  return ExportValue();
-}
-
-absl::StatusOr<ExportValue> GraphExporter::Inline(const Graph& graph,
-                                                  absl::Span<const ExportValue> inputs,
-                                                  Scope* scope) {
-  if (!inlined_.Charge(graph.num_nodes())) {
-    return NodeError(*graph.output(),
-                     "the program is too large with its loops and branches written "
-                     "out");
-  }
-  const std::vector<Node*> placeholders = graph.placeholders();
-  for (size_t i = 0; i < placeholders.size(); ++i) {
-    values_[placeholders[i]] = i < inputs.size() ? inputs[i] : ExportValue();
-  }
-  return ExportBody(graph, scope);
-}
-
-absl::Status GraphExporter::WriteGraph(const Graph& body, Scope* scope, JsonWriter* json) {
-  // A body is written at each use, together with the bodies that it uses.
-  if (scope->depth == 0) {
-    const std::optional<Expansion> all = bodies_.Of(&body, BodyParts());
-    if (!all || !written_.Charge(std::min(all->size, kMaxExpansion / kNodeCost) * kNodeCost)) {
-      return NodeError(*body.output(),
-                       "the program is too large, because torch.export needs a copy of each body "
-                       "wherever it is used");
-    }
-  }
-  std::string name(body.name());
-  for (char& c : name) {
-    if (c == '.') c = '_';
-  }
-  Scope inner;
-  Original::Tables tables;
-  if (scope->original != nullptr) {
-    if (const auto it = scope->original->graphs.find(body.name());
-        it != scope->original->graphs.end()) {
-      Json graph;
-      ReadFields(it->second, {{"graph", &graph, false}}).IgnoreError();
-      tables = Original::TablesOf(graph);
-      inner.original = &tables;
-    }
-  }
-  inner.depth = scope->depth + 1;
-  Open(body, &inner);
-  const auto given = operands_.find(&body);
-  size_t i = 0;
-  for (const Node* placeholder : body.placeholders()) {
-    const ExportValue* const operand = given != operands_.end() && i < given->second.values.size()
-                                           ? &given->second.values[i]
-                                           : nullptr;
-    ++i;
-    if (operand != nullptr && given->second.are_fixed && IsKnownValue(*operand)) {
-      values_[placeholder] = *operand;
-      continue;
-    }
-    if (placeholder->meta() == nullptr && placeholder->annotation().empty() &&
-        !placeholder->has_uses() && (operand == nullptr || !operand->is_tensor())) {
-      // The operand is passed on but never read.
-      inner.inputs.Raw(R"({"as_none":true})");
-      continue;
-    }
-    ASSIGN_OR_RETURN(const ExportValue value, AddPlaceholder(*placeholder, operand, &inner));
-    RETURN_IF_ERROR(WriteArgument(*placeholder, value, nullptr, &inner, &inner.inputs));
-  }
-  ASSIGN_OR_RETURN(const ExportValue result, ExportBody(body, &inner));
-  JsonWriter outputs;
-  outputs.StartArray();
-  const auto write = [&](ExportValue value) -> absl::Status {
-    if (value.kind == Kind::kScalar) {
-      ASSIGN_OR_RETURN(value, MakeTensor(*body.output(), value, &inner));
-    }
-    if (value.elements != nullptr) {
-      return NodeError(*body.output(), "a body returns nested structures");
-    }
-    return WriteArgument(*body.output(), value, nullptr, &inner, &outputs);
-  };
-  const bool is_single = result.elements == nullptr;
-  if (is_single && !result.is_tensor()) {
-    return NodeError(*body.output(), "a body returns a value that is neither a tensor nor a tuple");
-  }
-  if (is_single) {
-    RETURN_IF_ERROR(write(result));
-  } else {
-    for (const ExportValue& element : *result.elements) RETURN_IF_ERROR(write(element));
-  }
-  outputs.EndArray();
-  results_[&body] = result;
-  JsonWriter graph;
-  Close(outputs.text(), is_single, &inner, &graph);
-  // PyTorch finds a body by its name, so one that is written differently gets a name of its own.
-  std::string text(graph.text());
-  if (const auto [it, is_new] = scope->bodies.try_emplace(name, text); is_new) {
-    scope->names.Insert(name);
-  } else if (it->second != text) {
-    name = Unique(name, scope);
-  }
-  json->StartObject();
-  json->Member("name").String(name);
-  json->Member("graph").Raw(text);
-  json->EndObject();
-  return absl::OkStatus();
-}
 
 // --- Nodes -------------------------------------------------------------------
 
@@ -390,6 +205,14 @@ absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* s
   if (node.op() == Op::kCallModule) return NodeError(node, "a call of a submodule");
   if (node.op() == Op::kCallMethod)
     return NodeError(node, "a method, which is not an ATen overload");
+  if (node.is_call_function("operator.getitem") && node.args().size() == 2) {
+    ASSIGN_OR_RETURN(const ExportValue whole, Resolve(node, node.args()[0], scope));
+    if (const ExportValue* const element = ElementOf(whole, node.args()[1])) return *element;
+    if (whole.is_sequence() && node.args()[1].is_int()) {
+      return NodeError(node,
+                       absl::StrCat("the sequence has no element ", node.args()[1].integer()));
+    }
+  }
   if (changed_sizes_ != nullptr && ReadsSizes(node)) {
     return NodeError(node, absl::StrCat("it reads the sizes of a tensor, which ",
                                         changed_sizes_->name(), " may have changed in place"));
@@ -409,18 +232,8 @@ absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* s
   }
   if (node.is_call_function("torch.tensor") || absl::StartsWith(node.target(), "aten.tensor."))
     return ExportTensor(node, args, scope);
-  ASSIGN_OR_RETURN(std::optional<ExportValue> known, ExportKnownControlFlow(node, args, scope));
-  if (known) return *known;
-  if (node.kwargs().empty()) {
-    // Sizes of one run are read again in each run.
-    absl::StatusOr<std::optional<ExportValue>> computed = std::optional<ExportValue>();
-    if (!(ReadsSizes(node) && sizes_of_run_.Has(node) && args[0].kind == Kind::kTensor))
-      computed = ComputeCall(node.target(), args, &arena_, &written_);
-    if (!computed.ok()) return NodeError(node, computed.status().message());
-    if (*computed) return **std::move(computed);
-    ASSIGN_OR_RETURN(known, ExportSizes(node, args, scope));
-    if (known) return *known;
-  }
+  ASSIGN_OR_RETURN(const std::optional<ExportValue> size, ExportSize(node, args, scope));
+  if (size) return *size;
   const absl::string_view target = node.target();
   if (const std::string higher = HigherOrderTarget(target); !higher.empty()) {
     return ExportHigherOrder(node, higher, args, scope);
@@ -448,116 +261,37 @@ absl::StatusOr<ExportValue> GraphExporter::ExportCall(const Node& node, Scope* s
   return ExportScriptOperator(node, args, scope);
 }
 
-// Exports branches whose condition is known, and loops.
-absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportKnownControlFlow(
+// Exports a size of a tensor.
+absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportSize(
     const Node& node, absl::Span<const ExportValue> args, Scope* scope) {
-  const std::string target = HigherOrderTarget(node.target());
-  const auto elements = [](const ExportValue& value) {
-    return value.elements == nullptr ? ExportValue::Elements() : *value.elements;
-  };
-  const auto is_graph = [](const ExportValue& value) {
-    return value.is_literal() && value.literal.is_graph();
-  };
-  if (target == "torch.ops.higher_order.cond" && args.size() == 4 && args[0].is_number() &&
-      is_graph(args[1]) && is_graph(args[2])) {
-    const Argument& condition = args[0].literal;
-    const bool is_true = condition.is_bool()  ? condition.boolean()
-                         : condition.is_int() ? condition.integer() != 0
-                                              : condition.real() != 0;
-    const Graph* const body = args[is_true ? 1 : 2].literal.graph();
-    ASSIGN_OR_RETURN(ExportValue result, Inline(*body, elements(args[3]), scope));
-    return std::optional(result);
-  }
-  if (target == "torch.ops.higher_order.while_loop" && args.size() >= 3 && is_graph(args[0]) &&
-      is_graph(args[1])) {
-    // Unroll only if the condition computes with numbers alone: a written call cannot be undone.
-    const Graph& condition = *args[0].literal.graph();
-    for (const Node* part : condition.nodes()) {
-      if (part->is_call() && part->tensor_meta() != nullptr) return std::optional<ExportValue>();
-    }
-    ExportValue::Elements carried = elements(args[2]);
-    const ExportValue::Elements more =
-        args.size() > 3 ? elements(args[3]) : ExportValue::Elements();
-    const bool has_number =
-        absl::c_any_of(carried, [](const ExportValue& value) { return value.is_number(); });
-    if (!has_number) return std::optional<ExportValue>();
-    while (true) {
-      if (!inlined_.Charge(1)) return NodeError(node, "it runs too many iterations");
-      ExportValue::Elements inputs = carried;
-      inputs.insert(inputs.end(), more.begin(), more.end());
-      ASSIGN_OR_RETURN(const ExportValue again, Inline(condition, inputs, scope));
-      if (!again.is_literal() || !again.literal.is_bool()) {
-        return NodeError(node, "the number of its iterations is known only when it runs");
-      }
-      if (!again.literal.boolean()) break;
-      ASSIGN_OR_RETURN(const ExportValue next, Inline(*args[1].literal.graph(), inputs, scope));
-      carried = next.elements == nullptr ? ExportValue::Elements{next} : *next.elements;
-    }
-    return std::optional(ExportValue::Sequence(Kind::kTuple, std::move(carried)));
-  }
-  return std::optional<ExportValue>();
-}
-
-// Exports sizes that are known only at run time, one by one.
-absl::StatusOr<std::optional<ExportValue>> GraphExporter::ExportSizes(
-    const Node& node, absl::Span<const ExportValue> args, Scope* scope) {
-  const absl::string_view target = node.target();
-  const bool is_shape = target == "builtins.getattr" && args.size() == 2 && args[1].is_string() &&
-                        args[1].literal.string() == "shape";
-  const bool is_all =
-      is_shape || target == "aten.size.default" || target == "aten.sym_size.default";
-  const bool is_one = target == "aten.size.int" || target == "aten.sym_size.int";
-  if ((!is_all && !is_one) || args.empty() || args[0].kind != Kind::kTensor) {
+  const bool is_size = node.target() == "aten.size.int" || node.target() == "aten.sym_size.int";
+  if (!is_size || args.size() != 2 || !node.kwargs().empty() || args[0].kind != Kind::kTensor)
     return std::optional<ExportValue>();
-  }
   constexpr absl::string_view kTarget = "torch.ops.aten.sym_size.int";
-  const ExportValue& tensor = args[0];
-  const TensorMeta* const meta = tensor.meta;
-  const auto make = [&](const ExportValue& dim,
-                        absl::string_view name) -> absl::StatusOr<ExportValue> {
-    const SymExpr* size = nullptr;
-    if (meta != nullptr && meta->has_shape && dim.is_int()) {
-      const int64_t rank = static_cast<int64_t>(meta->shape.size());
-      const int64_t i =
-          dim.literal.integer() < 0 ? dim.literal.integer() + rank : dim.literal.integer();
-      if (i < 0 || i >= rank) return NodeError(node, "the dimension is out of range");
-      if (!sizes_of_run_.Has(node)) {
-        if (meta->shape[i].is_static()) return ExportValue(Argument(meta->shape[i].value));
-        size = SizeOf(meta->shape[i]);
-      }
+  const TensorMeta* const meta = args[0].meta;
+  const SymExpr* size = nullptr;
+  if (meta != nullptr && meta->has_shape && args[1].is_int()) {
+    const auto rank = static_cast<int64_t>(meta->shape.size());
+    const int64_t dim = args[1].literal.integer();
+    const int64_t i = dim < 0 ? dim + rank : dim;
+    if (i < 0 || i >= rank) return NodeError(node, "the dimension is out of range");
+    if (!sizes_of_run_.Has(node)) {
+      if (meta->shape[i].is_static()) return ExportValue(Argument(meta->shape[i].value));
+      size = SizeOf(meta->shape[i]);
     }
-    JsonWriter inputs, outputs;
-    inputs.StartArray();
-    RETURN_IF_ERROR(WriteInput(node, "self", kPositional, tensor, nullptr, scope, &inputs));
-    RETURN_IF_ERROR(WriteInput(node, "dim", kPositional, dim, nullptr, scope, &inputs));
-    inputs.EndArray();
-    ExportValue made = AddNumber(Kind::kInt, name, kTarget, size, scope);
-    outputs.StartArray();
-    RETURN_IF_ERROR(WriteArgument(node, made, nullptr, scope, &outputs));
-    outputs.EndArray();
-    WriteNode(&node, kTarget, inputs.text(), outputs.text(), name, std::nullopt, scope);
-    return made;
-  };
-  if (is_one) {
-    if (args.size() != 2) return NodeError(node, "it takes a tensor and a dimension");
-    ASSIGN_OR_RETURN(ExportValue size, make(args[1], NameOf(node, scope)));
-    return std::optional(size);
   }
-  if (meta == nullptr || !meta->has_shape) {
-    return NodeError(node, "the number of dimensions is not known");
-  }
-  ExportValue::Elements sizes;
-  const std::vector<const Node*> users = ElementUsers(node, meta->shape.size());
-  for (size_t i = 0; i < meta->shape.size(); ++i) {
-    const Node* const user = users[i];
-    // Sizes without a user of their own may still be used together.
-    const absl::string_view name =
-        user != nullptr
-            ? NameOf(*user, scope)
-            : arena_.Copy(absl::string_view(Unique(absl::StrCat(node.name(), "_", i), scope)));
-    ASSIGN_OR_RETURN(sizes.emplace_back(), make(Argument(i), name));
-  }
-  return std::optional(ExportValue::Sequence(Kind::kTuple, std::move(sizes)));
+  JsonWriter inputs, outputs;
+  inputs.StartArray();
+  RETURN_IF_ERROR(WriteInput(node, "self", kPositional, args[0], nullptr, scope, &inputs));
+  RETURN_IF_ERROR(WriteInput(node, "dim", kPositional, args[1], nullptr, scope, &inputs));
+  inputs.EndArray();
+  const absl::string_view name = NameOf(node, scope);
+  ExportValue made = AddNumber(Kind::kInt, name, kTarget, size, scope);
+  outputs.StartArray();
+  RETURN_IF_ERROR(WriteArgument(node, made, nullptr, scope, &outputs));
+  outputs.EndArray();
+  WriteNode(&node, kTarget, inputs.text(), outputs.text(), name, std::nullopt, scope);
+  return made;
 }
 
 absl::StatusOr<ExportValue> GraphExporter::ExportNumbers(const Node& node,
@@ -627,9 +361,6 @@ absl::StatusOr<ExportValue> GraphExporter::ExportAten(const Node& node, const Sc
       ASSIGN_OR_RETURN(value, Resolve(node, *keyword, scope));
       kwargs.emplace_back(argument.name, value);
     }
-    if (value.kind == Kind::kScalar && argument.type.kind == SchemaKind::kTensor) {
-      ASSIGN_OR_RETURN(value, MakeTensor(node, value, scope));
-    }
     ASSIGN_OR_RETURN(value, AsNumbers(node, value, argument.type, scope));
     // PyTorch expands one number for all dimensions to one number per dimension.
     if (argument.type.is_list && argument.type.list_size > 0 &&
@@ -645,10 +376,7 @@ absl::StatusOr<ExportValue> GraphExporter::ExportAten(const Node& node, const Sc
 
   const std::string target = absl::StrCat(schema.is_python ? "" : "torch.ops.", schema.target);
   const absl::string_view name = NameOf(node, scope);
-  const ValueMeta* const known = node.meta();
-  const bool is_known = known != nullptr && (known->is_tuple || IsKnown(known->tensor));
-  const ValueMeta* meta =
-      is_known || schema.returns.empty() ? known : InferredMeta(node, args, kwargs);
+  const ValueMeta* meta = node.meta();
   // A tensor that a call is given for its result tells what the result is.
   if (const auto out = absl::c_find_if(kwargs, [](const auto& k) { return k.first == "out"; });
       out != kwargs.end() && (meta == nullptr || !IsKnown(meta->tensor)) &&
@@ -706,7 +434,6 @@ absl::StatusOr<ExportValue> GraphExporter::AsNumbers(const Node& node, const Exp
     }
     return ExportValue::Sequence(value.kind, std::move(elements));
   }
-  if (value.kind == Kind::kScalar) return ExportValue(value.literal);
   if (value.kind != Kind::kTensor || !IsKnown(value.meta) || !value.meta->has_shape ||
       !value.meta->shape.empty())
     return value;
@@ -727,52 +454,6 @@ absl::StatusOr<ExportValue> GraphExporter::AsNumbers(const Node& node, const Exp
   outputs.EndArray();
   WriteNode(&node, kItem, inputs.text(), outputs.text(), name, std::nullopt, scope);
   return number;
-}
-
-const ValueMeta* GraphExporter::InferredMeta(
-    const Node& node, absl::Span<const ExportValue> args,
-    absl::Span<const std::pair<absl::string_view, ExportValue>> kwargs) {
-  if (inferred_ == nullptr) inferred_ = scratch_.AddGraph("inferred");
-  // Stands for a value; nullopt for one that no call of ATen takes.
-  const std::function<std::optional<Argument>(const ExportValue&)> argument =
-      [&](const ExportValue& value) -> std::optional<Argument> {
-    if (value.is_literal()) {
-      if (value.literal.is_graph()) return std::nullopt;
-      return value.literal;
-    }
-    if (value.kind == Kind::kDict || value.kind == Kind::kObject) return std::nullopt;
-    if (value.is_sequence()) {
-      std::vector<Argument> elements;
-      for (const ExportValue& element : *value.elements) {
-        if (element.elements != nullptr) return std::nullopt;
-        const std::optional<Argument> one = argument(element);
-        if (!one) return std::nullopt;
-        elements.push_back(*one);
-      }
-      return Argument::List(arena_.Copy(absl::MakeConstSpan(elements)));
-    }
-    Node* const input = inferred_->Placeholder("value");
-    if (value.kind == Kind::kTensor && value.meta != nullptr)
-      input->set_meta(scratch_.InternValueMeta(*value.meta));
-    if (value.kind == Kind::kScalar)
-      input->set_meta(scratch_.InternValueMeta({.dtype = DType::kInt64, .has_shape = true}));
-    return input;
-  };
-  std::vector<Argument> given;
-  for (const ExportValue& arg : args) {
-    const std::optional<Argument> one = argument(arg);
-    if (!one) return nullptr;
-    given.push_back(*one);
-  }
-  std::vector<KwArg> named;
-  for (const auto& [name, value] : kwargs) {
-    const std::optional<Argument> one = argument(value);
-    if (!one) return nullptr;
-    named.push_back({name, *one});
-  }
-  Node* const call = inferred_->CallFunction(node.target(), given, named);
-  InferMeta(call);
-  return call->meta();
 }
 
 absl::StatusOr<ExportValue> GraphExporter::AddElements(const Node& call, const Node* value,
@@ -870,148 +551,6 @@ absl::StatusOr<ExportValue> GraphExporter::AddElement(const Node& call, const No
   return value;
 }
 
-const ValueMeta* GraphExporter::MetaOfBranches(const ExportValue& taken, const ExportValue& other,
-                                               std::vector<SchemaType>* types) {
-  const auto result_of = [this](const ExportValue& branch) -> const ExportValue* {
-    if (!branch.is_literal() || !branch.literal.is_graph()) return nullptr;
-    const auto it = results_.find(branch.literal.graph());
-    return it == results_.end() ? nullptr : &it->second;
-  };
-  const ExportValue* const a = result_of(taken);
-  const ExportValue* const b = result_of(other);
-  if (a == nullptr || b == nullptr || a->elements == nullptr || b->elements == nullptr ||
-      a->elements->empty() || a->elements->size() != b->elements->size()) {
-    return nullptr;
-  }
-  const auto meta_of = [this](const ExportValue& value) -> const ValueMeta* {
-    if (value.kind == Kind::kScalar)
-      return scratch_.InternValueMeta(
-          {.dtype = DType::kInt64, .has_device = true, .has_shape = true});
-    if (value.kind != Kind::kTensor || value.meta == nullptr || !value.meta->is_static())
-      return nullptr;
-    TensorMeta meta = *value.meta;
-    meta.has_device = true;
-    return scratch_.InternValueMeta(meta);
-  };
-  // Returns the kind of a number; kOther for other values.
-  const auto number_of = [](const ExportValue& value) {
-    if (value.is_int() || value.kind == Kind::kInt) return SchemaKind::kInt;
-    const bool is_literal = value.is_number();
-    if (value.kind == Kind::kFloat || (is_literal && value.literal.is_float()))
-      return SchemaKind::kFloat;
-    if (value.kind == Kind::kBool || (is_literal && value.literal.is_bool()))
-      return SchemaKind::kBool;
-    return SchemaKind::kOther;
-  };
-  std::vector<const ValueMeta*> elements;
-  for (size_t i = 0; i < a->elements->size(); ++i) {
-    const ExportValue& x = (*a->elements)[i];
-    const ExportValue& y = (*b->elements)[i];
-    SchemaType type{.kind = SchemaKind::kAny};
-    const ValueMeta* meta = meta_of(x);
-    if (meta == nullptr || meta != meta_of(y)) {
-      type.kind = number_of(x);
-      if (type.kind == SchemaKind::kOther || type.kind != number_of(y)) return nullptr;
-      meta = scratch_.InternValueMeta(TensorMeta());
-    }
-    elements.push_back(meta);
-    types->push_back(type);
-  }
-  return scratch_.InternTupleMeta(elements);
-}
-
-absl::StatusOr<ExportValue> GraphExporter::ExportHigherOrder(const Node& node,
-                                                             absl::string_view target,
-                                                             absl::Span<const ExportValue> args,
-                                                             Scope* scope) {
-  // The bodies of control flow take the elements of the lists that follow them as operands.
-  ExportValue::Elements operands;
-  for (const ExportValue& arg : args) {
-    if (arg.elements != nullptr && arg.kind != Kind::kDict) {
-      operands.insert(operands.end(), arg.elements->begin(), arg.elements->end());
-    }
-  }
-  const bool is_control_flow =
-      absl::EndsWith(target, ".cond") || absl::EndsWith(target, ".while_loop");
-  const bool is_branch = absl::EndsWith(target, ".cond");
-  for (const ExportValue& arg : args) {
-    if (is_control_flow && arg.is_literal() && arg.literal.is_graph()) {
-      operands_[arg.literal.graph()] = {operands, is_branch};
-    }
-  }
-  JsonWriter inputs, outputs;
-  inputs.StartArray();
-  for (size_t i = 0; i < args.size(); ++i) {
-    ExportValue arg = args[i];
-    if (is_branch && i == 3 && arg.is_sequence()) {
-      ExportValue::Elements passed;
-      for (const ExportValue& operand : *arg.elements) {
-        if (!IsKnownValue(operand)) passed.push_back(operand);
-      }
-      arg = ExportValue::Sequence(arg.kind, std::move(passed));
-    }
-    RETURN_IF_ERROR(WriteInput(node, "", kPositional, arg, nullptr, scope, &inputs));
-  }
-  for (const KwArg& kwarg : node.kwargs()) {
-    ASSIGN_OR_RETURN(const ExportValue value, Resolve(node, kwarg.value, scope));
-    RETURN_IF_ERROR(WriteInput(node, kwarg.name, kKeyword, value, nullptr, scope, &inputs));
-  }
-  inputs.EndArray();
-  const absl::string_view name = NameOf(node, scope);
-  const SchemaType any{.kind = SchemaKind::kAny};
-  const ValueMeta* meta = node.meta();
-  const auto lacks_any = [](const ValueMeta* value) {
-    return value->is_tuple
-               ? absl::c_any_of(value->elements,
-                                [](const ValueMeta* element) {
-                                  return element == nullptr ||
-                                         (!element->is_tuple && !IsKnown(element->tensor));
-                                })
-               : !IsKnown(value->tensor);
-  };
-  std::vector<SchemaType> branch_types;
-  if (absl::EndsWith(target, ".cond") && args.size() == 4 && (meta == nullptr || lacks_any(meta))) {
-    const ValueMeta* const found = MetaOfBranches(args[1], args[2], &branch_types);
-    if (found != nullptr) meta = found;
-  }
-  size_t taken = 0;
-  if (meta == nullptr || !meta->is_tuple) {
-    ASSIGN_OR_RETURN(taken, ElementsTaken(node));
-  }
-  ExportValue result;
-  std::optional<bool> is_single;
-  outputs.StartArray();
-  if (meta != nullptr && !meta->is_tuple && IsKnown(meta->tensor)) {
-    is_single = true;
-    ASSIGN_OR_RETURN(result,
-                     AddElement(node, &node, meta, &any, std::string(name), scope, &outputs));
-  } else if (meta != nullptr || taken > 0) {
-    is_single = false;
-    const size_t size = meta != nullptr && meta->is_tuple ? meta->elements.size() : taken;
-    std::vector<SchemaType> types(size, any);
-    if (branch_types.size() == size) types = std::move(branch_types);
-    ASSIGN_OR_RETURN(result, AddElements(node, &node, meta, types, name, scope, &outputs));
-    const auto is_none = [](const ExportValue& value) { return value.is_none(); };
-    if (is_control_flow && absl::c_all_of(*result.elements, is_none)) {
-      return NodeError(node,
-                       "the shape and dtype of its value are not known; `graphnet shapes` "
-                       "says why");
-    }
-  } else if (node.has_uses()) {
-    return NodeError(node,
-                     "the shape and dtype of its value are not known; `graphnet shapes` "
-                     "says why");
-  } else if (is_control_flow) {
-    return NodeError(node, "its bodies return nothing, and torch.export has no such branches");
-  } else {
-    outputs.Raw(R"({"as_none":true})");
-  }
-  outputs.EndArray();
-  if (!absl::StartsWith(target, kHigherOrder)) is_single = std::nullopt;
-  WriteNode(&node, target, inputs.text(), outputs.text(), name, is_single, scope);
-  return result;
-}
-
 // Exports TorchScript's own operators as the operators that PyTorch has for them.
 absl::StatusOr<ExportValue> GraphExporter::ExportScriptOperator(const Node& node,
                                                                 absl::Span<const ExportValue> args,
@@ -1049,7 +588,8 @@ absl::StatusOr<ExportValue> GraphExporter::ExportScriptOperator(const Node& node
               std::nullopt, scope);
     return value;
   }
-  if (target == "prim.NumToTensor.Scalar" && args.size() == 1 && args[0].kind == Kind::kInt) {
+  if (target == "prim.NumToTensor.Scalar" && args.size() == 1 &&
+      (args[0].kind == Kind::kInt || args[0].is_int())) {
     inputs.StartArray();
     RETURN_IF_ERROR(WriteInput(node, "s", kPositional, args[0], nullptr, scope, &inputs));
     RETURN_IF_ERROR(
@@ -1073,6 +613,11 @@ absl::StatusOr<ExportValue> GraphExporter::ExportScriptOperator(const Node& node
   if (target == "prim.RaiseException.default") {
     return NodeError(node, "it is reached with the known inputs, and raises");
   }
+  if (absl::c_any_of(args, [](const ExportValue& value) {
+        return value.elements != nullptr || value.is_string();
+      }))
+    return NodeError(node,
+                     "torch.export does not support this call, and it is not known ahead of time");
   return NodeError(node, "torch.export does not support this call");
 }
 

@@ -91,7 +91,6 @@ absl::StatusOr<GraphExporter::Subscript> GraphExporter::SubscriptOf(const Node& 
       ++taken;
     } else if (!argument.is_none()) {
       ASSIGN_OR_RETURN(index.value, Resolve(node, argument, scope));
-      if (index.value.kind == Kind::kScalar) index.value = ExportValue(index.value.literal);
       const bool is_number = index.value.is_int() || index.value.kind == Kind::kInt;
       if (!is_number && !IsIndexTensor(index.value)) {
         return NodeError(node, "an index that is neither a number, a slice nor a tensor");
@@ -188,12 +187,8 @@ absl::StatusOr<GraphExporter::Subscript> GraphExporter::SubscriptOf(const Node& 
   return made;
 }
 
-absl::StatusOr<ExportValue> GraphExporter::ExportGetItem(const Node& node, const ExportValue& whole,
-                                                         Scope* scope) {
-  ExportValue tensor = whole;
-  if (tensor.kind == Kind::kScalar) {
-    ASSIGN_OR_RETURN(tensor, MakeTensor(node, whole, scope));
-  }
+absl::StatusOr<ExportValue> GraphExporter::ExportGetItem(const Node& node,
+                                                         const ExportValue& tensor, Scope* scope) {
   ASSIGN_OR_RETURN(const Subscript subscript,
                    SubscriptOf(node, tensor, node.args()[1], node.tensor_meta(), scope));
   if (!subscript.tensors.empty()) {
@@ -208,11 +203,9 @@ absl::StatusOr<ExportValue> GraphExporter::ExportGetItem(const Node& node, const
 
 absl::StatusOr<ExportValue> GraphExporter::ExportSetItem(const Node& node,
                                                          const ExportValue& tensor, Scope* scope) {
-  if (tensor.kind != Kind::kTensor) return NodeError(node, "it writes to a number");
   ASSIGN_OR_RETURN(const Subscript subscript,
                    SubscriptOf(node, tensor, node.args()[1], nullptr, scope));
   ASSIGN_OR_RETURN(ExportValue value, Resolve(node, node.args()[2], scope));
-  if (value.kind == Kind::kScalar) value = ExportValue(value.literal);
   const ExportValue& view = subscript.view;
   const auto name = [&](absl::string_view base) {
     return arena_.Copy(absl::string_view(Unique(base, scope)));
@@ -265,14 +258,25 @@ bool Flatten(const ExportValue& value, size_t depth, std::vector<int64_t>* sizes
          });
 }
 
-// Returns the dtype that TorchScript chooses if none is given.
-DType DTypeOfNumbers(absl::Span<const ExportValue> numbers) {
-  const auto all = [&](bool (*is)(const ExportValue&)) { return absl::c_all_of(numbers, is); };
-  if (numbers.empty()) return DType::kFloat32;
-  if (all([](const ExportValue& n) { return n.literal.is_bool(); })) return DType::kBool;
-  if (all([](const ExportValue& n) { return n.literal.is_int(); })) return DType::kInt64;
+// Returns the dtype of a tensor of these numbers, kUnknown if it is not known.
+DType DTypeOfNumbers(const Node& node, absl::Span<const ExportValue> numbers) {
+  if (IsKnown(node.tensor_meta())) return node.tensor_meta()->dtype;
+  const Argument* const given = node.kwarg("dtype");
+  if (given != nullptr && !given->is_none())
+    return given->kind() == Argument::Kind::kDType ? given->dtype() : DType::kUnknown;
+  // TorchScript chooses one.
+  const auto all = [&](bool (Argument::*is)() const, Kind kind) {
+    return !numbers.empty() && absl::c_all_of(numbers, [&](const ExportValue& n) {
+      return n.is_literal() ? (n.literal.*is)() : n.kind == kind;
+    });
+  };
+  if (all(&Argument::is_bool, Kind::kBool)) return DType::kBool;
+  if (all(&Argument::is_int, Kind::kInt)) return DType::kInt64;
   return DType::kFloat32;
 }
+
+constexpr absl::string_view kUnknownDType =
+    "the dtype of its value is not known; `graphnet shapes` says why";
 
 }  // namespace
 
@@ -288,9 +292,8 @@ absl::StatusOr<ExportValue> GraphExporter::ExportListed(const Node& node, const 
   }
   TensorMeta meta{.has_device = true, .has_shape = true};
   if (node.tensor_meta() != nullptr) meta.device = node.tensor_meta()->device;
-  meta.dtype = node.tensor_meta() != nullptr && node.tensor_meta()->dtype != DType::kUnknown
-                   ? node.tensor_meta()->dtype
-                   : DTypeOfNumbers(numbers);
+  meta.dtype = DTypeOfNumbers(node, numbers);
+  if (meta.dtype == DType::kUnknown) return NodeError(node, kUnknownDType);
   const std::vector<std::pair<absl::string_view, ExportValue>> kwargs = {
       {"dtype", Argument(meta.dtype)}, {"device", Argument(meta.device)}};
   const auto name = [&](absl::string_view base) {
@@ -330,26 +333,14 @@ absl::StatusOr<ExportValue> GraphExporter::ExportTensor(const Node& node,
                                                         Scope* scope) {
   if (!args.empty() && args[0].is_sequence()) return ExportListed(node, args[0], scope);
   const bool is_number =
-      !args.empty() &&
-      (args[0].is_number() || args[0].kind == Kind::kScalar || args[0].kind == Kind::kInt ||
-       args[0].kind == Kind::kFloat || args[0].kind == Kind::kBool);
+      !args.empty() && (args[0].is_number() || args[0].kind == Kind::kInt ||
+                        args[0].kind == Kind::kFloat || args[0].kind == Kind::kBool);
   const TensorMeta* meta = node.tensor_meta();
   if (!is_number) return NodeError(node, "torch.export makes tensors of numbers only");
-  ExportValue number = args[0];
-  if (number.kind == Kind::kScalar) number = ExportValue(number.literal);
-  if (meta == nullptr || meta->dtype == DType::kUnknown) {
-    const Argument* const given = node.kwarg("dtype");
-    DType dtype = DType::kUnknown;
-    if (given != nullptr && given->kind() == Argument::Kind::kDType) {
-      dtype = given->dtype();
-    } else if (given == nullptr || given->is_none()) {
-      dtype = number.is_literal()           ? DTypeOfNumbers({number})
-              : number.kind == Kind::kInt   ? DType::kInt64
-              : number.kind == Kind::kFloat ? DType::kFloat32
-                                            : DType::kBool;
-    }
-    if (dtype == DType::kUnknown)
-      return NodeError(node, "the dtype of its value is not known; `graphnet shapes` says why");
+  const ExportValue& number = args[0];
+  if (!IsKnown(meta)) {
+    const DType dtype = DTypeOfNumbers(node, {number});
+    if (dtype == DType::kUnknown) return NodeError(node, kUnknownDType);
     meta =
         scratch_.InternValueMeta({.dtype = dtype, .has_device = true, .has_shape = true})->tensor;
   }

@@ -8,10 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "graphnet/base/arena.h"
 #include "graphnet/ir/argument.h"
 #include "graphnet/ir/shared_walk.h"
 #include "graphnet/ir/tensor_meta.h"
@@ -22,15 +19,13 @@ namespace graphnet::pt2 {
 struct ExportValue {
   enum class Kind {
     kLiteral,  // `literal`, which is neither an aggregate nor a node
-    kScalar,   // a zero-dimensional tensor that holds `literal`, an int
     // Values of the program with the name `name`.
     kTensor,
     kInt,
     kFloat,
     kBool,
     kObject,
-    // Structures of `elements`; a dict's keys and values alternate. Copies share them, as in
-    // Python.
+    // Structures of `elements`; a dict's keys and values alternate. Copies share them.
     kList,
     kTuple,
     kDict,
@@ -55,18 +50,14 @@ struct ExportValue {
     return is_literal() && (literal.is_int() || literal.is_float() || literal.is_bool());
   }
   bool is_string() const { return is_literal() && literal.is_string(); }
-  bool is_tensor() const { return kind == Kind::kTensor || kind == Kind::kScalar; }
+  bool is_tensor() const { return kind == Kind::kTensor; }
   bool is_sequence() const { return kind == Kind::kList || kind == Kind::kTuple; }
 };
 
-// Computes the result of a call on known arguments: sizes, arithmetic, lists. From tensors it reads
-// only sizes, dtypes and devices. Returns nullopt for all other calls. Changes the lists that
-// TorchScript changes. Strings are made in `arena`; `budget` is charged for elements that are
-// copied or searched. Returns an error where Python raises, where a list would hold itself, and if
-// the budget is spent.
-absl::StatusOr<std::optional<ExportValue>> ComputeCall(absl::string_view target,
-                                                       absl::Span<const ExportValue> args,
-                                                       Arena* arena, Budget* budget);
+// Returns whether the dtype of a tensor is known.
+inline bool IsKnown(const TensorMeta* meta) {
+  return meta != nullptr && meta->dtype != DType::kUnknown;
+}
 
 // Returns the size and depth of a value when its shared parts are written out; nullopt for a value
 // that holds itself.

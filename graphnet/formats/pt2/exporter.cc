@@ -28,6 +28,7 @@
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/fused.h"
 #include "graphnet/ops/lowering.h"
+#include "graphnet/passes/partial_evaluation/partial_evaluation.h"
 
 namespace graphnet {
 
@@ -394,6 +395,16 @@ bool IsNumber(const Argument& argument) {
   return !node.is_placeholder() || NumberDType(node.annotation()).has_value();
 }
 
+// Returns the sample with another module.
+std::unique_ptr<Sample> WithModule(const Sample& sample, std::unique_ptr<Module> module) {
+  auto made = std::make_unique<Sample>();
+  made->name = sample.name;
+  made->module = std::move(module);
+  made->extra_files = sample.extra_files;
+  made->weights = sample.weights;
+  return made;
+}
+
 // True if a call has the form of a Python program, which torch.export does not write.
 bool NeedsLowering(const Node& node) {
   if (node.op() == Op::kCallMethod || IsFusedCall(node)) return true;
@@ -466,12 +477,7 @@ absl::StatusOr<std::unique_ptr<Sample>> LowerForPt2(const Sample& sample, Missin
     }
   }
   for (const SymExpr* relation : sample.module->relations()) lowered.module->AddRelation(relation);
-  auto made = std::make_unique<Sample>();
-  made->name = sample.name;
-  made->module = std::move(lowered.module);
-  made->extra_files = sample.extra_files;
-  made->weights = sample.weights;
-  return made;
+  return WithModule(sample, std::move(lowered.module));
 }
 
 absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample, bool flat_calls, MissingCalls* missing,
@@ -489,8 +495,10 @@ absl::StatusOr<Pt2Archive> PreparePt2(const Sample& sample, bool flat_calls, Mis
   }
   if (!program) {
     ASSIGN_OR_RETURN(const std::unique_ptr<Sample> lowered, LowerForPt2(sample, missing));
-    ASSIGN_OR_RETURN(
-        program, WriteAnew(lowered == nullptr ? sample : *lowered, original, flat_calls, missing));
+    const Sample& plain = lowered == nullptr ? sample : *lowered;
+    ASSIGN_OR_RETURN(ProgramOfCall evaluated, EvaluateCall(*plain.module, /*with_state=*/false));
+    const std::unique_ptr<Sample> written = WithModule(plain, std::move(evaluated.module));
+    ASSIGN_OR_RETURN(program, WriteAnew(*written, original, flat_calls, missing));
     RETURN_IF_ERROR(Annotate(CheckTexts(*program), "the program that would be written"));
   }
   if (const auto it = sample.extra_files.find(std::string(kProgramExtraFiles));

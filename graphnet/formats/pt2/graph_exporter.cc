@@ -449,13 +449,10 @@ absl::Status GraphExporter::AddOutputs(const ExportValue& result, Scope* scope, 
   }
   outputs->StartArray();
   specs->StartArray();
-  for (ExportValue& leaf : leaves) {
+  for (const ExportValue& leaf : leaves) {
     if (leaf.is_string() || leaf.kind == Kind::kObject ||
         (leaf.is_literal() && !leaf.is_none() && !leaf.is_number())) {
       return NodeError(node, "a program returns only tensors, numbers and None");
-    }
-    if (leaf.kind == Kind::kScalar) {
-      ASSIGN_OR_RETURN(leaf, MakeTensor(node, leaf, scope));
     }
     RETURN_IF_ERROR(WriteArgument(node, leaf, nullptr, scope, outputs));
     specs->StartObject();

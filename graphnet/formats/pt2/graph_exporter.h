@@ -27,6 +27,13 @@
 
 namespace graphnet::pt2 {
 
+// The schema's ArgumentKind.
+inline constexpr int64_t kPositional = 1;
+inline constexpr int64_t kKeyword = 2;
+
+// Returns the full target of a higher-order call, such as torch.cond; empty for other targets.
+std::string HigherOrderTarget(absl::string_view target);
+
 // A tensor of the module and its role in the program.
 struct ExportedAttribute {
   const Attribute* attribute = nullptr;
@@ -49,7 +56,8 @@ class GraphExporter {
         flat_calls_(flat_calls),
         missing_(missing) {}
 
-  // Makes the program. The module may call ATen overloads, higher-order operators and Python's own
+  // Makes the program. What the module computes ahead of time has been evaluated
+  // (passes/partial_evaluation). It may call ATen overloads, higher-order operators and Python's own
   // functions. InvalidArgument names the node that cannot be written.
   absl::Status Run();
 
@@ -108,26 +116,18 @@ class GraphExporter {
 
   // Nodes. Each function returns the result of what it writes.
   absl::StatusOr<ExportValue> ExportBody(const Graph& graph, Scope* scope);
-  absl::StatusOr<ExportValue> Inline(const Graph& graph, absl::Span<const ExportValue> inputs,
-                                     Scope* scope);
   absl::StatusOr<ExportValue> ExportCall(const Node& node, Scope* scope);
   // Counts a call that cannot be written, and returns a value of its type in its place.
   ExportValue StandIn(const Node& node, const absl::Status& status, Scope* scope);
-  absl::StatusOr<std::optional<ExportValue>> ExportKnownControlFlow(
-      const Node& node, absl::Span<const ExportValue> args, Scope* scope);
-  absl::StatusOr<std::optional<ExportValue>> ExportSizes(const Node& node,
-                                                         absl::Span<const ExportValue> args,
-                                                         Scope* scope);
+  absl::StatusOr<std::optional<ExportValue>> ExportSize(const Node& node,
+                                                        absl::Span<const ExportValue> args,
+                                                        Scope* scope);
   absl::StatusOr<ExportValue> ExportAten(const Node& node, const Schema& schema,
                                          absl::Span<const ExportValue> args, Scope* scope);
   // Returns the value with a call of item() for each tensor without dimensions that `type` takes as
   // a number.
   absl::StatusOr<ExportValue> AsNumbers(const Node& node, const ExportValue& value,
                                         const SchemaType& type, Scope* scope);
-  // Returns the meta of a call whose node has none, as in a loop that is written out; null if it
-  // does not follow from the operands.
-  const ValueMeta* InferredMeta(const Node& node, absl::Span<const ExportValue> args,
-                                absl::Span<const std::pair<absl::string_view, ExportValue>> kwargs);
   // Returns the meta of what two written branches return, and its types; null unless they agree.
   const ValueMeta* MetaOfBranches(const ExportValue& taken, const ExportValue& other,
                                   std::vector<SchemaType>* types);
@@ -182,14 +182,13 @@ class GraphExporter {
   // Arguments.
   absl::StatusOr<ExportValue> Resolve(const Node& node, const Argument& argument, Scope* scope);
   absl::StatusOr<ExportValue> MakeSize(const Node& node, const SymExpr* size, Scope* scope);
-  absl::StatusOr<ExportValue> MakeTensor(const Node& node, const ExportValue& scalar, Scope* scope);
   absl::Status WriteInput(const Node& node, absl::string_view name, int64_t kind,
                           const ExportValue& value, const SchemaType* type, Scope* scope,
                           JsonWriter* inputs);
   absl::Status WriteArgument(const Node& node, const ExportValue& value, const SchemaType* type,
                              Scope* scope, JsonWriter* json);
   absl::Status WriteList(const Node& node, const ExportValue& value, const SchemaType* type,
-                         Scope* scope, JsonWriter* json);
+                         JsonWriter* json);
   absl::Status WriteGraph(const Graph& body, Scope* scope, JsonWriter* json);
 
   // Metas.
@@ -209,18 +208,12 @@ class GraphExporter {
   MissingCalls* const missing_;
   absl::Status first_missing_;
   absl::flat_hash_set<const Node*> lost_;  // calls that cannot be written
-  Module scratch_;                         // holds new expressions and inferred calls
-  Graph* inferred_ = nullptr;              // of scratch_
+  Module scratch_;                         // holds new expressions and metas
   Arena arena_;
   absl::flat_hash_map<const Node*, ExportValue> values_;
   absl::flat_hash_map<absl::string_view, ExportValue> attribute_values_;
-  absl::flat_hash_map<const Graph*, ExportValue> results_;  // of bodies that are written
-  // Known operands of the bodies of higher-order calls. Those of a loop change from turn to turn.
-  struct Operands {
-    std::vector<ExportValue> values;
-    bool are_fixed = false;
-  };
-  absl::flat_hash_map<const Graph*, Operands> operands_;
+  absl::flat_hash_map<const Graph*, ExportValue> results_;             // of bodies that are written
+  absl::flat_hash_map<const Graph*, ExportValue::Elements> operands_;  // of bodies
   std::vector<ExportedAttribute> attributes_;
   std::vector<UserInput> user_inputs_;
   bool has_same_inputs_ = false;  // the same as the original program's
@@ -231,9 +224,8 @@ class GraphExporter {
   int64_t num_unknown_ = 0;                         // symbols for unknown numbers
   absl::flat_hash_set<std::string> unknown_bools_;  // symbols for unknown bools
   // Limits on how far the program may outgrow the module: values of lists and bodies, which are
-  // written at each use; nodes of unrolled loops and known branches; terms of sizes.
+  // written at each use; terms of sizes.
   Budget written_{uint64_t{1} << 22};
-  Budget inlined_{uint64_t{1} << 19};
   Budget size_terms_{uint64_t{1} << 20};
   Expansions<const Graph*> bodies_;
   Expansions<const SymExpr*> sizes_;  // of scratch_

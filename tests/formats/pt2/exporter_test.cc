@@ -609,20 +609,24 @@ TEST(Pt2Exporter, LimitsTheSizeOfNestedLists) {
   for (const char* construct : {"List", "Tuple"}) {
     const std::string lists =
         first + Lines(absl::StrCat("  %l$ = prim.", construct, "Construct(%l#, %l#)"), 40);
-    EXPECT_THAT(written(lists, "%l40"), HasSubstr("the structure that it returns is too large"));
+    EXPECT_THAT(
+        written(lists, "%l40"),
+        HasSubstr("the program is too large with its loops, branches and lists written out"));
     // A list that is not returned is not written.
     EXPECT_THAT(written(lists, "%x"), HasSubstr("return (%x, %x)"));
   }
   EXPECT_THAT(written(first + Lines("  %l$ = aten.add.t(%l#, %l#)", 40), "%x"),
-              HasSubstr("its lists and texts are too large"));
+              HasSubstr("the program is too large with its loops, branches and lists written out"));
   const std::string text = "  %l0 = aten.format.default(\"{}\", \"aaaaaaaa\")\n";
   EXPECT_THAT(written(text + Lines("  %l$ = aten.format.default(\"{} {}\", %l#, %l#)", 40), "%x"),
-              HasSubstr("its lists and texts are too large"));
+              HasSubstr("it is not known ahead of time"));
+  EXPECT_THAT(written("  %a = prim.ListConstruct(1)\n  %l = aten.mul.left_t(%a, 300000)\n", "%l"),
+              HasSubstr("the structure that it returns is too large"));
   // The nesting is deeper than the stack.
   EXPECT_THAT(written(first + Lines("  %l$ = prim.ListConstruct(%l#)", 100'000), "%x"),
               HasSubstr("return (%x, %x)"));
   EXPECT_THAT(written(first + Lines("  %l$ = prim.ListConstruct(%l#)", 100'000), "%l100000"),
-              HasSubstr("the structure that it returns is too large"));
+              HasSubstr("the program is too large with its loops, branches and lists written out"));
 }
 
 TEST(Pt2Exporter, RefusesAListThatHoldsItself) {
@@ -632,7 +636,7 @@ TEST(Pt2Exporter, RefusesAListThatHoldsItself) {
                             "  %m = aten.append.t(%l, %t)\n"}) {
     EXPECT_THAT(
         Written(absl::StrCat("graph @forward(%x : f32[2]@cpu) {\n", lines, "  return (%x,)\n}\n")),
-        HasSubstr("(node m): a list would hold itself"));
+        HasSubstr("(node m): torch.export does not support this call"));
   }
 }
 
