@@ -5,6 +5,7 @@ PUBLIC_HEADERS = [
     "//graphnet/base:report.h",
     "//graphnet/base:status.h",
     "//graphnet/base:version.h",
+    "//graphnet/cli:call.h",
     "//graphnet/decompose:compose.h",
     "//graphnet/decompose:decomposer.h",
     "//graphnet/decompose:folder.h",

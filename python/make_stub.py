@@ -4,6 +4,7 @@ nanobind's stubgen writes it from the extension. stubgen does not know the types
 so TYPES states them. A row without a match and a result without a row are errors of the build.
 """
 
+import functools
 import json
 import re
 import subprocess
@@ -55,6 +56,20 @@ for cls in filter(lambda thing: isinstance(thing, type), vars(_core).values()):
         if isinstance(value, types.GetSetDescriptorType) and value.__doc__:
             docs[f"{cls.__name__}.{name}"] = value.__doc__
 print(json.dumps(docs))
+"""
+
+# Prints the stub of the commands.
+TELL_COMMANDS = """
+import os
+from graphnet_ir import commands
+print('from __future__ import annotations\\n')
+print('import os\\nfrom collections.abc import Callable, Sequence\\nfrom typing import Any\\n')
+print('Path = str | os.PathLike[str]\\n')
+for name, function in commands.functions().items():
+    text = str(function.__signature__).replace("'", '')
+    doc = function.__doc__.replace('\\n', '\\n    ').replace('\\n    \\n', '\\n\\n')
+    print(f'def {name}{text}:\\n    \\"\\"\\"{doc}\\n    \\"\\"\\"\\n')
+print('def functions() -> dict[str, Callable[..., Any]]:\\n    \\"\\"\\"Returns all of them.\\"\\"\\"')
 """
 
 # The type of a property or of a function's result, and "name: type" of parameters that are objects.
@@ -177,6 +192,8 @@ _prefix_tokens -> _ArrowArray, features: Any
 _near_pairs -> _ArrowArray, features: Any
 _recurring -> tuple[list[tuple[int, list[int], int, int, int, list[str], str]], int, int,
   list[tuple[int, str]]], batches: Any
+_commands -> list[dict[str, Any]]
+_call_command -> tuple[int, str, str]
 _diff -> dict[str, Any]
 _decompose -> tuple[str, list[Sample], list[str]], folder: str | None
 _load_pieces -> tuple[str | None, list[Sample]]
@@ -248,21 +265,28 @@ def typed(text, docs):
     return "\n".join(lines) + "\n"
 
 
+def run_beside(folder, *arguments):
+    """Runs Python with the package in a folder and returns what it prints."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        env={"PYTHONPATH": f"{folder}:" + ":".join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"make_stub: {done.stderr}")
+    return done.stdout
+
+
+def make_commands_stub(folder):
+    """Returns the text of commands.pyi: the functions of all commands of the tool."""
+    return run_beside(folder, "-c", TELL_COMMANDS)
+
+
 def make_stub(folder):
     """Returns the text of _core.pyi for the package graphnet_ir in a folder."""
     out = folder / "_core.pyi"
-
-    def run(*arguments):
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            env={"PYTHONPATH": f"{folder}:" + ":".join(filter(None, sys.path))},
-            capture_output=True,
-            text=True,
-        )
-        if done.returncode != 0:
-            raise SystemExit(f"make_stub: {done.stderr}")
-        return done.stdout
-
+    run = functools.partial(run_beside, folder)
     run("-m", "nanobind.stubgen", "-q", "-P", "-m", "graphnet_ir._core", "-o", out)
     docs = json.loads(run("-c", TELL_DOCS))
     header = re.sub("@(Error|Place)@", lambda match: docs[match[1]], HEADER)

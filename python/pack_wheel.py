@@ -16,7 +16,7 @@ from auditwheel.architecture import Architecture
 from auditwheel.libc import Libc
 from auditwheel.wheel_abi import analyze_wheel_abi
 
-from make_stub import make_stub
+from make_stub import make_commands_stub, make_stub
 
 NAME = "graphnet_ir"
 DOC = pathlib.Path("/usr/share/doc")
@@ -109,15 +109,18 @@ def check(wheel, platform):
         )
 
 
-def stub(content):
-    """Returns the stub for type checkers, for which it loads the extension."""
+def stubs(content):
+    """Returns the stubs for type checkers by file, for which it loads the extension."""
     with tempfile.TemporaryDirectory() as folder:
         for path, (data, _) in content.items():
             if path.startswith(f"{NAME}/"):
                 file = pathlib.Path(folder, path)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(data)
-        return make_stub(pathlib.Path(folder)).encode()
+        return {
+            "_core.pyi": make_stub(pathlib.Path(folder)).encode(),
+            "commands.pyi": make_commands_stub(pathlib.Path(folder)).encode(),
+        }
 
 
 def main():
@@ -148,7 +151,8 @@ def main():
         if source.endswith(".sh"):
             data = data.replace(b"@MINOR@", str(minor).encode())
         content[path] = data, "/bin/" in path or "/scripts/" in path
-    content[f"{NAME}/_core.pyi"] = stub(content), False
+    for name, text in stubs(content).items():
+        content[f"{NAME}/{name}"] = text, False
     for package in args.notice:
         content[f"{info}/licenses/{package}"] = (DOC / package / "copyright").read_bytes(), False
     licences = [

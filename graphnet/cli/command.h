@@ -4,35 +4,17 @@
 #define GRAPHNET_CLI_COMMAND_H_
 
 #include <functional>
-#include <optional>
-#include <string>
-#include <utility>
 
 #include "CLI/CLI.hpp"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graphnet/base/report.h"
+#include "graphnet/cli/call.h"
 
 namespace graphnet {
-
-// What a command returns, so that main.cc prints it.
-struct CommandResult {
-  CommandResult(Report found, int exit_code = 0, std::string lines = "")  // NOLINT: implicit
-      : report(std::move(found)), code(exit_code), aside(std::move(lines)) {}
-  // The result of a command that has printed by itself.
-  CommandResult(int exit_code) : code(exit_code) {}  // NOLINT: implicit
-
-  // Shown as JSON with --json, otherwise as text: on the standard error if --out - fills the other.
-  std::optional<Report> report;
-  int code = 0;        // 0 for success, 1 if a check failed, 2 if one of many inputs cannot be used
-  std::string aside;   // lines for the standard error, behind the report
-  absl::Status error;  // an error to print behind the text of the report, or instead of its JSON
-};
 
 // An error is printed as one line, and the tool exits with 2.
 using CommandRunner = std::function<absl::StatusOr<CommandResult>()>;
 
-// One function per command, in the file of its name. main.cc arranges them in groups.
+// One function per command, in the file of its name. tool.cc arranges them in groups.
 void RegisterBackends(CLI::App& app, CommandRunner* run);
 void RegisterBench(CLI::App& app, CommandRunner* run);
 void RegisterCheck(CLI::App& app, CommandRunner* run);

@@ -1,5 +1,4 @@
 // `graphnet completion bash|zsh|fish`: prints a script that completes command lines in a shell.
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/command_table.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 
 namespace graphnet {
@@ -232,7 +232,7 @@ void RegisterCompletion(CLI::App& app, CommandRunner* run) {
       const std::string text = *shell == Shell::kBash  ? BashCompletion(table)
                                : *shell == Shell::kZsh ? ZshCompletion(table)
                                                        : FishCompletion(table);
-      std::fwrite(text.data(), 1, text.size(), stdout);
+      WriteOutput(text);
       return 0;
     };
   });

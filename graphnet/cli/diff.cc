@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "graphnet/cli/identity.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/picture.h"
 #include "graphnet/formats/safetensors/safetensors.h"
@@ -198,7 +198,7 @@ absl::StatusOr<CommandResult> Diff(const DiffFlags& options) {
                      (!weights.has_value() || weights->differences.empty());
   if (options.format == DiffFormat::kDot && !WantsJson()) {
     ASSIGN_OR_RETURN(const std::string drawn, Draw(*b.module, *diff, PictureForm::kDot, options));
-    std::fputs(drawn.c_str(), stdout);
+    WriteOutput(drawn);
     return equal ? 0 : 1;
   }
   Report report;

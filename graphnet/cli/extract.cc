@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,6 +15,7 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/extract/folder.h"
@@ -92,7 +92,7 @@ absl::StatusOr<CommandResult> ExtractProgram(const ExtractFlags& options) {
   Progress progress("capturing");
   capture_options.print = [&](const std::string& text) {
     if (WantsJson()) {
-      std::fputs(text.c_str(), stderr);
+      WriteAside(text);
     } else {
       progress.Print(text);
     }

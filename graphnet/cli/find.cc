@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -71,8 +70,7 @@ absl::StatusOr<Found> FindCallsIn(const std::string& path, const CallQuery& quer
 absl::StatusOr<CommandResult> Find(const FindFlags& options) {
   ASSIGN_OR_RETURN(const CallQuery query, CallQuery::Parse(options.query));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
-  if (options.csv)
-    std::fputs(CsvLine({"sample", "node", "target", "call", "line", "column"}).c_str(), stdout);
+  if (options.csv) WriteOutput(CsvLine({"sample", "node", "target", "call", "line", "column"}));
   size_t calls = 0, samples = 0;
   BatchReport made = ReportBatch<Found>(
       inputs, options.jobs,

@@ -17,13 +17,13 @@ bool wants_json = false;
 
 CLI::Option* AddJsonOption(CLI::App* command, absl::string_view members) {
   return command
-      ->add_flag_callback("--json", WantJson,
-                          absl::StrCat("Print one JSON document instead: ", members))
+      ->add_flag_callback(
+          "--json", [] { WantJson(); }, absl::StrCat("Print one JSON document instead: ", members))
       ->group(kOutputGroup);
 }
 
 bool WantsJson() { return wants_json; }
-void WantJson() { wants_json = true; }
+void WantJson(bool wants) { wants_json = wants; }
 
 Json ErrorJson(const absl::Status& status) {
   Json error;

@@ -22,8 +22,8 @@ namespace graphnet {
 CLI::Option* AddJsonOption(CLI::App* command, absl::string_view members);
 // Returns whether the output is one document, so that no text needs to be made.
 bool WantsJson();
-// Makes it one document, as --json does.
-void WantJson();
+// Makes it one document, as --json does, or text.
+void WantJson(bool wants = true);
 
 // Returns {"message", "format", "file", "line", "column"}: the format if the error belongs to one,
 // and the place as far as it is known.

@@ -10,26 +10,18 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "CLI/CLI.hpp"
-#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
-#include "graphnet/base/version.h"
-#include "graphnet/base/wrapped_text.h"
-#include "graphnet/cli/command.h"
-#include "graphnet/cli/engine.h"
-#include "graphnet/cli/examples.h"
 #include "graphnet/cli/formats.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/terminal.h"
+#include "graphnet/cli/tool.h"
 #include "graphnet/evaluate/export_onnx.h"
 #include "graphnet/ir/text/excerpt.h"
 
@@ -38,62 +30,6 @@ namespace {
 constexpr int kBadInput = 2;
 
 constexpr int kReaderIsGone = 128 + SIGPIPE;  // as in a shell
-
-// The group of commands that the help does not list.
-constexpr char kHidden[] = "";
-
-struct Command {
-  const char* group;
-  void (*add)(CLI::App& app, graphnet::CommandRunner* run);
-};
-
-// Every command, in the order of the help.
-constexpr Command kCommands[] = {
-    {"Look at graphs", graphnet::RegisterShow},
-    {"Look at graphs", graphnet::RegisterStats},
-    {"Look at graphs", graphnet::RegisterShapes},
-    {"Look at graphs", graphnet::RegisterFind},
-    {"Look at graphs", graphnet::RegisterHash},
-    {"Look at graphs", graphnet::RegisterDiff},
-    {"Check", graphnet::RegisterCheck},
-    {"Check", graphnet::RegisterLint},
-    {"Change and convert", graphnet::RegisterConvert},
-    {"Change and convert", graphnet::RegisterOpt},
-    {"Change and convert", graphnet::RegisterPasses},
-    {"Change and convert", graphnet::RegisterPaddleMap},
-    {"Cut and join", graphnet::RegisterDecompose},
-    {"Cut and join", graphnet::RegisterSubgraph},
-    {"Cut and join", graphnet::RegisterCompose},
-    {"Cut and join", graphnet::RegisterValidate},
-    {"Cut and join", graphnet::RegisterRoundtrip},
-    {"Cut and join", graphnet::RegisterShard},
-    {"Programs", graphnet::RegisterExtract},
-    {"Run", graphnet::RegisterRun},
-    {"Run", graphnet::RegisterDiffRun},
-    {"Judge compilers", graphnet::RegisterBackends},
-    {"Judge compilers", graphnet::RegisterBench},
-    {"Judge compilers", graphnet::RegisterScore},
-    {"Judge compilers", graphnet::RegisterReduce},
-    {"The tool", graphnet::RegisterCompletion},
-    {"The tool", graphnet::RegisterMan},
-    {kHidden, graphnet::RegisterWorker},
-};
-
-constexpr char kExitCodes[] =
-    "Exit codes: 0 success, 1 a check failed or nothing was found, 2 an option is wrong or an "
-    "input, "
-    "even one of many, cannot be used, 141 the reader of the output has ended.";
-
-// Wraps help to the width of the terminal. In a file or a pipe, lines are not wrapped.
-class HelpFormatter : public CLI::Formatter {
- public:
-  std::string make_help(const CLI::App* app, std::string name,
-                        CLI::AppFormatMode mode) const override {
-    const std::string help = CLI::Formatter::make_help(app, std::move(name), mode);
-    return graphnet::IsTerminal(stdout) ? graphnet::WrapText(help, graphnet::TerminalWidth(stdout))
-                                        : help;
-  }
-};
 
 // If a standard file is closed, a file that is opened later would get its number, and output would
 // go into it. This opens /dev/null for the closed ones.
@@ -140,29 +76,6 @@ int Fail(const absl::Status& status) {
   return kBadInput;
 }
 
-// An option that may be repeated takes one value each time. The next word is an operand.
-void TakeOneValueEach(CLI::App* command) {
-  for (CLI::Option* option : command->get_options()) {
-    if (!option->get_positional()) option->allow_extra_args(false);
-  }
-  for (CLI::App* group : command->get_subcommands(nullptr)) TakeOneValueEach(group);
-}
-
-bool Given(const CLI::App& command, const char* flag) {
-  const CLI::Option* option = command.get_option_no_throw(flag);
-  return option != nullptr && option->count() > 0;
-}
-
-// The version of LibTorch comes from LibTorch itself, which shows that it works.
-std::string Versions() {
-  const auto engine = graphnet::OpenEngine();
-  return absl::StrCat("graphnet ", graphnet::kVersion, "\nLibTorch ",
-                      engine.ok() ? (*engine)->LibTorchVersion()
-                                  : absl::StrCat("not found: ", engine.status().message()),
-                      "\nprotobuf form ", graphnet::kProtobufVersion, ", .pt2 schema ",
-                      graphnet::kPt2SchemaMajor);
-}
-
 int Main(int argc, char** argv) {
   // `bazel run` changes the folder. Paths are relative to the folder of the user.
   if (const char* folder = std::getenv("BUILD_WORKING_DIRECTORY"); folder != nullptr) {
@@ -170,55 +83,23 @@ int Main(int argc, char** argv) {
   }
   if (const absl::Status status = graphnet::RegisterToolFormats(); !status.ok())
     return Fail(status);
-  CLI::App app("Import, inspect, check, cut and convert computation graphs of PyTorch programs.",
-               "graphnet");
-  app.require_subcommand(1);
-  app.formatter(std::make_shared<HelpFormatter>());
-  app.set_help_all_flag("--help-all", "Print the help of every command");
-  app.set_version_flag("--version", Versions);
-  app.footer(absl::StrCat(graphnet::ExamplesText("show"),
-                          "\nExamples of each command: graphnet COMMAND --help\n\n", kExitCodes));
-  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
-    std::string command;
-    for (const CLI::App* parsed : failed->get_subcommands([](const CLI::App*) { return true; })) {
-      if (parsed->parsed()) command = absl::StrCat(" ", parsed->get_name());
-    }
-    return absl::StrCat("graphnet", command, ": ", error.what(), "; see graphnet", command,
-                        " --help\n");
-  });
-  graphnet::CommandRunner run;
-  std::vector<absl::string_view> names;
-  for (const Command& entry : kCommands) {
-    entry.add(app, &run);
-    CLI::App* command = app.get_subcommands(nullptr).back();
-    command->group(entry.group);
-    command->footer(absl::StrCat(graphnet::ExamplesText(command->get_name()), "\n\n", kExitCodes));
-    TakeOneValueEach(command);
-    names.emplace_back(command->get_name());
-  }
-  if (argc > 1 && argv[1][0] != '-' && !absl::c_linear_search(names, argv[1])) {
-    const std::string hint = graphnet::NearMissHint(argv[1], names);
-    graphnet::PrintError(absl::StrCat("there is no command ", graphnet::Printable(argv[1]),
-                                      hint.empty() ? "; see graphnet --help" : hint));
+  graphnet::Tool tool;
+  if (const absl::Status status = argc > 1 ? tool.CheckName(argv[1]) : absl::OkStatus();
+      !status.ok()) {
+    graphnet::PrintError(status.message());
     return kBadInput;
   }
   try {
-    app.parse(argc, argv);
+    tool.app().parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
+    const int code = tool.app().exit(error);
     return code == 0 ? 0 : kBadInput;
   }
-  const CLI::App* command = app.get_subcommands().front();
-  const bool is_taken =
-      Given(*command, "--out") && command->get_option("--out")->as<std::string>() == "-";
-  if (graphnet::WantsJson() && is_taken) {
-    return Fail(absl::InvalidArgumentError("the standard output takes either --json or --out -"));
-  }
-  const absl::StatusOr<graphnet::CommandResult> result = run();
+  const absl::StatusOr<graphnet::CommandResult> result = tool.Run();
   if (!result.ok()) return Fail(result.status());
   const absl::Status& error = result->error;
   if (result->report.has_value() && (error.ok() || !graphnet::WantsJson()))
-    Print(*result->report, is_taken ? stderr : stdout);
+    Print(*result->report, tool.has_output() ? stderr : stdout);
   std::fflush(stdout);
   std::fputs(result->aside.c_str(), stderr);
   return error.ok() ? result->code : Fail(error);

@@ -1,5 +1,4 @@
 // `graphnet man`: the manual, as a page for man or, of the same text, for docs.
-#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -12,6 +11,7 @@
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/command_table.h"
 #include "graphnet/cli/examples.h"
+#include "graphnet/cli/messages.h"
 
 namespace graphnet {
 namespace {
@@ -184,7 +184,7 @@ void RegisterMan(CLI::App& app, CommandRunner* run) {
     *run = [markdown, &app]() -> absl::StatusOr<int> {
       const CommandTable table = TableOf(app);
       const std::string page = *markdown ? MarkdownPage(table) : ManPage(table);
-      std::fwrite(page.data(), 1, page.size(), stdout);
+      WriteOutput(page);
       return 0;
     };
   });

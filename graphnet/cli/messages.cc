@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -14,12 +16,61 @@ namespace {
 
 constexpr size_t kMaxBytes = 4000;
 
-void PrintLine(const std::string& line) {
+// What was written for whom.
+struct Collected {
+  std::mutex mutex;
+  bool is_on = false;
+  std::string output, aside;
+};
+Collected& TheCollected() {
+  static auto* const collected = new Collected;
+  return *collected;
+}
+
+void Write(absl::string_view text, FILE* out, std::string Collected::*part) {
+  Collected& collected = TheCollected();
+  const std::lock_guard<std::mutex> lock(collected.mutex);
+  if (collected.is_on) {
+    absl::StrAppend(&(collected.*part), text);
+  } else {
+    std::fwrite(text.data(), 1, text.size(), out);
+  }
+}
+
+std::string Take(std::string Collected::*part) {
+  Collected& collected = TheCollected();
+  const std::lock_guard<std::mutex> lock(collected.mutex);
+  return std::exchange(collected.*part, "");
+}
+
+void Collect(bool is_on) {
+  Collected& collected = TheCollected();
+  const std::lock_guard<std::mutex> lock(collected.mutex);
+  collected.is_on = is_on;
+  collected.output.clear();
+  collected.aside.clear();
+}
+
+void PrintLine(absl::string_view line) {
   std::fflush(stdout);
-  std::fputs(line.c_str(), stderr);
+  WriteAside(line);
 }
 
 }  // namespace
+
+void WriteOutput(absl::string_view text) { Write(text, stdout, &Collected::output); }
+void WriteAside(absl::string_view text) { Write(text, stderr, &Collected::aside); }
+
+CollectedOutput::CollectedOutput() {
+  Collect(true);
+  AllowColours(false);
+}
+CollectedOutput::~CollectedOutput() {
+  Collect(false);
+  AllowColours(true);
+}
+std::string CollectedOutput::TakeOutput() { return Take(&Collected::output); }
+std::string CollectedOutput::TakeAside() { return Take(&Collected::aside); }
 
 void PrintError(absl::string_view message) {
   PrintLine(absl::StrCat(Red("graphnet:", stderr), " ", message, "\n"));

@@ -1,5 +1,4 @@
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,6 +15,7 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
 #include "graphnet/formats/formats.h"
@@ -155,8 +155,9 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
   if (options.dump_changes) {
     run.on_change = [&](const PipelineStep& step, absl::string_view before,
                         absl::string_view after) {
-      std::fprintf(out.report(), "# %s\n%s", PrintPipeline({step}).c_str(),
-                   DiffLines(before, after).c_str());
+      const std::string lines =
+          absl::StrCat("# ", PrintPipeline({step}), "\n", DiffLines(before, after));
+      out.path == "-" ? WriteAside(lines) : WriteOutput(lines);
     };
   }
   OptOutcome outcome;
@@ -270,7 +271,7 @@ Report PassesReport() {
 absl::StatusOr<CommandResult> Passes(const std::string& name, bool markdown) {
   if (markdown) {
     const std::string page = PassesPage();
-    std::fwrite(page.data(), 1, page.size(), stdout);
+    WriteOutput(page);
     return 0;
   }
   if (name.empty()) return PassesReport();
@@ -280,7 +281,7 @@ absl::StatusOr<CommandResult> Passes(const std::string& name, bool markdown) {
         absl::StrCat("there is no pass \"", Printable(name), "\"; `graphnet passes` lists them"));
   }
   ASSIGN_OR_RETURN(const PassDocumentation documentation, DocumentationOf(*pass));
-  std::fputs(PassSection(*pass, documentation).c_str(), stdout);
+  WriteOutput(PassSection(*pass, documentation));
   return 0;
 }
 

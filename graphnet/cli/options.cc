@@ -10,6 +10,7 @@
 
 #include "graphnet/base/remark.h"
 #include "graphnet/cli/engine.h"
+#include "graphnet/cli/json.h"
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/own_operators.h"
 #include "graphnet/cli/progress.h"
@@ -17,6 +18,14 @@
 #include "graphnet/formats/torch_functions.h"
 
 namespace graphnet {
+
+void ResetSettings() {
+  SetTorchScriptMethod("forward");
+  DrawMissingValues(false);
+  OperatorOptions().clear();
+  SetProgressForm(ProgressForm::kNone);
+  WantJson(false);
+}
 
 void AddTrustOption(CLI::App* command, bool* trust) {
   command
@@ -70,9 +79,10 @@ void AddTrustOption(CLI::App* command, bool* trust) {
 
 void AddDrawWeightsOption(CLI::App* command) {
   command
-      ->add_flag_callback("--draw-weights", DrawMissingValues,
-                          "Draw the weights that a .pt2 or a .pb should have and lacks, which is "
-                          "refused otherwise")
+      ->add_flag_callback(
+          "--draw-weights", [] { DrawMissingValues(true); },
+          "Draw the weights that a .pt2 or a .pb should have and lacks, which is "
+          "refused otherwise")
       ->group(kInputGroup);
 }
 

@@ -19,6 +19,10 @@ inline constexpr char kOutputGroup[] = "Output";
 inline constexpr char kWorkGroup[] = "Threads and progress";
 inline constexpr char kTrustGroup[] = "Trusted code";
 
+// Undoes what options set for the whole process, before the next command: --method, --draw-weights,
+// --progress, --json, and the options that workers get.
+void ResetSettings();
+
 // Adds --trust, which loads TorchScript archives without a check; --method, which chooses a method
 // of a TorchScript module; --library, which needs --trust
 // and loads libraries of operators before the command runs; and --schema, which declares operators

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/terminal.h"
 
 namespace graphnet {
@@ -66,14 +67,14 @@ void Progress::Step(size_t done, size_t failed) {
 void Progress::Note(const std::string& line) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (shown_) std::fputs(kEraseLine, stderr);
-  std::fprintf(stderr, "%s\n", line.c_str());
+  WriteAside(absl::StrCat(line, "\n"));
   shown_ = false;
 }
 
 void Progress::Print(const std::string& text) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (shown_) std::fputs(kEraseLine, stderr);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  WriteOutput(text);
   if (shown_) std::fflush(stdout);
   shown_ = false;
 }

@@ -21,6 +21,7 @@
 #include "graphnet/cli/engine.h"
 #include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/run_cached.h"
@@ -210,7 +211,7 @@ absl::StatusOr<CommandResult> RunStitched(const RunFlags& options, const DrawOpt
   const size_t operations = extracted.manifest.steps.size() - subgraphs;
   const auto print = [&](const std::string& text) {
     if (WantsJson() || options.outputs == "-") {
-      std::fputs(text.c_str(), stderr);
+      WriteAside(text);
     } else {
       progress.Print(text);
     }

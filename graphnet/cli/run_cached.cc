@@ -200,7 +200,7 @@ absl::StatusOr<CommandResult> RunCached(const CachedRunFlags& options, const Eng
     if (speaks) {
       progress.Print(text);
     } else {
-      std::fputs(text.c_str(), stderr);
+      WriteAside(text);
     }
   };
   ASSIGN_OR_RETURN(const std::unique_ptr<CachedProgram> program,

@@ -1,12 +1,12 @@
 #include "graphnet/cli/run_outputs.h"
 
-#include <cstdio>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 
 namespace graphnet {
@@ -27,7 +27,7 @@ absl::Status WriteOutputs(const TensorValues& outputs, const std::string& path) 
   if (path.empty()) return absl::OkStatus();
   if (path != "-") return WriteSafetensorsFile(outputs, path);
   ASSIGN_OR_RETURN(const std::string bytes, SerializeSafetensors(outputs));
-  std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+  WriteOutput(bytes);
   return absl::OkStatus();
 }
 

@@ -1,7 +1,6 @@
 #include "graphnet/cli/runnable_python.h"
 
 #include <cstddef>
-#include <cstdio>
 #include <map>
 #include <utility>
 #include <vector>

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <string>
 #include <vector>
@@ -168,7 +167,7 @@ absl::Status SaveSample(const Sample& sample, const Output& output, Losses* loss
   if (losses != nullptr) {
     *losses = lost;
   } else {
-    std::fputs(LossNote(lost, output).c_str(), stderr);
+    WriteAside(LossNote(lost, output));
   }
   return absl::OkStatus();
 }

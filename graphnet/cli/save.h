@@ -2,7 +2,6 @@
 #ifndef GRAPHNET_CLI_SAVE_H_
 #define GRAPHNET_CLI_SAVE_H_
 
-#include <cstdio>
 #include <map>
 #include <string>
 #include <vector>
@@ -37,9 +36,6 @@ struct Output {
   bool keeps_weights() const {
     return format().keeps_weights && (!is("protobuf") || path != "-" || embeds_weights);
   }
-  // Returns the stream for messages about what was done: the one to which the sample is not
-  // written.
-  FILE* report() const { return path == "-" ? stderr : stdout; }
 };
 
 // Returns the ending of a format, such as ".pb"; empty for a folder.

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
@@ -278,7 +277,7 @@ absl::StatusOr<CommandResult> Show(ShowFlags options) {
   if (options.out != "-") {
     RETURN_IF_ERROR(WriteFileAtomic(options.out, *text));
   } else {
-    std::fwrite(text->data(), 1, text->size(), stdout);
+    WriteOutput(*text);
   }
   return 0;
 }

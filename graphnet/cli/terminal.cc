@@ -10,6 +10,8 @@
 namespace graphnet {
 namespace {
 
+bool allows_colours = true;
+
 std::string Coloured(const char* colour, absl::string_view text, FILE* out) {
   return HasColours(out) ? absl::StrCat("\x1b[", colour, "m", text, "\x1b[0m") : std::string(text);
 }
@@ -22,9 +24,11 @@ bool IsTerminal(FILE* out) {
          isatty(fileno(out)) == 1;
 }
 
+void AllowColours(bool allow) { allows_colours = allow; }
+
 bool HasColours(FILE* out) {
   const char* no_color = std::getenv("NO_COLOR");  // no-color.org: any text that is not empty
-  return (no_color == nullptr || *no_color == '\0') && IsTerminal(out);
+  return allows_colours && (no_color == nullptr || *no_color == '\0') && IsTerminal(out);
 }
 
 size_t TerminalWidth(FILE* out) {

@@ -14,7 +14,9 @@ namespace graphnet {
 bool IsTerminal(FILE* out);
 // Returns the number of columns; 80 if it is unknown.
 size_t TerminalWidth(FILE* out);
-// Returns whether text may be coloured: `out` is a terminal, and NO_COLOR is not set.
+// Sets whether text may be coloured at all.
+void AllowColours(bool allow);
+// Returns whether text may be coloured: it is allowed, `out` is a terminal, and NO_COLOR is not set.
 bool HasColours(FILE* out);
 
 // Return the text in a colour if `out` has colours.

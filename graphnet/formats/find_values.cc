@@ -70,7 +70,9 @@ std::string Contradiction(const TensorMeta* meta, const TensorData& data) {
 
 }  // namespace
 
-void DrawMissingValues() { Least() = MissingValues::kDrawn; }
+void DrawMissingValues(bool draws) {
+  Least() = draws ? MissingValues::kDrawn : MissingValues::kRefused;
+}
 
 MissingValues AllowedToMiss(MissingValues asked) { return std::max(asked, Least().load()); }
 

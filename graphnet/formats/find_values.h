@@ -12,8 +12,8 @@
 namespace graphnet {
 
 // Lets all later calls of Load do without values that files should have and lack, as
-// MissingValues::kDrawn does: for a program whose option holds for all that it loads.
-void DrawMissingValues();
+// MissingValues::kDrawn does, or no longer: for a program whose option holds for all that it loads.
+void DrawMissingValues(bool draws);
 // Returns the looser one of `asked` and of what DrawMissingValues says.
 MissingValues AllowedToMiss(MissingValues asked);
 

@@ -21,6 +21,7 @@ NB_MODULE(_core, m) {
   graphnet::BindSample(m);
   graphnet::BindOperations(m);
   graphnet::BindRuns(m);
+  graphnet::BindCommands(m);
   graphnet::BindCorpus(m);
   graphnet::SimplifyTypeErrors(m);
 }

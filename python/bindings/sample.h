@@ -52,6 +52,7 @@ void BindTensor(nb::module_& m);
 void BindSample(nb::module_& m);
 // Functions that load, save, rewrite, cut and run samples.
 void BindOperations(nb::module_& m);
+void BindCommands(nb::module_& m);
 void BindRuns(nb::module_& m);
 
 }  // namespace graphnet

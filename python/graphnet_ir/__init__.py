@@ -63,6 +63,7 @@ _LAZY = {
     "bench": "graphnet_ir.evaluation",
     "capture": "graphnet_ir.live.wrapping",
     "captured": "graphnet_ir.live.backend",
+    "Report": "graphnet_ir.report",
     "coverage": "graphnet_ir.corpus.covering",
     "extract": "graphnet_ir.live.wrapping",
     "from_fx": "graphnet_ir.fx",
@@ -77,9 +78,11 @@ _LAZY = {
 
 def __getattr__(name: str) -> Any:
     # Modules that import torch, or many others, are imported when they are first used.
-    if name in _LAZY:
-        import importlib
+    import importlib
 
+    if name == "commands":
+        return importlib.import_module("graphnet_ir.commands")
+    if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'graphnet_ir' has no attribute '{name}'")
 
@@ -104,6 +107,7 @@ __all__ = [
     "Place",
     "Recurrence",
     "Recurring",
+    "Report",
     "Sample",
     "Scores",
     "SymExpr",

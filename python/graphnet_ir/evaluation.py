@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Union
 
-from graphnet_ir import _core
+from graphnet_ir import _core, commands
 from graphnet_ir._core import Sample
 from graphnet_ir._errors import made_error
 from graphnet_ir._notebook import Bar, page_in_notebook, table
@@ -222,18 +222,8 @@ def score(
         raise ValueError("no logs to score were given")
     with tempfile.TemporaryDirectory(prefix="graphnet-score-") as scratch:
         path = os.path.join(scratch, "page.html")
-        document = _run_tool(
-            [
-                "score",
-                "--json",
-                "--progress=none",
-                f"--p={p}",
-                f"--b={b}",
-                f"--interpretation={interpretation}",
-                f"--html={path}",
-                "--",
-                *map(_plain, files),
-            ]
+        document = commands.score(
+            *map(_plain, files), p=p, b=b, interpretation=interpretation, html=path
         )
         curves = [row for row in document["curves"] if "error" not in row]
         for row in document["curves"]:

@@ -12,6 +12,7 @@
 #include "ATen/core/Tensor.h"
 #include "graphnet/base/report.h"
 #include "graphnet/base/status.h"
+#include "graphnet/cli/call.h"
 #include "graphnet/graphnet.h"
 #include "graphnet/graphnet_torch.h"
 #include "graphnet/paddle/formats.h"

@@ -53,7 +53,7 @@ cmake_refuses() {
 # without_libtorch PROGRAM: what it links.
 without_libtorch() { ldd "$1" && ! ldd "$1" | grep -Eq 'libtorch|libc10|not found'; }
 
-# The headers that docs/library.md lists are those that the two big ones include, and three more.
+# The headers that docs/library.md lists are those that the two big ones include, and four more.
 public_headers() {
   local include=$folder/include
   sed -n 's/^| `\(graphnet\/[a-z0-9_\/]*\.h\)` | .*/\1/p' "$project/docs/library.md" | sort >"$scratch/listed"
@@ -61,6 +61,7 @@ public_headers() {
     grep -v '^graphnet/graphnet.h$'
     echo graphnet/base/report.h
     echo graphnet/base/status.h
+    echo graphnet/cli/call.h
     echo graphnet/paddle/formats.h
   } | sort >"$scratch/included"
   diff "$scratch/listed" "$scratch/included" &&
@@ -76,6 +77,16 @@ run() {
   local sum
   sum=$(clean "$1" "$scratch/first.pb") && grep -q '^sum ' <<<"$sum" && echo "$sum" &&
     [ "$sum" = "${first_sum:-$sum}" ]
+}
+
+# It prints what the tool prints.
+calls_commands() {
+  local other=$project/samples/vit.pb
+  clean "$1" "$sample" "$other" >"$scratch/called" &&
+    clean "$tool" stats "$sample" --cost >"$scratch/printed" &&
+    clean "$tool" stats "$sample" --cost --json >>"$scratch/printed" &&
+    head -n "$(wc -l <"$scratch/printed")" "$scratch/called" | diff - "$scratch/printed" &&
+    grep -q '"equal": false' "$scratch/called" && grep -q 'exit code 1' "$scratch/called"
 }
 
 cp -r "$project/examples/consumer-bazel" "$scratch/bazel"
@@ -119,8 +130,10 @@ if command -v cmake >/dev/null; then
   }
   check "CMake builds with core" made_by_cmake shared
   check "what CMake built" surgery "$scratch/cmake-shared/surgery"
+  check "CMake's program that calls commands" calls_commands "$scratch/cmake-shared/commands"
   check "CMake builds with static core" made_by_cmake static -Dgraphnet_STATIC=ON
   check "what CMake built, static" surgery "$scratch/cmake-static/surgery"
+  check "commands, static" calls_commands "$scratch/cmake-static/commands"
   first=$scratch/first.pb
   "$scratch/cmake-shared/surgery" "$sample" "$first" || first=
   check "CMake without LibTorch" cmake_refuses "graphnet::torch needs LibTorch 2" -DRUN=ON

@@ -1,0 +1,144 @@
+#include "graphnet/cli/tool.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/near_miss.h"
+#include "graphnet/base/status.h"
+#include "graphnet/base/version.h"
+#include "graphnet/base/wrapped_text.h"
+#include "graphnet/cli/engine.h"
+#include "graphnet/cli/examples.h"
+#include "graphnet/cli/json.h"
+#include "graphnet/cli/terminal.h"
+
+namespace graphnet {
+namespace {
+
+// The group of commands that the help does not list.
+constexpr char kHidden[] = "";
+
+struct Command {
+  const char* group;
+  void (*add)(CLI::App& app, CommandRunner* run);
+};
+
+// Every command, in the order of the help.
+constexpr Command kCommands[] = {
+    {"Look at graphs", RegisterShow},
+    {"Look at graphs", RegisterStats},
+    {"Look at graphs", RegisterShapes},
+    {"Look at graphs", RegisterFind},
+    {"Look at graphs", RegisterHash},
+    {"Look at graphs", RegisterDiff},
+    {"Check", RegisterCheck},
+    {"Check", RegisterLint},
+    {"Change and convert", RegisterConvert},
+    {"Change and convert", RegisterOpt},
+    {"Change and convert", RegisterPasses},
+    {"Change and convert", RegisterPaddleMap},
+    {"Cut and join", RegisterDecompose},
+    {"Cut and join", RegisterSubgraph},
+    {"Cut and join", RegisterCompose},
+    {"Cut and join", RegisterValidate},
+    {"Cut and join", RegisterRoundtrip},
+    {"Cut and join", RegisterShard},
+    {"Programs", RegisterExtract},
+    {"Run", RegisterRun},
+    {"Run", RegisterDiffRun},
+    {"Judge compilers", RegisterBackends},
+    {"Judge compilers", RegisterBench},
+    {"Judge compilers", RegisterScore},
+    {"Judge compilers", RegisterReduce},
+    {"The tool", RegisterCompletion},
+    {"The tool", RegisterMan},
+    {kHidden, RegisterWorker},
+};
+
+constexpr char kExitCodes[] =
+    "Exit codes: 0 success, 1 a check failed or nothing was found, 2 an option is wrong or an "
+    "input, "
+    "even one of many, cannot be used, 141 the reader of the output has ended.";
+
+// Wraps help to the width of the terminal. In a file or a pipe, lines are not wrapped.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    const std::string help = CLI::Formatter::make_help(app, std::move(name), mode);
+    return IsTerminal(stdout) ? WrapText(help, TerminalWidth(stdout)) : help;
+  }
+};
+
+// An option that may be repeated takes one value each time. The next word is an operand.
+void TakeOneValueEach(CLI::App* command) {
+  for (CLI::Option* option : command->get_options()) {
+    if (!option->get_positional()) option->allow_extra_args(false);
+  }
+  for (CLI::App* group : command->get_subcommands(nullptr)) TakeOneValueEach(group);
+}
+
+// The version of LibTorch comes from LibTorch itself, which shows that it works.
+std::string Versions() {
+  const auto engine = OpenEngine();
+  return absl::StrCat("graphnet ", kVersion, "\nLibTorch ",
+                      engine.ok() ? (*engine)->LibTorchVersion()
+                                  : absl::StrCat("not found: ", engine.status().message()),
+                      "\nprotobuf form ", kProtobufVersion, ", .pt2 schema ", kPt2SchemaMajor);
+}
+
+}  // namespace
+
+Tool::Tool()
+    : app_("Import, inspect, check, cut and convert computation graphs of PyTorch programs.",
+           "graphnet") {
+  app_.require_subcommand(1);
+  app_.formatter(std::make_shared<HelpFormatter>());
+  app_.set_help_all_flag("--help-all", "Print the help of every command");
+  app_.set_version_flag("--version", Versions);
+  app_.footer(absl::StrCat(ExamplesText("show"),
+                           "\nExamples of each command: graphnet COMMAND --help\n\n", kExitCodes));
+  app_.failure_message([](const CLI::App* failed, const CLI::Error& error) {
+    std::string command;
+    for (const CLI::App* parsed : failed->get_subcommands([](const CLI::App*) { return true; })) {
+      if (parsed->parsed()) command = absl::StrCat(" ", parsed->get_name());
+    }
+    return absl::StrCat("graphnet", command, ": ", error.what(), "; see graphnet", command,
+                        " --help\n");
+  });
+  for (const Command& entry : kCommands) {
+    entry.add(app_, &run_);
+    CLI::App* command = app_.get_subcommands(nullptr).back();
+    command->group(entry.group);
+    command->footer(absl::StrCat(ExamplesText(command->get_name()), "\n\n", kExitCodes));
+    TakeOneValueEach(command);
+  }
+}
+
+absl::Status Tool::CheckName(const std::string& word) const {
+  std::vector<absl::string_view> names;
+  for (const CLI::App* command : app_.get_subcommands(nullptr))
+    names.emplace_back(command->get_name());
+  if (absl::StartsWith(word, "-") || absl::c_linear_search(names, word)) return absl::OkStatus();
+  const std::string hint = NearMissHint(word, names);
+  return absl::NotFoundError(absl::StrCat("there is no command ", Printable(word),
+                                          hint.empty() ? "; see graphnet --help" : hint));
+}
+
+bool Tool::has_output() const {
+  const CLI::App* command = app_.get_subcommands().front();
+  const CLI::Option* option = command->get_option_no_throw("--out");
+  return option != nullptr && option->count() > 0 && option->as<std::string>() == "-";
+}
+
+absl::StatusOr<CommandResult> Tool::Run() {
+  if (WantsJson() && has_output())
+    return absl::InvalidArgumentError("the standard output takes either --json or --out -");
+  return run_();
+}
+
+}  // namespace graphnet
