@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "graphnet/base/report.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/formats.h"
 #include "graphnet/cli/json.h"
