@@ -46,6 +46,7 @@ SUITES = {
     "scores": ("suite_files", "Scores", "`graphnet score` and the formulas; needs no PyTorch"),
     "forecasts": ("suite_files", "Forecasts", "`check --for`, and what comes of converting and running"),
     "mlir": ("suite_files", "Mlir", "MLIR, as torch-mlir-opt verifies it"),
+    "spellings": ("suite_files", "Spellings", "records, spelled in all ways"),
     "stable": ("suite_loops", "Stable", "the private and public forms of the calls that `stabilize` rewrites"),
 }
 

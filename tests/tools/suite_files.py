@@ -1,4 +1,5 @@
-"""Suites of compare.py that need no PyTorch: counts of nodes, cuts, scores, forecasts, and MLIR."""
+"""Suites of compare.py that need no PyTorch: counts of nodes, cuts, scores, forecasts, MLIR, and
+spellings of records."""
 
 import argparse
 import ast
@@ -12,7 +13,7 @@ import random
 import re
 import shutil
 import subprocess
-from typing import Dict, Iterator, List, NamedTuple, Optional, Set
+from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Set
 
 import make_score_log
 from compare import Failed, Run, Suite
@@ -564,3 +565,115 @@ into StableHLO, and what that pipeline leaves is counted by its first line.
         except subprocess.TimeoutExpired:
             return "takes over 300 s"
         return done.stderr.strip()[:500] or f"exit status {done.returncode}" if done.returncode else ""
+
+
+# --- Spellings ----------------------------------------------------------------------------------------
+
+
+Spell = Callable[[object, str, random.Random], str]
+META = ["weight_meta.py", "input_meta.py"]
+
+
+def quoted(text: str, quote: str) -> str:
+    assert quote not in text and "\\" not in text and "\n" not in text
+    return quote + text + quote
+
+
+def parts(text: str, rng: random.Random) -> List[str]:
+    cut = rng.randrange(len(text) + 1)
+    return [quoted(text[:cut], rng.choice("'\"")), quoted(text[cut:], rng.choice("'\""))]
+
+
+def plain(value: object) -> str:
+    return quoted(value, '"') if isinstance(value, str) else repr(value)
+
+
+SPELLINGS: Dict[str, Spell] = {
+    "parenthesised": lambda value, source, rng: f"(\n        {source}\n    )",
+    "doubly": lambda value, source, rng: f"(({source}))  # as it is",
+    "commented": lambda value, source, rng: f"(  # name = 'x'\n        # min_val = 1\n        {source}  # std = -1\n    )",
+    "joined": lambda value, source, rng: "\\\n        " + source,
+    "lists_on_lines": lambda value, source, rng: (
+        "[\n        " + ",\n        ".join(plain(element) for element in value) + ",\n    ]"
+        if isinstance(value, list) and value and "float" not in source else source),
+    **{name: lambda value, source, rng, of_text=of_text: of_text(value, rng) if isinstance(value, str) and value else source
+       for name, of_text in {
+           "in_parts": lambda text, rng: "(\n        " + "\n        ".join(parts(text, rng)) + "\n    )",
+           "in_parts_on_a_line": lambda text, rng: " ".join(parts(text, rng)),
+           "in_single_quotes": lambda text, rng: quoted(text, "'"),
+           "escaped": lambda text, rng: '"' + text[:-1] + f"\\x{ord(text[-1]):02x}" + '"'}.items()},
+}
+
+
+def respell(text: str, spell: Spell, rng: random.Random) -> str:
+    lines = text.splitlines(keepends=True)
+
+    def source_of(node: ast.expr) -> str:  # ast's own splits the whole text each time
+        whole = lines[node.lineno - 1:node.end_lineno]
+        last = whole[-1].encode()[:node.end_col_offset].decode()
+        whole = whole[:-1] + [last]
+        return "".join([whole[0].encode()[node.col_offset:].decode(), *whole[1:]])
+
+    records = []
+    for record in ast.parse(text).body:
+        fields = []
+        for field in record.body:
+            source = source_of(field.value)
+            try:
+                value = ast.literal_eval(field.value)
+            except ValueError:  # float("nan")
+                value = None
+            fields.append(f"    {field.targets[0].id} = {spell(value, source, rng)}\n")
+        records.append(f"class {record.name}:\n" + "".join(fields))
+    return "\n\n".join(records)
+
+
+def records_of(path: pathlib.Path) -> Dict[str, Dict[str, str]]:
+    """What CPython reads, as text: nan is not equal to itself."""
+    scope: Dict[str, object] = {}
+    exec(compile(path.read_text(), str(path), "exec"), scope)  # pylint: disable=exec-used
+    return {name: {key: repr(value) for key, value in vars(record).items() if key[0] != "_"}
+            for name, record in scope.items() if isinstance(record, type)}
+
+
+class Spellings(Suite):
+    """Spells the records of samples in all ways that Python and its formatters know, and compares what graphnet
+makes of them with what it makes of the samples as they are.
+
+Copies are made whose weight_meta.py and input_meta.py have values in parentheses, on several lines, with
+comments, strings in parts and in other quotes, lists with trailing commas. `convert` must read the same from
+them, and `lint --fix` must write records that CPython reads as those of the sample that was repaired as it is.
+"""
+
+    def arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("folder", type=pathlib.Path)
+        parser.add_argument("--samples", type=int, default=60)
+
+    def run(self, run: Run) -> str:
+        samples = sorted(path.parent for path in run.args.folder.rglob("graph_net.json"))
+        random.Random(run.args.seed).shuffle(samples)
+        samples = samples[: run.args.samples]
+        repaired = 0
+        mixed = lambda value, source, rng: rng.choice(list(SPELLINGS.values()))(value, source, rng)
+        spellings = {"plain": None, "mixed": mixed, **SPELLINGS}
+        for spelling, spell in spellings.items():
+            for i, sample in enumerate(samples):
+                copy = run.scratch / spelling / f"s{i}"
+                shutil.copytree(sample, copy)
+                for path in (copy / name for name in META if spell is not None and (copy / name).exists()):
+                    path.write_text(respell(path.read_text(), spell, random.Random(i)))
+            run.graphnet("convert", run.scratch / spelling, "-o", run.scratch / f"{spelling}.text", "--to", "text")
+            subprocess.run([run.args.graphnet, "lint", run.scratch / spelling, "--rule", "bn-var", "--rule", "domain", "--fix"],
+                           capture_output=True)
+            for i, sample in enumerate(samples):
+                what = ""
+                texts = [run.scratch / f"{form}.text" / f"s{i}.gn" for form in ("plain", spelling)]
+                if texts[0].read_bytes() != texts[1].read_bytes():
+                    what = "is read otherwise"
+                for fixed in ([run.scratch / form / f"s{i}" / name for form in ("plain", spelling)] for name in META):
+                    if fixed[0].exists():
+                        as_it_is, records = map(records_of, fixed)
+                        repaired += any("min_val" in record for record in records.values())
+                        what = what or ("" if as_it_is == records else f"{fixed[0].name} is repaired otherwise")
+                run.tell(f"{sample}, {spelling}", what)
+        return f"{len(samples)} samples in {len(SPELLINGS) + 1} spellings, {repaired} files with bounds"
