@@ -86,7 +86,8 @@ absl::string_view FunctionOf(absl::string_view target) {
   // Overloads without a name take the numbers that item() yields.
   const bool is_number = overload == "int" || overload == "float" || overload == "int_float" ||
                          overload == "float_int" || overload == "default";
-  if (!is_number) return "";
+  // TorchScript's powers of ints are floats, and Python's are not.
+  if (!is_number || (name == "pow" && overload == "int")) return "";
   static constexpr std::pair<absl::string_view, absl::string_view> kFunctions[] = {
       {"add", "_operator.add"},
       {"sub", "_operator.sub"},

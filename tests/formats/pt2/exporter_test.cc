@@ -439,6 +439,9 @@ TEST(Pt2Exporter, NamesACallThatCannotBeWritten) {
        "w (node w): the value of w is not known"},
       {"graph @forward(%x : f32[2]) {\n  %y = aten.foo.default(%x)\n  return %y\n}\n",
        "aten.foo.default (node y): torch.export does not support this call"},
+      {"graph @forward(%x : i64[2], %n as int) {\n  %p = aten.pow.int(2, %n)\n"
+       "  %y = aten.mul.Scalar(%x, %p) : f32[2]\n  return %y\n}\n",
+       "aten.pow.int (node p): torch.export does not support this call"},
       {"graph @forward(%x as \"float\") {\n  return %x\n}\n",
        "x (node x): an input of type float: torch.export has only tensors and ints"},
       {"graph @forward(%x : f32[2]) {\n  return \"text\"\n}\n",
