@@ -15,8 +15,8 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/progress.h"
-#include "graphnet/cli/terminal.h"
 #include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/backend_process.h"
 #include "graphnet/evaluate/backend_table.h"
@@ -70,7 +70,7 @@ absl::StatusOr<CommandResult> InstallAll(const BackendsFlags& options) {
       report.Say(absl::StrFormat("%s %s, in %.0f s", backend->name, greeting->version, seconds));
     } else {
       code = 1;
-      absl::StrAppend(&aside, Red("graphnet:", stderr), " ", greeting.status().message(), "\n");
+      aside += ErrorLine(greeting.status().message());
     }
   }
   report.Add("backends", std::move(list));

@@ -20,12 +20,8 @@
 namespace graphnet {
 namespace {
 
-struct CheckFlags {
-  std::vector<std::string> in;
-  int jobs = 0;
+struct CheckFlags : CheckForFlags {
   bool calls = false;
-  bool trust = false;
-  std::vector<std::string> targets;
 };
 
 struct CheckOutcome : FormsOutcome {
@@ -88,10 +84,7 @@ void RegisterCheck(CLI::App& app, CommandRunner* run) {
   command->callback([options, run] {
     *run = [options]() -> absl::StatusOr<CommandResult> {
       if (options->targets.empty()) return Check(*options);
-      return CheckFor({.in = options->in,
-                       .targets = options->targets,
-                       .jobs = options->jobs,
-                       .trust = options->trust});
+      return CheckFor(*options);
     };
   });
 }

@@ -8,7 +8,6 @@
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/convert_paddle.h"
-#include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
@@ -21,18 +20,11 @@
 namespace graphnet {
 namespace {
 
-struct ConvertFlags {
-  std::string in;
+struct ConvertFlags : PaddleFlags {
   Output out;
   InputOptions inputs;
-  std::string list;
-  std::string report;
-  std::string paddle_python;
-  double timeout_s = 300;
-  bool trust = false;
   bool lift = false;
   bool strip = false;
-  int jobs = 0;
 };
 
 absl::Status ConvertOne(const std::string& path, const Output& out, const ConvertFlags& options,
@@ -76,16 +68,7 @@ absl::StatusOr<CommandResult> Convert(const ConvertFlags& options) {
   // If the output is a file, IN must be one sample; loading it tells what the folder is instead.
   RETURN_IF_ERROR(CheckOutput(options.out));
   const bool to_file = options.out.to.empty() && !options.out.format().is_folder;
-  if (options.out.to == "paddle") {
-    return ConvertToPaddle({.in = options.in,
-                            .list = options.list,
-                            .report = options.report,
-                            .trust = options.trust,
-                            .jobs = options.jobs,
-                            .paddle_python = options.paddle_python,
-                            .timeout_s = options.timeout_s},
-                           options.out);
-  }
+  if (options.out.to == "paddle") return ConvertToPaddle(options, options.out);
   if (!options.list.empty() || !options.report.empty())
     return absl::InvalidArgumentError("--list and --report are for --to paddle");
   if (!options.paddle_python.empty())
@@ -93,9 +76,9 @@ absl::StatusOr<CommandResult> Convert(const ConvertFlags& options) {
   if (!IsFolderOfSamples(options.in) || to_file) {
     Losses losses;
     RETURN_IF_ERROR(ConvertOne(options.in, options.out, options, &losses));
-    std::vector<Report> samples = {SampleReport(options.in, absl::OkStatus())};
-    Tell(options.out, losses, &samples[0]);
-    return CommandResult(SamplesReport(std::move(samples), /*failed=*/0), 0,
+    Report sample;
+    Tell(options.out, losses, &sample);
+    return CommandResult(SamplesReport(options.in, std::move(sample)), 0,
                          LossNote(losses, options.out));
   }
   if (options.out.to.empty())

@@ -139,31 +139,27 @@ class PaddleReport {
   size_t num_run() const { return run_.size(); }
 
   absl::Status Write(const std::string& path) const {
-    Json document;
-    Json& samples = document["samples"] = Json::Object();
-    for (const auto& [name, sample] : samples_) samples[name] = sample;
-    document["total"] = success_ + failed_;
-    document["success"] = success_;
-    document["failed"] = failed_;
-    document["num_calls"] = converted_ + left_;
-    document["converted_calls"] = converted_;
-    document["api_convert_rate"] = Rate(converted_, left_);
+    Report document, samples, errors;
+    for (const auto& [name, sample] : samples_) samples.Add(name, sample);
+    document.Add("samples", std::move(samples));
+    document.Add("total", success_ + failed_);
+    document.Add("success", success_);
+    document.Add("failed", failed_);
+    document.Add("num_calls", converted_ + left_);
+    document.Add("converted_calls", converted_);
+    document.Add("api_convert_rate", Rate(converted_, left_));
     if (has_runs_) {
-      document["run_success"] = run_.size();
-      document["run_failed"] = written_.size() - run_.size();
+      document.Add("run_success", run_.size());
+      document.Add("run_failed", written_.size() - run_.size());
     }
-    Json& errors = document["errors"] = Json::Object();
     for (const auto& [kind, messages] : errors_) {
-      Json& of_kind = errors[kind] = Json::List();
-      for (const auto& [message, paths] : messages) {
-        Json error;
-        error["message"] = message;
-        error["count"] = paths.size();
-        error["samples"] = Json::List(paths);
-        of_kind.push_back(std::move(error));
-      }
+      Table of_kind = {{"message"}, {"count"}, {"samples"}};
+      for (const auto& [message, paths] : messages)
+        of_kind.Add({message, paths.size(), Json::List(paths)});
+      errors.Add(kind, std::move(of_kind));
     }
-    return WriteFileAtomic(path, document.Dump() + "\n");
+    document.Add("errors", std::move(errors));
+    return WriteFileAtomic(path, document.ToJson().Dump() + "\n");
   }
 
   // Writes both lists or neither. Without runs, the second list of an earlier conversion is

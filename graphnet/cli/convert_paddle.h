@@ -10,6 +10,7 @@
 
 namespace graphnet {
 
+// The options of `convert` that count with --to paddle.
 struct PaddleFlags {
   std::string in;
   std::string list;    // file with the paths below `in` to convert; empty: all

@@ -345,10 +345,8 @@ absl::StatusOr<CommandResult> Run(const DecomposeFlags& options) {
   const std::string folder = beside ? DecomposedPath(WithoutEnding(input.root)) : options.out;
   ASSIGN_OR_RETURN(DecomposeOutcome outcome,
                    DecomposeOne(input.path, folder, config, options, /*tells=*/true));
-  std::vector<Report> samples = {SampleReport(input.path, absl::OkStatus())};
-  samples[0].Append(std::move(outcome.report));
   if (corpus != nullptr) RETURN_IF_ERROR(AddPieces(input, outcome, corpus.get()));
-  return Finish(SamplesReport(std::move(samples), /*failed=*/0), 0, corpus.get());
+  return Finish(SamplesReport(input.path, std::move(outcome.report)), 0, corpus.get());
 }
 
 }  // namespace

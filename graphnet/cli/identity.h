@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graphnet/cli/inputs.h"
+#include "graphnet/evaluate/input_values.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {

@@ -26,15 +26,12 @@ bool WantsJson() { return wants_json; }
 void WantJson(bool wants) { wants_json = wants; }
 
 Json ErrorJson(const absl::Status& status) {
-  Json error;
-  error["message"] = absl::string_view(status.message());
-  if (const std::string format = FormatOfError(status); !format.empty()) error["format"] = format;
-  if (const std::optional<ErrorPlace> place = PlaceOf(status)) {
-    error["file"] = place->file;
-    if (place->line > 0) error["line"] = place->line;
-    if (place->column > 0) error["column"] = place->column;
-  }
-  return error;
+  Report error;
+  error.Add("message", status.message());
+  if (const std::string format = FormatOfError(status); !format.empty())
+    error.Add("format", format);
+  error.Add("", Cell::Place(PlaceOf(status).value_or(ErrorPlace())));
+  return error.ToJson();
 }
 
 Report SampleReport(const std::string& path, const absl::Status& status) {
@@ -42,6 +39,12 @@ Report SampleReport(const std::string& path, const absl::Status& status) {
   sample.Add("path", path);
   if (!status.ok()) sample.Add("error", ErrorJson(status));
   return sample;
+}
+
+Report SamplesReport(const std::string& path, Report of_sample, size_t failed) {
+  Report sample = SampleReport(path, absl::OkStatus());
+  sample.Append(std::move(of_sample));
+  return SamplesReport({std::move(sample)}, failed);
 }
 
 Report SamplesReport(std::vector<Report> samples, size_t failed) {

@@ -32,6 +32,8 @@ Json ErrorJson(const absl::Status& status);
 Report SampleReport(const std::string& path, const absl::Status& status);
 // Returns {"samples": […], "passed": …, "failed": …}, and the text of the samples.
 Report SamplesReport(std::vector<Report> samples, size_t failed);
+// Returns the same of one sample.
+Report SamplesReport(const std::string& path, Report of_sample, size_t failed = 0);
 
 }  // namespace graphnet
 

@@ -290,9 +290,9 @@ absl::StatusOr<CommandResult> Lint(LintFlags options) {
   BatchReport made;
   if (!IsFolderOfSamples(options.in)) {
     ASSIGN_OR_RETURN(const FindingsByRule all, LintOne(options.in, options.out, options));
-    std::vector<Report> samples = {SampleReport(options.in, absl::OkStatus())};
-    totals.Add(options.in, all, &samples[0]);
-    made.report = SamplesReport(std::move(samples), totals.samples_left());
+    Report sample;
+    totals.Add(options.in, all, &sample);
+    made.report = SamplesReport(options.in, std::move(sample), totals.samples_left());
   } else {
     ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.in, options.out));
     made = ReportBatch<FindingsByRule>(

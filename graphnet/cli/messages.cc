@@ -72,8 +72,10 @@ CollectedOutput::~CollectedOutput() {
 std::string CollectedOutput::TakeOutput() { return Take(&Collected::output); }
 std::string CollectedOutput::TakeAside() { return Take(&Collected::aside); }
 
-void PrintError(absl::string_view message) {
-  PrintLine(absl::StrCat(Red("graphnet:", stderr), " ", message, "\n"));
+void PrintError(absl::string_view message) { PrintLine(ErrorLine(message)); }
+
+std::string ErrorLine(absl::string_view message) {
+  return absl::StrCat(Red("graphnet:", stderr), " ", message, "\n");
 }
 
 void PrintWarning(absl::string_view text) {

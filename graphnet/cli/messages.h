@@ -34,6 +34,8 @@ class CollectedOutput {
 
 // Prints "graphnet: message" on the standard error. The message is that of a status, as it is.
 void PrintError(absl::string_view message);
+// Returns the line that PrintError prints, for the lines behind a report.
+std::string ErrorLine(absl::string_view message);
 // Prints "warning: text" on the standard error.
 void PrintWarning(absl::string_view text);
 // Prints "note: text" on the standard error.

@@ -10,6 +10,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graphnet/evaluate/input_values.h"
 
 namespace graphnet {
 
@@ -51,6 +52,12 @@ CLI::Option* AddFolderOption(CLI::App* command, std::string* path, const std::st
 // Adds -o, --out for a binary file, or "-" unless the standard output is a terminal.
 CLI::Option* AddBytesOption(CLI::App* command, std::string* path, const std::string& help,
                             const std::string& also = "");
+
+// Adds --input, which describes inputs, and --inputs, a file of values.
+void AddInputOptions(CLI::App* command, InputOptions* options);
+// Add one of them.
+CLI::Option* AddInputOption(CLI::App* command, std::vector<std::string>* words);
+CLI::Option* AddInputsOption(CLI::App* command, std::string* file);
 
 // Add --seed and --threads, for all commands that run graphs.
 CLI::Option* AddSeedOption(CLI::App* command, uint64_t* seed);

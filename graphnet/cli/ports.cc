@@ -6,7 +6,6 @@
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/engine.h"
-#include "graphnet/cli/inputs.h"
 #include "graphnet/cli/options.h"
 
 namespace graphnet {

@@ -8,8 +8,8 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
-#include "graphnet/cli/inputs.h"
 #include "graphnet/cli/port_values.h"
+#include "graphnet/evaluate/input_values.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {

@@ -19,7 +19,6 @@
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/engine.h"
-#include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
@@ -40,25 +39,13 @@
 namespace graphnet {
 namespace {
 
-struct RunFlags {
-  std::string in;
-  InputOptions inputs;
-  std::string outputs;
+struct RunFlags : CachedRunFlags {
   std::string state;
-  uint64_t seed = 0;
   std::string device = "cpu";
   Compat compat = Compat::kGraphNet;
-  int repeat = 1;
   int threads = 0;
   int64_t max_memory_mib = 0;
   CallKey profile = CallKey::kNone;
-  std::string backend;
-  std::string cache;
-  int64_t cache_mib = 10240;
-  std::string cache_url;
-  std::string cache_digest;
-  bool check = false;
-  bool trust = false;
   bool trusts_files = false;
 };
 
@@ -147,8 +134,7 @@ absl::StatusOr<CommandResult> RunAndReport(const RunFlags& options, ReadyProgram
   ASSIGN_OR_RETURN(const TensorValues named, program.Outputs());
   RETURN_IF_ERROR(WriteOutputs(named, options.outputs));
   const TimeStatistics ran = StatisticsOf(times);
-  Report sample = SampleReport(options.in, absl::OkStatus());
-  sample.Append(std::move(ready.report));
+  Report sample = std::move(ready.report);
   sample.Append(OutputsReport(named));
   sample.Add("ms", Json::List(times));
   sample.Add("median_ms", ran.median);
@@ -158,7 +144,7 @@ absl::StatusOr<CommandResult> RunAndReport(const RunFlags& options, ReadyProgram
           ? ""
           : absl::StrFormat(" (median of %d, from %.2f to %.2f)", times.size(), ran.min, ran.max)));
   if (profiles) sample.Add("profile", profile.AsTable());
-  return SamplesReport({std::move(sample)}, /*failed=*/0);
+  return SamplesReport(options.in, std::move(sample));
 }
 
 // Returns the values that the options have for the leaves of an extracted program's inputs, by
@@ -302,12 +288,7 @@ absl::StatusOr<CommandResult> RunGraphs(const RunFlags& options) {
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   engine->SetNumThreads(options.threads);
   if (options.trusts_files) engine->TrustFiles();
-  if (!options.backend.empty()) {
-    return RunCached({options.in, options.inputs, options.outputs, options.backend, options.cache,
-                      options.cache_mib, options.cache_url, options.cache_digest, options.seed,
-                      options.repeat, options.check, options.trust},
-                     *engine);
-  }
+  if (!options.backend.empty()) return RunCached(options, *engine);
   DrawOptions draw;
   draw.seed = options.seed;
   draw.max_bytes = AvailableMemoryBytes();

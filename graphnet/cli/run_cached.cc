@@ -208,8 +208,8 @@ absl::StatusOr<CommandResult> RunCached(const CachedRunFlags& options, const Eng
   std::vector<Called> calls;
   bool all_right = true;
   TensorValues outputs;
-  for (int i = 0; i < options.calls; ++i) {
-    if (i > 0) progress.Say(absl::StrCat("calling ", i + 1, "/", options.calls));
+  for (int i = 0; i < options.repeat; ++i) {
+    if (i > 0) progress.Say(absl::StrCat("calling ", i + 1, "/", options.repeat));
     Called& called = calls.emplace_back();
     const int64_t cached = backend.compiler == nullptr ? 0 : backend.compiler->num_cached();
     absl::StatusOr<CachedProgram::CallReport> report = program->Call();
@@ -225,7 +225,7 @@ absl::StatusOr<CommandResult> RunCached(const CachedRunFlags& options, const Eng
   progress.End();
   RETURN_IF_ERROR(WriteOutputs(outputs, options.outputs));
   const std::string nothing = NothingCompiled(backend.backend.name, program->captures());
-  Report sample = SampleReport(options.in, absl::OkStatus());
+  Report sample;
   sample.Add("backend", backend.backend.name);
   sample.Add("calls", CallsTable(calls, !options.cache.empty(), options.check));
   std::vector<Report> captures;
@@ -234,10 +234,9 @@ absl::StatusOr<CommandResult> RunCached(const CachedRunFlags& options, const Eng
   sample.Add("captures", std::move(captures));
   sample.Append(OutputsReport(outputs));
   if (!nothing.empty()) sample.Add("nothing_compiled", nothing);
-  if (nothing.empty())
-    return CommandResult(SamplesReport({std::move(sample)}, 0), all_right ? 0 : 1);
-  return CommandResult(SamplesReport({std::move(sample)}, 0), 1,
-                       absl::StrCat(Red("graphnet:", stderr), " ", nothing, "\n"));
+  return CommandResult(SamplesReport(options.in, std::move(sample)),
+                       all_right && nothing.empty() ? 0 : 1,
+                       nothing.empty() ? "" : ErrorLine(nothing));
 }
 
 }  // namespace graphnet

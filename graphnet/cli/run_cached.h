@@ -8,21 +8,22 @@
 
 #include "absl/status/statusor.h"
 #include "graphnet/cli/engine.h"
-#include "graphnet/cli/inputs.h"
+#include "graphnet/evaluate/input_values.h"
 
 namespace graphnet {
 
+// The options of `run` that count with --backend.
 struct CachedRunFlags {
   std::string in;  // a TorchScript archive
   InputOptions inputs;
   std::string outputs;  // of the last call: a file or "-"; empty: not written
   std::string backend;
   std::string cache;  // folder of compiled subgraphs; empty: none
-  int64_t cache_mib = 0;
+  int64_t cache_mib = 10240;
   std::string cache_url;     // remote cache to look in before compiling; empty: none
   std::string cache_digest;  // of the remote cache's index
   uint64_t seed = 0;
-  int calls = 1;
+  int repeat = 1;  // calls
   bool check = false;
   bool trust = false;
 };

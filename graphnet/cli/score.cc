@@ -16,7 +16,6 @@
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
-#include "graphnet/cli/terminal.h"
 #include "graphnet/evaluate/curve.h"
 #include "graphnet/evaluate/curve_report.h"
 #include "graphnet/evaluate/log.h"
@@ -46,7 +45,7 @@ absl::StatusOr<CommandResult> ScoreLogs(const ScoreFlags& options) {
   size_t failed = 0;
   std::string aside;
   const auto tell = [&](const std::string& path, const absl::Status& status) {
-    absl::StrAppend(&aside, Red("graphnet:", stderr), " ", status.message(), "\n");
+    aside += ErrorLine(status.message());
     reports.push_back(SampleReport(path, status));
     ++failed;
   };

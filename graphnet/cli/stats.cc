@@ -24,7 +24,6 @@
 #include "graphnet/formats/formats.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/statistics.h"
-#include "graphnet/ir/statistics_report.h"
 
 namespace graphnet {
 namespace {

@@ -12,7 +12,6 @@
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
 #include "graphnet/cli/engine.h"
-#include "graphnet/cli/inputs.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
@@ -137,10 +136,8 @@ absl::StatusOr<CommandResult> Run(const ValidateFlags& options) {
         absl::StrCat(BaseName(options.original), ": composed pieces against the original");
     RETURN_IF_ERROR(WriteFileAtomic(options.plot, ScoreLineSvg(title, *report.numeric)));
   }
-  std::vector<Report> samples = {SampleReport(options.original, absl::OkStatus())};
-  samples[0].Append(ReportOf(report));
   const int code = report.ok() ? 0 : 1;
-  return CommandResult(SamplesReport(std::move(samples), code), code);
+  return CommandResult(SamplesReport(options.original, ReportOf(report), code), code);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "graphnet/base/report.h"
 #include "graphnet/ir/module.h"
 
 namespace graphnet {
@@ -44,6 +45,9 @@ struct ModuleStatistics {
 
 // O(size of the module).
 ModuleStatistics ComputeStatistics(const Module& module);
+
+// Returns what `graphnet stats` says. The text has the `shown` most frequent targets.
+Report ReportOf(const ModuleStatistics& s, size_t shown);
 
 }  // namespace graphnet
 
