@@ -139,7 +139,8 @@ TEST(PartialEvaluation, CallsThatMayRaiseStay) {
         "%r = aten.floordiv.int(1, 0)", "%r = aten.Int.str(\"a\")",
         "%l = prim.ListConstruct(1); %r = aten.append.t(%l, %l)",
         // A constant is no object that a call could change.
-        "%r = aten.append.t([1], 2)"}) {
+        "%r = aten.append.t([1], 2)", "%r = aten.append.t([%x], %y)",
+        "%r = aten._set_item.str({\"a\": %x}, \"a\", %y)"}) {
     EXPECT_THAT(ResultOf(calls), HasSubstr("%r = aten.")) << calls;
   }
 }

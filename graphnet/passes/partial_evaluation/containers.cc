@@ -383,7 +383,7 @@ Result KnownContainer(absl::string_view name, Args args, const Node* maker, Valu
     if (list != nullptr && list->is_list()) return Repeat(*list, args[0], maker, values);
   }
   Container* const first = values->ContainerOf(args[0]);
-  if (first == nullptr || (Changes(name) && !args[0].is_container())) return std::nullopt;
+  if (first == nullptr || (Changes(name) && first->is_literal)) return std::nullopt;
   return first->is_dict() ? KnownDict(name, *first, args, maker, values)
                           : KnownList(name, *first, args, maker, values);
 }

@@ -128,7 +128,9 @@ Value Evaluator::ValueOf(const Argument& a) {
   if (!has_node) return {a};
   std::vector<Value> elements;
   for (const Argument& element : a.elements()) elements.push_back(ValueOf(element));
-  return values_.Make(a.kind(), std::move(elements));
+  const Value made = values_.Make(a.kind(), std::move(elements));
+  made.container->is_literal = true;
+  return made;
 }
 
 Argument Evaluator::Plain(const Argument& a) {
@@ -199,6 +201,7 @@ Value Evaluator::EvaluateState(const Node& node) {
       state.now = {copy};
     } else if (!given.is_container() && given.argument.is_list()) {
       state.now = {Argument(), values_.ContainerOf(given)};
+      state.now.container->is_literal = false;
     }
     state.before = given;
   }

@@ -34,7 +34,9 @@ Container* Values::ContainerOf(const Value& value) {
     return nullptr;
   std::vector<Value> elements;
   for (const Argument& element : value.argument.elements()) elements.push_back({element});
-  return Make(kind, std::move(elements)).container;
+  Container* const made = Make(kind, std::move(elements)).container;
+  made->is_literal = true;
+  return made;
 }
 
 std::optional<std::vector<Value>> Values::ElementsOf(const Value& value) {

@@ -43,6 +43,7 @@ struct Container {
   std::vector<Value> elements;  // keys and values of a dict alternate
   Argument::Kind kind = Argument::Kind::kList;
   const Node* maker = nullptr;  // the call that makes it, if a later one may change it
+  bool is_literal = false;      // written as an argument, so that no call can change it
 
   bool is_list() const { return kind == Argument::Kind::kList; }
   bool is_tuple() const { return kind == Argument::Kind::kTuple; }
