@@ -1,4 +1,4 @@
-// Remarks of readers on files that they read all the same.
+// Remarks of readers on files that they read all the same, and warnings of PyTorch.
 #ifndef GRAPHNET_BASE_REMARK_H_
 #define GRAPHNET_BASE_REMARK_H_
 
@@ -16,6 +16,13 @@ void SetRemarkHandler(RemarkHandler handler);
 
 // Passes the remark "file: text" on, once for each file.
 void Remark(absl::string_view file, absl::string_view text);
+
+// Sets the function that receives warnings, from any thread; without one, they are lines on the
+// standard error.
+void SetWarningHandler(RemarkHandler handler);
+
+// Passes a warning on, once for each text.
+void Warn(const std::string& text);
 
 }  // namespace graphnet
 

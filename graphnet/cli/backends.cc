@@ -17,13 +17,13 @@
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/progress.h"
-#include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/backend_process.h"
 #include "graphnet/evaluate/backend_table.h"
 #include "graphnet/evaluate/bench_workers.h"
 #include "graphnet/evaluate/environment.h"
 #include "graphnet/evaluate/remote_cache.h"
 #include "graphnet/evaluate/scratch_folder.h"
+#include "graphnet/run/worker_host.h"
 
 namespace graphnet {
 namespace {

@@ -20,10 +20,10 @@
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/terminal.h"
-#include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/bench_report.h"
 #include "graphnet/evaluate/failure_kind.h"
 #include "graphnet/formats/formats.h"
+#include "graphnet/run/worker_host.h"
 
 namespace graphnet {
 namespace {

@@ -15,7 +15,6 @@
 #include "graphnet/base/tolerance.h"
 #include "graphnet/cli/bench_options.h"
 #include "graphnet/cli/command.h"
-#include "graphnet/cli/engine.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
@@ -27,6 +26,7 @@
 #include "graphnet/interp/comparison_report.h"
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/ir/text/equality.h"
+#include "graphnet/run/engine.h"
 
 namespace graphnet {
 namespace {

@@ -12,7 +12,6 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
-#include "graphnet/cli/engine.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
@@ -21,6 +20,7 @@
 #include "graphnet/extract/foretold_break.h"
 #include "graphnet/extract/report.h"
 #include "graphnet/formats/formats.h"
+#include "graphnet/run/engine.h"
 
 namespace graphnet {
 namespace {

@@ -8,14 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/engine.h"
 #include "graphnet/cli/picture.h"
-#include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/export_onnx.h"
 #include "graphnet/formats/core_formats.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/torch_functions.h"
 #include "graphnet/paddle/formats.h"
+#include "graphnet/run/engine.h"
+#include "graphnet/run/worker_host.h"
 
 namespace graphnet {
 namespace {

@@ -16,7 +16,6 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
-#include "graphnet/cli/engine.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/save.h"
@@ -28,6 +27,7 @@
 #include "graphnet/passes/check_stable.h"
 #include "graphnet/passes/constrain_domains.h"
 #include "graphnet/passes/constrain_variance.h"
+#include "graphnet/run/engine.h"
 
 namespace graphnet {
 namespace {

@@ -12,7 +12,6 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
-#include "graphnet/cli/engine.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
@@ -24,6 +23,7 @@
 #include "graphnet/passes/documentation.h"
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/passes/registry.h"
+#include "graphnet/run/engine.h"
 
 namespace graphnet {
 namespace {

@@ -8,14 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "graphnet/base/remark.h"
-#include "graphnet/cli/engine.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/messages.h"
-#include "graphnet/cli/own_operators.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/formats/find_values.h"
 #include "graphnet/formats/torch_functions.h"
+#include "graphnet/run/engine.h"
+#include "graphnet/run/own_operators.h"
 
 namespace graphnet {
 
@@ -55,7 +54,6 @@ void AddTrustOption(CLI::App* command, bool* trust) {
       ->type_name("[FACTS ]SCHEMA[=BODY]|FILE")
       ->group(kInputGroup);
   command->parse_complete_callback([libraries, schemas, method, trust] {
-    SetRemarkHandler([](const std::string& text) { PrintNote(text); });
     if (!method->empty()) {
       SetTorchScriptMethod(*method);
       OperatorOptions().insert(OperatorOptions().end(), {"--method", *method});

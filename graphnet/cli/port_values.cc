@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/engine.h"
+#include "graphnet/run/engine.h"
 
 namespace graphnet {
 namespace {

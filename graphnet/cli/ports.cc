@@ -5,8 +5,8 @@
 
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/engine.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/run/engine.h"
 
 namespace graphnet {
 

@@ -17,16 +17,16 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/bench_options.h"
 #include "graphnet/cli/command.h"
-#include "graphnet/cli/engine.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/save.h"
-#include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/reduce_question.h"
 #include "graphnet/evaluate/scratch_folder.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/ir/graph.h"
+#include "graphnet/run/engine.h"
+#include "graphnet/run/worker_host.h"
 
 namespace graphnet {
 namespace {

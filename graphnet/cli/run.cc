@@ -18,7 +18,6 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
-#include "graphnet/cli/engine.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
@@ -35,6 +34,7 @@
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/inputs/example_input.h"
 #include "graphnet/ir/annotation.h"
+#include "graphnet/run/engine.h"
 
 namespace graphnet {
 namespace {

@@ -16,7 +16,6 @@
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/cli/run_outputs.h"
-#include "graphnet/cli/worker_host.h"
 #include "graphnet/evaluate/bench_workers.h"
 #include "graphnet/evaluate/compare_outputs.h"
 #include "graphnet/evaluate/compile_cache.h"
@@ -25,6 +24,7 @@
 #include "graphnet/evaluate/remote_cache.h"
 #include "graphnet/evaluate/sample_result.h"
 #include "graphnet/formats/formats.h"
+#include "graphnet/run/worker_host.h"
 
 namespace graphnet {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "graphnet/cli/engine.h"
 #include "graphnet/evaluate/input_values.h"
+#include "graphnet/run/engine.h"
 
 namespace graphnet {
 

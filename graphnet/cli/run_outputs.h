@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "graphnet/base/report.h"
-#include "graphnet/cli/engine.h"
+#include "graphnet/run/engine.h"
 
 namespace graphnet {
 

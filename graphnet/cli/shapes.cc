@@ -9,7 +9,6 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
-#include "graphnet/cli/engine.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
@@ -20,6 +19,7 @@
 #include "graphnet/interp/run_report.h"
 #include "graphnet/ir/text/json.h"
 #include "graphnet/ir/text/printer.h"
+#include "graphnet/run/engine.h"
 
 namespace graphnet {
 namespace {

@@ -14,7 +14,6 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
-#include "graphnet/cli/engine.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/messages.h"
 #include "graphnet/cli/options.h"
@@ -31,6 +30,7 @@
 #include "graphnet/paddle/pir/loops.h"
 #include "graphnet/paddle/pir/lower.h"
 #include "graphnet/paddle/pir/printer.h"
+#include "graphnet/run/engine.h"
 
 namespace graphnet {
 namespace {

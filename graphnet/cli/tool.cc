@@ -8,13 +8,15 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/near_miss.h"
+#include "graphnet/base/remark.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/version.h"
 #include "graphnet/base/wrapped_text.h"
-#include "graphnet/cli/engine.h"
 #include "graphnet/cli/examples.h"
 #include "graphnet/cli/json.h"
+#include "graphnet/cli/messages.h"
 #include "graphnet/cli/terminal.h"
+#include "graphnet/run/engine.h"
 
 namespace graphnet {
 namespace {
@@ -96,6 +98,8 @@ std::string Versions() {
 Tool::Tool()
     : app_("Import, inspect, check, cut and convert computation graphs of PyTorch programs.",
            "graphnet") {
+  SetRemarkHandler([](const std::string& text) { PrintNote(text); });
+  SetWarningHandler([](const std::string& text) { PrintWarning(text); });
   app_.require_subcommand(1);
   app_.formatter(std::make_shared<HelpFormatter>());
   app_.set_help_all_flag("--help-all", "Print the help of every command");

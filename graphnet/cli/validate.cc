@@ -11,12 +11,12 @@
 #include "graphnet/base/status.h"
 #include "graphnet/cli/batch.h"
 #include "graphnet/cli/command.h"
-#include "graphnet/cli/engine.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/options.h"
 #include "graphnet/cli/progress.h"
 #include "graphnet/decompose/folder.h"
 #include "graphnet/formats/formats.h"
+#include "graphnet/run/engine.h"
 #include "graphnet/validate/folder.h"
 
 namespace graphnet {

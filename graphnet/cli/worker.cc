@@ -4,8 +4,8 @@
 #include "CLI/CLI.hpp"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/command.h"
-#include "graphnet/cli/engine.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/run/engine.h"
 
 namespace graphnet {
 

@@ -10,12 +10,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/engine.h"
 #include "graphnet/formats/pt2/input_structure.h"
 #include "graphnet/formats/pt2/tree_spec.h"
 #include "graphnet/formats/torch_functions.h"
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/run_report.h"
+#include "graphnet/run/engine.h"
 #include "nanobind/stl/optional.h"
 #include "nanobind/stl/string.h"
 #include "nanobind/stl/unique_ptr.h"

@@ -1,8 +1,8 @@
 // The functions that need LibTorch. They are in a shared library, libgraphnet_engine.so, which is
 // opened on first use: LibTorch takes 0.3 s to load, and commands that run no operators do not need
 // it.
-#ifndef GRAPHNET_CLI_ENGINE_H_
-#define GRAPHNET_CLI_ENGINE_H_
+#ifndef GRAPHNET_RUN_ENGINE_H_
+#define GRAPHNET_RUN_ENGINE_H_
 
 #include <cstdint>
 #include <functional>
@@ -210,4 +210,4 @@ absl::StatusOr<const Engine*> OpenEngine();
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_ENGINE_H_
+#endif  // GRAPHNET_RUN_ENGINE_H_

@@ -1,6 +1,6 @@
 // Makes the programs that engine.h returns.
-#ifndef GRAPHNET_CLI_ENGINE_PROGRAMS_H_
-#define GRAPHNET_CLI_ENGINE_PROGRAMS_H_
+#ifndef GRAPHNET_RUN_ENGINE_PROGRAMS_H_
+#define GRAPHNET_RUN_ENGINE_PROGRAMS_H_
 
 #include <functional>
 #include <memory>
@@ -9,7 +9,7 @@
 
 #include "ATen/core/ivalue.h"
 #include "absl/status/statusor.h"
-#include "graphnet/cli/engine.h"
+#include "graphnet/run/engine.h"
 #include "torch/csrc/jit/api/module.h"
 
 namespace graphnet {
@@ -36,4 +36,4 @@ absl::StatusOr<int> ServeWorker(const std::string& backend);
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_ENGINE_PROGRAMS_H_
+#endif  // GRAPHNET_RUN_ENGINE_PROGRAMS_H_

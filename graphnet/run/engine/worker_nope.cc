@@ -4,12 +4,12 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/engine/worker_program.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/interp/torch/status.h"
+#include "graphnet/run/engine/worker_program.h"
 
 namespace graphnet {
 namespace {

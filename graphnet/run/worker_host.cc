@@ -1,12 +1,12 @@
-#include "graphnet/cli/worker_host.h"
+#include "graphnet/run/worker_host.h"
 
 #include <filesystem>
 
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/engine.h"
-#include "graphnet/cli/libtorch_location.h"
-#include "graphnet/cli/own_operators.h"
+#include "graphnet/run/engine.h"
+#include "graphnet/run/libtorch_location.h"
+#include "graphnet/run/own_operators.h"
 
 namespace graphnet {
 

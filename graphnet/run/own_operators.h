@@ -1,6 +1,6 @@
 // Operators that the user declares with --schema.
-#ifndef GRAPHNET_CLI_OWN_OPERATORS_H_
-#define GRAPHNET_CLI_OWN_OPERATORS_H_
+#ifndef GRAPHNET_RUN_OWN_OPERATORS_H_
+#define GRAPHNET_RUN_OWN_OPERATORS_H_
 
 #include <string>
 #include <vector>
@@ -22,4 +22,4 @@ std::vector<std::string>& OperatorOptions();
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_OWN_OPERATORS_H_
+#endif  // GRAPHNET_RUN_OWN_OPERATORS_H_

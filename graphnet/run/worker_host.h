@@ -1,6 +1,6 @@
 // Describes this program as the host of workers: its location, and its LibTorch if there is one.
-#ifndef GRAPHNET_CLI_WORKER_HOST_H_
-#define GRAPHNET_CLI_WORKER_HOST_H_
+#ifndef GRAPHNET_RUN_WORKER_HOST_H_
+#define GRAPHNET_RUN_WORKER_HOST_H_
 
 #include "graphnet/evaluate/environment.h"
 #include "graphnet/evaluate/reduce.h"
@@ -13,4 +13,4 @@ SampleObserver ObserverOfTool();
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_WORKER_HOST_H_
+#endif  // GRAPHNET_RUN_WORKER_HOST_H_

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/engine/programs.h"
 #include "graphnet/extract/capture.h"
 #include "graphnet/extract/foretell.h"
 #include "graphnet/extract/program_inputs.h"
@@ -19,6 +18,7 @@
 #include "graphnet/interp/torch/comparison.h"
 #include "graphnet/interp/torch/status.h"
 #include "graphnet/interp/torch/tensors.h"
+#include "graphnet/run/engine/programs.h"
 
 namespace graphnet {
 namespace {

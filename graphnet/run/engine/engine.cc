@@ -1,4 +1,4 @@
-#include "graphnet/cli/engine.h"
+#include "graphnet/run/engine.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -6,9 +6,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,11 +15,9 @@
 #include "absl/strings/str_format.h"
 #include "c10/util/Exception.h"
 #include "c10/util/Logging.h"
+#include "graphnet/base/remark.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/version.h"
-#include "graphnet/cli/engine/entry.h"
-#include "graphnet/cli/engine/programs.h"
-#include "graphnet/cli/messages.h"
 #include "graphnet/formats/libtorch.h"
 #include "graphnet/interp/blind_outputs.h"
 #include "graphnet/interp/compare_runs.h"
@@ -33,6 +29,8 @@
 #include "graphnet/interp/tensors.h"
 #include "graphnet/interp/torch/allowed_operators.h"
 #include "graphnet/interp/torch/operator_library.h"
+#include "graphnet/run/engine/entry.h"
+#include "graphnet/run/engine/programs.h"
 #include "graphnet/shard/shard_sample.h"
 #include "graphnet/shard/validate_ranks.h"
 #include "graphnet/validate/numeric.h"
@@ -180,22 +178,15 @@ class TorchEngine final : public Engine {
   const TorchFunctions& torch_ = LinkedTorchFunctions();
 };
 
-// Prints each of PyTorch's warnings once, in the tool's form and without the place in PyTorch's
-// source.
+// Passes PyTorch's warnings on, without the place in PyTorch's source.
 class Warnings final : public c10::WarningHandler {
  public:
   void process(const c10::Warning& warning) override {
-    const std::string text = warning.msg().substr(0, warning.msg().find('\n'));
-    const std::lock_guard<std::mutex> guard(mutex_);
-    if (seen_.insert(text).second) PrintWarning(text);
+    Warn(warning.msg().substr(0, warning.msg().find('\n')));
   }
-
- private:
-  std::mutex mutex_;
-  std::set<std::string> seen_;
 };
 
-// A handler belongs to one thread. Other threads print no warnings.
+// A handler belongs to one thread. Those of other threads are dropped.
 void TakeWarnings() {
   static auto* const warnings = new Warnings;
   c10::WarningUtils::set_warning_handler(warnings);

@@ -1,4 +1,4 @@
-#include "graphnet/cli/libtorch_location.h"
+#include "graphnet/run/libtorch_location.h"
 
 #include <dlfcn.h>
 #include <link.h>

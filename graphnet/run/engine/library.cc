@@ -2,7 +2,7 @@
 // version.
 #include "absl/strings/string_view.h"
 #include "graphnet/base/version.h"
-#include "graphnet/cli/engine/entry.h"
+#include "graphnet/run/engine/entry.h"
 
 extern "C" const graphnet::Engine* GraphnetEngine(const char* version) {
   return absl::string_view(version) == graphnet::kVersion ? graphnet::TheEngine() : nullptr;

@@ -7,8 +7,8 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/version.h"
-#include "graphnet/cli/engine.h"
-#include "graphnet/cli/libtorch_location.h"
+#include "graphnet/run/engine.h"
+#include "graphnet/run/libtorch_location.h"
 
 namespace graphnet {
 namespace {

@@ -1,6 +1,6 @@
 // The programs that a worker of the tool runs, each on one set of values at a time.
-#ifndef GRAPHNET_CLI_ENGINE_WORKER_PROGRAM_H_
-#define GRAPHNET_CLI_ENGINE_WORKER_PROGRAM_H_
+#ifndef GRAPHNET_RUN_ENGINE_WORKER_PROGRAM_H_
+#define GRAPHNET_RUN_ENGINE_WORKER_PROGRAM_H_
 
 #include <cstdint>
 #include <map>
@@ -50,4 +50,4 @@ torch::jit::Module OptimizedForInference(torch::jit::Module module);
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_ENGINE_WORKER_PROGRAM_H_
+#endif  // GRAPHNET_RUN_ENGINE_WORKER_PROGRAM_H_

@@ -7,8 +7,6 @@
 #include "ATen/Context.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/engine/programs.h"
-#include "graphnet/cli/engine/worker_program.h"
 #include "graphnet/extract/cache.h"
 #include "graphnet/extract/reference.h"
 #include "graphnet/formats/export_program.h"
@@ -17,6 +15,8 @@
 #include "graphnet/interp/torch/status.h"
 #include "graphnet/interp/torch/tensors.h"
 #include "graphnet/passes/pipeline.h"
+#include "graphnet/run/engine/programs.h"
+#include "graphnet/run/engine/worker_program.h"
 #include "torch/csrc/jit/serialization/import.h"
 
 namespace graphnet {

@@ -15,10 +15,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/engine/programs.h"
-#include "graphnet/cli/engine/worker_program.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/run/engine/programs.h"
+#include "graphnet/run/engine/worker_program.h"
 #include "nlohmann/json.hpp"
 #include "torch/version.h"
 

@@ -4,13 +4,13 @@
 
 #include "ATen/Context.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/engine/programs.h"
-#include "graphnet/cli/engine/worker_program.h"
 #include "graphnet/extract/samples.h"
 #include "graphnet/extract/stitched_inputs.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/interp/torch/tensors.h"
+#include "graphnet/run/engine/programs.h"
+#include "graphnet/run/engine/worker_program.h"
 
 namespace graphnet {
 

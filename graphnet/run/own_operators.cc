@@ -1,4 +1,4 @@
-#include "graphnet/cli/own_operators.h"
+#include "graphnet/run/own_operators.h"
 
 #include <filesystem>
 #include <memory>
@@ -13,9 +13,9 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/engine.h"
 #include "graphnet/facts/shapes/operator_facts.h"
 #include "graphnet/formats/formats.h"
+#include "graphnet/run/engine.h"
 
 namespace graphnet {
 

@@ -1,6 +1,6 @@
 // Finds LibTorch on this machine.
-#ifndef GRAPHNET_CLI_LIBTORCH_LOCATION_H_
-#define GRAPHNET_CLI_LIBTORCH_LOCATION_H_
+#ifndef GRAPHNET_RUN_LIBTORCH_LOCATION_H_
+#define GRAPHNET_RUN_LIBTORCH_LOCATION_H_
 
 #include <string>
 
@@ -33,4 +33,4 @@ PlaceOfCode FindPlaceOfCode();
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_CLI_LIBTORCH_LOCATION_H_
+#endif  // GRAPHNET_RUN_LIBTORCH_LOCATION_H_
