@@ -1,22 +1,18 @@
 #include "graphnet/base/remark.h"
 
 #include <atomic>
-#include <cstdio>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "graphnet/base/status.h"
 
 namespace graphnet {
 namespace {
 
 std::atomic<RemarkHandler> handler{nullptr};
 std::atomic<RemarkHandler> warning_handler{nullptr};
-
-constexpr size_t kMaxBytesOfWarning = 4000;
 
 // The remarks that were passed on. They are few, so that a limit is enough to bound their memory.
 struct Said {
@@ -45,9 +41,8 @@ void Remark(absl::string_view file, absl::string_view text) {
 void SetWarningHandler(RemarkHandler new_handler) { warning_handler = new_handler; }
 
 void Warn(const std::string& text) {
-  if (!IsNew(text)) return;
-  if (const RemarkHandler receives = warning_handler) return receives(text);
-  std::fprintf(stderr, "warning: %s\n", Printable(text, kMaxBytesOfWarning).c_str());
+  const RemarkHandler receives = warning_handler;
+  if (receives != nullptr && IsNew(text)) receives(text);
 }
 
 }  // namespace graphnet

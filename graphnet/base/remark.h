@@ -17,8 +17,7 @@ void SetRemarkHandler(RemarkHandler handler);
 // Passes the remark "file: text" on, once for each file.
 void Remark(absl::string_view file, absl::string_view text);
 
-// Sets the function that receives warnings, from any thread; without one, they are lines on the
-// standard error.
+// Sets the function that receives warnings, from any thread; without one, they are dropped.
 void SetWarningHandler(RemarkHandler handler);
 
 // Passes a warning on, once for each text.

@@ -1,4 +1,8 @@
 // The extension graphnet_ir._core. Users import the package in python/graphnet_ir.
+#include <string>
+
+#include "graphnet/base/remark.h"
+#include "graphnet/cli/messages.h"
 #include "nanobind/nanobind.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/corpus.h"
@@ -10,6 +14,7 @@
 NB_MODULE(_core, m) {
   // The interpreter ends without destroying all objects, so leak warnings would be wrong.
   graphnet::nb::set_leak_warnings(false);
+  graphnet::SetWarningHandler([](const std::string& text) { graphnet::PrintWarning(text); });
   graphnet::BindErrors(m);
   graphnet::BindLongCalls(m);
   graphnet::BindConstants(m);
