@@ -61,8 +61,7 @@ absl::StatusOr<CommandResult> Call(std::vector<std::string> words) {
 absl::StatusOr<CommandResult> CallCommand(const std::vector<std::string>& words) {
   static std::mutex* const mutex = new std::mutex;
   const std::lock_guard<std::mutex> lock(*mutex);
-  static const absl::Status registered = RegisterToolFormats();
-  RETURN_IF_ERROR(registered);
+  RETURN_IF_ERROR(RegisterToolFormats());
   try {
     return Call(words);
   } catch (const std::exception& error) {

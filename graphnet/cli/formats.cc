@@ -68,9 +68,7 @@ absl::Status OpenPlugin(const std::string& path) {
   return wrong == nullptr ? absl::OkStatus() : refuse(Printable(wrong, 1000));
 }
 
-}  // namespace
-
-absl::Status RegisterToolFormats() {
+absl::Status RegisterOnce() {
   SetTorchFunctions([]() -> absl::StatusOr<const TorchFunctions*> { return OpenEngine(); });
   for (Format (*make)() : {Dot, Onnx}) RETURN_IF_ERROR(RegisterFormat(make()));
   RETURN_IF_ERROR(UsePaddle());
@@ -78,6 +76,13 @@ absl::Status RegisterToolFormats() {
   for (const auto path : absl::StrSplit(plugins == nullptr ? "" : plugins, ':', absl::SkipEmpty()))
     RETURN_IF_ERROR(OpenPlugin(std::string(path)));
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RegisterToolFormats() {
+  static const absl::Status* const registered = new absl::Status(RegisterOnce());
+  return *registered;
 }
 
 }  // namespace graphnet

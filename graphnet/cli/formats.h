@@ -11,7 +11,8 @@ namespace graphnet {
 // Graphviz, ONNX, samples of Paddle, text of PIR, and the formats of the libraries in the
 // environment variable GRAPHNET_PLUGINS (paths separated by colons). Each library exports
 // `const char* GraphnetPlugin(int version)`, which is called with kFormatsVersion, calls
-// RegisterFormat, and returns null or an error message. Call it once, before formats are used.
+// RegisterFormat, and returns null or an error message. Call it before formats are used; only the
+// first call does anything, and all return its result.
 absl::Status RegisterToolFormats();
 
 }  // namespace graphnet

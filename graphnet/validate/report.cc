@@ -120,12 +120,20 @@ Report ReportOf(const ValidationReport& report) {
     Table answers = {{"output"}, {"answer"}};
     for (const auto& [output, answer] : blind) answers.Add({output, answer});
     numeric.Add("blind", std::move(answers));
-    const bool is_flat = report.numeric->IsFlat();
-    Table scores = {{"t", is_flat ? "" : "t"}, {"es", is_flat ? "" : "ES(t)"}};
+    Table scores = {{"t"}, {"es"}};
     for (const ToleranceScore& point : line) scores.Add({point.t, point.score});
     numeric.Add(line.empty() ? "" : "es", std::move(scores));
-    if (is_flat) {
+    if (report.numeric->IsFlat()) {
       numeric.Say(absl::StrCat("ES(t) = 1 for t = ", line.front().t, " … ", line.back().t));
+    } else {
+      Table shown = {{"", "t"}};
+      std::vector<Cell> row = {"ES(t)"};
+      for (const ToleranceScore& point : line) {
+        shown.AddColumn({"", absl::StrCat(point.t)});
+        row.emplace_back(point.score);
+      }
+      shown.Add(std::move(row));
+      numeric.Add("", std::move(shown));
     }
     made.Add("numeric", std::move(numeric));
   }

@@ -4,6 +4,7 @@
 
 #include "graphnet/cli/call.h"
 #include "graphnet/cli/command_table.h"
+#include "graphnet/cli/formats.h"
 #include "graphnet/cli/tool.h"
 #include "nanobind/nanobind.h"
 #include "nanobind/stl/string.h"
@@ -56,6 +57,8 @@ nb::tuple Call(const std::vector<std::string>& words) {
 }  // namespace
 
 void BindCommands(nb::module_& m) {
+  // Python reads and writes what the tool does. An error, of a plug-in, is that of each command.
+  RegisterToolFormats().IgnoreError();
   m.def("_commands", Commands);
   m.def("_call_command", Call, nb::arg("words"));
 }

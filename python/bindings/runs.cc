@@ -12,7 +12,6 @@
 #include "graphnet/base/status.h"
 #include "graphnet/formats/pt2/input_structure.h"
 #include "graphnet/formats/pt2/tree_spec.h"
-#include "graphnet/formats/torch_functions.h"
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/run_report.h"
 #include "graphnet/run/engine.h"
@@ -181,7 +180,6 @@ nb::object Arguments(const SampleObject& self) {
 }  // namespace
 
 void BindRuns(nb::module_& m) {
-  SetTorchFunctions([]() -> absl::StatusOr<const TorchFunctions*> { return OpenEngine(); });
   nb::class_<ReadyObject>(
       m, "ReadyProgram", nb::type_slots(TraverseSlots<ReadyObject, &ReadyObject::owner>()),
       "A sample that is ready to run, with its values. The next run sees what a run "

@@ -57,7 +57,7 @@ class CostsTest(CorpusTest):
             self.assertEqual((graph.elements[place[name]], graph.value_bytes[place[name]]),
                              (value.numel(), value.nbytes), name)
         edges = {(graph.names[a], graph.names[b]) for a, b in graph.edge_index.T}
-        self.assertTrue({("x", "c"), ("k", "c"), ("c", "r"), ("p", "m"), ("w", "m"), ("m", "s"),
+        self.assertTrue({("x", "c"), ("k", "c"), ("c", "r"), ("p", "m"), ("w", "m"), ("m", "a"),
                          ("a", "v"), ("body:output", "v"), ("body:d", "body:output")} <= edges,
                         edges)
         self.assertEqual(len(edges), graph.edge_index.shape[1])

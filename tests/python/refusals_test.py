@@ -228,7 +228,7 @@ class RefusalsTest(unittest.TestCase):
     def test_paths(self) -> None:
         sample = Sample(self.module)
         with tempfile.TemporaryDirectory() as folder:
-            for name in ("x.nope", "x.onnx", "x.json", "x.pb.gz", "x.PB", "x.safetensors", "x.py"):
+            for name in ("x.nope", "x.tflite", "x.json", "x.pb.gz", "x.PB", "x.safetensors", "x.py"):
                 with self.subTest(name), self.assertRaisesRegex(
                         graphnet_ir.Error, "no format has the ending") as caught:
                     sample.save(f"{folder}/{name}")
