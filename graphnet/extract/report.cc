@@ -112,8 +112,8 @@ Report ReportOf(const ForetoldBreaks& foretold) {
       row.Add("on_data", condition.on_data);
       AddPlace(condition.place, &row);
       const std::string place = TextOf(condition.place, /*with_column=*/true);
-      row.Say(absl::StrCat("  where: ", TextOf(condition), ", at ",
-                           place.empty() ? "an unknown line" : place));
+      row.Say(absl::StrCat("  where: ", TextOf(condition),
+                           place.empty() ? "" : absl::StrCat(", at ", place)));
     }
     made.Add("where", std::move(where));
     made.Say("");
