@@ -14,6 +14,7 @@ The exit status is 0 if there is no fault.
 import argparse
 import collections
 import concurrent.futures
+import json
 import pathlib
 import re
 import sys
@@ -144,8 +145,8 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
     tool = Tool(args.graphnet, args.timeout)
-    listed = tool("passes").stdout
-    passes = [name for name in re.findall(r"^([a-z][a-z0-9-]*)\b", listed, re.M) if name not in NEED_OPTIONS]
+    listed = json.loads(tool("passes", "--json").stdout)["passes"]
+    passes = [row["pass"] for row in listed if row["pass"] not in NEED_OPTIONS]
     paths = sorted(p for p in args.folder.iterdir() if p.suffix in (".pt", ".pt2") and (not args.names or p.stem in args.names))
     if not paths or len(passes) < 10:
         raise SystemExit("no programs, or no passes")
