@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from graphnet_ir import _core
+from graphnet_ir import _core, commands
 from graphnet_ir._core import Error, Graph, Node, Sample, TensorMeta
 from graphnet_ir._errors import made_error
-from graphnet_ir.evaluation import _run_tool
 
 UNKNOWN = "unknown"
 """The first of the types: what a node has whose type is none of the others."""
@@ -84,7 +83,7 @@ def _costs(samples: Sequence[Sample]) -> list[dict[str, Any]]:
         names = [os.path.join(folder, f"{index:06}.pb") for index in range(len(samples))]
         for name, sample in zip(names, samples):
             _core.save(sample, name, format="protobuf")
-        told = _run_tool(["stats", "--json", "--cost-by", "node", *names])
+        told = commands.stats(*names, cost_by="node")
     found = {row["path"]: {cost["name"]: cost for cost in row["costs"]} for row in told["samples"]}
     return [found[name] for name in names]
 
