@@ -77,7 +77,7 @@ std::string CountLine(const BatchCount& count);
 std::string FailLine(const std::string& path, const absl::Status& status,
                      absl::string_view verdict = "FAIL", FILE* out = stdout);
 
-// What is known of a batch when it ends.
+// The result of a batch, when it has ended.
 struct BatchReport {
   Report report;  // has "samples", "passed" and "failed" for JSON, and no text
   BatchCount count;

@@ -47,12 +47,10 @@ absl::StatusOr<CommandResult> Call(std::vector<std::string> words) {
   }
   ASSIGN_OR_RETURN(CommandResult result, tool.Run());
   result.text = collected.TakeOutput();
-  result.aside = collected.TakeAside() + result.aside;
-  if (result.report.has_value()) {
-    const std::string told =
-        WantsJson() ? result.report->ToJson().Dump() + "\n" : result.report->ToText();
-    (tool.has_output() ? result.aside : result.text) += told;
-  }
+  std::string aside = collected.TakeAside();
+  if (result.report.has_value())
+    (tool.has_output() ? aside : result.text) += ReportText(*result.report, nullptr);
+  result.aside = aside + result.aside;
   return result;
 }
 

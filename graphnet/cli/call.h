@@ -20,7 +20,7 @@
 
 namespace graphnet {
 
-// What a command returns.
+// The result of a command.
 struct CommandResult {
   // Makes the result of a command that found something.
   CommandResult(Report found, int exit_code = 0, std::string lines = "")  // NOLINT: implicit

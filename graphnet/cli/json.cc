@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/options.h"
+#include "graphnet/cli/terminal.h"
 #include "graphnet/formats/formats.h"
 
 namespace graphnet {
@@ -23,6 +24,12 @@ CLI::Option* AddJsonOption(CLI::App* command, absl::string_view members) {
 }
 
 bool WantsJson() { return wants_json; }
+std::string ReportText(const Report& report, FILE* out) {
+  if (WantsJson()) return report.ToJson().Dump() + "\n";
+  if (out == nullptr) return report.ToText();
+  return report.ToText(IsTerminal(out) ? TerminalWidth(out) : 0, HasColours(out));
+}
+
 void WantJson(bool wants) { wants_json = wants; }
 
 Json ErrorJson(const absl::Status& status) {

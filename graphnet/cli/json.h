@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ namespace graphnet {
 CLI::Option* AddJsonOption(CLI::App* command, absl::string_view members);
 // Returns whether the output is one document, so that no text needs to be made.
 bool WantsJson();
+// Returns a report as the output has it: the document, or text that fits `out`; null: plain text.
+std::string ReportText(const Report& report, FILE* out);
 // Makes it one document, as --json does, or text.
 void WantJson(bool wants = true);
 

@@ -21,7 +21,6 @@
 #include "graphnet/cli/formats.h"
 #include "graphnet/cli/json.h"
 #include "graphnet/cli/messages.h"
-#include "graphnet/cli/terminal.h"
 #include "graphnet/cli/tool.h"
 #include "graphnet/evaluate/export_onnx.h"
 #include "graphnet/ir/text/excerpt.h"
@@ -58,11 +57,8 @@ int Finish(int code) {
   return kBadInput;
 }
 
-// Prints the report as JSON, or as text that fits the terminal.
 void Print(const graphnet::Report& report, FILE* out) {
-  const size_t width = graphnet::IsTerminal(out) ? graphnet::TerminalWidth(out) : 0;
-  const std::string text = graphnet::WantsJson() ? report.ToJson().Dump() + "\n"
-                                                 : report.ToText(width, graphnet::HasColours(out));
+  const std::string text = graphnet::ReportText(report, out);
   std::fwrite(text.data(), 1, text.size(), out);
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kMaxBytes = 4000;
 
-// What was written for whom.
+// The text that was collected for each of the two streams.
 struct Collected {
   std::mutex mutex;
   bool is_on = false;
