@@ -50,29 +50,22 @@ class ConstraintParser {
   // from sympy import Symbol, Expr, Rel, Eq
   absl::Status ParseImport() {
     scanner_.Next();
-    if (!scanner_.IsName("sympy")) return scanner_.Error("only sympy may be imported here");
-    scanner_.Next();
-    if (!scanner_.IsName("import")) return scanner_.Expected("'import'");
-    scanner_.Next();
-    const bool parenthesised = scanner_.Accept(Punct("("));
+    if (!scanner_.AcceptName("sympy")) return scanner_.Error("only sympy may be imported here");
+    RETURN_IF_ERROR(scanner_.ExpectName("import", "'import'"));
+    const auto take_name = [&] { return scanner_.TakeName("a name to import").status(); };
+    if (scanner_.Accept(Punct("(")))
+      return scanner_.TakeElements(Punct(")"), "after the names", take_name);
     do {
-      if (parenthesised && scanner_.Is(Punct(")"))) break;
-      if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a name to import");
-      scanner_.Next();
+      RETURN_IF_ERROR(take_name());
     } while (scanner_.Accept(Punct(",")));
-    return parenthesised ? scanner_.Expect(Punct(")"), "after the names") : absl::OkStatus();
+    return absl::OkStatus();
   }
 
   absl::Status ParseAssignment() {
     const Token target = scanner_.token();
     scanner_.Next();
     RETURN_IF_ERROR(scanner_.Expect(Punct("="), "after the name"));
-    int parentheses = 0;
-    while (scanner_.Accept(Punct("("))) ++parentheses;
-    RETURN_IF_ERROR(ParseValue(target));
-    for (; parentheses > 0; --parentheses)
-      RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the value"));
-    return absl::OkStatus();
+    return scanner_.TakeParenthesised("after the value", [&] { return ParseValue(target); });
   }
 
   absl::Status ParseValue(const Token& target) {
@@ -89,10 +82,9 @@ class ConstraintParser {
   absl::Status ParseSymbolDefinition(const Token& target) {
     scanner_.Next();
     RETURN_IF_ERROR(scanner_.Expect(Punct("("), "after Symbol"));
-    if (scanner_.token().kind != TokenKind::kString)
-      return scanner_.Expected("the name of the symbol");
     const char* const name_begin = scanner_.token().begin;
-    if (scanner_.TakeStrings() != target.text) {
+    ASSIGN_OR_RETURN(const absl::string_view name, scanner_.TakeText("the name of the symbol"));
+    if (name != target.text) {
       return scanner_.ErrorAtOffset(name_begin,
                                     absl::StrCat("the symbol must be named '", target.text, "'"));
     }
@@ -104,45 +96,39 @@ class ConstraintParser {
     return scanner_.Expect(Punct(")"), "after the name of the symbol");
   }
 
-  absl::Status ParseDefinedSymbol(absl::string_view* name) {
-    if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a symbol");
-    if (!defined_.contains(scanner_.token().text)) {
-      return scanner_.Error(absl::StrCat("'", scanner_.token().text, "' is not defined"));
-    }
-    *name = scanner_.token().text;
-    scanner_.Next();
-    return absl::OkStatus();
+  absl::StatusOr<absl::string_view> ParseDefinedSymbol() {
+    const char* const begin = scanner_.token().begin;
+    ASSIGN_OR_RETURN(const absl::string_view name, scanner_.TakeName("a symbol"));
+    if (defined_.contains(name)) return name;
+    return scanner_.ErrorAtOffset(begin, absl::StrCat("'", name, "' is not defined"));
   }
 
-  absl::Status ParseListedSymbol(absl::string_view* name) {
+  absl::StatusOr<absl::string_view> ParseListedSymbol() {
     const char* const begin = scanner_.token().begin;
-    RETURN_IF_ERROR(ParseDefinedSymbol(name));
-    if (module_->FindSymbol(*name) != nullptr) return absl::OkStatus();
-    return scanner_.ErrorAtOffset(begin, absl::StrCat("symbol '", *name, "' is not listed"));
+    ASSIGN_OR_RETURN(const absl::string_view name, ParseDefinedSymbol());
+    if (module_->FindSymbol(name) != nullptr) return name;
+    return scanner_.ErrorAtOffset(begin, absl::StrCat("symbol '", name, "' is not listed"));
   }
 
   absl::Status ParseSymbols() {
     RETURN_IF_ERROR(scanner_.Expect(Punct("["), "before the symbols"));
-    while (!scanner_.Is(Punct("]"))) {
+    return scanner_.TakeElements(Punct("]"), "after the symbols", [&]() -> absl::Status {
       const char* const begin = scanner_.token().begin;
-      absl::string_view name;
-      RETURN_IF_ERROR(ParseDefinedSymbol(&name));
+      ASSIGN_OR_RETURN(const absl::string_view name, ParseDefinedSymbol());
       if (module_->FindSymbol(name) != nullptr) {
         return scanner_.ErrorAtOffset(begin, absl::StrCat("symbol '", name, "' is listed twice"));
       }
       if (module_->symbols().size() >= kMaxSymbols) return scanner_.Error("too many symbols");
       module_->AddSymbol(name, std::nullopt);
-      if (!scanner_.Accept(Punct(","))) break;
-    }
-    return scanner_.Expect(Punct("]"), "after the symbols");
+      return absl::OkStatus();
+    });
   }
 
   absl::Status ParseExamples() {
     RETURN_IF_ERROR(scanner_.Expect(Punct("{"), "before the example values"));
-    while (!scanner_.Is(Punct("}"))) {
+    return scanner_.TakeElements(Punct("}"), "after the example values", [&]() -> absl::Status {
       const char* const begin = scanner_.token().begin;
-      absl::string_view name;
-      RETURN_IF_ERROR(ParseListedSymbol(&name));
+      ASSIGN_OR_RETURN(const absl::string_view name, ParseListedSymbol());
       if (module_->FindSymbol(name)->example) {
         return scanner_.ErrorAtOffset(begin,
                                       absl::StrCat("a second example value of '", name, "'"));
@@ -150,28 +136,23 @@ class ConstraintParser {
       RETURN_IF_ERROR(scanner_.Expect(Punct(":"), "after the symbol"));
       // A number that is no size may be zero or less.
       const bool is_negative = scanner_.Accept(Punct("-"));
-      if (scanner_.token().kind != TokenKind::kInt || scanner_.token().int_value < 0) {
-        return scanner_.Expected("an integer");
-      }
-      const int64_t example = scanner_.token().int_value;
-      module_->AddSymbol(name, is_negative ? -example : example);
-      scanner_.Next();
-      if (!scanner_.Accept(Punct(","))) break;
-    }
-    return scanner_.Expect(Punct("}"), "after the example values");
+      if (scanner_.token().int_value < 0) return scanner_.Expected("an integer");
+      ASSIGN_OR_RETURN(const int64_t example, scanner_.TakeInt("an integer", is_negative));
+      module_->AddSymbol(name, example);
+      return absl::OkStatus();
+    });
   }
 
   absl::Status ParseRelations() {
     RETURN_IF_ERROR(scanner_.Expect(Punct("["), "before the relations"));
-    while (!scanner_.Is(Punct("]"))) {
+    return scanner_.TakeElements(Punct("]"), "after the relations", [&]() -> absl::Status {
       const char* const begin = scanner_.token().begin;
       ASSIGN_OR_RETURN(const SymExpr* relation, ParseRelation());
       const std::optional<int64_t> holds = EvaluateWithExamples(*module_, *relation);
       if (holds == 0) return scanner_.ErrorAtOffset(begin, "the example values break the relation");
       module_->AddRelation(module_->CopySym(relation));
-      if (!scanner_.Accept(Punct(","))) break;
-    }
-    return scanner_.Expect(Punct("]"), "after the relations");
+      return absl::OkStatus();
+    });
   }
 
   // a < b, Eq(a, b), Ne(a, b), Lt …
@@ -239,8 +220,7 @@ class ConstraintParser {
   absl::StatusOr<const SymExpr*> ParseUnary(int depth) {
     if (depth > kMaxDepth) return scanner_.Error("the expression nests too deep");
     if (scanner_.Accept(Punct("-"))) {
-      if (scanner_.token().kind == TokenKind::kInt &&
-          scanner_.token().text == "9223372036854775808") {
+      if (scanner_.token().kind == TokenKind::kInt && scanner_.token().int_value < 0) {
         scanner_.Next();
         return scratch_.SymInt(std::numeric_limits<int64_t>::min());
       }
@@ -257,12 +237,9 @@ class ConstraintParser {
   }
 
   absl::StatusOr<const SymExpr*> ParseAtom(int depth) {
-    const Token token = scanner_.token();
-    if (token.kind == TokenKind::kInt) {
-      if (token.text == "9223372036854775808")
-        return scanner_.Error("the integer does not fit in 64 bits");
-      scanner_.Next();
-      return scratch_.SymInt(token.int_value);
+    if (scanner_.token().kind == TokenKind::kInt) {
+      ASSIGN_OR_RETURN(const int64_t value, scanner_.TakeInt("an integer"));
+      return scratch_.SymInt(value);
     }
     if (scanner_.Accept(Punct("("))) {
       ASSIGN_OR_RETURN(const SymExpr* inner, ParseSum(depth + 1));
@@ -279,8 +256,7 @@ class ConstraintParser {
       return ParseOperands(kind, depth + 1,
                            {"after the function", "between the arguments", "after the arguments"});
     }
-    absl::string_view name;
-    RETURN_IF_ERROR(ParseListedSymbol(&name));
+    ASSIGN_OR_RETURN(const absl::string_view name, ParseListedSymbol());
     return scratch_.SymSymbol(name);
   }
 
@@ -327,24 +303,24 @@ class ConstraintParser {
     }
     RETURN_IF_ERROR(scanner_.Expect(Punct("["), "before the shapes"));
     std::vector<absl::string_view> listed;
-    while (!scanner_.Is(Punct("]"))) {
-      const char* const begin = scanner_.token().begin;
-      if (Node* const node = TakePlainShape(&unlisted)) {
+    RETURN_IF_ERROR(scanner_.TakeElements(Punct("]"), "after the shapes", [&]() -> absl::Status {
+      const char* begin = scanner_.token().begin;
+      while (Node* const node = TakePlainShape(&unlisted)) {
         listed.push_back(node->target());
         RETURN_IF_ERROR(ApplyShape(node, begin));
-        continue;
+        begin = scanner_.token().begin;
       }
+      if (scanner_.Is(Punct("]"))) return absl::OkStatus();
       RETURN_IF_ERROR(scanner_.Expect(Punct("("), "before a shape"));
       RETURN_IF_ERROR(ParseDims());
       RETURN_IF_ERROR(scanner_.Expect(Punct(","), "after the shape"));
-      int parentheses = 0;
-      while (scanner_.Accept(Punct("("))) ++parentheses;
-      if (scanner_.token().kind != TokenKind::kString)
-        return scanner_.Expected("the name of an argument");
-      const char* const name_begin = scanner_.token().begin;
-      const absl::string_view name = scanner_.TakeStrings();
-      for (; parentheses > 0; --parentheses)
-        RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the name"));
+      const char* name_begin = nullptr;
+      absl::string_view name;
+      RETURN_IF_ERROR(scanner_.TakeParenthesised("after the name", [&]() -> absl::Status {
+        name_begin = scanner_.token().begin;
+        ASSIGN_OR_RETURN(name, scanner_.TakeText("the name of an argument"));
+        return absl::OkStatus();
+      }));
       const auto it = unlisted.find(name);
       if (it == unlisted.end()) {
         return scanner_.ErrorAtOffset(
@@ -356,10 +332,8 @@ class ConstraintParser {
       listed.push_back(node->target());
       RETURN_IF_ERROR(ApplyShape(node, begin));
       scanner_.Accept(Punct(","));
-      RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the name"));
-      if (!scanner_.Accept(Punct(","))) break;
-    }
-    RETURN_IF_ERROR(scanner_.Expect(Punct("]"), "after the shapes"));
+      return scanner_.Expect(Punct(")"), "after the name");
+    }));
     if (!unlisted.empty() || !std::is_sorted(listed.begin(), listed.end())) {
       for (absl::string_view name : listed) order_->emplace_back(name);
     }
@@ -370,15 +344,14 @@ class ConstraintParser {
     dims_.clear();
     has_symbol_ = false;
     RETURN_IF_ERROR(scanner_.Expect(Punct("["), "before the sizes"));
-    while (!scanner_.Is(Punct("]"))) {
+    return scanner_.TakeElements(Punct("]"), "after the sizes", [&]() -> absl::Status {
       if (dims_.size() >= kMaxRank) return scanner_.Error("the tensor has too many dimensions");
       const Token& token = scanner_.token();
       const char* const begin = token.begin;
       if (token.kind == TokenKind::kInt && token.int_value >= 0 && scanner_.EndsElement()) {
         dims_.push_back(token.int_value);
         scanner_.Next();
-        if (!scanner_.Accept(Punct(","))) break;
-        continue;
+        return absl::OkStatus();
       }
       ASSIGN_OR_RETURN(const SymExpr* expr, ParseSum(0));
       if (expr->kind == Kind::kInt) {
@@ -388,9 +361,8 @@ class ConstraintParser {
         dims_.push_back(expr);
         has_symbol_ = true;
       }
-      if (!scanner_.Accept(Punct(","))) break;
-    }
-    return scanner_.Expect(Punct("]"), "after the sizes");
+      return absl::OkStatus();
+    });
   }
 
   absl::Status ApplyShape(Node* node, const char* begin) {

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -74,6 +75,13 @@ std::optional<Device> ParseDeviceWord(absl::string_view word, Framework framewor
     return ParseDevice(absl::StrCat("cuda", absl::StripPrefix(word, "gpu")));
   }
   return ParseDevice(word);
+}
+
+std::optional<double> ParseFloatWord(absl::string_view word, Framework framework) {
+  double value = 0;
+  const bool is_known =
+      framework == Framework::kPaddle || word == "nan" || word == "inf" || word == "-inf";
+  return is_known && absl::SimpleAtod(word, &value) ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace graphnet

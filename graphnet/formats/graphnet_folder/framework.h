@@ -35,6 +35,10 @@ std::optional<DType> ParseDTypeWord(absl::string_view word, Framework framework)
 std::string DeviceWord(Device device, Framework framework);
 std::optional<Device> ParseDeviceWord(absl::string_view word, Framework framework);
 
+// Returns the number that float(`word`) is. PyTorch's samples write only those that have no literal:
+// "nan", "inf" and "-inf".
+std::optional<double> ParseFloatWord(absl::string_view word, Framework framework);
+
 }  // namespace graphnet
 
 #endif  // GRAPHNET_FORMATS_GRAPHNET_FOLDER_FRAMEWORK_H_

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <limits>
 #include <optional>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/limits.h"
@@ -135,38 +135,20 @@ class MetaParser {
 
   // Takes the fields after the device, in their usual order.
   bool TakePlainDetails(PlainCursor* at, uint32_t* lines) {
-    if (at->Accept("    mean = ")) {
-      if (!TakePlainNumber(at, &spec_.mean, &spec_.has_mean)) return false;
+    const auto take_number = [&](absl::string_view field, Argument* number) {
+      if (!at->Accept(field)) return true;
       ++*lines;
+      return (at->Accept("None") || at->TakeNumber(number)) && at->Accept("\n");
+    };
+    Argument mean, std;
+    if (!take_number("    mean = ", &mean) || !take_number("    std = ", &std) ||
+        (at->Accept("    data = ") && !TakePlainData(at, lines)) ||
+        !take_number("    min_val = ", &spec_.min) || !take_number("    max_val = ", &spec_.max)) {
+      return false;
     }
-    if (at->Accept("    std = ")) {
-      if (!TakePlainNumber(at, &spec_.std, &spec_.has_std)) return false;
-      ++*lines;
-    }
-    if (at->Accept("    data = ")) {
-      if (!TakePlainData(at, lines)) return false;
-    }
-    if (at->Accept("    min_val = ")) {
-      if (!at->Accept("None") && !at->TakeNumber(&spec_.min)) return false;
-      if (!at->Accept("\n")) return false;
-      ++*lines;
-    }
-    if (at->Accept("    max_val = ")) {
-      if (!at->Accept("None") && !at->TakeNumber(&spec_.max)) return false;
-      if (!at->Accept("\n")) return false;
-      ++*lines;
-    }
+    SetMoment(kMean, mean);
+    SetMoment(kStd, std);
     return true;
-  }
-
-  bool TakePlainNumber(PlainCursor* at, double* value, bool* has_value) const {
-    if (!at->Accept("None")) {
-      Argument number;
-      if (!at->TakeNumber(&number)) return false;
-      *value = number.is_int() ? static_cast<double>(number.integer()) : number.real();
-      *has_value = true;
-    }
-    return at->Accept("\n");
   }
 
   bool TakePlainData(PlainCursor* at, uint32_t* lines) {
@@ -196,6 +178,14 @@ class MetaParser {
     shape_.clear();
     data_.clear();
     elements_ = 1;
+  }
+
+  // Sets the mean or the standard deviation, unless it is None.
+  void SetMoment(Field field, const Argument& number) {
+    if (number.is_none()) return;
+    const double real = number.is_int() ? static_cast<double>(number.integer()) : number.real();
+    (field == kMean ? spec_.mean : spec_.std) = real;
+    (field == kMean ? spec_.has_mean : spec_.has_std) = true;
   }
 
   absl::Status ParseRecord() {
@@ -230,13 +220,10 @@ class MetaParser {
       seen |= 1u << field;
       scanner_.Next();
       RETURN_IF_ERROR(scanner_.Expect(Punct("="), "after the field name"));
-      // Formatters put long values in parentheses.
-      int parentheses = 0;
-      while (scanner_.Accept(Punct("("))) ++parentheses;
-      if (field == kName) name_begin = scanner_.token().begin;
-      RETURN_IF_ERROR(ParseField(static_cast<Field>(field), &name));
-      for (; parentheses > 0; --parentheses)
-        RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the value"));
+      RETURN_IF_ERROR(scanner_.TakeParenthesised("after the value", [&] {
+        if (field == kName) name_begin = scanner_.token().begin;
+        return ParseField(static_cast<Field>(field), &name);
+      }));
       RETURN_IF_ERROR(scanner_.ExpectNewline("after the value"));
     }
     for (int field : {kName, kShape, kDType, kDevice}) {
@@ -263,49 +250,31 @@ class MetaParser {
         return ParseString(&spec_.original_name);
       case kShape: return ParseShape();
       case kDType: {
-        if (scanner_.AcceptName("None")) return absl::OkStatus();
-        absl::string_view text;
-        RETURN_IF_ERROR(ParseString(&text));
-        const std::optional<DType> dtype = ParseDTypeWord(text, framework_);
-        if (!dtype) {
-          return scanner_.ErrorAtOffset(value.begin,
-                                        absl::StrCat("expected a dtype such as \"",
-                                                     DTypeWord(DType::kFloat32, framework_), "\""));
-        }
-        meta_.dtype = *dtype;
+        std::optional<DType> dtype;
+        RETURN_IF_ERROR(ParseWord("a dtype", ParseDTypeWord, DTypeWord, DType::kFloat32, &dtype));
+        if (dtype) meta_.dtype = *dtype;
         return absl::OkStatus();
       }
       case kDevice: {
-        if (scanner_.AcceptName("None")) return absl::OkStatus();
-        absl::string_view text;
-        RETURN_IF_ERROR(ParseString(&text));
-        const std::optional<Device> device = ParseDeviceWord(text, framework_);
-        if (!device) {
-          return scanner_.ErrorAtOffset(
-              value.begin, absl::StrCat("expected a device such as \"",
-                                        DeviceWord({DeviceType::kCuda, 0}, framework_), "\""));
-        }
-        meta_.device = *device;
-        meta_.has_device = true;
+        std::optional<Device> device;
+        RETURN_IF_ERROR(
+            ParseWord("a device", ParseDeviceWord, DeviceWord, {DeviceType::kCuda, 0}, &device));
+        if (device) meta_.device = *device;
+        meta_.has_device = device.has_value();
         return absl::OkStatus();
       }
       case kMean:
-      case kStd: {
-        ASSIGN_OR_RETURN(const Argument number, ParseNumber());
-        if (number.is_none()) return absl::OkStatus();
-        if (number.is_bool())
-          return scanner_.ErrorAtOffset(value.begin, "expected a number or None");
-        const double real = number.is_int() ? static_cast<double>(number.integer()) : number.real();
-        (field == kMean ? spec_.mean : spec_.std) = real;
-        (field == kMean ? spec_.has_mean : spec_.has_std) = true;
-        return absl::OkStatus();
-      }
+      case kStd:
       case kMin:
       case kMax: {
         ASSIGN_OR_RETURN(const Argument number, ParseNumber());
         if (number.is_bool())
           return scanner_.ErrorAtOffset(value.begin, "expected a number or None");
-        (field == kMin ? spec_.min : spec_.max) = number;
+        if (field == kMean || field == kStd) {
+          SetMoment(field, number);
+        } else {
+          (field == kMin ? spec_.min : spec_.max) = number;
+        }
         return absl::OkStatus();
       }
       case kData: return ParseData();
@@ -314,11 +283,26 @@ class MetaParser {
   }
 
   absl::Status ParseString(absl::string_view* out) {
-    if (scanner_.token().kind != TokenKind::kString) return scanner_.Expected("a string");
     const char* const begin = scanner_.token().begin;
-    *out = scanner_.TakeStrings();
+    ASSIGN_OR_RETURN(*out, scanner_.TakeText("a string"));
     if (out->size() > kMaxNameBytes) return scanner_.ErrorAtOffset(begin, "the string is too long");
     return absl::OkStatus();
+  }
+
+  // Parses None or a string that `parse` knows. `print` spells the example in the error.
+  template <typename T>
+  absl::Status ParseWord(absl::string_view what,
+                         std::optional<T> (*parse)(absl::string_view, Framework),
+                         std::string (*print)(T, Framework), std::type_identity_t<T> example,
+                         std::optional<T>* value) {
+    if (scanner_.AcceptName("None")) return absl::OkStatus();
+    const char* const begin = scanner_.token().begin;
+    absl::string_view text;
+    RETURN_IF_ERROR(ParseString(&text));
+    *value = parse(text, framework_);
+    if (value->has_value()) return absl::OkStatus();
+    return scanner_.ErrorAtOffset(
+        begin, absl::StrCat("expected ", what, " such as \"", print(example, framework_), "\""));
   }
 
   // Parses None, a bool, an int or a float, also one such as float('nan').
@@ -326,13 +310,8 @@ class MetaParser {
     const bool negative = scanner_.Accept(Punct("-"));
     const Token token = scanner_.token();
     if (token.kind == TokenKind::kInt) {
-      scanner_.Next();
-      if (token.text == "9223372036854775808") {
-        if (!negative)
-          return scanner_.ErrorAtOffset(token.begin, "the integer does not fit in 64 bits");
-        return Argument(std::numeric_limits<int64_t>::min());
-      }
-      return Argument(negative ? -token.int_value : token.int_value);
+      ASSIGN_OR_RETURN(const int64_t integer, scanner_.TakeInt("a number", negative));
+      return Argument(integer);
     }
     double value = 0;
     if (token.kind == TokenKind::kFloat) {
@@ -342,15 +321,12 @@ class MetaParser {
       RETURN_IF_ERROR(scanner_.Expect(Punct("("), "after float"));
       absl::string_view text;
       RETURN_IF_ERROR(ParseString(&text));
-      if (text == "nan") {
-        value = std::numeric_limits<double>::quiet_NaN();
-      } else if (text == "inf" || text == "-inf") {
-        value = std::numeric_limits<double>::infinity();
-        if (text[0] == '-') value = -value;
-      } else if (framework_ != Framework::kPaddle || !absl::SimpleAtod(text, &value)) {
+      const std::optional<double> known = ParseFloatWord(text, framework_);
+      if (!known) {
         return scanner_.ErrorAtOffset(token.begin,
                                       "expected float('nan'), float('inf') or float('-inf')");
       }
+      value = *known;
       scanner_.Accept(Punct(","));
       RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the string"));
     } else if (!negative && scanner_.AcceptName("None")) {
@@ -371,22 +347,18 @@ class MetaParser {
     RETURN_IF_ERROR(scanner_.Expect(Punct("["), "before the sizes"));
     int64_t elements = 1;  // product of the sizes that are not 0
     bool empty = false;
-    while (!scanner_.Is(Punct("]"))) {
-      if (scanner_.token().kind != TokenKind::kInt)
-        return scanner_.Expected("a size that is not negative");
-      const int64_t size = scanner_.token().int_value;
-      if (size < 0) return scanner_.Error("the integer does not fit in 64 bits");
+    RETURN_IF_ERROR(scanner_.TakeElements(Punct("]"), "after the sizes", [&]() -> absl::Status {
+      const char* const at = scanner_.token().begin;
+      ASSIGN_OR_RETURN(const int64_t size, scanner_.TakeInt("a size that is not negative"));
       empty |= size == 0;
       if (size > 0 &&
           (__builtin_mul_overflow(elements, size, &elements) || elements > kMaxTensorElements)) {
-        return scanner_.Error("the tensor has too many elements");
+        return scanner_.ErrorAtOffset(at, "the tensor has too many elements");
       }
       shape_.push_back(size);
-      if (shape_.size() > kMaxRank) return scanner_.Error("the tensor has too many dimensions");
-      scanner_.Next();
-      if (!scanner_.Accept(Punct(","))) break;
-    }
-    RETURN_IF_ERROR(scanner_.Expect(Punct("]"), "after the sizes"));
+      if (shape_.size() <= kMaxRank) return absl::OkStatus();
+      return scanner_.ErrorAtOffset(at, "the tensor has too many dimensions");
+    }));
     elements_ = empty ? 0 : elements;
     shape_begin_ = begin;
     return absl::OkStatus();
@@ -396,16 +368,14 @@ class MetaParser {
     if (scanner_.AcceptName("None")) return absl::OkStatus();
     data_begin_ = scanner_.token().begin;
     RETURN_IF_ERROR(scanner_.Expect(Punct("["), "before the data"));
-    while (!scanner_.Is(Punct("]"))) {
+    spec_.data = Argument::List({});  // Apply sets the elements.
+    return scanner_.TakeElements(Punct("]"), "after the data", [&]() -> absl::Status {
       const char* const begin = scanner_.token().begin;
       ASSIGN_OR_RETURN(const Argument number, ParseNumber());
       if (number.is_none()) return scanner_.ErrorAtOffset(begin, "expected a number");
       data_.push_back(number);
-      if (!scanner_.Accept(Punct(","))) break;
-    }
-    RETURN_IF_ERROR(scanner_.Expect(Punct("]"), "after the data"));
-    spec_.data = Argument::List({});  // Apply sets the elements.
-    return absl::OkStatus();
+      return absl::OkStatus();
+    });
   }
 
   absl::Status Apply(absl::string_view name, const char* name_begin, absl::string_view class_name) {

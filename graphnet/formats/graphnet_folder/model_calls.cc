@@ -3,7 +3,6 @@
 #include <optional>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
@@ -30,41 +29,7 @@ class ModelParser::CallArguments {
   absl::Status Parse() {
     Scanner& scanner = parser_->scanner_;
     scanner.Next();  // (
-    while (!scanner.Is(Punct(")"))) {
-      if (scanner.Is(Punct("*")) || scanner.Is(Punct("**"))) {
-        return scanner.Error("starred arguments are not supported");
-      }
-      if (Argument element; parser_->TakeElement(&element)) {
-        RETURN_IF_ERROR(PushPositional(element));
-      } else if (scanner.token().kind == TokenKind::kName) {
-        const absl::string_view name = scanner.token().text;
-        scanner.Next();
-        if (scanner.Is(Punct("="))) {
-          for (size_t i = kwbase_; i < parser_->kwargs_.size(); ++i) {
-            if (parser_->kwargs_[i].name == name) {
-              return scanner.Error(absl::StrCat("keyword '", name, "' is given twice"));
-            }
-          }
-          if (parser_->kwargs_.size() - kwbase_ >= kMaxKeywords) {
-            return scanner.Error("too many keyword arguments");
-          }
-          scanner.Next();
-          ASSIGN_OR_RETURN(const Argument value, parser_->ParseExpression());
-          parser_->kwargs_.push_back({name, value});
-          if (!scanner.Accept(Punct(","))) break;
-          continue;
-        }
-        ASSIGN_OR_RETURN(Argument value, parser_->ParseAtomFromName(name));
-        ASSIGN_OR_RETURN(value, parser_->ParsePostfix(value));
-        ASSIGN_OR_RETURN(value, parser_->ParseBinaryRest(value, kComparison));
-        RETURN_IF_ERROR(PushPositional(value));
-      } else {
-        ASSIGN_OR_RETURN(const Argument value, parser_->ParseExpression());
-        RETURN_IF_ERROR(PushPositional(value));
-      }
-      if (!scanner.Accept(Punct(","))) break;
-    }
-    return scanner.Expect(Punct(")"), "after the arguments");
+    return scanner.TakeElements(Punct(")"), "after the arguments", [&] { return ParseOne(); });
   }
 
   absl::Span<const Argument> args() const { return parser_->stack_.From(base_); }
@@ -73,8 +38,38 @@ class ModelParser::CallArguments {
   }
 
  private:
+  absl::Status ParseOne() {
+    Scanner& scanner = parser_->scanner_;
+    if (scanner.Is(Punct("*")) || scanner.Is(Punct("**"))) {
+      return scanner.Error("starred arguments are not supported");
+    }
+    Argument value;
+    if (parser_->TakeElement(&value)) return PushPositional(value);
+    if (scanner.token().kind != TokenKind::kName) {
+      ASSIGN_OR_RETURN(value, parser_->ParseExpression());
+      return PushPositional(value);
+    }
+    const absl::string_view name = scanner.token().text;
+    scanner.Next();
+    if (!scanner.Is(Punct("="))) {
+      ASSIGN_OR_RETURN(value, parser_->ParseAtomFromName(name));
+      ASSIGN_OR_RETURN(value, parser_->ParsePostfix(value));
+      ASSIGN_OR_RETURN(value, parser_->ParseBinaryRest(value, kComparison));
+      return PushPositional(value);
+    }
+    for (const KwArg& other : kwargs()) {
+      if (other.name == name)
+        return scanner.Error(absl::StrCat("keyword '", name, "' is given twice"));
+    }
+    if (kwargs().size() >= kMaxKeywords) return scanner.Error("too many keyword arguments");
+    scanner.Next();
+    ASSIGN_OR_RETURN(value, parser_->ParseExpression());
+    parser_->kwargs_.push_back({name, value});
+    return absl::OkStatus();
+  }
+
   absl::Status PushPositional(const Argument& value) {
-    if (parser_->kwargs_.size() > kwbase_) {
+    if (!kwargs().empty()) {
       return parser_->scanner_.Error("a positional argument after a keyword argument");
     }
     Push(value);
@@ -169,21 +164,7 @@ absl::StatusOr<Argument> ModelParser::ParseAtomFromName(absl::string_view name) 
 
 // Parses a function or constant, such as `torch.conv2d(…)`, `torch.float32` or `slice(…)`.
 absl::StatusOr<Argument> ModelParser::ParseGlobal(absl::string_view first) {
-  // The path as one view.
-  const char* end = first.data() + first.size();
-  if (scanner_.Is(Punct(".")) && scanner_.token().begin == end) {
-    if (const char* const dotted = scanner_.TakeDottedNames()) end = dotted;
-  }
-  while (scanner_.Is(Punct("."))) {
-    if (scanner_.token().begin != end) return scanner_.Error("white space inside a dotted name");
-    scanner_.Next();
-    if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a name after '.'");
-    if (scanner_.token().begin != end + 1)
-      return scanner_.Error("white space inside a dotted name");
-    end = scanner_.token().begin + scanner_.token().text.size();
-    scanner_.Next();
-  }
-  const absl::string_view written(first.data(), static_cast<size_t>(end - first.data()));
+  ASSIGN_OR_RETURN(const absl::string_view written, ParseDottedRest(first, /*is_import=*/false));
   const bool is_call = scanner_.Is(Punct("("));
   const bool is_plain = written.size() == first.size();
 
@@ -338,11 +319,7 @@ absl::StatusOr<Argument> ModelParser::ParseNumberCall(absl::string_view first) {
     return module_->Complex({args[0].real(), args[1].real()});
   }
   if (first == "float" && args.size() == 1 && args[0].is_string() && call.kwargs().empty()) {
-    const absl::string_view text = args[0].string();
-    if (text == "nan") return Argument(std::numeric_limits<double>::quiet_NaN());
-    if (text == "inf") return Argument(std::numeric_limits<double>::infinity());
-    if (text == "-inf") return Argument(-std::numeric_limits<double>::infinity());
-    if (double value = 0; is_paddle() && absl::SimpleAtod(text, &value)) return Argument(value);
+    if (const auto value = ParseFloatWord(args[0].string(), framework_)) return Argument(*value);
     return scanner_.ErrorAtOffset(first.data(),
                                   "expected float('nan'), float('inf') or float('-inf')");
   }

@@ -140,7 +140,7 @@ absl::StatusOr<Argument> ModelParser::ParseUnary() {
   const char* const begin = scanner_.token().begin;
   scanner_.Next();
   const bool is_literal = scanner_.token().kind == TokenKind::kInt;
-  if (is_literal && punct == '-' && scanner_.token().text == "9223372036854775808") {
+  if (is_literal && punct == '-' && scanner_.token().int_value < 0) {
     scanner_.Next();
     --depth_;
     return Argument(std::numeric_limits<int64_t>::min());
@@ -182,11 +182,7 @@ absl::StatusOr<Argument> ModelParser::ParseAtom() {
       scanner_.Next();
       return ParseAtomFromName(name);
     }
-    case TokenKind::kInt:
-      if (token.text == "9223372036854775808") {
-        return scanner_.Error("the integer does not fit in 64 bits");
-      }
-      return Taken(token.int_value);
+    case TokenKind::kInt: return scanner_.TakeInt("an integer");
     case TokenKind::kFloat: return Taken(token.float_value);
     case TokenKind::kImaginary: return Taken(module_->Complex({0.0, token.float_value}));
     case TokenKind::kString: return Argument(scanner_.TakeStrings());
@@ -210,9 +206,7 @@ absl::StatusOr<Argument> ModelParser::ParsePostfix(Argument value) {
     switch (scanner_.token().punct) {
       case '.': {
         scanner_.Next();
-        if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a name after '.'");
-        const absl::string_view name = scanner_.token().text;
-        scanner_.Next();
+        ASSIGN_OR_RETURN(const absl::string_view name, scanner_.TakeName("a name after '.'"));
         if (scanner_.Is(Punct("("))) {
           ASSIGN_OR_RETURN(value, ParseCall(Op::kCallMethod, name, value));
         } else {
@@ -304,28 +298,26 @@ absl::StatusOr<Argument> ModelParser::ParseParenthesisRest(size_t base) {
 absl::StatusOr<Argument> ModelParser::ParseList() {
   scanner_.Next();
   const size_t base = stack_.size();
-  while (!scanner_.Is(Punct("]"))) {
+  RETURN_IF_ERROR(scanner_.TakeElements(Punct("]"), "after the list", [&]() -> absl::Status {
     ASSIGN_OR_RETURN(const Argument element, ParseExpression());
     stack_.Push(element);
-    if (!scanner_.Accept(Punct(","))) break;
-  }
-  RETURN_IF_ERROR(scanner_.Expect(Punct("]"), "after the list"));
+    return absl::OkStatus();
+  }));
   return Argument::List(stack_.Close(base));
 }
 
 absl::StatusOr<Argument> ModelParser::ParseDict() {
   scanner_.Next();
   const size_t base = stack_.size();
-  while (!scanner_.Is(Punct("}"))) {
+  RETURN_IF_ERROR(scanner_.TakeElements(Punct("}"), "after the dict", [&]() -> absl::Status {
     ASSIGN_OR_RETURN(const Argument key, ParseExpression());
     if (values_.HasNode(key)) return scanner_.Error("the key of a dict must be a literal");
     RETURN_IF_ERROR(scanner_.Expect(Punct(":"), "after the key"));
     ASSIGN_OR_RETURN(const Argument value, ParseExpression());
     stack_.Push(key);
     stack_.Push(value);
-    if (!scanner_.Accept(Punct(","))) break;
-  }
-  RETURN_IF_ERROR(scanner_.Expect(Punct("}"), "after the dict"));
+    return absl::OkStatus();
+  }));
   return Argument::Dict(stack_.Close(base));
 }
 

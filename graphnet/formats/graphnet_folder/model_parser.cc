@@ -26,8 +26,7 @@ absl::Status ModelParser::Run() {
     return scanner_.Expected(absl::StrCat("'class GraphModule(", base_class, "):'"));
   if (scanner_.indent() != 0) return scanner_.Error("unexpected indentation");
   scanner_.Next();
-  if (!scanner_.IsName("GraphModule")) return scanner_.Expected("the class name GraphModule");
-  scanner_.Next();
+  RETURN_IF_ERROR(scanner_.ExpectName("GraphModule", "the class name GraphModule"));
   RETURN_IF_ERROR(scanner_.Expect(Punct("("), "after the class name"));
   if (scanner_.token().kind != TokenKind::kName)
     return scanner_.Expected(absl::StrCat("the base class ", base_class));
@@ -54,29 +53,23 @@ absl::Status ModelParser::Run() {
 absl::Status ModelParser::ParseImports() {
   while (scanner_.token().kind == TokenKind::kName && !scanner_.IsName("class")) {
     if (scanner_.indent() != 0) return scanner_.Error("unexpected indentation");
-    if (scanner_.IsName("import")) {
-      scanner_.Next();
+    if (scanner_.AcceptName("import")) {
       ASSIGN_OR_RETURN(const absl::string_view name, ParseImportable());
       imports_[name.substr(0, name.find('.'))] = name.substr(0, name.find('.'));
-    } else if (scanner_.IsName("from")) {
-      scanner_.Next();
+    } else if (scanner_.AcceptName("from")) {
       ASSIGN_OR_RETURN(const absl::string_view from, ParseImportable());
-      if (!scanner_.IsName("import")) return scanner_.Expected("'import'");
+      RETURN_IF_ERROR(scanner_.ExpectName("import", "'import'"));
       do {
-        scanner_.Next();
-        if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a name to import");
-        imports_[scanner_.token().text] =
-            module_->InternString(absl::StrCat(from, ".", scanner_.token().text));
-        scanner_.Next();
-      } while (scanner_.Is(Punct(",")));
+        ASSIGN_OR_RETURN(const absl::string_view name, scanner_.TakeName("a name to import"));
+        imports_[name] = module_->InternString(absl::StrCat(from, ".", name));
+      } while (scanner_.Accept(Punct(",")));
     } else {
       // aten = torch.ops.aten, which keeps the names of operator overloads short.
       const absl::string_view name = scanner_.token().text;
       const char* const begin = scanner_.token().begin;
       scanner_.Next();
-      if (!scanner_.Is(Punct("=")))
+      if (!scanner_.Accept(Punct("=")))
         return scanner_.Error("expected an import or the class GraphModule");
-      scanner_.Next();
       if (scanner_.token().kind != TokenKind::kName)
         return scanner_.Expected("an operator namespace");
       ASSIGN_OR_RETURN(const absl::string_view path, ParseDotted());
@@ -107,23 +100,32 @@ absl::StatusOr<absl::string_view> ModelParser::ParseImportable() {
 
 // Takes NAME ("." NAME)* and returns it as one view. The current token is the first name.
 absl::StatusOr<absl::string_view> ModelParser::ParseDotted() {
-  const char* const begin = scanner_.token().begin;
-  const char* end = begin + scanner_.token().text.size();
-  bool contiguous = true;
+  const absl::string_view first = scanner_.token().text;
   scanner_.Next();
+  return ParseDottedRest(first, /*is_import=*/true);
+}
+
+// Takes the rest of a dotted name, and returns the whole. Errors are at the start of an import, else
+// at the token.
+absl::StatusOr<absl::string_view> ModelParser::ParseDottedRest(absl::string_view first,
+                                                               bool is_import) {
+  const auto spaced = [&] {
+    return scanner_.ErrorAtOffset(is_import ? first.data() : scanner_.token().begin,
+                                  "white space inside a dotted name");
+  };
+  const char* end = first.data() + first.size();
   if (scanner_.Is(Punct(".")) && scanner_.token().begin == end) {
     if (const char* const dotted = scanner_.TakeDottedNames()) end = dotted;
   }
   while (scanner_.Is(Punct("."))) {
-    contiguous &= scanner_.token().begin == end;
+    if (scanner_.token().begin != end) return spaced();
     scanner_.Next();
     if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a name after '.'");
-    contiguous &= scanner_.token().begin == end + 1;
+    if (scanner_.token().begin != end + 1) return spaced();
     end = scanner_.token().begin + scanner_.token().text.size();
     scanner_.Next();
   }
-  if (!contiguous) return scanner_.ErrorAtOffset(begin, "white space inside a dotted name");
-  return absl::string_view(begin, static_cast<size_t>(end - begin));
+  return absl::string_view(first.data(), static_cast<size_t>(end - first.data()));
 }
 
 absl::Status ModelParser::ParseFunction(bool is_method, int depth) {
@@ -152,11 +154,10 @@ absl::Status ModelParser::ParseFunction(bool is_method, int depth) {
 absl::Status ModelParser::ParseSignature(bool is_method) {
   RETURN_IF_ERROR(scanner_.Expect(Punct("("), "after the function name"));
   if (is_method) {
-    if (!scanner_.IsName("self")) return scanner_.Expected("the parameter 'self'");
-    scanner_.Next();
+    RETURN_IF_ERROR(scanner_.ExpectName("self", "the parameter 'self'"));
     if (!scanner_.Is(Punct(")"))) RETURN_IF_ERROR(scanner_.Expect(Punct(","), "after 'self'"));
   }
-  while (!scanner_.Is(Punct(")"))) {
+  RETURN_IF_ERROR(scanner_.TakeElements(Punct(")"), "after the parameters", [&]() -> absl::Status {
     const absl::string_view name = scanner_.token().text;
     if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a parameter");
     const SourceLocation location = {file_, scanner_.line(), scanner_.column()};
@@ -174,9 +175,8 @@ absl::Status ModelParser::ParseSignature(bool is_method) {
       node->set_annotation(annotation);
     }
     if (scanner_.Is(Punct("="))) return scanner_.Error("default values are not supported");
-    if (!scanner_.Accept(Punct(","))) break;
-  }
-  RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the parameters"));
+    return absl::OkStatus();
+  }));
   RETURN_IF_ERROR(scanner_.Expect(Punct(":"), "after the parameters"));
   return scanner_.ExpectNewline("after the function header");
 }

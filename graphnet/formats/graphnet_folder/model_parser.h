@@ -81,6 +81,7 @@ class ModelParser {
   absl::Status ParseImports();
   absl::StatusOr<absl::string_view> ParseImportable();
   absl::StatusOr<absl::string_view> ParseDotted();
+  absl::StatusOr<absl::string_view> ParseDottedRest(absl::string_view first, bool is_import);
   absl::Status ParseFunction(bool is_method, int depth);
   absl::Status ParseSignature(bool is_method);
   absl::Status ParseBody(int outer_indent, int depth);

@@ -440,6 +440,14 @@ absl::string_view Scanner::NumberText(const char* begin, const char* end, bool u
   return unescaped_.emplace_back(absl::StrReplaceAll(text, {{"_", ""}}));
 }
 
+absl::StatusOr<int64_t> Scanner::TakeInt(absl::string_view what, bool is_negative) {
+  if (token_.kind != TokenKind::kInt) return Expected(what);
+  const int64_t value = token_.int_value;
+  if (value < 0 && !is_negative) return Error("the integer does not fit in 64 bits");
+  Next();
+  return is_negative && value > 0 ? -value : value;
+}
+
 absl::string_view Scanner::TakeStrings() {
   const absl::string_view first = token_.text;
   Next();

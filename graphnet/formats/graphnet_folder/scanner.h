@@ -12,7 +12,9 @@
 
 #include "absl/base/attributes.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/base/status.h"
 
 namespace graphnet {
 
@@ -42,7 +44,7 @@ struct Token {
   // A name as written, a number without underscores and prefix, or the value of a string.
   absl::string_view text;
   const char* begin = nullptr;  // start of the token in the input
-  int64_t int_value = 0;
+  int64_t int_value = 0;        // less than 0 for 2^63, which needs a minus sign before it
   double float_value = 0;
 };
 
@@ -78,6 +80,42 @@ class Scanner {
     if (Accept(punct)) [[likely]]
       return absl::OkStatus();
     return ExpectedPunct(punct, where);
+  }
+  // Takes this name.
+  absl::Status ExpectName(absl::string_view name, absl::string_view what) {
+    return AcceptName(name) ? absl::OkStatus() : Expected(what);
+  }
+  // Takes any name.
+  absl::StatusOr<absl::string_view> TakeName(absl::string_view what) {
+    if (token_.kind != TokenKind::kName) return Expected(what);
+    const absl::string_view name = token_.text;
+    Next();
+    return name;
+  }
+  // Takes an integer. `is_negative` says that a minus sign was before it.
+  absl::StatusOr<int64_t> TakeInt(absl::string_view what, bool is_negative = false);
+  // Takes elements up to `close`, and that mark. `take`, which returns a status, takes one element.
+  template <typename Take>
+  absl::Status TakeElements(uint32_t close, absl::string_view after, Take take) {
+    while (!Is(close)) {
+      RETURN_IF_ERROR(take());
+      if (!Accept(Punct(","))) break;
+    }
+    return Expect(close, after);
+  }
+  // Takes a value, of which formatters put long ones in parentheses. `take` returns a status.
+  template <typename Take>
+  absl::Status TakeParenthesised(absl::string_view after, Take take) {
+    int parentheses = 0;
+    while (Accept(Punct("("))) ++parentheses;
+    RETURN_IF_ERROR(take());
+    for (; parentheses > 0; --parentheses) RETURN_IF_ERROR(Expect(Punct(")"), after));
+    return absl::OkStatus();
+  }
+  // Takes a string, and the strings right after it, which Python joins.
+  absl::StatusOr<absl::string_view> TakeText(absl::string_view what) {
+    if (token_.kind != TokenKind::kString) return Expected(what);
+    return TakeStrings();
   }
   // Takes the current token, a string, and the strings right after it, and joins them like Python.
   absl::string_view TakeStrings();
