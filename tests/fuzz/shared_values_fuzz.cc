@@ -1,7 +1,7 @@
 // Composes short random programs whose values are shared: bytes choose calls, and each call may be
 // applied many times to its own value. The code under test must answer or refuse within limits of
 // time and memory (.ci/fuzz sets them), although the values would be huge if written out. The first
-// byte chooses the code under test. tests/tools/amplify_shapes.py has the shapes one by one.
+// byte chooses the code under test. tests/cli/amplify_shapes.py has the shapes one by one.
 #include <cstddef>
 #include <cstdint>
 #include <iterator>

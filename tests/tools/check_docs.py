@@ -35,7 +35,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What a newcomer follows one after the other.
 IN_ONE_FOLDER = ["README.md", "docs/tutorial.md"]
 LINKED = ["samples", "examples", "tests", "benchmarks", "bazel-bin", "bazelw", "graphnet"]
-COMMAND_WORDS = re.compile(r"(graphnet|\./bazelw|bazel-bin/\S+|tests/tools/\S+|python3?|cmake|make|pip|docker) ")
+COMMAND_WORDS = re.compile(r"(graphnet|\./bazelw|bazel-bin/\S+|tests/\S+|python3?|cmake|make|pip|docker) ")
 SECONDS = 120
 
 

@@ -2,11 +2,12 @@
 """Benchmarks with workers that break and a tool that is killed: no sample is lost, none counts
 twice, each counts as its fault is to be counted, and no process is left.
 
-    tests/tools/bench_faults.py GRAPHNET [SAMPLES] [SEED]
+    tests/evaluate/bench_faults_test.py GRAPHNET [SAMPLES] [SEED]
 
-200 samples, whose names say what a worker does with them (tests/evaluate/faulty_worker.py); two
+SAMPLES samples (200), whose names say what a worker does with them (tests/evaluate/faulty_worker.py); two
 backends; the tool is killed after a random time, again and again, and goes on until it is done.
 """
+
 import collections
 import json
 import os
@@ -18,11 +19,21 @@ import tempfile
 import time
 
 FAULTS = {
-    "never_none": "correct", "prepare_crash": "compile_fail", "run_crash": "runtime_fail",
-    "time_crash": "runtime_fail", "prepare_hang": "compile_fail", "run_hang": "runtime_fail",
-    "time_kill": "runtime_fail", "prepare_kill": "compile_fail", "run_abort": "runtime_fail",
-    "run_fork": "runtime_fail", "run_orphan": "correct", "run_garbage": "runtime_fail",
-    "run_shapes": "shape_mismatch", "run_inputs": "runtime_fail", "prepare_refuse": "compile_fail",
+    "never_none": "correct",
+    "prepare_crash": "compile_fail",
+    "run_crash": "runtime_fail",
+    "time_crash": "runtime_fail",
+    "prepare_hang": "compile_fail",
+    "run_hang": "runtime_fail",
+    "time_kill": "runtime_fail",
+    "prepare_kill": "compile_fail",
+    "run_abort": "runtime_fail",
+    "run_fork": "runtime_fail",
+    "run_orphan": "correct",
+    "run_garbage": "runtime_fail",
+    "run_shapes": "shape_mismatch",
+    "run_inputs": "runtime_fail",
+    "prepare_refuse": "compile_fail",
 }
 MODEL = "graphnet.module 1\n\ngraph @forward(%x : f32[2, 3]) {\n  return (%x,)\n}\nend\n"
 
@@ -40,12 +51,12 @@ def left(folder):
     return found
 
 
-def main():
+def main() -> int:
     graphnet = os.path.abspath(sys.argv[1])
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 200
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 0
     chance = random.Random(seed)
-    worker = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../evaluate/faulty_worker.py")
+    worker = os.path.join(os.path.dirname(os.path.abspath(__file__)), "faulty_worker.py")
     with tempfile.TemporaryDirectory() as folder:
         folder = os.path.realpath(folder)
         expected = {}
@@ -56,9 +67,25 @@ def main():
             with open(path, "w") as file:
                 file.write(MODEL)
             expected[path] = FAULTS[fault]
-        command = [graphnet, "bench", f"{folder}/in", "--backend", "exec,nope", "--exec",
-                   f"{sys.executable} {os.path.abspath(worker)} name", "--exec-reads", "graphnet",
-                   "--warmup", "0", "--trials", "1", "--timeout", "2", "--resume", f"{folder}/out"]
+        command = [
+            graphnet,
+            "bench",
+            f"{folder}/in",
+            "--backend",
+            "exec,nope",
+            "--exec",
+            f"{sys.executable} {os.path.abspath(worker)} name",
+            "--exec-reads",
+            "graphnet",
+            "--warmup",
+            "0",
+            "--trials",
+            "1",
+            "--timeout",
+            "2",
+            "--resume",
+            f"{folder}/out",
+        ]
         kills = 0
         while True:
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -77,25 +104,36 @@ def main():
             lines = [json.loads(line) for line in open(f"{folder}/out/{backend}.jsonl")]
             times = collections.Counter(line["path"] for line in lines)
             with open(f"{folder}/out/{backend}.log") as file:
-                begun = collections.Counter(line.split(" [Processing] ", 1)[1].rstrip("\n")
-                                            for line in file if " [Processing] " in line)
+                begun = collections.Counter(
+                    line.split(" [Processing] ", 1)[1].rstrip("\n")
+                    for line in file
+                    if " [Processing] " in line
+                )
             for path in expected:
                 if times[path] != 1 or begun[path] != 1:
-                    wrong.append(f"{backend}: {path}: {times[path]} lines, {begun[path]} in the log")
-            wrong += [f"{backend}: {path}: nobody asked for it" for path in times | begun
-                      if path not in expected]
+                    wrong.append(
+                        f"{backend}: {path}: {times[path]} lines, {begun[path]} in the log"
+                    )
+            wrong += [
+                f"{backend}: {path}: nobody asked for it"
+                for path in times | begun
+                if path not in expected
+            ]
             for line in lines:
                 status = expected[line["path"]] if backend == "exec" else "correct"
                 if line["status"] != status:
-                    wrong.append(f"{backend}: {line['path']}: {line['status']} "
-                                 f"({line.get('reason')}), expected is {status}")
+                    wrong.append(
+                        f"{backend}: {line['path']}: {line['status']} "
+                        f"({line.get('reason')}), expected is {status}"
+                    )
         time.sleep(0.1)
         wrong += [f"process {pid} is left" for pid in left(folder)]
         if os.path.exists(f"{folder}/out/.scratch"):
             wrong.append(".scratch is left")
         print("\n".join(wrong[:20]))
         print(f"{count} samples, tool killed {kills} times: {len(wrong)} wrong")
-        sys.exit(1 if wrong else 0)
+        return 1 if wrong else 0
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,5 +1,5 @@
 """Programs of a few lines whose values, sizes and bodies are shared so often that a walk which
-takes them for trees never ends. amplify.py runs the tool on each of them.
+takes them for trees never ends. amplify_test.py runs the tool on each of them.
 
 A shape is a name, a form (text here; amplify_files.py has folders, pt2, protobuf, torchscript, PIR) and a
 function that writes it below a folder. Sizes come from `Size`: `full()` has those that the tool is held to, `quick()`

@@ -2,7 +2,7 @@
 """Runs every command, pass and format of the tool on programs whose values are shared so often
 that a walk which takes them for trees never ends (amplify_shapes.py).
 
-    tests/tools/amplify.py --graphnet bazel-bin/graphnet/cli/graphnet [--quick] [--asan]
+    tests/cli/amplify_test.py --graphnet bazel-bin/graphnet/cli/graphnet [--quick] [--asan]
         [--in-turn N] [--shapes REGEX] [--commands REGEX] [--jobs N] [--keep DIR]
 
 Each run has to end with an answer (exit code 0), or with one line and exit code 1 or 2. A crash,
@@ -35,11 +35,12 @@ import threading
 import time
 from typing import List, NamedTuple, Optional
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(os.path.abspath(__file__)).parent
+sys.path.insert(0, str(HERE))
 import amplify_files  # noqa: E402, F401  adds its shapes
 import amplify_shapes  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = HERE.parents[1]
 
 # How a command is called: {in} is the shape, {out} a path that nothing is at, {pieces} what
 # `decompose` wrote. One that is not here is called with {in}, and with -o {out} if it has that.
