@@ -1,9 +1,15 @@
 #!/usr/bin/env python3
-"""Runs every command of README.md and docs/*.md and compares what it prints with what the
-page says.
+"""Follows the links of all pages, and with a tool runs every command of README.md and docs/*.md and
+compares what it prints with what the page says.
 
+    tests/tools/check_docs.py        the links only
     tests/tools/check_docs.py --graphnet bazel-bin/graphnet/cli/graphnet [--python PYTHON]
         [--corpus FOLDER] [PAGE...]
+
+A link to a file is relative to its page. A heading's name is the one that GitHub makes. A path of a
+file of the project, such as `tests/tools/check_docs.py`, that a page names in backquotes has to
+exist, too. Every page of docs/ must be linked from docs/README.md. Links to other sites are not
+followed.
 
 A command is a line of a fenced block that begins with "$ "; what follows, up to the next
 one, is what it prints, on either stream. Nothing after it: only that it succeeds.
@@ -29,26 +35,32 @@ import re
 import subprocess
 import sys
 import tempfile
-from typing import Dict, List, Optional, Tuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What a newcomer follows one after the other.
 IN_ONE_FOLDER = ["README.md", "docs/tutorial.md"]
 LINKED = ["samples", "examples", "tests", "benchmarks", "bazel-bin", "bazelw", "graphnet"]
-COMMAND_WORDS = re.compile(r"(graphnet|\./bazelw|bazel-bin/\S+|tests/\S+|python3?|cmake|make|pip|docker) ")
+COMMAND_WORDS = re.compile(
+    r"(graphnet|\./bazelw|bazel-bin/\S+|tests/\S+|python3?|cmake|make|pip|docker) "
+)
 SECONDS = 120
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+PATH = re.compile(
+    r"`((?:graphnet|tests|docs|benchmarks|examples|python|packaging|samples)"
+    r"/[\w./-]+\.(?:cc|h|py|sh|txt|md|proto|pb|pt|pt2|ipynb|bzl))\b"
+)
 
 
 class Block:
     """A fenced block: its first line's number, language, lines, and why it is not run."""
 
-    def __init__(self, line: int, language: str, why_not: Optional[str]):
+    def __init__(self, line: int, language: str, why_not: str | None):
         self.line, self.language, self.why_not = line, language, why_not
-        self.lines: List[str] = []
+        self.lines: list[str] = []
 
 
-def blocks_of(text: str) -> List[Block]:
-    blocks: List[Block] = []
+def blocks_of(text: str) -> list[Block]:
+    blocks: list[Block] = []
     block = None
     before = ""
     for number, line in enumerate(text.splitlines(), 1):
@@ -65,8 +77,8 @@ def blocks_of(text: str) -> List[Block]:
     return blocks
 
 
-def commands_of(block: Block) -> List[Tuple[int, str, List[str]]]:
-    commands: List[Tuple[int, str, List[str]]] = []
+def commands_of(block: Block) -> list[tuple[int, str, list[str]]]:
+    commands: list[tuple[int, str, list[str]]] = []
     for number, line in enumerate(block.lines, block.line + 1):
         if line.startswith("$ "):
             commands.append((number, line[2:], []))
@@ -84,13 +96,19 @@ def pattern_of(line: str) -> str:
     """What matches a line, figures and blanks aside."""
     line = re.sub(r"\s+", " ", line.strip())
     parts = re.split(r"(…|-?\d+\.\d+(?:e[-+]?\d+)?)", line)
-    return "".join(part if i % 2 == 0 and not part else
-                   ".*" if part == "…" else
-                   r"-?\d+(\.\d+)?(e[-+]?\d+)?" if i % 2 else re.escape(part)
-                   for i, part in enumerate(parts))
+    return "".join(
+        part
+        if i % 2 == 0 and not part
+        else ".*"
+        if part == "…"
+        else r"-?\d+(\.\d+)?(e[-+]?\d+)?"
+        if i % 2
+        else re.escape(part)
+        for i, part in enumerate(parts)
+    )
 
 
-def difference(expected: List[str], printed: List[str]) -> str:
+def difference(expected: list[str], printed: list[str]) -> str:
     """The first line that is not as it should be; empty if all are."""
     lines = [re.sub(r"\s+", " ", line.strip()) for line in printed if line.strip()]
     wanted = [line for line in expected if line.strip()]
@@ -101,8 +119,14 @@ def difference(expected: List[str], printed: List[str]) -> str:
             skip = True
             continue
         pattern = re.compile(pattern_of(line))
-        found = next((k for k in range(at, len(lines) if skip else min(at + 1, len(lines)))
-                      if pattern.fullmatch(lines[k])), None)
+        found = next(
+            (
+                k
+                for k in range(at, len(lines) if skip else min(at + 1, len(lines)))
+                if pattern.fullmatch(lines[k])
+            ),
+            None,
+        )
         if found is None:
             there = lines[at] if at < len(lines) else "nothing more"
             return f"says:   {line.strip()}\n    prints: {there}"
@@ -116,8 +140,8 @@ class Page:
     def __init__(self, path: pathlib.Path, options: argparse.Namespace, folder: pathlib.Path):
         self.path, self.options, self.folder = path, options, folder
         self.run = self.skipped = 0
-        self.faults: List[str] = []
-        self.reasons: Dict[str, int] = {}
+        self.faults: list[str] = []
+        self.reasons: dict[str, int] = {}
         self.env = dict(os.environ, PATH=f"{folder}/tools:{os.environ['PATH']}", LC_ALL="C.UTF-8")
         if (folder / "tools").exists():  # the page before was followed here
             return
@@ -140,12 +164,19 @@ class Page:
         self.skipped += 1
         self.reasons[why] = self.reasons.get(why, 0) + 1
 
-    def shell(self, command: str) -> Tuple[int, str]:
+    def shell(self, command: str) -> tuple[int, str]:
         folder = ROOT if command.startswith("./bazelw") else self.folder
         try:
-            done = subprocess.run(["bash", "-c", command], cwd=folder, env=self.env,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, timeout=SECONDS, check=False)
+            done = subprocess.run(
+                ["bash", "-c", command],
+                cwd=folder,
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=SECONDS,
+                check=False,
+            )
         except subprocess.TimeoutExpired:
             return -1, f"no end after {SECONDS} s"
         return done.returncode, done.stdout.decode(errors="replace")
@@ -175,9 +206,9 @@ class Page:
             return
         for number, line in enumerate(block.lines, block.line + 1):
             if block.language in ("", "sh", "console") and COMMAND_WORDS.match(line):
-                self.fault(number, f"a command without \"$ \": {line}")
+                self.fault(number, f'a command without "$ ": {line}')
 
-    def check_command(self, line: int, command: str, expected: List[str]) -> None:
+    def check_command(self, line: int, command: str, expected: list[str]) -> None:
         bare = re.sub(r"\s+# .*$", "", command)
         if "corpus/" in bare and not self.options.corpus:
             self.skip("no corpus")
@@ -199,19 +230,94 @@ class Page:
             self.fault(line, f"{bare}\n    exits with {code}: {printed.strip()[-300:]}")
 
 
+# --- Links
+
+
+def without_code(text):
+    """The text with its fenced blocks blanked out, line by line."""
+    return re.sub(r"(?ms)^ *```.*?^ *```$", lambda block: "\n" * block[0].count("\n"), text)
+
+
+def anchors(page):
+    """The names of the headings of a page, as GitHub makes them."""
+    names = set()
+    for heading in re.findall(r"^#+ (.+)$", without_code(page.read_text()), re.M):
+        heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        number, unique = 0, name
+        while unique in names:
+            number += 1
+            unique = f"{name}-{number}"
+        names.add(unique)
+    return names
+
+
+def faults_of(page):
+    """Yields the line and the fault of each link of a page that leads nowhere."""
+    text = without_code(page.read_text())
+    for found in LINK.finditer(text):
+        target, line = found[1], text.count("\n", 0, found.start()) + 1
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        if not file.exists():
+            yield line, f"{path} does not exist"
+        elif anchor and file.suffix == ".md" and anchor not in anchors(file):
+            yield line, f"{path or page.name} has no heading #{anchor}"
+    for found in PATH.finditer(text):
+        if not (ROOT / found[1]).exists():
+            yield text.count("\n", 0, found.start()) + 1, f"{found[1]} does not exist"
+
+
+def check_links() -> int:
+    """Prints each link that leads nowhere, and returns how many there are."""
+    listed = subprocess.run(
+        ["git", "ls-files", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    pages = [ROOT / name for name in listed.stdout.split()]
+    faults = [
+        f"{page.relative_to(ROOT)}:{line}: {fault}"
+        for page in pages
+        for line, fault in faults_of(page)
+    ]
+    index = ROOT / "docs/README.md"
+    linked = {
+        (index.parent / target.partition("#")[0]).resolve()
+        for target in LINK.findall(index.read_text())
+    }
+    faults += [
+        f"docs/README.md: {page.name} is not linked"
+        for page in pages
+        if page.parent == index.parent and page not in (index, *linked)
+    ]
+    print(
+        "".join(f"{fault}\n" for fault in faults)
+        + f"the links of {len(pages)} pages, {len(faults)} faults"
+    )
+    return len(faults)
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--graphnet", type=lambda path: pathlib.Path(path).resolve(), required=True)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--graphnet",
+        type=lambda path: pathlib.Path(path).resolve(),
+        help="the tool that runs the commands",
+    )
     parser.add_argument("--python", type=pathlib.Path, help="one that has torch")
     parser.add_argument("--corpus", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("pages", nargs="*", type=lambda path: pathlib.Path(path).resolve())
     options = parser.parse_args()
+    if not options.graphnet:
+        return 1 if check_links() else 0
     if options.python:
         options.python = os.path.abspath(options.python)
     run = skipped = 0
-    faults: List[str] = []
-    reasons: Dict[str, int] = {}
+    faults: list[str] = []
+    reasons: dict[str, int] = {}
     first = [ROOT / name for name in IN_ONE_FOLDER]
     rest = [page for page in sorted((ROOT / "docs").glob("*.md")) if page not in first]
     for paths in [[page] for page in options.pages] or [first, *([page] for page in rest)]:
