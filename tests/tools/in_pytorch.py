@@ -256,7 +256,7 @@ def one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {text[:200]}"
 
 
-# ------------------------------------------------------------- programs of torch.export
+# ------------------------------------------------------------- programs of PyTorch
 
 
 class Program(NamedTuple):
@@ -265,6 +265,8 @@ class Program(NamedTuple):
     options: dict = {}  # of torch.export.export
     refused: list = []  # calls that fail
     decomposed: str = ""  # "functional": writes are gone; "core": only core ATen is left
+    form: str = "export"  # or "script" or "trace"
+    gradients: bool = True  # whether it is written outside of no_grad
 
 
 class Call(torch.nn.Module):
@@ -301,17 +303,64 @@ def copied(value: Any) -> Any:
     return torch.utils._pytree.tree_map(lambda v: v.detach().clone() if isinstance(v, torch.Tensor) else v, value)
 
 
+def named_tensors(name: str, value: Any, numbers: bool = False) -> Iterator[Tuple[str, torch.Tensor]]:
+    """The tensors of an input by the names by which they are given, and the numbers in structures if asked for."""
+    if isinstance(value, torch.Tensor):
+        yield name, value
+    elif isinstance(value, (dict, list, tuple)):
+        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from named_tensors(f"{name}.{key}", one, numbers)
+    elif numbers and "." in name and isinstance(value, (int, float)):
+        yield name, torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
+
+
+def write_programs(programs: Dict[str, Program], folder: pathlib.Path, names: List[str]) -> int:
+    """Writes them, or those of these names; tells and returns how many PyTorch does not make."""
+    folder.mkdir(parents=True, exist_ok=True)
+    chosen = [name for name in programs if not names or name in names]
+    failed = 0
+    for name in chosen:
+        try:
+            with torch.set_grad_enabled(programs[name].gradients):
+                write_program(name, programs[name], folder)
+        except Exception as error:  # Whatever PyTorch raises.
+            failed += 1
+            print(f"not made  {name}: {one_line(error)}", flush=True)
+            for left in folder.glob(f"{name}.*"):
+                left.unlink()
+    print(f"{len(chosen) - failed} made, {failed} that PyTorch does not make")
+    return failed
+
+
 def write_program(name: str, made: Program, folder: pathlib.Path) -> None:
-    """Writes NAME.pt2, and its calls."""
-    path = folder / f"{name}.pt2"
+    """Writes NAME.pt2 or NAME.pt, and its calls."""
+    path = folder / f"{name}.{'pt2' if made.form == 'export' else 'pt'}"
     args, kwargs = made.calls[0]
-    ep = torch.export.export(made.module, copied(args), copied(kwargs), **made.options)
-    if made.decomposed:
-        ep = ep.run_decompositions({} if made.decomposed == "functional" else None)
-    torch.export.save(ep, str(path))
-    make_portable(path)
-    with torch.no_grad():
-        write_calls(name, made, path, folder)
+    if made.form == "export":
+        ep = torch.export.export(made.module, copied(tuple(args)), copied(kwargs), **made.options)
+        if made.decomposed:
+            ep = ep.run_decompositions({} if made.decomposed == "functional" else None)
+        torch.export.save(ep, str(path))
+        make_portable(path)
+        with torch.no_grad():
+            write_calls(name, made, path, folder)
+        return
+    if made.form == "script":
+        module = torch.jit.script(made.module)
+    else:
+        with torch.no_grad():
+            module = torch.jit.trace(made.module, copied(tuple(args)), check_trace=False, strict=False)
+    module.save(str(path))
+    names = [argument.name for argument in module.forward.schema.arguments][1:]
+    for i, (args, _) in enumerate(made.calls):
+        loaded = torch.jit.load(str(path))
+        torch.manual_seed(0)
+        returned = loaded(*copied(args))
+        given = {key: one for name_of, value in zip(names, args) for key, one in named_tensors(name_of, value)}
+        write_safetensors(given, folder / f"{name}.{i}.in.safetensors")
+        # Of dicts in the order of their keys, as TorchScript keeps them.
+        returned = list(returned.values()) if isinstance(returned, dict) else returned
+        write_safetensors(values(returned), folder / f"{name}.{i}.out.safetensors")
 
 
 def make_portable(path: pathlib.Path) -> None:
