@@ -47,6 +47,7 @@ SUITES = {
     "forecasts": ("suite_files", "Forecasts", "`check --for`, and what comes of converting and running"),
     "mlir": ("suite_files", "Mlir", "MLIR, as torch-mlir-opt verifies it"),
     "spellings": ("suite_files", "Spellings", "records, spelled in all ways"),
+    "texts": ("suite_texts", "Texts", "hostile names and texts in archives that PyTorch loads"),
     "stable": ("suite_loops", "Stable", "the private and public forms of the calls that `stabilize` rewrites"),
 }
 

@@ -29,11 +29,13 @@ import sys
 import warnings
 from collections.abc import Iterator
 
-import check_languages as languages
 import in_pytorch
 import torch
 import torch.nn.functional as F
 from in_pytorch import Program
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+import hostile_names  # noqa: E402
 from torch import nn
 from torch.export import Dim
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
@@ -610,8 +612,8 @@ def odd_module(rng, turn, form, folder):
 
 def text_program(rng, turn):
     """A program in text with hostile names of values, inputs, attributes, modules and the sample."""
-    names = list(dict.fromkeys(rng.choice(languages.PARTS + NAMES) + rng.choice(["", "", str(i)]) for i in range(12)))
-    quoted = [languages.quoted(name) for name in names]
+    names = list(dict.fromkeys(rng.choice(hostile_names.PARTS + NAMES) + rng.choice(["", "", str(i)]) for i in range(12)))
+    quoted = [hostile_names.quoted(name) for name in names]
     dtypes = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool c64 c128 f8e4m3fn".split()
     kind = dtypes[turn % len(dtypes)] + rng.choice(["[]", "[0]", "[2, 3]", "[1]"])
     annotation = rng.choice([" as torch.nn.parameter.Parameter", ""])
