@@ -30,6 +30,7 @@ SUITES = {
     "functional": ("suite_samples", "Functional", "samples before and after `functionalize`"),
     "fused": ("suite_samples", "Fused", "samples with and without fused operators"),
     "programs": ("suite_programs", "Programs", "programs of torch.export that make_pt2_programs.py wrote"),
+    "damaged": ("suite_programs", "Damaged", "programs of torch.export, damaged field by field"),
     "models": ("suite_programs", "Models", "real models as NAME.pt2 and NAME.pt, run by both"),
     "archives": ("suite_programs", "Archives", "archives of other releases and projects"),
     "versions": ("suite_programs", "Versions", "TorchScript of every format version"),

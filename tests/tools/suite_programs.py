@@ -1,11 +1,13 @@
 """Suites of compare.py on files of PyTorch: programs, models, archives of other releases and versions."""
 
 import argparse
+import copy
 import functools
 import io
 import json
 import logging
 import pathlib
+import random
 import zipfile
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
@@ -129,6 +131,139 @@ def scripted(path: pathlib.Path, seed: int) -> Tuple[Any, Dict[str, torch.Tensor
     return module, dict(zip(names, drawn))
 
 
+# --- Damaged programs -------------------------------------------------------------------------------
+
+
+# What says where a call came from is for people, and is not damaged.
+UNREAD = {"metadata", "guards_code", "verifiers", "torch_version", "opset_version"}
+
+
+def places_of(value, path=()):
+    """Paths of all values below one."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in UNREAD:
+                yield (*path, key)
+                yield from places_of(inner, (*path, key))
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            yield (*path, i)
+            yield from places_of(inner, (*path, i))
+
+
+def damages(value, key, rng):
+    """What may stand in the place of a value; `...`: nothing."""
+    yield ...
+    yield None
+    if isinstance(value, str):
+        yield value + "x"
+        yield rng.randrange(100)
+        if "." in value:
+            yield value.rsplit(".", 1)[0] + ".Nothing"
+            yield "torch.ops.aten.nothing.default"
+    elif isinstance(value, bool):
+        yield "true"
+    elif isinstance(value, int):
+        yield value + 1
+        yield value + 1000
+        yield -value - 1
+        yield str(value)
+        yield value + 0.5
+    elif isinstance(value, float):
+        yield value + 1
+        yield "half"
+    elif isinstance(value, list):
+        yield []
+        yield {}
+        if value:
+            yield [*value, copy.deepcopy(value[0])]
+            yield value[:-1]
+            yield value[::-1]
+    elif isinstance(value, dict):
+        yield []
+        if len(value) == 1:
+            (kind, inner), = value.items()
+            for other in ("as_int", "as_string", "as_tensor", "as_none", "as_what"):
+                yield {other: inner}
+            yield {kind: inner, "as_bool": True}
+            yield {"as_string": "text"}
+            yield {"as_ints": [1, 2]}
+
+
+def damaged(program, path, what):
+    made = copy.deepcopy(program)
+    inner = made
+    for key in path[:-1]:
+        inner = inner[key]
+    if what is ...:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = what
+    return made
+
+
+def write_damaged(path, source, program):
+    with zipfile.ZipFile(source) as archive, zipfile.ZipFile(path, "w") as out:
+        for info in archive.infolist():
+            is_program = "/models/" in info.filename
+            content = json.dumps(program).encode() if is_program else archive.read(info)
+            out.writestr(zipfile.ZipInfo(info.filename), content)
+
+
+class Damaged(Suite):
+    """Damages the JSON of programs of torch.export and compares who still takes them.
+
+The folder has programs and inputs that make_pt2_programs.py wrote. Each field of the graph of a program is
+damaged by itself: left out, null, of another kind, with another name or number, given twice. What
+torch.export.load and a call of its module refuse, `graphnet run` has to refuse in one line; what they take, it
+has to refuse, too, or give the same bits. It may refuse what PyTorch passes over: a name that the operator does
+not know, an argument that is given twice, tables that contradict each other.
+"""
+
+    def arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("folder", type=pathlib.Path)
+        parser.add_argument("names", nargs="*", metavar="NAME")
+        parser.add_argument("--limit", type=int, default=1000, help="damages in all (default: %(default)s)")
+
+    def run(self, run: Run) -> str:
+        import make_pt2_programs  # noqa: F401  the classes that inputs and outputs are of
+
+        logging.disable(logging.CRITICAL)
+        torch.set_num_threads(1)
+        rng, tasks = random.Random(run.args.seed), []
+        for source in sorted(run.args.folder.glob("*.pt2")):
+            if not run.args.names or source.stem in run.args.names:
+                program = in_pytorch.program_json(source)
+                for path in places_of(program["graph_module"], ("graph_module",)):
+                    value = functools.reduce(lambda inner, key: inner[key], path, program)
+                    tasks += [(source, path, what) for what in damages(value, path[-1], rng)]
+        passed_over = 0
+        for source, path, what in rng.sample(tasks, min(run.args.limit, len(tasks))):
+            given, broken = source.with_suffix(".0.in.safetensors"), run.scratch / "damaged.pt2"
+            name = f"{source.name} {'.'.join(map(str, path))} = {'nothing' if what is ... else json.dumps(what)[:80]}"
+            if isinstance(self.by_pytorch(source, given), str):
+                run.tell(name, "skipped: PyTorch does not take it whole: its operators are not there")
+                continue
+            write_damaged(broken, source, damaged(in_pytorch.program_json(source), path, what))
+            expected = self.by_pytorch(broken, given)
+            try:
+                found = run.outputs(broken, given)
+                run.tell(name, f"PyTorch refuses it: {expected}" if isinstance(expected, str) else in_pytorch.compare(expected, found))
+            except Failed as error:
+                is_line = "exit status 2: " in str(error) and "\n" not in str(error)
+                run.tell(name, "" if is_line else str(error))
+                passed_over += not isinstance(expected, str)
+        return f"{passed_over} are refused that PyTorch passes over"
+
+    @staticmethod
+    def by_pytorch(path: pathlib.Path, inputs: pathlib.Path) -> Any:
+        """What PyTorch yields, or why it refuses the program."""
+        try:
+            return in_pytorch.call_exported(torch.export.load(str(path)), in_pytorch.read_safetensors(inputs))
+        except Exception as error:  # Whatever it raises is a refusal.
+            return in_pytorch.one_line(error)
+
+
 # --- Archives of other releases --------------------------------------------------------------------
 
 
@@ -233,14 +368,6 @@ def described(name: str, value: Any) -> List[str]:
     return ["--input", f"{name}={value}"]
 
 
-def tensors_in(name: str, value: Any) -> Dict[str, torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        return {name: value}
-    if isinstance(value, dict):
-        return {key: one for k, v in value.items() for key, one in tensors_in(f"{name}.{k}", v).items()}
-    return {}
-
-
 def as_outputs(returned: Any) -> Dict[str, torch.Tensor]:
     """As graphnet writes them: a text is its bytes, a float is one of 64 bits, and short floats are float32."""
     found = []
@@ -320,7 +447,7 @@ method, and its attributes count as outputs.
                     yield what, "skipped: an argument is an object"
                     break
                 words = ["--method", method, *(word for name, value in values.items() for word in described(name, value))]
-                tensors = {key: one for name, value in values.items() for key, one in tensors_in(name, value).items()}
+                tensors = {key: one for name, value in values.items() for key, one in in_pytorch.named_tensors(name, value)}
                 try:
                     found = run.outputs(path, tensors or None, *words)
                 except Failed as error:

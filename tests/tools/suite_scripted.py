@@ -231,20 +231,6 @@ def load(folder):
     return module, module.load(folder)
 
 
-def named_tensors(value, name, numbers=False):
-    """As --inputs has them; extract takes the numbers in structures, too."""
-    if isinstance(value, torch.Tensor):
-        yield name, value
-    elif numbers and "." in name and isinstance(value, (int, float)):
-        yield name, torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
-    elif isinstance(value, (list, tuple)):
-        for i, element in enumerate(value):
-            yield from named_tensors(element, f"{name}.{i}", numbers)
-    elif isinstance(value, dict):
-        for key, element in value.items():
-            yield from named_tensors(element, f"{name}.{key}", numbers)
-
-
 def draw(script, program, words):
     """Inputs for the program, integers within the bounds of the words."""
     torch.manual_seed(2)
@@ -306,10 +292,10 @@ in Python has not (the test's own operators) are skipped.
         script, program = load(scratch / "first")
         inputs = draw(script, program, words)
         names = [row["name"] for row in program.manifest["inputs"]]
-        given, tensors = ({n: t for name, value in zip(names, inputs) for n, t in named_tensors(value, name, numbers)}
+        given, tensors = ({n: t for name, value in zip(names, inputs) for n, t in in_pytorch.named_tensors(name, value, numbers)}
                           for numbers in (True, False))
         in_pytorch.write_safetensors(given, scratch / "given.safetensors")
-        lacking = [word for name, value, text in zip(names, inputs, words) if not [*named_tensors(value, name, True)]
+        lacking = [word for name, value, text in zip(names, inputs, words) if not [*in_pytorch.named_tensors(name, value, True)]
                    for word in ("--input", f"{name}={text}")]
         run.graphnet("extract", archive, "-o", scratch / "out", "--inputs", scratch / "given.safetensors", *lacking, *options)
         with torch.jit.optimized_execution(False):
