@@ -24,6 +24,7 @@ import warnings
 # A suite: its module, its class, and what it compares.
 SUITES = {
     "samples": ("suite_samples", "Samples", "GraphNet samples: eager PyTorch and `graphnet run`"),
+    "targets": ("suite_samples", "Targets", "calls that few real samples have"),
     "runnable": ("suite_samples", "Runnable", "samples as Python that runs by itself"),
     "pieces": ("suite_samples", "Pieces", "the pieces of a decomposition, in PyTorch one after the other"),
     "pieces-alone": ("suite_samples", "PiecesAlone", "whether graphnet runs each piece of each decomposition"),

@@ -45,155 +45,57 @@ class P(torch.nn.Module):
 """
 # What only programs with given inputs and a buffer have.
 COUNTED_STATEMENTS = r"""
-for j in range(n):\n    a = a + j
-for j in range(1, n, 2):\n    a = a * j
+for j in range(n):\n    a = a + j  ; for j in range(1, n, 2):\n    a = a * j
 for j in range(n + 3, n, -1):\n    k.append(j)
 for j in range(0, x.size(1), n % 4 + 1):\n    a = a + x[:, j:j + 1]
 j = n\nwhile j > 0:\n    j -= 2\n    if j == 1:\n        break\n    l.append(a * j)
 for j in range(n):\n    if j % 2 == {i}:\n        continue\n    a = a - j
 if n == 3:\n    a = a * 2\nelif t == "cd":\n    a = a + 3\nelse:\n    n = n + 1
-if t == "ab":\n    self.reset({i})
-if t == "cd" and n > {i}:\n    l = [v * n for v in l]
-a = a + self.h
-a = self.h * n
-self.h = a
-self.h = a * 0.5 + {i}
-self.h = self.h + {i}
-self.h.add_({i})
-v = self.h\nself.h = v * 2\nv.sub_(1)\na = a + v
-v = self.h[0]\nself.h = a + v\nv.mul_(3)
-v = self.h\nself.h = a\na = v
-l.append(self.h)
-l[0] = self.h\nl[0].add_(1)
+if t == "ab":\n    self.reset({i})  ; if t == "cd" and n > {i}:\n    l = [v * n for v in l]  ; a = a + self.h
+a = self.h * n  ; self.h = a  ; self.h = a * 0.5 + {i}  ; self.h = self.h + {i}  ; self.h.add_({i})
+v = self.h\nself.h = v * 2\nv.sub_(1)\na = a + v  ; v = self.h[0]\nself.h = a + v\nv.mul_(3)
+v = self.h\nself.h = a\na = v  ; l.append(self.h)  ; l[0] = self.h\nl[0].add_(1)
 for j in range(n % 3):\n    self.h = self.h + x * j
-""".strip().splitlines()
+""".strip().replace("  ; ", "\n").splitlines()
 
-# A line each, or several; {i} is a number from 0 to 2.
+# Of a line or of several; {i} is a number from 0 to 2.
 STATEMENTS = r"""
-a = a * n
-a = a + m
-a = torch.relu(a) - y
-a = l[0] * 2
-a = d["p"] + a
-a = a.reshape(x.shape) + 0.5
-n = n + m * {i}
-m = (m * 2 + {i}) % 7 + 1
-n = n // 2 + 1
-m = max(m, n)
-n = min(k) + len(k)
-m = sum(k) % 11 + 1
-n = abs(-m) + int(m > 2)
-k.append(m)
-k.append(x.size({i} % 2))
-k.insert({i}, n % 5)
-k.insert(-1, {i})
-k.extend([m, {i}])
-k[0] = {i} + 1
-k[-1] += 2
-k.reverse()
-k.sort()
-k.sort(reverse=True)
-k = k + [m]
-k = k * 2
-k = 2 * k[:2]
-k = k[1:] + k[:1]
-k = sorted(k)
-k = list(k)
-k = k.copy()
-m = k.pop() + 1\nk.append({i})
-m = k.pop(0) + 1\nk.append({i})
-k.remove(k[0])\nk.append(4)
-n = k.count(2) + 1
-n = k.index(k[-1]) + 1
-del k[0]\nk.append(2)
-k.clear()\nk.append(3)
-if 2 in k:\n    m = m + 1\nelse:\n    a = a - 1
-if m not in k:\n    n = n + 1
-if not (m > 3 and n < 9):\n    a = a + 2
-if k == [1, 2]:\n    a = a * 3
-if len(w) > {i} or t == "ab":\n    a = a - m
-l.append(a)
-l.insert(0, a + {i})
-l.extend([a, y])
-l[-1] = a * 2
-l.reverse()
-a = l.pop() + 1\nl.append(y)
-a = l.pop(0)\nl.append(x)
-l = l[:2] + [a]
-a = torch.stack(l).sum(0)
-a = torch.cat([v * 2 for v in l]).sum() + a
-a = l[len(l) - 1] + len(l)
-for v in l:\n    a = a + v
-for j in range(len(k)):\n    a = a + k[j]
-for j, v in enumerate(l):\n    a = a + v * j
-for u, v in zip(k, l):\n    a = a + v * u
+a = a * n  ; a = a + m  ; a = torch.relu(a) - y  ; a = l[0] * 2  ; a = d["p"] + a
+a = a.reshape(x.shape) + 0.5  ; n = n + m * {i}  ; m = (m * 2 + {i}) % 7 + 1  ; n = n // 2 + 1  ; m = max(m, n)
+n = min(k) + len(k)  ; m = sum(k) % 11 + 1  ; n = abs(-m) + int(m > 2)  ; k.append(m)
+k.append(x.size({i} % 2))  ; k.insert({i}, n % 5)  ; k.insert(-1, {i})  ; k.extend([m, {i}])  ; k[0] = {i} + 1
+k[-1] += 2  ; k.reverse()  ; k.sort()  ; k.sort(reverse=True)  ; k = k + [m]  ; k = k * 2  ; k = 2 * k[:2]
+k = k[1:] + k[:1]  ; k = sorted(k)  ; k = list(k)  ; k = k.copy()  ; m = k.pop() + 1\nk.append({i})
+m = k.pop(0) + 1\nk.append({i})  ; k.remove(k[0])\nk.append(4)  ; n = k.count(2) + 1  ; n = k.index(k[-1]) + 1
+del k[0]\nk.append(2)  ; k.clear()\nk.append(3)  ; if 2 in k:\n    m = m + 1\nelse:\n    a = a - 1
+if m not in k:\n    n = n + 1  ; if not (m > 3 and n < 9):\n    a = a + 2  ; if k == [1, 2]:\n    a = a * 3
+if len(w) > {i} or t == "ab":\n    a = a - m  ; l.append(a)  ; l.insert(0, a + {i})  ; l.extend([a, y])
+l[-1] = a * 2  ; l.reverse()  ; a = l.pop() + 1\nl.append(y)  ; a = l.pop(0)\nl.append(x)  ; l = l[:2] + [a]
+a = torch.stack(l).sum(0)  ; a = torch.cat([v * 2 for v in l]).sum() + a  ; a = l[len(l) - 1] + len(l)
+for v in l:\n    a = a + v  ; for j in range(len(k)):\n    a = a + k[j]
+for j, v in enumerate(l):\n    a = a + v * j  ; for u, v in zip(k, l):\n    a = a + v * u
 for j in range({i} + 2):\n    if j % 2 == 0:\n        k.append(j)\n    else:\n        l.append(a + j)
 while len(k) > 3:\n    k.pop()
 j = 0\nwhile j < 5:\n    j += 1\n    if j == {i}:\n        continue\n    if j == 4:\n        break\n    a = a + j
-k = [v + 1 for v in k]
-l = [v + n for v in l]
-d["q"] = a
-d["p"] = d["p"] * 2
-d["q"] = y\na = d.pop("q") + 1
-if "q" in d:\n    a = a + d["q"]
-for s in d.keys():\n    a = a + d[s]
-for v in d.values():\n    a = a + v
-for s, v in d.items():\n    a = a + v * len(s)
-a = torch.stack(list(d.values())).mean(0) + x
-d = {{s: v + 1 for s, v in d.items()}}
-d.update({{"r": a}})
-a = d.get("p", y) + 1
-a = d.get("z", y) + 1
-d.setdefault("s", a)
-n = len(d) + 1
-del d["p"]\nd["p"] = x
-d = dict([("p", a), ("u", y)])
-e[m] = n
-e[1] += 2
-e[n % 4] = e.get(n % 4, 0) + 1
-m = e[1] % 5 + 1
-for q, v in e.items():\n    m = (m + q * v) % 13 + 1
-if m in e:\n    n = e[m] % 6 + 1
-e.clear()\ne[1] = {i}
-w.append(t)
-w.append(t + str(m))
-t = t + "c"
-t = w[0] + w[-1]
-t = "".join(w)
-t = t.upper()
-t = t.lower().strip()
-t = "{{}}-{{}}".format(m, t)
-t = t[1:] + t[:1] + "z"
-t = t * 2
-w = t.split("y")
-w.sort()
-n = len(t) % 9 + 1
-m = t.find("b") + 2
-m = t.count("a") + 1
-n = ord(t[0]) % 7 + 1
-if t.startswith("a"):\n    a = a + 1
-if t.endswith("c") or "b" in t:\n    a = a * 2
-if t != "abc" and t < "b":\n    m = m + 1
-if t.isdigit() or t.islower():\n    n = n + 2
-n = int("1{i}") % 5 + 1
-n = int(float(m) * 1.5) + 1
-n = int(round(m / 2)) + 1
-a = a * float(m)
-a = a + (m / 4)
-a = a * (2 ** {i})
-m = m ^ 1 | 2
-n = (n << 1) & 7 | 1
-p, q = (m, n)\nm = q + 1
-p, q = l[0], l[1]\na = p - q
-u = (a, m)\na = u[0] * u[1]
-a, n = a + n, n + 1
-a = a + torch.zeros([x.size(0), 3]) + torch.full(x.shape, {i}.5)
-a = a.permute([1, 0]).permute([1, 0])
-a = a.view(-1, k[0] * 0 + 3)
-a = torch.split(a, 1, 0)[0] + a
-a = torch.unbind(a, 0)[0] + a
-b = a.chunk(2, 0)\na = a + b[0].sum() + len(b)
-""".strip().splitlines()
+k = [v + 1 for v in k]  ; l = [v + n for v in l]  ; d["q"] = a  ; d["p"] = d["p"] * 2
+d["q"] = y\na = d.pop("q") + 1  ; if "q" in d:\n    a = a + d["q"]  ; for s in d.keys():\n    a = a + d[s]
+for v in d.values():\n    a = a + v  ; for s, v in d.items():\n    a = a + v * len(s)
+a = torch.stack(list(d.values())).mean(0) + x  ; d = {{s: v + 1 for s, v in d.items()}}  ; d.update({{"r": a}})
+a = d.get("p", y) + 1  ; a = d.get("z", y) + 1  ; d.setdefault("s", a)  ; n = len(d) + 1
+del d["p"]\nd["p"] = x  ; d = dict([("p", a), ("u", y)])  ; e[m] = n  ; e[1] += 2
+e[n % 4] = e.get(n % 4, 0) + 1  ; m = e[1] % 5 + 1  ; for q, v in e.items():\n    m = (m + q * v) % 13 + 1
+if m in e:\n    n = e[m] % 6 + 1  ; e.clear()\ne[1] = {i}  ; w.append(t)  ; w.append(t + str(m))  ; t = t + "c"
+t = w[0] + w[-1]  ; t = "".join(w)  ; t = t.upper()  ; t = t.lower().strip()  ; t = "{{}}-{{}}".format(m, t)
+t = t[1:] + t[:1] + "z"  ; t = t * 2  ; w = t.split("y")  ; w.sort()  ; n = len(t) % 9 + 1
+m = t.find("b") + 2  ; m = t.count("a") + 1  ; n = ord(t[0]) % 7 + 1  ; if t.startswith("a"):\n    a = a + 1
+if t.endswith("c") or "b" in t:\n    a = a * 2  ; if t != "abc" and t < "b":\n    m = m + 1
+if t.isdigit() or t.islower():\n    n = n + 2  ; n = int("1{i}") % 5 + 1  ; n = int(float(m) * 1.5) + 1
+n = int(round(m / 2)) + 1  ; a = a * float(m)  ; a = a + (m / 4)  ; a = a * (2 ** {i})  ; m = m ^ 1 | 2
+n = (n << 1) & 7 | 1  ; p, q = (m, n)\nm = q + 1  ; p, q = l[0], l[1]\na = p - q  ; u = (a, m)\na = u[0] * u[1]
+a, n = a + n, n + 1  ; a = a + torch.zeros([x.size(0), 3]) + torch.full(x.shape, {i}.5)
+a = a.permute([1, 0]).permute([1, 0])  ; a = a.view(-1, k[0] * 0 + 3)  ; a = torch.split(a, 1, 0)[0] + a
+a = torch.unbind(a, 0)[0] + a  ; b = a.chunk(2, 0)\na = a + b[0].sum() + len(b)
+""".strip().replace("  ; ", "\n").splitlines()
 
 TAIL = """        s = torch.full([1], float(n)) + m + len(k) + len(w) + len(d) + len(e) + len(t) + len(l)
         return a, s, torch.tensor(k), l[0], d["p"]
