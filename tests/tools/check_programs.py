@@ -91,7 +91,8 @@ REFUSED = [
     ),
     ("pt2|mlir", r"cannot draw float8"),
     # How often a loop turns may depend on data only where PyTorch has a loop for it.
-    ("pt2|mlir", r"the number of its turns is known only when it runs|the shape and dtype of its value are not known"),
+    ("pt2|mlir", r"the number of its turns is known only when it runs"),
+    ("pt2|mlir", r"the shape and dtype of its value are not known"),
     ("pt2|mlir", r"Length of all samples has to be greater than 0"),
     # Text without weights beside it.
     ("pt2|pt|mlir", r"the value of .* is not known"),
