@@ -53,7 +53,9 @@ absl::Span<const Backend> Backends() {
        .description = "OpenVINO's PyTorch front end, in C++",
        .kind = BackendKind::kProgram,
        .reads = ProgramForm::kExport,
-       .files = {kHeader, {"openvino_worker.cc", OpenVinoWorkerCc}},
+       .files = {kHeader,
+                 {"openvino_arguments.h", OpenVinoArgumentsH},
+                 {"openvino_worker.cc", OpenVinoWorkerCc}},
        .packages = {"openvino==2026.4.1"},
        .compile = "g++ -O2 -std=c++17 -I. -I\"$SITE/openvino/include\" openvino_worker.cc "
                   "\"$SITE\"/openvino/libs/libopenvino.so.2641 "

@@ -14,6 +14,7 @@ absl::string_view IreeWorkerPy();
 absl::string_view MlirProgramPy();
 absl::string_view OnnxExportPy();
 absl::string_view OnnxRuntimeWorkerPy();
+absl::string_view OpenVinoArgumentsH();
 absl::string_view OpenVinoWorkerCc();
 absl::string_view TensorRtWorkerPy();
 absl::string_view TensorsPy();

@@ -1,9 +1,7 @@
 #include "graphnet/paddle/to_paddle.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,6 +26,7 @@
 #include "graphnet/ops/python_operator.h"
 #include "graphnet/ops/value_type.h"
 #include "graphnet/paddle/mapping.h"
+#include "graphnet/paddle/rule_functions.h"
 #include "graphnet/paddle/rule_text.h"
 #include "graphnet/paddle/rules.h"
 #include "graphnet/passes/pass.h"
@@ -435,9 +434,9 @@ class PaddleConversion {
       case PaddleTerm::Kind::kCall: break;
     }
     if (term.name == "per_axis") return PerAxis(making.call[term.arguments[0].name], making.call);
-    if (const Constant* constant = ConstantOf(term.name)) {
+    if (const RuleFunction* const function = FindRuleFunction(term.name)) {
       ASSIGN_OR_RETURN(const Argument of, ValueOf(term.arguments[0], making));
-      return (this->**constant)(of);
+      return (*function)(of, arena_);
     }
     // A value that a row mentions twice is made once.
     const std::string text = PaddleCallText(term);
@@ -456,153 +455,6 @@ class PaddleConversion {
     if (rank < 3) return No("one size for axes of an unknown number");
     const std::vector<Argument> sizes(static_cast<size_t>(rank) - 2, of);
     return Argument::List(arena_.Copy(absl::MakeConstSpan(sizes)));
-  }
-
-  // The functions on constants alone that rules may call, by name.
-  using Constant = absl::StatusOr<Argument> (PaddleConversion::*)(const Argument& of);
-  static const Constant* ConstantOf(absl::string_view name) {
-    static constexpr std::pair<absl::string_view, Constant> kConstants[] = {
-        {"complement", &PaddleConversion::Complement},
-        {"subscript", &PaddleConversion::Subscript},
-        {"last_axes", &PaddleConversion::LastAxes},
-        {"axes", &PaddleConversion::Axes},
-        {"dtype_of", &PaddleConversion::DTypeOf},
-        {"several", &PaddleConversion::Several},
-        {"positive", &PaddleConversion::Positive},
-        {"grown", &PaddleConversion::Grown},
-        {"cropped", &PaddleConversion::Cropped},
-        {"reduction", &PaddleConversion::Reduction},
-        {"slice", &PaddleConversion::Slice},
-        {"not", &PaddleConversion::Not},
-        {"list", &PaddleConversion::List},
-    };
-    for (const auto& row : kConstants) {
-      if (row.first == name) return &row.second;
-    }
-    return nullptr;
-  }
-
-  // NOLINTBEGIN(readability-convert-member-functions-to-static): one type for all
-  absl::StatusOr<Argument> Complement(const Argument& of) {
-    if (!of.is_float()) return No("a momentum that is not a constant");
-    return Argument(1.0 - of.real());
-  }
-
-  // Returns the last axes, one for each size.
-  absl::StatusOr<Argument> LastAxes(const Argument& of) {
-    if (!of.is_list() && !of.is_tuple()) return No("sizes that are not constants");
-    const size_t size = of.elements().size();
-    Argument* const axes = arena_.NewArray<Argument>(size);
-    for (size_t i = 0; i < size; ++i)
-      new (&axes[i]) Argument(static_cast<int64_t>(i) - static_cast<int64_t>(size));
-    return Argument::List(absl::MakeConstSpan(axes, size));
-  }
-
-  // Makes a list of an int, which PyTorch accepts in its place.
-  absl::StatusOr<Argument> Axes(const Argument& of) {
-    if (!of.is_int()) return of;
-    Argument* const axes = arena_.NewArray<Argument>(1);
-    new (axes) Argument(of);
-    return Argument::List(absl::MakeConstSpan(axes, 1));
-  }
-
-  absl::StatusOr<Argument> Several(const Argument& of) {
-    const bool are_several = (of.is_list() || of.is_tuple()) && of.elements().size() > 1;
-    if (!are_several) return No("one size");
-    return of;
-  }
-
-  absl::StatusOr<Argument> Positive(const Argument& of) {
-    const bool has_negative =
-        (of.is_list() || of.is_tuple()) && absl::c_any_of(of.elements(), [](const Argument& a) {
-          return a.is_int() && a.integer() < 0;
-        });
-    if (has_negative) return No("a number below 0");
-    return of;
-  }
-
-  // Returns the added part of a padding: negative numbers become 0.
-  absl::StatusOr<Argument> Grown(const Argument& of) {
-    if (!IsWrittenPadding(of)) return No("a padding that is not a constant");
-    const size_t size = of.elements().size();
-    Argument* const sizes = arena_.NewArray<Argument>(size);
-    for (size_t i = 0; i < size; ++i)
-      new (&sizes[i]) Argument(std::max<int64_t>(of.elements()[i].integer(), 0));
-    return Argument::List(absl::MakeConstSpan(sizes, size));
-  }
-
-  // Returns the index that cuts off the negative part of a padding, which is given from the last
-  // dimension on.
-  absl::StatusOr<Argument> Cropped(const Argument& of) {
-    if (!IsWrittenPadding(of)) return No("a padding that is not a constant");
-    const size_t dims = of.elements().size() / 2;
-    Argument* const index = arena_.NewArray<Argument>(dims + 1);
-    new (&index[0]) Argument(Argument::Ellipsis());
-    for (size_t i = 0; i < dims; ++i) {
-      const int64_t left = of.elements()[2 * i].integer();
-      const int64_t right = of.elements()[2 * i + 1].integer();
-      Argument* const bounds = arena_.NewArray<Argument>(3);
-      new (&bounds[0]) Argument(left < 0 ? Argument(-left) : Argument());
-      new (&bounds[1]) Argument(right < 0 ? Argument(right) : Argument());
-      new (&bounds[2]) Argument();
-      new (&index[dims - i]) Argument(Argument::Slice(absl::MakeConstSpan(bounds, 3)));
-    }
-    return Argument::Tuple(absl::MakeConstSpan(index, dims + 1));
-  }
-
-  static bool IsWrittenPadding(const Argument& of) {
-    return (of.is_list() || of.is_tuple()) && of.elements().size() % 2 == 0 &&
-           absl::c_all_of(of.elements(), [](const Argument& a) {
-             return a.is_int() && a.integer() > -(int64_t{1} << 40);
-           });
-  }
-
-  // Returns the word for the number by which ATen's losses name a reduction.
-  absl::StatusOr<Argument> Reduction(const Argument& of) {
-    static constexpr absl::string_view kWords[] = {"none", "mean", "sum"};
-    if (!of.is_int() || of.integer() < 0 || of.integer() > 2) return No("an unknown reduction");
-    return Argument(kWords[static_cast<size_t>(of.integer())]);
-  }
-
-  absl::StatusOr<Argument> Not(const Argument& of) {
-    if (!of.is_bool()) return No("a bool that is not a constant");
-    return Argument(!of.boolean());
-  }
-
-  // Makes a list of a tuple, which Paddle does not accept.
-  absl::StatusOr<Argument> List(const Argument& of) {
-    return of.is_tuple() ? Argument::List(of.elements()) : of;
-  }
-
-  // Makes a slice of a tuple of bounds.
-  absl::StatusOr<Argument> Slice(const Argument& of) {
-    Argument* const bounds = arena_.NewArray<Argument>(3);
-    for (size_t i = 0; i < 3; ++i)
-      new (&bounds[i]) Argument(i < of.elements().size() ? of.elements()[i] : Argument());
-    return Argument::Slice(absl::MakeConstSpan(bounds, 3));
-  }
-
-  // Returns the dtype that PyTorch gives to a tensor of a number.
-  absl::StatusOr<Argument> DTypeOf(const Argument& of) {
-    if (of.is_bool()) return Argument("bool");
-    if (of.is_int()) return Argument("int64");
-    if (of.is_float()) return Argument("float32");
-    return No("a number that is not a constant");
-  }
-  // NOLINTEND(readability-convert-member-functions-to-static)
-
-  absl::StatusOr<Argument> Subscript(const Argument& of) {
-    if (!of.is_list() && !of.is_tuple()) return No("indices that are not constants");
-    const size_t size = of.elements().size();
-    Argument* const elements = arena_.NewArray<Argument>(size);
-    for (size_t i = 0; i < size; ++i) {
-      const Argument& element = of.elements()[i];
-      Argument* const bounds = arena_.NewArray<Argument>(3);
-      for (size_t k = 0; k < 3; ++k) new (&bounds[k]) Argument();
-      new (&elements[i])
-          Argument(element.is_none() ? Argument::Slice(absl::MakeConstSpan(bounds, 3)) : element);
-    }
-    return Argument::Tuple(absl::MakeConstSpan(elements, size));
   }
 
   absl::Status Arguments(const PaddleTerm& term, Making& making, std::vector<Argument>* args,

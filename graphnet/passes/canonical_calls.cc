@@ -56,6 +56,11 @@ class Rewriter {
   Argument Get(absl::string_view parameter) const {
     return ArgumentOf(*node_, *schema_, parameter);
   }
+  std::vector<Argument> GetAll(std::initializer_list<absl::string_view> parameters) const {
+    std::vector<Argument> all;
+    for (const absl::string_view parameter : parameters) all.push_back(Get(parameter));
+    return all;
+  }
   bool Is(std::initializer_list<absl::string_view> names) const {
     return absl::c_linear_search(names, name_);
   }
@@ -125,10 +130,8 @@ class Rewriter {
     if (!x.is_node()) return;
     if (Is({"alias", "detach", "lift_fresh", "lift_fresh_copy", "contiguous", "clone"}))
       return Vanish(x.node());
-    if (Is({"dropout", "feature_dropout", "alpha_dropout"}) && Get("train").is_bool() &&
-        !Get("train").boolean()) {
+    if (Is({"dropout", "feature_dropout", "alpha_dropout"}) && Get("train") == Argument(false))
       return Vanish(x.node());
-    }
     if (Is({"pad", "constant_pad_nd"})) {
       const auto pad = NumbersOf(Get("pad"));
       if (pad.has_value() && absl::c_all_of(*pad, [](int64_t n) { return n == 0; }))
@@ -202,8 +205,7 @@ class Rewriter {
       for (size_t i = 0; i < dims.size(); ++i)
         dims[i] = (*given)[i] < 0 ? (*given)[i] + rank : (*given)[i];
     } else if (name_ == "t" || name_ == "mT" || name_ == "numpy_T") {
-      if (rank != 2 && name_ != "mT") return;
-      if (rank < 2) return;
+      if (rank < 2 || (rank > 2 && name_ != "mT")) return;
       std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
     } else {
       if (node_->args().size() != 3 || !node_->args()[1].is_int() || !node_->args()[2].is_int())
@@ -286,12 +288,8 @@ class Rewriter {
     const auto get = [&](absl::string_view parameter) {
       return ArgumentOf(whole, *schema, parameter);
     };
-    const auto is = [&](std::initializer_list<absl::string_view> names) {
-      return absl::c_linear_search(names, name);
-    };
     if (i == 0 && (name == "native_batch_norm" || name == "_native_batch_norm_legit_no_training")) {
-      if (name == "native_batch_norm" && !(get("training").is_bool() && !get("training").boolean()))
-        return;
+      if (name == "native_batch_norm" && get("training") != Argument(false)) return;
       const Argument args[] = {
           get("input"), get("weight"), get("bias"), get("running_mean"), get("running_var"), false,
           0.0,          get("eps"),    false};
@@ -303,8 +301,9 @@ class Rewriter {
       Become("aten.layer_norm.default", args);
       return DropDefaults();
     }
-    if (!is({"chunk", "split", "split_with_sizes", "unbind", "tensor_split"})) return;
-    if (!whole.args()[0].is_node()) return;
+    const bool is_pieces = name == "chunk" || name == "split" || name == "split_with_sizes" ||
+                           name == "unbind" || name == "tensor_split";
+    if (!is_pieces || !whole.args()[0].is_node()) return;
     Node* x = whole.args()[0].node();
     const auto sizes = SizesOf(x);
     if (!sizes.has_value() || whole.meta() == nullptr || !whole.meta()->is_tuple) return;
@@ -397,13 +396,9 @@ class Rewriter {
   void Convolution() {
     // Drop backend flags: they choose an algorithm, not the result.
     if (name_ == "_convolution") {
-      std::vector<Argument> args;
-      for (const absl::string_view parameter :
-           {"input", "weight", "bias", "stride", "padding", "dilation", "transposed",
-            "output_padding", "groups"}) {
-        args.push_back(Get(parameter));
-      }
-      return Become("aten.convolution.default", args);
+      return Become("aten.convolution.default",
+                    GetAll({"input", "weight", "bias", "stride", "padding", "dilation",
+                            "transposed", "output_padding", "groups"}));
     }
     if (!Is({"conv1d", "conv2d", "conv3d"})) return;
     const int dims = name_[4] - '0';
@@ -457,12 +452,9 @@ class Rewriter {
   }
 
   void Norms() {
-    if (name_ == "batch_norm" && Get("training").is_bool() && !Get("training").boolean()) {
-      std::vector<Argument> args;
-      for (const absl::string_view parameter :
-           {"input", "weight", "bias", "running_mean", "running_var"}) {
-        args.push_back(Get(parameter));
-      }
+    if (name_ == "batch_norm" && Get("training") == Argument(false)) {
+      std::vector<Argument> args =
+          GetAll({"input", "weight", "bias", "running_mean", "running_var"});
       if (args[3].is_none() || args[4].is_none()) return;
       // The momentum matters only in training.
       args.insert(args.end(), {false, 0.0, Get("eps"), false});
@@ -511,7 +503,7 @@ class Rewriter {
       const Argument args[] = {Get("weight"), Get("indices")};
       return Become("aten.embedding.default", args);
     }
-    if (name_ == "_softmax" && Get("half_to_float").is_bool() && !Get("half_to_float").boolean()) {
+    if (name_ == "_softmax" && Get("half_to_float") == Argument(false)) {
       const Argument args[] = {Get("self"), Get("dim")};
       return Become("aten.softmax.int", args);
     }
@@ -531,9 +523,8 @@ class Rewriter {
     }
     if (name_ == "arange") {
       const Argument start = Get("start"), step = Get("step");
-      const bool from_zero = start.is_none() || (start.is_int() && start.integer() == 0);
-      const bool by_one = step.is_none() || IsOne(step);
-      if (schema_->overload == "default" || !by_one || step.is_float()) return;
+      const bool from_zero = start.is_none() || start == Argument(0);
+      if (schema_->overload == "default" || !(step.is_none() || step == Argument(1))) return;
       std::vector<Argument> args;
       if (!from_zero) args.push_back(start);
       args.push_back(Get("end"));
@@ -542,12 +533,10 @@ class Rewriter {
     }
     if (Is({"max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d"})) {
       const Argument stride = Get("stride");
-      const bool is_left_out =
-          stride.is_none() || (stride.is_aggregate() && stride.elements().empty());
-      if (!is_left_out) return;
+      const bool is_given = stride.is_aggregate() ? !stride.elements().empty() : !stride.is_none();
       std::vector<Argument> args(node_->args().begin(), node_->args().end());
-      if (args.size() < 2 || !node_->kwargs().empty()) return;
-      if (args.size() == 2) args.push_back(args[1]);
+      if (is_given || args.size() < 2 || !node_->kwargs().empty()) return;
+      args.resize(std::max<size_t>(args.size(), 3));
       args[2] = args[1];
       return Become(node_->target(), args);
     }
@@ -612,9 +601,8 @@ class Rewriter {
       if (parameter.type.kind != SchemaType::Kind::kInt) continue;
       const absl::string_view p = parameter.name;
       if (p != "dim" && p != "dims" && p != "dim0" && p != "dim1" && p != "start_dim" &&
-          p != "end_dim") {
+          p != "end_dim")
         continue;
-      }
       if (args[i].is_int()) {
         const Argument wrapped = wrap(args[i]);
         changed |= wrapped != args[i];

@@ -11,20 +11,27 @@
 #include "graphnet/facts/shapes/result_rules.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/shard/dim_rules.h"
+#include "graphnet/shard/view_rules.h"
 
 namespace graphnet::spmd {
-namespace {
 
 using Result = std::optional<ShardingRule>;
 using Letters = std::vector<int>;
 
-// Returns a rule in which nothing is divided yet.
-ShardingRule Start(const CallFacts& call) {
+ShardingRule StartRule(const CallFacts& call) {
   ShardingRule rule;
   for (const TensorFacts& operand : call.operands)
     rule.operands.push_back({Letters(static_cast<size_t>(std::max(operand.rank(), 0)), kNoLetter)});
   return rule;
 }
+
+const Sizes* SizesOf(const CallFacts& call, size_t operand) {
+  if (operand >= call.operands.size()) return nullptr;
+  const auto& sizes = call.operands[operand].sizes;
+  return sizes.has_value() ? &*sizes : nullptr;
+}
+
+namespace {
 
 // Gives the dimensions of an operand, from the last on, the letters to which they broadcast. If a
 // size is unknown, or neither 1 nor that of the letter, the letter stays whole.
@@ -51,12 +58,6 @@ void Align(const CallFacts& call, size_t operand, absl::Span<const int> letters,
   }
 }
 
-const Sizes* SizesOf(const CallFacts& call, size_t operand) {
-  if (operand >= call.operands.size()) return nullptr;
-  const auto& sizes = call.operands[operand].sizes;
-  return sizes.has_value() ? &*sizes : nullptr;
-}
-
 const Sizes* SizesOf(const CallFacts& call, absl::string_view parameter) {
   const std::vector<size_t> operands = call.operands_of(parameter);
   return operands.size() == 1 ? SizesOf(call, operands[0]) : nullptr;
@@ -71,22 +72,21 @@ size_t NumResults(const CallFacts& call) {
   return call.schema == nullptr ? 1 : std::max<size_t>(call.schema->returns.size(), 1);
 }
 
-// Rule of a call whose operands all broadcast to the result.
-Result Pointwise(const CallFacts& call) {
+}  // namespace
+
+Result PointwiseRule(const CallFacts& call) {
   if (!call.result.is_tensor() || !call.result.sizes.has_value()) return std::nullopt;
-  ShardingRule rule = Start(call);
+  ShardingRule rule = StartRule(call);
   const Letters letters = rule.NewLetters(*call.result.sizes);
   for (size_t i = 0; i < call.operands.size(); ++i) Align(call, i, letters, &rule);
   rule.results.push_back({letters});
   return rule;
 }
 
-// Rule of a call that keeps the dimensions `whole` of the first operand whole. The results have the
-// same dimensions, without `whole` if `drop`. Other operands are replicated.
-Result KeepDims(const CallFacts& call, absl::Span<const size_t> whole, bool drop = false) {
+Result KeepDims(const CallFacts& call, absl::Span<const size_t> whole, bool drop) {
   const Sizes* sizes = SizesOf(call, size_t{0});
   if (sizes == nullptr) return std::nullopt;
-  ShardingRule rule = Start(call);
+  ShardingRule rule = StartRule(call);
   const Letters letters = rule.NewLetters(*sizes);
   rule.operands[0].dims = letters;
   Letters result;
@@ -98,6 +98,8 @@ Result KeepDims(const CallFacts& call, absl::Span<const size_t> whole, bool drop
   rule.results.assign(NumResults(call), {result});
   return rule;
 }
+
+namespace {
 
 // Returns the dimensions that a call names by "dim" or "dims"; all if it names none.
 std::optional<std::vector<size_t>> DimsSaid(const CallFacts& call) {
@@ -125,7 +127,7 @@ Result ReduceBy(const CallFacts& call, std::optional<ReduceType> type) {
   const auto dims = DimsSaid(call);
   if (!dims.has_value()) return std::nullopt;
   const bool keep = call.has("keepdim") && call.arg("keepdim") == Argument(true);
-  ShardingRule rule = Start(call);
+  ShardingRule rule = StartRule(call);
   const Letters letters = rule.NewLetters(*sizes);
   rule.operands[0].dims = letters;
   Letters result;
@@ -194,7 +196,7 @@ Result Channels(const CallFacts& call) {
   const Sizes* sizes = SizesOf(call, size_t{0});
   if (sizes == nullptr || sizes->size() < 2) return std::nullopt;
   if (call.has("training") && call.arg("training") != Argument(false)) return std::nullopt;
-  ShardingRule rule = Start(call);
+  ShardingRule rule = StartRule(call);
   const Letters letters = rule.NewLetters(*sizes);
   rule.operands[0].dims = letters;
   for (size_t i = 1; i < call.operands.size(); ++i) Align(call, i, {letters[1]}, &rule);
@@ -208,7 +210,7 @@ Result Product(const CallFacts& call, size_t first) {
   const Sizes* b = SizesOf(call, first + 1);
   if (a == nullptr || b == nullptr || a->empty() || b->empty()) return std::nullopt;
   if (!call.result.sizes.has_value()) return std::nullopt;
-  ShardingRule rule = Start(call);
+  ShardingRule rule = StartRule(call);
   const bool has_m = a->size() > 1;
   const bool has_n = b->size() > 1;
   const Letters letters = rule.NewLetters(*call.result.sizes);
@@ -240,7 +242,7 @@ Result Linear(const CallFacts& call) {
   const Sizes* x = SizesOf(call, "input");
   const Sizes* weight = SizesOf(call, "weight");
   if (x == nullptr || weight == nullptr || x->empty() || weight->size() != 2) return std::nullopt;
-  ShardingRule rule = Start(call);
+  ShardingRule rule = StartRule(call);
   Letters letters = rule.NewLetters(*x);
   const int k = letters.back();
   rule.letters[static_cast<size_t>(k)].reduced = ReduceType::kSum;
@@ -260,7 +262,7 @@ Result Outer(const CallFacts& call) {
   const Sizes* a = SizesOf(call, size_t{0});
   const Sizes* b = SizesOf(call, 1);
   if (a == nullptr || b == nullptr || a->size() != 1 || b->size() != 1) return std::nullopt;
-  ShardingRule rule = Start(call);
+  ShardingRule rule = StartRule(call);
   const Letters letters = rule.NewLetters({(*a)[0], (*b)[0]});
   rule.operands[0].dims = {letters[0]};
   rule.operands[1].dims = {letters[1]};
@@ -276,7 +278,7 @@ Result Einsum(const CallFacts& call) {
   const std::string terms = text.substr(0, text.find("->"));
   const std::vector<std::string> inputs = absl::StrSplit(terms, ',');
   if (inputs.size() != call.operands.size()) return std::nullopt;
-  ShardingRule rule = Start(call);
+  ShardingRule rule = StartRule(call);
   absl::flat_hash_map<char, int> letters;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Sizes* sizes = SizesOf(call, i);
@@ -313,7 +315,7 @@ Result Convolution(const CallFacts& call) {
     return std::nullopt;
   const bool transposed = absl::StrContains(call.schema->name, "transpose") ||
                           (call.has("transposed") && call.arg("transposed") != Argument(false));
-  ShardingRule rule = Start(call);
+  ShardingRule rule = StartRule(call);
   const int n = rule.NewLetter((*x)[0]);
   Letters result(x->size(), kNoLetter);
   Letters& of_x = *DimsOfOperand(call, "input", &rule);
@@ -338,7 +340,7 @@ Result Convolution(const CallFacts& call) {
 Result Attention(const CallFacts& call) {
   const Sizes* query = SizesOf(call, "query");
   if (query == nullptr || query->size() < 3 || !call.result.sizes.has_value()) return std::nullopt;
-  ShardingRule rule = Start(call);
+  ShardingRule rule = StartRule(call);
   Letters letters = rule.NewLetters(*call.result.sizes);
   letters.resize(letters.size() - 2);
   letters.resize(letters.size() + 2, kNoLetter);
@@ -351,7 +353,7 @@ Result Embedding(const CallFacts& call) {
   const Sizes* weight = SizesOf(call, "weight");
   const Sizes* indices = SizesOf(call, "indices");
   if (weight == nullptr || indices == nullptr || weight->size() != 2) return std::nullopt;
-  ShardingRule rule = Start(call);
+  ShardingRule rule = StartRule(call);
   Letters letters = rule.NewLetters(*indices);
   *DimsOfOperand(call, "indices", &rule) = letters;
   letters.push_back(rule.NewLetter((*weight)[1]));
@@ -366,7 +368,7 @@ Result Gather(const CallFacts& call) {
   if (self == nullptr || index == nullptr || index->size() != self->size()) return std::nullopt;
   const auto dim = DimsOf(call.arg("dim"), call.operands[0].rank());
   if (!dim.has_value() || dim->size() != 1) return std::nullopt;
-  ShardingRule rule = Start(call);
+  ShardingRule rule = StartRule(call);
   const Letters letters = rule.NewLetters(*index);
   *DimsOfOperand(call, "index", &rule) = letters;
   Letters& of_self = *DimsOfOperand(call, "self", &rule);
@@ -387,7 +389,7 @@ Result TakeAlong(const CallFacts& call, size_t dim, size_t index) {
   const Sizes* self = SizesOf(call, size_t{0});
   const Sizes* of_index = SizesOf(call, index);
   if (self == nullptr || of_index == nullptr || dim >= self->size()) return std::nullopt;
-  ShardingRule rule = Start(call);
+  ShardingRule rule = StartRule(call);
   const Letters letters = rule.NewLetters(*self);
   rule.operands[0].dims = letters;
   const Letters taken = rule.NewLetters(*of_index);
@@ -423,7 +425,7 @@ Result Join(const CallFacts& call) {
   const auto dim = DimsOf(call.arg("dim"), call.result.rank());
   if (!dim.has_value() || dim->size() != 1) return std::nullopt;
   const bool adds_dim = call.schema->name == "stack";
-  ShardingRule rule = Start(call);
+  ShardingRule rule = StartRule(call);
   const Letters letters = rule.NewLetters(*call.result.sizes);
   rule.KeepWhole(letters[(*dim)[0]]);
   Letters own = letters;
@@ -445,200 +447,11 @@ Result Pieces(const CallFacts& call) {
   return KeepDims(call, *dim, /*drop=*/name == "unbind" || name == "select");
 }
 
-// Rule of a permutation. `order` has the operand's dimension for each dimension of the result.
-Result Reordered(const CallFacts& call, absl::Span<const size_t> order) {
-  const Sizes& sizes = *SizesOf(call, size_t{0});
-  std::vector<DimTransform> dims;
-  for (const size_t dim : order) dims.push_back(DimTransform::InputDim(dim));
-  return ShardingRuleOf(sizes, dims);
-}
-
-Result Permute(const CallFacts& call) {
-  const Sizes* sizes = SizesOf(call, size_t{0});
-  if (sizes == nullptr) return std::nullopt;
-  const auto dims = DimsOf(call.arg("dims"), call.operands[0].rank());
-  if (!dims.has_value() || dims->size() != sizes->size()) return std::nullopt;
-  return Reordered(call, *dims);
-}
-
-Result Transpose(const CallFacts& call) {
-  const Sizes* sizes = SizesOf(call, size_t{0});
-  if (sizes == nullptr) return std::nullopt;
-  const int rank = call.operands[0].rank();
-  std::vector<size_t> order(sizes->size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  const absl::string_view name = call.schema->name;
-  if (name == "t" || name == "numpy_T") {
-    std::reverse(order.begin(), order.end());
-    return Reordered(call, order);
-  }
-  int64_t first = -2;
-  int64_t second = -1;
-  if (call.schema->arguments.size() > 1) {  // transpose, swapaxes, swapdims
-    const Argument a = call.arg(call.schema->arguments[1].name);
-    const Argument b = call.arg(call.schema->arguments[2].name);
-    if (!a.is_int() || !b.is_int()) return std::nullopt;
-    first = a.integer();
-    second = b.integer();
-  }
-  if (rank == 0) return Reordered(call, order);
-  const auto a = NormalDims({first}, sizes->size());
-  const auto b = NormalDims({second}, sizes->size());
-  if (!a.ok() || !b.ok()) return std::nullopt;
-  std::swap(order[(*a)[0]], order[(*b)[0]]);
-  return Reordered(call, order);
-}
-
-Result MoveDim(const CallFacts& call) {
-  const Sizes* sizes = SizesOf(call, size_t{0});
-  if (sizes == nullptr) return std::nullopt;
-  const int rank = call.operands[0].rank();
-  const auto from = DimsOf(call.arg("source"), rank);
-  const auto to = DimsOf(call.arg("destination"), rank);
-  if (!from.has_value() || !to.has_value() || from->size() != to->size()) return std::nullopt;
-  std::vector<size_t> order(sizes->size(), sizes->size());
-  for (size_t i = 0; i < from->size(); ++i) order[(*to)[i]] = (*from)[i];
-  size_t next = 0;
-  for (size_t& dim : order) {
-    if (dim < sizes->size()) continue;
-    while (absl::c_linear_search(*from, next)) ++next;
-    dim = next++;
-  }
-  return Reordered(call, order);
-}
-
-Result Reshape(const CallFacts& call) {
-  const Sizes* sizes = SizesOf(call, size_t{0});
-  if (sizes == nullptr || call.operands.size() != 1 || !call.result.sizes.has_value())
-    return std::nullopt;
-  if (call.has("dtype")) return std::nullopt;  // view.dtype
-  return ReshapeRule(*sizes, *call.result.sizes);
-}
-
-template <typename T>
-Result IfOk(absl::StatusOr<T> rule) {
-  if (!rule.ok()) return std::nullopt;
-  rule->results.resize(1);
-  return *std::move(rule);
-}
-
-Result Flatten(const CallFacts& call) {
-  const Sizes* sizes = SizesOf(call, size_t{0});
-  if (sizes == nullptr || !call.has("start_dim")) return std::nullopt;
-  const Argument start = call.arg("start_dim");
-  const Argument end = call.arg("end_dim");
-  if (!start.is_int() || !end.is_int()) return std::nullopt;
-  return IfOk(FlattenRule(*sizes, start.integer(), end.integer()));
-}
-
-Result Squeeze(const CallFacts& call) {
-  const Sizes* sizes = SizesOf(call, size_t{0});
-  if (sizes == nullptr || absl::c_any_of(*sizes, [](int64_t size) { return size < 0; }))
-    return std::nullopt;
-  if (!call.has("dim")) return IfOk(SqueezeRule(*sizes, {}));
-  const Argument dim = call.arg("dim");
-  const auto dims = dim.is_int() ? std::optional<Sizes>(Sizes{dim.integer()}) : NumbersOf(dim);
-  if (!dims.has_value() || sizes->empty()) return std::nullopt;
-  if (dims->empty()) return KeepDims(call, {});  // squeeze.dims without dimensions
-  return IfOk(SqueezeRule(*sizes, *dims));
-}
-
-Result Unsqueeze(const CallFacts& call) {
-  const Sizes* sizes = SizesOf(call, size_t{0});
-  const Argument dim = call.arg("dim");
-  if (sizes == nullptr || !dim.is_int()) return std::nullopt;
-  return IfOk(UnsqueezeRule(*sizes, {dim.integer()}));
-}
-
-Result Expand(const CallFacts& call) {
-  if (!call.result.sizes.has_value() || call.operands.size() != 1) return std::nullopt;
-  return Pointwise(call);
-}
-
-Result Repeat(const CallFacts& call) {
-  const Sizes* sizes = SizesOf(call, size_t{0});
-  const auto repeats = NumbersOf(call.arg("repeats"));
-  if (sizes == nullptr || !repeats.has_value() || repeats->size() < sizes->size())
-    return std::nullopt;
-  ShardingRule rule = Start(call);
-  rule.operands[0].dims = rule.NewLetters(*sizes);
-  const size_t added = repeats->size() - sizes->size();
-  Letters result(repeats->size(), kNoLetter);
-  for (size_t i = 0; i < sizes->size(); ++i) {
-    if ((*repeats)[added + i] == 1) result[added + i] = rule.operands[0].dims[i];
-  }
-  rule.results.push_back({result});
-  return rule;
-}
-
-Result Slice(const CallFacts& call) {
-  const Sizes* sizes = SizesOf(call, size_t{0});
-  const Argument dim = call.arg("dim");
-  if (sizes == nullptr || !dim.is_int()) return std::nullopt;
-  if (!call.has("step")) return IfOk(SliceRule(*sizes, {dim.integer()}));  // narrow
-  const auto number = [&](absl::string_view name, int64_t otherwise) {
-    const Argument value = call.arg(name);
-    return value.is_int() ? value.integer() : value.is_none() ? otherwise : -1;
-  };
-  const SliceRange range = {number("start", 0), number("end", INT64_MAX), number("step", 1)};
-  const auto sliced = DimsOf(dim, static_cast<int>(sizes->size()));
-  // A slice of the whole dimension also takes all of a part.
-  if (sliced.has_value() && range.start == 0 && range.step == 1 && (*sizes)[(*sliced)[0]] >= 0 &&
-      range.end >= (*sizes)[(*sliced)[0]])
-    return KeepDims(call, {});
-  return IfOk(SliceRule(*sizes, {dim.integer()}, {}, {range}));
-}
-
-// Returns whether a Python slice takes all of a dimension, and thus all of a part of it.
-bool TakesAll(const Argument& slice, int64_t size) {
-  const Argument& start = slice.elements()[0];
-  const Argument& stop = slice.elements()[1];
-  const Argument& step = slice.elements()[2];
-  return (start.is_none() || start == Argument(0)) && (step.is_none() || step == Argument(1)) &&
-         (stop.is_none() || (stop.is_int() && size >= 0 && stop.integer() >= size));
-}
-
-// Rule of a subscript of a tensor, such as x[0, :, 1:, None, ...].
-Result Subscript(const CallFacts& call) {
-  const Sizes* sizes = SizesOf(call, size_t{0});
-  if (sizes == nullptr || call.operands.size() != 1 || call.node.args().size() != 2)
-    return std::nullopt;
-  const Argument& index = call.node.args()[1];
-  const absl::Span<const Argument> elements =
-      index.is_tuple() ? index.elements() : absl::MakeConstSpan(&index, 1);
-  const auto taken = static_cast<size_t>(absl::c_count_if(elements, [](const Argument& a) {
-    return !a.is_none() && a.kind() != Argument::Kind::kEllipsis;
-  }));
-  if (taken > sizes->size()) return std::nullopt;
-  ShardingRule rule = Start(call);
-  const Letters letters = rule.NewLetters(*sizes);
-  rule.operands[0].dims = letters;
-  Letters result;
-  size_t next = 0;
-  for (const Argument& element : elements) {
-    if (element.is_none()) {
-      result.push_back(kNoLetter);
-    } else if (element.kind() == Argument::Kind::kEllipsis) {
-      for (size_t i = taken; i < sizes->size(); ++i) result.push_back(letters[next++]);
-    } else if (element.kind() == Argument::Kind::kSlice) {
-      if (!TakesAll(element, (*sizes)[next])) rule.KeepWhole(letters[next]);
-      result.push_back(letters[next++]);
-    } else if (element.is_int()) {
-      ++next;
-    } else {
-      return std::nullopt;
-    }
-  }
-  result.insert(result.end(), letters.begin() + static_cast<ptrdiff_t>(next), letters.end());
-  rule.results.push_back({result});
-  return rule;
-}
-
 constexpr CallRule kRules[] = {
     {"pointwise", "all dimensions; a size of 1 that broadcasts stays whole",
      "alias clone contiguous detach dropout empty_like fill full_like lift_fresh ones_like to "
      "zero zeros_like _to_copy",
-     &Pointwise, ""},
+     &PointwiseRule, ""},
     {"channels",
      "all dimensions; operands with one value for each channel are divided with the channels",
      "batch_norm prelu", &Channels, ""},

@@ -27,6 +27,9 @@
 
 namespace graphnet::torchscript {
 
+// What the message of a call that cannot be exported says.
+inline constexpr absl::string_view kNothing = "TorchScript has nothing for it";
+
 // Walks the main graph in order, and each body where it is called. TorchScript
 // needs a type for every value. Types follow from the types of the inputs, the
 // schemas and the importer's annotations. If a value that a loop carries or an

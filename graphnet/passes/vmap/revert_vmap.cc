@@ -18,6 +18,7 @@
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ir/node_table.h"
 #include "graphnet/passes/pass.h"
+#include "graphnet/passes/vmap/round_trips.h"
 #include "graphnet/passes/vmap/vmap_call.h"
 
 namespace graphnet {
@@ -78,83 +79,6 @@ class ModuleEffects {
   const Module& module_;
   std::optional<Effects> effects_;
   std::optional<MemoryGroups> groups_;
-};
-
-// The role of each call: it opens or closes a level, adds or removes a dimension, or neither.
-using NestingCalls = NodeTable<NestingCall>;
-
-// A tensor that enters a level and leaves it at the same dimension is unchanged. Tracers, which
-// identify values by their tensors, may write the removal where the level uses the tensor itself.
-// This puts the tensor there instead, until Undo().
-class RoundTrips {
- public:
-  explicit RoundTrips(const NestingCalls& calls) : calls_(calls) {}
-
-  void Replace(Graph* graph) {
-    std::vector<std::vector<std::pair<Node*, Node*>>> open;
-    for (Node* node : graph->nodes()) {
-      switch (calls_[node]) {
-        case NestingCall::kIncrement: open.emplace_back(); break;
-        case NestingCall::kRemove:
-          if (Node* const tensor = TensorOf(*node); tensor != nullptr && !open.empty())
-            open.back().emplace_back(node, tensor);
-          break;
-        case NestingCall::kDecrement:
-          if (open.empty()) return;
-          for (const auto& [removed, tensor] : open.back()) ReplaceIn(removed, tensor, node);
-          open.pop_back();
-          break;
-        default: break;
-      }
-    }
-  }
-
-  void Undo() {
-    for (auto it = replaced_.rbegin(); it != replaced_.rend(); ++it)
-      it->user->SetOperand(it->operand, it->removed);
-    replaced_.clear();
-  }
-
- private:
-  // Returns the tensor that had no batch dimension before; null if the removal yields another one.
-  Node* TensorOf(const Node& remove) const {
-    bool takes_added = false;
-    remove.ForEachOperand(
-        [&](const Node* operand) { takes_added |= calls_[operand] == NestingCall::kAdd; });
-    if (!takes_added) return nullptr;
-    const auto removal = NestingArguments(remove);
-    if (!removal.ok() || !(*removal)[0].is_node()) return nullptr;
-    const Node& added = *(*removal)[0].node();
-    if (calls_[&added] != NestingCall::kAdd) return nullptr;
-    const auto addition = NestingArguments(added);
-    if (!addition.ok() || !(*addition)[0].is_node() || (*addition)[2] != (*removal)[1])
-      return nullptr;
-    const Argument& in = (*addition)[1];
-    const Argument& out = (*removal)[3];
-    if (!in.is_int() || !out.is_int()) return nullptr;
-    Node* const tensor = (*addition)[0].node();
-    int64_t apart = in.integer() - out.integer();
-    const TensorMeta* const meta = tensor->tensor_meta();
-    if (apart != 0 && meta != nullptr && meta->has_shape)
-      apart = std::abs(apart) - static_cast<int64_t>(meta->shape.size());
-    return apart == 0 ? tensor : nullptr;
-  }
-
-  void ReplaceIn(Node* removed, Node* tensor, const Node* end) {
-    for (const Use& use : removed->uses()) {
-      if (!use.user->IsBefore(end)) continue;
-      replaced_.push_back({use.user, use.operand, removed});
-      use.user->SetOperand(use.operand, tensor);
-    }
-  }
-
-  struct Replaced {
-    Node* user;
-    int operand;
-    Node* removed;
-  };
-  const NestingCalls& calls_;
-  std::vector<Replaced> replaced_;
 };
 
 // Finds out where each node of a graph belongs, without changing the graph.

@@ -654,7 +654,9 @@ TEST(ArchiveCheckTest, ChecksFlatTablesOfSourcePositions) {
   const std::string text(1 << 20, 'x');
   for (int i = 0; i < 65; ++i) {
     rows += row(i == 0 ? Text(text) + Put(0) : Get(0), None(), 0, 1);
-    if (i == 63) EXPECT_TRUE(PositionsPass(table(rows)));
+    if (i == 63) {
+      EXPECT_TRUE(PositionsPass(table(rows)));
+    }
   }
   EXPECT_FALSE(PositionsPass(table(rows)));
 }
