@@ -29,9 +29,10 @@ def public_headers():
             folder = pathlib.PurePath(named[1]).parent
             found.add(named[1])
             found |= {
-                str(folder / name)
-                for name in re.findall(r"`(\w+\.h)`", row)
-                if (ROOT / folder / name).exists()
+                str(path)
+                for name in re.findall(r"`([\w/]+\.h)`", row)
+                for path in (folder / name, pathlib.PurePath(name))
+                if (ROOT / path).exists()
             }
     included = {
         name

@@ -40,6 +40,7 @@ PUBLIC_HEADERS = [
 INCLUDED_HEADERS = [
     "//:graphnet/graphnet.h",
     "//:graphnet/graphnet_torch.h",
+    "//graphnet/command:result.h",
     "//graphnet/ir:argument.h",
     "//graphnet/ir:graph.h",
     "//graphnet/ir:node.h",

@@ -86,9 +86,12 @@ def _libraries_impl(ctx):
     args = ctx.actions.args()
     args.add(ar)
     args.add(static)
+    if ctx.attr.joined:
+        args.add("whole")
     for linker_input in ours:
         for library in linker_input.libraries:
-            args.add("whole" if library.alwayslink else "parts")
+            if not ctx.attr.joined:
+                args.add("whole" if library.alwayslink else "parts")
             args.add_all(library.pic_objects or [])
 
     # An archive names its members by file name, which several of ours share. What registers itself
@@ -156,6 +159,7 @@ dist_libraries = rule(
         "abi": attr.string(mandatory = True, doc = "End of the soname."),
         "below": attr.label(providers = [LinkedInfo], doc = "What lies in there is left out and linked."),
         "deps": attr.label_list(providers = [CcInfo], mandatory = True),
+        "joined": attr.bool(doc = "The static library is one member, as nobody refers to what registers itself in it."),
         "no_libtorch": attr.bool(doc = "Fail if anything below reaches LibTorch."),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },

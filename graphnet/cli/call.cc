@@ -8,10 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/formats.h"
-#include "graphnet/cli/json.h"
-#include "graphnet/cli/messages.h"
-#include "graphnet/cli/options.h"
 #include "graphnet/cli/tool.h"
+#include "graphnet/command/json.h"
+#include "graphnet/command/messages.h"
+#include "graphnet/command/options.h"
 
 namespace graphnet {
 namespace {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/version.h"
+#include "graphnet/command/command.h"
 #include "graphnet/evaluate/backend_table.h"
 #include "graphnet/passes/registry.h"
 
@@ -111,13 +112,14 @@ CommandTable TableOf(const CLI::App& app) {
   CommandRow tool;
   for (const CLI::Option* option : app.get_options()) tool.options.push_back(RowOf(*option));
   table.options = std::move(tool.options);
-  for (const CLI::App* command : app.get_subcommands(nullptr)) {
-    if (command->get_group().empty()) continue;  // a hidden command
+  for (const Command& command : AllCommands()) {
+    if (command.group == CommandGroup::kHidden) continue;
     CommandRow& row = table.commands.emplace_back();
-    row.name = command->get_name();
-    row.group = command->get_group();
-    row.help = command->get_description();
-    AddRows(*command, &row);
+    row.name = command.name;
+    row.group = GroupTitle(command.group);
+    row.help = command.help;
+    row.examples = command.examples;
+    AddRows(*app.get_subcommand(command.name), &row);
   }
   return table;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/string_view.h"
 
 namespace graphnet {
 
@@ -27,6 +28,7 @@ struct CommandRow {
   std::string name;
   std::string group;
   std::string help;
+  std::vector<absl::string_view> examples;
   std::vector<OptionRow> operands;
   std::vector<OptionRow> options;
 
@@ -41,6 +43,7 @@ struct CommandTable {
   std::vector<CommandRow> commands;
 };
 
+// Returns the registered commands, as they are declared in `app`.
 CommandTable TableOf(const CLI::App& app);
 
 // Returns "-o, --out FILE".

@@ -7,10 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "graphnet/cli/command.h"
 #include "graphnet/cli/command_table.h"
-#include "graphnet/cli/messages.h"
-#include "graphnet/cli/options.h"
+#include "graphnet/command/command.h"
+#include "graphnet/command/messages.h"
 
 namespace graphnet {
 namespace {
@@ -216,26 +215,26 @@ std::string FishCompletion(const CommandTable& table) {
   return out;
 }
 
-}  // namespace
-
-void RegisterCompletion(CLI::App& app, CommandRunner* run) {
+void DeclareCompletion(CommandLine& command) {
   auto shell = std::make_shared<Shell>(Shell::kBash);
-  CLI::App* command = app.add_subcommand(
-      "completion",
-      "Print a script that completes command lines: source <(graphnet completion bash)");
   const std::map<std::string, Shell> shells = {
       {"bash", Shell::kBash}, {"fish", Shell::kFish}, {"zsh", Shell::kZsh}};
-  AddChoiceOption(command, "SHELL", shell.get(), shells, "Shell")->required();
-  command->callback([shell, run, &app] {
-    *run = [shell, &app]() -> absl::StatusOr<int> {
-      const CommandTable table = TableOf(app);
-      const std::string text = *shell == Shell::kBash  ? BashCompletion(table)
-                               : *shell == Shell::kZsh ? ZshCompletion(table)
-                                                       : FishCompletion(table);
-      WriteOutput(text);
-      return 0;
-    };
+  command.AddChoice("SHELL", shell.get(), shells, "Shell").Required();
+  command.Run([shell, tool = command.app()->get_parent()]() -> absl::StatusOr<CommandResult> {
+    const CommandTable table = TableOf(*tool);
+    WriteOutput(*shell == Shell::kBash  ? BashCompletion(table)
+                : *shell == Shell::kZsh ? ZshCompletion(table)
+                                        : FishCompletion(table));
+    return 0;
   });
 }
 
+const RegisteredCommand kCompletion(
+    {.name = "completion",
+     .help = "Print a script that completes command lines: source <(graphnet completion bash)",
+     .group = CommandGroup::kTool,
+     .declare = DeclareCompletion,
+     .examples = {"source <(graphnet completion bash)"}});
+
+}  // namespace
 }  // namespace graphnet

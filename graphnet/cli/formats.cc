@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "graphnet/base/status.h"
-#include "graphnet/cli/picture.h"
 #include "graphnet/evaluate/export_onnx.h"
 #include "graphnet/formats/core_formats.h"
 #include "graphnet/formats/formats.h"
@@ -16,6 +15,7 @@
 #include "graphnet/paddle/formats.h"
 #include "graphnet/run/engine.h"
 #include "graphnet/run/worker_host.h"
+#include "graphnet/view/draw_picture.h"
 
 namespace graphnet {
 namespace {

@@ -19,9 +19,9 @@
 #include "graphnet/base/report.h"
 #include "graphnet/base/status.h"
 #include "graphnet/cli/formats.h"
-#include "graphnet/cli/json.h"
-#include "graphnet/cli/messages.h"
 #include "graphnet/cli/tool.h"
+#include "graphnet/command/json.h"
+#include "graphnet/command/messages.h"
 #include "graphnet/evaluate/export_onnx.h"
 #include "graphnet/ir/text/excerpt.h"
 

@@ -8,16 +8,15 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "graphnet/cli/command.h"
 #include "graphnet/cli/command_table.h"
-#include "graphnet/cli/examples.h"
-#include "graphnet/cli/messages.h"
+#include "graphnet/command/command.h"
+#include "graphnet/command/messages.h"
 
 namespace graphnet {
 namespace {
 
 // Date of the last change of this text.
-constexpr char kDate[] = "2026-11-28";
+constexpr char kDate[] = "2026-11-30";
 
 struct Section {
   absl::string_view title;
@@ -131,7 +130,7 @@ std::string ManPage(const CommandTable& table) {
     absl::StrAppend(&out, ".SS ", Roff(command.Synopsis()), "\n", Roff(command.help), ".\n");
     for (const OptionRow& operand : command.operands) AppendOption(operand, &out);
     for (const OptionRow& option : command.options) AppendOption(option, &out);
-    for (const absl::string_view line : ExamplesOf(command.name))
+    for (const absl::string_view line : command.examples)
       absl::StrAppend(&out, ".PP\n.EX\n", Roff(line), "\n.EE\n");
   }
   for (const Section& section : kSections) {
@@ -165,7 +164,7 @@ std::string MarkdownPage(const CommandTable& table) {
       if (option.names.back() != "--help") append(option);
     }
     absl::StrAppend(&out, "\n```console\n");
-    for (const absl::string_view line : ExamplesOf(command.name))
+    for (const absl::string_view line : command.examples)
       absl::StrAppend(&out, "$ ", line, "\n…\n");
     absl::StrAppend(&out, "```\n");
   }
@@ -174,20 +173,21 @@ std::string MarkdownPage(const CommandTable& table) {
   return out;
 }
 
-}  // namespace
-
-void RegisterMan(CLI::App& app, CommandRunner* run) {
+void DeclareMan(CommandLine& command) {
   auto markdown = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("man", "Print the manual: graphnet man | man -l -");
-  command->add_flag("--markdown", *markdown, "Print docs/commands.md");
-  command->callback([markdown, run, &app] {
-    *run = [markdown, &app]() -> absl::StatusOr<int> {
-      const CommandTable table = TableOf(app);
-      const std::string page = *markdown ? MarkdownPage(table) : ManPage(table);
-      WriteOutput(page);
-      return 0;
-    };
+  command.AddFlag("--markdown", markdown.get(), "Print docs/commands.md");
+  command.Run([markdown, tool = command.app()->get_parent()]() -> absl::StatusOr<CommandResult> {
+    const CommandTable table = TableOf(*tool);
+    WriteOutput(*markdown ? MarkdownPage(table) : ManPage(table));
+    return 0;
   });
 }
 
+const RegisteredCommand kMan({.name = "man",
+                              .help = "Print the manual: graphnet man | man -l -",
+                              .group = CommandGroup::kTool,
+                              .declare = DeclareMan,
+                              .examples = {"graphnet man | head -n 20"}});
+
+}  // namespace
 }  // namespace graphnet

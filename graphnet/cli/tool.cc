@@ -12,54 +12,14 @@
 #include "graphnet/base/status.h"
 #include "graphnet/base/version.h"
 #include "graphnet/base/wrapped_text.h"
-#include "graphnet/cli/examples.h"
-#include "graphnet/cli/json.h"
-#include "graphnet/cli/messages.h"
-#include "graphnet/cli/terminal.h"
+#include "graphnet/command/command.h"
+#include "graphnet/command/json.h"
+#include "graphnet/command/messages.h"
+#include "graphnet/command/terminal.h"
 #include "graphnet/run/engine.h"
 
 namespace graphnet {
 namespace {
-
-// The group of commands that the help does not list.
-constexpr char kHidden[] = "";
-
-struct Command {
-  const char* group;
-  void (*add)(CLI::App& app, CommandRunner* run);
-};
-
-// Every command, in the order of the help.
-constexpr Command kCommands[] = {
-    {"Look at graphs", RegisterShow},
-    {"Look at graphs", RegisterStats},
-    {"Look at graphs", RegisterShapes},
-    {"Look at graphs", RegisterFind},
-    {"Look at graphs", RegisterHash},
-    {"Look at graphs", RegisterDiff},
-    {"Check", RegisterCheck},
-    {"Check", RegisterLint},
-    {"Change and convert", RegisterConvert},
-    {"Change and convert", RegisterOpt},
-    {"Change and convert", RegisterPasses},
-    {"Change and convert", RegisterPaddleMap},
-    {"Cut and join", RegisterDecompose},
-    {"Cut and join", RegisterSubgraph},
-    {"Cut and join", RegisterCompose},
-    {"Cut and join", RegisterValidate},
-    {"Cut and join", RegisterRoundtrip},
-    {"Cut and join", RegisterShard},
-    {"Programs", RegisterExtract},
-    {"Run", RegisterRun},
-    {"Run", RegisterDiffRun},
-    {"Judge compilers", RegisterBackends},
-    {"Judge compilers", RegisterBench},
-    {"Judge compilers", RegisterScore},
-    {"Judge compilers", RegisterReduce},
-    {"The tool", RegisterCompletion},
-    {"The tool", RegisterMan},
-    {kHidden, RegisterWorker},
-};
 
 constexpr char kExitCodes[] =
     "Exit codes: 0 success, 1 a check failed or nothing was found, 2 an option is wrong or an "
@@ -75,6 +35,14 @@ class HelpFormatter : public CLI::Formatter {
     return IsTerminal(stdout) ? WrapText(help, TerminalWidth(stdout)) : help;
   }
 };
+
+// Returns "Examples:\n  graphnet show samples/vit.pb\n…" for the help.
+std::string ExamplesText(const Command& command) {
+  std::string text;
+  for (const absl::string_view line : command.examples)
+    absl::StrAppend(&text, text.empty() ? "Examples:\n  " : "\n  ", line);
+  return text;
+}
 
 // An option that may be repeated takes one value each time. The next word is an operand.
 void TakeOneValueEach(CLI::App* command) {
@@ -104,8 +72,6 @@ Tool::Tool()
   app_.formatter(std::make_shared<HelpFormatter>());
   app_.set_help_all_flag("--help-all", "Print the help of every command");
   app_.set_version_flag("--version", Versions);
-  app_.footer(absl::StrCat(ExamplesText("show"),
-                           "\nExamples of each command: graphnet COMMAND --help\n\n", kExitCodes));
   app_.failure_message([](const CLI::App* failed, const CLI::Error& error) {
     std::string command;
     for (const CLI::App* parsed : failed->get_subcommands([](const CLI::App*) { return true; })) {
@@ -114,12 +80,17 @@ Tool::Tool()
     return absl::StrCat("graphnet", command, ": ", error.what(), "; see graphnet", command,
                         " --help\n");
   });
-  for (const Command& entry : kCommands) {
-    entry.add(app_, &run_);
-    CLI::App* command = app_.get_subcommands(nullptr).back();
-    command->group(entry.group);
-    command->footer(absl::StrCat(ExamplesText(command->get_name()), "\n\n", kExitCodes));
+  for (const Command& entry : AllCommands()) {
+    CLI::App* const command = app_.add_subcommand(entry.name, entry.help);
+    CommandLine line(command, &run_);
+    entry.declare(line);
+    command->group(GroupTitle(entry.group));
+    command->footer(absl::StrCat(ExamplesText(entry), "\n\n", kExitCodes));
     TakeOneValueEach(command);
+    if (command->get_name() != "show") continue;
+    app_.footer(absl::StrCat(ExamplesText(entry),
+                             "\nExamples of each command: graphnet COMMAND --help\n\n",
+                             kExitCodes));
   }
 }
 

@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graphnet/cli/call.h"
-#include "graphnet/cli/command.h"
+#include "graphnet/command/command_line.h"
+#include "graphnet/command/result.h"
 
 namespace graphnet {
 

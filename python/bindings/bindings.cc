@@ -2,7 +2,7 @@
 #include <string>
 
 #include "graphnet/base/remark.h"
-#include "graphnet/cli/messages.h"
+#include "graphnet/command/messages.h"
 #include "nanobind/nanobind.h"
 #include "python/bindings/arguments.h"
 #include "python/bindings/corpus.h"

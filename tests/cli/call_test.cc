@@ -2,16 +2,19 @@
 
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "graphnet/cli/messages.h"
 #include "graphnet/cli/tool.h"
+#include "graphnet/command/command.h"
+#include "graphnet/command/messages.h"
 #include "gtest/gtest.h"
 
 namespace graphnet {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -72,22 +75,52 @@ TEST(CallCommandTest, OptionsHoldForOneCall) {
   EXPECT_THAT(CallCommand({"stats", Net()})->text, HasSubstr("  nodes"));
 }
 
+// Returns what the tool prints for a command line.
+std::string Page(Tool* tool, const std::string& line) {
+  CollectedOutput collected;
+  tool->app().parse(line);
+  EXPECT_TRUE(tool->Run().ok());
+  return collected.TakeOutput();
+}
+
 TEST(ToolTest, AnOptionIsDeclaredOnce) {
   Tool tool;
   bool extra = false;
   tool.app().get_subcommand("stats")->add_flag("--extra", extra, "Count what is extra, too");
-  const auto page = [&](const std::string& line) {
-    CollectedOutput collected;
-    tool.app().parse(line);
-    EXPECT_TRUE(tool.Run().ok());
-    return collected.TakeOutput();
-  };
   EXPECT_THAT(tool.app().get_subcommand("stats")->help(), HasSubstr("Count what is extra, too"));
-  EXPECT_THAT(page("man"), HasSubstr("Count what is extra, too"));
-  EXPECT_THAT(page("man --markdown"), HasSubstr("`--extra`: Count what is extra, too"));
-  EXPECT_THAT(page("completion bash"), HasSubstr("--extra"));
-  EXPECT_THAT(page("completion zsh"), HasSubstr("--extra"));
-  EXPECT_THAT(page("completion fish"), HasSubstr("extra"));
+  EXPECT_THAT(Page(&tool, "man"), HasSubstr("Count what is extra, too"));
+  EXPECT_THAT(Page(&tool, "man --markdown"), HasSubstr("`--extra`: Count what is extra, too"));
+  EXPECT_THAT(Page(&tool, "completion bash"), HasSubstr("--extra"));
+  EXPECT_THAT(Page(&tool, "completion zsh"), HasSubstr("--extra"));
+  EXPECT_THAT(Page(&tool, "completion fish"), HasSubstr("extra"));
+}
+
+// The command greet is in new_command.cc, and nowhere else.
+TEST(ToolTest, ACommandIsOneFile) {
+  Tool tool;
+  EXPECT_THAT(tool.app().help(), HasSubstr("Say hello to somebody"));
+  EXPECT_THAT(tool.app().get_subcommand("greet")->help(),
+              AllOf(HasSubstr("Greet a second time, too"),
+                    HasSubstr("Examples:\n  graphnet greet Ada --twice")));
+  EXPECT_THAT(Page(&tool, "man"), HasSubstr("graphnet greet Ada \\-\\-twice"));
+  EXPECT_THAT(Page(&tool, "man --markdown"),
+              HasSubstr("### greet\n\n`graphnet greet NAME [OPTION]"));
+  EXPECT_THAT(Page(&tool, "completion bash"), HasSubstr("\"greet \"*) if [[ $cur == -* ]]"));
+  EXPECT_THAT(Page(&tool, "completion zsh"), HasSubstr("greet:Say hello to somebody"));
+  EXPECT_THAT(Page(&tool, "completion fish"), HasSubstr("__fish_seen_subcommand_from greet"));
+  const auto called = CallCommand({"greet", "Ada", "--twice"});
+  ASSERT_TRUE(called.ok()) << called.status();
+  EXPECT_EQ(called->text, "Hello, Ada\nHello again, Ada\n");
+}
+
+// Groups are in the order of CommandGroup, and commands in that of their names.
+TEST(ToolTest, CommandsAreInOrder) {
+  std::vector<std::pair<CommandGroup, std::string>> order;
+  for (const Command& command : AllCommands()) order.emplace_back(command.group, command.name);
+  EXPECT_GT(order.size(), 25);
+  EXPECT_THAT(order, ::testing::WhenSorted(::testing::ElementsAreArray(order)));
+  EXPECT_EQ(order.front().second, "diff");
+  EXPECT_EQ(order.back().second, "worker");
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ completes() {
     echo "${COMPREPLY[@]}"' bash "${words[@]}")
   [ "$found" = "$expected" ] || fail "of ${words[*]} bash makes '$found', wanted '$expected'"
 }
-completes graphnet sh -- show shapes shard
+completes graphnet sh -- shapes show shard
 completes graphnet xyz --
 completes graphnet show --tr -- --trust
 completes graphnet show --to t -- tabular text

@@ -30,8 +30,10 @@ TRIGGERS = ("tests", "docs", "examples", "README.md")
 REASONS = "tests/tools/messages_not_triggered.txt"
 # Where text may be printed to the standard error, or thrown: the errors, notes and progress of the
 # tool, what ends the program, and the workers of compilers, which stand alone.
-MAY_PRINT = re.compile(r"graphnet/(cli/(messages|progress)\.cc|base/check\.h|evaluate/workers/.*)")
-MAY_THROW = re.compile(r"graphnet/(evaluate/workers/.*|cli/options\.cc)|python/bindings/.*")
+MAY_PRINT = re.compile(r"graphnet/(command/(messages|progress)\.cc|base/check\.h|evaluate/workers/.*)")
+MAY_THROW = re.compile(r"graphnet/(evaluate/workers/.*|command/command_line\.cc)|python/bindings/.*")
+# Where constants are parts of the help.
+HAS_HELP = re.compile(r"graphnet/(cli|command|\w+/commands)/|python/")
 FRAGMENT = 12  # bytes of a literal that tell one message from the others
 
 MAKERS = (
@@ -112,7 +114,7 @@ class Cpp:
             texts = [(place, value) for place, value in self.within(begin, self.end(begin)) if place not in seen]
             # What may be something else than a message.
             is_plain = re.match(r"return|throw|std|fp|const|Add", found[0]) is not None
-            if found[0].startswith("const") and file.startswith(("graphnet/cli/", "python/")):
+            if found[0].startswith("const") and HAS_HELP.match(file):
                 continue  # heads of --help
             if found[0] == "return" and re.search(r"(case [\w:]+|default):\s*$", self.masked[max(found.start() - 80, 0):found.start()]):
                 continue  # a word for each of a kind

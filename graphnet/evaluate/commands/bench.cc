@@ -1,0 +1,194 @@
+#include "graphnet/evaluate/bench.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/status.h"
+#include "graphnet/command/command.h"
+#include "graphnet/command/json.h"
+#include "graphnet/command/messages.h"
+#include "graphnet/command/options.h"
+#include "graphnet/command/progress.h"
+#include "graphnet/command/terminal.h"
+#include "graphnet/evaluate/bench_report.h"
+#include "graphnet/evaluate/commands/bench_options.h"
+#include "graphnet/evaluate/failure_kind.h"
+#include "graphnet/formats/formats.h"
+#include "graphnet/run/worker_host.h"
+
+namespace graphnet {
+namespace {
+
+struct BenchFlags {
+  BenchRun run;
+  std::string out;
+  std::string resume;
+  bool strict = false;
+};
+
+// Returns "bench", or the first of "bench-2" and so on that does not exist.
+std::string FreeFolder() {
+  std::string folder = "bench";
+  for (int i = 2; IsFolder(folder) || FileExists(folder); ++i) folder = absl::StrCat("bench-", i);
+  return folder;
+}
+
+// Returns the lines to print at once for a sample; none if it is correct.
+std::string FailureLines(const std::string& path, const Backend& backend,
+                         const BenchOutcome& outcome) {
+  const SampleResult& result = outcome.result;
+  const Outcome how = FailureKindOf(result).outcome;
+  if (how == Outcome::kCorrect) return "";
+  if (how == Outcome::kBlind) {
+    return absl::StrCat("BLIND ", Printable(path, 1000), ": ", backend.name, ": ",
+                        DescribeBlind(result.blind), "\n");
+  }
+  const std::string reason = result.reason.empty() ? "" : absl::StrCat(": ", result.reason);
+  std::string lines = absl::StrCat(Red("FAIL"), " ", Printable(path, 1000), ": ", backend.name,
+                                   ": ", OutcomeName(how), reason, "\n");
+  if (!outcome.oracle.has_value()) return lines;
+  return absl::StrCat(lines, "ORACLE ", Printable(path, 1000), ": ",
+                      DescribeFinding(*outcome.oracle, backend.name), "\n");
+}
+
+absl::StatusOr<BenchResults> RunWithProgress(BenchRun run) {
+  std::unique_ptr<Progress> progress;
+  const auto print = [&](const std::string& lines) {
+    if (WantsJson() || lines.empty()) return;
+    progress->Print(lines);
+    std::fflush(stdout);  // The next one may take long.
+  };
+  run.host = HostOfTool();
+  run.observe = ObserverOfTool();
+  run.listener.on_begin = [&](size_t samples) { progress = std::make_unique<Progress>(samples); };
+  run.listener.on_outcome = [&](const std::string& path, const Backend& backend,
+                                const BenchOutcome& outcome) {
+    print(FailureLines(path, backend, outcome));
+  };
+  run.listener.on_step = [&](size_t done, size_t wrong) { progress->Step(done, wrong); };
+  run.listener.on_note = [&](const std::string& note) { print(NoteLine(note)); };
+  return RunBench(run);
+}
+
+absl::StatusOr<CommandResult> RunAndTell(BenchFlags options) {
+  BenchRun& run = options.run;
+  if (!options.resume.empty() && !options.out.empty()) {
+    return absl::InvalidArgumentError(
+        "--resume: results go to the folder of the benchmark; leave out -o");
+  }
+  run.folder = !options.resume.empty() ? options.resume
+               : !options.out.empty()  ? options.out
+                                       : FreeFolder();
+  absl::StatusOr<BenchSettings> begun = absl::NotFoundError("");
+  if (!options.resume.empty()) begun = SettingsOf(run.folder);
+  if (begun.ok()) {
+    if (run.settings.in.empty() && run.settings.backends.empty()) run.settings = *begun;
+    RETURN_IF_ERROR(CheckSame(*begun, run.settings));
+  } else {
+    if (!absl::IsNotFound(begun.status())) return begun.status();
+    if (run.settings.in.empty() || run.settings.backends.empty()) {
+      return absl::InvalidArgumentError(
+          options.resume.empty()
+              ? "needs IN and --backend, or --resume"
+              : absl::StrCat("there is no benchmark in ", Printable(options.resume, 1000)));
+    }
+    // Fail before the folder is made.
+    RETURN_IF_ERROR(FindInputs(run.settings.in).status());
+    RETURN_IF_ERROR(BeginBench(run.folder, run.settings));
+  }
+  ASSIGN_OR_RETURN(const BenchResults made, RunWithProgress(run));
+  const std::vector<BackendResults>& results = made.backends;
+  Report report;
+  Json unusable = Json::List();
+  for (const absl::Status& status : made.unusable) {
+    unusable.push_back(ErrorJson(status));
+    report.Say(absl::StrCat(Red("FAIL"), " ", status.message()));
+  }
+  report.Append(ReportOf(results));
+  if (!made.unusable.empty()) report.Add("unusable", std::move(unusable));
+  const bool all_loaded = absl::c_all_of(results, [](const BackendResults& one) {
+    return absl::c_all_of(one.samples, [](const auto& entry) { return entry.second.is_loaded; });
+  });
+  const bool all_right = absl::c_all_of(results, [](const BackendResults& one) {
+    return absl::c_all_of(
+        one.samples, [](const auto& entry) { return entry.second.outcome == Outcome::kCorrect; });
+  });
+  const bool is_fine = all_loaded && (all_right || !options.strict);
+  return CommandResult(std::move(report), !made.unusable.empty() ? 2 : is_fine ? 0 : 1);
+}
+
+void DeclareBench(CommandLine& command) {
+  auto options = std::make_shared<BenchFlags>();
+  BenchSettings& settings = options->run.settings;
+  command.AddOption("IN", &settings.in, "Samples in any format, or folders of samples");
+  command
+      .AddOption("--backend", &settings.backends,
+                 "Compilers, separated by commas (graphnet backends lists them), and rewrites: "
+                 "pass:PASS+PASS, decompose:pieces=3")
+      .Delimiter(',')
+      .TypeName("BACKENDS");
+  AddFolderOption(
+      command, &options->out,
+      "Folder for NAME.log and NAME.jsonl of each backend (default: bench, bench-2, …)");
+  command
+      .AddOption("--resume", &options->resume,
+                 "Continue the benchmark in this folder, with its own options if neither IN nor "
+                 "--backend is given; start it if there is none")
+      .TypeName("DIR");
+  command.AddOption("--device", &settings.device, "Device: cpu or cuda:0").ShowDefault();
+  command.AddOption("--warmup", &settings.warmup, "Runs before the timed ones")
+      .Range(0, 1000000)
+      .ShowDefault();
+  command.AddOption("--trials", &settings.trials, "Timed runs, in turn with eager ones")
+      .Range(1, 1000000)
+      .ShowDefault();
+  command.AddFlag("--fresh-inputs", &settings.fresh_inputs,
+                  "Draw new inputs for each timed run, and compare its outputs");
+  command.AddFlag("--oracle", &settings.oracle,
+                  "If outputs differ, compare both sides with float64: which side is wrong, and "
+                  "at which node first; a small sample that shows it goes to reduced/");
+  command
+      .AddOption("--oracle-time", &options->run.oracle_s,
+                 "Most seconds that the oracle searches, for each sample and backend")
+      .Range(0.0, 1e6)
+      .ShowDefault();
+  AddSeedOption(command, &settings.seed);
+  command
+      .AddOption("--timeout", &options->run.timeout_s,
+                 "Most seconds for compiling, for running, or for a round of trials")
+      .Range(0.01, 1e6)
+      .ShowDefault();
+  AddMemoryOption(command, &options->run);
+  command
+      .AddOption("--jobs,-j", &options->run.jobs,
+                 "Samples to run at once; more than one makes times unsteady")
+      .Range(1, 1024)
+      .ShowDefault();
+  command.AddFlag(
+      "--strict", &options->strict,
+      "Exit with 1 if a backend is wrong on a sample, or if a wrong answer would have passed");
+  AddExecOptions(command, &settings);
+  AddProgressOption(command);
+  AddTrustOption(command, &options->run.trust);
+  AddDrawWeightsOption(command);
+  AddJsonOption(command, "backends with log, samples, outcomes and median_speedup");
+  command.Run([options] { return RunAndTell(*options); });
+}
+
+const RegisteredCommand kBench(
+    {.name = "bench",
+     .help = "Run samples with compilers and without, and compare results and times",
+     .group = CommandGroup::kJudge,
+     .declare = DeclareBench,
+     .examples = {"graphnet bench samples/resnet.pb --backend nope,jit --trials 5 -o logs"}});
+
+}  // namespace
+}  // namespace graphnet

@@ -1,0 +1,31 @@
+#include "graphnet/evaluate/commands/bench_options.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace graphnet {
+
+void AddExecOptions(CommandLine& command, BenchSettings* settings) {
+  command
+      .AddOption("--exec", &settings->exec,
+                 "Command of backend exec, which keeps to the protocol in docs/evaluation.md")
+      .TypeName("COMMAND");
+  const std::map<std::string, ProgramForm> forms = {{"graphnet", ProgramForm::kSample},
+                                                    {"pt2", ProgramForm::kPt2},
+                                                    {"torchscript", ProgramForm::kTorchScript},
+                                                    {"export", ProgramForm::kExport},
+                                                    {"mlir", ProgramForm::kMlir}};
+  command.AddChoice("--exec-reads", &settings->exec_reads, forms,
+                    "Form of the programs that this command reads (default: pt2)");
+}
+
+void AddMemoryOption(CommandLine& command, BenchRun* run) {
+  command
+      .AddOption("--memory", &run->memory_mib,
+                 "Most MiB that a backend may take; 0: the free memory of the machine")
+      .Range(int64_t{0}, int64_t{1} << 30)
+      .ShowDefault();
+}
+
+}  // namespace graphnet

@@ -1,0 +1,17 @@
+// Options of commands that run samples on backends.
+#ifndef GRAPHNET_EVALUATE_COMMANDS_BENCH_OPTIONS_H_
+#define GRAPHNET_EVALUATE_COMMANDS_BENCH_OPTIONS_H_
+
+#include "graphnet/command/command_line.h"
+#include "graphnet/evaluate/bench.h"
+
+namespace graphnet {
+
+// Adds --exec and --exec-reads.
+void AddExecOptions(CommandLine& command, BenchSettings* settings);
+// Adds --memory.
+void AddMemoryOption(CommandLine& command, BenchRun* run);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_EVALUATE_COMMANDS_BENCH_OPTIONS_H_

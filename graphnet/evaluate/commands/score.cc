@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/parallel.h"
+#include "graphnet/base/status.h"
+#include "graphnet/command/command.h"
+#include "graphnet/command/json.h"
+#include "graphnet/command/messages.h"
+#include "graphnet/command/options.h"
+#include "graphnet/evaluate/curve.h"
+#include "graphnet/evaluate/curve_report.h"
+#include "graphnet/evaluate/log.h"
+#include "graphnet/evaluate/plot.h"
+#include "graphnet/evaluate/report_page.h"
+
+namespace graphnet {
+namespace {
+
+struct ScoreFlags {
+  std::vector<std::string> logs;
+  ScoreOptions score;
+  std::string svg;
+  std::string html;
+  int jobs = 0;
+};
+
+absl::StatusOr<Curve> ScoreLog(const std::string& file, const ScoreFlags& options) {
+  ASSIGN_OR_RETURN(Log log, ReadLog(file, options.jobs > 0 ? options.jobs : NumCpus()));
+  return MakeCurve(std::move(log), options.score);
+}
+
+absl::StatusOr<CommandResult> ScoreLogs(const ScoreFlags& options) {
+  std::vector<std::string> files;
+  int code = 0;
+  std::vector<Report> reports;  // of curves, and of logs without one
+  size_t failed = 0;
+  std::string aside;
+  const auto tell = [&](const std::string& path, const absl::Status& status) {
+    aside += ErrorLine(status.message());
+    reports.push_back(SampleReport(path, status));
+    ++failed;
+  };
+  for (const std::string& path : options.logs) {
+    const absl::StatusOr<std::vector<std::string>> found = FindLogs(path);
+    if (found.ok()) {
+      files.insert(files.end(), found->begin(), found->end());
+      continue;
+    }
+    if (options.logs.size() == 1) return found.status();
+    code = 2;
+    tell(path, found.status());
+  }
+  std::vector<Curve> curves;
+  const bool keeps = !options.svg.empty() || !options.html.empty();
+  for (const std::string& file : files) {
+    absl::StatusOr<Curve> curve = ScoreLog(file, options);
+    if (!curve.ok()) {
+      const bool disagrees = absl::IsFailedPrecondition(curve.status());
+      if (options.logs.size() == 1 && files.size() == 1 && !disagrees) return curve.status();
+      // Go on with the others.
+      code = std::max(code, disagrees ? 1 : 2);
+      tell(file, curve.status());
+      continue;
+    }
+    for (const std::string& note : curve->log.notes) aside += NoteLine(note);
+    Report& report = reports.emplace_back();
+    if (reports.size() > failed + 1) report.Say("");
+    report.Append(ReportOf(*curve, options.score));
+    if (keeps) curves.push_back(*std::move(curve));
+  }
+  if (!options.svg.empty() && !curves.empty())
+    RETURN_IF_ERROR(WriteFileAtomic(options.svg, WritePlots(curves)));
+  if (!options.html.empty() && !curves.empty())
+    RETURN_IF_ERROR(WriteFileAtomic(options.html, WriteReportPage(curves, options.score)));
+  Report report;
+  report.Add("passed", reports.size() - failed);
+  report.Add("failed", failed);
+  report.Add("curves", std::move(reports));
+  return CommandResult(std::move(report), code, std::move(aside));
+}
+
+void DeclareScore(CommandLine& command) {
+  auto options = std::make_shared<ScoreFlags>();
+  command
+      .AddOption("LOG", &options->logs,
+                 "Benchmark logs, one per curve, - for the standard input, or folders of them "
+                 "(*.log, *.txt)")
+      .Required();
+  const auto finite = [](const std::string& text) {
+    double value = 0;
+    return absl::SimpleAtod(text, &value) && std::isfinite(value) ? "" : "is no number";
+  };
+  command
+      .AddOption("--p", &options->score.p,
+                 "Penalty for being slower than eager: a speedup s below 1 counts as s^(p + 1)")
+      .Check(finite)
+      .Range(0.0, 1e6)
+      .ShowDefault();
+  const auto base = [](const std::string& text) {
+    double value = 0;
+    return absl::SimpleAtod(text, &value) && value > 0 && value <= 1
+               ? ""
+               : "is no number above 0 and up to 1";
+  };
+  command.AddOption("--b", &options->score.b, "Score of a failure, above 0 and at most 1")
+      .Check(base)
+      .ShowDefault();
+  const std::map<std::string, Interpretation> interpretations = {
+      {"default", Interpretation::kDefault},
+      {"mismatch_extended", Interpretation::kMismatchExtended},
+      {"report", Interpretation::kReport}};
+  command.AddChoice("--interpretation", &options->score.interpretation, interpretations,
+                    "The t from which ES(t) forgives each class of failure: docs/evaluation.md");
+  command.AddOption("--svg", &options->svg, "Draw the curves and the speedups").TypeName("FILE");
+  command
+      .AddOption("--html", &options->html,
+                 "Write a page with plots, tables and all samples, which needs no other file")
+      .TypeName("FILE");
+  AddJobsOption(command, &options->jobs);
+  AddJsonOption(command,
+                "curves with curve, p, b, interpretation, samples, S and ES by t, macro, pi, "
+                "aggregated_score and more");
+  command.Run([options] { return ScoreLogs(*options); });
+}
+
+const RegisteredCommand kScore(
+    {.name = "score",
+     .help = "Score compilers from their benchmark logs: S(t), ES(t) and their parts",
+     .group = CommandGroup::kJudge,
+     .declare = DeclareScore,
+     .examples = {"graphnet bench samples/vit.pb --backend jit --trials 5 -o log && "
+                  "graphnet score log --html scores.html"}});
+
+}  // namespace
+}  // namespace graphnet

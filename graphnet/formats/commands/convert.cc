@@ -1,0 +1,152 @@
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/command/batch.h"
+#include "graphnet/command/command.h"
+#include "graphnet/command/json.h"
+#include "graphnet/command/options.h"
+#include "graphnet/command/save.h"
+#include "graphnet/formats/commands/convert_paddle.h"
+#include "graphnet/formats/formats.h"
+#include "graphnet/interp/inputs/example_input.h"
+#include "graphnet/interp/inputs/weights.h"
+#include "graphnet/ir/lift_attributes.h"
+#include "graphnet/ir/verifier.h"
+
+namespace graphnet {
+namespace {
+
+struct ConvertFlags : PaddleFlags {
+  Output out;
+  InputOptions inputs;
+  bool lift = false;
+  bool strip = false;
+};
+
+absl::Status ConvertOne(const std::string& path, const Output& out, const ConvertFlags& options,
+                        Losses* losses) {
+  RETURN_IF_ERROR(CheckOutput(out));
+  const bool is_archive = out.is("pt2") || out.is("torchscript") || out.is("onnx");
+  if (options.strip && is_archive) {
+    return absl::InvalidArgumentError(absl::StrCat("--strip-weights: a file of ",
+                                                   EndingOf(out.format()),
+                                                   " holds its weights; .pb needs none"));
+  }
+  if (out.embeds_weights && !out.is("protobuf") && !is_archive) {
+    return absl::InvalidArgumentError(
+        "--embed-weights: a protobuf can hold them, and .pt, .pt2 and .onnx always do");
+  }
+  const bool weights = out.keeps_weights() && !options.strip;
+  ASSIGN_OR_RETURN(Sample sample, Load(path, {.trust = options.trust,
+                                              .weights = weights,
+                                              .values_if_there = !weights,
+                                              .missing = MissingValues::kIfStated,
+                                              .statistics = options.lift || !weights}));
+  if (options.strip) sample.weights.clear();
+  RETURN_IF_ERROR(DescribeAll(options.inputs, /*seed=*/0, &sample));
+  if (options.lift) {
+    const std::map<std::string, const TensorMeta*> before = NamedMetas(*sample.module);
+    std::map<std::string, std::string> renamed;
+    RETURN_IF_ERROR(LiftAttributes(sample.module.get(), &renamed).status());
+    RETURN_IF_ERROR(FollowGraph(renamed, before, &sample));
+    RETURN_IF_ERROR(Verify(*sample.module));
+  }
+  return SaveSample(sample, out, losses);
+}
+
+// Adds where a sample was written, and what was lost.
+void Tell(const Output& out, const Losses& losses, Report* sample) {
+  sample->Add("out", out.path);
+  losses.AddTo(sample);
+}
+
+absl::StatusOr<CommandResult> Convert(const ConvertFlags& options) {
+  // If the output is a file, IN must be one sample; loading it tells what the folder is instead.
+  RETURN_IF_ERROR(CheckOutput(options.out));
+  const bool to_file = options.out.to.empty() && !options.out.format().is_folder;
+  if (options.out.to == "paddle") return ConvertToPaddle(options, options.out);
+  if (!options.list.empty() || !options.report.empty())
+    return absl::InvalidArgumentError("--list and --report are for --to paddle");
+  if (!options.paddle_python.empty())
+    return absl::InvalidArgumentError("--paddle-python is for --to paddle");
+  if (!IsFolderOfSamples(options.in) || to_file) {
+    Losses losses;
+    RETURN_IF_ERROR(ConvertOne(options.in, options.out, options, &losses));
+    Report sample;
+    Tell(options.out, losses, &sample);
+    return CommandResult(SamplesReport(options.in, std::move(sample)), 0,
+                         LossNote(losses, options.out));
+  }
+  if (options.out.to.empty())
+    return absl::InvalidArgumentError("a folder of samples needs --to, the format of all outputs");
+  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
+  ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.in, options.out));
+  Losses lost;
+  BatchReport made = ReportBatch<Losses>(
+      inputs, options.jobs,
+      [&](const std::string& path, Losses* losses) {
+        return ConvertOne(path, outputs.at(path), options, losses);
+      },
+      [&](size_t i, const absl::Status& status, const Losses& losses, Report* sample) {
+        lost.Add(losses);
+        if (status.ok()) Tell(outputs.at(inputs[i]), losses, sample);
+      });
+  made.report.Say(CountLine(made.count));
+  made.aside = LossNote(lost, options.out);
+  return std::move(made).Converted();
+}
+
+void DeclareConvert(CommandLine& command) {
+  auto options = std::make_shared<ConvertFlags>();
+  AddSamplesOption(command, &options->in);
+  AddOutputOptions(command, &options->out, ",OUT", TargetsHelp()).Required();
+  AddJobsOption(command, &options->jobs);
+  AddTrustOption(command, &options->trust);
+  AddDrawWeightsOption(command);
+  AddInputOptions(command, &options->inputs);
+  command
+      .AddOption("--list", &options->list,
+                 "With --to paddle: file that lists the samples to convert, one path below IN "
+                 "per line; # begins a comment")
+      .TypeName("FILE");
+  command
+      .AddOption("--report", &options->report,
+                 "With --to paddle: file for the results of all samples, as JSON")
+      .TypeName("FILE");
+  command
+      .AddOption("--paddle-python", &options->paddle_python,
+                 "With --to paddle: run each written sample once with the Python of this virtual "
+                 "environment, which must have Paddle; this trusts the code of the samples")
+      .TypeName("ENV");
+  command
+      .AddOption("--timeout", &options->timeout_s,
+                 "With --paddle-python: time limit for each sample, in seconds (default: 300)")
+      .Positive()
+      .TypeName("SECONDS");
+  command.AddFlag("--lift", &options->lift, "Turn parameters and buffers into inputs of the graph");
+  const Option strip = command.AddFlag(
+      "--strip-weights", &options->strip,
+      "Write the program without the values of parameters and buffers, but with their draw specs");
+  command
+      .AddFlag("--embed-weights", &options->out.embeds_weights,
+               "Write the values of parameters and buffers into the protobuf, not beside it; up "
+               "to 2 GiB")
+      .Excludes(strip);
+  AddJsonOption(command, "samples with path, out and lost, counts of what the format cannot hold");
+  command.Run([options] { return Convert(*options); });
+}
+
+const RegisteredCommand kConvert({.name = "convert",
+                                  .help = "Convert samples to another format",
+                                  .group = CommandGroup::kChange,
+                                  .declare = DeclareConvert,
+                                  .examples = {"graphnet convert samples/resnet.pt resnet18",
+                                               "graphnet convert samples/vit.pt vit.pt2",
+                                               "graphnet convert samples/unet.pb unet.mlir"}});
+
+}  // namespace
+}  // namespace graphnet

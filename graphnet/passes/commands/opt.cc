@@ -1,0 +1,339 @@
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graphnet/base/memory.h"
+#include "graphnet/base/status.h"
+#include "graphnet/command/batch.h"
+#include "graphnet/command/command.h"
+#include "graphnet/command/json.h"
+#include "graphnet/command/messages.h"
+#include "graphnet/command/options.h"
+#include "graphnet/command/save.h"
+#include "graphnet/formats/formats.h"
+#include "graphnet/formats/pt2/exporter.h"
+#include "graphnet/interp/inputs/example_input.h"
+#include "graphnet/ir/verifier.h"
+#include "graphnet/passes/documentation.h"
+#include "graphnet/passes/pipeline.h"
+#include "graphnet/passes/registry.h"
+#include "graphnet/run/engine.h"
+
+namespace graphnet {
+namespace {
+
+struct OptFlags {
+  std::string in;
+  Output out;
+  InputOptions inputs;
+  std::string passes;
+  bool verify_each = false;
+  bool timing = false;
+  bool dump_changes = false;
+  int64_t limit = -1;
+  int jobs = 0;
+  bool trust = false;
+};
+
+// The effects of a pipeline's steps, summed over all samples.
+struct Sum {
+  std::vector<size_t> changed;
+  std::vector<double> seconds;
+  std::vector<int64_t> nodes;  // change in the number of nodes, by step
+  struct Count {
+    size_t count = 0;
+    bool is_counted = false;  // as in PassNote
+  };
+  std::vector<std::map<std::string, Count>> notes;
+  std::vector<std::map<std::string, size_t>> warnings;
+  explicit Sum(size_t steps)
+      : changed(steps), seconds(steps), nodes(steps), notes(steps), warnings(steps) {}
+  void Add(const std::vector<StepResult>& results) {
+    for (size_t i = 0; i < results.size(); ++i) {
+      changed[i] += results[i].changed ? 1 : 0;
+      seconds[i] += results[i].seconds;
+      nodes[i] += static_cast<int64_t>(results[i].nodes_after) -
+                  static_cast<int64_t>(results[i].nodes_before);
+      for (const PassNote& note : results[i].notes) {
+        if (note.is_warning) {
+          warnings[i][note.what] += note.count;
+          continue;
+        }
+        Count& sum = notes[i][note.what];
+        sum.count += note.count;
+        sum.is_counted |= note.is_counted;
+      }
+    }
+  }
+};
+
+// Adds the sums to a report. Returns the warnings.
+std::string AddSum(const Pipeline& pipeline, const Sum& sum, size_t samples, bool timing,
+                   Report* report) {
+  Table table = {{"", "pass"}, {"", "changed"}, {"", "of"}, {"", "nodes"}};
+  if (timing) table.AddColumn({"", "ms"});
+  for (size_t i = 0; i < pipeline.size(); ++i) {
+    table.Add({PrintPipeline({pipeline[i]}), sum.changed[i], samples,
+               Cell(sum.nodes[i]).As(absl::StrFormat("%+d", sum.nodes[i])),
+               Cell(sum.seconds[i]).As(absl::StrFormat("%.3f", sum.seconds[i] * 1e3))});
+  }
+  report->Add("", std::move(table));
+  std::string warnings;
+  for (size_t i = 0; i < pipeline.size(); ++i) {
+    for (const auto& [what, note] : sum.notes[i]) {
+      const bool says_count = note.is_counted || note.count > 1;
+      report->Say(absl::StrCat(pipeline[i].pass->name(), ": ",
+                               says_count ? absl::StrCat(note.count, " ") : "",
+                               Printable(what, 1000)));
+    }
+    for (const auto& [what, count] : sum.warnings[i]) {
+      absl::StrAppend(&warnings, "warning: ", pipeline[i].pass->name(), ": ",
+                      count == 1 ? "" : absl::StrCat("in ", count, " samples: "),
+                      Printable(what, 4000), "\n");
+    }
+  }
+  return warnings;
+}
+
+struct OptOutcome {
+  std::vector<StepResult> steps;
+  Losses lost;
+};
+
+absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
+                                  const Pipeline& pipeline, const OptFlags& options) {
+  LoadOptions load;
+  load.trust = options.trust;
+  const bool folds_values = absl::c_any_of(pipeline, [](const PipelineStep& step) {
+    const auto values = step.options.find("values");
+    return step.pass->name() == "fold-constants" && values != step.options.end() &&
+           values->second == "true";
+  });
+  if (folds_values && !out.path.empty() && !out.keeps_weights()) {
+    return absl::InvalidArgumentError(
+        "fold-constants{values=true} makes weights, which .pb, .pt2 and .pt can hold");
+  }
+  load.weights = folds_values || (!out.path.empty() && out.keeps_weights());
+  load.statistics = load.values_if_there = !out.path.empty() && !out.keeps_weights();
+  // This pass needs the sizes of all values, which may depend on weights.
+  const bool wants_sizes = absl::c_any_of(
+      pipeline, [](const PipelineStep& step) { return step.pass->name() == "generalize-dims"; });
+  load.values_if_there |= wants_sizes;
+  if (!out.path.empty()) RETURN_IF_ERROR(CheckOutput(out));
+  ASSIGN_OR_RETURN(Sample sample, Load(path, load));
+  RETURN_IF_ERROR(DescribeAll(options.inputs, /*seed=*/0, &sample));
+  const Graph* const main = sample.module->main();  // A module may have no graph.
+  // If the sizes cannot be inferred, the pass reports what it lacks.
+  const bool lacks_sizes =
+      wants_sizes && main != nullptr && absl::c_any_of(main->nodes(), [](const Node* node) {
+        return node->is_call() && node->has_uses() && node->meta() == nullptr;
+      });
+  if (lacks_sizes || (folds_values && LacksMetas(*sample.module))) {
+    if (const auto engine = OpenEngine(); engine.ok())
+      (*engine)->InferShapes(&sample).IgnoreError();
+  }
+  PipelineOptions run;
+  run.verify_each = options.verify_each;
+  run.limit = options.limit;
+  if (folds_values) {
+    ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+    run.run_constants = [engine](const Module& module,
+                                 const TensorValues& values) -> absl::StatusOr<TensorValues> {
+      ASSIGN_OR_RETURN(const std::unique_ptr<ReadyProgram> program,
+                       engine->Prepare(module, values, {.max_bytes = AvailableMemoryBytes() / 2}));
+      RETURN_IF_ERROR(program->Run(nullptr));
+      return program->Outputs();
+    };
+  }
+  if (options.dump_changes) {
+    run.on_change = [&](const PipelineStep& step, absl::string_view before,
+                        absl::string_view after) {
+      const std::string lines =
+          absl::StrCat("# ", PrintPipeline({step}), "\n", DiffLines(before, after));
+      out.path == "-" ? WriteAside(lines) : WriteOutput(lines);
+    };
+  }
+  OptOutcome outcome;
+  ASSIGN_OR_RETURN(outcome.steps, RunPipeline(pipeline, &sample, run));
+  RETURN_IF_ERROR(Annotate(Verify(*sample.module), "after the passes"));
+  if (!out.path.empty()) RETURN_IF_ERROR(SaveSample(sample, out, &outcome.lost));
+  return outcome;
+}
+
+// Adds for JSON what the passes have done with a sample. Returns "cse -3, dce -12", or an empty text if
+// nothing has changed.
+std::string Tell(const Output& out, const Pipeline& pipeline, const OptOutcome& outcome,
+                 Report* sample) {
+  if (!out.path.empty()) sample->Add("out", out.path);
+  outcome.lost.AddTo(sample);
+  std::string changes;
+  std::vector<Report> passes;
+  for (size_t i = 0; i < outcome.steps.size(); ++i) {
+    const StepResult& result = outcome.steps[i];
+    Report& pass = passes.emplace_back();
+    pass.Add("pass", PrintPipeline({pipeline[i]}));
+    pass.Add("changed", result.changed);
+    pass.Add("nodes_before", result.nodes_before);
+    pass.Add("nodes_after", result.nodes_after);
+    pass.Add("seconds", result.seconds);
+    Table notes = {{"kind"}, {"what"}, {"count"}};
+    for (const PassNote& note : result.notes)
+      notes.Add({note.is_warning ? "warning" : "note", note.what, note.count});
+    pass.Add("notes", std::move(notes));
+    if (!result.changed) continue;
+    absl::StrAppendFormat(
+        &changes, "%s%s %+d", changes.empty() ? "" : ", ", pipeline[i].pass->name(),
+        static_cast<int64_t>(result.nodes_after) - static_cast<int64_t>(result.nodes_before));
+  }
+  sample->Add("changed", !changes.empty());
+  sample->Add("passes", std::move(passes));
+  return changes;
+}
+
+// Returns whether a pass that checks has failed.
+bool IsFailedCheck(const absl::Status& status) {
+  return absl::IsFailedPrecondition(status) && !IsUnusable(status);
+}
+
+absl::StatusOr<CommandResult> OptAll(const std::vector<std::string>& inputs,
+                                     const Pipeline& pipeline, const OptFlags& options) {
+  if (options.dump_changes) {
+    return absl::InvalidArgumentError("--dump-changes is for one sample, not for a folder of them");
+  }
+  ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.in, options.out));
+  Sum sum(pipeline.size());
+  Losses lost;
+  bool only_checks_failed = true;
+  BatchReport made = ReportBatch<OptOutcome>(
+      inputs, options.jobs,
+      [&](const std::string& path, OptOutcome* outcome) -> absl::Status {
+        ASSIGN_OR_RETURN(*outcome, OptOne(path, outputs.at(path), pipeline, options));
+        return absl::OkStatus();
+      },
+      [&](size_t i, const absl::Status& status, const OptOutcome& outcome, Report* sample) {
+        sum.Add(outcome.steps);
+        lost.Add(outcome.lost);
+        only_checks_failed &= status.ok() || IsFailedCheck(status);
+        if (!status.ok()) return;
+        const std::string changes = Tell(outputs.at(inputs[i]), pipeline, outcome, sample);
+        if (changes.empty()) return;
+        sample->Say(absl::StrCat("changed ", Printable(inputs[i], 1000), ": ", changes));
+      });
+  const auto& [done, failed, unusable] = made.count;
+  if (!WantsJson()) made.aside = AddSum(pipeline, sum, done - failed, options.timing, &made.report);
+  made.report.Say(CountLine(made.count));
+  made.aside += LossNote(lost, options.out);
+  if (!only_checks_failed || failed == 0) return std::move(made).Converted();
+  return CommandResult(std::move(made.report), 1, std::move(made.aside));
+}
+
+absl::StatusOr<CommandResult> Opt(const OptFlags& options) {
+  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline(options.passes));
+  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
+  if (IsFolderOfSamples(options.in)) return OptAll(inputs, pipeline, options);
+  const absl::StatusOr<OptOutcome> outcome = OptOne(options.in, options.out, pipeline, options);
+  std::vector<Report> samples = {SampleReport(options.in, outcome.status())};
+  if (IsFailedCheck(outcome.status())) {
+    samples[0].Say(FailLine(options.in, outcome.status()));
+    return CommandResult(SamplesReport(std::move(samples), /*failed=*/1), 1);
+  }
+  RETURN_IF_ERROR(outcome.status());
+  Tell(options.out, pipeline, *outcome, &samples[0]);
+  Report report = SamplesReport(std::move(samples), /*failed=*/0);
+  Sum sum(pipeline.size());
+  sum.Add(outcome->steps);
+  std::string aside = AddSum(pipeline, sum, 1, options.timing, &report);
+  if (WantsJson()) aside.clear();
+  return CommandResult(std::move(report), 0, aside + LossNote(outcome->lost, options.out));
+}
+
+Report PassesReport() {
+  Table passes = {{"pass", "pass"}, {"tier", "tier"}, {"summary", "what it does"}, {"options"}};
+  for (const Pass& pass : AllPasses()) {
+    const absl::StatusOr<PassDocumentation> documentation = DocumentationOf(pass);
+    const bool is_told = documentation.ok();  // A plug-in may register a pass without a word.
+    passes.Add({pass.name(), is_told ? Cell(TierName(documentation->tier)) : Cell(Json()).As("-"),
+                is_told ? Cell(documentation->summary) : Cell(Json()).As("not documented"),
+                Json::List(pass.options())});
+  }
+  Report report;
+  report.Add("passes", std::move(passes));
+  return report;
+}
+
+absl::StatusOr<CommandResult> Passes(const std::string& name, bool markdown) {
+  if (markdown) {
+    const std::string page = PassesPage();
+    WriteOutput(page);
+    return 0;
+  }
+  if (name.empty()) return PassesReport();
+  const Pass* pass = FindPass(name);
+  if (pass == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat("there is no pass \"", Printable(name), "\"; `graphnet passes` lists them"));
+  }
+  ASSIGN_OR_RETURN(const PassDocumentation documentation, DocumentationOf(*pass));
+  WriteOutput(PassSection(*pass, documentation));
+  return 0;
+}
+
+void DeclareOpt(CommandLine& command) {
+  auto options = std::make_shared<OptFlags>();
+  AddSamplesOption(command, &options->in);
+  command
+      .AddOption("--passes,-p", &options->passes,
+                 "Passes separated by commas, with options in braces: stabilize{allow=linear},dce")
+      .TypeName("PASSES")
+      .Required();
+  AddOutputOptions(command, &options->out, "", TargetsHelp());
+  command.AddFlag("--verify-each", &options->verify_each,
+                  "After each pass, verify the graph and what the pass guarantees");
+  command.AddFlag("--timing", &options->timing, "Print the time of each pass");
+  const Option changes = command.AddFlag("--dump-changes", &options->dump_changes,
+                                         "Print the lines that each pass removes and adds");
+  command.AddOption("--pass-limit", &options->limit, "Run only this many passes")
+      .Range(0, 1'000'000'000);
+  AddJobsOption(command, &options->jobs);
+  AddTrustOption(command, &options->trust);
+  AddDrawWeightsOption(command);
+  AddInputOptions(command, &options->inputs);
+  AddJsonOption(command,
+                "samples with path, out, changed, and for each pass changed, nodes_before, "
+                "nodes_after, seconds, notes")
+      .Excludes(changes);
+  command.Run([options] { return Opt(*options); });
+}
+
+const RegisteredCommand kOpt({.name = "opt",
+                              .help = "Rewrite samples with passes",
+                              .group = CommandGroup::kChange,
+                              .declare = DeclareOpt,
+                              .examples = {
+                                  "graphnet opt samples/resnet.pb -p cse,dce -o smaller.pb",
+                                  "graphnet opt samples -p 'change-dtype{to=bf16}' -o half"}});
+
+void DeclarePasses(CommandLine& command) {
+  auto name = std::make_shared<std::string>();
+  auto markdown = std::make_shared<bool>(false);
+  const Option pass = command.AddOption("NAME", name.get(), "Pass to explain").TypeName("PASS");
+  const Option page =
+      command.AddFlag("--markdown", markdown.get(), "Print docs/passes.md").Excludes(pass);
+  AddJsonOption(command, "passes with pass, tier, summary and options").Excludes(pass, page);
+  command.Run([name, markdown] { return Passes(*name, *markdown); });
+}
+
+const RegisteredCommand kPasses({.name = "passes",
+                                 .help = "List the passes, or explain one",
+                                 .group = CommandGroup::kChange,
+                                 .declare = DeclarePasses,
+                                 .examples = {"graphnet passes", "graphnet passes dce"}});
+
+}  // namespace
+}  // namespace graphnet

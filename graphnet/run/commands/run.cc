@@ -1,0 +1,405 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "graphnet/base/memory.h"
+#include "graphnet/base/near_miss.h"
+#include "graphnet/base/status.h"
+#include "graphnet/command/batch.h"
+#include "graphnet/command/command.h"
+#include "graphnet/command/json.h"
+#include "graphnet/command/messages.h"
+#include "graphnet/command/options.h"
+#include "graphnet/command/progress.h"
+#include "graphnet/evaluate/trials.h"
+#include "graphnet/extract/folder.h"
+#include "graphnet/extract/input_leaves.h"
+#include "graphnet/facts/cost/cost_report.h"
+#include "graphnet/formats/formats.h"
+#include "graphnet/formats/pt2/input_check.h"
+#include "graphnet/formats/safetensors/safetensors.h"
+#include "graphnet/interp/inputs/draw.h"
+#include "graphnet/interp/inputs/example_input.h"
+#include "graphnet/ir/annotation.h"
+#include "graphnet/run/commands/run_cached.h"
+#include "graphnet/run/commands/run_outputs.h"
+#include "graphnet/run/engine.h"
+
+namespace graphnet {
+namespace {
+
+struct RunFlags : CachedRunFlags {
+  std::string state;
+  std::string device = "cpu";
+  Compat compat = Compat::kGraphNet;
+  int threads = 0;
+  int64_t max_memory_mib = 0;
+  CallKey profile = CallKey::kNone;
+  bool trusts_files = false;
+};
+
+using Clock = std::chrono::steady_clock;
+
+double Milliseconds(Clock::duration time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+// Sums the time from the end of one node to the end of the next, grouped by `by`.
+class Profile {
+ public:
+  explicit Profile(CallKey by) : by_(by) {}
+  void Start() { last_ = Clock::now(); }
+  void Add(const Node& node) {
+    const Clock::time_point now = Clock::now();
+    auto& [time, calls] = entries_[KeyOf(node)];
+    time += now - last_;
+    ++calls;
+    last_ = now;
+  }
+  // Returns the entries, the most expensive first.
+  Table AsTable() const {
+    std::vector<std::pair<std::string, std::pair<Clock::duration, size_t>>> rows(entries_.begin(),
+                                                                                 entries_.end());
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
+    Clock::duration total{};
+    for (const auto& [name, entry] : rows) total += entry.first;
+    const std::string key = KeyName(by_);
+    Table table = {{key},           {"ms", "ms"}, {"", "%"}, {"num_calls", "calls"},
+                   {"", "us/call"}, {"", key}};
+    for (const auto& [name, entry] : rows) {
+      const double ms = Milliseconds(entry.first);
+      const double percent = 100 * ms / std::max(Milliseconds(total), 1e-9);
+      const double us = 1e3 * ms / static_cast<double>(entry.second);
+      table.Add({name, Cell(ms).As(absl::StrFormat("%.3f", ms)),
+                 Cell(percent).As(absl::StrFormat("%.1f", percent)), entry.second,
+                 Cell(us).As(absl::StrFormat("%.2f", us)), name});
+    }
+    return table;
+  }
+
+ private:
+  std::string KeyOf(const Node& node) const {
+    if (by_ == CallKey::kTarget) return std::string(node.target());
+    if (by_ == CallKey::kModule) return ModuleNameOf(node);
+    return absl::StrCat("%", node.name(), " = ", node.target());
+  }
+
+  const CallKey by_;
+  std::map<std::string, std::pair<Clock::duration, size_t>> entries_;
+  Clock::time_point last_;
+};
+
+// Describes the program that was made ready, and how long that took.
+struct Ready {
+  std::string text;
+  Report report;
+  std::string place;  // prefix of errors in runs; may be empty
+};
+
+// Runs the program, and writes what the options say.
+absl::StatusOr<CommandResult> RunAndReport(const RunFlags& options, ReadyProgram& program,
+                                           Ready ready, Progress& progress) {
+  Profile profile(options.profile);
+  std::function<absl::Status(const Node&)> observer;
+  const bool profiles = options.profile != CallKey::kNone;
+  if (profiles) {
+    RETURN_IF_ERROR(program.WarmUp());
+    observer = [&profile](const Node& node) {
+      profile.Add(node);
+      return absl::OkStatus();
+    };
+  }
+  std::vector<double> times;
+  for (int i = 0; i < options.repeat; ++i) {
+    if (options.repeat > 1) progress.Say(absl::StrCat("running ", i + 1, "/", options.repeat));
+    profile.Start();
+    const Clock::time_point start = Clock::now();
+    if (const absl::Status ran = program.Run(observer); !ran.ok())
+      return ready.place.empty() ? ran : Annotate(ran, ready.place);
+    times.push_back(Milliseconds(Clock::now() - start));
+  }
+  progress.End();
+  ASSIGN_OR_RETURN(const TensorValues named, program.Outputs());
+  RETURN_IF_ERROR(WriteOutputs(named, options.outputs));
+  const TimeStatistics ran = StatisticsOf(times);
+  Report sample = std::move(ready.report);
+  sample.Append(OutputsReport(named));
+  sample.Add("ms", Json::List(times));
+  sample.Add("median_ms", ran.median);
+  sample.Say(absl::StrFormat(
+      "%s, ran in %.2f ms%s", ready.text, ran.median,
+      times.size() == 1
+          ? ""
+          : absl::StrFormat(" (median of %d, from %.2f to %.2f)", times.size(), ran.min, ran.max)));
+  if (profiles) sample.Add("profile", profile.AsTable());
+  return SamplesReport(options.in, std::move(sample));
+}
+
+// Returns the values that the options have for the leaves of an extracted program's inputs, by
+// name.
+absl::StatusOr<TensorValues> ReadLeaves(const RunFlags& options, const StitchManifest& manifest) {
+  const InputLeaves leaves = LeavesOf(manifest);
+  std::vector<std::string> known;
+  for (const auto& [number, name] : leaves.tensors) known.push_back(name);
+  for (const auto& [name, tree] : leaves.constants) known.push_back(name);
+  ASSIGN_OR_RETURN(TensorValues given, ReadValues(options.inputs.file, known));
+  std::vector<absl::string_view> parameters;
+  for (const auto& input : manifest.inputs) parameters.push_back(input.name);
+  size_t next = 0;
+  for (const std::string& word : options.inputs.words) {
+    ASSIGN_OR_RETURN(const ExampleInput input, ParseExampleInput(word, parameters));
+    const auto it =
+        input.name.empty()
+            ? parameters.begin() + static_cast<ptrdiff_t>(std::min(next++, parameters.size()))
+            : absl::c_find(parameters, input.name);
+    if (it == parameters.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("--input ", Printable(word),
+                                                     ": there is no input for it",
+                                                     NearMissHint(input.name, parameters)));
+    }
+    RETURN_IF_ERROR(DrawExamples(input, std::string(*it), options.seed, &given));
+  }
+  return given;
+}
+
+// Runs an extracted program, which keeps its state between runs.
+absl::StatusOr<CommandResult> RunStitched(const RunFlags& options, const DrawOptions& draw,
+                                          const Engine& engine) {
+  if (options.device != "cpu") {
+    return absl::UnimplementedError(
+        "--device: an extracted program runs where it was captured, on the CPU");
+  }
+  if (!options.state.empty()) {
+    return absl::UnimplementedError(
+        "--state: the state of an extracted program lies in its subgraphs; run those");
+  }
+  if (options.max_memory_mib > 0) {
+    return absl::UnimplementedError(
+        "--max-memory: the memory of an extracted program is not planned; run its subgraphs");
+  }
+  Progress progress("running");
+  const Clock::time_point before = Clock::now();
+  ASSIGN_OR_RETURN(ExtractedProgram extracted, ReadExtracted(options.in));
+  ASSIGN_OR_RETURN(const TensorValues given, ReadLeaves(options, extracted.manifest));
+  const size_t subgraphs = extracted.subgraphs.size();
+  const size_t operations = extracted.manifest.steps.size() - subgraphs;
+  const auto print = [&](const std::string& text) {
+    if (WantsJson() || options.outputs == "-") {
+      WriteAside(text);
+    } else {
+      progress.Print(text);
+    }
+  };
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<ReadyProgram> program,
+      engine.PrepareExtracted(std::move(extracted), given, draw, options.trust, print));
+  const double ms = Milliseconds(Clock::now() - before);
+  Ready ready{absl::StrFormat("%d subgraphs, %d operations between them, ready in %.1f ms",
+                              subgraphs, operations, ms),
+              {},
+              Printable(options.in, 1000)};
+  ready.report.Add("subgraphs", subgraphs);
+  ready.report.Add("operations", operations);
+  ready.report.Add("ready_ms", ms);
+  return RunAndReport(options, *program, std::move(ready), progress);
+}
+
+// Counts the weights that are drawn because their values are unknown: attributes, and the
+// parameters among the inputs. `given` has the values of the sample and of the user.
+size_t CountDrawn(const Module& module, const std::map<std::string, TensorData>& given) {
+  const auto is_drawn = [&](absl::string_view name, const DrawSpec* spec) {
+    return !given.contains(std::string(name)) && (spec == nullptr || spec->data.is_none());
+  };
+  size_t drawn = 0;
+  for (const Attribute& attribute : module.attributes())
+    drawn += is_drawn(attribute.name, attribute.draw_spec) ? 1 : 0;
+  for (const Node* node : module.main()->placeholders()) {
+    if (node->annotation() == kParameterAnnotation)
+      drawn += is_drawn(node->target(), node->draw_spec()) ? 1 : 0;
+  }
+  return drawn;
+}
+
+// A sample that is ready to run.
+struct ReadySample {
+  Sample sample;
+  std::unique_ptr<ReadyProgram> program;
+  double ms = 0;     // time to make it ready, without loading it and its inputs
+  size_t drawn = 0;  // number of drawn weights
+};
+
+absl::StatusOr<ReadySample> Prepare(const std::string& path, const RunFlags& options,
+                                    const DrawOptions& draw, const Engine& engine) {
+  ReadySample made;
+  ASSIGN_OR_RETURN(made.sample, Load(path, {.trust = options.trust, .weights = true}));
+  ASSIGN_OR_RETURN(auto values, ReadInputs(options.inputs, draw, &made.sample));
+  RETURN_IF_ERROR(Annotate(CheckProgramInputs(made.sample, values), Printable(path, 1000)));
+  made.drawn = CountDrawn(*made.sample.module, made.sample.weights);
+  made.sample.weights.clear();
+  const Clock::time_point before = Clock::now();
+  ASSIGN_OR_RETURN(made.program, engine.Prepare(*made.sample.module, std::move(values),
+                                                {.seed = options.seed,
+                                                 .device = options.device,
+                                                 .max_bytes = options.max_memory_mib > 0
+                                                                  ? options.max_memory_mib << 20
+                                                                  : draw.max_bytes}));
+  made.ms = Milliseconds(Clock::now() - before);
+  return made;
+}
+
+// Runs all samples of a folder one after the other, because they share the random generator.
+absl::StatusOr<CommandResult> RunAll(const RunFlags& options, const DrawOptions& draw,
+                                     const Engine& engine) {
+  if (options.repeat > 1 || options.profile != CallKey::kNone || !options.outputs.empty() ||
+      !options.state.empty()) {
+    return absl::InvalidArgumentError(
+        "--repeat, --profile, --out and --state are for one sample, not for a folder of them");
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
+  BatchReport made = ReportBatch<TensorValues>(
+      inputs, /*jobs=*/1,
+      [&](const std::string& path, TensorValues* named) -> absl::Status {
+        ASSIGN_OR_RETURN(const ReadySample ready, Prepare(path, options, draw, engine));
+        RETURN_IF_ERROR(ready.program->Run(nullptr));
+        ASSIGN_OR_RETURN(*named, ready.program->Outputs());
+        return absl::OkStatus();
+      },
+      [&](size_t, const absl::Status& status, const TensorValues& named, Report* sample) {
+        if (status.ok() && WantsJson()) sample->Append(OutputsReport(named));
+      });
+  made.report.Say(
+      absl::StrCat(made.count.done - made.count.failed, " ran, ", made.count.failed, " failed"));
+  return std::move(made).Converted();
+}
+
+absl::StatusOr<CommandResult> RunGraphs(const RunFlags& options) {
+  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+  engine->SetNumThreads(options.threads);
+  if (options.trusts_files) engine->TrustFiles();
+  if (!options.backend.empty()) return RunCached(options, *engine);
+  DrawOptions draw;
+  draw.seed = options.seed;
+  draw.max_bytes = AvailableMemoryBytes();
+  draw.compat = options.compat;
+  if (IsExtracted(options.in)) return RunStitched(options, draw, *engine);
+  if (IsFolderOfSamples(options.in)) return RunAll(options, draw, *engine);
+  Progress progress("running");
+  ASSIGN_OR_RETURN(const ReadySample made, Prepare(options.in, options, draw, *engine));
+  const size_t instructions = made.program->num_instructions();
+  Ready ready{absl::StrFormat("%d instructions, ready in %.1f ms", instructions, made.ms), {}, ""};
+  ready.report.Add("instructions", instructions);
+  ready.report.Add("ready_ms", made.ms);
+  ready.report.Add("drawn_weights", made.drawn);
+  if (made.drawn > 0) {
+    progress.Note(
+        absl::StrCat("note: ", made.drawn, " weights are drawn, as their values are not there"));
+  }
+  ASSIGN_OR_RETURN(CommandResult result,
+                   RunAndReport(options, *made.program, std::move(ready), progress));
+  if (!options.state.empty()) {
+    ASSIGN_OR_RETURN(const TensorValues state, made.program->State());
+    RETURN_IF_ERROR(WriteSafetensorsFile(state, options.state));
+  }
+  return result;
+}
+
+void DeclareRun(CommandLine& command) {
+  auto options = std::make_shared<RunFlags>();
+  AddSamplesOption(command, &options->in);
+  AddInputOption(command, &options->inputs.words);
+  AddInputsOption(command, &options->inputs.file);
+  AddBytesOption(command, &options->outputs,
+                 "File for the outputs o0, o1, … (safetensors; - is the standard output)",
+                 ",--outputs");
+  command
+      .AddOption("--state", &options->state,
+                 "File for the parameters and buffers after the last run (safetensors)")
+      .TypeName("FILE");
+  AddSeedOption(command, &options->seed);
+  command.AddOption("--device", &options->device, "Device: cpu or cuda:0").ShowDefault();
+  const std::map<std::string, Compat> compats = {{"bench", Compat::kBench},
+                                                 {"graph_net", Compat::kGraphNet}};
+  command.AddChoice("--compat", &options->compat, compats,
+                    "Rules by which inputs are drawn (default: graph_net)");
+  command.AddOption("--repeat", &options->repeat, "Number of runs").Range(1, 1000000).ShowDefault();
+  AddThreadsOption(command, &options->threads);
+  command
+      .AddOption("--max-memory", &options->max_memory_mib,
+                 "Most MiB that all tensors may take at once; 0: the free memory of the machine")
+      .Range(int64_t{0}, int64_t{1} << 30)
+      .ShowDefault();
+  command.AddChoice(
+      "--profile-by", &options->profile, CallKeys(),
+      "Print the time of each target, node or module, after a first run that does not count");
+  command
+      .AddFlag(
+          "--profile", [options] { options->profile = CallKey::kTarget; },
+          "Same as --profile-by target")
+      .Excludes("--profile-by");
+  const Option backend =
+      command.AddOption("--backend", &options->backend,
+                        "Call a TorchScript archive through its captures, whose subgraphs this "
+                        "compiler runs (graphnet backends lists the compilers)");
+  for (const char* other : {"--state", "--device", "--compat", "--max-memory", "--profile-by"})
+    backend.Excludes(other);
+  const Option cache =
+      command
+          .AddOption("--cache", &options->cache,
+                     "With --backend: folder that keeps compiled subgraphs for later runs")
+          .TypeName("DIR")
+          .Needs(backend);
+  command
+      .AddOption(
+          "--cache-size", &options->cache_mib,
+          "Most MiB that the cache may take; the least recently used entries are removed first")
+      .Range(int64_t{1}, int64_t{1} << 30)
+      .ShowDefault()
+      .Needs(cache);
+  const Option url =
+      command
+          .AddOption("--cache-url", &options->cache_url,
+                     "Cache on a web server to look in before compiling; needs --trust-cache")
+          .TypeName("URL")
+          .Needs(cache);
+  const Option trusted =
+      command
+          .AddOption("--trust-cache", &options->cache_digest,
+                     "Load compiled code from --cache-url if this is the SHA-256 of its index, "
+                     "which graphnet backends --index-cache prints")
+          .TypeName("SHA256")
+          .Needs(url);
+  url.Needs(trusted);
+  command
+      .AddFlag("--check", &options->check,
+               "With --backend: compare each call with LibTorch; exit with 1 if one is wrong")
+      .Needs(backend);
+  AddTrustOption(command, &options->trust);
+  AddDrawWeightsOption(command);
+  command.AddFlag("--trust-files", &options->trusts_files,
+                  "Let graphs read the files that they name (fused.read_file)");
+  AddJsonOption(command,
+                "samples with path and outputs, and for a single sample ms of each run, median_ms, "
+                "ready_ms, drawn_weights and profile; with --backend calls and captures");
+  command.Run([options] { return RunGraphs(*options); });
+}
+
+const RegisteredCommand kRun({.name = "run",
+                              .help = "Run graphs, or an extracted program, without Python",
+                              .group = CommandGroup::kRun,
+                              .declare = DeclareRun,
+                              .examples = {"graphnet run samples/resnet.pt --input f32[8,3,64,64]",
+                                           "graphnet run samples/vit.pb --profile --repeat 5"}});
+
+}  // namespace
+}  // namespace graphnet

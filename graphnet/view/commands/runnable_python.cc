@@ -1,0 +1,110 @@
+#include "graphnet/view/commands/runnable_python.h"
+
+#include <cstddef>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "graphnet/base/status.h"
+#include "graphnet/command/messages.h"
+#include "graphnet/command/save.h"
+#include "graphnet/evaluate/input_values.h"
+#include "graphnet/facts/cost/flops.h"
+#include "graphnet/formats/core_formats.h"
+#include "graphnet/formats/export_program.h"
+#include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/formats/pt2/exporter.h"
+#include "graphnet/formats/pt2/importer.h"
+#include "graphnet/interp/inputs/draw.h"
+#include "graphnet/ir/annotation.h"
+#include "graphnet/ir/graph.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/ops/callable.h"
+
+namespace graphnet {
+namespace {
+
+// Returns the names of the values that a folder takes, in order: first the placeholders of the
+// module, then the attributes that it reads.
+std::vector<std::string> SourcesOfArguments(const Module& module) {
+  std::vector<std::string> sources;
+  absl::flat_hash_set<absl::string_view> read;
+  for (const Node* node : module.main()->nodes()) {
+    if (node->is_placeholder()) sources.emplace_back(node->target());
+    if (node->op() == Op::kGetAttr) read.insert(node->target());
+  }
+  for (const Attribute& attribute : module.attributes()) {
+    if (read.contains(attribute.name)) sources.emplace_back(attribute.name);
+  }
+  return sources;
+}
+
+bool IsOfTorchScriptAlone(const Node& node) {
+  return node.is_call() && CalleeOf(node).kind == Callable::Kind::kForeign &&
+         IsOfTorchScript(node.target());
+}
+
+// Many of TorchScript's own operators, such as those on lists, cannot be called from Python.
+bool HasOperatorsOfTorchScript(const Module& module) {
+  return absl::c_any_of(module.graphs(), [](const Graph* graph) {
+    return absl::c_any_of(graph->nodes(),
+                          [](const Node* node) { return IsOfTorchScriptAlone(*node); });
+  });
+}
+
+// Returns the program as torch.export has it, which has none of these operators and takes the same
+// inputs.
+absl::StatusOr<Sample> WithoutTorchScript(const Sample& sample,
+                                          const std::map<std::string, TensorData>& values) {
+  ASSIGN_OR_RETURN(const Pt2Archive archive, ExportPt2Program(sample));
+  ASSIGN_OR_RETURN(Sample program, ImportPt2(archive.ToString(), sample.name, {.weights = true}));
+  const std::vector<Node*> inputs = sample.module->main()->placeholders();
+  const std::vector<Node*> taken = program.module->main()->placeholders();
+  if (inputs.size() != taken.size())
+    return absl::UnimplementedError("as a program of torch.export, it takes other inputs");
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto value = values.find(std::string(inputs[i]->target()));
+    if (value != values.end())
+      program.weights.insert_or_assign(std::string(taken[i]->target()), value->second);
+  }
+  return program;
+}
+
+}  // namespace
+
+absl::Status WriteRunnablePython(Sample sample, const std::string& path) {
+  for (const Node* input : sample.module->main()->placeholders()) {
+    if (!IsStructure(input->annotation())) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input ", Printable(input->target()),
+        " is neither a tensor nor a number, and --runnable cannot store other values"));
+  }
+  size_t drawn = 0;
+  for (const Attribute& attribute : sample.module->attributes())
+    drawn += sample.weights.contains(std::string(attribute.name)) ? 0 : 1;
+  ASSIGN_OR_RETURN(auto values, ReadInputs({}, DrawOptions(), &sample));
+  if (HasOperatorsOfTorchScript(*sample.module)) {
+    ASSIGN_OR_RETURN(sample, WithoutTorchScript(sample, values));
+    ASSIGN_OR_RETURN(values, ReadInputs({}, DrawOptions(), &sample));
+  }
+  ASSIGN_OR_RETURN(const Sample form, FolderFormOfSample(sample));
+  ASSIGN_OR_RETURN(const GraphNetFileMap files, GraphNetFiles(form));
+  const std::vector<std::string> sources = SourcesOfArguments(*sample.module);
+  const std::vector<Node*> arguments = form.module->main()->placeholders();
+  if (sources.size() != arguments.size())
+    return absl::InternalError("a folder takes other arguments than the program");
+  std::map<std::string, TensorData> tensors;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    auto value = values.extract(sources[i]);
+    if (!value.empty()) tensors.emplace(arguments[i]->target(), std::move(value.mapped()));
+  }
+  if (drawn > 0)
+    PrintNote(absl::StrCat(drawn, " weights are drawn, as their values are not there"));
+  return SaveWithTensors(absl::StrCat(files.at("model.py"), RunnableTail()), path, tensors,
+                         absl::StrCat(path, ".safetensors"));
+}
+
+}  // namespace graphnet

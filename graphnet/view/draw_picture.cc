@@ -1,0 +1,39 @@
+#include "graphnet/view/draw_picture.h"
+
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "graphnet/base/status.h"
+#include "graphnet/view/dot.h"
+#include "graphnet/view/layout.h"
+#include "graphnet/view/model_explorer.h"
+#include "graphnet/view/page.h"
+#include "graphnet/view/svg.h"
+
+namespace graphnet {
+
+std::optional<PictureForm> PictureFormOf(const std::string& path) {
+  static constexpr std::pair<const char*, PictureForm> kEndings[] = {
+      {".dot", PictureForm::kDot},
+      {".gv", PictureForm::kDot},
+      {".svg", PictureForm::kSvg},
+      {".html", PictureForm::kHtml},
+      {".json", PictureForm::kModelExplorer}};
+  for (const auto& [ending, form] : kEndings) {
+    if (absl::EndsWith(path, ending)) return form;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<std::string> DrawPicture(const Module& module, PictureForm form,
+                                        const DrawingOptions& options) {
+  ASSIGN_OR_RETURN(Picture picture, MakePicture(module, options.part));
+  // A page folds modules; the other forms must collapse them.
+  if (form == PictureForm::kHtml) return WritePage(picture, LayOut(picture), options.depth);
+  if (form == PictureForm::kModelExplorer) return WriteModelExplorer(picture);
+  if (options.depth >= 0) picture = CollapsedBelow(picture, options.depth);
+  return form == PictureForm::kSvg ? WriteSvg(picture, LayOut(picture)) : WriteDot(picture);
+}
+
+}  // namespace graphnet

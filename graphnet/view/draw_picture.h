@@ -1,0 +1,33 @@
+// Draws a module as a picture in the form that a file's ending stands for.
+#ifndef GRAPHNET_VIEW_DRAW_PICTURE_H_
+#define GRAPHNET_VIEW_DRAW_PICTURE_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "graphnet/ir/module.h"
+#include "graphnet/view/picture.h"
+
+namespace graphnet {
+
+enum class PictureForm { kDot, kSvg, kHtml, kModelExplorer };
+
+struct DrawingOptions {
+  PictureOptions part;
+  int depth = -1;  // modules nested deeper are one box, or folded in a page; -1: none
+
+  bool is_given() const { return part.is_part() || depth >= 0; }
+};
+
+// Returns the form that the ending of a file's name stands for; nullopt if it is not a picture's.
+std::optional<PictureForm> PictureFormOf(const std::string& path);
+
+// Returns the content of the file. NotFound if the graph does not have the part that the options
+// name.
+absl::StatusOr<std::string> DrawPicture(const Module& module, PictureForm form,
+                                        const DrawingOptions& options);
+
+}  // namespace graphnet
+
+#endif  // GRAPHNET_VIEW_DRAW_PICTURE_H_
