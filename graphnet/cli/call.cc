@@ -4,6 +4,7 @@
 #include <exception>
 #include <mutex>
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"

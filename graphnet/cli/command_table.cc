@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "CLI/CLI.hpp"
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

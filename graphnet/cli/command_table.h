@@ -6,8 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "CLI/CLI.hpp"
 #include "absl/strings/string_view.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace graphnet {
 

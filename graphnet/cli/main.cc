@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <string>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -86,12 +86,7 @@ int Main(int argc, char** argv) {
     graphnet::PrintError(status.message());
     return kBadInput;
   }
-  try {
-    tool.app().parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    const int code = tool.app().exit(error);
-    return code == 0 ? 0 : kBadInput;
-  }
+  if (const std::optional<int> code = tool.Parse(argc, argv)) return *code;
   const absl::StatusOr<graphnet::CommandResult> result = tool.Run();
   if (!result.ok()) return Fail(result.status());
   const absl::Status& error = result->error;

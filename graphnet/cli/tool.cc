@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "CLI/CLI.hpp"
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -64,15 +65,16 @@ std::string Versions() {
 }  // namespace
 
 Tool::Tool()
-    : app_("Import, inspect, check, cut and convert computation graphs of PyTorch programs.",
-           "graphnet") {
+    : app_(std::make_unique<CLI::App>(
+          "Import, inspect, check, cut and convert computation graphs of PyTorch programs.",
+          "graphnet")) {
   SetRemarkHandler([](const std::string& text) { PrintNote(text); });
   SetWarningHandler([](const std::string& text) { PrintWarning(text); });
-  app_.require_subcommand(1);
-  app_.formatter(std::make_shared<HelpFormatter>());
-  app_.set_help_all_flag("--help-all", "Print the help of every command");
-  app_.set_version_flag("--version", Versions);
-  app_.failure_message([](const CLI::App* failed, const CLI::Error& error) {
+  app_->require_subcommand(1);
+  app_->formatter(std::make_shared<HelpFormatter>());
+  app_->set_help_all_flag("--help-all", "Print the help of every command");
+  app_->set_version_flag("--version", Versions);
+  app_->failure_message([](const CLI::App* failed, const CLI::Error& error) {
     std::string command;
     for (const CLI::App* parsed : failed->get_subcommands([](const CLI::App*) { return true; })) {
       if (parsed->parsed()) command = absl::StrCat(" ", parsed->get_name());
@@ -81,22 +83,33 @@ Tool::Tool()
                         " --help\n");
   });
   for (const Command& entry : AllCommands()) {
-    CLI::App* const command = app_.add_subcommand(entry.name, entry.help);
+    CLI::App* const command = app_->add_subcommand(entry.name, entry.help);
     CommandLine line(command, &run_);
     entry.declare(line);
     command->group(GroupTitle(entry.group));
     command->footer(absl::StrCat(ExamplesText(entry), "\n\n", kExitCodes));
     TakeOneValueEach(command);
     if (command->get_name() != "show") continue;
-    app_.footer(absl::StrCat(ExamplesText(entry),
-                             "\nExamples of each command: graphnet COMMAND --help\n\n",
-                             kExitCodes));
+    app_->footer(absl::StrCat(ExamplesText(entry),
+                              "\nExamples of each command: graphnet COMMAND --help\n\n",
+                              kExitCodes));
+  }
+}
+
+Tool::~Tool() = default;
+
+std::optional<int> Tool::Parse(int argc, char** argv) {
+  try {
+    app_->parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    return app_->exit(error) == 0 ? 0 : 2;
   }
 }
 
 absl::Status Tool::CheckName(const std::string& word) const {
   std::vector<absl::string_view> names;
-  for (const CLI::App* command : app_.get_subcommands(nullptr))
+  for (const CLI::App* command : app_->get_subcommands(nullptr))
     names.emplace_back(command->get_name());
   if (absl::StartsWith(word, "-") || absl::c_linear_search(names, word)) return absl::OkStatus();
   const std::string hint = NearMissHint(word, names);
@@ -105,7 +118,7 @@ absl::Status Tool::CheckName(const std::string& word) const {
 }
 
 bool Tool::has_output() const {
-  const CLI::App* command = app_.get_subcommands().front();
+  const CLI::App* command = app_->get_subcommands().front();
   const CLI::Option* option = command->get_option_no_throw("--out");
   return option != nullptr && option->count() > 0 && option->as<std::string>() == "-";
 }

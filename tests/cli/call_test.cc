@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "CLI/CLI.hpp"
 #include "gmock/gmock.h"
 #include "graphnet/cli/tool.h"
 #include "graphnet/command/command.h"
