@@ -17,7 +17,7 @@ the language keeps the name, the name itself. The judges:
     the shell          bash, of the line that bench prints
 
 A format may refuse a name that it cannot spell; that counts as refused and must be one clear line.
-tests/tools/compare.py texts does the same for archives of TorchScript and torch.export, by PyTorch.
+tests/pytorch/compare.py texts does the same for archives of TorchScript and torch.export, by PyTorch.
 """
 
 import argparse

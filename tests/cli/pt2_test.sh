@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Programs of torch.export through the tool: every command accepts them, and they run with PyTorch's
-# bits. tests/tools/make_pt2_programs.py made testdata.
+# bits. tests/pytorch/make_pt2_programs.py made testdata.
 set -euo pipefail
 graphnet=$PWD/$1
 data=$PWD/tests/formats/pt2/testdata
@@ -23,7 +23,7 @@ refused() {
 
 # same [--close] A B: two safetensors files have the same tensors. --close allows floats to differ
 # by rounding. The stored results need it, because another processor may compute other last bits;
-# tests/tools/compare.py programs compares bits with the installed PyTorch.
+# tests/pytorch/compare.py programs compares bits with the installed PyTorch.
 same() {
   python3 - "$@" <<'END' || fail "${*: -2:1} and ${*: -1} differ"
 import array, json, struct, sys

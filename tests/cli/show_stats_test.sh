@@ -216,7 +216,7 @@ for command in "find conv2d" hash stats; do
   "$graphnet" $command many/a.gn bad/a.gn >/dev/null 2>&1 || code=$?
   [ "$code" -eq 2 ] || { echo "FAILED: $command of a broken sample: $code"; exit 1; }
 done
-# --- A Python file that runs by itself has its values beside it; tests/tools/compare.py runnable runs it.
+# --- A Python file that runs by itself has its values beside it; tests/pytorch/compare.py runnable runs it.
 "$graphnet" show in/a.txt -o net.py --runnable
 python3 - <<'EOF'
 import json, py_compile, struct

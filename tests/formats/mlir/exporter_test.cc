@@ -27,7 +27,7 @@ std::string ErrorOf(const std::string& graph) {
   return std::string(Export(graph).status().message());
 }
 
-// torch-mlir-opt accepts this text unchanged (tests/tools/compare.py).
+// torch-mlir-opt accepts this text unchanged (tests/pytorch/compare.py).
 TEST(MlirExporter, GraphIsAFunctionOfValueTensors) {
   const auto program = Export(R"(
 attribute conv.weight : f32[4, 3, 3, 3]

@@ -43,7 +43,7 @@ std::string Loops(const Module& module, const LoopOptions& options = {}) {
 }
 
 // The example of spec.md, 004: 32 blocks of 256 threads are 64 * 128 elements.
-// tests/tools/compare.py loops checks the numbers that it computes.
+// tests/pytorch/compare.py loops checks the numbers that it computes.
 constexpr char kDifference[] = R"(
 graph @forward(%x : f32[64, 128], %y : f32[64, 128]) {
   %tmp = torch.sub(%x, %y)

@@ -9,7 +9,7 @@
 // flattened again and expanded, on the same inputs, and compared bit for bit; nothing
 // else of the sample is run, since most are too large to. With OUT, the part that is
 // run is written there reverted and expanded, as GraphNet folders, for
-// tests/tools/compare.py samples. Exits with 1 if anything failed.
+// tests/pytorch/compare.py samples. Exits with 1 if anything failed.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

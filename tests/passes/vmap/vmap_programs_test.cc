@@ -1,4 +1,4 @@
-// Runs programs made by tests/tools/compare.py vmap, which compares them with PyTorch's own vmap:
+// Runs programs made by tests/pytorch/compare.py vmap, which compares them with PyTorch's own vmap:
 // as they are, with flat nesting, reverted, and expanded.
 #include <gtest/gtest.h>
 

@@ -18,7 +18,7 @@ import torch
 import in_pytorch
 from compare import Failed, Run, Suite
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).absolute().parents[2]
 
 
 # --- Stitched -----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import zipfile
 
 import torch
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+sys.path.insert(0, str(pathlib.Path(__file__).absolute().parents[1] / "cli"))
 from compare import Failed, Run, Suite  # noqa: E402
 from hostile_names import KNOWN, hostile_names, quoted, sample  # noqa: E402
 

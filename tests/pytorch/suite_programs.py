@@ -20,7 +20,8 @@ FLOATS_AS_HALF = (torch.float16, torch.bfloat16)
 
 
 class Programs(Suite):
-    """Runs programs of torch.export whose inputs and outputs lie beside them (make_pt2_programs.py).
+    """Runs programs of torch.export whose inputs and outputs lie beside them; without a folder, those that
+make_pt2_programs.py makes.
 
 Dtypes, shapes and bits must agree, and calls that PyTorch refuses must be refused in one line. With
 --through-pt2 graphnet writes each program, and PyTorch runs what it wrote; with --same, too, its JSON has to
@@ -28,16 +29,19 @@ be that of the original, field by field.
 """
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("folder", type=pathlib.Path)
+        parser.add_argument("folder", type=pathlib.Path, nargs="?")
         parser.add_argument("names", nargs="*", metavar="NAME")
         parser.add_argument("--through-pt2", action="store_true")
         parser.add_argument("--same", action="store_true")
 
     def run(self, run: Run) -> None:
-        import make_pt2_programs  # noqa: F401  the classes that inputs and outputs are of
+        import make_pt2_programs  # which has the classes that inputs and outputs are of, too
 
-        logging.disable(logging.WARNING)
+        logging.disable(logging.CRITICAL)
         torch.set_num_threads(1)
+        if not run.args.folder:
+            run.args.folder = run.scratch / "programs"
+            make_pt2_programs.write(run.args.folder)
         for path in sorted(run.args.folder.glob("*.pt2")):
             if not run.args.names or path.stem in run.args.names:
                 try:

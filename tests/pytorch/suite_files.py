@@ -13,10 +13,12 @@ import random
 import re
 import shutil
 import subprocess
+import sys
 from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Set
 
-import make_score_log
-from compare import Failed, Run, Suite
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
+import make_score_log  # noqa: E402
+from compare import Failed, Run, Suite  # noqa: E402
 
 OPERATORS = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv",

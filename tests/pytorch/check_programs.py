@@ -2,11 +2,11 @@
 """Takes programs through the forms and the commands of the tool.
 
     check_programs.py forms [IN…]      writes them in every form, reads what was written, and compares
-    check_programs.py ways FOLDER      checks, decomposes and changes those that have inputs beside them
+    check_programs.py ways [FOLDER]    checks, decomposes and changes those that have inputs beside them
 
 `forms`: IN is a program, a GraphNet sample, or a folder of them, such as make_programs.py and others write;
-without IN, make_programs.py makes 200 odd ones. Where NAME.0.in.safetensors lies beside NAME.pt, these are the
-inputs, and NAME.0.out.safetensors are PyTorch's outputs, which the program itself must have, too. Where
+without IN, make_programs.py makes all of its own, --count of them odd. Where NAME.0.in.safetensors lies beside NAME.pt, these are
+the inputs, and NAME.0.out.safetensors are PyTorch's outputs, which the program itself must have, too. Where
 NAME.json has `inputs`, a list of shape, dtype, low and high, inputs are drawn by it. Others are drawn by
 graphnet. Each program is written as protobuf, text, GraphNet folder, .pt2, .pt and MLIR. What is written must
 have, when it is read again,
@@ -22,7 +22,8 @@ GraphNet samples whose inputs have more than --max-bytes are not run. Text takes
 beside it. A folder draws them, so that only programs without weights run with the same bits there. MLIR is
 written only. .pt and folders spell names in ASCII.
 
-`ways`: check, check --calls and shapes; run; decompose by four schemes into both forms, each with validate
+`ways`: without FOLDER, of programs in the manner of the field's libraries. The ways are check, check --calls
+and shapes; run; decompose by four schemes into both forms, each with validate
 --run; each pass, with diff-run. Values must be PyTorch's bits, and no verdict INVALID.
 
 No command may end by a signal, and each message is one line. A refusal is a fault unless REFUSED names it, and
@@ -45,6 +46,7 @@ import tempfile
 import warnings
 
 import in_pytorch
+import make_programs
 import torch
 
 warnings.filterwarnings("ignore")
@@ -494,6 +496,9 @@ def ways(args, tool):
     """The programs, and what judges the Nth: [(way, None or what is wrong)]."""
     passes = [row["pass"] for row in json.loads(tool("passes", "--json").stdout)["passes"]]
     passes = [name for name in passes if name not in NEED_OPTIONS]
+    if not args.folder:
+        args.folder = args.scratch / "field"
+        make_programs.write_field(args.folder)
     paths = sorted(path for path in args.folder.iterdir() if path.suffix in (".pt", ".pt2"))
 
     def one(number):
@@ -519,13 +524,8 @@ def ways(args, tool):
 def forms(args, tool):
     """The programs, and what judges the Nth: [(form, None or what is wrong)]."""
     if not args.programs:
-        made = subprocess.run(
-            [sys.executable, pathlib.Path(__file__).with_name("make_programs.py"), "odd", args.scratch],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        print(made.stdout.strip().splitlines()[-1])
+        make_programs.write_odd(args.scratch, args.count, seed=1)
+        make_programs.write_field(args.scratch / "field")
     paths = [path for given in args.programs or [args.scratch] for path in programs_in(given)]
     if args.skip_larger:
         paths = [
@@ -552,10 +552,11 @@ def main():
         step.add_argument("--timeout", type=int, default=300, help="seconds for one command")
         step.add_argument("--jobs", type=int, default=1)
         if name == "ways":
-            step.add_argument("folder", type=pathlib.Path)
+            step.add_argument("folder", type=pathlib.Path, nargs="?")
             step.add_argument("--way", default="", help="only the ways that this regular expression matches")
             continue
         step.add_argument("programs", nargs="*", type=pathlib.Path, metavar="IN")
+        step.add_argument("--count", type=int, default=200, help="odd programs to make (default: %(default)s)")
         step.add_argument("--sample", type=int, help="take this many programs at random")
         step.add_argument(
             "--max-bytes",

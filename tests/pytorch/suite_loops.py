@@ -11,7 +11,7 @@ import torch.nn.functional as F
 import in_pytorch
 from compare import Failed, Run, Suite
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).absolute().parents[2]
 
 ROWS = torch.export.Dim("rows", max=1000)
 COLUMNS = torch.export.Dim("columns", max=1000)

@@ -27,14 +27,14 @@ import pathlib
 import random
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import in_pytorch
 import torch
 import torch.nn.functional as F
 from in_pytorch import Program
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+sys.path.insert(0, str(pathlib.Path(__file__).absolute().parents[1] / "cli"))
 import hostile_names  # noqa: E402
 from torch import nn
 from torch.export import Dim
@@ -612,7 +612,9 @@ def odd_module(rng, turn, form, folder):
 
 def text_program(rng, turn):
     """A program in text with hostile names of values, inputs, attributes, modules and the sample."""
-    names = list(dict.fromkeys(rng.choice(hostile_names.PARTS + NAMES) + rng.choice(["", "", str(i)]) for i in range(12)))
+    names = list(
+        dict.fromkeys(rng.choice(hostile_names.PARTS + NAMES) + rng.choice(["", "", str(i)]) for i in range(12))
+    )
     quoted = [hostile_names.quoted(name) for name in names]
     dtypes = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool c64 c128 f8e4m3fn".split()
     kind = dtypes[turn % len(dtypes)] + rng.choice(["[]", "[0]", "[2, 3]", "[1]"])
@@ -644,47 +646,46 @@ def odd_programs(count: int, seed: int, sources: pathlib.Path) -> Iterator[tuple
         yield f"odd_{number}.{form}", Program(module.eval(), [(inputs, {})], form=form)
 
 
-def write_odd(args: argparse.Namespace) -> bool:
-    sources = args.folder / "sources"
+def write_odd(folder: pathlib.Path, count: int, seed: int) -> bool:
+    sources = folder / "sources"
     sources.mkdir(parents=True, exist_ok=True)
-    rng, made, refused = random.Random(args.seed), args.count // 8, 0
+    rng, made, refused = random.Random(seed), count // 8, 0
     for number in range(made):
-        (args.folder / f"text_{number}.gn").write_text(text_program(rng, number))
+        (folder / f"text_{number}.gn").write_text(text_program(rng, number))
     with torch.no_grad():
-        for name, program in odd_programs(args.count, args.seed, sources):
-            if made >= args.count:
+        for name, program in odd_programs(count, seed, sources):
+            if made >= count:
                 break
             try:
-                in_pytorch.write_program(name, program, args.folder)
+                in_pytorch.write_program(name, program, folder)
                 made += 1
             except Exception as error:  # Whatever PyTorch raises.
                 refused += 1
                 print(f"{name}: PyTorch does not write or call it: {in_pytorch.one_line(error)}")
-                for left in args.folder.glob(f"{name}.*"):
+                for left in folder.glob(f"{name}.*"):
                     left.unlink()
     print(f"{made} programs, {refused} that PyTorch does not write")
     return made > 0
 
 
-def write_field(args: argparse.Namespace) -> bool:
+def write_field(folder: pathlib.Path, names: Sequence[str] = ()) -> bool:
     torch.manual_seed(0)
     for family in (language_models, graphs, sound, recurrent):
         family()
-    return in_pytorch.write_programs(FIELD, args.folder, args.names) == 0
+    return in_pytorch.write_programs(FIELD, folder, names) == 0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     kinds = parser.add_subparsers(required=True)
-    for name, write in (("field", write_field), ("odd", write_odd)):
-        kind = kinds.add_parser(name)
-        kind.set_defaults(write=write)
+    field, odd = kinds.add_parser("field"), kinds.add_parser("odd")
+    for kind in (field, odd):
         kind.add_argument("folder", type=pathlib.Path)
-        if name == "field":
-            kind.add_argument("names", nargs="*", metavar="NAME")
-        else:
-            kind.add_argument("--count", type=int, default=200, help="programs to write (default: %(default)s)")
-            kind.add_argument("--seed", type=int, default=1)
+    field.set_defaults(write=lambda args: write_field(args.folder, args.names))
+    field.add_argument("names", nargs="*", metavar="NAME")
+    odd.set_defaults(write=lambda args: write_odd(args.folder, args.count, args.seed))
+    odd.add_argument("--count", type=int, default=200, help="programs to write (default: %(default)s)")
+    odd.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     torch.set_num_threads(1)
     return 0 if args.write(args) else 1

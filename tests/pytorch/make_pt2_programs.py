@@ -658,6 +658,15 @@ def list_core(folder) -> int:
     return 0
 
 
+def write(folder, names=()):
+    """Writes all, or those of these names."""
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    for family in (layers, operators, dynamic, control_flow, state, structures, tensors, quantised, core):
+        family()
+    write_programs(PROGRAMS, folder, names)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
@@ -668,15 +677,12 @@ def main() -> int:
     options = parser.parse_args()
     if options.list:
         return list_core(options.folder)
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
     if options.operators:
+        torch.set_num_threads(1)
         programs = dict(database(options.names, options.operators, "core" if options.core else ""))
         write_programs(programs, options.folder, [])
-        return 0
-    for family in (layers, operators, dynamic, control_flow, state, structures, tensors, quantised, core):
-        family()
-    write_programs(PROGRAMS, options.folder, options.names)
+    else:
+        write(options.folder, options.names)
     return 0
 
 
