@@ -658,13 +658,13 @@ def list_core(folder) -> int:
     return 0
 
 
-def write(folder, names=()):
-    """Writes all, or those of these names."""
+def build():
+    """All programs by their names."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     for family in (layers, operators, dynamic, control_flow, state, structures, tensors, quantised, core):
         family()
-    write_programs(PROGRAMS, folder, names)
+    return PROGRAMS
 
 
 def main() -> int:
@@ -682,7 +682,7 @@ def main() -> int:
         programs = dict(database(options.names, options.operators, "core" if options.core else ""))
         write_programs(programs, options.folder, [])
     else:
-        write(options.folder, options.names)
+        write_programs(build(), options.folder, options.names)
     return 0
 
 

@@ -326,8 +326,9 @@ TEST(MlirExporter, WhatCannotBeWrittenIsNamed) {
   };
   EXPECT_THAT(error("  %y = aten.relu_.default(%x) : f32[3]\n"),
               HasSubstr("aten.relu_.default (node y): it writes to memory"));
-  EXPECT_THAT(error("  %y = torch.relu(%x) : f32[3]\n"),
-              HasSubstr("(node y): it is not an overload"));
+  EXPECT_THAT(
+      error("  %y = torch.relu(%x) : f32[3]\n"),
+      HasSubstr("(node y): it is not an overload of ATen; run the pass torch-to-aten first"));
   EXPECT_THAT(error("  %y = aten.relu.default(%x)\n"),
               HasSubstr("the shape or dtype of its result is unknown; run graphnet shapes first"));
   EXPECT_THAT(error("  %y = aten.index.Tensor(%x, [%m]) : f32[3]\n"),

@@ -432,7 +432,8 @@ TEST(Pt2Exporter, NamesACallThatCannotBeWritten) {
     const char* module;
     const char* error;
   } kCases[] = {
-      {"graph @forward(%x) {\n  return %x\n}\n", "x (node x): its shape and dtype are not known"},
+      {"graph @forward(%x) {\n  return %x\n}\n",
+       "x (node x): its shape and dtype are not known; give them with --input"},
       {"graph @forward(%x : f32[2]) {\n  %y = aten.nonzero.default(%x)\n  return %y\n}\n",
        "aten.nonzero.default (node y): the shape and dtype of its value are not known"},
       {"attribute w : f32[2]\ngraph @forward(%x : f32[2]) {\n  %w = get_attr w\n  return %w\n}\n",
