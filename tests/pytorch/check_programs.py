@@ -46,7 +46,6 @@ import tempfile
 import warnings
 
 import in_pytorch
-import make_programs
 import torch
 
 warnings.filterwarnings("ignore")
@@ -434,6 +433,13 @@ def programs_in(path):
     return found
 
 
+def make_programs(*words):
+    """Runs make_programs.py, in a process of its own: threads here load archives of TorchScript."""
+    script = pathlib.Path(__file__).with_name("make_programs.py")
+    made = subprocess.run([sys.executable, script, *map(str, words)], capture_output=True, text=True, check=True)
+    print(made.stdout.strip().splitlines()[-1], flush=True)
+
+
 # --- Ways ------------------------------------------------------------------------------------------
 
 SCHEMES = ["--pieces 3", "--single-op", "--blocks", "--by-module 2"]
@@ -498,7 +504,7 @@ def ways(args, tool):
     passes = [name for name in passes if name not in NEED_OPTIONS]
     if not args.folder:
         args.folder = args.scratch / "field"
-        make_programs.write_field(args.folder)
+        make_programs("field", args.folder)
     paths = sorted(path for path in args.folder.iterdir() if path.suffix in (".pt", ".pt2"))
 
     def one(number):
@@ -524,8 +530,8 @@ def ways(args, tool):
 def forms(args, tool):
     """The programs, and what judges the Nth: [(form, None or what is wrong)]."""
     if not args.programs:
-        make_programs.write_odd(args.scratch, args.count, seed=1)
-        make_programs.write_field(args.scratch / "field")
+        make_programs("odd", args.scratch, "--count", args.count)
+        make_programs("field", args.scratch / "field")
     paths = [path for given in args.programs or [args.scratch] for path in programs_in(given)]
     if args.skip_larger:
         paths = [
@@ -571,7 +577,9 @@ def main():
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         args.scratch = pathlib.Path(scratch)
         paths, one = args.take(args, Tool(args.graphnet, args.timeout))
-        for path, found in zip(paths, pool.map(one, range(len(paths)))):
+        numbers = range(len(paths))[in_pytorch.shard()]
+        for number, found in zip(numbers, pool.map(one, numbers)):
+            path = paths[number]
             for form, error in found:
                 if error is None:
                     equal += 1
@@ -591,7 +599,7 @@ def main():
     for (form, why), count in sorted(refused.items()):
         print(f"refused  {form}, {count} times: {why}")
     print(
-        f"{len(paths)} programs: {equal} forms or ways are right, {sum(refused.values())} are refused, {wrong} faults"
+        f"{len(numbers)} programs: {equal} forms or ways are right, {sum(refused.values())} are refused, {wrong} faults"
     )
     return 1 if wrong or not equal else 0
 

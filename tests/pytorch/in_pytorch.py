@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 import multiprocessing
+import os
 import pathlib
 import re
 import resource
@@ -22,6 +23,11 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
 import torch
 
 FORK = multiprocessing.get_context("fork")
+
+
+def shard() -> slice:
+    """Which of its programs this process takes, where Bazel divides a test among several."""
+    return slice(int(os.environ.get("TEST_SHARD_INDEX", 0)), None, int(os.environ.get("TEST_TOTAL_SHARDS", 1)))
 
 
 # ------------------------------------------------------------------ samples

@@ -6,7 +6,6 @@ import functools
 import io
 import json
 import logging
-import os
 import pathlib
 import random
 import zipfile
@@ -42,9 +41,7 @@ be that of the original, field by field.
         torch.set_num_threads(1)
         if not run.args.folder:
             run.args.folder, programs = run.scratch / "programs", make_pt2_programs.build()
-            # Bazel divides a test among several processes.
-            shard, shards = (int(os.environ.get(f"TEST_{name}", default)) for name, default in (("SHARD_INDEX", 0), ("TOTAL_SHARDS", 1)))
-            in_pytorch.write_programs(programs, run.args.folder, list(programs)[shard::shards])
+            in_pytorch.write_programs(programs, run.args.folder, list(programs)[in_pytorch.shard()])
         for path in sorted(run.args.folder.glob("*.pt2")):
             if not run.args.names or path.stem in run.args.names:
                 try:
