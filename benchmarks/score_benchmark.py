@@ -3,7 +3,7 @@
 
     benchmarks/score_benchmark.py GRAPHNET [--samples 100000] [--limit 2]
 
-The log (tests/tools/make_score_log.py: 64 comparisons a sample) is written anew and is in memory
+The log (tests/evaluate/make_score_log.py: 64 comparisons a sample) is written anew and is in memory
 when it is read. Prints the best of five and the peak of memory, and for comparison, as the physical
 limit, `wc -l`, which reads the same bytes. Exits with 1 if it is above the limit, in seconds.
 """
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/tools"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/evaluate"))
 import make_score_log  # noqa: E402
 
 TURNS = 5

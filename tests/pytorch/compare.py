@@ -45,7 +45,6 @@ SUITES = {
     "loops": ("suite_loops", "Loops", "the loops that graphnet prints, run as Python"),
     "counts": ("suite_files", "NodeCounts", "nodes, as CPython's own parser counts them; needs no PyTorch"),
     "cuts": ("suite_files", "Cuts", "the same programs cut in several forms; needs no PyTorch"),
-    "scores": ("suite_files", "Scores", "`graphnet score` and the formulas; needs no PyTorch"),
     "forecasts": ("suite_files", "Forecasts", "`check --for`, and what comes of converting and running"),
     "mlir": ("suite_files", "Mlir", "MLIR, as torch-mlir-opt verifies it"),
     "spellings": ("suite_files", "Spellings", "records, spelled in all ways"),

@@ -1,11 +1,10 @@
-"""Suites of compare.py that need no PyTorch: counts of nodes, cuts, scores, forecasts, MLIR, and
+"""Suites of compare.py that need no PyTorch: counts of nodes, cuts, forecasts, MLIR, and
 spellings of records."""
 
 import argparse
 import ast
 import collections
 import json
-import math
 import multiprocessing
 import os
 import pathlib
@@ -13,12 +12,9 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Set
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
-import make_score_log  # noqa: E402
-from compare import Failed, Run, Suite  # noqa: E402
+from compare import Failed, Run, Suite
 
 OPERATORS = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv",
@@ -338,128 +334,6 @@ pieces of the same normal forms.
             if found != expected:
                 where = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
                 yield f"{scheme}: {' as '.join(which)}: {len(found)} pieces, of .pt2 {len(expected)}; those that differ: {' '.join(where[:5])}"
-
-
-# --- Scores -------------------------------------------------------------------------------------------
-
-
-EXPONENTS = {"float16": (1, 3 / 5), "complex32": (1, 3 / 5), "bfloat16": (1, 1.796 / 5), "float32": (1, 5.886 / 5),
-             "complex64": (1, 5.886 / 5), "float64": (7 / 5, 7 / 5), "complex128": (7 / 5, 7 / 5)}
-# When a failure is forgiven, and which class it counts as.
-THRESHOLDS = {
-    "default": {"accuracy": (1, "accuracy"), "compile_fail": (3, "compile"), None: (3, "runtime")},
-    "mismatch_extended": {"accuracy": (1, "accuracy"), "type_mismatch": (2, "mismatch"), "shape_mismatch": (2, "mismatch"),
-                          "runtime_fail": (3, "runtime"), "compile_fail": (4, "compile"), "eager_fail": (math.inf, "eager")},
-    "report": {"accuracy": (1, "accuracy"), "compile_fail": (3, "compile"), None: (2, "runtime")},
-}
-WEIGHTS = {**{t: 0.001 for t in (-10, -9, -8)}, -7: 0.13, -6: 0.40, **{t: 0.48 for t in range(-5, 5)}}
-
-
-def status_of(lines):
-    has = lambda *words: any(all(word in line for word in words) for line in lines)
-    if not has("[Datatype][eager]"):
-        return "eager_fail"
-    if not has("[Datatype][compiled]"):
-        return "compile_fail"
-    if not has("[Shape]", "match:True") and not has("all_close"):
-        return "shape_mismatch"
-    if not has("[DataType]", "match:True"):
-        return "type_mismatch"
-    if has("Error:") or has("Exception:"):
-        return "runtime_fail"
-    return "correct"
-
-
-def read_log(path):
-    """Of each sample its status, its speedup and whether it is right at each t."""
-    blocks = []
-    with open(path) as file:
-        for line in file:
-            if "[Processing]" in line:
-                blocks.append([])
-            if blocks:
-                blocks[-1].append(line)
-    samples = []
-    for lines in blocks:
-        text = "".join(lines)
-        values = {key: value.split() for key, value in re.findall(r"\[Correctness\]\[(.+)\]: (.+)", text)}
-        dtypes = (re.findall(r"\[Datatype\]\[eager\]: (.+)", text) or [""])[-1].split()
-        speedup = (re.findall(r"\[Speedup\]\[e2e\]: (.+)", text) or [None])[-1]
-        status = status_of(lines)
-        right = {}
-        for t in range(-10, 6):
-            right[t] = status == "correct"
-            for i, dtype in enumerate(dtypes):
-                key = "equal"
-                if dtype in EXPONENTS:
-                    a, r = EXPONENTS[dtype]
-                    key = f"all_close_atol_{10 ** (a * t):.2E}_rtol_{10 ** (r * t):.2E}"
-                right[t] = right[t] and values[key][i] == "1"
-        samples.append((status, float(speedup) if speedup else None, right))
-    return samples
-
-
-def geometric_mean(values):
-    return math.exp(math.fsum(math.log(value) for value in values) / len(values)) if values else 1
-
-
-def direct(samples, p, b, interpretation):
-    """Everything that is compared, as `graphnet score --json` names it."""
-    rectified = lambda s: s if s >= 1 else s ** (p + 1)
-    thresholds = THRESHOLDS[interpretation]
-    error = lambda status: thresholds.get("accuracy" if status == "correct" else status) or thresholds[None]
-    last = 5 if interpretation == "mismatch_extended" else 4
-    made = {"S": {}, "ES": {}, "macro": {}}
-    for t in range(-10, last + 1):
-        at = [s for _, s, right in samples if right[t]]
-        slow = [s for s in at if s < 1]
-        made["S"][t] = geometric_mean([rectified(s) if right[t] else b for _, s, right in samples])
-        if t <= 0:
-            made["ES"][t] = made["S"][t]
-        else:
-            made["ES"][t] = geometric_mean([rectified(s) if right[1] else b if t < error(status)[0] else 1
-                                            for status, s, right in samples])
-        failed = [error(status) for status, _, right in samples if not right[1]]
-        penalty = sum(threshold > t for threshold, _ in failed) / len(failed) if failed else 0
-        made["macro"][t] = {
-            "alpha": geometric_mean(at), "beta": geometric_mean(slow), "lambda": len(at) / len(samples),
-            "eta": len(slow) / len(at) if at else 0, "gamma": b if t <= 0 else b ** penalty}
-    made["pi"] = {name: sum(c == name for _, c in failed) / len(failed) for name in {c for _, c in thresholds.values()}}
-    made["aggregated_score"] = sum(w * math.log10(made["ES"][t]) for t, w in WEIGHTS.items()) / sum(WEIGHTS.values())
-    made["samples"] = len(samples)
-    return made
-
-
-class Scores(Suite):
-    """Compares `graphnet score` with the formulas, computed directly, on logs or one of made-up samples.
-
-For each of the three interpretations with several p and b: S(t) and ES(t) at every t from the samples, all
-macro parameters, the aggregated score. What a log says is read here by regular expressions, a sample at a
-time, with nothing in common with graphnet.
-"""
-
-    def arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("logs", nargs="*")
-        parser.add_argument("--samples", type=int, default=10000, help="that are made up")
-
-    def run(self, run: Run) -> None:
-        made = run.scratch / "made.log"
-        if not run.args.logs:
-            make_score_log.write_log(run.args.samples, made)
-        for log in run.args.logs or [made]:
-            samples = read_log(log)
-            for interpretation in THRESHOLDS:
-                for p, b in ((0, 0.1), (0.1, 0.1), (1.5, 0.01)):
-                    said = json.loads(run.graphnet("score", log, "--json", "--p", p, "--b", b, "--interpretation", interpretation))
-                    found = list(self.differences(direct(samples, p, b, interpretation), said["curves"][0]))
-                    run.tell(f"{os.path.basename(log)}, p = {p}, b = {b}, {interpretation}", ";".join(found[:10]))
-
-    def differences(self, expected: object, actual: object, where: str = "") -> Iterator[str]:
-        if isinstance(expected, dict):
-            for key, value in expected.items():
-                yield from self.differences(value, actual[str(key)], f"{where} {key}")
-        elif not math.isclose(expected, actual, rel_tol=1e-9, abs_tol=1e-12):
-            yield f"{where}: {actual}, directly {expected}"
 
 
 # --- Forecasts ----------------------------------------------------------------------------------------

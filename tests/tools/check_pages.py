@@ -42,7 +42,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-import make_score_log
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "evaluate"))
+import make_score_log  # noqa: E402
 
 MAX_OPEN_S = 3
 
