@@ -2,8 +2,6 @@
 
 #include <cstddef>
 
-#include "absl/strings/str_format.h"
-
 namespace graphnet {
 
 std::string XmlText(absl::string_view text) {
@@ -30,28 +28,6 @@ std::string XmlText(absl::string_view text) {
     }
   }
   return out;
-}
-
-std::string JsonText(absl::string_view text) {
-  std::string out = "\"";
-  out.reserve(text.size() + 2);
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '<' || c == '>' ||
-               c == '&') {
-      absl::StrAppendFormat(&out, "\\u%04x", static_cast<int>(c));
-    } else if (text.substr(i, 3) == "\xE2\x80\xA8" || text.substr(i, 3) == "\xE2\x80\xA9") {
-      // Line ends to JavaScript.
-      out += text[i + 2] == '\xA8' ? "\\u2028" : "\\u2029";
-      i += 2;
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
 }
 
 }  // namespace graphnet

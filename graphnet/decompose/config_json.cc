@@ -2,15 +2,16 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graphnet/base/json.h"
+#include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/utf8.h"
 #include "graphnet/decompose/config.h"
-#include "graphnet/formats/graphnet_folder/json_object.h"
-#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
@@ -19,8 +20,6 @@ constexpr int64_t kVersion = 2;
 constexpr const char* kNumberKeys[] = {"size", "pieces", "depth"};
 
 // --- Reading -------------------------------------------------------------------
-
-using Json = nlohmann::json;
 
 // `path` is the path of keys to the value, such as subgraphs[3].name.
 absl::Status Wrong(const std::string& path, absl::string_view what) {
@@ -35,7 +34,7 @@ struct Field {
 absl::Status ReadFields(const Json& json, const std::string& path,
                         const std::vector<Field>& fields) {
   if (!json.is_object()) return Wrong(path, "expected an object");
-  for (const auto& [key, value] : json.items()) {
+  for (const auto& [key, value] : json.members()) {
     const std::string below = absl::StrCat(path, path.empty() ? "" : ".", Printable(key));
     const auto field = absl::c_find_if(fields, [&](const Field& f) { return f.key == key; });
     if (field == fields.end()) return Wrong(below, "unknown key");
@@ -45,28 +44,30 @@ absl::Status ReadFields(const Json& json, const std::string& path,
 }
 
 absl::Status Read(const Json& json, const std::string& path, int64_t* out) {
-  if (!json.is_number_integer()) return Wrong(path, "expected an integer");
-  *out = json.get<int64_t>();
-  return json.is_number_unsigned() && *out < 0 ? Wrong(path, "the number is too large")
-                                               : absl::OkStatus();
+  const auto value = json.To<int64_t>();
+  if (!value)
+    return Wrong(path, json.To<uint64_t>() ? "the number is too large" : "expected an integer");
+  *out = *value;
+  return absl::OkStatus();
 }
 
 absl::Status Read(const Json& json, const std::string& path, bool* out) {
-  if (!json.is_boolean()) return Wrong(path, "expected true or false");
-  *out = json.get<bool>();
+  const auto value = json.To<bool>();
+  if (!value) return Wrong(path, "expected true or false");
+  *out = *value;
   return absl::OkStatus();
 }
 
 absl::Status Read(const Json& json, const std::string& path, std::string* out) {
-  if (!json.is_string()) return Wrong(path, "expected a string");
-  *out = json.get<std::string>();
+  if (json.text() == nullptr) return Wrong(path, "expected a string");
+  *out = *json.text();
   return absl::OkStatus();
 }
 
 absl::Status Read(const Json& json, const std::string& path, Range* out) {
-  if (!json.is_array() || json.size() != 2) return Wrong(path, "expected a list of two numbers");
-  RETURN_IF_ERROR(Read(json[0], path, &out->start));
-  return Read(json[1], path, &out->end);
+  if (json.elements().size() != 2) return Wrong(path, "expected a list of two numbers");
+  RETURN_IF_ERROR(Read(json.elements()[0], path, &out->start));
+  return Read(json.elements()[1], path, &out->end);
 }
 
 absl::Status Read(const Json& json, const std::string& path, ValueRange* out);
@@ -74,9 +75,10 @@ absl::Status Read(const Json& json, const std::string& path, SubgraphConfig* out
 
 template <typename T>
 absl::Status Read(const Json& json, const std::string& path, std::vector<T>* out) {
-  if (!json.is_array()) return Wrong(path, "expected a list");
-  for (size_t i = 0; i < json.size(); ++i) {
-    RETURN_IF_ERROR(Read(json[i], absl::StrCat(path, "[", i, "]"), &out->emplace_back()));
+  if (!json.is_list()) return Wrong(path, "expected a list");
+  for (const Json& element : json.elements()) {
+    const std::string place = absl::StrCat(path, "[", out->size(), "]");
+    RETURN_IF_ERROR(Read(element, place, &out->emplace_back()));
   }
   return absl::OkStatus();
 }
@@ -105,23 +107,7 @@ absl::Status Read(const Json& json, const std::string& path, SubgraphConfig* out
   return absl::OkStatus();
 }
 
-// Refuses duplicate keys while it parses, since the parser would keep only the last value.
-absl::StatusOr<Json> ParseWithoutDoubles(absl::string_view text) {
-  std::vector<std::set<std::string>> open;
-  std::optional<std::string> twice;
-  Json parsed = Json::parse(text, [&](int, Json::parse_event_t event, const Json& value) {
-    if (event == Json::parse_event_t::object_start) open.emplace_back();
-    if (event == Json::parse_event_t::object_end) open.pop_back();
-    if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second)
-      twice = value.get<std::string>();
-    return true;
-  });
-  if (!twice.has_value()) return parsed;
-  return Wrong("", absl::StrCat("the key ", Printable(*twice), " is a duplicate"));
-}
-
-absl::StatusOr<DecomposeConfig> ReadConfig(absl::string_view text) {
-  ASSIGN_OR_RETURN(const Json json, ParseWithoutDoubles(text));
+absl::StatusOr<DecomposeConfig> ReadConfig(const Json& json) {
   DecomposeConfig config;
   int64_t version = 0;
   int64_t num_subgraphs = 0;
@@ -143,7 +129,7 @@ absl::StatusOr<DecomposeConfig> ReadConfig(absl::string_view text) {
   for (const char* key : kNumberKeys) fields.push_back(To(key, &config.number));
   RETURN_IF_ERROR(ReadFields(json, "", fields));
   for (const char* key : {"version", "mode"}) {
-    if (!json.contains(key)) return Wrong(key, "the key is missing");
+    if (json.Find(key) == nullptr) return Wrong(key, "the key is missing");
   }
   if (version != kVersion) return Wrong("version", absl::StrCat("expected ", kVersion));
   const std::optional<DecomposeMode> mode = ParseDecomposeMode(mode_name);
@@ -151,10 +137,10 @@ absl::StatusOr<DecomposeConfig> ReadConfig(absl::string_view text) {
   config.mode = *mode;
   config.cut.style = chain ? Style::kChain : Style::kDag;
   for (const char* key : kNumberKeys) {
-    if (json.contains(key) && key != ModeKey(config.mode))
+    if (json.Find(key) != nullptr && key != ModeKey(config.mode))
       return Wrong(key, absl::StrCat("mode ", mode_name, " takes none"));
   }
-  if (json.contains("num_subgraphs") &&
+  if (json.Find("num_subgraphs") != nullptr &&
       num_subgraphs != static_cast<int64_t>(config.subgraphs.size())) {
     return Wrong("num_subgraphs", absl::StrCat(num_subgraphs, ", but there are ",
                                                config.subgraphs.size(), " subgraphs"));
@@ -165,30 +151,30 @@ absl::StatusOr<DecomposeConfig> ReadConfig(absl::string_view text) {
 
 // --- Writing -------------------------------------------------------------------
 
-using OrderedJson = nlohmann::ordered_json;
-
-// Writes JSON on one line with blanks after separators, as Python does.
-std::string OneLine(const OrderedJson& json) {
-  if (!json.is_structured()) return json.dump();
-  std::string out;
-  for (const auto& [key, value] : json.items()) {
-    absl::StrAppend(&out, out.empty() ? "" : ", ",
-                    json.is_object() ? absl::StrCat(OrderedJson(key).dump(), ": ") : "",
-                    OneLine(value));
-  }
-  return json.is_object() ? absl::StrCat("{", out, "}") : absl::StrCat("[", out, "]");
+// Writes JSON on one line with blanks after separators, as Python does. Sets `is_utf8` to false if a
+// text is not.
+std::string OneLine(const Json& json, bool* is_utf8) {
+  if (json.text() != nullptr) *is_utf8 &= IsUtf8(*json.text());
+  if (!json.is_list() && !json.is_object()) return json.Dump(-1);
+  std::vector<std::string> parts;
+  for (const Json& element : json.elements()) parts.push_back(OneLine(element, is_utf8));
+  for (const auto& [key, value] : json.members())
+    parts.push_back(absl::StrCat(Json(key).Dump(-1), ": ", OneLine(value, is_utf8)));
+  const std::string all = absl::StrJoin(parts, ", ");
+  return json.is_list() ? absl::StrCat("[", all, "]") : absl::StrCat("{", all, "}");
 }
 
-OrderedJson ToJson(const DecomposeConfig& config) {
-  OrderedJson json = {{"version", kVersion}, {"mode", std::string(DecomposeModeName(config.mode))}};
+Json ToJson(const DecomposeConfig& config) {
+  Json json = Json::Object({{"version", kVersion}, {"mode", DecomposeModeName(config.mode)}});
   const std::string key(ModeKey(config.mode));
   if (config.mode == DecomposeMode::kPositions) {
     json[key] = config.split_positions;
   } else if (config.mode == DecomposeMode::kRanges) {
-    for (const Range& range : config.subgraph_ranges) json[key].push_back({range.start, range.end});
+    for (const Range& range : config.subgraph_ranges)
+      json[key].push_back(std::vector{range.start, range.end});
   } else if (config.mode == DecomposeMode::kValues) {
     for (const ValueRange& values : config.values)
-      json[key].push_back({{"inputs", values.inputs}, {"outputs", values.outputs}});
+      json[key].push_back(Json::Object({{"inputs", values.inputs}, {"outputs", values.outputs}}));
   } else if (!key.empty()) {
     json[key] = config.number;
   }
@@ -203,10 +189,10 @@ OrderedJson ToJson(const DecomposeConfig& config) {
   const bool chain = config.cut.style == Style::kChain;
   for (const SubgraphConfig& subgraph : config.subgraphs) {
     const Range& range = subgraph.range;
-    OrderedJson object = {{"name", subgraph.name},
-                          {"start", range.start},
-                          {"end", range.end},
-                          {"num_ops", range.end - range.start}};
+    Json object = Json::Object({{"name", subgraph.name},
+                                {"start", range.start},
+                                {"end", range.end},
+                                {"num_ops", range.end - range.start}});
     if (!chain || &subgraph == &config.subgraphs.front()) object["inputs"] = subgraph.inputs;
     if (!chain || &subgraph == &config.subgraphs.back()) {
       object["outputs"] = subgraph.outputs;
@@ -222,20 +208,23 @@ OrderedJson ToJson(const DecomposeConfig& config) {
 }  // namespace
 
 absl::StatusOr<std::string> WriteDecomposeConfigJson(const DecomposeConfig& config) {
-  const OrderedJson json = ToJson(config);
+  const Json json = ToJson(config);
   std::string out;
-  try {
-    for (const auto& [key, value] : json.items()) {
-      absl::StrAppend(&out, out.empty() ? "{\n  \"" : ",\n  \"", key, "\": ");
-      if (key != "subgraphs") {
-        absl::StrAppend(&out, OneLine(value));
-        continue;
-      }
-      for (size_t i = 0; i < value.size(); ++i)
-        absl::StrAppend(&out, i == 0 ? "[\n    " : ",\n    ", OneLine(value[i]));
-      absl::StrAppend(&out, "\n  ]");
+  bool is_utf8 = true;
+  for (const auto& [key, value] : json.members()) {
+    absl::StrAppend(&out, out.empty() ? "{\n  \"" : ",\n  \"", key, "\": ");
+    if (key != "subgraphs") {
+      absl::StrAppend(&out, OneLine(value, &is_utf8));
+      continue;
     }
-  } catch (const nlohmann::json::exception&) {
+    const char* before = "[\n    ";
+    for (const Json& subgraph : value.elements()) {
+      absl::StrAppend(&out, before, OneLine(subgraph, &is_utf8));
+      before = ",\n    ";
+    }
+    absl::StrAppend(&out, "\n  ]");
+  }
+  if (!is_utf8) {
     return absl::UnimplementedError(
         "a name is not UTF-8, which JSON requires; use the protobuf form");
   }
@@ -244,8 +233,9 @@ absl::StatusOr<std::string> WriteDecomposeConfigJson(const DecomposeConfig& conf
 
 absl::StatusOr<DecomposeConfig> ParseDecomposeConfigJson(absl::string_view text,
                                                          absl::string_view file_name) {
-  RETURN_IF_ERROR(CheckJsonObject(std::string(text), file_name));
-  absl::StatusOr<DecomposeConfig> config = ReadConfig(text);
+  ASSIGN_OR_RETURN(const Json json, Json::ParseObject(text, file_name, kMaxJsonDepth,
+                                                      /*refuses_doubles=*/true));
+  absl::StatusOr<DecomposeConfig> config = ReadConfig(json);
   if (!config.ok()) return ErrorAt(file_name, 0, 0, config.status().message());
   return config;
 }

@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/output_folder.h"
 #include "graphnet/base/status.h"
@@ -22,7 +23,6 @@
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/protobuf/sample_proto.h"
 #include "graphnet/ir/text/equality.h"
-#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
@@ -42,10 +42,10 @@ absl::Status MakeFolder(const std::string& path) {
 }
 
 std::string SourcesJson(const Sample& piece) {
-  nlohmann::ordered_json json;
+  Json json;
   for (const Provenance& from : piece.provenance)
-    json[from.parent].push_back({from.start, from.end});
-  return json.dump(4, ' ', false, nlohmann::json::error_handler_t::replace);
+    json[from.parent].push_back(std::vector{from.start, from.end});
+  return json.Dump(4);
 }
 
 bool SameWeights(const Sample& a, const Sample& b) {

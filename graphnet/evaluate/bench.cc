@@ -16,6 +16,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/without_exceptions.h"
 #include "graphnet/evaluate/bench_workers.h"
@@ -24,7 +25,6 @@
 #include "graphnet/evaluate/worker_process.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/ir/types.h"
-#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
@@ -55,17 +55,25 @@ class FolderLock {
   int fd_;
 };
 
-nlohmann::ordered_json JsonOf(const BenchSettings& settings) {
-  return {{"in", settings.in},
-          {"backends", settings.backends},
-          {"device", settings.device},
-          {"warmup", settings.warmup},
-          {"trials", settings.trials},
-          {"seed", settings.seed},
-          {"fresh_inputs", settings.fresh_inputs},
-          {"oracle", settings.oracle},
-          {"exec", settings.exec},
-          {"exec_reads", FormName(settings.exec_reads)}};
+Json JsonOf(const BenchSettings& settings) {
+  return Json::Object({{"in", settings.in},
+                       {"backends", settings.backends},
+                       {"device", settings.device},
+                       {"warmup", settings.warmup},
+                       {"trials", settings.trials},
+                       {"seed", settings.seed},
+                       {"fresh_inputs", settings.fresh_inputs},
+                       {"oracle", settings.oracle},
+                       {"exec", settings.exec},
+                       {"exec_reads", FormName(settings.exec_reads)}});
+}
+
+// Sets `value` to a member. Returns whether there is one of the right type.
+template <typename T>
+bool Take(const Json& json, absl::string_view name, T* value) {
+  std::optional<T> member = json.Get<T>(name);
+  if (member) *value = *std::move(member);
+  return member.has_value();
 }
 
 absl::Status CheckDevice(const std::string& device) {
@@ -87,45 +95,43 @@ absl::Status BeginBench(const std::string& folder, const BenchSettings& settings
     return absl::AlreadyExistsError(absl::StrCat(
         Printable(folder, 1000), " is not empty; use --resume to go on with a benchmark"));
   }
-  return WriteFileAtomic(JoinPath(folder, kSettings), JsonOf(settings).dump(2) + "\n");
+  return WriteFileAtomic(JoinPath(folder, kSettings), JsonOf(settings).Dump() + "\n");
 }
 
 absl::StatusOr<BenchSettings> SettingsOf(const std::string& folder) {
   const std::string path = JoinPath(folder, kSettings);
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxSettingsBytes));
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded())
+  const Json json = Json::Parse(text);
+  if (json.type_name() == "null")
     return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": is not JSON"));
   BenchSettings settings;
-  try {
-    settings.in = json.at("in").get<std::vector<std::string>>();
-    settings.backends = json.at("backends").get<std::vector<std::string>>();
-    settings.device = json.at("device").get<std::string>();
-    settings.warmup = json.at("warmup").get<int>();
-    settings.trials = json.at("trials").get<int>();
-    settings.seed = json.at("seed").get<uint64_t>();
-    settings.fresh_inputs = json.at("fresh_inputs").get<bool>();
-    settings.oracle = json.value("oracle", false);
-    settings.exec = json.at("exec").get<std::string>();
-    for (int i = 0; i < kNumProgramForms; ++i) {
-      if (json.at("exec_reads").get<std::string>() == FormName(static_cast<ProgramForm>(i)))
-        settings.exec_reads = static_cast<ProgramForm>(i);
-    }
-  } catch (const nlohmann::json::exception&) {
+  std::string form;
+  if (!Take(json, "in", &settings.in) || !Take(json, "backends", &settings.backends) ||
+      !Take(json, "device", &settings.device) || !Take(json, "warmup", &settings.warmup) ||
+      !Take(json, "trials", &settings.trials) || !Take(json, "seed", &settings.seed) ||
+      !Take(json, "fresh_inputs", &settings.fresh_inputs) || !Take(json, "exec", &settings.exec) ||
+      !Take(json, "exec_reads", &form)) {
     return absl::InvalidArgumentError(
         absl::StrCat(Printable(path, 1000), ": not the settings of a benchmark"));
+  }
+  settings.oracle = json.Get<bool>("oracle").value_or(false);
+  for (int i = 0; i < kNumProgramForms; ++i) {
+    const auto known = static_cast<ProgramForm>(i);
+    if (form == FormName(known)) settings.exec_reads = known;
   }
   return settings;
 }
 
 absl::Status CheckSame(const BenchSettings& begun, const BenchSettings& now) {
-  const auto before = JsonOf(begun);
-  const auto after = JsonOf(now);
-  for (const auto& [key, value] : before.items()) {
-    if (after.at(key) == value) continue;
+  const Json before = JsonOf(begun);
+  const Json after = JsonOf(now);
+  for (const auto& [key, value] : before.members()) {
+    const std::string was = value.Dump(-1);
+    const std::string is = after.Find(key)->Dump(-1);
+    if (was == is) continue;
     return absl::InvalidArgumentError(absl::StrCat("this benchmark was begun with ", key, " ",
-                                                   Printable(value.dump(), 500), ", not ",
-                                                   Printable(after.at(key).dump(), 500)));
+                                                   Printable(was, 500), ", not ",
+                                                   Printable(is, 500)));
   }
   return absl::OkStatus();
 }

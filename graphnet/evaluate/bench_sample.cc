@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/evaluate/bench_rewrite.h"
@@ -22,7 +23,6 @@
 #include "graphnet/interp/inputs/scale_weights.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/pipeline.h"
-#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
@@ -48,12 +48,8 @@ bool IsSubgraphName(absl::string_view name) {
 // Returns model_name of graph_net.json if there is one, otherwise the folder's name or, for a
 // folder called subgraph_3, its parent's name.
 std::string ModelName(const Sample& sample, const std::string& path) {
-  const auto json =
-      nlohmann::json::parse(sample.graph_net_json, nullptr, /*allow_exceptions=*/false);
-  if (json.is_object()) {
-    if (const auto name = json.find("model_name"); name != json.end() && name->is_string())
-      return name->get<std::string>();
-  }
+  if (auto name = Json::Parse(sample.graph_net_json).Get<std::string>("model_name"))
+    return *std::move(name);
   const std::filesystem::path absolute = std::filesystem::absolute(path).lexically_normal();
   const std::string name = absolute.filename().string();
   return IsSubgraphName(name) ? absolute.parent_path().filename().string() : name;

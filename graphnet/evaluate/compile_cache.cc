@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <system_error>
 #include <tuple>
 
@@ -16,14 +17,12 @@
 #include "absl/time/clock.h"
 #include "graphnet/base/digest.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/mapped_file.h"
 #include "graphnet/base/status.h"
-#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
-
-using JsonValue = nlohmann::json;
 
 constexpr int kVersion = 1;
 constexpr size_t kMaxEntryJson = size_t{1} << 20;
@@ -32,9 +31,11 @@ constexpr char kEntry[] = "entry.json";
 constexpr char kCompiled[] = "compiled";
 
 std::string TextOf(const CompileKey& key) {
-  JsonValue json = {{"version", kVersion}};
-  for (const auto& [name, value] : key) json[name] = value;
-  return json.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/true, JsonValue::error_handler_t::replace);
+  std::map<std::string, Json> parts = {{"version", kVersion}};
+  for (const auto& [name, value] : key) parts[name] = value;
+  Json json;
+  for (const auto& [name, value] : parts) json[name] = value;
+  return json.Dump(/*indent=*/-1, /*is_ascii=*/true);
 }
 
 // Returns whether a file or folder is the user's own and no other user may write to it.
@@ -124,17 +125,16 @@ absl::StatusOr<CacheEntry> DescribeCacheEntry(const std::string& folder) {
   const std::string compiled = JoinPath(folder, kCompiled);
   if (!IsOwn(folder) || !IsOwn(entry) || !IsOwn(compiled)) return absl::NotFoundError("");
   ASSIGN_OR_RETURN(const std::string read, ReadFile(entry, kMaxEntryJson));
-  const JsonValue json = JsonValue::parse(read, nullptr, /*allow_exceptions=*/false);
+  const Json json = Json::Parse(read);
   ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(compiled, kAnySize));
   CacheEntry out{.bytes = static_cast<int64_t>(file.bytes().size()),
                  .sha256 = Sha256(file.bytes())};
-  const auto made_of = json.is_object() ? json.find("made_of") : json.end();
-  if (!json.is_object() || made_of == json.end() || !made_of->is_string() ||
-      json.value("bytes", JsonValue()) != out.bytes ||
-      json.value("sha256", JsonValue()) != out.sha256) {
+  const auto made_of = json.Get<std::string>("made_of");
+  if (!made_of || json.Get<int64_t>("bytes") != out.bytes ||
+      json.Get<std::string>("sha256") != out.sha256) {
     return absl::NotFoundError("");
   }
-  out.name = Sha256(made_of->get<std::string>());
+  out.name = Sha256(*made_of);
   return out;
 }
 
@@ -158,9 +158,9 @@ absl::Status CompileCache::Store(const std::string& text, const std::string& fol
         is_made = true;
         RETURN_IF_ERROR(made);
         ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, kAnySize));
-        const JsonValue json = {
-            {"made_of", text}, {"bytes", file.bytes().size()}, {"sha256", Sha256(file.bytes())}};
-        RETURN_IF_ERROR(WriteFileAtomic(JoinPath(dir, kEntry), json.dump()));
+        const Json json = Json::Object(
+            {{"made_of", text}, {"bytes", file.bytes().size()}, {"sha256", Sha256(file.bytes())}});
+        RETURN_IF_ERROR(WriteFileAtomic(JoinPath(dir, kEntry), json.Dump(-1)));
         return MakePrivate(dir);
       });
   // If the cache cannot be written to, compile without it.

@@ -13,8 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/status.h"
-#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
@@ -224,20 +224,15 @@ class SampleLines {
   void AddTimes(absl::string_view text, size_t number, ByMeasure<TimeStatistics>* times) {
     if (!times_) return;
     times->clear();
-    const auto document = text.size() <= kMaxTimesBytes
-                              ? nlohmann::json::parse(text.begin(), text.end(), nullptr, false)
-                              : nlohmann::json(nlohmann::json::value_t::discarded);
+    const Json document = text.size() <= kMaxTimesBytes ? Json::Parse(text) : Json();
     if (!document.is_object()) return Note(LogOddity::kBadValue, number);
-    for (const auto& [measure, members] : document.items()) {
+    for (const auto& [measure, members] : document.members()) {
       if (!members.is_object()) continue;
       TimeStatistics& made = times->emplace_back(measure, TimeStatistics()).second;
       const std::pair<const char*, double*> fields[] = {
           {"median", &made.median}, {"iqr", &made.iqr}, {"mean", &made.mean},
           {"std", &made.std},       {"min", &made.min}, {"max", &made.max}};
-      for (const auto& [name, value] : fields) {
-        const auto it = members.find(name);
-        if (it != members.end() && it->is_number()) *value = it->get<double>();
-      }
+      for (const auto& [name, value] : fields) *value = members.Get<double>(name).value_or(*value);
     }
   }
 

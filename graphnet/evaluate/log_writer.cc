@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/status.h"
-#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
@@ -25,7 +25,7 @@ constexpr size_t kMostBlind = 64;
 std::string Number(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  return nlohmann::json(value).dump();
+  return Json(value).Dump();
 }
 
 // Returns {"e2e": {"median": 1.79, …}, "gpu": {…}}.
@@ -42,8 +42,8 @@ std::string TimesText(const ByMeasure<TimeStatistics>& times) {
         continue;
       known.push_back(absl::StrCat("\"", name, "\": ", Number(rounded)));
     }
-    measures.push_back(absl::StrCat(nlohmann::json(Printable(measure)).dump(), ": {",
-                                    absl::StrJoin(known, ", "), "}"));
+    measures.push_back(
+        absl::StrCat(Json(Printable(measure)).Dump(), ": {", absl::StrJoin(known, ", "), "}"));
   }
   return absl::StrCat("{", absl::StrJoin(measures, ", "), "}");
 }

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -12,16 +13,14 @@
 #include "absl/strings/strip.h"
 #include "graphnet/base/digest.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/mapped_file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/evaluate/compile_cache.h"
 #include "graphnet/evaluate/fetch_text.h"
-#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
-
-using JsonValue = nlohmann::json;
 
 constexpr size_t kMaxIndexBytes = size_t{64} << 20;
 constexpr size_t kAnySize = std::numeric_limits<size_t>::max();
@@ -31,10 +30,6 @@ bool IsDigest(absl::string_view text) {
   return text.size() == 64 && absl::c_all_of(text, [](char c) {
            return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f');
          });
-}
-
-JsonValue Parsed(const std::string& text) {
-  return JsonValue::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
 }  // namespace
@@ -74,19 +69,14 @@ absl::Status RemoteCache::ReadIndex(const std::string& text) {
     return absl::FailedPreconditionError(absl::StrCat(
         "its index is not the trusted one: the SHA-256 is ", digest, ", not ", options_.digest));
   }
-  const JsonValue index = Parsed(text);
-  const JsonValue none;
-  const auto get = [&none](const JsonValue& value, const char* key) -> const JsonValue& {
-    if (!value.is_object()) return none;
-    const auto it = value.find(key);
-    return it == value.end() ? none : *it;
-  };
-  if (get(index, "version") != kVersion || !get(index, "entries").is_object())
+  const Json index = Json::Parse(text);
+  const Json* const entries = index.Find("entries");
+  if (index.Get<int>("version") != kVersion || entries == nullptr || !entries->is_object())
     return absl::FailedPreconditionError("its index is not of this version of graphnet");
-  for (const auto& [name, entry] : get(index, "entries").items()) {
-    const JsonValue &bytes = get(entry, "bytes"), &digest = get(entry, "sha256");
-    if (!bytes.is_number_integer() || !digest.is_string()) continue;
-    entries_[name] = {bytes.get<int64_t>(), digest.get<std::string>()};
+  for (const auto& [name, entry] : entries->members()) {
+    const auto bytes = entry.Get<int64_t>("bytes");
+    const auto digest = entry.Get<std::string>("sha256");
+    if (bytes && digest) entries_[name] = {*bytes, *digest};
   }
   return absl::OkStatus();
 }
@@ -95,17 +85,16 @@ absl::Status RemoteCache::Download(const std::string& name, const std::string& p
                                    int64_t max_bytes) {
   if (process_ == nullptr) return absl::UnavailableError("the server has failed");
   const std::string url = absl::StrCat(options_.url, "/", name);
-  const JsonValue request = {{"url", url}, {"path", path}, {"max_bytes", max_bytes}};
-  const absl::StatusOr<std::string> answer = process_->Ask(
-      request.dump(-1, ' ', /*ensure_ascii=*/true, JsonValue::error_handler_t::replace),
-      options_.patience);
+  const Json request = Json::Object({{"url", url}, {"path", path}, {"max_bytes", max_bytes}});
+  const absl::StatusOr<std::string> answer =
+      process_->Ask(request.Dump(/*indent=*/-1, /*is_ascii=*/true), options_.patience);
   std::string error;
   if (!answer.ok()) {
     error = std::string(answer.status().message());
-  } else if (const JsonValue json = Parsed(*answer); !json.is_object()) {
+  } else if (const Json json = Json::Parse(*answer); !json.is_object()) {
     error = "the program that fetches gave an invalid answer";
-  } else if (json.contains("error")) {
-    error = json["error"].is_string() ? json["error"].get<std::string>() : "?";
+  } else if (json.Find("error") != nullptr) {
+    error = json.Get<std::string>("error").value_or("?");
   }
   if (error.empty()) return absl::OkStatus();
   process_ = nullptr;
@@ -139,16 +128,18 @@ absl::StatusOr<std::string> WriteCacheIndex(const std::string& folder) {
     return absl::NotFoundError(
         absl::StrCat(Printable(folder, 1000), ": not a cache; graphnet run --cache makes one"));
   }
-  JsonValue index = {{"version", kVersion}, {"entries", JsonValue::object()}};
+  std::map<std::string, Json> found;
   for (const auto& part : std::filesystem::directory_iterator(entries, error)) {
     for (const auto& entry : std::filesystem::directory_iterator(part.path(), error)) {
       const std::string name = entry.path().filename().string();
       const absl::StatusOr<CacheEntry> described = DescribeCacheEntry(entry.path().string());
       if (!described.ok() || described->name != name) continue;
-      index["entries"][name] = {{"bytes", described->bytes}, {"sha256", described->sha256}};
+      found[name] = Json::Object({{"bytes", described->bytes}, {"sha256", described->sha256}});
     }
   }
-  const std::string text = absl::StrCat(index.dump(1), "\n");
+  Json index = Json::Object({{"entries", Json::Object()}, {"version", kVersion}});
+  for (auto& [name, entry] : found) index["entries"][name] = std::move(entry);
+  const std::string text = absl::StrCat(index.Dump(1), "\n");
   RETURN_IF_ERROR(WriteFileAtomic(JoinPath(folder, "index.json"), text));
   return Sha256(text);
 }

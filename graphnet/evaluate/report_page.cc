@@ -3,10 +3,12 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/markup.h"
 #include "graphnet/base/status.h"
 #include "graphnet/evaluate/page_text.h"
@@ -17,79 +19,82 @@ namespace {
 
 constexpr size_t kMaxPathBytes = 1000;
 
-void AddInterval(absl::string_view key, const Interval& interval, JsonWriter* json) {
-  json->Key(key).Open('[').Number(interval.low).Number(interval.high).Close(']');
+Json JsonOf(const Interval& interval) {
+  return Json::List({Json::Rounded(interval.low), Json::Rounded(interval.high)});
 }
 
-void AddLevel(const LevelScores& level, JsonWriter* json) {
-  json->Open('{').Key("t").Number(level.t).Key("s").Number(level.s).Key("es").Number(level.es);
-  AddInterval("s95", level.s_interval, json);
-  AddInterval("es95", level.es_interval, json);
-  json->Key("correct").Number(level.macro.correct).Key("slow").Number(level.macro.slow);
-  json->Key("alpha").Number(level.macro.alpha).Key("beta").Number(level.macro.beta);
-  json->Key("lambda").Number(level.macro.lambda).Key("eta").Number(level.macro.eta);
-  json->Key("gamma").Number(level.gamma);
-  json->Key("macroS").Number(level.macro_s).Key("macroES").Number(level.macro_es).Close('}');
+Json JsonOf(const LevelScores& level) {
+  return Json::Object({{"t", level.t},
+                       {"s", Json::Rounded(level.s)},
+                       {"es", Json::Rounded(level.es)},
+                       {"s95", JsonOf(level.s_interval)},
+                       {"es95", JsonOf(level.es_interval)},
+                       {"correct", level.macro.correct},
+                       {"slow", level.macro.slow},
+                       {"alpha", Json::Rounded(level.macro.alpha)},
+                       {"beta", Json::Rounded(level.macro.beta)},
+                       {"lambda", Json::Rounded(level.macro.lambda)},
+                       {"eta", Json::Rounded(level.macro.eta)},
+                       {"gamma", Json::Rounded(level.gamma)},
+                       {"macroS", Json::Rounded(level.macro_s)},
+                       {"macroES", Json::Rounded(level.macro_es)}});
 }
 
-// Writes a row of the table; page.js knows the columns.
-void AddSample(const LoggedSample& sample, JsonWriter* json) {
-  json->Open('[').Text(Printable(sample.path, kMaxPathBytes)).Text(OutcomeName(sample.Shown(1)));
-  if (sample.correct_levels == 0) {
-    json->Null();
-  } else {
-    json->Number(kMinToleranceLevel + std::countr_zero(sample.correct_levels));
-  }
-  sample.speedup > 0 ? json->Number(sample.speedup) : json->Null();
+// Returns a row of the table; page.js knows the columns.
+Json JsonOf(const LoggedSample& sample) {
+  Json right_from, speedup, error;
+  if (sample.correct_levels != 0)
+    right_from = kMinToleranceLevel + std::countr_zero(sample.correct_levels);
+  if (sample.speedup > 0) speedup = Json::Rounded(sample.speedup);
   if (!std::isfinite(sample.max_diff)) {
-    json->Text(absl::StrCat(sample.max_diff));
-  } else {
-    sample.status == Outcome::kCorrect ? json->Number(sample.max_diff) : json->Null();
+    error = absl::StrCat(sample.max_diff);
+  } else if (sample.status == Outcome::kCorrect) {
+    error = Json::Rounded(sample.max_diff);
   }
-  json->Number(sample.line).Text(sample.reason).Close(']');
+  return Json::List({Printable(sample.path, kMaxPathBytes), OutcomeName(sample.Shown(1)),
+                     right_from, speedup, error, sample.line, sample.reason});
 }
 
-void AddCurve(const Curve& curve, size_t i, JsonWriter* json) {
+Json JsonOf(const Curve& curve, size_t i) {
   const Scores& scores = curve.scores;
-  json->Open('{').Key("name").Text(Printable(curve.log.name)).Key("color").Text(CurveColor(i));
-  json->Key("file").Text(Printable(curve.log.file, kMaxPathBytes)).Key("config").Open('[');
-  for (const auto& [key, value] : curve.log.config) {
-    json->Open('[').Text(Printable(key)).Text(Printable(value)).Close(']');
+  Json json = Json::Object({{"name", Printable(curve.log.name)},
+                            {"color", CurveColor(i)},
+                            {"file", Printable(curve.log.file, kMaxPathBytes)}});
+  Json& config = json["config"] = Json::List();
+  for (const auto& [key, value] : curve.log.config)
+    config.push_back(Json::List({Printable(key), Printable(value)}));
+  json["notes"] = curve.log.notes;
+  json["aggregated"] =
+      Json::List({Json::Rounded(scores.aggregated), Json::Rounded(scores.aggregated_interval.low),
+                  Json::Rounded(scores.aggregated_interval.high)});
+  json["failed"] = scores.failed;
+  Json& shares = json["shares"] = Json::List();
+  for (const double share : scores.error_shares) shares.push_back(Json::Rounded(share));
+  Json& levels = json["levels"] = Json::List();
+  for (const LevelScores& level : scores.levels) levels.push_back(JsonOf(level));
+  json["blind"] = curve.blind;
+  Json& sighted = json["sighted"];
+  if (curve.sighted.has_value()) {
+    sighted["aggregated"] = Json::Rounded(curve.sighted->aggregated);
+    Json& scores_of = sighted["levels"] = Json::List();
+    for (const LevelScores& level : curve.sighted->levels)
+      scores_of.push_back(Json::List({level.t, Json::Rounded(level.s), Json::Rounded(level.es)}));
   }
-  json->Close(']').Key("notes").Open('[');
-  for (const std::string& note : curve.log.notes) json->Text(note);
-  json->Close(']').Key("aggregated").Open('[').Number(scores.aggregated);
-  json->Number(scores.aggregated_interval.low).Number(scores.aggregated_interval.high).Close(']');
-  json->Key("failed").Number(scores.failed).Key("shares").Open('[');
-  for (const double share : scores.error_shares) json->Number(share);
-  json->Close(']').Key("levels").Open('[');
-  for (const LevelScores& level : scores.levels) AddLevel(level, json);
-  json->Close(']').Key("blind").Number(curve.blind).Key("sighted");
-  if (!curve.sighted.has_value()) {
-    json->Null();
-  } else {
-    json->Open('{').Key("aggregated").Number(curve.sighted->aggregated).Key("levels").Open('[');
-    for (const LevelScores& level : curve.sighted->levels) {
-      json->Open('[').Number(level.t).Number(level.s).Number(level.es).Close(']');
-    }
-    json->Close(']').Close('}');
-  }
-  json->Key("failures").Open('[');
+  Json& failures = json["failures"] = Json::List();
   for (const FailureClass& failure : curve.failures) {
-    json->Open('{').Key("outcome").Text(OutcomeName(failure.outcome));
-    json->Key("samples").Number(failure.samples).Key("reasons").Open('[');
-    for (const auto& [reason, times] : failure.reasons) {
-      json->Open('[').Text(reason).Number(times).Close(']');
-    }
-    json->Close(']').Close('}');
+    Json reasons = Json::List();
+    for (const auto& [reason, times] : failure.reasons)
+      reasons.push_back(Json::List({reason, times}));
+    failures.push_back(Json::Object({{"outcome", OutcomeName(failure.outcome)},
+                                     {"samples", failure.samples},
+                                     {"reasons", std::move(reasons)}}));
   }
-  json->Close(']').Key("movers").Open('[');
-  for (const Influence& mover : curve.movers) {
-    json->Open('[').Number(mover.sample).Number(mover.change).Close(']');
-  }
-  json->Close(']').Key("samples").Open('[');
-  for (const LoggedSample& sample : curve.log.samples) AddSample(sample, json);
-  json->Close(']').Close('}');
+  Json& movers = json["movers"] = Json::List();
+  for (const Influence& mover : curve.movers)
+    movers.push_back(Json::List({mover.sample, Json::Rounded(mover.change)}));
+  Json& samples = json["samples"] = Json::List();
+  for (const LoggedSample& sample : curve.log.samples) samples.push_back(JsonOf(sample));
+  return json;
 }
 
 }  // namespace
@@ -98,22 +103,22 @@ std::string WriteReportPage(absl::Span<const Curve> curves, const ScoreOptions& 
   const std::string title = curves.size() == 1
                                 ? absl::StrCat("Scores of ", Printable(curves[0].log.name))
                                 : absl::StrCat("Scores of ", curves.size(), " logs");
-  JsonWriter json;
-  json.Open('{').Key("title").Text(title).Key("p").Number(options.p).Key("b").Number(options.b);
-  json.Key("interpretation").Text(InterpretationName(options.interpretation));
-  json.Key("classes").Open('[');
+  Json json = Json::Object({{"title", title},
+                            {"p", Json::Rounded(options.p)},
+                            {"b", Json::Rounded(options.b)},
+                            {"interpretation", InterpretationName(options.interpretation)}});
+  Json& classes = json["classes"] = Json::List();
   for (const PenaltyClass& error : PenaltyClasses(options.interpretation)) {
-    json.Open('{').Key("name").Text(error.name).Key("threshold");
-    error.threshold == kNeverForgiven ? json.Null() : json.Number(error.threshold);
-    json.Close('}');
+    const bool is_forgiven = error.threshold != kNeverForgiven;
+    classes.push_back(Json::Object(
+        {{"name", error.name}, {"threshold", is_forgiven ? Json(error.threshold) : Json()}}));
   }
-  json.Close(']').Key("curves").Open('[');
-  for (size_t i = 0; i < curves.size(); ++i) AddCurve(curves[i], i, &json);
-  json.Close(']').Close('}');
+  Json& all = json["curves"] = Json::List();
+  for (size_t i = 0; i < curves.size(); ++i) all.push_back(JsonOf(curves[i], i));
   // The inserted text is not searched again.
   return absl::StrReplaceAll(ReportPageText(), {{"@TITLE@", XmlText(title)},
                                                 {"@PLOTS@", WritePlots(curves)},
-                                                {"@DATA@", json.Take()},
+                                                {"@DATA@", json.DumpForScript()},
                                                 {"@SCRIPT@", ReportScriptText()}});
 }
 

@@ -13,16 +13,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/tolerance.h"
 #include "graphnet/evaluate/log.h"
 #include "graphnet/evaluate/log_writer.h"
-#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
-
-using Object = nlohmann::ordered_json;
 
 absl::Status FileError(absl::string_view what, const std::string& path) {
   return absl::FailedPreconditionError(
@@ -57,10 +55,9 @@ absl::StatusOr<int> OpenToAppend(const std::string& path) {
   return fd;
 }
 
-Object ObjectOf(const OracleFinding& finding) {
-  Object object;
-  object["wrong"] =
-      finding.verdict.has_value() ? Object(WrongName(finding.verdict->wrong)) : Object();
+Json ObjectOf(const OracleFinding& finding) {
+  Json object;
+  object["wrong"] = finding.verdict.has_value() ? Json(WrongName(finding.verdict->wrong)) : Json();
   if (finding.verdict.has_value()) {
     object["eager_error"] = finding.verdict->eager_error;
     object["backend_error"] = finding.verdict->backend_error;
@@ -77,9 +74,9 @@ Object ObjectOf(const OracleFinding& finding) {
   return object;
 }
 
-Object LineOf(const SampleResult& result, const AbRun& ab_run, const OracleFinding* oracle,
-              int64_t log_bytes) {
-  Object line;
+Json LineOf(const SampleResult& result, const AbRun& ab_run, const OracleFinding* oracle,
+            int64_t log_bytes) {
+  Json line;
   line["path"] = result.path;
   line["status"] = OutcomeName(result.Verdict());
   if (!result.reason.empty()) line["reason"] = result.reason;
@@ -90,28 +87,25 @@ Object LineOf(const SampleResult& result, const AbRun& ab_run, const OracleFindi
     if ((levels >> (t - kMinToleranceLevel) & 1) == 0) break;
     right_from = t;
   }
-  line["right_from_t"] = right_from.has_value() ? Object(*right_from) : Object();
+  line["right_from_t"] = right_from.has_value() ? Json(*right_from) : Json();
   line["eager_dtypes"] = result.eager_dtypes;
   line["compiled_dtypes"] = result.compiled_dtypes;
-  if (!result.blind.empty()) {
-    line["blind"] = Object::array();
-    for (const BlindOutput& blind : result.blind) {
-      line["blind"].push_back(
-          {{"output", blind.output}, {"from_t", blind.from_t}, {"answer", blind.answer}});
-    }
+  for (const BlindOutput& blind : result.blind) {
+    line["blind"].push_back(Json::Object(
+        {{"output", blind.output}, {"from_t", blind.from_t}, {"answer", blind.answer}}));
   }
   for (const auto& [key, value] : result.config) {
     if (key == kDrawingKey) line["drawing"] = value;
   }
-  line["equal"] = Object::array();
-  line["max_diff"] = Object::array();
+  line["equal"] = Json::List();
+  line["max_diff"] = Json::List();
   for (const OutputComparison& output : result.outputs) {
     line["equal"].push_back(output.equal);
     line["max_diff"].push_back(output.max_diff);
   }
   if (ab_run.speedup.speedup > 0) {
     line["speedup"] = ab_run.speedup.speedup;
-    line["speedup_95"] = {ab_run.speedup.low, ab_run.speedup.high};
+    line["speedup_95"] = std::vector{ab_run.speedup.low, ab_run.speedup.high};
     line["eager_ms"] = ab_run.trials.eager;
     line["compiled_ms"] = ab_run.trials.compiled;
     line["fluctuates"] = ab_run.fluctuates;
@@ -131,32 +125,22 @@ struct KnownLine {
 };
 
 std::optional<KnownLine> ReadLine(absl::string_view text) {
-  const auto line = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!line.is_object()) return std::nullopt;
-  const auto path = line.find("path");
-  const auto status = line.find("status");
-  const auto bytes = line.find("log_bytes");
-  if (path == line.end() || !path->is_string() || status == line.end() || !status->is_string() ||
-      bytes == line.end() || !bytes->is_number_unsigned()) {
-    return std::nullopt;
-  }
-  KnownLine known;
-  known.path = path->get<std::string>();
-  known.log_bytes = bytes->get<int64_t>();
-  const std::optional<Outcome> outcome = OutcomeOfName(status->get<std::string>());
-  if (!outcome.has_value()) return std::nullopt;
-  known.summary.outcome = *outcome;
+  const Json line = Json::Parse(text);
+  const auto path = line.Get<std::string>("path");
+  const auto status = line.Get<std::string>("status");
+  const auto bytes = line.Get<int64_t>("log_bytes");
+  if (!path || !status || !bytes || *bytes < 0) return std::nullopt;
+  const std::optional<Outcome> outcome = OutcomeOfName(*status);
+  if (!outcome) return std::nullopt;
+  KnownLine known{.path = *path, .log_bytes = *bytes};
   // Logs of older versions call all outputs correct that could be compared.
-  const auto t = line.find("right_from_t");
-  const bool is_right =
-      t != line.end() && t->is_number_integer() && t->get<int>() <= kCustomaryToleranceLevel;
-  if (*outcome == Outcome::kCorrect && !is_right) known.summary.outcome = Outcome::kAccuracy;
-  if (const auto s = line.find("speedup"); s != line.end() && s->is_number())
-    known.summary.speedup = s->get<double>();
-  if (const auto f = line.find("fluctuates"); f != line.end() && f->is_boolean())
-    known.summary.fluctuates = f->get<bool>();
-  if (const auto l = line.find("loaded"); l != line.end() && l->is_boolean())
-    known.summary.is_loaded = l->get<bool>();
+  const int t = line.Get<int>("right_from_t").value_or(kCustomaryToleranceLevel + 1);
+  const bool is_right = *outcome != Outcome::kCorrect || t <= kCustomaryToleranceLevel;
+  ResultSummary& summary = known.summary;
+  summary.outcome = is_right ? *outcome : Outcome::kAccuracy;
+  summary.speedup = line.Get<double>("speedup").value_or(summary.speedup);
+  summary.fluctuates = line.Get<bool>("fluctuates").value_or(summary.fluctuates);
+  summary.is_loaded = line.Get<bool>("loaded").value_or(summary.is_loaded);
   return known;
 }
 
@@ -206,9 +190,7 @@ absl::Status ResultLog::Add(const SampleResult& result, const AbRun& ab_run,
                             const OracleFinding* oracle) {
   const int64_t log_before = log_bytes_;
   RETURN_IF_ERROR(Append(log_, WriteLog(result), &log_bytes_, log_path_));
-  const std::string line =
-      LineOf(result, ab_run, oracle, log_bytes_)
-          .dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false, Object::error_handler_t::replace);
+  const std::string line = LineOf(result, ab_run, oracle, log_bytes_).Dump(/*indent=*/-1);
   absl::Status status = Append(lines_, absl::StrCat(line, "\n"), &lines_bytes_, lines_path_);
   if (!status.ok()) {
     log_bytes_ = log_before;

@@ -4,60 +4,65 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/utf8.h"
 #include "graphnet/extract/description.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
-#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Kind = ValueTree::Kind;
 
 // Values that JSON can hold are written directly; others are objects whose first key is their kind.
 Json ToJson(const ValueTree& tree) {
-  const auto number = [](double value) -> Json {
-    if (std::isfinite(value)) return value;
-    return {{"float", std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"}};
+  const auto object = [](absl::string_view kind, Json value) {
+    return Json::Object({{kind, std::move(value)}});
   };
-  Json elements = Json::array();
+  const auto number = [&](double value) -> Json {
+    if (std::isfinite(value)) return value;
+    return object("float", std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+  };
+  Json elements = Json::List();
   if (tree.kind == Kind::kDict) {
     for (size_t i = 0; i + 1 < tree.elements.size(); i += 2)
-      elements.push_back(Json::array({ToJson(tree.elements[i]), ToJson(tree.elements[i + 1])}));
+      elements.push_back(Json(std::vector{ToJson(tree.elements[i]), ToJson(tree.elements[i + 1])}));
   } else {
     for (const ValueTree& element : tree.elements) elements.push_back(ToJson(element));
   }
   switch (tree.kind) {
-    case Kind::kNone: return nullptr;
-    case Kind::kTensor: return {{"tensor", tree.number}};
+    case Kind::kNone: return {};
+    case Kind::kTensor: return object("tensor", tree.number);
     case Kind::kBool: return tree.number != 0;
     case Kind::kInt: return tree.number;
     case Kind::kFloat: return number(tree.real);
     case Kind::kComplex:
-      return {{"complex", Json::array({number(tree.real), number(tree.imaginary)})}};
+      return object("complex", Json(std::vector{number(tree.real), number(tree.imaginary)}));
     case Kind::kString:
       if (IsUtf8(tree.text)) return tree.text;
       for (const char c : tree.text) elements.push_back(static_cast<unsigned char>(c));
-      return {{"bytes", std::move(elements)}};
-    case Kind::kDevice: return {{"device", tree.text}};
-    case Kind::kList: return {{"list", std::move(elements)}, {"type", tree.text}};
-    case Kind::kTuple: return {{"tuple", std::move(elements)}};
-    case Kind::kDict: return {{"dict", std::move(elements)}, {"type", tree.text}};
-    case Kind::kSize: return {{"size", tree.text}};
-    case Kind::kObject: return {{"object", tree.number}};
+      return object("bytes", std::move(elements));
+    case Kind::kDevice: return object("device", tree.text);
+    case Kind::kList: return Json::Object({{"list", std::move(elements)}, {"type", tree.text}});
+    case Kind::kTuple: return object("tuple", std::move(elements));
+    case Kind::kDict: return Json::Object({{"dict", std::move(elements)}, {"type", tree.text}});
+    case Kind::kSize: return object("size", tree.text);
+    case Kind::kObject: return object("object", tree.number);
     case Kind::kNumber: {
       const bool is_int = tree.elements[0].kind == Kind::kInt;
-      return {{"number", tree.number}, {"type", is_int ? "int" : "float"}};
+      return Json::Object({{"number", tree.number}, {"type", is_int ? "int" : "float"}});
     }
   }
-  return nullptr;
+  return {};
 }
 
+// Returns null in the place of an empty text.
+Json OrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
 Json Place(const std::string& file, int64_t line) {
-  return {{"file", file.empty() ? Json() : Json(file)}, {"line", line > 0 ? Json(line) : Json()}};
+  return Json::Object({{"file", OrNull(file)}, {"line", line > 0 ? Json(line) : Json()}});
 }
 
 // Rows of numbered values, in order.
@@ -66,30 +71,34 @@ struct Numbered {
   Rows tensors, objects, numbers;
 };
 
+// Adds a row, unless the number has one. Returns the row.
+Json* AddRow(absl::string_view kind, int64_t number, const Json& from, Rows* rows) {
+  return &rows->try_emplace(number, Json::Object({{kind, number}, {"from", from}})).first->second;
+}
+
 void AddNumbers(const ValueTree& tree, const Json& from, Numbered* rows) {
   if (tree.kind == Kind::kTensor) {
-    rows->tensors.try_emplace(tree.number, Json{{"tensor", tree.number}, {"from", from}});
+    AddRow("tensor", tree.number, from, &rows->tensors);
   } else if (tree.kind == Kind::kObject) {
-    rows->objects.try_emplace(tree.number, Json{{"object", tree.number}, {"from", from}});
+    AddRow("object", tree.number, from, &rows->objects);
   } else if (tree.kind == Kind::kNumber) {
-    rows->numbers.try_emplace(
-        tree.number,
-        Json{{"number", tree.number}, {"from", from}, {"example", ToJson(tree.elements[0])}});
+    Json* const row = AddRow("number", tree.number, from, &rows->numbers);
+    if (row->Find("example") == nullptr) (*row)["example"] = ToJson(tree.elements[0]);
   }
   for (const ValueTree& element : tree.elements) AddNumbers(element, from, rows);
 }
 
 // Adds the facts about a tensor, from its guard or from the graph that returns it.
 void Describe(const TensorGuard& guard, Json* row) {
-  Json shape = Json::array();
+  Json shape = Json::List();
   for (size_t i = 0; i < guard.sizes.size(); ++i) {
     const bool symbolic = i < guard.symbolic.size() && !guard.symbolic[i].empty();
     shape.push_back(symbolic ? Json(guard.symbolic[i]) : Json(guard.sizes[i]));
   }
-  row->update({{"dtype", std::string(DTypeName(guard.dtype))},
-               {"device", guard.device},
-               {"shape", std::move(shape)},
-               {"example", guard.sizes}});
+  row->Merge(Json::Object({{"dtype", DTypeName(guard.dtype)},
+                           {"device", guard.device},
+                           {"shape", std::move(shape)},
+                           {"example", guard.sizes}}));
 }
 
 std::optional<TensorGuard> GuardOf(const Module& module, const TensorMeta* meta) {
@@ -116,39 +125,39 @@ Numbered CollectNumbers(const ExtractedProgram& program) {
   const StitchManifest& manifest = program.manifest;
   Numbered rows;
   Rows& tensors = rows.tensors;
-  for (const auto& [number, name] : manifest.constants) {
-    tensors.try_emplace(number, Json{{"tensor", number}, {"from", {{"attribute", name}}}});
-  }
+  const auto from = [](absl::string_view kind, Json what) {
+    return Json::Object({{kind, std::move(what)}});
+  };
+  for (const auto& [number, name] : manifest.constants)
+    AddRow("tensor", number, from("attribute", name), &tensors);
   for (const auto& [number, path] : manifest.objects)
-    rows.objects.try_emplace(number, Json{{"object", number}, {"from", {{"attribute", path}}}});
+    AddRow("object", number, from("attribute", path), &rows.objects);
   for (const auto& input : manifest.inputs)
-    AddNumbers(input.pattern, {{"input", input.name}}, &rows);
+    AddNumbers(input.pattern, from("input", input.name), &rows);
   for (const auto& state : manifest.states) {
     const std::string name = absl::StrCat(state.path, state.path.empty() ? "" : ".", state.name);
-    AddNumbers(state.pattern, {{"state", name}}, &rows);
+    AddNumbers(state.pattern, from("state", name), &rows);
   }
   for (size_t i = 0; i < manifest.steps.size(); ++i) {
     const StitchStep& step = manifest.steps[i];
-    for (const ValueTree& result : step.results) AddNumbers(result, {{"step", i}}, &rows);
+    for (const ValueTree& result : step.results) AddNumbers(result, from("step", i), &rows);
     for (size_t k = 0; k < step.outputs.size(); ++k) {
-      const auto [it, added] = tensors.try_emplace(
-          step.outputs[k], Json{{"tensor", step.outputs[k]}, {"from", {{"step", i}}}});
-      if (!added || static_cast<size_t>(step.subgraph) >= program.subgraphs.size()) continue;
+      const bool is_new = !tensors.contains(step.outputs[k]);
+      Json* const row = AddRow("tensor", step.outputs[k], from("step", i), &tensors);
+      if (!is_new || static_cast<size_t>(step.subgraph) >= program.subgraphs.size()) continue;
       const Module& module = *program.subgraphs[static_cast<size_t>(step.subgraph)].module;
       const Node* output = module.main()->output();
       if (output == nullptr || !output->args()[0].is_tuple()) continue;
       const absl::Span<const Argument> values = output->args()[0].elements();
       if (k >= values.size() || !values[k].is_node()) continue;
       if (const auto guard = GuardOf(module, values[k].node()->tensor_meta()))
-        Describe(*guard, &it->second);
+        Describe(*guard, row);
     }
   }
   for (auto& [number, row] : tensors) {
     if (const auto it = manifest.tensors.find(number); it != manifest.tensors.end())
       Describe(it->second, &row);
-    for (const char* key : {"dtype", "device", "shape", "example"}) {
-      if (!row.contains(key)) row[key] = nullptr;
-    }
+    for (const char* key : {"dtype", "device", "shape", "example"}) row[key];  // null if it is new
   }
   return rows;
 }
@@ -160,9 +169,10 @@ Json Attributes(const ExtractedProgram& program, const std::vector<SubgraphFiles
   const auto add = [&](const std::map<std::string, TensorData>& tensors, const std::string& name,
                        const std::string& file, bool gradient) {
     const auto data = tensors.find(name);
-    Json row = {{"file", file}, {"dtype", nullptr}, {"shape", nullptr}, {"strides", nullptr}};
+    Json row = Json::Object(
+        {{"name", name}, {"file", file}, {"dtype", {}}, {"shape", {}}, {"strides", {}}});
     if (data != tensors.end()) {
-      row["dtype"] = std::string(DTypeName(data->second.dtype));
+      row["dtype"] = DTypeName(data->second.dtype);
       row["shape"] = data->second.shape;
     }
     if (const auto it = manifest.strides.find(name); it != manifest.strides.end())
@@ -184,35 +194,32 @@ Json Attributes(const ExtractedProgram& program, const std::vector<SubgraphFiles
       add(program.subgraphs[i].weights, std::string(attribute.name), file,
           attribute.annotation == kParameterAnnotation);
   }
-  Json out = Json::array();
-  for (auto& [name, row] : rows) {
-    out.push_back({{"name", name}});
-    out.back().update(row);
-  }
+  Json out = Json::List();
+  for (auto& [name, row] : rows) out.push_back(std::move(row));
   return out;
 }
 
 Json Step(const StitchStep& step, const Rows& numbers) {
-  Json inputs = Json::array(), outputs = Json::array();
+  Json inputs = Json::List(), outputs = Json::List();
   if (step.subgraph >= 0) {
-    for (const std::string& symbol : step.symbols) inputs.push_back({{"size", symbol}});
+    for (const std::string& symbol : step.symbols)
+      inputs.push_back(Json::Object({{"size", symbol}}));
     for (const int64_t number : step.inputs)
-      inputs.push_back({{numbers.count(number) > 0 ? "number" : "tensor", number}});
-    for (const int64_t number : step.outputs) outputs.push_back({{"tensor", number}});
-    return {{"subgraph", step.subgraph}, {"inputs", inputs}, {"outputs", outputs}};
+      inputs.push_back(Json::Object({{numbers.contains(number) ? "number" : "tensor", number}}));
+    for (const int64_t number : step.outputs) outputs.push_back(Json::Object({{"tensor", number}}));
+    return Json::Object({{"subgraph", step.subgraph}, {"inputs", inputs}, {"outputs", outputs}});
   }
   for (const ValueTree& operand : step.operands) inputs.push_back(ToJson(operand));
   for (const ValueTree& result : step.results) outputs.push_back(ToJson(result));
-  Json row = {
-      {"operation", step.op},
-      {"overload", step.overload},
-      {"inputs", inputs},
-      {"outputs", outputs},
-      {"reason",
-       step.reason == BreakReason::kNone ? Json() : Json(std::string(TextOf(step.reason).name))}};
-  row.update(Place(step.file, step.line));
+  const bool is_break = step.reason != BreakReason::kNone;
+  Json row = Json::Object({{"operation", step.op},
+                           {"overload", step.overload},
+                           {"inputs", inputs},
+                           {"outputs", outputs},
+                           {"reason", is_break ? Json(TextOf(step.reason).name) : Json()}});
+  row.Merge(Place(step.file, step.line));
   row["column"] = step.line > 0 ? Json(step.column) : Json();
-  row["source"] = step.source.empty() ? Json() : Json(step.source);
+  row["source"] = OrNull(step.source);
   return row;
 }
 
@@ -220,76 +227,55 @@ Json Step(const StitchStep& step, const Rows& numbers) {
 
 std::string StitchJson(const ExtractedProgram& program, const std::vector<SubgraphFiles>& files) {
   const StitchManifest& manifest = program.manifest;
-  const auto list = [](const auto& from, auto&& row_of) {
-    Json rows = Json::array();
+  Json out = Json::Object({{"format", "graphnet stitched program"},
+                           {"version", 1},
+                           {"name", manifest.name},
+                           {"archive", OrNull(manifest.archive)}});
+  const auto list = [&out](absl::string_view key, const auto& from, auto&& row_of) {
+    Json& rows = out[key] = Json::List();
     for (const auto& element : from) rows.push_back(row_of(element));
-    return rows;
   };
-  Json out;
-  out["format"] = "graphnet stitched program";
-  out["version"] = 1;
-  out["name"] = manifest.name;
-  out["archive"] = manifest.archive.empty() ? Json() : Json(manifest.archive);
-  out["symbols"] = list(manifest.symbols, [](const auto& symbol) {
-    return Json{{"name", symbol.name}, {"example", symbol.example}};
+  list("symbols", manifest.symbols, [](const auto& symbol) {
+    return Json::Object({{"name", symbol.name}, {"example", symbol.example}});
   });
-  out["relations"] = list(manifest.relations, [](const auto& relation) {
-    Json row = {{"text", relation.text}};
-    row.update(Place(relation.file, relation.line));
+  list("relations", manifest.relations, [](const auto& relation) {
+    Json row = Json::Object({{"text", relation.text}});
+    row.Merge(Place(relation.file, relation.line));
     return row;
   });
-  out["inputs"] = list(manifest.inputs, [](const auto& input) {
-    return Json{{"name", input.name},
-                {"value", ToJson(input.pattern)},
-                {"after", input.after ? ToJson(*input.after) : Json()}};
+  list("inputs", manifest.inputs, [](const auto& input) {
+    return Json::Object({{"name", input.name},
+                         {"value", ToJson(input.pattern)},
+                         {"after", input.after ? ToJson(*input.after) : Json()}});
   });
-  out["states"] = list(manifest.states, [](const auto& state) {
-    return Json{{"path", state.path}, {"name", state.name}, {"value", ToJson(state.pattern)}};
+  list("states", manifest.states, [](const auto& state) {
+    return Json::Object(
+        {{"path", state.path}, {"name", state.name}, {"value", ToJson(state.pattern)}});
   });
   const Numbered numbered = CollectNumbers(program);
-  out["tensors"] = list(numbered.tensors, [](const auto& row) { return row.second; });
+  const auto value_of = [](const auto& row) { return row.second; };
+  list("tensors", numbered.tensors, value_of);
   out["attributes"] = Attributes(program, files);
-  out["objects"] = list(numbered.objects, [](const auto& row) { return row.second; });
-  out["numbers"] = list(numbered.numbers, [](const auto& row) { return row.second; });
-  out["subgraphs"] = Json::array();
+  list("objects", numbered.objects, value_of);
+  list("numbers", numbered.numbers, value_of);
+  Json& subgraphs = out["subgraphs"] = Json::List();
   for (size_t i = 0; i < manifest.subgraphs.size(); ++i) {
     const StitchManifest::Subgraph& subgraph = manifest.subgraphs[i];
-    const SubgraphFiles none;
-    const SubgraphFiles& file = i < files.size() ? files[i] : none;
-    const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
-    out["subgraphs"].push_back(
+    const SubgraphFiles file = i < files.size() ? files[i] : SubgraphFiles();
+    subgraphs.push_back(Json::Object(
         {{"name", subgraph.name},
          {"hash", subgraph.hash},
          {"duplicate_of", subgraph.duplicate_of < 0 ? Json() : Json(subgraph.duplicate_of)},
          {"calls", subgraph.num_calls},
-         {"sample", or_null(file.sample)},
-         {"python", or_null(file.python)},
-         {"why_not", or_null(file.why_not)},
-         {"attributes", file.attributes}});
+         {"sample", OrNull(file.sample)},
+         {"python", OrNull(file.python)},
+         {"why_not", OrNull(file.why_not)},
+         {"attributes", file.attributes}}));
   }
-  out["steps"] =
-      list(manifest.steps, [&](const StitchStep& step) { return Step(step, numbered.numbers); });
+  list("steps", manifest.steps,
+       [&](const StitchStep& step) { return Step(step, numbered.numbers); });
   out["result"] = ToJson(manifest.result);
-
-  // Each row of a table is one line, for readers and for line-by-line tools.
-  const auto dump = [](const Json& value) {
-    return value.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
-  };
-  std::string text = "{";
-  for (const auto& [key, value] : out.items()) {
-    absl::StrAppend(&text, text.size() > 1 ? "," : "", "\n \"", key, "\": ");
-    if (!value.is_array() || value.empty()) {
-      absl::StrAppend(&text, dump(value));
-      continue;
-    }
-    const char* before = "[\n  ";
-    for (const Json& row : value) {
-      absl::StrAppend(&text, before, dump(row));
-      before = ",\n  ";
-    }
-    absl::StrAppend(&text, "\n ]");
-  }
-  return text + "\n}\n";
+  return out.DumpRows(/*indent=*/1, /*row_indent=*/2);
 }
 
 }  // namespace graphnet

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/framework.h"
-#include "graphnet/formats/graphnet_folder/json_object.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/graph.h"
@@ -52,7 +52,8 @@ Sample CopyOf(const Sample& sample) {
 absl::StatusOr<PaddleSample> MakePaddleSample(const Sample& sample) {
   PaddleSample made;
   made.sample = CopyOf(sample);
-  ASSIGN_OR_RETURN(const Framework framework, FrameworkOf(sample.graph_net_json, "graph_net.json"));
+  ASSIGN_OR_RETURN(const Framework framework,
+                   FrameworkOf(Json::Parse(sample.graph_net_json), "graph_net.json"));
   if (framework == Framework::kPaddle) return made;
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline(kPassesBeforePaddle));
   RETURN_IF_ERROR(RunPipeline(pipeline, &made.sample).status());

@@ -8,16 +8,14 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/tensor_size.h"
-#include "nlohmann/json.hpp"
 
 namespace graphnet::spmd {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Kind = ReshardStep::Kind;
 
 // Returns whether the plan writes names of meshes, which a single mesh of ranks 0, 1, … needs not.
@@ -30,7 +28,7 @@ Json TensorJson(const ShardPlan& plan, const LaidOutTensor& tensor, bool is_inpu
   json["name"] = tensor.name;
   if (is_input) json["argument"] = tensor.argument;
   if (!tensor.number.empty()) json["number"] = tensor.number;
-  if (tensor.dtype != DType::kUnknown) json["dtype"] = std::string(DTypeShortName(tensor.dtype));
+  if (tensor.dtype != DType::kUnknown) json["dtype"] = DTypeShortName(tensor.dtype);
   json["shape"] = tensor.sizes;
   if (HasNames(plan)) json["mesh"] = plan.meshes[tensor.mesh].name;
   json["sharding"] = tensor.sharding.dims_mapping;
@@ -44,33 +42,18 @@ Json CommunicationJson(const Communication& communication) {
   Json json;
   json["value"] = communication.value;
   json["function"] = communication.function;
-  json["call"] = std::string(ReshardKindName(step.kind));
-  json["dtype"] = std::string(DTypeShortName(communication.dtype));
+  json["call"] = ReshardKindName(step.kind);
+  json["dtype"] = DTypeShortName(communication.dtype);
   if (step.dim >= 0) json["dim"] = step.dim;
   if (step.to_dim >= 0) json["to_dim"] = step.to_dim;
   if (step.kind == Kind::kAllReduce || step.kind == Kind::kReduceScatter ||
       step.kind == Kind::kReduce)
-    json["reduce"] = std::string(ReduceTypeName(step.reduce));
+    json["reduce"] = ReduceTypeName(step.reduce);
   if (step.root >= 0) json["root"] = step.root;
   json["groups"] = step.groups;
   json["bytes_per_link"] = step.bytes_per_link;
   json["links"] = step.num_links;
   return json;
-}
-
-// Writes JSON on one line. Names may have bytes that are not UTF-8, which are replaced.
-std::string Line(const Json& json) {
-  return json.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
-}
-
-// Writes a list with one element on each line.
-std::string Lines(const std::vector<Json>& elements) {
-  if (elements.empty()) return "[]";
-  return absl::StrCat(
-      "[\n  ",
-      absl::StrJoin(elements, ",\n  ",
-                    [](std::string* out, const Json& element) { out->append(Line(element)); }),
-      "\n]");
 }
 
 // Reads one plan. Errors name the place.
@@ -79,8 +62,8 @@ class PlanReader {
   explicit PlanReader(absl::string_view name) : name_(name) {}
 
   absl::StatusOr<ShardPlan> Read(absl::string_view text) const {
-    const Json json = Json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
-    if (json.is_discarded() || !json.is_object()) return Error("is not a JSON object");
+    const Json json = Json::Parse(text);
+    if (!json.is_object()) return Error("is not a JSON object");
     ShardPlan plan;
     RETURN_IF_ERROR(ReadMeshes(json, &plan));
     RETURN_IF_ERROR(ReadTensors(json, "inputs", plan.meshes, &plan.inputs));
@@ -106,16 +89,16 @@ class PlanReader {
   }
 
   absl::Status ReadMeshes(const Json& json, ShardPlan* plan) const {
-    const auto several = json.find("meshes");
-    if (several == json.end()) {
+    const Json* const several = json.Find("meshes");
+    if (several == nullptr) {
       ASSIGN_OR_RETURN(Mesh mesh, ReadShape(json, "mesh", "the plan"));
       plan->meshes.push_back({"mesh", std::move(mesh)});
       return absl::OkStatus();
     }
-    if (!several->is_array() || several->empty() || several->size() > 1000)
+    if (several->elements().empty() || several->elements().size() > 1000)
       return Error("has no list meshes");
     std::set<int64_t> all;
-    for (const Json& object : *several) {
+    for (const Json& object : several->elements()) {
       if (!object.is_object()) return Error("meshes must hold objects only");
       NamedMesh named;
       named.name = Text(object, "name");
@@ -124,55 +107,48 @@ class PlanReader {
           absl::c_any_of(plan->meshes, [&](const NamedMesh& m) { return m.name == named.name; }))
         return Error("has a mesh without a unique name");
       ASSIGN_OR_RETURN(named.mesh, ReadShape(object, "shape", of));
-      const auto ranks = object.find("ranks");
-      if (ranks == object.end() || !ranks->is_array() || ranks->size() != named.mesh.num_ranks())
+      const Json* const ranks = object.Find("ranks");
+      if (ranks == nullptr || ranks->elements().size() != named.mesh.num_ranks())
         return Error(absl::StrCat(of, " does not have as many ranks as its shape"));
       std::set<int64_t> own;
-      for (size_t i = 0; i < ranks->size(); ++i) {
-        const Json& rank = (*ranks)[i];
-        if (!rank.is_number_integer() || rank < 0 || rank >= kMaxRanks ||
-            !own.insert(rank.get<int64_t>()).second)
+      for (size_t i = 0; i < named.mesh.num_ranks(); ++i) {
+        const auto rank = ranks->elements()[i].To<int>();
+        if (!rank || *rank < 0 || *rank >= kMaxRanks || !own.insert(*rank).second)
           return Error(absl::StrCat(of, ": ranks must hold different ranks"));
-        named.mesh.ranks[i] = rank.get<int>();
+        named.mesh.ranks[i] = *rank;
       }
       all.merge(own);
       plan->meshes.push_back(std::move(named));
     }
     if (*all.rbegin() != static_cast<int64_t>(all.size()) - 1)
       return Error("has meshes that leave out a rank");
-    const auto stages = json.find("stages");
-    if (stages == json.end() || !stages->is_array()) return Error("has no list stages");
-    for (const Json& stage : *stages) {
-      if (!stage.is_string()) return Error("stages must hold strings only");
-      plan->stages.push_back(stage.get<std::string>());
-    }
+    const Json* const stages = json.Find("stages");
+    if (stages == nullptr || !stages->is_list()) return Error("has no list stages");
+    auto names = stages->To<std::vector<std::string>>();
+    if (!names) return Error("stages must hold strings only");
+    plan->stages = *std::move(names);
     return absl::OkStatus();
   }
 
   absl::StatusOr<std::vector<int64_t>> Integers(const Json& object, const char* key,
                                                 absl::string_view of) const {
-    const auto found = object.find(key);
-    std::vector<int64_t> numbers;
-    if (found == object.end() || !found->is_array() || found->size() > kMaxRank)
+    const Json* const found = object.Find(key);
+    if (found == nullptr || !found->is_list() || found->elements().size() > kMaxRank)
       return Error(absl::StrCat(of, " has no list ", key));
-    for (const Json& number : *found) {
-      if (!number.is_number_integer())
-        return Error(absl::StrCat(of, ": ", key, " must hold integers only"));
-      numbers.push_back(number.get<int64_t>());
-    }
-    return numbers;
+    auto numbers = found->To<std::vector<int64_t>>();
+    if (!numbers) return Error(absl::StrCat(of, ": ", key, " must hold integers only"));
+    return *std::move(numbers);
   }
 
   static std::string Text(const Json& object, const char* key) {
-    const auto found = object.find(key);
-    return found == object.end() || !found->is_string() ? "" : found->get<std::string>();
+    return object.Get<std::string>(key).value_or("");
   }
 
   absl::Status ReadTensors(const Json& json, const char* key, absl::Span<const NamedMesh> meshes,
                            std::vector<LaidOutTensor>* tensors) const {
-    const auto list = json.find(key);
-    if (list == json.end() || !list->is_array()) return Error(absl::StrCat("has no list ", key));
-    for (const Json& object : *list) {
+    const Json* const list = json.Find(key);
+    if (list == nullptr || !list->is_list()) return Error(absl::StrCat("has no list ", key));
+    for (const Json& object : list->elements()) {
       if (!object.is_object()) return Error(absl::StrCat(key, " must hold objects only"));
       LaidOutTensor tensor;
       tensor.name = Text(object, "name");
@@ -180,7 +156,7 @@ class PlanReader {
       tensor.number = Text(object, "number");
       const std::string of = absl::StrCat(key, " ", Printable(tensor.name));
       if (tensor.name.empty()) return Error(absl::StrCat(key, " has a tensor without a name"));
-      if (json.contains("meshes")) {
+      if (json.Find("meshes") != nullptr) {
         const std::string name = Text(object, "mesh");
         const auto found =
             absl::c_find_if(meshes, [&](const NamedMesh& m) { return m.name == name; });
@@ -189,7 +165,7 @@ class PlanReader {
       }
       const Mesh& mesh = meshes[tensor.mesh].mesh;
       tensor.gathered = Text(object, "gathered");
-      if (object.contains("dtype")) {
+      if (object.Find("dtype") != nullptr) {
         const std::optional<DType> dtype = ParseDTypeShortName(Text(object, "dtype"));
         if (!dtype.has_value()) return Error(absl::StrCat(of, ": unknown dtype"));
         tensor.dtype = *dtype;
@@ -204,8 +180,7 @@ class PlanReader {
         const absl::Status status = CheckSharding(tensor.sharding, mesh, tensor.sizes);
         if (!status.ok()) return Error(absl::StrCat(of, ": ", status.message()));
       }
-      const auto exact = object.find("exact");
-      tensor.is_exact = exact == object.end() || *exact != Json(false);
+      tensor.is_exact = object.Get<bool>("exact").value_or(true);
       tensors->push_back(std::move(tensor));
     }
     return absl::OkStatus();
@@ -213,17 +188,18 @@ class PlanReader {
 
   // Checks the communication, which is not read because it follows from the programs of the ranks.
   absl::Status CheckCommunication(const Json& json) const {
-    const auto list = json.find("communication");
-    if (list == json.end()) return absl::OkStatus();
-    if (!list->is_array()) return Error("has no list communication");
-    for (const Json& object : *list) {
+    const Json* const list = json.Find("communication");
+    if (list == nullptr) return absl::OkStatus();
+    if (!list->is_list()) return Error("has no list communication");
+    for (const Json& object : list->elements()) {
       if (!object.is_object()) return Error("communication must hold objects only");
-      if (!object.contains("reduce")) continue;
+      const Json* const given = object.Find("reduce");
+      if (given == nullptr) continue;
       const std::string reduce = Text(object, "reduce");
       if (ParseReduceType(reduce).has_value()) continue;
       const std::string value = Printable(Text(object, "value"));
       return Error(absl::StrCat("communication ", value, ": ",
-                                object["reduce"].is_string()
+                                given->text() != nullptr
                                     ? absl::StrCat(Printable(reduce), " is not a reduction")
                                     : "reduce must be a string"));
     }
@@ -250,33 +226,29 @@ std::optional<size_t> ShardPlan::PositionOf(int rank, const LaidOutTensor& tenso
 }
 
 std::string PlanToJson(const ShardPlan& plan) {
-  Json ranks = Json::array();
-  for (size_t i = 0; i < plan.num_ranks(); ++i) ranks.push_back(absl::StrCat("rank_", i));
-  std::string meshes = absl::StrCat("\"mesh\": ", Line(plan.meshes[0].mesh.shape));
+  Json json;
   if (HasNames(plan)) {
-    std::vector<Json> lines;
     for (const auto& [name, mesh] : plan.meshes) {
-      Json json;
-      json["name"] = name;
-      json["shape"] = mesh.shape;
-      json["ranks"] = mesh.ranks;
-      lines.push_back(std::move(json));
+      json["meshes"].push_back(
+          Json::Object({{"name", name}, {"shape", mesh.shape}, {"ranks", mesh.ranks}}));
     }
-    meshes = absl::StrCat("\"meshes\": ", Lines(lines), ",\n\"stages\": ", Line(Json(plan.stages)));
+    json["stages"] = plan.stages;
+  } else {
+    json["mesh"] = plan.meshes[0].mesh.shape;
   }
-  std::vector<Json> inputs;
+  Json& ranks = json["ranks"] = Json::List();
+  for (size_t i = 0; i < plan.num_ranks(); ++i) ranks.push_back(absl::StrCat("rank_", i));
+  Json& inputs = json["inputs"] = Json::List();
   for (const LaidOutTensor& input : plan.inputs) inputs.push_back(TensorJson(plan, input, true));
-  std::vector<Json> outputs;
+  Json& outputs = json["outputs"] = Json::List();
   for (const LaidOutTensor& output : plan.outputs)
     outputs.push_back(TensorJson(plan, output, false));
-  std::vector<Json> communication;
+  Json& communication = json["communication"] = Json::List();
   for (const Communication& step : plan.communication)
     communication.push_back(CommunicationJson(step));
-  const Json replicated = plan.replicated.empty() ? Json::object() : Json(plan.replicated);
-  return absl::StrCat("{\n", meshes, ",\n\"ranks\": ", Line(ranks),
-                      ",\n\"inputs\": ", Lines(inputs), ",\n\"outputs\": ", Lines(outputs),
-                      ",\n\"communication\": ", Lines(communication),
-                      ",\n\"replicated\": ", Line(replicated), "\n}\n");
+  Json& replicated = json["replicated"] = Json::Object();
+  for (const auto& [target, count] : plan.replicated) replicated[target] = count;
+  return json.DumpRows(/*indent=*/0, /*row_indent=*/2);
 }
 
 absl::StatusOr<ShardPlan> ParsePlan(absl::string_view text, absl::string_view name) {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/status.h"
 #include "graphnet/decompose/decomposer.h"
 #include "graphnet/decompose/folder.h"
@@ -20,7 +21,6 @@
 #include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ops/callable.h"
-#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
@@ -57,14 +57,12 @@ constexpr char kSources[] = "subgraph_sources.json";
 std::optional<Source> SourceOf(const Sample& piece) {
   const auto it = piece.extra_files.find(kSources);
   if (it == piece.extra_files.end()) return std::nullopt;
-  const auto json = nlohmann::json::parse(it->second, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || json.size() != 1) return Source();
-  const nlohmann::json& ranges = json.begin().value();
-  if (!ranges.is_array() || ranges.size() != 1 || !ranges[0].is_array() || ranges[0].size() != 2 ||
-      !ranges[0][0].is_number_integer() || !ranges[0][1].is_number_integer()) {
-    return Source();
-  }
-  return Source{json.begin().key(), {ranges[0][0].get<int64_t>(), ranges[0][1].get<int64_t>()}};
+  const Json json = Json::Parse(it->second);
+  if (json.members().size() != 1) return Source();
+  const auto& [parent, value] = json.members()[0];
+  const auto ranges = value.To<std::vector<std::vector<int64_t>>>();
+  if (!ranges || ranges->size() != 1 || (*ranges)[0].size() != 2) return Source();
+  return Source{parent, {(*ranges)[0][0], (*ranges)[0][1]}};
 }
 
 // Returns whether a folder may call `wanted` by this `name`: it appends a number to names that have
@@ -254,10 +252,7 @@ class FolderCheck {
       return Add(ErrorClass::kConfig, piece, kSources, absl::StrCat("has no ", kSources));
     CheckRange(piece, said, source->range, absl::StrCat("its ", kSources));
     // Compare the names as JSON writes them, which replaces bytes that are not UTF-8.
-    const auto written = [](const std::string& name) {
-      return nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    };
-    if (written(source->parent) == written(config_->model_name)) return;
+    if (Json(source->parent).Dump() == Json(config_->model_name).Dump()) return;
     Add(ErrorClass::kConfig, piece, kSources,
         absl::StrCat("its ", kSources, " says that it is of ", Printable(source->parent),
                      ", not of ", Printable(config_->model_name)));

@@ -1,6 +1,7 @@
 #include "graphnet/view/model_explorer.h"
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -8,7 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "graphnet/base/markup.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/text/printer.h"
 #include "graphnet/view/style.h"
@@ -49,14 +50,17 @@ class Writer {
     }
   }
 
-  std::string Write() {
-    json_.Open('{').Key("label").Text(picture_.title).Key("graphs").Open('[');
+  std::string Write() const {
+    std::string graphs;
     for (size_t g = 0; g < ids_.size(); ++g) {
-      json_.Open('{').Key("id").Text(Id(g)).Key("nodes").Open('[');
-      for (const size_t b : boxes_in_[g]) WriteNode(b);
-      json_.Close(']').Close('}');
+      std::string nodes;
+      for (const size_t b : boxes_in_[g])
+        absl::StrAppend(&nodes, nodes.empty() ? "" : ",", NodeJson(b).DumpForScript());
+      absl::StrAppend(&graphs, g == 0 ? "" : ",", "{\"id\":", Json(Id(g)).DumpForScript(),
+                      ",\"nodes\":[", nodes, "]}");
     }
-    return json_.Close(']').Close('}').Take() + "\n";
+    return absl::StrCat("{\"label\":", Json(picture_.title).DumpForScript(), ",\"graphs\":[",
+                        graphs, "]}\n");
   }
 
  private:
@@ -84,60 +88,52 @@ class Writer {
     return out;
   }
 
-  void Attribute(absl::string_view key, absl::string_view value) {
-    if (value.empty()) return;
-    json_.Open('{').Key("key").Text(key).Key("value").Text(value).Close('}');
+  static void AddAttribute(absl::string_view key, absl::string_view value, Json* attributes) {
+    if (!value.empty()) attributes->push_back(Json::Object({{"key", key}, {"value", value}}));
   }
 
-  void WriteNode(size_t b) {
+  Json NodeJson(size_t b) const {
     const Box& box = picture_.boxes[b];
-    json_.Open('{').Key("id").Text(absl::StrCat(b)).Key("label").Text(box.title);
-    json_.Key("namespace").Text(Namespace(box.frame));
+    Json json = Json::Object(
+        {{"id", absl::StrCat(b)}, {"label", box.title}, {"namespace", Namespace(box.frame)}});
     if (const auto it = bodies_.find(static_cast<int>(b)); it != bodies_.end()) {
-      json_.Key("subgraphIds").Open('[');
-      for (const size_t g : it->second) json_.Text(Id(g));
-      json_.Close(']');
+      for (const size_t g : it->second) json["subgraphIds"].push_back(Id(g));
     }
-    json_.Key("incomingEdges").Open('[');
+    Json& edges = json["incomingEdges"] = Json::List();
     const std::vector<int>& inputs = arrows_to_[b];
     for (size_t i = 0; i < inputs.size(); ++i) {
-      json_.Open('{').Key("sourceNodeId").Text(absl::StrCat(inputs[i]));
-      json_.Key("sourceNodeOutputId").Text("0");
-      json_.Key("targetNodeInputId").Text(absl::StrCat(i)).Close('}');
+      edges.push_back(Json::Object({{"sourceNodeId", absl::StrCat(inputs[i])},
+                                    {"sourceNodeOutputId", "0"},
+                                    {"targetNodeInputId", absl::StrCat(i)}}));
     }
-    json_.Close(']').Key("attrs").Open('[');
-    Attribute("name", box.name);
+    Json& attributes = json["attrs"] = Json::List();
+    AddAttribute("name", box.name, &attributes);
     if (box.node != nullptr) {
-      Attribute("target", Printable(box.node->target(), kMaxTextBytes));
-      Attribute("text", Printable(PrintNode(*box.node), kMaxTextBytes));
+      AddAttribute("target", Printable(box.node->target(), kMaxTextBytes), &attributes);
+      AddAttribute("text", Printable(PrintNode(*box.node), kMaxTextBytes), &attributes);
       const SourceLocation place = box.node->location();
       if (place.line > 0) {
-        Attribute("place", Printable(absl::StrCat(place.file, ":", place.line)));
+        AddAttribute("place", Printable(absl::StrCat(place.file, ":", place.line)), &attributes);
       }
     }
-    for (const std::vector<std::string>* lines : {&box.constants, &box.parameters}) {
-      for (const std::string& line : *lines) {
-        Attribute(lines == &box.constants ? "constants" : "parameter", line);
-      }
-    }
-    if (picture_.marked) Attribute("compared", StyleOf(box.mark).meaning);
-    json_.Close(']').Key("outputsMetadata").Open('[');
+    for (const std::string& line : box.constants) AddAttribute("constants", line, &attributes);
+    for (const std::string& line : box.parameters) AddAttribute("parameter", line, &attributes);
+    if (picture_.marked) AddAttribute("compared", StyleOf(box.mark).meaning, &attributes);
+    Json& outputs = json["outputsMetadata"] = Json::List();
     if (!box.value.empty()) {
-      json_.Open('{').Key("id").Text("0").Key("attrs").Open('[');
+      Json output = Json::Object({{"id", "0"}});
       // Model Explorer writes the value of this key on edges.
-      Attribute("tensor_shape", box.value);
-      json_.Close(']').Close('}');
+      AddAttribute("tensor_shape", box.value, &output["attrs"]);
+      outputs.push_back(std::move(output));
     }
-    json_.Close(']');
     if (picture_.marked) {
-      json_.Key("style").Open('{').Key("backgroundColor").Text(StyleOf(box.mark).fill);
-      json_.Key("borderColor").Text(StyleOf(box.mark).line).Close('}');
+      json["style"] = Json::Object(
+          {{"backgroundColor", StyleOf(box.mark).fill}, {"borderColor", StyleOf(box.mark).line}});
     }
-    json_.Close('}');
+    return json;
   }
 
   const Picture& picture_;
-  JsonWriter json_;
   std::vector<std::string> ids_;  // of graphs
   std::vector<size_t> graph_of_frame_;
   std::vector<std::vector<size_t>> boxes_in_;  // by graph

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/markup.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/text/printer.h"
@@ -27,85 +29,74 @@ std::string PlaceOf(const Node& node) {
   return Printable(text);
 }
 
-void AddBox(const Picture& picture, const PictureLayout& layout, size_t b, size_t style,
-            JsonWriter* json) {
-  const Box& box = picture.boxes[b];
-  const BoxLayout& place = layout.boxes[b];
-  json->Open('[').Text(box.title).Text(box.name);
-  for (const std::vector<std::string>* lines : {&box.constants, &box.parameters}) {
-    json->Open('[');
-    for (const std::string& line : *lines) json->Text(line);
-    json->Close(']');
-  }
+Json JsonOf(const Box& box, const BoxLayout& place, size_t style) {
   const double value_width = kBoxValueLeft + TextWidth(box.value, kTextSize);
-  json->Text(box.value).Number(box.frame).Number(style).Number(place.width).Number(place.height);
-  json->Number(place.shows_value ? std::max(place.width, place.width / 2 + value_width)
-                                 : place.width);
-  json->Number(place.height + (place.shows_value ? kValueHeight : 0));
-  json->Number(box.used_outside ? 1 : 0);
-  json->Text(box.node == nullptr ? "" : Printable(PrintNode(*box.node), kMaxLineBytes));
-  json->Text(box.node == nullptr ? "" : PlaceOf(*box.node)).Close(']');
+  const double width =
+      place.shows_value ? std::max(place.width, place.width / 2 + value_width) : place.width;
+  return Json::List({box.title, box.name, box.constants, box.parameters, box.value, box.frame,
+                     style, Json::Rounded(place.width), Json::Rounded(place.height),
+                     Json::Rounded(width),
+                     Json::Rounded(place.height + (place.shows_value ? kValueHeight : 0)),
+                     box.used_outside ? 1 : 0,
+                     box.node == nullptr ? "" : Printable(PrintNode(*box.node), kMaxLineBytes),
+                     box.node == nullptr ? "" : PlaceOf(*box.node)});
 }
 
-void AddFrame(const Frame& frame, const FrameLayout& layout, JsonWriter* json) {
-  json->Open('{');
-  json->Key("label").Text(frame.label);
-  json->Key("parent").Number(frame.parent).Key("depth").Number(frame.depth);
-  json->Key("body").Number(frame.body == nullptr ? 0 : 1).Key("size").Number(frame.num_boxes);
-  json->Key("items").Open('[');
+Json JsonOf(const Frame& frame, const FrameLayout& layout) {
+  Json items = Json::List(), links = Json::List();
   for (const LayoutItem& item : layout.items) {
-    json->Number(static_cast<int>(item.kind)).Number(item.index);
+    items.push_back(static_cast<int>(item.kind));
+    items.push_back(item.index);
   }
-  json->Close(']').Key("rows").Open('[');
-  for (const std::vector<int>& row : layout.rows) {
-    json->Open('[');
-    for (const int item : row) json->Number(item);
-    json->Close(']');
-  }
-  json->Close(']').Key("links").Open('[');
   for (const LayoutLink& link : layout.links) {
-    json->Number(link.from).Number(link.to).Number(link.value).Number(link.far ? 1 : 0);
+    for (const int value : {link.from, link.to, link.value, link.far ? 1 : 0})
+      links.push_back(value);
   }
-  json->Close(']').Close('}');
+  return Json::Object({{"label", frame.label},
+                       {"parent", frame.parent},
+                       {"depth", frame.depth},
+                       {"body", frame.body == nullptr ? 0 : 1},
+                       {"size", frame.num_boxes},
+                       {"items", std::move(items)},
+                       {"rows", layout.rows},
+                       {"links", std::move(links)}});
 }
 
 std::string Data(const Picture& picture, const PictureLayout& layout, int depth) {
-  JsonWriter json;
-  json.Open('{').Key("title").Text(picture.title).Key("depth").Number(depth);
-  json.Key("metrics").Open('{');
-  const std::pair<const char*, double> metrics[] = {
-      {"titleHeight", kTitleHeight},
-      {"lineHeight", kLineHeight},
-      {"boxPadding", kBoxPadding},
-      {"valueHeight", kValueHeight},
-      {"headerHeight", kHeaderHeight},
-      {"framePadding", kFramePadding},
-      {"boxGap", kBoxGap},
-      {"bendGap", kBendGap},
-      {"rowGap", kRowGap},
-      {"maxRowGap", kMaxRowGap},
-  };
-  for (const auto& [name, value] : metrics) json.Key(name).Number(value);
-  json.Close('}').Key("styles").Open('[');
+  Json metrics = Json::Object({{"titleHeight", Json::Rounded(kTitleHeight)},
+                               {"lineHeight", Json::Rounded(kLineHeight)},
+                               {"boxPadding", Json::Rounded(kBoxPadding)},
+                               {"valueHeight", Json::Rounded(kValueHeight)},
+                               {"headerHeight", Json::Rounded(kHeaderHeight)},
+                               {"framePadding", Json::Rounded(kFramePadding)},
+                               {"boxGap", Json::Rounded(kBoxGap)},
+                               {"bendGap", Json::Rounded(kBendGap)},
+                               {"rowGap", Json::Rounded(kRowGap)},
+                               {"maxRowGap", Json::Rounded(kMaxRowGap)}});
   const std::vector<const BoxStyle*> styles = StylesIn(picture);
+  Json style_rows = Json::List(), arrows = Json::List();
   for (const BoxStyle* style : styles) {
-    json.Open('[').Text(style->meaning).Text(style->fill).Text(style->line).Text(style->dark_fill);
-    json.Number(style == &StyleOf(BoxKind::kOutside) ? 1 : 0).Close(']');
+    style_rows.push_back(Json::List({style->meaning, style->fill, style->line, style->dark_fill,
+                                     style == &StyleOf(BoxKind::kOutside) ? 1 : 0}));
   }
-  json.Close(']').Key("boxes").Open('[');
+  for (const Arrow& arrow : picture.arrows) {
+    if (arrow.is_body) continue;
+    arrows.push_back(arrow.from);
+    arrows.push_back(arrow.to);
+  }
+  // Rows of large graphs become text one by one.
+  std::vector<std::string> boxes, frames;
   for (size_t b = 0; b < picture.boxes.size(); ++b) {
     const auto it = std::find(styles.begin(), styles.end(), &StyleOf(picture, picture.boxes[b]));
-    AddBox(picture, layout, b, static_cast<size_t>(it - styles.begin()), &json);
+    const size_t style = static_cast<size_t>(it - styles.begin());
+    boxes.push_back(JsonOf(picture.boxes[b], layout.boxes[b], style).DumpForScript());
   }
-  json.Close(']').Key("frames").Open('[');
-  for (size_t f = 0; f < picture.frames.size(); ++f) {
-    AddFrame(picture.frames[f], layout.frames[f], &json);
-  }
-  json.Close(']').Key("arrows").Open('[');
-  for (const Arrow& arrow : picture.arrows) {
-    if (!arrow.is_body) json.Number(arrow.from).Number(arrow.to);
-  }
-  return json.Close(']').Close('}').Take();
+  for (size_t f = 0; f < picture.frames.size(); ++f)
+    frames.push_back(JsonOf(picture.frames[f], layout.frames[f]).DumpForScript());
+  return absl::StrCat("{\"title\":", Json(picture.title).DumpForScript(), ",\"depth\":", depth,
+                      ",\"metrics\":", metrics.Dump(-1), ",\"styles\":", style_rows.DumpForScript(),
+                      ",\"boxes\":[", absl::StrJoin(boxes, ","), "],\"frames\":[",
+                      absl::StrJoin(frames, ","), "],\"arrows\":", arrows.Dump(-1), "}");
 }
 
 }  // namespace

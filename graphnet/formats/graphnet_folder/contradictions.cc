@@ -9,15 +9,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/record_places.h"
-#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr char kJsonFile[] = "graph_net.json";
 
@@ -105,11 +103,10 @@ const char* TypeOf(absl::string_view key) {
 }
 
 bool HasType(const Json& value, absl::string_view type) {
-  if (type == "a boolean") return value.is_boolean();
-  if (type == "an integer") return value.is_number_integer();
-  if (type == "a string") return value.is_string();
-  return value.is_array() && std::all_of(value.begin(), value.end(),
-                                         [](const Json& element) { return element.is_string(); });
+  if (type == "a boolean") return value.To<bool>().has_value();
+  if (type == "an integer") return value.To<int64_t>() || value.To<uint64_t>();
+  if (type == "a string") return value.text() != nullptr;
+  return value.To<std::vector<std::string>>().has_value();
 }
 
 }  // namespace
@@ -135,14 +132,13 @@ absl::StatusOr<std::vector<std::string>> FindContradictions(const Sample& sample
     RETURN_IF_ERROR(check(node->target(), node->draw_spec()));
   for (const Attribute& attribute : sample.module->attributes())
     RETURN_IF_ERROR(check(attribute.name, attribute.draw_spec));
-  const Json json = Json::parse(sample.graph_net_json, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return findings;
+  const Json json = Json::Parse(sample.graph_net_json);
   absl::flat_hash_map<absl::string_view, size_t> lines;
-  for (const auto& [key, value] : json.items()) {
+  for (const auto& [key, value] : json.members()) {
     const char* type = TypeOf(key);
     if (type == nullptr || HasType(value, type)) continue;
     if (lines.empty()) lines = LinesOfKeys(sample.graph_net_json);
-    const auto line = lines.find(Json(key).dump());  // not found if the text has escapes in it
+    const auto line = lines.find(Json(key).Dump(-1));  // not found if the text has escapes in it
     findings.push_back(absl::StrCat(kJsonFile, ":", line == lines.end() ? 1 : line->second, ": ",
                                     Printable(key), ": expected ", type, ", found ",
                                     value.type_name()));

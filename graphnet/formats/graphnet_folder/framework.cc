@@ -9,14 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/types.h"
-#include "nlohmann/json.hpp"
 
 namespace graphnet {
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr int kIndent = 4;
 
 }  // namespace
@@ -32,25 +31,31 @@ std::optional<Framework> ParseFramework(absl::string_view name) {
   return std::nullopt;
 }
 
-absl::StatusOr<Framework> FrameworkOf(const std::string& graph_net_json,
-                                      absl::string_view file_name) {
-  const Json json = Json::parse(graph_net_json, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("framework")) return Framework::kTorch;
-  const Json& value = json["framework"];
-  if (value.is_string()) {
-    if (const auto framework = ParseFramework(value.get<std::string>())) return *framework;
+absl::StatusOr<Framework> FrameworkOf(const Json& graph_net_json, absl::string_view file_name) {
+  const Json* const value = graph_net_json.Find("framework");
+  if (value == nullptr) return Framework::kTorch;
+  if (value->text() != nullptr) {
+    if (const auto framework = ParseFramework(*value->text())) return *framework;
   }
-  const std::string given = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   return absl::InvalidArgumentError(absl::StrCat(Printable(file_name, 1000), ": the framework ",
-                                                 Printable(given, 100),
+                                                 Printable(value->Dump(-1), 100),
                                                  " is neither \"torch\" nor \"paddle\""));
 }
 
 std::string WithFramework(const std::string& graph_net_json, Framework framework) {
-  Json json = Json::parse(graph_net_json, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) json = Json::object();
-  json["framework"] = std::string(FrameworkName(framework));
-  return json.dump(kIndent, ' ', false, Json::error_handler_t::replace);
+  Json json = Json::Parse(graph_net_json);
+  if (!json.is_object()) json = Json::Object();
+  json["framework"] = FrameworkName(framework);
+  return json.Dump(kIndent);
+}
+
+std::string MakeGraphNetJson(absl::string_view model_name, bool dynamic) {
+  return Json::Object({{"framework", "torch"},
+                       {"num_devices_required", 1},
+                       {"num_nodes_required", 1},
+                       {"dynamic", dynamic},
+                       {"model_name", model_name}})
+      .Dump(kIndent);
 }
 
 std::string DTypeWord(DType dtype, Framework framework) {

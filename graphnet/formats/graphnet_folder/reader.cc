@@ -12,10 +12,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/framework.h"
-#include "graphnet/formats/graphnet_folder/json_object.h"
 #include "graphnet/formats/graphnet_folder/parsers.h"
 #include "graphnet/ir/verifier.h"
 
@@ -116,17 +116,12 @@ absl::StatusOr<Sample> ParseGraphNetFiles(const GraphNetFileMap& files, const st
   Module* const module = sample.module.get();
   sample.graph_net_json = *find("graph_net.json");
   // The file is empty in GraphNet's own samples for tests.
-  std::optional<Framework> said = Framework::kTorch;
+  Framework framework = Framework::kTorch;
   if (!absl::StripAsciiWhitespace(sample.graph_net_json).empty()) {
-    std::string word;
-    RETURN_IF_ERROR(CheckJsonObject(sample.graph_net_json, JoinPath(path, "graph_net.json"),
-                                    "framework", &word));
-    said = ParseFramework(word);
+    const std::string file = JoinPath(path, "graph_net.json");
+    ASSIGN_OR_RETURN(const Json json, Json::ParseObject(sample.graph_net_json, file));
+    ASSIGN_OR_RETURN(framework, FrameworkOf(json, file));
   }
-  if (!said) {  // The key is missing or empty, or its value is refused.
-    ASSIGN_OR_RETURN(said, FrameworkOf(sample.graph_net_json, JoinPath(path, "graph_net.json")));
-  }
-  const Framework framework = *said;
   // Paddle's own samples do not have this file if they have no weights.
   if (framework == Framework::kTorch && find("weight_meta.py") == nullptr) {
     return absl::NotFoundError(

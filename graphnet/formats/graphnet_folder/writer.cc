@@ -10,12 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/listed_names.h"
 #include "graphnet/base/output_folder.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/folder_form.h"
 #include "graphnet/formats/graphnet_folder/framework.h"
-#include "graphnet/formats/graphnet_folder/json_object.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writers.h"
 #include "graphnet/ir/canonical_hash.h"
@@ -88,7 +88,8 @@ bool IsSampleEntry(absl::string_view path, bool is_folder) {
 absl::StatusOr<Sample> FolderFormOfSample(const Sample& sample, bool keep_module_paths) {
   Sample out;
   out.name = sample.name;
-  ASSIGN_OR_RETURN(const Framework framework, FrameworkOf(sample.graph_net_json, kMarker));
+  ASSIGN_OR_RETURN(const Framework framework,
+                   FrameworkOf(Json::Parse(sample.graph_net_json), kMarker));
   ASSIGN_OR_RETURN(out.module, FolderForm(*sample.module, framework, keep_module_paths));
   out.has_constraints = sample.has_constraints || !out.module->symbols().empty();
   out.constraint_order = sample.constraint_order;
@@ -107,7 +108,8 @@ absl::StatusOr<GraphNetFileMap> GraphNetFiles(const Sample& sample,
   ASSIGN_OR_RETURN(const Sample form, FolderFormOfSample(sample));
   if (notes != nullptr) TellNames(*sample.module, *form.module, notes);
   const Module& module = *form.module;
-  ASSIGN_OR_RETURN(const Framework framework, FrameworkOf(form.graph_net_json, kMarker));
+  ASSIGN_OR_RETURN(const Framework framework,
+                   FrameworkOf(Json::Parse(form.graph_net_json), kMarker));
   GraphNetFileMap files = form.extra_files;
   ASSIGN_OR_RETURN(files["weight_meta.py"], WriteMetaPy(module, MetaFile::kWeightMeta, framework));
   ASSIGN_OR_RETURN(files["input_meta.py"], WriteMetaPy(module, MetaFile::kInputMeta, framework));
