@@ -18,7 +18,7 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "examples/notebook"
 def executed(name: str = "graphnet") -> Any:
     """A notebook with the outputs of its cells; a cell that fails raises."""
     notebook = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
-    NotebookClient(notebook, timeout=300, kernel_name="python3",
+    NotebookClient(notebook, timeout=1200, kernel_name="python3",
                    resources={"metadata": {"path": str(FOLDER)}}).execute()
     return notebook
 
