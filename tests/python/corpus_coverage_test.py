@@ -15,7 +15,7 @@ import torch
 from torch.utils import flop_counter
 
 import graphnet_ir
-from corpus_test import CorpusTest, command, text
+from corpus_case import CorpusTest, command, text
 from graphnet_ir import _core
 from graphnet_ir.corpus import Corpus, covering
 

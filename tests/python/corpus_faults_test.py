@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-from corpus_test import sample
+from corpus_case import sample
 from graphnet_ir.corpus import Corpus
 
 ROOT = pathlib.Path(__file__).parents[2]

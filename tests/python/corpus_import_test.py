@@ -15,7 +15,7 @@ from pyarrow import parquet
 import graphnet_ir
 from graphnet_ir.corpus import Corpus, exporting, importing
 
-from corpus_test import CorpusTest, command, sample
+from corpus_case import CorpusTest, command, sample
 from corpus_weights_test import of_every_dtype, with_weights
 
 

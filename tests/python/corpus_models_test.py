@@ -9,7 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import corpus_jobs
 import graphnet_ir
-from corpus_test import CorpusTest, sample
+from corpus_case import CorpusTest, sample
 from graphnet_ir import Corpus
 
 NET = """\

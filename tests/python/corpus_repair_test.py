@@ -14,7 +14,7 @@ import graphnet_ir
 from graphnet_ir.corpus import Corpus
 from graphnet_ir.corpus.verifying import Finding
 
-from corpus_test import CorpusTest, command, sample
+from corpus_case import CorpusTest, command, sample
 
 
 class RepairTest(CorpusTest):

@@ -10,7 +10,7 @@ import unittest
 import pyarrow as pa
 
 import graphnet_ir
-from corpus_test import CorpusTest, sample
+from corpus_case import CorpusTest, sample
 
 
 _HAS_DUCKDB = importlib.util.find_spec("duckdb") is not None

@@ -17,7 +17,7 @@ from graphnet_ir import _core
 from graphnet_ir.corpus import Corpus, layout
 from graphnet_ir.corpus.schema import schemas
 
-from corpus_test import CorpusTest, ROOT, command
+from corpus_case import CorpusTest, ROOT, command
 
 DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8",
           "uint16", "uint32", "uint64", "bool", "complex64", "float8_e4m3fn", "float8_e5m2",
