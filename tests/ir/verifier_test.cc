@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -647,72 +646,6 @@ TEST(VerifierTest, ManyKeywordsTakeLinearTime) {
   for (const std::string& name : names) kwargs.push_back({name, 1});
   f.f->set_kwargs(kwargs);
   EXPECT_OK(Verify(f.module));
-}
-
-TEST(EvaluateWithExamplesTest, Computes) {
-  Module m;
-  m.AddSymbol("s0", 7);
-  m.AddSymbol("unknown", std::nullopt);
-  const auto i = [&](int64_t v) { return m.SymInt(v); };
-  const auto op = [&](Kind kind, int64_t a, int64_t b) { return m.SymBinary(kind, i(a), i(b)); };
-  const std::pair<const SymExpr*, std::optional<int64_t>> cases[] = {
-      {i(5), 5},
-      {m.SymSymbol("s0"), 7},
-      {m.SymSymbol("unknown"), std::nullopt},
-      {m.SymSymbol("undeclared"), std::nullopt},
-      {m.SymNeg(i(5)), -5},
-      {m.SymNeg(i(INT64_MIN)), std::nullopt},
-      {op(Kind::kAdd, 2, 3), 5},
-      {op(Kind::kAdd, INT64_MAX, 1), std::nullopt},
-      {op(Kind::kSub, 2, 3), -1},
-      {op(Kind::kSub, INT64_MIN, 1), std::nullopt},
-      {op(Kind::kMul, -2, 3), -6},
-      {op(Kind::kMul, INT64_MAX, 2), std::nullopt},
-      // Like Python, rounds towards minus infinity, and the remainder has the divisor's sign.
-      {op(Kind::kFloorDiv, 7, 2), 3},
-      {op(Kind::kFloorDiv, -7, 2), -4},
-      {op(Kind::kFloorDiv, 7, -2), -4},
-      {op(Kind::kFloorDiv, -7, -2), 3},
-      {op(Kind::kFloorDiv, -6, 2), -3},
-      {op(Kind::kFloorDiv, 7, 0), std::nullopt},
-      {op(Kind::kFloorDiv, INT64_MIN, -1), std::nullopt},
-      {op(Kind::kFloorDiv, INT64_MIN, 1), INT64_MIN},
-      {op(Kind::kFloorDiv, INT64_MIN, 2), INT64_MIN / 2},
-      {op(Kind::kMod, 7, 3), 1},
-      {op(Kind::kMod, -7, 3), 2},
-      {op(Kind::kMod, 7, -3), -2},
-      {op(Kind::kMod, -7, -3), -1},
-      {op(Kind::kMod, 6, -3), 0},
-      {op(Kind::kMod, INT64_MIN, INT64_MAX), INT64_MAX - 1},
-      {op(Kind::kMod, INT64_MAX, INT64_MIN), -1},
-      {op(Kind::kMod, 7, 0), std::nullopt},
-      {op(Kind::kMod, INT64_MIN, -1), 0},
-      {op(Kind::kPow, 3, 4), 81},
-      {op(Kind::kPow, 3, 0), 1},
-      {op(Kind::kPow, -2, 63), INT64_MIN},
-      {op(Kind::kPow, 2, 63), std::nullopt},
-      {op(Kind::kPow, 1, -1), std::nullopt},
-      {op(Kind::kMin, 2, -3), -3},
-      {op(Kind::kMax, 2, -3), 2},
-      {op(Kind::kEq, 2, 2), 1},
-      {op(Kind::kNe, 2, 2), 0},
-      {op(Kind::kLt, 2, 2), 0},
-      {op(Kind::kLe, 2, 2), 1},
-      {op(Kind::kGt, 3, 2), 1},
-      {op(Kind::kGe, 1, 2), 0},
-      {m.SymBinary(Kind::kMul, m.SymSymbol("s0"), op(Kind::kAdd, 1, 2)), 21},
-      {m.SymBinary(Kind::kMul, i(1), m.SymSymbol("unknown")), std::nullopt},
-      {m.SymBinary(Kind::kMul, m.SymSymbol("unknown"), i(1)), std::nullopt},
-  };
-  for (const auto& [expr, expected] : cases) {
-    EXPECT_EQ(EvaluateWithExamples(m, *expr), expected) << "case " << (&expr - &cases[0].first);
-  }
-}
-
-TEST(EvaluateWithExamplesTest, NestingIsNotLimited) {
-  Fixture f;
-  EXPECT_NE(EvaluateWithExamples(f.module, *f.Sum(kMaxNesting)), std::nullopt);
-  EXPECT_NE(EvaluateWithExamples(f.module, *f.Sum(100 * kMaxNesting)), std::nullopt);
 }
 
 }  // namespace
