@@ -2,28 +2,24 @@
 // process, so no Python is needed.
 #include "graphnet/formats/torchscript/importer.h"
 
+#include <cstdint>
+#include <memory>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "ATen/core/builtin_function.h"
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "graphnet/formats/torchscript/import_graph.h"
 #include "graphnet/ir/sample.h"
-#include "graphnet/ir/text/printer.h"
-#include "graphnet/ir/verifier.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
+#include "tests/formats/torchscript/import_text.h"
 #include "torch/csrc/jit/frontend/resolver.h"
 #include "torch/csrc/jit/frontend/sugared_value.h"
 #include "torch/csrc/jit/ir/irparser.h"
-#include "torch/library.h"
 #include "torch/script.h"
 
 namespace graphnet {
@@ -31,37 +27,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
-
-// Returns the module's text without locations, blank lines and attributes, which have
-// their own test. The inputs of each graph are on one line.
-std::string Text(const absl::StatusOr<Sample>& sample) {
-  EXPECT_OK(sample);
-  if (!sample.ok()) return "";
-  EXPECT_OK(Verify(*sample->module));
-  std::string out;
-  bool in_inputs = false;
-  std::istringstream lines(PrintModule(*sample->module, {.header = false, .locations = false}));
-  for (std::string line; std::getline(lines, line);) {
-    if (line.empty() || line.rfind("attribute ", 0) == 0) continue;
-    if (in_inputs) line.erase(0, line.find_first_not_of(' '));
-    if (line == ") {") out.pop_back();
-    in_inputs = line.back() == '(' || (in_inputs && line != ") {");
-    out += line;
-    out += in_inputs ? (line.back() == '(' ? "" : " ") : "\n";
-  }
-  return out;
-}
-
-absl::StatusOr<Sample> Import(const torch::jit::Module& module) {
-  return ImportTorchScriptMethod(module, "forward");
-}
-
-absl::StatusOr<Sample> Import(const std::string& source) {
-  torch::jit::Module module("M");
-  module.define(source);
-  return Import(module);
-}
 
 TEST(ImporterTest, Operators) {
   // Defaults are left out as in torch.fx. Ints that the schema declares as ScalarType,
@@ -511,77 +476,6 @@ TEST(ImporterTest, CallsAreInlinedUnderTheirModule) {
 )");
 }
 
-TEST(ImporterTest, Attributes) {
-  torch::jit::Module module("M");
-  module.register_parameter("w", torch::arange(64, torch::kFloat).reshape({8, 8}), false);
-  const torch::Tensor tied = torch::tensor({1.5f, -0.25f});
-  module.register_parameter("a", tied, false);
-  module.register_parameter("b", tied, false);
-  module.register_buffer("i", torch::arange(3));
-  module.register_buffer("big", torch::arange(100));
-  module.register_buffer("scalar", torch::tensor(2.0));
-  module.define(R"(
-def forward(self, x):
-    return self.w, self.a + self.b, self.i, self.big, self.scalar
-)");
-  const absl::StatusOr<Sample> sample = Import(module);
-  ASSERT_OK(sample);
-  // `b` is `a`, so a write to one shows in the other.
-  EXPECT_THAT(PrintModule(*sample->module, {.header = false, .locations = false}),
-              testing::StartsWith(R"(attribute)"));
-  ASSERT_EQ(sample->weights.size(), 5);
-  const TensorData& a = sample->weights.at("a");
-  EXPECT_EQ(a.dtype, DType::kFloat32);
-  EXPECT_THAT(a.shape, testing::ElementsAre(2));
-  const float values[] = {1.5f, -0.25f};
-  EXPECT_EQ(*a.bytes, std::string(reinterpret_cast<const char*>(values), sizeof values));
-  EXPECT_TRUE(ImportTorchScriptMethod(module, "forward", {.weights = false})->weights.empty());
-}
-
-// Returns "name annotation", one a line.
-std::string AttributesOf(const absl::StatusOr<Sample>& sample) {
-  EXPECT_OK(sample);
-  std::string out;
-  if (!sample.ok()) return out;
-  for (const Attribute& attribute : sample->module->attributes())
-    absl::StrAppend(&out, attribute.name, " ", attribute.annotation, "\n");
-  return out;
-}
-
-TEST(ImporterTest, AttributesHaveNameAndKindOfTheirSlots) {
-  const torch::Tensor weight = torch::randn({2, 2});
-  torch::jit::Module inner("Inner");
-  inner.register_parameter("weight", weight, false);
-  inner.register_buffer("mean", torch::randn({2}));
-  const auto module_with = [&](const std::string& source) {
-    torch::jit::Module module("M");
-    // Slots that come before the module's, in which the same tensors lie.
-    module.register_attribute("ws", c10::ListType::ofTensors(),
-                              c10::List<at::Tensor>({weight, inner.attr("mean").toTensor()}));
-    module.register_attribute("pair", c10::TupleType::create({c10::TensorType::get()}),
-                              c10::ivalue::Tuple::create({weight.detach()}));
-    c10::Dict<std::string, at::Tensor> dict;
-    dict.insert("w", weight);
-    module.register_attribute("dict",
-                              c10::DictType::create(c10::StringType::get(), c10::TensorType::get()),
-                              c10::IValue(dict));
-    module.register_buffer("alias", weight);
-    module.register_module("l", inner);
-    module.define(source);
-    return module;
-  };
-  const std::string parameter = "l.weight torch.nn.parameter.Parameter\n";
-  for (const std::string read : {"self.ws[0]", "self.pair[0]", "self.dict[\"w\"]", "self.alias",
-                                 "self.l.weight", "self.ws[0] + self.alias + self.l.weight"}) {
-    EXPECT_EQ(AttributesOf(Import(
-                  module_with(absl::StrCat("def forward(self, x):\n    return x + ", read, "\n")))),
-              parameter + (absl::StrContains(read, "ws") ? "l.mean torch.Tensor\n" : ""))
-        << read;
-  }
-  EXPECT_EQ(AttributesOf(Import(module_with("def forward(self, x):\n    return x + self.ws[1]\n"))),
-            parameter + "l.mean torch.Tensor\n");
-}
-
 TEST(ImporterTest, OtherMethods) {
   torch::jit::Module module("M");
   module.define("def encode(self, x):\n    return x + 1\n");
@@ -676,23 +570,6 @@ def forward(self, x):
 )");
 }
 
-TEST(ImporterTest, DamagedFiles) {
-  torch::jit::Module module("M");
-  module.define("def forward(self, x):\n    return x\n");
-  std::ostringstream out;
-  module.save(out);
-  const std::string bytes = out.str();
-  for (const size_t size : {size_t{0}, size_t{10}, bytes.size() / 2, bytes.size() - 1}) {
-    for (const bool trust : {false, true}) {
-      const absl::StatusOr<Sample> sample =
-          ImportTorchScript(bytes.substr(0, size), "m.pt", {.trust = trust});
-      EXPECT_THAT(std::string(sample.status().message()), testing::StartsWith("m.pt: ")) << size;
-      EXPECT_THAT(std::string(sample.status().message()), Not(HasSubstr("\n")));
-    }
-  }
-  EXPECT_THAT(ImportTorchScriptFile("/nowhere/m.pt"), StatusIs(absl::StatusCode::kNotFound));
-}
-
 // Tracing writes `x * 1.5` as a product of two tensors. LibTorch turns only the second operand of
 // add, sub, mul and div back into a number.
 TEST(ImporterTest, NumbersOfTracesAreNumbers) {
@@ -730,239 +607,6 @@ TEST(ImporterTest, NumbersOfTracesAreNumbers) {
   %_tensor_constant2 = get_attr _tensor_constant2 : bool[]@cpu
   %mul_3 = aten.mul.Tensor(%x, %_tensor_constant2)
 )"));
-}
-
-// A write to one of the two attributes would not show in the other.
-TEST(ImporterTest, AttributesThatOverlapAreNotWrittenTo) {
-  const auto with_views = [](const std::string& source) {
-    torch::jit::Module module("M");
-    const at::Tensor all = torch::arange(6.f);
-    module.register_buffer("head", all.slice(0, 0, 4));
-    module.register_buffer("tail", all.slice(0, 2, 6));
-    module.register_buffer("end", all.slice(0, 4, 6));
-    module.define(source);
-    return Import(module);
-  };
-  EXPECT_OK(with_views("def forward(self, x):\n    return self.head + self.tail\n"));
-  EXPECT_OK(with_views(
-      "def forward(self, x):\n    self.end.add_(1)\n    return self.head[0] + self.end\n"));
-  EXPECT_THAT(
-      with_views(
-          "def forward(self, x):\n    self.head.add_(1)\n    return self.head + self.tail\n"),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("the attributes head and tail overlap in memory")));
-  EXPECT_THAT(with_views("def forward(self, x):\n    y = self.head\n    y[0:2].mul_(x)\n"
-                         "    return y + self.tail\n"),
-              Not(IsOk()));
-}
-
-// Values of inputs and attributes are kept under one name each.
-TEST(ImporterTest, AttributesGiveWayToInputsOfTheirNames) {
-  const auto import = [](const std::string& source) {
-    torch::jit::Module inner("Inner");
-    inner.register_buffer("weight", torch::full({1}, 5.f));
-    torch::jit::Module module("M");
-    module.register_buffer("x", torch::full({1}, 2.f));
-    module.register_buffer("x_", torch::full({1}, 3.f));
-    module.register_module("y", inner);
-    module.define(source);
-    return ImportTorchScriptMethod(module, "forward", {.weights = true});
-  };
-  const auto names = [](const absl::StatusOr<Sample>& sample) {
-    EXPECT_OK(sample);
-    std::vector<std::string> names;
-    for (const Node* input : sample->module->main()->placeholders())
-      names.emplace_back(input->target());
-    for (const auto& [name, value] : sample->weights) {
-      names.push_back(
-          absl::StrCat(name, "=", reinterpret_cast<const float*>(value.bytes->data())[0]));
-    }
-    return absl::StrJoin(names, " ");
-  };
-  EXPECT_EQ(names(import("def forward(self, x):\n    return x * self.x\n")), "x x__=2");
-  EXPECT_EQ(names(import("def forward(self, x, x_):\n    return x * self.x + x_ * self.x_\n")),
-            "x x_ x__=2 x___=3");
-  // A tensor has no elements that could be called y.weight.
-  EXPECT_EQ(names(import("def forward(self, y):\n    return y * self.y.weight\n")), "y y.weight=5");
-  for (const char* const type : {"List[Tensor]", "Dict[str, Tensor]", "Tuple[Tensor, int]",
-                                 "Optional[List[Tensor]]", "Any"}) {
-    EXPECT_EQ(names(import(absl::StrCat("def forward(self, y: ", type,
-                                        ", z):\n    return z * self.y.weight, y\n"))),
-              "y z y_.weight=5")
-        << type;
-  }
-}
-
-// PyTorch writes the names of attributes without escapes.
-TEST(ImporterTest, AttributesThatNothingReadsHaveAnyName) {
-  for (const std::string name : {"é", "日本", "a b", "\U0001F600", "weight é"}) {
-    torch::jit::Module module("M");
-    module.register_buffer(name, torch::ones({1}));
-    module.register_parameter(name + "p", torch::ones({1}), false);
-    module.define("def forward(self, x):\n    return x + 1\n");
-    std::ostringstream archive;
-    module.save(archive);
-    EXPECT_OK(ImportTorchScript(archive.str(), "m.pt")) << name;
-  }
-}
-
-void DeclareNms(torch::Library* library) {
-  library->def("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor");
-}
-
-// Returns an archive whose forward calls torchvision::nms, which is not declared.
-std::string ArchiveOfNms() {
-  torch::Library library(torch::Library::FRAGMENT, "torchvision", std::nullopt, __FILE__, __LINE__);
-  DeclareNms(&library);
-  torch::jit::Module module("M");
-  const auto graph = std::make_shared<torch::jit::Graph>();
-  graph->addInput("self")->setType(module.type());
-  torch::jit::Value* boxes = graph->addInput("boxes");
-  torch::jit::Value* scores = graph->addInput("scores");
-  graph->registerOutput(graph->insert(c10::Symbol::fromQualString("torchvision::nms"),
-                                      {boxes, scores, graph->insertConstant(0.5)}));
-  module.type()->addMethod(module._ivalue()->compilation_unit()->create_function(
-      c10::QualifiedName(*module.type()->name(), "forward"), graph));
-  std::ostringstream archive;
-  module.save(archive);
-  return archive.str();
-}
-
-// Torchvision's library may be loaded later and must then be the first to declare them.
-TEST(ImporterTest, OperatorsOfTorchvisionAreDeclaredDuringTheImportOnly) {
-  const std::string archive = ArchiveOfNms();
-  const auto find = [] {
-    return c10::Dispatcher::singleton().findSchema({"torchvision::nms", ""});
-  };
-  ASSERT_FALSE(find());
-  for (int i = 0; i < 2; ++i) {
-    EXPECT_THAT(Text(ImportTorchScript(archive, "m.pt")),
-                HasSubstr("torchvision.nms.default(%boxes, %scores, 0.5)"));
-    EXPECT_FALSE(find());
-  }
-  torch::Library library(torch::Library::FRAGMENT, "torchvision", std::nullopt, __FILE__, __LINE__);
-  DeclareNms(&library);
-  EXPECT_TRUE(find());
-}
-
-// One thread removed the declaration while another declared it again, which PyTorch refuses.
-TEST(ImporterTest, ThreadsDeclareOperatorsOfTorchvisionTogether) {
-  const std::string archive = ArchiveOfNms();
-  std::vector<std::thread> threads;
-  std::vector<std::string> errors(2);
-  for (std::string& error : errors) {
-    threads.emplace_back([&archive, &error] {
-      for (int i = 0; i < 3000 && error.empty(); ++i)
-        error = std::string(ImportTorchScript(archive, "m.pt").status().message());
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_THAT(errors, testing::Each(""));
-  EXPECT_FALSE(c10::Dispatcher::singleton().findSchema({"torchvision::nms", ""}));
-}
-
-// Each message names the operation and the line.
-TEST(ImporterTest, Errors) {
-  torch::jit::Graph graph;
-  torch::jit::parseIR(R"(
-graph(%x : Tensor):
-  %y : Tensor = made::up(%x)
-  return (%y)
-)",
-                      &graph);
-  EXPECT_THAT(
-      ImportTorchScriptGraph(graph, "main"),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("cannot represent made::up: LibTorch does not have this operator")));
-
-  torch::jit::Module child("Child");
-  child.define("def forward(self, x):\n    return x\n");
-  torch::jit::Module module("M");
-  module.register_module("child", child);
-  module.define("def forward(self, x):\n    c = self.child\n    y = x + 1\n    return (y, c)\n");
-  EXPECT_THAT(Import(module), StatusIs(absl::StatusCode::kInvalidArgument,
-                                       AllOf(HasSubstr("cannot represent prim::TupleConstruct"),
-                                             HasSubstr("self.child"), HasSubstr(":3"))));
-}
-
-TEST(ImporterTest, RefusesTensorsThatAreNotDense) {
-  torch::jit::Module module("M");
-  module.register_attribute("undefined", c10::TensorType::get(), at::Tensor());
-  module.register_buffer("sparse", torch::ones({2, 2}).to_sparse());
-  module.define("def forward(self):\n    return self.undefined\n");
-  module.define("def other(self):\n    return self.sparse\n");
-  EXPECT_THAT(Import(module),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("an undefined tensor")));
-  EXPECT_THAT(ImportTorchScriptMethod(module, "other"),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("a tensor that is not dense, sparse")));
-}
-
-TEST(ImporterTest, RefusesMethodsThatAreNotTorchScript) {
-  static torch::jit::BuiltinOpFunction function(
-      c10::QualifiedName("__torch__.M.forward"),
-      c10::FunctionSchema("forward", "", {}, {c10::Argument("")}), [](torch::jit::Stack&) {});
-  torch::jit::Module module("M");
-  module.type()->addMethod(&function);
-  EXPECT_THAT(Import(module), StatusIs(absl::StatusCode::kInvalidArgument,
-                                       "the method forward is not written in TorchScript"));
-}
-
-// Neither compiler nor tracer makes such graphs.
-TEST(ImporterTest, RefusesGraphsWithAWrongStructure) {
-  torch::jit::Module module("M");
-  module.define("def forward(self, x):\n    return x\n");
-  torch::jit::Graph empty;
-  EXPECT_THAT(ImportTorchScriptGraph(empty, "main", &module),
-              StatusIs(absl::StatusCode::kInvalidArgument, "the method does not take self"));
-
-  torch::jit::Graph slice;
-  torch::jit::parseIR(R"(
-graph(%x : Tensor):
-  %t : (Tensor, Tensor) = prim::TupleConstruct(%x, %x)
-  %s : (Tensor, Tensor, Tensor) = prim::TupleSlice[beg=1, end=4](%t)
-  return (%s)
-)",
-                      &slice);
-  EXPECT_THAT(ImportTorchScriptGraph(slice, "main"),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("cannot represent prim::TupleSlice: the slice is out of bounds")));
-
-  torch::jit::Graph function;
-  torch::jit::Node* constant = function.insertNode(function.create(c10::prim::Constant));
-  constant->output()->setType(c10::FunctionType::create(&module.get_method("forward").function()));
-  function.registerOutput(constant->output());
-  EXPECT_THAT(ImportTorchScriptGraph(function, "main"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a constant of type ")));
-}
-
-TEST(ImporterTest, Limits) {
-  // f0 calls f1 twice, which calls f2 twice …
-  std::string calls = "def f0(self, x):\n    return x + 1\n";
-  for (int i = 1; i <= 40; ++i) {
-    absl::StrAppend(&calls, "def f", i, "(self, x):\n    return self.f", i - 1, "(self.f", i - 1,
-                    "(x))\n");
-  }
-  EXPECT_THAT(Import(calls + "def forward(self, x):\n    return self.f40(x)\n"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("with its calls inlined")));
-
-  // Each list holds the one before it twice.
-  std::string lists = "def forward(self, x):\n    t0 = [x, x]\n";
-  for (int i = 1; i <= 22; ++i) {
-    absl::StrAppend(&lists, "    t", i, " = [t", i - 1, ", t", i - 1, "]\n");
-  }
-  EXPECT_THAT(Import(lists + "    return t22\n"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("structure is too large")));
-
-  const auto nested = [](int depth) {
-    std::string source = "def forward(self, x, n: int):\n";
-    for (int i = 1; i <= depth; ++i) {
-      absl::StrAppend(&source, std::string(i, ' '), "if n > ", i, ":\n");
-    }
-    return source + std::string(depth + 1, ' ') + "x = x + 1\n return x\n";
-  };
-  EXPECT_OK(Import(nested(100)));
-  EXPECT_THAT(Import(nested(201)), Not(IsOk()));
 }
 
 }  // namespace
