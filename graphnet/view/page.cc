@@ -103,9 +103,10 @@ std::string Data(const Picture& picture, const PictureLayout& layout, int depth)
 
 std::string WritePage(const Picture& picture, const PictureLayout& layout, int depth) {
   // The inserted text is not searched again.
-  return absl::StrReplaceAll(PageText(), {{"@TITLE@", XmlText(picture.title)},
-                                          {"@DATA@", Data(picture, layout, depth)},
-                                          {"@SCRIPT@", ScriptText()}});
+  return absl::StrReplaceAll(PageText(),
+                             {{"@TITLE@", XmlText(picture.title)},
+                              {"@DATA@", Data(picture, layout, depth)},
+                              {"@SCRIPT@", absl::StrCat(ScriptText(), "\n", ControlsText())}});
 }
 
 }  // namespace graphnet

@@ -7,8 +7,9 @@
 namespace graphnet {
 
 // Return the files of this folder.
-absl::string_view PageText();    // page.html
-absl::string_view ScriptText();  // page.js
+absl::string_view PageText();      // page.html
+absl::string_view ScriptText();    // page.js
+absl::string_view ControlsText();  // page_controls.js, which follows it
 
 }  // namespace graphnet
 
