@@ -451,6 +451,18 @@ class RefusalsTest(HarvestTest):
             self.refuses("failed_precondition", "timm cannot be imported: import of timm halted; "
                          "None in sys.modules", names, "timm:resnet18")
 
+    def test_the_prelude_runs_before_models_are_listed(self) -> None:
+        prelude, models = self.folder / "prelude.py", self.folder / "models.py"
+        prelude.write_text("import sys, types\n"
+                           "sys.modules['not_installed'] = types.ModuleType('not_installed')\n")
+        self.addCleanup(sys.modules.pop, "not_installed", None)
+        models.write_text("import not_installed\n\n\ndef models():\n    return []\n")
+        self.assertEqual(self.run_harvest(str(models), prelude=str(prelude)), {})
+        prelude = self.folder / "broken.py"
+        prelude.write_text("1 / 0\n")
+        self.refuses("invalid_argument", f"{prelude}: ZeroDivisionError: division by zero",
+                     lambda: self.run_harvest(str(models), prelude=str(prelude)))
+
     def test_the_hub(self) -> None:
         model = Model("org/net", "hub")
         hub = open_source("hub:org/net", Access(False, str(self.folder)))

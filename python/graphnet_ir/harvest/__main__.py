@@ -134,7 +134,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--prelude",
         metavar="FILE.py",
-        help="Python file that runs first in the process of each model",
+        help="Python file that runs before sources are listed, and first in the process of each model",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of random numbers")
     return parser

@@ -34,6 +34,7 @@ from graphnet_ir._errors import made_error
 from graphnet_ir.harvest import publishing
 from graphnet_ir.harvest.failures import CLASSES, REPAIRABLE, Failure, described, writable
 from graphnet_ir.harvest.journal import Journal, Row
+from graphnet_ir.harvest.loading import run_prelude
 from graphnet_ir.harvest.sources import Access, Model, Source, open_source
 from graphnet_ir.limited.processes import END_SECONDS, Group, Limits
 
@@ -72,7 +73,7 @@ class Options:
     allow_unknown_licence: bool = False  # also publish graphs of models without a licence
     same_sizes: bool = False  # graphs that differ in sizes, dtypes or devices are duplicates
     repair: str | None = None  # a command that gets a failure and may change the script
-    prelude: str | None = None  # a Python file that runs first in the process of each model
+    prelude: str | None = None  # a Python file that runs first, here and for each model
     seed: int = 0  # seed of random numbers
 
 
@@ -151,6 +152,8 @@ class Runner:
             self._release()
             raise
         self._selector = selectors.DefaultSelector()
+        if options.prelude is not None:
+            run_prelude(options.prelude)
         access = Access(options.network, os.path.join(self.folder, "hub"), options.token)
         self._sources: dict[str, Source] = {}
         self._models: dict[str, Model] = {}  # by the ids of the rows

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import importlib.util
 import json
 import os
 import resource
@@ -17,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from graphnet_ir.harvest.failures import Failure, described, first_line
+from graphnet_ir.harvest.loading import load_file, run_prelude
 
 # Address space that PyTorch and its libraries reserve without using it.
 ADDRESS_ROOM = 16 << 30
@@ -256,7 +256,7 @@ class Worker:
 
     def load(self) -> Any:
         with self.model_code("build"):
-            return _load("capture", self.script)
+            return load_file("capture", self.script)
 
     def build(self, script: Any) -> Any:
         with self.model_code("build"):
@@ -294,21 +294,12 @@ class Worker:
         )
 
 
-def _load(name: str, path: str) -> Any:
-    """Returns the module in a file, which stays loaded."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def main() -> None:
     folder, events = sys.argv[1], int(sys.argv[2])
     worker = Worker(folder, events)
     _limit(worker.job)
     if worker.job["prelude"]:
-        _load("graphnet_harvest_prelude", worker.job["prelude"])
+        run_prelude(worker.job["prelude"])
     import torch
 
     torch.set_num_threads(1)
