@@ -72,8 +72,9 @@ Json JsonOf(const BenchSettings& settings) {
 template <typename T>
 bool Take(const Json& json, absl::string_view name, T* value) {
   std::optional<T> member = json.Get<T>(name);
-  if (member) *value = *std::move(member);
-  return member.has_value();
+  if (!member) return false;
+  *value = *std::move(member);
+  return true;
 }
 
 absl::Status CheckDevice(const std::string& device) {
