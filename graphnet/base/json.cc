@@ -38,8 +38,9 @@ class JsonBuilder : public nlohmann::json_sax<Made> {
   bool start_array(size_t) override { return Open(Json::List()); }
   bool end_array() override { return Close(); }
   bool key(std::string& name) override {
-    if (open_.back()->Find(name) != nullptr && !twice_) twice_ = name;
+    const size_t before = open_.back()->members().size();
     member_ = &(*open_.back())[name];
+    if (open_.back()->members().size() == before && !twice_) twice_ = name;
     return true;
   }
   bool parse_error(size_t position, const std::string&,

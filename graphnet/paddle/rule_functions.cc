@@ -13,9 +13,6 @@
 namespace graphnet {
 namespace {
 
-// Makes the status that says why a constant is not converted.
-absl::Status Refused(absl::string_view why) { return absl::UnimplementedError(why); }
-
 bool IsWrittenPadding(const Argument& of) {
   return (of.is_list() || of.is_tuple()) && of.elements().size() % 2 == 0 &&
          absl::c_all_of(of.elements(), [](const Argument& a) {
@@ -24,13 +21,14 @@ bool IsWrittenPadding(const Argument& of) {
 }
 
 absl::StatusOr<Argument> Complement(const Argument& of, Arena& /*arena*/) {
-  if (!of.is_float()) return Refused("a momentum that is not a constant");
+  if (!of.is_float()) return absl::UnimplementedError("a momentum that is not a constant");
   return Argument(1.0 - of.real());
 }
 
 // Returns the last axes, one for each size.
 absl::StatusOr<Argument> LastAxes(const Argument& of, Arena& arena) {
-  if (!of.is_list() && !of.is_tuple()) return Refused("sizes that are not constants");
+  if (!of.is_list() && !of.is_tuple())
+    return absl::UnimplementedError("sizes that are not constants");
   const size_t size = of.elements().size();
   Argument* const axes = arena.NewArray<Argument>(size);
   for (size_t i = 0; i < size; ++i)
@@ -48,7 +46,7 @@ absl::StatusOr<Argument> Axes(const Argument& of, Arena& arena) {
 
 absl::StatusOr<Argument> Several(const Argument& of, Arena& /*arena*/) {
   const bool are_several = (of.is_list() || of.is_tuple()) && of.elements().size() > 1;
-  if (!are_several) return Refused("one size");
+  if (!are_several) return absl::UnimplementedError("one size");
   return of;
 }
 
@@ -57,13 +55,13 @@ absl::StatusOr<Argument> Positive(const Argument& of, Arena& /*arena*/) {
       (of.is_list() || of.is_tuple()) && absl::c_any_of(of.elements(), [](const Argument& a) {
         return a.is_int() && a.integer() < 0;
       });
-  if (has_negative) return Refused("a number below 0");
+  if (has_negative) return absl::UnimplementedError("a number below 0");
   return of;
 }
 
 // Returns the added part of a padding: negative numbers become 0.
 absl::StatusOr<Argument> Grown(const Argument& of, Arena& arena) {
-  if (!IsWrittenPadding(of)) return Refused("a padding that is not a constant");
+  if (!IsWrittenPadding(of)) return absl::UnimplementedError("a padding that is not a constant");
   const size_t size = of.elements().size();
   Argument* const sizes = arena.NewArray<Argument>(size);
   for (size_t i = 0; i < size; ++i)
@@ -74,7 +72,7 @@ absl::StatusOr<Argument> Grown(const Argument& of, Arena& arena) {
 // Returns the index that cuts off the negative part of a padding, which is given from the last
 // dimension on.
 absl::StatusOr<Argument> Cropped(const Argument& of, Arena& arena) {
-  if (!IsWrittenPadding(of)) return Refused("a padding that is not a constant");
+  if (!IsWrittenPadding(of)) return absl::UnimplementedError("a padding that is not a constant");
   const size_t dims = of.elements().size() / 2;
   Argument* const index = arena.NewArray<Argument>(dims + 1);
   new (&index[0]) Argument(Argument::Ellipsis());
@@ -93,12 +91,13 @@ absl::StatusOr<Argument> Cropped(const Argument& of, Arena& arena) {
 // Returns the word for the number by which ATen's losses name a reduction.
 absl::StatusOr<Argument> Reduction(const Argument& of, Arena& /*arena*/) {
   static constexpr absl::string_view kWords[] = {"none", "mean", "sum"};
-  if (!of.is_int() || of.integer() < 0 || of.integer() > 2) return Refused("an unknown reduction");
+  if (!of.is_int() || of.integer() < 0 || of.integer() > 2)
+    return absl::UnimplementedError("an unknown reduction");
   return Argument(kWords[static_cast<size_t>(of.integer())]);
 }
 
 absl::StatusOr<Argument> Not(const Argument& of, Arena& /*arena*/) {
-  if (!of.is_bool()) return Refused("a bool that is not a constant");
+  if (!of.is_bool()) return absl::UnimplementedError("a bool that is not a constant");
   return Argument(!of.boolean());
 }
 
@@ -120,11 +119,12 @@ absl::StatusOr<Argument> DTypeOf(const Argument& of, Arena& /*arena*/) {
   if (of.is_bool()) return Argument("bool");
   if (of.is_int()) return Argument("int64");
   if (of.is_float()) return Argument("float32");
-  return Refused("a number that is not a constant");
+  return absl::UnimplementedError("a number that is not a constant");
 }
 
 absl::StatusOr<Argument> Subscript(const Argument& of, Arena& arena) {
-  if (!of.is_list() && !of.is_tuple()) return Refused("indices that are not constants");
+  if (!of.is_list() && !of.is_tuple())
+    return absl::UnimplementedError("indices that are not constants");
   const size_t size = of.elements().size();
   Argument* const elements = arena.NewArray<Argument>(size);
   for (size_t i = 0; i < size; ++i) {

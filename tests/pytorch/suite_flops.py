@@ -148,18 +148,10 @@ def made_programs():
 
 
 def write_made_programs(folder):
-    class Call(torch.nn.Module):
-        def __init__(self, function):
-            super().__init__()
-            self.function = function
-
-        def forward(self, *args):
-            return self.function(*args)
-
     for i, (name, function, shapes) in enumerate(made_programs()):
         path = folder / f"{i:03} {name.replace('/', ' ')}.pt2"
         with torch.no_grad():
-            program = torch.export.export(Call(function).eval(), tuple(torch.randn(shape) for shape in shapes))
+            program = torch.export.export(in_pytorch.Call(function).eval(), tuple(torch.randn(shape) for shape in shapes))
         torch.export.save(program, str(path))
         yield path
 
