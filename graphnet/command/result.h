@@ -1,4 +1,4 @@
-// What a command returns.
+// CommandResult is what a command returns.
 #ifndef GRAPHNET_COMMAND_RESULT_H_
 #define GRAPHNET_COMMAND_RESULT_H_
 

@@ -1,4 +1,4 @@
-// What cpu_dtypes.txt says of the operators that lack a dtype on the CPU, or keep one.
+// Reads cpu_dtypes.txt, which says which operators lack a dtype on the CPU, or keep one.
 #ifndef GRAPHNET_PASSES_CPU_DTYPE_ROWS_H_
 #define GRAPHNET_PASSES_CPU_DTYPE_ROWS_H_
 

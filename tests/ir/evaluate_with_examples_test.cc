@@ -1,4 +1,4 @@
-// What expressions are with the example values of symbols.
+// Expressions are evaluated with the example values of symbols.
 #include <cstdint>
 #include <optional>
 #include <utility>

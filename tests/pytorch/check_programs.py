@@ -98,8 +98,8 @@ REFUSED = [
     # Text without weights beside it.
     ("pt2|pt|mlir", r"the value of .* is not known"),
     ("pt", r"LibTorch has no operator|Cannot match List|cannot export"),
-    # Of ways: a graph without modules, as most programs of one function are; a GraphNet folder is Python that
-    # torch.fx could have written.
+    # These are refusals of ways. Most programs of one function have no modules, and a GraphNet folder is Python
+    # that torch.fx could have written.
     (r"decompose --by-module.*", r"no operator has a module path"),
     (r"decompose .* graphnet", r"has no Python spelling"),
 ]

@@ -364,7 +364,7 @@ def write_program(name: str, made: Program, folder: pathlib.Path) -> None:
         returned = loaded(*copied(args))
         given = {key: one for name_of, value in zip(names, args) for key, one in named_tensors(name_of, value)}
         write_safetensors(given, folder / f"{name}.{i}.in.safetensors")
-        # Of dicts in the order of their keys, as TorchScript keeps them.
+        # A dict gives its values in the order of its keys, as TorchScript keeps them.
         returned = list(returned.values()) if isinstance(returned, dict) else returned
         write_safetensors(values(returned), folder / f"{name}.{i}.out.safetensors")
 

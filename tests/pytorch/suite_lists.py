@@ -58,7 +58,7 @@ v = self.h\nself.h = a\na = v  ; l.append(self.h)  ; l[0] = self.h\nl[0].add_(1)
 for j in range(n % 3):\n    self.h = self.h + x * j
 """.strip().replace("  ; ", "\n").splitlines()
 
-# Of a line or of several; {i} is a number from 0 to 2.
+# A statement has one line or several; {i} is a number from 0 to 2.
 STATEMENTS = r"""
 a = a * n  ; a = a + m  ; a = torch.relu(a) - y  ; a = l[0] * 2  ; a = d["p"] + a
 a = a.reshape(x.shape) + 0.5  ; n = n + m * {i}  ; m = (m * 2 + {i}) % 7 + 1  ; n = n // 2 + 1  ; m = max(m, n)

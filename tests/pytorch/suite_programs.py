@@ -138,7 +138,7 @@ def scripted(path: pathlib.Path, seed: int) -> Tuple[Any, Dict[str, torch.Tensor
 # --- Damaged programs -------------------------------------------------------------------------------
 
 
-# What says where a call came from is for people, and is not damaged.
+# These fields tell people where a call came from. They are not damaged.
 UNREAD = {"metadata", "guards_code", "verifiers", "torch_version", "opset_version"}
 
 

@@ -240,8 +240,8 @@ class Generator:
         lines = [f"def {body}({', '.join(name for name, _ in parameters)}):"]
         outer, self.batched = self.batched, {name for (name, _), (_, d) in zip(parameters, chosen) if d is not None}
         inner, results = self.body(list(parameters), depth - 1, indent + "    ")
-        # What is not batched PyTorch expands without an unsqueeze: right for out_dim 0 only,
-        # and a crash for negative ones.
+        # PyTorch expands a result that is not batched without an unsqueeze, which is right for out_dim 0
+        # only, and crashes for negative ones.
         ranges = [(-t.dim() - 1, t.dim() + 1) if name in self.batched else (0, 1) for name, t in results]
         self.batched = outer
         lines += inner

@@ -27,7 +27,7 @@
 
 namespace graphnet::torchscript {
 
-// What the message of a call that cannot be exported says.
+// The message of a call that cannot be exported says this.
 inline constexpr absl::string_view kNothing = "TorchScript has nothing for it";
 
 // Walks the main graph in order, and each body where it is called. TorchScript

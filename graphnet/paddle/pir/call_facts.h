@@ -1,4 +1,4 @@
-// What rules of result types know of one operation of PIR.
+// Call tells the rules of result types what is known of an operation of PIR.
 #ifndef GRAPHNET_PADDLE_PIR_CALL_FACTS_H_
 #define GRAPHNET_PADDLE_PIR_CALL_FACTS_H_
 

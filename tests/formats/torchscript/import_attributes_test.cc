@@ -1,4 +1,4 @@
-// What the attributes of modules become: names, kinds, values, and overlaps in memory.
+// Attributes of modules keep their names, kinds, values and overlaps in memory.
 #include <sstream>
 #include <string>
 #include <vector>

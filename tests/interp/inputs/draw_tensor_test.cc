@@ -1,4 +1,5 @@
-// What a tensor depends on, and which shapes, sizes and dtypes are drawn.
+// A drawn tensor depends on its name and the seed; these tests say which shapes, sizes and dtypes are
+// drawn.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
