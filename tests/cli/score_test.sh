@@ -68,6 +68,28 @@ assert one["failures"] == {"accuracy": 1, "eager_fail": 1} and one["pi"]["runtim
 assert one["moves_most"][0]["change"] != 0 and not one["notes"]
 END
 
+# --- The samples that are wrong at a tolerance, one a line; each once, in whatever logs it is.
+"$graphnet" score golden.log --wrong-at -6 >out.txt && diff - out.txt <<'END' || fail "--wrong-at -6"
+s/late
+s/never
+s/crash
+END
+"$graphnet" score golden.log golden.log --wrong-at -5 2>err.txt >out.txt && diff - out.txt <<'END' || fail "--wrong-at -5"
+s/never
+s/crash
+END
+"$graphnet" score golden.log --wrong-at 5 --json | python3 -c '
+import json, sys
+(one,) = json.load(sys.stdin)["curves"]
+assert one["t"] == 5 and one["curve"] == "golden", one
+assert one["wrong"] == [{"path": "s/never", "status": "accuracy"}, {"path": "s/crash", "status": "eager_fail"}], one
+' || fail "--wrong-at --json"
+for t in 6 -11 x; do
+  code=0
+  "$graphnet" score golden.log --wrong-at "$t" >out.txt 2>err.txt || code=$?
+  [ "$code" -eq 2 ] && [ ! -s out.txt ] && [ "$(wc -l <err.txt)" -eq 1 ] || { cat err.txt; fail "--wrong-at $t"; }
+done
+
 # --- From the standard input; a folder has one curve per log; the page and the drawing.
 "$graphnet" score - <golden.log | grep -q '^log: 5 samples' || fail "standard input"
 mkdir logs

@@ -7,10 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/tolerance.h"
 #include "graphnet/command/command.h"
 #include "graphnet/command/json.h"
 #include "graphnet/command/messages.h"
@@ -24,17 +27,43 @@
 namespace graphnet {
 namespace {
 
+constexpr size_t kMaxPathBytes = 4096;
+
 struct ScoreFlags {
   std::vector<std::string> logs;
   ScoreOptions score;
   std::string svg;
   std::string html;
   int jobs = 0;
+  bool lists_wrong = false;  // lists what is wrong at `wrong_at`, in the place of scores
+  int wrong_at = 0;
 };
 
+absl::StatusOr<Log> ReadLogOf(const std::string& file, const ScoreFlags& options) {
+  return ReadLog(file, options.jobs > 0 ? options.jobs : NumCpus());
+}
+
 absl::StatusOr<Curve> ScoreLog(const std::string& file, const ScoreFlags& options) {
-  ASSIGN_OR_RETURN(Log log, ReadLog(file, options.jobs > 0 ? options.jobs : NumCpus()));
+  ASSIGN_OR_RETURN(Log log, ReadLogOf(file, options));
   return MakeCurve(std::move(log), options.score);
+}
+
+// Reports the samples of a log that are wrong. Its text has those that are not yet in `known`.
+Report WrongOf(const Log& log, int t, absl::flat_hash_set<std::string>* known) {
+  Table wrong = {{"path"}, {"status"}};
+  std::vector<std::string> paths;
+  for (const LoggedSample& sample : log.samples) {
+    if (sample.IsCorrect(t)) continue;
+    wrong.Add({sample.path, OutcomeName(sample.At(t))});
+    if (known->insert(sample.path).second) paths.push_back(Printable(sample.path, kMaxPathBytes));
+  }
+  Report report;
+  report.Add("curve", log.name);
+  report.Add("file", log.file);
+  report.Add("t", t);
+  report.Add("wrong", std::move(wrong));
+  if (!paths.empty()) report.Say(absl::StrJoin(paths, "\n"));
+  return report;
 }
 
 absl::StatusOr<CommandResult> ScoreLogs(const ScoreFlags& options) {
@@ -60,21 +89,30 @@ absl::StatusOr<CommandResult> ScoreLogs(const ScoreFlags& options) {
   }
   std::vector<Curve> curves;
   const bool keeps = !options.svg.empty() || !options.html.empty();
-  for (const std::string& file : files) {
-    absl::StatusOr<Curve> curve = ScoreLog(file, options);
-    if (!curve.ok()) {
-      const bool disagrees = absl::IsFailedPrecondition(curve.status());
-      if (options.logs.size() == 1 && files.size() == 1 && !disagrees) return curve.status();
-      // Go on with the others.
-      code = std::max(code, disagrees ? 1 : 2);
-      tell(file, curve.status());
-      continue;
+  absl::flat_hash_set<std::string> known;  // wrong paths that are in the text
+  const auto add = [&](const std::string& file) -> absl::Status {
+    if (options.lists_wrong) {
+      ASSIGN_OR_RETURN(const Log log, ReadLogOf(file, options));
+      for (const std::string& note : log.notes) aside += NoteLine(note);
+      reports.push_back(WrongOf(log, options.wrong_at, &known));
+      return absl::OkStatus();
     }
-    for (const std::string& note : curve->log.notes) aside += NoteLine(note);
+    ASSIGN_OR_RETURN(Curve curve, ScoreLog(file, options));
+    for (const std::string& note : curve.log.notes) aside += NoteLine(note);
     Report& report = reports.emplace_back();
     if (reports.size() > failed + 1) report.Say("");
-    report.Append(ReportOf(*curve, options.score));
-    if (keeps) curves.push_back(*std::move(curve));
+    report.Append(ReportOf(curve, options.score));
+    if (keeps) curves.push_back(std::move(curve));
+    return absl::OkStatus();
+  };
+  for (const std::string& file : files) {
+    const absl::Status added = add(file);
+    if (added.ok()) continue;
+    const bool disagrees = absl::IsFailedPrecondition(added);
+    if (options.logs.size() == 1 && files.size() == 1 && !disagrees) return added;
+    // Go on with the others.
+    code = std::max(code, disagrees ? 1 : 2);
+    tell(file, added);
   }
   if (!options.svg.empty() && !curves.empty())
     RETURN_IF_ERROR(WriteFileAtomic(options.svg, WritePlots(curves)));
@@ -124,11 +162,22 @@ void DeclareScore(CommandLine& command) {
       .AddOption("--html", &options->html,
                  "Write a page with plots, tables and all samples, which needs no other file")
       .TypeName("FILE");
+  const Option wrong =
+      command
+          .AddOption("--wrong-at", &options->wrong_at,
+                     "Print the paths of the samples that are wrong at this tolerance t, one a "
+                     "line, and no scores")
+          .Range(kMinToleranceLevel, kMaxToleranceLevel)
+          .TypeName("T")
+          .Excludes("--svg", "--html", "--p", "--b", "--interpretation");
   AddJobsOption(command, &options->jobs);
   AddJsonOption(command,
                 "curves with curve, p, b, interpretation, samples, S and ES by t, macro, pi, "
-                "aggregated_score and more");
-  command.Run([options] { return ScoreLogs(*options); });
+                "aggregated_score and more; with --wrong-at, curves with wrong: path and status");
+  command.Run([options, wrong] {
+    options->lists_wrong = wrong.is_given();
+    return ScoreLogs(*options);
+  });
 }
 
 const RegisteredCommand kScore(
