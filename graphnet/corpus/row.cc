@@ -86,7 +86,6 @@ class SizeArguments {
 struct Target {
   std::string meaning;
   std::string key;
-  uint64_t label = 0;
   size_t calls = 0;
 };
 
@@ -111,7 +110,7 @@ class RowMaker {
     for (const DType dtype : dtypes_) row->dtypes.emplace_back(DTypeName(dtype));
     absl::c_sort(row->dtypes);
     row->ranks.assign(ranks_.begin(), ranks_.end());
-    row->features = FeaturesOf(module_, [this](const Node& call) { return TargetOf(call).label; });
+    row->features = RowFeatures(module_);
     return absl::OkStatus();
   }
 
@@ -149,7 +148,6 @@ class RowMaker {
       const absl::string_view meaning = MeaningOf(call.op(), call.target()).name;
       it->second.meaning = std::string(meaning);
       it->second.key = NameKey(meaning);
-      it->second.label = StableHash(meaning);
       AddDefaults(call, it->second);
     }
     return it->second;
@@ -230,7 +228,8 @@ class RowMaker {
   uint64_t work_ = kMaxConstantWork;
 };
 
-// Returns the hash in which sizes do not count.
+}  // namespace
+
 std::string ShapeHash(const Module& module) {
   SizeArguments sizes;
   const auto ask = [&](const Node& call, size_t position) { return sizes(call, position); };
@@ -238,7 +237,15 @@ std::string ShapeHash(const Module& module) {
   return CanonicalHash(module, {.metas = true, .is_size = &is_size});
 }
 
-}  // namespace
+std::vector<uint64_t> RowFeatures(const Module& module) {
+  absl::flat_hash_map<std::pair<Op, const char*>, uint64_t> labels;
+  return FeaturesOf(module, [&](const Node& call) {
+    // Modules own one copy of each target.
+    const auto [it, is_new] = labels.try_emplace({call.op(), call.target().data()});
+    if (is_new) it->second = StableHash(MeaningOf(call.op(), call.target()).name);
+    return it->second;
+  });
+}
 
 absl::StatusOr<CorpusRow> MakeRow(const Sample& sample) {
   CorpusRow row;

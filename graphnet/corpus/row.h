@@ -48,6 +48,11 @@ struct CorpusRow {
   std::vector<uint64_t> features;    // see FeaturesOf (features.h)
 };
 
+// Returns the parts of the row of a graph, without the others: the hash in which sizes do not count,
+// as 64 digits, and the features. The module must verify.
+std::string ShapeHash(const Module& module);
+std::vector<uint64_t> RowFeatures(const Module& module);
+
 // Makes the row of a sample, whose module need not verify. ResourceExhausted if the row would be far
 // larger than the graph; otherwise the errors of SerializeGraph. O(size of the graph).
 absl::StatusOr<CorpusRow> MakeRow(const Sample& sample);

@@ -19,6 +19,7 @@
 #include "graphnet/base/limits.h"
 #include "graphnet/base/output_folder.h"
 #include "graphnet/base/status.h"
+#include "graphnet/decompose/sources.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
 #include "graphnet/formats/protobuf/sample_proto.h"
@@ -30,8 +31,6 @@ namespace {
 constexpr char kPeerFolder[] = "_decomposed";
 constexpr char kConfigJson[] = "decompose_config.json";
 constexpr char kConfigPb[] = "decompose_config.pb";
-// The file that GraphNet writes beside a piece. It names the parent and the range.
-constexpr char kSources[] = "subgraph_sources.json";
 
 absl::Status MakeFolder(const std::string& path) {
   std::error_code error;
@@ -39,13 +38,6 @@ absl::Status MakeFolder(const std::string& path) {
   if (!error) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("cannot create ", Printable(path, 1000), ": ", error.message()));
-}
-
-std::string SourcesJson(const Sample& piece) {
-  Json json;
-  for (const Provenance& from : piece.provenance)
-    json[from.parent].push_back(std::vector{from.start, from.end});
-  return json.Dump(4);
 }
 
 bool SameWeights(const Sample& a, const Sample& b) {
@@ -129,7 +121,7 @@ class FolderWriter {
       if (parts.second.empty()) return is_folder == has_folders;
       if (!has_folders) return false;
       return IsSampleEntry(parts.second, is_folder) ||
-             (!is_folder && (parts.second == kSources ||
+             (!is_folder && (parts.second == kSubgraphSources ||
                              found->second->extra_files.contains(std::string(parts.second))));
     };
   }
@@ -171,7 +163,7 @@ class FolderWriter {
   absl::StatusOr<GraphNetFileMap> FilesOf(size_t i) const {
     absl::StatusOr<GraphNetFileMap> files = GraphNetFiles(made_.pieces[i]);
     if (!files.ok()) return Annotate(files.status(), PieceName(i));
-    (*files)[kSources] = SourcesJson(made_.pieces[i]);
+    (*files)[kSubgraphSources] = SubgraphSourcesText(ProvenanceOf(made_.pieces[i]));
     return files;
   }
 

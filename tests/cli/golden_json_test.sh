@@ -45,6 +45,7 @@ shapes a.gn --cost-by node
 shapes a.gn --check
 find 'relu(%)' many
 hash many
+dedupe a.gn b.gn many -o unique
 diff a.gn b.gn
 diff a.gn b.gn --weights
 check many

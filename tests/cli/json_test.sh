@@ -166,6 +166,8 @@ assert (shards["ranks"], shards["divided_inputs"], shards["right"]) == (2, 1, Tr
 assert [row["name"] for row in shards["checked"]] == ["o0"] and shards["out"] == "shards", shards
 hashed = run(0, "hash", "a.gn", "many/a.gn")["samples"]
 assert hashed[0]["hash"] == hashed[1]["hash"] and len(hashed[0]["hash"]) == 64, hashed
+same = run(0, "dedupe", "a.gn", "many/a.gn", "many/b.gn")
+assert same["groups"] == [{"stays": "a.gn", "go": ["many/a.gn"]}] and (same["stay"], same["go"]) == (2, 1), same
 differing = run(1, "diff", "a.gn", "many/b.gn")
 assert (differing["equal"], differing["removed"], differing["added"]) == (False, 1, 0), differing
 assert differing["differences"][0]["a"]["name"] == "dead", differing

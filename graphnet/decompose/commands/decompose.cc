@@ -15,6 +15,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/command/batch.h"
 #include "graphnet/command/command.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/command/json.h"
 #include "graphnet/command/messages.h"
 #include "graphnet/command/options.h"
@@ -102,32 +103,6 @@ absl::StatusOr<DecomposeConfig> ConfigOf(const DecomposeFlags& options) {
     }
   }
   return config;
-}
-
-// --- The inputs ------------------------------------------------------------------
-
-struct DecomposeInput {
-  std::string root;  // as it was given
-  std::string path;  // of a sample at or below the root
-  std::string name;  // the path below the root without its ending, as the pieces are called
-};
-
-// Returns all samples at or below what was given. What cannot be used is an error if it is all that
-// was given; otherwise it is returned as a sample that cannot be loaded.
-absl::StatusOr<std::vector<DecomposeInput>> InputsOf(const std::vector<std::string>& roots) {
-  std::vector<DecomposeInput> inputs;
-  for (const std::string& root : roots) {
-    absl::StatusOr<std::vector<std::string>> paths = FindInputs({root});
-    if (!paths.ok() && roots.size() == 1) return paths.status();
-    const bool has_several = IsFolderOfSamples(root);
-    for (const std::string& path : paths.ok() ? *paths : std::vector<std::string>{root}) {
-      const std::filesystem::path plain = WithoutEnding(path);
-      const std::string name =
-          (has_several ? plain.lexically_relative(root) : plain.filename()).string();
-      inputs.push_back({root, path, path == "-" ? "stdin" : name});
-    }
-  }
-  return inputs;
 }
 
 // --- The results -----------------------------------------------------------------
@@ -251,7 +226,7 @@ const char* Reason(const absl::Status& status) {
 // --- All inputs ------------------------------------------------------------------
 
 // Adds the pieces of a sample to a corpus.
-absl::Status AddPieces(const DecomposeInput& input, const DecomposeOutcome& outcome,
+absl::Status AddPieces(const NamedInput& input, const DecomposeOutcome& outcome,
                        CorpusWriter* corpus) {
   const CorpusOrigin origin = {input.root, input.path == "-" ? "" : input.path};
   for (const auto& [name, bytes] : outcome.samples)
@@ -271,19 +246,19 @@ absl::StatusOr<CommandResult> Finish(Report report, int code, CorpusWriter* corp
 }
 
 // `corpus` may be null.
-absl::StatusOr<CommandResult> DecomposeAll(const std::vector<DecomposeInput>& inputs,
+absl::StatusOr<CommandResult> DecomposeAll(const std::vector<NamedInput>& inputs,
                                            const DecomposeConfig& config,
                                            const DecomposeFlags& options, CorpusWriter* corpus) {
   const bool to_folders = !options.dry_run && corpus == nullptr;
   if (to_folders && options.out.empty())
     return absl::InvalidArgumentError("several samples need --out or --into for their pieces");
   // The pieces go to the same path below DIR.
-  const auto folder_of = [&](const DecomposeInput& input) {
+  const auto folder_of = [&](const NamedInput& input) {
     return to_folders ? DecomposedPath(JoinPath(options.out, input.name)) : "";
   };
   if (to_folders) {
     ReservedPaths reserved;
-    for (const DecomposeInput& input : inputs)
+    for (const NamedInput& input : inputs)
       RETURN_IF_ERROR(ReservePath(folder_of(input), input.path, &reserved));
     for (const auto& [folder, path] : reserved) RETURN_IF_ERROR(MakeFoldersOf(folder));
   }
@@ -294,7 +269,7 @@ absl::StatusOr<CommandResult> DecomposeAll(const std::vector<DecomposeInput>& in
   std::atomic<bool> is_lost = false;
   const BatchCount count = RunBatch<DecomposeOutcome>(
       inputs, options.jobs,
-      [&](const DecomposeInput& input, DecomposeOutcome* outcome) -> absl::Status {
+      [&](const NamedInput& input, DecomposeOutcome* outcome) -> absl::Status {
         if (is_lost) return absl::CancelledError();
         ASSIGN_OR_RETURN(*outcome, DecomposeOne(input.path, folder_of(input), config, options,
                                                 /*tells=*/WantsJson()));
@@ -331,14 +306,14 @@ absl::StatusOr<CommandResult> DecomposeAll(const std::vector<DecomposeInput>& in
 
 absl::StatusOr<CommandResult> Run(const DecomposeFlags& options) {
   ASSIGN_OR_RETURN(const DecomposeConfig config, ConfigOf(options));
-  ASSIGN_OR_RETURN(const std::vector<DecomposeInput> inputs, InputsOf(options.in));
+  ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs, FindNamedInputs(options.in));
   std::unique_ptr<CorpusWriter> corpus;
   if (!options.into.empty() && !options.dry_run) {
     ASSIGN_OR_RETURN(corpus, CorpusWriter::Open(options.into));
   }
   if (options.in.size() > 1 || inputs.size() > 1 || IsFolderOfSamples(options.in[0]))
     return DecomposeAll(inputs, config, options, corpus.get());
-  const DecomposeInput& input = inputs[0];
+  const NamedInput& input = inputs[0];
   const bool beside = options.out.empty() && !options.dry_run && corpus == nullptr;
   if (beside && input.path == "-")
     return absl::InvalidArgumentError("a sample on the standard input needs --out for its pieces");
