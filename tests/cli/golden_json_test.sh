@@ -46,6 +46,7 @@ shapes a.gn --check
 find 'relu(%)' many
 hash many
 dedupe a.gn b.gn many -o unique
+choose a.gn b.gn many --count 2
 diff a.gn b.gn
 diff a.gn b.gn --weights
 check many

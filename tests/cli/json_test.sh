@@ -168,6 +168,8 @@ hashed = run(0, "hash", "a.gn", "many/a.gn")["samples"]
 assert hashed[0]["hash"] == hashed[1]["hash"] and len(hashed[0]["hash"]) == 64, hashed
 same = run(0, "dedupe", "a.gn", "many/a.gn", "many/b.gn")
 assert same["groups"] == [{"stays": "a.gn", "go": ["many/a.gn"]}] and (same["stay"], same["go"]) == (2, 1), same
+chosen = run(0, "choose", "a.gn", "many/b.gn", "--count", "1")
+assert chosen["chosen"] == ["a.gn"] and chosen["covered"] == chosen["items"] == chosen["at_most"] == 5, chosen
 differing = run(1, "diff", "a.gn", "many/b.gn")
 assert (differing["equal"], differing["removed"], differing["added"]) == (False, 1, 0), differing
 assert differing["differences"][0]["a"]["name"] == "dead", differing
