@@ -4,8 +4,12 @@
 self=$0
 [ -L "$self" ] && self=$(readlink -f "$self")
 above=${self%/*}/..
-if [ "$1" = harvest ] || [ "$1" = corpus ]; then  # packages of Python do the work
-  room=$1
+room=
+case "$1" in  # packages of Python do the work of these
+  corpus | harvest) room=$1 ;;
+  differentiate) room=gradients ;;
+esac
+if [ -n "$room" ]; then
   shift
   python=$above/bin/python3
   [ -x "$python" ] || python=python3

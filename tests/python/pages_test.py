@@ -20,6 +20,9 @@ class PagesTest(unittest.TestCase):
     def test_corpus_page(self) -> None:
         self.check("docs/corpus.md", least=5)
 
+    def test_gradients_page(self) -> None:
+        self.check("docs/gradients.md", least=4)
+
     def test_readme(self) -> None:
         self.check("README.md", least=5)
 

@@ -41,6 +41,7 @@ SUITES = {
     "lists": ("suite_lists", "Lists", "random scripted programs of lists, loops, views and writes"),
     "writes": ("suite_random", "Writes", "random programs of views and writes, made functional"),
     "vmap": ("suite_random", "Vmap", "random programs with nested torch.vmap"),
+    "gradients": ("suite_gradients", "Gradients", "graphs that `graphnet differentiate` wrote, beside autograd"),
     "flops": ("suite_flops", "Flops", "FLOPs, as PyTorch's counter has them"),
     "loops": ("suite_loops", "Loops", "the loops that graphnet prints, run as Python"),
     "counts": ("suite_files", "NodeCounts", "nodes, as CPython's own parser counts them; needs no PyTorch"),

@@ -15,7 +15,7 @@ from graphnet_ir.harvest.runner import Options, harvest
 from graphnet_ir.limited.processes import Limits
 
 
-def _number(text: str) -> float:
+def number_of(text: str) -> float:
     """A number above 0 with k, M, G or T behind it."""
     scale = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}.get(text[-1:], 0.0)
     value = float(text[:-1]) * scale if scale else float(text)
@@ -24,8 +24,8 @@ def _number(text: str) -> float:
     return value
 
 
-def _bytes(text: str) -> int:
-    return int(_number(text))
+def bytes_of(text: str) -> int:
+    return int(number_of(text))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--max-params",
-        type=_bytes,
+        type=bytes_of,
         default=1_000_000_000,
         metavar="N",
         help="limit for the parameters of a model (1G); k, M, G may follow",
@@ -72,11 +72,15 @@ def _parser() -> argparse.ArgumentParser:
         "--shrink", action="store_true", help="halve the layers of larger models until they fit"
     )
     parser.add_argument(
-        "--max-seconds", type=_number, default=600, metavar="N", help="time limit for a model (600)"
+        "--max-seconds",
+        type=number_of,
+        default=600,
+        metavar="N",
+        help="time limit for a model (600)",
     )
     parser.add_argument(
         "--max-memory",
-        type=_bytes,
+        type=bytes_of,
         default=8_000_000_000,
         metavar="BYTES",
         help="memory limit for all processes of a model together (8G)",
@@ -90,14 +94,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--max-output",
-        type=_bytes,
+        type=bytes_of,
         default=16_000_000,
         metavar="BYTES",
         help="limit for the printed output of a model (16M)",
     )
     parser.add_argument(
         "--max-files",
-        type=_bytes,
+        type=bytes_of,
         default=4_000_000_000,
         metavar="BYTES",
         help="limit for the files that a model writes (4G)",

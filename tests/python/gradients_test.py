@@ -1,0 +1,239 @@
+"""differentiate: the graphs of a training step beside eager autograd, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from typing import Any
+
+import torch
+
+import graphnet_ir
+
+TOOL = pathlib.Path(sys.executable).parent / "graphnet"
+PYTORCH = pathlib.Path(__file__).resolve().parent.parent / "pytorch"
+
+MLP = """
+graph @forward(
+  %x : f32[3, 4] {mean = 0.0, std = 5.0},
+  %w : f32[8, 4] as torch.nn.parameter.Parameter {mean = 0.0, std = 5.0},
+  %b : f32[8] as torch.nn.parameter.Parameter {mean = 0.0, std = 5.0}
+) {
+  %h = torch.nn.functional.linear(%x, %w, %b)
+  %r = torch.relu(%h)
+  %s = torch.softmax(%r, -1)
+  %t = .transpose(%s, 0, 1)
+  return (%s, %t)
+}
+"""
+
+
+def parsed(body: str, returned: str = "%y") -> graphnet_ir.Sample:
+    return graphnet_ir.parse(
+        "graph @forward(%x : f32[3, 4] {mean = 0.0, std = 5.0}, "
+        "%w : f32[3, 4] as torch.nn.parameter.Parameter {mean = 0.0, std = 5.0}) "
+        f"{{\n{body}\n  return ({returned},)\n}}\n")
+
+
+class Differentiated(unittest.TestCase):
+    def step(self, made: Any, inputs: list[torch.Tensor], tangents: list[torch.Tensor]
+             ) -> tuple[tuple[torch.Tensor, ...], tuple[torch.Tensor, ...]]:
+        """The results and gradients of the two graphs, with what is saved passed on by its names."""
+        results = graphnet_ir.run(made.train_forward, *inputs)
+        own = len(results) - len(made.saved)
+        names = [node.target for node in made.train_backward.graph.placeholders]
+        self.assertEqual(names[:len(made.saved)], made.saved)
+        gradients = graphnet_ir.run(made.train_backward, *results[own:], *tangents)
+        return results[:own], gradients
+
+    def test_gradients_are_those_of_autograd(self) -> None:
+        sample = graphnet_ir.parse(MLP)
+        made = graphnet_ir.differentiate(sample)
+        self.assertEqual((made.learned, made.tangents), (["w", "b"], [0, 1]))
+        self.assertTrue(made.compared.in_bits)
+        self.assertEqual(made.compared.values, 4)
+        self.assertEqual(graphnet_ir.canonical_hash(made.eval_forward),
+                         graphnet_ir.canonical_hash(sample))
+        self.assertEqual([(node.target, node.type) for node in made.train_forward.graph.placeholders],
+                         [(node.target, node.type) for node in sample.graph.placeholders])
+        torch.manual_seed(1)
+        x, w, b = torch.randn(3, 4), torch.randn(8, 4), torch.randn(8)
+        tangents = [torch.randn(3, 8), torch.randn(8, 3)]
+        results, gradients = self.step(made, [x, w, b], tangents)
+        w.requires_grad_()
+        b.requires_grad_()
+        y = torch.softmax(torch.relu(torch.nn.functional.linear(x, w, b)), -1)
+        expected = torch.autograd.grad([y, y.T], [w, b], tangents)
+        for found, wanted in zip([*results, *gradients], [y, y.T, *expected]):
+            self.assertTrue(torch.equal(found, wanted))
+
+    def test_weights_are_saved_rather_than_their_transposes(self) -> None:
+        made = graphnet_ir.differentiate(graphnet_ir.parse(MLP), inputs=True)
+        self.assertEqual(made.learned, ["x", "w", "b"])
+        self.assertTrue({"x", "w"} <= set(made.saved), made.saved)
+        self.assertEqual(len(made.saved), len(set(made.saved)))
+
+    def test_random_masks_are_those_of_the_forward_graph(self) -> None:
+        made = graphnet_ir.differentiate(parsed(
+            "  %d = torch.nn.functional.dropout(%w, 0.5, True)\n  %y = torch.mul(%d, %x)"))
+        self.assertTrue(made.compared.in_bits)
+
+    def test_writes_to_inputs_become_results(self) -> None:
+        made = graphnet_ir.differentiate(parsed(
+            "  %a = .add_(%x, 1.0)\n  %y = torch.mul(%a, %w)"))
+        self.assertEqual(made.compared.values, 3)  # y, what x becomes, the gradient of w
+        self.assertTrue(made.compared.in_bits)
+
+    def test_results_that_are_views_or_inputs(self) -> None:
+        made = graphnet_ir.differentiate(parsed(
+            "  %y = torch.mul(%x, %w)\n  %v = .view(%y, 4, 3)\n  %n = operator.getitem(%x, 0)",
+            "%y, %v, %v, %x, %n"))
+        self.assertTrue(made.compared.in_bits)
+        self.assertEqual(made.tangents, [0, 1, 2])
+        targets = [node.target for node in made.train_forward.graph.nodes]
+        self.assertNotIn("aten.clone.default", targets)
+        self.assertNotIn("aten.detach.default", targets)
+
+    def test_attributes_are_parameters(self) -> None:
+        traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(3, 4),
+                                                             torch.nn.Tanh()).eval())
+        exported = torch.export.export(traced, (torch.ones(2, 3),))
+        made = graphnet_ir.differentiate(graphnet_ir.from_exported(exported))
+        self.assertEqual(len(made.learned), 2)
+        self.assertTrue(made.compared.in_bits)
+
+    def refused(self, sample: graphnet_ir.Sample, *words: str) -> None:
+        with self.assertRaises(graphnet_ir.Error) as raised:
+            graphnet_ir.differentiate(sample)
+        for word in words:
+            self.assertIn(word, str(raised.exception))
+        self.assertEqual(raised.exception.kind, "unimplemented")
+
+    def test_refusals_name_the_operator(self) -> None:
+        self.refused(parsed("  %y = torch.igamma(%w, %x)"), "has no derivative", "igamma")
+        self.refused(parsed("  %y = torch.nonzero(%w)\n  %z = torch.sum(%w)", "%y, %z"),
+                     "is not traced", "aten.nonzero.default", "node y")
+        self.refused(parsed("  %y = torch.argmax(%w)"), "has no gradient")
+        self.refused(parsed("  %y = torch.matmul(%w, %x)"), "does not run", "node y")
+        self.refused(graphnet_ir.parse("graph @f(%x : f32[3]) {\n  %y = torch.relu(%x)\n"
+                                       "  return (%y,)\n}"), "has no parameter")
+
+    def test_modes_are_put_back(self) -> None:
+        with torch.no_grad():
+            graphnet_ir.differentiate(parsed("  %y = torch.mul(%w, %x)"))
+            self.assertFalse(torch.is_grad_enabled())
+        self.assertTrue(torch.is_grad_enabled())
+
+
+class Batch(unittest.TestCase):
+    def setUp(self) -> None:
+        self.place = tempfile.TemporaryDirectory()
+        self.addCleanup(self.place.cleanup)
+        self.folder = pathlib.Path(self.place.name)
+        (self.folder / "in").mkdir()
+
+    def write(self, **samples: graphnet_ir.Sample) -> None:
+        for name, sample in samples.items():
+            sample.save(str(self.folder / "in" / name), format="graphnet")
+
+    def call(self, *words: object, code: int = 0) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run([str(TOOL), "differentiate", *map(str, words)], cwd=self.folder,
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def rows(self, out: str = "out") -> dict[str, Any]:
+        lines = (self.folder / out / "gradients.jsonl").read_text().splitlines()
+        return {row["name"]: row for row in map(json.loads, lines)}
+
+    def good(self) -> graphnet_ir.Sample:
+        return graphnet_ir.parse(MLP)
+
+    def test_a_bad_sample_does_not_end_the_batch(self) -> None:
+        self.write(a=self.good(), b=parsed("  %y = torch.nonzero(%w)\n  %z = torch.sum(%w)", "%y, %z"),
+                   c=parsed("  %y = torch.mul(%w, %x)"))
+        broken = self.folder / "in" / "broken"
+        broken.mkdir()
+        (broken / "graph_net.json").write_text("{}")
+        (broken / "model.py").write_text("class\n")
+        done = self.call("in", "-o", "out", "-j", 2, code=2)
+        self.assertIn("4 samples: 2 differentiated, 2 of them equal to eager autograd in bits, "
+                      "2 refused\n", done.stdout)
+        self.assertIn("  1 is not traced: aten.nonzero.default\n", done.stdout)
+        self.assertIn("FAIL in/b: is not traced: node y: ", done.stderr)
+        self.assertEqual({name: row.get("cause") for name, row in self.rows().items()},
+                         {"a": None, "c": None, "b": "is not traced", "broken": "cannot be read"})
+        self.assertEqual(sorted(os.listdir(self.folder / "out")),
+                         ["eval_forward", "gradients.jsonl", "train_backward", "train_forward"])
+        for tree in ("eval_forward", "train_forward", "train_backward"):
+            self.assertEqual(sorted(os.listdir(self.folder / "out" / tree)), ["a", "c"])
+        # Nothing is done twice, and what is told of all samples is the same.
+        before = (self.folder / "out" / "gradients.jsonl").read_bytes()
+        again = self.call("in", "-o", "out", "--resume", code=2)
+        self.assertEqual(again.stdout, done.stdout)
+        self.assertEqual((self.folder / "out" / "gradients.jsonl").read_bytes(), before)
+        # PyTorch runs the text of the graphs, and has the same gradients.
+        compared = subprocess.run(
+            [sys.executable, str(PYTORCH / "compare.py"), "gradients", str(self.folder / "out")],
+            cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertEqual((compared.returncode, compared.stdout.splitlines()[-1]),
+                         (0, "2 equal, 0 different, 2 skipped"), compared.stdout + compared.stderr)
+
+    def test_a_benchmark_takes_both_halves(self) -> None:
+        self.write(a=self.good())
+        self.call("in/a", "-o", "out")
+        for tree in ("train_forward", "train_backward"):
+            judged = graphnet_ir.bench(str(self.folder / "out" / tree / "a"), ["nope"], warmup=0,
+                                       trials=1, out=str(self.folder / tree))
+            self.assertEqual([record["status"] for record in judged.records()], ["correct"])
+
+    def test_lists_names_and_limits(self) -> None:
+        self.write(a=self.good(), b=self.good())
+        (self.folder / "other").mkdir()
+        self.good().save(str(self.folder / "other" / "a"), format="graphnet")
+        (self.folder / "list.txt").write_text("# samples\nin/a\n\nother/a\nnowhere\n")
+        done = self.call("--list", "list.txt", "-o", "out", "--json", code=2)
+        self.assertIn("nowhere", done.stderr)
+        told = json.loads(done.stdout)
+        self.assertEqual((told["passed"], told["failed"]), (1, 1))
+        self.assertIn("has the name of another", [row.get("cause") for row in told["samples"]])
+        self.call("in", "-o", "slow", "--max-seconds", "0.001", code=1)
+        self.assertEqual({row["cause"] for row in self.rows("slow").values()},
+                         {"exceeds the limit of time"})
+        self.assertIn("out is not empty; use --resume", self.call("in", "-o", "out", code=2).stderr)
+        self.assertIn("other has other files", self.call("in", "-o", "other", code=2).stderr)
+        self.assertIn("needs samples", self.call("-o", "new", code=2).stderr)
+
+    def test_a_killed_run_goes_on(self) -> None:
+        self.write(**{f"s{i}": parsed(f"  %a = torch.mul(%w, {i}.5)\n  %y = torch.mul(%a, %x)")
+                      for i in range(6)})
+        process = subprocess.Popen([str(TOOL), "differentiate", "in", "-o", "out"], cwd=self.folder)
+        rows = self.folder / "out" / "gradients.jsonl"
+        end = time.monotonic() + 100
+        while time.monotonic() < end and not (rows.exists() and rows.read_bytes().count(b"\n") >= 2):
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        with rows.open("ab") as file:
+            file.write(b'{"name": "s9", "pa')  # as if it was killed while it wrote
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            done = subprocess.run([str(TOOL), "differentiate", "in", "-o", "out", "--resume"],
+                                  cwd=self.folder, capture_output=True, text=True, check=False)
+            if "another process writes" not in done.stderr:
+                break
+            time.sleep(0.2)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(self.rows()), [f"s{i}" for i in range(6)])
+        self.assertEqual(len(rows.read_bytes().splitlines()), 6)
+
+
+if __name__ == "__main__":
+    unittest.main()
