@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -21,9 +23,12 @@
 #include "graphnet/command/options.h"
 #include "graphnet/command/save.h"
 #include "graphnet/decompose/commands/ports.h"
+#include "graphnet/decompose/commands/typical_ranges.h"
 #include "graphnet/decompose/decomposer.h"
 #include "graphnet/decompose/folder.h"
 #include "graphnet/decompose/graph_index.h"
+#include "graphnet/decompose/ranges_file.h"
+#include "graphnet/decompose/regions.h"
 #include "graphnet/decompose/report.h"
 #include "graphnet/formats/core_formats.h"
 #include "graphnet/formats/corpus/corpus_writer.h"
@@ -36,7 +41,7 @@ namespace graphnet {
 namespace {
 
 struct DecomposeFlags {
-  std::vector<std::string> in;
+  InputList inputs;
   std::string out;
   std::string into;
   std::string at;
@@ -47,6 +52,12 @@ struct DecomposeFlags {
   DecompositionFolderOptions folder;
   bool format_is_given = false;
   PortOptions ports;
+  bool typical = false;
+  TypicalOptions typical_options;
+  std::string write_ranges;  // the folder
+  // Where the ranges of each sample come from, if not from the configuration.
+  std::optional<RangesFile> ranges_file;
+  RangesOfSamples typical_ranges;
   bool no_head_and_tail = false;
   bool minimal_inputs = false;
   bool dry_run = false;
@@ -67,6 +78,11 @@ std::vector<std::string> Names(absl::string_view text) {
   return absl::StrSplit(text, ',', absl::SkipEmpty());
 }
 
+// Returns whether --ranges names a file or a folder, and not the ranges themselves.
+bool IsRangesFile(const std::string& ranges) {
+  return absl::EndsWith(ranges, ".json") || FileExists(ranges);
+}
+
 absl::StatusOr<DecomposeConfig> ConfigOf(const DecomposeFlags& options) {
   if (!options.config_file.empty()) return ReadDecomposeConfig(options.config_file);
   DecomposeConfig config = options.config;
@@ -78,6 +94,9 @@ absl::StatusOr<DecomposeConfig> ConfigOf(const DecomposeFlags& options) {
       config.split_positions.emplace_back();
       RETURN_IF_ERROR(ParseNumber(text, "--at", &config.split_positions.back()));
     }
+  } else if (options.typical || IsRangesFile(options.ranges)) {
+    config.mode = DecomposeMode::kRanges;
+    config.group_head_and_tail = false;
   } else if (!options.ranges.empty()) {
     config.mode = DecomposeMode::kRanges;
     for (const absl::string_view text : absl::StrSplit(options.ranges, ',')) {
@@ -109,6 +128,7 @@ absl::StatusOr<DecomposeConfig> ConfigOf(const DecomposeFlags& options) {
 
 struct DecomposeOutcome {
   size_t pieces = 0;
+  SampleRanges ranges;
   WriteReport written;
   // For a corpus: the pieces in protobuf form, each with its name.
   std::vector<std::pair<std::string, std::string>> samples;
@@ -152,9 +172,10 @@ void AddMetas(const Graph& program, const Sample& form, ObservedValues* values) 
   }
 }
 
-absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std::string& folder,
+absl::StatusOr<DecomposeOutcome> DecomposeOne(const NamedInput& input, const std::string& folder,
                                               const DecomposeConfig& config,
                                               const DecomposeFlags& options, bool tells) {
+  const std::string& path = input.path;
   const DecompositionFolderOptions form = {FormatOf(path, options), options.folder.layout};
   const bool as_folders = form.format == PieceFormat::kGraphNetFolder;
   LoadOptions load;
@@ -176,7 +197,16 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
   ASSIGN_OR_RETURN(PortValues ports, FindPortValues(options.ports, &sample));
   if (lift && options.ports.facts != PortFacts::kNone)
     AddMetas(*lifted->main(), sample, &ports.values);
-  ASSIGN_OR_RETURN(Decomposition made, Decompose(sample, config, &ports.values));
+  DecomposeConfig wanted = config;
+  if (options.ranges_file.has_value()) {
+    ASSIGN_OR_RETURN(wanted.subgraph_ranges,
+                     options.ranges_file->Of(input.name, NumOperators(*sample.module->main())));
+  } else if (options.typical) {
+    const auto found = options.typical_ranges.find(input.name);
+    if (found != options.typical_ranges.end()) wanted.subgraph_ranges = found->second.ranges;
+    if (wanted.subgraph_ranges.empty()) return DecomposeOutcome();
+  }
+  ASSIGN_OR_RETURN(Decomposition made, Decompose(sample, wanted, &ports.values));
   if (!ports.why_not.empty()) made.notes.push_back(ports.why_not);
   if (lift) {
     made.notes.push_back(
@@ -185,9 +215,12 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const std::string& path, const std
   if (made.config.cut.style == Style::kChain && as_folders) NotePassingValues(&made);
   DecomposeOutcome outcome;
   outcome.pieces = made.pieces.size();
+  outcome.ranges = {BaseName(input.name), {}, made.config.num_ops};
+  for (const SubgraphConfig& piece : made.config.subgraphs)
+    outcome.ranges.ranges.push_back(piece.range);
   const Module& known = ports.values.module != nullptr ? *ports.values.module : *sample.module;
   if (tells) outcome.report = ReportOf(known, made);
-  if (options.dry_run) return outcome;
+  if (options.dry_run || (folder.empty() && options.into.empty())) return outcome;
   if (!options.into.empty()) {
     for (size_t i = 0; i < made.pieces.size(); ++i) {
       ASSIGN_OR_RETURN(std::string bytes, SerializeSampleWithWeights(made.pieces[i]));
@@ -249,7 +282,8 @@ absl::StatusOr<CommandResult> Finish(Report report, int code, CorpusWriter* corp
 absl::StatusOr<CommandResult> DecomposeAll(const std::vector<NamedInput>& inputs,
                                            const DecomposeConfig& config,
                                            const DecomposeFlags& options, CorpusWriter* corpus) {
-  const bool to_folders = !options.dry_run && corpus == nullptr;
+  const bool to_folders = !options.dry_run && corpus == nullptr &&
+                          (options.write_ranges.empty() || !options.out.empty());
   if (to_folders && options.out.empty())
     return absl::InvalidArgumentError("several samples need --out or --into for their pieces");
   // The pieces go to the same path below DIR.
@@ -263,6 +297,7 @@ absl::StatusOr<CommandResult> DecomposeAll(const std::vector<NamedInput>& inputs
     for (const auto& [folder, path] : reserved) RETURN_IF_ERROR(MakeFoldersOf(folder));
   }
   DecomposeOutcome sum;
+  RangesOfSamples ranges;
   std::map<absl::string_view, size_t> reasons;
   std::vector<Report> samples(WantsJson() ? inputs.size() : 0);
   absl::Status added;
@@ -271,7 +306,7 @@ absl::StatusOr<CommandResult> DecomposeAll(const std::vector<NamedInput>& inputs
       inputs, options.jobs,
       [&](const NamedInput& input, DecomposeOutcome* outcome) -> absl::Status {
         if (is_lost) return absl::CancelledError();
-        ASSIGN_OR_RETURN(*outcome, DecomposeOne(input.path, folder_of(input), config, options,
+        ASSIGN_OR_RETURN(*outcome, DecomposeOne(input, folder_of(input), config, options,
                                                 /*tells=*/WantsJson()));
         return absl::OkStatus();
       },
@@ -280,6 +315,8 @@ absl::StatusOr<CommandResult> DecomposeAll(const std::vector<NamedInput>& inputs
         is_lost = !added.ok();
         if (is_lost) return std::string();
         sum.pieces += outcome.pieces;
+        if (status.ok() && !options.write_ranges.empty())
+          ranges[inputs[i].name] = std::move(outcome.ranges);
         sum.written.written += outcome.written.written;
         sum.written.kept += outcome.written.kept;
         if (!status.ok()) ++reasons[Reason(status)];
@@ -289,6 +326,8 @@ absl::StatusOr<CommandResult> DecomposeAll(const std::vector<NamedInput>& inputs
         return std::string();
       });
   RETURN_IF_ERROR(added);
+  if (!options.write_ranges.empty() && !options.dry_run)
+    RETURN_IF_ERROR(WriteRanges(ranges, options.write_ranges));
   Table table = {{"", "samples"}, {"", "decomposed"}, {"", "failed"}, {"", "pieces"}};
   std::vector<Cell> row = {count.done, count.done - count.failed, count.failed, sum.pieces};
   if (corpus == nullptr) {
@@ -304,14 +343,16 @@ absl::StatusOr<CommandResult> DecomposeAll(const std::vector<NamedInput>& inputs
   return Finish(std::move(report), count.ExitCode(), corpus);
 }
 
-absl::StatusOr<CommandResult> Run(const DecomposeFlags& options) {
+absl::StatusOr<CommandResult> CutAll(const std::vector<NamedInput>& inputs,
+                                     const DecomposeFlags& options) {
   ASSIGN_OR_RETURN(const DecomposeConfig config, ConfigOf(options));
-  ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs, FindNamedInputs(options.in));
   std::unique_ptr<CorpusWriter> corpus;
   if (!options.into.empty() && !options.dry_run) {
     ASSIGN_OR_RETURN(corpus, CorpusWriter::Open(options.into));
   }
-  if (options.in.size() > 1 || inputs.size() > 1 || IsFolderOfSamples(options.in[0]))
+  const std::vector<std::string>& in = options.inputs.in;
+  if (!options.inputs.list.empty() || in.size() > 1 || inputs.size() > 1 ||
+      IsFolderOfSamples(in[0]) || !options.write_ranges.empty() || options.typical)
     return DecomposeAll(inputs, config, options, corpus.get());
   const NamedInput& input = inputs[0];
   const bool beside = options.out.empty() && !options.dry_run && corpus == nullptr;
@@ -319,14 +360,53 @@ absl::StatusOr<CommandResult> Run(const DecomposeFlags& options) {
     return absl::InvalidArgumentError("a sample on the standard input needs --out for its pieces");
   const std::string folder = beside ? DecomposedPath(WithoutEnding(input.root)) : options.out;
   ASSIGN_OR_RETURN(DecomposeOutcome outcome,
-                   DecomposeOne(input.path, folder, config, options, /*tells=*/true));
+                   DecomposeOne(input, folder, config, options, /*tells=*/true));
   if (corpus != nullptr) RETURN_IF_ERROR(AddPieces(input, outcome, corpus.get()));
   return Finish(SamplesReport(input.path, std::move(outcome.report)), 0, corpus.get());
 }
 
+// Ranges are known by the name of their sample.
+absl::Status CheckNames(const std::vector<NamedInput>& inputs) {
+  std::map<absl::string_view, absl::string_view> paths;
+  for (const NamedInput& input : inputs) {
+    const auto [it, is_new] = paths.try_emplace(input.name, input.path);
+    if (!is_new) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Printable(it->second, 1000), " and ", Printable(input.path, 1000),
+                       " are both called ", Printable(input.name, 1000)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CommandResult> Run(DecomposeFlags& options) {
+  ASSIGN_OR_RETURN(std::vector<NamedInput> inputs, FindNamedInputs(options.inputs));
+  if (options.typical || !options.write_ranges.empty()) RETURN_IF_ERROR(CheckNames(inputs));
+  if (IsRangesFile(options.ranges)) {
+    ASSIGN_OR_RETURN(options.ranges_file, RangesFile::Open(options.ranges));
+  }
+  if (!options.typical) return CutAll(inputs, options);
+  ASSIGN_OR_RETURN(TypicalResult found,
+                   FindTypicalRanges(inputs, options.typical_options, options.jobs, options.trust));
+  options.typical_ranges = std::move(found.ranges);
+  const bool cuts = !options.dry_run && (!options.out.empty() || !options.into.empty());
+  if (!cuts) {
+    if (!options.write_ranges.empty() && !options.dry_run)
+      RETURN_IF_ERROR(WriteRanges(options.typical_ranges, options.write_ranges));
+    return CommandResult(std::move(found.report), found.count.ExitCode());
+  }
+  std::erase_if(inputs, [&](const NamedInput& input) {
+    return !options.typical_ranges.contains(input.name);  // It has failed.
+  });
+  ASSIGN_OR_RETURN(CommandResult cut, CutAll(inputs, options));
+  found.report.Append(*std::move(cut.report));
+  return CommandResult(std::move(found.report), std::max(cut.code, found.count.ExitCode()),
+                       std::move(cut.aside));
+}
+
 void DeclareDecompose(CommandLine& command) {
   auto options = std::make_shared<DecomposeFlags>();
-  AddManySamplesOption(command, &options->in);
+  AddInputList(command, &options->inputs);
   const Option out = AddFolderOption(
       command, &options->out,
       "Folder for the pieces (default: IN with _decomposed appended); for several samples, the "
@@ -357,7 +437,8 @@ void DeclareDecompose(CommandLine& command) {
   scheme.AddOption("--at", &options->at, "Cut before these operators: 3,7");
   scheme.AddOption(
       "--ranges", &options->ranges,
-      "Make a piece of each of these ranges of operators, without their ends: 0:8,8:20");
+      "Make a piece of each of these ranges of operators, without their ends: 0:8,8:20; or a "
+      "subgraph_ranges.json or split_results.json of GraphNet, or a folder of --write-ranges");
   const Option every =
       number("--every", DecomposeMode::kFixedSize, "Make pieces of this many operators");
   const Option pieces = number("--pieces,-k", DecomposeMode::kEqual, "Make this many equal pieces");
@@ -371,6 +452,10 @@ void DeclareDecompose(CommandLine& command) {
   const Option by_module =
       number("--by-module", DecomposeMode::kModulePath,
              "Cut where one of this many first components of the module path changes");
+  const Option typical = scheme.AddFlag("--typical", &options->typical,
+                                        "Make a piece of each range of operators whose names recur "
+                                        "over the samples; without --out and "
+                                        "--into, only list them");
   scheme.AddOption("--by-value", &options->values,
                    "Make a piece of the operators between these values: in1,in2:out1 (may be "
                    "given several times)");
@@ -389,11 +474,38 @@ void DeclareDecompose(CommandLine& command) {
       .AddFlag(
           "--no-head-and-tail", &options->no_head_and_tail,
           "With --at, --ranges and --by-value: make no pieces of the operators before and after")
-      .Excludes(every, pieces, single_op, balanced, blocks, by_module, config);
+      .Excludes(every, pieces, single_op, balanced, blocks, by_module, typical, config);
   command
       .AddFlag("--minimal-inputs", &options->minimal_inputs,
                "Give the first piece only the inputs that it uses")
       .Excludes(config);
+  TypicalOptions& recurring = options->typical_options;
+  const auto typical_number = [&](const char* flag, int64_t* value, const char* help) {
+    command.AddOption(flag, value, help)
+        .Range(int64_t{1}, int64_t{1} << 31)
+        .TypeName("N")
+        .ShowDefault()
+        .Needs(typical);
+  };
+  typical_number("--min-ops", &recurring.least_calls, "With --typical: the fewest operators");
+  typical_number("--max-ops", &recurring.most_calls, "With --typical: the most operators");
+  typical_number("--min-count", &recurring.least_count, "With --typical: the fewest occurrences");
+  typical_number("--min-samples", &recurring.least_graphs,
+                 "With --typical: in how many samples they are at least");
+  command
+      .AddNumber(
+          "--limit",
+          [options](int64_t value) { options->typical_options.limit = static_cast<size_t>(value); },
+          "With --typical: how many sequences are listed (100; 0: all)")
+      .Range(int64_t{0}, int64_t{1} << 31)
+      .Needs(typical);
+  command
+      .AddOption(
+          "--write-ranges", &options->write_ranges,
+          "Write the ranges of each sample into this folder, as GraphNet's subgraph_ranges.json "
+          "and split_results.json; without --out and --into, write no pieces")
+      .TypeName("DIR")
+      .Group(kOutputGroup);
   const std::map<std::string, PieceFormat> formats = {{"graphnet", PieceFormat::kGraphNetFolder},
                                                       {"protobuf", PieceFormat::kProtobuf}};
   const Option to =
@@ -413,9 +525,12 @@ void DeclareDecompose(CommandLine& command) {
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddDrawWeightsOption(command);
-  AddJsonOption(command,
-                "samples with path, pieces (start, end, inputs, outputs, bytes_in), num_operators, "
-                "notes, out, written and kept; into: what was added to a corpus");
+  AddJsonOption(
+      command,
+      "samples with path, pieces (start, end, inputs, outputs, bytes_in), num_operators, "
+      "notes, out, written and kept; into: what was added to a corpus; with --typical also "
+      "sequences with occurrences, operators, samples, path, start, end and names, found, and "
+      "num_ranges");
   command.Run([options, to] {
     options->format_is_given = to.is_given();
     return Run(*options);
